@@ -1,0 +1,160 @@
+"""What every provider speaks: a message out, its acceptance, a refusal, a delivery receipt.
+
+Providers know nothing of the database, of settings or of money. They translate one vendor's
+words into the few below; what happens then is `channels.delivery`'s business.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+
+class Channel(StrEnum):
+    WHATSAPP = "whatsapp"
+    TELEGRAM = "telegram"
+    SMS = "sms"
+
+
+class Content(StrEnum):
+    """What a message carries; a provider declares which of these it can."""
+
+    CODE = "code"
+    CODE_WITH_LINK = "code_with_link"
+    LINK = "link"
+
+
+class ReceiptState(StrEnum):
+    SENT = "sent"
+    DELIVERED = "delivered"
+    READ = "read"
+    FAILED = "failed"
+    EXPIRED = "expired"
+
+
+@dataclass(frozen=True, slots=True)
+class Capabilities:
+    contents: frozenset[Content]
+    receipts: bool  # False: handing over is the only proof there will ever be
+    pollable: bool = False  # `poll` can ask what became of an accepted message
+    needs_contact: bool = False  # reaches only people who shared their contact with our bot
+
+
+@dataclass(frozen=True, slots=True)
+class Outgoing:
+    """One message ready for one provider. `text` is complete and has the link in it."""
+
+    ref: str  # our attempt id: echoed back in receipts where the vendor can
+    phone: str  # E.164 with its plus
+    content: Content
+    locale: str  # "ru" or "en"
+    text: str
+    ttl: int  # seconds the message stays useful
+    code: str | None = None
+    short_url: str | None = None
+    brand: str = ""
+    chat_id: int | None = None  # the person's chat with our bot, where `needs_contact`
+    n: int = 1  # which attempt at this message it is
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """The vendor took the message; it may have said so without an id."""
+
+    provider_id: str | None
+
+
+class SendError(Exception):
+    """Why a message was not taken. `code` is the vendor's own, `detail` never holds a secret."""
+
+    def __init__(self, code: str, detail: str = "", *, account: bool = False) -> None:
+        super().__init__(f"{code}: {detail}" if detail else code)
+        self.code = code
+        self.detail = detail
+        self.account = account  # the account is at fault, not this message: a breaker's business
+
+
+class UnreachableError(SendError):
+    """This person cannot be reached here. Definite: nothing was sent."""
+
+
+class RefusedError(SendError):
+    """The vendor will not send this: configuration, policy, content. Definite."""
+
+
+class TransientError(SendError):
+    """Not taken now, may be later: no connection, a documented temporary answer. Definite."""
+
+
+class ThrottledError(TransientError):
+    """Too fast; `retry_after` in seconds where the vendor named it. Definite."""
+
+    def __init__(
+        self,
+        code: str,
+        detail: str = "",
+        *,
+        account: bool = False,
+        retry_after: float | None = None,
+    ) -> None:
+        super().__init__(code, detail, account=account)
+        self.retry_after = retry_after
+
+
+class AmbiguousError(SendError):
+    """The request went out and no usable answer came: the phone may have the message."""
+
+
+class InvalidSignatureError(Exception):
+    """The bytes were not signed by who they claim to be from."""
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """What a vendor says became of a message, matched by its id or by our `ref`."""
+
+    provider_id: str | None
+    ref: str | None
+    state: ReceiptState
+    word: str  # the vendor's own word for the state
+    at: datetime | None = None
+    error_code: str | None = None
+    error_detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Inbound:
+    """A vendor's HTTP call to us. `url` is the public one, as signatures cover it."""
+
+    url: str
+    headers: Mapping[str, str]
+    body: bytes
+
+
+class Provider(ABC):
+    """One account with one vendor."""
+
+    name: str
+    channel: Channel
+    capabilities: Capabilities
+
+    @abstractmethod
+    def send(self, message: Outgoing) -> Accepted:
+        """Hand the message over, or raise one of the `SendError`s. Called from many threads."""
+
+    def is_proved_by(self, message: Outgoing) -> bool:
+        """Whether taking this message is all the proof of delivery there will be."""
+        return not self.capabilities.receipts
+
+    def receipts(self, call: Inbound) -> list[Receipt]:
+        """Verify the signature over the raw bytes, then translate.
+
+        Raises InvalidSignatureError. What is no receipt (a chat message, an unknown state)
+        is left out.
+        """
+        raise InvalidSignatureError(f"{self.name} sends no receipts")
+
+    def poll(self, provider_id: str) -> Receipt | None:
+        """Ask what became of an accepted message; None when there is no news."""
+        return None

@@ -1,0 +1,273 @@
+"""HTTP for the providers that speak it: one pool per account, and what a failed call means.
+
+Also the few things every vendor's JSON, headers and signatures need.
+"""
+
+import hashlib
+import hmac
+import logging
+import re
+import socket
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Any, cast
+from urllib.parse import parse_qsl
+
+import orjson
+import requests
+from requests.adapters import HTTPAdapter
+from requests.structures import CaseInsensitiveDict
+from urllib3.exceptions import HTTPError
+
+from channels.providers.base import (
+    AmbiguousError,
+    Inbound,
+    InvalidSignatureError,
+    Outgoing,
+    Provider,
+    RefusedError,
+    SendError,
+    ThrottledError,
+    TransientError,
+    UnreachableError,
+)
+
+Json = dict[str, Any]
+Verdict = tuple[type[SendError], bool]  # what it means for the message; is the account at fault
+Timeout = tuple[float, float]  # seconds to connect, seconds of silence while reading
+
+UNREACHABLE: Verdict = (UnreachableError, False)
+REFUSED: Verdict = (RefusedError, False)
+ACCOUNT_REFUSED: Verdict = (RefusedError, True)
+TRANSIENT: Verdict = (TransientError, False)
+ACCOUNT_TRANSIENT: Verdict = (TransientError, True)
+THROTTLED: Verdict = (ThrottledError, False)
+ACCOUNT_THROTTLED: Verdict = (ThrottledError, True)
+AMBIGUOUS: Verdict = (AmbiguousError, False)
+
+# A NAT that forgets an idle connection would swallow the next message without a word.
+_SOCKET_OPTIONS = [
+    (socket.IPPROTO_TCP, socket.TCP_NODELAY, 1),
+    (socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1),
+    *([(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, 45)] if hasattr(socket, "TCP_KEEPIDLE") else []),
+]
+_NUMBERS = re.compile(r"\d{4,}")  # in a vendor's words: one-time codes and phones
+
+logger = logging.getLogger(__name__)
+# urllib3's debug lines carry the whole path, and with it the Telegram bot's token.
+logging.getLogger("urllib3.connectionpool").setLevel(logging.INFO)
+
+
+class _Body:
+    """A request's body that knows whether it has left for the vendor."""
+
+    def __init__(self, data: bytes) -> None:
+        self.data = data
+        self.left = False
+
+    def __iter__(self) -> Iterator[bytes]:
+        self.left = True
+        yield self.data
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What came back, whatever its status; `data` is empty unless it was a JSON object."""
+
+    status: int
+    data: Json
+    retry_after: float | None
+    token: str = field(repr=False)
+
+    def error(
+        self, verdict: Verdict, code: object, detail: object = "", retry_after: float | None = None
+    ) -> SendError:
+        kind, account = verdict
+        told = clean(detail, self.token)
+        if issubclass(kind, ThrottledError):
+            wait = self.retry_after if retry_after is None else retry_after
+            return kind(str(code), told, account=account, retry_after=wait)
+        return kind(str(code), told, account=account)
+
+    def unclear(self, code: object = None, detail: object = "") -> SendError:
+        """The vendor's documentation has no such answer: judge by the HTTP status alone."""
+        return self.error(_by_status(self.status), code or f"http_{self.status}", detail)
+
+
+class HttpProvider(Provider):
+    """An account reached over HTTP; safe to call from many threads."""
+
+    def __init__(
+        self,
+        *,
+        api_url: str,
+        token: str,
+        timeout: Timeout,
+        authorization: str = "",
+        content_type: str = "application/json",
+    ) -> None:
+        if not (token.isascii() and token.isprintable()):
+            # A library would refuse it later, and quote it in its error.
+            raise ValueError(f"the token of {self.name} has characters that no request may carry")
+        self._url, self._token, self._timeout = api_url.rstrip("/"), token, timeout
+        self._headers = CaseInsensitiveDict(
+            {
+                "User-Agent": "kvitok/0.1.0",
+                "Accept": "application/json",
+                "Content-Type": content_type,
+            }
+        )
+        if authorization:
+            self._headers["Authorization"] = authorization
+        # The adapter alone: a session would add redirects, cookies and the environment's proxies,
+        # and half as much again to the cost of every call.
+        self._adapter = HTTPAdapter(max_retries=0)
+        self._adapter.init_poolmanager(1, 64, socket_options=_SOCKET_OPTIONS)
+
+    def _check(self, message: Outgoing) -> None:
+        if message.content not in self.capabilities.contents:
+            raise RefusedError("unsupported_content", f"{self.name} carries no {message.content}")
+
+    def _post(self, path: str, data: bytes) -> Answer:
+        body = _Body(data)
+        answer, failure = self._attempt("POST", path, body)
+        if answer is not None:
+            return answer
+        # Until the body leaves, nothing can have been sent; from then on anything may have been.
+        # Raised out here so that the caught error, whose text holds the URL, is not its context.
+        if body.left:
+            raise AmbiguousError("no_answer", failure)
+        raise TransientError("no_connection", failure)
+
+    def _ask(self, path: str, data: bytes | None = None) -> Json:
+        """For polls: no answer is no news, and whoever asked will ask again."""
+        body = None if data is None else _Body(data)
+        answer, failure = self._attempt("GET" if body is None else "POST", path, body)
+        if answer is None:
+            logger.warning("%s could not be asked: %s", self.name, failure)
+            return {}
+        return answer.data
+
+    def _attempt(self, method: str, path: str, body: _Body | None) -> tuple[Answer | None, str]:
+        # Prepared by hand: requests' own preparation costs more than the rest of the call.
+        request = requests.PreparedRequest()
+        request.method, request.url = method, self._url + path
+        request.headers = self._headers.copy()
+        if body is not None:
+            request.headers["Content-Length"] = str(len(body.data))
+            request.body = cast(bytes, body)
+        try:
+            response = self._adapter.send(request, timeout=self._timeout)
+            data = parse(response.content)
+        except (requests.RequestException, HTTPError) as error:
+            return None, _innermost(error)
+        wait = number(response.headers.get("Retry-After"))
+        return Answer(response.status_code, data, wait, self._token), ""
+
+
+def _by_status(status: int) -> Verdict:
+    if status == requests.codes.too_many_requests:
+        return ACCOUNT_THROTTLED
+    if status in {408, 425}:  # by definition not acted upon
+        return TRANSIENT
+    if 300 <= status < 500:
+        return ACCOUNT_REFUSED if status < 400 or status in {401, 403, 404} else REFUSED
+    return AMBIGUOUS
+
+
+def _innermost(error: BaseException) -> str:
+    """The class at the root of a failure; its text would hold the URL, which may hold a token."""
+    while (inner := error.__cause__ or error.__context__) is not None:
+        error = inner
+    return type(error).__name__
+
+
+def parse(body: bytes) -> Json:
+    try:
+        data = orjson.loads(body)
+    except orjson.JSONDecodeError:
+        return {}
+    return data if isinstance(data, dict) else {}
+
+
+def objects(value: object) -> list[Json]:
+    """The JSON objects of what should be a list of them."""
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+
+
+def first(value: object) -> Json:
+    return next(iter(objects(value)), {})
+
+
+def mapping(value: object) -> Json:
+    return value if isinstance(value, dict) else {}
+
+
+def form(body: bytes) -> dict[str, str]:
+    """What is no form, or gives a name twice, no form's signature can vouch for."""
+    try:
+        pairs = parse_qsl(
+            body.decode(), keep_blank_values=True, strict_parsing=True, errors="strict"
+        )
+    except ValueError:
+        raise InvalidSignatureError("the body is no form") from None
+    if len(fields := dict(pairs)) != len(pairs):
+        raise InvalidSignatureError("a form field is given twice")
+    return fields
+
+
+def text(value: object) -> str | None:
+    """An id or a code, which vendors send as a string or as a number."""
+    if isinstance(value, str | int) and not isinstance(value, bool):
+        return str(value).replace("\x00", "") or None
+    return None
+
+
+def number(value: object) -> int | None:
+    """A whole number of seconds or parts, as a number or in a string."""
+    digits = str(value)
+    return int(digits) if digits.isascii() and digits.isdecimal() and len(digits) < 12 else None
+
+
+def moment(value: object) -> datetime | None:
+    seconds = number(value)
+    return None if seconds is None else datetime.fromtimestamp(seconds, UTC)
+
+
+def rfc_moment(value: object) -> datetime | None:
+    """RFC 2822, as in "Fri, 14 Aug 2026 10:15:05 +0000"."""
+    try:
+        at = parsedate_to_datetime(str(value))
+    except ValueError:
+        return None
+    return at if at.tzinfo else None
+
+
+def clean(words: object, token: str = "") -> str:
+    """A vendor's explanation, short and without the code, phone or token it may echo."""
+    told = text(words) or ""
+    return _NUMBERS.sub("***", told.replace(token, "***") if token else told)[:300]
+
+
+def header(call: Inbound, name: str) -> str:
+    """However the sender spelled `name`; empty when it is not there."""
+    wanted = name.lower()
+    return next((value for key, value in call.headers.items() if key.lower() == wanted), "")
+
+
+def same(given: str, expected: str) -> bool:
+    """Compare in constant time; what is not ASCII is merely different."""
+    return hmac.compare_digest(given.encode(errors="replace"), expected.encode(errors="replace"))
+
+
+def sha256_hmac(key: bytes, signed: bytes) -> str:
+    return hmac.new(key, signed, hashlib.sha256).hexdigest()
+
+
+def require_signature(call: Inbound, name: str, *expected: str, secret: str) -> None:
+    """Anyone can sign with an empty secret, so without one nothing is believed."""
+    given = header(call, name)
+    if not (secret and any(same(given, signature) for signature in expected)):
+        raise InvalidSignatureError(f"{name} does not match")

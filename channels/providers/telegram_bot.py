@@ -1,0 +1,147 @@
+"""Telegram Bot API: text and links to people who shared their contact with our bot.
+
+https://core.telegram.org/bots/api
+"""
+
+from dataclasses import dataclass
+
+import orjson
+
+from channels.providers import http
+from channels.providers.base import (
+    Accepted,
+    Capabilities,
+    Channel,
+    Content,
+    Inbound,
+    Outgoing,
+    SendError,
+    UnreachableError,
+)
+
+_OPEN = {"ru": "Открыть", "en": "Open"}
+_GREETING = {
+    "ru": "Поделитесь номером телефона, чтобы получать сюда коды и ссылки.",
+    "en": "Share your phone number to receive codes and links here.",
+}
+_SHARE = {"ru": "Поделиться номером", "en": "Share my number"}
+_GONE = ("chat not found", "user not found", "peer_id_invalid")  # said with a 400, not a 403
+
+
+@dataclass(frozen=True, slots=True)
+class ContactShared:
+    phone: str  # E.164 with its plus
+    chat_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class BotBlocked:
+    chat_id: int
+    blocked: bool  # False: the person let the bot back in
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    chat_id: int
+    locale: str
+
+
+Update = ContactShared | BotBlocked | Started
+
+
+class TelegramBot(http.HttpProvider):
+    name = "telegram_bot"
+    channel = Channel.TELEGRAM
+    capabilities = Capabilities(frozenset(Content), receipts=False, needs_contact=True)
+
+    def __init__(
+        self, *, api_url: str, token: str, secret_token: str, timeout: http.Timeout = (2.0, 8.0)
+    ) -> None:
+        super().__init__(api_url=api_url, token=token, timeout=timeout)
+        self._secret_token = secret_token
+
+    def send(self, message: Outgoing) -> Accepted:
+        self._check(message)
+        if message.chat_id is None:
+            raise UnreachableError("no_contact", "nobody shared this number with the bot")
+        payload: http.Json = {
+            "chat_id": message.chat_id,
+            "text": message.text,
+            "link_preview_options": {"is_disabled": True},
+            "protect_content": message.content is not Content.LINK,
+        }
+        if message.short_url:
+            button = {"text": _OPEN[message.locale], "url": message.short_url}
+            payload["reply_markup"] = {"inline_keyboard": [[button]]}
+        return self._deliver(payload)
+
+    def ask_contact(self, chat_id: int, locale: str) -> None:
+        """Greet whoever started the bot with a button that shares their number."""
+        button = {"text": _SHARE[locale], "request_contact": True}
+        keyboard = {"keyboard": [[button]], "one_time_keyboard": True, "resize_keyboard": True}
+        self._deliver({"chat_id": chat_id, "text": _GREETING[locale], "reply_markup": keyboard})
+
+    def _deliver(self, payload: http.Json) -> Accepted:
+        answer = self._post(f"/bot{self._token}/sendMessage", orjson.dumps(payload))
+        if answer.data.get("ok") is not True:
+            raise _refusal(answer)
+        return Accepted(http.text(http.mapping(answer.data.get("result")).get("message_id")))
+
+    def updates(self, call: Inbound) -> list[Update]:
+        """What a person did to our chat with them; raises InvalidSignatureError."""
+        secret = self._secret_token
+        http.require_signature(call, "X-Telegram-Bot-Api-Secret-Token", secret, secret=secret)
+        update = http.parse(call.body)
+        said = _said(http.mapping(update.get("message")))
+        moved = _membership(http.mapping(update.get("my_chat_member")))
+        return [change for change in (said, moved) if change]
+
+
+def _refusal(answer: http.Answer) -> SendError:
+    code, detail = answer.data.get("error_code"), str(answer.data.get("description"))
+    if answer.data.get("ok") is not False or not isinstance(code, int):
+        return answer.unclear()
+    if code == 429:  # Telegram counts for the whole bot
+        wait = http.number(http.mapping(answer.data.get("parameters")).get("retry_after"))
+        return answer.error(http.ACCOUNT_THROTTLED, code, detail, retry_after=wait)
+    if code == 403 or (code == 400 and any(gone in detail.lower() for gone in _GONE)):
+        return answer.error(http.UNREACHABLE, code, detail)
+    if code < 500:
+        verdict = http.ACCOUNT_REFUSED if code in {401, 404} else http.REFUSED
+        return answer.error(verdict, code, detail)
+    return answer.unclear(code, detail)
+
+
+def _private_chat(event: http.Json) -> int | None:
+    chat = http.mapping(event.get("chat"))
+    return chat["id"] if chat.get("type") == "private" and isinstance(chat.get("id"), int) else None
+
+
+def _said(message: http.Json) -> Update | None:
+    chat_id, sender = _private_chat(message), http.mapping(message.get("from"))
+    if chat_id is None:
+        return None
+    if "contact" in message:
+        return _shared(message, chat_id, sender)
+    if (http.text(message.get("text")) or "").split(maxsplit=1)[:1] == ["/start"]:
+        language = http.text(sender.get("language_code")) or "ru"
+        return Started(chat_id, "ru" if language.startswith("ru") else "en")
+    return None
+
+
+def _shared(message: http.Json, chat_id: int, sender: http.Json) -> ContactShared | None:
+    # Someone else's card, or an old one of their own passed on, does not prove the number theirs.
+    contact = http.mapping(message.get("contact"))
+    own = isinstance(sender.get("id"), int) and contact.get("user_id") == sender["id"]
+    phone = "".join(filter("0123456789".__contains__, http.text(contact.get("phone_number")) or ""))
+    if not own or "forward_origin" in message or not 7 <= len(phone) <= 15:
+        return None
+    return ContactShared(f"+{phone}", chat_id)
+
+
+def _membership(event: http.Json) -> BotBlocked | None:
+    chat_id = _private_chat(event)
+    status = http.mapping(event.get("new_chat_member")).get("status")
+    if chat_id is None or status not in ("kicked", "member"):
+        return None
+    return BotBlocked(chat_id, blocked=status == "kicked")

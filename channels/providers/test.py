@@ -1,0 +1,57 @@
+"""What test keys send through: no vendor and no network; the number's last digits script it."""
+
+import time
+from datetime import UTC, datetime
+
+from channels.providers.base import (
+    Accepted,
+    Capabilities,
+    Channel,
+    Content,
+    Outgoing,
+    Provider,
+    Receipt,
+    ReceiptState,
+    RefusedError,
+    UnreachableError,
+)
+
+_UNREACHABLE, _LATE, _NEVER, _REFUSED, _FALLS_BACK = "0003", "0006", "0007", "0008", "0009"
+_LATE_BY = 30  # seconds
+
+
+class ScriptedProvider(Provider):
+    """One instance plays one channel."""
+
+    name = "test"
+    capabilities = Capabilities(frozenset(Content), receipts=True, pollable=True)
+
+    def __init__(self, channel: Channel) -> None:
+        self.channel = channel
+
+    def send(self, message: Outgoing) -> Accepted:
+        script = message.phone[-4:]
+        if script == _UNREACHABLE:
+            raise UnreachableError("test_unreachable", "scripted by the number's last digits")
+        if script == _REFUSED:
+            raise RefusedError("test_refused", "scripted by the number's last digits")
+        if script == _FALLS_BACK and message.n == 1:
+            raise UnreachableError("test_fallback", "scripted by the number's last digits")
+        return Accepted(f"test-{script}-{int(time.time())}-{message.ref}")
+
+    def is_proved_by(self, message: Outgoing) -> bool:
+        return message.phone[-4:] not in (_LATE, _NEVER)
+
+    def poll(self, provider_id: str) -> Receipt | None:
+        """The id itself says when the message was taken and what was to become of it."""
+        _, script, taken_at, ref = provider_id.split("-", 3)
+        delivered_at = int(taken_at) + (_LATE_BY if script == _LATE else 0)
+        if script == _NEVER or time.time() < delivered_at:
+            return None
+        return Receipt(
+            provider_id=provider_id,
+            ref=ref,
+            state=ReceiptState.DELIVERED,
+            word="delivered",
+            at=datetime.fromtimestamp(delivered_at, UTC),
+        )

@@ -1,0 +1,336 @@
+"""What every HTTP provider promises, whoever the vendor is."""
+
+import json
+import logging
+import traceback
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import requests
+import responses
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from channels.providers.base import (
+    AmbiguousError,
+    Content,
+    InvalidSignatureError,
+    RefusedError,
+    SendError,
+    ThrottledError,
+    TransientError,
+)
+from tests.channels.providers.vendors import (
+    CODE,
+    PHONE,
+    VENDORS,
+    Vendor,
+    body_of,
+    code_with_link,
+    link,
+    message,
+)
+
+NO_OBJECT = [b"", b"<html>Bad gateway</html>", b"[]", b"null", b'"ok"', b"{", b"{}", b"\xff\xfe"]
+Wire = responses.RequestsMock
+
+
+def failing(vendor: Vendor) -> SendError:
+    with pytest.raises(SendError) as caught:
+        vendor.account().send(message())
+    return caught.value
+
+
+def test_takes_a_message(vendor: Vendor, wire: Wire) -> None:
+    wire.post(vendor.send_url, body=vendor.accepted)
+
+    accepted = vendor.account().send(message())
+
+    assert accepted.provider_id
+    assert len(wire.calls) == 1
+
+
+def test_sends_no_cookies_and_says_who_it_is(vendor: Vendor, wire: Wire) -> None:
+    wire.post(vendor.send_url, body=vendor.accepted, headers={"Set-Cookie": "sid=1"})
+    provider = vendor.account()
+
+    provider.send(message())
+    provider.send(message())
+
+    sent = wire.calls[1].request
+    assert "Cookie" not in sent.headers
+    assert sent.headers["User-Agent"].startswith("kvitok/")
+    assert int(sent.headers["Content-Length"]) == len(body_of(sent))
+
+
+def test_carries_what_it_declares_and_refuses_the_rest(vendor: Vendor, wire: Wire) -> None:
+    wire.post(vendor.send_url, body=vendor.accepted)
+    provider = vendor.account()
+    outgoing = {
+        Content.CODE: message(),
+        Content.LINK: link(),
+        Content.CODE_WITH_LINK: code_with_link(),
+    }
+    can = provider.capabilities.contents
+
+    for content in can:
+        assert provider.send(outgoing[content]).provider_id
+    for content in set(Content) - can:
+        with pytest.raises(RefusedError, match="unsupported_content"):
+            provider.send(outgoing[content])
+
+    assert len(wire.calls) == len(can)
+
+
+def test_too_many_requests_is_throttled_whatever_the_body(vendor: Vendor, wire: Wire) -> None:
+    wire.post(vendor.send_url, status=429, body="slow down", headers={"Retry-After": "7"})
+
+    error = failing(vendor)
+
+    assert isinstance(error, ThrottledError)
+    assert error.retry_after == 7
+    assert error.account
+
+
+@pytest.mark.parametrize("wait", ["soon", "-1", "", "Fri, 14 Aug 2026 10:15:00 GMT", "9" * 5000])
+def test_a_wait_that_is_no_number_is_left_out(vendor: Vendor, wire: Wire, wait: str) -> None:
+    wire.post(vendor.send_url, status=429, headers={"Retry-After": wait})
+
+    error = failing(vendor)
+
+    assert isinstance(error, ThrottledError)
+    assert error.retry_after is None
+
+
+@pytest.mark.parametrize("status", [500, 502, 503, 504, 520])
+@pytest.mark.parametrize("body", NO_OBJECT)
+def test_an_undocumented_server_error_is_ambiguous(
+    vendor: Vendor, wire: Wire, status: int, body: bytes
+) -> None:
+    wire.post(vendor.send_url, status=status, body=body)
+
+    assert type(failing(vendor)) is AmbiguousError
+    assert len(wire.calls) == 1
+
+
+@pytest.mark.parametrize("body", NO_OBJECT)
+def test_a_success_that_cannot_be_read_is_ambiguous(
+    vendor: Vendor, wire: Wire, body: bytes
+) -> None:
+    wire.post(vendor.send_url, status=200, body=body)
+
+    assert type(failing(vendor)) is AmbiguousError
+    assert len(wire.calls) == 1
+
+
+@pytest.mark.parametrize(
+    ("status", "account"), [(302, True), (401, True), (403, True), (404, True), (400, False)]
+)
+def test_a_refusal_by_something_in_between_is_definite(
+    vendor: Vendor, wire: Wire, status: int, account: bool
+) -> None:
+    wire.post(
+        vendor.send_url, status=status, body="<html>", headers={"Location": "https://evil.example"}
+    )
+
+    error = failing(vendor)
+
+    assert type(error) is RefusedError
+    assert error.account is account
+    assert len(wire.calls) == 1
+
+
+def test_a_request_timeout_answer_is_transient(vendor: Vendor, wire: Wire) -> None:
+    wire.post(vendor.send_url, status=408, body="")
+
+    assert type(failing(vendor)) is TransientError
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [requests.ConnectTimeout(), requests.ConnectionError(), requests.exceptions.SSLError()],
+)
+def test_no_connection_is_definite(vendor: Vendor, wire: Wire, broken: Exception) -> None:
+    wire.post(vendor.send_url, body=broken)
+
+    error = failing(vendor)
+
+    assert type(error) is TransientError
+    assert error.code == "no_connection"
+    assert len(wire.calls) == 1
+
+
+@pytest.mark.parametrize("broken", [requests.ReadTimeout(), requests.ConnectionError()])
+def test_no_answer_is_ambiguous(vendor: Vendor, wire: Wire, broken: Exception) -> None:
+    def gone(request: requests.PreparedRequest) -> tuple[int, dict[str, str], bytes]:
+        body_of(request)
+        raise broken
+
+    wire.add_callback("POST", vendor.send_url, callback=gone)
+
+    error = failing(vendor)
+
+    assert type(error) is AmbiguousError
+    assert error.code == "no_answer"
+    assert len(wire.calls) == 1
+
+
+@pytest.mark.parametrize("status", [200, 400, 401, 429, 500])
+def test_no_secret_in_an_error_the_vendor_echoes_it_in(
+    vendor: Vendor, wire: Wire, caplog: pytest.LogCaptureFixture, status: int
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    echo = " ".join((*vendor.secrets[:1], CODE, PHONE, PHONE[1:]))
+    wire.post(vendor.send_url, status=status, body=vendor.refused(echo))
+
+    error = failing(vendor)
+
+    assert_no_secret(vendor, error, caplog.text)
+
+
+@pytest.mark.parametrize("kind", [requests.ConnectionError, requests.ReadTimeout])
+def test_no_secret_in_the_error_of_a_broken_connection(
+    vendor: Vendor, wire: Wire, caplog: pytest.LogCaptureFixture, kind: type[Exception]
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    wire.post(vendor.send_url, body=kind(f"{vendor.send_url} {CODE} {vendor.secrets}"))
+
+    error = failing(vendor)
+
+    assert error.__context__ is None
+    assert_no_secret(vendor, error, caplog.text)
+
+
+def assert_no_secret(vendor: Vendor, error: SendError, log: str) -> None:
+    told = "".join(traceback.format_exception(error)) + repr(error.args) + repr(vars(error)) + log
+    for secret in (*vendor.secrets, CODE, PHONE[1:]):
+        assert secret not in told
+
+
+def test_no_secret_in_the_log_of_a_failed_poll(
+    vendor: Vendor, wire: Wire, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+
+    assert vendor.account().poll("some-id") is None
+
+    for secret in vendor.secrets:
+        assert secret not in caplog.text
+
+
+@pytest.mark.parametrize("token", ["line\nbreak", "пароль", "tab\t"])
+def test_a_token_no_header_may_carry_is_refused_unquoted(vendor: Vendor, token: str) -> None:
+    setting = "auth_token" if vendor is VENDORS["twilio"] else "token"
+
+    with pytest.raises(ValueError, match="characters that no request may carry") as caught:
+        vendor.account(**{setting: token})
+
+    assert token not in str(caught.value)
+
+
+def test_reads_a_genuine_call_as_often_as_it_comes(vendor: Vendor) -> None:
+    provider, call = vendor.account(), vendor.call(vendor.told)
+
+    once = vendor.read(provider, call)
+
+    assert once
+    assert vendor.read(provider, call) == once
+
+
+@pytest.mark.parametrize("spell", [str.lower, str.upper, str.title])
+def test_header_names_come_in_any_case(vendor: Vendor, spell: Callable[[str], str]) -> None:
+    call = vendor.call(vendor.told)
+    spelled = replace(call, headers={spell(key): value for key, value in call.headers.items()})
+
+    assert vendor.read(vendor.account(), spelled)
+
+
+# The bot's secret vouches for the caller, not for the bytes.
+@pytest.mark.parametrize("name", ["whatsapp_cloud", "telegram_gateway", "twilio"])
+def test_one_flipped_byte_is_no_longer_signed(name: str) -> None:
+    vendor = VENDORS[name]
+    provider, call = vendor.account(), vendor.call(vendor.told)
+
+    for index, byte in enumerate(call.body):
+        flipped = call.body[:index] + bytes([byte ^ 1]) + call.body[index + 1 :]
+        with pytest.raises(InvalidSignatureError):
+            vendor.read(provider, replace(call, body=flipped))
+
+
+def test_an_altered_signature_is_refused(vendor: Vendor) -> None:
+    provider, call = vendor.account(), vendor.call(vendor.told)
+
+    for name, value in call.headers.items():
+        for wrong in ("", value[:-1], value + "0", f"{value[:-1]}ы", "\udcff"):
+            with pytest.raises(InvalidSignatureError):
+                vendor.read(provider, replace(call, headers={**call.headers, name: wrong}))
+
+
+def test_a_call_without_signature_is_refused(vendor: Vendor) -> None:
+    call = replace(vendor.call(vendor.told), headers={})
+
+    with pytest.raises(InvalidSignatureError):
+        vendor.read(vendor.account(), call)
+
+
+def test_without_a_secret_nothing_is_believed(vendor: Vendor) -> None:
+    provider = vendor.account(**{vendor.secret_setting: ""})
+
+    with pytest.raises(InvalidSignatureError):
+        vendor.read(provider, vendor.call(vendor.told, ""))
+
+
+ANYTHING = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+)
+
+
+def places(tree: Any, at: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    items = tree.items() if isinstance(tree, dict) else enumerate(tree)
+    inner = [
+        place
+        for key, value in items
+        if isinstance(value, dict | list)
+        for place in places(value, (*at, key))
+    ]
+    return [(*at, key) for key in (tree if isinstance(tree, dict) else range(len(tree)))] + inner
+
+
+@pytest.mark.parametrize("name", ["whatsapp_cloud", "telegram_gateway", "telegram_bot"])
+@settings(deadline=None, max_examples=40)
+@given(data=st.data())
+def test_no_signed_body_breaks_the_reader(name: str, data: st.DataObject) -> None:
+    vendor, tree = VENDORS[name], json.loads(VENDORS[name].told)
+    *path, last = data.draw(st.sampled_from(places(tree)))
+    holder = tree
+    for step in path:
+        holder = holder[step]
+    holder[last] = data.draw(ANYTHING)
+
+    read = vendor.read(vendor.account(), vendor.call(json.dumps(tree).encode()))
+
+    assert isinstance(read, list)
+
+
+@settings(deadline=None, max_examples=40)
+@given(body=st.binary() | st.text().map(str.encode))
+def test_no_form_breaks_the_reader(body: bytes) -> None:
+    vendor = VENDORS["twilio"]
+
+    try:
+        read = vendor.read(vendor.account(), vendor.call(body))
+    except InvalidSignatureError:
+        read = []
+
+    assert read == []
+
+
+@pytest.mark.parametrize("name", ["whatsapp_cloud", "telegram_gateway", "telegram_bot"])
+@pytest.mark.parametrize("body", NO_OBJECT)
+def test_a_signed_body_that_is_no_object_says_nothing(name: str, body: bytes) -> None:
+    vendor = VENDORS[name]
+
+    assert vendor.read(vendor.account(), vendor.call(body)) == []

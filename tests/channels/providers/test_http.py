@@ -1,0 +1,325 @@
+"""Where a connection breaks decides whether a message may be tried again: real sockets only."""
+
+import datetime as dt
+import logging
+import socket
+import ssl
+import struct
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Semaphore, Thread
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+
+from channels.providers.base import AmbiguousError, SendError, TransientError
+from channels.providers.telegram_bot import TelegramBot
+from tests.channels.providers.vendors import BOT_TOKEN, bot, message, payload
+
+ACCEPTED = payload("telegram_bot", "accepted_2026-09.json")
+Handler = Callable[[socket.socket], None]
+
+
+def answer(body: bytes, *extra: str, length: int | None = None) -> bytes:
+    size = len(body) if length is None else length
+    head = ["HTTP/1.1 200 OK", "Content-Type: application/json", f"Content-Length: {size}", *extra]
+    return "\r\n".join([*head, "", ""]).encode() + body
+
+
+def read_request(connection: socket.socket) -> bytes:
+    data = b""
+    while b"\r\n\r\n" not in data:
+        data += (chunk := connection.recv(65536))
+        if not chunk:
+            return data
+    head, _, body = data.partition(b"\r\n\r\n")
+    size = int(head.lower().split(b"content-length: ")[1].split(b"\r\n")[0])
+    while len(body) < size:
+        body += connection.recv(65536)
+    return head + b"\r\n\r\n" + body
+
+
+def reset(connection: socket.socket) -> None:
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+
+
+@contextmanager
+def server(handle: Handler) -> Iterator[int]:
+    """A vendor on loopback that treats each connection as told; yields its port."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def serve() -> None:
+            while True:
+                try:
+                    connection, _ = listener.accept()
+                except OSError:
+                    return
+                with connection:
+                    handle(connection)
+
+        thread = Thread(target=serve, daemon=True)
+        thread.start()
+        yield listener.getsockname()[1]
+        listener.shutdown(socket.SHUT_RDWR)
+    thread.join(2)
+
+
+@contextmanager
+def account(port: int, scheme: str = "http") -> Iterator[TelegramBot]:
+    provider = bot(api_url=f"{scheme}://127.0.0.1:{port}", timeout=(0.3, 0.3))
+    yield provider
+    provider._adapter.close()
+
+
+def failure(port: int, scheme: str = "http") -> SendError:
+    with account(port, scheme) as provider, pytest.raises(SendError) as caught:
+        provider.send(message())
+    assert BOT_TOKEN not in repr(caught.value)
+    assert caught.value.__context__ is None
+    return caught.value
+
+
+def test_refused_connection_is_definite() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+
+    error = failure(port)
+
+    assert type(error) is TransientError
+    assert error.detail == "ConnectionRefusedError"
+
+
+def test_unknown_host_is_definite(monkeypatch: pytest.MonkeyPatch) -> None:
+    def nowhere(*args: object, **kwargs: object) -> None:
+        raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+
+    monkeypatch.setattr(socket, "getaddrinfo", nowhere)
+
+    error = failure(80)
+
+    assert type(error) is TransientError
+    assert error.detail == "gaierror"
+
+
+def test_connect_timeout_is_definite() -> None:
+    with socket.socket() as full, socket.socket() as first, socket.socket() as second:
+        full.bind(("127.0.0.1", 0))
+        full.listen(0)
+        for taken in (first, second):  # with its backlog full, the kernel drops the next caller
+            taken.setblocking(False)
+            taken.connect_ex(full.getsockname())
+
+        error = failure(full.getsockname()[1])
+
+    assert type(error) is TransientError
+    assert error.detail == "TimeoutError"
+
+
+def test_speaking_no_tls_is_definite() -> None:
+    with server(lambda connection: connection.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")) as port:
+        error = failure(port, "https")
+
+    assert type(error) is TransientError
+
+
+def test_a_handshake_that_never_ends_is_definite() -> None:
+    with server(read_to_end) as port:
+        error = failure(port, "https")
+
+    assert type(error) is TransientError
+
+
+def read_to_end(connection: socket.socket) -> None:
+    while connection.recv(65536):
+        pass
+
+
+def test_an_untrusted_certificate_is_definite(tmp_path: Path) -> None:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(self_signed(tmp_path))
+
+    def handshake(connection: socket.socket) -> None:
+        with pytest.raises(OSError, match=r"(?i)unknown ca|certificate"):
+            context.wrap_socket(connection, server_side=True)
+
+    with server(handshake) as port:
+        error = failure(port, "https")
+
+    assert type(error) is TransientError
+    assert error.detail == "SSLCertVerificationError"
+
+
+def self_signed(folder: Path) -> Path:
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "127.0.0.1")])
+    now = dt.datetime.now(dt.UTC)
+    certificate = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(1)
+        .not_valid_before(now)
+        .not_valid_after(now + dt.timedelta(days=1))
+        .sign(key, hashes.SHA256())
+    )
+    pem = key.private_bytes(
+        serialization.Encoding.PEM,
+        serialization.PrivateFormat.PKCS8,
+        serialization.NoEncryption(),
+    ) + certificate.public_bytes(serialization.Encoding.PEM)
+    (folder / "server.pem").write_bytes(pem)
+    return folder / "server.pem"
+
+
+def silence(connection: socket.socket) -> None:
+    read_request(connection)
+    connection.recv(1)  # until the caller gives up
+
+
+def reset_after_reading(connection: socket.socket) -> None:
+    read_request(connection)
+    reset(connection)
+
+
+def close_after_reading(connection: socket.socket) -> None:
+    read_request(connection)
+
+
+def half_an_answer(connection: socket.socket) -> None:
+    read_request(connection)
+    connection.sendall(answer(ACCEPTED[:20], length=len(ACCEPTED)))
+
+
+def half_an_answer_then_silence(connection: socket.socket) -> None:
+    half_an_answer(connection)
+    connection.recv(1)
+
+
+def no_http(connection: socket.socket) -> None:
+    read_request(connection)
+    connection.sendall(b"220 smtp.example.com ready\r\n")
+
+
+def bad_gzip(connection: socket.socket) -> None:
+    read_request(connection)
+    connection.sendall(answer(ACCEPTED, "Content-Encoding: gzip"))
+
+
+@pytest.mark.parametrize(
+    "handle",
+    [
+        silence,
+        reset_after_reading,
+        close_after_reading,
+        half_an_answer,
+        half_an_answer_then_silence,
+        no_http,
+        bad_gzip,
+    ],
+)
+def test_once_the_request_is_out_a_failure_is_ambiguous(handle: Handler) -> None:
+    with server(handle) as port:
+        error = failure(port)
+
+    assert type(error) is AmbiguousError
+    assert error.code == "no_answer"
+
+
+def test_a_failed_request_is_not_repeated() -> None:
+    seen: list[bytes] = []
+
+    def note_and_close(connection: socket.socket) -> None:
+        seen.append(read_request(connection))
+
+    with server(note_and_close) as port:
+        failure(port)
+
+    assert len(seen) == 1
+
+
+def test_a_connection_closed_while_idle_is_replaced() -> None:
+    closed = Semaphore(0)
+
+    def once(connection: socket.socket) -> None:
+        read_request(connection)
+        connection.sendall(answer(ACCEPTED))
+        connection.shutdown(socket.SHUT_RDWR)
+        closed.release()
+
+    with server(once) as port, account(port) as provider:
+        for _ in range(3):
+            assert provider.send(message()).provider_id == "42"
+            assert closed.acquire(timeout=2)
+
+
+def test_an_idle_connection_is_kept_alive() -> None:
+    with server(keep_alive([])) as port, account(port) as provider:
+        provider.send(message())
+        pools = provider._adapter.poolmanager.pools
+        connection = pools[next(iter(pools.keys()))].pool.queue[-1]
+        alive = connection.sock.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE)
+
+    assert alive == 1
+
+
+def keep_alive(seen: list[bytes]) -> Handler:
+    def handle(connection: socket.socket) -> None:
+        while request := read_request(connection):
+            seen.append(request)
+            connection.sendall(answer(ACCEPTED, "Set-Cookie: sid=1; Path=/"))
+
+    return handle
+
+
+def test_one_connection_serves_many_messages_and_keeps_no_cookie() -> None:
+    seen: list[bytes] = []
+
+    # The server takes one connection at a time: a second one would never be answered.
+    with server(keep_alive(seen)) as port, account(port) as provider:
+        for _ in range(3):
+            provider.send(message())
+
+    assert len(seen) == 3
+    assert not any(b"cookie" in request.lower() for request in seen)
+    assert seen[0].startswith(f"POST /bot{BOT_TOKEN}/sendMessage HTTP/1.1\r\n".encode())
+
+
+def test_the_environment_changes_nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "netrc").write_text("machine 127.0.0.1 login a password b")
+    monkeypatch.setenv("NETRC", str(tmp_path / "netrc"))
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:1")
+    monkeypatch.setenv("ALL_PROXY", "http://127.0.0.1:1")
+    seen: list[bytes] = []
+
+    with server(keep_alive(seen)) as port, account(port) as provider:
+        provider.send(message())
+
+    assert b"authorization" not in seen[0].lower()
+
+
+def test_debug_logs_hold_no_token(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+
+    with server(keep_alive([])) as port, account(port) as provider:
+        provider.send(message())
+
+    assert BOT_TOKEN not in caplog.text
+
+
+def test_many_threads_share_an_account() -> None:
+    def serve(connection: socket.socket) -> None:
+        with connection:
+            keep_alive([])(connection)
+
+    def threaded(connection: socket.socket) -> None:
+        Thread(target=serve, args=[connection.dup()], daemon=True).start()
+
+    with server(threaded) as port, account(port) as provider, ThreadPoolExecutor(8) as pool:
+        ids = list(pool.map(lambda _: provider.send(message()).provider_id, range(64)))
+
+    assert ids == ["42"] * 64

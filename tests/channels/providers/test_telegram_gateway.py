@@ -1,0 +1,255 @@
+from datetime import UTC, datetime
+from typing import Any
+
+import orjson
+import pytest
+import responses
+import time_machine
+
+from channels.providers.base import (
+    Accepted,
+    AmbiguousError,
+    Inbound,
+    InvalidSignatureError,
+    Outgoing,
+    Receipt,
+    ReceiptState,
+    RefusedError,
+    SendError,
+    ThrottledError,
+    TransientError,
+    UnreachableError,
+)
+from tests.channels.providers.vendors import (
+    VENDORS,
+    body_of,
+    gateway,
+    gateway_call,
+    message,
+    payload,
+)
+
+URL = VENDORS["telegram_gateway"].send_url
+REPORT = payload("telegram_gateway", "report_delivered_2026-09.json")
+
+
+def sent(wire: responses.RequestsMock, outgoing: Outgoing) -> dict[str, Any]:
+    wire.post(URL, body=VENDORS["telegram_gateway"].accepted)
+    assert gateway().send(outgoing) == Accepted("187259537046478")
+    body: dict[str, Any] = orjson.loads(body_of(wire.calls[0].request))
+    return body
+
+
+def refused(wire: responses.RequestsMock, body: bytes, status: int = 200) -> SendError:
+    wire.post(URL, body=body, status=status)
+    with pytest.raises(SendError) as caught:
+        gateway().send(message())
+    return caught.value
+
+
+def test_sends_the_code_with_everything_a_refund_needs(wire: responses.RequestsMock) -> None:
+    assert sent(wire, message()) == {
+        "phone_number": "+998901234567",
+        "code": "482915",
+        "ttl": 300,
+        "payload": "att-1",
+        "callback_url": "https://kvitok.example.com/hooks/telegram-gateway",
+    }
+    assert wire.calls[0].request.headers["Authorization"] == "Bearer AAEgateway-secret-token"
+
+
+@pytest.mark.parametrize(("ttl", "kept"), [(-5, 30), (29, 30), (31, 31), (9**9, 3600)])
+def test_ttl_stays_within_telegrams_range(
+    wire: responses.RequestsMock, ttl: int, kept: int
+) -> None:
+    assert sent(wire, message(ttl=ttl))["ttl"] == kept
+
+
+def test_an_acceptance_may_have_no_id(wire: responses.RequestsMock) -> None:
+    wire.post(URL, body=b'{"ok":true}')
+
+    assert gateway().send(message()) == Accepted(None)
+
+
+CONFIG = [
+    "ACCESS_TOKEN_INVALID",
+    "ACCESS_TOKEN_REQUIRED",
+    "BALANCE_NOT_ENOUGH",
+    "CALLBACK_URL_INVALID",
+    "SENDER_NOT_OWNED",
+    "SENDER_NOT_VERIFIED",
+    "SENDER_USERNAME_INVALID",
+    "UNKNOWN_METHOD",
+]
+CONTENT = [
+    "CODE_INVALID",
+    "CODE_LENGTH_INVALID",
+    "CODE_LENGTH_REQUIRED",
+    "PAYLOAD_INVALID",
+    "PHONE_NUMBER_MISMATCH",
+    "REQUEST_ID_INVALID",
+    "REQUEST_ID_REQUIRED",
+    "TTL_INVALID",
+]
+RECIPIENT = ["PHONE_NUMBER_INVALID", "PHONE_NUMBER_NOT_FOUND", "PHONE_NUMBER_NOT_AVAILABLE"]
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "account"),
+    [
+        *((name, UnreachableError, False) for name in RECIPIENT),
+        *((name, RefusedError, True) for name in CONFIG),
+        *((name, RefusedError, False) for name in CONTENT),
+        ("MESSAGE_ALREADY_SENT", AmbiguousError, False),
+    ],
+)
+@pytest.mark.parametrize("status", [200, 400, 500])
+def test_every_known_error_has_its_class_whatever_the_status(
+    wire: responses.RequestsMock, name: str, kind: type[SendError], account: bool, status: int
+) -> None:
+    error = refused(wire, orjson.dumps({"ok": False, "error": name}), status)
+
+    assert (type(error), error.code, error.account) == (kind, name, account)
+
+
+@pytest.mark.parametrize(
+    ("file", "kind", "code"),
+    [
+        ("error_token_invalid_2026-09.json", RefusedError, "ACCESS_TOKEN_INVALID"),
+        ("error_not_available_2026-09.json", UnreachableError, "PHONE_NUMBER_NOT_AVAILABLE"),
+        ("error_flood_wait_2026-09.json", ThrottledError, "FLOOD_WAIT"),
+    ],
+)
+def test_reads_the_gateways_errors(
+    wire: responses.RequestsMock, file: str, kind: type[SendError], code: str
+) -> None:
+    error = refused(wire, payload("telegram_gateway", file))
+
+    assert (type(error), error.code) == (kind, code)
+
+
+@pytest.mark.parametrize(
+    ("name", "wait"), [("FLOOD_WAIT_34", 34), ("FLOOD_WAIT", None), ("SMS_FLOOD_WAIT_x", None)]
+)
+def test_a_flood_wait_says_how_long(
+    wire: responses.RequestsMock, name: str, wait: int | None
+) -> None:
+    error = refused(wire, orjson.dumps({"ok": False, "error": name}))
+
+    assert isinstance(error, ThrottledError)
+    assert (error.retry_after, error.account) == (wait, True)
+
+
+@pytest.mark.parametrize(
+    ("status", "kind"),
+    [(200, TransientError), (400, TransientError), (429, ThrottledError), (500, AmbiguousError)],
+)
+def test_an_unknown_error_is_transient_unless_the_gateway_broke(
+    wire: responses.RequestsMock, status: int, kind: type[SendError]
+) -> None:
+    error = refused(wire, b'{"ok":false,"error":"SOMETHING_NEW"}', status)
+
+    assert type(error) is kind
+    assert error.detail == "SOMETHING_NEW"
+
+
+@pytest.mark.parametrize(
+    ("file", "state", "moment"),
+    [
+        ("report_delivered_2026-09.json", ReceiptState.DELIVERED, 1740560004),
+        ("report_expired_2026-09.json", ReceiptState.EXPIRED, 1740560300),
+    ],
+)
+def test_reads_a_report(file: str, state: ReceiptState, moment: int) -> None:
+    call = gateway_call(payload("telegram_gateway", file))
+
+    assert gateway().receipts(call) == [
+        Receipt(
+            provider_id="187259537046478",
+            ref="att-3",
+            state=state,
+            word=state.value,
+            at=datetime.fromtimestamp(moment, UTC),
+        )
+    ]
+
+
+@pytest.mark.parametrize(
+    ("word", "state"),
+    [
+        ("sent", ReceiptState.SENT),
+        ("delivered", ReceiptState.DELIVERED),
+        ("read", ReceiptState.READ),
+        ("expired", ReceiptState.EXPIRED),
+        ("revoked", ReceiptState.FAILED),
+    ],
+)
+def test_every_status_has_its_state(word: str, state: ReceiptState) -> None:
+    call = gateway_call(REPORT.replace(b'"delivered"', f'"{word}"'.encode()))
+
+    assert [(r.word, r.state) for r in gateway().receipts(call)] == [(word, state)]
+
+
+def test_a_report_without_delivery_is_no_receipt() -> None:
+    call = gateway_call(payload("telegram_gateway", "report_verification_2026-09.json"))
+
+    assert gateway().receipts(call) == []
+
+
+def test_agrees_with_the_published_signature() -> None:
+    body = (
+        b'{"request_id":"1","phone_number":"391234567890","request_cost":0,'
+        b'"delivery_status":{"status":"delivered","updated_at":1714000001}}'
+    )
+    headers = {
+        "X-Request-Timestamp": "1714000000",
+        "X-Request-Signature": "6b605defa59d0be52256b398b7f7139806375e7d31cab3272ecfab6652de4ed7",
+    }
+
+    with time_machine.travel(datetime.fromtimestamp(1714000010, UTC), tick=False):
+        read = gateway(token="AAEtesttoken").receipts(Inbound("", headers, body))
+
+    assert [(r.provider_id, r.state) for r in read] == [("1", ReceiptState.DELIVERED)]
+
+
+@pytest.mark.parametrize("age", [-301, 301, 86400])
+def test_a_stale_report_is_refused(age: int) -> None:
+    now = datetime(2026, 9, 1, tzinfo=UTC)
+
+    with time_machine.travel(now, tick=False), pytest.raises(InvalidSignatureError):
+        gateway().receipts(gateway_call(REPORT, at=now.timestamp() - age))
+
+
+@pytest.mark.parametrize("age", [-300, 0, 300])
+def test_a_report_of_the_last_minutes_is_believed(age: int) -> None:
+    now = datetime(2026, 9, 1, tzinfo=UTC)
+
+    with time_machine.travel(now, tick=False):
+        assert gateway().receipts(gateway_call(REPORT, at=now.timestamp() - age))
+
+
+def test_polls_by_request_id(wire: responses.RequestsMock) -> None:
+    url = "https://gateway.example.com/checkVerificationStatus"
+    wire.post(url, body=payload("telegram_gateway", "status_read_2026-09.json"))
+
+    receipt = gateway().poll("187259537046478")
+
+    assert receipt == Receipt(
+        provider_id="187259537046478",
+        ref="att-3",
+        state=ReceiptState.READ,
+        word="read",
+        at=datetime.fromtimestamp(1740560010, UTC),
+    )
+    assert orjson.loads(body_of(wire.calls[0].request)) == {"request_id": "187259537046478"}
+
+
+@pytest.mark.parametrize(
+    ("status", "body"), [(200, b'{"ok":false,"error":"REQUEST_ID_INVALID"}'), (502, b"<html>")]
+)
+def test_a_poll_without_an_answer_is_no_news(
+    wire: responses.RequestsMock, status: int, body: bytes
+) -> None:
+    wire.post("https://gateway.example.com/checkVerificationStatus", body=body, status=status)
+
+    assert gateway().poll("1") is None

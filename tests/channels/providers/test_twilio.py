@@ -1,0 +1,315 @@
+from datetime import UTC, datetime
+from typing import Any
+from urllib.parse import parse_qsl
+
+import pytest
+import responses
+from twilio.http import HttpClient
+from twilio.http.response import Response
+from twilio.request_validator import RequestValidator
+from twilio.rest import Client
+
+from channels.providers.base import (
+    Accepted,
+    AmbiguousError,
+    Inbound,
+    InvalidSignatureError,
+    Outgoing,
+    Receipt,
+    ReceiptState,
+    RefusedError,
+    SendError,
+    ThrottledError,
+    TransientError,
+    UnreachableError,
+)
+from tests.channels.providers.vendors import (
+    VENDORS,
+    body_of,
+    message,
+    payload,
+    twilio,
+    twilio_call,
+)
+
+URL = VENDORS["twilio"].send_url
+ACCEPTED = VENDORS["twilio"].accepted
+SID = "SM00000000000000000000000000000002"
+CLIENT: Any = Client  # Twilio's library has no annotations
+JUDGE: Any = RequestValidator
+DELIVERED = payload("twilio", "status_delivered_2026-09.form")
+
+
+def sent(wire: responses.RequestsMock, outgoing: Outgoing, **settings: Any) -> dict[str, str]:
+    wire.post(URL, body=ACCEPTED, status=201)
+    assert twilio(**settings).send(outgoing) == Accepted(SID, 2)
+    return dict(parse_qsl(body_of(wire.calls[0].request).decode(), strict_parsing=True))
+
+
+def refused(wire: responses.RequestsMock, body: bytes, status: int = 400) -> SendError:
+    wire.post(URL, body=body, status=status)
+    with pytest.raises(SendError) as caught:
+        twilio().send(message())
+    return caught.value
+
+
+def test_sends_a_form_with_our_reference_in_the_callback(wire: responses.RequestsMock) -> None:
+    form = sent(wire, message(text="Ваш код: 482915 & ещё"))
+
+    assert form == {
+        "To": "+998901234567",
+        "From": "+15005550006",
+        "Body": "Ваш код: 482915 & ещё",
+        "StatusCallback": "https://kvitok.example.com/hooks/twilio?ref=att-1",
+        "ValidityPeriod": "300",
+    }
+    headers = wire.calls[0].request.headers
+    assert headers["Content-Type"] == "application/x-www-form-urlencoded"
+    assert headers["Authorization"].startswith("Basic QUMw")
+
+
+class Recorder(HttpClient):
+    def __init__(self) -> None:
+        self.seen: list[tuple[str, str, dict[str, Any]]] = []
+
+    def request(self, method: str, uri: str, *args: Any, **kwargs: Any) -> Response:
+        self.seen.append((method, uri, kwargs["data"]))
+        return Response(201, ACCEPTED.decode())
+
+
+def test_twilios_own_client_sends_the_same(wire: responses.RequestsMock) -> None:
+    form = sent(wire, message())
+    recorder = Recorder()
+    client = CLIENT("AC00000000000000000000000000000001", "t", http_client=recorder)
+
+    client.messages.create(
+        to="+998901234567",
+        from_="+15005550006",
+        body="Ваш код: 482915",
+        status_callback="https://kvitok.example.com/hooks/twilio?ref=att-1",
+        validity_period=300,
+    )
+
+    method, url, data = recorder.seen[0]
+    assert (method, url.partition(".com")[2]) == ("POST", URL.partition(".com")[2])
+    assert {name: str(value) for name, value in data.items()} == form
+
+
+def test_a_messaging_service_takes_the_senders_place(wire: responses.RequestsMock) -> None:
+    service = "MG" + "0" * 32
+
+    form = sent(wire, message(), sender=service)
+
+    assert form["MessagingServiceSid"] == service
+    assert "From" not in form
+
+
+def test_a_sender_named_like_a_service_is_a_sender(wire: responses.RequestsMock) -> None:
+    assert sent(wire, message(), sender="MGSHOP")["From"] == "MGSHOP"
+
+
+def test_a_callback_with_a_query_keeps_it(wire: responses.RequestsMock) -> None:
+    form = sent(wire, message(ref="a b"), callback_url="https://k.example.com/hooks/twilio?v=1")
+
+    assert form["StatusCallback"] == "https://k.example.com/hooks/twilio?v=1&ref=a+b"
+
+
+@pytest.mark.parametrize(("ttl", "kept"), [(-1, "1"), (0, "1"), (600, "600"), (10**6, "14400")])
+def test_validity_stays_within_twilios_range(
+    wire: responses.RequestsMock, ttl: int, kept: str
+) -> None:
+    assert sent(wire, message(ttl=ttl))["ValidityPeriod"] == kept
+
+
+@pytest.mark.parametrize(
+    ("told", "segments"), [('"3"', 3), ('"0"', 1), ("null", 1), ('"many"', 1), ("2", 2)]
+)
+def test_segments_are_what_twilio_counted(
+    wire: responses.RequestsMock, told: str, segments: int
+) -> None:
+    wire.post(URL, body=f'{{"sid":"SM1","num_segments":{told}}}', status=201)
+
+    assert twilio().send(message()) == Accepted("SM1", segments)
+
+
+@pytest.mark.parametrize(
+    ("file", "status", "verdict"),
+    [
+        ("error_invalid_to_2026-09.json", 400, (UnreachableError, "21211", False)),
+        ("error_authenticate_2026-09.json", 401, (RefusedError, "20003", True)),
+        ("error_too_many_requests_2026-09.json", 429, (ThrottledError, "20429", True)),
+    ],
+)
+def test_reads_twilios_errors(
+    wire: responses.RequestsMock, file: str, status: int, verdict: tuple[type[SendError], str, bool]
+) -> None:
+    error = refused(wire, payload("twilio", file), status)
+
+    assert (type(error), error.code, error.account) == verdict
+    assert error.detail
+
+
+@pytest.mark.parametrize(
+    ("code", "kind", "account"),
+    [
+        *((code, UnreachableError, False) for code in (21211, 21614, 21610, 21612, 21635)),
+        *((code, UnreachableError, False) for code in (30004, 30005, 30006)),
+        *((code, RefusedError, True) for code in (20003, 20404, 21606, 21608, 30002, 30034)),
+        *((code, RefusedError, False) for code in (21408, 21617, 30007, 21999)),
+        *((code, ThrottledError, True) for code in (20429, 14107, 30001)),
+        *((code, TransientError, False) for code in (30003, 30008, 30009)),
+    ],
+)
+def test_every_documented_code_has_its_class(
+    wire: responses.RequestsMock, code: int, kind: type[SendError], account: bool
+) -> None:
+    error = refused(wire, f'{{"code":{code},"message":"Words","status":400}}'.encode())
+
+    assert (type(error), error.code, error.account) == (kind, str(code), account)
+
+
+@pytest.mark.parametrize(("status", "kind"), [(429, ThrottledError), (500, AmbiguousError)])
+def test_an_unknown_code_is_judged_by_status(
+    wire: responses.RequestsMock, status: int, kind: type[SendError]
+) -> None:
+    error = refused(wire, b'{"code":20500,"message":"Internal Server Error"}', status)
+
+    assert (type(error), error.code) == (kind, "20500")
+
+
+def test_reads_a_delivery() -> None:
+    receipt = Receipt(SID, "att-1", ReceiptState.DELIVERED, "delivered")
+
+    assert twilio().receipts(twilio_call(DELIVERED)) == [receipt]
+
+
+def test_reads_why_a_message_was_not_delivered() -> None:
+    call = twilio_call(payload("twilio", "status_undelivered_2026-09.form"))
+
+    assert twilio().receipts(call) == [
+        Receipt(SID, "att-1", ReceiptState.FAILED, "undelivered", error_code="30034")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("word", "states"),
+    [
+        ("sending", [ReceiptState.SENT]),
+        ("sent", [ReceiptState.SENT]),
+        ("delivered", [ReceiptState.DELIVERED]),
+        ("read", [ReceiptState.READ]),
+        ("undelivered", [ReceiptState.FAILED]),
+        ("failed", [ReceiptState.FAILED]),
+        ("canceled", [ReceiptState.FAILED]),
+        *((word, []) for word in ("accepted", "queued", "scheduled", "partially_delivered", "")),
+    ],
+)
+def test_every_status_has_its_state(word: str, states: list[ReceiptState]) -> None:
+    body = DELIVERED.replace(b"MessageStatus=delivered", f"MessageStatus={word}".encode())
+
+    assert [receipt.state for receipt in twilio().receipts(twilio_call(body))] == states
+
+
+def test_a_callback_without_our_reference_is_known_by_its_id() -> None:
+    call = twilio_call(DELIVERED, url="https://kvitok.example.com/hooks/twilio")
+
+    assert [(r.provider_id, r.ref) for r in twilio().receipts(call)] == [(SID, None)]
+
+
+VECTOR_URL = "https://mycompany.com/myapp.php?foo=1&bar=2"
+VECTOR_BODY = (
+    b"CallSid=CA1234567890ABCDE&Caller=%2B14158675310&Digits=1234"
+    b"&From=%2B14158675310&To=%2B18005551212"
+)
+VECTOR_SIGNATURE = "GvWf1cFY/Q7PnoempGyD5oXAezc="
+
+
+def test_agrees_with_the_published_signature() -> None:
+    call = Inbound(VECTOR_URL, {"X-Twilio-Signature": VECTOR_SIGNATURE}, VECTOR_BODY)
+
+    assert twilio(auth_token="12345").receipts(call) == []
+    with pytest.raises(InvalidSignatureError):
+        twilio(auth_token="12346").receipts(call)
+
+
+@pytest.mark.parametrize("given", ["https://h.example.com", "https://h.example.com:443"])
+@pytest.mark.parametrize("signed", ["https://h.example.com", "https://h.example.com:443"])
+def test_twilios_validator_agrees_with_or_without_the_port(given: str, signed: str) -> None:
+    path, params = "/hooks/twilio?ref=att-1", dict(parse_qsl(DELIVERED.decode()))
+    judge = JUDGE("twilio-secret-token")
+    signature = judge.compute_signature(signed + path, params)
+
+    call = Inbound(given + path, {"X-Twilio-Signature": signature}, DELIVERED)
+
+    assert judge.validate(given + path, params, signature)
+    assert len(twilio().receipts(call)) == 1
+
+
+@pytest.mark.parametrize("url", ["http://h.example.com", "https://h.example.net"])
+def test_another_scheme_or_host_is_another_url(url: str) -> None:
+    signed = twilio_call(DELIVERED, url="https://h.example.com/hooks/twilio?ref=att-1")
+
+    with pytest.raises(InvalidSignatureError):
+        twilio().receipts(Inbound(f"{url}/hooks/twilio?ref=att-1", signed.headers, signed.body))
+
+
+def test_our_reference_cannot_be_exchanged() -> None:
+    call = twilio_call(DELIVERED)
+
+    with pytest.raises(InvalidSignatureError):
+        twilio().receipts(Inbound(call.url.replace("att-1", "att-2"), call.headers, call.body))
+
+
+@pytest.mark.parametrize(
+    "body", [b"MessageStatus", b"a=1&a=2", b"MessageSid=%ff", b"\xff=1", b"a=1&&b=2", b"{}"]
+)
+def test_what_is_no_strict_form_is_refused(body: bytes) -> None:
+    with pytest.raises(InvalidSignatureError):
+        twilio().receipts(twilio_call(body))
+
+
+def test_polls_by_id(wire: responses.RequestsMock) -> None:
+    url = URL.replace(".json", f"/{SID}.json")
+    wire.get(url, body=payload("twilio", "message_delivered_2026-09.json"))
+
+    assert twilio().poll(SID) == Receipt(
+        provider_id=SID,
+        ref=None,
+        state=ReceiptState.DELIVERED,
+        word="delivered",
+        at=datetime(2026, 8, 14, 10, 15, 5, tzinfo=UTC),
+    )
+
+
+def test_a_poll_says_why(wire: responses.RequestsMock) -> None:
+    url = URL.replace(".json", f"/{SID}.json")
+    wire.get(url, body=payload("twilio", "message_undelivered_2026-09.json"))
+
+    receipt = twilio().poll(SID)
+
+    assert receipt is not None
+    assert (receipt.state, receipt.error_code) == (ReceiptState.FAILED, "30005")
+    assert receipt.error_detail == "Unknown destination handset"
+
+
+@pytest.mark.parametrize(
+    ("status", "body"),
+    [(200, ACCEPTED), (404, b'{"code":20404,"status":404}'), (502, b"<html>"), (200, b"[]")],
+)
+def test_a_poll_without_news(wire: responses.RequestsMock, status: int, body: bytes) -> None:
+    wire.get(URL.replace(".json", "/SM1%2F..%2F2.json"), body=body, status=status)
+
+    assert twilio().poll("SM1/../2") is None
+    assert len(wire.calls) == 1
+
+
+@pytest.mark.parametrize("date", [None, "", "yesterday", "Fri, 14 Aug 2026 10:15:05 -0000", 5])
+def test_a_date_that_cannot_be_read_is_left_out(
+    wire: responses.RequestsMock, date: str | int | None
+) -> None:
+    wire.get(URL.replace(".json", "/1.json"), json={"status": "delivered", "date_updated": date})
+
+    receipt = twilio().poll("1")
+
+    assert receipt is not None
+    assert receipt.at is None

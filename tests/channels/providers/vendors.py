@@ -1,0 +1,222 @@
+"""One account with each HTTP vendor, and how that vendor would sign a call to us."""
+
+import base64
+import hashlib
+import hmac
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qsl
+
+import requests
+
+from channels.providers.base import Content, Inbound, Outgoing
+from channels.providers.http import HttpProvider
+from channels.providers.telegram_bot import TelegramBot
+from channels.providers.telegram_gateway import TelegramGateway
+from channels.providers.twilio import Twilio
+from channels.providers.whatsapp_cloud import WhatsAppCloud
+
+CODE = "482915"
+PHONE = "+998901234567"
+META_TOKEN, META_SECRET = "EAAwhatsapp-secret-token", "whatsapp-app-secret"
+GATEWAY_TOKEN = "AAEgateway-secret-token"
+TWILIO_TOKEN = "twilio-secret-token"
+BOT_SECRET = "bot-webhook-secret"
+BOT_TOKEN = "110201543:AAbot-secret-token"
+PAYLOADS = Path(__file__).parent / "payloads"
+
+
+def message(**changes: Any) -> Outgoing:
+    usual: dict[str, Any] = {
+        "ref": "att-1",
+        "phone": PHONE,
+        "content": Content.CODE,
+        "locale": "ru",
+        "text": f"Ваш код: {CODE}",
+        "ttl": 300,
+        "code": CODE,
+        "brand": "Demo",
+        "chat_id": 7770000001,
+    }
+    return Outgoing(**usual | changes)
+
+
+def code_with_link(**changes: Any) -> Outgoing:
+    usual = {
+        "content": Content.CODE_WITH_LINK,
+        "text": f"Ваш код: {CODE} https://l.example.com/bcdfghjkmn",
+        "short_url": "https://l.example.com/bcdfghjkmn",
+    }
+    return message(**usual | changes)
+
+
+def link(**changes: Any) -> Outgoing:
+    usual = {
+        "content": Content.LINK,
+        "text": "Ваш документ: https://l.example.com/bcdfghjk",
+        "short_url": "https://l.example.com/bcdfghjk",
+        "code": None,
+    }
+    return message(**usual | changes)
+
+
+def payload(provider: str, name: str) -> bytes:
+    return (PAYLOADS / provider / name).read_bytes()
+
+
+def body_of(request: requests.PreparedRequest) -> bytes:
+    """A request's body is read as the wire would read it: by iterating over it."""
+    assert request.body is not None
+    return b"".join(request.body)  # type: ignore[arg-type]
+
+
+def whatsapp(**changes: Any) -> WhatsAppCloud:
+    usual: dict[str, Any] = {
+        "api_url": "https://graph.example.com",
+        "version": "v25.0",
+        "token": META_TOKEN,
+        "phone_number_id": "106540352242922",
+        "app_secret": META_SECRET,
+        "verify_token": "whatsapp-verify-token",
+        "code_template": "verification_code",
+        "link_template": "short_link",
+        "code_link_template": "code_with_link",
+    }
+    return WhatsAppCloud(**usual | changes)
+
+
+def gateway(**changes: Any) -> TelegramGateway:
+    usual: dict[str, Any] = {
+        "api_url": "https://gateway.example.com",
+        "token": GATEWAY_TOKEN,
+        "callback_url": "https://kvitok.example.com/hooks/telegram-gateway",
+    }
+    return TelegramGateway(**usual | changes)
+
+
+def bot(**changes: Any) -> TelegramBot:
+    usual: dict[str, Any] = {
+        "api_url": "https://bot.example.com",
+        "token": BOT_TOKEN,
+        "secret_token": BOT_SECRET,
+    }
+    return TelegramBot(**usual | changes)
+
+
+def twilio(**changes: Any) -> Twilio:
+    usual: dict[str, Any] = {
+        "api_url": "https://twilio.example.com",
+        "account_sid": "AC00000000000000000000000000000001",
+        "auth_token": TWILIO_TOKEN,
+        "sender": "+15005550006",
+        "callback_url": "https://kvitok.example.com/hooks/twilio",
+    }
+    return Twilio(**usual | changes)
+
+
+def meta_call(body: bytes, secret: str = META_SECRET) -> Inbound:
+    digest = hmac.new(secret.encode(), body, hashlib.sha256).hexdigest()
+    headers = {"X-Hub-Signature-256": f"sha256={digest}"}
+    return Inbound("https://kvitok.example.com/hooks/whatsapp", headers, body)
+
+
+def gateway_call(body: bytes, token: str = GATEWAY_TOKEN, at: float | None = None) -> Inbound:
+    stamp = str(int(time.time() if at is None else at))
+    key = hashlib.sha256(token.encode()).digest()
+    digest = hmac.new(key, f"{stamp}\n".encode() + body, hashlib.sha256).hexdigest()
+    headers = {"X-Request-Timestamp": stamp, "X-Request-Signature": digest}
+    return Inbound("https://kvitok.example.com/hooks/telegram-gateway", headers, body)
+
+
+def bot_call(body: bytes, secret: str = BOT_SECRET) -> Inbound:
+    headers = {"X-Telegram-Bot-Api-Secret-Token": secret}
+    return Inbound("https://kvitok.example.com/hooks/telegram-bot", headers, body)
+
+
+def twilio_call(
+    body: bytes,
+    token: str = TWILIO_TOKEN,
+    url: str = "https://kvitok.example.com/hooks/twilio?ref=att-1",
+) -> Inbound:
+    fields = sorted(parse_qsl(body.decode(errors="replace"), keep_blank_values=True))
+    signed = url + "".join(name + value for name, value in fields)
+    digest = hmac.new(token.encode(), signed.encode(), hashlib.sha1).digest()
+    return Inbound(url, {"X-Twilio-Signature": base64.b64encode(digest).decode()}, body)
+
+
+@dataclass(frozen=True)
+class Vendor:
+    account: Callable[..., HttpProvider]
+    secrets: tuple[str, ...]  # what may appear in no error and no log
+    send_url: str
+    accepted: bytes
+    refused: Callable[[str], bytes]  # the vendor's own error body around some words
+    call: Callable[..., Inbound]
+    secret_setting: str
+    read: Callable[[HttpProvider, Inbound], list[Any]]
+    told: bytes  # a genuine body
+
+
+def _receipts(provider: HttpProvider, call: Inbound) -> list[Any]:
+    return list(provider.receipts(call))
+
+
+def _updates(provider: HttpProvider, call: Inbound) -> list[Any]:
+    assert isinstance(provider, TelegramBot)
+    return list(provider.updates(call))
+
+
+_TWILIO_BASIC = base64.b64encode(b"AC00000000000000000000000000000001:twilio-secret-token").decode()
+
+VENDORS = {
+    "whatsapp_cloud": Vendor(
+        account=whatsapp,
+        secrets=(META_TOKEN, META_SECRET, "whatsapp-verify-token"),
+        send_url="https://graph.example.com/v25.0/106540352242922/messages",
+        accepted=payload("whatsapp_cloud", "accepted_2026-09.json"),
+        refused=lambda words: f'{{"error":{{"code":100,"message":"{words}"}}}}'.encode(),
+        call=meta_call,
+        secret_setting="app_secret",
+        read=_receipts,
+        told=payload("whatsapp_cloud", "status_delivered_2026-09.json"),
+    ),
+    "telegram_gateway": Vendor(
+        account=gateway,
+        secrets=(GATEWAY_TOKEN,),
+        send_url="https://gateway.example.com/sendVerificationMessage",
+        accepted=payload("telegram_gateway", "accepted_2026-09.json"),
+        refused=lambda words: f'{{"ok":false,"error":"{words}"}}'.encode(),
+        call=gateway_call,
+        secret_setting="token",
+        read=_receipts,
+        told=payload("telegram_gateway", "report_delivered_2026-09.json"),
+    ),
+    "telegram_bot": Vendor(
+        account=bot,
+        secrets=(BOT_TOKEN, BOT_SECRET),
+        send_url=f"https://bot.example.com/bot{BOT_TOKEN}/sendMessage",
+        accepted=payload("telegram_bot", "accepted_2026-09.json"),
+        refused=lambda words: f'{{"ok":false,"error_code":400,"description":"{words}"}}'.encode(),
+        call=bot_call,
+        secret_setting="secret_token",
+        read=_updates,
+        told=payload("telegram_bot", "contact_own_2026-09.json"),
+    ),
+    "twilio": Vendor(
+        account=twilio,
+        secrets=(TWILIO_TOKEN, _TWILIO_BASIC),
+        send_url=(
+            "https://twilio.example.com/2010-04-01/Accounts/"
+            "AC00000000000000000000000000000001/Messages.json"
+        ),
+        accepted=payload("twilio", "accepted_2026-09.json"),
+        refused=lambda words: f'{{"code":21617,"message":"{words}","status":400}}'.encode(),
+        call=twilio_call,
+        secret_setting="auth_token",
+        read=_receipts,
+        told=payload("twilio", "status_delivered_2026-09.form"),
+    ),
+}
