@@ -1,0 +1,43 @@
+"""allauth's sign-in made ours: the name on letters, whose address counts, the user's language."""
+
+from typing import Any
+
+from allauth.account.adapter import DefaultAccountAdapter
+from django.conf import settings
+from django.contrib.auth.base_user import AbstractBaseUser
+from django.http import HttpRequest, HttpResponse
+
+from accounts.addresses import client_ip
+from accounts.models import User
+
+SITE = "Kvitok"
+
+
+def remember_language(response: HttpResponse, language: str) -> None:
+    response.set_cookie(
+        settings.LANGUAGE_COOKIE_NAME,
+        language,
+        max_age=365 * 24 * 3600,
+        secure=settings.SESSION_COOKIE_SECURE,
+        samesite="Lax",
+    )
+
+
+class AccountAdapter(DefaultAccountAdapter):
+    def format_email_subject(self, subject: str) -> str:
+        return f"{SITE}: {subject}"
+
+    def send_mail(self, template_prefix: str, email: str, context: dict[str, Any]) -> None:
+        site = {"name": SITE, "domain": settings.PUBLIC_URL}
+        super().send_mail(template_prefix, email, context | {"current_site": site})
+
+    def get_client_ip(self, request: HttpRequest) -> str:
+        return client_ip(request.META) or "unknown"
+
+    def post_login(
+        self, request: HttpRequest, user: AbstractBaseUser, **kwargs: Any
+    ) -> HttpResponse:
+        response = super().post_login(request, user, **kwargs)
+        if isinstance(user, User):
+            remember_language(response, user.language)
+        return response

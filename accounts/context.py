@@ -1,0 +1,17 @@
+"""What every page of the cabinet may show; nothing is read until a template asks."""
+
+from functools import partial
+
+from django.http import HttpRequest
+from django.utils.functional import SimpleLazyObject
+
+from accounts.roles import current_member, memberships
+
+
+def cabinet(request: HttpRequest) -> dict[str, object]:
+    match = request.resolver_match
+    return {
+        "section": (match.url_name or "").partition("-")[0] if match else "",
+        "member": SimpleLazyObject(partial(current_member, request)),
+        "memberships": SimpleLazyObject(partial(memberships, request)),
+    }

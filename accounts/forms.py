@@ -1,0 +1,200 @@
+"""The cabinet's forms: shapes in, no side effects but the one allauth's sign-up asks for."""
+
+from datetime import datetime, time
+from ipaddress import ip_network
+from typing import TYPE_CHECKING, Any, cast
+
+import phonenumbers
+from django import forms
+from django.conf import settings
+from django.core.exceptions import ValidationError
+from django.http import HttpRequest
+from django.utils import timezone
+from django.utils.translation import get_language, ngettext
+from django.utils.translation import gettext_lazy as _
+
+from accounts import services
+from accounts.addresses import client_ip
+from accounts.models import Company, Language, Mode, Scope, User, every_scope
+
+HOUR, DAY = 3600, 86_400
+LIFETIMES = (HOUR, DAY, 7 * DAY, 30 * DAY, 90 * DAY, 365 * DAY)
+
+
+def interface_language() -> str:
+    code = (get_language() or settings.LANGUAGE_CODE)[:2]
+    return code if code in Language.values else Language.RUSSIAN
+
+
+class CompanyForm(forms.Form):
+    company = forms.CharField(
+        label=_("Company name"),
+        max_length=120,
+        widget=forms.TextInput(attrs={"autocomplete": "organization"}),
+    )
+
+
+class SignupForm(CompanyForm):
+    """Becomes the base of allauth's sign-up form, which adds e-mail and password."""
+
+    field_order = ("email", "company", "password1")
+
+    def signup(self, request: HttpRequest, user: User) -> None:
+        language = interface_language()
+        User.objects.filter(pk=user.pk).update(language=language)
+        user.language = language
+        services.sign_up_company(
+            user=user,
+            name=self.cleaned_data["company"],
+            language=language,
+            ip=client_ip(request.META),
+        )
+
+
+def split_list(text: str) -> list[str]:
+    return text.replace(",", " ").split()
+
+
+class ListField(forms.CharField):
+    """Words separated by spaces, commas or lines."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(required=False, **kwargs)
+
+    def prepare_value(self, value: Any) -> Any:
+        return ", ".join(value) if isinstance(value, list | tuple) else value
+
+    def to_python(self, value: str | None) -> list[str]:  # type: ignore[override]
+        return list(dict.fromkeys(split_list(value or "")))
+
+
+class KeyForm(forms.Form):
+    name = forms.CharField(
+        label=_("Name"),
+        max_length=60,
+        help_text=_("What will use it: production site, staging, mobile app…"),
+    )
+    mode = forms.ChoiceField(
+        label=_("Mode"),
+        choices=[
+            (Mode.TEST, _("Test: free, nothing is sent to phones")),
+            (Mode.LIVE, _("Live: real messages, tokens are charged")),
+        ],
+        initial=Mode.TEST,
+        widget=forms.RadioSelect(attrs={"class": "form-check-input"}),
+    )
+    scopes = forms.MultipleChoiceField(
+        label=_("What it may do"),
+        choices=Scope.choices,
+        initial=every_scope,
+        widget=forms.CheckboxSelectMultiple(attrs={"class": "form-check-input"}),
+    )
+    allowed_ips = ListField(
+        label=_("Allowed IP addresses"),
+        max_length=2000,
+        widget=forms.Textarea(attrs={"rows": 2, "placeholder": "203.0.113.7, 198.51.100.0/24"}),
+        help_text=_("Addresses or networks of your servers. Empty: from anywhere."),
+    )
+    expires_on = forms.DateField(
+        label=_("Works until"),
+        required=False,
+        widget=forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d"),
+        help_text=_("The last day. Empty: until it is revoked."),
+    )
+
+    def clean_allowed_ips(self) -> list[str]:
+        return [_network(text) for text in self.cleaned_data["allowed_ips"]]
+
+    def clean_expires_on(self) -> datetime | None:
+        day = self.cleaned_data["expires_on"]
+        if day is None:
+            return None
+        if day < timezone.localdate():
+            raise ValidationError(_("This day has passed."))
+        return timezone.make_aware(datetime.combine(day, time.max))
+
+
+def _network(text: str) -> str:
+    try:
+        network = ip_network(text, strict=False)
+    except ValueError:
+        raise ValidationError(
+            _("%(text)s is neither an IP address nor a network."), params={"text": text}
+        ) from None
+    return str(network.network_address if network.num_addresses == 1 else network)
+
+
+if TYPE_CHECKING:
+    CompanyModelForm = forms.ModelForm[Company]
+else:
+    CompanyModelForm = forms.ModelForm  # generic in the stubs alone
+
+
+class SettingsForm(CompanyModelForm):
+    allowed_countries = ListField(
+        label=_("Allowed countries"),
+        max_length=1000,
+        widget=forms.TextInput(attrs={"placeholder": "RU, KZ, BY"}),
+        help_text=_("Two-letter codes of the countries you send to. Empty: every country."),
+    )
+    default_link_lifetime = forms.TypedChoiceField(
+        label=_("Default link lifetime"),
+        required=False,
+        coerce=int,
+        empty_value=None,
+        help_text=_("For short links made without a lifetime of their own."),
+    )
+
+    class Meta:
+        model = Company
+        fields = (
+            "default_channel",
+            "brand",
+            "language",
+            "code_length",
+            "allowed_countries",
+            "default_link_lifetime",
+        )
+        labels = {
+            "default_channel": _("Default channel"),
+            "brand": _("Brand in messages"),
+            "language": _("Language of messages"),
+            "code_length": _("Digits in a code"),
+        }
+        help_texts = {
+            "default_channel": _("For requests that name no channel."),
+            "brand": _("Shown to the person who gets the code. Empty: the company's name."),
+            "language": _("For requests that name no language."),
+            "code_length": _("From 4 to 8."),
+        }
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        channel = cast(forms.ChoiceField, self.fields["default_channel"])
+        _blank, *named = channel.choices  # type: ignore[misc]
+        channel.choices = [("", _("The first available: WhatsApp, Telegram, SMS")), *named]
+        lifetime = cast(forms.ChoiceField, self.fields["default_link_lifetime"])
+        lifetime.choices = lifetimes(self.instance.default_link_lifetime)
+
+    def clean_allowed_countries(self) -> list[str]:
+        countries = [code.upper() for code in self.cleaned_data["allowed_countries"]]
+        for code in countries:
+            if code not in phonenumbers.SUPPORTED_REGIONS:
+                raise ValidationError(_("%(code)s is not a country code."), params={"code": code})
+        return countries
+
+
+def lifetimes(current: int | None) -> list[tuple[int | str, Any]]:
+    """What the settings offer, whatever else the company has now included."""
+    seconds = sorted({*LIFETIMES, *([current] if current else [])})
+    return [("", _("Never expires")), *((one, lifetime_words(one)) for one in seconds)]
+
+
+def lifetime_words(seconds: int) -> str:
+    if seconds % DAY == 0:
+        days = seconds // DAY
+        return ngettext("%(n)d day", "%(n)d days", days) % {"n": days}
+    if seconds % HOUR == 0:
+        hours = seconds // HOUR
+        return ngettext("%(n)d hour", "%(n)d hours", hours) % {"n": hours}
+    return ngettext("%(n)d second", "%(n)d seconds", seconds) % {"n": seconds}

@@ -1,0 +1,273 @@
+"""Who uses the service: people, companies, their roles and their API keys."""
+
+from datetime import timedelta
+from typing import Any, ClassVar
+
+from django.contrib.auth.models import AbstractBaseUser, BaseUserManager, PermissionsMixin
+from django.contrib.postgres.fields import ArrayField
+from django.core.validators import MaxValueValidator, MinValueValidator
+from django.db import models
+from django.db.models import Q
+from django.db.models.functions import Lower, Now
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+
+class Language(models.TextChoices):
+    RUSSIAN = "ru", "Русский"
+    ENGLISH = "en", "English"
+
+
+class Mode(models.TextChoices):
+    LIVE = "live", _("live")
+    TEST = "test", _("test")
+
+
+class UserManager(BaseUserManager["User"]):
+    def create_user(self, email: str, password: str | None = None, **fields: Any) -> "User":
+        user = self.model(email=self.normalize_email(email), **fields)
+        user.set_password(password)
+        user.save(using=self._db)
+        return user
+
+    def create_superuser(self, email: str, password: str | None = None, **fields: Any) -> "User":
+        return self.create_user(email, password, is_staff=True, is_superuser=True, **fields)
+
+    def get_by_natural_key(self, email: str | None) -> "User":
+        return self.get(email__iexact=email)
+
+
+class User(AbstractBaseUser, PermissionsMixin):
+    email = models.EmailField(_("e-mail"), max_length=254)
+    name = models.CharField(_("name"), max_length=150, blank=True)
+    language = models.CharField(
+        _("language"), max_length=2, choices=Language.choices, default=Language.RUSSIAN
+    )
+    is_staff = models.BooleanField(_("operator"), default=False)
+    is_active = models.BooleanField(_("active"), default=True)
+    date_joined = models.DateTimeField(_("joined"), default=timezone.now)
+
+    USERNAME_FIELD = "email"
+    REQUIRED_FIELDS: ClassVar[list[str]] = []
+    objects = UserManager()
+
+    class Meta:
+        verbose_name = _("user")
+        verbose_name_plural = _("users")
+        constraints = [models.UniqueConstraint(Lower("email"), name="user_email_unique")]
+
+    def __str__(self) -> str:
+        return self.email
+
+
+class CompanyQuerySet(models.QuerySet["Company"]):
+    def of(self, user: User) -> "CompanyQuerySet":
+        return self.filter(members__user=user)
+
+
+class Company(models.Model):
+    class Status(models.TextChoices):
+        PENDING = "pending", _("waiting for approval")
+        APPROVED = "approved", _("approved")
+        SUSPENDED = "suspended", _("suspended")
+
+    name = models.CharField(_("name"), max_length=120)
+    status = models.CharField(
+        _("status"), max_length=10, choices=Status.choices, default=Status.PENDING
+    )
+    country = models.CharField(
+        _("country"), max_length=2, default="RU", help_text=_("ISO 3166 code, RU or KZ, say")
+    )
+    language = models.CharField(
+        _("language of messages"), max_length=2, choices=Language.choices, default=Language.RUSSIAN
+    )
+    brand = models.CharField(
+        _("brand in messages"),
+        max_length=30,
+        blank=True,
+        help_text=_("the company's name if empty"),
+    )
+    default_channel = models.CharField(
+        _("default channel"),
+        max_length=10,
+        blank=True,
+        choices=[("whatsapp", "WhatsApp"), ("telegram", "Telegram"), ("sms", "SMS")],
+    )
+    code_length = models.PositiveSmallIntegerField(
+        _("code length"), default=6, validators=[MinValueValidator(4), MaxValueValidator(8)]
+    )
+    allowed_countries = ArrayField(
+        models.CharField(max_length=2),
+        verbose_name=_("allowed countries"),
+        default=list,
+        blank=True,
+        help_text=_("empty: every country"),
+    )
+    default_link_lifetime = models.PositiveIntegerField(
+        _("default link lifetime, seconds"), null=True, blank=True
+    )
+    api_rate = models.PositiveIntegerField(
+        _("API requests per 10 s and key"), null=True, blank=True
+    )
+    created_at = models.DateTimeField(_("created"), auto_now_add=True)
+
+    objects = CompanyQuerySet.as_manager()
+
+    class Meta:
+        verbose_name = _("company")
+        verbose_name_plural = _("companies")
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(code_length__gte=4, code_length__lte=8), name="company_code_length"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Member(models.Model):
+    class Role(models.TextChoices):
+        OWNER = "owner", _("owner")
+        DEVELOPER = "developer", _("developer")
+        ACCOUNTANT = "accountant", _("accountant")
+        VIEWER = "viewer", _("viewer")
+
+    company = models.ForeignKey(Company, models.CASCADE, related_name="members")
+    user = models.ForeignKey(User, models.CASCADE, related_name="memberships")
+    role = models.CharField(_("role"), max_length=10, choices=Role.choices)
+    created_at = models.DateTimeField(_("created"), auto_now_add=True)
+
+    class Meta:
+        verbose_name = _("member")
+        verbose_name_plural = _("members")
+        constraints = [
+            models.UniqueConstraint(fields=["company", "user"], name="member_once_per_company")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.user} · {self.get_role_display()}"
+
+    @property
+    def can_manage_keys(self) -> bool:
+        return self.role in {self.Role.OWNER, self.Role.DEVELOPER}
+
+    @property
+    def can_change_settings(self) -> bool:
+        return self.role in {self.Role.OWNER, self.Role.DEVELOPER}
+
+    @property
+    def can_see_money(self) -> bool:
+        return self.role != self.Role.DEVELOPER
+
+
+class Scope(models.TextChoices):
+    OTP = "otp", _("one-time codes")
+    LINKS = "links", _("short links")
+    MESSAGES = "messages", _("message history")
+    BALANCE = "balance", _("balance")
+    TOP_UP = "top_up", _("top-up")
+    WEBHOOKS = "webhooks", _("webhooks")
+
+
+def every_scope() -> list[str]:
+    return list(Scope.values)
+
+
+class ApiKeyQuerySet(models.QuerySet["ApiKey"]):
+    def active(self) -> "ApiKeyQuerySet":
+        return self.filter(
+            Q(expires_at__isnull=True) | Q(expires_at__gt=Now()), revoked_at__isnull=True
+        )
+
+
+class ApiKey(models.Model):
+    """At rest only the SHA-256 of the key, with its beginning and end for people to tell it by."""
+
+    company = models.ForeignKey(Company, models.CASCADE, related_name="api_keys")
+    mode = models.CharField(_("mode"), max_length=4, choices=Mode.choices)
+    name = models.CharField(_("name"), max_length=60)
+    prefix = models.CharField(_("begins with"), max_length=16)
+    last4 = models.CharField(_("ends with"), max_length=4)
+    digest = models.BinaryField(max_length=32, unique=True)
+    scopes = ArrayField(models.CharField(max_length=10), default=every_scope)
+    allowed_ips = ArrayField(
+        models.CharField(max_length=43),
+        verbose_name=_("allowed IP addresses"),
+        default=list,
+        blank=True,
+        help_text=_("addresses or networks; empty: from anywhere"),
+    )
+    created_by = models.ForeignKey(User, models.SET_NULL, null=True, blank=True, related_name="+")
+    created_at = models.DateTimeField(_("created"), auto_now_add=True)
+    expires_at = models.DateTimeField(_("expires"), null=True, blank=True)
+    revoked_at = models.DateTimeField(_("revoked"), null=True, blank=True)
+    last_used_at = models.DateTimeField(_("last used"), null=True, blank=True)
+
+    objects = ApiKeyQuerySet.as_manager()
+
+    class Meta:
+        verbose_name = _("API key")
+        verbose_name_plural = _("API keys")
+        ordering = ["-created_at", "-id"]
+
+    def __str__(self) -> str:
+        return f"{self.prefix}…{self.last4}"
+
+    @property
+    def is_active(self) -> bool:
+        is_expired = self.expires_at is not None and self.expires_at <= timezone.now()
+        return self.revoked_at is None and not is_expired
+
+
+class IdempotencyQuerySet(models.QuerySet["IdempotentRequest"]):
+    def outlived(self) -> "IdempotencyQuerySet":
+        return self.filter(created_at__lt=timezone.now() - timedelta(hours=24))
+
+
+class IdempotentRequest(models.Model):
+    """A POST under an Idempotency-Key: inserted with its effect, answered when known."""
+
+    company = models.ForeignKey(Company, models.CASCADE, related_name="+")
+    mode = models.CharField(max_length=4, choices=Mode.choices)
+    path = models.CharField(max_length=60)
+    key = models.CharField(max_length=255)
+    request_hash = models.BinaryField(max_length=32)
+    subject_id = models.UUIDField(null=True)  # the message, whose state can rebuild the answer
+    status = models.PositiveSmallIntegerField(null=True)  # null while it runs
+    body = models.TextField(null=True)  # noqa: DJ001 - as it was sent, to the byte
+    created_at = models.DateTimeField(db_default=Now())
+
+    objects = IdempotencyQuerySet.as_manager()
+
+    class Meta:
+        verbose_name = _("idempotent request")
+        verbose_name_plural = _("idempotent requests")
+        constraints = [
+            models.UniqueConstraint(
+                fields=["company", "mode", "path", "key"], name="idempotency_key_once"
+            )
+        ]
+        indexes = [models.Index(fields=["created_at"], name="idempotency_created")]
+
+    def __str__(self) -> str:
+        return f"{self.path} {self.status or 'running'}"
+
+
+class AuditEvent(models.Model):
+    """Who did what, in words the cabinet can show. Only ever added to."""
+
+    company = models.ForeignKey(Company, models.CASCADE, related_name="audit", null=True)
+    user = models.ForeignKey(User, models.SET_NULL, null=True, related_name="+")
+    action = models.CharField(_("action"), max_length=40)
+    subject = models.CharField(_("subject"), max_length=200)
+    ip = models.GenericIPAddressField(null=True)
+    created_at = models.DateTimeField(_("time"), db_default=Now())
+
+    class Meta:
+        verbose_name = _("audit event")
+        verbose_name_plural = _("audit events")
+        indexes = [models.Index(fields=["company", "-created_at"], name="audit_of_company")]
+
+    def __str__(self) -> str:
+        return f"{self.action} {self.subject}"

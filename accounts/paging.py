@@ -1,0 +1,59 @@
+"""Keyset paging: a cursor names the last row seen, so that new rows move nothing."""
+
+import base64
+import binascii
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from django.db.models import Q, QuerySet
+
+from config.errors import invalid_input
+
+PAGE, LARGEST = 50, 200
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    rows: list[Any]
+    next_cursor: str | None
+
+
+def limit_of(query: Mapping[str, str]) -> int:
+    text = query.get("limit", str(PAGE))
+    if not (text.isascii() and text.isdigit() and 1 <= int(text) <= LARGEST):
+        raise invalid_input(limit=(f"От 1 до {LARGEST}", f"Between 1 and {LARGEST}"))
+    return int(text)
+
+
+def page_of(rows: QuerySet[Any], query: Mapping[str, str]) -> Page:
+    """The rows after the cursor, newest first, by (created_at, id)."""
+    limit = limit_of(query)
+    cursor = query.get("cursor")
+    if cursor:
+        created_at, row_id = _decode(cursor)
+        rows = rows.filter(Q(created_at__lt=created_at) | Q(created_at=created_at, id__lt=row_id))
+    found = list(rows.order_by("-created_at", "-id")[: limit + 1])
+    has_more = len(found) > limit
+    return Page(found[:limit], encode(found[limit - 1]) if has_more else None)
+
+
+def encode(row: Any) -> str:
+    text = f"{row.created_at.isoformat()}|{row.pk}"
+    return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
+
+
+def _decode(cursor: str) -> tuple[datetime, UUID]:
+    try:
+        text = base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)).decode()
+        created_at, _, row_id = text.partition("|")
+        return datetime.fromisoformat(created_at), UUID(row_id)
+    except (ValueError, binascii.Error):
+        raise invalid_input(
+            cursor=(
+                "Возьмите next_cursor из предыдущей страницы",
+                "Take next_cursor from the previous page",
+            )
+        ) from None

@@ -1,0 +1,107 @@
+"""Who may open which page of the cabinet, and for which company they act."""
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Concatenate, ParamSpec, cast
+
+from django.contrib.auth.decorators import login_required
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django_htmx.http import HttpResponseClientRefresh
+from django_htmx.middleware import HtmxDetails
+
+from accounts.models import Company, Member, User
+
+P = ParamSpec("P")
+Allows = Callable[[Member], bool]
+SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
+
+
+class CabinetRequest(HttpRequest):
+    """What a view behind `member_required` is given."""
+
+    user: User
+    member: Member
+    company: Company
+    memberships: list[Member]
+    htmx: HtmxDetails
+
+
+def anyone(member: Member) -> bool:
+    return True
+
+
+def nobody(member: Member) -> bool:
+    return False
+
+
+def can_read_keys(member: Member) -> bool:
+    return member.role != Member.Role.ACCOUNTANT
+
+
+def can_read_settings(member: Member) -> bool:
+    return member.role != Member.Role.ACCOUNTANT
+
+
+def can_manage_keys(member: Member) -> bool:
+    return member.can_manage_keys
+
+
+def can_change_settings(member: Member) -> bool:
+    return member.can_change_settings
+
+
+def memberships(request: HttpRequest) -> list[Member]:
+    """The companies of the signed-in person, oldest first, read once per request."""
+    cabinet = cast(CabinetRequest, request)
+    if not hasattr(request, "memberships"):
+        user = getattr(request, "user", None)
+        cabinet.memberships = (
+            list(user.memberships.select_related("company").order_by("created_at", "id"))
+            if user and user.is_authenticated
+            else []
+        )
+    return cabinet.memberships
+
+
+def current_member(request: HttpRequest) -> Member | None:
+    """The membership in the company chosen in this session, else in the first one."""
+    mine = memberships(request)
+    chosen = request.session.get("company") if mine else None
+    return next((one for one in mine if one.company_id == chosen), mine[0] if mine else None)
+
+
+def member_required(
+    to_read: Allows = anyone, to_change: Allows = nobody
+) -> Callable[
+    [Callable[Concatenate[CabinetRequest, P], HttpResponse]],
+    Callable[Concatenate[HttpRequest, P], HttpResponse],
+]:
+    """Opens a view to members whose role allows it, with `request.company` and `.member` set."""
+
+    def decorate(
+        view: Callable[Concatenate[CabinetRequest, P], HttpResponse],
+    ) -> Callable[Concatenate[HttpRequest, P], HttpResponse]:
+        @wraps(view)
+        def guarded(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:
+            member = current_member(request)
+            if member is None:
+                return redirect("company-create")
+            allows = to_read if request.method in SAFE_METHODS else to_change
+            if not allows(member):
+                raise PermissionDenied
+            cabinet = cast(CabinetRequest, request)
+            cabinet.member, cabinet.company = member, member.company
+            return view(cabinet, *args, **kwargs)
+
+        @wraps(view)
+        def signed_in(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:
+            # A fragment that polls must not swap the sign-in form into the middle of a page.
+            if not request.user.is_authenticated and cast(CabinetRequest, request).htmx:
+                return HttpResponseClientRefresh()
+            return login_required(guarded)(request, *args, **kwargs)
+
+        return signed_in
+
+    return decorate

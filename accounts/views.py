@@ -1,0 +1,154 @@
+"""The cabinet's pages about the company itself: keys, settings, and the door."""
+
+from django.conf import settings as conf
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.core.exceptions import ValidationError
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import check_for_language
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_POST
+from django.views.i18n import set_language
+
+from accounts import services
+from accounts.addresses import client_ip
+from accounts.forms import CompanyForm, KeyForm, SettingsForm, interface_language
+from accounts.models import ApiKey, User
+from accounts.roles import (
+    CabinetRequest,
+    can_change_settings,
+    can_manage_keys,
+    can_read_keys,
+    can_read_settings,
+    member_required,
+    memberships,
+)
+
+PRICED = (("WhatsApp", "whatsapp"), ("Telegram", "telegram"), ("SMS", "sms"))
+
+
+def home(request: HttpRequest) -> HttpResponse:
+    prices = [(title, conf.PRICES[channel]) for title, channel in PRICED]
+    return render(request, "home.html", {"prices": prices, "base_url": conf.PUBLIC_URL})
+
+
+@require_POST
+def language(request: HttpRequest) -> HttpResponse:
+    """Django's own switch, remembered for the signed-in person as well."""
+    code = request.POST.get("language", "")
+    if isinstance(request.user, User) and code in dict(conf.LANGUAGES) and check_for_language(code):
+        User.objects.filter(pk=request.user.pk).update(language=code)
+    return set_language(request)
+
+
+@login_required
+def company_create(request: HttpRequest) -> HttpResponse:
+    if memberships(request):
+        return redirect("overview")
+    form = CompanyForm(request.POST or None)
+    if request.method == "POST" and form.is_valid() and isinstance(request.user, User):
+        services.sign_up_company(
+            user=request.user,
+            name=form.cleaned_data["company"],
+            language=interface_language(),
+            ip=client_ip(request.META),
+        )
+        return redirect("overview")
+    return render(request, "cabinet/company_create.html", {"form": form})
+
+
+@login_required
+@require_POST
+def company_switch(request: HttpRequest) -> HttpResponse:
+    chosen = request.POST.get("company", "")
+    if chosen not in {str(member.company_id) for member in memberships(request)}:
+        raise Http404
+    request.session["company"] = int(chosen)
+    return redirect("overview")
+
+
+@member_required(can_read_keys)
+def key_list(request: CabinetRequest) -> HttpResponse:
+    keys = request.company.api_keys.select_related("created_by")
+    active = [key for key in keys if key.is_active]
+    return render(
+        request,
+        "cabinet/key_list.html",
+        {
+            "active": active,
+            "ended": [key for key in keys if not key.is_active],
+            "limit": services.MAX_ACTIVE_KEYS,
+            "is_full": len(active) >= services.MAX_ACTIVE_KEYS,
+        },
+    )
+
+
+@member_required(can_manage_keys, can_manage_keys)
+def key_create(request: CabinetRequest) -> HttpResponse:
+    form = KeyForm(request.POST or None)
+    if request.method == "POST" and form.is_valid():
+        try:
+            key, plaintext = services.create_api_key(
+                company=request.company,
+                user=request.user,
+                mode=form.cleaned_data["mode"],
+                name=form.cleaned_data["name"],
+                scopes=form.cleaned_data["scopes"],
+                allowed_ips=form.cleaned_data["allowed_ips"],
+                expires_at=form.cleaned_data["expires_on"],
+                ip=client_ip(request.META),
+            )
+        except ValidationError as error:
+            form.add_error(None, error)
+        else:
+            return _show_once(request, key, plaintext)
+    return render(request, "cabinet/key_create.html", {"form": form})
+
+
+@member_required(can_manage_keys, can_manage_keys)
+def key_rotate(request: CabinetRequest, pk: int) -> HttpResponse:
+    key = get_object_or_404(request.company.api_keys.active(), pk=pk)
+    if request.method == "POST":
+        try:
+            successor, plaintext = services.rotate_api_key(
+                key=key, user=request.user, ip=client_ip(request.META)
+            )
+        except ValidationError as error:
+            messages.error(request, " ".join(error.messages))
+            return redirect("key-list")
+        return _show_once(request, successor, plaintext, old=key)
+    return render(request, "cabinet/key_rotate.html", {"key": key})
+
+
+@member_required(can_manage_keys, can_manage_keys)
+def key_revoke(request: CabinetRequest, pk: int) -> HttpResponse:
+    key = get_object_or_404(request.company.api_keys.active(), pk=pk)
+    if request.method == "POST":
+        services.revoke_api_key(key=key, user=request.user, ip=client_ip(request.META))
+        messages.success(request, _("Key %(key)s is revoked.") % {"key": key})
+        return redirect("key-list")
+    return render(request, "cabinet/key_revoke.html", {"key": key})
+
+
+@member_required(can_read_settings, can_change_settings)
+def settings(request: CabinetRequest) -> HttpResponse:
+    form = SettingsForm(request.POST or None, instance=request.company)
+    if request.method == "POST" and form.is_valid():
+        services.change_settings(
+            company=request.company,
+            user=request.user,
+            changes=form.cleaned_data,
+            ip=client_ip(request.META),
+        )
+        messages.success(request, _("The settings are saved."))
+        return redirect("settings")
+    return render(request, "cabinet/settings.html", {"form": form})
+
+
+def _show_once(
+    request: CabinetRequest, key: ApiKey, plaintext: str, old: ApiKey | None = None
+) -> HttpResponse:
+    # Not a redirect: the text would have to wait somewhere, and it is kept nowhere.
+    context = {"key": key, "plaintext": plaintext, "old": old, "base_url": conf.PUBLIC_URL}
+    return render(request, "cabinet/key_created.html", context)

@@ -1,0 +1,141 @@
+"""The only writer of wallets and transfers.
+
+Every kind of transfer names the account it debits and the one it credits, so the books balance
+by construction. A hold is opened inside the statement that accepts a message (`HOLD` below) and
+leaves only through `settle`. Wallets are locked last, companies ascending.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from uuid import UUID, uuid4
+
+from django.db import connection, transaction
+from django.db.backends.utils import CursorWrapper
+
+from accounts.models import Company, User
+from billing.models import Transfer, Wallet
+
+Kind = Transfer.Kind
+Proof = Transfer.Proof
+
+# kind → (account debited, account credited); `outside` is the world that pays us and is paid.
+ACCOUNTS: dict[Kind, tuple[str, str]] = {
+    Kind.TOP_UP: ("outside", "available"),
+    Kind.GRANT: ("outside", "available"),
+    Kind.WITHDRAW: ("available", "outside"),
+    Kind.HOLD: ("available", "held"),
+    Kind.CAPTURE: ("held", "spent"),
+    Kind.RELEASE: ("held", "available"),
+}
+
+# Fragments of the statement that accepts a message. The condition in the UPDATE is what keeps
+# parallel sends from spending a token twice; no row means nothing at all was written.
+HOLD_WALLET = """
+UPDATE billing_wallet SET available = available - %(price)s, held = held + %(price)s
+WHERE company_id = %(company_id)s AND available >= %(price)s AND EXISTS (SELECT 1 FROM allowed)
+RETURNING company_id"""
+
+HOLD_TRANSFER = """
+INSERT INTO billing_transfer (company_id, kind, amount, key, message_id, proof, reason)
+SELECT company_id, 'hold', %(price)s, %(hold_key)s::text, %(message_id)s, '', '' FROM payer"""
+
+
+def hold_key(message_id: UUID, n: int = 1) -> str:
+    return f"hold:{message_id.hex}:{n}"
+
+
+@dataclass(frozen=True, slots=True)
+class Settlement:
+    """What becomes of one hold: captured with a proof, or released with a reason."""
+
+    company_id: int
+    message_id: UUID
+    hold: int
+    amount: int
+    kind: Kind
+    proof: str = ""
+    reason: str = ""
+
+
+# A hold settled twice conflicts on the key, a message captured twice on its own index: such rows
+# are skipped, and since only rows inserted here move the wallet, so is their money.
+_SETTLE = """
+WITH moved AS (
+  INSERT INTO billing_transfer (company_id, kind, amount, key, message_id, proof, reason)
+  SELECT * FROM unnest(%s::bigint[], %s::text[], %s::bigint[], %s::text[], %s::uuid[],
+                       %s::text[], %s::text[])
+  ON CONFLICT DO NOTHING RETURNING company_id, kind, amount),
+due AS (
+  SELECT company_id, sum(amount) AS settled,
+         COALESCE(sum(amount) FILTER (WHERE kind = 'release'), 0) AS returned
+  FROM moved GROUP BY company_id),
+locked AS (
+  SELECT company_id FROM billing_wallet WHERE company_id IN (SELECT company_id FROM due)
+  ORDER BY company_id FOR UPDATE)
+UPDATE billing_wallet w
+SET held = w.held - due.settled, available = w.available + due.returned
+FROM due JOIN locked USING (company_id) WHERE w.company_id = due.company_id
+"""
+
+
+def settle(cursor: CursorWrapper, settlements: Sequence[Settlement]) -> None:
+    """Resolve holds inside the caller's transaction, each exactly once however often asked."""
+    rows = [
+        (
+            one.company_id,
+            one.kind.value,
+            one.amount,
+            f"settle:{one.message_id.hex}:{one.hold}",
+            one.message_id,
+            one.proof,
+            one.reason,
+        )
+        for one in settlements
+        if one.amount
+    ]
+    if rows:
+        cursor.execute(_SETTLE, [list(column) for column in zip(*rows, strict=True)])
+
+
+@transaction.atomic
+def grant(
+    *, company: Company, amount: int, reason: str, user: User | None = None, key: str | None = None
+) -> Transfer:
+    """Give tokens for a reason; with a `key`, once for that key (IntegrityError otherwise)."""
+    return _move(Kind.GRANT, company, amount, reason=reason, user=user, key=key)
+
+
+@transaction.atomic
+def withdraw(*, company: Company, amount: int, reason: str, user: User | None = None) -> Transfer:
+    """Take available tokens back; IntegrityError when there are not that many."""
+    return _move(Kind.WITHDRAW, company, -amount, reason=reason, user=user, key=None)
+
+
+def _move(
+    kind: Kind, company: Company, change: int, *, reason: str, user: User | None, key: str | None
+) -> Transfer:
+    transfer = Transfer.objects.create(
+        company=company,
+        kind=kind,
+        amount=abs(change),
+        key=key or f"{kind}:{uuid4().hex}",
+        reason=reason,
+        created_by=user,
+    )
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "INSERT INTO billing_wallet (company_id, available, held) VALUES (%s, 0, 0)"
+            " ON CONFLICT DO NOTHING",
+            [company.pk],
+        )
+        cursor.execute(
+            "UPDATE billing_wallet SET available = available + %s WHERE company_id = %s",
+            [change, company.pk],
+        )
+    return transfer
+
+
+def balance(company_id: int) -> tuple[int, int]:
+    """(available, held); a company that never had tokens has (0, 0)."""
+    found = Wallet.objects.filter(company_id=company_id).values_list("available", "held").first()
+    return found or (0, 0)

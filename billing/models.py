@@ -1,0 +1,87 @@
+"""Tokens: a wallet per company, and every movement that made it what it is."""
+
+from uuid import UUID
+
+from django.db import models
+from django.db.models import F, Q
+from django.db.models.functions import Now
+from django.utils.translation import gettext_lazy as _
+
+from accounts.models import Company, User
+
+
+class Wallet(models.Model):
+    """The sum of the company's transfers, kept for speed. `ledger` alone writes it."""
+
+    company = models.OneToOneField(Company, models.PROTECT, primary_key=True)
+    available = models.BigIntegerField(_("available"), default=0)
+    held = models.BigIntegerField(_("held"), default=0)
+
+    class Meta:
+        verbose_name = _("wallet")
+        verbose_name_plural = _("wallets")
+        constraints = [
+            models.CheckConstraint(condition=Q(available__gte=0), name="wallet_available"),
+            models.CheckConstraint(condition=Q(held__gte=0), name="wallet_held"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.available} + {self.held}"
+
+
+class TransferQuerySet(models.QuerySet["Transfer"]):
+    def of_message(self, message_id: UUID) -> "TransferQuerySet":
+        return self.filter(message_id=message_id).order_by("created_at", "id")
+
+
+class Transfer(models.Model):
+    """One movement between two accounts; the kind names both, so it balances by construction."""
+
+    class Kind(models.TextChoices):
+        TOP_UP = "top_up", _("top-up")
+        GRANT = "grant", _("granted")
+        WITHDRAW = "withdraw", _("withdrawn")
+        HOLD = "hold", _("held")
+        CAPTURE = "capture", _("charged")
+        RELEASE = "release", _("returned")
+
+    class Proof(models.TextChoices):
+        RECEIPT = "receipt", _("delivery receipt")
+        HANDED_OVER = "handed_over", _("handed over, the channel has no receipts")
+        CODE_ENTERED = "code_entered", _("the code was entered")
+        CLICK = "click", _("the link was opened")
+
+    company = models.ForeignKey(Company, models.PROTECT, related_name="transfers")
+    kind = models.CharField(_("kind"), max_length=8, choices=Kind.choices)
+    amount = models.PositiveBigIntegerField(_("tokens"))
+    key = models.CharField(max_length=80, unique=True)  # what makes this movement happen once
+    message_id = models.UUIDField(_("message"), null=True, blank=True)
+    proof = models.CharField(_("proof"), max_length=12, choices=Proof.choices, blank=True)
+    reason = models.CharField(_("reason"), max_length=200, blank=True)
+    created_by = models.ForeignKey(User, models.PROTECT, null=True, blank=True, related_name="+")
+    created_at = models.DateTimeField(_("time"), db_default=Now())
+
+    objects = TransferQuerySet.as_manager()
+
+    class Meta:
+        verbose_name = _("transfer")
+        verbose_name_plural = _("transfers")
+        constraints = [
+            models.CheckConstraint(condition=Q(amount__gt=0), name="transfer_amount"),
+            models.CheckConstraint(
+                condition=(Q(kind="capture") & ~Q(proof="")) | (~Q(kind="capture") & Q(proof="")),
+                name="transfer_capture_has_proof",
+            ),
+            models.UniqueConstraint(
+                fields=["message_id"], condition=Q(kind="capture"), name="transfer_one_capture"
+            ),
+        ]
+        indexes = [
+            models.Index(
+                F("company"), F("created_at").desc(), F("id").desc(), name="transfer_statement"
+            ),
+            models.Index(fields=["message_id"], name="transfer_message"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.amount}"

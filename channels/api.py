@@ -1,0 +1,225 @@
+"""GET /messages, /messages/{id}, /channels and /test/messages."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from django.conf import settings
+from django.db.models import Prefetch
+from django.http import HttpResponse
+from django.utils import timezone
+from django.utils.dateparse import parse_date, parse_datetime
+from rest_framework.request import Request
+
+from accounts import paging
+from accounts.api import ApiView, JsonAnswer
+from accounts.models import Scope
+from channels import phones, registry
+from channels.models import Attempt, Message, MessageQuerySet, Receipt
+from channels.providers.base import Channel, Content
+from channels.routing import NAMES
+from config.errors import DomainError, Error, invalid_input
+from config.ids import parse_id
+
+WORDS = {
+    "messages": {"ru": "История сообщений", "en": "Message history"},
+    "message": {"ru": "Сообщение", "en": "Message"},
+    "channels": {"ru": "Каналы", "en": "Channels"},
+    "test": {"ru": "Сообщения тестовых ключей", "en": "Messages of test keys"},
+}
+TEST_KEYS_ONLY = ("Только для тестовых ключей", "For test keys only")
+
+
+class Messages(ApiView):
+    scope = Scope.MESSAGES
+
+    def get(self, request: Request) -> HttpResponse:
+        query = request.query_params
+        page = paging.page_of(filtered(_own(self), query, self.principal.country), query)
+        return JsonAnswer(
+            {
+                "success": True,
+                "message": WORDS["messages"][self.language],
+                "data": [summary(message) for message in page.rows],
+                "has_more": page.next_cursor is not None,
+                "next_cursor": page.next_cursor,
+            }
+        )
+
+
+class MessageDetail(ApiView):
+    scope = Scope.MESSAGES
+
+    def get(self, request: Request, public_id: str) -> HttpResponse:
+        message_id = parse_id("msg", public_id)
+        if message_id is None:
+            raise DomainError(Error.NOT_FOUND)
+        attempts = Attempt.objects.order_by("n").prefetch_related(
+            Prefetch("receipts", Receipt.objects.order_by("received_at", "id"))
+        )
+        message = (
+            _own(self)
+            .filter(pk=message_id)
+            .prefetch_related(Prefetch("attempts", attempts))
+            .first()
+        )
+        if message is None:
+            raise DomainError(Error.NOT_FOUND)
+        return JsonAnswer(
+            {
+                "success": True,
+                "message": WORDS["message"][self.language],
+                **summary(message),
+                "timeline": [_attempt(attempt) for attempt in message.attempts.all()],
+            }
+        )
+
+
+class Channels(ApiView):
+    def get(self, request: Request) -> HttpResponse:
+        return JsonAnswer(
+            {
+                "success": True,
+                "message": WORDS["channels"][self.language],
+                "data": [_channel(channel, self.principal.mode) for channel in Channel],
+            }
+        )
+
+
+class TestMessages(ApiView):
+    """What a test key's messages would have shown on the phone, the code included."""
+
+    __test__ = False
+    scope = Scope.MESSAGES
+
+    def get(self, request: Request) -> HttpResponse:
+        if not self.principal.is_test:
+            raise DomainError(Error.FORBIDDEN, message=TEST_KEYS_ONLY)
+        query = request.query_params
+        page = paging.page_of(filtered(_own(self), query, self.principal.country), query)
+        return JsonAnswer(
+            {
+                "success": True,
+                "message": WORDS["test"][self.language],
+                "data": [_as_on_phone(message) for message in page.rows],
+                "has_more": page.next_cursor is not None,
+                "next_cursor": page.next_cursor,
+            }
+        )
+
+
+def _own(view: ApiView) -> MessageQuerySet:
+    return Message.objects.filter(company_id=view.principal.company_id, mode=view.principal.mode)
+
+
+def filtered(messages: MessageQuerySet, query: Mapping[str, str], country: str) -> MessageQuerySet:
+    """By phone in any spelling, channel, status, kind and time (`from` ≤ created < `to`)."""
+    if query.get("phone"):
+        messages = messages.filter(phone=phones.normalise(query["phone"], country))
+    for name, field, allowed in (
+        ("channel", "channel", Message.ChannelName.values),
+        ("status", "state", Message.State.values),
+        ("kind", "kind", Message.Kind.values),
+    ):
+        value = query.get(name)
+        if value and value not in allowed:
+            words = ", ".join(allowed)
+            raise invalid_input(**{name: (f"Допустимо: {words}", f"Allowed: {words}")})
+        if value:
+            messages = messages.filter(**{field: value})
+    if query.get("from"):
+        messages = messages.filter(created_at__gte=_time("from", query["from"]))
+    if query.get("to"):
+        messages = messages.filter(created_at__lt=_time("to", query["to"]))
+    return messages
+
+
+def _time(name: str, text: str) -> datetime:
+    try:
+        moment = parse_datetime(text.replace(" ", "+"))
+        day = None if moment else parse_date(text)
+    except ValueError:
+        moment = day = None
+    if moment is None and day is not None:
+        moment = datetime(day.year, day.month, day.day, tzinfo=timezone.get_current_timezone())
+    if moment is None:
+        raise invalid_input(
+            **{
+                name: (
+                    "Время в формате ISO 8601, например 2026-01-31T10:00:00Z",
+                    "A time in ISO 8601, 2026-01-31T10:00:00Z for example",
+                )
+            }
+        )
+    return moment if moment.tzinfo else timezone.make_aware(moment)
+
+
+def summary(message: Message) -> dict[str, Any]:
+    return {
+        "id": message.public_id,
+        "kind": message.kind,
+        "phone": message.phone,
+        "channel": message.channel,
+        "status": message.state,
+        "error": message.error or None,
+        "cost": message.price,
+        "segments": message.segments if message.channel == "sms" else None,
+        "short_url": message.params.get("short_url"),
+        "test": message.mode == "test",
+        "request_id": message.request_id,
+        "created_at": message.created_at,
+        "sent_at": message.sent_at,
+        "delivered_at": message.delivered_at,
+        "read_at": message.read_at,
+        "finished_at": message.finished_at,
+    }
+
+
+def _attempt(attempt: Attempt) -> dict[str, Any]:
+    return {
+        "channel": attempt.channel,
+        "provider": attempt.provider,
+        "status": attempt.state,
+        "error_code": attempt.error_code or None,
+        "started_at": attempt.started_at,
+        "accepted_at": attempt.accepted_at,
+        "finished_at": attempt.finished_at,
+        "receipts": [
+            {
+                "status": receipt.state,
+                "provider_status": receipt.word,
+                "error_code": receipt.error_code or None,
+                "at": receipt.at,
+                "received_at": receipt.received_at,
+            }
+            for receipt in attempt.receipts.all()
+        ],
+    }
+
+
+def _channel(channel: Channel, mode: str) -> dict[str, Any]:
+    contents = [content for content in Content if registry.carries(channel, content, mode)]
+    return {
+        "channel": channel.value,
+        "name": NAMES[channel][1],
+        "price": settings.PRICES[channel.value],
+        "available": bool(contents),
+        "capabilities": [content.value for content in contents],
+    }
+
+
+def _as_on_phone(message: Message) -> dict[str, Any]:
+    rendered = registry.renderer(message.kind)(
+        subject_id=message.subject_id, params=message.params, locale=message.locale
+    )
+    return {
+        "id": message.public_id,
+        "kind": message.kind,
+        "phone": message.phone,
+        "channel": message.channel,
+        "status": message.state,
+        "text": rendered.text,
+        "code": rendered.code,
+        "short_url": rendered.short_url,
+        "created_at": message.created_at,
+    }

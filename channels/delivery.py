@@ -1,0 +1,289 @@
+"""The delivery loop: claims due messages, has providers called, records what they said.
+
+One thread owns the database connection; provider threads never touch Django. A claim commits
+the intent before a provider is called, so that a crash leaves an attempt whose outcome is
+unknown rather than one that never was.
+"""
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from functools import cache
+from queue import Empty, SimpleQueue
+from typing import Any
+from uuid import UUID
+
+import orjson
+import redis
+import structlog
+from django.conf import settings
+from django.db import DataError, IntegrityError, connection
+
+from billing.ledger import Proof
+from channels import nudge, outcomes, receipts, registry, sql
+from channels.providers.base import (
+    AmbiguousError,
+    Content,
+    Outgoing,
+    RefusedError,
+    SendError,
+    TransientError,
+    UnreachableError,
+)
+from channels.transitions import Event, What
+from config.redis_client import patient_redis
+
+log = structlog.get_logger(__name__)
+
+TICK = 1.0  # seconds between looks at the database when nobody nudges
+LEAST_USE = 30  # seconds of use a message must have left to be attempted
+GROUP = 64  # outcomes written in one commit at most
+BATCH = 32
+# A provider is called only while the whole call fits into the lease, with two seconds to spare.
+START_WITHIN = settings.LEASE - sum(settings.PROVIDER_TIMEOUT) - 2
+
+
+@dataclass(frozen=True, slots=True)
+class Claimed:
+    """One attempt on its way to a provider, as `sql.CLAIM` returns it."""
+
+    attempt_id: UUID
+    n: int
+    kind: str
+    content: str
+    phone: str
+    subject_id: UUID
+    params: dict[str, Any]
+    locale: str
+    mode: str
+    provider: str
+    ttl: int
+    chat_id: int | None
+
+
+class Dispatcher:
+    """`run` is the worker's loop; `dispatch` one bounded round, for the safety tick as well."""
+
+    def __init__(self) -> None:
+        self.pool = ThreadPoolExecutor(settings.DELIVERY_THREADS, thread_name_prefix="provider")
+        self.inbox: SimpleQueue[Event | None] = SimpleQueue()  # None: somebody nudged
+        self.unwritten: list[Event] = []
+        self.in_flight = 0
+        self.lock = threading.Lock()
+        self.stopping = threading.Event()
+
+    def run(self) -> None:
+        """Until `stop`: a new worker looks at the database at once, and then whenever there is
+        an outcome, a nudge, or nothing for a second.
+        """
+        threading.Thread(target=self._listen, name="wake-listener", daemon=True).start()
+        while not self.stopping.is_set():
+            with self.lock:
+                self._guarded(self.dispatch)
+            self._wait(TICK)
+        self._drain()
+
+    def tick(self) -> None:
+        """The beat's safety net: a round, unless the loop is in one."""
+        if self.lock.acquire(blocking=False):
+            try:
+                self._take_all()
+                self._guarded(self.dispatch)
+            finally:
+                self.lock.release()
+
+    def stop(self) -> None:
+        self.stopping.set()
+        self.inbox.put(None)
+
+    def dispatch(self) -> None:
+        """Write outcomes first: they free threads and answer people who wait."""
+        self.record()
+        self.claim()
+        receipts.apply_stored()
+        for settle in registry.settlers():
+            settle()
+
+    def record(self) -> None:
+        while self.unwritten:
+            group = self.unwritten[:GROUP]
+            self._write(group)
+            del self.unwritten[: len(group)]
+
+    def _write(self, group: list[Event]) -> None:
+        try:
+            outcomes.apply(group)
+        except (IntegrityError, DataError):
+            if len(group) == 1:  # its row refuses it: the lease runs out and the deadline decides
+                log.exception("outcome_not_written", attempt=str(group[0].attempt_id))
+                return
+            for event in group:
+                self._write([event])
+
+    def claim(self) -> None:
+        """Never more than there are free threads: what is claimed is called at once."""
+        while True:
+            free = min(settings.DELIVERY_THREADS - self.in_flight, BATCH)
+            rows = claim(free) if free > 0 else []
+            start_before = time.monotonic() + START_WITHIN
+            for row in rows:
+                self.in_flight += 1
+                self.pool.submit(self._hand_over, row, start_before)
+            if len(rows) < BATCH:
+                return
+
+    def _hand_over(self, row: Claimed, start_before: float) -> None:
+        self.inbox.put(hand_over(row, start_before))
+
+    def _wait(self, seconds: float) -> None:
+        try:
+            event = self.inbox.get(timeout=seconds)
+        except Empty:
+            return
+        with self.lock:
+            self._take(event)
+            self._take_all()
+
+    def _take_all(self) -> None:
+        try:
+            while len(self.unwritten) < GROUP:
+                self._take(self.inbox.get_nowait())
+        except Empty:
+            return
+
+    def _take(self, event: Event | None) -> None:
+        if event is not None:
+            self.in_flight -= 1
+            self.unwritten.append(event)
+
+    def _listen(self) -> None:
+        """Turns nudges into entries of the inbox, so that the loop waits for one thing."""
+        while not self.stopping.is_set():
+            try:
+                if patient_redis().blpop([nudge.WAKE], timeout=1):
+                    patient_redis().delete(nudge.WAKE)
+                    self.inbox.put(None)
+            except redis.RedisError:
+                time.sleep(TICK)
+
+    def _guarded(self, work: Callable[[], None]) -> None:
+        """The process's edge: whatever happens, the loop goes on and nothing is forgotten."""
+        try:
+            work()
+        except Exception:
+            log.exception("dispatch_failed")
+            connection.close()
+            time.sleep(0.2)
+
+    def _drain(self) -> None:
+        """On SIGTERM: providers answer within their time-outs, and what they said is written."""
+        self.pool.shutdown(wait=True)
+        while not self.inbox.empty():
+            self._take_all()
+            self._guarded(self.record)
+        connection.close()
+
+
+@cache
+def dispatcher() -> Dispatcher:
+    return Dispatcher()
+
+
+def claim(limit: int) -> list[Claimed]:
+    """Take up to `limit` due messages; their attempts are committed when this returns."""
+    with connection.cursor() as cursor:
+        cursor.execute(sql.CLAIM, _route_arrays() | {"limit": limit})
+        return [_claimed(row) for row in cursor.fetchall()]
+
+
+def _route_arrays() -> dict[str, Any]:
+    routes = registry.routes()
+    return {
+        "modes": [route.mode for route in routes],
+        "channels": [route.channel for route in routes],
+        "contents": [route.content for route in routes],
+        "providers": [route.provider for route in routes],
+        "contacts": [route.needs_contact for route in routes],
+        "margin": LEAST_USE,
+        "lease": settings.LEASE,
+    }
+
+
+def _claimed(row: Sequence[Any]) -> Claimed:
+    """Django leaves jsonb as text on raw cursors."""
+    claimed = Claimed(*row)
+    return replace(claimed, params=orjson.loads(row[6]))
+
+
+def hand_over(claimed: Claimed, start_before: float) -> Event:
+    """Call the provider, on a thread of its own, and say what happened as an event."""
+    try:
+        message = outgoing(claimed)
+    except Exception:
+        log.exception("not_rendered", attempt=str(claimed.attempt_id), kind=claimed.kind)
+        return Event(claimed.attempt_id, What.REFUSED, code="internal", detail="not rendered")
+    if time.monotonic() > start_before:
+        # This process stood still for a while: somebody may have judged the lease already.
+        return Event(claimed.attempt_id, What.RETRY, code="late", detail="the lease ran out")
+    provider = registry.provider(claimed.provider)
+    try:
+        accepted = provider.send(message)
+    except SendError as error:
+        return _refusal(claimed, error)
+    except Exception as error:
+        # The thread's edge. A bug leaves the outcome unknown; its text may hold the code.
+        log.error("provider_crashed", provider=claimed.provider, error=type(error).__name__)  # noqa: TRY400
+        return Event(claimed.attempt_id, What.AMBIGUOUS, code="internal")
+    if provider.is_proved_by(message):
+        proof = Proof.HANDED_OVER
+        return Event(claimed.attempt_id, What.DELIVERED, accepted.provider_id, proof=proof)
+    pollable = provider.capabilities.pollable
+    return Event(claimed.attempt_id, What.ACCEPTED, accepted.provider_id, pollable=pollable)
+
+
+def outgoing(claimed: Claimed) -> Outgoing:
+    """The message as the provider gets it; the code appears here and nowhere before."""
+    rendered = registry.renderer(claimed.kind)(
+        subject_id=claimed.subject_id, params=claimed.params, locale=claimed.locale
+    )
+    return Outgoing(
+        ref=str(claimed.attempt_id),
+        phone=claimed.phone,
+        content=Content(claimed.content),
+        locale=claimed.locale,
+        text=rendered.text,
+        ttl=claimed.ttl,
+        code=rendered.code,
+        short_url=rendered.short_url,
+        brand=claimed.params.get("brand", ""),
+        chat_id=_chat_id(claimed),
+        n=claimed.n,
+    )
+
+
+def _chat_id(claimed: Claimed) -> int | None:
+    if claimed.chat_id is None and settings.TELEGRAM_BOT_ASSUME_CONTACT:
+        return int(claimed.phone[1:])
+    return claimed.chat_id
+
+
+_MEANING: list[tuple[type[SendError], What]] = [
+    (UnreachableError, What.UNREACHABLE),
+    (RefusedError, What.REFUSED),
+    (TransientError, What.RETRY),
+    (AmbiguousError, What.AMBIGUOUS),
+]
+
+
+def _refusal(claimed: Claimed, error: SendError) -> Event:
+    log.info("not_accepted", provider=claimed.provider, kind=type(error).__name__, code=error.code)
+    what = next((what for kind, what in _MEANING if isinstance(error, kind)), What.AMBIGUOUS)
+    return Event(
+        claimed.attempt_id,
+        what,
+        code=error.code,
+        detail=error.detail,
+        retry_after=getattr(error, "retry_after", None),
+    )

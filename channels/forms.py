@@ -1,0 +1,62 @@
+"""The filter over the history of messages."""
+
+from typing import Any
+
+from django import forms
+from django.core.exceptions import ValidationError
+from django.utils.translation import gettext_lazy as _
+
+from accounts.models import Mode
+from channels.models import Message
+
+
+def _any(label: Any, choices: list[tuple[str, Any]]) -> list[tuple[str, Any]]:
+    return [("", label), *choices]
+
+
+class HistoryFilter(forms.Form):
+    mode = forms.ChoiceField(
+        choices=Mode.choices, required=False, initial=Mode.LIVE, widget=forms.HiddenInput
+    )
+    phone = forms.CharField(
+        label=_("Phone"),
+        max_length=30,
+        required=False,
+        widget=forms.TextInput(attrs={"inputmode": "tel", "placeholder": "+7 916 123-45-67"}),
+    )
+    channel = forms.ChoiceField(
+        label=_("Channel"),
+        choices=_any(_("any"), Message.ChannelName.choices),
+        required=False,
+    )
+    state = forms.ChoiceField(
+        label=_("Status"), choices=_any(_("any"), Message.State.choices), required=False
+    )
+    kind = forms.ChoiceField(
+        label=_("Kind"), choices=_any(_("any"), Message.Kind.choices), required=False
+    )
+    date_from = forms.DateField(
+        label=_("From"),
+        required=False,
+        widget=forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d"),
+    )
+    date_to = forms.DateField(
+        label=_("To"),
+        required=False,
+        widget=forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d"),
+    )
+
+    def clean_phone(self) -> str:
+        phone: str = self.cleaned_data["phone"]
+        if phone and not any(one in "0123456789" for one in phone):
+            raise ValidationError(_("Give the number or its beginning, in digits."))
+        return phone
+
+    def chosen(self) -> dict[str, Any]:
+        """What is filtered by; a field filled in wrongly filters nothing and shows its error."""
+        self.is_valid()
+        return {name: value for name, value in self.cleaned_data.items() if value}
+
+    @property
+    def mode_chosen(self) -> str:
+        return str(self.chosen().get("mode", Mode.LIVE))

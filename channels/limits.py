@@ -1,0 +1,141 @@
+"""How often one phone may be written to, judged before anything is spent.
+
+Redis counts; without it Postgres does, from the messages themselves. Accepted sends count; a
+refused or failed one gives its place back, so that another channel can be tried.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+from uuid import UUID
+
+from django.conf import settings
+from django.db import connection
+
+from accounts import limits
+from accounts.limits import LimiterDownError, Place, Window, hashed
+from config.errors import DomainError, Error
+
+
+class Counted(Protocol):
+    """A message, as far as limits care."""
+
+    @property
+    def id(self) -> UUID: ...
+    @property
+    def company_id(self) -> int: ...
+    @property
+    def mode(self) -> str: ...
+    @property
+    def kind(self) -> str: ...
+    @property
+    def phone(self) -> str: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Send:
+    id: UUID
+    company_id: int
+    mode: str
+    kind: str
+    phone: str
+
+
+def take(send: Send, *, mark: str = "") -> bool:
+    """Take a place for this send or raise `resend_too_soon` or `send_limit`.
+
+    Returns whether a place was counted that can be given back.
+
+    `mark` is the hash of its Idempotency-Key: a parallel twin of the send that holds the
+    cool-down passes here, for its fate is decided by the key, not by a limit.
+    """
+    try:
+        place = limits.take(
+            _windows(send),
+            cool_down=_cool_down_key(send),
+            seconds=_cool_down(send),
+            holder=f"{send.id.hex}:{mark}",
+            mark=mark,
+        )
+        is_counted = place.verdict == limits.GRANTED
+    except LimiterDownError:
+        place, is_counted = _count_in_postgres(send), False
+    if place.verdict == limits.COOLING:
+        raise DomainError(Error.RESEND_TOO_SOON, retry_after=place.wait)
+    if place.verdict > 0:
+        raise DomainError(Error.SEND_LIMIT, retry_after=place.wait)
+    return is_counted
+
+
+def give_back(send: Counted) -> None:
+    count, seconds = settings.PLACES_BACK
+    limits.give_back(
+        _windows(send),
+        cool_down=_cool_down_key(send),
+        holder=f"{send.id.hex}:",
+        back=Window(f"back:{send.company_id}:{send.mode}:{hashed(send.phone)}", count, seconds),
+    )
+
+
+def _cool_down(send: Counted) -> int:
+    is_held = send.kind == "code" and send.mode == "live"
+    return settings.COOL_DOWN if is_held else 0
+
+
+def _cool_down_key(send: Counted) -> str:
+    return f"cool:{send.company_id}:{send.mode}:{hashed(send.phone)}"
+
+
+def _company_limits(send: Counted) -> Sequence[tuple[int, int]]:
+    return settings.CODE_LIMITS if send.kind == "code" else settings.LINK_LIMITS
+
+
+def _windows(send: Counted) -> list[Window]:
+    phone = hashed(send.phone)
+    windows = [
+        Window(f"send:{send.company_id}:{send.mode}:{send.kind}:{seconds}:{phone}", count, seconds)
+        for count, seconds in _company_limits(send)
+    ]
+    if send.mode == "live":
+        count, seconds = settings.PLATFORM_LIMIT
+        windows.append(Window(f"send:all:{seconds}:{phone}", count, seconds))
+    return windows
+
+
+_COUNT = """
+SELECT count(*) FILTER (WHERE created_at > now() - make_interval(secs => %(seconds)s)),
+       COALESCE(EXTRACT(epoch FROM min(created_at)
+         FILTER (WHERE created_at > now() - make_interval(secs => %(seconds)s))
+         + make_interval(secs => %(seconds)s) - now()), 0)::int
+FROM channels_message
+WHERE phone = %(phone)s AND mode = %(mode)s AND state <> 'failed'
+  AND created_at > now() - interval '1 day'
+  AND (%(company_id)s::bigint IS NULL OR (company_id = %(company_id)s AND kind = %(kind)s::text))
+"""
+
+
+def _count_in_postgres(send: Send) -> Place:
+    """The same limits, counted from what was accepted; exact but for sends still in flight."""
+    checks: list[tuple[int, int, int, int | None]] = []
+    if _cool_down(send):
+        checks.append((limits.COOLING, 1, settings.COOL_DOWN, send.company_id))
+    for number, (count, seconds) in enumerate(_company_limits(send), start=1):
+        checks.append((number, count, seconds, send.company_id))
+    if send.mode == "live":
+        checks.append((len(checks) + 1, *settings.PLATFORM_LIMIT, None))
+    with connection.cursor() as cursor:
+        for verdict, limit, seconds, company_id in checks:
+            cursor.execute(
+                _COUNT,
+                {
+                    "seconds": seconds,
+                    "phone": send.phone,
+                    "mode": send.mode,
+                    "kind": send.kind,
+                    "company_id": company_id,
+                },
+            )
+            used, wait = cursor.fetchone()
+            if used >= limit:
+                return Place(verdict, max(1, wait))
+    return Place(limits.GRANTED, 0)

@@ -1,0 +1,218 @@
+"""Messages, the attempts to deliver them, and what vendors say became of those."""
+
+from django.db import models
+from django.db.models import F, Q
+from django.db.models.functions import Now
+from django.utils.translation import gettext_lazy as _
+
+from accounts.models import ApiKey, Company, Mode
+from config.ids import public_id, uuid7
+
+
+class MessageQuerySet(models.QuerySet["Message"]):
+    def of(self, company: Company) -> "MessageQuerySet":
+        return self.filter(company=company)
+
+
+class Message(models.Model):
+    """One send. While it is `queued` and has a `due_at` it is also its own outbox row."""
+
+    class State(models.TextChoices):
+        QUEUED = "queued", _("queued")
+        SENT = "sent", _("sent")
+        DELIVERED = "delivered", _("delivered")
+        FAILED = "failed", _("failed")
+        EXPIRED = "expired", _("expired")
+
+    class Kind(models.TextChoices):
+        CODE = "code", _("code")
+        LINK = "link", _("link")
+
+    class ChannelName(models.TextChoices):
+        WHATSAPP = "whatsapp", "WhatsApp"
+        TELEGRAM = "telegram", "Telegram"
+        SMS = "sms", "SMS"
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    company = models.ForeignKey(Company, models.PROTECT, related_name="messages")
+    api_key = models.ForeignKey(
+        ApiKey, models.SET_NULL, null=True, related_name="+", db_constraint=False
+    )
+    mode = models.CharField(_("mode"), max_length=4, choices=Mode.choices)
+    kind = models.CharField(_("kind"), max_length=4, choices=Kind.choices)
+    content = models.CharField(max_length=16)  # providers.base.Content
+    channel = models.CharField(_("channel"), max_length=8, choices=ChannelName.choices)
+    chain = models.JSONField(default=list)  # channels still to fall back to, in order
+    phone = models.CharField(_("phone"), max_length=16)
+    subject_id = models.UUIDField()  # the verification of a code, the link of a link
+    params = models.JSONField(default=dict)  # what its renderer needs; never the code
+    locale = models.CharField(max_length=2)
+    request_id = models.CharField(_("request id"), max_length=40, blank=True)
+
+    state = models.CharField(
+        _("state"), max_length=9, choices=State.choices, default=State.QUEUED, db_default="queued"
+    )
+    error = models.CharField(_("error"), max_length=30, blank=True, db_default="")
+    tries = models.PositiveSmallIntegerField(default=0, db_default=0)  # attempts made
+    hold = models.PositiveSmallIntegerField(default=1, db_default=1)  # which hold is open
+    price = models.PositiveIntegerField(_("price"))
+    segments = models.PositiveSmallIntegerField(default=1, db_default=1)
+    priority = models.PositiveSmallIntegerField(default=0)  # codes before links
+
+    created_at = models.DateTimeField(_("created"), db_default=Now())
+    due_at = models.DateTimeField(null=True, db_default=Now())  # null: with a provider, or final
+    useful_until = models.DateTimeField()  # after this the person has no use for it
+    deadline = models.DateTimeField()  # after this an unproved delivery is given up
+    sent_at = models.DateTimeField(_("sent"), null=True)
+    delivered_at = models.DateTimeField(_("delivered"), null=True)
+    read_at = models.DateTimeField(_("read"), null=True)
+    finished_at = models.DateTimeField(_("finished"), null=True)
+
+    objects = MessageQuerySet.as_manager()
+
+    class Meta:
+        verbose_name = _("message")
+        verbose_name_plural = _("messages")
+        indexes = [
+            models.Index(
+                "priority", "due_at", name="message_due", condition=Q(due_at__isnull=False)
+            ),
+            models.Index(
+                fields=["deadline"], name="message_open", condition=Q(state__in=["queued", "sent"])
+            ),
+            models.Index(
+                F("company"),
+                F("mode"),
+                F("created_at").desc(),
+                F("id").desc(),
+                name="message_history",
+            ),
+            models.Index(fields=["phone", "created_at"], name="message_phone"),
+            models.Index(fields=["subject_id"], name="message_subject"),
+        ]
+
+    def __str__(self) -> str:
+        return self.public_id
+
+    @property
+    def public_id(self) -> str:
+        return public_id("msg", self.id)
+
+
+class Attempt(models.Model):
+    """One try on one channel, committed before the provider is called."""
+
+    class State(models.TextChoices):
+        SUBMITTING = "submitting", _("being handed over")
+        AMBIGUOUS = "ambiguous", _("outcome unknown")
+        SENT = "sent", _("accepted")
+        DELIVERED = "delivered", _("delivered")
+        FAILED = "failed", _("refused")
+        EXPIRED = "expired", _("expired")
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    message = models.ForeignKey(Message, models.CASCADE, related_name="attempts")
+    n = models.PositiveSmallIntegerField()
+    hold = models.PositiveSmallIntegerField(default=1)
+    channel = models.CharField(_("channel"), max_length=8, choices=Message.ChannelName.choices)
+    provider = models.CharField(_("provider"), max_length=20)
+    provider_id = models.CharField(_("provider's id"), max_length=200, null=True)  # noqa: DJ001
+    state = models.CharField(_("state"), max_length=10, choices=State.choices)
+    error_class = models.CharField(max_length=12, blank=True, db_default="")
+    error_code = models.CharField(_("provider's code"), max_length=60, blank=True, db_default="")
+    error_detail = models.CharField(max_length=300, blank=True, db_default="")
+    started_at = models.DateTimeField(_("started"), db_default=Now())
+    lease_until = models.DateTimeField(null=True)
+    accepted_at = models.DateTimeField(_("accepted"), null=True)
+    finished_at = models.DateTimeField(_("finished"), null=True)
+    poll_at = models.DateTimeField(null=True)  # when to ask the provider what became of it
+    polls = models.PositiveSmallIntegerField(default=0, db_default=0)
+
+    class Meta:
+        verbose_name = _("attempt")
+        verbose_name_plural = _("attempts")
+        constraints = [
+            models.UniqueConstraint(fields=["message", "n"], name="attempt_number"),
+            models.UniqueConstraint(
+                fields=["message"],
+                condition=Q(state__in=["submitting", "ambiguous", "sent"]),
+                name="attempt_one_open",
+            ),
+            models.UniqueConstraint(
+                fields=["provider", "provider_id"],
+                condition=Q(provider_id__isnull=False),
+                name="attempt_provider_id",
+            ),
+        ]
+        indexes = [
+            models.Index(
+                fields=["lease_until"], name="attempt_lease", condition=Q(state="submitting")
+            ),
+            models.Index(
+                fields=["poll_at"], name="attempt_poll", condition=Q(poll_at__isnull=False)
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.channel} {self.n}"
+
+
+class Receipt(models.Model):
+    """What a vendor said, kept raw, once; parked until the attempt it speaks of is known."""
+
+    provider = models.CharField(_("provider"), max_length=20)
+    digest = models.BinaryField(max_length=32, unique=True)  # what makes a repeat a repeat
+    provider_id = models.CharField(_("provider's id"), max_length=200, blank=True)
+    ref = models.UUIDField(null=True)
+    state = models.CharField(_("state"), max_length=9)
+    word = models.CharField(_("provider's word"), max_length=40)
+    error_code = models.CharField(_("provider's code"), max_length=60, blank=True)
+    error_detail = models.CharField(max_length=300, blank=True)
+    at = models.DateTimeField(_("at the provider"), null=True)
+    received_at = models.DateTimeField(_("received"), db_default=Now())
+    due_at = models.DateTimeField(null=True, db_default=Now())  # when to match it; null: done with
+    applied_at = models.DateTimeField(_("applied"), null=True)
+    attempt = models.ForeignKey(Attempt, models.CASCADE, null=True, related_name="receipts")
+    raw = models.BinaryField()
+
+    class Meta:
+        verbose_name = _("receipt")
+        verbose_name_plural = _("receipts")
+        indexes = [
+            models.Index(fields=["due_at"], name="receipt_due", condition=Q(due_at__isnull=False)),
+            models.Index(fields=["received_at"], name="receipt_received"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.provider} {self.word}"
+
+
+class Contact(models.Model):
+    """A person who shared their phone with our Telegram bot, and so can be written to."""
+
+    phone = models.CharField(_("phone"), max_length=16, unique=True)
+    chat_id = models.BigIntegerField(unique=True)
+    shared_at = models.DateTimeField(_("shared"), db_default=Now())
+    blocked_at = models.DateTimeField(_("blocked the bot"), null=True)
+
+    class Meta:
+        verbose_name = _("bot contact")
+        verbose_name_plural = _("bot contacts")
+
+    def __str__(self) -> str:
+        return self.phone
+
+
+class BlockedPhone(models.Model):
+    """Nothing is sent here: the person said STOP, or the operator did."""
+
+    phone = models.CharField(_("phone"), max_length=16, unique=True)
+    reason = models.CharField(_("reason"), max_length=200, blank=True)
+    created_at = models.DateTimeField(_("created"), auto_now_add=True)
+
+    class Meta:
+        verbose_name = _("blocked phone")
+        verbose_name_plural = _("blocked phones")
+
+    def __str__(self) -> str:
+        return self.phone

@@ -1,0 +1,153 @@
+"""Delivery receipts: verified and stored while the vendor waits, applied by a worker.
+
+They come twice, late, out of order and before our own commit. A repeat is recognised by what it
+says; one that speaks of an attempt we do not know yet is parked and matched again.
+"""
+
+import hashlib
+from uuid import UUID
+
+import structlog
+from django.db import DataError, IntegrityError, connection, transaction
+from django.db.backends.utils import CursorWrapper
+
+from billing.ledger import Proof
+from channels import nudge, outcomes, registry, sql
+from channels.providers.base import Inbound, Receipt, ReceiptState
+from channels.transitions import Event, What
+
+log = structlog.get_logger(__name__)
+
+GROUP = 100
+PARKED_FOR = 5.0  # seconds until an unmatched receipt is tried again
+PATIENCE = 600.0  # seconds after which it is kept as a record only
+
+WHAT = {
+    ReceiptState.SENT: What.ACCEPTED,
+    ReceiptState.DELIVERED: What.DELIVERED,
+    ReceiptState.READ: What.READ,
+    ReceiptState.FAILED: What.REFUSED,
+    ReceiptState.EXPIRED: What.EXPIRED,
+}
+
+
+def receive(provider: str, call: Inbound) -> int:
+    """Verify and store; returns how many were new. Raises InvalidSignatureError."""
+    found = registry.live_providers()[provider].receipts(call)
+    with connection.cursor() as cursor:
+        new = sum(_store(cursor, provider, receipt, call.body) for receipt in found)
+    if new:
+        nudge.wake()
+    return new
+
+
+def _store(cursor: CursorWrapper, provider: str, receipt: Receipt, raw: bytes) -> int:
+    cursor.execute(
+        sql.STORE_RECEIPT,
+        [
+            provider,
+            _digest(provider, receipt),
+            (receipt.provider_id or "")[:200],
+            _uuid(receipt.ref),
+            receipt.state.value,
+            receipt.word[:40],
+            (receipt.error_code or "")[:60],
+            receipt.error_detail[:300],
+            receipt.at,
+            raw,
+        ],
+    )
+    return int(cursor.rowcount)
+
+
+def _digest(provider: str, receipt: Receipt) -> bytes:
+    said = (provider, receipt.provider_id, receipt.ref, receipt.word, receipt.at)
+    return hashlib.sha256(repr(said).encode()).digest()
+
+
+def _uuid(ref: str | None) -> UUID | None:
+    try:
+        return UUID(ref) if ref else None
+    except ValueError:
+        return None
+
+
+def apply_stored() -> int:
+    """Apply what is due, a group a commit; returns how many receipts were looked at."""
+    looked_at = 0
+    while True:
+        try:
+            count = _apply_group(GROUP)
+        except (IntegrityError, DataError):
+            log.exception("receipts_not_applied")
+            count = _apply_one_by_one()
+        looked_at += count
+        if count < GROUP:
+            return looked_at
+
+
+def _apply_group(limit: int) -> int:
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(sql.DUE_RECEIPTS, {"limit": limit, "patience": PATIENCE})
+        rows = cursor.fetchall()
+        known = [row for row in rows if row[7] is not None]
+        messages = outcomes.apply_within(cursor, [_event(row) for row in known]) if known else []
+        if known:
+            cursor.execute(sql.APPLIED, [[row[0] for row in known], [row[7] for row in known]])
+        _park(cursor, [row for row in rows if row[7] is None])
+    outcomes.announce(messages)
+    return len(rows)
+
+
+def _apply_one_by_one() -> int:
+    """One receipt the database refuses must not hold up the others."""
+    for _ in range(GROUP):
+        try:
+            if not _apply_group(1):
+                break
+        except (IntegrityError, DataError):
+            log.exception("receipt_not_applied")
+            with transaction.atomic(), connection.cursor() as cursor:
+                cursor.execute(sql.DUE_RECEIPTS, {"limit": 1, "patience": PATIENCE})
+                cursor.execute(sql.UNMATCHED, [[row[0] for row in cursor.fetchall()]])
+    return 0
+
+
+def _park(cursor: CursorWrapper, rows: list[tuple]) -> None:  # type: ignore[type-arg]
+    old, young = [row[0] for row in rows if row[8]], [row[0] for row in rows if not row[8]]
+    if old:
+        log.warning("receipts_unmatched", count=len(old))
+        cursor.execute(sql.UNMATCHED, [old])
+    if young:
+        cursor.execute(sql.PARKED, [PARKED_FOR, young])
+
+
+def _event(row: tuple) -> Event:  # type: ignore[type-arg]
+    _id, state, provider, provider_id, error_code, error_detail, at, attempt_id, _old = row
+    return event_of(
+        attempt_id,
+        Receipt(
+            provider_id=provider_id or None,
+            ref=None,
+            state=ReceiptState(state),
+            word=state,
+            at=at,
+            error_code=error_code or None,
+            error_detail=error_detail,
+        ),
+        pollable=registry.is_pollable(provider),
+    )
+
+
+def event_of(attempt_id: UUID, receipt: Receipt, *, pollable: bool) -> Event:
+    """A receipt, pushed or polled, as the event it is."""
+    return Event(
+        attempt_id,
+        WHAT[receipt.state],
+        provider_id=receipt.provider_id,
+        code=receipt.error_code,
+        detail=receipt.error_detail,
+        proof=Proof.RECEIPT,
+        at=receipt.at,
+        pollable=pollable,
+    )

@@ -1,0 +1,152 @@
+"""Joins settings and providers, and lower rooms with higher ones.
+
+`live_providers` is the whole list of who can deliver what. What this room must call in a higher one
+(a message's renderer, say) the higher room registers here when it starts.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Protocol
+from uuid import UUID
+
+from django.conf import settings
+
+from channels.providers.base import Channel, Content, Provider
+from channels.providers.telegram_bot import TelegramBot
+from channels.providers.telegram_gateway import TelegramGateway
+from channels.providers.test import ScriptedProvider
+from channels.providers.twilio import Twilio
+from channels.providers.whatsapp_cloud import WhatsAppCloud
+
+HOOKS = {
+    "whatsapp_cloud": "whatsapp",
+    "telegram_gateway": "telegram-gateway",
+    "telegram_bot": "telegram-bot",
+    "twilio": "twilio",
+}
+
+
+def hook_url(provider: str) -> str:
+    return f"{settings.PUBLIC_URL}/hooks/{HOOKS[provider]}"
+
+
+@cache
+def live_providers() -> dict[str, Provider]:
+    """Configured accounts, in the order they are tried; one without a token is left out."""
+    timeout = settings.PROVIDER_TIMEOUT
+    found: dict[str, Provider] = {}
+    if settings.WHATSAPP["token"]:
+        found["whatsapp_cloud"] = WhatsAppCloud(**settings.WHATSAPP, timeout=timeout)
+    if settings.TELEGRAM_GATEWAY["token"]:
+        found["telegram_gateway"] = TelegramGateway(
+            **settings.TELEGRAM_GATEWAY, callback_url=hook_url("telegram_gateway"), timeout=timeout
+        )
+    if settings.TELEGRAM_BOT["token"]:
+        found["telegram_bot"] = TelegramBot(**settings.TELEGRAM_BOT, timeout=timeout)
+    if settings.TWILIO["auth_token"]:
+        found["twilio"] = Twilio(
+            **settings.TWILIO, callback_url=hook_url("twilio"), timeout=timeout
+        )
+    return found
+
+
+@cache
+def test_providers() -> dict[str, Provider]:
+    """What test keys send by: the three channels, played."""
+    return {f"test_{channel}": ScriptedProvider(channel) for channel in Channel}
+
+
+@cache
+def provider(name: str) -> Provider:
+    return live_providers().get(name) or test_providers()[name]
+
+
+def is_pollable(name: str) -> bool:
+    """False also for an account that is no longer configured."""
+    known = live_providers() | test_providers()
+    return name in known and known[name].capabilities.pollable
+
+
+def pollable() -> list[str]:
+    return [name for name in live_providers() | test_providers() if is_pollable(name)]
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    mode: str
+    channel: str
+    content: str
+    provider: str
+    needs_contact: bool
+
+
+@cache
+def routes() -> tuple[Route, ...]:
+    """One provider for each (mode, channel, content): the first that declares it."""
+    found: dict[tuple[str, str, str], Route] = {}
+    for mode, providers in (("live", live_providers()), ("test", test_providers())):
+        for name, one in providers.items():
+            for content in one.capabilities.contents:
+                key = (mode, one.channel.value, content.value)
+                found.setdefault(key, Route(*key, name, one.capabilities.needs_contact))
+    return tuple(found.values())
+
+
+@cache
+def _carried() -> frozenset[tuple[str, str, str]]:
+    return frozenset((route.mode, route.channel, route.content) for route in routes())
+
+
+def carries(channel: Channel, content: Content, mode: str) -> bool:
+    return (mode, channel.value, content.value) in _carried()
+
+
+def forget_settings() -> None:
+    """Read the settings anew: for tests that configure providers."""
+    for cached in (live_providers, test_providers, provider, routes, _carried):
+        cached.cache_clear()
+
+
+@dataclass(frozen=True, slots=True)
+class Rendered:
+    """What the person will read, made at the last moment: a code is derived, never stored."""
+
+    text: str
+    code: str | None = None
+    short_url: str | None = None
+
+
+class Renderer(Protocol):
+    def __call__(self, *, subject_id: UUID, params: Mapping[str, Any], locale: str) -> Rendered: ...
+
+
+_renderers: dict[str, Renderer] = {}
+_settlers: list[Callable[[], int]] = []
+_purgers: list[Callable[[], int]] = []
+
+
+def renders(kind: str, renderer: Renderer) -> None:
+    _renderers[kind] = renderer
+
+
+def renderer(kind: str) -> Renderer:
+    return _renderers[kind]
+
+
+def settles(settler: Callable[[], int]) -> None:
+    """Registers what turns proofs of a higher room (a right code) into settled messages."""
+    _settlers.append(settler)
+
+
+def settlers() -> list[Callable[[], int]]:
+    return _settlers
+
+
+def purges(purger: Callable[[], int]) -> None:
+    """Registers what removes rows that outlived their use."""
+    _purgers.append(purger)
+
+
+def purgers() -> list[Callable[[], int]]:
+    return _purgers

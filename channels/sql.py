@@ -1,0 +1,137 @@
+"""The statements of the send path, each with what it promises.
+
+Lock order everywhere: verification → message → attempt → inserts → wallet last.
+"""
+
+# A fragment of the statement that accepts a send: `payer` has one row when it was paid for.
+MESSAGE = """
+INSERT INTO channels_message (
+  id, company_id, api_key_id, mode, kind, content, channel, chain, phone, subject_id, params,
+  locale, request_id, price, segments, priority, useful_until, deadline)
+SELECT %(message_id)s, payer.company_id, %(api_key_id)s, %(mode)s::text, %(kind)s::text,
+  %(content)s::text, %(channel)s::text, %(chain)s::jsonb, %(phone)s::text, {subject_id},
+  {params}, %(locale)s::text, %(request_id)s::text, %(price)s, %(segments)s, %(priority)s,
+  {useful_until}, now() + make_interval(secs => %(hold_seconds)s)
+FROM payer {joined}"""
+
+FREE_PAYER = """
+SELECT %(company_id)s::bigint AS company_id FROM allowed"""
+
+NOT_BLOCKED = """
+NOT EXISTS (SELECT 1 FROM channels_blockedphone WHERE phone = %(phone)s::text)"""
+
+# Claims due messages and writes the intent to send them, in one commit. A row is claimed by one
+# worker only (SKIP LOCKED, due_at cleared); what has no route now, or too little time left to be
+# of use, is left alone. Returns all that is needed to send.
+CLAIM = """
+WITH route AS (
+  SELECT * FROM unnest(%(modes)s::text[], %(channels)s::text[], %(contents)s::text[],
+                       %(providers)s::text[], %(contacts)s::bool[])
+    AS r(mode, channel, content, provider, needs_contact)),
+due AS (
+  SELECT m.id, r.provider, r.needs_contact FROM channels_message m
+  JOIN route r ON r.mode = m.mode AND r.channel = m.channel AND r.content = m.content
+  WHERE m.due_at <= now() AND m.state = 'queued'
+    AND m.useful_until > now() + make_interval(secs => %(margin)s)
+  ORDER BY m.priority, m.due_at LIMIT %(limit)s FOR UPDATE OF m SKIP LOCKED),
+claimed AS (
+  UPDATE channels_message m SET due_at = NULL, tries = m.tries + 1
+  FROM due WHERE m.id = due.id
+  RETURNING m.*, due.provider, due.needs_contact),
+intent AS (
+  INSERT INTO channels_attempt (id, message_id, n, hold, channel, provider, state, lease_until)
+  SELECT gen_random_uuid(), id, tries, hold, channel, provider, 'submitting',
+         now() + make_interval(secs => %(lease)s)
+  FROM claimed RETURNING id, message_id)
+SELECT intent.id, c.tries, c.kind, c.content, c.phone, c.subject_id, c.params, c.locale, c.mode,
+  c.provider, EXTRACT(epoch FROM c.useful_until - now())::int, contact.chat_id
+FROM claimed c JOIN intent ON intent.message_id = c.id
+LEFT JOIN channels_contact contact
+  ON c.needs_contact AND contact.phone = c.phone AND contact.blocked_at IS NULL
+"""
+
+# Locks what a group of events speaks of, in the order everyone uses.
+LOCK = """
+SELECT a.id, a.n, a.hold, a.state, a.provider, a.provider_id, a.polls, m.id
+FROM channels_message m JOIN channels_attempt a ON a.message_id = m.id
+WHERE a.id = ANY(%s) ORDER BY m.id, a.n FOR UPDATE OF m, a
+"""
+
+MESSAGES = """
+SELECT id, company_id, mode, kind, channel, chain, phone, state, error, tries, hold, price,
+       EXTRACT(epoch FROM useful_until - now())::float, subject_id
+FROM channels_message WHERE id = ANY(%s)
+"""
+
+WITH_OPEN_ATTEMPT = """
+SELECT message_id FROM channels_attempt
+WHERE message_id = ANY(%s) AND state IN ('submitting', 'ambiguous', 'sent')
+"""
+
+UPDATE_ATTEMPTS = """
+UPDATE channels_attempt a SET
+  state = n.state, provider_id = COALESCE(a.provider_id, n.provider_id),
+  error_class = COALESCE(n.error_class, a.error_class),
+  error_code = COALESCE(n.error_code, a.error_code),
+  error_detail = COALESCE(n.error_detail, a.error_detail),
+  lease_until = NULL, polls = n.polls,
+  accepted_at = CASE WHEN n.state IN ('sent', 'delivered')
+                     THEN COALESCE(a.accepted_at, now()) ELSE a.accepted_at END,
+  finished_at = CASE WHEN n.state IN ('delivered', 'failed', 'expired')
+                     THEN COALESCE(a.finished_at, now()) END,
+  poll_at = CASE WHEN n.state = 'sent' AND n.poll_in IS NULL THEN a.poll_at
+                 ELSE now() + make_interval(secs => n.poll_in) END
+FROM unnest(%s::uuid[], %s::text[], %s::text[], %s::text[], %s::text[], %s::text[],
+            %s::int[], %s::float[])
+  AS n(id, state, provider_id, error_class, error_code, error_detail, polls, poll_in)
+WHERE a.id = n.id
+"""
+
+UPDATE_MESSAGES = """
+UPDATE channels_message m SET
+  state = n.state, error = n.error, channel = n.channel, chain = n.chain::jsonb, hold = n.hold,
+  due_at = now() + make_interval(secs => n.due_in),
+  sent_at = CASE WHEN n.state IN ('sent', 'delivered') THEN COALESCE(m.sent_at, now())
+                 ELSE m.sent_at END,
+  delivered_at = CASE WHEN n.state = 'delivered'
+                      THEN COALESCE(m.delivered_at, n.at, now()) END,
+  read_at = COALESCE(m.read_at, n.read_at),
+  finished_at = CASE WHEN n.state IN ('delivered', 'failed', 'expired')
+                     THEN COALESCE(m.finished_at, now()) END
+FROM unnest(%s::uuid[], %s::text[], %s::text[], %s::text[], %s::text[], %s::int[], %s::float[],
+            %s::timestamptz[], %s::timestamptz[])
+  AS n(id, state, error, channel, chain, hold, due_in, at, read_at)
+WHERE m.id = n.id
+"""
+
+# Receipts that are due to be matched, with the attempt each speaks of. A receipt moves only an
+# attempt of the provider that signed it.
+DUE_RECEIPTS = """
+SELECT r.id, r.state, r.provider, r.provider_id, r.error_code, r.error_detail, r.at,
+  COALESCE(
+    (SELECT a.id FROM channels_attempt a WHERE a.id = r.ref AND a.provider = r.provider),
+    (SELECT a.id FROM channels_attempt a
+     WHERE a.provider = r.provider AND a.provider_id = r.provider_id)),
+  r.received_at < now() - make_interval(secs => %(patience)s)
+FROM channels_receipt r WHERE r.due_at <= now()
+ORDER BY r.due_at LIMIT %(limit)s FOR UPDATE OF r SKIP LOCKED
+"""
+
+STORE_RECEIPT = """
+INSERT INTO channels_receipt
+  (provider, digest, provider_id, ref, state, word, error_code, error_detail, at, raw)
+VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s) ON CONFLICT (digest) DO NOTHING
+"""
+
+APPLIED = """
+UPDATE channels_receipt r SET due_at = NULL, applied_at = now(), attempt_id = n.attempt_id
+FROM unnest(%s::bigint[], %s::uuid[]) AS n(id, attempt_id) WHERE r.id = n.id
+"""
+
+PARKED = """
+UPDATE channels_receipt SET due_at = now() + make_interval(secs => %s) WHERE id = ANY(%s)
+"""
+
+UNMATCHED = """
+UPDATE channels_receipt SET due_at = NULL WHERE id = ANY(%s)
+"""

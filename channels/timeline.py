@@ -1,0 +1,95 @@
+"""What happened to one message, step by step, as the cabinet tells it. The code is never in it."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.utils.functional import Promise
+from django.utils.text import capfirst
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
+
+from billing.models import Transfer
+from channels import wording
+from channels.models import Attempt, Message, Receipt
+
+Text = str | Promise
+
+RECEIPTS: dict[str, tuple[Text, str]] = {
+    "sent": (gettext_lazy("Sent on to the phone"), ""),
+    "delivered": (gettext_lazy("Delivered to the phone"), "success"),
+    "read": (gettext_lazy("Read"), "success"),
+    "failed": (gettext_lazy("Not delivered"), "danger"),
+    "expired": (gettext_lazy("Not delivered in time"), "danger"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    at: datetime
+    title: Text
+    tone: str = ""  # success, warning, danger; empty: nothing to notice
+    detail: Text = ""
+    code: str = ""  # the vendor's own, for a support request
+
+
+def timeline(message: Message) -> list[Step]:
+    steps = [Step(message.created_at, _("Accepted for sending"))]
+    for attempt in message.attempts.prefetch_related("receipts").order_by("n"):
+        steps += _of_attempt(attempt)
+    steps += map(_of_transfer, Transfer.objects.of_message(message.id))
+    if message.finished_at and message.state in {"failed", "expired"}:
+        steps.append(_given_up(message, message.finished_at))
+    return sorted(steps, key=lambda step: step.at)  # stable: equal times keep this order
+
+
+def _of_attempt(attempt: Attempt) -> Iterator[Step]:
+    channel = {"channel": attempt.get_channel_display()}
+    by = wording.provider_title(attempt.provider)
+    yield Step(attempt.started_at, _("Handed over to %(channel)s") % channel, detail=by)
+    if attempt.accepted_at:
+        yield Step(attempt.accepted_at, _("%(channel)s took the message") % channel)
+    receipts = list(attempt.receipts.all())
+    yield from map(_of_receipt, receipts)
+    if attempt.error_class and not any(one.error_code for one in receipts):
+        yield _of_failure(attempt)
+
+
+def _of_failure(attempt: Attempt) -> Step:
+    channel = {"channel": attempt.get_channel_display()}
+    is_unclear = attempt.error_class == "ambiguous"
+    return Step(
+        attempt.finished_at or attempt.started_at,
+        (_("No clear answer from %(channel)s") if is_unclear else _("%(channel)s: refused"))
+        % channel,
+        tone="warning" if is_unclear else "danger",
+        detail=wording.attempt_failure(attempt),
+        code=attempt.error_code,
+    )
+
+
+def _of_receipt(receipt: Receipt) -> Step:
+    title, tone = RECEIPTS.get(receipt.state, (receipt.word, ""))
+    if tone != "danger":
+        return Step(receipt.received_at, title, tone)
+    return Step(
+        receipt.received_at, title, tone, wording.receipt_failure(receipt), receipt.error_code
+    )
+
+
+def _of_transfer(transfer: Transfer) -> Step:
+    n = transfer.amount
+    if transfer.kind == Transfer.Kind.CAPTURE:
+        title = ngettext("%(n)d token charged", "%(n)d tokens charged", n)
+        return Step(transfer.created_at, title % {"n": n}, detail=transfer.get_proof_display())
+    if transfer.kind == Transfer.Kind.RELEASE:
+        title = ngettext("%(n)d token returned", "%(n)d tokens returned", n)
+        reason = wording.REASONS.get(transfer.reason, transfer.reason)
+        return Step(transfer.created_at, title % {"n": n}, detail=reason)
+    title = ngettext("%(n)d token held", "%(n)d tokens held", n)
+    return Step(transfer.created_at, title % {"n": n}, detail=_("charged only when delivered"))
+
+
+def _given_up(message: Message, at: datetime) -> Step:
+    title = capfirst(message.get_state_display())
+    return Step(at, title, "danger", wording.our_error(message.error))

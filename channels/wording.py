@@ -1,0 +1,121 @@
+"""Vendors' words, and our own codes, as a person who is no engineer would say them."""
+
+from django.utils.functional import Promise
+from django.utils.translation import get_language
+from django.utils.translation import gettext_lazy as _
+
+from channels.models import Attempt, Receipt
+from config.errors import Error
+
+Text = str | Promise
+
+PROVIDERS = {
+    "whatsapp_cloud": "WhatsApp Cloud API",
+    "telegram_gateway": "Telegram Gateway",
+    "telegram_bot": "Telegram Bot",
+    "twilio": "Twilio",
+}
+
+_NOT_THERE = _("This number has no account in this messenger, or cannot get such messages.")
+_ACCOUNT = _("The service's account with the provider is not in order; the operator is told.")
+_TEMPLATE = _("The message template is missing, paused or does not match; the operator is told.")
+_TOO_FAST = _("The provider asks to send more slowly.")
+_BUSY = _("The provider was not able to take the message at that moment.")
+_BAD_NUMBER = _("The provider does not accept this number.")
+_LANDLINE = _("A landline, or a number that cannot receive SMS.")
+
+# (provider, its code) → words. Sources: the vendors' error tables.
+CODES: dict[tuple[str, str], Text] = {
+    **{
+        ("whatsapp_cloud", code): words
+        for codes, words in (
+            (("131026",), _NOT_THERE),
+            (("131021",), _("The sender's own number.")),
+            (("131049", "130472"), _("WhatsApp chose not to deliver it, to spare the person.")),
+            (("131050",), _("The person asked not to be sent such messages.")),
+            (("130497",), _("WhatsApp does not deliver to this country.")),
+            (("132000", "132001", "132005", "132007", "132012", "132015", "132016"), _TEMPLATE),
+            (("0", "3", "10", "190", "368", "131031", "131042", "131045", "133010"), _ACCOUNT),
+            (("4", "80007", "130429", "131048", "131056"), _TOO_FAST),
+            (("1", "2", "131000", "131016", "131057", "133004"), _BUSY),
+        )
+        for code in codes
+    },
+    **{
+        ("telegram_gateway", code): words
+        for codes, words in (
+            (("PHONE_NUMBER_INVALID",), _BAD_NUMBER),
+            (("PHONE_NUMBER_NOT_FOUND", "PHONE_NUMBER_NOT_AVAILABLE"), _NOT_THERE),
+            (("ACCESS_TOKEN_INVALID", "ACCESS_TOKEN_REQUIRED", "BALANCE_NOT_ENOUGH"), _ACCOUNT),
+            (("SENDER_USERNAME_INVALID", "SENDER_NOT_VERIFIED", "SENDER_NOT_OWNED"), _ACCOUNT),
+            (("MESSAGE_ALREADY_SENT",), _("Telegram says that it has sent this code already.")),
+        )
+        for code in codes
+    },
+    **{
+        ("telegram_bot", code): words
+        for code, words in (
+            ("400", _("The bot cannot write to this chat.")),
+            ("401", _ACCOUNT),
+            ("403", _("The person has blocked the bot or left Telegram.")),
+            ("404", _ACCOUNT),
+            ("429", _TOO_FAST),
+        )
+    },
+    **{
+        ("twilio", code): words
+        for codes, words in (
+            (("21211", "30005"), _BAD_NUMBER),
+            (("21612", "30004"), _("The operator does not deliver to this number.")),
+            (("21610",), _("The person answered STOP and gets no more SMS.")),
+            (("21614", "21635", "30006"), _LANDLINE),
+            (("30003",), _("The phone is off or out of reach.")),
+            (("30007",), _("The operator filtered the message as unwanted.")),
+            (("21408",), _("Sending to this country is not enabled.")),
+            (("20003", "20404", "21606", "21608", "30002", "30034"), _ACCOUNT),
+            (("14107", "20429", "30001"), _TOO_FAST),
+            (("30008", "30009"), _("The operator did not say why.")),
+        )
+        for code in codes
+    },
+}
+
+CLASSES: dict[str, Text] = {
+    "unreachable": _("This person cannot be reached by this channel."),
+    "refused": _("The provider refused the message."),
+    "retry": _("Not taken at that moment; it is tried again while there is time."),
+    "ambiguous": _("The provider did not answer in time, so the phone may have the message."),
+    "expired": _("The provider gave up: the message was not delivered in time."),
+}
+
+REASONS: dict[str, Text] = {
+    "failed": _("not delivered"),
+    "expired": _("not delivered in time"),
+    "late proof": _("proved too late"),
+}
+
+
+def provider_title(provider: str) -> Text:
+    if provider.startswith("test_"):
+        return _("Test phone")
+    return PROVIDERS.get(provider, provider)
+
+
+def failure(provider: str, code: str, error_class: str = "") -> Text:
+    """Why it failed: by the vendor's code where we know it, else by its class."""
+    return CODES.get((provider, code)) or CLASSES.get(error_class) or _("No reason was given.")
+
+
+def attempt_failure(attempt: Attempt) -> Text:
+    return failure(attempt.provider, attempt.error_code, attempt.error_class)
+
+
+def receipt_failure(receipt: Receipt) -> Text:
+    error_class = "expired" if receipt.state == "expired" else "refused"
+    return failure(receipt.provider, receipt.error_code, error_class)
+
+
+def our_error(code: str) -> str:
+    """The words the API gave for a code of ours; empty when there was none."""
+    found = {error.code: error for error in Error}.get(code)
+    return found.words(get_language() or "ru") if found else code

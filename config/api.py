@@ -1,0 +1,28 @@
+"""The public API's table of calls. One trailing slash is tolerated, nothing is redirected."""
+
+from django.urls import re_path
+from django.urls.resolvers import URLPattern
+from rest_framework.views import APIView
+
+from accounts.api import Unknown
+from billing.api import Balance
+from channels.api import Channels, MessageDetail, Messages, TestMessages
+from links.api import SendLink, Shorten
+from otp.api import CheckCode, SendCode
+
+CALLS: list[tuple[str, type[APIView]]] = [
+    ("otp/send", SendCode),
+    ("otp/verify", CheckCode),
+    ("links/shorten", Shorten),
+    ("links/send", SendLink),
+    ("balance", Balance),
+    ("channels", Channels),
+    ("messages", Messages),
+    (r"messages/(?P<public_id>[^/]+)", MessageDetail),
+    ("test/messages", TestMessages),
+]
+
+urlpatterns: list[URLPattern] = [
+    *(re_path(rf"^v1/{path}/?$", view.as_view()) for path, view in CALLS),
+    re_path(r"^.*$", Unknown.as_view()),
+]

@@ -1,0 +1,60 @@
+"""The Celery application, and the delivery loop as a step of its worker."""
+
+import os
+import threading
+from typing import Any
+
+from celery import Celery, bootsteps
+from celery.signals import setup_logging
+from django.conf import settings
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+
+app = Celery("kvitok")
+app.config_from_object("django.conf:settings", namespace="CELERY")
+app.autodiscover_tasks()
+
+# Caps a publish when the broker is down or hung. Only for what publishes: a worker's own
+# connection blocks on its queue longer than this on purpose.
+CAPPED = {
+    "socket_timeout": 0.3,
+    "socket_connect_timeout": 0.3,
+    "max_retries": 1,
+    "interval_start": 0,
+    "interval_step": 0,
+    "interval_max": 0,
+}
+
+
+class DeliveryStep(bootsteps.StartStopStep):
+    """Runs the delivery loop beside the worker's tasks; stops claiming at the first SIGTERM."""
+
+    requires = ("celery.worker.components:Pool",)
+
+    def start(self, parent: Any) -> None:
+        from channels.delivery import dispatcher  # noqa: PLC0415 - needs Django set up
+
+        self.dispatcher = dispatcher()
+        self.thread = threading.Thread(target=self.dispatcher.run, name="delivery", daemon=True)
+        self.thread.start()
+
+    def stop(self, parent: Any) -> None:
+        self.dispatcher.stop()
+        self.thread.join(timeout=sum(settings.PROVIDER_TIMEOUT) + 2)
+
+    terminate = stop
+
+
+app.steps["worker"].add(DeliveryStep)
+
+
+def cap_publishing() -> None:
+    """For web processes: no call to the broker may hold a request."""
+    app.conf.broker_connection_timeout = 0.3
+    app.conf.broker_transport_options = settings.CELERY_BROKER_TRANSPORT_OPTIONS | CAPPED
+    app.conf.task_publish_retry = False
+
+
+@setup_logging.connect
+def keep_our_logging(**_options: Any) -> None:
+    """Celery would install handlers of its own; Django's settings have done it already."""

@@ -1,0 +1,31 @@
+"""Identifiers: time-ordered UUIDs inside, prefixed opaque strings outside."""
+
+import os
+import time
+from uuid import UUID
+
+_VERSION_AND_VARIANT = (7 << 76) | (2 << 62)
+_RANDOM_BITS = ~((0xF << 76) | (0x3 << 62)) & ((1 << 80) - 1)
+
+
+def uuid7() -> UUID:
+    """RFC 9562 §5.7: milliseconds first, so that new rows land at one end of an index."""
+    millis = time.time_ns() // 1_000_000
+    random = int.from_bytes(os.urandom(10), "big") & _RANDOM_BITS
+    return UUID(int=(millis << 80) | random | _VERSION_AND_VARIANT)
+
+
+def public_id(prefix: str, value: UUID) -> str:
+    """The id as clients see it: `msg_` and 32 hexadecimal digits, say."""
+    return f"{prefix}_{value.hex}"
+
+
+def parse_id(prefix: str, text: str) -> UUID | None:
+    """The UUID inside a public id, or None when the text is none of ours."""
+    head, _, digits = text.partition("_")
+    if head != prefix or len(digits) != 32:
+        return None
+    try:
+        return UUID(hex=digits)
+    except ValueError:
+        return None

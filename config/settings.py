@@ -1,0 +1,328 @@
+"""Settings in sections, safe by default. `.env.example` lists every variable."""
+
+from pathlib import Path
+from typing import Any
+
+from django.core.exceptions import ImproperlyConfigured
+from environs import EnvError
+
+from config import logs
+from config.env import ROOT, env, keyring
+
+# --- Where it runs ---------------------------------------------------------------------------
+
+ENVIRONMENT = env.str("ENVIRONMENT", "production")
+PRODUCTION = ENVIRONMENT == "production"
+DEBUG = env.bool("DEBUG", False)
+VAR_DIR = Path(env.str("VAR_DIR", str(ROOT / "var")))
+PUBLIC_URL = env.str("PUBLIC_URL", "http://127.0.0.1:8000").rstrip("/")
+SHORT_URL = env.str("SHORT_URL", PUBLIC_URL).rstrip("/")
+SIMULATOR_URL = env.str("SIMULATOR_URL", "")
+BASE_DIR = ROOT
+
+
+def _secret(name: str, minimum: int) -> str:
+    value = env.str(name, "")
+    if len(value) < minimum:
+        raise ImproperlyConfigured(
+            f"{name} must be set to at least {minimum} random characters (see .env.example)"
+        )
+    return value
+
+
+SECRET_KEY = _secret("SECRET_KEY", 50)
+SECRET_KEY_FALLBACKS: list[str] = env.list("SECRET_KEY_FALLBACKS", [])
+OTP_KEYS = keyring(_secret("OTP_KEYS", 32))  # apart from SECRET_KEY, so each rotates alone
+
+ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", [] if PRODUCTION else ["*"])
+CSRF_TRUSTED_ORIGINS: list[str] = env.list("CSRF_TRUSTED_ORIGINS", [])
+TRUSTED_PROXY_COUNT = env.int("TRUSTED_PROXY_COUNT", 0)
+ALLAUTH_TRUSTED_PROXY_COUNT = TRUSTED_PROXY_COUNT
+
+# --- Applications ----------------------------------------------------------------------------
+
+INSTALLED_APPS = [
+    "accounts",
+    "billing",
+    "channels",
+    "otp",
+    "links",
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+    "django.contrib.humanize",
+    "allauth",
+    "allauth.account",
+    "allauth.mfa",
+    "django_htmx",
+    "django_structlog",
+    "csp",
+    "rest_framework",
+]
+
+# Every one of these steps aside on machine paths (`config.middleware`): no cabinet work on the API.
+MIDDLEWARE = [
+    "config.middleware.Security",
+    "config.middleware.WhiteNoise",
+    "config.middleware.RequestLog",
+    "config.middleware.ContentSecurityPolicy",
+    "config.middleware.Session",
+    "config.middleware.Locale",
+    "config.middleware.Common",
+    "config.middleware.Csrf",
+    "config.middleware.Authentication",
+    "config.middleware.Messages",
+    "config.middleware.Clickjacking",
+    "allauth.account.middleware.AccountMiddleware",  # cheap, and looked for by name
+    "config.middleware.Htmx",
+    "config.middleware.NoStore",
+]
+
+ROOT_URLCONF = "config.urls"
+WSGI_APPLICATION = "config.wsgi.application"
+APPEND_SLASH = False  # a POST is never redirected; the URLconf tolerates one slash itself
+
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [ROOT / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.template.context_processors.i18n",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+                "accounts.context.cabinet",
+            ],
+        },
+    },
+]
+
+# --- Stores ----------------------------------------------------------------------------------
+
+try:
+    DATABASES = {"default": env.dj_db_url("DATABASE_URL")}
+    REDIS_URL = env.str("REDIS_URL")
+except EnvError as error:
+    raise ImproperlyConfigured(
+        f"{error}: set DATABASE_URL and REDIS_URL, or start with `make run` / `make test`, "
+        "which bring their own servers"
+    ) from None
+
+DATABASES["default"] |= {
+    "CONN_MAX_AGE": 0,
+    "OPTIONS": DATABASES["default"].get("OPTIONS", {})
+    | {
+        # 64 request threads share 8 connections: each holds one for a millisecond or two.
+        "pool": {"min_size": 1, "max_size": env.int("DATABASE_POOL", 8), "timeout": 5},
+        # Django leaves both off; together they are worth a fifth of the throughput.
+        "server_side_binding": True,
+        "prepare_threshold": 2,
+        "options": "-c lock_timeout=3000 -c statement_timeout=10000"
+        " -c idle_in_transaction_session_timeout=20000",
+    },
+}
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+REDIS_TIMEOUT = env.float("REDIS_TIMEOUT", 0.05)  # a limiter that is late is worse than none
+CACHES = {
+    "default": {
+        "BACKEND": "django.core.cache.backends.redis.RedisCache",
+        "LOCATION": REDIS_URL,
+        "KEY_PREFIX": "kvitok",
+        "OPTIONS": {"socket_timeout": REDIS_TIMEOUT, "socket_connect_timeout": REDIS_TIMEOUT},
+    },
+}
+
+# --- Celery: mail, sweeps and the delivery loop's host; never the truth ------------------------
+
+CELERY_BROKER_URL = env.str("CELERY_BROKER_URL", REDIS_URL)
+CELERY_TASK_IGNORE_RESULT = True
+CELERY_TASK_ACKS_LATE = False
+CELERY_TASK_REJECT_ON_WORKER_LOST = False  # it loops: the sweeps recover instead
+CELERY_WORKER_PREFETCH_MULTIPLIER = 1
+CELERY_WORKER_HIJACK_ROOT_LOGGER = False
+CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+CELERY_BROKER_TRANSPORT_OPTIONS = {"visibility_timeout": 900}
+CELERY_TIMEZONE = "UTC"
+CELERY_BEAT_SCHEDULE = {
+    "deliver-due": {"task": "channels.deliver_due", "schedule": 1.0, "options": {"expires": 5}},
+    "sweep": {"task": "channels.sweep", "schedule": 1.0, "options": {"expires": 5}},
+    "check-ledger": {"task": "channels.check_ledger", "schedule": 60.0, "options": {"expires": 60}},
+    "purge": {"task": "channels.purge", "schedule": 3600.0, "options": {"expires": 600}},
+}
+
+# --- What is promised ------------------------------------------------------------------------
+
+PRICES = {
+    "whatsapp": env.int("PRICE_WHATSAPP", 1),
+    "telegram": env.int("PRICE_TELEGRAM", 1),
+    "sms": env.int("PRICE_SMS", 16),
+}
+AUTO_APPROVE_COMPANIES = env.bool("AUTO_APPROVE_COMPANIES", False)
+
+CODE_LIFETIME = 300  # seconds
+CODE_ATTEMPTS = 5
+RESEND_MARGIN = 60  # a live code with less left than this is superseded, not resent
+HOLD_DEADLINE = {"code": 600, "link": 86_400}  # seconds
+LEASE = env.int("LEASE", 30)  # seconds a worker may hold an attempt without an outcome
+SEND_WAIT = env.float("SEND_WAIT", 8.0)  # seconds a send waits for its first outcome
+SEND_WAITERS = env.int("SEND_WAITERS", 48)  # per process; a slow vendor must leave room to verify
+PROVIDER_TIMEOUT = (env.float("PROVIDER_CONNECT", 2.0), env.float("PROVIDER_READ", 8.0))
+DELIVERY_THREADS = env.int("DELIVERY_THREADS", 32)
+MAX_SMS_SEGMENTS = 3
+LINK_BLOCKLIST: list[str] = env.list("LINK_BLOCKLIST", [])  # hosts no link may lead to
+
+COOL_DOWN = 60  # seconds between codes to one phone of one company
+CODE_LIMITS = [(5, 600), (10, 3600), (20, 86_400)]  # sends per company and phone: (count, seconds)
+LINK_LIMITS = [(5, 600), (20, 86_400)]
+PLATFORM_LIMIT = (30, 86_400)  # per phone, whoever sends
+PLACES_BACK = (3, 600)  # how often a refused send gives its place back
+FAILED_ATTEMPTS = [(10, 3600), (20, 86_400)]  # wrong codes per company and phone
+REFUSED_VERIFIES = (10, 600)  # with nothing left to judge
+API_RATE = (env.int("API_RATE", 1000), 10)  # requests per key: (count, seconds)
+API_BODY = 65_536  # bytes
+DATA_UPLOAD_MAX_MEMORY_SIZE = 2 * API_BODY
+PHONE_RETENTION = 90  # days
+RAW_RETENTION = 30  # days
+
+# --- Providers: one without a token is not configured -------------------------------------------
+
+WHATSAPP = {
+    "api_url": env.str("WHATSAPP_API_URL", "https://graph.facebook.com"),
+    "version": env.str("WHATSAPP_API_VERSION", "v25.0"),
+    "token": env.str("WHATSAPP_TOKEN", ""),
+    "phone_number_id": env.str("WHATSAPP_PHONE_NUMBER_ID", ""),
+    "app_secret": env.str("WHATSAPP_APP_SECRET", ""),
+    "verify_token": env.str("WHATSAPP_VERIFY_TOKEN", ""),
+    "code_template": env.str("WHATSAPP_CODE_TEMPLATE", "verification_code"),
+    "link_template": env.str("WHATSAPP_LINK_TEMPLATE", "short_link"),
+    "code_link_template": env.str("WHATSAPP_CODE_LINK_TEMPLATE", ""),
+}
+TELEGRAM_GATEWAY = {
+    "api_url": env.str("TELEGRAM_GATEWAY_API_URL", "https://gatewayapi.telegram.org"),
+    "token": env.str("TELEGRAM_GATEWAY_TOKEN", ""),
+}
+TELEGRAM_BOT = {
+    "api_url": env.str("TELEGRAM_BOT_API_URL", "https://api.telegram.org"),
+    "token": env.str("TELEGRAM_BOT_TOKEN", ""),
+    "secret_token": env.str("TELEGRAM_BOT_SECRET", ""),
+}
+TELEGRAM_BOT_ASSUME_CONTACT = env.bool("TELEGRAM_BOT_ASSUME_CONTACT", False)
+TWILIO = {
+    "api_url": env.str("TWILIO_API_URL", "https://api.twilio.com"),
+    "account_sid": env.str("TWILIO_ACCOUNT_SID", ""),
+    "auth_token": env.str("TWILIO_AUTH_TOKEN", ""),
+    "sender": env.str("TWILIO_FROM", ""),
+}
+
+if PRODUCTION:
+    _vendors = (WHATSAPP, TELEGRAM_GATEWAY, TELEGRAM_BOT, TWILIO)
+    if any(not vendor["api_url"].startswith("https://") for vendor in _vendors):
+        raise ImproperlyConfigured("providers' API URLs must be https in production")
+    if TELEGRAM_BOT_ASSUME_CONTACT or SIMULATOR_URL:
+        raise ImproperlyConfigured(
+            "TELEGRAM_BOT_ASSUME_CONTACT and SIMULATOR_URL belong to development: unset them"
+        )
+
+# --- People ----------------------------------------------------------------------------------
+
+AUTH_USER_MODEL = "accounts.User"
+AUTHENTICATION_BACKENDS = ["allauth.account.auth_backends.AuthenticationBackend"]
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
+    {
+        "NAME": "django.contrib.auth.password_validation.MinimumLengthValidator",
+        "OPTIONS": {"min_length": 10},
+    },
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+]
+ACCOUNT_LOGIN_METHODS = {"email"}
+ACCOUNT_SIGNUP_FIELDS = ["email*", "password1*"]
+ACCOUNT_USER_MODEL_USERNAME_FIELD = None
+ACCOUNT_EMAIL_VERIFICATION = env.str(
+    "ACCOUNT_EMAIL_VERIFICATION", "mandatory" if PRODUCTION else "optional"
+)
+ACCOUNT_SIGNUP_FORM_CLASS = "accounts.forms.SignupForm"
+ACCOUNT_ADAPTER = "accounts.adapter.AccountAdapter"
+ACCOUNT_LOGOUT_ON_PASSWORD_CHANGE = True
+ACCOUNT_DEFAULT_HTTP_PROTOCOL = "https" if PRODUCTION else "http"
+LOGIN_URL = "account_login"
+LOGIN_REDIRECT_URL = "overview"
+LOGOUT_REDIRECT_URL = "home"
+MFA_SUPPORTED_TYPES = ["totp", "recovery_codes"]
+MFA_TOTP_ISSUER = "Kvitok"
+
+EMAIL_BACKEND = env.str(
+    "EMAIL_BACKEND",
+    "django.core.mail.backends.smtp.EmailBackend"
+    if PRODUCTION
+    else "django.core.mail.backends.filebased.EmailBackend",
+)
+EMAIL_FILE_PATH = VAR_DIR / "mail"
+EMAIL_HOST = env.str("EMAIL_HOST", "localhost")
+EMAIL_PORT = env.int("EMAIL_PORT", 25)
+EMAIL_HOST_USER = env.str("EMAIL_HOST_USER", "")
+EMAIL_HOST_PASSWORD = env.str("EMAIL_HOST_PASSWORD", "")
+EMAIL_USE_TLS = env.bool("EMAIL_USE_TLS", False)
+DEFAULT_FROM_EMAIL = env.str("DEFAULT_FROM_EMAIL", "Kvitok <no-reply@localhost>")
+
+# --- Language, time, files ---------------------------------------------------------------------
+
+LANGUAGE_CODE = "ru"
+LANGUAGES = [("ru", "Русский"), ("en", "English")]
+LOCALE_PATHS = [ROOT / "locale"]
+TIME_ZONE = env.str("TIME_ZONE", "Europe/Moscow")
+USE_TZ = True
+STATIC_URL = "/static/"
+STATIC_ROOT = Path(env.str("STATIC_ROOT", str(ROOT / "staticfiles")))
+STATICFILES_DIRS = [ROOT / "static"]
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {
+        "BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"
+        if PRODUCTION
+        else "django.contrib.staticfiles.storage.StaticFilesStorage"
+    },
+}
+WHITENOISE_USE_FINDERS = not PRODUCTION
+
+# --- Browser security ----------------------------------------------------------------------------
+
+SESSION_COOKIE_AGE = 12 * 3600
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = PRODUCTION
+SESSION_COOKIE_NAME = "__Host-session" if PRODUCTION else "session"
+SECURE_SSL_REDIRECT = False  # the proxy's job; the API refuses plain HTTP rather than redirect it
+SECURE_HSTS_SECONDS = 31_536_000 if PRODUCTION else 0
+SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = PRODUCTION
+SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if TRUSTED_PROXY_COUNT else None
+SECURE_REFERRER_POLICY = "same-origin"
+X_FRAME_OPTIONS = "DENY"
+SILENCED_SYSTEM_CHECKS = ["security.W008"]  # SECURE_SSL_REDIRECT: see above
+CONTENT_SECURITY_POLICY = {
+    "DIRECTIVES": {
+        "default-src": ["'self'"],
+        "img-src": ["'self'", "data:"],
+        "object-src": ["'none'"],
+        "base-uri": ["'none'"],
+        "frame-ancestors": ["'none'"],
+        "form-action": ["'self'"],
+    },
+}
+
+# --- API -----------------------------------------------------------------------------------------
+
+REST_FRAMEWORK: dict[str, Any] = {
+    "UNAUTHENTICATED_USER": None,
+    "DEFAULT_PERMISSION_CLASSES": [],
+    "DEFAULT_THROTTLE_CLASSES": [],
+    "EXCEPTION_HANDLER": "accounts.api.answer_exception",
+}
+
+# --- Logs ----------------------------------------------------------------------------------------
+
+LOGGING = logs.configure(env.str("LOG_LEVEL", "INFO"))

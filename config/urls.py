@@ -1,0 +1,27 @@
+"""Every path of the service; what is none of these may be a short link."""
+
+from django.contrib import admin
+from django.urls import include, path, re_path
+from django.urls.resolvers import URLPattern, URLResolver
+
+from accounts.views import home
+from channels import hooks
+from config import health
+from links.views import follow
+
+urlpatterns: list[URLPattern | URLResolver] = [
+    path("", home, name="home"),
+    path("api/", include("config.api")),
+    path("hooks/whatsapp", hooks.whatsapp),
+    path("hooks/telegram-gateway", hooks.telegram_gateway),
+    path("hooks/telegram-bot", hooks.telegram_bot),
+    path("hooks/twilio", hooks.twilio),
+    path("cabinet/", include("accounts.urls")),
+    path("cabinet/", include("channels.urls")),
+    path("account/", include("allauth.urls")),
+    path("admin/", admin.site.urls),
+    path("i18n/", include("django.conf.urls.i18n")),
+    path("livez", health.livez),
+    path("readyz", health.readyz),
+    re_path(r"^(?P<slug>[^/]+)/?$", follow, name="follow"),
+]

@@ -1,0 +1,44 @@
+"""The operator's desk: short links, to look at; a harmful one is disabled here."""
+
+from django.contrib import admin, messages
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import ngettext
+
+from accounts import services as accounts
+from accounts.addresses import client_ip
+from accounts.admin import ReadOnlyAdmin, operator
+from links import resolution
+from links.models import Link
+
+
+@admin.register(Link)
+class LinkAdmin(ReadOnlyAdmin):
+    list_display = ("slug", "company", "mode", "url", "created_at", "expires_at", "disabled_at")
+    list_filter = ("mode", "is_alias", ("disabled_at", admin.EmptyFieldListFilter))
+    list_select_related = ("company",)
+    search_fields = ("key__startswith", "slug__startswith", "=id", "=company__id")
+    date_hierarchy = "created_at"
+    ordering = ("-created_at",)
+    actions = ("disable",)
+
+    @admin.action(description=_("Disable: the link leads nowhere"), permissions=["disable"])
+    def disable(self, request: HttpRequest, links: QuerySet[Link]) -> None:
+        live = list(links.filter(disabled_at=None).select_related("company"))
+        links.filter(disabled_at=None).update(disabled_at=timezone.now())
+        for link in live:
+            accounts.record(
+                "link.disabled",
+                link,
+                company=link.company,
+                user=operator(request),
+                ip=client_ip(request.META),
+            )
+        resolution.forget(*live)
+        text = ngettext("%(n)d link disabled.", "%(n)d links disabled.", len(live))
+        self.message_user(request, text % {"n": len(live)}, messages.SUCCESS)
+
+    def has_disable_permission(self, request: HttpRequest) -> bool:
+        return request.user.has_perm("links.change_link")

@@ -1,0 +1,105 @@
+"""POST /links/shorten and POST /links/send."""
+
+from typing import Any
+from uuid import UUID
+
+from django.http import HttpResponse
+from rest_framework.request import Request
+
+from accounts.api import ApiView
+from accounts.fields import Fields
+from accounts.models import Scope
+from channels import sending
+from channels.fields import channel_field, locale_field, phone_field
+from channels.models import Message
+from channels.sending import Sender
+from channels.words import sent_words
+from config.ids import public_id
+from links import services
+from links.fields import TEXT_LENGTH, new_link
+from links.models import Link
+from links.services import SLUG_LENGTH_IN_MESSAGES, LinkOrder, SentLink
+
+SHORTENED = {"ru": "Ссылка сокращена", "en": "The link was shortened"}
+
+
+class Shorten(ApiView):
+    scope = Scope.LINKS
+
+    def post(self, request: Request) -> HttpResponse:
+        payload = self.payload(request)
+        fields = Fields(payload)
+        link = new_link(fields, self.principal)
+        fields.check()
+        assert link is not None  # noqa: S101 - `check` raises where it is
+
+        def effect() -> dict[str, Any]:
+            made = services.shorten(principal=self.principal, link=link)
+            return self.body(made, link.lifetime)
+
+        return self.once_atomic(self.ticket(request, payload), effect)
+
+    def body(self, link: Link, lifetime: int | None) -> dict[str, Any]:
+        return {
+            "success": True,
+            "message": SHORTENED[self.language],
+            "id": link.public_id,
+            "short_url": link.short_url,
+            "slug": link.slug,
+            "url": link.url,
+            "expires_at": link.expires_at,
+            "expires_in": lifetime,
+        }
+
+
+class SendLink(ApiView):
+    scope = Scope.LINKS
+
+    def post(self, request: Request) -> HttpResponse:
+        payload = self.payload(request)
+        order = self.order(payload)
+        ticket = self.ticket(request, payload)
+        sender = Sender(self.principal, self.request_id, ticket)
+        return self.once(
+            ticket,
+            lambda: self.body(services.send_link(sender=sender, order=order)),
+            self.rebuild,
+        )
+
+    def order(self, payload: dict[str, Any]) -> LinkOrder:
+        fields = Fields(payload)
+        phone = fields.text("phone", required=True, longest=64)
+        channel = channel_field(fields)
+        locale = locale_field(fields, self.principal)
+        text = fields.text("text", longest=TEXT_LENGTH, multiline=True)
+        link = new_link(fields, self.principal, length=SLUG_LENGTH_IN_MESSAGES)
+        fields.check()
+        assert link is not None  # noqa: S101 - `check` raises where it is
+        return LinkOrder(
+            phone=phone_field(phone, self.principal),
+            locale=locale,
+            channel=channel,
+            text=text or "",
+            link=link,
+        )
+
+    def body(self, sent: SentLink) -> dict[str, Any]:
+        body = {
+            "success": True,
+            "message": sent_words("link", sent.channel, self.language),
+            "id": public_id("msg", sent.message_id),
+            "short_url": sent.short_url,
+            "channel": sent.channel,
+            "status": sent.state,
+            "cost": sent.cost,
+            "test": sent.is_test,
+        }
+        return body | {"segments": sent.segments} if sent.channel == "sms" else body
+
+    def rebuild(self, message_id: UUID) -> dict[str, Any] | None:
+        """The answer of a send whose process died before it could give one."""
+        message = Message.objects.get(pk=message_id)
+        if not sending.is_over(message):
+            return None
+        sending.raise_if_failed(message.pk, message.state, message.channel, message.error)
+        return self.body(services.sent_link(message))

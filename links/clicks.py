@@ -1,0 +1,180 @@
+"""Clicks on short links: told apart, gathered in the process, handed to Redis a batch at a time.
+
+A click is handed over within a quarter of a second or, when the process is killed, not at all:
+nothing about counting may slow a redirect or fail it. No address of the visitor is kept.
+
+An entry of the stream is `id` and `batch`, JSON of [link id in hexadecimal, kind, Unix ms] rows.
+Whoever counts them drops an `id` seen before.
+"""
+
+import os
+import threading
+import time
+from collections import deque
+from collections.abc import Mapping
+from enum import StrEnum
+from multiprocessing.util import Finalize
+from typing import Any
+from uuid import uuid4
+
+import orjson
+import structlog
+from redis.exceptions import RedisError
+
+from config.redis_client import patient_redis
+
+STREAM = "clicks"
+STREAM_LENGTH = 1_000_000  # entries, each of one batch
+CAPACITY = 100_000  # clicks a process keeps while Redis is away
+BATCH = 2_000  # clicks in one entry
+FLUSH_EVERY = 0.25  # seconds
+BACK_OFF = 1.0
+REPORT_EVERY = 60.0
+
+log = structlog.get_logger(__name__)
+
+
+class Kind(StrEnum):
+    PERSON = "person"
+    PREVIEW = "preview"  # fetched by a messenger, a browser or a probe on somebody's behalf
+    SCANNER = "scanner"  # crawlers, security scanners, scripts
+
+
+Click = tuple[str, Kind, float]  # link id in hexadecimal, kind, Unix seconds
+
+
+def _tokens(text: str) -> tuple[str, ...]:
+    return tuple(text.split())
+
+
+# In lower case; part of the User-Agent is enough. Previews are looked for first.
+_PREVIEWS = _tokens(
+    "preview facebookexternalhit facebot meta-externalfetcher whatsapp/ telegrambot twitterbot "
+    "slackbot slack-imgproxy discordbot linkedinbot viberbot vkshare odklbot pinterestbot "
+    "redditbot google-pagerenderer google-inspectiontool embedly iframely mastodon/ microlink "
+    "unfurl line-poker kakaotalk-scrap"
+)
+_SCANNERS = _tokens(
+    "bot crawl spider slurp headless phantomjs selenium puppeteer playwright lighthouse +http "
+    "curl/ wget/ httpie python- python/ aiohttp httpx go-http-client java/ java-http-client okhttp "
+    "apache-httpclient libwww lwp:: perl/ ruby php/ guzzle node-fetch undici axios got/ node/ "
+    "deno/ bun/ reqwest ureq hyper/ dart/ restsharp postman insomnia monitor uptime pingdom "
+    "validator facebookplatform google-safety google-read-aloud googleother nmap masscan zgrab "
+    "nikto sqlmap proofpoint mimecast barracuda urldefense safelinks"
+)
+_PHONES_NAMED_BOT = "cubot"  # a maker of phones, whose browsers say so
+_KINDS_KEPT = 20_000
+_LONGEST_KEPT = 512
+
+_kinds: dict[str, Kind] = {}
+
+
+def kind_of(environ: Mapping[str, Any]) -> Kind:
+    """Who asks, by a WSGI environ or Django's `request.META`."""
+    if environ["REQUEST_METHOD"] == "HEAD" or _is_prefetch(environ):
+        return Kind.PREVIEW
+    agent = environ.get("HTTP_USER_AGENT", "")
+    return _kinds.get(agent) or _kind_of_agent(agent)
+
+
+def _is_prefetch(environ: Mapping[str, Any]) -> bool:
+    return (
+        "HTTP_SEC_PURPOSE" in environ
+        or "HTTP_PURPOSE" in environ
+        or "HTTP_X_MOZ" in environ
+        or "HTTP_X_PURPOSE" in environ
+    ) and any(
+        "pre" in environ.get(header, "").lower()  # prefetch, prerender, preview
+        for header in ("HTTP_SEC_PURPOSE", "HTTP_PURPOSE", "HTTP_X_MOZ", "HTTP_X_PURPOSE")
+    )
+
+
+def _kind_of_agent(agent: str) -> Kind:
+    kind = _judge(agent.lower().replace(_PHONES_NAMED_BOT, ""))
+    if len(_kinds) >= _KINDS_KEPT:
+        _kinds.clear()
+    if len(agent) <= _LONGEST_KEPT:
+        _kinds[agent] = kind
+    return kind
+
+
+def _judge(agent: str) -> Kind:
+    if any(token in agent for token in _PREVIEWS):
+        return Kind.PREVIEW
+    if not agent.strip() or any(token in agent for token in _SCANNERS):
+        return Kind.SCANNER
+    return Kind.PERSON
+
+
+class Buffer:
+    """What was clicked in this process and is not in Redis yet."""
+
+    def __init__(self, capacity: int = CAPACITY) -> None:
+        self._capacity = capacity
+        self.reset()
+
+    def reset(self) -> None:
+        """A forked child inherits clicks that its parent counts, and none of its threads."""
+        self._clicks: deque[Click] = deque(maxlen=self._capacity)
+        self._entry: dict[Any, Any] | None = None
+        self._flushing = threading.Lock()
+        self._starting = threading.Lock()
+        self._is_started = False
+        self._dropped = 0
+        self._reported_at = 0.0
+
+    def note(self, link_id: str, kind: Kind) -> None:
+        if not self._is_started:
+            self._start()
+        if len(self._clicks) == self._capacity:
+            self._dropped += 1  # the deque lets its oldest go
+        self._clicks.append((link_id, kind, time.time()))
+
+    def flush(self) -> bool:
+        """Hands over what is there; False when Redis would not take it."""
+        with self._flushing:
+            # Not until it is empty: under load that would be an entry for every few clicks.
+            entries = -(-len(self._clicks) // BATCH) + (self._entry is not None)
+            return all(self._hand_over() for _ in range(entries))
+
+    def _hand_over(self) -> bool:
+        # Kept as it is until Redis says yes: one that was written but not answered comes again
+        # under the same id.
+        self._entry = self._entry or self._next_entry()
+        try:
+            patient_redis().xadd(STREAM, self._entry, maxlen=STREAM_LENGTH)
+        except (RedisError, OSError):
+            return False
+        self._entry = None
+        return True
+
+    def _next_entry(self) -> dict[Any, Any]:
+        taken = (self._clicks.popleft() for _ in range(min(len(self._clicks), BATCH)))
+        batch = [(link_id, kind, int(at * 1000)) for link_id, kind, at in taken]
+        return {"id": uuid4().hex, "batch": orjson.dumps(batch)}
+
+    def _start(self) -> None:
+        """Lazily, since a server forks its workers after this module is imported."""
+        with self._starting:
+            if self._is_started:
+                return
+            self._is_started = True
+            threading.Thread(target=self._run, name="clicks", daemon=True).start()
+            # Unlike atexit's, these run in forked worker processes as well.
+            Finalize(None, self.flush, exitpriority=1)
+
+    def _run(self) -> None:
+        while True:
+            time.sleep(FLUSH_EVERY if self.flush() else BACK_OFF)
+            self._report()
+
+    def _report(self) -> None:
+        now = time.monotonic()
+        if self._dropped and now >= self._reported_at + REPORT_EVERY:
+            log.warning("clicks_dropped", count=self._dropped)
+            self._dropped, self._reported_at = 0, now
+
+
+_buffer = Buffer()
+os.register_at_fork(after_in_child=_buffer.reset)
+note = _buffer.note

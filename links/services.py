@@ -1,0 +1,244 @@
+"""Making links, alone or inside a message."""
+
+import re
+from collections.abc import Mapping
+from contextlib import nullcontext
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+from uuid import UUID
+
+from django.conf import settings
+from django.db import IntegrityError, transaction
+
+from accounts.keys import Principal
+from channels import limits, routing, scripts, segments, sending
+from channels.models import Message
+from channels.providers.base import Channel, Content
+from channels.registry import Rendered
+from channels.sending import Sender
+from config.errors import DomainError, Error, invalid_input
+from config.ids import uuid7
+from links import resolution, slugs, sql
+from links.models import Link
+
+SLUG_LENGTH, SLUG_LENGTH_IN_MESSAGES = 8, 10
+TRIES = 5
+PLACEHOLDER = re.compile(r"(?<![\w:]):link(?!\w)")
+
+TEXTS = {"ru": "Ссылка для вас: :link", "en": "A link for you: :link"}
+
+
+@dataclass(frozen=True, slots=True)
+class NewLink:
+    """A link to be made: its target and alias checked, its slug drawn when it is written."""
+
+    url: str
+    alias: str | None = None
+    lifetime: int | None = None  # seconds; None: for ever
+    length: int = SLUG_LENGTH_IN_MESSAGES
+
+    def params(self) -> dict[str, Any]:
+        """Fresh at each call, so that a slug already taken is not tried again."""
+        slug = self.alias or slugs.generate(self.length)
+        return {
+            "link_id": uuid7(),
+            "slug": slug,
+            "slug_key": slugs.check_alias(slug) if self.alias else slug,
+            "is_alias": self.alias is not None,
+            "url": self.url,
+            "link_lifetime": self.lifetime,
+            "short_url": short_url(slug),
+        }
+
+
+def short_url(slug: str) -> str:
+    return f"{settings.SHORT_URL}/{slug}"
+
+
+def shorten(*, principal: Principal, link: NewLink) -> Link:
+    """Make a short link; raises `alias_taken`."""
+    for left in reversed(range(TRIES)):
+        params = link.params() | {"company_id": principal.company_id, "mode": principal.mode}
+        try:
+            made = _insert(params)
+        except IntegrityError as error:
+            if sending.violated(error) != "link_key_once" or not left:
+                raise
+            if link.alias:
+                raise DomainError(Error.ALIAS_TAKEN) from None
+        else:
+            transaction.on_commit(partial(resolution.remember, made))
+            return made
+    raise AssertionError
+
+
+def _insert(params: Mapping[str, Any]) -> Link:
+    with transaction.atomic() if params["is_alias"] else nullcontext():
+        if params["is_alias"]:
+            sending.execute(sql.RETIRE, params)
+        (expires_at,) = sending.execute(sql.SHORTEN, params)
+    return Link(
+        id=params["link_id"],
+        company_id=params["company_id"],
+        mode=params["mode"],
+        slug=params["slug"],
+        key=params["slug_key"],
+        is_alias=params["is_alias"],
+        url=params["url"],
+        expires_at=expires_at,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class LinkOrder:
+    """A request to send a link, its fields checked."""
+
+    phone: str
+    locale: str
+    channel: str | None
+    text: str
+    link: NewLink
+
+
+@dataclass(frozen=True, slots=True)
+class SentLink:
+    message_id: UUID
+    channel: str
+    state: str
+    cost: int
+    short_url: str
+    segments: int
+    is_test: bool
+
+
+def send_link(*, sender: Sender, order: LinkOrder) -> SentLink:
+    """Shorten and send in one commit; refuses before anything is spent."""
+    principal = sender.principal
+    scripts.refuse_scripted(principal, order.phone)
+    sending.check_country(principal, order.phone)
+    channel = routing.choose(
+        named=order.channel,
+        default=principal.default_channel,
+        content=Content.LINK,
+        mode=principal.mode,
+    )
+    message_id = uuid7()
+    accepted = _Acceptance(sender, order, channel, message_id)
+    place = limits.Send(message_id, principal.company_id, principal.mode, "link", order.phone)
+    signal = sending.deliver(order=place, mark=sender.mark, accept=accepted.accept)
+    state, went_by, error = sending.first_outcome(message_id, signal)
+    sending.raise_if_failed(message_id, state, went_by, error)
+    return SentLink(
+        message_id=message_id,
+        channel=went_by or channel.value,
+        state=state,
+        cost=sending.price(channel, principal.mode),
+        short_url=accepted.short_url,
+        segments=accepted.segments,
+        is_test=principal.is_test,
+    )
+
+
+class _Acceptance:
+    """The one statement of a send, run again when its slug was taken."""
+
+    def __init__(
+        self, sender: Sender, order: LinkOrder, channel: Channel, message_id: UUID
+    ) -> None:
+        self.sender, self.order, self.channel = sender, order, channel
+        self.message_id = message_id
+        self.short_url = ""
+        self.segments = 1
+
+    def accept(self) -> None:
+        principal, ticket = self.sender.principal, self.sender.ticket
+        statement = sql.send(is_test=principal.is_test, has_ticket=ticket is not None)
+        for left in reversed(range(TRIES)):
+            try:
+                self._read(self._execute(statement))
+            except IntegrityError as error:
+                if sending.violated(error) != "link_key_once" or not left:
+                    raise
+                if self.order.link.alias:
+                    raise DomainError(Error.ALIAS_TAKEN) from None
+            else:
+                return
+
+    def _execute(self, statement: str) -> tuple[Any, ...]:
+        params = self._params()
+        with transaction.atomic() if params["is_alias"] else nullcontext():
+            if params["is_alias"]:
+                sending.execute(sql.RETIRE, params)
+            return sending.execute(statement, params)
+
+    def _read(self, row: tuple[Any, ...]) -> None:
+        is_paid, is_blocked, available = row
+        if is_paid:
+            return
+        if is_blocked:
+            raise DomainError(Error.RECIPIENT_UNREACHABLE)
+        cost = sending.price(self.channel, self.sender.principal.mode)
+        raise DomainError(Error.INSUFFICIENT_TOKENS, required=cost, available=available or 0)
+
+    def _params(self) -> dict[str, Any]:
+        sender, order, principal = self.sender, self.order, self.sender.principal
+        params = sending.message_params(
+            sender=sender,
+            message_id=self.message_id,
+            kind="link",
+            content=Content.LINK,
+            channel=self.channel,
+            phone=order.phone,
+            locale=order.locale,
+            chain=scripts.chain(principal, order.phone, self.channel),
+        )
+        params |= order.link.params()
+        self.short_url = params["short_url"]
+        text = with_link(order.text or TEXTS[order.locale], self.short_url)
+        if self.channel is Channel.SMS:
+            self.segments = params["segments"] = _fitting(text)
+        params["params"] = {
+            "text": text,
+            "short_url": self.short_url,
+            "brand": principal.brand[:30],
+        }
+        if sender.ticket:
+            params |= sender.ticket.params
+        return params
+
+
+def with_link(text: str, url: str) -> str:
+    """Every whole-word `:link` replaced; where there is none, the link comes last."""
+    replaced, count = PLACEHOLDER.subn(lambda _found: url, text)
+    return replaced if count else f"{text} {url}"
+
+
+def _fitting(text: str) -> int:
+    count = segments.count(text).segments
+    if count > settings.MAX_SMS_SEGMENTS:
+        raise invalid_input(
+            text=(
+                f"Сообщение занимает {count} SMS, можно не больше {settings.MAX_SMS_SEGMENTS}",
+                f"The message takes {count} SMS; at most {settings.MAX_SMS_SEGMENTS} are allowed",
+            )
+        )
+    return count
+
+
+def render(*, subject_id: UUID, params: Mapping[str, Any], locale: str) -> Rendered:
+    """The message of a link: its text was settled when it was accepted."""
+    return Rendered(text=params["text"], short_url=params["short_url"])
+
+
+def sent_link(message: Message) -> SentLink:
+    """What the sender of this message is told, read from the database."""
+    return SentLink(
+        message_id=message.pk,
+        channel=message.channel,
+        state=message.state,
+        cost=message.price,
+        short_url=message.params["short_url"],
+        segments=message.segments,
+        is_test=message.mode == "test",
+    )

@@ -1,0 +1,60 @@
+"""Statements that make links, on their own or inside a send."""
+
+from functools import cache
+
+from accounts import idempotency
+from billing import ledger
+from channels import sql as channels_sql
+
+# A fragment of the statement that accepts a send with a link.
+INSERT = """
+INSERT INTO links_link (id, company_id, mode, slug, key, is_alias, url, expires_at)
+SELECT %(link_id)s, company_id, %(mode)s::text, %(slug)s::text, %(slug_key)s::text,
+       %(is_alias)s::bool, %(url)s::text, now() + make_interval(secs => %(link_lifetime)s::float)
+FROM payer"""
+
+# An alias whose link is dead makes room: at once for the same company, after 90 days for others,
+# because old messages still point at it.
+RETIRE = """
+UPDATE links_link SET retired_at = now()
+WHERE key = %(slug_key)s::text AND is_alias AND retired_at IS NULL
+  AND (disabled_at IS NOT NULL OR expires_at <= now())
+  AND (company_id = %(company_id)s
+       OR GREATEST(disabled_at, expires_at) < now() - interval '90 days')
+"""
+
+SHORTEN = f"""
+WITH payer AS (SELECT %(company_id)s::bigint AS company_id)
+{INSERT} RETURNING expires_at
+"""
+
+# One statement, one commit: nothing is written unless the wallet paid.
+_SEND = """
+WITH allowed AS (SELECT WHERE {not_blocked}),
+payer AS ({payer}),
+link AS ({link}),
+message AS ({message}){more}
+SELECT EXISTS (SELECT 1 FROM payer), NOT ({not_blocked}),
+       (SELECT available FROM billing_wallet WHERE company_id = %(company_id)s)
+"""
+
+_MESSAGE = channels_sql.MESSAGE.format(
+    subject_id="%(link_id)s",
+    params="%(params)s::jsonb",
+    useful_until="now() + make_interval(secs => %(hold_seconds)s)",
+    joined="",
+)
+
+
+@cache
+def send(*, is_test: bool, has_ticket: bool) -> str:
+    more = "" if is_test else f",\nhold AS ({ledger.HOLD_TRANSFER})"
+    if has_ticket:
+        more += f",\nticket AS ({idempotency.INSERT})"
+    return _SEND.format(
+        not_blocked=channels_sql.NOT_BLOCKED,
+        payer=channels_sql.FREE_PAYER if is_test else ledger.HOLD_WALLET,
+        link=INSERT,
+        message=_MESSAGE,
+        more=more,
+    )

@@ -1,0 +1,15 @@
+"""The redirect as a Django view, for whoever runs without the callable in front."""
+
+from django.http import HttpRequest, HttpResponse
+from django.views.decorators.csrf import csrf_exempt
+
+from links.redirect import answer
+
+
+@csrf_exempt  # it changes nothing, and a POST is owed its 405
+def follow(request: HttpRequest, slug: str) -> HttpResponse:
+    status, headers, body = answer(slug, request.META)
+    response = HttpResponse(body, status=int(status[:3]), headers=dict(headers))
+    if not body and "Content-Type" not in dict(headers):
+        del response["Content-Type"]
+    return response

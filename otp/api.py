@@ -1,0 +1,124 @@
+"""POST /otp/send and POST /otp/verify."""
+
+from typing import Any
+from uuid import UUID
+
+from django.conf import settings
+from django.http import HttpResponse
+from rest_framework.request import Request
+
+from accounts.api import ApiView
+from accounts.fields import Fields
+from accounts.models import Scope
+from channels import sending
+from channels.fields import channel_field, locale_field, phone_field
+from channels.models import Message
+from channels.sending import Sender
+from channels.words import sent_words
+from config.ids import public_id
+from links.fields import link_of_code
+from otp import services
+from otp.services import CodeOrder, SentCode
+
+DEFAULT_PURPOSE = "verification"
+PURPOSE_LENGTH = 64
+
+
+class SendCode(ApiView):
+    scope = Scope.OTP
+
+    def post(self, request: Request) -> HttpResponse:
+        payload = self.payload(request)
+        order = self.order(payload)
+        ticket = self.ticket(request, payload)
+        sender = Sender(self.principal, self.request_id, ticket)
+        return self.once(
+            ticket,
+            lambda: self.body(services.send_code(sender=sender, order=order)),
+            self.rebuild,
+        )
+
+    def order(self, payload: dict[str, Any]) -> CodeOrder:
+        fields = Fields(payload)
+        phone = fields.text("phone", required=True, longest=64)
+        purpose = _purpose(fields)
+        channel = channel_field(fields)
+        locale = locale_field(fields, self.principal)
+        link = link_of_code(fields, self.principal)
+        fields.check()
+        return CodeOrder(
+            phone=phone_field(phone, self.principal),
+            purpose=purpose,
+            locale=locale,
+            channel=channel,
+            link=link,
+        )
+
+    def body(self, sent: SentCode) -> dict[str, Any]:
+        body: dict[str, Any] = {
+            "success": True,
+            "message": sent_words("code", sent.channel, self.language),
+            "id": public_id("msg", sent.message_id),
+            "channel": sent.channel,
+            "status": sent.state,
+            "cost": sent.cost,
+            "expires_in": sent.expires_in,
+            "resend_in": 0 if sent.is_test else settings.COOL_DOWN,
+            "attempts_left": sent.attempts_left,
+            "test": sent.is_test,
+        }
+        if sent.short_url:
+            body["short_url"] = sent.short_url
+        return body
+
+    def rebuild(self, message_id: UUID) -> dict[str, Any] | None:
+        """The answer of a send whose process died before it could give one."""
+        message = Message.objects.get(pk=message_id)
+        if not sending.is_over(message):
+            return None
+        sending.raise_if_failed(message.pk, message.state, message.channel, message.error)
+        return self.body(services.sent_code(message))
+
+
+class CheckCode(ApiView):
+    scope = Scope.OTP
+
+    def post(self, request: Request) -> HttpResponse:
+        payload = self.payload(request)
+        fields = Fields(payload)
+        phone = fields.text("phone", required=True, longest=64)
+        purpose = _purpose(fields)
+        code = _code(fields)
+        fields.check()
+        normal = phone_field(phone, self.principal)
+
+        def effect() -> dict[str, Any]:
+            verified = services.check_code(
+                principal=self.principal, phone=normal, purpose=purpose, code=code
+            )
+            return {
+                "success": True,
+                "message": VERIFIED[self.language],
+                "id": public_id("otp", verified.id),
+                "verified_at": verified.verified_at,
+            }
+
+        return self.once_atomic(self.ticket(request, payload), effect)
+
+
+VERIFIED = {"ru": "Номер подтверждён", "en": "The number is verified"}
+
+
+def _purpose(fields: Fields) -> str:
+    purpose = fields.text("purpose", longest=PURPOSE_LENGTH)
+    if purpose == "":
+        fields.fault("purpose", ("От 1 до 64 символов", "1 to 64 characters"))
+    return purpose or DEFAULT_PURPOSE
+
+
+def _code(fields: Fields) -> str:
+    """Four to eight ASCII digits, as a string: a number would lose its leading zeros."""
+    code = fields.text("code", required=True, longest=64) or ""
+    if code and not (code.isascii() and code.isdigit() and 4 <= len(code) <= 8):
+        fields.fault("code", ("Строка из 4–8 цифр", "A string of 4 to 8 digits"))
+    return code

@@ -1,0 +1,14 @@
+from django.apps import AppConfig
+
+
+class OtpConfig(AppConfig):
+    name = "otp"
+
+    def ready(self) -> None:
+        """Tells the channels how a code is worded and what a right one proves."""
+        from channels import registry  # noqa: PLC0415 - models are not loaded before this
+        from otp import rendering, services  # noqa: PLC0415
+
+        registry.renders("code", rendering.render)
+        registry.settles(services.settle_verified)
+        registry.purges(services.purge_phones)

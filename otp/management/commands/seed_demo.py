@@ -1,0 +1,101 @@
+"""A demo company to try the service with, made once; its keys are kept in var/demo.json."""
+
+import json
+import secrets
+from pathlib import Path
+from typing import Any
+
+from allauth.account.models import EmailAddress
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError
+from django.db import transaction
+
+from accounts import services
+from accounts.keys import digest
+from accounts.models import ApiKey, Company, Mode, User
+from billing import ledger
+
+EMAIL = "demo@example.com"
+COMPANY, EMPTY_COMPANY = "Демо", "Демо без токенов"
+TOKENS = 1_000_000
+
+
+class Command(BaseCommand):
+    help = "Make the demo companies, a login and keys, once; write them to var/demo.json."
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        if settings.PRODUCTION:
+            raise CommandError("Demo data has no place in production.")
+        path = settings.VAR_DIR / "demo.json"
+        known = _read(path)
+        demo = known if _still_works(known) else _seed()
+        demo |= {
+            "base_url": f"{settings.PUBLIC_URL}/api/v1",
+            "cabinet_url": f"{settings.PUBLIC_URL}/cabinet/",
+            "simulator_url": settings.SIMULATOR_URL,
+        }
+        _write(path, demo)
+        self.stdout.write(f"Demo data: {path}")
+
+
+def _read(path: Path) -> dict[str, str]:
+    try:
+        demo: dict[str, str] = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return demo
+
+
+def _write(path: Path, demo: dict[str, str]) -> None:
+    """Whole or not at all, readable by its owner only."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = path.with_suffix(".new")
+    draft.touch(mode=0o600)
+    draft.write_text(json.dumps(demo, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
+    draft.replace(path)
+
+
+def _still_works(demo: dict[str, str]) -> bool:
+    names = ("live_key", "test_key", "empty_key")
+    digests = [digest(demo[name]) for name in names if name in demo]
+    return ApiKey.objects.active().filter(digest__in=digests).count() == len(names)
+
+
+@transaction.atomic
+def _seed() -> dict[str, str]:
+    """Keys are shown once, so a lost file means new keys; the companies stay."""
+    user, password = _user()
+    company, empty = _company(user, COMPANY), _company(user, EMPTY_COMPANY)
+    if ledger.balance(company.pk) == (0, 0):
+        ledger.grant(company=company, amount=TOKENS, reason="demo")
+    return {
+        "email": user.email,
+        "password": password,
+        "company": company.name,
+        "live_key": _key(company, user, Mode.LIVE),
+        "test_key": _key(company, user, Mode.TEST),
+        "empty_key": _key(empty, user, Mode.LIVE),
+    }
+
+
+def _user() -> tuple[User, str]:
+    password = secrets.token_urlsafe(12)
+    user = User.objects.filter(email=EMAIL).first() or User(email=EMAIL, name="Demo")
+    user.is_staff = user.is_superuser = True  # the demo's operator as well
+    user.set_password(password)
+    user.save()
+    EmailAddress.objects.update_or_create(
+        user=user, email=EMAIL, defaults={"verified": True, "primary": True}
+    )
+    return user, password
+
+
+def _company(user: User, name: str) -> Company:
+    found = Company.objects.of(user).filter(name=name).first()
+    return found or services.sign_up_company(user=user, name=name)
+
+
+def _key(company: Company, user: User, mode: Mode) -> str:
+    for old in company.api_keys.active().filter(name="demo", mode=mode):
+        services.revoke_api_key(key=old, user=user)
+    return services.create_api_key(company=company, user=user, mode=mode, name="demo")[1]

@@ -1,0 +1,63 @@
+"""Verifications: a code sent to a phone for a purpose, and what became of it."""
+
+from django.db import models
+from django.db.models import Q
+from django.db.models.functions import Now
+from django.utils.translation import gettext_lazy as _
+
+from accounts.models import Company, Mode
+from config.ids import public_id, uuid7
+
+
+class Verification(models.Model):
+    """The code itself is nowhere: it is derived from the id, and only its keyed MAC is stored."""
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    company = models.ForeignKey(Company, models.PROTECT, related_name="verifications")
+    mode = models.CharField(_("mode"), max_length=4, choices=Mode.choices)
+    phone = models.CharField(_("phone"), max_length=16)
+    purpose = models.CharField(_("purpose"), max_length=64)
+    mac = models.BinaryField(max_length=32)
+    key_id = models.CharField(max_length=16)  # which of OTP_KEYS made the code and the MAC
+    length = models.PositiveSmallIntegerField(_("code length"))
+    attempts = models.PositiveSmallIntegerField(_("attempts"), default=0, db_default=0)
+    max_attempts = models.PositiveSmallIntegerField()
+    created_at = models.DateTimeField(_("created"), db_default=Now())
+    expires_at = models.DateTimeField(_("expires"))
+    judged_at = models.DateTimeField(_("last attempt"), null=True)
+    verified_at = models.DateTimeField(_("verified"), null=True)
+    superseded_at = models.DateTimeField(_("superseded"), null=True)
+    settled_at = models.DateTimeField(null=True)  # when the delivery it proved was charged
+
+    class Meta:
+        verbose_name = _("verification")
+        verbose_name_plural = _("verifications")
+        constraints = [
+            models.UniqueConstraint(
+                fields=["company", "mode", "phone", "purpose"],
+                condition=Q(superseded_at__isnull=True),
+                name="verification_one_live",
+            ),
+            models.CheckConstraint(
+                condition=Q(attempts__lte=models.F("max_attempts")), name="verification_attempts"
+            ),
+        ]
+        indexes = [
+            models.Index(
+                fields=["verified_at"],
+                name="verification_unsettled",
+                condition=Q(verified_at__isnull=False, settled_at__isnull=True),
+            ),
+            models.Index(
+                fields=["company", "phone", "judged_at"],
+                name="verification_failures",
+                condition=Q(judged_at__isnull=False),
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.public_id
+
+    @property
+    def public_id(self) -> str:
+        return public_id("otp", self.id)

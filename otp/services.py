@@ -1,0 +1,295 @@
+"""Sending a code and checking one."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from math import ceil
+from typing import Any
+from uuid import UUID
+
+import structlog
+from django.conf import settings
+from django.db import IntegrityError, connection, transaction
+from django.utils import timezone
+
+from accounts import limits as counters
+from accounts.keys import Principal
+from billing.ledger import Proof
+from channels import limits, nudge, outcomes, routing, scripts, segments, sending
+from channels.models import Message
+from channels.providers.base import Channel, Content
+from channels.sending import Sender
+from channels.transitions import Event, What
+from config.errors import DomainError, Error
+from config.ids import uuid7
+from links.services import NewLink
+from otp import codes, rendering, sql
+from otp.models import Verification
+
+log = structlog.get_logger(__name__)
+SETTLE_BATCH = 200
+PURGE_BATCH = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class CodeOrder:
+    """A request for a code, its fields checked."""
+
+    phone: str
+    purpose: str
+    locale: str
+    channel: str | None
+    link: NewLink | None
+
+
+@dataclass(slots=True)
+class SentCode:
+    """What the sender is told. Lengths of time are in seconds."""
+
+    message_id: UUID
+    channel: str
+    state: str
+    cost: int
+    expires_in: int
+    attempts_left: int
+    short_url: str | None
+    is_test: bool
+
+
+def send_code(*, sender: Sender, order: CodeOrder) -> SentCode:
+    """Send a code, or the same one again while it lives; refuses before anything is spent."""
+    principal = sender.principal
+    scripts.refuse_scripted(principal, order.phone)
+    sending.check_country(principal, order.phone)
+    channel = routing.choose(
+        named=order.channel,
+        default=principal.default_channel,
+        content=_content(order),
+        mode=principal.mode,
+    )
+    message_id = uuid7()
+    accepted = _Acceptance(sender, order, channel, message_id)
+    place = limits.Send(message_id, principal.company_id, principal.mode, "code", order.phone)
+    signal = sending.deliver(order=place, mark=sender.mark, accept=accepted.accept)
+    state, went_by, error = sending.first_outcome(message_id, signal)
+    sending.raise_if_failed(message_id, state, went_by, error)
+    return SentCode(
+        message_id=message_id,
+        channel=went_by or channel.value,
+        state=state,
+        cost=sending.price(channel, principal.mode),
+        expires_in=max(0, ceil(accepted.expires_in)),
+        attempts_left=accepted.attempts_left,
+        short_url=accepted.short_url,
+        is_test=principal.is_test,
+    )
+
+
+def _content(order: CodeOrder) -> Content:
+    return Content.CODE_WITH_LINK if order.link else Content.CODE
+
+
+class _Acceptance:
+    """The one statement of a send, run again when a parallel one took its row or its slug."""
+
+    TRIES = 3
+
+    def __init__(
+        self, sender: Sender, order: CodeOrder, channel: Channel, message_id: UUID
+    ) -> None:
+        self.sender, self.order, self.channel = sender, order, channel
+        self.message_id = message_id
+        self.short_url: str | None = None
+        self.expires_in = 0.0
+        self.attempts_left = 0
+
+    def accept(self) -> None:
+        statement = sql.send(
+            is_test=self.sender.principal.is_test,
+            has_link=self.order.link is not None,
+            has_ticket=self.sender.ticket is not None,
+        )
+        for left in reversed(range(self.TRIES)):
+            try:
+                self._read(sending.execute(statement, self._params()))
+            except IntegrityError as error:
+                if not left or sending.violated(error) == "idempotency_key_once":
+                    raise
+            else:
+                return
+
+    def _read(self, row: tuple[Any, ...]) -> None:
+        is_paid, is_blocked, hour, day, _code_id, expires_in, attempts_left, available = row
+        if not is_paid:
+            raise self._refusal(is_blocked, hour, day, available)
+        self.expires_in, self.attempts_left = expires_in, attempts_left
+
+    def _refusal(self, is_blocked: bool, hour: int, day: int, available: int | None) -> DomainError:
+        (hourly, hour_seconds), (daily, day_seconds) = settings.FAILED_ATTEMPTS
+        if is_blocked:
+            return DomainError(Error.RECIPIENT_UNREACHABLE)
+        if day >= daily:
+            return DomainError(Error.TOO_MANY_ATTEMPTS, retry_after=day_seconds)
+        if hour >= hourly:
+            return DomainError(Error.TOO_MANY_ATTEMPTS, retry_after=hour_seconds)
+        cost = sending.price(self.channel, self.sender.principal.mode)
+        return DomainError(Error.INSUFFICIENT_TOKENS, required=cost, available=available or 0)
+
+    def _params(self) -> dict[str, Any]:
+        sender, order, principal = self.sender, self.order, self.sender.principal
+        params = sending.message_params(
+            sender=sender,
+            message_id=self.message_id,
+            kind="code",
+            content=_content(order),
+            channel=self.channel,
+            phone=order.phone,
+            locale=order.locale,
+            chain=scripts.chain(principal, order.phone, self.channel),
+        )
+        params |= _verification_params(principal, order)
+        if order.link:
+            params |= order.link.params()
+            self.short_url = params["short_url"]
+        if sender.ticket:
+            params |= sender.ticket.params
+        if self.channel is Channel.SMS:
+            params["segments"] = _segments(principal, order, self.short_url)
+        params["params"] = _renderer_params(principal, self.short_url)
+        return params
+
+
+def _verification_params(principal: Principal, order: CodeOrder) -> dict[str, Any]:
+    verification_id, key_id = uuid7(), codes.current_key()
+    code = codes.derive(verification_id, key_id=key_id, length=principal.code_length)
+    (failed_hour, _), (failed_day, _) = settings.FAILED_ATTEMPTS
+    is_born_dead = scripts.is_scripted(principal, order.phone, scripts.EXPIRED_CODE)
+    return {
+        "verification_id": verification_id,
+        "purpose": order.purpose,
+        "mac": codes.mac(
+            key_id=key_id,
+            company_id=principal.company_id,
+            mode=principal.mode,
+            phone=order.phone,
+            purpose=order.purpose,
+            code=code,
+        ),
+        "key_id": key_id,
+        "key_ids": codes.known_keys(),
+        "length": principal.code_length,
+        "max_attempts": settings.CODE_ATTEMPTS,
+        "lifetime": 0 if is_born_dead else settings.CODE_LIFETIME,
+        "least_use": settings.CODE_LIFETIME if is_born_dead else 0,
+        "resend_margin": settings.RESEND_MARGIN,
+        "failed_hour": failed_hour,
+        "failed_day": failed_day,
+    }
+
+
+def _renderer_params(principal: Principal, short_url: str | None) -> dict[str, Any]:
+    params = {"brand": principal.brand[:30]}
+    return params | {"short_url": short_url} if short_url else params
+
+
+def _segments(principal: Principal, order: CodeOrder, short_url: str | None) -> int:
+    sample = "0" * principal.code_length
+    text = rendering.text_of(sample, principal.brand[:30], order.locale, short_url)
+    return segments.count(text).segments
+
+
+def check_code(*, principal: Principal, phone: str, purpose: str, code: str) -> "Verified":
+    """Spend one attempt and, if the code is right, consume it; raises why not."""
+    params: dict[str, Any] = {
+        "company_id": principal.company_id,
+        "mode": principal.mode,
+        "phone": phone,
+        "purpose": purpose,
+        "macs": codes.macs(
+            company_id=principal.company_id,
+            mode=principal.mode,
+            phone=phone,
+            purpose=purpose,
+            code=code,
+        ),
+    }
+    with connection.cursor() as cursor:
+        cursor.execute(sql.JUDGE, params)
+        row = cursor.fetchone()
+        if row is None:
+            cursor.execute(sql.STANDING, params)
+            raise _why_not_judged(principal, phone, cursor.fetchone())
+    verification_id, verified_at, attempts_left = row
+    if verified_at is None:
+        raise DomainError(Error.CODE_INVALID, attempts_left=attempts_left)
+    transaction.on_commit(nudge.wake)
+    return Verified(verification_id, verified_at)
+
+
+@dataclass(frozen=True, slots=True)
+class Verified:
+    id: UUID
+    verified_at: datetime
+
+
+def _why_not_judged(
+    principal: Principal, phone: str, standing: tuple[bool, bool, bool] | None
+) -> DomainError:
+    """Judged before the code ever was, so the answer is no oracle."""
+    is_used, is_expired, is_exhausted = standing or (False, False, False)
+    if is_exhausted and not is_used and not is_expired:
+        return DomainError(Error.TOO_MANY_ATTEMPTS, retry_after=settings.COOL_DOWN)
+    limit, seconds = settings.REFUSED_VERIFIES
+    phone_key = counters.hashed(phone)
+    window = counters.Window(
+        f"refused:{principal.company_id}:{principal.mode}:{phone_key}", limit, seconds
+    )
+    try:
+        place = counters.count(window)
+    except counters.LimiterDownError:
+        place = None  # nothing is left to judge, so an uncounted refusal gives nothing away
+    if place is not None and place.verdict > 0:
+        return DomainError(Error.TOO_MANY_ATTEMPTS, retry_after=place.wait)
+    if is_used:
+        return DomainError(Error.CODE_USED)
+    return DomainError(Error.CODE_EXPIRED if is_expired else Error.CODE_NOT_FOUND)
+
+
+def settle_verified() -> int:
+    """A right code proves a delivery: charge the cheapest open message of its verification."""
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(sql.UNSETTLED, [SETTLE_BATCH])
+        rows = cursor.fetchall()
+        if not rows:
+            return 0
+        events = [
+            Event(attempt_id, What.DELIVERED, proof=Proof.CODE_ENTERED)
+            for _verification_id, attempt_id in rows
+            if attempt_id is not None
+        ]
+        messages = outcomes.apply_within(cursor, events) if events else []
+        cursor.execute(sql.SETTLED, [[row[0] for row in rows]])
+    outcomes.announce(messages)
+    return len(rows)
+
+
+def purge_phones() -> int:
+    """After the retention time a verification keeps its country and prefix, not its phone."""
+    with connection.cursor() as cursor:
+        cursor.execute(sql.ANONYMISE, [settings.PHONE_RETENTION, PURGE_BATCH])
+        return int(cursor.rowcount)
+
+
+def sent_code(message: Message) -> SentCode:
+    """What the sender of this message is told, read from the database."""
+    verification = Verification.objects.get(pk=message.subject_id)
+    left = (verification.expires_at - timezone.now()).total_seconds()
+    return SentCode(
+        message_id=message.pk,
+        channel=message.channel,
+        state=message.state,
+        cost=message.price,
+        expires_in=max(0, ceil(left)),
+        attempts_left=verification.max_attempts - verification.attempts,
+        short_url=message.params.get("short_url"),
+        is_test=message.mode == "test",
+    )

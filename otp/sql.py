@@ -1,0 +1,123 @@
+"""The two statements of the code's life: asking for one, and judging one."""
+
+from functools import cache
+
+from accounts import idempotency
+from billing import ledger
+from channels import sql as channels_sql
+from links import sql as links_sql
+
+# One statement, one commit. A live code with time and attempts left is repeated (`current`);
+# otherwise a new verification supersedes whatever was there. Nothing is written unless the
+# wallet paid: every insert reads from `payer`. The unique index on the live row, not this
+# statement, keeps two parallel sends from making two live codes: the loser starts over.
+_SEND = """
+WITH current AS (
+  SELECT id, expires_at, attempts, max_attempts, key_id, length FROM otp_verification
+  WHERE company_id = %(company_id)s AND mode = %(mode)s::text AND phone = %(phone)s::text
+    AND purpose = %(purpose)s::text AND superseded_at IS NULL AND verified_at IS NULL
+    AND attempts < max_attempts AND key_id = ANY(%(key_ids)s::text[])
+    AND expires_at >= now() + make_interval(secs => %(resend_margin)s)),
+failures AS (
+  SELECT COALESCE(sum(wrong) FILTER (WHERE judged_at > now() - interval '1 hour'), 0)::int AS hour,
+         COALESCE(sum(wrong), 0)::int AS day
+  FROM (SELECT judged_at, attempts - (verified_at IS NOT NULL)::int AS wrong FROM otp_verification
+        WHERE company_id = %(company_id)s AND mode = %(mode)s::text AND phone = %(phone)s::text
+          AND judged_at > now() - interval '24 hours') AS lately),
+allowed AS (
+  SELECT FROM failures WHERE {not_blocked}
+    AND (EXISTS (SELECT 1 FROM current)
+         OR (hour < %(failed_hour)s AND day < %(failed_day)s))),
+payer AS ({payer}),
+superseded AS (
+  UPDATE otp_verification SET superseded_at = now()
+  WHERE company_id = %(company_id)s AND mode = %(mode)s::text AND phone = %(phone)s::text
+    AND purpose = %(purpose)s::text AND superseded_at IS NULL
+    AND EXISTS (SELECT 1 FROM payer) AND NOT EXISTS (SELECT 1 FROM current)
+  RETURNING id),
+made AS (
+  INSERT INTO otp_verification (id, company_id, mode, phone, purpose, mac, key_id, length,
+                                max_attempts, expires_at)
+  SELECT %(verification_id)s, company_id, %(mode)s::text, %(phone)s::text, %(purpose)s::text,
+         %(mac)s::bytea, %(key_id)s::text, %(length)s, %(max_attempts)s,
+         now() + make_interval(secs => %(lifetime)s)
+  FROM payer, (SELECT count(*) FROM superseded) AS first  -- read, so that it happens before
+  WHERE NOT EXISTS (SELECT 1 FROM current)
+  RETURNING id, expires_at, attempts, max_attempts, key_id, length),
+code AS (SELECT * FROM current UNION ALL SELECT * FROM made),
+message AS ({message}){more}
+SELECT EXISTS (SELECT 1 FROM payer), NOT ({not_blocked}), hour, day, code.id,
+       EXTRACT(epoch FROM code.expires_at - now())::float,
+       code.max_attempts - code.attempts,
+       (SELECT available FROM billing_wallet WHERE company_id = %(company_id)s)
+FROM failures LEFT JOIN code ON true
+"""
+
+_MESSAGE = channels_sql.MESSAGE.format(
+    subject_id="code.id",
+    params="%(params)s::jsonb || jsonb_build_object('key', code.key_id, 'length', code.length)",
+    useful_until="GREATEST(code.expires_at, now() + make_interval(secs => %(least_use)s))",
+    joined=", code",
+)
+
+
+@cache
+def send(*, is_test: bool, has_link: bool, has_ticket: bool) -> str:
+    """The statement for this combination; each text is prepared once per connection."""
+    more = "" if is_test else f",\nhold AS ({ledger.HOLD_TRANSFER})"
+    if has_link:
+        more += f",\nlink AS ({links_sql.INSERT})"
+    if has_ticket:
+        more += f",\nticket AS ({idempotency.INSERT})"
+    return _SEND.format(
+        not_blocked=channels_sql.NOT_BLOCKED,
+        payer=channels_sql.FREE_PAYER if is_test else ledger.HOLD_WALLET,
+        message=_MESSAGE,
+        more=more,
+    )
+
+
+# Spends the attempt and, if the code is right, consumes it: one round trip, one commit. Parallel
+# guesses queue on the row and see what those before them left, so they share neither an attempt
+# nor a success.
+JUDGE = """
+UPDATE otp_verification SET attempts = attempts + 1, judged_at = now(),
+  verified_at = CASE WHEN mac = ANY(%(macs)s::bytea[]) THEN now() END
+WHERE company_id = %(company_id)s AND mode = %(mode)s::text AND phone = %(phone)s::text
+  AND purpose = %(purpose)s::text AND superseded_at IS NULL
+  AND verified_at IS NULL AND expires_at > now() AND attempts < max_attempts
+RETURNING id, verified_at, max_attempts - attempts
+"""
+
+# Why nothing was judged; read only then.
+STANDING = """
+SELECT verified_at IS NOT NULL, expires_at <= now(), attempts >= max_attempts
+FROM otp_verification
+WHERE company_id = %(company_id)s AND mode = %(mode)s::text AND phone = %(phone)s::text
+  AND purpose = %(purpose)s::text AND superseded_at IS NULL
+"""
+
+# Right codes whose delivery is not settled yet, and the cheapest open attempt each one proves.
+# Nothing is proved where a message of the verification is delivered already.
+UNSETTLED = """
+SELECT v.id, (
+  SELECT a.id FROM channels_message m JOIN channels_attempt a ON a.message_id = m.id
+  WHERE m.subject_id = v.id AND m.state IN ('queued', 'sent')
+    AND a.state IN ('submitting', 'ambiguous', 'sent')
+    AND NOT EXISTS (SELECT 1 FROM channels_message d
+                    WHERE d.subject_id = v.id AND d.state = 'delivered')
+  ORDER BY m.price, m.created_at LIMIT 1)
+FROM otp_verification v WHERE v.verified_at IS NOT NULL AND v.settled_at IS NULL
+ORDER BY v.verified_at LIMIT %s FOR UPDATE OF v SKIP LOCKED
+"""
+
+SETTLED = "UPDATE otp_verification SET settled_at = now() WHERE id = ANY(%s)"
+
+# Superseding first keeps the rule of one live row per phone out of the way.
+ANONYMISE = """
+UPDATE otp_verification
+SET superseded_at = COALESCE(superseded_at, now()), phone = left(phone, 5) || '*'
+WHERE id IN (SELECT id FROM otp_verification
+             WHERE created_at < now() - make_interval(days => %s) AND right(phone, 1) <> '*'
+             ORDER BY created_at LIMIT %s)
+"""

@@ -1,0 +1,183 @@
+"""Rows for tests. A test names only what it is about; `.create(...)` keeps the types."""
+
+# factory_boy annotates what factories make, and none of the declarations they are made of.
+# mypy: disable-error-code="no-untyped-call"
+
+import hashlib
+import secrets
+from datetime import timedelta
+from functools import cache
+from typing import Any
+
+from django.contrib.auth.hashers import make_password
+from django.utils import timezone
+from factory.declarations import LazyAttribute, LazyFunction, SelfAttribute, Sequence, SubFactory
+from factory.django import DjangoModelFactory
+
+from accounts import keys
+from accounts.models import ApiKey, Company, Member, Mode, User
+from billing.models import Transfer, Wallet
+from channels.models import Attempt, Message, Receipt
+from config.ids import uuid7
+from links.models import Link
+from otp.models import Verification
+
+PASSWORD = "correct horse battery"
+
+
+@cache
+def _hashed_password() -> str:
+    return make_password(PASSWORD)  # slow by design, so once for all users
+
+
+class UserFactory(DjangoModelFactory[User]):
+    """Signs in with PASSWORD."""
+
+    class Meta:
+        model = User
+
+    email = Sequence(lambda n: f"person{n}@example.com")
+    password = LazyFunction(_hashed_password)
+
+
+class CompanyFactory(DjangoModelFactory[Company]):
+    class Meta:
+        model = Company
+
+    name = Sequence(lambda n: f"Company {n}")
+    status = Company.Status.APPROVED
+
+
+class MemberFactory(DjangoModelFactory[Member]):
+    class Meta:
+        model = Member
+
+    company = SubFactory(CompanyFactory)
+    user = SubFactory(UserFactory)
+    role = Member.Role.OWNER
+
+
+class IssuedKey(ApiKey):
+    """A key as its owner holds it: the row, and the text that is kept nowhere else."""
+
+    plaintext: str
+
+    class Meta:
+        proxy = True
+        app_label = "tests"
+
+
+class ApiKeyFactory(DjangoModelFactory[IssuedKey]):
+    class Meta:
+        model = IssuedKey
+
+    company = SubFactory(CompanyFactory)
+    mode = Mode.LIVE
+    name = Sequence(lambda n: f"Key {n}")
+    plaintext = LazyAttribute(lambda row: keys.generate(row.mode))
+    digest = LazyAttribute(lambda row: keys.digest(row.plaintext))
+    prefix = LazyAttribute(lambda row: row.plaintext[:12])
+    last4 = LazyAttribute(lambda row: row.plaintext[-4:])
+
+    @classmethod
+    def _create(cls, model_class: type[IssuedKey], *args: Any, **kwargs: Any) -> IssuedKey:
+        plaintext = kwargs.pop("plaintext")
+        key: IssuedKey = super()._create(model_class, *args, **kwargs)
+        key.plaintext = plaintext
+        return key
+
+
+class WalletFactory(DjangoModelFactory[Wallet]):
+    class Meta:
+        model = Wallet
+
+    company = SubFactory(CompanyFactory)
+    available = 1000
+
+
+class MessageFactory(DjangoModelFactory[Message]):
+    """A code on its way by WhatsApp, queued and due at once."""
+
+    class Meta:
+        model = Message
+
+    company = SubFactory(CompanyFactory)
+    mode = Mode.LIVE
+    kind = Message.Kind.CODE
+    content = "code"
+    channel = Message.ChannelName.WHATSAPP
+    phone = Sequence(lambda n: f"+7999{n % 10_000_000:07d}")
+    subject_id = LazyFunction(uuid7)
+    locale = "ru"
+    price = 1
+    useful_until = LazyFunction(lambda: timezone.now() + timedelta(seconds=300))
+    deadline = LazyFunction(lambda: timezone.now() + timedelta(seconds=600))
+
+
+class AttemptFactory(DjangoModelFactory[Attempt]):
+    class Meta:
+        model = Attempt
+
+    message = SubFactory(MessageFactory)
+    n = 1
+    channel = SelfAttribute("message.channel")
+    provider = "whatsapp_cloud"
+    provider_id = LazyFunction(lambda: f"wamid.{secrets.token_hex(12)}")
+    state = Attempt.State.SENT
+    accepted_at = LazyFunction(timezone.now)
+
+
+class ReceiptFactory(DjangoModelFactory[Receipt]):
+    class Meta:
+        model = Receipt
+
+    attempt = SubFactory(AttemptFactory)
+    provider = SelfAttribute("attempt.provider")
+    provider_id = SelfAttribute("attempt.provider_id")
+    ref = SelfAttribute("attempt.id")
+    digest = LazyFunction(lambda: secrets.token_bytes(32))
+    state = "delivered"
+    word = "delivered"
+    at = LazyFunction(timezone.now)
+    raw = b"{}"
+
+
+class TransferFactory(DjangoModelFactory[Transfer]):
+    """One line of the ledger; the wallet beside it is left as it is."""
+
+    class Meta:
+        model = Transfer
+
+    company = SubFactory(CompanyFactory)
+    kind = Transfer.Kind.GRANT
+    amount = 1
+    key = Sequence(lambda n: f"test:{n}")
+
+
+class VerificationFactory(DjangoModelFactory[Verification]):
+    """A live verification whose code nobody knows."""
+
+    class Meta:
+        model = Verification
+
+    company = SubFactory(CompanyFactory)
+    mode = Mode.LIVE
+    phone = Sequence(lambda n: f"+7999{n % 10_000_000:07d}")
+    purpose = "verification"
+    mac = LazyFunction(lambda: hashlib.sha256(secrets.token_bytes(8)).digest())
+    key_id = "1"
+    length = 6
+    max_attempts = 5
+    expires_at = LazyFunction(lambda: timezone.now() + timedelta(seconds=300))
+
+
+class LinkFactory(DjangoModelFactory[Link]):
+    class Meta:
+        model = Link
+
+    company = SubFactory(CompanyFactory)
+    mode = Mode.LIVE
+    slug = Sequence(lambda n: f"bcdfghj{n}")
+    key = LazyAttribute(lambda row: row.slug.lower() if row.is_alias else row.slug)
+    is_alias = False
+    url = "https://example.com/"

@@ -1,0 +1,31 @@
+"""Every test starts and ends with no click anywhere."""
+
+from collections.abc import Iterator
+
+import pytest
+from pytest_django import Settings
+
+from config.redis_client import redis_client
+from links import clicks
+from tests.links.visiting import Ask, call, view, without_redis
+
+
+@pytest.fixture(params=[call, view], ids=["callable", "view"])
+def ask(request: pytest.FixtureRequest) -> Ask:
+    chosen: Ask = request.param
+    return chosen
+
+
+@pytest.fixture(autouse=True)
+def buffer() -> Iterator[clicks.Buffer]:
+    """Each test starts and ends with no click in the process and none in Redis."""
+    clicks._buffer.flush()
+    redis_client().delete(clicks.STREAM)
+    yield clicks._buffer
+    clicks._buffer.flush()
+
+
+@pytest.fixture
+def no_redis(settings: Settings) -> Iterator[None]:
+    with without_redis(settings):
+        yield

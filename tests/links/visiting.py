@@ -1,0 +1,99 @@
+"""Following links as a visitor would, by the callable and by the view."""
+
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from datetime import datetime, timedelta
+from typing import Any
+from wsgiref.types import StartResponse, WSGIEnvironment
+from wsgiref.util import setup_testing_defaults
+
+import orjson
+from django.http import HttpResponse
+from django.test import Client
+from django.urls import path
+from django.utils import timezone
+from pytest_django import Settings
+
+from config.redis_client import patient_redis, redis_client
+from links import clicks
+from links.redirect import Redirects
+from links.views import follow
+
+BROWSER = "Mozilla/5.0 (Linux; Android 15) AppleWebKit/537.36 Chrome/140.0 Mobile Safari/537.36"
+
+
+def pricing(_request: object) -> HttpResponse:
+    return HttpResponse("prices")
+
+
+urlpatterns = [path("pricing", pricing), path("<str:slug>", follow)]
+
+Told = tuple[int, dict[str, str], bytes]
+Ask = Callable[..., Told]
+
+
+def call(
+    text: str, *, method: str = "GET", query: str = "", host: str = "testserver", **headers: str
+) -> Told:
+    environ: dict[str, Any] = {
+        "REQUEST_METHOD": method,
+        "PATH_INFO": text.encode().decode("latin-1"),
+        "QUERY_STRING": query,
+        "HTTP_HOST": host,
+        "HTTP_USER_AGENT": BROWSER,
+        **headers,
+    }
+    setup_testing_defaults(environ)
+    told: list[tuple[int, dict[str, str]]] = []
+
+    def start_response(status: str, pairs: list[tuple[str, str]], _error: object = None) -> Any:
+        told.append((int(status[:3]), dict(pairs)))
+
+    body = b"".join(Redirects(passed_on)(environ, start_response))
+    ((status, answered),) = told
+    return status, answered, body
+
+
+def passed_on(_environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+    start_response("299 Passed on", [])
+    return [b"django"]
+
+
+def view(text: str, *, method: str = "GET", query: str = "", **headers: str) -> Told:
+    headers.setdefault("HTTP_USER_AGENT", BROWSER)
+    response = Client().generic(method, text, QUERY_STRING=query, **headers)  # type: ignore[arg-type]
+    return response.status_code, dict(response.headers), response.content
+
+
+@contextmanager
+def without_redis(settings: Settings) -> Iterator[None]:
+    url, settings.REDIS_URL = settings.REDIS_URL, "unix:///nowhere/redis.sock"
+    redis_client.cache_clear()
+    patient_redis.cache_clear()
+    yield
+    settings.REDIS_URL = url
+    redis_client.cache_clear()
+    patient_redis.cache_clear()
+
+
+def entries() -> list[tuple[bytes, dict[bytes, bytes]]]:
+    found: Any = redis_client().xrange(clicks.STREAM)
+    return list(found)
+
+
+def counted(buffer: clicks.Buffer = clicks._buffer) -> list[tuple[str, str]]:
+    buffer.flush()
+    batches = [orjson.loads(fields[b"batch"]) for _, fields in entries()]
+    return [(link_id, kind) for batch in batches for link_id, kind, _ in batch]
+
+
+def in_seconds(seconds: float) -> datetime:
+    return timezone.now() + timedelta(seconds=seconds)
+
+
+def wait_until(is_done: Callable[[], bool], seconds: float = 3.0) -> bool:
+    deadline = time.monotonic() + seconds
+    while not is_done() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    return is_done()
