@@ -1,0 +1,102 @@
+"""The JSON API: which phone got what, how a phone stands with the bot, faults."""
+
+import json
+from typing import Any
+
+from aiohttp import web
+
+from channels.simulator.bodies import MalformedError, json_object
+from channels.simulator.carrier import Carrier
+from channels.simulator.content import digits
+from channels.simulator.faults import read_fault
+from channels.simulator.guard import Guard
+from channels.simulator.telegram_bot import TelegramBot
+from channels.simulator.vendor import json_answer
+
+CONTACT_ACTIONS = ("share", "unshare", "block", "unblock")
+
+
+class Api:
+    def __init__(self, carrier: Carrier, bot: TelegramBot) -> None:
+        self._carrier = carrier
+        self._bot = bot
+
+    def routes(self, guard: Guard) -> list[web.RouteDef]:
+        return [
+            web.get("/phones", guard(self.phones)),
+            web.get("/phones/{phone}/messages", guard(self.messages)),
+            web.post("/phones/{phone}/contact", guard(self.contact)),
+            web.post("/messages/{id}/read", guard(self.read)),
+            web.get("/faults", guard(self.faults)),
+            web.post("/faults", guard(self.add_fault)),
+            web.delete("/faults", guard(self.clear_faults)),
+            web.delete("/faults/{id}", guard(self.remove_fault)),
+            web.get("/livez", self.livez),
+        ]
+
+    async def livez(self, _request: web.Request) -> web.Response:
+        return web.Response(text="ok\n")
+
+    async def phones(self, _request: web.Request) -> web.Response:
+        return json_answer([phone.shown() for phone in self._carrier.log.phones])
+
+    async def messages(self, request: web.Request) -> web.Response:
+        phone = digits(request.match_info["phone"])
+        return json_answer([message.shown() for message in self._carrier.log.of_phone(phone)])
+
+    async def contact(self, request: web.Request) -> web.Response:
+        phone, action = digits(request.match_info["phone"]), (await _body(request)).get("action")
+        if not 7 <= len(phone) <= 15:
+            return _errors({"phone": "must have 7 to 15 digits"})
+        if action not in CONTACT_ACTIONS:
+            return _errors({"action": f"must be one of {', '.join(CONTACT_ACTIONS)}"})
+        return json_answer(self._bot.change_contact(phone, action).shown())
+
+    async def read(self, request: web.Request) -> web.Response:
+        number = request.match_info["id"]
+        is_number = number.isascii() and number.isdigit() and len(number) < 19
+        message = self._carrier.log.by_id(int(number)) if is_number else None
+        if message is None:
+            return _errors({"id": "no such message"}, 404)
+        if not self._carrier.vendors[message.provider].can_read or message.state == "failed":
+            return _errors({"id": "a read receipt exists for WhatsApp and Gateway messages only"})
+        if message.state != "read":
+            self._carrier.courier.add(message, "read")
+        return json_answer(message.shown())
+
+    async def faults(self, _request: web.Request) -> web.Response:
+        return json_answer([fault.shown() for fault in self._carrier.faults])
+
+    async def add_fault(self, request: web.Request) -> web.Response:
+        try:
+            wanted = json.loads(await request.read())
+        except ValueError:
+            return _errors({"body": "must be a JSON object"})
+        known, errors = read_fault(wanted)
+        if errors:
+            return _errors(errors)
+        fault = self._carrier.faults.add(known)
+        self._carrier.events.changed()
+        return json_answer(fault.shown(), 201)
+
+    async def clear_faults(self, _request: web.Request) -> web.Response:
+        cleared = self._carrier.faults.clear()
+        self._carrier.events.changed()
+        return json_answer({"cleared": cleared})
+
+    async def remove_fault(self, request: web.Request) -> web.Response:
+        if not self._carrier.faults.remove(request.match_info["id"]):
+            return _errors({"id": "no such fault"}, 404)
+        self._carrier.events.changed()
+        return json_answer({"cleared": 1})
+
+
+async def _body(request: web.Request) -> dict[str, Any]:
+    try:
+        return json_object(await request.read())
+    except MalformedError:
+        return {}
+
+
+def _errors(errors: dict[str, str], status: int = 400) -> web.Response:
+    return json_answer({"errors": errors}, status)

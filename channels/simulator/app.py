@@ -1,0 +1,32 @@
+"""The simulator put together: four vendors, the API and the page on one aiohttp application."""
+
+from aiohttp import web
+
+from channels.simulator.api import Api
+from channels.simulator.carrier import Carrier
+from channels.simulator.guard import Guard
+from channels.simulator.log import Log
+from channels.simulator.page import Page
+from channels.simulator.settings import Settings
+from channels.simulator.telegram_bot import TelegramBot
+from channels.simulator.telegram_gateway import TelegramGateway
+from channels.simulator.twilio import Twilio
+from channels.simulator.vendor import Vendor
+from channels.simulator.whatsapp import WhatsApp
+
+
+def build_app(settings: Settings, log: Log) -> web.Application:
+    carrier = Carrier(settings, log)
+    bot = TelegramBot(carrier)
+    vendors: list[Vendor] = [WhatsApp(carrier), TelegramGateway(carrier), bot, Twilio(carrier)]
+    carrier.vendors.update({vendor.name: vendor for vendor in vendors})
+    guard = Guard(settings.host_names)
+
+    app = web.Application()
+    for vendor in vendors:
+        app.add_routes(vendor.routes())
+    app.add_routes(Api(carrier, bot).routes(guard))
+    app.add_routes(Page(carrier).routes(guard))
+    app.on_shutdown.append(carrier.events.close)
+    app.cleanup_ctx.append(carrier.courier.running)
+    return app

@@ -1,0 +1,63 @@
+"""What happens to a well-formed send: the faults have their say, the log keeps it, receipts go."""
+
+import asyncio
+import socket
+import struct
+
+from aiohttp import web
+
+from channels.simulator.events import Events
+from channels.simulator.faults import SILENCES, Faults, Plan
+from channels.simulator.log import Log
+from channels.simulator.message import Message
+from channels.simulator.receipts import Courier
+from channels.simulator.settings import Settings
+from channels.simulator.vendor import Vendor
+
+ABORT_ON_CLOSE = struct.pack("ii", 1, 0)  # SO_LINGER on, 0 s: the peer gets a RST
+
+
+class Carrier:
+    def __init__(self, settings: Settings, log: Log) -> None:
+        self.settings = settings
+        self.log = log
+        self.faults = Faults()
+        self.events = Events()
+        self.vendors: dict[str, Vendor] = {}
+        self.courier = Courier(log, self.events, self.vendors)
+
+    async def carry(
+        self, request: web.Request, vendor: Vendor, message: Message
+    ) -> web.StreamResponse:
+        """Answer a send: refused by a fault, or logged first and answered (or not) then."""
+        plan = self.faults.take(vendor.channel, message.phone)
+        if plan.answer is not None and plan.refused:
+            await asyncio.sleep(plan.latency)
+            return vendor.refused(plan.answer, message)
+        self._keep(vendor, message, plan)
+        delay = self.settings.receipt_delay + plan.late
+        if plan.answer in SILENCES:
+            self.courier.start(message, delay)
+            await asyncio.sleep(plan.latency + plan.hold)
+            return _hang_up(request, abort=plan.answer == "reset")
+        if plan.latency:
+            await asyncio.sleep(plan.latency)
+        self.courier.start(message, delay)
+        return vendor.accepted(message)
+
+    def _keep(self, vendor: Vendor, message: Message, plan: Plan) -> None:
+        message.pending = vendor.events(plan)
+        if plan.late:
+            message.extra["due"] = message.at + plan.late
+        self.log.add(message)
+        self.events.changed([message.phone])
+
+
+def _hang_up(request: web.Request, *, abort: bool) -> web.Response:
+    transport = request.transport
+    if transport is not None:
+        if abort:
+            peer: socket.socket = transport.get_extra_info("socket")
+            peer.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, ABORT_ON_CLOSE)
+        transport.abort()
+    return web.Response()  # has nowhere to go any more

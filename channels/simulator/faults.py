@@ -1,0 +1,160 @@
+"""Misbehaviour on demand: which sends it touches and what it does to them."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from itertools import count
+from typing import Any
+
+from channels.simulator.content import digits
+from channels.simulator.message import DUPLICATE, SILENT
+
+REFUSALS = ("unreachable", "refuse", "throttle")
+SILENCES = ("hang", "reset")
+RECEIPTS = ("no_receipt", "duplicate_receipt", "reorder_receipts", "late_receipt", "undelivered")
+KINDS = (*REFUSALS, *SILENCES, *RECEIPTS)
+CHANNELS = ("whatsapp", "telegram", "sms")
+HANG_MS, LATE_MS = 60_000, 5_000
+
+
+@dataclass(slots=True)
+class Fault:
+    id: str
+    channel: str | None = None
+    phone: str | None = None
+    kind: str | None = None  # None: nothing but latency
+    latency_ms: int | None = None
+    times: int | None = None  # sends left; None: until deleted
+
+    def matches(self, channel: str, phone: str) -> bool:
+        return self.channel in {None, channel} and self.phone in {None, phone}
+
+    def shown(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+@dataclass(slots=True)
+class Plan:
+    """What the faults together make of one send; times in seconds."""
+
+    answer: str | None = None
+    latency: float = 0.0
+    hold: float = 0.0
+    late: float = 0.0
+    receipts: set[str] = field(default_factory=set)
+
+    @property
+    def refused(self) -> bool:
+        return self.answer in REFUSALS
+
+    def has_room(self, fault: Fault) -> bool:
+        if fault.kind in RECEIPTS:
+            return not self.refused
+        return fault.kind is None or self.answer is None
+
+    def add(self, fault: Fault) -> None:
+        if fault.kind == "hang":
+            self.answer, self.hold = "hang", _seconds(fault, HANG_MS)
+        elif fault.kind == "late_receipt":
+            self.late = max(self.late, _seconds(fault, LATE_MS))
+        else:
+            self.latency += _seconds(fault, 0)
+            if fault.kind in RECEIPTS:
+                self.receipts.add(fault.kind)
+            elif fault.kind:
+                self.answer = fault.kind
+
+    def events(self) -> list[str]:
+        """The receipts to come, in order, as `Message.pending` holds them."""
+        words = ["sent", "failed" if "undelivered" in self.receipts else "delivered"]
+        if "reorder_receipts" in self.receipts:
+            words.reverse()
+        if "no_receipt" in self.receipts:
+            return [SILENT + word for word in words]
+        if "duplicate_receipt" in self.receipts:
+            return [twin for word in words for twin in (word, DUPLICATE + word)]
+        return words
+
+
+class Faults:
+    def __init__(self) -> None:
+        self._faults: dict[str, Fault] = {}
+        self._numbers = count(1)
+
+    def __iter__(self) -> Iterator[Fault]:
+        return iter(list(self._faults.values()))
+
+    def add(self, wanted: Mapping[str, Any]) -> Fault:
+        fault = Fault(id=str(next(self._numbers)), **wanted)
+        self._faults[fault.id] = fault
+        return fault
+
+    def remove(self, number: str) -> bool:
+        return self._faults.pop(number, None) is not None
+
+    def clear(self) -> int:
+        cleared = len(self._faults)
+        self._faults.clear()
+        return cleared
+
+    def refuses(self, channel: str, phone: str) -> bool:
+        """Whether the vendor would say that this phone is not there, asked without a send."""
+        return any(f.kind == "unreachable" and f.matches(channel, phone) for f in self)
+
+    def take(self, channel: str, phone: str) -> Plan:
+        """Spend one time of every fault that shapes this send."""
+        plan = Plan()
+        # Receipts are bent only on what was taken, so what decides the answer is judged first.
+        for fault in sorted(self, key=lambda fault: fault.kind in RECEIPTS):
+            if fault.matches(channel, phone) and plan.has_room(fault):
+                plan.add(fault)
+                self._spend(fault)
+        return plan
+
+    def _spend(self, fault: Fault) -> None:
+        if fault.times is not None:
+            fault.times -= 1
+            if fault.times == 0:
+                del self._faults[fault.id]
+
+
+def _seconds(fault: Fault, default_ms: int) -> float:
+    return (default_ms if fault.latency_ms is None else fault.latency_ms) / 1000
+
+
+def read_fault(wanted: object) -> tuple[dict[str, Any], dict[str, str]]:
+    """What a request for a fault says, and what is wrong with it, field by field."""
+    if not isinstance(wanted, dict):
+        return {}, {"body": "must be a JSON object"}
+    known = {name: value for name, value in wanted.items() if value is not None}
+    errors = {
+        name: RULES[name][1] if name in RULES else f"unknown; allowed: {', '.join(RULES)}"
+        for name, value in known.items()
+        if name not in RULES or not RULES[name][0](value)
+    }
+    if not errors and not known.keys() & {"kind", "latency_ms"}:
+        errors["kind"] = f"{RULES['kind'][1]}; may be left out only when latency_ms is given"
+    if "phone" in known and "phone" not in errors:
+        known["phone"] = digits(known["phone"])
+    return known, errors
+
+
+def _whole(value: object, low: int, high: int) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and low <= value <= high
+
+
+RULES: dict[str, tuple[Callable[[Any], bool], str]] = {
+    "channel": (lambda value: value in CHANNELS, f"must be one of {', '.join(CHANNELS)}"),
+    "phone": (
+        lambda value: isinstance(value, str) and 7 <= len(digits(value)) <= 15,
+        "must be a string with 7 to 15 digits, in any spelling",
+    ),
+    "kind": (lambda value: value in KINDS, f"must be one of {', '.join(KINDS)}"),
+    "latency_ms": (
+        lambda value: _whole(value, 0, 3_600_000),
+        "must be a whole number of milliseconds from 0 to 3600000",
+    ),
+    "times": (
+        lambda value: _whole(value, 1, 1_000_000_000),
+        "must be a whole number from 1; left out, the fault stays until deleted",
+    ),
+}

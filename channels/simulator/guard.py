@@ -1,0 +1,28 @@
+"""The page and its API show codes to whoever asks, so only this machine's own browser may ask."""
+
+from collections.abc import Awaitable, Callable
+from urllib.parse import urlsplit
+
+from aiohttp import web
+
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+
+class Guard:
+    def __init__(self, host_names: frozenset[str]) -> None:
+        self._host_names = host_names
+
+    def __call__(self, handler: Handler) -> Handler:
+        async def guarded(request: web.Request) -> web.StreamResponse:
+            if not self._is_own(request):
+                return web.json_response({"error": "this host or origin is not ours"}, status=403)
+            return await handler(request)
+
+        return guarded
+
+    def _is_own(self, request: web.Request) -> bool:
+        """No foreign name (rebinding) and no foreign page (cross-site posts)."""
+        origin = request.headers.get("Origin")
+        if urlsplit(f"//{request.host}").hostname not in self._host_names:
+            return False
+        return origin is None or urlsplit(origin).netloc == request.host

@@ -1,0 +1,71 @@
+"""What the simulator reads from the environment: the same account the service is given."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+
+
+class SettingsError(Exception):
+    """A variable holds what cannot be used; the text names it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    port: int
+    log_path: Path
+    public_url: str
+    short_url: str
+    host_names: frozenset[str]
+    receipt_delay: float
+    whatsapp_token: str
+    whatsapp_phone_number_id: str
+    whatsapp_app_secret: str
+    whatsapp_code_template: str
+    whatsapp_link_template: str
+    whatsapp_code_link_template: str
+    gateway_token: str
+    bot_token: str
+    bot_secret: str
+    twilio_account_sid: str
+    twilio_auth_token: str
+    twilio_from: str
+
+
+def read_settings(env: Mapping[str, str]) -> Settings:
+    public_url = env.get("PUBLIC_URL", "http://127.0.0.1:8000").rstrip("/")
+    return Settings(
+        port=_whole(env, "SIMULATOR_PORT", 8001, 0, 65535),
+        log_path=Path(
+            env.get("SIMULATOR_LOG") or Path(env.get("VAR_DIR") or "var", "simulator.sqlite3")
+        ),
+        public_url=public_url,
+        short_url=env.get("SHORT_URL", public_url).rstrip("/"),
+        host_names=_host_names(env),
+        receipt_delay=_whole(env, "SIMULATOR_RECEIPT_DELAY_MS", 20, 0, 600_000) / 1000,
+        whatsapp_token=env.get("WHATSAPP_TOKEN", ""),
+        whatsapp_phone_number_id=env.get("WHATSAPP_PHONE_NUMBER_ID", ""),
+        whatsapp_app_secret=env.get("WHATSAPP_APP_SECRET", ""),
+        whatsapp_code_template=env.get("WHATSAPP_CODE_TEMPLATE", "verification_code"),
+        whatsapp_link_template=env.get("WHATSAPP_LINK_TEMPLATE", "short_link"),
+        whatsapp_code_link_template=env.get("WHATSAPP_CODE_LINK_TEMPLATE", "code_with_link"),
+        gateway_token=env.get("TELEGRAM_GATEWAY_TOKEN", ""),
+        bot_token=env.get("TELEGRAM_BOT_TOKEN", ""),
+        bot_secret=env.get("TELEGRAM_BOT_SECRET", ""),
+        twilio_account_sid=env.get("TWILIO_ACCOUNT_SID", ""),
+        twilio_auth_token=env.get("TWILIO_AUTH_TOKEN", ""),
+        twilio_from=env.get("TWILIO_FROM", ""),
+    )
+
+
+def _host_names(env: Mapping[str, str]) -> frozenset[str]:
+    """Names by which the page may be called: a foreign one is a rebinding attack."""
+    own = urlsplit(env.get("SIMULATOR_URL", "")).hostname
+    return frozenset({"127.0.0.1", "localhost", "::1"} | ({own} if own else set()))
+
+
+def _whole(env: Mapping[str, str], name: str, default: int, low: int, high: int) -> int:
+    raw = env.get(name) or str(default)
+    if not raw.isascii() or not raw.isdigit() or not low <= int(raw) <= high:
+        raise SettingsError(f"{name} must be a whole number from {low} to {high}, not {raw!r}")
+    return int(raw)

@@ -1,0 +1,205 @@
+"""WhatsApp Cloud API, as https://developers.facebook.com/docs/whatsapp/cloud-api words it."""
+
+import base64
+import json
+import re
+import secrets
+from typing import Any
+
+from aiohttp import web
+
+from channels.simulator import signatures
+from channels.simulator.bodies import MalformedError, json_object, mapping
+from channels.simulator.carrier import Carrier
+from channels.simulator.content import digits
+from channels.simulator.message import Message
+from channels.simulator.vendor import Json, Post, Vendor, json_answer
+from channels.simulator.whatsapp_templates import RefusedError, approved, fill
+
+VERSION = re.compile(r"v[0-9]{1,3}\.[0-9]{1,2}")
+PHONE = re.compile(r"\+?[0-9 ().-]{7,25}")
+LONGEST_REF = 512
+TITLES = {
+    100: "Invalid parameter",
+    130429: "Rate limit hit",
+    131008: "Required parameter is missing",
+    131009: "Parameter value is not valid",
+    131026: "Message undeliverable",
+    131042: "Business eligibility payment issue",
+    131047: "Re-engagement message",
+    132000: "Number of parameters does not match the expected number of params",
+    132001: "Template name does not exist in the translation",
+    132005: "Translated text too long",
+    132012: "Parameter format does not match format in the created template",
+}
+REFUSALS = {
+    "unreachable": RefusedError(131026, "Message undeliverable"),
+    "refuse": RefusedError(131042, "Message failed to send: payment method of the account"),
+    "throttle": RefusedError(130429, "Cloud API message throughput has been reached", status=429),
+}
+ERRORS_PAGE = "https://developers.facebook.com/docs/whatsapp/cloud-api/support/error-codes/"
+
+
+class WhatsApp(Vendor):
+    name = "whatsapp_cloud"
+    channel = "whatsapp"
+    can_read = True
+
+    def __init__(self, carrier: Carrier) -> None:
+        self._carrier = carrier
+        self._settings = carrier.settings
+        self._templates = approved(carrier.settings)
+
+    def routes(self) -> list[web.RouteDef]:
+        return [
+            web.post("/whatsapp/{version}/{number}/messages", self.send),
+            web.route("*", "/whatsapp/{tail:.*}", self.unknown),
+        ]
+
+    async def send(self, request: web.Request) -> web.StreamResponse:
+        if refusal := self._account_refusal(request):
+            return refusal
+        try:
+            message = self._message(json_object(await request.read()))
+        except MalformedError:
+            return _error(RefusedError(100, "The request body is not a JSON object"))
+        except RefusedError as refused:
+            return _error(refused)
+        return await self._carrier.carry(request, self, message)
+
+    async def unknown(self, request: web.Request) -> web.Response:
+        text = f"Unknown path components: /{request.match_info['tail']}"
+        return _graph_error(404, 2500, text)
+
+    def accepted(self, message: Message) -> web.Response:
+        return json_answer(
+            {
+                "messaging_product": "whatsapp",
+                "contacts": [{"input": message.extra["input"], "wa_id": message.phone}],
+                "messages": [{"id": message.provider_id, "message_status": "accepted"}],
+            }
+        )
+
+    def refused(self, kind: str, message: Message) -> web.Response:
+        return _error(REFUSALS[kind])
+
+    def receipt(self, message: Message, event: str, moment: float) -> Post:
+        # Meta escapes slashes and all that is not ASCII: re-serialised, the bytes differ.
+        body = json.dumps(self._notification(message, event, moment), separators=(",", ":"))
+        raw = body.replace("/", "\\/").encode()
+        return Post(
+            f"{self._settings.public_url}/hooks/whatsapp",
+            raw,
+            {
+                "Content-Type": "application/json",
+                "User-Agent": "facebookexternalua",
+                "X-Hub-Signature-256": signatures.whatsapp(self._settings.whatsapp_app_secret, raw),
+            },
+        )
+
+    def _account_refusal(self, request: web.Request) -> web.Response | None:
+        version, number = request.match_info["version"], request.match_info["number"]
+        if not VERSION.fullmatch(version):
+            return _graph_error(404, 2500, f"Unknown path components: /{version}")
+        scheme, _, token = request.headers.get("Authorization", "").partition(" ")
+        known = self._settings.whatsapp_token
+        if scheme.lower() != "bearer" or not known or token.strip() != known:
+            return _graph_error(401, 190, "Invalid OAuth access token - Cannot parse access token")
+        if number != self._settings.whatsapp_phone_number_id:
+            text = f"Unsupported post request. Object with ID '{number}' does not exist"
+            return _graph_error(400, 100, text)
+        return None
+
+    def _message(self, body: dict[str, Any]) -> Message:
+        if body.get("messaging_product") != "whatsapp":
+            raise RefusedError(100, "The parameter messaging_product must be 'whatsapp'")
+        to, ref = _recipient(body), body.get("biz_opaque_callback_data")
+        if ref is not None and (not isinstance(ref, str) or len(ref) > LONGEST_REF):
+            raise RefusedError(100, f"biz_opaque_callback_data: at most {LONGEST_REF} characters")
+        if body.get("type", "text") != "template":
+            raise RefusedError(131047, "More than 24 hours have passed: only a template may open")
+        template, content = fill(mapping(body.get("template")), self._templates)
+        phone = digits(to)
+        return Message(
+            channel=self.channel,
+            provider=self.name,
+            provider_id=_wamid(phone),
+            phone=phone,
+            text=content.text,
+            code=content.code,
+            links=content.links,
+            ref=ref,
+            extra={"input": to, "category": template.category},
+        )
+
+    def _notification(self, message: Message, event: str, moment: float) -> Json:
+        status = _status(message, event, moment)
+        number = self._settings.whatsapp_phone_number_id
+        value = {
+            "messaging_product": "whatsapp",
+            "metadata": {"display_phone_number": "15550783881", "phone_number_id": number},
+            "contacts": [{"wa_id": message.phone, "user_id": f"SIM.{message.phone}"}],
+            "statuses": [status],
+        }
+        change = {"value": value, "field": "messages"}
+        return {
+            "object": "whatsapp_business_account",
+            "entry": [{"id": "102290129340398", "changes": [change]}],
+        }
+
+
+def _recipient(body: dict[str, Any]) -> str:
+    to = body.get("to")
+    if not to:
+        raise RefusedError(100, "The parameter to is required.")
+    if body.get("recipient_type", "individual") != "individual":
+        raise RefusedError(100, "recipient_type must be 'individual'")
+    if not isinstance(to, str) or not PHONE.fullmatch(to) or not 7 <= len(digits(to)) <= 15:
+        raise RefusedError(131009, "to: not a phone number")
+    return to
+
+
+def _status(message: Message, event: str, moment: float) -> Json:
+    status: Json = {
+        "id": message.provider_id,
+        "status": event,
+        "timestamp": str(int(moment)),
+        "recipient_id": message.phone,
+    }
+    if message.ref is not None:
+        status["biz_opaque_callback_data"] = message.ref
+    if event == "failed":
+        return status | {"errors": [_failure(131026)]}
+    category = message.extra["category"]
+    pricing = {"billable": True, "pricing_model": "PMP", "type": "regular", "category": category}
+    return status | {"pricing": pricing}
+
+
+def _failure(code: int) -> Json:
+    title = TITLES[code]
+    details = {"details": "Unable to deliver message."}
+    return {
+        "code": code,
+        "title": title,
+        "message": title,
+        "error_data": details,
+        "href": ERRORS_PAGE,
+    }
+
+
+def _wamid(phone: str) -> str:
+    token = secrets.token_hex(9).upper().encode()
+    raw = b"\x1c\x18" + bytes([len(phone)]) + phone.encode() + b"\x15\x02\x00\x11\x18\x12" + token
+    return "wamid." + base64.b64encode(raw + b"\x00").decode()
+
+
+def _error(refused: RefusedError) -> web.Response:
+    data = {"messaging_product": "whatsapp", "details": refused.details}
+    message = f"(#{refused.code}) {TITLES[refused.code]}"
+    return _graph_error(refused.status, refused.code, message, error_data=data)
+
+
+def _graph_error(status: int, code: int, message: str, **more: Json) -> web.Response:
+    error = {"message": message, "type": "OAuthException", "code": code, **more}
+    trace = "A" + secrets.token_urlsafe(16)
+    return json_answer({"error": {**error, "fbtrace_id": trace}}, status)
