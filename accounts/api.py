@@ -12,7 +12,7 @@ import psycopg_pool
 import redis
 import structlog
 from django.conf import settings
-from django.core.exceptions import RequestDataTooBig
+from django.core.exceptions import SuspiciousOperation
 from django.db import IntegrityError, InterfaceError, OperationalError, transaction
 from django.http import Http404, HttpRequest, HttpResponse
 from django_ratelimit.core import get_usage
@@ -64,6 +64,7 @@ class ApiView(APIView):
     authentication_classes = []
     permission_classes = []
     throttle_classes = []
+    http_method_names = ["get", "head", "post", "put", "patch", "delete"]
     scope: ClassVar[Scope | None] = None
 
     principal: Principal
@@ -79,7 +80,7 @@ class ApiView(APIView):
         return Request(request)
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
-        if not hasattr(self, str(request.method).lower()):
+        if request.method not in self.allowed_methods:
             raise MethodNotAllowed(str(request.method))
         self.principal = self.authenticate(request)
         self.count_request(request)
@@ -159,9 +160,7 @@ class ApiView(APIView):
             if replay is None:
                 raise
             return replay
-        response = JsonAnswer(body, status)
-        idempotency.answer(ticket, status, response.text)
-        return response
+        return self._kept(ticket, status, body)
 
     def once_atomic(
         self, ticket: idempotency.Ticket | None, effect: Callable[[], dict[str, Any]]
@@ -183,8 +182,7 @@ class ApiView(APIView):
                     if error.error.status in NOT_KEPT:
                         raise
                     status, body = error.error.status, self._body(error)
-                response = JsonAnswer(body, status)
-                idempotency.answer(ticket, status, response.text)
+                response = self._kept(ticket, status, body)
         except IntegrityError:
             replay = self._replay(ticket, lambda _subject: None)
             if replay is None:
@@ -207,11 +205,15 @@ class ApiView(APIView):
                 rebuilt = self._rebuilt(subject_id, rebuild)
                 if rebuilt is None:
                     raise DomainError(Error.REQUEST_IN_PROGRESS, retry_after=1)
-                status, fresh = rebuilt
-                response = JsonAnswer(fresh, status)
-                idempotency.answer(ticket, status, response.text)
+                response = self._kept(ticket, *rebuilt)
         response["Idempotent-Replayed"] = "true"
         return response
+
+    def _kept(
+        self, ticket: idempotency.Ticket, status: int, body: dict[str, Any]
+    ) -> "JsonAnswer":
+        kept = idempotency.answer(ticket, status, JsonAnswer(body).text)
+        return JsonAnswer(kept.body, kept.status)
 
     def _rebuilt(
         self, subject_id: UUID | None, rebuild: Callable[[UUID], dict[str, Any] | None]
@@ -321,7 +323,7 @@ UNAVAILABLE = (OperationalError, InterfaceError, psycopg_pool.PoolTimeout)
 REFUSALS: dict[type[Exception], Error] = {
     MethodNotAllowed: Error.METHOD_NOT_ALLOWED,
     Http404: Error.NOT_FOUND,
-    RequestDataTooBig: Error.INVALID_INPUT,
+    SuspiciousOperation: Error.INVALID_INPUT,
     APIException: Error.INVALID_INPUT,
 }
 

@@ -5,6 +5,7 @@ All faults are collected, so that a client sees every field to mend at once.
 
 from collections.abc import Mapping
 from typing import Any
+from unicodedata import category
 
 from config.errors import DomainError, Error, Words
 
@@ -15,6 +16,7 @@ UNPRINTABLE: Words = (
     "Только печатные символы, без переводов строки",
     "Printable characters only, no line breaks",
 )
+_CONTROLS = {"Cc", "Cs", "Zl", "Zp"}
 
 
 class Fields:
@@ -75,4 +77,7 @@ class Fields:
 
 
 def _is_clean(text: str, *, multiline: bool) -> bool:
-    return (text.replace("\n", "") if multiline else text).isprintable()
+    """No control characters. People's texts have line ends, and joiners that build one emoji."""
+    if multiline:
+        return all(char in "\r\n\t" or category(char) not in _CONTROLS for char in text)
+    return text.replace("\u00a0", " ").isprintable()

@@ -72,6 +72,11 @@ WHERE company_id = %s AND mode = %s AND path = %s AND key = %s
   AND created_at < now() - interval '24 hours'
 """
 
+_ANSWER = """
+UPDATE accounts_idempotentrequest SET status = COALESCE(status, %s), body = COALESCE(body, %s)
+WHERE company_id = %s AND mode = %s AND path = %s AND key = %s RETURNING status, body
+"""
+
 
 def ticket(
     principal: Principal, path: str, key: str | None, payload: Mapping[str, Any]
@@ -85,7 +90,10 @@ def ticket(
             "1 to 255 printable ASCII characters",
         )
         raise invalid_input(**{"Idempotency-Key": words})
-    canonical = orjson.dumps(payload, option=orjson.OPT_SORT_KEYS)
+    try:
+        canonical = orjson.dumps(payload, option=orjson.OPT_SORT_KEYS)
+    except orjson.JSONEncodeError:  # nested deeper than it writes, if not than it reads
+        raise DomainError(Error.INVALID_INPUT) from None
     return Ticket(
         principal.company_id, principal.mode, path, key, hashlib.sha256(canonical).digest()
     )
@@ -123,18 +131,15 @@ def begin(ticket: Ticket) -> None:
         )
 
 
-def answer(ticket: Ticket, status: int, body: str) -> None:
-    """Keep the answer for replays. It never holds a code."""
+def answer(ticket: Ticket, status: int, body: str) -> Answer:
+    """Keep the answer for replays; returns the one that is kept, which is the first one given.
+
+    A slow call and a twin that rebuilt its answer meanwhile must not say different things.
+    It never holds a code.
+    """
     with connection.cursor() as cursor:
         cursor.execute(
-            "UPDATE accounts_idempotentrequest SET status = %s, body = %s"
-            " WHERE company_id = %s AND mode = %s AND path = %s AND key = %s AND status IS NULL",
-            [
-                status,
-                body,
-                ticket.company_id,
-                ticket.mode,
-                ticket.path,
-                ticket.key,
-            ],
+            _ANSWER, [status, body, ticket.company_id, ticket.mode, ticket.path, ticket.key]
         )
+        row = cursor.fetchone()
+    return Answer(*row) if row else Answer(status, body)

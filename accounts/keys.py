@@ -44,7 +44,11 @@ class Principal:
     def allows_ip(self, ip: str) -> bool:
         if not self.allowed_ips:
             return True
-        address = ip_address(ip)
+        try:
+            address = ip_address(ip)
+        except ValueError:  # a socket has no address, and a proxy may write anything
+            return False
+        address = getattr(address, "ipv4_mapped", None) or address
         return any(address in ip_network(one, strict=False) for one in self.allowed_ips)
 
 

@@ -2,6 +2,7 @@
 
 import base64
 import binascii
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -13,6 +14,7 @@ from django.db.models import Q, QuerySet
 from config.errors import invalid_input
 
 PAGE, LARGEST = 50, 200
+_WHOLE = re.compile(r"[0-9]{1,3}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +25,7 @@ class Page:
 
 def limit_of(query: Mapping[str, str]) -> int:
     text = query.get("limit", str(PAGE))
-    if not (text.isascii() and text.isdigit() and 1 <= int(text) <= LARGEST):
+    if not (_WHOLE.fullmatch(text) and 1 <= int(text) <= LARGEST):
         raise invalid_input(limit=(f"От 1 до {LARGEST}", f"Between 1 and {LARGEST}"))
     return int(text)
 
@@ -34,7 +36,10 @@ def page_of(rows: QuerySet[Any], query: Mapping[str, str]) -> Page:
     cursor = query.get("cursor")
     if cursor:
         created_at, row_id = _decode(cursor)
-        rows = rows.filter(Q(created_at__lt=created_at) | Q(created_at=created_at, id__lt=row_id))
+        # The first condition says nothing new, but it alone can enter the index.
+        rows = rows.filter(created_at__lte=created_at).filter(
+            Q(created_at__lt=created_at) | Q(id__lt=row_id)
+        )
     found = list(rows.order_by("-created_at", "-id")[: limit + 1])
     has_more = len(found) > limit
     return Page(found[:limit], encode(found[limit - 1]) if has_more else None)

@@ -117,7 +117,7 @@ def _move(
     transfer = Transfer.objects.create(
         company=company,
         kind=kind,
-        amount=abs(change),
+        amount=change if kind is Kind.GRANT else -change,  # the table refuses a wrong sign
         key=key or f"{kind}:{uuid4().hex}",
         reason=reason,
         created_by=user,

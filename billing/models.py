@@ -51,14 +51,16 @@ class Transfer(models.Model):
         CODE_ENTERED = "code_entered", _("the code was entered")
         CLICK = "click", _("the link was opened")
 
-    company = models.ForeignKey(Company, models.PROTECT, related_name="transfers")
+    company = models.ForeignKey(Company, models.PROTECT, related_name="transfers", db_index=False)
     kind = models.CharField(_("kind"), max_length=8, choices=Kind.choices)
     amount = models.PositiveBigIntegerField(_("tokens"))
     key = models.CharField(max_length=80, unique=True)  # what makes this movement happen once
     message_id = models.UUIDField(_("message"), null=True, blank=True)
     proof = models.CharField(_("proof"), max_length=12, choices=Proof.choices, blank=True)
     reason = models.CharField(_("reason"), max_length=200, blank=True)
-    created_by = models.ForeignKey(User, models.PROTECT, null=True, blank=True, related_name="+")
+    created_by = models.ForeignKey(
+        User, models.PROTECT, null=True, blank=True, related_name="+", db_index=False
+    )
     created_at = models.DateTimeField(_("time"), db_default=Now())
 
     objects = TransferQuerySet.as_manager()

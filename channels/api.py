@@ -1,13 +1,12 @@
 """GET /messages, /messages/{id}, /channels and /test/messages."""
 
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 from django.conf import settings
 from django.db.models import Prefetch
 from django.http import HttpResponse
-from django.utils import timezone
 from django.utils.dateparse import parse_date, parse_datetime
 from rest_framework.request import Request
 
@@ -141,7 +140,7 @@ def _time(name: str, text: str) -> datetime:
     except ValueError:
         moment = day = None
     if moment is None and day is not None:
-        moment = datetime(day.year, day.month, day.day, tzinfo=timezone.get_current_timezone())
+        moment = datetime(day.year, day.month, day.day, tzinfo=UTC)
     if moment is None:
         raise invalid_input(
             **{
@@ -151,7 +150,7 @@ def _time(name: str, text: str) -> datetime:
                 )
             }
         )
-    return moment if moment.tzinfo else timezone.make_aware(moment)
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
 def summary(message: Message) -> dict[str, Any]:

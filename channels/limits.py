@@ -16,6 +16,8 @@ from accounts import limits
 from accounts.limits import LimiterDownError, Place, Window, hashed
 from config.errors import DomainError, Error
 
+TWIN_SECONDS = 10  # longer than a call's statement takes, even when it waits for locks
+
 
 class Counted(Protocol):
     """A message, as far as limits care."""
@@ -49,11 +51,12 @@ def take(send: Send, *, mark: str = "") -> bool:
     `mark` is the hash of its Idempotency-Key: a parallel twin of the send that holds the
     cool-down passes here, for its fate is decided by the key, not by a limit.
     """
+    gate, seconds = _gate(send, mark)
     try:
         place = limits.take(
             _windows(send),
-            cool_down=_cool_down_key(send),
-            seconds=_cool_down(send),
+            cool_down=gate,
+            seconds=seconds,
             holder=f"{send.id.hex}:{mark}",
             mark=mark,
         )
@@ -80,6 +83,13 @@ def give_back(send: Counted) -> None:
 def _cool_down(send: Counted) -> int:
     is_held = send.kind == "code" and send.mode == "live"
     return settings.COOL_DOWN if is_held else 0
+
+
+def _gate(send: Send, mark: str) -> tuple[str, int]:
+    """What a twin is told by: the cool-down, or where there is none a gate of the mark's own."""
+    if mark and not _cool_down(send):
+        return f"twin:{send.company_id}:{send.mode}:{mark}", TWIN_SECONDS
+    return _cool_down_key(send), _cool_down(send)
 
 
 def _cool_down_key(send: Counted) -> str:

@@ -34,9 +34,9 @@ class Message(models.Model):
         SMS = "sms", "SMS"
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
-    company = models.ForeignKey(Company, models.PROTECT, related_name="messages")
+    company = models.ForeignKey(Company, models.PROTECT, related_name="messages", db_index=False)
     api_key = models.ForeignKey(
-        ApiKey, models.SET_NULL, null=True, related_name="+", db_constraint=False
+        ApiKey, models.SET_NULL, null=True, related_name="+", db_constraint=False, db_index=False
     )
     mode = models.CharField(_("mode"), max_length=4, choices=Mode.choices)
     kind = models.CharField(_("kind"), max_length=4, choices=Kind.choices)
@@ -111,7 +111,7 @@ class Attempt(models.Model):
         EXPIRED = "expired", _("expired")
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
-    message = models.ForeignKey(Message, models.CASCADE, related_name="attempts")
+    message = models.ForeignKey(Message, models.CASCADE, related_name="attempts", db_index=False)
     n = models.PositiveSmallIntegerField()
     hold = models.PositiveSmallIntegerField(default=1)
     channel = models.CharField(_("channel"), max_length=8, choices=Message.ChannelName.choices)

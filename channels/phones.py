@@ -4,7 +4,7 @@ import re
 from functools import lru_cache
 
 import phonenumbers
-from phonenumbers import PhoneNumberType, ValidationResult
+from phonenumbers import PhoneNumberFormat, PhoneNumberType, ValidationResult
 
 from config.errors import DomainError, Error, Words
 
@@ -13,6 +13,7 @@ _PUNCTUATION = re.compile(r"[^0-9+]")
 PREMIUM = {PhoneNumberType.PREMIUM_RATE, PhoneNumberType.SHARED_COST}
 SATELLITE = (870, 881, 882, 883, 878, 979)  # country codes of satellite and global networks
 EIGHT_MEANS_SEVEN = {"RU", "KZ"}
+LONGEST = 16  # a plus and the fifteen digits of E.164; some plans claim more
 
 NOT_A_PHONE: Words = (
     "Укажите номер в международном формате, например +79161234567",
@@ -28,22 +29,23 @@ COSTLY: Words = (
 def normalise(phone: str, country: str) -> str:
     """E.164 with its plus; raises `invalid_phone`.
 
-    Digits without a plus are international. Eleven digits that begin with 8 are +7 to a company
-    in Russia or Kazakhstan. A number must be *possible*; one that is not *valid* by today's
-    numbering plan is accepted, as plans change faster than metadata.
+    Digits without a plus are international. Eleven digits that begin with 8, with no plus or 00
+    before them, are +7 to a company in Russia or Kazakhstan. A number must be *possible*; one
+    that is not *valid* by today's plan is accepted, as plans change faster than metadata.
     """
-    digits = _digits(phone)
-    if country in EIGHT_MEANS_SEVEN and len(digits) == 11 and digits.startswith("8"):
-        digits = "7" + digits[1:]
+    digits = _digits(phone, country)
     try:
         number = phonenumbers.parse("+" + digits)
     except phonenumbers.NumberParseException:
         raise _refusal(NOT_A_PHONE) from None
     if phonenumbers.is_possible_number_with_reason(number) != ValidationResult.IS_POSSIBLE:
         raise _refusal(NOT_A_PHONE)
+    normal = phonenumbers.format_number(number, PhoneNumberFormat.E164)
+    if len(normal) > LONGEST:
+        raise _refusal(NOT_A_PHONE)
     if number.country_code in SATELLITE or phonenumbers.number_type(number) in PREMIUM:
         raise _refusal(COSTLY)
-    return "+" + digits
+    return normal  # not the digits as typed: +44 (0)20… and +44 20… are one number
 
 
 @lru_cache(maxsize=20_000)
@@ -52,15 +54,18 @@ def country_of(phone: str) -> str:
     return phonenumbers.region_code_for_number(phonenumbers.parse(phone)) or ""
 
 
-def _digits(phone: str) -> str:
+def _digits(phone: str, country: str) -> str:
     text = phone.strip()
     if not _ALLOWED.fullmatch(text):
         raise _refusal(NOT_A_PHONE)
     bare = _PUNCTUATION.sub("", text)
-    digits = bare.removeprefix("+")
-    if not bare.startswith("+"):
-        digits = digits.removeprefix("00")
-    return digits
+    if bare.startswith("+"):
+        return bare[1:]
+    if bare.startswith("00"):
+        return bare[2:]
+    if country in EIGHT_MEANS_SEVEN and len(bare) == 11 and bare.startswith("8"):
+        return "7" + bare[1:]
+    return bare
 
 
 def _refusal(words: Words) -> DomainError:

@@ -31,7 +31,7 @@ WITH route AS (
 due AS (
   SELECT m.id, r.provider, r.needs_contact FROM channels_message m
   JOIN route r ON r.mode = m.mode AND r.channel = m.channel AND r.content = m.content
-  WHERE m.due_at <= now() AND m.state = 'queued'
+  WHERE m.due_at <= now() AND m.state IN ('queued', 'sent')
     AND m.useful_until > now() + make_interval(secs => %(margin)s)
   ORDER BY m.priority, m.due_at LIMIT %(limit)s FOR UPDATE OF m SKIP LOCKED),
 claimed AS (

@@ -105,7 +105,8 @@ def _accepted(message: Message, attempt: Attempt, event: Event) -> None:
         _move(attempt, "sent", event)
         if event.pollable:
             attempt.poll_in = POLL_FIRST
-    if message.state == "queued" and attempt.n == message.tries:
+    # Only while the try is open: late word of a refused one must not call off the next.
+    if attempt.state == "sent" and message.state == "queued" and attempt.n == message.tries:
         _advance(message, "sent")
 
 
@@ -155,7 +156,7 @@ def _fall_back(message: Message) -> None:
     message.channel, *message.chain = message.chain
     message.hold += 1
     message.due_in = 0.0
-    _advance(message, "queued")
+    message.changed = True  # in the state it is in: `sent` never goes back to `queued`
 
 
 def _retry(message: Message, attempt: Attempt, event: Event) -> None:
@@ -166,7 +167,7 @@ def _retry(message: Message, attempt: Attempt, event: Event) -> None:
         _fail(message, attempt, event, "delivery_failed")
         return
     _move(attempt, "failed", event)
-    if message.state == "queued" and attempt.n == message.tries:
+    if message.state in OPEN_MESSAGE and attempt.n == message.tries:
         message.due_in = delay
         message.changed = True
 

@@ -24,5 +24,5 @@ CALLS: list[tuple[str, type[APIView]]] = [
 
 urlpatterns: list[URLPattern] = [
     *(re_path(rf"^v1/{path}/?$", view.as_view()) for path, view in CALLS),
-    re_path(r"^.*$", Unknown.as_view()),
+    re_path(r"", Unknown.as_view()),
 ]

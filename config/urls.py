@@ -3,6 +3,7 @@
 from django.contrib import admin
 from django.urls import include, path, re_path
 from django.urls.resolvers import URLPattern, URLResolver
+from django.views.generic import RedirectView
 
 from accounts.views import home
 from channels import hooks
@@ -20,7 +21,8 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("cabinet/", include("channels.urls")),
     path("account/", include("allauth.urls")),
     path("admin/", admin.site.urls),
-    path("i18n/", include("django.conf.urls.i18n")),
+    path("cabinet", RedirectView.as_view(pattern_name="overview")),
+    path("admin", RedirectView.as_view(pattern_name="admin:index")),
     path("livez", health.livez),
     path("readyz", health.readyz),
     re_path(r"^(?P<slug>[^/]+)/?$", follow, name="follow"),

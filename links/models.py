@@ -13,7 +13,7 @@ from config.ids import public_id, uuid7
 
 class Link(models.Model):
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
-    company = models.ForeignKey(Company, models.PROTECT, related_name="links")
+    company = models.ForeignKey(Company, models.PROTECT, related_name="links", db_index=False)
     mode = models.CharField(_("mode"), max_length=4, choices=Mode.choices)
     slug = models.CharField(_("slug"), max_length=64)  # as typed or generated
     key = models.CharField(max_length=64)  # what is looked up: an alias in lower case

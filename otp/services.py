@@ -118,8 +118,10 @@ class _Acceptance:
                 return
 
     def _read(self, row: tuple[Any, ...]) -> None:
-        is_paid, is_blocked, hour, day, _code_id, expires_in, attempts_left, available = row
+        is_paid, is_blocked, hour, day, code_id, expires_in, attempts_left, available = row
         if not is_paid:
+            if code_id is not None:  # a live code is repeated whatever failed before it
+                hour = day = 0
             raise self._refusal(is_blocked, hour, day, available)
         self.expires_in, self.attempts_left = expires_in, attempts_left
 

@@ -2,7 +2,7 @@ from argparse import ArgumentParser
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
-from django.db import IntegrityError
+from django.db import DataError, IntegrityError
 
 from accounts.models import Company
 from billing import ledger
@@ -28,6 +28,8 @@ class Command(BaseCommand):
                 ledger.withdraw(company=company, amount=-tokens, reason=reason)
         except IntegrityError:
             raise CommandError("The company has fewer available tokens than that.") from None
+        except DataError:
+            raise CommandError("The number of tokens or the reason is too long.") from None
         available, held = ledger.balance(company.pk)
         self.stdout.write(f"{company}: available {available}, held {held}")
 

@@ -42,7 +42,7 @@ DELIVERED = payload("twilio", "status_delivered_2026-09.form")
 
 def sent(wire: responses.RequestsMock, outgoing: Outgoing, **settings: Any) -> dict[str, str]:
     wire.post(URL, body=ACCEPTED, status=201)
-    assert twilio(**settings).send(outgoing) == Accepted(SID, 2)
+    assert twilio(**settings).send(outgoing) == Accepted(SID)
     return dict(parse_qsl(body_of(wire.calls[0].request).decode(), strict_parsing=True))
 
 
@@ -119,17 +119,6 @@ def test_validity_stays_within_twilios_range(
     wire: responses.RequestsMock, ttl: int, kept: str
 ) -> None:
     assert sent(wire, message(ttl=ttl))["ValidityPeriod"] == kept
-
-
-@pytest.mark.parametrize(
-    ("told", "segments"), [('"3"', 3), ('"0"', 1), ("null", 1), ('"many"', 1), ("2", 2)]
-)
-def test_segments_are_what_twilio_counted(
-    wire: responses.RequestsMock, told: str, segments: int
-) -> None:
-    wire.post(URL, body=f'{{"sid":"SM1","num_segments":{told}}}', status=201)
-
-    assert twilio().send(message()) == Accepted("SM1", segments)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,40 @@
+PYTHON ?= python3
+PY := .venv/bin/python
+# Settings that need no store to answer: for checks which only import the project.
+DRY := ENVIRONMENT=test SECRET_KEY=check-check-check-check-check-check-check-check-check OTP_KEYS=1:check-check-check-check-check-check DATABASE_URL=postgresql:///none REDIS_URL=redis://127.0.0.1:1
+LIVE := ENVIRONMENT=production SECRET_KEY=$$($(PY) -c 'import secrets; print(secrets.token_urlsafe(60))') OTP_KEYS=1:$$($(PY) -c 'import secrets; print(secrets.token_hex(32))') DATABASE_URL=postgresql:///none REDIS_URL=redis://127.0.0.1:1 PUBLIC_URL=https://kvitok.example ALLOWED_HOSTS=kvitok.example
+COMPILE := $(PY) -m uv pip compile --quiet --generate-hashes --universal --python-version 3.11 --no-emit-index-url --no-header $(ARGS)
+
+.DEFAULT_GOAL := help
+.PHONY: help run test check fmt lock clean base dev python
+
+help: ## what there is to make
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+# --- Running and testing ---
+run: base ## the whole service with demo data, PORT=8000 SIMULATOR_PORT=8001; Ctrl-C stops it
+	@exec $(PY) -m config.supervisor
+test: dev ## the tests, ARGS="-k name" and the like go to pytest
+	@exec $(PY) -m pytest $(ARGS)
+
+# --- Keeping the code in order ---
+check: dev ## format, lint, types, layers, templates, migrations, deployment settings
+	$(PY) -m ruff format --check .
+	$(PY) -m ruff check .
+	$(DRY) $(PY) -m mypy .
+	.venv/bin/lint-imports
+	$(PY) -m djlint --quiet --lint templates
+	$(DRY) DATABASE_URL= REDIS_URL= $(PY) -m config.embedded -- $(PY) manage.py makemigrations --check --dry-run
+	$(LIVE) $(PY) manage.py check --deploy --fail-level WARNING
+fmt: dev ## format and fix what can be fixed
+	@$(PY) -m ruff check --quiet --fix . ; $(PY) -m ruff format .
+lock: dev ## pin requirements/*.in, ARGS=--upgrade to the newest
+	@$(COMPILE) requirements/base.in -o requirements/base.txt && $(COMPILE) requirements/dev.in -o requirements/dev.txt
+clean: python ## remove .venv, var/ and caches; refuses while `make run` is running
+	@$(PYTHON) -I config/checkout.py
+
+# --- The environment: redone when the lock changed ---
+base dev: python
+	@$(PYTHON) -I config/bootstrap.py $@
+python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { echo "Python 3.11 or newer is needed; $(PYTHON) is $$($(PYTHON) -V 2>&1 | head -n 1): install it, or name another: make PYTHON=python3.12 …" >&2; exit 1; }

@@ -1,0 +1,22 @@
+// <button data-copy="id of what to copy" data-copied="what to say then">
+(() => {
+  const copy = async (element) => {
+    const text = element.textContent.trim();
+    if (navigator.clipboard) return navigator.clipboard.writeText(text);
+    getSelection().selectAllChildren(element); // plain http: no clipboard API there
+    document.execCommand("copy");
+  };
+
+  document.addEventListener("click", async (event) => {
+    const button = event.target.closest("[data-copy]");
+    if (!button) return;
+    const label = button.querySelector("[data-label]");
+    const before = label.textContent;
+    await copy(document.getElementById(button.dataset.copy));
+    label.textContent = button.dataset.copied;
+    setTimeout(() => { label.textContent = before; }, 2000);
+  });
+  document.addEventListener("DOMContentLoaded", () => {
+    for (const button of document.querySelectorAll("[data-copy]")) button.hidden = false;
+  });
+})();

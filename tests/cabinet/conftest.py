@@ -1,0 +1,18 @@
+import pytest
+from django.test import Client
+
+from accounts.models import Company, Member
+from tests.factories import CompanyFactory, MemberFactory
+
+
+@pytest.fixture
+def company(db: None) -> Company:
+    return CompanyFactory.create(name="Demo")
+
+
+@pytest.fixture
+def owner(company: Company, client: Client) -> Member:
+    """The signed-in owner of the company."""
+    member = MemberFactory.create(company=company)
+    client.force_login(member.user)
+    return member

@@ -1,0 +1,169 @@
+from datetime import datetime, timedelta
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+from pytest_django import DjangoAssertNumQueries
+
+from accounts.models import Member
+from channels.models import Message
+from tests.factories import MessageFactory, TransferFactory
+
+PAGE = 50
+
+
+def shown(client: Client, **query: str) -> list[str]:
+    response = client.get(reverse("message-list"), query)
+    return [message.phone for message in response.context["page"].rows]
+
+
+def test_pages_follow_one_another_without_gaps(client: Client, owner: Member) -> None:
+    MessageFactory.create_batch(2 * PAGE + 3, company=owner.company)
+    Message.objects.update(created_at=timezone.now())  # equal times: the id breaks the tie
+    seen, cursor, lengths = list[str](), "", list[int]()
+
+    while True:
+        page = client.get(reverse("message-list"), {"cursor": cursor}).context["page"]
+        seen += [message.public_id for message in page.rows]
+        lengths.append(len(page.rows))
+        cursor = page.next_cursor
+        if not cursor:
+            break
+
+    assert lengths == [PAGE, PAGE, 3]
+    assert len(set(seen)) == 2 * PAGE + 3
+
+
+def test_new_messages_do_not_move_the_next_page(client: Client, owner: Member) -> None:
+    MessageFactory.create_batch(PAGE + 1, company=owner.company)
+    first = client.get(reverse("message-list")).context["page"]
+    MessageFactory.create_batch(3, company=owner.company)
+
+    second = client.get(reverse("message-list"), {"cursor": first.next_cursor}).context["page"]
+
+    assert len(second.rows) == 1
+    assert second.rows[0] not in first.rows
+
+
+def test_later_page_leads_back_to_the_newest(client: Client, owner: Member) -> None:
+    MessageFactory.create_batch(PAGE + 1, company=owner.company)
+    first = client.get(reverse("message-list"))
+    cursor = first.context["page"].next_cursor
+
+    second = client.get(reverse("message-list"), {"cursor": cursor, "mode": "live"})
+
+    assert "К самым новым" not in first.content.decode()
+    assert 'href="?mode=live">К самым новым' in second.content.decode()
+
+
+@pytest.mark.parametrize("cursor", ["junk", "\x00", "MjAyNg", "🙂", "."])
+def test_cursor_of_others_starts_anew(client: Client, owner: Member, cursor: str) -> None:
+    message = MessageFactory.create(company=owner.company)
+
+    assert shown(client, cursor=cursor) == [message.phone]
+
+
+def test_modes_are_apart(client: Client, owner: Member) -> None:
+    MessageFactory.create(company=owner.company, phone="+79990000001")
+    MessageFactory.create(company=owner.company, phone="+79990000002", mode="test")
+
+    assert shown(client) == ["+79990000001"]
+    assert shown(client, mode="test") == ["+79990000002"]
+    assert shown(client, mode="junk") == ["+79990000001"]
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ({"channel": "sms"}, ["+77010000002"]),
+        ({"state": "failed"}, ["+77010000002"]),
+        ({"kind": "link"}, ["+79160000001"]),
+        ({"kind": "link", "state": "failed"}, []),
+        ({"phone": "+7 916 000-00-01"}, ["+79160000001"]),
+        ({"phone": "8 916 000 00 01"}, ["+79160000001"]),
+        ({"phone": "7701"}, ["+77010000002"]),
+        ({"phone": "+81"}, []),
+        ({"phone": "call me"}, ["+77010000002", "+79160000001"]),
+        ({"channel": "pigeon", "kind": "link"}, ["+79160000001"]),
+    ],
+    ids=str,
+)
+def test_filters(client: Client, owner: Member, query: dict[str, str], expected: list[str]) -> None:
+    MessageFactory.create(company=owner.company, phone="+79160000001", kind="link")
+    MessageFactory.create(
+        company=owner.company, phone="+77010000002", channel="sms", state="failed"
+    )
+
+    assert shown(client, **query) == expected
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ({"date_from": "2026-05-02"}, [3, 2]),
+        ({"date_to": "2026-05-02"}, [2, 1]),
+        ({"date_from": "2026-05-02", "date_to": "2026-05-02"}, [2]),
+        ({"date_from": "yesterday"}, [3, 2, 1]),
+    ],
+    ids=str,
+)
+def test_days_are_days_of_the_cabinet(
+    client: Client, owner: Member, query: dict[str, str], expected: list[int]
+) -> None:
+    for day in (1, 2, 3):
+        at = timezone.make_aware(datetime(2026, 5, day)) + timedelta(minutes=30)  # noqa: DTZ001
+        MessageFactory.create(company=owner.company, phone=f"+7916000000{day}", created_at=at)
+
+    assert [int(phone[-1]) for phone in shown(client, **query)] == expected
+
+
+def test_messages_of_others_are_not_shown(client: Client, owner: Member) -> None:
+    MessageFactory.create()
+
+    assert shown(client) == []
+
+
+def test_charge_is_what_was_captured(client: Client, owner: Member) -> None:
+    paid, free = MessageFactory.create_batch(2, company=owner.company, price=16, state="delivered")
+    TransferFactory.create(
+        company=owner.company, kind="capture", proof="receipt", message_id=paid.id, amount=16
+    )
+
+    rows = client.get(reverse("message-list")).context["page"].rows
+
+    assert {row.id: row.charged for row in rows} == {paid.id: 16, free.id: None}
+
+
+def test_empty_history_teaches(client: Client, owner: Member) -> None:
+    body = client.get(reverse("message-list")).content.decode()
+
+    assert "curl -X POST" in body
+    assert "/api/v1/otp/send" in body
+
+
+def test_filter_that_matches_nothing_offers_its_reset(client: Client, owner: Member) -> None:
+    body = client.get(reverse("message-list"), {"state": "failed"}).content.decode()
+
+    assert "Сбросить отбор" in body
+    assert "curl" not in body
+
+
+@pytest.mark.parametrize("rows", [1, 3])
+def test_list_reads_the_same_whatever_its_length(
+    client: Client, owner: Member, rows: int, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    MessageFactory.create_batch(rows, company=owner.company)
+
+    with django_assert_num_queries(4):  # session, user, memberships, messages
+        client.get(reverse("message-list"))
+
+
+@pytest.mark.parametrize("rows", [1, 3])
+def test_overview_reads_the_same_whatever_is_there(
+    client: Client, owner: Member, rows: int, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    MessageFactory.create_batch(rows, company=owner.company)
+
+    with django_assert_num_queries(8):  # + keys, live and test messages, verified?, balance
+        client.get(reverse("overview"))

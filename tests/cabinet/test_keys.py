@@ -1,0 +1,120 @@
+from datetime import timedelta
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+from pytest_django import DjangoAssertNumQueries
+
+from accounts import keys
+from accounts.models import Company, Member
+from tests.factories import ApiKeyFactory
+
+FORM = {"name": "Site", "mode": "test", "scopes": ["otp", "links"]}
+
+
+def test_create_shows_the_key_once(client: Client, owner: Member) -> None:
+    response = client.post(reverse("key-create"), FORM)
+
+    plaintext = response.context["plaintext"]
+    key = owner.company.api_keys.get()
+    assert bytes(key.digest) == keys.digest(plaintext)
+    assert plaintext in response.content.decode()
+    assert plaintext not in client.get(reverse("key-list")).content.decode()
+
+
+def test_create_keeps_scopes_addresses_and_the_last_day(client: Client, owner: Member) -> None:
+    today = timezone.localdate()
+
+    client.post(
+        reverse("key-create"),
+        FORM | {"allowed_ips": "203.0.113.7, 198.51.100.9/24", "expires_on": today.isoformat()},
+    )
+
+    key = owner.company.api_keys.get()
+    assert key.scopes == ["otp", "links"]
+    assert key.allowed_ips == ["203.0.113.7", "198.51.100.0/24"]
+    assert key.expires_at is not None
+    assert timezone.localdate(key.expires_at) == today
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"name": ""},
+        {"mode": "other"},
+        {"scopes": []},
+        {"scopes": ["everything"]},
+        {"allowed_ips": "example.com"},
+        {"expires_on": (timezone.localdate() - timedelta(days=2)).isoformat()},
+    ],
+    ids=str,
+)
+def test_create_refuses(client: Client, owner: Member, wrong: dict[str, object]) -> None:
+    response = client.post(reverse("key-create"), FORM | wrong)
+
+    assert response.status_code == 200
+    assert response.context["form"].errors
+    assert not owner.company.api_keys.exists()
+
+
+def test_sixth_key_is_refused_with_words(client: Client, owner: Member) -> None:
+    ApiKeyFactory.create_batch(5, company=owner.company)
+
+    response = client.post(reverse("key-create"), FORM)
+
+    assert "сначала отзовите один из них" in response.content.decode()
+    assert owner.company.api_keys.count() == 5
+
+
+def test_live_key_of_a_pending_company_says_when_it_works(client: Client, owner: Member) -> None:
+    owner.company.status = Company.Status.PENDING
+    owner.company.save()
+
+    response = client.post(reverse("key-create"), FORM | {"mode": "live"})
+
+    assert "когда компанию одобрят" in response.content.decode()
+    assert owner.company.api_keys.get().mode == "live"
+
+
+def test_revoke_asks_first(client: Client, owner: Member) -> None:
+    key = ApiKeyFactory.create(company=owner.company)
+    address = reverse("key-revoke", args=[key.pk])
+
+    page = client.get(address)
+    key.refresh_from_db()
+    was_active = key.is_active
+    response = client.post(address)
+
+    key.refresh_from_db()
+    assert (page.status_code, was_active, response.status_code) == (200, True, 302)
+    assert not key.is_active
+
+
+def test_rotate_shows_the_successor(client: Client, owner: Member) -> None:
+    key = ApiKeyFactory.create(company=owner.company)
+
+    response = client.post(reverse("key-rotate", args=[key.pk]))
+
+    assert keys.is_well_formed(response.context["plaintext"])
+    assert owner.company.api_keys.active().count() == 2
+
+
+def test_rotate_of_an_ending_key_is_explained(client: Client, owner: Member) -> None:
+    key = ApiKeyFactory.create(
+        company=owner.company, expires_at=timezone.now() + timedelta(hours=1)
+    )
+
+    response = client.post(reverse("key-rotate", args=[key.pk]), follow=True)
+
+    assert "доживает свой срок" in response.content.decode()
+
+
+@pytest.mark.parametrize("rows", [1, 3])
+def test_list_reads_the_same_whatever_its_length(
+    client: Client, owner: Member, rows: int, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    ApiKeyFactory.create_batch(rows, company=owner.company, created_by=owner.user)
+
+    with django_assert_num_queries(4):  # session, user, memberships, keys
+        client.get(reverse("key-list"))

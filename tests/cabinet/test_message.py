@@ -1,0 +1,199 @@
+from datetime import timedelta
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone, translation
+
+from accounts.models import Member
+from channels import wording
+from channels.models import Message
+from channels.timeline import timeline
+from tests.factories import (
+    AttemptFactory,
+    MessageFactory,
+    ReceiptFactory,
+    TransferFactory,
+    VerificationFactory,
+)
+
+
+def titles(message: Message) -> list[str]:
+    with translation.override("en"):
+        return [str(step.title) for step in timeline(message)]
+
+
+def test_timeline_of_a_delivered_message(owner: Member) -> None:
+    message = MessageFactory.create(company=owner.company, state="delivered")
+    TransferFactory.create(company=owner.company, kind="hold", message_id=message.id)
+    attempt = AttemptFactory.create(message=message, state="delivered")
+    ReceiptFactory.create(attempt=attempt, state="delivered")
+    TransferFactory.create(
+        company=owner.company, kind="capture", proof="receipt", message_id=message.id
+    )
+    ReceiptFactory.create(attempt=attempt, state="read", word="read")
+
+    assert sorted(titles(message)) == [
+        "1 token charged",
+        "1 token held",
+        "Accepted for sending",
+        "Delivered to the phone",
+        "Handed over to WhatsApp",
+        "Read",
+        "WhatsApp took the message",
+    ]
+
+
+def test_timeline_goes_by_time(owner: Member) -> None:
+    start = timezone.now() - timedelta(hours=1)
+    message = MessageFactory.create(company=owner.company, state="delivered", created_at=start)
+    attempt = AttemptFactory.create(
+        message=message,
+        started_at=start + timedelta(seconds=1),
+        accepted_at=start + timedelta(seconds=2),
+    )
+    ReceiptFactory.create(attempt=attempt, received_at=start + timedelta(seconds=3))
+
+    assert titles(message) == [
+        "Accepted for sending",
+        "Handed over to WhatsApp",
+        "WhatsApp took the message",
+        "Delivered to the phone",
+    ]
+
+
+def test_refusal_is_told_in_plain_words(client: Client, owner: Member) -> None:
+    message = MessageFactory.create(
+        company=owner.company,
+        state="failed",
+        error="recipient_unreachable",
+        finished_at=timezone.now(),
+    )
+    AttemptFactory.create(
+        message=message,
+        state="failed",
+        accepted_at=None,
+        error_class="unreachable",
+        error_code="131026",
+        error_detail="(#131026) Message undeliverable",
+    )
+
+    body = client.get(reverse("message-detail", args=[message.public_id])).content.decode()
+
+    assert "нет учётной записи в мессенджере" in body
+    assert "131026" in body
+    assert "Получатель недоступен в этом канале" in body
+    assert "undeliverable" not in body
+
+
+def test_failed_receipt_is_told_once(owner: Member) -> None:
+    message = MessageFactory.create(company=owner.company, state="failed")
+    attempt = AttemptFactory.create(
+        message=message, state="failed", error_class="refused", error_code="30003"
+    )
+    ReceiptFactory.create(attempt=attempt, state="failed", word="undelivered", error_code="30003")
+
+    assert titles(message).count("Not delivered") == 1
+    assert "WhatsApp: refused" not in titles(message)
+
+
+def test_no_clear_answer_is_a_warning(owner: Member) -> None:
+    message = MessageFactory.create(company=owner.company)
+    AttemptFactory.create(
+        message=message,
+        state="ambiguous",
+        accepted_at=None,
+        error_class="ambiguous",
+        error_code="read_timeout",
+    )
+
+    (unclear,) = [step for step in timeline(message) if step.tone]
+
+    assert unclear.tone == "warning"
+
+
+@pytest.mark.parametrize(
+    ("provider", "code", "error_class", "words"),
+    [
+        ("whatsapp_cloud", "131026", "unreachable", "This number has no account"),
+        ("twilio", "21610", "unreachable", "The person answered STOP"),
+        ("telegram_gateway", "SOMETHING_NEW", "refused", "The provider refused the message."),
+        ("test_sms", "", "", "No reason was given."),
+    ],
+)
+def test_words_for_a_failure(provider: str, code: str, error_class: str, words: str) -> None:
+    with translation.override("en"):
+        assert str(wording.failure(provider, code, error_class)).startswith(words)
+
+
+@pytest.mark.parametrize(
+    ("language", "words"), [("ru", "Не удалось доставить"), ("en", "The message could not")]
+)
+def test_our_own_error_in_the_language_of_the_page(language: str, words: str) -> None:
+    with translation.override(language):
+        assert wording.our_error("delivery_failed").startswith(words)
+
+
+def test_returned_tokens_say_why(client: Client, owner: Member) -> None:
+    message = MessageFactory.create(company=owner.company, state="expired", price=16)
+    TransferFactory.create(
+        company=owner.company, kind="release", amount=16, reason="expired", message_id=message.id
+    )
+
+    body = client.get(reverse("message-detail", args=[message.public_id])).content.decode()
+
+    assert "Возвращено 16 токенов" in body
+    assert "не доставлено вовремя" in body
+    assert "ничего не списано" in body
+
+
+@pytest.mark.parametrize(
+    ("state", "polls"),
+    [("queued", True), ("sent", True), ("delivered", False), ("failed", False), ("expired", False)],
+)
+def test_page_polls_until_the_message_is_final(
+    client: Client, owner: Member, state: str, polls: bool
+) -> None:
+    message = MessageFactory.create(company=owner.company, state=state)
+
+    body = client.get(reverse("message-detail", args=[message.public_id])).content.decode()
+
+    assert ("hx-trigger" in body) is polls
+
+
+def test_page_of_an_old_message_polls_slowly(client: Client, owner: Member) -> None:
+    created_at = timezone.now() - timedelta(hours=1)
+    message = MessageFactory.create(company=owner.company, state="sent", created_at=created_at)
+
+    body = client.get(reverse("message-status", args=[message.public_id])).content.decode()
+
+    assert 'hx-trigger="every 15s"' in body
+
+
+def test_status_is_a_fragment(client: Client, owner: Member) -> None:
+    message = MessageFactory.create(company=owner.company)
+
+    body = client.get(reverse("message-status", args=[message.public_id])).content.decode()
+
+    assert body.strip().startswith('<div id="message-status"')
+    assert "<html" not in body
+
+
+def test_page_names_the_key_it_was_sent_with(client: Client, owner: Member) -> None:
+    verification = VerificationFactory.create(company=owner.company)
+    message = MessageFactory.create(
+        company=owner.company, subject_id=verification.id, request_id="req_42", api_key=None
+    )
+
+    body = client.get(reverse("message-detail", args=[message.public_id])).content.decode()
+
+    assert message.public_id in body
+    assert "req_42" in body
+    assert message.phone in body
+
+
+@pytest.mark.parametrize("public_id", ["msg_", "junk", "otp_" + "0" * 32, "msg_" + "0" * 32])
+def test_message_that_is_none_of_ours(client: Client, owner: Member, public_id: str) -> None:
+    response = client.get(reverse("message-detail", args=[public_id]))
+
+    assert response.status_code == 404

@@ -1,0 +1,178 @@
+import copy
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from django.conf import settings as configured
+from django.test import Client
+from django.urls import reverse
+from pytest_django import Settings
+
+from accounts.models import Company, Member
+from tests.cabinet.pages import ANONYMOUS, addresses, furnish
+from tests.factories import PASSWORD, CompanyFactory, MemberFactory, UserFactory
+
+MISSING = "[[missing: %s]]"
+INLINE = re.compile(
+    r"<style|\sstyle=|<script(?![^>]*\ssrc=)|\son[a-z]+=|javascript:", re.IGNORECASE
+)
+
+
+@pytest.fixture(autouse=True)
+def telltale_templates(settings: Settings) -> None:
+    """A variable that no view provides shows itself instead of being empty."""
+    templates: list[Any] = copy.deepcopy(configured.TEMPLATES)
+    templates[0]["OPTIONS"]["string_if_invalid"] = MISSING
+    settings.TEMPLATES = templates
+
+
+def check(response: Any, language: str) -> None:
+    body = response.content.decode()
+    assert response.status_code == 200
+    assert "missing:" not in body
+    assert INLINE.findall(without_data(body)) == []
+    if "<html" in body:
+        assert f'<html lang="{language}"' in body
+        assert "default-src 'self'" in response.headers["Content-Security-Policy"]
+
+
+def without_data(body: str) -> str:
+    """Script elements that hold data and not code are no business of the policy's."""
+    return re.sub(r'<script[^>]*type="application/json".*?</script>', "", body, flags=re.DOTALL)
+
+
+def in_language(client: Client, language: str) -> None:
+    client.cookies[configured.LANGUAGE_COOKIE_NAME] = language
+
+
+@pytest.mark.parametrize("language", ["ru", "en"])
+def test_pages_of_a_member(client: Client, owner: Member, language: str) -> None:
+    furnish(owner.company)
+    in_language(client, language)
+
+    for address in addresses(owner.company):
+        check(client.get(address), language)
+
+
+@pytest.mark.parametrize("language", ["ru", "en"])
+def test_pages_of_a_new_company(client: Client, owner: Member, language: str) -> None:
+    in_language(client, language)
+
+    for name in ("overview", "message-list", "key-list"):
+        check(client.get(reverse(name)), language)
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("language", ["ru", "en"])
+@pytest.mark.parametrize("name", ANONYMOUS)
+def test_pages_of_a_visitor(client: Client, name: str, language: str) -> None:
+    in_language(client, language)
+
+    check(client.get(reverse(name)), language)
+
+
+@pytest.mark.parametrize("name", ["key-create", "key-rotate"])
+def test_page_that_shows_a_key(client: Client, owner: Member, name: str) -> None:
+    furnish(owner.company)
+    key = owner.company.api_keys.active().filter(expires_at=None).get()
+    form = {"name": "Site", "mode": "test", "scopes": ["otp"]}
+
+    response = client.post(reverse(name, args=[key.pk] if name == "key-rotate" else []), form)
+
+    check(response, "ru")
+
+
+def test_pages_with_a_wrong_form(client: Client, owner: Member) -> None:
+    client.cookies.clear()
+    client.force_login(owner.user)
+
+    check(client.post(reverse("key-create"), {"name": "", "allowed_ips": "x"}), "ru")
+    check(client.post(reverse("settings"), {"allowed_countries": "XX"}), "ru")
+
+
+def test_page_of_somebody_without_a_company(client: Client, db: None) -> None:
+    client.force_login(UserFactory.create())
+
+    response = client.get(reverse("overview"), follow=True)
+
+    assert response.redirect_chain == [(reverse("company-create"), 302)]
+    check(response, "ru")
+
+
+def test_somebody_without_a_company_creates_one(client: Client, db: None) -> None:
+    user = UserFactory.create()
+    client.force_login(user)
+
+    response = client.post(reverse("company-create"), {"company": "Mine"})
+
+    member = user.memberships.select_related("company").get()
+    assert response.headers["Location"] == reverse("overview")
+    assert (member.company.name, member.role) == ("Mine", Member.Role.OWNER)
+
+
+def test_two_step_pages_wear_our_layout(client: Client, owner: Member) -> None:
+    owner.user.emailaddress_set.create(email=owner.user.email, verified=True, primary=True)
+    door = client.get(reverse("mfa_activate_totp"), follow=True)
+
+    response = client.post(
+        door.request["PATH_INFO"],
+        {"password": PASSWORD, "next": "/account/2fa/totp/activate/"},
+        follow=True,
+    )
+
+    check(door, "ru")
+    check(response, "ru")
+    assert 'class="sidebar' in response.content.decode()
+
+
+@pytest.mark.parametrize("status", ["pending", "suspended"])
+def test_company_that_cannot_send_is_told_why(client: Client, db: None, status: str) -> None:
+    member = MemberFactory.create(company=CompanyFactory.create(status=status))
+    client.force_login(member.user)
+
+    response = client.get(reverse("overview"))
+
+    check(response, "ru")
+    assert 'role="note"' in response.content.decode()
+
+
+def broken_paths() -> Iterator[tuple[str, int]]:
+    yield "/cabinet/nothing/here", 404
+    yield "/cabinet/messages/msg_0", 404
+
+
+def test_page_that_is_not_there_wears_our_layout(client: Client, owner: Member) -> None:
+    for path, status in broken_paths():
+        response = client.get(path)
+
+        body = response.content.decode()
+        assert response.status_code == status
+        assert "missing:" not in body
+        assert INLINE.findall(body) == []
+        assert "<h1>" in body
+
+
+def test_form_without_its_token_is_explained(company: Company) -> None:
+    client = Client(enforce_csrf_checks=True)
+
+    response = client.post(reverse("account_login"), {"login": "a@example.com"})
+
+    assert response.status_code == 403
+    assert "Форма устарела" in response.content.decode()
+
+
+def test_crash_shows_a_page(client: Client, owner: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("billing.ledger.balance", lambda company_id: 1 // 0)
+    client.raise_request_exception = False
+
+    response = client.get(reverse("overview"))
+
+    assert response.status_code == 500
+    assert "У нас что-то сломалось" in response.content.decode()
+
+
+def test_poll_after_the_session_ended_reloads_the_page(client: Client, db: None) -> None:
+    response = client.get(reverse("message-status", args=["msg_0"]), headers={"HX-Request": "true"})
+
+    assert response.headers["HX-Refresh"] == "true"
