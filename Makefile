@@ -1,5 +1,6 @@
 PYTHON ?= python3
 PY := .venv/bin/python
+WORKERS ?= 3
 # Settings that need no store to answer: for checks which only import the project.
 DRY := ENVIRONMENT=test SECRET_KEY=check-check-check-check-check-check-check-check-check OTP_KEYS=1:check-check-check-check-check-check DATABASE_URL=postgresql:///none REDIS_URL=redis://127.0.0.1:1
 LIVE := ENVIRONMENT=production SECRET_KEY=$$($(PY) -c 'import secrets; print(secrets.token_urlsafe(60))') OTP_KEYS=1:$$($(PY) -c 'import secrets; print(secrets.token_hex(32))') DATABASE_URL=postgresql:///none REDIS_URL=redis://127.0.0.1:1 PUBLIC_URL=https://kvitok.example ALLOWED_HOSTS=kvitok.example
@@ -14,8 +15,8 @@ help: ## what there is to make
 # --- Running and testing ---
 run: base ## the whole service with demo data, PORT=8000 SIMULATOR_PORT=8001; Ctrl-C stops it
 	@exec $(PY) -m config.supervisor
-test: dev ## the tests, ARGS="-k name" and the like go to pytest
-	@exec $(PY) -m pytest $(ARGS)
+test: dev ## the tests, ARGS="-k name" and the like go to pytest; WORKERS=0: all in one process
+	@exec $(PY) -m pytest --numprocesses $(WORKERS) --dist loadfile $(ARGS)
 
 # --- Keeping the code in order ---
 check: dev ## format, lint, types, layers, templates, migrations, deployment settings

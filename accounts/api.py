@@ -13,7 +13,7 @@ import redis
 import structlog
 from django.conf import settings
 from django.core.exceptions import SuspiciousOperation
-from django.db import IntegrityError, InterfaceError, OperationalError, transaction
+from django.db import IntegrityError, InterfaceError, OperationalError, connection, transaction
 from django.http import Http404, HttpRequest, HttpResponse
 from django_ratelimit.core import get_usage
 from rest_framework.exceptions import APIException, MethodNotAllowed
@@ -24,7 +24,7 @@ from accounts import idempotency, keys
 from accounts.addresses import client_ip
 from accounts.keys import Principal
 from accounts.models import Company, Scope
-from config.errors import AfterEffectError, DomainError, Error, invalid_input
+from config.errors import AfterEffectError, DomainError, Error
 
 log = structlog.get_logger(__name__)
 RATE_BACK_OFF = 1.0  # seconds without rate limiting after Redis failed us
@@ -209,9 +209,7 @@ class ApiView(APIView):
         response["Idempotent-Replayed"] = "true"
         return response
 
-    def _kept(
-        self, ticket: idempotency.Ticket, status: int, body: dict[str, Any]
-    ) -> "JsonAnswer":
+    def _kept(self, ticket: idempotency.Ticket, status: int, body: dict[str, Any]) -> "JsonAnswer":
         kept = idempotency.answer(ticket, status, JsonAnswer(body).text)
         return JsonAnswer(kept.body, kept.status)
 
@@ -314,9 +312,17 @@ def as_refusal(error: Exception) -> DomainError:
         return error
     if isinstance(error, UNAVAILABLE):
         log.error("database_unavailable", error=type(error).__name__)
+        _drop_dead_connections()
         return DomainError(Error.UNAVAILABLE, retry_after=1)
     kind = next((kind for kind in REFUSALS if isinstance(error, kind)), None)
     return DomainError(REFUSALS[kind] if kind else Error.INTERNAL_ERROR)
+
+
+def _drop_dead_connections() -> None:
+    """After PostgreSQL was away one request notices, instead of one for each pooled connection."""
+    pool = connection.pool  # type: ignore[attr-defined]
+    if pool is not None and not connection.in_atomic_block:
+        pool.check()
 
 
 UNAVAILABLE = (OperationalError, InterfaceError, psycopg_pool.PoolTimeout)
@@ -333,8 +339,3 @@ class Unknown(ApiView):
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         raise DomainError(Error.NOT_FOUND)
-
-
-def one_of(name: str, value: str, allowed: list[str]) -> DomainError:
-    words = ", ".join(allowed)
-    return invalid_input(**{name: (f"Допустимо: {words}", f"Allowed: {words}")})

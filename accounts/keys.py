@@ -27,7 +27,6 @@ class Principal:
     allowed_ips: tuple[str, ...]
     company_id: int
     company_status: str
-    company_name: str
     country: str
     language: str
     brand: str
@@ -85,7 +84,7 @@ WITH used AS (
   UPDATE accounts_apikey SET last_used_at = now()
   WHERE digest = %(digest)s AND revoked_at IS NULL
     AND (last_used_at IS NULL OR last_used_at < now() - interval '1 minute'))
-SELECT k.id, k.mode, k.scopes, k.allowed_ips, c.id, c.status, c.name, c.country, c.language,
+SELECT k.id, k.mode, k.scopes, k.allowed_ips, c.id, c.status, c.country, c.language,
        COALESCE(NULLIF(c.brand, ''), c.name), c.default_channel, c.code_length,
        c.allowed_countries, c.default_link_lifetime, c.api_rate
 FROM accounts_apikey k JOIN accounts_company c ON c.id = k.company_id
@@ -128,7 +127,7 @@ def _read(key_digest: bytes) -> Principal | None:
         row = cursor.fetchone()
     if row is None:
         return None
-    (key_id, mode, scopes, ips, company, status, name, country, language, brand, channel, length,
+    (key_id, mode, scopes, ips, company, status, country, language, brand, channel, length,
      countries, lifetime, rate) = row  # fmt: skip
     return Principal(
         key_id=key_id,
@@ -137,7 +136,6 @@ def _read(key_digest: bytes) -> Principal | None:
         allowed_ips=tuple(ips),
         company_id=company,
         company_status=status,
-        company_name=name,
         country=country,
         language=language,
         brand=brand,

@@ -43,9 +43,11 @@ return {0, 0}
 
 # KEYS: cool-down, count of places given back, windows… ARGV: holder's beginning, limit, ms.
 _GIVE_BACK = """
-local times = redis.call('INCR', KEYS[2])
-if times == 1 then redis.call('PEXPIRE', KEYS[2], ARGV[3]) end
-if times > tonumber(ARGV[2]) then return 0 end
+if KEYS[2] ~= '' then
+  local times = redis.call('INCR', KEYS[2])
+  if times == 1 then redis.call('PEXPIRE', KEYS[2], ARGV[3]) end
+  if times > tonumber(ARGV[2]) then return 0 end
+end
 local held = redis.call('GET', KEYS[1])
 if held and string.sub(held, 1, #ARGV[1]) == ARGV[1] then redis.call('DEL', KEYS[1]) end
 for i = 3, #KEYS do
@@ -125,11 +127,14 @@ def take(
     return Place(verdict, max(1, -(-millis // 1000)))
 
 
-def give_back(windows: Sequence[Window], *, cool_down: str, holder: str, back: Window) -> None:
-    """Return the place of a send that was refused, unless that happened too often lately."""
-    keys = [cool_down, back.key, *(window.key for window in windows)]
+def give_back(
+    windows: Sequence[Window], *, cool_down: str, holder: str, back: Window | None = None
+) -> None:
+    """Return a place; with `back`, only if that did not happen too often lately."""
+    keys = [cool_down, back.key if back else "", *(window.key for window in windows)]
+    times = [back.limit, back.seconds * 1000] if back else [0, 0]
     try:
-        _run(_GIVE_BACK, keys, [holder, back.limit, back.seconds * 1000])
+        _run(_GIVE_BACK, keys, [holder, *times])
     except LimiterDownError:
         log.warning("place_not_given_back")
 

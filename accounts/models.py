@@ -224,6 +224,11 @@ class IdempotencyQuerySet(models.QuerySet["IdempotentRequest"]):
     def outlived(self) -> "IdempotencyQuerySet":
         return self.filter(created_at__lt=timezone.now() - timedelta(hours=24))
 
+    def forget_outlived(self, limit: int) -> int:
+        """Delete the oldest of them; returns how many there were."""
+        oldest = self.outlived().order_by("created_at").values("pk")[:limit]
+        return self.filter(pk__in=oldest).delete()[0]
+
 
 class IdempotentRequest(models.Model):
     """A POST under an Idempotency-Key: inserted with its effect, answered when known."""

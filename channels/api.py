@@ -185,7 +185,7 @@ def _attempt(attempt: Attempt) -> dict[str, Any]:
         "finished_at": attempt.finished_at,
         "receipts": [
             {
-                "status": receipt.state,
+                "status": "failed" if receipt.state == "unreachable" else receipt.state,
                 "provider_status": receipt.word,
                 "error_code": receipt.error_code or None,
                 "at": receipt.at,
@@ -208,17 +208,25 @@ def _channel(channel: Channel, mode: str) -> dict[str, Any]:
 
 
 def _as_on_phone(message: Message) -> dict[str, Any]:
-    rendered = registry.renderer(message.kind)(
-        subject_id=message.subject_id, params=message.params, locale=message.locale
-    )
+    text, code = _rendered(message)
     return {
         "id": message.public_id,
         "kind": message.kind,
         "phone": message.phone,
         "channel": message.channel,
         "status": message.state,
-        "text": rendered.text,
-        "code": rendered.code,
-        "short_url": rendered.short_url,
+        "text": text,
+        "code": code,
+        "short_url": message.params.get("short_url"),
         "created_at": message.created_at,
     }
+
+
+def _rendered(message: Message) -> tuple[str | None, str | None]:
+    try:
+        rendered = registry.renderer(message.kind)(
+            subject_id=message.subject_id, params=message.params, locale=message.locale
+        )
+    except registry.NotRenderableError:  # the key of its code is gone, and with it the code
+        return None, None
+    return rendered.text, rendered.code

@@ -7,6 +7,7 @@ unknown rather than one that never was.
 
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -41,6 +42,8 @@ TICK = 1.0  # seconds between looks at the database when nobody nudges
 LEAST_USE = 30  # seconds of use a message must have left to be attempted
 GROUP = 64  # outcomes written in one commit at most
 BATCH = 32
+SHARE = max(1, settings.DELIVERY_THREADS * 3 // 4)  # of the threads, for any one provider
+DRAIN_TRIES = 20
 # A provider is called only while the whole call fits into the lease, with two seconds to spare.
 START_WITHIN = settings.LEASE - sum(settings.PROVIDER_TIMEOUT) - 2
 
@@ -70,7 +73,8 @@ class Dispatcher:
         self.pool = ThreadPoolExecutor(settings.DELIVERY_THREADS, thread_name_prefix="provider")
         self.inbox: SimpleQueue[Event | None] = SimpleQueue()  # None: somebody nudged
         self.unwritten: list[Event] = []
-        self.in_flight = 0
+        self.in_flight: Counter[str] = Counter()  # calls under way, by provider
+        self.called: dict[UUID, str] = {}  # attempt → provider
         self.lock = threading.Lock()
         self.stopping = threading.Event()
 
@@ -86,11 +90,12 @@ class Dispatcher:
         self._drain()
 
     def tick(self) -> None:
-        """The beat's safety net: a round, unless the loop is in one."""
+        """The beat's safety net: a round, unless the loop is in one or on its way out."""
         if self.lock.acquire(blocking=False):
             try:
-                self._take_all()
-                self._guarded(self.dispatch)
+                if not self.stopping.is_set():
+                    self._take_all()
+                    self._guarded(self.dispatch)
             finally:
                 self.lock.release()
 
@@ -99,10 +104,13 @@ class Dispatcher:
         self.inbox.put(None)
 
     def dispatch(self) -> None:
-        """Write outcomes first: they free threads and answer people who wait."""
+        """Write outcomes first: they free threads and answer people who wait. Every step is
+        bounded, so that none keeps the others waiting; who leaves work asks for another round.
+        """
         self.record()
         self.claim()
-        receipts.apply_stored()
+        if receipts.apply_stored():
+            self.inbox.put(None)
         for settle in registry.settlers():
             settle()
 
@@ -123,15 +131,21 @@ class Dispatcher:
                 self._write([event])
 
     def claim(self) -> None:
-        """Never more than there are free threads: what is claimed is called at once."""
-        while True:
-            free = min(settings.DELIVERY_THREADS - self.in_flight, BATCH)
-            rows = claim(free) if free > 0 else []
+        """Never more than there are free threads: what is claimed is called at once. A provider
+        that answers slowly gets its share of them and no more.
+        """
+        while not self.stopping.is_set():
+            busiest = max(self.in_flight.values(), default=0)
+            free = settings.DELIVERY_THREADS - self.in_flight.total()
+            limit = min(free, BATCH, max(1, SHARE - busiest))
+            full = [name for name, calls in self.in_flight.items() if calls >= SHARE]
+            rows = claim(limit, full) if limit > 0 else []
             start_before = time.monotonic() + START_WITHIN
             for row in rows:
-                self.in_flight += 1
+                self.in_flight[row.provider] += 1
+                self.called[row.attempt_id] = row.provider
                 self.pool.submit(self._hand_over, row, start_before)
-            if len(rows) < BATCH:
+            if not rows or len(rows) < limit:
                 return
 
     def _hand_over(self, row: Claimed, start_before: float) -> None:
@@ -155,7 +169,7 @@ class Dispatcher:
 
     def _take(self, event: Event | None) -> None:
         if event is not None:
-            self.in_flight -= 1
+            self.in_flight[self.called.pop(event.attempt_id)] -= 1
             self.unwritten.append(event)
 
     def _listen(self) -> None:
@@ -179,11 +193,14 @@ class Dispatcher:
 
     def _drain(self) -> None:
         """On SIGTERM: providers answer within their time-outs, and what they said is written."""
-        self.pool.shutdown(wait=True)
-        while not self.inbox.empty():
-            self._take_all()
-            self._guarded(self.record)
-        connection.close()
+        with self.lock:
+            self.pool.shutdown(wait=True)
+            for _ in range(DRAIN_TRIES):
+                self._take_all()
+                self._guarded(self.record)
+                if not self.unwritten and self.inbox.empty():
+                    break
+            connection.close()
 
 
 @cache
@@ -191,15 +208,15 @@ def dispatcher() -> Dispatcher:
     return Dispatcher()
 
 
-def claim(limit: int) -> list[Claimed]:
+def claim(limit: int, without: Sequence[str] = ()) -> list[Claimed]:
     """Take up to `limit` due messages; their attempts are committed when this returns."""
     with connection.cursor() as cursor:
-        cursor.execute(sql.CLAIM, _route_arrays() | {"limit": limit})
+        cursor.execute(sql.CLAIM, _route_arrays(without) | {"limit": limit})
         return [_claimed(row) for row in cursor.fetchall()]
 
 
-def _route_arrays() -> dict[str, Any]:
-    routes = registry.routes()
+def _route_arrays(without: Sequence[str]) -> dict[str, Any]:
+    routes = [route for route in registry.routes() if route.provider not in without]
     return {
         "modes": [route.mode for route in routes],
         "channels": [route.channel for route in routes],

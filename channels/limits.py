@@ -4,13 +4,15 @@ Redis counts; without it Postgres does, from the messages themselves. Accepted s
 refused or failed one gives its place back, so that another channel can be tried.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Protocol
 from uuid import UUID
 
 from django.conf import settings
-from django.db import connection
+from django.db import IntegrityError, InterfaceError, OperationalError, connection
+from psycopg import errors
 
 from accounts import limits
 from accounts.limits import LimiterDownError, Place, Window, hashed
@@ -43,34 +45,41 @@ class Send:
     phone: str
 
 
-def take(send: Send, *, mark: str = "") -> bool:
-    """Take a place for this send or raise `resend_too_soon` or `send_limit`.
+@contextmanager
+def place(send: Send, *, mark: str = "") -> Iterator[None]:
+    """Holds a place for this send while it is accepted, or raises `resend_too_soon`, `send_limit`.
 
-    Returns whether a place was counted that can be given back.
-
-    `mark` is the hash of its Idempotency-Key: a parallel twin of the send that holds the
-    cool-down passes here, for its fate is decided by the key, not by a limit.
+    A refusal inside gives the place back, for nothing was sent. An error that leaves the commit
+    unknown does so only under an Idempotency-Key, by which the database tells a repeat: without
+    one the message may be on its way. `mark` is the key's hash: a parallel twin of the send that
+    holds the cool-down is told that the call is still running.
     """
     gate, seconds = _gate(send, mark)
     try:
-        place = limits.take(
+        verdict = limits.take(
             _windows(send),
             cool_down=gate,
             seconds=seconds,
             holder=f"{send.id.hex}:{mark}",
             mark=mark,
         )
-        is_counted = place.verdict == limits.GRANTED
     except LimiterDownError:
-        place, is_counted = _count_in_postgres(send), False
-    if place.verdict == limits.COOLING:
-        raise DomainError(Error.RESEND_TOO_SOON, retry_after=place.wait)
-    if place.verdict > 0:
-        raise DomainError(Error.SEND_LIMIT, retry_after=place.wait)
-    return is_counted
+        with _counted_in_postgres(send):
+            yield
+        return
+    _refuse(verdict)
+    try:
+        yield
+    except Exception as error:
+        if nothing_was_written(error) or (mark and not isinstance(error, IntegrityError)):
+            limits.give_back(_windows(send), cool_down=gate, holder=f"{send.id.hex}:")
+        raise
 
 
 def give_back(send: Counted) -> None:
+    """The place of a message a vendor refused, so that another channel can be tried at once;
+    a few times only, or the limits would not hold for numbers that no channel reaches.
+    """
     count, seconds = settings.PLACES_BACK
     limits.give_back(
         _windows(send),
@@ -80,12 +89,33 @@ def give_back(send: Counted) -> None:
     )
 
 
+def _refuse(place: Place) -> None:
+    if place.verdict == limits.TWIN:
+        raise DomainError(Error.REQUEST_IN_PROGRESS, retry_after=1)
+    if place.verdict == limits.COOLING:
+        raise DomainError(Error.RESEND_TOO_SOON, retry_after=place.wait)
+    if place.verdict > 0:
+        raise DomainError(Error.SEND_LIMIT, retry_after=place.wait)
+
+
+_DEFINITE = (errors.LockNotAvailable, errors.QueryCanceled, errors.DeadlockDetected)
+
+
+def nothing_was_written(error: Exception) -> bool:
+    """Whether a failed statement surely left nothing; a twin that was faster keeps our place."""
+    if isinstance(error, IntegrityError):
+        return "idempotency_key_once" not in str(error)
+    if isinstance(error, OperationalError | InterfaceError):
+        return isinstance(error.__cause__, _DEFINITE)
+    return True
+
+
 def _cool_down(send: Counted) -> int:
     is_held = send.kind == "code" and send.mode == "live"
     return settings.COOL_DOWN if is_held else 0
 
 
-def _gate(send: Send, mark: str) -> tuple[str, int]:
+def _gate(send: Counted, mark: str) -> tuple[str, int]:
     """What a twin is told by: the cool-down, or where there is none a gate of the mark's own."""
     if mark and not _cool_down(send):
         return f"twin:{send.company_id}:{send.mode}:{mark}", TWIN_SECONDS
@@ -124,8 +154,21 @@ WHERE phone = %(phone)s AND mode = %(mode)s AND state <> 'failed'
 """
 
 
+@contextmanager
+def _counted_in_postgres(send: Send) -> Iterator[None]:
+    """The same limits, from what was accepted; sends to one phone take turns meanwhile."""
+    number = int.from_bytes(bytes.fromhex(hashed(send.phone))[:8], "big", signed=True)
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_lock(%s)", [number])
+    try:
+        _refuse(_count_in_postgres(send))
+        yield
+    finally:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_advisory_unlock(%s)", [number])
+
+
 def _count_in_postgres(send: Send) -> Place:
-    """The same limits, counted from what was accepted; exact but for sends still in flight."""
     checks: list[tuple[int, int, int, int | None]] = []
     if _cool_down(send):
         checks.append((limits.COOLING, 1, settings.COOL_DOWN, send.company_id))

@@ -89,6 +89,11 @@ class Message(models.Model):
             ),
             models.Index(fields=["phone", "created_at"], name="message_phone"),
             models.Index(fields=["subject_id"], name="message_subject"),
+            models.Index(
+                fields=["created_at"],
+                name="message_with_phone",
+                condition=~Q(phone__endswith="*"),
+            ),
         ]
 
     def __str__(self) -> str:
@@ -164,7 +169,7 @@ class Receipt(models.Model):
     digest = models.BinaryField(max_length=32, unique=True)  # what makes a repeat a repeat
     provider_id = models.CharField(_("provider's id"), max_length=200, blank=True)
     ref = models.UUIDField(null=True)
-    state = models.CharField(_("state"), max_length=9)
+    state = models.CharField(_("state"), max_length=12)
     word = models.CharField(_("provider's word"), max_length=40)
     error_code = models.CharField(_("provider's code"), max_length=60, blank=True)
     error_detail = models.CharField(max_length=300, blank=True)

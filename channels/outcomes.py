@@ -128,6 +128,7 @@ def _write_messages(cursor: CursorWrapper, messages: Iterable[Message]) -> list[
             one.due_in,
             one.at,
             one.read_at,
+            one.is_read,
         )
         for one in changed
     ]

@@ -43,6 +43,8 @@ def normalise(phone: str, country: str) -> str:
     normal = phonenumbers.format_number(number, PhoneNumberFormat.E164)
     if len(normal) > LONGEST:
         raise _refusal(NOT_A_PHONE)
+    if normal != "+" + digits and phonenumbers.parse(normal) != number:
+        raise _refusal(NOT_A_PHONE)  # a row of zeros, which would lose one at each reading
     if number.country_code in SATELLITE or phonenumbers.number_type(number) in PREMIUM:
         raise _refusal(COSTLY)
     return normal  # not the digits as typed: +44 (0)20… and +44 20… are one number

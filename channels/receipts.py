@@ -19,7 +19,7 @@ from channels.transitions import Event, What
 log = structlog.get_logger(__name__)
 
 GROUP = 100
-PARKED_FOR = 5.0  # seconds until an unmatched receipt is tried again
+PARKED_FOR = 5.0  # seconds until an unmatched receipt is tried again, at first
 PATIENCE = 600.0  # seconds after which it is kept as a record only
 
 WHAT = {
@@ -27,6 +27,7 @@ WHAT = {
     ReceiptState.DELIVERED: What.DELIVERED,
     ReceiptState.READ: What.READ,
     ReceiptState.FAILED: What.REFUSED,
+    ReceiptState.UNREACHABLE: What.UNREACHABLE,
     ReceiptState.EXPIRED: What.EXPIRED,
 }
 
@@ -72,23 +73,19 @@ def _uuid(ref: str | None) -> UUID | None:
         return None
 
 
-def apply_stored() -> int:
-    """Apply what is due, a group a commit; returns how many receipts were looked at."""
-    looked_at = 0
-    while True:
-        try:
-            count = _apply_group(GROUP)
-        except (IntegrityError, DataError):
-            log.exception("receipts_not_applied")
-            count = _apply_one_by_one()
-        looked_at += count
-        if count < GROUP:
-            return looked_at
+def apply_stored() -> bool:
+    """Apply a group of what is due, in one commit; whether there may be more."""
+    try:
+        return _apply_group(GROUP) == GROUP
+    except (IntegrityError, DataError):
+        log.exception("receipts_not_applied")
+        _apply_one_by_one()
+        return True
 
 
-def _apply_group(limit: int) -> int:
+def _apply_group(limit: int, only: int | None = None) -> int:
     with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute(sql.DUE_RECEIPTS, {"limit": limit, "patience": PATIENCE})
+        cursor.execute(sql.DUE_RECEIPTS, {"limit": limit, "patience": PATIENCE, "only": only})
         rows = cursor.fetchall()
         known = [row for row in rows if row[7] is not None]
         messages = outcomes.apply_within(cursor, [_event(row) for row in known]) if known else []
@@ -99,18 +96,18 @@ def _apply_group(limit: int) -> int:
     return len(rows)
 
 
-def _apply_one_by_one() -> int:
-    """One receipt the database refuses must not hold up the others."""
-    for _ in range(GROUP):
+def _apply_one_by_one() -> None:
+    """One receipt the database refuses must hold up no other, and is itself kept as a record."""
+    with connection.cursor() as cursor:
+        cursor.execute(sql.DUE_IDS, [GROUP])
+        ids = [row[0] for row in cursor.fetchall()]
+    for one in ids:
         try:
-            if not _apply_group(1):
-                break
+            _apply_group(1, only=one)
         except (IntegrityError, DataError):
-            log.exception("receipt_not_applied")
-            with transaction.atomic(), connection.cursor() as cursor:
-                cursor.execute(sql.DUE_RECEIPTS, {"limit": 1, "patience": PATIENCE})
-                cursor.execute(sql.UNMATCHED, [[row[0] for row in cursor.fetchall()]])
-    return 0
+            log.exception("receipt_not_applied", receipt=one)
+            with connection.cursor() as cursor:
+                cursor.execute(sql.UNMATCHED, [[one]])
 
 
 def _park(cursor: CursorWrapper, rows: list[tuple]) -> None:  # type: ignore[type-arg]

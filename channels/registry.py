@@ -117,13 +117,21 @@ class Rendered:
     short_url: str | None = None
 
 
+class NotRenderableError(Exception):
+    """What the message was made of is no longer there."""
+
+
 class Renderer(Protocol):
+    """Raises NotRenderableError."""
+
     def __call__(self, *, subject_id: UUID, params: Mapping[str, Any], locale: str) -> Rendered: ...
 
 
+Purger = Callable[[int], int]  # removes at most so many rows; fewer: there are no more
+
 _renderers: dict[str, Renderer] = {}
 _settlers: list[Callable[[], int]] = []
-_purgers: list[Callable[[], int]] = []
+_purgers: list[Purger] = []
 
 
 def renders(kind: str, renderer: Renderer) -> None:
@@ -143,10 +151,10 @@ def settlers() -> list[Callable[[], int]]:
     return _settlers
 
 
-def purges(purger: Callable[[], int]) -> None:
+def purges(purger: Purger) -> None:
     """Registers what removes rows that outlived their use."""
     _purgers.append(purger)
 
 
-def purgers() -> list[Callable[[], int]]:
+def purgers() -> list[Purger]:
     return _purgers

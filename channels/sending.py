@@ -17,6 +17,7 @@ from django.db import IntegrityError, connection
 
 from accounts.idempotency import Ticket
 from accounts.keys import Principal
+from billing import ledger
 from channels import limits, nudge, waiting
 from channels.models import Message
 from channels.phones import country_of
@@ -42,6 +43,14 @@ class Sender:
 
 def price(channel: Channel, mode: str) -> int:
     return 0 if mode == "test" else int(settings.PRICES[channel.value])
+
+
+def too_few_tokens(principal: Principal, channel: Channel) -> DomainError:
+    """With the balance as it is now: the refusing statement saw an older one."""
+    available, _held = ledger.balance(principal.company_id)
+    return DomainError(
+        Error.INSUFFICIENT_TOKENS, required=price(channel, principal.mode), available=available
+    )
 
 
 def check_country(principal: Principal, phone: str) -> None:
@@ -71,24 +80,19 @@ def message_params(
         "segments": 1,
         "priority": 0 if kind == "code" else 1,
         "hold_seconds": settings.HOLD_DEADLINE[kind],
-        "hold_key": f"hold:{message_id.hex}:1",
+        "hold_key": ledger.hold_key(message_id),
     }
 
 
 def deliver(*, order: limits.Send, mark: str, accept: Callable[[], None]) -> waiting.Signal | None:
     """Take a place under the limits, accept, and wait for the first outcome.
 
-    `accept` is one commit; if it refuses, the place goes back and nothing was written. While the
-    send waits its database connection serves others.
+    `accept` is one commit; if it refuses nothing was written. While the send waits its database
+    connection serves others.
     """
-    is_counted = limits.take(order, mark=mark)
     with waiting.waiter(order.id) as waiter:
-        try:
+        with limits.place(order, mark=mark):
             accept()
-        except BaseException:
-            if is_counted:
-                limits.give_back(order)
-            raise
         nudge.wake()
         if waiter is None:
             return waiting.Signal(order.id, "queued", "", "")

@@ -95,12 +95,12 @@ UPDATE channels_message m SET
                  ELSE m.sent_at END,
   delivered_at = CASE WHEN n.state = 'delivered'
                       THEN COALESCE(m.delivered_at, n.at, now()) END,
-  read_at = COALESCE(m.read_at, n.read_at),
+  read_at = CASE WHEN n.is_read THEN COALESCE(m.read_at, n.read_at, now()) ELSE m.read_at END,
   finished_at = CASE WHEN n.state IN ('delivered', 'failed', 'expired')
                      THEN COALESCE(m.finished_at, now()) END
 FROM unnest(%s::uuid[], %s::text[], %s::text[], %s::text[], %s::text[], %s::int[], %s::float[],
-            %s::timestamptz[], %s::timestamptz[])
-  AS n(id, state, error, channel, chain, hold, due_in, at, read_at)
+            %s::timestamptz[], %s::timestamptz[], %s::bool[])
+  AS n(id, state, error, channel, chain, hold, due_in, at, read_at, is_read)
 WHERE m.id = n.id
 """
 
@@ -113,8 +113,13 @@ SELECT r.id, r.state, r.provider, r.provider_id, r.error_code, r.error_detail, r
     (SELECT a.id FROM channels_attempt a
      WHERE a.provider = r.provider AND a.provider_id = r.provider_id)),
   r.received_at < now() - make_interval(secs => %(patience)s)
-FROM channels_receipt r WHERE r.due_at <= now()
+FROM channels_receipt r
+WHERE r.due_at <= now() AND (%(only)s::bigint IS NULL OR r.id = %(only)s)
 ORDER BY r.due_at LIMIT %(limit)s FOR UPDATE OF r SKIP LOCKED
+"""
+
+DUE_IDS = """
+SELECT id FROM channels_receipt WHERE due_at <= now() ORDER BY due_at LIMIT %s
 """
 
 STORE_RECEIPT = """
@@ -128,8 +133,11 @@ UPDATE channels_receipt r SET due_at = NULL, applied_at = now(), attempt_id = n.
 FROM unnest(%s::bigint[], %s::uuid[]) AS n(id, attempt_id) WHERE r.id = n.id
 """
 
+# Tried again after a time that grows with its age: somebody else's receipts come in numbers.
 PARKED = """
-UPDATE channels_receipt SET due_at = now() + make_interval(secs => %s) WHERE id = ANY(%s)
+UPDATE channels_receipt
+SET due_at = now() + GREATEST(make_interval(secs => %s), (now() - received_at) / 2)
+WHERE id = ANY(%s)
 """
 
 UNMATCHED = """

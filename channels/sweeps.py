@@ -1,5 +1,8 @@
 """What time alone brings about. Each sweep is a bounded batch, safe in any number of copies."""
 
+import threading
+import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from uuid import UUID
 
@@ -13,7 +16,8 @@ from channels.transitions import Event, What
 
 log = structlog.get_logger(__name__)
 BATCH = 200
-POLLS_AT_ONCE = 8
+PATIENCE = 5.0  # seconds without a sweep after which the worker makes one itself
+POLLS, POLLS_AT_ONCE = 40, 8  # even of vendors that hang: done before POLL_LEASE is over
 POLL_LEASE = 60.0  # seconds a claimed poll is ours
 
 LEASES = """
@@ -21,7 +25,7 @@ SELECT id FROM channels_attempt WHERE state = 'submitting' AND lease_until < now
 ORDER BY lease_until LIMIT %s
 """
 
-POLLS = """
+DUE_POLLS = """
 WITH due AS (
   SELECT id FROM channels_attempt WHERE poll_at <= now() AND provider_id IS NOT NULL
     AND provider = ANY(%s)
@@ -48,13 +52,32 @@ ORDER BY m.deadline LIMIT %s
 """
 
 
+_swept_at = 0.0
+
+
 def sweep() -> None:
     """Proofs are settled before anything is given up."""
-    for step in (*registry.settlers(), receipts.apply_stored, end_leases, poll, give_up):
+    global _swept_at  # noqa: PLW0603 - read by `keep_sweeping` of the same process
+    _swept_at = time.monotonic()
+    _each(*registry.settlers(), receipts.apply_stored, end_leases, give_up)
+
+
+def keep_sweeping(stopping: threading.Event) -> None:
+    """Beside the beat's tasks, for when no broker brings them: deadlines do not wait for Redis."""
+    while not stopping.wait(PATIENCE):
+        if time.monotonic() - _swept_at > PATIENCE:
+            sweep()
+            _each(poll)
+        connection.close()
+
+
+def _each(*steps: Callable[[], object]) -> None:
+    for step in steps:
         try:
             step()
         except Exception:  # one sweep's fault must not keep the others from their work
             log.exception("sweep_failed", sweep=step.__name__)
+            connection.close()
 
 
 def end_leases() -> int:
@@ -68,7 +91,7 @@ def end_leases() -> int:
 def poll() -> int:
     """Ask vendors what became of what they accepted and have said nothing of since."""
     with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute(POLLS, [registry.pollable(), BATCH, POLL_LEASE])
+        cursor.execute(DUE_POLLS, [registry.pollable(), POLLS, POLL_LEASE])
         rows = cursor.fetchall()
     if not rows:
         return 0

@@ -22,14 +22,19 @@ def sweep() -> None:
     sweeps.sweep()
 
 
+@shared_task(name="channels.poll")
+def poll() -> None:
+    sweeps.poll()
+
+
 @shared_task(name="channels.purge")
 def purge() -> None:
     purging.purge()
 
 
 @shared_task(name="channels.check_ledger")
-def check_ledger() -> None:
-    for breach in reconciliation.breaches():
+def check_ledger(*, recent: bool = False) -> None:
+    for breach in reconciliation.breaches(recent=recent):
         log.error("ledger_breach", check=breach.check, subject=breach.subject)
 
 

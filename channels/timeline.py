@@ -20,6 +20,7 @@ RECEIPTS: dict[str, tuple[Text, str]] = {
     "delivered": (gettext_lazy("Delivered to the phone"), "success"),
     "read": (gettext_lazy("Read"), "success"),
     "failed": (gettext_lazy("Not delivered"), "danger"),
+    "unreachable": (gettext_lazy("Not delivered"), "danger"),
     "expired": (gettext_lazy("Not delivered in time"), "danger"),
 }
 

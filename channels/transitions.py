@@ -83,6 +83,7 @@ class Message:
     due_in: float | None = None
     at: datetime | None = None
     read_at: datetime | None = None
+    is_read: bool = False
     changed: bool = False
     settlements: list[Settlement] = field(default_factory=list)
 
@@ -127,7 +128,7 @@ def _delivered(message: Message, attempt: Attempt, event: Event) -> None:
 
 def _read(message: Message, attempt: Attempt, event: Event) -> None:
     _delivered(message, attempt, event)
-    message.read_at = event.at
+    message.read_at, message.is_read = event.at, True
     message.changed = True
 
 

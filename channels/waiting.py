@@ -24,6 +24,7 @@ log = structlog.get_logger(__name__)
 SIGNALS = "outcomes"  # the pub/sub channel
 RECONNECT = 1.0
 FIRST_CONNECT = 0.3  # seconds the first send of a process waits for the subscription
+PING_EVERY, SILENCE = 0.5, 1.5  # seconds: a Redis that hangs keeps its connections open
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +49,7 @@ class Waiter:
 
 _waiters: dict[UUID, Waiter] = {}
 _places = threading.BoundedSemaphore(settings.SEND_WAITERS)
-_listener_pid = 0
+_listener_pid, _started_at = 0, 0.0
 _start = threading.Lock()
 _connected = threading.Event()
 
@@ -80,12 +81,14 @@ def publish(signals: Sequence[Signal]) -> None:
 
 
 def _is_listening() -> bool:
-    global _listener_pid  # noqa: PLW0603 - one listener per process
+    global _listener_pid, _started_at  # noqa: PLW0603 - one listener per process
     if _listener_pid == os.getpid():
-        return _connected.is_set()
+        is_new = time.monotonic() - _started_at < FIRST_CONNECT
+        return _connected.wait(FIRST_CONNECT) if is_new else _connected.is_set()
     with _start:
         if _listener_pid != os.getpid():
             _connected.clear()
+            _started_at = time.monotonic()
             threading.Thread(target=_run, name="outcome-listener", daemon=True).start()
             _listener_pid = os.getpid()
     return _connected.wait(FIRST_CONNECT)
@@ -94,21 +97,30 @@ def _is_listening() -> bool:
 def _run() -> None:
     while True:
         try:
-            with PubSub(
-                patient_redis().connection_pool, ignore_subscribe_messages=True
-            ) as subscription:
-                subscription.subscribe(SIGNALS)
-                subscription.check_health()
-                _connected.set()
-                while True:
-                    message = subscription.get_message(timeout=4.0)
-                    if message is not None:
-                        _deliver(message["data"])
-        except (redis.RedisError, OSError) as error:
+            _listen()
+        except Exception as error:  # the thread's edge: it must outlive whatever comes
             log.warning("outcome_listener_lost", error=type(error).__name__)
-            _connected.clear()
-            _let_go()
-            time.sleep(RECONNECT)
+        _connected.clear()
+        _let_go()
+        time.sleep(RECONNECT)
+
+
+def _listen() -> None:
+    """Returns only by raising: when Redis is gone, or has been silent for SILENCE seconds."""
+    with PubSub(patient_redis().connection_pool) as subscription:
+        subscription.subscribe(SIGNALS)
+        heard = time.monotonic()
+        while True:
+            message = subscription.get_message(timeout=PING_EVERY)
+            if message is not None:
+                heard = time.monotonic()
+                _connected.set()
+                if message["type"] == "message":
+                    _deliver(message["data"])
+            elif time.monotonic() - heard > SILENCE:
+                raise TimeoutError
+            else:
+                subscription.ping()
 
 
 def _let_go() -> None:

@@ -111,7 +111,7 @@ def attempt_failure(attempt: Attempt) -> Text:
 
 
 def receipt_failure(receipt: Receipt) -> Text:
-    error_class = "expired" if receipt.state == "expired" else "refused"
+    error_class = "refused" if receipt.state == "failed" else receipt.state
     return failure(receipt.provider, receipt.error_code, error_class)
 
 

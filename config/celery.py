@@ -5,7 +5,7 @@ import threading
 from typing import Any
 
 from celery import Celery, bootsteps
-from celery.signals import setup_logging
+from celery.signals import beat_init, setup_logging
 from django.conf import settings
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
@@ -33,10 +33,14 @@ class DeliveryStep(bootsteps.StartStopStep):
 
     def start(self, parent: Any) -> None:
         from channels.delivery import dispatcher  # noqa: PLC0415 - needs Django set up
+        from channels.sweeps import keep_sweeping  # noqa: PLC0415
 
         self.dispatcher = dispatcher()
         self.thread = threading.Thread(target=self.dispatcher.run, name="delivery", daemon=True)
         self.thread.start()
+        threading.Thread(
+            target=keep_sweeping, args=[self.dispatcher.stopping], name="sweeper", daemon=True
+        ).start()
 
     def stop(self, parent: Any) -> None:
         self.dispatcher.stop()
@@ -48,8 +52,9 @@ class DeliveryStep(bootsteps.StartStopStep):
 app.steps["worker"].add(DeliveryStep)
 
 
-def cap_publishing() -> None:
-    """For web processes: no call to the broker may hold a request."""
+@beat_init.connect
+def cap_publishing(**_options: Any) -> None:
+    """For web processes and the beat: no call to a broker that hangs may hold them."""
     app.conf.broker_connection_timeout = 0.3
     app.conf.broker_transport_options = settings.CELERY_BROKER_TRANSPORT_OPTIONS | CAPPED
     app.conf.task_publish_retry = False

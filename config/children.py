@@ -18,6 +18,7 @@ from config.processes import StartError, last_lines, signal_group
 
 _WARNINGS = re.compile(r'\b(?:WARNING|ERROR|CRITICAL)\b|"level":\s*"(?:warning|error|critical)"')
 _SHORTEST_PAUSE, _LONGEST_PAUSE = 0.2, 5.0  # before a child that died is started again
+_TERMINAL = 0  # the descriptor
 _ONE_REQUEST = 0.5  # seconds within which two requests to stop are the same one
 _STABLE = 10.0  # seconds of life after which earlier deaths are forgotten
 _GIVE_UP = 4  # deaths in a row, while everything is starting
@@ -90,16 +91,21 @@ class Supervisor:
         self._asked_at = -math.inf
         self._handlers: dict[signal.Signals, Any] = {}
         self._wake, self._waker = os.pipe()
+        self._poll = select.poll()
 
     def __enter__(self) -> Self:
         os.set_blocking(self._wake, False)
         os.set_blocking(self._waker, False)
+        self._poll.register(self._wake, select.POLLIN)
         signal.set_wakeup_fd(self._waker, warn_on_full_buffer=False)
         self._handle(signal.SIGCHLD, lambda *_: None)
         self._handle(signal.SIGINT, self._ask)
         self._handle(signal.SIGTERM, self._ask)
         if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # nohup wants us to live on
             self._handle(signal.SIGHUP, self._ask)
+            if os.isatty(_TERMINAL):
+                # Its closing signals the session's leader, which may be a `make` that only waits.
+                self._poll.register(_TERMINAL, 0)
         return self
 
     def __exit__(
@@ -207,8 +213,12 @@ class Supervisor:
             self.say(f"{child.name} cannot be started: {error}")
 
     def _sleep(self, seconds: float) -> None:
-        if select.select([self._wake], [], [], seconds)[0]:
-            os.read(self._wake, 512)
+        for descriptor, event in self._poll.poll(seconds * 1000):
+            if descriptor == self._wake:
+                os.read(self._wake, 512)
+            else:
+                self._poll.unregister(descriptor)
+                self._asked += bool(event & select.POLLHUP)
 
     def _handle(self, number: signal.Signals, handler: Any) -> None:
         self._handlers[number] = signal.signal(number, handler)

@@ -10,6 +10,7 @@ import secrets
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from config.checkout import CHECKOUT
 from config.processes import StartError
 
 _SECRETS: dict[str, Callable[[], str]] = {
@@ -25,6 +26,7 @@ _SECRETS: dict[str, Callable[[], str]] = {
     "TWILIO_ACCOUNT_SID": lambda: f"AC{secrets.token_hex(16)}",
     "TWILIO_AUTH_TOKEN": lambda: secrets.token_hex(16),
 }
+_RUNNING = "environment.json"
 # Beside its secrets: what a simulated account of the provider consists of.
 _ACCOUNTS: dict[str, dict[str, str]] = {
     "WHATSAPP": {
@@ -94,6 +96,19 @@ def environment(
     }
     chosen = defaults | set_by_user | ours
     return chosen | accounts(chosen["SIMULATOR_URL"], known, set_by_user)
+
+
+def publish(made: Mapping[str, str], environ: Mapping[str, str], *, var: Path) -> None:
+    """Keep what `environ` lacks, so that `manage.py` in another terminal means this service."""
+    ours = {name: value for name, value in made.items() if environ.get(name) != value}
+    _write(var / _RUNNING, ours)
+
+
+def adopt() -> None:
+    """For `manage.py`: the service that `make run` started, unless the shell names another."""
+    if not any(is_set(os.environ, name) for name in ("DATABASE_URL", "SECRET_KEY")):
+        var = Path(os.environ.get("VAR_DIR") or CHECKOUT / "var")
+        os.environ.update(_read(var / _RUNNING))
 
 
 def reachable(host: str) -> str:

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from django.core.exceptions import ImproperlyConfigured
 from environs import FileAwareEnv
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -12,6 +13,21 @@ env = FileAwareEnv(strip_whitespace=True)
 
 
 def keyring(text: str) -> dict[str, bytes]:
-    """`id:secret,id2:secret2` as a dict in that order; the first key is the current one."""
-    pairs = (item.partition(":") for item in text.split(",") if item.strip())
-    return {key_id.strip(): secret.strip().encode() for key_id, _, secret in pairs}
+    """`id:secret,id2:secret2` as a dict in that order; the first key is the current one.
+
+    Raises ImproperlyConfigured, and tells keys by their place: what has no colon may be a secret.
+    """
+    keys: dict[str, bytes] = {}
+    for place, item in enumerate(filter(str.strip, text.split(",")), start=1):
+        key_id, _, secret = (part.strip() for part in item.partition(":"))
+        if not (1 <= len(key_id) <= 16 and len(secret) >= 32 and (key_id + secret).isprintable()):
+            raise ImproperlyConfigured(
+                f"OTP_KEYS: key {place} must be id:secret, with an id of 1 to 16 and a secret of "
+                "at least 32 printable characters (see .env.example)"
+            )
+        if key_id in keys:
+            raise ImproperlyConfigured(f"OTP_KEYS: key {place} has the id of another key")
+        keys[key_id] = secret.encode()
+    if not keys:
+        raise ImproperlyConfigured("OTP_KEYS must hold at least one id:secret (see .env.example)")
+    return keys

@@ -30,9 +30,16 @@ def _secret(name: str, minimum: int) -> str:
     return value
 
 
+def _at_least(least: int, name: str, default: int) -> int:
+    value: int = env.int(name, default)
+    if value < least:
+        raise ImproperlyConfigured(f"{name} must be {least} or more")
+    return value
+
+
 SECRET_KEY = _secret("SECRET_KEY", 50)
 SECRET_KEY_FALLBACKS: list[str] = env.list("SECRET_KEY_FALLBACKS", [])
-OTP_KEYS = keyring(_secret("OTP_KEYS", 32))  # apart from SECRET_KEY, so each rotates alone
+OTP_KEYS = keyring(env.str("OTP_KEYS", ""))  # apart from SECRET_KEY, so each rotates alone
 
 ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", [] if PRODUCTION else ["*"])
 CSRF_TRUSTED_ORIGINS: list[str] = env.list("CSRF_TRUSTED_ORIGINS", [])
@@ -113,16 +120,27 @@ except EnvError as error:
         "which bring their own servers"
     ) from None
 
+# A database that vanished without a word is noticed within seconds, not by TCP's own hours.
+_NETWORK = {
+    "connect_timeout": 3,
+    "keepalives": 1,
+    "keepalives_idle": 10,
+    "keepalives_interval": 5,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 15_000,
+}
+_STATEMENT_TIMEOUT = _at_least(0, "DATABASE_STATEMENT_TIMEOUT", 10_000)  # ms; 0: none
 DATABASES["default"] |= {
     "CONN_MAX_AGE": 0,
-    "OPTIONS": DATABASES["default"].get("OPTIONS", {})
+    "OPTIONS": _NETWORK
+    | DATABASES["default"].get("OPTIONS", {})
     | {
         # 64 request threads share 8 connections: each holds one for a millisecond or two.
         "pool": {"min_size": 1, "max_size": env.int("DATABASE_POOL", 8), "timeout": 5},
         # Django leaves both off; together they are worth a fifth of the throughput.
         "server_side_binding": True,
         "prepare_threshold": 2,
-        "options": "-c lock_timeout=3000 -c statement_timeout=10000"
+        "options": f"-c lock_timeout=3000 -c statement_timeout={_STATEMENT_TIMEOUT}"
         " -c idle_in_transaction_session_timeout=20000",
     },
 }
@@ -146,6 +164,7 @@ CELERY_BROKER_URL = env.str("CELERY_BROKER_URL", REDIS_URL)
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_ACKS_LATE = False
 CELERY_TASK_REJECT_ON_WORKER_LOST = False  # it loops: the sweeps recover instead
+CELERY_WORKER_POOL = "threads"  # the delivery loop lives beside its tasks, in one process
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
@@ -154,16 +173,27 @@ CELERY_TIMEZONE = "UTC"
 CELERY_BEAT_SCHEDULE = {
     "deliver-due": {"task": "channels.deliver_due", "schedule": 1.0, "options": {"expires": 5}},
     "sweep": {"task": "channels.sweep", "schedule": 1.0, "options": {"expires": 5}},
-    "check-ledger": {"task": "channels.check_ledger", "schedule": 60.0, "options": {"expires": 60}},
+    "poll": {"task": "channels.poll", "schedule": 2.0, "options": {"expires": 5}},
+    "check-recent-ledger": {
+        "task": "channels.check_ledger",
+        "schedule": 60.0,
+        "kwargs": {"recent": True},
+        "options": {"expires": 60},
+    },
+    "check-ledger": {
+        "task": "channels.check_ledger",
+        "schedule": 21_600.0,
+        "options": {"expires": 3600},
+    },
     "purge": {"task": "channels.purge", "schedule": 3600.0, "options": {"expires": 600}},
 }
 
 # --- What is promised ------------------------------------------------------------------------
 
 PRICES = {
-    "whatsapp": env.int("PRICE_WHATSAPP", 1),
-    "telegram": env.int("PRICE_TELEGRAM", 1),
-    "sms": env.int("PRICE_SMS", 16),
+    "whatsapp": _at_least(1, "PRICE_WHATSAPP", 1),
+    "telegram": _at_least(1, "PRICE_TELEGRAM", 1),
+    "sms": _at_least(1, "PRICE_SMS", 16),
 }
 AUTO_APPROVE_COMPANIES = env.bool("AUTO_APPROVE_COMPANIES", False)
 
@@ -175,6 +205,8 @@ LEASE = env.int("LEASE", 30)  # seconds a worker may hold an attempt without an 
 SEND_WAIT = env.float("SEND_WAIT", 8.0)  # seconds a send waits for its first outcome
 SEND_WAITERS = env.int("SEND_WAITERS", 48)  # per process; a slow vendor must leave room to verify
 PROVIDER_TIMEOUT = (env.float("PROVIDER_CONNECT", 2.0), env.float("PROVIDER_READ", 8.0))
+if sum(PROVIDER_TIMEOUT) + 5 >= LEASE:
+    raise ImproperlyConfigured("LEASE must exceed PROVIDER_CONNECT + PROVIDER_READ + 5")
 DELIVERY_THREADS = env.int("DELIVERY_THREADS", 32)
 MAX_SMS_SEGMENTS = 3
 LINK_BLOCKLIST: list[str] = env.list("LINK_BLOCKLIST", [])  # hosts no link may lead to
@@ -188,7 +220,7 @@ FAILED_ATTEMPTS = [(10, 3600), (20, 86_400)]  # wrong codes per company and phon
 REFUSED_VERIFIES = (10, 600)  # with nothing left to judge
 API_RATE = (env.int("API_RATE", 1000), 10)  # requests per key: (count, seconds)
 API_BODY = 65_536  # bytes
-DATA_UPLOAD_MAX_MEMORY_SIZE = 2 * API_BODY
+DATA_UPLOAD_MAX_MEMORY_SIZE = 4 * 2**20  # vendors send receipts in batches; the API has its own
 PHONE_RETENTION = 90  # days
 RAW_RETENTION = 30  # days
 

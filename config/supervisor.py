@@ -18,7 +18,7 @@ from pathlib import Path
 from config import preflight
 from config.checkout import CHECKOUT
 from config.children import Child, StoppedError, Supervisor
-from config.development import environment, reachable
+from config.development import environment, publish, reachable
 from config.embedded import Servers
 from config.processes import StartError, die_with_parent, end_survivors, lock, spawn
 
@@ -75,7 +75,7 @@ def _serve(environ: Mapping[str, str]) -> None:
     preflight.refuse_production(environ)
     var = Path(environ.get("VAR_DIR") or CHECKOUT / "var").resolve()
     preflight.make_writable(var)
-    with lock(var / "lock"), suppress(StoppedError), Supervisor(say) as supervisor:
+    with lock(var / "lock"), suppress(StoppedError), Supervisor(say, patience=15) as supervisor:
         place = _prepare(var, environ)
         started = time.monotonic()
         _start_stores(supervisor, place)
@@ -124,6 +124,7 @@ def _named(environ: Mapping[str, str], name: str) -> dict[str, str]:
 
 
 def _start_programs(supervisor: Supervisor, place: Place) -> None:
+    publish(place.environ, os.environ, var=place.var)
     for step, words in (("migrate", ["--noinput"]), ("seed_demo", [])):
         say(f"Running {step} …")
         supervisor.complete(place.child(step, "manage.py", step, *words))

@@ -2,11 +2,19 @@
 
 from accounts.fields import Fields
 from accounts.keys import Principal
+from accounts.models import Company
+from config.errors import DomainError, Error
 from links import slugs, targets
 from links.services import SLUG_LENGTH, SLUG_LENGTH_IN_MESSAGES, NewLink
 
 MINUTE, MONTH, FIVE_YEARS = 60, 2_592_000, 157_680_000
 TEXT_LENGTH = 500
+# What strangers can make before anybody has looked at them must not look trusted or last.
+PENDING_LIFETIME = 3600
+NO_ALIAS_YET = (
+    "Свои имена ссылок заработают, когда компанию подтвердят",
+    "Aliases work once the company is approved",
+)
 
 
 def link_of_code(fields: Fields, principal: Principal) -> NewLink | None:
@@ -17,7 +25,7 @@ def link_of_code(fields: Fields, principal: Principal) -> NewLink | None:
         return None
     return NewLink(
         url=targets.check_target(url, field="link"),
-        lifetime=lifetime or principal.default_link_lifetime,
+        lifetime=_lifetime(lifetime, principal),
         length=SLUG_LENGTH_IN_MESSAGES,
     )
 
@@ -29,12 +37,25 @@ def new_link(fields: Fields, principal: Principal, *, length: int = SLUG_LENGTH)
     lifetime = fields.integer("expires_in", least=MINUTE, most=FIVE_YEARS)
     if url is None or fields.errors:
         return None
+    if alias is not None and _is_pending(principal):
+        raise DomainError(Error.FORBIDDEN, message=NO_ALIAS_YET)
     target = targets.check_target(url)
     if alias is not None:
         slugs.check_alias(alias)
     return NewLink(
         url=target,
         alias=alias,
-        lifetime=lifetime or principal.default_link_lifetime,
+        lifetime=_lifetime(lifetime, principal),
         length=length,
     )
+
+
+def _is_pending(principal: Principal) -> bool:
+    return principal.company_status == Company.Status.PENDING
+
+
+def _lifetime(asked: int | None, principal: Principal) -> int | None:
+    lifetime = asked or principal.default_link_lifetime
+    if _is_pending(principal):
+        return min(lifetime or PENDING_LIFETIME, PENDING_LIFETIME)
+    return lifetime

@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
+from datetime import datetime
 from functools import partial
 from typing import Any
 from uuid import UUID
@@ -78,6 +79,10 @@ def _insert(params: Mapping[str, Any]) -> Link:
         if params["is_alias"]:
             sending.execute(sql.RETIRE, params)
         (expires_at,) = sending.execute(sql.SHORTEN, params)
+    return _made(params, expires_at)
+
+
+def _made(params: Mapping[str, Any], expires_at: datetime | None) -> Link:
     return Link(
         id=params["link_id"],
         company_id=params["company_id"],
@@ -151,12 +156,16 @@ class _Acceptance:
         self.short_url = ""
         self.segments = 1
 
+        if channel is Channel.SMS:  # judged on a sample: every slug drawn is as long as another
+            sample = short_url(order.link.alias or "0" * order.link.length)
+            self.segments = _fitting(self._text(sample))
+
     def accept(self) -> None:
         principal, ticket = self.sender.principal, self.sender.ticket
         statement = sql.send(is_test=principal.is_test, has_ticket=ticket is not None)
         for left in reversed(range(TRIES)):
             try:
-                self._read(self._execute(statement))
+                self._execute(statement)
             except IntegrityError as error:
                 if sending.violated(error) != "link_key_once" or not left:
                     raise
@@ -165,21 +174,26 @@ class _Acceptance:
             else:
                 return
 
-    def _execute(self, statement: str) -> tuple[Any, ...]:
+    def _execute(self, statement: str) -> None:
         params = self._params()
-        with transaction.atomic() if params["is_alias"] else nullcontext():
-            if params["is_alias"]:
-                sending.execute(sql.RETIRE, params)
-            return sending.execute(statement, params)
+        if not params["is_alias"]:
+            return self._read(sending.execute(statement, params))
+        with transaction.atomic():  # a refusal brings the retired alias back
+            sending.execute(sql.RETIRE, params)
+            self._read(sending.execute(statement, params))
+        resolution.forget(_made(params, None))  # somebody may have been told that it is not there
+        return None
+
+    def _text(self, url: str) -> str:
+        return with_link(self.order.text or TEXTS[self.order.locale], url)
 
     def _read(self, row: tuple[Any, ...]) -> None:
-        is_paid, is_blocked, available = row
+        is_paid, is_blocked = row
         if is_paid:
             return
         if is_blocked:
             raise DomainError(Error.RECIPIENT_UNREACHABLE)
-        cost = sending.price(self.channel, self.sender.principal.mode)
-        raise DomainError(Error.INSUFFICIENT_TOKENS, required=cost, available=available or 0)
+        raise sending.too_few_tokens(self.sender.principal, self.channel)
 
     def _params(self) -> dict[str, Any]:
         sender, order, principal = self.sender, self.order, self.sender.principal
@@ -195,11 +209,9 @@ class _Acceptance:
         )
         params |= order.link.params()
         self.short_url = params["short_url"]
-        text = with_link(order.text or TEXTS[order.locale], self.short_url)
-        if self.channel is Channel.SMS:
-            self.segments = params["segments"] = _fitting(text)
+        params["segments"] = self.segments
         params["params"] = {
-            "text": text,
+            "text": self._text(self.short_url),
             "short_url": self.short_url,
             "brand": principal.brand[:30],
         }

@@ -34,8 +34,7 @@ WITH allowed AS (SELECT WHERE {not_blocked}),
 payer AS ({payer}),
 link AS ({link}),
 message AS ({message}){more}
-SELECT EXISTS (SELECT 1 FROM payer), NOT ({not_blocked}),
-       (SELECT available FROM billing_wallet WHERE company_id = %(company_id)s)
+SELECT EXISTS (SELECT 1 FROM payer), NOT ({not_blocked})
 """
 
 _MESSAGE = channels_sql.MESSAGE.format(

@@ -55,6 +55,11 @@ class Verification(models.Model):
                 name="verification_failures",
                 condition=Q(judged_at__isnull=False),
             ),
+            models.Index(
+                fields=["created_at"],
+                name="verification_with_phone",
+                condition=~Q(phone__endswith="*"),
+            ),
         ]
 
     def __str__(self) -> str:

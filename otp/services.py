@@ -27,7 +27,6 @@ from otp.models import Verification
 
 log = structlog.get_logger(__name__)
 SETTLE_BATCH = 200
-PURGE_BATCH = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,11 +76,16 @@ def send_code(*, sender: Sender, order: CodeOrder) -> SentCode:
         channel=went_by or channel.value,
         state=state,
         cost=sending.price(channel, principal.mode),
-        expires_in=max(0, ceil(accepted.expires_in)),
+        expires_in=_whole_seconds(accepted.expires_in),
         attempts_left=accepted.attempts_left,
         short_url=accepted.short_url,
         is_test=principal.is_test,
     )
+
+
+def _whole_seconds(left: float) -> int:
+    """Of two sends at once the later may see a code made after its own clock was read."""
+    return min(max(0, ceil(left)), settings.CODE_LIFETIME)
 
 
 def _content(order: CodeOrder) -> Content:
@@ -118,14 +122,14 @@ class _Acceptance:
                 return
 
     def _read(self, row: tuple[Any, ...]) -> None:
-        is_paid, is_blocked, hour, day, code_id, expires_in, attempts_left, available = row
+        is_paid, is_blocked, hour, day, code_id, expires_in, attempts_left = row
         if not is_paid:
             if code_id is not None:  # a live code is repeated whatever failed before it
                 hour = day = 0
-            raise self._refusal(is_blocked, hour, day, available)
+            raise self._refusal(is_blocked, hour, day)
         self.expires_in, self.attempts_left = expires_in, attempts_left
 
-    def _refusal(self, is_blocked: bool, hour: int, day: int, available: int | None) -> DomainError:
+    def _refusal(self, is_blocked: bool, hour: int, day: int) -> DomainError:
         (hourly, hour_seconds), (daily, day_seconds) = settings.FAILED_ATTEMPTS
         if is_blocked:
             return DomainError(Error.RECIPIENT_UNREACHABLE)
@@ -133,8 +137,7 @@ class _Acceptance:
             return DomainError(Error.TOO_MANY_ATTEMPTS, retry_after=day_seconds)
         if hour >= hourly:
             return DomainError(Error.TOO_MANY_ATTEMPTS, retry_after=hour_seconds)
-        cost = sending.price(self.channel, self.sender.principal.mode)
-        return DomainError(Error.INSUFFICIENT_TOKENS, required=cost, available=available or 0)
+        return sending.too_few_tokens(self.sender.principal, self.channel)
 
     def _params(self) -> dict[str, Any]:
         sender, order, principal = self.sender, self.order, self.sender.principal
@@ -260,24 +263,23 @@ def settle_verified() -> int:
     """A right code proves a delivery: charge the cheapest open message of its verification."""
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(sql.UNSETTLED, [SETTLE_BATCH])
-        rows = cursor.fetchall()
-        if not rows:
+        ids = [row[0] for row in cursor.fetchall()]
+        if not ids:
             return 0
-        events = [
-            Event(attempt_id, What.DELIVERED, proof=Proof.CODE_ENTERED)
-            for _verification_id, attempt_id in rows
-            if attempt_id is not None
-        ]
+        cursor.execute(sql.LOCK_MESSAGES, [ids])
+        cursor.execute(sql.PROVED, [ids])
+        proved = [row[0] for row in cursor.fetchall() if row[0] is not None]
+        events = [Event(one, What.DELIVERED, proof=Proof.CODE_ENTERED) for one in proved]
         messages = outcomes.apply_within(cursor, events) if events else []
-        cursor.execute(sql.SETTLED, [[row[0] for row in rows]])
+        cursor.execute(sql.SETTLED, [ids])
     outcomes.announce(messages)
-    return len(rows)
+    return len(ids)
 
 
-def purge_phones() -> int:
+def purge_phones(limit: int) -> int:
     """After the retention time a verification keeps its country and prefix, not its phone."""
     with connection.cursor() as cursor:
-        cursor.execute(sql.ANONYMISE, [settings.PHONE_RETENTION, PURGE_BATCH])
+        cursor.execute(sql.ANONYMISE, [settings.PHONE_RETENTION, limit])
         return int(cursor.rowcount)
 
 
@@ -290,7 +292,7 @@ def sent_code(message: Message) -> SentCode:
         channel=message.channel,
         state=message.state,
         cost=message.price,
-        expires_in=max(0, ceil(left)),
+        expires_in=_whole_seconds(left),
         attempts_left=verification.max_attempts - verification.attempts,
         short_url=message.params.get("short_url"),
         is_test=message.mode == "test",

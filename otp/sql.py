@@ -12,11 +12,15 @@ from links import sql as links_sql
 # wallet paid: every insert reads from `payer`. The unique index on the live row, not this
 # statement, keeps two parallel sends from making two live codes: the loser starts over.
 _SEND = """
-WITH current AS (
-  SELECT id, expires_at, attempts, max_attempts, key_id, length FROM otp_verification
+WITH standing AS (  -- locked before the wallet, and seen as its last judge left it
+  SELECT id, expires_at, attempts, max_attempts, key_id, length, verified_at
+  FROM otp_verification
   WHERE company_id = %(company_id)s AND mode = %(mode)s::text AND phone = %(phone)s::text
-    AND purpose = %(purpose)s::text AND superseded_at IS NULL AND verified_at IS NULL
-    AND attempts < max_attempts AND key_id = ANY(%(key_ids)s::text[])
+    AND purpose = %(purpose)s::text AND superseded_at IS NULL
+  FOR NO KEY UPDATE),
+current AS (
+  SELECT id, expires_at, attempts, max_attempts, key_id, length FROM standing
+  WHERE verified_at IS NULL AND attempts < max_attempts AND key_id = ANY(%(key_ids)s::text[])
     AND expires_at >= now() + make_interval(secs => %(resend_margin)s)),
 failures AS (
   SELECT COALESCE(sum(wrong) FILTER (WHERE judged_at > now() - interval '1 hour'), 0)::int AS hour,
@@ -25,7 +29,7 @@ failures AS (
         WHERE company_id = %(company_id)s AND mode = %(mode)s::text AND phone = %(phone)s::text
           AND judged_at > now() - interval '24 hours') AS lately),
 allowed AS (
-  SELECT FROM failures WHERE {not_blocked}
+  SELECT FROM failures, (SELECT count(*) FROM standing) AS first WHERE {not_blocked}
     AND (EXISTS (SELECT 1 FROM current)
          OR (hour < %(failed_hour)s AND day < %(failed_day)s))),
 payer AS ({payer}),
@@ -48,8 +52,7 @@ code AS (SELECT * FROM current UNION ALL SELECT * FROM made),
 message AS ({message}){more}
 SELECT EXISTS (SELECT 1 FROM payer), NOT ({not_blocked}), hour, day, code.id,
        EXTRACT(epoch FROM code.expires_at - now())::float,
-       code.max_attempts - code.attempts,
-       (SELECT available FROM billing_wallet WHERE company_id = %(company_id)s)
+       code.max_attempts - code.attempts
 FROM failures LEFT JOIN code ON true
 """
 
@@ -97,18 +100,28 @@ WHERE company_id = %(company_id)s AND mode = %(mode)s::text AND phone = %(phone)
   AND purpose = %(purpose)s::text AND superseded_at IS NULL
 """
 
-# Right codes whose delivery is not settled yet, and the cheapest open attempt each one proves.
-# Nothing is proved where a message of the verification is delivered already.
+# Right codes whose delivery is not settled yet.
 UNSETTLED = """
-SELECT v.id, (
+SELECT id FROM otp_verification WHERE verified_at IS NOT NULL AND settled_at IS NULL
+ORDER BY verified_at LIMIT %s FOR NO KEY UPDATE SKIP LOCKED
+"""
+
+LOCK_MESSAGES = """
+SELECT id FROM channels_message WHERE subject_id = ANY(%s) ORDER BY id FOR UPDATE
+"""
+
+# What a right code proves: the cheapest open message of its verification, one that was accepted
+# before one whose outcome is unknown; nothing where a message was delivered already. Read under
+# the messages' locks, in a statement of its own, so that a receipt just applied is seen.
+PROVED = """
+SELECT (
   SELECT a.id FROM channels_message m JOIN channels_attempt a ON a.message_id = m.id
   WHERE m.subject_id = v.id AND m.state IN ('queued', 'sent')
     AND a.state IN ('submitting', 'ambiguous', 'sent')
-    AND NOT EXISTS (SELECT 1 FROM channels_message d
-                    WHERE d.subject_id = v.id AND d.state = 'delivered')
-  ORDER BY m.price, m.created_at LIMIT 1)
-FROM otp_verification v WHERE v.verified_at IS NOT NULL AND v.settled_at IS NULL
-ORDER BY v.verified_at LIMIT %s FOR UPDATE OF v SKIP LOCKED
+  ORDER BY (a.state = 'sent') DESC, m.price, m.created_at LIMIT 1)
+FROM unnest(%s::uuid[]) AS v(id)
+WHERE NOT EXISTS (SELECT 1 FROM channels_message d
+                  WHERE d.subject_id = v.id AND d.state = 'delivered')
 """
 
 SETTLED = "UPDATE otp_verification SET settled_at = now() WHERE id = ANY(%s)"
@@ -118,6 +131,6 @@ ANONYMISE = """
 UPDATE otp_verification
 SET superseded_at = COALESCE(superseded_at, now()), phone = left(phone, 5) || '*'
 WHERE id IN (SELECT id FROM otp_verification
-             WHERE created_at < now() - make_interval(days => %s) AND right(phone, 1) <> '*'
+             WHERE created_at < now() - make_interval(days => %s) AND phone NOT LIKE '%%*'
              ORDER BY created_at LIMIT %s)
 """

@@ -1,4 +1,8 @@
-"""pytest plugin: real stores and a test account for every run, before the settings are read."""
+"""pytest plugin: real stores and a test account for every run, before the settings are read.
+
+Under pytest-xdist each worker has stores of its own, because tests empty Redis and kill servers;
+the process that only hands tests out has none.
+"""
 
 import os
 import socket
@@ -13,22 +17,39 @@ from config.processes import StartError
 
 _SERVERS = pytest.StashKey[Servers]()
 # Set in a developer's shell, these would let tests depend on it.
+_NOWHERE = {"DATABASE_URL": "postgresql:///none", "REDIS_URL": "redis://127.0.0.1:1"}
 _FOREIGN = ("PUBLIC_URL", "SHORT_URL", "DEBUG", "SENTRY_DSN", "EMAIL_BACKEND")
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_load_initial_conftests(early_config: pytest.Config) -> Generator[None, None, None]:
-    stack = ExitStack()
-    early_config.add_cleanup(stack.close)
-    try:
-        servers = stack.enter_context(temporary())
-    except (StartError, OSError) as error:
-        raise pytest.UsageError(str(error)) from None
-    early_config.stash[_SERVERS] = servers
     for name in _FOREIGN:
         os.environ.pop(name, None)
-    os.environ.update(_environment() | servers.environ() | {"VAR_DIR": str(servers.directory)})
+    os.environ.update(_environment())
+    if _only_hands_out(early_config):
+        if os.environ.get("REDIS_URL"):
+            raise pytest.UsageError("workers would share your REDIS_URL: make test WORKERS=0")
+        os.environ.update(_NOWHERE)
+    else:
+        _start_servers(early_config)
     return (yield)
+
+
+def _only_hands_out(config: pytest.Config) -> bool:
+    is_worker = "PYTEST_XDIST_WORKER" in os.environ
+    return bool(getattr(config.known_args_namespace, "numprocesses", None)) and not is_worker
+
+
+def _start_servers(config: pytest.Config) -> None:
+    given = {name: value for name, value in os.environ.items() if value != _NOWHERE.get(name)}
+    stack = ExitStack()
+    config.add_cleanup(stack.close)
+    try:
+        servers = stack.enter_context(temporary(environ=given))
+    except (StartError, OSError) as error:
+        raise pytest.UsageError(str(error)) from None
+    config.stash[_SERVERS] = servers
+    os.environ.update(servers.environ() | {"VAR_DIR": str(servers.directory)})
 
 
 @pytest.fixture(scope="session")

@@ -113,7 +113,7 @@ class Migration(migrations.Migration):
                 ('digest', models.BinaryField(max_length=32, unique=True)),
                 ('provider_id', models.CharField(blank=True, max_length=200, verbose_name="provider's id")),
                 ('ref', models.UUIDField(null=True)),
-                ('state', models.CharField(max_length=9, verbose_name='state')),
+                ('state', models.CharField(max_length=12, verbose_name='state')),
                 ('word', models.CharField(max_length=40, verbose_name="provider's word")),
                 ('error_code', models.CharField(blank=True, max_length=60, verbose_name="provider's code")),
                 ('error_detail', models.CharField(blank=True, max_length=300)),
@@ -148,6 +148,10 @@ class Migration(migrations.Migration):
         migrations.AddIndex(
             model_name='message',
             index=models.Index(fields=['subject_id'], name='message_subject'),
+        ),
+        migrations.AddIndex(
+            model_name='message',
+            index=models.Index(condition=models.Q(('phone__endswith', '*'), _negated=True), fields=['created_at'], name='message_with_phone'),
         ),
         migrations.AddIndex(
             model_name='attempt',

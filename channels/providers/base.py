@@ -30,6 +30,7 @@ class ReceiptState(StrEnum):
     DELIVERED = "delivered"
     READ = "read"
     FAILED = "failed"
+    UNREACHABLE = "unreachable"  # failed, for a reason that says so of this person
     EXPIRED = "expired"
 
 

@@ -59,6 +59,7 @@ class TelegramBot(http.HttpProvider):
     ) -> None:
         super().__init__(api_url=api_url, token=token, timeout=timeout)
         self._secret_token = secret_token
+        self._bot_id = token.partition(":")[0]
 
     def send(self, message: Outgoing) -> Accepted:
         self._check(message)
@@ -85,7 +86,9 @@ class TelegramBot(http.HttpProvider):
         answer = self._post(f"/bot{self._token}/sendMessage", orjson.dumps(payload))
         if answer.data.get("ok") is not True:
             raise _refusal(answer)
-        return Accepted(http.text(http.mapping(answer.data.get("result")).get("message_id")))
+        message_id = http.text(http.mapping(answer.data.get("result")).get("message_id"))
+        # Telegram counts messages from one in every chat, and an account may get another bot.
+        return Accepted(message_id and f"{self._bot_id}:{payload['chat_id']}:{message_id}")
 
     def updates(self, call: Inbound) -> list[Update]:
         """What a person did to our chat with them; raises InvalidSignatureError."""
@@ -106,10 +109,11 @@ def _refusal(answer: http.Answer) -> SendError:
         return answer.error(http.ACCOUNT_THROTTLED, code, detail, retry_after=wait)
     if code == 403 or (code == 400 and any(gone in detail.lower() for gone in _GONE)):
         return answer.error(http.UNREACHABLE, code, detail)
-    if code < 500:
-        verdict = http.ACCOUNT_REFUSED if code in {401, 404} else http.REFUSED
-        return answer.error(verdict, code, detail)
-    return answer.unclear(code, detail)
+    if code in {401, 404}:
+        return answer.error(http.ACCOUNT_REFUSED, code, detail)
+    if code == 400 or (code < 500 and answer.status < 500):
+        return answer.error(http.REFUSED, code, detail)
+    return answer.error(http.AMBIGUOUS, code, detail)
 
 
 def _private_chat(event: http.Json) -> int | None:

@@ -95,13 +95,14 @@ class Twilio(http.HttpProvider):
         word = form.get("MessageStatus", "")
         if word not in _STATES:
             return []
+        code = form.get("ErrorCode") or None
         return [
             Receipt(
                 provider_id=form.get("MessageSid") or None,
                 ref=parse_qs(urlsplit(call.url).query).get("ref", [None])[0],
-                state=_STATES[word],
+                state=_state(word, code),
                 word=word,
-                error_code=form.get("ErrorCode") or None,
+                error_code=code,
             )
         ]
 
@@ -121,13 +122,14 @@ class Twilio(http.HttpProvider):
         word = http.text(message.get("status"))
         if word not in _STATES:
             return None
+        code = http.text(message.get("error_code"))
         return Receipt(
             provider_id=http.text(message.get("sid")),
             ref=None,
-            state=_STATES[word],
+            state=_state(word, code),
             word=word,
             at=http.rfc_moment(message.get("date_updated")),
-            error_code=http.text(message.get("error_code")),
+            error_code=code,
             error_detail=http.clean(message.get("error_message")),
         )
 
@@ -139,6 +141,13 @@ def _refusal(answer: http.Answer) -> SendError:
     if code in _VERDICTS:
         return answer.error(_VERDICTS[code], code, detail)
     return answer.unclear(code, detail)
+
+
+def _state(word: str, code: str | None) -> ReceiptState:
+    state = _STATES[word]
+    if state is ReceiptState.FAILED and _VERDICTS.get(http.number(code) or 0) == http.UNREACHABLE:
+        return ReceiptState.UNREACHABLE
+    return state
 
 
 def _spellings(url: str) -> set[str]:

@@ -101,7 +101,7 @@ class WhatsAppCloud(http.HttpProvider):
         expected = "sha256=" + http.sha256_hmac(self._app_secret.encode(), call.body)
         http.require_signature(call, "X-Hub-Signature-256", expected, secret=self._app_secret)
         return [
-            _receipt(status, _STATES[status["status"]])
+            _receipt(status)
             for entry in http.objects(http.parse(call.body).get("entry"))
             for change in http.objects(entry.get("changes"))
             for status in http.objects(http.mapping(change.get("value")).get("statuses"))
@@ -133,18 +133,28 @@ def _refusal(answer: http.Answer) -> SendError:
     if not isinstance(code, int):
         return answer.unclear()
     told = http.mapping(error.get("error_data")).get("details") or error.get("message")
+    if code not in _VERDICTS and answer.status >= 500:
+        return answer.unclear(code, told)
     return answer.error(_VERDICTS.get(code, http.TRANSIENT), code, told)
 
 
-def _receipt(status: http.Json, state: ReceiptState) -> Receipt:
+def _receipt(status: http.Json) -> Receipt:
     error = http.first(status.get("errors"))
+    code = http.text(error.get("code"))
     told = http.mapping(error.get("error_data")).get("details") or error.get("title")
     return Receipt(
         provider_id=http.text(status.get("id")),
         ref=http.text(status.get("biz_opaque_callback_data")),
-        state=state,
+        state=_state(status["status"], code),
         word=status["status"],
         at=http.moment(status.get("timestamp")),
-        error_code=http.text(error.get("code")),
+        error_code=code,
         error_detail=http.clean(told),
     )
+
+
+def _state(word: str, code: str | None) -> ReceiptState:
+    state = _STATES[word]
+    if state is ReceiptState.FAILED and _VERDICTS.get(http.number(code) or 0) == http.UNREACHABLE:
+        return ReceiptState.UNREACHABLE
+    return state

@@ -38,7 +38,7 @@ class Migration(migrations.Migration):
             options={
                 'verbose_name': 'verification',
                 'verbose_name_plural': 'verifications',
-                'indexes': [models.Index(condition=models.Q(('settled_at__isnull', True), ('verified_at__isnull', False)), fields=['verified_at'], name='verification_unsettled'), models.Index(condition=models.Q(('judged_at__isnull', False)), fields=['company', 'phone', 'judged_at'], name='verification_failures')],
+                'indexes': [models.Index(condition=models.Q(('settled_at__isnull', True), ('verified_at__isnull', False)), fields=['verified_at'], name='verification_unsettled'), models.Index(condition=models.Q(('judged_at__isnull', False)), fields=['company', 'phone', 'judged_at'], name='verification_failures'), models.Index(condition=models.Q(('phone__endswith', '*'), _negated=True), fields=['created_at'], name='verification_with_phone')],
                 'constraints': [models.UniqueConstraint(condition=models.Q(('superseded_at__isnull', True)), fields=('company', 'mode', 'phone', 'purpose'), name='verification_one_live'), models.CheckConstraint(condition=models.Q(('attempts__lte', models.F('max_attempts'))), name='verification_attempts')],
             },
         ),

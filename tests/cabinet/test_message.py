@@ -97,6 +97,20 @@ def test_failed_receipt_is_told_once(owner: Member) -> None:
     assert "WhatsApp: refused" not in titles(message)
 
 
+def test_receipt_that_says_unreachable_is_told_as_a_failure(owner: Member) -> None:
+    attempt = AttemptFactory.create(message__company=owner.company, provider="twilio")
+    ReceiptFactory.create(
+        attempt=attempt, state="unreachable", word="undelivered", error_code="new"
+    )
+
+    with translation.override("en"):
+        (told,) = [step for step in timeline(attempt.message) if step.tone]
+        words = (str(told.title), str(told.detail))
+
+    assert words == ("Not delivered", "This person cannot be reached by this channel.")
+    assert (told.tone, told.code) == ("danger", "new")
+
+
 def test_no_clear_answer_is_a_warning(owner: Member) -> None:
     message = MessageFactory.create(company=owner.company)
     AttemptFactory.create(

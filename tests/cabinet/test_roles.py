@@ -42,7 +42,7 @@ def address(page: str, company: Company) -> str:
 
 
 @pytest.mark.parametrize("role", Member.Role.values)
-@pytest.mark.parametrize("case", TABLE, ids=str)
+@pytest.mark.parametrize("case", TABLE, ids=lambda case: f"{case[0]}-{case[1]}")
 def test_role_opens_its_pages(
     client: Client, company: Company, role: str, case: tuple[str, str, set[str]]
 ) -> None:

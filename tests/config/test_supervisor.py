@@ -50,10 +50,12 @@ def wait_for(condition: Callable[[], bool], seconds: float = 10) -> None:
         time.sleep(0.02)
 
 
-def script(code: str, *arguments: object) -> "subprocess.Popen[str]":
+def script(
+    code: str, *arguments: object, stdin: int = subprocess.DEVNULL
+) -> "subprocess.Popen[str]":
     environ = os.environ | {"PYTHONPATH": str(CHECKOUT)}
     command = [sys.executable, "-c", textwrap.dedent(code), *map(str, arguments)]
-    return subprocess.Popen(command, env=environ, stdout=subprocess.PIPE, text=True)
+    return subprocess.Popen(command, env=environ, stdin=stdin, stdout=subprocess.PIPE, text=True)
 
 
 def command(**environ: str) -> "subprocess.CompletedProcess[str]":
@@ -219,6 +221,24 @@ def test_a_second_request_ends_patience(tmp_path: Path, requests: int, least: fl
 
         assert process.wait(10) == 0
         assert least <= time.monotonic() - started < least + 0.8
+
+
+def test_a_terminal_that_closes_is_a_request_to_stop() -> None:
+    code = """
+        from config.children import Supervisor
+        with Supervisor(print) as supervisor:
+            print("ready", flush=True)
+            supervisor.run()
+    """
+    terminal, its_end = os.openpty()
+    with script(code, stdin=its_end) as process:
+        os.close(its_end)
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+
+        os.close(terminal)
+
+        assert process.wait(10) == 0
 
 
 def test_children_die_with_a_killed_supervisor_and_their_own_at_the_next_start(

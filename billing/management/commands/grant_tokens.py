@@ -28,7 +28,7 @@ class Command(BaseCommand):
                 ledger.withdraw(company=company, amount=-tokens, reason=reason)
         except IntegrityError:
             raise CommandError("The company has fewer available tokens than that.") from None
-        except DataError:
+        except (DataError, OverflowError):
             raise CommandError("The number of tokens or the reason is too long.") from None
         available, held = ledger.balance(company.pk)
         self.stdout.write(f"{company}: available {available}, held {held}")

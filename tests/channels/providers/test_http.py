@@ -21,6 +21,7 @@ from channels.providers.telegram_bot import TelegramBot
 from tests.channels.providers.vendors import BOT_TOKEN, bot, message, payload
 
 ACCEPTED = payload("telegram_bot", "accepted_2026-09.json")
+MESSAGE_ID = f"{BOT_TOKEN.split(':')[0]}:{message().chat_id}:42"
 Handler = Callable[[socket.socket], None]
 
 
@@ -253,7 +254,7 @@ def test_a_connection_closed_while_idle_is_replaced() -> None:
 
     with server(once) as port, account(port) as provider:
         for _ in range(3):
-            assert provider.send(message()).provider_id == "42"
+            assert provider.send(message()).provider_id == MESSAGE_ID
             assert closed.acquire(timeout=2)
 
 
@@ -322,4 +323,4 @@ def test_many_threads_share_an_account() -> None:
     with server(threaded) as port, account(port) as provider, ThreadPoolExecutor(8) as pool:
         ids = list(pool.map(lambda _: provider.send(message()).provider_id, range(64)))
 
-    assert ids == ["42"] * 64
+    assert ids == [MESSAGE_ID] * 64

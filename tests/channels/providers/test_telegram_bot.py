@@ -17,6 +17,7 @@ from channels.providers.base import (
 )
 from channels.providers.telegram_bot import BotBlocked, ContactShared, Started, Update
 from tests.channels.providers.vendors import (
+    BOT_TOKEN,
     PAYLOADS,
     VENDORS,
     body_of,
@@ -34,7 +35,7 @@ CHAT = 7770000001
 
 def sent(wire: responses.RequestsMock, outgoing: Outgoing) -> dict[str, Any]:
     wire.post(URL, body=VENDORS["telegram_bot"].accepted)
-    assert bot().send(outgoing) == Accepted("42")
+    assert bot().send(outgoing) == Accepted(f"110201543:{CHAT}:42")
     body: dict[str, Any] = orjson.loads(body_of(wire.calls[0].request))
     return body
 
@@ -74,6 +75,28 @@ def test_a_code_with_a_link_is_protected_and_has_a_button(wire: responses.Reques
 
     assert body["protect_content"] is True
     assert body["reply_markup"]["inline_keyboard"][0][0]["url"].endswith("/bcdfghjkmn")
+
+
+@pytest.mark.parametrize(
+    ("token", "chat_id", "provider_id"),
+    [
+        (BOT_TOKEN, CHAT, f"110201543:{CHAT}:42"),
+        (BOT_TOKEN, CHAT + 1, f"110201543:{CHAT + 1}:42"),
+        ("987:another-bot", CHAT, f"987:{CHAT}:42"),
+    ],
+)
+def test_a_message_is_told_from_those_of_other_chats_and_bots(
+    wire: responses.RequestsMock, token: str, chat_id: int, provider_id: str
+) -> None:
+    wire.post(URL.replace(BOT_TOKEN, token), body=VENDORS["telegram_bot"].accepted)
+
+    assert bot(token=token).send(message(chat_id=chat_id)) == Accepted(provider_id)
+
+
+def test_an_acceptance_may_have_no_id(wire: responses.RequestsMock) -> None:
+    wire.post(URL, body=b'{"ok":true,"result":{}}')
+
+    assert bot().send(message()) == Accepted(None)
 
 
 def test_who_shared_no_contact_is_unreachable(wire: responses.RequestsMock) -> None:
@@ -121,6 +144,25 @@ def test_judges_by_code_and_words(
     body = orjson.dumps({"ok": False, "error_code": code, "description": words})
 
     assert type(refused(wire, body, code)) is kind
+
+
+@pytest.mark.parametrize(
+    ("code", "status", "kind"),
+    [
+        (500, 400, AmbiguousError),
+        (409, 400, RefusedError),
+        (409, 502, AmbiguousError),
+        (400, 502, RefusedError),
+        (401, 502, RefusedError),
+        (403, 502, UnreachableError),
+    ],
+)
+def test_an_unknown_code_is_ambiguous_when_telegram_broke(
+    wire: responses.RequestsMock, code: int, status: int, kind: type[SendError]
+) -> None:
+    body = orjson.dumps({"ok": False, "error_code": code, "description": "Words"})
+
+    assert type(refused(wire, body, status)) is kind
 
 
 def test_throttling_says_how_long(wire: responses.RequestsMock) -> None:

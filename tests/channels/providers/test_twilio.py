@@ -199,6 +199,25 @@ def test_every_status_has_its_state(word: str, states: list[ReceiptState]) -> No
     assert [receipt.state for receipt in twilio().receipts(twilio_call(body))] == states
 
 
+@pytest.mark.parametrize("word", ["failed", "undelivered", "sent"])
+@pytest.mark.parametrize(
+    ("code", "is_unreachable"),
+    [
+        *((code, True) for code in ("30004", "30005", "30006", "21211", "21610", "21614")),
+        *((code, False) for code in ("30003", "30007", "30008", "30034", "0", "", "words")),
+    ],
+)
+def test_a_failure_says_whether_the_person_can_be_reached(
+    word: str, code: str, is_unreachable: bool
+) -> None:
+    body = f"MessageSid={SID}&MessageStatus={word}&ErrorCode={code}".encode()
+    failed = ReceiptState.UNREACHABLE if is_unreachable else ReceiptState.FAILED
+
+    (receipt,) = twilio().receipts(twilio_call(body))
+
+    assert receipt.state is (ReceiptState.SENT if word == "sent" else failed)
+
+
 def test_a_callback_without_our_reference_is_known_by_its_id() -> None:
     call = twilio_call(DELIVERED, url="https://kvitok.example.com/hooks/twilio")
 
@@ -277,7 +296,7 @@ def test_a_poll_says_why(wire: responses.RequestsMock) -> None:
     receipt = twilio().poll(SID)
 
     assert receipt is not None
-    assert (receipt.state, receipt.error_code) == (ReceiptState.FAILED, "30005")
+    assert (receipt.state, receipt.error_code) == (ReceiptState.UNREACHABLE, "30005")
     assert receipt.error_detail == "Unknown destination handset"
 
 

@@ -10,6 +10,7 @@ from pywa.types.templates import BodyText, CopyCodeOTPButton, TemplateLanguage, 
 from pywa.utils import webhook_updates_validator
 
 from channels.providers.base import (
+    AmbiguousError,
     Content,
     Inbound,
     InvalidSignatureError,
@@ -199,6 +200,24 @@ def test_every_documented_code_has_its_class(
     assert (type(error), error.code, error.account) == (kind, str(code), account)
 
 
+@pytest.mark.parametrize(
+    ("code", "status", "kind"),
+    [
+        (999999, 500, AmbiguousError),
+        (999999, 503, AmbiguousError),
+        (999999, 404, TransientError),
+        (131000, 500, TransientError),
+        (2, 503, TransientError),
+    ],
+)
+def test_an_unknown_code_is_transient_unless_meta_broke(
+    wire: responses.RequestsMock, code: int, status: int, kind: type[SendError]
+) -> None:
+    error = refused(wire, error_body(code), status)
+
+    assert (type(error), error.code) == (kind, str(code))
+
+
 def test_throttling_keeps_the_wait_meta_names(wire: responses.RequestsMock) -> None:
     wire.post(URL, body=error_body(130429), status=400, headers={"Retry-After": "12"})
 
@@ -229,13 +248,32 @@ def test_reads_why_a_message_failed() -> None:
         Receipt(
             provider_id=WAMID,
             ref="att-1",
-            state=ReceiptState.FAILED,
+            state=ReceiptState.UNREACHABLE,
             word="failed",
             at=datetime(2025, 6, 15, 23, 28, tzinfo=UTC),
             error_code="131026",
             error_detail="Message Undeliverable.",
         )
     ]
+
+
+@pytest.mark.parametrize(
+    ("code", "state"),
+    [
+        *((code, ReceiptState.UNREACHABLE) for code in (131021, 131026, 131049, 130472, 131050)),
+        *((code, ReceiptState.FAILED) for code in (131047, 131000, 131053, "words", None)),
+    ],
+)
+def test_a_failure_says_whether_the_person_can_be_reached(
+    code: int | str | None, state: ReceiptState
+) -> None:
+    told = orjson.loads(payload("whatsapp_cloud", "status_failed_2026-09.json"))
+    status = told["entry"][0]["changes"][0]["value"]["statuses"][0]
+    status["errors"] = [{"code": code}]
+
+    (receipt,) = whatsapp().receipts(meta_call(orjson.dumps(told)))
+
+    assert (receipt.state, receipt.word) == (state, "failed")
 
 
 def test_reads_all_statuses_of_a_batch_and_nothing_else() -> None:

@@ -1,0 +1,357 @@
+"""What holds for every answer, whatever the path, the method, the body or the fault."""
+
+import threading
+from typing import Any
+
+import pytest
+from django.db import connection, transaction
+from django.test import Client
+from pytest_django import Settings
+
+from accounts import keys
+from billing.models import Wallet
+from channels.models import Message
+from tests.api.clients import Answer, Api, ClientOf
+
+PHONE = "+79161234567"
+CALLS = [
+    ("POST", "/otp/send"),
+    ("POST", "/otp/verify"),
+    ("POST", "/links/shorten"),
+    ("POST", "/links/send"),
+    ("GET", "/balance"),
+    ("GET", "/channels"),
+    ("GET", "/messages"),
+    ("GET", "/messages/msg_1"),
+    ("GET", "/test/messages"),
+]
+
+
+def check_envelope(answer: Answer) -> None:
+    body = answer.body
+    assert body["success"] is (200 <= answer.status < 300)
+    assert isinstance(body["message"], str)
+    assert answer.headers["Content-Type"] == "application/json"
+    assert answer.headers["Cache-Control"] == "no-store"
+    assert answer.headers["X-Request-Id"].startswith("req_")
+    if not body["success"]:
+        assert body["code"] == body["code"].lower()
+        assert body["request_id"] == answer.headers["X-Request-Id"]
+
+
+@pytest.mark.parametrize("path", ["", "/", "/otp", "/otp/send/x", "/otp//send", "/%00", "/%0Ax",
+                                  "/otp/send%0A", "/messages/a/b", "/%D1%84", "/%FF"])  # fmt: skip
+@pytest.mark.parametrize("method", ["GET", "POST", "OPTIONS", "DELETE", "BREW"])
+def test_unknown_path(api: Api, method: str, path: str) -> None:
+    answer = api.call(method, path)
+
+    check_envelope(answer)
+    assert (answer.status, answer.code) == (404, "not_found")
+
+
+@pytest.mark.parametrize("path", ["/api/", "/api/v2/otp/send", "/api/v1"])
+def test_unknown_path_beside_the_version(path: str) -> None:
+    response = Client().post(path)
+
+    assert response.status_code == 404
+    assert response.json()["code"] == "not_found"
+    assert response["X-Request-Id"] == response.json()["request_id"]
+
+
+@pytest.mark.parametrize(("method", "path"), CALLS)
+def test_wrong_method_is_judged_before_the_key(api: Api, method: str, path: str) -> None:
+    nobody = Api(api.company, None)
+    allowed = "POST" if method == "POST" else "GET, HEAD"
+
+    for wrong in {"GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "PAYLOAD"} - {
+        method
+    }:
+        answer = nobody.call(wrong, path)
+
+        check_envelope(answer)
+        assert (answer.status, answer.code) == (405, "method_not_allowed")
+        assert answer.headers["Allow"] == allowed
+
+
+@pytest.mark.parametrize(("method", "path"), CALLS)
+def test_key_is_judged_before_the_body(api: Api, method: str, path: str) -> None:
+    answer = Api(api.company, None).call(method, path, b"{" * 100_000, "text/plain")
+
+    check_envelope(answer)
+    assert answer.status == 401
+
+
+def test_head_is_a_get_without_a_body(api: Api) -> None:
+    answer = api.call("HEAD", "/balance")
+
+    assert (answer.status, answer.raw) == (200, b"")
+    assert answer.headers["X-Request-Id"].startswith("req_")
+
+
+@pytest.mark.parametrize(("method", "path"), CALLS)
+def test_one_trailing_slash_is_tolerated(api: Api, method: str, path: str) -> None:
+    bare, slashed = api.call(method, path), api.call(method, path + "/")
+
+    assert bare.status == slashed.status != 301
+    assert bare.body | {"request_id": ""} == slashed.body | {"request_id": ""}
+
+
+@pytest.mark.parametrize(
+    "accept", ["text/html", "application/xml", "*/*", "", "nonsense", "a/b;q="]
+)
+@pytest.mark.parametrize("path", ["/balance", "/nowhere"])
+def test_accept_never_matters(api: Api, path: str, accept: str) -> None:
+    answer = api.get(path, Accept=accept)
+
+    check_envelope(answer)
+    assert answer.status == (200 if path == "/balance" else 404)
+
+
+@pytest.mark.parametrize(
+    ("header", "language"),
+    [
+        (None, "ru"),
+        ("", "ru"),
+        ("*", "ru"),
+        ("de", "ru"),
+        ("en", "en"),
+        ("EN-us", "en"),
+        ("en-GB,en;q=0.9", "en"),
+        ("ru,en", "ru"),
+        ("en,ru", "en"),
+        ("ru;q=0.5,en;q=0.7", "en"),
+        ("en;q=0", "ru"),
+        ("de,en;q=0.1", "en"),
+        ("en;q=nan", "ru"),
+        ("en;q=x,,;=", "ru"),
+    ],
+)
+def test_language_of_messages(api: Api, header: str | None, language: str) -> None:
+    headers = {} if header is None else {"Accept-Language": header}
+
+    assert (
+        api.get("/balance", **headers).body["message"]
+        == {
+            "ru": "Баланс токенов",
+            "en": "Token balance",
+        }[language]
+    )
+
+
+@pytest.mark.parametrize(
+    "content_type",
+    [
+        "application/json",
+        "application/json; charset=utf-8",
+        "Application/JSON",
+        " application/json ",
+    ],
+)
+def test_json_content_types(api: Api, content_type: str) -> None:
+    answer = api.call("POST", "/otp/send", b'{"phone": "+79161234567"}', content_type)
+
+    assert answer.status == 200
+
+
+@pytest.mark.parametrize(
+    "content_type",
+    ["", "text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x",
+     "application/jsonp", "application/vnd.api+json", "json"],
+)  # fmt: skip
+def test_other_content_types_are_refused(api: Api, content_type: str) -> None:
+    answer = api.call("POST", "/otp/send", b'{"phone": "+79161234567"}', content_type)
+
+    check_envelope(answer)
+    assert (answer.status, answer.code) == (415, "unsupported_media_type")
+
+
+@pytest.mark.parametrize("content_type", ["", "text/plain", "application/json"])
+def test_no_body_is_an_empty_object(api: Api, content_type: str) -> None:
+    answer = api.call("POST", "/otp/send", b"", content_type)
+
+    assert (answer.status, list(answer.body["errors"])) == (422, ["phone"])
+
+
+MALFORMED: list[bytes] = [
+    b"{",
+    b"}",
+    b"nonsense",
+    b"{'phone': 1}",
+    b'{"phone": NaN}',
+    b'{"phone": 1,}',
+    b'{"phone": "\xff"}',
+    b'{"phone": "\\ud800"}',
+    b'{"phone": "a\nb"}',
+    b'{"phone": 01}',
+    "{}".encode("utf-16"),
+    b"[" * 10_000,
+    b'{"x":' * 10_000,
+    b"\x00",
+    b" ",
+]
+
+
+@pytest.mark.parametrize("body", MALFORMED, ids=range(len(MALFORMED)))
+@pytest.mark.parametrize("path", ["/otp/send", "/links/shorten"])
+def test_malformed_json(api: Api, path: str, body: bytes) -> None:
+    answer = api.call("POST", path, body, Idempotency_Key="k")
+
+    check_envelope(answer)
+    assert (answer.status, answer.code) == (422, "invalid_input")
+    assert answer.body["message"] == "Тело запроса — не JSON"
+
+
+@pytest.mark.parametrize("body", [b"[]", b"null", b"1", b'"phone"', b"true", b"1.5", b'[{"a":1}]'])
+@pytest.mark.parametrize("path", [path for method, path in CALLS if method == "POST"])
+def test_json_that_is_no_object(api: Api, path: str, body: bytes) -> None:
+    answer = api.call("POST", path, body)
+
+    check_envelope(answer)
+    assert answer.body["message"] == "Тело запроса должно быть объектом JSON"
+
+
+def test_deep_json_in_an_unknown_field(api: Api) -> None:
+    deep: Any = "x"
+    for _ in range(200):
+        deep = [deep]
+
+    answer = api.post("/otp/send", {"phone": PHONE, "x": deep}, Idempotency_Key="k")
+
+    assert answer.status == 200
+
+
+def test_json_deeper_than_a_hash_can_follow(api: Api) -> None:
+    body = b'{"phone": "+79161234567", "x": ' + b"[" * 500 + b"]" * 500 + b"}"
+
+    answer = api.call("POST", "/otp/send", body, Idempotency_Key="k")
+
+    check_envelope(answer)
+    assert (answer.status, answer.code) == (422, "invalid_input")
+
+
+def test_body_of_64_kb_is_the_largest(api: Api) -> None:
+    frame = len(b'{"phone":"+79161234567","x":""}')
+
+    largest = api.post("/otp/verify", {"phone": PHONE, "x": "x" * (65_536 - frame)})
+    larger = api.post("/otp/verify", {"phone": PHONE, "x": "x" * (65_537 - frame)})
+
+    assert list(largest.body["errors"]) == ["code"]
+    assert (larger.status, larger.body["message"]) == (422, "Тело запроса больше 64 КБ")
+
+
+def test_body_far_too_large(api: Api) -> None:
+    answer = api.call("POST", "/otp/send", b"x" * 1_000_000)
+
+    check_envelope(answer)
+    assert answer.status == 422
+
+
+def test_too_many_query_fields(api: Api) -> None:
+    answer = api.get("/messages", {f"f{number}": 1 for number in range(1100)})
+
+    check_envelope(answer)
+    assert (answer.status, answer.code) == (422, "invalid_input")
+
+
+def test_crash_is_answered_in_the_envelope(api: Api, settings: Settings) -> None:
+    settings.PRICES = None
+
+    for method, path in (("POST", "/otp/send"), ("POST", "/links/send"), ("GET", "/channels")):
+        answer = api.call(method, path, b'{"phone": "+79161234567", "url": "https://example.com"}')
+
+        check_envelope(answer)
+        assert (answer.status, answer.code) == (500, "internal_error")
+        assert "RateLimit" in answer.headers
+    assert not Message.objects.exists()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_database_that_does_not_answer_in_time(api: Api) -> None:
+    is_locked, is_done = threading.Event(), threading.Event()
+    assert api.get("/balance").status == 200
+
+    def hold_the_wallet() -> None:
+        with transaction.atomic():
+            Wallet.objects.select_for_update().get(company=api.company)
+            is_locked.set()
+            is_done.wait(10)
+        connection.close()
+
+    thread = threading.Thread(target=hold_the_wallet)
+    thread.start()
+    is_locked.wait(10)
+    with connection.cursor() as cursor:
+        cursor.execute("SET lock_timeout = '20ms'")
+    answer = api.post("/otp/send", {"phone": PHONE})
+    is_done.set()
+    thread.join()
+    with connection.cursor() as cursor:  # it goes back to the pool
+        cursor.execute("RESET lock_timeout")
+
+    check_envelope(answer)
+    assert (answer.status, answer.code) == (503, "unavailable")
+    assert answer.headers["Retry-After"] == str(answer.body["retry_after"]) == "1"
+    assert not Message.objects.exists()
+    assert api.post("/otp/send", {"phone": PHONE}).status == 200  # its place was given back
+
+
+def test_rate_is_told_and_kept(api: Api, client_of: ClientOf) -> None:
+    api.company.api_rate = 3
+    api.company.save()
+
+    answers = [api.get("/balance") for _ in range(5)]
+
+    assert [answer.status for answer in answers] == [200, 200, 200, 429, 429]
+    left = [answer.headers["RateLimit"].split(";")[1] for answer in answers]
+    assert left == ["r=2", "r=1", "r=0", "r=0", "r=0"]
+    assert {answer.headers["RateLimit-Policy"] for answer in answers} == {'"key";q=3;w=10'}
+    refused = answers[-1]
+    check_envelope(refused)
+    assert refused.code == "rate_limited"
+    assert refused.headers["Retry-After"] == str(refused.body["retry_after"])
+    assert 1 <= refused.body["retry_after"] <= 10
+    assert refused.headers["RateLimit"] == f'"key";r=0;t={refused.body["retry_after"]}'
+    assert client_of(api.company).get("/balance").status == 200  # each key has its own
+
+
+def test_order_of_judgement(api: Api) -> None:
+    """What is wrong first is what is told, however much else is wrong as well."""
+    api.post("/otp/verify", {"phone": PHONE, "code": "1234"}, Idempotency_Key="k")
+    huge, form = b"{" * 65_537, "text/plain"
+    nobody = Api(api.company, None)
+    spoiled = {"phone": "1", "code": "x", "purpose": ""}
+
+    def told(answer: Answer) -> str:
+        return answer.code
+
+    assert told(nobody.call("BREW", "/otp/x", huge, form)) == "not_found"
+    assert told(nobody.call("BREW", "/otp/verify", huge, form)) == "method_not_allowed"
+    assert told(nobody.call("POST", "/otp/verify", huge, form)) == "invalid_api_key"
+    assert told(api.call("POST", "/otp/verify", huge, form)) == "invalid_input"
+    assert told(api.call("POST", "/otp/verify", b"{", form)) == "unsupported_media_type"
+    assert told(api.call("POST", "/otp/verify", b"{")) == "invalid_input"
+    assert list(api.post("/otp/verify", spoiled).body["errors"]) == ["purpose", "code"]
+    assert told(api.post("/otp/verify", spoiled | {"purpose": "p", "code": "1234"})) == (
+        "invalid_phone"
+    )
+    assert told(api.post("/otp/verify", {"phone": PHONE}, Idempotency_Key="k")) == "invalid_input"
+    api.company.api_rate = 1
+    api.company.save()
+    keys.forget_all()
+    assert told(api.call("POST", "/otp/verify", huge, form)) == "rate_limited"
+
+
+def test_refusals_tell_the_rate_too(api: Api) -> None:
+    for answer in (api.post("/otp/send", {}), api.get("/messages/msg_1")):
+        assert "r=" in answer.headers["RateLimit"]
+
+
+def test_without_redis_calls_are_served_uncounted(api: Api, no_redis: None) -> None:
+    answer = api.get("/balance")
+
+    assert answer.status == 200
+    assert "RateLimit" not in answer.headers
+
+
+def test_request_ids_differ(api: Api) -> None:
+    assert len({api.get("/balance").headers["X-Request-Id"] for _ in range(20)}) == 20

@@ -1,0 +1,248 @@
+"""Every field of every call: wrong types, wrong ranges, hostile characters."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from channels.models import Message
+from links.models import Link
+from otp.models import Verification
+from tests.api.books import books
+from tests.api.clients import Api
+
+PHONE = "+79161234567"
+URL = "https://example.com/"
+# What makes each call good; every test spoils one field of it.
+GOOD: dict[str, dict[str, Any]] = {
+    "/otp/send": {
+        "phone": PHONE,
+        "purpose": "login",
+        "channel": "sms",
+        "locale": "en",
+        "link": URL,
+        "link_expires_in": 60,
+    },
+    "/otp/verify": {"phone": PHONE, "code": "123456", "purpose": "login"},
+    "/links/shorten": {"url": URL, "alias": "sale-2026", "expires_in": 60},
+    "/links/send": {
+        "phone": PHONE,
+        "url": URL,
+        "channel": "sms",
+        "locale": "en",
+        "text": "Look: :link",
+        "alias": "sale-2026",
+        "expires_in": 60,
+    },
+}
+REQUIRED = {
+    "/otp/send": ["phone"],
+    "/otp/verify": ["phone", "code"],
+    "/links/shorten": ["url"],
+    "/links/send": ["phone", "url"],
+}
+NUMBERS = {"link_expires_in", "expires_in"}
+FIELDS = [(path, name) for path, fields in GOOD.items() for name in fields]
+TEXTS = [(path, name) for path, name in FIELDS if name not in NUMBERS]
+LIFETIMES = [(path, name) for path, name in FIELDS if name in NUMBERS]
+
+
+def accepted(api: Api, path: str, name: str, values: Sequence[object]) -> list[object]:
+    """Those values of a field for which the call is not refused with nothing left behind."""
+    before = books()
+    answers = [(value, api.post(path, GOOD[path] | {name: value})) for value in values]
+    assert books() == before
+    return [
+        value
+        for value, answer in answers
+        if answer.status != 422 or name not in answer.body.get("errors", {})
+    ]
+
+
+@pytest.mark.parametrize(("path", "name"), TEXTS)
+def test_text_of_another_type(api: Api, path: str, name: str) -> None:
+    others: list[Any] = [1, 0, -1.5, True, False, [], [PHONE], {}, {"a": 1}, 2**63, 10**30]
+
+    assert accepted(api, path, name, others) == []
+
+
+@pytest.mark.parametrize(("path", "name"), LIFETIMES)
+def test_number_of_another_type_or_size(api: Api, path: str, name: str) -> None:
+    longest = 2_592_000 if name == "link_expires_in" else 157_680_000
+    others: list[Any] = [
+        "60",
+        "",
+        60.0,
+        1e300,
+        True,
+        [],
+        {},
+        59,
+        0,
+        -60,
+        longest + 1,
+        2**63,
+        10**30,
+    ]
+
+    assert accepted(api, path, name, others) == []
+    assert api.post("/links/shorten", {"url": URL, "expires_in": 157_680_000}).status == 200
+
+
+@pytest.mark.parametrize(("path", "name"), TEXTS)
+def test_control_characters(api: Api, path: str, name: str) -> None:
+    good = GOOD[path][name]
+    hostile = ["\0", "\x01", "\x1b[31m", "\x7f", "\x85", "\u2028", "\u2029"]
+    if name != "text":
+        hostile += ["\n", "\r", "\t", "\u200b", "\u202e"]
+
+    spoiled = [text for char in hostile for text in (char, char + good, good + char)]
+
+    assert accepted(api, path, name, spoiled) == []
+
+
+@pytest.mark.parametrize(("path", "name"), TEXTS)
+def test_lone_surrogate(api: Api, path: str, name: str) -> None:
+    body = b'{"phone": "+79161234567", "url": "https://example.com", "%b": "\\udc00"}'
+
+    answer = api.call("POST", path, body % name.encode())
+
+    assert (answer.status, answer.code) == (422, "invalid_input")
+
+
+@pytest.mark.parametrize(("path", "name"), TEXTS)
+def test_text_far_too_long(api: Api, path: str, name: str) -> None:
+    assert accepted(api, path, name, ["1" * 20_000]) == []
+
+
+@pytest.mark.parametrize(
+    ("path", "name"), [(path, name) for path in GOOD for name in REQUIRED[path]]
+)
+@pytest.mark.parametrize("value", [None, "", "absent"])
+def test_required_field(api: Api, path: str, name: str, value: str | None) -> None:
+    payload = GOOD[path] | {name: value}
+    if value == "absent":
+        del payload[name]
+
+    answer = api.post(path, payload)
+
+    assert (answer.status, answer.code) == (422, "invalid_input")
+    assert answer.body["errors"] == {name: ["Обязательное поле"]}
+
+
+@pytest.mark.parametrize("path", GOOD)
+def test_null_means_absent(api: Api, path: str) -> None:
+    bare = {name: GOOD[path][name] for name in REQUIRED[path]}
+    nulls = {name: None for name in GOOD[path] if name not in REQUIRED[path]}
+
+    answer = api.post(path, bare | nulls)
+
+    assert answer.status == 200 or answer.code == "code_not_found"
+    if path == "/otp/send":
+        assert "short_url" not in answer.body
+
+
+@pytest.mark.parametrize("path", GOOD)
+def test_unknown_fields_are_ignored(api: Api, path: str) -> None:
+    strange = {"x": 1, "price": 0, "company_id": 1, "mode": "test", "": None, "state": "delivered"}
+
+    answer = api.post(path, GOOD[path] | strange)
+
+    assert answer.status == 200 or answer.code == "code_not_found"
+
+
+def test_all_faults_are_named_together(api: Api) -> None:
+    answer = api.post("/otp/send", {"purpose": "", "channel": "fax", "link_expires_in": 1})
+
+    assert answer.body["errors"] == {
+        "phone": ["Обязательное поле"],
+        "purpose": ["От 1 до 64 символов"],
+        "channel": ["Допустимо: whatsapp, telegram, sms"],
+        "link_expires_in": ["От 60 до 2592000"],
+    }
+
+
+@pytest.mark.parametrize("lifetime", [59, 2_592_001, "60"])
+def test_lifetime_is_checked_without_a_link(api: Api, lifetime: object) -> None:
+    answer = api.post("/otp/send", {"phone": PHONE, "link_expires_in": lifetime})
+
+    assert list(answer.body["errors"]) == ["link_expires_in"]
+    assert not Message.objects.exists()
+
+
+@pytest.mark.parametrize("lifetime", [60, 2_592_000])
+def test_lifetime_without_a_link_makes_none(api: Api, lifetime: int) -> None:
+    answer = api.post("/otp/send", {"phone": PHONE, "link_expires_in": lifetime})
+
+    assert answer.status == 200
+    assert not Link.objects.exists()
+
+
+@pytest.mark.parametrize(
+    "purpose", ["a", "x" * 64, "вход в кабинет", "A/b?c=d&e", "👩‍🦰"[0], " ", "'; --"]
+)
+def test_any_printable_purpose_is_kept_as_it_is(api: Api, purpose: str) -> None:
+    assert api.post("/otp/send", {"phone": PHONE, "purpose": purpose}).status == 200
+
+    assert Verification.objects.get().purpose == purpose
+
+
+@pytest.mark.parametrize("purpose", ["", "x" * 65])
+def test_purpose_of_another_length(api: Api, purpose: str) -> None:
+    assert accepted(api, "/otp/send", "purpose", [purpose]) == []
+    assert accepted(api, "/otp/verify", "purpose", [purpose]) == []
+
+
+@pytest.mark.parametrize("channel", ["", "WhatsApp", "whatsapp ", "viber", "test"])
+def test_channel_that_is_none(api: Api, channel: str) -> None:
+    assert accepted(api, "/otp/send", "channel", [channel]) == []
+    assert accepted(api, "/links/send", "channel", [channel]) == []
+
+
+@pytest.mark.parametrize("locale", ["", "RU", "de", "en-GB"])
+def test_locale_that_is_none(api: Api, locale: str) -> None:
+    assert accepted(api, "/otp/send", "locale", [locale]) == []
+
+
+SHAPES = ["123", "123456789", "12 345", "12345a", "-12345", "+12345", "1234.5", "0x1F", "1e10"]
+SHAPES += ["１２３４５６", "٣٤٥٦٧٨"]
+
+
+@pytest.mark.parametrize("code", SHAPES)
+def test_code_of_another_shape_is_not_judged(api: Api, code: str) -> None:
+    api.post("/otp/send", {"phone": PHONE, "purpose": "login"})
+
+    assert accepted(api, "/otp/verify", "code", [code]) == []
+    assert Verification.objects.get().attempts == 0
+
+
+def test_text_of_500_characters_is_the_longest(api: Api) -> None:
+    payload = {"phone": PHONE, "url": URL}
+
+    assert api.post("/links/send", payload | {"text": "x" * 500}).status == 200
+    assert accepted(api, "/links/send", "text", ["x" * 501]) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["две\nстроки", "две\r\nстроки", "a\tb", "5\u00a0минут", "👨\u200d👩\u200d👧", "ру\u0301с"],
+)
+def test_what_people_write_in_a_text_is_accepted(api: Api, text: str) -> None:
+    answer = api.post("/links/send", {"phone": PHONE, "url": URL, "text": text})
+
+    assert answer.status == 200
+    assert Message.objects.get().params["text"] == f"{text} {answer.body['short_url']}"
+
+
+@pytest.mark.parametrize("key", ["", "x" * 256, "ключ", "a\tb", "\x7f"])
+@pytest.mark.parametrize("path", GOOD)
+def test_idempotency_key_of_another_shape(api: Api, path: str, key: str) -> None:
+    answer = api.post(path, GOOD[path], Idempotency_Key=key)
+
+    assert (answer.status, answer.code) == (422, "invalid_input")
+    assert list(answer.body["errors"]) == ["Idempotency-Key"]
+
+
+@pytest.mark.parametrize("key", ["x", "x" * 255, " spaced ~!@ "])
+def test_idempotency_key_of_the_right_shape(api: Api, key: str) -> None:
+    assert api.post("/links/shorten", {"url": URL}, Idempotency_Key=key).status == 200

@@ -1,0 +1,197 @@
+"""Who is let in, and how everyone else is told so."""
+
+from collections.abc import Callable
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+from hypothesis import given, strategies
+from pytest_django import DjangoAssertNumQueries, DjangoCaptureOnCommitCallbacks, Settings
+
+from accounts import keys
+from accounts.models import ApiKey, Company, Mode
+from accounts.services import revoke_api_key
+from tests.api.clients import Api, ClientOf
+from tests.factories import ApiKeyFactory, MemberFactory
+
+KEY = keys.generate("live")
+
+
+def _gone(**fields: object) -> Callable[[Company], str]:
+    return lambda company: f"Bearer {ApiKeyFactory.create(company=company, **fields).plaintext}"
+
+
+def _flipped(company: Company) -> str:
+    key = ApiKeyFactory.create(company=company).plaintext
+    return f"Bearer {key[:-1]}{'a' if key[-1] != 'a' else 'b'}"
+
+
+CAUSES: dict[str, Callable[[Company], str | None]] = {
+    "missing": lambda _company: None,
+    "empty": lambda _company: "",
+    "no key": lambda _company: "Bearer ",
+    "another scheme": lambda _company: f"Basic {KEY}",
+    "no scheme": lambda _company: KEY,
+    "junk": lambda _company: "Bearer secret",
+    "not ASCII": lambda _company: "Bearer kv_live_ключ",
+    "very long": lambda _company: f"Bearer {KEY * 100}",
+    "checksum": _flipped,
+    "unknown": lambda _company: f"Bearer {KEY}",
+    "revoked": _gone(revoked_at=timezone.now()),
+    "expired": _gone(expires_at=timezone.now()),
+}
+
+
+@pytest.mark.parametrize("cause", CAUSES)
+@pytest.mark.parametrize(("language", "words"), [("ru", "Недействительный API-ключ"),
+                                                 ("en", "Invalid API key")])  # fmt: skip
+def test_whatever_is_wrong_with_a_key_is_answered_alike(
+    company: Company, cause: str, language: str, words: str
+) -> None:
+    header = CAUSES[cause](company)
+    headers = {} if header is None else {"Authorization": header}
+    api = Api(company, None, **headers, **{"Accept-Language": language})
+
+    answer = api.post("/otp/send", {"phone": "+79161234567"})
+
+    assert answer.status == 401
+    assert answer.headers["WWW-Authenticate"] == "Bearer"
+    assert "RateLimit" not in answer.headers
+    assert answer.body == {
+        "success": False,
+        "code": "invalid_api_key",
+        "message": words,
+        "request_id": answer.headers["X-Request-Id"],
+    }
+
+
+@pytest.mark.parametrize("scheme", ["Bearer", "bearer", "BEARER", " Bearer ", "bEaReR  "])
+def test_scheme_is_read_in_any_case(company: Company, scheme: str) -> None:
+    key = ApiKeyFactory.create(company=company)
+
+    answer = Api(company, None, Authorization=f"{scheme} {key.plaintext}").get("/balance")
+
+    assert answer.status == 200
+
+
+def test_revoke_holds_at_once_in_this_process(
+    api: Api, django_capture_on_commit_callbacks: DjangoCaptureOnCommitCallbacks
+) -> None:
+    assert api.get("/balance").status == 200
+    owner = MemberFactory.create(company=api.company).user
+
+    with django_capture_on_commit_callbacks(execute=True):
+        revoke_api_key(key=ApiKey.objects.get(company=api.company), user=owner)
+
+    assert api.get("/balance").status == 401
+
+
+def test_revoke_elsewhere_holds_within_two_seconds(api: Api) -> None:
+    assert api.get("/balance").status == 200
+
+    ApiKey.objects.filter(company=api.company).update(revoked_at=timezone.now())
+
+    assert api.get("/balance").status == 200
+    assert keys.CACHE_SECONDS <= 2.0
+    _age_cache(2.0)
+    assert api.get("/balance").status == 401
+
+
+def _age_cache(seconds: float) -> None:
+    for digest, (fresh_until, principal) in list(keys._cache.items()):
+        keys._cache[digest] = (fresh_until - seconds, principal)
+
+
+def test_junk_is_refused_without_a_query(
+    company: Company, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    with django_assert_num_queries(0):
+        answer = Api(company, KEY[:-1] + "_").get("/balance")
+
+    assert answer.status == 401
+
+
+def test_key_is_read_once_and_its_use_is_noted(
+    api: Api, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    with django_assert_num_queries(1 + 2):  # the key, then a balance for each call
+        api.get("/balance")
+        api.get("/balance")
+
+    used_at = ApiKey.objects.get(company=api.company).last_used_at
+    assert used_at is not None
+    assert timezone.now() - used_at < timedelta(seconds=30)
+
+
+def test_scopes_are_judged_by_call(company: Company, client_of: ClientOf) -> None:
+    api = client_of(company, Mode.LIVE, scopes=["balance"])
+
+    assert api.get("/balance").status == 200
+    assert api.get("/channels").status == 200
+    for path in ("/otp/send", "/otp/verify", "/links/shorten", "/links/send"):
+        assert (api.post(path, {}).status, api.post(path, {}).code) == (403, "forbidden")
+    for path in ("/messages", "/messages/msg_1", "/test/messages"):
+        assert (api.get(path).status, api.get(path).code) == (403, "forbidden")
+
+
+@pytest.mark.parametrize(
+    ("allowed", "address", "status"),
+    [
+        ([], "203.0.113.9", 200),
+        (["203.0.113.9"], "203.0.113.9", 200),
+        (["203.0.113.9"], "203.0.113.10", 403),
+        (["203.0.113.0/24", "2001:db8::/32"], "2001:db8::1", 200),
+        (["203.0.113.0/24"], "::ffff:203.0.113.9", 200),
+        (["203.0.113.0/24"], "2001:db8::1", 403),
+        (["203.0.113.0/24"], "", 403),
+        (["203.0.113.0/24"], "unknown", 403),
+    ],
+)
+def test_allow_list_of_addresses(
+    company: Company,
+    client_of: ClientOf,
+    settings: Settings,
+    *,
+    allowed: list[str],
+    address: str,
+    status: int,
+) -> None:
+    settings.TRUSTED_PROXY_COUNT = 1
+    api = client_of(company, Mode.LIVE, allowed_ips=allowed)
+
+    answer = api.get("/balance", X_Forwarded_For=f"203.0.113.9, {address}" if address else ",")
+
+    assert answer.status == status
+
+
+def test_forwarded_address_is_not_believed_without_a_proxy(
+    company: Company, client_of: ClientOf
+) -> None:
+    api = client_of(company, Mode.LIVE, allowed_ips=["203.0.113.9"])
+
+    assert api.get("/balance", X_Forwarded_For="203.0.113.9").status == 403
+
+
+def test_test_keys_work_before_approval(company: Company, client_of: ClientOf) -> None:
+    Company.objects.filter(pk=company.pk).update(status=Company.Status.PENDING)
+
+    assert client_of(company, Mode.TEST).post("/otp/send", {"phone": "+79161234567"}).status == 200
+    assert client_of(company, Mode.LIVE).get("/balance").status == 403
+
+
+def test_suspended_company_loses_its_test_keys_too(company: Company, client_of: ClientOf) -> None:
+    Company.objects.filter(pk=company.pk).update(status=Company.Status.SUSPENDED)
+
+    assert client_of(company, Mode.TEST).get("/balance").status == 403
+
+
+@given(mode=strategies.sampled_from(["live", "test"]), position=strategies.integers(8, 45))
+def test_generated_keys_are_well_formed_and_one_changed_character_is_not(
+    mode: str, position: int
+) -> None:
+    key = keys.generate(mode)
+
+    assert len(key) == 46
+    assert keys.is_well_formed(key)
+    other = "b" if key[position] == "a" else "a"
+    assert not keys.is_well_formed(key[:position] + other + key[position + 1 :])

@@ -1,0 +1,254 @@
+"""POST /links/shorten and /links/send: what is made, what it costs, what the phone shows."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.utils import timezone
+from django.utils.dateparse import parse_datetime
+from pytest_django import DjangoAssertNumQueries
+
+from accounts.models import Company
+from billing import ledger
+from channels.models import Message
+from links.models import Link
+from tests.api.clients import Answer, Api, ClientOf
+from tests.factories import CompanyFactory, LinkFactory
+
+PHONE = "+79161234567"
+URL = "https://example.com/"
+
+
+def shorten(api: Api, **fields: object) -> Answer:
+    return api.post("/links/shorten", {"url": URL} | fields)
+
+
+def send(api: Api, **fields: object) -> Answer:
+    return api.post("/links/send", {"phone": PHONE, "url": URL} | fields)
+
+
+def test_answer_of_a_shorten(api: Api) -> None:
+    answer = shorten(api)
+
+    link = Link.objects.get()
+    assert answer.body == {
+        "success": True,
+        "message": "Ссылка сокращена",
+        "id": link.public_id,
+        "short_url": f"http://127.0.0.1:8000/{link.slug}",
+        "slug": link.slug,
+        "url": URL,
+        "expires_at": None,
+        "expires_in": None,
+    }
+    assert (len(link.slug), link.company_id, link.mode) == (8, api.company.pk, "live")
+
+
+def test_lifetime_of_a_link(api: Api) -> None:
+    answer = shorten(api, expires_in=3600)
+
+    expires_at = parse_datetime(answer.body["expires_at"])
+    assert expires_at is not None
+    assert answer.body["expires_at"].endswith("Z")
+    assert abs(expires_at - timezone.now() - timedelta(hours=1)) < timedelta(seconds=5)
+    assert (answer.body["expires_in"], expires_at) == (3600, Link.objects.get().expires_at)
+
+
+def test_lifetime_that_the_company_set(api: Api) -> None:
+    Company.objects.update(default_link_lifetime=86_400)
+
+    assert shorten(api).body["expires_in"] == 86_400
+    assert shorten(api, expires_in=60).body["expires_in"] == 60
+    api.post("/otp/send", {"phone": PHONE, "link": URL})
+    assert Link.objects.latest("created_at").expires_at is not None
+
+
+def test_url_is_stored_in_one_form(api: Api) -> None:
+    answer = shorten(api, url=" HTTPS://Пример.РФ/путь?q=1 ")
+
+    assert answer.body["url"].startswith("https://xn--e1afmkfd.xn--p1ai/%D0%BF")
+
+
+def test_alias_is_kept_as_typed_and_taken_in_any_case(api: Api) -> None:
+    answer = shorten(api, alias="Summer_Sale-26")
+
+    assert answer.body["slug"] == "Summer_Sale-26"
+    assert answer.body["short_url"].endswith("/Summer_Sale-26")
+    for alias in ("Summer_Sale-26", "summer_sale-26", "SUMMER_SALE-26"):
+        assert shorten(api, alias=alias).code == "alias_taken"
+
+
+@pytest.mark.parametrize(
+    "alias",
+    ["", "ab", "x" * 65, "-ab", "ab-", "a b", "распродажа", "a/b", "1234", "12345678", "api",
+     "Admin", "cabinet", "hooks"],
+)  # fmt: skip
+def test_alias_that_cannot_be_one(api: Api, alias: str) -> None:
+    for call in (shorten, send):
+        answer = call(api, alias=alias)
+        assert (answer.status, list(answer.body["errors"])) == (422, ["alias"])
+    assert not Link.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("fields", "is_free_for_owner", "is_free_for_others"),
+    [
+        ({}, False, False),
+        ({"expires_at": timedelta(hours=1)}, False, False),
+        ({"expires_at": -timedelta(days=1)}, True, False),
+        ({"disabled_at": -timedelta(days=89)}, True, False),
+        ({"disabled_at": -timedelta(days=91)}, True, True),
+        ({"expires_at": -timedelta(days=91)}, True, True),
+        ({"expires_at": -timedelta(days=91), "disabled_at": -timedelta(days=1)}, True, False),
+    ],
+)
+@pytest.mark.parametrize("call", [shorten, send])
+def test_dead_alias_makes_room(
+    api: Api,
+    client_of: ClientOf,
+    *,
+    call: Any,
+    fields: dict[str, timedelta],
+    is_free_for_owner: bool,
+    is_free_for_others: bool,
+) -> None:
+    times = {name: timezone.now() + shift for name, shift in fields.items()}
+    stranger = client_of(CompanyFactory.create())
+    ledger.grant(company=stranger.company, amount=5, reason="test")
+
+    for client, is_free in ((stranger, is_free_for_others), (api, is_free_for_owner)):
+        Link.objects.all().delete()
+        LinkFactory.create(company=api.company, slug="Sale", key="sale", is_alias=True, **times)
+        answer = call(client, alias="sale")
+        assert (answer.status == 200) is is_free
+        assert Link.objects.filter(retired_at=None, key="sale").count() == 1
+
+
+def test_shorten_costs_nothing(client_of: ClientOf) -> None:
+    api = client_of(CompanyFactory.create())
+
+    assert shorten(api).status == 200
+    assert shorten(api, alias="free").status == 200
+    assert ledger.balance(api.company.pk) == (0, 0)
+
+
+def test_shorten_is_one_statement(
+    api: Api, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    api.get("/balance")
+
+    with django_assert_num_queries(1):
+        assert shorten(api, expires_in=60).status == 200
+
+
+def test_answer_of_a_send(api: Api) -> None:
+    answer = send(api)
+
+    message, link = Message.objects.get(), Link.objects.get()
+    assert answer.body == {
+        "success": True,
+        "message": "Ссылка отправлена в WhatsApp",
+        "id": message.public_id,
+        "short_url": link.short_url,
+        "channel": "whatsapp",
+        "status": "queued",
+        "cost": 1,
+        "test": False,
+    }
+    assert (message.kind, message.content, message.subject_id) == ("link", "link", link.id)
+    assert len(link.slug) == 10
+    assert ledger.balance(api.company.pk) == (999, 1)
+
+
+def test_sms_tells_its_segments(api: Api) -> None:
+    answer = send(api, channel="sms", text="д" * 100)
+
+    assert answer.body["message"] == "Ссылка отправлена по SMS"
+    assert (answer.body["cost"], answer.body["segments"]) == (16, 2)
+    assert Message.objects.get().segments == 2
+
+
+def test_message_of_more_than_three_sms_is_refused(api: Api) -> None:
+    answer = send(api, channel="sms", text="д" * 190)
+
+    assert (answer.status, list(answer.body["errors"])) == (422, ["text"])
+    assert answer.body["errors"]["text"] == ["Сообщение занимает 4 SMS, можно не больше 3"]
+    assert not Message.objects.exists()
+    assert not Link.objects.exists()
+    assert send(api, channel="whatsapp", text="д" * 190).status == 200
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        (None, "Ссылка для вас: {url}"),
+        ("", "Ссылка для вас: {url}"),
+        ("Ваш чек", "Ваш чек {url}"),
+        ("Чек: :link, спасибо", "Чек: {url}, спасибо"),
+        (":link", "{url}"),
+        (":link и :link", "{url} и {url}"),
+        ("(:link)", "({url})"),
+        (":links", ":links {url}"),
+        (":link_2", ":link_2 {url}"),
+        ("a:link", "a:link {url}"),
+        ("::link", "::link {url}"),
+        (":ссылка", ":ссылка {url}"),
+        (":LINK", ":LINK {url}"),
+        ("50% \\g<0> :link", "50% \\g<0> {url}"),
+    ],
+)
+def test_where_the_link_stands_in_the_text(api: Api, text: str | None, shown: str) -> None:
+    answer = send(api, text=text)
+
+    assert Message.objects.get().params["text"] == shown.format(url=answer.body["short_url"])
+
+
+def test_language_of_the_message(api: Api) -> None:
+    answer = send(api, locale="en")
+
+    message = Message.objects.get()
+    assert message.locale == "en"
+    assert message.params["text"] == f"A link for you: {answer.body['short_url']}"
+    assert answer.body["message"] == "Ссылка отправлена в WhatsApp"
+
+
+def test_alias_and_lifetime_travel_too(api: Api) -> None:
+    answer = send(api, alias="Receipt-7", expires_in=600)
+
+    link = Link.objects.get()
+    assert answer.body["short_url"].endswith("/Receipt-7")
+    assert link.expires_at is not None
+
+
+def test_alias_that_was_taken_leaves_place_and_tokens(api: Api) -> None:
+    LinkFactory.create(slug="sale", key="sale", is_alias=True)
+
+    for _ in range(3):
+        assert send(api, alias="sale").code == "alias_taken"
+
+    assert [send(api).status for _ in range(5)] == [200] * 5
+    assert ledger.balance(api.company.pk) == (995, 5)
+
+
+def test_test_links_are_apart(test_api: Api) -> None:
+    shorten(test_api)
+    send(test_api)
+
+    assert set(Link.objects.values_list("mode", flat=True)) == {"test"}
+
+
+def test_link_in_a_message_lives_as_long_as_it_may(api: Api) -> None:
+    send(api)
+
+    message = Message.objects.get()
+    assert message.useful_until == message.deadline
+    assert abs(message.deadline - timezone.now() - timedelta(days=1)) < timedelta(seconds=5)
+
+
+def test_send_of_a_link_is_one_statement(
+    api: Api, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    api.get("/balance")
+
+    with django_assert_num_queries(1):
+        assert send(api).status == 200

@@ -1,0 +1,328 @@
+"""GET /messages: what a company sent, filtered, in pages, and one message step by step."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from django.utils import timezone
+from pytest_django import DjangoAssertNumQueries
+
+from channels.models import Message
+from tests.api.clients import Api, ClientOf
+from tests.factories import AttemptFactory, CompanyFactory, MessageFactory, ReceiptFactory
+
+PHONE = "+79161234567"
+NOON = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
+
+
+def made(api: Api, at: datetime = NOON, **fields: Any) -> Message:
+    message: Message = MessageFactory.create(company=api.company, **fields)
+    Message.objects.filter(pk=message.pk).update(created_at=at)
+    message.refresh_from_db()
+    return message
+
+
+def ids(answer: Any) -> list[str]:
+    return [row["id"] for row in answer.body["data"]]
+
+
+def utc(moment: datetime | None) -> str:
+    assert moment is not None
+    return moment.astimezone(UTC).isoformat().replace("+00:00", "Z")
+
+
+def test_history_of_nothing(api: Api) -> None:
+    assert api.get("/messages").body == {
+        "success": True,
+        "message": "История сообщений",
+        "data": [],
+        "has_more": False,
+        "next_cursor": None,
+    }
+
+
+def test_message_in_the_history(api: Api) -> None:
+    message = made(
+        api,
+        phone=PHONE,
+        channel="sms",
+        price=16,
+        segments=2,
+        state="delivered",
+        params={"short_url": "https://kv.example/abc", "brand": "Ромашка", "key": "1"},
+        request_id="req_1",
+        sent_at=NOON + timedelta(seconds=1),
+        delivered_at=NOON + timedelta(seconds=2),
+        finished_at=NOON + timedelta(seconds=2),
+    )
+
+    assert api.get("/messages").body["data"] == [
+        {
+            "id": message.public_id,
+            "kind": "code",
+            "phone": PHONE,
+            "channel": "sms",
+            "status": "delivered",
+            "error": None,
+            "cost": 16,
+            "segments": 2,
+            "short_url": "https://kv.example/abc",
+            "test": False,
+            "request_id": "req_1",
+            "created_at": "2026-03-01T12:00:00Z",
+            "sent_at": "2026-03-01T12:00:01Z",
+            "delivered_at": "2026-03-01T12:00:02Z",
+            "read_at": None,
+            "finished_at": "2026-03-01T12:00:02Z",
+        }
+    ]
+
+
+def test_message_that_was_just_sent_is_there(api: Api) -> None:
+    sent = api.post("/otp/send", {"phone": PHONE})
+
+    (row,) = api.get("/messages").body["data"]
+
+    assert (row["id"], row["request_id"]) == (sent.body["id"], sent.headers["X-Request-Id"])
+    assert (row["status"], row["segments"], row["sent_at"]) == ("queued", None, None)
+
+
+FILTERS = [
+    ({}, "abcd"),
+    ({"phone": PHONE}, "ab"),
+    ({"phone": "8 (916) 123-45-67"}, "ab"),
+    ({"phone": "79161234567"}, "ab"),
+    ({"phone": "+79161230000"}, ""),
+    ({"channel": "sms"}, "bc"),
+    ({"status": "failed"}, "c"),
+    ({"kind": "link"}, "d"),
+    ({"kind": "code", "channel": "sms", "phone": PHONE}, "b"),
+    ({"from": "2026-03-01T12:00:00Z"}, "abc"),
+    ({"from": "2026-03-01T12:00:00+00:00"}, "abc"),
+    ({"from": "2026-03-01T15:00:00+03:00"}, "abc"),
+    ({"from": "2026-03-01T12:00:00"}, "abc"),
+    ({"to": "2026-03-01T12:00:00Z"}, "d"),
+    ({"from": "2026-03-01", "to": "2026-03-02"}, "abc"),
+    ({"from": "2026-02-28", "to": "2026-03-01"}, "d"),
+    ({"from": "2026-03-01T12:00:00.5Z"}, "ab"),
+    ({"phone": "", "channel": "", "status": "", "kind": "", "from": "", "to": ""}, "abcd"),
+    ({"unknown": "x"}, "abcd"),
+]
+
+
+@pytest.mark.parametrize(("query", "expected"), FILTERS)
+def test_filters(api: Api, query: dict[str, str], expected: str) -> None:
+    several = {
+        "d": made(api, NOON - timedelta(days=1), kind="link", phone="+79161234568"),
+        "c": made(api, NOON, channel="sms", state="failed", phone="+79161234569"),
+        "b": made(api, NOON + timedelta(seconds=1), channel="sms", phone=PHONE),
+        "a": made(api, NOON + timedelta(seconds=2), phone=PHONE),
+    }
+
+    assert ids(api.get("/messages", query)) == [several[name].public_id for name in expected]
+
+
+@pytest.mark.parametrize(
+    ("query", "field"),
+    [
+        ({"channel": "fax"}, "channel"),
+        ({"channel": "SMS"}, "channel"),
+        ({"status": "done"}, "status"),
+        ({"kind": "otp"}, "kind"),
+        ({"from": "yesterday"}, "from"),
+        ({"from": "2026-13-01"}, "from"),
+        ({"from": "2026-02-30T00:00:00Z"}, "from"),
+        ({"from": "2026-03-01T12:00:00+99:99"}, "from"),
+        ({"to": "1772323200"}, "to"),
+        ({"to": "\0"}, "to"),
+        ({"limit": "0"}, "limit"),
+        ({"limit": "-1"}, "limit"),
+        ({"limit": "201"}, "limit"),
+        ({"limit": "1.5"}, "limit"),
+        ({"limit": "many"}, "limit"),
+        ({"limit": "²"}, "limit"),
+        ({"limit": "9" * 5000}, "limit"),
+        ({"limit": ""}, "limit"),
+        ({"cursor": "x"}, "cursor"),
+        ({"cursor": "жжж"}, "cursor"),
+        ({"cursor": "MjAyNi0wMy0wMXwx"}, "cursor"),
+        ({"cursor": "A" * 4000}, "cursor"),
+    ],
+)
+def test_query_that_makes_no_sense(api: Api, query: dict[str, str], field: str) -> None:
+    answer = api.get("/messages", query)
+
+    assert (answer.status, answer.code) == (422, "invalid_input")
+    assert list(answer.body["errors"]) == [field]
+
+
+@pytest.mark.parametrize(
+    "moment", ["0001-01-01T00:00:00Z", "0001-01-01", "9999-12-31T23:59:59-23:59"]
+)
+def test_times_at_the_edge_of_time(api: Api, moment: str) -> None:
+    assert api.get("/messages", {"from": moment}).status == 200
+    assert api.get("/messages", {"to": moment}).status == 200
+
+
+def test_phone_that_is_none(api: Api) -> None:
+    assert api.get("/messages", {"phone": "12"}).code == "invalid_phone"
+
+
+def pages(api: Api, **query: str) -> list[list[str]]:
+    found: list[list[str]] = []
+    cursor: dict[str, str] = {}
+    while True:
+        answer = api.get("/messages", query | cursor)
+        assert answer.status == 200
+        found.append(ids(answer))
+        assert answer.body["has_more"] is (answer.body["next_cursor"] is not None)
+        if not answer.body["has_more"]:
+            return found
+        cursor = {"cursor": answer.body["next_cursor"]}
+
+
+@pytest.mark.parametrize(
+    ("limit", "sizes"), [("1", [1] * 7), ("3", [3, 3, 1]), ("7", [7]), ("8", [7]), ("200", [7])]
+)
+@pytest.mark.parametrize("apart", [timedelta(), timedelta(seconds=1)])
+def test_pages_have_everything_once(
+    api: Api, limit: str, sizes: list[int], apart: timedelta
+) -> None:
+    several = [made(api, NOON + number * apart) for number in range(7)]
+
+    found = pages(api, limit=limit)
+
+    assert [len(page) for page in found] == sizes
+    newest_first = sorted(several, key=lambda one: (one.created_at, one.id), reverse=True)
+    assert [one for page in found for one in page] == [one.public_id for one in newest_first]
+
+
+def test_page_is_fifty_by_default(api: Api) -> None:
+    for number in range(51):
+        made(api, NOON + timedelta(seconds=number))
+
+    assert [len(page) for page in pages(api)] == [50, 1]
+
+
+def test_new_rows_move_nothing(api: Api) -> None:
+    old = [made(api, NOON - timedelta(seconds=number)).public_id for number in range(4)]
+    first = api.get("/messages", {"limit": "2"})
+    for _ in range(3):
+        made(api, NOON + timedelta(minutes=1))
+
+    second = api.get("/messages", {"limit": "2", "cursor": first.body["next_cursor"]})
+
+    assert ids(first) + ids(second) == old
+    assert second.body["has_more"] is False
+
+
+def test_filters_go_on_over_pages(api: Api) -> None:
+    for number in range(10):
+        made(api, NOON + timedelta(seconds=number), state=["failed", "sent"][number % 2])
+
+    assert [len(page) for page in pages(api, status="failed", limit="2")] == [2, 2, 1]
+
+
+def test_company_and_mode_see_their_own(api: Api, test_api: Api, client_of: ClientOf) -> None:
+    live, test = made(api), made(api, mode="test")
+    stranger = client_of(CompanyFactory.create())
+    theirs = made(stranger)
+
+    for client, message in ((api, live), (test_api, test), (stranger, theirs)):
+        assert ids(client.get("/messages")) == [message.public_id]
+        for other in (live, test, theirs):
+            status = 200 if other == message else 404
+            assert client.get(f"/messages/{other.public_id}").status == status
+
+
+@pytest.mark.parametrize(
+    "public_id",
+    ["1", "msg_", "msg_1", "msg_" + "g" * 32, "otp_" + "0" * 32, "msg_" + "0" * 32, "0" * 32,
+     "msg_" + "-" * 32, "msg_%00", "msg_ж", "msg_" + "1" * 5000],
+)  # fmt: skip
+def test_id_of_nothing(api: Api, public_id: str) -> None:
+    answer = api.get(f"/messages/{public_id}")
+
+    assert (answer.status, answer.code) == (404, "not_found")
+
+
+def test_message_step_by_step(api: Api) -> None:
+    message = made(api, phone=PHONE, state="delivered", channel="telegram", tries=2)
+    refused = AttemptFactory.create(
+        message=message, n=1, channel="whatsapp", state="failed", error_code="131026",
+        accepted_at=None, finished_at=NOON,
+    )  # fmt: skip
+    taken = AttemptFactory.create(
+        message=message, n=2, provider="telegram_gateway", state="delivered"
+    )
+    received = [
+        ReceiptFactory.create(attempt=taken, state=state, word=word, at=NOON)
+        for state, word in (("sent", "sent"), ("delivered", "delivered"), ("read", "read"))
+    ]
+
+    answer = api.get(f"/messages/{message.public_id}", Accept_Language="en")
+
+    assert (answer.body["success"], answer.body["message"]) == (True, "Message")
+    (summary,) = api.get("/messages").body["data"]
+    assert {name: answer.body[name] for name in summary} == summary
+    assert answer.body["timeline"] == [
+        {
+            "channel": "whatsapp",
+            "provider": "whatsapp_cloud",
+            "status": "failed",
+            "error_code": "131026",
+            "started_at": utc(refused.started_at),
+            "accepted_at": None,
+            "finished_at": "2026-03-01T12:00:00Z",
+            "receipts": [],
+        },
+        {
+            "channel": "telegram",
+            "provider": "telegram_gateway",
+            "status": "delivered",
+            "error_code": None,
+            "started_at": utc(taken.started_at),
+            "accepted_at": utc(taken.accepted_at),
+            "finished_at": None,
+            "receipts": [
+                {
+                    "status": one.state,
+                    "provider_status": one.word,
+                    "error_code": None,
+                    "at": "2026-03-01T12:00:00Z",
+                    "received_at": utc(one.received_at),
+                }
+                for one in received
+            ],
+        },
+    ]
+
+
+def with_everything(api: Api) -> Message:
+    message = made(api, timezone.now(), state="delivered")
+    for n in (1, 2):
+        attempt = AttemptFactory.create(message=message, n=n, state="delivered")
+        ReceiptFactory.create_batch(n, attempt=attempt)
+    return message
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_queries_do_not_grow_with_rows(
+    api: Api, test_api: Api, count: int, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    several = [with_everything(api) for _ in range(count)]
+    for number in range(count):
+        test_api.post("/otp/send", {"phone": f"+7916123456{number}"})
+    api.get("/channels")
+    test_api.get("/channels")
+
+    with django_assert_num_queries(1):
+        assert len(api.get("/messages").body["data"]) == count
+    with django_assert_num_queries(1):
+        assert len(test_api.get("/test/messages").body["data"]) == count
+    with django_assert_num_queries(3):
+        assert len(api.get(f"/messages/{several[0].public_id}").body["timeline"]) == 2
+    with django_assert_num_queries(0):
+        assert len(api.get("/channels").body["data"]) == 3
+    with django_assert_num_queries(1):
+        api.get("/balance")

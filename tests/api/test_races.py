@@ -1,0 +1,146 @@
+"""The same Idempotency-Key, or the same alias, from many callers at once."""
+
+from functools import partial
+from typing import Any
+
+import pytest
+
+from accounts.models import IdempotentRequest
+from billing import ledger
+from billing.models import Transfer
+from channels.delivery import Dispatcher
+from channels.models import Message
+from links.models import Link
+from otp.models import Verification
+from tests.api.clients import Answer, Api
+from tests.api.races import at_once
+from tests.otp.reading import code_of, wrong_code
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+PHONE = "+79161234567"
+URL = "https://example.com/"
+ROUNDS = range(3)
+SENDS: dict[str, dict[str, Any]] = {
+    "/otp/send": {"phone": PHONE, "link": URL},
+    "/links/send": {"phone": PHONE, "url": URL},
+}
+
+
+def twins(api: Api, path: str, payload: dict[str, Any], count: int = 20) -> list[Answer]:
+    return at_once([lambda: api.post(path, payload, Idempotency_Key="k")] * count)
+
+
+def check_twins(answers: list[Answer]) -> None:
+    """All that succeeded say the same bytes, the others that it is still running."""
+    assert {answer.status for answer in answers} <= {200, 409}
+    assert len({answer.raw for answer in answers if answer.status == 200}) == 1
+    assert {answer.code for answer in answers if answer.status == 409} <= {"request_in_progress"}
+    first = [answer for answer in answers if "Idempotent-Replayed" not in answer.headers]
+    assert len([answer for answer in first if answer.status == 200]) <= 1
+
+
+@pytest.mark.parametrize("round_number", ROUNDS)
+@pytest.mark.parametrize("path", SENDS)
+def test_twins_of_a_send_send_once(api: Api, path: str, round_number: int) -> None:
+    answers = twins(api, path, SENDS[path])
+
+    check_twins(answers)
+    assert Message.objects.count() == Link.objects.count() == 1
+    assert Transfer.objects.filter(kind="hold").count() == IdempotentRequest.objects.count() == 1
+    assert ledger.balance(api.company.pk) == (999, 1)
+    after = api.post(path, SENDS[path], Idempotency_Key="k")
+    assert after.raw in {answer.raw for answer in answers if answer.status == 200}
+    if path == "/otp/send":
+        assert api.post(path, {"phone": PHONE, "purpose": "x"}).code == "resend_too_soon"
+
+
+@pytest.mark.parametrize("path", SENDS)
+def test_twins_of_a_test_send_send_once(test_api: Api, path: str) -> None:
+    check_twins(twins(test_api, path, SENDS[path]))
+
+    assert Message.objects.count() == 1
+
+
+@pytest.mark.parametrize("path", SENDS)
+def test_twins_while_the_message_is_delivered(
+    dispatcher: Dispatcher, test_api: Api, path: str
+) -> None:
+    """One waits for the outcome, and another may see it first: they must not disagree."""
+    answers = twins(test_api, path, SENDS[path], 8)
+
+    check_twins(answers)
+    after = test_api.post(path, SENDS[path], Idempotency_Key="k")
+    assert {after.raw} == {answer.raw for answer in answers if answer.status == 200}
+    assert Message.objects.count() == 1
+
+
+@pytest.mark.parametrize("path", SENDS)
+def test_twins_take_one_place_under_the_limits(api: Api, path: str) -> None:
+    for number in range(4):
+        api.post("/links/send", {"phone": PHONE, "url": URL}, Idempotency_Key=str(number))
+
+    answers = twins(api, "/links/send", {"phone": PHONE, "url": URL, "text": path})
+    check_twins(answers)
+
+    assert Message.objects.count() == 5
+    refused = api.post("/links/send", {"phone": PHONE, "url": URL})
+    assert (refused.status, refused.code) == (429, "send_limit")
+
+
+@pytest.mark.parametrize("round_number", ROUNDS)
+def test_twins_without_redis(api: Api, no_redis: None, round_number: int) -> None:
+    check_twins(twins(api, "/otp/send", SENDS["/otp/send"]))
+
+    assert Message.objects.count() == 1
+    assert ledger.balance(api.company.pk) == (999, 1)
+
+
+@pytest.mark.parametrize("round_number", ROUNDS)
+@pytest.mark.parametrize("alias", [None, "Sale"])
+def test_twins_of_a_shorten_make_one_link(api: Api, alias: str | None, round_number: int) -> None:
+    payload = {"url": URL, "alias": alias, "expires_in": 600}
+
+    check_twins(twins(api, "/links/shorten", payload))
+
+    assert Link.objects.count() == IdempotentRequest.objects.count() == 1
+
+
+@pytest.mark.parametrize("round_number", ROUNDS)
+def test_twins_of_a_right_code_are_one_success(api: Api, round_number: int) -> None:
+    api.post("/otp/send", {"phone": PHONE})
+
+    answers = twins(api, "/otp/verify", {"phone": PHONE, "code": code_of(PHONE)})
+
+    check_twins(answers)
+    assert Verification.objects.get().attempts == 1
+
+
+@pytest.mark.parametrize("round_number", ROUNDS)
+def test_twins_of_a_wrong_code_spend_one_attempt(api: Api, round_number: int) -> None:
+    api.post("/otp/send", {"phone": PHONE})
+
+    answers = twins(api, "/otp/verify", {"phone": PHONE, "code": wrong_code(PHONE)})
+
+    assert {answer.code for answer in answers} <= {"code_invalid", "request_in_progress"}
+    assert len({answer.raw for answer in answers if answer.status == 422}) == 1
+    assert Verification.objects.get().attempts == 1
+
+
+@pytest.mark.parametrize("round_number", ROUNDS)
+@pytest.mark.parametrize("path", ["/links/shorten", "/links/send"])
+def test_of_twenty_the_alias_is_given_to_one(api: Api, path: str, round_number: int) -> None:
+    spellings = ["sale", "Sale", "SALE", "sALe"] * 5
+
+    answers = at_once(
+        [
+            partial(api.post, path, {"url": URL, "alias": alias, "phone": f"+7916{n:07d}"})
+            for n, alias in enumerate(spellings)
+        ]
+    )
+
+    assert sorted(answer.status for answer in answers) == [200] + [422] * 19
+    assert {answer.code for answer in answers if answer.status == 422} == {"alias_taken"}
+    assert Link.objects.count() == 1
+    assert Message.objects.count() == (path == "/links/send")
+    assert ledger.balance(api.company.pk)[0] == 1000 - Message.objects.count()

@@ -1,0 +1,155 @@
+"""Settings that could not work are refused at the start, in a sentence."""
+
+import json
+import os
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
+
+from config.env import ROOT, keyring
+
+SECRET = "s3cret" * 6
+GOOD = {
+    "PATH": os.environ["PATH"],
+    "ENVIRONMENT": "test",
+    "SECRET_KEY": "a" * 60,
+    "OTP_KEYS": f"k1:{SECRET}",
+    "DATABASE_URL": "postgresql:///none",
+    "REDIS_URL": "redis://127.0.0.1:1",
+}
+
+
+def start(**changes: str) -> subprocess.CompletedProcess[str]:
+    code = "import django; django.setup()"
+    env = GOOD | {"DJANGO_SETTINGS_MODULE": "config.settings"} | changes
+    return subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, env=env, text=True, capture_output=True, check=False
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "keys"),
+    [
+        (f"k1:{SECRET}", {"k1": SECRET}),
+        (f" k1 : {SECRET} ,", {"k1": SECRET}),
+        (f"{'k' * 16}:{'s' * 32}", {"k" * 16: "s" * 32}),
+        (f"b:{SECRET}:x,a:{SECRET}", {"b": f"{SECRET}:x", "a": SECRET}),
+        (f"ключ:{'секрет' * 6}", {"ключ": "секрет" * 6}),
+    ],
+)
+def test_keys_are_read_in_their_order(text: str, keys: dict[str, str]) -> None:
+    expected = [(key_id, secret.encode()) for key_id, secret in keys.items()]
+
+    assert list(keyring(text).items()) == expected
+
+
+MALFORMED = "must be id:secret, with an id of 1 to 16 and a secret of at least 32 printable"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "must hold at least one"),
+        (" , ,", "must hold at least one"),
+        (SECRET, f"key 1 {MALFORMED}"),
+        (f":{SECRET}", f"key 1 {MALFORMED}"),
+        (f"{'k' * 17}:{SECRET}", f"key 1 {MALFORMED}"),
+        (f"k\x1b1:{SECRET}", f"key 1 {MALFORMED}"),
+        (f"k1:{SECRET}\x00", f"key 1 {MALFORMED}"),
+        (f"k1:{SECRET}\udcff", f"key 1 {MALFORMED}"),
+        (f"k1:{SECRET},k2:{SECRET[:31]}", f"key 2 {MALFORMED}"),
+        (f"k1:{SECRET},k2:", f"key 2 {MALFORMED}"),
+        (f"k1:{SECRET},k2:{SECRET}, k1 :{SECRET}x", "key 3 has the id of another key"),
+    ],
+)
+def test_keys_that_could_not_work_are_refused_unquoted(text: str, words: str) -> None:
+    with pytest.raises(ImproperlyConfigured) as caught:
+        keyring(text)
+
+    assert words in str(caught.value)
+    assert SECRET[:6] not in str(caught.value)
+
+
+def test_good_settings_start() -> None:
+    assert start().returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"OTP_KEYS": SECRET}, f"OTP_KEYS: key 1 {MALFORMED}"),
+        ({"OTP_KEYS": ""}, "OTP_KEYS must hold at least one"),
+        ({"PRICE_WHATSAPP": "0"}, "PRICE_WHATSAPP must be 1 or more"),
+        ({"PRICE_TELEGRAM": "0"}, "PRICE_TELEGRAM must be 1 or more"),
+        ({"PRICE_SMS": "-16"}, "PRICE_SMS must be 1 or more"),
+        ({"LEASE": "15"}, "LEASE must exceed PROVIDER_CONNECT + PROVIDER_READ + 5"),
+        ({"PROVIDER_READ": "23"}, "LEASE must exceed PROVIDER_CONNECT + PROVIDER_READ + 5"),
+        ({"DATABASE_STATEMENT_TIMEOUT": "-1"}, "DATABASE_STATEMENT_TIMEOUT must be 0 or more"),
+    ],
+)
+def test_settings_that_could_not_work_are_refused(changes: dict[str, str], words: str) -> None:
+    refused = start(**changes)
+
+    last_line = refused.stderr.strip().splitlines()[-1]
+    assert last_line.startswith("django.core.exceptions.ImproperlyConfigured: ")
+    assert words in last_line
+    assert SECRET not in refused.stderr
+
+
+def test_least_prices_and_lease_start() -> None:
+    prices = {"PRICE_WHATSAPP": "1", "PRICE_TELEGRAM": "1", "PRICE_SMS": "1"}
+
+    assert start(LEASE="16", **prices).returncode == 0
+
+
+def options(**changes: str) -> dict[str, Any]:
+    code = "import json; from config import settings; print(json.dumps(settings.DATABASES))"
+    told = subprocess.check_output(
+        [sys.executable, "-c", code], cwd=ROOT, env=GOOD | changes, text=True
+    )
+    found: dict[str, Any] = json.loads(told)["default"]["OPTIONS"]
+    return found
+
+
+def test_database_that_vanished_is_noticed() -> None:
+    network = {
+        "connect_timeout": 3,
+        "keepalives": 1,
+        "keepalives_idle": 10,
+        "keepalives_interval": 5,
+        "keepalives_count": 3,
+        "tcp_user_timeout": 15_000,
+    }
+
+    assert settings.DATABASES["default"]["OPTIONS"].items() >= network.items()
+
+
+@pytest.mark.parametrize(("given", "milliseconds"), [(None, 10_000), ("0", 0), ("250", 250)])
+def test_statements_have_their_time(given: str | None, milliseconds: int) -> None:
+    found = options(**{"DATABASE_STATEMENT_TIMEOUT": given} if given else {})
+
+    assert f"-c statement_timeout={milliseconds} " in found["options"]
+
+
+def test_address_may_name_options_of_its_own() -> None:
+    found = options(DATABASE_URL="postgresql://db/kvitok?connect_timeout=9")
+
+    assert (int(found["connect_timeout"]), found["keepalives"]) == (9, 1)
+
+
+def test_worker_has_threads_whatever_its_command_line_says() -> None:
+    assert settings.CELERY_WORKER_POOL == "threads"
+
+
+def test_ledger_is_checked_in_part_every_minute_and_in_whole_every_six_hours() -> None:
+    checks = {
+        entry["schedule"]: entry.get("kwargs")
+        for entry in settings.CELERY_BEAT_SCHEDULE.values()
+        if entry["task"] == "channels.check_ledger"
+    }
+
+    assert checks == {60.0: {"recent": True}, 21_600.0: None}

@@ -1,0 +1,130 @@
+"""What every test may lean on: a fresh process, clients of the API, the delivery loop."""
+
+import logging
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from django.conf import settings as django_settings
+from django.test import override_settings
+
+import accounts.api
+import accounts.limits
+from accounts import keys
+from accounts.models import Company, Mode
+from billing import ledger
+from channels import nudge, registry, waiting
+from channels.delivery import Dispatcher
+from config.redis_client import redis_client
+from tests.api.clients import Api, ClientOf
+from tests.factories import ApiKeyFactory, CompanyFactory
+
+TOKENS = 1000
+PATIENCE = 5.0  # seconds: a busy machine must not look like one without Redis
+
+
+def pytest_unconfigure() -> None:
+    # Daemon threads outlive the stores and the streams; what they say then helps nobody.
+    logging.raiseExceptions = False
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _patient_limiters() -> Iterator[None]:
+    options = {"socket_timeout": PATIENCE, "socket_connect_timeout": PATIENCE}
+    with override_settings(REDIS_TIMEOUT=PATIENCE, CACHES=_caches(OPTIONS=options)):
+        yield
+
+
+def _caches(**changes: Any) -> dict[str, Any]:
+    return {name: cache | changes for name, cache in django_settings.CACHES.items()}
+
+
+@pytest.fixture(autouse=True)
+def _fresh_process() -> Iterator[None]:
+    """Each test finds the process and Redis as if both had just been started."""
+    _forget()
+    redis_client().flushdb()
+    yield
+    _forget()
+
+
+def _forget() -> None:
+    keys.forget_all()
+    registry.forget_settings()
+    forget_redis()
+
+
+def forget_redis() -> None:
+    redis_client.cache_clear()
+    accounts.limits._script.cache_clear()
+    accounts.limits._down_until = accounts.api._rate_off_until = 0.0
+
+
+@pytest.fixture
+def no_redis() -> Iterator[None]:
+    """Redis answers nobody: not the limiters, not the nudge, not the signals."""
+    nowhere = "unix:///nowhere/redis.sock"
+    with override_settings(REDIS_URL=nowhere, CACHES=_caches(LOCATION=nowhere)):
+        forget_redis()
+        yield
+    forget_redis()
+
+
+@pytest.fixture
+def queued_at_once() -> Iterator[None]:
+    """Every place to wait for an outcome is taken, so sends are answered `queued` at once."""
+    taken = 0
+    while waiting._places.acquire(blocking=False):
+        taken += 1
+    yield
+    for _ in range(taken):
+        waiting._places.release()
+
+
+@pytest.fixture
+def dispatcher(transactional_db: None) -> Iterator[Dispatcher]:
+    """The delivery loop of a worker, on a thread; sends wait for what it makes of them."""
+    one = Dispatcher()
+    thread = threading.Thread(target=one.run, name="delivery")
+    thread.start()
+    yield one
+    one.stop()
+    nudge.push()  # so that its listener sees the end now rather than in a second
+    thread.join(10)
+    for listener in threading.enumerate():
+        if listener.name == "wake-listener":
+            listener.join(3)
+
+
+@pytest.fixture
+def company(db: None) -> Company:
+    """Approved, Russian, with tokens."""
+    company = CompanyFactory.create(name="Ромашка")
+    ledger.grant(company=company, amount=TOKENS, reason="test")
+    return company
+
+
+@pytest.fixture
+def client_of(request: pytest.FixtureRequest, db: None) -> ClientOf:
+    """Makes a client: of a company, with a new key of a mode and whatever else it should have."""
+    if "dispatcher" not in request.fixturenames:
+        request.getfixturevalue("queued_at_once")
+
+    def make(company: Company, mode: str = Mode.LIVE, **fields: Any) -> Api:
+        key = ApiKeyFactory.create(company=company, mode=mode, **fields)
+        return Api(company, key.plaintext)
+
+    return make
+
+
+@pytest.fixture
+def api(company: Company, client_of: ClientOf) -> Api:
+    """A client with a live key."""
+    return client_of(company)
+
+
+@pytest.fixture
+def test_api(company: Company, client_of: ClientOf) -> Api:
+    """A client of the same company with a test key."""
+    return client_of(company, Mode.TEST)

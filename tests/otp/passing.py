@@ -1,0 +1,33 @@
+"""Time passes: rows grow older, and Redis forgets."""
+
+from datetime import timedelta
+
+from django.db.models import F
+
+from accounts.models import IdempotentRequest
+from channels.models import Message
+from config.redis_client import redis_client
+from otp.models import Verification
+
+
+def later(**by: float) -> None:
+    """Make everything so much older; what counted in Redis is forgotten altogether."""
+    forget_limits()
+    shift = timedelta(**by)
+    Verification.objects.update(
+        created_at=F("created_at") - shift,
+        expires_at=F("expires_at") - shift,
+        judged_at=F("judged_at") - shift,
+        verified_at=F("verified_at") - shift,
+    )
+    Message.objects.update(
+        created_at=F("created_at") - shift,
+        due_at=F("due_at") - shift,
+        useful_until=F("useful_until") - shift,
+        deadline=F("deadline") - shift,
+    )
+    IdempotentRequest.objects.update(created_at=F("created_at") - shift)
+
+
+def forget_limits() -> None:
+    redis_client().flushdb()

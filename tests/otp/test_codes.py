@@ -1,0 +1,112 @@
+"""Codes are derived, and what is stored of them is bound to everything they are for."""
+
+import hashlib
+import hmac
+from collections import Counter
+from itertools import combinations
+from typing import Any
+from uuid import UUID
+
+import pytest
+from pytest_django import Settings
+
+from otp import codes
+
+KEYS = {"2": b"current key of the tests", "1": b"previous key of the tests"}
+BOUND: dict[str, Any] = {
+    "company_id": 7,
+    "mode": "live",
+    "phone": "+79161234567",
+    "purpose": "login",
+    "code": "004217",
+}
+
+
+@pytest.fixture(autouse=True)
+def _keys(settings: Settings) -> None:
+    settings.OTP_KEYS = KEYS
+
+
+def rfc4226(key: bytes, moving_factor: bytes, length: int) -> str:
+    """§5.3, over SHA-256 and 63 bits."""
+    digest = hmac.new(key, moving_factor, hashlib.sha256).digest()
+    start = digest[31] & 0x0F
+    bits = int.from_bytes(digest[start : start + 8], "big") & (2**63 - 1)
+    return str(bits % 10**length).rjust(length, "0")
+
+
+@pytest.mark.parametrize("length", [4, 5, 6, 7, 8])
+def test_code_is_a_truncated_hmac_of_the_id(length: int) -> None:
+    key = hmac.new(KEYS["2"], b"code", hashlib.sha256).digest()
+
+    for number in range(200):
+        verification_id = UUID(int=number)
+        expected = rfc4226(key, verification_id.bytes, length)
+        assert codes.derive(verification_id, key_id="2", length=length) == expected
+
+
+def test_code_keeps_its_leading_zeros() -> None:
+    found = [codes.derive(UUID(int=number), key_id="2", length=6) for number in range(3000)]
+
+    assert all(len(code) == 6 and code.isdigit() for code in found)
+    assert any(code.startswith("00") for code in found)
+
+
+@pytest.mark.parametrize("position", range(6))
+def test_every_digit_is_equally_likely(position: int) -> None:
+    count = 20_000
+    found = (codes.derive(UUID(int=number), key_id="2", length=6) for number in range(count))
+
+    digits = Counter(code[position] for code in found)
+
+    chi_squared = sum((digits[str(digit)] - count / 10) ** 2 / (count / 10) for digit in range(10))
+    assert chi_squared < 27.9  # 9 degrees of freedom, p = 0.001
+
+
+def test_another_id_or_key_makes_another_code() -> None:
+    found = {
+        codes.derive(UUID(int=number), key_id=key_id, length=8)
+        for number in range(50)
+        for key_id in KEYS
+    }
+
+    assert len(found) == 100
+
+
+def test_first_key_is_the_current_one() -> None:
+    assert codes.current_key() == "2"
+    assert codes.known_keys() == ["2", "1"]
+
+
+def test_mac_differs_with_whatever_it_is_bound_to() -> None:
+    others = {
+        "company_id": 8,
+        "mode": "test",
+        "phone": "+79161234568",
+        "purpose": "Login",
+        "code": "4217",
+    }
+    several = [BOUND, *(BOUND | {name: value} for name, value in others.items())]
+
+    macs = [codes.mac(key_id=key_id, **one) for one in several for key_id in KEYS]
+
+    assert all(one != other for one, other in combinations(macs, 2))
+    assert {len(mac) for mac in macs} == {32}
+
+
+def test_neighbouring_fields_do_not_run_into_one_another() -> None:
+    one = codes.mac(key_id="1", **BOUND | {"purpose": "login1", "code": "23456"})
+    other = codes.mac(key_id="1", **BOUND | {"purpose": "login", "code": "123456"})
+
+    assert one != other
+
+
+def test_candidates_are_made_under_every_known_key() -> None:
+    assert codes.macs(**BOUND) == [codes.mac(key_id=key_id, **BOUND) for key_id in ("2", "1")]
+
+
+def test_mac_says_nothing_of_the_code() -> None:
+    key = hmac.new(KEYS["2"], b"mac", hashlib.sha256).digest()
+    text = "\0".join(["v1", "7", "live", "+79161234567", "login", "004217"])
+
+    assert codes.mac(key_id="2", **BOUND) == hmac.new(key, text.encode(), "sha256").digest()

@@ -1,0 +1,268 @@
+"""Test keys: the script in a number's last digits, and what never happens with them."""
+
+from datetime import timedelta
+
+import pytest
+import time_machine
+from django.utils import timezone
+
+from billing import ledger
+from billing.models import Transfer
+from channels import sweeps
+from channels.delivery import Dispatcher
+from channels.models import Attempt, Message
+from tests.api.books import books
+from tests.api.clients import Answer, Api
+from tests.otp.passing import forget_limits, later
+from tests.otp.reading import code_of
+
+URL = "https://example.com/"
+
+
+def number(digits: str) -> str:
+    return f"+7916123{digits}"
+
+
+def send(api: Api, digits: str, **fields: object) -> Answer:
+    return api.post("/otp/send", {"phone": number(digits)} | fields)
+
+
+def send_link(api: Api, digits: str, **fields: object) -> Answer:
+    return api.post("/links/send", {"phone": number(digits), "url": URL} | fields)
+
+
+def verify(api: Api, digits: str) -> Answer:
+    code = code_of(number(digits), mode="test")
+    return api.post("/otp/verify", {"phone": number(digits), "code": code})
+
+
+@pytest.mark.parametrize(
+    ("digits", "status", "body"),
+    [
+        ("0001", 422, {"code": "invalid_phone", "message": "Неверный номер телефона"}),
+        (
+            "0002",
+            402,
+            {
+                "code": "insufficient_tokens",
+                "message": "Недостаточно токенов",
+                "required": 1,
+                "available": 0,
+            },
+        ),
+        (
+            "0005",
+            429,
+            {
+                "code": "resend_too_soon",
+                "message": "Код уже отправлен, повторить можно чуть позже",
+                "retry_after": 60,
+            },
+        ),
+    ],
+)
+@pytest.mark.parametrize("call", [send, send_link])
+def test_refused_at_once(
+    test_api: Api, call: type, digits: str, status: int, body: dict[str, object]
+) -> None:
+    before = books()
+
+    answer = call(test_api, digits)
+
+    assert answer.status == status
+    assert answer.body == {"success": False, "request_id": answer.body["request_id"]} | body
+    assert answer.headers.get("Retry-After") == (
+        str(body["retry_after"]) if status == 429 else None
+    )
+    assert books() == before
+
+
+@pytest.mark.parametrize(
+    ("digits", "status", "code", "message"),
+    [
+        ("0003", 422, "recipient_unreachable", "Получатель недоступен в этом канале"),
+        ("0008", 502, "delivery_failed", "Не удалось доставить сообщение"),
+    ],
+)
+@pytest.mark.parametrize("call", [send, send_link])
+def test_refused_by_the_channel(
+    dispatcher: Dispatcher,
+    test_api: Api,
+    *,
+    call: type,
+    digits: str,
+    status: int,
+    code: str,
+    message: str,
+) -> None:
+    answer = call(test_api, digits, channel="sms")
+
+    assert answer.status == status
+    assert answer.body == {
+        "success": False,
+        "code": code,
+        "message": message,
+        "id": Message.objects.get().public_id,
+        "channel": "sms",
+        "request_id": answer.headers["X-Request-Id"],
+    }
+    assert Message.objects.get().state == "failed"
+
+
+@pytest.mark.parametrize("digits", ["0000", "4567", "0010", "9999"])
+@pytest.mark.parametrize("channel", ["whatsapp", "telegram", "sms"])
+def test_delivered_at_once(
+    dispatcher: Dispatcher, test_api: Api, digits: str, channel: str
+) -> None:
+    answer = send(test_api, digits, channel=channel, link=URL)
+
+    assert (answer.status, answer.body["status"]) == (200, "delivered")
+    assert (answer.body["channel"], answer.body["cost"], answer.body["test"]) == (channel, 0, True)
+    assert verify(test_api, digits).status == 200
+
+
+def test_link_is_delivered_at_once(dispatcher: Dispatcher, test_api: Api) -> None:
+    answer = send_link(test_api, "4567", channel="sms", text="Смотрите: :link")
+
+    assert (answer.status, answer.body["status"], answer.body["segments"]) == (200, "delivered", 1)
+
+
+def test_code_that_is_expired_when_it_arrives(dispatcher: Dispatcher, test_api: Api) -> None:
+    answer = send(test_api, "0004")
+
+    assert (answer.status, answer.body["status"], answer.body["expires_in"]) == (
+        200,
+        "delivered",
+        0,
+    )
+    assert verify(test_api, "0004").code == "code_expired"
+
+
+def test_delivered_after_half_a_minute(dispatcher: Dispatcher, test_api: Api) -> None:
+    answer = send(test_api, "0006")
+    assert (answer.status, answer.body["status"]) == (200, "sent")
+    attempt = Attempt.objects.get()
+    assert attempt.poll_at is not None
+
+    for seconds, state in ((10, "sent"), (31, "delivered")):
+        Attempt.objects.update(poll_at=timezone.now() - timedelta(seconds=1))
+        with time_machine.travel(timezone.now() + timedelta(seconds=seconds), tick=False):
+            sweeps.poll()
+        assert Message.objects.get().state == state
+
+
+def test_never_delivered(dispatcher: Dispatcher, test_api: Api) -> None:
+    answer = send(test_api, "0007")
+    assert (answer.status, answer.body["status"]) == (200, "sent")
+
+    later(seconds=601)
+    Attempt.objects.update(poll_at=timezone.now() - timedelta(seconds=1))
+    sweeps.sweep()
+
+    assert Message.objects.get().state == "expired"
+
+
+@pytest.mark.parametrize(
+    ("channel", "fallback"),
+    [("whatsapp", "telegram"), ("telegram", "whatsapp"), ("sms", "whatsapp")],
+)
+@pytest.mark.parametrize("call", [send, send_link])
+def test_falls_back_to_the_next_channel(
+    dispatcher: Dispatcher, test_api: Api, call: type, channel: str, fallback: str
+) -> None:
+    answer = call(test_api, "0009", channel=channel)
+
+    assert (answer.status, answer.body["channel"]) == (200, fallback)
+    for _ in range(100):
+        message = Message.objects.get()
+        if message.state == "delivered":
+            break
+        dispatcher.inbox.put(None)
+        dispatcher.stopping.wait(0.02)
+    assert (message.state, message.channel, message.hold) == ("delivered", fallback, 2)
+    attempts = Attempt.objects.order_by("n").values_list("channel", "state")
+    assert list(attempts) == [(channel, "failed"), (fallback, "delivered")]
+
+
+@pytest.mark.parametrize("digits", [f"000{digit}" for digit in range(10)])
+def test_live_keys_have_no_script(api: Api, digits: str) -> None:
+    assert send(api, digits).status == 200
+    assert send_link(api, digits).status == 200
+
+    assert set(Message.objects.values_list("state", flat=True)) == {"queued"}
+    assert all(message.chain == [] for message in Message.objects.all())
+
+
+def test_nothing_is_ever_charged(dispatcher: Dispatcher, test_api: Api) -> None:
+    for digits in ("0003", "0004", "0006", "0007", "0008", "0009", "4567"):
+        send(test_api, digits, channel="sms")
+        send_link(test_api, digits)
+
+    assert ledger.balance(test_api.company.pk) == (1000, 0)
+    assert Transfer.objects.count() == 1  # the grant
+
+
+def test_no_cool_down(test_api: Api) -> None:
+    for _ in range(3):
+        assert (send(test_api, "4567").status, send(test_api, "4567").body["resend_in"]) == (200, 0)
+        forget_limits()
+
+
+def test_what_the_phone_would_have_shown(dispatcher: Dispatcher, test_api: Api) -> None:
+    code = send(test_api, "4567", link=URL)
+    link = send_link(test_api, "4568", locale="en", channel="telegram")
+
+    answer = test_api.get("/test/messages")
+
+    shown = code_of(number("4567"), mode="test")
+    assert answer.status == 200
+    assert [message.pop("created_at")[-1] for message in answer.body["data"]] == ["Z", "Z"]
+    assert answer.body | {"data": []} == {
+        "success": True,
+        "message": "Сообщения тестовых ключей",
+        "data": [],
+        "has_more": False,
+        "next_cursor": None,
+    }
+    expected = [
+        {
+            "id": link.body["id"],
+            "kind": "link",
+            "phone": number("4568"),
+            "channel": "telegram",
+            "status": "delivered",
+            "text": f"A link for you: {link.body['short_url']}",
+            "code": None,
+            "short_url": link.body["short_url"],
+        },
+        {
+            "id": code.body["id"],
+            "kind": "code",
+            "phone": number("4567"),
+            "channel": "whatsapp",
+            "status": "delivered",
+            "text": f"Код {shown}. Никому его не сообщайте. Ромашка\n{code.body['short_url']}",
+            "code": shown,
+            "short_url": code.body["short_url"],
+        },
+    ]
+    found = [{k: v for k, v in one.items() if k != "created_at"} for one in answer.body["data"]]
+    assert found == expected
+
+
+def test_test_messages_of_one_phone(test_api: Api) -> None:
+    send(test_api, "4567")
+    send(test_api, "4568")
+
+    answer = test_api.get("/test/messages", {"phone": "8 916 123-45-68"})
+
+    assert [message["phone"] for message in answer.body["data"]] == [number("4568")]
+
+
+def test_test_messages_show_no_live_one(api: Api, test_api: Api) -> None:
+    send(api, "4567")
+
+    assert test_api.get("/test/messages").body["data"] == []
+    refused = api.get("/test/messages")
+    assert (refused.status, refused.code) == (403, "forbidden")
+    assert refused.body["message"] == "Только для тестовых ключей"

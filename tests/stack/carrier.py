@@ -1,0 +1,33 @@
+"""The tests' side of the carrier simulator: phones to look into, faults to set."""
+
+from typing import Any
+
+import requests
+
+
+class Carrier:
+    def __init__(self, url: str) -> None:
+        self.url = url
+
+    def messages(self, phone: str) -> list[dict[str, Any]]:
+        """What reached a phone, the newest first."""
+        answer = requests.get(f"{self.url}/phones/{phone}/messages", timeout=10)
+        found: list[dict[str, Any]] = answer.json()
+        return found
+
+    def message(self, phone: str) -> dict[str, Any]:
+        """The only message that reached a phone."""
+        (only,) = self.messages(phone)
+        return only
+
+    def code(self, phone: str) -> str:
+        """What the person reads off the newest message."""
+        code: str = self.messages(phone)[0]["code"]
+        return code
+
+    def misbehave(self, kind: str | None = None, **fault: object) -> None:
+        answer = requests.post(f"{self.url}/faults", json={"kind": kind, **fault}, timeout=10)
+        assert answer.status_code == requests.codes.created, answer.text
+
+    def behave(self) -> None:
+        requests.delete(f"{self.url}/faults", timeout=10).raise_for_status()

@@ -1,0 +1,49 @@
+"""A Celery worker that dies, as by a power cut, the first time it gets to the step DIE_AT."""
+
+import os
+import signal
+from collections.abc import Sequence
+from typing import NoReturn
+
+import django
+
+from config.celery import app
+
+django.setup()
+
+from channels import delivery, outcomes, waiting  # noqa: E402 - Django comes first
+from channels.transitions import Event, Message, What  # noqa: E402
+
+__all__ = ["app"]
+
+apply, publish = outcomes.apply, waiting.publish
+
+
+def die() -> NoReturn:
+    os.kill(os.getpid(), signal.SIGKILL)
+    raise AssertionError
+
+
+def die_instead_of_call(claimed: delivery.Claimed, start_before: float) -> Event:
+    die()
+
+
+def apply_unless_accepted(events: Sequence[Event]) -> list[Message]:
+    if any(event.what is What.ACCEPTED for event in events):
+        die()
+    return apply(events)
+
+
+def publish_unless_sent(signals: Sequence[waiting.Signal]) -> None:
+    if any(one.state == "sent" for one in signals):
+        die()
+    publish(signals)
+
+
+match os.environ["DIE_AT"]:
+    case "call":
+        delivery.hand_over = die_instead_of_call
+    case "outcome":
+        outcomes.apply = apply_unless_accepted
+    case "signal":
+        waiting.publish = publish_unless_sent

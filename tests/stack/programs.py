@@ -1,0 +1,130 @@
+"""The service's programs as processes of the tests' own, to be killed and started at will."""
+
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+import requests
+
+from config.env import ROOT
+from config.processes import last_lines, signal_group, spawn
+
+COMPLAINT = re.compile(rb'Traceback|"level":"(error|critical)"(?!.*"django.request")')
+PATIENCE = 30.0  # seconds: how long a start may take on a busy machine
+
+
+def until(true: Callable[[], bool], seconds: float = 15.0) -> None:
+    """Wait for what must come about; an AssertionError when it does not."""
+    deadline = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < deadline, "did not happen in time"
+        time.sleep(0.02)
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+    return port
+
+
+def answers(url: str) -> bool:
+    with suppress(requests.RequestException):
+        return requests.get(url, timeout=2).ok
+    return False
+
+
+class Program:
+    """One process and what it forks; `url` or `words` in its log say that it is up."""
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        *,
+        log: Path,
+        environ: Mapping[str, str],
+        url: str = "",
+        words: str = "",
+    ) -> None:
+        self.command = command
+        self.log = log
+        self.environ = dict(environ)
+        self.url = url
+        self.words = words
+        self.said = 0  # where in the log this life began
+        self.heard = 0  # how far the log was looked through for complaints
+        self.process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def running(self) -> subprocess.Popen[bytes]:
+        assert self.process is not None, f"{self.log.stem} is not running"
+        return self.process
+
+    def launch(self, *, command: Sequence[str] = (), **environ: str) -> None:
+        """Start without waiting; `command` and `environ` differ for this life only."""
+        self.said = self.log.stat().st_size if self.log.exists() else 0
+        self.process = spawn(
+            [sys.executable, *(command or self.command)],
+            log=self.log,
+            die=signal.SIGKILL,
+            env=self.environ | environ,
+            cwd=ROOT,
+        )
+
+    def wait_ready(self) -> None:
+        deadline = time.monotonic() + PATIENCE
+        while not self._is_ready():
+            failed = self.running.poll() is not None or time.monotonic() > deadline
+            assert not failed, last_lines(self.log, 20, since=self.said)
+            time.sleep(0.05)
+
+    def start(self, **environ: str) -> None:
+        self.launch(**environ)
+        self.wait_ready()
+
+    def ask_to_stop(self) -> None:
+        signal_group(self.running, signal.SIGTERM)
+
+    def wait_stopped(self, seconds: float = 20.0) -> int:
+        """Its exit code once it is gone, with whatever it had forked."""
+        try:
+            return self.running.wait(seconds)
+        finally:
+            self.kill()
+
+    def kill(self) -> None:
+        if self.process is not None:
+            signal_group(self.process, signal.SIGKILL)
+            self.process.wait()
+            self.process = None
+
+    def log_since_start(self) -> str:
+        return self.log.read_bytes()[self.said :].decode(errors="replace")
+
+    def complaints(self) -> list[str]:
+        """Errors it logged since this was last asked, Django's lines on a 502 of ours excepted."""
+        lines = self.log.read_bytes()[self.heard :].splitlines(keepends=True)
+        self.heard += sum(map(len, lines))
+        return [line.decode() for line in lines if COMPLAINT.search(line)]
+
+    def _is_ready(self) -> bool:
+        if self.url:
+            return answers(self.url)
+        return self.words in self.log_since_start()
+
+
+def threads_of(program: Program) -> int:
+    """Threads of a process and of its children together."""
+    pids = [program.running.pid, *_children(program.running.pid)]
+    return sum(len(list(Path(f"/proc/{pid}/task").iterdir())) for pid in pids)
+
+
+def _children(pid: int) -> list[int]:
+    listed = Path(f"/proc/{pid}/task/{pid}/children").read_text()
+    return [int(child) for child in listed.split()]

@@ -1,0 +1,203 @@
+"""Everything of `make run`, run for tests: the stores, web, worker, beat and the simulator."""
+
+import os
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from itertools import count
+from pathlib import Path
+
+from django.db import connections, models
+from django.db.backends.postgresql.base import DatabaseWrapper
+from django.db.models import Sum
+from django.utils import timezone
+
+from billing import ledger
+from billing.models import Transfer
+from channels.models import Message
+from config.embedded import Servers
+from config.servers import Postgres, Redis
+from tests.factories import ApiKeyFactory, CompanyFactory
+from tests.stack.carrier import Carrier
+from tests.stack.programs import Program, free_port, until
+from tests.stack.sender import Sender
+
+TOKENS = 1000  # what a sender has to begin with
+SEND_WAIT = 2.0
+SEND_WAITERS = 4
+PROVIDER_READ = 3.0
+# Short, so that what a vendor's silence does can be seen within seconds.
+SPEED = {
+    "SEND_WAIT": str(SEND_WAIT),
+    "SEND_WAITERS": str(SEND_WAITERS),
+    "PROVIDER_CONNECT": "1",
+    "PROVIDER_READ": str(PROVIDER_READ),
+    "LEASE": "10",
+}
+OPEN = ("queued", "sent")
+SIMULATOR = ("-m", "channels.simulator")
+
+
+@dataclass(frozen=True)
+class Ending:
+    """What became of all that was sent to one phone, once nothing of it is open."""
+
+    states: list[str]
+    charged: int
+    copies: int
+
+
+class Stack:
+    def __init__(self, servers: Servers, database: str, logs: Path) -> None:
+        assert servers.postgres is not None, "these tests kill PostgreSQL: unset DATABASE_URL"
+        assert servers.redis is not None, "these tests kill Redis: unset REDIS_URL"
+        self.postgres: Postgres = servers.postgres
+        self.redis: Redis = servers.redis
+        self.logs = logs
+        self.url = f"http://127.0.0.1:{free_port()}"
+        self.carrier = Carrier(os.environ["SIMULATOR_URL"])
+        self._environ = _environ(self.url, database, logs)
+        self.simulator = self._program("simulator", SIMULATOR, url=f"{self.carrier.url}/livez")
+        self.web = self._program("web", _web(self.url), url=f"{self.url}/livez")
+        self.worker = self._program("worker", _worker("config"), words=" ready.")
+        self.beat = self._program("beat", _beat(logs / "beat-schedule"))
+        self.programs = (self.web, self.beat, self.worker, self.simulator)
+        self._numbers = count(1)
+
+    def _program(
+        self, name: str, command: Sequence[str], *, url: str = "", words: str = ""
+    ) -> Program:
+        log = self.logs / f"{name}.log"
+        return Program(command, log=log, environ=self._environ, url=url, words=words)
+
+    def start(self) -> None:
+        for program in reversed(self.programs):
+            program.launch()
+        for program in self.programs:
+            program.wait_ready()
+
+    def stop(self) -> None:
+        alive = [program for program in self.programs if program.process is not None]
+        for program in alive:
+            program.ask_to_stop()
+        for program in alive:
+            program.wait_stopped()
+
+    def die_in_worker(self, step: str) -> None:
+        """Have a worker that is killed when it gets to this step (`failing_worker`)."""
+        self.worker.kill()
+        self.worker.launch(command=_worker("tests.stack.failing_worker"), DIE_AT=step)
+        self.worker.wait_ready()
+
+    def replace_dead_worker(self) -> None:
+        self.worker.wait_stopped()
+        self.worker.start()
+
+    def kill_postgres(self) -> None:
+        self.postgres.kill()
+        drop_connections()
+
+    def recover(self) -> None:
+        """Restart what died, as a supervisor does; then wait until sends are told outcomes."""
+        for program in self.programs:
+            if program.running.poll() is not None:
+                program.kill()
+                program.start()
+        sender = self.sender()
+        until(lambda: sender.send_code(self.phone()).json()["status"] != "queued")
+
+    def phone(self) -> str:
+        """One that nothing was sent to yet."""
+        return f"+7926{next(self._numbers):07d}"
+
+    def phones(self, many: int) -> list[str]:
+        return [self.phone() for _ in range(many)]
+
+    def sender(self, **company: object) -> Sender:
+        """A company of its own with a live key and TOKENS tokens."""
+        key = ApiKeyFactory.create(company=CompanyFactory.create(**company))
+        ledger.grant(company=key.company, amount=TOKENS, reason="tests")
+        return Sender(self.url, key.company, key.plaintext)
+
+    def state(self, phone: str) -> str:
+        """The state of the only message to this phone."""
+        return Message.objects.get(phone=phone).state
+
+    def ending(self, phone: str) -> Ending:
+        """Wait until nothing to this phone is open, then tell what became of it."""
+        sent = Message.objects.filter(phone=phone)
+        until(lambda: not sent.filter(state__in=OPEN).exists())
+        return Ending(
+            states=list(sent.order_by("created_at").values_list("state", flat=True)),
+            charged=_sum(_transfers(sent, Transfer.Kind.CAPTURE)),
+            copies=len(self.carrier.messages(phone)),
+        )
+
+    def endings(self, phones: Iterable[str]) -> list[Ending]:
+        return [self.ending(phone) for phone in phones]
+
+    def complaints(self) -> list[str]:
+        """Errors that our programs logged since this was last asked."""
+        return [line for program in self.programs for line in program.complaints()]
+
+    def all_logs(self) -> bytes:
+        """What every process said since the start."""
+        logs = [program.log for program in self.programs]
+        return b"\n".join(log.read_bytes() for log in [*logs, self.postgres.log, self.redis.log])
+
+    def proofs(self, phone: str) -> list[str]:
+        """What each charge for this phone was proved by."""
+        sent = Message.objects.filter(phone=phone)
+        return list(_transfers(sent, Transfer.Kind.CAPTURE).values_list("proof", flat=True))
+
+
+def _environ(url: str, database: str, logs: Path) -> dict[str, str]:
+    own = {
+        "DATABASE_URL": database,
+        "PUBLIC_URL": url,
+        "SIMULATOR_LOG": str(logs / "simulator.sqlite3"),
+        "PYTHONUNBUFFERED": "1",
+    }
+    if sys.dont_write_bytecode:  # a dozen starts would each compile everything anew
+        cache = str(logs / "bytecode")
+        own |= {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": cache}
+    return dict(os.environ) | SPEED | own
+
+
+def _web(url: str) -> list[str]:
+    host, _, port = url.removeprefix("http://").partition(":")
+    place = ["--host", host, "--port", port, "--workers", "1", "--blocking-threads", "64"]
+    rest = ["--backpressure", "512", "--workers-kill-timeout", "8", "--no-ws"]
+    return ["-m", "granian", "--interface", "wsgi", *place, *rest, "config.wsgi:application"]
+
+
+def _worker(application: str) -> list[str]:
+    threads = ["--pool", "threads", "--concurrency", "4"]
+    quiet = ["--without-mingle", "--without-gossip", "--loglevel", "INFO"]
+    return ["-m", "celery", "-A", application, "worker", *threads, *quiet]
+
+
+def _beat(schedule: Path) -> list[str]:
+    return ["-m", "celery", "-A", "config", "beat", "--schedule", str(schedule), "--pidfile="]
+
+
+def drop_connections() -> None:
+    """Close this process's own: they lead to a server or to a database that is gone."""
+    ours = connections["default"]
+    assert isinstance(ours, DatabaseWrapper)
+    ours.close()
+    ours.close_pool()
+
+
+def expire(rows: models.QuerySet[models.Model], column: str) -> None:
+    """Let this time of the rows have passed a moment ago."""
+    assert rows.update(**{column: timezone.now() - timedelta(seconds=1)})
+
+
+def _transfers(sent: models.QuerySet[Message], kind: Transfer.Kind) -> models.QuerySet[Transfer]:
+    return Transfer.objects.filter(kind=kind, message_id__in=sent.values("id"))
+
+
+def _sum(transfers: models.QuerySet[Transfer]) -> int:
+    return transfers.aggregate(total=Sum("amount"))["total"] or 0

@@ -1,0 +1,123 @@
+"""Vendors that refuse, stall or cut the line."""
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+import requests
+
+from channels.models import Attempt, Message
+from tests.stack.sender import Sender
+from tests.stack.stack import PROVIDER_READ, TOKENS, Ending, Stack, expire
+
+CHANNELS = ["whatsapp", "telegram", "sms"]
+PRICE_OF_ALL = 1 + 1 + 16
+
+each_channel = pytest.mark.parametrize("channel", CHANNELS)
+
+
+def refusal(answer: requests.Response) -> tuple[int, str]:
+    body: dict[str, Any] = answer.json()
+    return answer.status_code, body["code"]
+
+
+def test_unreachable_is_said_at_once_and_another_channel_may_be_tried(
+    stack: Stack, sender: Sender
+) -> None:
+    phone = stack.phone()
+    for channel in ("whatsapp", "telegram"):
+        stack.carrier.misbehave("unreachable", channel=channel, phone=phone)
+
+    first = sender.send_code(phone, channel="whatsapp")
+    second = sender.send_code(phone, channel="telegram")
+    assert sender.balance() == (TOKENS, 0)
+    third = sender.send_code(phone, channel="sms")
+
+    assert [refusal(first), refusal(second)] == [(422, "recipient_unreachable")] * 2
+    assert third.status_code == 200
+    assert sender.verify(phone, stack.carrier.code(phone)).status_code == 200
+    assert stack.ending(phone) == Ending(["failed", "failed", "delivered"], charged=16, copies=1)
+    assert sender.balance() == (TOKENS - 16, 0)
+
+
+@each_channel
+def test_a_refusal_is_said_at_once_and_costs_nothing(
+    stack: Stack, sender: Sender, channel: str
+) -> None:
+    phone = stack.phone()
+    stack.carrier.misbehave("refuse", phone=phone, times=1)
+
+    refused = sender.send_code(phone, channel=channel)
+    assert sender.balance() == (TOKENS, 0)
+    again = sender.send_code(phone, channel=channel)
+
+    assert refusal(refused) == (502, "delivery_failed")
+    assert again.status_code == 200
+    assert stack.ending(phone).states == ["failed", "delivered"]
+
+
+def test_a_throttled_message_is_queued_and_delivered_a_little_later(
+    stack: Stack, sender: Sender
+) -> None:
+    phones = stack.phones(3)
+    for phone in phones:
+        stack.carrier.misbehave("throttle", phone=phone, times=1)
+
+    answers = [
+        sender.send_code(phone, channel=channel)
+        for phone, channel in zip(phones, CHANNELS, strict=True)
+    ]
+
+    told = [(one.status_code, one.json()["status"]) for one in answers]
+    assert told == [(200, "queued")] * 3
+    assert stack.endings(phones) == [
+        Ending(["delivered"], charged=price, copies=1) for price in (1, 1, 16)
+    ]
+    assert [_states_of_attempts(phone) for phone in phones] == [["failed", "delivered"]] * 3
+
+
+def test_silence_after_the_request_leaves_a_message_to_its_receipt(
+    stack: Stack, sender: Sender, threads: ThreadPoolExecutor
+) -> None:
+    phones = stack.phones(6)
+    for phone, fault in zip(phones, ["hang"] * 3 + ["reset"] * 3, strict=True):
+        stack.carrier.misbehave(fault, phone=phone)
+    stack.carrier.misbehave("late_receipt", latency_ms=int(PROVIDER_READ * 1000) + 1000)
+
+    sending = [
+        threads.submit(sender.send_code, phone, channel=channel)
+        for phone, channel in zip(phones, CHANNELS * 2, strict=True)
+    ]
+    answers = [one.result() for one in sending]
+
+    assert [one.json()["status"] for one in answers] == ["queued"] * 6
+    assert sender.balance() == (TOKENS - 2 * PRICE_OF_ALL, 2 * PRICE_OF_ALL)
+    assert stack.endings(phones) == [
+        Ending(["delivered"], charged=price, copies=1) for price in (1, 1, 16, 1, 1, 16)
+    ]
+    attempts = [_only_attempt(phone) for phone in phones]
+    assert [one.error_class for one in attempts] == ["ambiguous"] * 6
+
+
+def test_silence_of_a_vendor_without_receipts_ends_at_the_deadline_and_is_free(
+    stack: Stack, sender: Sender
+) -> None:
+    phone = stack.phone()
+    stack.carrier.misbehave("reset", phone=phone)
+
+    sent = sender.send_link(phone, "https://example.com/", channel="telegram").json()
+    assert sent["status"] == "queued"
+    assert _only_attempt(phone).state == "ambiguous"
+    expire(Message.objects.filter(phone=phone), "deadline")
+
+    assert stack.ending(phone) == Ending(["expired"], charged=0, copies=1)
+    assert sender.balance() == (TOKENS, 0)
+
+
+def _states_of_attempts(phone: str) -> list[str]:
+    tried = Attempt.objects.filter(message__phone=phone).order_by("n")
+    return list(tried.values_list("state", flat=True))
+
+
+def _only_attempt(phone: str) -> Attempt:
+    return Attempt.objects.get(message__phone=phone)

@@ -1,0 +1,132 @@
+"""Receipts that are early, late, twice, out of order or lost: each delivery is charged once."""
+
+import pytest
+
+from channels.models import Attempt, Message, Receipt
+from tests.stack.programs import until
+from tests.stack.sender import Sender
+from tests.stack.stack import TOKENS, Ending, Stack, expire
+
+PRICES = {"whatsapp": 1, "telegram": 1, "sms": 16}
+
+
+def test_a_receipt_before_our_own_commit_is_not_lost(stack: Stack, sender: Sender) -> None:
+    phones, silences = stack.phones(3), _silences(stack)
+    expected = [Ending(["delivered"], charged=price, copies=1) for price in PRICES.values()]
+    stack.carrier.misbehave("hang", latency_ms=1500)
+
+    sent = [
+        sender.send_code(phone, channel=channel).json()["status"]
+        for phone, channel in zip(phones, PRICES, strict=True)
+    ]
+
+    assert set(sent) <= {"sent", "delivered"}
+    assert stack.endings(phones) == expected
+    assert _silences(stack) == silences  # the calls are still open
+    until(lambda: _silences(stack) == silences + 3)
+    assert stack.endings(phones) == expected
+
+
+@pytest.mark.parametrize(
+    ("channel", "fault", "kept"),
+    [
+        ("whatsapp", "duplicate_receipt", 4),  # each repeat has a time of its own
+        ("telegram", "duplicate_receipt", 4),
+        ("sms", "duplicate_receipt", 2),
+        ("whatsapp", "reorder_receipts", 2),
+        ("telegram", "reorder_receipts", 2),
+        ("sms", "reorder_receipts", 2),
+    ],
+)
+def test_repeated_and_reordered_receipts_charge_once(
+    stack: Stack, sender: Sender, channel: str, fault: str, kept: int
+) -> None:
+    phone, expected = stack.phone(), Ending(["delivered"], charged=PRICES[channel], copies=1)
+    stack.carrier.misbehave(fault, phone=phone)
+
+    sender.send_code(phone, channel=channel)
+
+    assert stack.ending(phone) == expected
+    until(lambda: _receipts(phone) == kept)
+    assert stack.ending(phone) == expected
+    assert sender.balance() == (TOKENS - PRICES[channel], 0)
+
+
+def test_without_a_receipt_the_right_code_proves_the_delivery_once(
+    stack: Stack, sender: Sender
+) -> None:
+    phone = stack.phone()
+    stack.carrier.misbehave("no_receipt", phone=phone)
+    sender.send_code(phone, channel="whatsapp")
+    assert sender.balance() == (TOKENS - 1, 1)
+
+    assert sender.verify(phone, stack.carrier.code(phone)).status_code == 200
+
+    assert stack.ending(phone) == Ending(["delivered"], charged=1, copies=1)
+    assert stack.proofs(phone) == ["code_entered"]
+    assert sender.balance() == (TOKENS - 1, 0)
+
+
+def test_without_any_proof_the_tokens_come_back_at_the_deadline(
+    stack: Stack, sender: Sender
+) -> None:
+    phone = stack.phone()
+    stack.carrier.misbehave("no_receipt", phone=phone)
+    sender.send_code(phone, channel="whatsapp")
+
+    expire(Message.objects.filter(phone=phone), "deadline")
+
+    assert stack.ending(phone) == Ending(["expired"], charged=0, copies=1)
+    assert sender.balance() == (TOKENS, 0)
+
+
+def test_a_delivery_reported_after_the_deadline_is_shown_and_free(
+    stack: Stack, sender: Sender
+) -> None:
+    phone = stack.phone()
+    stack.carrier.misbehave("late_receipt", phone=phone, latency_ms=2500)
+    sender.send_code(phone, channel="whatsapp")
+    expire(Message.objects.filter(phone=phone), "deadline")
+    assert stack.ending(phone) == Ending(["expired"], charged=0, copies=1)
+
+    until(lambda: stack.state(phone) == "delivered")
+
+    assert stack.ending(phone) == Ending(["delivered"], charged=0, copies=1)
+    assert sender.balance() == (TOKENS, 0)
+
+
+@pytest.mark.parametrize("channel", ["telegram", "sms"])
+def test_a_lost_receipt_is_found_by_asking(stack: Stack, sender: Sender, channel: str) -> None:
+    phone = stack.phone()
+    stack.carrier.misbehave("no_receipt", phone=phone)
+    sender.send_code(phone, channel=channel)
+
+    expire(Attempt.objects.filter(message__phone=phone), "poll_at")
+
+    assert stack.ending(phone) == Ending(["delivered"], charged=PRICES[channel], copies=1)
+    assert stack.proofs(phone) == ["receipt"]
+
+
+def test_undelivered_is_a_failure_that_costs_nothing(stack: Stack, sender: Sender) -> None:
+    phones = dict(zip(PRICES, stack.phones(3), strict=True))
+    stack.carrier.misbehave("undelivered")
+
+    for channel, phone in phones.items():
+        sender.send_code(phone, channel=channel)
+
+    endings = {one: stack.ending(phone) for one, phone in phones.items()}
+    failed = Ending(["failed"], charged=0, copies=1)
+    expired = Ending(["expired"], charged=0, copies=1)  # as Telegram words it
+    assert endings == {"whatsapp": failed, "telegram": expired, "sms": failed}
+    assert sender.balance() == (TOKENS, 0)
+
+
+def _receipts(phone: str) -> int:
+    """How many different receipts came and were applied."""
+    known = Receipt.objects.filter(attempt__message__phone=phone, applied_at__isnull=False)
+    return known.count()
+
+
+def _silences(stack: Stack) -> int:
+    """How many calls to vendors ended without an answer."""
+    return stack.worker.log_since_start().count("AmbiguousError")

@@ -1,0 +1,99 @@
+"""Codes and keys are nowhere but on the phone and with their owner; phones in no log."""
+
+import re
+from base64 import b64encode
+from collections.abc import Iterator
+from itertools import cycle
+
+import pytest
+
+from tests.stack import leaks
+from tests.stack.programs import until
+from tests.stack.sender import Sender
+from tests.stack.stack import Stack
+
+KEY = re.compile(rb"kv_(live|test)_\w{20,}")
+MANY = 20
+
+
+@pytest.fixture
+def tap(stack: Stack) -> Iterator[leaks.Tap]:
+    tap = leaks.Tap(stack.redis.socket)
+    yield tap
+    tap.close()
+
+
+@pytest.fixture
+def codes(stack: Stack, tap: leaks.Tap) -> list[str]:
+    """Codes of eight digits that went to their phones in every way there is."""
+    sender, phones = stack.sender(code_length=8), stack.phones(MANY)
+    found = _send_codes(stack, sender, phones)
+    _let_vendors_refuse(stack, sender)
+    for phone, code in list(zip(phones, found, strict=True))[::2]:
+        assert sender.verify(phone, "00000000").json()["code"] == "code_invalid"
+        assert sender.verify(phone, code).status_code == 200
+    for phone in phones:
+        assert stack.ending(phone).states == ["delivered"]
+    until(lambda: b"channels.sweep" in tap.heard)
+    return found
+
+
+def _send_codes(stack: Stack, sender: Sender, phones: list[str]) -> list[str]:
+    for phone, channel in zip(phones, cycle(["whatsapp", "telegram", "sms"]), strict=False):
+        link = {"link": "https://example.com/"} if phone in phones[::4] else {}
+        sender.send_code(phone, channel=channel, idempotency_key=phone, **link)
+    return [stack.carrier.code(phone) for phone in phones]
+
+
+def _let_vendors_refuse(stack: Stack, sender: Sender) -> None:
+    for kind in ("refuse", "unreachable", "reset"):
+        phone = stack.phone()
+        stack.carrier.misbehave(kind, phone=phone)
+        sender.send_code(phone, channel="sms")
+
+
+def test_codes_and_keys_are_kept_and_said_nowhere(
+    stack: Stack, tap: leaks.Tap, codes: list[str]
+) -> None:
+    places = {
+        "postgres": leaks.postgres(),
+        "redis": leaks.redis_values(stack.redis.url),
+        "redis traffic": bytes(tap.heard),
+        "logs": stack.all_logs(),
+    }
+
+    assert all(len(code) == 8 for code in codes)
+    assert len(set(codes)) == MANY
+    assert all(len(text) > 1000 for text in places.values())
+    for place, text in places.items():
+        told = [code for code in codes if leaks.forms(code).search(text)]
+        assert (place, told) == (place, [])
+        assert (place, KEY.search(text)) == (place, None)
+
+
+def test_no_log_has_a_code_too_short_to_be_masked_as_a_phone(stack: Stack) -> None:
+    codes = _send_codes(stack, stack.sender(), stack.phones(6))
+
+    logs = stack.all_logs()
+
+    assert [code for code in codes if leaks.forms(code).search(logs)] == []
+
+
+def test_no_log_has_a_whole_phone(stack: Stack, codes: list[str]) -> None:
+    logs = stack.all_logs()
+
+    assert re.findall(rb"7926\d{7}", logs) == []
+    assert re.findall(rb"926[ ()-]*000[ ()-]*0\d-?\d\d", logs) == []
+
+
+@pytest.mark.parametrize("neighbours", [b"", b"a", b"ab"])
+def test_the_search_finds_what_it_looks_for(neighbours: bytes) -> None:
+    code = b"12345678"
+    hidden = [
+        b"code " + code + b".",
+        b"\\x61" + code.hex().encode(),
+        b64encode(neighbours + code + neighbours),
+    ]
+
+    assert [bool(leaks.forms(code.decode()).search(text)) for text in hidden] == [True] * 3
+    assert leaks.forms(code.decode()).search(b"912345678") is None

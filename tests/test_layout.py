@@ -1,0 +1,134 @@
+"""What holds for the checkout as a whole: its settings are listed, its files small, its layers
+kept apart by contracts that do fail when they are broken.
+"""
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+PACKAGES = ["config", "accounts", "billing", "channels", "otp", "links"]
+LONGEST_FILE = 400
+_READ = re.compile(r"""\benv(?:\.\w+)?\(\s*"([A-Z][A-Z0-9_]*)"|_secret\(\s*"([A-Z_]+)\"""")
+_LISTED = re.compile(r"^#?\s?([A-Z][A-Z0-9_]*)=", re.MULTILINE)
+
+
+def ours() -> list[Path]:
+    folders = [*PACKAGES, "tests", "bench", "docs", "deploy"]
+    return [path for folder in folders for path in (ROOT / folder).rglob("*.py")]
+
+
+def test_every_variable_is_listed_in_the_example() -> None:
+    source = (ROOT / "config" / "settings.py").read_text(encoding="utf-8")
+    example = (ROOT / ".env.example").read_text(encoding="utf-8")
+
+    read = {name for groups in _READ.findall(source) for name in groups if name}
+
+    assert len(read) > 30
+    assert read - set(_LISTED.findall(example)) == set()
+
+
+def test_no_file_is_too_long() -> None:
+    lengths = {path: len(path.read_text(encoding="utf-8").splitlines()) for path in ours()}
+
+    assert len(lengths) > 100
+    assert {str(path): length for path, length in lengths.items() if length > LONGEST_FILE} == {}
+
+
+def test_only_the_ledger_writes_money() -> None:
+    writes = re.compile(r"(INSERT INTO|UPDATE|DELETE FROM) billing_|(Wallet|Transfer)\.objects"
+                        r"\.\w*(create|update|delete)")  # fmt: skip
+    sources = [path for package in PACKAGES for path in (ROOT / package).rglob("*.py")]
+
+    writers = {
+        path.relative_to(ROOT).as_posix()
+        for path in sources
+        if "migrations" not in path.parts and writes.search(path.read_text(encoding="utf-8"))
+    }
+
+    assert writers == {"billing/ledger.py"}
+
+
+BROKEN = [
+    ("accounts/fields.py", "import billing.models", "Rooms stand on one another, one way down"),
+    ("billing/api.py", "import channels.models", "Rooms stand on one another, one way down"),
+    ("channels/words.py", "import links.slugs", "Rooms stand on one another, one way down"),
+    ("links/slugs.py", "import otp.codes", "Rooms stand on one another, one way down"),
+    ("config/errors.py", "import accounts.models", "Rooms stand on one another, one way down"),
+    (
+        "channels/providers/twilio.py",
+        "import django.conf",
+        "Providers know one vendor and nothing of ours",
+    ),
+    (
+        "channels/providers/base.py",
+        "import channels.models",
+        "Providers know one vendor and nothing of ours",
+    ),
+    (
+        "channels/simulator/__init__.py",
+        "import channels.segments",
+        "The simulator shares no code with what it judges",
+    ),
+    ("accounts/services.py", "import billing.ledger", "Only the ledger writes money"),
+]
+
+
+@pytest.fixture(scope="module")
+def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The packages and their contracts, to be spoiled."""
+    place = tmp_path_factory.mktemp("checkout")
+    for package in PACKAGES:
+        shutil.copytree(
+            ROOT / package,
+            place / package,
+            ignore=lambda _folder, names: [name for name in names if name == "__pycache__"],
+        )
+    shutil.copy(ROOT / "pyproject.toml", place)
+    return place
+
+
+def lint(checkout: Path) -> tuple[int, str]:
+    done = subprocess.run(
+        [Path(sys.executable).with_name("lint-imports"), "--no-cache"],
+        cwd=checkout,
+        capture_output=True,
+        text=True,
+        check=False,
+        env={"PATH": "", "PYTHONPATH": str(checkout), "COLUMNS": "200"},
+    )
+    return done.returncode, done.stdout + done.stderr
+
+
+def test_layers_are_kept(copy: Path) -> None:
+    code, said = lint(copy)
+
+    assert (code, "0 broken" in said) == (0, True), said
+
+
+def test_each_contract_fails_when_it_is_broken(copy: Path) -> None:
+    missed = []
+    for name, statement, contract in BROKEN:
+        file = copy / name
+        good = file.read_text(encoding="utf-8")
+        file.write_text(f"{good}\n{statement}\n", encoding="utf-8")
+        code, said = lint(copy)
+        file.write_text(good, encoding="utf-8")
+        if code == 0 or f"{contract} BROKEN" not in said:
+            missed.append((name, statement, said))
+
+    assert missed == []
+
+
+def test_every_contract_has_been_broken() -> None:
+    contracts = re.findall(r'^name = "(.+)"$', _contracts(), re.MULTILINE)
+
+    assert {contract for _, _, contract in BROKEN} == set(contracts)
+
+
+def _contracts() -> str:
+    return (ROOT / "pyproject.toml").read_text(encoding="utf-8").partition("[tool.importlinter]")[2]
