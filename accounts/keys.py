@@ -85,7 +85,7 @@ WITH used AS (
   WHERE digest = %(digest)s AND revoked_at IS NULL
     AND (last_used_at IS NULL OR last_used_at < now() - interval '1 minute'))
 SELECT k.id, k.mode, k.scopes, k.allowed_ips, c.id, c.status, c.country, c.language,
-       COALESCE(NULLIF(c.brand, ''), c.name), c.default_channel, c.code_length,
+       left(COALESCE(NULLIF(c.brand, ''), c.name), 30), c.default_channel, c.code_length,
        c.allowed_countries, c.default_link_lifetime, c.api_rate
 FROM accounts_apikey k JOIN accounts_company c ON c.id = k.company_id
 WHERE k.digest = %(digest)s AND k.revoked_at IS NULL

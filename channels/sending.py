@@ -5,9 +5,10 @@ rows and the message in one commit. What is the same for all is here.
 """
 
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar, Generic, Protocol, TypeVar
 from uuid import UUID
 
 import orjson
@@ -18,13 +19,14 @@ from django.db import IntegrityError, connection
 from accounts.idempotency import Ticket
 from accounts.keys import Principal
 from billing import ledger
-from channels import limits, nudge, waiting
+from channels import limits, nudge, routing, scripts, waiting
 from channels.models import Message
 from channels.phones import country_of
 from channels.providers.base import Channel, Content
 from config.errors import AfterEffectError, DomainError, Error
-from config.ids import public_id
+from config.ids import public_id, uuid7
 
+TRIES = 5  # at the statement, when slugs or verifications of others are in its way
 STILL_RUNNING = 2.0  # seconds past SEND_WAIT after which a call without an answer has died
 
 
@@ -58,30 +60,120 @@ def check_country(principal: Principal, phone: str) -> None:
         raise DomainError(Error.COUNTRY_NOT_ALLOWED)
 
 
-def message_params(
-    *, sender: Sender, message_id: UUID, kind: str, content: Content, channel: Channel,
-    phone: str, locale: str, chain: list[str]
-) -> dict[str, Any]:  # fmt: skip
-    """What `sql.MESSAGE` and `ledger.HOLD_TRANSFER` need of every send."""
-    principal = sender.principal
-    return {
-        "message_id": message_id,
-        "company_id": principal.company_id,
-        "api_key_id": principal.key_id,
-        "mode": principal.mode,
-        "kind": kind,
-        "content": content.value,
-        "channel": channel.value,
-        "chain": chain,
-        "phone": phone,
-        "locale": locale,
-        "request_id": sender.request_id,
-        "price": price(channel, principal.mode),
-        "segments": 1,
-        "priority": 0 if kind == "code" else 1,
-        "hold_seconds": settings.HOLD_DEADLINE[kind],
-        "hold_key": ledger.hold_key(message_id),
-    }
+class Order(Protocol):
+    """A request to send, its fields checked."""
+
+    @property
+    def phone(self) -> str: ...
+    @property
+    def locale(self) -> str: ...
+    @property
+    def channel(self) -> str | None:
+        """The one that was named."""
+
+    @property
+    def content(self) -> Content: ...
+
+
+OrderT = TypeVar("OrderT", bound=Order)
+
+
+class Acceptance(ABC, Generic[OrderT]):
+    """A send that is about to be accepted: otp and links say what they write with its message.
+
+    Made of a sender and an order, it refuses what can be refused before anything is counted.
+    """
+
+    kind: ClassVar[str]
+    segments = 1
+
+    def __init__(self, sender: Sender, order: OrderT) -> None:
+        principal = sender.principal
+        scripts.refuse_scripted(principal, order.phone)
+        check_country(principal, order.phone)
+        self.sender, self.order = sender, order
+        self.message_id = uuid7()
+        self.channel = routing.choose(
+            named=order.channel,
+            default=principal.default_channel,
+            content=order.content,
+            mode=principal.mode,
+        )
+        self.price = price(self.channel, principal.mode)
+
+    @abstractmethod
+    def execute(self) -> None:
+        """One statement, one commit, or a refusal; IntegrityError when somebody was faster."""
+
+    @abstractmethod
+    def may_try_again(self, constraint: str) -> bool:
+        """Whether another slug or another look can help after this constraint refused."""
+
+    def accept(self) -> None:
+        for left in reversed(range(TRIES)):
+            try:
+                self.execute()
+            except IntegrityError as error:
+                if not left or not self.may_try_again(violated(error)):
+                    raise
+            else:
+                return
+
+    def params(self) -> dict[str, Any]:
+        """What `sql.MESSAGE`, `ledger.HOLD_TRANSFER` and `idempotency.INSERT` need."""
+        principal, ticket = self.sender.principal, self.sender.ticket
+        return {
+            "message_id": self.message_id,
+            "company_id": principal.company_id,
+            "api_key_id": principal.key_id,
+            "mode": principal.mode,
+            "kind": self.kind,
+            "content": self.order.content.value,
+            "channel": self.channel.value,
+            "chain": scripts.chain(principal, self.order.phone, self.channel),
+            "phone": self.order.phone,
+            "locale": self.order.locale,
+            "request_id": self.sender.request_id,
+            "price": self.price,
+            "segments": self.segments,
+            "priority": 0 if self.kind == "code" else 1,
+            "hold_seconds": settings.HOLD_DEADLINE[self.kind],
+            "hold_key": ledger.hold_key(self.message_id),
+            **(ticket.params if ticket else {}),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of a send, as far as its sender is told."""
+
+    message_id: UUID
+    channel: str
+    state: str
+    cost: int
+    is_test: bool
+
+    @classmethod
+    def of(cls, message: Message) -> "Outcome":
+        is_test = message.mode == "test"
+        return cls(message.pk, message.channel, message.state, message.price, is_test)
+
+
+def send(acceptance: Acceptance[Any]) -> Outcome:
+    """Accept, and wait for the first outcome; AfterEffectError when that is a failure."""
+    principal = acceptance.sender.principal
+    place = limits.Send(
+        acceptance.message_id,
+        principal.company_id,
+        principal.mode,
+        acceptance.kind,
+        acceptance.order.phone,
+    )
+    signal = deliver(order=place, mark=acceptance.sender.mark, accept=acceptance.accept)
+    state, channel, error = first_outcome(acceptance.message_id, signal)
+    channel = channel or acceptance.channel.value
+    raise_if_failed(acceptance.message_id, state, channel, error)
+    return Outcome(acceptance.message_id, channel, state, acceptance.price, principal.is_test)
 
 
 def deliver(*, order: limits.Send, mark: str, accept: Callable[[], None]) -> waiting.Signal | None:

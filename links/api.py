@@ -1,7 +1,6 @@
 """POST /links/shorten and POST /links/send."""
 
 from typing import Any
-from uuid import UUID
 
 from django.http import HttpResponse
 from rest_framework.request import Request
@@ -9,12 +8,10 @@ from rest_framework.request import Request
 from accounts.api import ApiView
 from accounts.fields import Fields
 from accounts.models import Scope
-from channels import sending
 from channels.fields import channel_field, locale_field, phone_field
 from channels.models import Message
+from channels.send_view import SendView
 from channels.sending import Sender
-from channels.words import sent_words
-from config.ids import public_id
 from links import services
 from links.fields import TEXT_LENGTH, new_link
 from links.models import Link
@@ -52,19 +49,9 @@ class Shorten(ApiView):
         }
 
 
-class SendLink(ApiView):
+class SendLink(SendView):
     scope = Scope.LINKS
-
-    def post(self, request: Request) -> HttpResponse:
-        payload = self.payload(request)
-        order = self.order(payload)
-        ticket = self.ticket(request, payload)
-        sender = Sender(self.principal, self.request_id, ticket)
-        return self.once(
-            ticket,
-            lambda: self.body(services.send_link(sender=sender, order=order)),
-            self.rebuild,
-        )
+    kind = "link"
 
     def order(self, payload: dict[str, Any]) -> LinkOrder:
         fields = Fields(payload)
@@ -83,23 +70,12 @@ class SendLink(ApiView):
             link=link,
         )
 
-    def body(self, sent: SentLink) -> dict[str, Any]:
-        body = {
-            "success": True,
-            "message": sent_words("link", sent.channel, self.language),
-            "id": public_id("msg", sent.message_id),
-            "short_url": sent.short_url,
-            "channel": sent.channel,
-            "status": sent.state,
-            "cost": sent.cost,
-            "test": sent.is_test,
-        }
-        return body | {"segments": sent.segments} if sent.channel == "sms" else body
+    def send(self, sender: Sender, order: LinkOrder) -> dict[str, Any]:
+        return self.body(services.send_link(sender=sender, order=order))
 
-    def rebuild(self, message_id: UUID) -> dict[str, Any] | None:
-        """The answer of a send whose process died before it could give one."""
-        message = Message.objects.get(pk=message_id)
-        if not sending.is_over(message):
-            return None
-        sending.raise_if_failed(message.pk, message.state, message.channel, message.error)
+    def again(self, message: Message) -> dict[str, Any]:
         return self.body(services.sent_link(message))
+
+    def body(self, sent: SentLink) -> dict[str, Any]:
+        body = self.answer(sent.outcome, short_url=sent.short_url)
+        return body | {"segments": sent.segments} if sent.outcome.channel == "sms" else body

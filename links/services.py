@@ -10,14 +10,14 @@ from typing import Any
 from uuid import UUID
 
 from django.conf import settings
-from django.db import IntegrityError, transaction
+from django.db import IntegrityError, connection, transaction
 
 from accounts.keys import Principal
-from channels import limits, routing, scripts, segments, sending
+from channels import segments, sending
 from channels.models import Message
 from channels.providers.base import Channel, Content
 from channels.registry import Rendered
-from channels.sending import Sender
+from channels.sending import Outcome, Sender
 from config.errors import DomainError, Error, invalid_input
 from config.ids import uuid7
 from links import resolution, slugs, sql
@@ -71,11 +71,13 @@ def shorten(*, principal: Principal, link: NewLink) -> Link:
         else:
             transaction.on_commit(partial(resolution.remember, made))
             return made
-    raise AssertionError
+    raise AssertionError("the last try returns or raises")
 
 
 def _insert(params: Mapping[str, Any]) -> Link:
-    with transaction.atomic() if params["is_alias"] else nullcontext():
+    # A savepoint where a transaction is open: a slug that is taken must not break it.
+    needs_block = params["is_alias"] or connection.in_atomic_block
+    with transaction.atomic() if needs_block else nullcontext():
         if params["is_alias"]:
             sending.execute(sql.RETIRE, params)
         (expires_at,) = sending.execute(sql.SHORTEN, params)
@@ -105,83 +107,53 @@ class LinkOrder:
     text: str
     link: NewLink
 
+    @property
+    def content(self) -> Content:
+        return Content.LINK
+
 
 @dataclass(frozen=True, slots=True)
 class SentLink:
-    message_id: UUID
-    channel: str
-    state: str
-    cost: int
+    outcome: Outcome
     short_url: str
     segments: int
-    is_test: bool
 
 
 def send_link(*, sender: Sender, order: LinkOrder) -> SentLink:
     """Shorten and send in one commit; refuses before anything is spent."""
-    principal = sender.principal
-    scripts.refuse_scripted(principal, order.phone)
-    sending.check_country(principal, order.phone)
-    channel = routing.choose(
-        named=order.channel,
-        default=principal.default_channel,
-        content=Content.LINK,
-        mode=principal.mode,
-    )
-    message_id = uuid7()
-    accepted = _Acceptance(sender, order, channel, message_id)
-    place = limits.Send(message_id, principal.company_id, principal.mode, "link", order.phone)
-    signal = sending.deliver(order=place, mark=sender.mark, accept=accepted.accept)
-    state, went_by, error = sending.first_outcome(message_id, signal)
-    sending.raise_if_failed(message_id, state, went_by, error)
-    return SentLink(
-        message_id=message_id,
-        channel=went_by or channel.value,
-        state=state,
-        cost=sending.price(channel, principal.mode),
-        short_url=accepted.short_url,
-        segments=accepted.segments,
-        is_test=principal.is_test,
-    )
+    acceptance = _Acceptance(sender, order)
+    outcome = sending.send(acceptance)
+    return SentLink(outcome, acceptance.short_url, acceptance.segments)
 
 
-class _Acceptance:
-    """The one statement of a send, run again when its slug was taken."""
+class _Acceptance(sending.Acceptance[LinkOrder]):
+    """Tried again when its slug was taken; an alias that is taken is a refusal."""
 
-    def __init__(
-        self, sender: Sender, order: LinkOrder, channel: Channel, message_id: UUID
-    ) -> None:
-        self.sender, self.order, self.channel = sender, order, channel
-        self.message_id = message_id
-        self.short_url = ""
-        self.segments = 1
+    kind = "link"
+    short_url = ""
 
-        if channel is Channel.SMS:  # judged on a sample: every slug drawn is as long as another
+    def __init__(self, sender: Sender, order: LinkOrder) -> None:
+        super().__init__(sender, order)
+        if self.channel is Channel.SMS:  # judged on a sample: every slug drawn is as long
             sample = short_url(order.link.alias or "0" * order.link.length)
             self.segments = _fitting(self._text(sample))
 
-    def accept(self) -> None:
-        principal, ticket = self.sender.principal, self.sender.ticket
-        statement = sql.send(is_test=principal.is_test, has_ticket=ticket is not None)
-        for left in reversed(range(TRIES)):
-            try:
-                self._execute(statement)
-            except IntegrityError as error:
-                if sending.violated(error) != "link_key_once" or not left:
-                    raise
-                if self.order.link.alias:
-                    raise DomainError(Error.ALIAS_TAKEN) from None
-            else:
-                return
+    def may_try_again(self, constraint: str) -> bool:
+        if constraint == "link_key_once" and self.order.link.alias:
+            raise DomainError(Error.ALIAS_TAKEN) from None
+        return constraint == "link_key_once"
 
-    def _execute(self, statement: str) -> None:
-        params = self._params()
+    def execute(self) -> None:
+        principal, params = self.sender.principal, self._params()
+        has_ticket = self.sender.ticket is not None
+        statement = sql.send(is_test=principal.is_test, has_ticket=has_ticket)
         if not params["is_alias"]:
             return self._read(sending.execute(statement, params))
         with transaction.atomic():  # a refusal brings the retired alias back
             sending.execute(sql.RETIRE, params)
             self._read(sending.execute(statement, params))
-        resolution.forget(_made(params, None))  # somebody may have been told that it is not there
+        # Somebody may have asked for it too early and been told that it is not there.
+        resolution.forget(_made(params, None))
         return None
 
     def _text(self, url: str) -> str:
@@ -196,27 +168,13 @@ class _Acceptance:
         raise sending.too_few_tokens(self.sender.principal, self.channel)
 
     def _params(self) -> dict[str, Any]:
-        sender, order, principal = self.sender, self.order, self.sender.principal
-        params = sending.message_params(
-            sender=sender,
-            message_id=self.message_id,
-            kind="link",
-            content=Content.LINK,
-            channel=self.channel,
-            phone=order.phone,
-            locale=order.locale,
-            chain=scripts.chain(principal, order.phone, self.channel),
-        )
-        params |= order.link.params()
+        params = self.params() | self.order.link.params()
         self.short_url = params["short_url"]
-        params["segments"] = self.segments
         params["params"] = {
             "text": self._text(self.short_url),
             "short_url": self.short_url,
-            "brand": principal.brand[:30],
+            "brand": self.sender.principal.brand,
         }
-        if sender.ticket:
-            params |= sender.ticket.params
         return params
 
 
@@ -245,12 +203,4 @@ def render(*, subject_id: UUID, params: Mapping[str, Any], locale: str) -> Rende
 
 def sent_link(message: Message) -> SentLink:
     """What the sender of this message is told, read from the database."""
-    return SentLink(
-        message_id=message.pk,
-        channel=message.channel,
-        state=message.state,
-        cost=message.price,
-        short_url=message.params["short_url"],
-        segments=message.segments,
-        is_test=message.mode == "test",
-    )
+    return SentLink(Outcome.of(message), message.params["short_url"], message.segments)

@@ -1,7 +1,6 @@
 """POST /otp/send and POST /otp/verify."""
 
 from typing import Any
-from uuid import UUID
 
 from django.conf import settings
 from django.http import HttpResponse
@@ -10,11 +9,10 @@ from rest_framework.request import Request
 from accounts.api import ApiView
 from accounts.fields import Fields
 from accounts.models import Scope
-from channels import sending
 from channels.fields import channel_field, locale_field, phone_field
 from channels.models import Message
+from channels.send_view import SendView
 from channels.sending import Sender
-from channels.words import sent_words
 from config.ids import public_id
 from links.fields import link_of_code
 from otp import services
@@ -24,19 +22,9 @@ DEFAULT_PURPOSE = "verification"
 PURPOSE_LENGTH = 64
 
 
-class SendCode(ApiView):
+class SendCode(SendView):
     scope = Scope.OTP
-
-    def post(self, request: Request) -> HttpResponse:
-        payload = self.payload(request)
-        order = self.order(payload)
-        ticket = self.ticket(request, payload)
-        sender = Sender(self.principal, self.request_id, ticket)
-        return self.once(
-            ticket,
-            lambda: self.body(services.send_code(sender=sender, order=order)),
-            self.rebuild,
-        )
+    kind = "code"
 
     def order(self, payload: dict[str, Any]) -> CodeOrder:
         fields = Fields(payload)
@@ -54,30 +42,20 @@ class SendCode(ApiView):
             link=link,
         )
 
-    def body(self, sent: SentCode) -> dict[str, Any]:
-        body: dict[str, Any] = {
-            "success": True,
-            "message": sent_words("code", sent.channel, self.language),
-            "id": public_id("msg", sent.message_id),
-            "channel": sent.channel,
-            "status": sent.state,
-            "cost": sent.cost,
-            "expires_in": sent.expires_in,
-            "resend_in": 0 if sent.is_test else settings.COOL_DOWN,
-            "attempts_left": sent.attempts_left,
-            "test": sent.is_test,
-        }
-        if sent.short_url:
-            body["short_url"] = sent.short_url
-        return body
+    def send(self, sender: Sender, order: CodeOrder) -> dict[str, Any]:
+        return self.body(services.send_code(sender=sender, order=order))
 
-    def rebuild(self, message_id: UUID) -> dict[str, Any] | None:
-        """The answer of a send whose process died before it could give one."""
-        message = Message.objects.get(pk=message_id)
-        if not sending.is_over(message):
-            return None
-        sending.raise_if_failed(message.pk, message.state, message.channel, message.error)
+    def again(self, message: Message) -> dict[str, Any]:
         return self.body(services.sent_code(message))
+
+    def body(self, sent: SentCode) -> dict[str, Any]:
+        body = self.answer(
+            sent.outcome,
+            expires_in=sent.expires_in,
+            resend_in=0 if sent.outcome.is_test else settings.COOL_DOWN,
+            attempts_left=sent.attempts_left,
+        )
+        return body | {"short_url": sent.short_url} if sent.short_url else body
 
 
 class CheckCode(ApiView):

@@ -8,16 +8,16 @@ from uuid import UUID
 
 import structlog
 from django.conf import settings
-from django.db import IntegrityError, connection, transaction
+from django.db import connection, transaction
 from django.utils import timezone
 
 from accounts import limits as counters
 from accounts.keys import Principal
 from billing.ledger import Proof
-from channels import limits, nudge, outcomes, routing, scripts, segments, sending
+from channels import nudge, outcomes, scripts, segments, sending
 from channels.models import Message
 from channels.providers.base import Channel, Content
-from channels.sending import Sender
+from channels.sending import Outcome, Sender
 from channels.transitions import Event, What
 from config.errors import DomainError, Error
 from config.ids import uuid7
@@ -39,47 +39,30 @@ class CodeOrder:
     channel: str | None
     link: NewLink | None
 
+    @property
+    def content(self) -> Content:
+        return Content.CODE_WITH_LINK if self.link else Content.CODE
 
-@dataclass(slots=True)
+
+@dataclass(frozen=True, slots=True)
 class SentCode:
     """What the sender is told. Lengths of time are in seconds."""
 
-    message_id: UUID
-    channel: str
-    state: str
-    cost: int
+    outcome: Outcome
     expires_in: int
     attempts_left: int
     short_url: str | None
-    is_test: bool
 
 
 def send_code(*, sender: Sender, order: CodeOrder) -> SentCode:
     """Send a code, or the same one again while it lives; refuses before anything is spent."""
-    principal = sender.principal
-    scripts.refuse_scripted(principal, order.phone)
-    sending.check_country(principal, order.phone)
-    channel = routing.choose(
-        named=order.channel,
-        default=principal.default_channel,
-        content=_content(order),
-        mode=principal.mode,
-    )
-    message_id = uuid7()
-    accepted = _Acceptance(sender, order, channel, message_id)
-    place = limits.Send(message_id, principal.company_id, principal.mode, "code", order.phone)
-    signal = sending.deliver(order=place, mark=sender.mark, accept=accepted.accept)
-    state, went_by, error = sending.first_outcome(message_id, signal)
-    sending.raise_if_failed(message_id, state, went_by, error)
+    acceptance = _Acceptance(sender, order)
+    outcome = sending.send(acceptance)
     return SentCode(
-        message_id=message_id,
-        channel=went_by or channel.value,
-        state=state,
-        cost=sending.price(channel, principal.mode),
-        expires_in=_whole_seconds(accepted.expires_in),
-        attempts_left=accepted.attempts_left,
-        short_url=accepted.short_url,
-        is_test=principal.is_test,
+        outcome=outcome,
+        expires_in=_whole_seconds(acceptance.expires_in),
+        attempts_left=acceptance.attempts_left,
+        short_url=acceptance.short_url,
     )
 
 
@@ -88,38 +71,24 @@ def _whole_seconds(left: float) -> int:
     return min(max(0, ceil(left)), settings.CODE_LIFETIME)
 
 
-def _content(order: CodeOrder) -> Content:
-    return Content.CODE_WITH_LINK if order.link else Content.CODE
+class _Acceptance(sending.Acceptance[CodeOrder]):
+    """Tried again when a parallel send made its verification, or took its slug, first."""
 
+    kind = "code"
+    short_url: str | None = None
+    expires_in = 0.0
+    attempts_left = 0
 
-class _Acceptance:
-    """The one statement of a send, run again when a parallel one took its row or its slug."""
+    def may_try_again(self, constraint: str) -> bool:
+        return constraint in {"verification_one_live", "link_key_once"}
 
-    TRIES = 3
-
-    def __init__(
-        self, sender: Sender, order: CodeOrder, channel: Channel, message_id: UUID
-    ) -> None:
-        self.sender, self.order, self.channel = sender, order, channel
-        self.message_id = message_id
-        self.short_url: str | None = None
-        self.expires_in = 0.0
-        self.attempts_left = 0
-
-    def accept(self) -> None:
+    def execute(self) -> None:
         statement = sql.send(
             is_test=self.sender.principal.is_test,
             has_link=self.order.link is not None,
             has_ticket=self.sender.ticket is not None,
         )
-        for left in reversed(range(self.TRIES)):
-            try:
-                self._read(sending.execute(statement, self._params()))
-            except IntegrityError as error:
-                if not left or sending.violated(error) == "idempotency_key_once":
-                    raise
-            else:
-                return
+        self._read(sending.execute(statement, self._params()))
 
     def _read(self, row: tuple[Any, ...]) -> None:
         is_paid, is_blocked, hour, day, code_id, expires_in, attempts_left = row
@@ -140,23 +109,11 @@ class _Acceptance:
         return sending.too_few_tokens(self.sender.principal, self.channel)
 
     def _params(self) -> dict[str, Any]:
-        sender, order, principal = self.sender, self.order, self.sender.principal
-        params = sending.message_params(
-            sender=sender,
-            message_id=self.message_id,
-            kind="code",
-            content=_content(order),
-            channel=self.channel,
-            phone=order.phone,
-            locale=order.locale,
-            chain=scripts.chain(principal, order.phone, self.channel),
-        )
-        params |= _verification_params(principal, order)
+        order, principal = self.order, self.sender.principal
+        params = self.params() | _verification_params(principal, order)
         if order.link:
             params |= order.link.params()
             self.short_url = params["short_url"]
-        if sender.ticket:
-            params |= sender.ticket.params
         if self.channel is Channel.SMS:
             params["segments"] = _segments(principal, order, self.short_url)
         params["params"] = _renderer_params(principal, self.short_url)
@@ -192,13 +149,13 @@ def _verification_params(principal: Principal, order: CodeOrder) -> dict[str, An
 
 
 def _renderer_params(principal: Principal, short_url: str | None) -> dict[str, Any]:
-    params = {"brand": principal.brand[:30]}
+    params = {"brand": principal.brand}
     return params | {"short_url": short_url} if short_url else params
 
 
 def _segments(principal: Principal, order: CodeOrder, short_url: str | None) -> int:
     sample = "0" * principal.code_length
-    text = rendering.text_of(sample, principal.brand[:30], order.locale, short_url)
+    text = rendering.text_of(sample, principal.brand, order.locale, short_url)
     return segments.count(text).segments
 
 
@@ -288,12 +245,8 @@ def sent_code(message: Message) -> SentCode:
     verification = Verification.objects.get(pk=message.subject_id)
     left = (verification.expires_at - timezone.now()).total_seconds()
     return SentCode(
-        message_id=message.pk,
-        channel=message.channel,
-        state=message.state,
-        cost=message.price,
+        outcome=Outcome.of(message),
         expires_in=_whole_seconds(left),
         attempts_left=verification.max_attempts - verification.attempts,
         short_url=message.params.get("short_url"),
-        is_test=message.mode == "test",
     )

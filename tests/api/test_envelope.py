@@ -338,6 +338,7 @@ def test_order_of_judgement(api: Api) -> None:
     api.company.api_rate = 1
     api.company.save()
     keys.forget_all()
+    api.get("/balance")
     assert told(api.call("POST", "/otp/verify", huge, form)) == "rate_limited"
 
 

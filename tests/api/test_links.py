@@ -132,6 +132,7 @@ def test_shorten_costs_nothing(client_of: ClientOf) -> None:
     assert ledger.balance(api.company.pk) == (0, 0)
 
 
+@pytest.mark.django_db(transaction=True)  # no block around it, which would bring a savepoint
 def test_shorten_is_one_statement(
     api: Api, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:

@@ -57,6 +57,7 @@ class Program:
         self.environ = dict(environ)
         self.url = url
         self.words = words
+        self.die = signal.SIGKILL  # what it gets when the tests themselves are killed
         self.said = 0  # where in the log this life began
         self.heard = 0  # how far the log was looked through for complaints
         self.process: subprocess.Popen[bytes] | None = None
@@ -72,7 +73,7 @@ class Program:
         self.process = spawn(
             [sys.executable, *(command or self.command)],
             log=self.log,
-            die=signal.SIGKILL,
+            die=self.die,
             env=self.environ | environ,
             cwd=ROOT,
         )

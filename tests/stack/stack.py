@@ -1,6 +1,7 @@
 """Everything of `make run`, run for tests: the stores, web, worker, beat and the simulator."""
 
 import os
+import signal
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -60,6 +61,7 @@ class Stack:
         self._environ = _environ(self.url, database, logs)
         self.simulator = self._program("simulator", SIMULATOR, url=f"{self.carrier.url}/livez")
         self.web = self._program("web", _web(self.url), url=f"{self.url}/livez")
+        self.web.die = signal.SIGTERM  # killed outright, granian would leave its workers behind
         self.worker = self._program("worker", _worker("config"), words=" ready.")
         self.beat = self._program("beat", _beat(logs / "beat-schedule"))
         self.programs = (self.web, self.beat, self.worker, self.simulator)

@@ -91,6 +91,7 @@ def test_silence_after_the_request_leaves_a_message_to_its_receipt(
     answers = [one.result() for one in sending]
 
     assert [one.json()["status"] for one in answers] == ["queued"] * 6
+    assert [_only_attempt(phone).state for phone in phones[:3]] == ["submitting"] * 3
     assert sender.balance() == (TOKENS - 2 * PRICE_OF_ALL, 2 * PRICE_OF_ALL)
     assert stack.endings(phones) == [
         Ending(["delivered"], charged=price, copies=1) for price in (1, 1, 16, 1, 1, 16)
