@@ -16,7 +16,7 @@ help: ## what there is to make
 run: base ## the whole service with demo data, PORT=8000 SIMULATOR_PORT=8001; Ctrl-C stops it
 	@exec $(PY) -m config.supervisor
 test: dev ## the tests, ARGS="-k name" and the like go to pytest; WORKERS=0: all in one process
-	@exec $(PY) -m pytest --numprocesses $(WORKERS) --dist loadfile $(ARGS)
+	@exec $(PY) -m pytest --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder $(ARGS)
 
 # --- Keeping the code in order ---
 check: dev ## format, lint, types, layers, templates, migrations, deployment settings

@@ -8,8 +8,10 @@ import os
 import socket
 from collections.abc import Generator
 from contextlib import ExitStack
+from typing import Any
 
 import pytest
+from xdist.scheduler import LoadFileScheduling
 
 from config.development import accounts, new_secrets
 from config.embedded import Servers, temporary
@@ -50,6 +52,27 @@ def _start_servers(config: pytest.Config) -> None:
         raise pytest.UsageError(str(error)) from None
     config.stash[_SERVERS] = servers
     os.environ.update(servers.environ() | {"VAR_DIR": str(servers.directory)})
+
+
+class ByFile(LoadFileScheduling):
+    """A worker takes a whole file, or the whole of tests/stack: its processes are started once."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        return "tests/stack" if _is_of_stack(nodeid) else str(super()._split_scope(nodeid))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ByFile:
+    return ByFile(config, log)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What takes longest begins first."""
+    items.sort(key=lambda item: not _is_of_stack(item.nodeid))
+
+
+def _is_of_stack(nodeid: str) -> bool:
+    return nodeid.startswith("tests/stack/")
 
 
 @pytest.fixture(scope="session")

@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from accounts.models import IdempotentRequest
+from accounts import idempotency
+from accounts.models import Company, IdempotentRequest
 from billing import ledger
 from channels.delivery import Dispatcher
 from channels.models import Message
@@ -191,6 +192,15 @@ def test_wrong_code_under_a_key_spends_one_attempt(api: Api) -> None:
     assert (first.code, first.body["attempts_left"]) == ("code_invalid", 4)
     assert all(is_replay_of(answer, first) for answer in again)
     assert Verification.objects.get().attempts == 1
+
+
+def test_first_answer_is_the_one_that_is_kept(company: Company) -> None:
+    one = idempotency.Ticket(company.pk, "live", "/otp/send", "k", b"hash")
+    idempotency.begin(one)
+
+    assert idempotency.answer(one, 200, "first") == idempotency.Answer(200, "first")
+    assert idempotency.answer(one, 502, "second") == idempotency.Answer(200, "first")
+    assert idempotency.find(one) == idempotency.Answer(200, "first")
 
 
 def test_codes_are_kept_in_no_answer(api: Api) -> None:

@@ -1,9 +1,11 @@
 """The same Idempotency-Key, or the same alias, from many callers at once."""
 
+import time
 from functools import partial
 from typing import Any
 
 import pytest
+from pytest_django import Settings
 
 from accounts.models import IdempotentRequest
 from billing import ledger
@@ -73,6 +75,29 @@ def test_twins_while_the_message_is_delivered(
     after = test_api.post(path, SENDS[path], Idempotency_Key="k")
     assert {after.raw} == {answer.raw for answer in answers if answer.status == 200}
     assert Message.objects.count() == 1
+
+
+@pytest.mark.parametrize("path", SENDS)
+def test_slow_call_and_a_twin_that_was_answered_first_say_the_same(
+    dispatcher: Dispatcher, api: Api, settings: Settings, path: str
+) -> None:
+    dispatcher.stop()
+    settings.SEND_WAIT = 0.5
+
+    def call() -> Answer:
+        return api.post(path, SENDS[path], Idempotency_Key="k")
+
+    def twin() -> Answer:
+        while not Message.objects.exists():
+            time.sleep(0.01)
+        Message.objects.update(state="sent")
+        return call()
+
+    slow, quick = at_once([call, twin])
+
+    assert (slow.status, slow.body["status"]) == (200, "sent")
+    assert slow.raw == quick.raw
+    assert quick.headers["Idempotent-Replayed"] == "true"
 
 
 @pytest.mark.parametrize("path", SENDS)

@@ -7,14 +7,17 @@ from datetime import timedelta
 from uuid import uuid4
 
 import pytest
+from django.db import IntegrityError, OperationalError
 from django.utils import timezone
 
 import accounts.limits
 from accounts.limits import COOLING, GRANTED, TWIN, LimiterDownError, Place, Window, take
+from accounts.models import Company
 from channels import limits
 from channels.models import Message
 from channels.outcomes import apply
 from channels.transitions import Event, What
+from config.errors import DomainError, Error
 from config.redis_client import redis_client
 from tests.api.clients import Answer, Api, ClientOf
 from tests.api.races import at_once
@@ -188,6 +191,58 @@ def test_refusal_under_a_key_leaves_no_way_past_the_limits(api: Api) -> None:
 def send_link_under_key(api: Api, key: str = "k", **fields: object) -> Answer:
     payload = {"phone": PHONE, "url": URL} | fields
     return api.post("/links/send", payload, Idempotency_Key=key)
+
+
+def a_send(company: Company, kind: str = "code") -> limits.Send:
+    return limits.Send(uuid4(), company.pk, "live", kind, PHONE)
+
+
+def end_with(error: Exception, send: limits.Send) -> None:
+    with pytest.raises(type(error)), limits.place(send):
+        raise error
+
+
+def refusal(send: limits.Send, mark: str = "") -> Error:
+    with pytest.raises(DomainError) as refused, limits.place(send, mark=mark):
+        pass
+    return refused.value.error
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        DomainError(Error.INSUFFICIENT_TOKENS),
+        IntegrityError('violates unique constraint "link_key_once"'),
+        KeyError("a bug before the statement"),
+    ],
+)
+def test_place_goes_back_when_nothing_was_written(company: Company, error: Exception) -> None:
+    for _ in range(8):
+        end_with(error, a_send(company))
+
+    with limits.place(a_send(company)):
+        pass
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        IntegrityError('violates unique constraint "idempotency_key_once"'),
+        OperationalError("server closed the connection unexpectedly"),
+    ],
+)
+def test_place_is_kept_when_something_may_have_been_written(
+    company: Company, error: Exception
+) -> None:
+    end_with(error, a_send(company))
+
+    assert refusal(a_send(company)) is Error.RESEND_TOO_SOON
+
+
+@pytest.mark.parametrize("kind", ["code", "link"])
+def test_twin_is_told_that_the_call_is_running(company: Company, kind: str) -> None:
+    with limits.place(a_send(company, kind), mark="abc"):
+        assert refusal(a_send(company, kind), mark="abc") is Error.REQUEST_IN_PROGRESS
 
 
 def test_redis_keys_hold_no_phone(api: Api) -> None:

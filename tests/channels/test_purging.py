@@ -101,8 +101,8 @@ def test_step_of_a_purge_that_fails_stops_no_other(
 )
 def test_purge_finds_old_phones_by_an_index(db: None, statement: str, index: str) -> None:
     with connection.cursor() as cursor:
-        cursor.execute("SET LOCAL enable_seqscan = off")
-        cursor.execute("SET LOCAL enable_bitmapscan = off")
+        for other in ("seqscan", "bitmapscan", "sort", "incremental_sort"):
+            cursor.execute(f"SET LOCAL enable_{other} = off")
         cursor.execute(f"EXPLAIN {statement}", [90, 1000])
         plan = "\n".join(row[0] for row in cursor.fetchall())
 

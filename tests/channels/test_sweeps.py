@@ -2,11 +2,13 @@
 
 import time
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 import pytest
 import time_machine
 from django.core.management import call_command
+from django.db import transaction
 from django.utils import timezone
 from pytest_django import Settings
 
@@ -279,6 +281,17 @@ def test_many_workers_claim_each_message_once(api: Api) -> None:
 
     taken = [claimed.attempt_id for several in claims for claimed in several]
     assert len(taken) == len(set(taken)) == Attempt.objects.count() == 20
+
+
+@pytest.mark.django_db(transaction=True)
+def test_claim_does_not_wait_for_a_message_in_other_hands(api: Api) -> None:
+    held, free = send(api), send(api, "+79161234568")
+
+    with transaction.atomic():
+        Message.objects.select_for_update().get(pk=held.pk)
+        ((claimed,),) = at_once([partial(delivery.claim, 7)])
+
+    assert claimed.phone == free.phone
 
 
 @pytest.mark.django_db(transaction=True)

@@ -108,6 +108,16 @@ def test_resend_repeats_the_code_its_expiry_and_its_attempts(api: Api) -> None:
     assert api.post("/otp/verify", {"phone": PHONE, "code": code}).status == 200
 
 
+@pytest.mark.parametrize(("passed", "left"), [(99.5, 201), (99.999, 201), (100.0, 200), (-1, 300)])
+def test_seconds_left_are_rounded_up_and_never_more_than_promised(
+    api: Api, passed: float, left: int
+) -> None:
+    send(api)
+    later(seconds=passed)
+
+    assert send(api).body["expires_in"] == left
+
+
 @pytest.mark.parametrize(("left", "is_resent"), [(61, True), (59, False)])
 def test_code_with_less_than_a_minute_left_is_superseded(
     api: Api, left: int, is_resent: bool

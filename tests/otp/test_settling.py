@@ -76,6 +76,17 @@ def test_cheapest_of_several_is_charged(api: Api, order: list[str]) -> None:
     assert dear.state == "sent"
 
 
+def test_accepted_message_is_proved_before_one_whose_outcome_is_unknown(api: Api) -> None:
+    unknown = submitted(api)
+    outcomes.apply([Event(unknown.id, What.AMBIGUOUS)])
+    accepted_one = resend(api, "sms")
+    verify(api)
+
+    services.settle_verified()
+
+    assert charged(api) == [(accepted_one.id, 16, "code_entered")]
+
+
 def test_other_message_is_charged_on_its_own_receipt_only(api: Api) -> None:
     accepted(api, channel="sms")
     resend(api, "whatsapp")

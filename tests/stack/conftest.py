@@ -18,8 +18,10 @@ from tests.stack.stack import Stack, drop_connections
 @pytest.fixture(scope="package")
 def database(django_test_environment: None, django_db_blocker: DjangoDbBlocker) -> Iterator[str]:
     """The name of a database of this folder's own, where rows stay until its last test."""
+    usual = connection.settings_dict["TEST"]["NAME"]
     with django_db_blocker.unblock():
         drop_connections()
+        connection.settings_dict["TEST"]["NAME"] = "kvitok_stack"
         made = setup_databases(verbosity=0, interactive=False)
         name = connection.settings_dict["NAME"]
         with connection.cursor() as cursor:
@@ -28,6 +30,7 @@ def database(django_test_environment: None, django_db_blocker: DjangoDbBlocker) 
         yield name
         drop_connections()
         teardown_databases(made, verbosity=0)
+        connection.settings_dict["TEST"]["NAME"] = usual
 
 
 @pytest.fixture(scope="package")

@@ -107,7 +107,7 @@ class Stack:
                 program.kill()
                 program.start()
         sender = self.sender()
-        until(lambda: sender.send_code(self.phone()).json()["status"] != "queued")
+        until(lambda: sender.send_code(self.phone()).json().get("status") in {"sent", "delivered"})
 
     def phone(self) -> str:
         """One that nothing was sent to yet."""
