@@ -245,6 +245,8 @@ class ApiView(APIView):
             duration_ms=round((time.perf_counter() - self.started) * 1000, 1),
             key_id=getattr(getattr(self, "principal", None), "key_id", None),
         )
+        # Django would word every refusal once more, and a vendor's refusal as our error.
+        response._has_been_logged = True  # type: ignore[attr-defined]  # noqa: SLF001
         structlog.contextvars.unbind_contextvars("request_id")
         return response
 

@@ -52,8 +52,13 @@ def normalise(phone: str, country: str) -> str:
 
 @lru_cache(maxsize=20_000)
 def country_of(phone: str) -> str:
-    """ISO 3166 code of an E.164 number's country; empty when no country owns the range."""
-    return phonenumbers.region_code_for_number(phonenumbers.parse(phone)) or ""
+    """ISO 3166 code of an E.164 number's country: of its calling code's main country when today's
+    plan does not know the number; empty when no country owns the code.
+    """
+    number = phonenumbers.parse(phone)
+    found = phonenumbers.region_code_for_number(number)
+    main = phonenumbers.region_code_for_country_code(number.country_code)
+    return found or (main if main.isalpha() and main != "ZZ" else "")
 
 
 def _digits(phone: str, country: str) -> str:

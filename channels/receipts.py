@@ -48,12 +48,12 @@ def _store(cursor: CursorWrapper, provider: str, receipt: Receipt, raw: bytes) -
         [
             provider,
             _digest(provider, receipt),
-            (receipt.provider_id or "")[:200],
+            _storable(receipt.provider_id, 200),
             _uuid(receipt.ref),
             receipt.state.value,
-            receipt.word[:40],
-            (receipt.error_code or "")[:60],
-            receipt.error_detail[:300],
+            _storable(receipt.word, 40),
+            _storable(receipt.error_code, 60),
+            _storable(receipt.error_detail, 300),
             receipt.at,
             raw,
         ],
@@ -64,6 +64,11 @@ def _store(cursor: CursorWrapper, provider: str, receipt: Receipt, raw: bytes) -
 def _digest(provider: str, receipt: Receipt) -> bytes:
     said = (provider, receipt.provider_id, receipt.ref, receipt.word, receipt.at)
     return hashlib.sha256(repr(said).encode()).digest()
+
+
+def _storable(text: str | None, longest: int) -> str:
+    """A vendor may say anything, but PostgreSQL keeps no NUL."""
+    return (text or "").replace("\0", "")[:longest]
 
 
 def _uuid(ref: str | None) -> UUID | None:

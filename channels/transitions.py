@@ -96,7 +96,7 @@ class Message:
 def apply(message: Message, attempt: Attempt, event: Event) -> None:
     """Change both in place; what does not follow from their states changes nothing."""
     if event.provider_id and attempt.provider_id is None:
-        attempt.provider_id = event.provider_id
+        attempt.provider_id = event.provider_id.replace("\0", "")[:200]
         attempt.changed = True
     _HANDLERS[event.what](message, attempt, event)
 
@@ -224,8 +224,8 @@ def _move(attempt: Attempt, state: str, event: Event) -> None:
     attempt.changed = True
     if event.code is not None:
         attempt.error_class = event.what.value
-        attempt.error_code = event.code[:60]
-        attempt.error_detail = (event.detail or "")[:300]
+        attempt.error_code = event.code.replace("\0", "")[:60]
+        attempt.error_detail = (event.detail or "").replace("\0", "")[:300]
 
 
 def _backoff(n: int) -> float:

@@ -156,7 +156,10 @@ def _renderer_params(principal: Principal, short_url: str | None) -> dict[str, A
 def _segments(principal: Principal, order: CodeOrder, short_url: str | None) -> int:
     sample = "0" * principal.code_length
     text = rendering.text_of(sample, principal.brand, order.locale, short_url)
-    return segments.count(text).segments
+    count = segments.count(text).segments
+    if count > settings.MAX_SMS_SEGMENTS:  # the operator's short host is too long for an SMS
+        raise DomainError(Error.LINK_NOT_SUPPORTED)
+    return count
 
 
 def check_code(*, principal: Principal, phone: str, purpose: str, code: str) -> "Verified":
