@@ -57,7 +57,7 @@ def country_of(phone: str) -> str:
     """
     number = phonenumbers.parse(phone)
     found = phonenumbers.region_code_for_number(number)
-    main = phonenumbers.region_code_for_country_code(number.country_code)
+    main = phonenumbers.region_code_for_country_code(number.country_code or 0)
     return found or (main if main.isalpha() and main != "ZZ" else "")
 
 
