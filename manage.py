@@ -5,10 +5,14 @@ import os
 import sys
 
 from django.core.management import execute_from_command_line
+from django.db.utils import OperationalError
 
 from config.development import adopt
 
 if __name__ == "__main__":
     adopt()
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
-    execute_from_command_line(sys.argv)
+    try:
+        execute_from_command_line(sys.argv)
+    except OperationalError as error:
+        sys.exit(f"The database does not answer ({error}). Is the service running: make run?")

@@ -123,7 +123,7 @@ def _digits(count: int) -> str:
 def _read(path: Path) -> dict[str, str]:
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return {}
     except ValueError:
         found = None

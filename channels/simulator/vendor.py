@@ -55,7 +55,7 @@ def json_answer(
     body: object, status: int = 200, headers: Mapping[str, str] | None = None
 ) -> web.Response:
     return web.Response(
-        body=json.dumps(body).encode(),
+        body=json.dumps(body, ensure_ascii=False).encode(),
         status=status,
         headers=headers,
         content_type="application/json",
