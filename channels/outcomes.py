@@ -8,7 +8,6 @@ from collections.abc import Iterable, Sequence
 from uuid import UUID
 
 import orjson
-import structlog
 from django.db import connection, transaction
 from django.db.backends.utils import CursorWrapper
 
@@ -17,8 +16,6 @@ from channels import limits, sql, waiting
 from channels.transitions import Attempt, Event, Message
 from channels.transitions import apply as apply_event
 from channels.transitions import give_up as give_up_message
-
-log = structlog.get_logger(__name__)
 
 
 def apply(events: Sequence[Event]) -> list[Message]:

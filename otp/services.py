@@ -6,7 +6,6 @@ from math import ceil
 from typing import Any
 from uuid import UUID
 
-import structlog
 from django.conf import settings
 from django.db import connection, transaction
 from django.utils import timezone
@@ -25,7 +24,6 @@ from links.services import NewLink
 from otp import codes, rendering, sql
 from otp.models import Verification
 
-log = structlog.get_logger(__name__)
 SETTLE_BATCH = 200
 
 
