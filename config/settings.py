@@ -196,10 +196,15 @@ PRICES = {
 }
 AUTO_APPROVE_COMPANIES = env.bool("AUTO_APPROVE_COMPANIES", False)
 
-CODE_LIFETIME = 300  # seconds
+CODE_LIFETIME = _at_least(60, "CODE_LIFETIME", 300)  # seconds
 CODE_ATTEMPTS = 5
 RESEND_MARGIN = 60  # a live code with less left than this is superseded, not resent
-HOLD_DEADLINE = {"code": 600, "link": 86_400}  # seconds
+HOLD_DEADLINE = {  # seconds until an unproved delivery is given up, and is free
+    "code": _at_least(60, "HOLD_DEADLINE_CODE", 600),
+    "link": _at_least(60, "HOLD_DEADLINE_LINK", 86_400),
+}
+if HOLD_DEADLINE["code"] < CODE_LIFETIME:
+    raise ImproperlyConfigured("HOLD_DEADLINE_CODE must be CODE_LIFETIME or more")
 LEASE = env.int("LEASE", 30)  # seconds a worker may hold an attempt without an outcome
 SEND_WAIT = env.float("SEND_WAIT", 8.0)  # seconds a send waits for its first outcome
 SEND_WAITERS = env.int("SEND_WAITERS", 48)  # per process; a slow vendor must leave room to verify
