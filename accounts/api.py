@@ -9,13 +9,11 @@ from uuid import UUID
 
 import orjson
 import psycopg_pool
-import redis
 import structlog
 from django.conf import settings
 from django.core.exceptions import SuspiciousOperation
 from django.db import IntegrityError, InterfaceError, OperationalError, connection, transaction
 from django.http import Http404, HttpRequest, HttpResponse
-from django_ratelimit.core import get_usage
 from rest_framework.exceptions import APIException, MethodNotAllowed
 from rest_framework.request import Request
 from rest_framework.views import APIView
@@ -24,10 +22,10 @@ from accounts import idempotency, keys
 from accounts.addresses import client_ip
 from accounts.keys import Principal
 from accounts.models import Company, Scope
+from accounts.rate import Usage, key_rate
 from config.errors import AfterEffectError, DomainError, Error
 
 log = structlog.get_logger(__name__)
-RATE_BACK_OFF = 1.0  # seconds without rate limiting after Redis failed us
 NOT_KEPT = {401, 402, 403, 429, 500, 503}  # statuses of refusals before any effect
 
 
@@ -70,7 +68,7 @@ class ApiView(APIView):
     principal: Principal
     request_id: str
     language: str
-    rate: tuple[int, int, int] | None = None  # limit, left, seconds to the next window
+    rate: Usage | None = None
 
     def initialize_request(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Request:
         self.started = time.perf_counter()
@@ -101,13 +99,10 @@ class ApiView(APIView):
         return principal
 
     def count_request(self, request: Request) -> None:
-        usage = rate_usage(request._request, self.principal)  # noqa: SLF001 - DRF's own seam
-        if usage is None:
-            return
-        limit, left, wait = usage
-        self.rate = (limit, max(0, left), wait)
-        if left < 0:
-            raise DomainError(Error.RATE_LIMITED, retry_after=wait)
+        usage = key_rate.count(request._request, self.principal)  # noqa: SLF001 - DRF's own seam
+        self.rate = usage
+        if usage is not None and usage.left < 0:
+            raise DomainError(Error.RATE_LIMITED, retry_after=usage.wait)
 
     def payload(self, request: Request) -> dict[str, Any]:
         """The body as a JSON object; size and type are judged before it is read."""
@@ -236,7 +231,7 @@ class ApiView(APIView):
         if self.rate:
             limit, left, wait = self.rate
             response["RateLimit-Policy"] = f'"key";q={limit};w={settings.API_RATE[1]}'
-            response["RateLimit"] = f'"key";r={left};t={wait}'
+            response["RateLimit"] = f'"key";r={max(0, left)};t={wait}'
         log.info(
             "api_request",
             method=request.method,
@@ -264,31 +259,6 @@ NOT_AN_OBJECT = (
     "Тело запроса должно быть объектом JSON",
     "The request body must be a JSON object",
 )
-
-_rate_off_until = 0.0
-
-
-def rate_usage(request: HttpRequest, principal: Principal) -> tuple[int, int, int] | None:
-    """(limit, left, seconds to the next window); `left` below zero is over. None without Redis."""
-    global _rate_off_until  # noqa: PLW0603 - one circuit per process
-    if time.monotonic() < _rate_off_until:
-        return None
-    limit, seconds = principal.api_rate or settings.API_RATE[0], settings.API_RATE[1]
-    try:
-        usage: dict[str, Any] | None = get_usage(  # type: ignore[no-untyped-call]
-            request,
-            group="api",
-            key=lambda _group, _request: str(principal.key_id),
-            rate=f"{limit}/{seconds}s",
-            increment=True,
-        )
-    except redis.RedisError as error:
-        _rate_off_until = time.monotonic() + RATE_BACK_OFF
-        log.warning("rate_limit_off", error=type(error).__name__)
-        return None
-    if not usage:
-        return None
-    return limit, limit - usage["count"], max(1, usage["time_left"])
 
 
 def answer_exception(error: Exception, context: Mapping[str, Any]) -> HttpResponse:

@@ -1,10 +1,10 @@
-"""Two uses of Redis as a cache: one that may be away, and one that is counted with."""
+"""Redis as a cache that may be away."""
 
 from typing import Any
 
 import redis
 import structlog
-from django.core.cache.backends.redis import RedisCache, RedisCacheClient
+from django.core.cache.backends.redis import RedisCache
 
 log = structlog.get_logger(__name__)
 
@@ -34,32 +34,3 @@ class ForgivingRedisCache(RedisCache):
         except redis.RedisError as error:
             log.warning("cache_away", error=type(error).__name__)
             return instead
-
-
-class CountingClient(RedisCacheClient):
-    """Django makes a client for every command, and asks whether a key exists before each `incr`;
-    the API's rate counts every request, where that is half its cost.
-    """
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self._reused: Any = None
-
-    def get_client(self, key: Any = None, *, write: bool = False) -> Any:
-        if self._reused is None:
-            self._reused = super().get_client(key, write=True)
-        return self._reused
-
-    def incr(self, key: Any, delta: int) -> int:
-        client = self.get_client(key)
-        value = int(client.incr(key, delta))
-        if value == delta:  # it had run out, and what was made now has no end
-            client.delete(key)
-            raise ValueError(f"Key '{key}' not found.")
-        return value
-
-
-class CountingCache(RedisCache):
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self._class = CountingClient

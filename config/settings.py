@@ -153,7 +153,8 @@ _CACHE = {
 }
 CACHES = {
     "default": _CACHE | {"BACKEND": "config.cache.ForgivingRedisCache", "KEY_PREFIX": "cache"},
-    "rate": _CACHE | {"BACKEND": "config.cache.CountingCache", "KEY_PREFIX": "rate"},
+    "rate": _CACHE
+    | {"BACKEND": "django.core.cache.backends.redis.RedisCache", "KEY_PREFIX": "rate"},
 }
 RATELIMIT_USE_CACHE = "rate"
 

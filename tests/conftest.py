@@ -9,10 +9,10 @@ import pytest
 from django.conf import settings as django_settings
 from django.test import override_settings
 
-import accounts.api
 import accounts.limits
 from accounts import keys
 from accounts.models import Company, Mode
+from accounts.rate import key_rate
 from billing import ledger
 from channels import nudge, registry, waiting
 from channels.delivery import Dispatcher
@@ -58,7 +58,8 @@ def _forget() -> None:
 def forget_redis() -> None:
     redis_client.cache_clear()
     accounts.limits._script.cache_clear()
-    accounts.limits._down_until = accounts.api._rate_off_until = 0.0
+    accounts.limits._down_until = 0.0
+    key_rate.reset()
 
 
 @pytest.fixture
