@@ -70,22 +70,23 @@ INSTALLED_APPS = [
     "rest_framework",
 ]
 
-# Every one of these steps aside on machine paths (`config.middleware`): no cabinet work on the API.
 MIDDLEWARE = [
-    "config.middleware.Security",
-    "config.middleware.WhiteNoise",
-    "config.middleware.RequestLog",
-    "config.middleware.ContentSecurityPolicy",
-    "config.middleware.Session",
-    "config.middleware.Locale",
-    "config.middleware.Common",
-    "config.middleware.Csrf",
-    "config.middleware.Authentication",
-    "config.middleware.Messages",
-    "config.middleware.Clickjacking",
-    "allauth.account.middleware.AccountMiddleware",  # cheap, and looked for by name
-    "config.middleware.Htmx",
+    "config.middleware.Shortcut",  # machine paths go straight to the last line
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "django_structlog.middlewares.RequestMiddleware",
+    "csp.middleware.CSPMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.locale.LocaleMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "allauth.account.middleware.AccountMiddleware",
+    "django_htmx.middleware.HtmxMiddleware",
     "config.middleware.NoStore",
+    "config.middleware.Views",
 ]
 
 ROOT_URLCONF = "config.urls"
@@ -343,9 +344,6 @@ SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
 SILENCED_SYSTEM_CHECKS = [
     "auth.W004",  # the e-mail is unique, by a constraint on its lower case
-    "security.W001",  # these three look for Django's own class paths, where ours are subclasses
-    "security.W002",
-    "security.W003",
     "security.W008",  # SECURE_SSL_REDIRECT: see above
 ]
 CONTENT_SECURITY_POLICY = {

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import time_machine
 from django.http import HttpRequest
+from django_ratelimit.core import get_usage
 
 from accounts import keys, rate
 from accounts.keys import Principal
@@ -27,13 +28,12 @@ def clock() -> Iterator[time_machine.Traveller]:
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The rates that the store was asked for."""
     seen: list[str] = []
-    usage = rate.get_usage
 
-    def get_usage(*args: Any, **kwargs: Any) -> Any:
+    def ask(*args: Any, **kwargs: Any) -> Any:
         seen.append(kwargs["rate"])
-        return usage(*args, **kwargs)  # type: ignore[no-untyped-call]
+        return get_usage(*args, **kwargs)  # type: ignore[no-untyped-call]
 
-    monkeypatch.setattr(rate, "get_usage", get_usage)
+    monkeypatch.setattr(rate, "get_usage", ask)
     return seen
 
 

@@ -11,6 +11,7 @@ from django.db import connection
 from django.db.models import F
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
+from structlog.testing import capture_logs
 
 from billing import ledger
 from billing.models import Transfer, Wallet
@@ -250,12 +251,10 @@ def test_every_check_is_exercised() -> None:
 
 
 @pytest.mark.parametrize("recent", [True, False])
-def test_beat_task_logs_breaches(
-    busy_api: Api, caplog: pytest.LogCaptureFixture, recent: bool
-) -> None:
+def test_beat_task_logs_breaches(busy_api: Api, recent: bool) -> None:
     Message.objects.filter(state="sent").update(price=2)
 
-    tasks.check_ledger(recent=recent)
+    with capture_logs() as lines:
+        tasks.check_ledger(recent=recent)
 
-    (record,) = [one for one in caplog.records if "ledger_breach" in str(one.msg)]
-    assert record.levelname == "ERROR"
+    assert [(one["log_level"], one["event"]) for one in lines] == [("error", "ledger_breach")]

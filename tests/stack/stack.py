@@ -160,6 +160,7 @@ def _environ(url: str, database: str, logs: Path) -> dict[str, str]:
         "PUBLIC_URL": url,
         "SIMULATOR_LOG": str(logs / "simulator.sqlite3"),
         "PYTHONUNBUFFERED": "1",
+        "LOG_LEVEL": "INFO",
     }
     if sys.dont_write_bytecode:  # a dozen starts would each compile everything anew
         cache = str(logs / "bytecode")
