@@ -9,7 +9,7 @@ import threading
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 
 import redis
 import structlog
@@ -79,6 +79,7 @@ class Place:
     wait: int  # seconds until it is worth asking again
 
 
+@lru_cache(maxsize=1000)  # a request asks three times
 def hashed(text: str) -> str:
     key = hashlib.sha256(settings.SECRET_KEY.encode()).digest()
     return hashlib.blake2b(text.encode(), key=key, digest_size=12).hexdigest()

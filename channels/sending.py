@@ -192,15 +192,15 @@ def deliver(*, order: limits.Send, mark: str, accept: Callable[[], None]) -> wai
         return waiter.wait(settings.SEND_WAIT)
 
 
-def execute(statement: str, params: Mapping[str, Any]) -> tuple[Any, ...]:
-    """The first row of a statement; JSON goes in as dicts and lists. Empty for no rows."""
+def first_row(statement: str, params: Mapping[str, Any]) -> tuple[Any, ...]:
+    """Of a statement that returns some; JSON goes in as dicts and lists."""
     values = {
         name: orjson.dumps(value).decode() if name in {"params", "chain"} else value
         for name, value in params.items()
     }
     with connection.cursor() as cursor:
         cursor.execute(statement, values)
-        return tuple(cursor.fetchone() or ()) if cursor.description else ()
+        return tuple(cursor.fetchone())
 
 
 def violated(error: IntegrityError) -> str:

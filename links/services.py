@@ -79,9 +79,14 @@ def _insert(params: Mapping[str, Any]) -> Link:
     needs_block = params["is_alias"] or connection.in_atomic_block
     with transaction.atomic() if needs_block else nullcontext():
         if params["is_alias"]:
-            sending.execute(sql.RETIRE, params)
-        (expires_at,) = sending.execute(sql.SHORTEN, params)
+            _retire(params)
+        (expires_at,) = sending.first_row(sql.SHORTEN, params)
     return _made(params, expires_at)
+
+
+def _retire(params: Mapping[str, Any]) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(sql.RETIRE, params)
 
 
 def _made(params: Mapping[str, Any], expires_at: datetime | None) -> Link:
@@ -148,10 +153,10 @@ class _Acceptance(sending.Acceptance[LinkOrder]):
         has_ticket = self.sender.ticket is not None
         statement = sql.send(is_test=principal.is_test, has_ticket=has_ticket)
         if not params["is_alias"]:
-            return self._read(sending.execute(statement, params))
+            return self._read(sending.first_row(statement, params))
         with transaction.atomic():  # a refusal brings the retired alias back
-            sending.execute(sql.RETIRE, params)
-            self._read(sending.execute(statement, params))
+            _retire(params)
+            self._read(sending.first_row(statement, params))
         # Somebody may have asked for it too early and been told that it is not there.
         resolution.forget(_made(params, None))
         return None

@@ -6,6 +6,7 @@ render it. At rest there is only a MAC that binds company, mode, phone, purpose 
 
 import hashlib
 import hmac
+from functools import cache
 from uuid import UUID
 
 from django.conf import settings
@@ -54,4 +55,9 @@ def macs(*, company_id: int, mode: str, phone: str, purpose: str, code: str) -> 
 
 def _subkey(key_id: str, use: bytes) -> bytes:
     """Codes and MACs have keys of their own, so neither function answers for the other."""
-    return hmac.digest(settings.OTP_KEYS[key_id], use, hashlib.sha256)
+    return _derived(settings.OTP_KEYS[key_id], use)
+
+
+@cache
+def _derived(key: bytes, use: bytes) -> bytes:
+    return hmac.digest(key, use, hashlib.sha256)

@@ -86,7 +86,7 @@ class _Acceptance(sending.Acceptance[CodeOrder]):
             has_link=self.order.link is not None,
             has_ticket=self.sender.ticket is not None,
         )
-        self._read(sending.execute(statement, self._params()))
+        self._read(sending.first_row(statement, self._params()))
 
     def _read(self, row: tuple[Any, ...]) -> None:
         is_paid, is_blocked, hour, day, code_id, expires_in, attempts_left = row
