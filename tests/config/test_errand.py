@@ -6,8 +6,9 @@ from config.errand import Errand
 
 
 def test_what_is_asked_for_together_is_done_together_and_none_is_forgotten() -> None:
-    asked, done = [], threading.Event()
-    runs = []
+    asked: list[int] = []
+    runs: list[int] = []
+    done = threading.Event()
 
     def work() -> bool:
         runs.append(len(asked))
@@ -26,7 +27,7 @@ def test_what_is_asked_for_together_is_done_together_and_none_is_forgotten() -> 
 
 def test_a_run_that_fails_is_not_the_last() -> None:
     again = threading.Event()
-    runs = []
+    runs: list[int] = []
 
     def work() -> bool:
         runs.append(1)
