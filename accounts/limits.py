@@ -14,9 +14,9 @@ from functools import cache, lru_cache
 import redis
 import structlog
 from django.conf import settings
-from redis.commands.core import Script
+from redis.exceptions import NoScriptError
 
-from config.redis_client import redis_client
+from config.redis_client import call
 
 log = structlog.get_logger(__name__)
 
@@ -86,8 +86,16 @@ def hashed(text: str) -> str:
 
 
 @cache
-def _script(source: str) -> Script:
-    return redis_client().register_script(source)
+def _digest(source: str) -> str:
+    return hashlib.sha1(source.encode(), usedforsecurity=False).hexdigest()
+
+
+def _evaluate(source: str, *words: str | int) -> list[int]:
+    try:
+        result: list[int] = call("EVALSHA", _digest(source), *words)
+    except NoScriptError:  # a server that has not seen it yet
+        result = call("EVAL", source, *words)
+    return result
 
 
 _down_until = 0.0
@@ -99,13 +107,12 @@ def _run(source: str, keys: Sequence[str], args: Sequence[str | int]) -> list[in
     if time.monotonic() < _down_until:
         raise LimiterDownError
     try:
-        result: list[int] = _script(source)(keys=keys, args=args)
+        return _evaluate(source, len(keys), *keys, *args)
     except redis.RedisError as error:
         with _lock:
             _down_until = time.monotonic() + BACK_OFF
         log.warning("limiter_down", error=type(error).__name__)
         raise LimiterDownError from error
-    return result
 
 
 def take(

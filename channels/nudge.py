@@ -7,7 +7,7 @@ import redis
 import structlog
 
 from config.errand import Errand
-from config.redis_client import redis_client
+from config.redis_client import call
 
 log = structlog.get_logger(__name__)
 
@@ -17,10 +17,8 @@ LONGEST = 16  # entries kept: one wakes one worker, and each looks at everything
 
 def push() -> bool:
     try:
-        with redis_client().pipeline(transaction=False) as pipeline:
-            pipeline.lpush(WAKE, 1)
-            pipeline.ltrim(WAKE, 0, LONGEST - 1)
-            pipeline.execute()
+        if call("LPUSH", WAKE, 1) > LONGEST:
+            call("LTRIM", WAKE, 0, LONGEST - 1)
     except redis.RedisError as error:
         log.warning("nudge_lost", error=type(error).__name__)
         return False

@@ -57,7 +57,6 @@ def _forget() -> None:
 
 def forget_redis() -> None:
     redis_client.cache_clear()
-    accounts.limits._script.cache_clear()
     accounts.limits._down_until = 0.0
     key_rate.reset()
 
