@@ -1,10 +1,14 @@
 """Vendors' calls to us: verify over the raw bytes, store, 200; a worker applies them later."""
 
+from collections.abc import Callable
+from functools import wraps
+
 import structlog
 from django.http import HttpRequest, HttpResponse, HttpResponseForbidden
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods, require_POST
 
+from accounts.api import UNAVAILABLE, as_refusal
 from channels import contacts, receipts, registry
 from channels.providers.base import Inbound, InvalidSignatureError
 from channels.providers.whatsapp_cloud import WhatsAppCloud
@@ -18,20 +22,35 @@ def _inbound(request: HttpRequest, provider: str) -> Inbound:
     return Inbound(url=url, headers=request.headers, body=request.body)
 
 
-def _receive(request: HttpRequest, provider: str) -> HttpResponse:
+Hook = Callable[[HttpRequest], HttpResponse]
+
+
+def _answered(hook: Hook) -> Hook:
     """Anything but 200 makes the vendor try again: only a bad signature and our own faults do."""
+
+    @wraps(hook)
+    def answer(request: HttpRequest) -> HttpResponse:
+        try:
+            return hook(request)
+        except InvalidSignatureError:
+            log.warning("hook_refused", path=request.path)
+            return HttpResponseForbidden()
+        except UNAVAILABLE as error:
+            return HttpResponse(status=as_refusal(error).error.status)
+
+    return answer
+
+
+def _receive(request: HttpRequest, provider: str) -> HttpResponse:
     if provider not in registry.live_providers():
         return HttpResponse(status=404)
-    try:
-        receipts.receive(provider, _inbound(request, provider))
-    except InvalidSignatureError:
-        log.warning("hook_refused", provider=provider)
-        return HttpResponseForbidden()
+    receipts.receive(provider, _inbound(request, provider))
     return HttpResponse()
 
 
 @csrf_exempt
 @require_http_methods(["GET", "POST"])
+@_answered
 def whatsapp(request: HttpRequest) -> HttpResponse:
     if request.method == "POST":
         return _receive(request, "whatsapp_cloud")
@@ -46,22 +65,21 @@ def whatsapp(request: HttpRequest) -> HttpResponse:
 
 @csrf_exempt
 @require_POST
+@_answered
 def telegram_gateway(request: HttpRequest) -> HttpResponse:
     return _receive(request, "telegram_gateway")
 
 
 @csrf_exempt
 @require_POST
+@_answered
 def twilio(request: HttpRequest) -> HttpResponse:
     return _receive(request, "twilio")
 
 
 @csrf_exempt
 @require_POST
+@_answered
 def telegram_bot(request: HttpRequest) -> HttpResponse:
-    try:
-        contacts.receive(_inbound(request, "telegram_bot"))
-    except InvalidSignatureError:
-        log.warning("hook_refused", provider="telegram_bot")
-        return HttpResponseForbidden()
+    contacts.receive(_inbound(request, "telegram_bot"))
     return HttpResponse()
