@@ -47,6 +47,8 @@ class Carrier:
 
     def _keep(self, vendor: Vendor, message: Message, plan: Plan) -> None:
         message.pending = vendor.events(plan)
+        if kinds := plan.kinds():
+            message.extra["faults"] = kinds
         if plan.late:
             message.extra["due"] = message.at + plan.late
         self.log.add(message)

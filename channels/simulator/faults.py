@@ -10,7 +10,21 @@ from channels.simulator.message import DUPLICATE, SILENT
 
 REFUSALS = ("unreachable", "refuse", "throttle")
 SILENCES = ("hang", "reset")
-RECEIPTS = ("no_receipt", "duplicate_receipt", "reorder_receipts", "late_receipt", "undelivered")
+RECEIPTS = (
+    "no_receipt",
+    "duplicate_receipt",
+    "reorder_receipts",
+    "late_receipt",
+    "undelivered",
+    "failed_after_delivered",
+    "delivered_after_failed",
+)
+# The states that the vendor tells in turn; some vendors contradict themselves.
+TOLD = {
+    "undelivered": ["sent", "failed"],
+    "failed_after_delivered": ["sent", "delivered", "failed"],
+    "delivered_after_failed": ["sent", "failed", "delivered"],
+}
 KINDS = (*REFUSALS, *SILENCES, *RECEIPTS)
 CHANNELS = ("whatsapp", "telegram", "sms")
 HANG_MS, LATE_MS = 60_000, 5_000
@@ -63,9 +77,16 @@ class Plan:
             elif fault.kind:
                 self.answer = fault.kind
 
+    def kinds(self) -> list[str]:
+        """The faults that shaped this send, for the log."""
+        late = ["late_receipt"] if self.late else []
+        latency = ["latency"] if self.latency else []
+        return [*([self.answer] if self.answer else []), *sorted(self.receipts), *late, *latency]
+
     def events(self) -> list[str]:
         """The receipts to come, in order, as `Message.pending` holds them."""
-        words = ["sent", "failed" if "undelivered" in self.receipts else "delivered"]
+        told = next((TOLD[kind] for kind in TOLD if kind in self.receipts), ["sent", "delivered"])
+        words = list(told)
         if "reorder_receipts" in self.receipts:
             words.reverse()
         if "no_receipt" in self.receipts:

@@ -67,6 +67,8 @@ RU = {
     "kind_reorder_receipts": "отчёты не по порядку",
     "kind_late_receipt": "отчёты с опозданием",
     "kind_undelivered": "приняли, но не доставили",
+    "kind_failed_after_delivered": "доставили, потом отчёт о неудаче",
+    "kind_delivered_after_failed": "отчёт о неудаче, потом доставили",
 }
 EN = {
     "title": "Carrier simulator",
@@ -133,6 +135,8 @@ EN = {
     "kind_reorder_receipts": "receipts out of order",
     "kind_late_receipt": "receipts late",
     "kind_undelivered": "taken, but not delivered",
+    "kind_failed_after_delivered": "delivered, then reported as failed",
+    "kind_delivered_after_failed": "reported as failed, then delivered",
 }
 LANGUAGES: Mapping[str, Mapping[str, str]] = {"ru": RU, "en": EN}
 

@@ -175,6 +175,22 @@ def test_undelivered_is_told_afterwards(
     assert simulator.state(phone) == "failed"
 
 
+@each_with_receipts
+def test_a_vendor_may_contradict_itself_either_way(
+    simulator: Simulator, receiver: Receiver, phone: str, vendor: Vendor
+) -> None:
+    other = str(int(phone) + 10_000_000)
+    simulator.set_fault(phone=phone, kind="failed_after_delivered")
+    simulator.set_fault(phone=other, kind="delivered_after_failed")
+
+    vendor.send(simulator, phone)
+    vendor.send(simulator, other)
+
+    assert vendor.words(receiver, phone, 3) == ["sent", "delivered", vendor.undelivered]
+    assert vendor.words(receiver, other, 3) == ["sent", vendor.undelivered, "delivered"]
+    assert [simulator.state(one) for one in (phone, other)] == ["delivered", "delivered"]
+
+
 @pytest.mark.parametrize("kind", ["duplicate_receipt", "reorder_receipts", "late_receipt"])
 def test_bot_has_no_receipts_to_bend(simulator: Simulator, phone: str, kind: str) -> None:
     simulator.set_fault(phone=phone, kind=kind)

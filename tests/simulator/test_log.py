@@ -1,3 +1,4 @@
+import json
 import signal
 import sqlite3
 import time
@@ -105,6 +106,19 @@ def test_log_can_be_read_beside_the_simulator(simulator: Simulator, phone: str) 
     assert column(simulator, phone, "provider") == [vendor.name for vendor in ALL]
     assert column(simulator, phone, "ref") == [f"ref-{phone}", f"ref-{phone}", None, None]
     assert column(simulator, phone, "code") == ["123456"] * 4
+
+
+def test_the_log_tells_which_faults_shaped_a_message(simulator: Simulator, phone: str) -> None:
+    simulator.set_fault(phone=phone, kind="duplicate_receipt", times=1)
+    simulator.set_fault(phone=phone, kind="late_receipt", latency_ms=10, times=1)
+    simulator.set_fault(phone=phone, latency_ms=1, times=1)
+
+    for _ in range(2):
+        send_whatsapp(simulator, phone)
+
+    bent, straight = (json.loads(extra or "") for extra in column(simulator, phone, "extra"))
+    assert bent["faults"] == ["duplicate_receipt", "late_receipt", "latency"]
+    assert "faults" not in straight
 
 
 def test_messages_come_newest_first_in_any_spelling(simulator: Simulator, phone: str) -> None:

@@ -80,7 +80,7 @@ class Program:
 
     def wait_ready(self) -> None:
         deadline = time.monotonic() + PATIENCE
-        while not self._is_ready():
+        while not self.is_ready():
             failed = self.running.poll() is not None or time.monotonic() > deadline
             assert not failed, last_lines(self.log, 20, since=self.said)
             time.sleep(0.05)
@@ -114,7 +114,7 @@ class Program:
         self.heard += sum(map(len, lines))
         return [line.decode() for line in lines if COMPLAINT.search(line)]
 
-    def _is_ready(self) -> bool:
+    def is_ready(self) -> bool:
         if self.url:
             return answers(self.url)
         return self.words in self.log_since_start()
@@ -122,10 +122,10 @@ class Program:
 
 def threads_of(program: Program) -> int:
     """Threads of a process and of its children together."""
-    pids = [program.running.pid, *_children(program.running.pid)]
+    pids = [program.running.pid, *children(program.running.pid)]
     return sum(len(list(Path(f"/proc/{pid}/task").iterdir())) for pid in pids)
 
 
-def _children(pid: int) -> list[int]:
+def children(pid: int) -> list[int]:
     listed = Path(f"/proc/{pid}/task/{pid}/children").read_text()
     return [int(child) for child in listed.split()]

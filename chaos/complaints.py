@@ -1,0 +1,78 @@
+"""What the service's programs logged as errors, by kind; and which kinds a kill explains."""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+_LEVELS = {"error", "critical"}
+_RAISED = re.compile(r"^([A-Za-z_][\w.]*): ?(.*)")
+# Said while a store is away, while it comes back, or while a stopped worker keeps a row locked.
+_EXPLAINED = re.compile(
+    r"terminating connection|server closed the connection|the database system is "
+    r"|connection (to server .*failed|failed|is lost|is closed|is bad|refused)"
+    r"|(consuming input|sending query) failed|couldn't get a connection after"
+    r"|canceling statement due to lock timeout"
+    r"|Error \d+ (connecting to|while (reading|writing))|Connection (refused|reset|closed)"
+    r"|Broken pipe|Timeout (connecting to|reading from)|loading the dataset",
+    re.IGNORECASE,
+)
+_AWAY = {"OperationalError", "InterfaceError", "PoolTimeout"}
+
+
+def complaints(logs: Iterable[Path]) -> tuple[Counter[str], Counter[str]]:
+    """`program: event (cause)` → how often: those that a kill explains, and all others."""
+    explained: Counter[str] = Counter()
+    others: Counter[str] = Counter()
+    for log in logs:
+        for event, cause, is_explained in _of(log):
+            found = explained if is_explained else others
+            found[f"{log.stem}: {event} ({cause})"] += 1
+    return explained, others
+
+
+def _of(log: Path) -> Iterator[tuple[str, str, bool]]:
+    raw: list[str] = []
+    for line in log.read_text(encoding="utf-8", errors="replace").splitlines():
+        try:
+            said = json.loads(line)
+        except ValueError:
+            said = None
+        if isinstance(said, dict):
+            yield from _traceback(raw)
+            raw = []
+            if said.get("level") in _LEVELS:
+                yield _structured(said)
+        else:
+            raw.append(line)
+    yield from _traceback(raw)
+
+
+def _structured(said: dict[str, object]) -> tuple[str, str, bool]:
+    event, told = str(said.get("event")), str(said.get("exception", ""))
+    name = str(said.get("error", ""))
+    is_explained = bool(_EXPLAINED.search(told or event))
+    if event == "database_unavailable":  # answered with 503; the words are not logged
+        is_explained = name in _AWAY
+    return _short(event), _cause(told) or name or "no exception", is_explained
+
+
+def _traceback(lines: list[str]) -> Iterator[tuple[str, str, bool]]:
+    """Raw text between structured lines: of interest only where it holds tracebacks."""
+    text = "\n".join(lines)
+    for part in text.split("Traceback (most recent call last):")[1:]:
+        yield "traceback", _cause(part) or "no exception", bool(_EXPLAINED.search(part))
+
+
+def _short(event: str) -> str:
+    """Without what differs from one time to the next."""
+    return re.sub(r"\[.*?\]|\d+|/\S+|: Error.*", "", event.partition("\n")[0])[:60].strip()
+
+
+def _cause(told: str) -> str:
+    raised = [found for line in told.splitlines() if (found := _RAISED.match(line))]
+    if not raised:
+        return ""
+    name, words = raised[-1][1].rpartition(".")[2], re.sub(r"\d+|/\S+|0x\w+", "", raised[-1][2])
+    return f"{name}: {words[:50].strip()}"

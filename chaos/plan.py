@@ -1,0 +1,316 @@
+"""What will be ordered, what will be killed and when: all of it drawn from the seed.
+
+Times are seconds from the beginning of the load.
+"""
+
+import random
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from typing import TypeVar
+from uuid import UUID
+
+PRICES = {"whatsapp": 1, "telegram": 1, "sms": 16}
+
+
+@dataclass(frozen=True)
+class Options:
+    seed: int
+    sends: int
+    kills: int
+    flush: bool
+    short: bool
+    keep: bool = False
+
+
+@dataclass(frozen=True)
+class Speed:
+    """How long things last. The short form ages what it cannot wait for."""
+
+    code_lifetime: int
+    hold_deadline: int
+    lease: int = 9
+    send_wait: float = 3.0
+    connect: float = 1.0
+    read: float = 2.0
+    late: tuple[float, float] = (1.0, 8.0)  # receipts that take their time
+    held: float = 12.0  # what a half-open line lasts
+    sends_a_second: float = 45.0
+    kill_gap: float = 5.0
+    repeats: bool = True  # it lasts long enough for a code to be asked for again
+
+
+FULL = Speed(code_lifetime=125, hold_deadline=145)
+SHORT = Speed(
+    code_lifetime=125,
+    hold_deadline=145,
+    late=(0.5, 3.0),
+    held=3.0,
+    sends_a_second=22.0,
+    kill_gap=2.5,
+    repeats=False,
+)
+
+
+class Person(StrEnum):
+    """What the one who reads a code does with it."""
+
+    RIGHT = "right"
+    WRONG_FIRST = "wrong_first"
+    PARALLEL = "parallel"  # the right code from two threads at once
+    INSTANT = "instant"  # before the vendor had a chance to report
+    GUESSER = "guesser"  # five wrong ones, then the right one
+
+
+class Target(StrEnum):
+    POSTGRES = "postgres"
+    REDIS_LOST = "redis, data lost"
+    REDIS_KEPT = "redis, data kept"
+    WORKER = "worker"
+    WEB = "web"
+    WEB_CHILD = "web, one process"
+    BEAT = "beat"
+
+
+class Nuisance(StrEnum):
+    """What a process suffers beside being killed."""
+
+    ZOMBIE = "worker stopped past its lease"
+    TERM_WORKER = "worker asked to stop"
+    TERM_WEB = "web asked to stop"
+
+
+# In this order for as many kills as are wanted: six of them meet everything but the beat.
+DECK = (
+    Target.POSTGRES,
+    Target.WORKER,
+    Target.WEB,
+    Target.REDIS_LOST,
+    Target.WEB_CHILD,
+    Target.REDIS_KEPT,
+    Target.WORKER,
+    Target.BEAT,
+    Target.WEB,
+    Target.WORKER,
+)
+
+
+@dataclass(frozen=True)
+class Order:
+    n: int
+    at: float
+    company: int
+    kind: str  # code, code_link or link
+    channel: str | None
+    phone: str
+    key: str
+    twin: bool = False  # sent from two threads at once
+    person: Person | None = None
+    delay: float = 0.0  # how long the person takes
+    wrong: int = 0  # guesses before the right one
+    keyed: bool = False  # verified under an Idempotency-Key
+    reads: bool = False  # the person opens the message: a read receipt
+    fault: str | None = None  # what the vendor does to this message
+    fault_ms: int | None = None
+    again_at: float | None = None  # the code is asked for once more
+
+    @property
+    def sent_by(self) -> str:
+        return self.channel or "whatsapp"
+
+    @property
+    def has_receipts(self) -> bool:
+        return self.sent_by != "telegram" or self.kind == "code"
+
+    @property
+    def is_pollable(self) -> bool:
+        return self.has_receipts and self.sent_by in {"telegram", "sms"}
+
+
+@dataclass(frozen=True)
+class Blow:
+    """One thing that befalls a process; `share` picks among several, `pause` is till it is back."""
+
+    at: float
+    what: Target | Nuisance
+    share: float
+    pause: float
+    aimed: bool  # wait for a moment at which a vendor is being called
+
+
+@dataclass(frozen=True)
+class Plan:
+    seconds: float
+    tokens: list[int]  # of each company
+    orders: list[Order]
+    blows: list[Blow] = field(default_factory=list)
+    second_worker_until: float = 0.0
+
+    @property
+    def sends(self) -> int:
+        return len(self.orders) + sum(order.again_at is not None for order in self.orders)
+
+
+COMPANIES = [0.5, 0.14, 0.13, 0.13, 0.1]  # shares of the orders; the last one runs out of tokens
+POOR, SOLVENCY = 4, 0.4
+_KINDS = {"code": 0.65, "code_link": 0.12, "link": 0.23}
+_CHANNELS = {"whatsapp": 0.4, "telegram": 0.25, "sms": 0.25}  # or none is named
+_PEOPLE = {
+    Person.RIGHT: 0.22,
+    Person.WRONG_FIRST: 0.14,
+    Person.PARALLEL: 0.13,
+    Person.INSTANT: 0.09,
+    Person.GUESSER: 0.03,
+}
+_ANSWERS = {"throttle": 0.015, "unreachable": 0.01, "refuse": 0.007, "hang": 0.01, "reset": 0.01}
+_RECEIPTS = {
+    "duplicate_receipt": 0.03,
+    "reorder_receipts": 0.02,
+    "late_receipt": 0.03,
+    "undelivered": 0.015,
+    "failed_after_delivered": 0.01,
+    "delivered_after_failed": 0.01,
+}
+_LOST = {"no_receipt": 0.03}  # only where the vendor can be asked; WhatsApp repeats for days
+_TWINS, _READS, _AGAIN, _KEYED = 0.06, 0.1, 0.12, 0.5
+_COOL_DOWN = 61.5  # seconds after which the same phone may be sent another code
+_BURST = 0.25  # of the orders come together with others
+T = TypeVar("T")
+
+
+def make(options: Options) -> Plan:
+    speed = speed_of(options)
+    seconds = max(
+        options.sends / speed.sends_a_second,
+        options.kills * speed.kill_gap,
+        1.8 * speed.lease if options.kills else 1.0,
+    )
+    blows = _blows(_dice(options, "blows"), options.kills, seconds, speed)
+    orders = _orders(_dice(options, "orders"), options.sends, seconds, speed, blows)
+    return Plan(seconds, _tokens(orders), orders, blows, second_worker_until=0.75 * seconds)
+
+
+def speed_of(options: Options) -> Speed:
+    return SHORT if options.short else FULL
+
+
+def _dice(options: Options, what: str) -> random.Random:
+    return random.Random(f"{options.seed}:{what}")  # noqa: S311 - to be drawn again
+
+
+def _orders(
+    dice: random.Random, many: int, seconds: float, speed: Speed, blows: list[Blow]
+) -> list[Order]:
+    first = dice.randrange(1_000_000)
+    # An aimed blow meets a worker with its hands full.
+    bursts = [blow.at for blow in blows if blow.aimed]
+    bursts += [dice.uniform(0, seconds) for _ in range(1 + many // 200)]
+    orders = []
+    for n in range(many):
+        at = dice.choice(bursts) if dice.random() < _BURST else dice.uniform(0, seconds)
+        phone = f"+7926{first + n:07d}"
+        orders.append(_order(dice, n, at, phone, speed, until=seconds))
+    return sorted(orders, key=lambda order: order.at)
+
+
+def _order(
+    dice: random.Random, n: int, at: float, phone: str, speed: Speed, *, until: float
+) -> Order:
+    order = Order(
+        n=n,
+        at=at,
+        company=dice.choices(range(len(COMPANIES)), COMPANIES)[0],
+        kind=_pick(dice, _KINDS) or "code",
+        channel=_pick(dice, _CHANNELS),
+        phone=phone,
+        key=str(UUID(int=dice.getrandbits(128), version=4)),
+        twin=dice.random() < _TWINS,
+        keyed=dice.random() < _KEYED,
+    )
+    fault = _pick(dice, _faults(order))
+    order = replace(order, fault=fault, fault_ms=_fault_ms(dice, fault, speed))
+    if order.has_receipts and order.sent_by != "sms":
+        order = replace(order, reads=dice.random() < _READS)
+    if order.kind == "link":
+        return order
+    can_repeat = speed.repeats and order.kind == "code" and at + _COOL_DOWN < until
+    is_asked_again = dice.random() < _AGAIN and can_repeat
+    return replace(_peopled(dice, order), again_at=at + _COOL_DOWN if is_asked_again else None)
+
+
+def _peopled(dice: random.Random, order: Order) -> Order:
+    person = _pick(dice, _PEOPLE)
+    wrong = {Person.WRONG_FIRST: dice.randint(1, 3), Person.GUESSER: 5}
+    return replace(
+        order,
+        person=person,
+        delay=0.0 if person is Person.INSTANT else dice.uniform(0.1, 3.0),
+        wrong=wrong.get(person, 0) if person else 0,
+    )
+
+
+def _faults(order: Order) -> dict[str, float]:
+    with_receipts = _RECEIPTS if order.has_receipts else {}
+    return _ANSWERS | with_receipts | (_LOST if order.is_pollable else {})
+
+
+def _fault_ms(dice: random.Random, fault: str | None, speed: Speed) -> int | None:
+    if fault == "late_receipt":
+        return int(1000 * dice.uniform(*speed.late))
+    return int(1000 * (speed.read + 0.5)) if fault == "hang" else None
+
+
+def _tokens(orders: list[Order]) -> list[int]:
+    spent: Counter[int] = Counter()
+    for order in orders:
+        spent[order.company] += PRICES[order.sent_by]
+    plenty = [2 * spent[number] + 100 for number in range(len(COMPANIES))]
+    plenty[POOR] = max(1, int(SOLVENCY * spent[POOR]))
+    return plenty
+
+
+def _blows(dice: random.Random, kills: int, seconds: float, speed: Speed) -> list[Blow]:
+    targets = [DECK[number % len(DECK)] for number in range(kills)]
+    dice.shuffle(targets)
+    slot = 0.92 * seconds / max(1, kills)
+    blows = [
+        _blow(dice, 0.04 * seconds + slot * (number + dice.uniform(0.1, 0.9)), target)
+        for number, target in enumerate(targets)
+    ]
+    if kills:
+        blows += _nuisances(dice, kills, seconds, speed)
+    return sorted(blows, key=lambda blow: blow.at)
+
+
+def _nuisances(dice: random.Random, kills: int, seconds: float, speed: Speed) -> list[Blow]:
+    many = max(1, kills // 10)
+    # Past the lease, and by more than the time that a call is given within it.
+    stopped = [speed.lease + dice.uniform(0.5, 2.0) for _ in range(many)]
+    latest = max(1.0, 0.72 * seconds - max(stopped))
+    zombies = [
+        Blow(dice.uniform(0.05, 1.0) * latest, Nuisance.ZOMBIE, dice.random(), pause, aimed=True)
+        for pause in stopped
+    ]
+    asked = [Nuisance.TERM_WORKER, Nuisance.TERM_WEB] * (kills // 10)
+    # A short run has time for one of the two.
+    terms = [
+        _blow(dice, dice.uniform(0.1, 0.9) * seconds, what)
+        for what in asked or [dice.choice([Nuisance.TERM_WORKER, Nuisance.TERM_WEB])]
+    ]
+    return zombies + terms
+
+
+def _blow(dice: random.Random, at: float, what: Target | Nuisance) -> Blow:
+    aimed = what is Target.WORKER and dice.random() < 0.8
+    return Blow(at, what, dice.random(), dice.uniform(0.1, 1.5), aimed)
+
+
+def _pick(dice: random.Random, rates: Mapping[T, float]) -> T | None:
+    """One of them by its share; None for what the shares leave of one."""
+    drawn = dice.random()
+    for one, rate in rates.items():
+        drawn -= rate
+        if drawn < 0:
+            return one
+    return None
