@@ -97,6 +97,37 @@ def test_revoke_elsewhere_holds_within_two_seconds(api: Api) -> None:
     assert api.get("/balance").status == 401
 
 
+def test_keys_in_use_are_read_again_all_at_once(
+    api: Api, client_of: ClientOf, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    others = [client_of(api.company) for _ in range(3)]
+    for client in [api, *others] * 2:
+        assert client.get("/balance").status == 200
+    _age_cache(1.5)
+
+    with django_assert_num_queries(1):
+        keys.refresh()
+
+    _age_cache(1.5)
+    with django_assert_num_queries(4):  # each reads its balance, none its key
+        assert {client.get("/balance").status for client in [api, *others]} == {200}
+
+
+def test_a_refresh_notices_a_revoke_and_leaves_junk_and_idle_keys_alone(
+    api: Api, client_of: ClientOf, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    unknown = Api(api.company, KEY)
+    for _ in range(2):
+        assert (api.get("/balance").status, unknown.get("/balance").status) == (200, 401)
+    ApiKey.objects.filter(company=api.company).update(revoked_at=timezone.now())
+
+    keys.refresh()
+
+    assert api.get("/balance").status == 401
+    with django_assert_num_queries(0):
+        keys.refresh()
+
+
 def _age_cache(seconds: float) -> None:
     for digest, (fresh_until, principal) in list(keys._cache.items()):
         keys._cache[digest] = (fresh_until - seconds, principal)
