@@ -80,6 +80,10 @@ def _uuid(ref: str | None) -> UUID | None:
 
 def apply_stored() -> bool:
     """Apply a group of what is due, in one commit; whether there may be more."""
+    with connection.cursor() as cursor:
+        cursor.execute(sql.ANY_DUE_RECEIPT)
+        if not cursor.fetchone()[0]:
+            return False
     try:
         return _apply_group(GROUP) == GROUP
     except (IntegrityError, DataError):

@@ -118,6 +118,11 @@ WHERE r.due_at <= now() AND (%(only)s::bigint IS NULL OR r.id = %(only)s)
 ORDER BY r.due_at LIMIT %(limit)s FOR UPDATE OF r SKIP LOCKED
 """
 
+# Asked on its own, since a worker asks often and mostly in vain.
+ANY_DUE_RECEIPT = """
+SELECT EXISTS (SELECT 1 FROM channels_receipt WHERE due_at <= now())
+"""
+
 DUE_IDS = """
 SELECT id FROM channels_receipt WHERE due_at <= now() ORDER BY due_at LIMIT %s
 """

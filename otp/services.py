@@ -219,6 +219,10 @@ def _why_not_judged(
 
 def settle_verified() -> int:
     """A right code proves a delivery: charge the cheapest open message of its verification."""
+    with connection.cursor() as cursor:
+        cursor.execute(sql.ANY_UNSETTLED)
+        if not cursor.fetchone()[0]:
+            return 0
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(sql.UNSETTLED, [SETTLE_BATCH])
         ids = [row[0] for row in cursor.fetchall()]

@@ -100,6 +100,11 @@ WHERE company_id = %(company_id)s AND mode = %(mode)s::text AND phone = %(phone)
   AND purpose = %(purpose)s::text AND superseded_at IS NULL
 """
 
+# Asked on its own, since a worker asks often and mostly in vain.
+ANY_UNSETTLED = """
+SELECT EXISTS (SELECT 1 FROM otp_verification WHERE verified_at IS NOT NULL AND settled_at IS NULL)
+"""
+
 # Right codes whose delivery is not settled yet.
 UNSETTLED = """
 SELECT id FROM otp_verification WHERE verified_at IS NOT NULL AND settled_at IS NULL
