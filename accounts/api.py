@@ -35,6 +35,7 @@ class JsonAnswer(HttpResponse):
     def __init__(self, body: Mapping[str, Any] | str, status: int = 200) -> None:
         text = body if isinstance(body, str) else orjson.dumps(body, option=orjson.OPT_UTC_Z)
         super().__init__(text, status=status, content_type="application/json")
+        self["Content-Length"] = str(len(self.content))  # or the server would send it in chunks
 
 
 @lru_cache(maxsize=1000)

@@ -12,13 +12,13 @@ from config.redis_client import call
 log = structlog.get_logger(__name__)
 
 WAKE = "wake"  # the list workers block on
-LONGEST = 16  # entries kept: one wakes one worker, and each looks at everything
+LONGEST, KEPT = 16, 8  # entries: one wakes one worker, and each looks at everything
 
 
 def push() -> bool:
     try:
         if call("LPUSH", WAKE, 1) > LONGEST:
-            call("LTRIM", WAKE, 0, LONGEST - 1)
+            call("LTRIM", WAKE, 0, KEPT - 1)
     except redis.RedisError as error:
         log.warning("nudge_lost", error=type(error).__name__)
         return False

@@ -9,7 +9,7 @@ import structlog
 
 log = structlog.get_logger(__name__)
 
-PAUSE = 0.005  # seconds between two runs, so that what comes together is done together
+PAUSE = 0.01  # seconds between two runs, so that what comes together is done together
 BACK_OFF = 1.0  # seconds after a run that failed
 
 
