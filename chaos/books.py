@@ -47,13 +47,10 @@ class Books:
         rows = self._try(query)
         return int(rows[0][0]) if rows else None
 
-    def change(self, statement: str) -> int | None:
-        """How many rows it changed; None when the database is not there."""
-        try:
-            return self._connected().execute(statement).rowcount
-        except psycopg.Error:
-            self.close()
-            return None
+    def change(self, statement: str) -> None:
+        """Over a new connection, for the one we have may lead to a server that was killed."""
+        self.close()
+        self._connected().execute(statement)
 
     def close(self) -> None:
         if self._connection is not None:

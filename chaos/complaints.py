@@ -55,6 +55,8 @@ def _structured(said: dict[str, object]) -> tuple[str, str, bool]:
     is_explained = bool(_EXPLAINED.search(told or event))
     if event == "database_unavailable":  # answered with 503; the words are not logged
         is_explained = name in _AWAY
+    if said.get("logger") == "django.request":  # Django's own line on such an answer
+        is_explained = event.startswith("Service Unavailable:")
     return _short(event), _cause(told) or name or "no exception", is_explained
 
 

@@ -31,8 +31,8 @@ class Drain:
         self._conductor.run(self._is_told, RECEIPTS)
         self._run(books.UNDER_WAY, RECEIPTS)
         for _ in range(POLL_ROUNDS):
-            if self._books.change(books.AGE_POLLS):
-                self._run(books.POLLED, POLL_ROUND)
+            self._books.change(books.AGE_POLLS)
+            self._run(books.POLLED, POLL_ROUND)
         self._books.change(books.AGE_LEASES)
         self._books.change(books.AGE_DEADLINES)
         self._run(books.OPEN, ENDED_WITHIN)

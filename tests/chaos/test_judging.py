@@ -99,6 +99,13 @@ def test_errors_that_a_kill_explains_are_told_from_others(tmp_path: Path) -> Non
     lines = [
         json.dumps({"event": "dispatch_failed", "level": "error", "exception": away}),
         json.dumps({"event": "database_unavailable", "level": "error", "error": "PoolTimeout"}),
+        json.dumps(
+            {
+                "event": "Service Unavailable: /hooks/x",
+                "level": "error",
+                "logger": "django.request",
+            }
+        ),
         json.dumps({"event": "not_rendered", "level": "error", "exception": bug}),
         json.dumps({"event": "api_request", "level": "info", "status": 200}),
         "Traceback (most recent call last):",
@@ -110,7 +117,7 @@ def test_errors_that_a_kill_explains_are_told_from_others(tmp_path: Path) -> Non
 
     explained, others = complaints([log])
 
-    assert explained.total() == 2
+    assert explained.total() == 3
     assert others == {
         "worker: not_rendered (KeyError: 'code')": 1,
         "worker: traceback (ValueError: no)": 1,

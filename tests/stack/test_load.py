@@ -1,13 +1,20 @@
 """More than can be done at once: what waits must neither hold others up nor be lost."""
 
+import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+
+import requests
 
 from channels.models import Attempt
 from tests.stack.programs import until
 from tests.stack.sender import Sender
-from tests.stack.stack import SEND_WAITERS, TOKENS, Ending, Stack
+from tests.stack.stack import SEND_WAIT, SEND_WAITERS, TOKENS, Ending, Stack
+from tests.stack.standstill import standing_still
 
+OK = 200
 DELIVERED = Ending(["delivered"], charged=1, copies=1)
+STANDSTILL = 8.0  # seconds: longer than we wait for any vendor
 
 
 def test_a_slow_vendor_takes_no_more_threads_than_it_may(
@@ -50,3 +57,46 @@ def test_a_worker_asked_to_stop_under_load_finishes_what_it_began(
     assert [one.result().status_code for one in sending] == [200] * len(phones)
     assert stack.endings(phones) == [DELIVERED] * len(phones)
     assert sender.balance() == (TOKENS - len(phones), 0)
+
+
+def test_two_hundred_sends_to_a_vendor_that_stands_still(
+    stack: Stack, threads: ThreadPoolExecutor
+) -> None:
+    sender = stack.sender(api_rate=1_000_000)
+    known, phones = _codes_on_phones(stack, sender, 16), stack.phones(200)
+
+    with standing_still(stack.simulator.running.pid):
+        started = time.monotonic()
+        sending = [threads.submit(_timed, sender.send_code, phone) for phone in phones]
+        checking = []
+        for number, (phone, code) in enumerate(known.items(), start=1):
+            checking.append(_timed(sender.verify, phone, code))
+            time.sleep(max(0.0, started + number * STANDSTILL / len(known) - time.monotonic()))
+        sent = [one.result() for one in sending]
+        took = max(ended for _, ended, _ in sent) - started
+
+    assert [answer.status_code for answer, *_ in checking] == [200] * len(known)
+    assert max(seconds for *_, seconds in checking) < 1
+    assert {(one.status_code, one.json()["status"]) for one, *_ in sent} == {(200, "queued")}
+    waited = sum(seconds >= SEND_WAIT for *_, seconds in sent)
+    assert waited <= SEND_WAITERS * (took / SEND_WAIT + 1)
+    assert stack.endings([*known, *phones]) == [DELIVERED] * 216
+    assert sender.balance() == (TOKENS - 216, 0)
+
+
+def _codes_on_phones(stack: Stack, sender: Sender, many: int) -> dict[str, str]:
+    phones = stack.phones(many)
+    for phone in phones:
+        assert sender.send_code(phone).status_code == OK
+    until(lambda: all(stack.carrier.messages(phone) for phone in phones))
+    return {phone: stack.carrier.code(phone) for phone in phones}
+
+
+def _timed(
+    call: Callable[..., requests.Response], *arguments: str
+) -> tuple[requests.Response, float, float]:
+    """The answer, when it came, and how many seconds it took."""
+    asked_at = time.monotonic()
+    answer = call(*arguments)
+    ended_at = time.monotonic()
+    return answer, ended_at, ended_at - asked_at

@@ -1,0 +1,41 @@
+"""Two at one row: the second waits, visibly, until the first commits."""
+
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import TypeVar
+
+from django.db import connection
+
+from tests.stack.programs import until
+
+T = TypeVar("T")
+PATIENCE = 2.5  # seconds: less than `lock_timeout`, after which who waits gives up
+
+# The lock table is read anew each time; what is shown of activity stays for a whole transaction.
+_WAITING = """
+SELECT pid FROM pg_locks WHERE NOT granted AND pg_backend_pid() = ANY(pg_blocking_pids(pid))
+"""
+
+
+def behind_us(pool: ThreadPoolExecutor, call: Callable[[], T]) -> "Future[T]":
+    """Start `call` on a connection of its own; return once it waits for this transaction, or
+    has ended without.
+    """
+    running = pool.submit(apart, call)
+    until(lambda: bool(waiting()) or running.done(), PATIENCE)
+    return running
+
+
+def apart(call: Callable[[], T]) -> T:
+    """On a thread of a pool: leave no connection behind."""
+    try:
+        return call()
+    finally:
+        connection.close()
+
+
+def waiting() -> list[int]:
+    """The connections that wait for what this one has locked."""
+    with connection.cursor() as cursor:
+        cursor.execute(_WAITING)
+        return [pid for (pid,) in cursor.fetchall()]

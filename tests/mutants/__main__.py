@@ -1,0 +1,171 @@
+"""Takes our guards away one at a time, each in a copy of the checkout, and runs the checks that
+must notice: `python -m tests.mutants [NAME …]`.
+
+Exit code 1 when a mutant survives; 2 when a patch or a check is broken, so that nothing is known.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from queue import SimpleQueue
+
+from config.embedded import temporary
+from tests.mutants import verdicts
+from tests.mutants.patches import ROOT, Mutant, PatchError, every
+from tests.mutants.verdicts import Verdict
+
+UNWANTED = shutil.ignore_patterns(
+    ".git", ".venv", "var", "staticfiles", "node_modules", "__pycache__", ".hypothesis", ".*_cache"
+)
+# Of the shell's environment: other code, and no bytecode kept from one run to the next.
+FOREIGN = ("PYTHONPATH", "PYTHONDONTWRITEBYTECODE", "PYTEST_ADDOPTS")
+PATIENCE = 240.0  # seconds for one run
+UNMUTATED = Mutant("(none)", "", (), ())
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What the checks said of one mutant."""
+
+    mutant: Mutant
+    verdicts: dict[str, Verdict]
+    seconds: float
+    said: str  # by pytest, or why it was not even started
+
+
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """A copy of the checkout, with stores that serve its runs, one after another."""
+
+    place: Path
+    environ: dict[str, str]
+
+
+class Copies:
+    """Copies that runs take turns at."""
+
+    def __init__(self, copies: Sequence[Copy]) -> None:
+        self._free: SimpleQueue[Copy] = SimpleQueue()
+        for copy in copies:
+            self._free.put(copy)
+
+    @contextmanager
+    def mutated(self, mutant: Mutant) -> Iterator[Copy]:
+        copy = self._free.get()
+        texts: dict[Path, str] = {}
+        try:
+            texts = mutant.applied(copy.place)
+            for file, text in texts.items():
+                file.write_text(text, encoding="utf-8")
+            yield copy
+        finally:
+            for file in texts:
+                shutil.copyfile(ROOT / file.relative_to(copy.place), file)
+            self._free.put(copy)
+
+
+@contextmanager
+def prepared(count: int) -> Iterator[Copies]:
+    with ExitStack() as stack:
+        place = stack.enter_context(tempfile.TemporaryDirectory(prefix="kvitok-mutants-"))
+        copies = []
+        for number in range(count):
+            copy = Path(place) / f"checkout{number}"
+            shutil.copytree(ROOT, copy, ignore=UNWANTED)
+            servers = stack.enter_context(temporary(environ={}))
+            copies.append(Copy(copy, servers.environ()))
+        yield Copies(copies)
+
+
+def run(copies: Copies, mutant: Mutant, checks: Sequence[str]) -> Run:
+    started = time.monotonic()
+    try:
+        with copies.mutated(mutant) as copy:
+            endings, said = _pytest(copy, checks)
+    except PatchError as error:
+        endings, said = [], str(error)
+    judged = {check: verdicts.judge(check, endings) for check in checks}
+    return Run(mutant, judged, time.monotonic() - started, said)
+
+
+def _pytest(copy: Copy, checks: Sequence[str]) -> tuple[list[tuple[str, str]], str]:
+    found = copy.place / "endings.json"
+    found.unlink(missing_ok=True)
+    plugins = ["-p", "no:cacheprovider", "-p", "tests.mutants.verdicts", "--endings", str(found)]
+    options = ["--numprocesses", "0", "-o", "timeout=60", "--tb=line", "--quiet"]
+    environ = {name: value for name, value in os.environ.items() if name not in FOREIGN}
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", *plugins, *options, *checks],
+        cwd=copy.place,
+        env=environ | copy.environ,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
+    )
+    return verdicts.read(found), done.stdout
+
+
+def main(names: Sequence[str]) -> int:
+    try:
+        mutants = _chosen(names)
+    except PatchError as error:
+        return _refuse(str(error))
+    checks = sorted({check for mutant in mutants for check in mutant.checks})
+    width = max(len(mutant.name) for mutant in mutants)
+    jobs = os.cpu_count() or 1
+    with prepared(jobs) as copies, ThreadPoolExecutor(jobs) as pool:
+        sound = pool.submit(run, copies, UNMUTATED, checks)
+        running = [pool.submit(run, copies, mutant, mutant.checks) for mutant in mutants]
+        runs = [_told(one.result(), width) for one in as_completed(running)]
+    return _sum_up(sound.result(), runs)
+
+
+def _chosen(names: Sequence[str]) -> list[Mutant]:
+    mutants = every()
+    if unknown := set(names) - {mutant.name for mutant in mutants}:
+        raise PatchError(f"no such mutant: {', '.join(sorted(unknown))}")
+    return [mutant for mutant in mutants if not names or mutant.name in names]
+
+
+def _told(done: Run, width: int) -> Run:
+    for check, verdict in done.verdicts.items():
+        _say(f"{verdict:8} {done.mutant.name:{width}} {done.seconds:5.1f} s  {check}")
+    return done
+
+
+def _sum_up(sound: Run, runs: Sequence[Run]) -> int:
+    failing = [check for check, verdict in sound.verdicts.items() if verdict != Verdict.SURVIVED]
+    if failing:
+        return _refuse(f"{sound.said}\nwith every guard in place: {', '.join(failing)}")
+    broken = [one for one in runs if Verdict.BROKEN in one.verdicts.values()]
+    survivors = [one for one in runs if Verdict.SURVIVED in one.verdicts.values()]
+    for one in broken:
+        _say(f"\n{one.mutant.name}: a check did not fail by an assertion of its own\n{one.said}")
+    for one in survivors:
+        _say(f"\n{one.mutant.name}: not every check noticed that this is gone: {one.mutant.guard}")
+    _say(f"\n{len(runs)} mutants, {len(survivors)} survived, {len(broken)} broken")
+    return 2 if broken else bool(survivors)
+
+
+def _refuse(why: str) -> int:
+    sys.stderr.write(f"{why}\n")
+    return 2
+
+
+def _say(words: str) -> None:
+    sys.stdout.write(f"{words}\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,110 @@
+"""Each guard of a verification asked alone, where the others would not notice that it is gone."""
+
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+
+import pytest
+from django.db import IntegrityError, connection, transaction
+
+from billing import ledger
+from channels import outcomes
+from channels.models import Message
+from channels.transitions import Event, What
+from otp import services
+from otp.models import Verification
+from tests.api.blocking import behind_us
+from tests.api.clients import Api
+from tests.channels.lives import accepted
+from tests.factories import VerificationFactory
+from tests.otp.passing import forget_limits, later
+from tests.otp.reading import code_of, verification_of
+
+PHONE = "+79161234567"
+
+
+def send(api: Api) -> str:
+    """The code that the phone got."""
+    assert api.post("/otp/send", {"phone": PHONE}).status == 200
+    return code_of(PHONE)
+
+
+def is_taken(api: Api, code: str) -> bool:
+    return api.post("/otp/verify", {"phone": PHONE, "code": code}).status == 200
+
+
+def test_used_code_opens_nothing(api: Api) -> None:
+    code = send(api)
+    assert is_taken(api, code)
+
+    assert not is_taken(api, code)
+
+
+def test_expired_code_opens_nothing(api: Api) -> None:
+    code = send(api)
+    later(seconds=301)
+
+    assert not is_taken(api, code)
+
+
+def test_superseded_code_opens_nothing(api: Api) -> None:
+    old = send(api)
+    later(seconds=250)
+    new = send(api)
+
+    assert not is_taken(api, old)
+    assert is_taken(api, new)
+
+
+def test_row_takes_no_attempt_beyond_its_last(api: Api) -> None:
+    send(api)
+
+    with pytest.raises(IntegrityError), transaction.atomic():
+        Verification.objects.update(attempts=6)
+
+    assert verification_of(PHONE).attempts == 0
+
+
+@pytest.mark.django_db(transaction=True)
+def test_send_that_comes_second_repeats_the_code_of_the_first(api: Api) -> None:
+    """Neither sees the other's code before it is committed: only the index does."""
+    with ThreadPoolExecutor(1) as pool:
+        with transaction.atomic():
+            first = VerificationFactory.create(company=api.company, phone=PHONE)
+            late = behind_us(pool, lambda: api.post("/otp/send", {"phone": PHONE}))
+        answer = late.result()
+
+    assert answer.status == 200
+    assert Verification.objects.count() == 1
+    assert Message.objects.get().subject_id == first.id
+    assert ledger.balance(api.company.pk) == (999, 1)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_code_used_while_it_is_asked_for_again_is_replaced(api: Api) -> None:
+    code = send(api)
+    forget_limits()
+
+    with ThreadPoolExecutor(1) as pool:
+        with transaction.atomic():
+            assert is_taken(api, code)
+            late = behind_us(pool, partial(send, api))
+        new = late.result()
+
+    assert Verification.objects.count() == 2
+    assert is_taken(api, new)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_receipt_and_right_code_at_once_charge_one_delivery(api: Api) -> None:
+    dear = accepted(api, channel="sms")
+    forget_limits()
+    accepted(api, channel="whatsapp")
+    assert is_taken(api, code_of(PHONE))
+
+    with ThreadPoolExecutor(1) as pool:
+        with transaction.atomic(), connection.cursor() as cursor:
+            outcomes.apply_within(cursor, [Event(dear.id, What.DELIVERED)])
+            late = behind_us(pool, services.settle_verified)
+        late.result()
+
+    assert ledger.balance(api.company.pk) == (1000 - 17, 1)

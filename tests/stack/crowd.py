@@ -1,0 +1,96 @@
+"""Clients that come one after another, and what each was answered."""
+
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import requests
+
+from tests.stack.sender import Sender
+from tests.stack.stack import Stack
+
+CLIENTS = 8  # at a time
+PAUSE = 0.1  # seconds between two visits of a client
+PATIENCE = 15.0  # seconds until a code must be on its phone
+TARGET = "https://example.com/orders/77"
+EXPECTED = {"send": 200, "verify": 200, "shorten": 200, "follow": 302}
+
+
+@dataclass(frozen=True)
+class Answer:
+    call: str
+    status: int
+    asked_at: float
+    seconds: float
+    told: str  # the status of the message, where a message was sent
+
+
+class Crowd:
+    """While entered, each client sends a code, enters it, shortens a link and follows it."""
+
+    def __init__(self, stack: Stack, sender: Sender) -> None:
+        self.answers: list[Answer] = []
+        self.phones: list[str] = []
+        self._stack, self._sender = stack, sender
+        self._gone: list[BaseException] = []
+        self._leaving = threading.Event()
+        self._clients = [threading.Thread(target=self._come_and_go) for _ in range(CLIENTS)]
+
+    def __enter__(self) -> "Crowd":
+        for client in self._clients:
+            client.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._leaving.set()
+        for client in self._clients:
+            client.join()
+
+    @property
+    def failures(self) -> list[object]:
+        """Answers other than they should be, and why clients went away early."""
+        wrong = [one for one in self.answers if one.status != EXPECTED[one.call]]
+        return [*wrong, *self._gone]
+
+    def count(self) -> Counter[str]:
+        return Counter(one.call for one in self.answers)
+
+    def is_told_of_sends_since(self, moment: float) -> bool:
+        return any(one.told in {"sent", "delivered"} for one in self.answers
+                   if one.asked_at >= moment)  # fmt: skip
+
+    def _come_and_go(self) -> None:
+        try:
+            while not self._leaving.is_set():
+                self._visit()
+                time.sleep(PAUSE)
+        except (requests.RequestException, AssertionError) as error:
+            self._gone.append(error)
+
+    def _visit(self) -> None:
+        phone = self._stack.phone()
+        self.phones.append(phone)
+        self._ask("send", lambda: self._sender.send_code(phone))
+        code = self._read(phone)
+        self._ask("verify", lambda: self._sender.verify(phone, code))
+        made = self._ask("shorten", lambda: self._sender.post("/links/shorten", {"url": TARGET}))
+        url = made.json().get("short_url", "")
+        self._ask("follow", lambda: requests.get(url, allow_redirects=False, timeout=20))
+
+    def _ask(self, call: str, ask: Callable[[], requests.Response]) -> requests.Response:
+        asked_at = time.monotonic()
+        answer = ask()
+        seconds = time.monotonic() - asked_at
+        told = answer.json()["status"] if call == "send" and answer.ok else ""
+        self.answers.append(Answer(call, answer.status_code, asked_at, seconds, told))
+        return answer
+
+    def _read(self, phone: str) -> str:
+        """The code, as soon as it is on the phone."""
+        deadline = time.monotonic() + PATIENCE
+        while not (found := self._stack.carrier.messages(phone)):
+            assert time.monotonic() < deadline, f"nothing came to {phone}"
+            time.sleep(0.05)
+        return str(found[0]["code"])

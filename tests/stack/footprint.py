@@ -1,0 +1,60 @@
+"""What programs hold of the system: threads and descriptors, their own and their children's."""
+
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.stack.programs import Program
+
+
+@dataclass(frozen=True)
+class Footprint:
+    threads: int
+    files: int
+
+    def __or__(self, other: "Footprint") -> "Footprint":
+        """The larger in each."""
+        return Footprint(max(self.threads, other.threads), max(self.files, other.files))
+
+    def __and__(self, other: "Footprint") -> "Footprint":
+        """The smaller in each."""
+        return Footprint(min(self.threads, other.threads), min(self.files, other.files))
+
+    def exceeds(self, other: "Footprint", *, threads: int, files: int) -> bool:
+        """Whether it is larger by more than this."""
+        return self.threads > other.threads + threads or self.files > other.files + files
+
+
+def of(programs: Iterable[Program]) -> Footprint:
+    """Of all of them together."""
+    pids = [pid for program in programs for pid in _tree(program.running.pid)]
+    return Footprint(_count(pids, "task"), _count(pids, "fd"))
+
+
+def extremes(programs: Sequence[Program], seconds: float) -> tuple[Footprint, Footprint]:
+    """Watch for so long: what they held at least, when those who called had gone, and at most."""
+    least = most = of(programs)
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        time.sleep(0.05)
+        now = of(programs)
+        least, most = least & now, most | now
+    return least, most
+
+
+def _tree(pid: int) -> Iterator[int]:
+    yield pid
+    with suppress(OSError):  # a thread or a child may end while we look
+        for thread in Path(f"/proc/{pid}/task").iterdir():
+            for child in (thread / "children").read_text().split():
+                yield from _tree(int(child))
+
+
+def _count(pids: Iterable[int], folder: str) -> int:
+    found = 0
+    for pid in pids:
+        with suppress(OSError):
+            found += len(list(Path(f"/proc/{pid}/{folder}").iterdir()))
+    return found
