@@ -20,25 +20,30 @@ from config.redis_client import call
 
 log = structlog.get_logger(__name__)
 
+TWIN_SECONDS = 10  # longer than a call's statement takes, even when it waits for locks
+
 # KEYS: cool-down, windows… ARGV: cool-down ms (0: none), its holder, the twin's mark, limit ms…
-_TAKE = """
+# A twin comes while the holder runs. Later than that the holder has died before its commit, or
+# the repeat would have been answered from the database: it takes the place over.
+_TAKE = f"""
 if ARGV[1] ~= '0' then
   local held = redis.call('GET', KEYS[1])
   if held then
-    if ARGV[3] ~= '' and string.sub(held, -#ARGV[3]) == ARGV[3] then return {-2, 0} end
-    return {-1, redis.call('PTTL', KEYS[1])}
+    local left = redis.call('PTTL', KEYS[1])
+    if ARGV[3] == '' or string.sub(held, -#ARGV[3]) ~= ARGV[3] then return {{-1, left}} end
+    if tonumber(ARGV[1]) - left < {TWIN_SECONDS * 1000} then return {{-2, 0}} end
   end
 end
 for i = 2, #KEYS do
   if tonumber(redis.call('GET', KEYS[i]) or '0') >= tonumber(ARGV[2 * i]) then
-    return {i - 1, redis.call('PTTL', KEYS[i])}
+    return {{i - 1, redis.call('PTTL', KEYS[i])}}
   end
 end
 for i = 2, #KEYS do
   if redis.call('INCR', KEYS[i]) == 1 then redis.call('PEXPIRE', KEYS[i], ARGV[2 * i + 1]) end
 end
 if ARGV[1] ~= '0' then redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[1]) end
-return {0, 0}
+return {{0, 0}}
 """
 
 # KEYS: cool-down, count of places given back, windows… ARGV: holder's beginning, limit, ms.

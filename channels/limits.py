@@ -18,8 +18,6 @@ from accounts import limits
 from accounts.limits import LimiterDownError, Place, Window, hashed
 from config.errors import DomainError, Error
 
-TWIN_SECONDS = 10  # longer than a call's statement takes, even when it waits for locks
-
 
 class Counted(Protocol):
     """A message, as far as limits care."""
@@ -118,7 +116,7 @@ def _cool_down(send: Counted) -> int:
 def _gate(send: Counted, mark: str) -> tuple[str, int]:
     """What a twin is told by: the cool-down, or where there is none a gate of the mark's own."""
     if mark and not _cool_down(send):
-        return f"twin:{send.company_id}:{send.mode}:{mark}", TWIN_SECONDS
+        return f"twin:{send.company_id}:{send.mode}:{mark}", limits.TWIN_SECONDS
     return _cool_down_key(send), _cool_down(send)
 
 

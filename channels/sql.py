@@ -79,7 +79,8 @@ UPDATE channels_attempt a SET
                      THEN COALESCE(a.accepted_at, now()) ELSE a.accepted_at END,
   finished_at = CASE WHEN n.state IN ('delivered', 'failed', 'expired')
                      THEN COALESCE(a.finished_at, now()) END,
-  poll_at = CASE WHEN n.state = 'sent' AND n.poll_in IS NULL THEN a.poll_at
+  poll_at = CASE WHEN n.state IN ('delivered', 'failed', 'expired') THEN NULL
+                 WHEN n.state = 'sent' AND n.poll_in IS NULL THEN a.poll_at
                  ELSE now() + make_interval(secs => n.poll_in) END
 FROM unnest(%s::uuid[], %s::text[], %s::text[], %s::text[], %s::text[], %s::text[],
             %s::int[], %s::float[])

@@ -28,6 +28,7 @@ ORDER BY lease_until LIMIT %s
 DUE_POLLS = """
 WITH due AS (
   SELECT id FROM channels_attempt WHERE poll_at <= now() AND provider_id IS NOT NULL
+    AND state IN ('submitting', 'ambiguous', 'sent')
     AND provider = ANY(%s)
   ORDER BY poll_at LIMIT %s FOR UPDATE SKIP LOCKED)
 UPDATE channels_attempt a SET poll_at = now() + make_interval(secs => %s)

@@ -312,3 +312,15 @@ def test_twin_is_told_from_a_stranger() -> None:
     assert ask("id2:abc", "abc") == TWIN
     assert ask("id3:abd", "abd") == COOLING
     assert ask("id4:", "") == COOLING
+
+
+def test_place_of_a_call_that_died_is_taken_over_by_its_repeat() -> None:
+    def ask(holder: str, mark: str) -> int:
+        return take([], cool_down="c", seconds=60, holder=holder, mark=mark).verdict
+
+    assert ask("id1:abc", "abc") == GRANTED
+    redis_client().pexpire("c", 60_000 - accounts.limits.TWIN_SECONDS * 1000 - 1)
+
+    assert ask("id2:abd", "abd") == COOLING
+    assert ask("id3:abc", "abc") == GRANTED
+    assert ask("id4:abc", "abc") == TWIN

@@ -53,6 +53,20 @@ def test_acceptance(api: Api) -> None:
     assert ledger.balance(api.company.pk) == (999, 1)
 
 
+def test_what_is_accepted_and_delivered_at_once_is_not_asked_about(api: Api) -> None:
+    attempt = submitted(api)
+
+    outcomes.apply(
+        [
+            Event(attempt.id, What.ACCEPTED, provider_id="SM1", pollable=True),
+            Event(attempt.id, What.DELIVERED, at=AT),
+        ]
+    )
+
+    assert states(attempt) == ("delivered", "delivered")
+    assert Attempt.objects.get().poll_at is None
+
+
 def test_delivery_charges(api: Api) -> None:
     attempt = accepted(api, channel="sms")
 
