@@ -225,7 +225,9 @@ def test_a_second_request_ends_patience(tmp_path: Path, requests: int, least: fl
 
 def test_a_terminal_that_closes_is_a_request_to_stop() -> None:
     code = """
+        import signal
         from config.children import Supervisor
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)  # the tests may run under nohup
         with Supervisor(print) as supervisor:
             print("ready", flush=True)
             supervisor.run()
