@@ -153,11 +153,10 @@ class Directory:
         except (RedisError, OSError):
             self._redis_after = time.monotonic() + BACK_OFF
 
-    def remember(self, *links: Link) -> bool:
-        """Call after new links are committed: their first visitors need no SQL. Never raises;
-        says whether Redis was told.
+    def remember(self, *links: Link) -> None:
+        """Call after links with a name of their own are committed: somebody may have asked for
+        that name before, and been told 404. Their first visitors need no SQL. Never raises.
         """
-        is_told = True
         try:
             with redis_client().pipeline(transaction=False) as pipe:
                 for link in links:
@@ -169,11 +168,9 @@ class Directory:
                 redis_client().publish(CHANGES, b"")
         except (RedisError, OSError):
             self._redis_after = time.monotonic() + BACK_OFF
-            is_told = False
         for link in links:
             self._fresh.pop(link.slug, None)
             self._fresh.pop(link.key, None)
-        return is_told
 
     def forget(self, *links: Link) -> None:
         """Call after a change to links is committed. Never raises; repeated until it is told."""

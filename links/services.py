@@ -20,7 +20,7 @@ from channels.registry import Rendered
 from channels.sending import Outcome, Sender
 from config.errors import DomainError, Error, invalid_input
 from config.ids import uuid7
-from links import resolution, slugs, sql, warming
+from links import resolution, slugs, sql
 from links.models import Link
 
 SLUG_LENGTH, SLUG_LENGTH_IN_MESSAGES = 8, 10
@@ -69,8 +69,8 @@ def shorten(*, principal: Principal, link: NewLink) -> Link:
             if link.alias:
                 raise DomainError(Error.ALIAS_TAKEN) from None
         else:
-            tell = resolution.remember if link.alias else warming.remember_soon
-            transaction.on_commit(partial(tell, made))
+            if link.alias:  # somebody may have asked for it before, and been told 404
+                transaction.on_commit(partial(resolution.remember, made))
             return made
     raise AssertionError("the last try returns or raises")
 
