@@ -15,7 +15,17 @@ from factory.declarations import LazyAttribute, LazyFunction, SelfAttribute, Seq
 from factory.django import DjangoModelFactory
 
 from accounts import keys
-from accounts.models import ApiKey, Company, Member, Mode, User
+from accounts.models import (
+    ApiKey,
+    Company,
+    Delivery,
+    Endpoint,
+    Event,
+    EventKind,
+    Member,
+    Mode,
+    User,
+)
 from billing.models import Transfer, Wallet
 from channels.models import Attempt, Message, Receipt
 from config.ids import uuid7
@@ -85,6 +95,45 @@ class ApiKeyFactory(DjangoModelFactory[IssuedKey]):
         key: IssuedKey = super()._create(model_class, *args, **kwargs)
         key.plaintext = plaintext
         return key
+
+
+class EndpointFactory(DjangoModelFactory[Endpoint]):
+    """Wants every event, at an address where nobody listens."""
+
+    class Meta:
+        model = Endpoint
+
+    company = SubFactory(CompanyFactory)
+    mode = Mode.LIVE
+    url = "https://receiver.example.com/kvitok"
+    kinds = LazyFunction(lambda: list(EventKind.values))
+    key_id = "1"
+
+
+class EventFactory(DjangoModelFactory[Event]):
+    class Meta:
+        model = Event
+
+    company = SubFactory(CompanyFactory)
+    mode = Mode.LIVE
+    kind = EventKind.MESSAGE_DELIVERED
+    key = Sequence(lambda n: f"msg_{n}")
+    data = LazyAttribute(lambda row: {"id": row.key})
+    at = LazyFunction(timezone.now)
+
+
+class DeliveryFactory(DjangoModelFactory[Delivery]):
+    """Due at once."""
+
+    class Meta:
+        model = Delivery
+
+    endpoint = SubFactory(EndpointFactory)
+    event = SubFactory(
+        EventFactory,
+        company=SelfAttribute("..endpoint.company"),
+        mode=SelfAttribute("..endpoint.mode"),
+    )
 
 
 class WalletFactory(DjangoModelFactory[Wallet]):

@@ -1,0 +1,51 @@
+"""Who uses the service, and what the service owes them: callbacks and letters."""
+
+from accounts.models.outbox import (
+    Delivery,
+    DeliveryAttempt,
+    Endpoint,
+    EndpointQuerySet,
+    Event,
+    EventKind,
+    Mail,
+)
+from accounts.models.people import (
+    ApiKey,
+    ApiKeyQuerySet,
+    AuditEvent,
+    Company,
+    CompanyQuerySet,
+    IdempotencyQuerySet,
+    IdempotentRequest,
+    Language,
+    Member,
+    Mode,
+    Scope,
+    User,
+    UserManager,
+    every_scope,
+)
+
+__all__ = [
+    "ApiKey",
+    "ApiKeyQuerySet",
+    "AuditEvent",
+    "Company",
+    "CompanyQuerySet",
+    "Delivery",
+    "DeliveryAttempt",
+    "Endpoint",
+    "EndpointQuerySet",
+    "Event",
+    "EventKind",
+    "IdempotencyQuerySet",
+    "IdempotentRequest",
+    "Language",
+    "Mail",
+    "Member",
+    "Mode",
+    "Scope",
+    "User",
+    "UserManager",
+    "every_scope",
+]

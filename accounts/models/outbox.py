@@ -1,0 +1,217 @@
+"""What is owed to a company: events to its endpoints, and letters to its people.
+
+Both are outboxes: a row is written in the transaction that gave the reason, and a worker sees it
+out of the house. An event is kept only where an endpoint wants it.
+"""
+
+from django.contrib.postgres.fields import ArrayField
+from django.db import models
+from django.db.models import F, Q
+from django.db.models.functions import Now
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+from accounts.models.people import Company, Mode
+from config.ids import public_id, uuid7
+
+
+class EventKind(models.TextChoices):
+    MESSAGE_SENT = "message.sent", _("a message was handed to the carrier")
+    MESSAGE_DELIVERED = "message.delivered", _("a message was delivered")
+    MESSAGE_FAILED = "message.failed", _("a message could not be delivered")
+    MESSAGE_EXPIRED = "message.expired", _("delivery was not proved in time")
+    OTP_VERIFIED = "otp.verified", _("a right code was entered")
+    LINK_CLICKED = "link.clicked", _("a person opened a short link")
+    BALANCE_LOW = "balance.low", _("the balance is running out")
+    TOP_UP_PAID = "top_up.paid", _("a top-up was paid")
+
+
+class Event(models.Model):
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    company = models.ForeignKey(Company, models.CASCADE, related_name="events", db_index=False)
+    mode = models.CharField(_("mode"), max_length=4, choices=Mode.choices)
+    kind = models.CharField(_("event"), max_length=20, choices=EventKind.choices)
+    key = models.CharField(max_length=120)  # what it is about: happens once under a key
+    data = models.JSONField()
+    at = models.DateTimeField(_("happened"))
+    created_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        verbose_name = _("event")
+        verbose_name_plural = _("events")
+        constraints = [
+            models.UniqueConstraint(fields=["company", "mode", "kind", "key"], name="event_once")
+        ]
+        indexes = [models.Index(fields=["created_at"], name="event_created")]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.public_id}"
+
+    @property
+    def public_id(self) -> str:
+        return public_id("evt", self.id)
+
+
+class EndpointQuerySet(models.QuerySet["Endpoint"]):
+    def of(self, company_id: int) -> "EndpointQuerySet":
+        return self.filter(company_id=company_id, deleted_at=None)
+
+
+class Endpoint(models.Model):
+    """An address of the company's that wants events. Its secret is derived, not stored."""
+
+    class Reason(models.TextChoices):
+        PERSON = "person", _("switched off by hand")
+        GONE = "gone", _("the receiver answered 410 Gone")
+        FAILING = "failing", _("nothing was accepted for a whole day")
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    company = models.ForeignKey(Company, models.CASCADE, related_name="endpoints", db_index=False)
+    mode = models.CharField(_("mode"), max_length=4, choices=Mode.choices)
+    url = models.CharField(_("address"), max_length=2000)
+    kinds = ArrayField(models.CharField(max_length=20), verbose_name=_("events"))
+    description = models.CharField(_("description"), max_length=120, blank=True, default="")
+    key_id = models.CharField(max_length=16)  # which of CALLBACK_KEYS its secret comes from
+    generation = models.PositiveIntegerField(default=1)  # of the secret
+    previous_key_id = models.CharField(max_length=16, blank=True, default="")
+    previous_until = models.DateTimeField(null=True)  # until when the last secret signs as well
+    created_at = models.DateTimeField(_("created"), db_default=Now())
+    disabled_at = models.DateTimeField(_("disabled"), null=True)
+    disabled_reason = models.CharField(
+        _("why"), max_length=8, choices=Reason.choices, blank=True, default=""
+    )
+    deleted_at = models.DateTimeField(null=True)  # gone for the company; its history stays a while
+    last_success_at = models.DateTimeField(_("last accepted"), null=True)
+    failing_since = models.DateTimeField(_("failing since"), null=True)
+
+    objects = EndpointQuerySet.as_manager()
+
+    class Meta:
+        verbose_name = _("callback endpoint")
+        verbose_name_plural = _("callback endpoints")
+        indexes = [
+            models.Index(
+                fields=["company", "mode"],
+                name="endpoint_of_company",
+                condition=Q(deleted_at__isnull=True),
+            )
+        ]
+
+    def __str__(self) -> str:
+        return self.url
+
+    @property
+    def public_id(self) -> str:
+        return public_id("whk", self.id)
+
+    @property
+    def is_enabled(self) -> bool:
+        return self.disabled_at is None
+
+    @property
+    def is_rotating(self) -> bool:
+        return self.previous_until is not None and self.previous_until > timezone.now()
+
+
+class Delivery(models.Model):
+    """One event on its way to one endpoint."""
+
+    class State(models.TextChoices):
+        PENDING = "pending", _("on its way")
+        DELIVERED = "delivered", _("accepted")
+        FAILED = "failed", _("not accepted")
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    event = models.ForeignKey(Event, models.CASCADE, related_name="deliveries", db_index=False)
+    endpoint = models.ForeignKey(
+        Endpoint, models.CASCADE, related_name="deliveries", db_index=False
+    )
+    state = models.CharField(
+        _("state"),
+        max_length=9,
+        choices=State.choices,
+        default=State.PENDING,
+        db_default=State.PENDING,
+    )
+    tries = models.PositiveIntegerField(_("tries"), default=0, db_default=0)  # of this round
+    claims = models.PositiveIntegerField(default=0, db_default=0)  # names who may write the outcome
+    due_at = models.DateTimeField(_("next try"), null=True, db_default=Now())  # null: final
+    round_at = models.DateTimeField(db_default=Now())  # when its first try, or its replay, was due
+    created_at = models.DateTimeField(_("created"), db_default=Now())
+    finished_at = models.DateTimeField(_("finished"), null=True)
+
+    class Meta:
+        verbose_name = _("delivery")
+        verbose_name_plural = _("deliveries")
+        constraints = [models.UniqueConstraint(fields=["event", "endpoint"], name="delivery_once")]
+        indexes = [
+            models.Index(
+                fields=["endpoint", "due_at"],
+                name="delivery_due",
+                condition=Q(due_at__isnull=False),
+            ),
+            models.Index(
+                F("endpoint"), F("created_at").desc(), F("id").desc(), name="delivery_history"
+            ),
+            models.Index(
+                F("endpoint"),
+                F("created_at").desc(),
+                F("id").desc(),
+                name="delivery_failed",
+                condition=Q(state="failed"),
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.public_id
+
+    @property
+    def public_id(self) -> str:
+        return public_id("dlv", self.id)
+
+
+class DeliveryAttempt(models.Model):
+    """One call of an endpoint, and what it answered."""
+
+    delivery = models.ForeignKey(Delivery, models.CASCADE, related_name="attempts")
+    started_at = models.DateTimeField(_("started"))
+    duration_ms = models.PositiveIntegerField(_("duration, ms"))
+    headers = models.JSONField(default=dict)
+    status = models.PositiveSmallIntegerField(_("HTTP status"), null=True)
+    answer = models.TextField(_("answer"), blank=True)  # its beginning
+    error = models.CharField(_("error"), max_length=40, blank=True)  # one of egress.Failure
+
+    class Meta:
+        verbose_name = _("delivery attempt")
+        verbose_name_plural = _("delivery attempts")
+
+    def __str__(self) -> str:
+        return f"{self.status or self.error}"
+
+
+class Mail(models.Model):
+    """A letter. Its text goes once it was sent: it may hold a way into an account."""
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    template = models.CharField(_("template"), max_length=60)
+    to = models.EmailField(_("to"), max_length=254)
+    subject = models.CharField(_("subject"), max_length=255)
+    text = models.TextField()
+    html = models.TextField(blank=True)
+    key = models.CharField(max_length=120, null=True, unique=True)  # noqa: DJ001 - null: no key
+    tries = models.PositiveSmallIntegerField(_("tries"), default=0, db_default=0)
+    due_at = models.DateTimeField(_("next try"), null=True, db_default=Now())  # null: final
+    error = models.CharField(_("error"), max_length=200, blank=True, db_default="")
+    created_at = models.DateTimeField(_("created"), db_default=Now())
+    sent_at = models.DateTimeField(_("sent"), null=True)
+
+    class Meta:
+        verbose_name = _("letter")
+        verbose_name_plural = _("letters")
+        indexes = [
+            models.Index(fields=["due_at"], name="mail_due", condition=Q(due_at__isnull=False)),
+            models.Index(fields=["created_at"], name="mail_created"),
+        ]
+
+    def __str__(self) -> str:
+        return self.subject
