@@ -38,12 +38,11 @@ INSERT INTO accounts_delivery (id, event_id, endpoint_id)
 SELECT gen_random_uuid(), event.id, wanted.endpoint_id FROM event JOIN wanted USING (id)"""  # noqa: S608
 
 
-_ONE = f"""WITH {
-    appending('''
+_GIVEN = """
   SELECT %(id)s::uuid AS id, %(company_id)s::bigint AS company_id, %(mode)s::text AS mode,
          %(kind)s::text AS kind, %(key)s::text AS key, %(data)s::jsonb AS data,
-         %(at)s::timestamptz AS at''')
-}"""
+         %(at)s::timestamptz AS at"""
+_ONE = f"WITH {appending(_GIVEN)}"
 
 
 def emit(

@@ -1,5 +1,3 @@
-
-
 import config.ids
 import django.contrib.postgres.fields
 import django.db.models.deletion
