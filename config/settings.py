@@ -294,7 +294,9 @@ ACCOUNT_DEFAULT_HTTP_PROTOCOL = "https" if PRODUCTION else "http"
 LOGIN_URL = "account_login"
 LOGIN_REDIRECT_URL = "overview"
 LOGOUT_REDIRECT_URL = "home"
-MFA_SUPPORTED_TYPES = ["totp", "recovery_codes"]
+MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
+MFA_PASSKEY_LOGIN_ENABLED = True
+MFA_WEBAUTHN_ALLOW_INSECURE_ORIGIN = not PRODUCTION  # plain http on a developer's machine
 MFA_TOTP_ISSUER = "Kvitok"
 
 EMAIL_BACKEND = env.str(

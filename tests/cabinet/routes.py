@@ -1,0 +1,126 @@
+"""Every named route of the service: who may open it, and on which of a company's objects.
+
+A route that no table here knows fails `test_access.py`, so that none is forgotten.
+"""
+
+from collections.abc import Callable, Iterator
+from enum import Enum
+from typing import NamedTuple
+
+from django.urls import URLPattern, URLResolver, get_resolver, reverse
+
+from accounts.models import Company, Member
+
+OWNER, DEVELOPER, ACCOUNTANT, VIEWER = Member.Role.values
+EVERYONE = frozenset({OWNER, DEVELOPER, ACCOUNTANT, VIEWER})
+MANAGERS = frozenset({OWNER, DEVELOPER})
+READERS = EVERYONE - {ACCOUNTANT}
+MONEY = frozenset({OWNER, ACCOUNTANT})
+MONEY_READERS = MONEY | {VIEWER}
+NOBODY: frozenset[str] = frozenset()
+
+Args = dict[str, object]
+
+
+class Kind(Enum):
+    PAGE = "a whole page"
+    PART = "a piece of a page, asked for by its script"
+    FILE = "a download, or an address that only redirects"
+
+
+class Route(NamedTuple):
+    read: frozenset[str] = EVERYONE  # by GET; nobody: it has no GET
+    change: frozenset[str] = NOBODY  # by POST
+    of: Callable[[Company], Args] | None = None  # which object of the company it is opened on
+    kind: Kind = Kind.PAGE
+
+
+def _key(company: Company) -> Args:
+    return {"pk": company.api_keys.active().filter(expires_at=None).get().pk}
+
+
+def _message(company: Company) -> Args:
+    return {"public_id": company.messages.filter(state="delivered").first().public_id}  # type: ignore[union-attr]
+
+
+# What a member opens, by role.
+CABINET = {
+    "overview": Route(),
+    "message-list": Route(),
+    "message-detail": Route(of=_message),
+    "message-status": Route(of=_message, kind=Kind.PART),
+    "key-list": Route(READERS),
+    "key-create": Route(MANAGERS, MANAGERS),
+    "key-rotate": Route(MANAGERS, MANAGERS, of=_key),
+    "key-revoke": Route(MANAGERS, MANAGERS, of=_key),
+    "settings": Route(READERS, MANAGERS),
+}
+
+# What asks for a signed-in person and no role: the door of the cabinet, and one's own account.
+PERSON = {
+    "company-create",
+    "company-switch",
+    "account_logout",
+    "account_email",
+    "account_change_password",
+    "account_reauthenticate",
+    "mfa_index",
+    "mfa_reauthenticate",
+    "mfa_activate_totp",
+    "mfa_list_webauthn",
+    "mfa_add_webauthn",
+    "mfa_reauthenticate_webauthn",
+}
+# The same, once the person has an authenticator app and a passkey.
+GUARDED = {
+    "mfa_deactivate_totp",
+    "mfa_view_recovery_codes",
+    "mfa_generate_recovery_codes",
+    "mfa_remove_webauthn",
+    "mfa_edit_webauthn",
+}
+VISITOR = {
+    "home",
+    "account_login",
+    "account_signup",
+    "account_inactive",
+    "account_reset_password",
+    "account_reset_password_done",
+    "account_reset_password_from_key",
+    "account_reset_password_from_key_done",
+    "account_email_verification_sent",
+    "account_confirm_email",
+    "admin:login",
+}
+HALFWAY = {"mfa_authenticate"}  # the password was right, the second step is to come
+NO_PAGE = {
+    "language",  # POST alone
+    "mfa_download_recovery_codes",
+    "mfa_login_webauthn",  # JSON for the script of the sign-in page
+    "account_set_password",  # for people without a password, of whom there are none
+    "account_confirm_login_code",  # codes by e-mail are off
+    "follow",  # the redirect: tests/links
+}
+TABLES: list[set[str]] = [set(CABINET), PERSON, GUARDED, VISITOR, HALFWAY, NO_PAGE]
+
+
+def address(name: str, company: Company) -> str:
+    of = CABINET[name].of
+    return reverse(name, kwargs=of(company) if of else None)
+
+
+def names() -> set[str]:
+    """The names in the URLconf, but for the operators' pages and the API, which are not pages."""
+    return {name for name, path in _walk(get_resolver()) if name and not path.startswith("api/")}
+
+
+def _walk(resolver: URLResolver, space: str = "", path: str = "") -> Iterator[tuple[str, str]]:
+    for pattern in resolver.url_patterns:
+        here = path + str(pattern.pattern)
+        if isinstance(pattern, URLPattern):
+            yield (f"{space}{pattern.name}" if pattern.name else ""), here
+        elif pattern.namespace != "admin":
+            inner = f"{space}{pattern.namespace}:" if pattern.namespace else space
+            yield from _walk(pattern, inner, here)
+        else:
+            yield "admin:login", here

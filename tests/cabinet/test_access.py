@@ -1,0 +1,86 @@
+"""Who may open what: every page of the cabinet for every role, the stranger and the visitor."""
+
+from typing import Any
+
+import pytest
+from django.db import transaction
+from django.test import Client
+from django.urls import reverse
+
+from accounts.models import Company, Member, User
+from tests.cabinet.pages import furnish
+from tests.cabinet.routes import CABINET, NOBODY, PERSON, TABLES, Route, address, names
+from tests.factories import MemberFactory
+
+CASES = [
+    pytest.param(method, name, id=f"{method}-{name}")
+    for name in CABINET
+    for method in ("get", "post")
+]
+OPENED, NOT_ALLOWED, NOT_THERE = "opened", "not allowed", "not there"
+WORDS = {200: OPENED, 204: OPENED, 302: OPENED, 403: NOT_ALLOWED, 405: NOT_ALLOWED, 404: NOT_THERE}
+
+
+def test_every_route_is_in_one_table() -> None:
+    listed = [name for table in TABLES for name in table]
+
+    assert set(listed) == names()
+    assert len(listed) == len(set(listed))
+
+
+def reaction(user: User | None, method: str, path: str) -> str:
+    """What becomes of one request; whatever it changed is undone."""
+    client = Client()
+    if user:
+        client.force_login(user)
+    with transaction.atomic():
+        response: Any = getattr(client, method)(path)
+        transaction.set_rollback(True)
+    if response.status_code == 302 and response["Location"].startswith(reverse("account_login")):
+        return "sent to sign in"
+    return WORDS.get(response.status_code, str(response.status_code))
+
+
+def expected(route: Route, method: str, role: str) -> str:
+    return OPENED if role in (route.read if method == "get" else route.change) else NOT_ALLOWED
+
+
+@pytest.mark.parametrize(("method", "name"), CASES)
+def test_role_opens_its_pages(company: Company, method: str, name: str) -> None:
+    furnish(company)
+    path = address(name, company)
+    people = {
+        role: MemberFactory.create(company=company, role=role).user for role in Member.Role.values
+    }
+
+    seen = {role: reaction(user, method, path) for role, user in people.items()}
+
+    assert seen == {role: expected(CABINET[name], method, role) for role in people}
+
+
+@pytest.mark.parametrize(("method", "name"), CASES)
+def test_visitor_is_sent_to_sign_in(company: Company, method: str, name: str) -> None:
+    furnish(company)
+    has_method = (CABINET[name].read if method == "get" else CABINET[name].change) != NOBODY
+
+    seen = reaction(None, method, address(name, company))
+
+    assert seen in ({"sent to sign in"} if has_method else {"sent to sign in", NOT_ALLOWED})
+
+
+@pytest.mark.parametrize("method", ["get", "post"])
+@pytest.mark.parametrize("name", [name for name, route in CABINET.items() if route.of])
+def test_stranger_finds_nothing(company: Company, method: str, name: str) -> None:
+    furnish(company)
+    stranger = MemberFactory.create().user
+    has_method = (CABINET[name].read if method == "get" else CABINET[name].change) != NOBODY
+
+    seen = reaction(stranger, method, address(name, company))
+
+    assert seen == (NOT_THERE if has_method else NOT_ALLOWED)
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("name", sorted(PERSON - {"account_logout"}))
+def test_own_account_asks_to_sign_in(name: str) -> None:
+    assert reaction(None, "get", reverse(name)) in {"sent to sign in", NOT_ALLOWED}
