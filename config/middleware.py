@@ -1,9 +1,17 @@
 """What is ours around the views. The cabinet's middleware does not run for machines."""
 
 from collections.abc import Callable
+from http import HTTPStatus
 
+import structlog
+from django.db import InterfaceError, OperationalError
 from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.template.loader import render_to_string
 from django.utils.cache import add_never_cache_headers
+
+log = structlog.get_logger(__name__)
+
 
 MACHINE_PATHS = ("/api/", "/hooks/", "/livez", "/readyz")
 GetResponse = Callable[[HttpRequest], HttpResponse]
@@ -48,3 +56,29 @@ class NoStore:
         if request.user.is_authenticated:
             add_never_cache_headers(response)
         return response
+
+
+class ErrorPages:
+    """Words where Django has none: for a method that a page does not know, and for a database
+    that does not answer.
+    """
+
+    def __init__(self, get_response: GetResponse) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        response = self.get_response(request)
+        if response.status_code == HTTPStatus.METHOD_NOT_ALLOWED and not response.content:
+            page = render(request, "405.html", status=HTTPStatus.METHOD_NOT_ALLOWED)
+            page["Allow"] = response["Allow"]
+            return page
+        return response
+
+    def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
+        if not isinstance(error, OperationalError | InterfaceError):
+            return None
+        log.error("database_unavailable", path=request.path, exc_info=error)
+        # Without the request: no context processor may ask the database again.
+        page = HttpResponse(render_to_string("503.html"), status=HTTPStatus.SERVICE_UNAVAILABLE)
+        page["Retry-After"] = "5"
+        return page

@@ -86,6 +86,7 @@ MIDDLEWARE = [
     "allauth.account.middleware.AccountMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     "config.middleware.NoStore",
+    "config.middleware.ErrorPages",
     "config.middleware.Views",
 ]
 

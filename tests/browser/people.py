@@ -1,0 +1,110 @@
+"""Those who look at pages: a visitor, a member, one with every second factor, one halfway in."""
+
+from collections.abc import Iterator
+
+from allauth.account.forms import default_token_generator
+from allauth.account.models import EmailAddress, EmailConfirmationHMAC
+from allauth.account.utils import user_pk_to_url_str
+from allauth.mfa.models import Authenticator
+from allauth.mfa.recovery_codes.internal.auth import RecoveryCodes
+from allauth.mfa.totp.internal.auth import TOTP, generate_totp_secret
+from django.conf import settings
+from django.test import Client
+from django.urls import reverse
+
+from accounts.models import Company, Member, User
+from tests.browser.urls import ERRORS
+from tests.cabinet.routes import (
+    CABINET,
+    GUARDED,
+    HALFWAY,
+    NOBODY,
+    PERSON,
+    VISITOR,
+    Kind,
+    address,
+)
+from tests.factories import PASSWORD, MemberFactory
+
+# Asks for a company of one's own, or for nobody's.
+ONLY_POST = {"company-switch"}
+WITHOUT_COMPANY = {"company-create"}
+
+
+def person(company: Company) -> User:
+    user = MemberFactory.create(company=company, role=Member.Role.OWNER).user
+    EmailAddress.objects.create(user=user, email=user.email, verified=True, primary=True)
+    return user
+
+
+def session(user: User) -> str:
+    """Signed in by the form, with a password, so that no page asks for it again."""
+    client = Client()
+    client.post(reverse("account_login"), {"login": user.email, "password": PASSWORD})
+    return client.cookies[settings.SESSION_COOKIE_NAME].value
+
+
+def guard(user: User) -> Authenticator:
+    """An authenticator app, recovery codes and a passkey."""
+    TOTP.activate(user, generate_totp_secret())
+    RecoveryCodes.activate(user)
+    passkey: Authenticator = Authenticator.objects.create(
+        user=user,
+        type=Authenticator.Type.WEBAUTHN,
+        data={
+            "name": "Ноутбук",
+            "credential": {"clientExtensionResults": {"credProps": {"rk": True}}},
+        },
+    )
+    return passkey
+
+
+def sights(company: Company) -> Iterator[tuple[str, str]]:
+    """(cookie of the session or nothing, path) of every page there is."""
+    member = person(company)
+    cookie = session(member)
+    for name, route in CABINET.items():
+        if route.kind is Kind.PAGE and route.read != NOBODY:
+            yield cookie, address(name, company)
+    for name in sorted(PERSON - ONLY_POST - WITHOUT_COMPANY):
+        yield cookie, reverse(name)
+    for error in ERRORS:
+        yield cookie, f"/cabinet/broken/{error}"
+    yield from _others(company, member)
+
+
+def _others(company: Company, member: User) -> Iterator[tuple[str, str]]:
+    yield session(_alone()), reverse("company-create")
+    guarded = person(company)
+    cookie = session(guarded)
+    key = guard(guarded)
+    for name in sorted(GUARDED):
+        has_key = name in {"mfa_remove_webauthn", "mfa_edit_webauthn"}
+        yield cookie, reverse(name, args=[key.pk] if has_key else [])
+    yield cookie, reverse("mfa_list_webauthn")
+    yield cookie, reverse("mfa_index")
+    halfway = person(company)
+    TOTP.activate(halfway, generate_totp_secret())
+    for name in HALFWAY:
+        yield session(halfway), reverse(name)
+    for name in sorted(VISITOR):
+        yield "", reverse(name, kwargs=_letter(name, member))
+    yield "", "/no-such-link"
+
+
+def _alone() -> User:
+    member = MemberFactory.create()
+    member.delete()
+    return member.user
+
+
+def _letter(name: str, user: User) -> dict[str, str]:
+    """What a letter's link carries."""
+    if name == "account_confirm_email":
+        return {"key": EmailConfirmationHMAC(user.emailaddress_set.get()).key}
+    if name == "account_reset_password_from_key":
+        return {
+            "uidb36": user_pk_to_url_str(user),
+            "key": default_token_generator.make_token(user),
+        }
+    return {}
