@@ -29,7 +29,8 @@ class AccountAdapter(DefaultAccountAdapter):
 
     def send_mail(self, template_prefix: str, email: str, context: dict[str, Any]) -> None:
         site = {"name": SITE, "domain": settings.PUBLIC_URL}
-        super().send_mail(template_prefix, email, context | {"current_site": site})
+        ours = {"current_site": site, "site_url": settings.PUBLIC_URL}
+        super().send_mail(template_prefix, email, context | ours)
 
     def get_client_ip(self, request: HttpRequest) -> str:
         return client_ip(request.META) or "unknown"

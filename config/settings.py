@@ -291,6 +291,7 @@ ACCOUNT_EMAIL_VERIFICATION = env.str(
 ACCOUNT_SIGNUP_FORM_CLASS = "accounts.forms.SignupForm"
 ACCOUNT_ADAPTER = "accounts.adapter.AccountAdapter"
 ACCOUNT_LOGOUT_ON_PASSWORD_CHANGE = True
+ACCOUNT_EMAIL_NOTIFICATIONS = True  # of every change to an account, to its owner
 ACCOUNT_DEFAULT_HTTP_PROTOCOL = "https" if PRODUCTION else "http"
 LOGIN_URL = "account_login"
 LOGIN_REDIRECT_URL = "overview"

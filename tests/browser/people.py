@@ -38,9 +38,10 @@ def person(company: Company) -> User:
 
 
 def session(user: User) -> str:
-    """Signed in by the form, with a password, so that no page asks for it again."""
+    """Signed in by the form, and asked for the password once more, so that no page asks again."""
     client = Client()
     client.post(reverse("account_login"), {"login": user.email, "password": PASSWORD})
+    client.post(reverse("account_reauthenticate"), {"password": PASSWORD})
     return client.cookies[settings.SESSION_COOKIE_NAME].value
 
 
