@@ -16,7 +16,7 @@ from channels.transitions import Event, What
 
 log = structlog.get_logger(__name__)
 BATCH = 200
-PATIENCE = 5.0  # seconds without a sweep after which the worker makes one itself
+PATIENCE, LOOK = 2.0, 0.5  # seconds without a round until the worker makes one, and between looks
 POLLS, POLLS_AT_ONCE = 40, 8  # even of vendors that hang: done before POLL_LEASE is over
 POLL_LEASE = 60.0  # seconds a claimed poll is ours
 
@@ -53,23 +53,23 @@ ORDER BY m.deadline LIMIT %s
 """
 
 
-_swept_at = 0.0
+class Rounds:
+    """Rounds that the beat asks for, and this process makes unasked when no broker brings them:
+    deadlines do not wait for Redis.
+    """
 
+    def __init__(self, make: Callable[[], object]) -> None:
+        self._make, self._made_at = make, 0.0
 
-def sweep() -> None:
-    """Proofs are settled before anything is given up."""
-    global _swept_at  # noqa: PLW0603 - read by `keep_sweeping` of the same process
-    _swept_at = time.monotonic()
-    _each(*registry.settlers(), receipts.apply_stored, end_leases, give_up)
+    def make(self) -> None:
+        self._made_at = time.monotonic()
+        _each(self._make)
 
-
-def keep_sweeping(stopping: threading.Event) -> None:
-    """Beside the beat's tasks, for when no broker brings them: deadlines do not wait for Redis."""
-    while not stopping.wait(PATIENCE):
-        if time.monotonic() - _swept_at > PATIENCE:
-            sweep()
-            _each(poll)
-        connection.close()
+    def keep(self, stopping: threading.Event) -> None:
+        while not stopping.wait(LOOK):
+            if time.monotonic() > self._made_at + PATIENCE:
+                self.make()
+                connection.close()
 
 
 def _each(*steps: Callable[[], object]) -> None:
@@ -79,6 +79,11 @@ def _each(*steps: Callable[[], object]) -> None:
         except Exception:  # one sweep's fault must not keep the others from their work
             log.exception("sweep_failed", sweep=step.__name__)
             connection.close()
+
+
+def sweep() -> None:
+    """Proofs are settled before anything is given up."""
+    _each(*registry.settlers(), receipts.apply_stored, end_leases, give_up)
 
 
 def end_leases() -> int:
@@ -129,3 +134,7 @@ def _ids(statement: str, params: list[int]) -> list[UUID]:
     with connection.cursor() as cursor:
         cursor.execute(statement, params)
         return [row[0] for row in cursor.fetchall()]
+
+
+# Apart from each other: vendors that hang must not hold up a deadline.
+sweeping, polling = Rounds(sweep), Rounds(poll)

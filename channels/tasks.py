@@ -19,12 +19,12 @@ def deliver_due() -> None:
 
 @shared_task(name="channels.sweep")
 def sweep() -> None:
-    sweeps.sweep()
+    sweeps.sweeping.make()
 
 
 @shared_task(name="channels.poll")
 def poll() -> None:
-    sweeps.poll()
+    sweeps.polling.make()
 
 
 @shared_task(name="channels.purge")

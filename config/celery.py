@@ -33,14 +33,15 @@ class DeliveryStep(bootsteps.StartStopStep):
 
     def start(self, parent: Any) -> None:
         from channels.delivery import dispatcher  # noqa: PLC0415 - needs Django set up
-        from channels.sweeps import keep_sweeping  # noqa: PLC0415
+        from channels.sweeps import polling, sweeping  # noqa: PLC0415
 
         self.dispatcher = dispatcher()
         self.thread = threading.Thread(target=self.dispatcher.run, name="delivery", daemon=True)
         self.thread.start()
-        threading.Thread(
-            target=keep_sweeping, args=[self.dispatcher.stopping], name="sweeper", daemon=True
-        ).start()
+        for rounds in (sweeping, polling):
+            threading.Thread(
+                target=rounds.keep, args=[self.dispatcher.stopping], daemon=True
+            ).start()
 
     def stop(self, parent: Any) -> None:
         self.dispatcher.stop()

@@ -59,7 +59,7 @@ def test_create_api_key_stops_at_five_active_ones() -> None:
 
 def test_ended_keys_take_no_place() -> None:
     company = CompanyFactory.create()
-    past = timezone.now() - timedelta(seconds=1)
+    past = timezone.now() - timedelta(minutes=1)
     ApiKeyFactory.create_batch(3, company=company, revoked_at=past)
     ApiKeyFactory.create_batch(3, company=company, expires_at=past)
 

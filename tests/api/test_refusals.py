@@ -19,7 +19,7 @@ from tests.api.clients import Answer, Api
 from tests.factories import CompanyFactory, LinkFactory, MessageFactory, VerificationFactory
 
 PHONE = "+79161234567"
-PAST = timezone.now() - timedelta(seconds=1)
+PAST = timezone.now() - timedelta(minutes=1)
 SEND = {"phone": PHONE}
 VERIFY = {"phone": PHONE, "code": "123456"}
 URL = "https://example.com/"

@@ -1,5 +1,6 @@
 """What time alone brings about, and what it must not."""
 
+import threading
 import time
 from datetime import timedelta
 from functools import partial
@@ -26,6 +27,7 @@ from tests.factories import (
 )
 from tests.otp.passing import later
 from tests.otp.reading import code_of
+from tests.stack.programs import until
 
 
 def past(**ago: float) -> Any:
@@ -39,7 +41,7 @@ def states(attempt: Attempt) -> tuple[str, str]:
 
 def test_lease_that_ran_out_leaves_the_outcome_unknown(api: Api) -> None:
     attempt = submitted(api)
-    Attempt.objects.update(lease_until=past(seconds=1))
+    Attempt.objects.update(lease_until=past(minutes=1))
 
     assert sweeps.end_leases() == 1
     assert sweeps.end_leases() == 0
@@ -59,7 +61,7 @@ def test_lease_that_runs_is_left_alone(api: Api) -> None:
 
 def test_unknown_outcome_is_never_sent_again(api: Api) -> None:
     attempt = submitted(api)
-    Attempt.objects.update(lease_until=past(seconds=1))
+    Attempt.objects.update(lease_until=past(minutes=1))
 
     for seconds in (0, 100, 100, 60):
         later(seconds=seconds)
@@ -72,7 +74,7 @@ def test_unknown_outcome_is_never_sent_again(api: Api) -> None:
 
 def test_late_answer_of_the_vendor_still_counts(api: Api) -> None:
     attempt = submitted(api)
-    Attempt.objects.update(lease_until=past(seconds=1))
+    Attempt.objects.update(lease_until=past(minutes=1))
     sweeps.sweep()
 
     outcomes.apply([Event(attempt.id, What.ACCEPTED, provider_id="wamid.1")])
@@ -83,7 +85,7 @@ def test_late_answer_of_the_vendor_still_counts(api: Api) -> None:
 @pytest.mark.parametrize("is_ambiguous", [True, False])
 def test_unproved_message_is_given_up_at_its_deadline(api: Api, is_ambiguous: bool) -> None:
     attempt = submitted(api) if is_ambiguous else accepted(api)
-    Attempt.objects.filter(state="submitting").update(lease_until=past(seconds=1))
+    Attempt.objects.filter(state="submitting").update(lease_until=past(minutes=1))
     later(seconds=590)
     sweeps.sweep()
     assert ledger.balance(api.company.pk) == (999, 1)
@@ -175,7 +177,7 @@ def polled(test_api: Api, digits: str) -> Attempt:
     send(test_api, phone)
     (claimed,) = claim()
     outcomes.apply([delivery.hand_over(claimed, time.monotonic() + 60)])
-    Attempt.objects.update(poll_at=past(seconds=1))
+    Attempt.objects.update(poll_at=past(minutes=1))
     return Attempt.objects.get()
 
 
@@ -186,7 +188,7 @@ def test_accepted_message_is_asked_about(test_api: Api) -> None:
     assert sweeps.poll() == 1
     assert states(attempt) == ("sent", "sent")
     assert sweeps.poll() == 0  # not due again for a while
-    Attempt.objects.update(poll_at=past(seconds=1))
+    Attempt.objects.update(poll_at=past(minutes=1))
     with time_machine.travel(timezone.now() + timedelta(seconds=31), tick=False):
         assert sweeps.poll() == 1
 
@@ -199,7 +201,7 @@ def test_asking_grows_rarer(test_api: Api) -> None:
     waits = []
 
     for _ in range(5):
-        Attempt.objects.update(poll_at=past(seconds=1))
+        Attempt.objects.update(poll_at=past(minutes=1))
         sweeps.poll()
         poll_at = Attempt.objects.get().poll_at
         assert poll_at is not None
@@ -212,7 +214,7 @@ def test_attempt_of_an_account_that_is_gone_is_not_asked_about(
     api: Api, settings: Settings
 ) -> None:
     accepted(api, channel="sms")
-    Attempt.objects.update(poll_at=past(seconds=1))
+    Attempt.objects.update(poll_at=past(minutes=1))
     settings.TWILIO = settings.TWILIO | {"auth_token": ""}
     registry.forget_settings()
 
@@ -243,7 +245,7 @@ def test_proof_is_settled_before_anything_is_given_up(api: Api) -> None:
 
 def test_account_that_is_gone_stops_no_sweep(api: Api) -> None:
     attempt = accepted(api)
-    AttemptFactory.create(provider="unheard_of", provider_id="x", poll_at=past(seconds=1))
+    AttemptFactory.create(provider="unheard_of", provider_id="x", poll_at=past(minutes=1))
     ReceiptFactory.create(provider="unheard_of", provider_id="x", due_at=past(minutes=1))
     later(seconds=601)
 
@@ -260,8 +262,8 @@ def test_many_sweeps_at_once_do_what_one_does(api: Api, round_number: int) -> No
     verified = accepted(api, "+79161234578")
     code = code_of("+79161234578")
     api.post("/otp/verify", {"phone": "+79161234578", "code": code})
-    Message.objects.filter(pk__in=gone).update(deadline=past(seconds=1))
-    Attempt.objects.filter(pk=stuck.pk).update(lease_until=past(seconds=1))
+    Message.objects.filter(pk__in=gone).update(deadline=past(minutes=1))
+    Attempt.objects.filter(pk=stuck.pk).update(lease_until=past(minutes=1))
 
     at_once([sweeps.sweep] * 6)
 
@@ -300,3 +302,35 @@ def test_codes_are_claimed_before_links(api: Api) -> None:
     send(api)
 
     assert [claimed.kind for claimed in delivery.claim(1) + delivery.claim(1)] == ["code", "link"]
+
+
+def test_worker_makes_the_rounds_that_nobody_asks_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[float] = []
+    stopping = threading.Event()
+    monkeypatch.setattr(sweeps, "PATIENCE", 0.2)
+    monkeypatch.setattr(sweeps, "LOOK", 0.02)
+    rounds = sweeps.Rounds(lambda: made.append(time.monotonic()))
+
+    keeper = threading.Thread(target=rounds.keep, args=[stopping])
+    keeper.start()
+    until(lambda: len(made) >= 2)
+    stopping.set()
+    keeper.join()
+
+    assert made[1] - made[0] >= 0.2
+
+
+def test_worker_makes_no_round_while_the_beat_asks(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[str] = []
+    stopping = threading.Event()
+    monkeypatch.setattr(sweeps, "LOOK", 0.01)
+    rounds = sweeps.Rounds(lambda: made.append(threading.current_thread().name))
+    rounds.make()
+
+    keeper = threading.Thread(target=rounds.keep, args=[stopping], name="keeper")
+    keeper.start()
+    time.sleep(0.2)
+    stopping.set()
+    keeper.join()
+
+    assert made == [threading.current_thread().name]
