@@ -14,6 +14,9 @@ DEADLOCKS = "SELECT deadlocks FROM pg_stat_database WHERE datname = current_data
 
 OPEN = "SELECT count(*) FROM channels_message WHERE state IN ('queued', 'sent')"
 
+# What may still end in time: what is open later than this is late.
+IN_TIME = f"{OPEN} AND deadline > now() - interval '5 s'"
+
 # What will happen without a deadline: sends not yet tried, calls under way, receipts to apply.
 UNDER_WAY = """
 SELECT (SELECT count(*) FROM channels_message WHERE due_at IS NOT NULL

@@ -23,8 +23,8 @@ class Drain:
         self._seen: int | None = None
 
     def wait(self, hold_deadline: float) -> None:
-        """As long as deadlines last, which is when the last of them must have passed."""
-        self._run(books.OPEN, hold_deadline + ENDED_WITHIN)
+        """Until the last deadline is past: repeats that come late may make new messages yet."""
+        self._run(books.IN_TIME, 2 * hold_deadline)
 
     def hurry(self) -> None:
         """Receipts and polls get their time; what is open then has its deadline behind it."""
