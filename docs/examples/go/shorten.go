@@ -1,0 +1,56 @@
+// Make a short link.
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"log"
+	"net/http"
+	"os"
+	"time"
+)
+
+type answer struct {
+	Success   bool       `json:"success"`
+	Message   string     `json:"message"`
+	ShortURL  string     `json:"short_url"`
+	ExpiresAt *time.Time `json:"expires_at"` // nil: never
+	Code      string     `json:"code"`       // why not, when Success is false
+	RequestID string     `json:"request_id"`
+}
+
+func shorten(link string, lifetime time.Duration) (*answer, error) {
+	body, err := json.Marshal(map[string]any{"url": link, "expires_in": int(lifetime.Seconds())})
+	if err != nil {
+		return nil, err
+	}
+	url := os.Getenv("KVITOK_URL") + "/links/shorten"
+	request, err := http.NewRequest(http.MethodPost, url, bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	request.Header.Set("Authorization", "Bearer "+os.Getenv("KVITOK_KEY"))
+	request.Header.Set("Content-Type", "application/json")
+
+	client := &http.Client{Timeout: 10 * time.Second}
+	response, err := client.Do(request)
+	if err != nil {
+		return nil, err
+	}
+	defer response.Body.Close()
+	var a answer
+	return &a, json.NewDecoder(response.Body).Decode(&a)
+}
+
+func main() {
+	log.SetFlags(0)
+	a, err := shorten(os.Getenv("LINK"), 7*24*time.Hour)
+	if err != nil {
+		log.Fatal(err)
+	}
+	if !a.Success {
+		log.Fatalf("%s: %s (request %s)", a.Code, a.Message, a.RequestID)
+	}
+	fmt.Printf("%s until %s\n", a.ShortURL, a.ExpiresAt.Format(time.RFC3339))
+}

@@ -1,0 +1,21 @@
+// Send a one-time code to the phone of a user.
+
+const { KVITOK_URL, KVITOK_KEY, PHONE } = process.env;
+
+const response = await fetch(`${KVITOK_URL}/otp/send`, {
+  method: "POST",
+  headers: {
+    Authorization: `Bearer ${KVITOK_KEY}`,
+    "Content-Type": "application/json",
+  },
+  body: JSON.stringify({ phone: PHONE }),
+  signal: AbortSignal.timeout(10_000),
+});
+const answer = await response.json();
+
+if (!answer.success) {
+  console.error(`${answer.code}: ${answer.message} (request ${answer.request_id})`);
+  process.exit(1);
+}
+
+console.log(`${answer.message}, valid for ${answer.expires_in} s: ${answer.id}`);

@@ -1,0 +1,30 @@
+<?php
+
+// Make a short link.
+
+declare(strict_types=1);
+
+$request = ['url' => getenv('LINK'), 'expires_in' => 7 * 24 * 3600];
+
+$curl = curl_init(getenv('KVITOK_URL') . '/links/shorten');
+curl_setopt_array($curl, [
+    CURLOPT_HTTPHEADER => [
+        'Authorization: Bearer ' . getenv('KVITOK_KEY'),
+        'Content-Type: application/json',
+    ],
+    CURLOPT_POSTFIELDS => json_encode($request, JSON_THROW_ON_ERROR),
+    CURLOPT_RETURNTRANSFER => true,
+    CURLOPT_TIMEOUT => 10,
+]);
+$body = curl_exec($curl);
+if ($body === false) {
+    throw new RuntimeException(curl_error($curl));
+}
+$answer = json_decode($body, true, flags: JSON_THROW_ON_ERROR);
+
+if (!$answer['success']) {
+    fwrite(STDERR, "{$answer['code']}: {$answer['message']} (request {$answer['request_id']})\n");
+    exit(1);
+}
+
+echo "{$answer['short_url']} until {$answer['expires_at']}\n";
