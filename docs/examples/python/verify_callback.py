@@ -6,14 +6,14 @@ import hmac
 import json
 import os
 import time
-from collections.abc import Mapping
+from email.message import Message
 from http.server import BaseHTTPRequestHandler, HTTPServer
 
 SECRET = base64.b64decode(os.environ["KVITOK_SECRET"].removeprefix("whsec_"))
 TOLERANCE = 5 * 60  # seconds
 
 
-def is_genuine(headers: Mapping[str, str], body: bytes) -> bool:
+def is_genuine(headers: Message, body: bytes) -> bool:
     sent_id, sent_at = headers.get("webhook-id", ""), headers.get("webhook-timestamp", "")
     if not sent_at.isdecimal() or abs(time.time() - int(sent_at)) > TOLERANCE:
         return False

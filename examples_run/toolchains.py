@@ -1,0 +1,182 @@
+"""How each language compiles and starts its examples, with whatever this machine has."""
+
+import os
+import platform
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from config.env import ROOT
+
+SOURCES = ROOT / "docs/examples"
+STEMS = ("send_code", "verify_code", "shorten", "send_link", "handle_errors", "verify_callback")
+_CRATES = Path("/usr/share/cargo/registry")  # Debian's, for machines that reach no other
+_JARS = Path("/usr/share/java")
+_BUILD_SECONDS = 900
+
+
+class MissingError(Exception):
+    """What this machine lacks to run a language."""
+
+
+class BuildError(Exception):
+    """What the compiler said."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where the examples of a language are, and where it may leave what it builds."""
+
+    source: Path
+    build: Path
+
+    def copy(self) -> Path:
+        """The sources in the build folder, for tools that write beside them."""
+        shutil.copytree(self.source, self.build, dirs_exist_ok=True)
+        return self.build
+
+
+@dataclass(frozen=True)
+class Toolchain:
+    version: str
+    command: Callable[[str], Sequence[str | Path]]  # of the example with this file name
+
+
+def run(
+    command: Sequence[str | Path],
+    *,
+    cwd: Path | None = None,
+    env: Mapping[str, str] | None = None,
+    stdin: bytes = b"",
+    seconds: float = 60,
+) -> tuple[int, str]:
+    """(its exit code, all it said)"""
+    done = subprocess.run(  # noqa: S603 - the examples, and the tools they are built with
+        command,
+        cwd=cwd,
+        env=dict(env) if env is not None else None,
+        input=stdin,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        timeout=seconds,
+        check=False,
+    )
+    return done.returncode, done.stdout.decode(errors="replace").strip()
+
+
+def build(command: Sequence[str | Path], *, cwd: Path | None = None) -> str:
+    code, said = run(command, cwd=cwd, seconds=_BUILD_SECONDS)
+    if code != 0:
+        raise BuildError(said[-2000:])
+    return said
+
+
+def tool(name: str) -> str:
+    found = shutil.which(name)
+    if found is None:
+        raise MissingError(f"no {name}")
+    return found
+
+
+def version(*command: str) -> tuple[str, tuple[int, ...]]:
+    """(the version a tool tells, the same as numbers)"""
+    _code, said = run(command)
+    found = re.search(r"\d+(\.\d+)+", said)
+    text = found[0] if found else "?"
+    return text, tuple(map(int, re.findall(r"\d+", text)))
+
+
+def curl(place: Place) -> Toolchain:
+    for name in ("bash", "curl", "jq", "openssl"):
+        tool(name)
+    said = f"curl {version('curl', '--version')[0]}, bash {version('bash', '--version')[0]}"
+    return Toolchain(said, lambda file: ["bash", place.source / file])
+
+
+def python(place: Place) -> Toolchain:
+    said = f"Python {platform.python_version()}"
+    return Toolchain(said, lambda file: [sys.executable, place.source / file])
+
+
+def javascript(place: Place) -> Toolchain:
+    node = tool("node")
+    text, numbers = version(node, "--version")
+    if numbers < (18,):
+        raise MissingError(f"Node.js 18 or newer; this one is {text}")
+    return Toolchain(f"Node.js {text}", lambda file: [node, place.source / file])
+
+
+def typescript(place: Place) -> Toolchain:
+    """Node.js strips the types itself since 22.18; before, tsx does. `tsc` checks them."""
+    node, modules = tool("node"), place.build / "node_modules"
+    tsc, tsx = modules / ".bin/tsc", modules / ".bin/tsx"
+    if not tsc.exists() or not tsx.exists():
+        raise MissingError("no typescript and tsx")
+    sources = place.copy()
+    build([tsc, "--project", sources])
+    text, numbers = version(node, "--version")
+    runner = [node] if numbers >= (22, 18) else [tsx]
+    said = f"TypeScript {version(str(tsc), '--version')[0]}, Node.js {text}"
+    return Toolchain(said, lambda file: [*runner, sources / file])
+
+
+def go(place: Place) -> Toolchain:
+    compiler = tool("go")
+    for file in sorted(place.source.glob("*.go")):
+        build([compiler, "vet", file])
+        build([compiler, "build", "-o", place.build / file.stem, file])
+    said = f"Go {version(compiler, 'version')[0]}"
+    return Toolchain(said, lambda file: [place.build / Path(file).stem])
+
+
+def java(place: Place) -> Toolchain:
+    runner, compiler = tool("java"), tool("javac")
+    text, numbers = version(runner, "--version")
+    jars = [_JARS / f"jackson-{part}.jar" for part in ("databind", "core", "annotations")]
+    if numbers < (17,) or not all(jar.exists() for jar in jars):
+        raise MissingError("a JDK of 17 or newer with Jackson is needed")
+    path = os.pathsep.join(map(str, [place.build, *jars]))
+    sources = sorted(place.source.glob("*.java"))
+    build([compiler, "-Xlint:all", "-Werror", "-cp", path, "-d", place.build, *sources])
+    return Toolchain(f"OpenJDK {text}", lambda file: [runner, "-cp", path, Path(file).stem])
+
+
+def php(place: Place) -> Toolchain:
+    runner = tool("php")
+    if "curl" not in run([runner, "-m"])[1].splitlines():
+        raise MissingError("PHP without its curl extension")
+    said = f"PHP {version(runner, '--version')[0]}"
+    return Toolchain(said, lambda file: [runner, place.source / file])
+
+
+def rust(place: Place) -> Toolchain:
+    """With the crates of the network's registry, or Debian's where they are installed."""
+    cargo, sources = tool("cargo"), place.copy()
+    offline = _CRATES.is_dir()
+    if offline:
+        (place.build / ".cargo").mkdir(exist_ok=True)
+        (place.build / ".cargo/config.toml").write_text(_DEBIAN, encoding="utf-8")
+    build([cargo, "build", "--quiet"], cwd=sources)
+    said = f"Rust {version('rustc', '--version')[0]}"
+    return Toolchain(said, lambda file: [place.build / "target/debug" / Path(file).stem])
+
+
+_DEBIAN = f"""[source.crates-io]
+replace-with = "debian"
+[source.debian]
+directory = "{_CRATES}"
+"""
+
+
+def apt_get(packages: Iterable[str]) -> None:
+    build([tool("apt-get"), "install", "-y", "--no-install-recommends", *packages])
+
+
+def npm(place: Place, packages: Iterable[str]) -> None:
+    place.build.mkdir(parents=True, exist_ok=True)
+    words = ["install", "--no-save", "--no-audit", "--no-fund", "--prefix", str(place.build)]
+    build([tool("npm"), *words, *packages])
