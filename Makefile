@@ -7,7 +7,7 @@ LIVE := ENVIRONMENT=production SECRET_KEY=$$($(PY) -c 'import secrets; print(sec
 COMPILE := $(PY) -m uv pip compile --quiet --generate-hashes --universal --python-version 3.11 --no-emit-index-url --no-header $(ARGS)
 
 .DEFAULT_GOAL := help
-.PHONY: help run test chaos mutants bench check fmt lock clean base dev python
+.PHONY: help run test chaos mutants bench examples check fmt lock clean base dev python
 
 help: ## what there is to make
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -23,6 +23,8 @@ mutants: dev ## our guards taken away one by one, each of which a named check mu
 	@exec $(PY) -m tests.mutants $(ARGS)
 bench: base ## the budgets, beside their floors, 7 minutes; ARGS="--only verify,send --seconds 3 --rounds 4 --concurrency 1,16,64"
 	@exec $(PY) -m bench $(ARGS)
+examples: base ## docs/examples run for real, in every language found: ARGS="--install --only go,php --json FILE"
+	@exec $(PY) -m examples_run $(ARGS)
 
 # --- Keeping the code in order ---
 check: dev ## format, lint, types, layers, templates, migrations, deployment settings

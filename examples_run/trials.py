@@ -3,6 +3,7 @@
 import os
 import re
 import secrets
+import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -138,23 +139,25 @@ def _one_message_through_a_bad_network(trial: Trial) -> None:
 
 def verify_callback(trial: Trial) -> None:
     secret = callbacks.new_secret()
-    wrong = []
-    if trial.language.name == "curl":
-        wrong = [one.name for one in callbacks.callbacks(secret) if not _judged(trial, secret, one)]
+    sent = callbacks.callbacks(secret)
+    if trial.language.name == "curl":  # it receives nothing itself
+        wrong = [one.name for one in sent if not _judged(trial, secret, one)]
         expect(not wrong, f"misjudged: {', '.join(wrong)}")
         return
-    log = trial.language.place.build / "verify_callback.log"
-    command, is_php = trial.command("verify_callback"), trial.language.name == "php"
-    env = {"KVITOK_SECRET": secret}
-    with callbacks.receiver(command, address=is_php, env=env, log=log) as url:
-        for one in callbacks.callbacks(secret):
-            if callbacks.post(url, one) != (204 if one.is_genuine else 400):
-                wrong.append(one.name)
-    said = log.read_text(encoding="utf-8", errors="replace")
+    with tempfile.TemporaryDirectory(prefix="kvitok-callback-") as place:
+        log = Path(place) / "log"
+        with callbacks.receiver(
+            trial.command("verify_callback"),
+            address=trial.language.name == "php",
+            env={"KVITOK_SECRET": secret},
+            log=log,
+        ) as url:
+            answers = {one.name: callbacks.post(url, one) for one in sent}
+        said = log.read_text(encoding="utf-8", errors="replace")
+    wrong = [one.name for one in sent if answers[one.name] != (204 if one.is_genuine else 400)]
     expect(not wrong, f"misjudged: {', '.join(wrong)}; {said[-300:]!r}")
-    expect(
-        said.count("message.delivered") == 3, f"it acted on other than 3 events: {said[-300:]!r}"
-    )
+    genuine = sum(one.is_genuine for one in sent)
+    expect(said.count("message.delivered") == genuine, f"it acted on others: {said[-300:]!r}")
 
 
 def _judged(trial: Trial, secret: str, one: callbacks.Callback) -> bool:
