@@ -3,6 +3,7 @@
 import base64
 import os
 import secrets
+import signal
 import socket
 import subprocess
 import time
@@ -16,6 +17,7 @@ import requests
 from standardwebhooks import Webhook
 
 from bench.programs import free_ports
+from config.processes import signal_group
 
 # Spaces, an escaped slash and Cyrillic: nothing that parsing and printing again would leave alone.
 BODY = (
@@ -90,12 +92,13 @@ def receiver(
             env={**os.environ, **env, "PORT": str(port)},
             stdout=output,
             stderr=subprocess.STDOUT,
+            start_new_session=True,  # it may be a wrapper: tsx is
         )
         try:
             _wait(process, port)
             yield f"http://127.0.0.1:{port}/callbacks"
         finally:
-            process.kill()
+            signal_group(process, signal.SIGKILL)
             process.wait()
 
 

@@ -34,8 +34,10 @@ async Task<Result> SendCode(string? phone)
             if (result.Status is not (409 or 500 or 503)) return result;
             pause = result.RetryAfter ?? pause;
         }
-        // No connection, or no answer in time: nobody knows whether the code was sent.
-        catch (Exception error) when (error is HttpRequestException or TaskCanceledException) { }
+        catch (Exception error) when (error is HttpRequestException or TaskCanceledException)
+        {
+            // Nobody knows whether the code was sent; the next try finds out.
+        }
         Console.WriteLine($"trying again in {pause.TotalSeconds} s");
         await Task.Delay(pause);
     }
