@@ -19,6 +19,20 @@ from config.ids import uuid7
 fresh = threading.Event()
 
 
+def iso(column: str) -> str:
+    """SQL for a time as the API writes it."""
+    return f"""to_char({column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')"""
+
+
+def heard(row: str) -> str:
+    """SQL for whether anybody listens to the company and mode of a row: most companies have no
+    endpoint, and then nothing need be told.
+    """
+    return f"""EXISTS (
+         SELECT 1 FROM accounts_endpoint e WHERE e.company_id = {row}.company_id
+           AND e.mode = {row}.mode AND e.disabled_at IS NULL AND e.deleted_at IS NULL)"""  # noqa: S608
+
+
 def appending(happened: str) -> str:
     """CTEs and the statement behind them that append what `happened` selects: rows of (id,
     company_id, mode, kind, key, data, at). How many deliveries that made is its row count.

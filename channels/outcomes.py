@@ -11,11 +11,13 @@ import orjson
 from django.db import connection, transaction
 from django.db.backends.utils import CursorWrapper
 
+from accounts import events as outbox
 from billing import ledger
 from channels import limits, sql, waiting
 from channels.transitions import Attempt, Event, Message
 from channels.transitions import apply as apply_event
 from channels.transitions import give_up as give_up_message
+from config.ids import uuid7
 
 
 def apply(events: Sequence[Event]) -> list[Message]:
@@ -131,8 +133,16 @@ def _write_messages(cursor: CursorWrapper, messages: Iterable[Message]) -> list[
     ]
     if rows:
         cursor.execute(sql.UPDATE_MESSAGES, _columns(rows))
+        _tell(cursor, [one.id for one in changed if one.moved and one.is_heard])
         ledger.settle(cursor, [each for one in changed for each in one.settlements])
     return changed
+
+
+def _tell(cursor: CursorWrapper, moved: list[UUID]) -> None:
+    """Events for those who asked for them, in the commit that moved the messages."""
+    if moved:
+        cursor.execute(sql.TELL, [moved, [uuid7() for _ in moved]])
+        outbox.announce(cursor.rowcount)
 
 
 def _columns(rows: Sequence[tuple[object, ...]]) -> list[list[object]]:

@@ -3,6 +3,8 @@
 Lock order everywhere: verification → message → attempt → inserts → wallet last.
 """
 
+from accounts import events
+
 # A fragment of the statement that accepts a send: `payer` has one row when it was paid for.
 MESSAGE = """
 INSERT INTO channels_message (
@@ -57,11 +59,11 @@ FROM channels_message m JOIN channels_attempt a ON a.message_id = m.id
 WHERE a.id = ANY(%s) ORDER BY m.id, a.n FOR UPDATE OF m, a
 """
 
-MESSAGES = """
+MESSAGES = f"""
 SELECT id, company_id, mode, kind, channel, chain, phone, state, error, tries, hold, price,
-       EXTRACT(epoch FROM useful_until - now())::float, subject_id
-FROM channels_message WHERE id = ANY(%s)
-"""
+       EXTRACT(epoch FROM useful_until - now())::float, subject_id, {events.heard("m")}
+FROM channels_message m WHERE id = ANY(%s)
+"""  # noqa: S608
 
 WITH_OPEN_ATTEMPT = """
 SELECT message_id FROM channels_attempt
@@ -104,6 +106,20 @@ FROM unnest(%s::uuid[], %s::text[], %s::text[], %s::text[], %s::text[], %s::int[
   AS n(id, state, error, channel, chain, hold, due_in, at, read_at, is_read)
 WHERE m.id = n.id
 """
+
+# What a company is told of a message that moved: as GET /messages shows it, and no code.
+_MOVED = f"""
+SELECT n.event_id AS id, m.company_id, m.mode, 'message.' || m.state AS kind,
+  'msg_' || replace(m.id::text, '-', '') AS key, jsonb_build_object(
+    'id', 'msg_' || replace(m.id::text, '-', ''), 'kind', m.kind, 'phone', m.phone,
+    'channel', m.channel, 'status', m.state, 'error', NULLIF(m.error, ''), 'cost', m.price,
+    'segments', CASE WHEN m.channel = 'sms' THEN m.segments END,
+    'short_url', m.params->'short_url', 'test', m.mode = 'test', 'request_id', m.request_id,
+    'created_at', {events.iso("m.created_at")}, 'sent_at', {events.iso("m.sent_at")},
+    'delivered_at', {events.iso("m.delivered_at")},
+    'finished_at', {events.iso("m.finished_at")}) AS data, now() AS at
+FROM channels_message m JOIN unnest(%s::uuid[], %s::uuid[]) AS n(id, event_id) ON m.id = n.id"""  # noqa: S608
+TELL = f"WITH {events.appending(_MOVED)}"
 
 # Receipts that are due to be matched, with the attempt each speaks of. A receipt moves only an
 # attempt of the provider that signed it.

@@ -80,11 +80,13 @@ class Message:
     price: int
     time_left: float
     subject_id: UUID
+    is_heard: bool = False  # by an endpoint of the company
     due_in: float | None = None
     at: datetime | None = None
     read_at: datetime | None = None
     is_read: bool = False
     changed: bool = False
+    moved: bool = False  # into another state, which is news to the company
     settlements: list[Settlement] = field(default_factory=list)
 
     def settle(self, kind: Kind, *, proof: str = "", reason: str = "") -> None:
@@ -216,7 +218,7 @@ def _finish(message: Message, state: str, error: str) -> None:
 
 def _advance(message: Message, state: str) -> None:
     message.state = state
-    message.changed = True
+    message.changed = message.moved = True
 
 
 def _move(attempt: Attempt, state: str, event: Event) -> None:

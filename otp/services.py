@@ -10,6 +10,7 @@ from django.conf import settings
 from django.db import connection, transaction
 from django.utils import timezone
 
+from accounts import events as outbox
 from accounts import limits as counters
 from accounts.keys import Principal
 from billing.ledger import Proof
@@ -233,7 +234,8 @@ def settle_verified() -> int:
         proved = [row[0] for row in cursor.fetchall() if row[0] is not None]
         events = [Event(one, What.DELIVERED, proof=Proof.CODE_ENTERED) for one in proved]
         messages = outcomes.apply_within(cursor, events) if events else []
-        cursor.execute(sql.SETTLED, [ids])
+        cursor.execute(sql.SETTLED, [ids, [uuid7() for _ in ids]])
+        outbox.announce(cursor.rowcount)
     outcomes.announce(messages)
     return len(ids)
 

@@ -2,7 +2,7 @@
 
 from functools import cache
 
-from accounts import idempotency
+from accounts import events, idempotency
 from billing import ledger
 from channels import sql as channels_sql
 from links import sql as links_sql
@@ -129,7 +129,22 @@ WHERE NOT EXISTS (SELECT 1 FROM channels_message d
                   WHERE d.subject_id = v.id AND d.state = 'delivered')
 """
 
-SETTLED = "UPDATE otp_verification SET settled_at = now() WHERE id = ANY(%s)"
+# Settled and told of in one round trip.
+_VERIFIED = f"""
+SELECT event_id AS id, company_id, mode, 'otp.verified' AS kind,
+  'otp_' || replace(id::text, '-', '') AS key, jsonb_build_object(
+    'id', 'otp_' || replace(id::text, '-', ''), 'phone', phone, 'purpose', purpose,
+    'test', mode = 'test', 'verified_at', {events.iso("verified_at")}) AS data,
+  verified_at AS at
+FROM settled"""  # noqa: S608
+
+SETTLED = f"""
+WITH settled AS (
+  UPDATE otp_verification v SET settled_at = now()
+  FROM unnest(%s::uuid[], %s::uuid[]) AS n(id, event_id) WHERE v.id = n.id
+  RETURNING v.id, company_id, mode, phone, purpose, verified_at, n.event_id),
+{events.appending(_VERIFIED)}
+"""  # noqa: S608
 
 # Superseding first keeps the rule of one live row per phone out of the way.
 ANONYMISE = """
