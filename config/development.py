@@ -16,6 +16,7 @@ from config.processes import StartError
 _SECRETS: dict[str, Callable[[], str]] = {
     "SECRET_KEY": lambda: secrets.token_urlsafe(48),
     "OTP_KEYS": lambda: f"1:{secrets.token_hex(32)}",
+    "CALLBACK_KEYS": lambda: f"1:{secrets.token_hex(32)}",
     "WHATSAPP_TOKEN": lambda: f"EAA{secrets.token_hex(32)}",
     "WHATSAPP_PHONE_NUMBER_ID": lambda: _digits(15),
     "WHATSAPP_APP_SECRET": lambda: secrets.token_hex(16),
@@ -85,6 +86,7 @@ def environment(
         "AUTO_APPROVE_COMPANIES": "1",
         "SECRET_KEY": known["SECRET_KEY"],
         "OTP_KEYS": known["OTP_KEYS"],
+        "CALLBACK_KEYS": known["CALLBACK_KEYS"],
     }
     ours = {
         "ENVIRONMENT": "development",

@@ -12,7 +12,7 @@ ROOT = Path(__file__).resolve().parent.parent
 env = FileAwareEnv(strip_whitespace=True)
 
 
-def keyring(text: str) -> dict[str, bytes]:
+def keyring(text: str, name: str = "OTP_KEYS") -> dict[str, bytes]:
     """`id:secret,id2:secret2` as a dict in that order; the first key is the current one.
 
     Raises ImproperlyConfigured, and tells keys by their place: what has no colon may be a secret.
@@ -22,12 +22,12 @@ def keyring(text: str) -> dict[str, bytes]:
         key_id, _, secret = (part.strip() for part in item.partition(":"))
         if not (1 <= len(key_id) <= 16 and len(secret) >= 32 and (key_id + secret).isprintable()):
             raise ImproperlyConfigured(
-                f"OTP_KEYS: key {place} must be id:secret, with an id of 1 to 16 and a secret of "
+                f"{name}: key {place} must be id:secret, with an id of 1 to 16 and a secret of "
                 "at least 32 printable characters (see .env.example)"
             )
         if key_id in keys:
-            raise ImproperlyConfigured(f"OTP_KEYS: key {place} has the id of another key")
+            raise ImproperlyConfigured(f"{name}: key {place} has the id of another key")
         keys[key_id] = secret.encode()
     if not keys:
-        raise ImproperlyConfigured("OTP_KEYS must hold at least one id:secret (see .env.example)")
+        raise ImproperlyConfigured(f"{name} must hold at least one id:secret (see .env.example)")
     return keys

@@ -1,5 +1,6 @@
 """Settings in sections, safe by default. `.env.example` lists every variable."""
 
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +41,9 @@ def _at_least(least: int, name: str, default: int) -> int:
 SECRET_KEY = _secret("SECRET_KEY", 50)
 SECRET_KEY_FALLBACKS: list[str] = env.list("SECRET_KEY_FALLBACKS", [])
 OTP_KEYS = keyring(env.str("OTP_KEYS", ""))  # apart from SECRET_KEY, so each rotates alone
+# Signing secrets of callbacks are derived from these, which therefore have to last.
+_LASTING = "" if PRODUCTION else f"1:{sha256(SECRET_KEY.encode()).hexdigest()}"
+CALLBACK_KEYS = keyring(env.str("CALLBACK_KEYS", _LASTING), "CALLBACK_KEYS")
 
 ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", [] if PRODUCTION else ["*"])
 CSRF_TRUSTED_ORIGINS: list[str] = env.list("CSRF_TRUSTED_ORIGINS", [])
@@ -176,6 +180,11 @@ CELERY_BEAT_SCHEDULE = {
     "deliver-due": {"task": "channels.deliver_due", "schedule": 1.0, "options": {"expires": 5}},
     "sweep": {"task": "channels.sweep", "schedule": 1.0, "options": {"expires": 5}},
     "poll": {"task": "channels.poll", "schedule": 2.0, "options": {"expires": 5}},
+    "deliver-callbacks": {
+        "task": "accounts.deliver_callbacks",
+        "schedule": 5.0,
+        "options": {"expires": 5},
+    },
     "check-recent-ledger": {
         "task": "channels.check_ledger",
         "schedule": 60.0,
@@ -230,6 +239,15 @@ API_BODY = 65_536  # bytes
 DATA_UPLOAD_MAX_MEMORY_SIZE = 4 * 2**20  # vendors send receipts in batches; the API has its own
 PHONE_RETENTION = 90  # days
 RAW_RETENTION = 30  # days
+
+# --- Callbacks and letters ---------------------------------------------------------------------
+
+CALLBACK_THREADS = env.int("CALLBACK_THREADS", 32)  # calls at once, per worker
+CALLBACK_CONNECT = 3.0  # seconds to connect to an endpoint
+CALLBACK_TIMEOUT = 10.0  # seconds for the whole call
+CALLBACK_LEASE = 60  # seconds after which a call that nobody told of is made again
+CALLBACKS_TO_LOOPBACK = not PRODUCTION  # a developer's own receiver, by plain http as well
+MAX_ENDPOINTS = 10  # per company and mode
 
 # --- Providers: one without a token is not configured -------------------------------------------
 

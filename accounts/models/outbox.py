@@ -173,13 +173,28 @@ class Delivery(models.Model):
 class DeliveryAttempt(models.Model):
     """One call of an endpoint, and what it answered."""
 
+    class Failure(models.TextChoices):
+        """Why there is no answer. Not a choice of the field: the words may change freely."""
+
+        URL = "url", _("this is not an address that can be called")
+        SCHEME = "scheme", _("the address must begin with https://")
+        PORT = "port", _("the port must be 443 or 8443")
+        ADDRESS = "address", _("the host leads into a private network")
+        DNS = "dns", _("the host name is not known to the name servers")
+        CONNECT = "connect", _("the server does not accept connections")
+        TLS = "tls", _("the certificate is not valid, or TLS failed")
+        TIMEOUT = "timeout", _("the answer did not come in 10 seconds")
+        BROKEN = "broken", _("the connection broke before the answer")
+        PROTOCOL = "protocol", _("the answer is not HTTP")
+        INTERNAL = "internal", _("a fault on our side; we are looking into it")
+
     delivery = models.ForeignKey(Delivery, models.CASCADE, related_name="attempts")
     started_at = models.DateTimeField(_("started"))
     duration_ms = models.PositiveIntegerField(_("duration, ms"))
     headers = models.JSONField(default=dict)
     status = models.PositiveSmallIntegerField(_("HTTP status"), null=True)
     answer = models.TextField(_("answer"), blank=True)  # its beginning
-    error = models.CharField(_("error"), max_length=40, blank=True)  # one of egress.Failure
+    error = models.CharField(_("error"), max_length=40, blank=True)  # a Failure
 
     class Meta:
         verbose_name = _("delivery attempt")
@@ -187,6 +202,14 @@ class DeliveryAttempt(models.Model):
 
     def __str__(self) -> str:
         return f"{self.status or self.error}"
+
+    @property
+    def is_accepted(self) -> bool:
+        return self.status is not None and 200 <= self.status < 300
+
+    @property
+    def failure(self) -> "DeliveryAttempt.Failure | None":
+        return self.Failure(self.error) if self.error else None
 
 
 class Mail(models.Model):

@@ -1,0 +1,266 @@
+"""Calls to addresses that customers chose: nothing inside our own network may be reached by one.
+
+The host is resolved once per call, every address of it is judged, and the connection is made to
+the address that was judged: a name that means something else a moment later changes nothing.
+"""
+
+import http.client
+import socket
+import ssl
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from functools import cache
+from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
+from urllib.parse import urlsplit
+
+import certifi
+import idna
+from django.conf import settings
+
+from accounts.models import DeliveryAttempt
+
+Address = IPv4Address | IPv6Address
+Failure = DeliveryAttempt.Failure
+
+LONGEST_URL = 2000
+PORTS = {443, 8443}
+ANSWER_KEPT = 2048  # bytes of the answer's body
+ADDRESSES_TRIED = 3
+# `is_global` calls these public, but they lead to embedded, relayed or reserved addresses.
+_DENIED = [
+    ip_network(text)
+    for text in (
+        "64:ff9b::/96",
+        "64:ff9b:1::/48",
+        "2002::/16",
+        "2001::/32",
+        "::/96",
+        "3fff::/20",
+        "5f00::/16",
+        "192.0.0.0/24",
+        "192.88.99.0/24",
+        "198.18.0.0/15",
+    )
+]
+
+
+class UrlError(ValueError):
+    """The address cannot be called; the failure says why."""
+
+    def __init__(self, failure: Failure) -> None:
+        super().__init__(failure.value)
+        self.failure = failure
+
+
+class CallError(Exception):
+    def __init__(self, failure: Failure) -> None:
+        super().__init__(failure.value)
+        self.failure = failure
+
+
+@dataclass(frozen=True, slots=True)
+class Destination:
+    scheme: str
+    host: str
+    port: int
+    path: str
+
+    @property
+    def authority(self) -> str:
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        default = 443 if self.scheme == "https" else 80
+        return host if self.port == default else f"{host}:{self.port}"
+
+    @property
+    def url(self) -> str:
+        return f"{self.scheme}://{self.authority}{self.path}"
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    status: int
+    body: str
+
+
+def destination(url: str) -> Destination:
+    """The parts of an acceptable address; raises UrlError. Asks no name server."""
+    if len(url) > LONGEST_URL or not url.isprintable() or set(url) & set(' \\"<>^`{|}'):
+        raise UrlError(Failure.URL)
+    try:
+        parts = urlsplit(url)
+        host, port = _ascii(parts.hostname or ""), parts.port
+    except ValueError:
+        raise UrlError(Failure.URL) from None
+    path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+    if "@" in parts.netloc or parts.fragment or not path.isascii():
+        raise UrlError(Failure.URL)
+    found = Destination(parts.scheme, host, port or _default_port(parts.scheme), path)
+    _check_scheme_and_port(found)
+    if (literal := _literal(host)) is not None:
+        _check_address(literal, found)
+    return found
+
+
+def _ascii(host: str) -> str:
+    host = host.rstrip(".")
+    if not host:
+        raise ValueError
+    return host.lower() if host.isascii() else idna.encode(host, uts46=True).decode()
+
+
+def _default_port(scheme: str) -> int:
+    return 80 if scheme == "http" else 443
+
+
+def _check_scheme_and_port(found: Destination) -> None:
+    if found.scheme == "https" and (found.port in PORTS or settings.CALLBACKS_TO_LOOPBACK):
+        return
+    if found.scheme == "http" and settings.CALLBACKS_TO_LOOPBACK:
+        return  # to this machine alone, as each of its addresses will have to prove
+    raise UrlError(Failure.PORT if found.scheme == "https" else Failure.SCHEME)
+
+
+def _literal(host: str) -> Address | None:
+    """The address a host spells, however oddly: 2130706433, 0x7f.1 and 127.1 are all 127.0.0.1."""
+    try:
+        return ip_address(host)
+    except ValueError:
+        pass
+    try:
+        return IPv4Address(socket.inet_aton(host))
+    except OSError:
+        return None
+
+
+def is_public(address: Address) -> bool:
+    embedded = getattr(address, "ipv4_mapped", None)
+    if embedded is not None:
+        return is_public(embedded)
+    return (
+        address.is_global
+        and not address.is_multicast
+        and not any(address in network for network in _DENIED if network.version == address.version)
+    )
+
+
+def _check_address(address: Address, found: Destination) -> None:
+    embedded = getattr(address, "ipv4_mapped", None) or address
+    if embedded.is_loopback and settings.CALLBACKS_TO_LOOPBACK:
+        return
+    if found.scheme == "https" and is_public(address):
+        return
+    raise UrlError(Failure.ADDRESS)
+
+
+def resolve(found: Destination) -> list[str]:
+    """Its addresses, all of them allowed; raises CallError."""
+    try:
+        rows = socket.getaddrinfo(found.host, found.port, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError):
+        raise CallError(Failure.DNS) from None
+    addresses = [str(row[4][0]) for row in rows]
+    try:
+        for address in addresses:
+            _check_address(ip_address(address.partition("%")[0]), found)
+    except UrlError as error:
+        raise CallError(error.failure) from None
+    return list(dict.fromkeys(addresses))
+
+
+def post(url: str, body: bytes, headers: Mapping[str, str]) -> Answer:
+    """One call, over within CALLBACK_TIMEOUT once the name is resolved; raises CallError."""
+    try:
+        found = destination(url)
+    except UrlError as error:
+        raise CallError(error.failure) from None
+    addresses = resolve(found)
+    try:
+        with _line(found, addresses) as (line, is_late):
+            response = _exchange(found, line, body, headers)
+            if is_late.is_set():  # cut off within the headers, which reads like their end
+                raise CallError(Failure.TIMEOUT)
+            return Answer(response.status, _beginning(response))
+    except TimeoutError:
+        raise CallError(Failure.TIMEOUT) from None
+    except ssl.SSLError:
+        raise CallError(Failure.TLS) from None
+    except OSError:
+        raise CallError(Failure.BROKEN) from None
+    except http.client.HTTPException:
+        raise CallError(Failure.PROTOCOL) from None
+
+
+@contextmanager
+def _line(
+    found: Destination, addresses: list[str]
+) -> Iterator[tuple[socket.socket, threading.Event]]:
+    """A connection that is cut when the time is up, however slowly the other side drips."""
+    ends_at = time.monotonic() + settings.CALLBACK_TIMEOUT
+    plain = _connect(found, addresses)
+    is_late = threading.Event()
+    with closing(plain.dup()) as handle:
+        timer = threading.Timer(ends_at - time.monotonic(), _cut, [handle, is_late])
+        timer.daemon = True
+        timer.start()
+        try:
+            with closing(_secured(found, plain)) as line:
+                yield line, is_late
+        except (OSError, http.client.HTTPException):
+            if is_late.is_set():
+                raise TimeoutError from None
+            raise
+        finally:
+            timer.cancel()
+            plain.close()
+
+
+def _connect(found: Destination, addresses: list[str]) -> socket.socket:
+    for address in addresses[:ADDRESSES_TRIED]:
+        try:
+            line = socket.create_connection((address, found.port), settings.CALLBACK_CONNECT)
+        except OSError:
+            continue
+        line.settimeout(settings.CALLBACK_TIMEOUT)
+        return line
+    raise CallError(Failure.CONNECT)
+
+
+def _cut(handle: socket.socket, is_late: threading.Event) -> None:
+    is_late.set()
+    try:
+        handle.shutdown(socket.SHUT_RDWR)
+    except OSError:
+        return  # over already
+
+
+def _secured(found: Destination, line: socket.socket) -> socket.socket:
+    if found.scheme == "http":
+        return line
+    return _tls().wrap_socket(line, server_hostname=found.host)
+
+
+@cache
+def _tls() -> ssl.SSLContext:
+    return ssl.create_default_context(cafile=certifi.where())
+
+
+def _exchange(
+    found: Destination, line: socket.socket, body: bytes, headers: Mapping[str, str]
+) -> http.client.HTTPResponse:
+    connection = http.client.HTTPConnection(found.host)
+    connection.sock = line
+    own = {"Host": found.authority, "Connection": "close"}
+    connection.request("POST", found.path, body, own | dict(headers))
+    return connection.getresponse()
+
+
+def _beginning(response: http.client.HTTPResponse) -> str:
+    """For people to read; the status has said all that counts."""
+    try:
+        kept = response.read(ANSWER_KEPT)
+    except (OSError, http.client.HTTPException):
+        return ""
+    return kept.decode(errors="replace").replace("\0", "")

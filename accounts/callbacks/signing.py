@@ -1,0 +1,43 @@
+"""Standard Webhooks signatures (https://www.standardwebhooks.com).
+
+An endpoint's secret is derived from a server key, the endpoint's id and the number of its
+rotations, so that the database holds nothing one could sign with.
+"""
+
+import base64
+import hashlib
+import hmac
+from collections.abc import Sequence
+from datetime import datetime
+from uuid import UUID
+
+from django.conf import settings
+from standardwebhooks import Webhook
+
+PREFIX = "whsec_"
+
+
+def current_key_id() -> str:
+    """The server key that new secrets come from."""
+    return next(iter(settings.CALLBACK_KEYS))
+
+
+def secret(endpoint_id: UUID, key_id: str, generation: int) -> str:
+    """The same for the same arguments; raises KeyError when the server key was taken away."""
+    subject = f"callback:{endpoint_id}:{generation}".encode()
+    digest = hmac.new(settings.CALLBACK_KEYS[key_id], subject, hashlib.sha256).digest()
+    return PREFIX + base64.b64encode(digest).decode()
+
+
+def headers(secrets: Sequence[str], event_id: str, body: bytes, at: datetime) -> dict[str, str]:
+    """Signed with each secret: while one replaces another the receiver may know either.
+
+    `at` must be aware and in UTC: the library takes the wall clock's figures for UTC's.
+    """
+    text = body.decode()
+    signatures = [Webhook(one).sign(event_id, at, text) for one in secrets]
+    return {
+        "webhook-id": event_id,
+        "webhook-timestamp": str(int(at.timestamp())),
+        "webhook-signature": " ".join(signatures),
+    }

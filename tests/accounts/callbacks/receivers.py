@@ -1,0 +1,126 @@
+"""A customer's server: keeps what it is sent and answers as it is told."""
+
+import socket
+import ssl
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import orjson
+from standardwebhooks import Webhook
+
+
+@dataclass(frozen=True)
+class Call:
+    path: str
+    headers: dict[str, str]
+    body: bytes
+
+    @property
+    def id(self) -> str:
+        return self.headers["webhook-id"]
+
+    @property
+    def json(self) -> dict[str, Any]:
+        body: dict[str, Any] = orjson.loads(self.body)
+        return body
+
+    def verified(self, secret: str) -> dict[str, Any]:
+        """The body, as the reference library believes it; raises when it does not."""
+        body: dict[str, Any] = Webhook(secret).verify(self.body, self.headers)
+        return body
+
+
+@dataclass
+class Receiver:
+    """`status`, `answer` and `delay` say how it answers the next call."""
+
+    status: int = 200
+    answer: bytes = b"ok"
+    delay: float = 0.0
+    headers: dict[str, str] = field(default_factory=dict)
+    calls: list[Call] = field(default_factory=list)
+    url: str = ""
+
+    def wait(self, calls: int = 1, seconds: float = 10.0) -> list[Call]:
+        deadline = time.monotonic() + seconds
+        while len(self.calls) < calls:
+            assert time.monotonic() < deadline, f"{len(self.calls)} calls of {calls} came"
+            time.sleep(0.01)
+        return self.calls
+
+
+@contextmanager
+def listening(context: ssl.SSLContext | None = None, port: int = 0) -> Iterator[Receiver]:
+    receiver = Receiver()
+    server = ThreadingHTTPServer(("127.0.0.1", port), _handler(receiver))
+    server.daemon_threads = True
+    server.handle_error = lambda *_arguments: None  # type: ignore[method-assign]
+    if context:
+        server.socket = context.wrap_socket(server.socket, server_side=True)
+    scheme = "https" if context else "http"
+    receiver.url = f"{scheme}://127.0.0.1:{server.server_address[1]}/hook"
+    thread = threading.Thread(target=server.serve_forever, args=[0.02], daemon=True)
+    thread.start()
+    try:
+        yield receiver
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join(5)
+
+
+def _handler(receiver: Receiver) -> type[BaseHTTPRequestHandler]:
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers["Content-Length"]))
+            headers = {name.lower(): text for name, text in self.headers.items()}
+            receiver.calls.append(Call(self.path, headers, body))
+            status, answer = receiver.status, receiver.answer
+            time.sleep(receiver.delay)
+            self.send_response(status)
+            for name, text in receiver.headers.items():
+                self.send_header(name, text)
+            self.send_header("Content-Length", str(len(answer)))
+            self.end_headers()
+            self.wfile.write(answer)
+
+        def log_message(self, *_arguments: object) -> None:
+            """Says nothing."""
+
+    return Handler
+
+
+@contextmanager
+def peer(behave: Callable[[socket.socket], None]) -> Iterator[str]:
+    """The address of a server that does with each connection whatever it pleases."""
+    server = socket.create_server(("127.0.0.1", 0))
+
+    def serve() -> None:
+        while True:
+            try:
+                line, _ = server.accept()
+            except OSError:
+                return
+            threading.Thread(target=_quietly, args=[behave, line], daemon=True).start()
+
+    thread = threading.Thread(target=serve, daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.getsockname()[1]}/hook"
+    finally:
+        server.shutdown(socket.SHUT_RDWR)
+        server.close()
+        thread.join(5)
+
+
+def _quietly(behave: Callable[[socket.socket], None], line: socket.socket) -> None:
+    with line:
+        try:
+            behave(line)
+        except OSError:
+            return
