@@ -3,10 +3,12 @@
 from typing import Any
 
 from allauth.account.adapter import DefaultAccountAdapter
+from allauth.core import context as allauth
 from django.conf import settings
 from django.contrib.auth.base_user import AbstractBaseUser
 from django.http import HttpRequest, HttpResponse
 
+from accounts import mail
 from accounts.addresses import client_ip
 from accounts.models import User
 
@@ -28,9 +30,23 @@ class AccountAdapter(DefaultAccountAdapter):
         return f"{SITE}: {subject}"
 
     def send_mail(self, template_prefix: str, email: str, context: dict[str, Any]) -> None:
+        """Into the outbox: no page waits for a mail server, and none fails with it."""
         site = {"name": SITE, "domain": settings.PUBLIC_URL}
-        ours = {"current_site": site, "site_url": settings.PUBLIC_URL}
-        super().send_mail(template_prefix, email, context | ours)
+        words = {
+            "request": allauth.request,
+            "email": email,
+            "current_site": site,
+            "site_url": settings.PUBLIC_URL,
+        }
+        letter = self.render_mail(template_prefix, email, words | context)
+        html = [str(part) for part, kind in letter.alternatives if kind == "text/html"]
+        mail.append(
+            template=template_prefix,
+            to=email,
+            subject=letter.subject,
+            text=str(letter.body),
+            html="".join(html),
+        )
 
     def get_client_ip(self, request: HttpRequest) -> str:
         return client_ip(request.META) or "unknown"

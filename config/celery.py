@@ -1,7 +1,8 @@
-"""The Celery application, and the delivery loop as a step of its worker."""
+"""The Celery application, and the delivery loops as a step of its worker."""
 
 import os
 import threading
+import time
 from typing import Any
 
 from celery import Celery, bootsteps
@@ -27,17 +28,24 @@ CAPPED = {
 
 
 class DeliveryStep(bootsteps.StartStopStep):
-    """Runs the delivery loop beside the worker's tasks; stops claiming at the first SIGTERM."""
+    """Runs the loops for messages and for callbacks beside the worker's tasks; both stop claiming
+    at the first SIGTERM.
+    """
 
     requires = ("celery.worker.components:Pool",)
 
     def start(self, parent: Any) -> None:
-        from channels.delivery import dispatcher  # noqa: PLC0415 - needs Django set up
+        from accounts.callbacks.courier import courier  # noqa: PLC0415 - needs Django set up
+        from channels.delivery import dispatcher  # noqa: PLC0415
         from channels.sweeps import polling, sweeping  # noqa: PLC0415
 
-        self.dispatcher = dispatcher()
-        self.thread = threading.Thread(target=self.dispatcher.run, name="delivery", daemon=True)
-        self.thread.start()
+        self.dispatcher, self.courier = dispatcher(), courier()
+        self.threads = [
+            threading.Thread(target=self.dispatcher.run, name="delivery", daemon=True),
+            threading.Thread(target=self.courier.run, name="courier", daemon=True),
+        ]
+        for thread in self.threads:
+            thread.start()
         for rounds in (sweeping, polling):
             threading.Thread(
                 target=rounds.keep, args=[self.dispatcher.stopping], daemon=True
@@ -45,7 +53,11 @@ class DeliveryStep(bootsteps.StartStopStep):
 
     def stop(self, parent: Any) -> None:
         self.dispatcher.stop()
-        self.thread.join(timeout=sum(settings.PROVIDER_TIMEOUT) + 2)
+        self.courier.stop()
+        longest_call = max(sum(settings.PROVIDER_TIMEOUT), settings.CALLBACK_TIMEOUT)
+        ends_at = time.monotonic() + longest_call + 2
+        for thread in self.threads:
+            thread.join(timeout=max(0.0, ends_at - time.monotonic()))
 
     terminate = stop
 

@@ -185,6 +185,7 @@ CELERY_BEAT_SCHEDULE = {
         "schedule": 5.0,
         "options": {"expires": 5},
     },
+    "deliver-mail": {"task": "accounts.deliver_mail", "schedule": 1.0, "options": {"expires": 5}},
     "check-recent-ledger": {
         "task": "channels.check_ledger",
         "schedule": 60.0,
@@ -331,6 +332,7 @@ EMAIL_PORT = env.int("EMAIL_PORT", 25)
 EMAIL_HOST_USER = env.str("EMAIL_HOST_USER", "")
 EMAIL_HOST_PASSWORD = env.str("EMAIL_HOST_PASSWORD", "")
 EMAIL_USE_TLS = env.bool("EMAIL_USE_TLS", False)
+EMAIL_TIMEOUT = 10  # seconds; a mail server that hangs holds one task and no page
 DEFAULT_FROM_EMAIL = env.str("DEFAULT_FROM_EMAIL", "Kvitok <no-reply@localhost>")
 
 # --- Language, time, files ---------------------------------------------------------------------

@@ -8,7 +8,7 @@ import base64
 import hashlib
 import hmac
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from uuid import UUID
 
 from django.conf import settings
@@ -30,12 +30,10 @@ def secret(endpoint_id: UUID, key_id: str, generation: int) -> str:
 
 
 def headers(secrets: Sequence[str], event_id: str, body: bytes, at: datetime) -> dict[str, str]:
-    """Signed with each secret: while one replaces another the receiver may know either.
-
-    `at` must be aware and in UTC: the library takes the wall clock's figures for UTC's.
-    """
+    """Signed with each secret: while one replaces another the receiver may know either."""
     text = body.decode()
-    signatures = [Webhook(one).sign(event_id, at, text) for one in secrets]
+    utc = at.astimezone(UTC)  # the library takes any clock's figures for UTC's
+    signatures = [Webhook(one).sign(event_id, utc, text) for one in secrets]
     return {
         "webhook-id": event_id,
         "webhook-timestamp": str(int(at.timestamp())),

@@ -2,14 +2,23 @@ import re
 
 import pytest
 from django.core import mail
+from django.core.mail import EmailMessage
 from django.test import Client
 from django.urls import reverse
 from pytest_django import Settings
 
+from accounts import post_office
 from accounts.models import Company, Member, User
 from tests.factories import PASSWORD, MemberFactory, UserFactory
 
 pytestmark = pytest.mark.django_db
+
+
+def letters() -> list[EmailMessage]:
+    """What has arrived once the outbox is emptied."""
+    post_office.deliver()
+    return mail.outbox
+
 
 NEW = {"email": "new@example.com", "company": "Demo", "password1": "a long new password"}
 
@@ -44,13 +53,13 @@ def test_sign_up_with_a_known_address_tells_nobody(client: Client, settings: Set
     response = client.post(reverse("account_signup"), NEW)
 
     assert (response.status_code, User.objects.count(), Company.objects.count()) == (302, 1, 0)
-    assert [letter.to for letter in mail.outbox] == [[NEW["email"]]]
+    assert [letter.to for letter in letters()] == [[NEW["email"]]]
 
 
 def test_letters_are_ours_and_in_the_language_of_the_page(client: Client) -> None:
     client.post(reverse("account_signup"), NEW, headers={"accept-language": "ru"})
 
-    (letter,) = mail.outbox
+    (letter,) = letters()
     assert letter.subject.startswith("Kvitok: ")
     assert str(letter.body).startswith("Здравствуйте!")
     assert "example.com" not in str(letter.body).replace(NEW["email"], "")
@@ -58,7 +67,7 @@ def test_letters_are_ours_and_in_the_language_of_the_page(client: Client) -> Non
 
 def test_confirmation_link_confirms_the_address(client: Client) -> None:
     client.post(reverse("account_signup"), NEW)
-    found = re.search(r"http://testserver(/account/confirm-email/\S+)", str(mail.outbox[0].body))
+    found = re.search(r"http://testserver(/account/confirm-email/\S+)", str(letters()[0].body))
     assert found is not None
 
     page = client.get(found[1])
@@ -113,9 +122,7 @@ def test_log_out_needs_a_post(client: Client) -> None:
 def test_password_is_reset_by_letter(client: Client) -> None:
     user = UserFactory.create()
     client.post(reverse("account_reset_password"), {"email": user.email})
-    found = re.search(
-        r"http://testserver(/account/password/reset/key/\S+)", str(mail.outbox[0].body)
-    )
+    found = re.search(r"http://testserver(/account/password/reset/key/\S+)", str(letters()[0].body))
     assert found is not None
 
     page = client.get(found[1], follow=True)

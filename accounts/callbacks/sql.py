@@ -1,0 +1,74 @@
+"""The courier's statements, each with what it promises."""
+
+# Asked on its own, since a worker asks often and mostly in vain.
+ANY_DUE = """
+SELECT EXISTS (SELECT 1 FROM accounts_delivery WHERE due_at <= statement_timestamp())
+"""
+
+# Claims due deliveries, the oldest first: of one endpoint and of one company only so many as leave
+# room for the others. A claim holds for the lease; who dies with it leaves the delivery due again.
+CLAIM = """
+WITH busy AS (
+  SELECT * FROM unnest(%(endpoints)s::uuid[], %(companies)s::bigint[]) AS b(endpoint, company)),
+waiting AS (
+  SELECT d.id, d.due_at, e.company_id FROM accounts_endpoint e
+  CROSS JOIN LATERAL (
+    SELECT id, due_at FROM accounts_delivery
+    WHERE endpoint_id = e.id AND due_at <= statement_timestamp()
+    ORDER BY due_at
+    LIMIT GREATEST(0, %(share)s - (SELECT count(*) FROM busy WHERE endpoint = e.id))
+    FOR UPDATE SKIP LOCKED) d
+  WHERE e.disabled_at IS NULL AND e.deleted_at IS NULL),
+placed AS (
+  SELECT id, due_at, row_number() OVER (PARTITION BY company_id ORDER BY due_at)
+    + (SELECT count(*) FROM busy WHERE company = company_id) AS place
+  FROM waiting),
+picked AS (
+  SELECT id FROM placed WHERE place <= %(company_share)s ORDER BY due_at LIMIT %(limit)s)
+UPDATE accounts_delivery d
+SET due_at = statement_timestamp() + make_interval(secs => %(lease)s), tries = d.tries + 1,
+  claims = d.claims + 1
+FROM picked, accounts_endpoint e, accounts_event v
+WHERE d.id = picked.id AND e.id = d.endpoint_id AND v.id = d.event_id
+RETURNING d.id, d.claims, d.tries, v.id, v.kind, v.at, v.data, e.id, e.company_id, e.url,
+  e.key_id, e.generation,
+  CASE WHEN e.previous_until > statement_timestamp() THEN e.previous_key_id ELSE '' END
+"""
+
+# Everybody locks endpoints before their deliveries, in the order of their ids.
+LOCK = """
+SELECT e.id FROM accounts_endpoint e
+WHERE e.id IN (SELECT endpoint_id FROM accounts_delivery WHERE id = ANY(%s::uuid[]))
+ORDER BY e.id FOR NO KEY UPDATE
+"""
+
+# The log. A delivery that was purged meanwhile has none.
+LOG = """
+INSERT INTO accounts_deliveryattempt
+  (delivery_id, started_at, duration_ms, headers, status, answer, error)
+SELECT o.* FROM unnest(%s::uuid[], %s::timestamptz[], %s::int[], %s::jsonb[], %s::int[],
+                       %s::text[], %s::text[]) AS o(id, at, ms, headers, status, answer, error)
+WHERE EXISTS (SELECT 1 FROM accounts_delivery d WHERE d.id = o.id)
+"""
+
+# Written by the claim's holder only: after the lease the delivery is another's. One that was called
+# off meanwhile stays so, unless it was accepted after all.
+RECORD = """
+UPDATE accounts_delivery d SET state = o.state,
+  due_at = statement_timestamp() + make_interval(secs => o.due_in),
+  finished_at = CASE WHEN o.state <> 'pending' THEN statement_timestamp() END
+FROM unnest(%s::uuid[], %s::int[], %s::text[], %s::float[]) AS o(id, claims, state, due_in)
+WHERE d.id = o.id AND d.claims = o.claims
+  AND (d.due_at IS NOT NULL OR o.state = 'delivered')
+RETURNING d.endpoint_id, d.id, d.round_at
+"""
+
+FAILING = """
+UPDATE accounts_endpoint SET failing_since = statement_timestamp()
+WHERE id = ANY(%s::uuid[]) AND failing_since IS NULL
+"""
+
+ACCEPTING = """
+UPDATE accounts_endpoint SET last_success_at = statement_timestamp(), failing_since = NULL
+WHERE id = ANY(%s::uuid[])
+"""

@@ -1,0 +1,82 @@
+"""Sends the letters of the outbox: each claimed, sent outside any transaction, and settled."""
+
+import random
+from datetime import timedelta
+from smtplib import SMTPException, SMTPRecipientsRefused
+from urllib.parse import urlsplit
+
+import structlog
+from django.conf import settings
+from django.core.mail import EmailMultiAlternatives, get_connection
+from django.db import connection
+from django.utils import timezone
+
+from accounts.models import Mail
+
+log = structlog.get_logger(__name__)
+
+BATCH = 20
+LEASE = 120  # seconds after which a letter nobody told of is sent again
+DELAYS = (10, 60, 300, 1800, 7200, 18_000, 36_000)  # seconds between tries
+
+# A crash between the two sends a letter twice rather than never.
+CLAIM = """
+UPDATE accounts_mail
+SET due_at = statement_timestamp() + make_interval(secs => %s), tries = tries + 1
+WHERE id IN (SELECT id FROM accounts_mail WHERE due_at <= statement_timestamp()
+             ORDER BY due_at LIMIT %s FOR UPDATE SKIP LOCKED)
+RETURNING id
+"""
+
+
+def deliver() -> int:
+    """A batch of due letters; returns how many the mail server took."""
+    with connection.cursor() as cursor:
+        cursor.execute(CLAIM, [LEASE, BATCH])
+        ids = [row[0] for row in cursor.fetchall()]
+    if not ids:
+        return 0
+    letters = Mail.objects.filter(pk__in=ids).order_by("created_at", "id")
+    return sum(_send(letter) for letter in letters)
+
+
+def _send(letter: Mail) -> bool:
+    message = EmailMultiAlternatives(
+        letter.subject, letter.text, to=[letter.to], connection=get_connection()
+    )
+    message.extra_headers["Message-ID"] = f"<{letter.pk}@{_host()}>"  # a repeat is seen as one
+    if letter.html:
+        message.attach_alternative(letter.html, "text/html")
+    try:
+        message.send()
+    except (SMTPException, OSError, ValueError) as error:
+        _postpone(letter, error)
+        return False
+    # What is sent is forgotten: it may hold a way into an account.
+    Mail.objects.filter(pk=letter.pk).update(
+        sent_at=timezone.now(), due_at=None, text="", html="", error=""
+    )
+    return True
+
+
+def _is_final(error: Exception) -> bool:
+    """There is no such recipient, or no letter can be made of this: waiting mends neither."""
+    if isinstance(error, SMTPRecipientsRefused):
+        return all(code >= 500 for code, _words in error.recipients.values())
+    return isinstance(error, ValueError)
+
+
+def _host() -> str:
+    return urlsplit(settings.PUBLIC_URL).hostname or "localhost"
+
+
+def _postpone(letter: Mail, error: Exception) -> None:
+    is_last = letter.tries > len(DELAYS) or _is_final(error)
+    changes: dict[str, object] = {"error": f"{type(error).__name__}: {error}"[:200]}
+    if is_last:
+        changes |= {"due_at": None, "text": "", "html": ""}
+    else:
+        wait = random.uniform(0.5, 1.5) * DELAYS[letter.tries - 1]  # noqa: S311 - not a secret
+        changes["due_at"] = timezone.now() + timedelta(seconds=wait)
+    Mail.objects.filter(pk=letter.pk, sent_at=None).update(**changes)
+    log.warning("mail_not_sent", mail=str(letter.pk), error=type(error).__name__, last=is_last)

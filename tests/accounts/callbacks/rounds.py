@@ -1,0 +1,32 @@
+"""A courier's round, made by hand: claim, call, record."""
+
+from datetime import timedelta
+from uuid import UUID
+
+from django.utils import timezone
+
+from accounts.callbacks import calls, courier
+from accounts.callbacks.calls import Outcome
+from accounts.models import Delivery
+
+
+def make_round(limit: int = 32) -> list[Outcome]:
+    outcomes = [calls.call(claimed) for claimed in courier.claim(limit)]
+    if outcomes:
+        courier.record(outcomes)
+    return outcomes
+
+
+def make_due(delivery: Delivery) -> None:
+    Delivery.objects.filter(pk=delivery.pk).update(due_at=timezone.now() - timedelta(seconds=1))
+
+
+def run_out(delivery: Delivery) -> None:
+    """Every try there is."""
+    for _ in range(len(calls.DELAYS) + 1):
+        make_due(delivery)
+        make_round()
+
+
+def claimed_ids(limit: int = 32) -> set[UUID]:
+    return {one.delivery_id for one in courier.claim(limit)}

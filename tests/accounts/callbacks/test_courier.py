@@ -1,0 +1,402 @@
+"""Every event comes at least once, under one id, whatever the receiver or the courier does."""
+
+from datetime import timedelta
+
+import pytest
+from django.db import connection
+from django.test import override_settings
+from django.utils import timezone
+
+from accounts import events
+from accounts.callbacks import calls, courier, deliveries, endpoints
+from accounts.callbacks.calls import DELAYS
+from accounts.callbacks.courier import COMPANY_SHARE, SHARE, Courier
+from accounts.models import (
+    AuditEvent,
+    Company,
+    Delivery,
+    DeliveryAttempt,
+    Endpoint,
+    Event,
+    Mail,
+    Member,
+)
+from tests.accounts.callbacks.receivers import Receiver, listening
+from tests.accounts.callbacks.rounds import claimed_ids, make_due, make_round, run_out
+from tests.api.races import at_once
+from tests.factories import DeliveryFactory, EndpointFactory, MemberFactory
+from tests.stack.programs import until
+
+NOBODY = "http://127.0.0.1:9/hook"
+
+
+@pytest.fixture
+def delivery(endpoint: Endpoint) -> Delivery:
+    return DeliveryFactory.create(endpoint=endpoint, event__data={"id": "msg_1", "имя": "Ромашка"})
+
+
+def wait_of(delivery: Delivery) -> float:
+    delivery.refresh_from_db()
+    assert delivery.due_at is not None
+    return (delivery.due_at - timezone.now()).total_seconds()
+
+
+def test_event_arrives_signed(delivery: Delivery, endpoint: Endpoint, receiver: Receiver) -> None:
+    make_round()
+
+    (call,) = receiver.calls
+    assert call.verified(endpoints.secret_of(endpoint)) == {
+        "id": delivery.event.public_id,
+        "type": "message.delivered",
+        "timestamp": call.json["timestamp"],
+        "data": {"id": "msg_1", "имя": "Ромашка"},
+    }
+    assert call.json["timestamp"].endswith("Z")
+    assert call.id == delivery.event.public_id
+    assert call.headers["content-type"] == "application/json"
+
+
+def test_acceptance_is_recorded(delivery: Delivery, endpoint: Endpoint, receiver: Receiver) -> None:
+    receiver.answer = b"thanks"
+    make_round()
+
+    delivery.refresh_from_db()
+    endpoint.refresh_from_db()
+    attempt = delivery.attempts.get()
+    assert (delivery.state, delivery.due_at, delivery.tries) == ("delivered", None, 1)
+    assert delivery.finished_at is not None
+    assert (attempt.status, attempt.answer, attempt.error) == (200, "thanks", "")
+    assert attempt.headers == {
+        name: text
+        for name, text in attempt.headers.items()
+        if name in {"Content-Type", "User-Agent"} or name.startswith("webhook-")
+    }
+    assert attempt.headers["webhook-id"] == delivery.event.public_id
+    assert endpoint.last_success_at is not None
+
+
+@pytest.mark.parametrize("status", [301, 302, 307, 400, 404, 500, 503])
+def test_refusal_is_tried_again(delivery: Delivery, receiver: Receiver, status: int) -> None:
+    receiver.status, receiver.headers = status, {"Location": "/elsewhere"}
+    make_round()
+
+    assert DELAYS[0] * 0.5 - 1 < wait_of(delivery) < DELAYS[0] * 1.5
+    assert delivery.state == "pending"
+    assert delivery.attempts.get().status == status
+    make_due(delivery)
+    receiver.status = 204
+    make_round()
+
+    delivery.refresh_from_db()
+    assert (delivery.state, delivery.tries) == ("delivered", 2)
+    first, second = receiver.calls
+    assert (first.id, first.body) == (second.id, second.body)
+
+
+def test_silence_is_tried_again_with_its_reason(company: Company) -> None:
+    delivery = DeliveryFactory.create(endpoint__company=company, endpoint__url=NOBODY)
+
+    make_round()
+
+    assert wait_of(delivery) > 0
+    attempt = delivery.attempts.get()
+    assert (attempt.status, attempt.error) == (None, "connect")
+    assert attempt.failure is DeliveryAttempt.Failure.CONNECT
+
+
+def test_retries_stretch_over_more_than_a_day_and_end(company: Company) -> None:
+    delivery = DeliveryFactory.create(endpoint__company=company, endpoint__url=NOBODY)
+    waits = []
+
+    for _ in DELAYS:
+        make_due(delivery)
+        make_round()
+        waits.append(wait_of(delivery))
+    make_due(delivery)
+    make_round()
+
+    delivery.refresh_from_db()
+    assert (delivery.state, delivery.due_at, delivery.tries) == ("failed", None, 8)
+    for wait, base in zip(waits, DELAYS, strict=True):
+        assert base * 0.5 - 2 < wait < base * 1.5
+    assert sum(DELAYS) > 24 * 3600
+
+
+def test_jitter_spreads_what_failed_together() -> None:
+    waits = {round(calls.delay(3), 3) for _ in range(50)}
+
+    assert len(waits) > 40
+    assert 900 <= min(waits) < 1400
+    assert 2200 < max(waits) <= 2700
+
+
+def test_endpoint_that_accepts_nothing_for_a_day_is_switched_off(company: Company) -> None:
+    owner = MemberFactory.create(company=company)
+    developer = MemberFactory.create(company=company, role=Member.Role.DEVELOPER)
+    MemberFactory.create(company=company, role=Member.Role.ACCOUNTANT)
+    delivery = DeliveryFactory.create(endpoint__company=company, endpoint__url=NOBODY)
+    other = DeliveryFactory.create(endpoint=delivery.endpoint)
+
+    run_out(delivery)
+
+    endpoint = Endpoint.objects.get()
+    other.refresh_from_db()
+    assert (endpoint.is_enabled, endpoint.disabled_reason) == (False, "failing")
+    assert (other.state, other.due_at) == ("failed", None)
+    assert set(Mail.objects.values_list("to", flat=True)) == {
+        owner.user.email,
+        developer.user.email,
+    }
+    assert f"/cabinet/webhooks/{endpoint.public_id}" in Mail.objects.all()[0].text
+    assert AuditEvent.objects.get().action == "webhook.gave_up"
+
+
+def test_endpoint_that_accepted_something_since_stays(
+    delivery: Delivery, endpoint: Endpoint, receiver: Receiver
+) -> None:
+    receiver.status = 500
+    for _ in DELAYS:
+        make_due(delivery)
+        make_round()
+    receiver.status = 200
+    DeliveryFactory.create(endpoint=endpoint)
+    make_round()
+    receiver.status = 500
+
+    make_due(delivery)
+    make_round()
+
+    delivery.refresh_from_db()
+    endpoint.refresh_from_db()
+    assert (delivery.state, endpoint.is_enabled, Mail.objects.count()) == ("failed", True, 0)
+
+
+def test_gone_is_taken_at_its_word(
+    delivery: Delivery, endpoint: Endpoint, receiver: Receiver
+) -> None:
+    MemberFactory.create(company=endpoint.company)
+    receiver.status = 410
+
+    make_round()
+
+    endpoint.refresh_from_db()
+    delivery.refresh_from_db()
+    assert (endpoint.is_enabled, endpoint.disabled_reason) == (False, "gone")
+    assert (delivery.state, delivery.attempts.get().status) == ("failed", 410)
+    assert "410 Gone" in Mail.objects.get().text
+
+
+def test_failing_is_remembered_until_something_is_accepted(
+    delivery: Delivery, endpoint: Endpoint, receiver: Receiver
+) -> None:
+    receiver.status = 500
+    make_round()
+    endpoint.refresh_from_db()
+    failing_since = endpoint.failing_since
+    make_due(delivery)
+    make_round()
+    endpoint.refresh_from_db()
+    assert failing_since is not None
+    assert endpoint.failing_since == failing_since
+
+    receiver.status = 200
+    make_due(delivery)
+    make_round()
+
+    endpoint.refresh_from_db()
+    assert endpoint.failing_since is None
+
+
+@pytest.mark.parametrize(
+    "change", [{"disabled_at": timezone.now()}, {"deleted_at": timezone.now()}]
+)
+def test_endpoint_that_is_off_is_not_called(
+    delivery: Delivery, endpoint: Endpoint, change: dict[str, object]
+) -> None:
+    Endpoint.objects.filter(pk=endpoint.pk).update(**change)
+
+    assert courier.claim(10) == []
+
+
+def test_claim_is_anothers_after_its_lease_only(delivery: Delivery) -> None:
+    first, early = claimed_ids(), claimed_ids()
+    make_due(delivery)
+
+    assert (first, early, claimed_ids()) == ({delivery.pk}, set(), {delivery.pk})
+
+
+def test_late_word_of_a_lost_claim_is_logged_and_changes_nothing(
+    delivery: Delivery, receiver: Receiver
+) -> None:
+    (lost,) = courier.claim(1)
+    late = calls.call(lost)
+    make_due(delivery)
+    receiver.status = 500
+    make_round()
+
+    courier.record([late])
+
+    delivery.refresh_from_db()
+    assert (delivery.state, delivery.tries) == ("pending", 2)
+    assert sorted(delivery.attempts.values_list("status", flat=True)) == [200, 500]
+    assert len({call.id for call in receiver.calls}) == 1
+
+
+def test_word_of_a_purged_delivery_is_dropped(delivery: Delivery) -> None:
+    (claimed,) = courier.claim(1)
+    outcome = calls.call(claimed)
+    Event.objects.all().delete()
+
+    courier.record([outcome])
+
+    assert not DeliveryAttempt.objects.exists()
+
+
+def test_acceptance_of_what_was_called_off_counts(delivery: Delivery, endpoint: Endpoint) -> None:
+    (claimed,) = courier.claim(1)
+    endpoints.disable(endpoint=endpoint, user=None)
+
+    courier.record([calls.call(claimed)])
+
+    delivery.refresh_from_db()
+    assert (delivery.state, delivery.due_at) == ("delivered", None)
+
+
+def test_refusal_of_what_was_called_off_does_not_revive_it(
+    delivery: Delivery, endpoint: Endpoint, receiver: Receiver
+) -> None:
+    (claimed,) = courier.claim(1)
+    endpoints.disable(endpoint=endpoint, user=None)
+    receiver.status = 500
+
+    courier.record([calls.call(claimed)])
+
+    delivery.refresh_from_db()
+    assert (delivery.state, delivery.due_at) == ("failed", None)
+
+
+def test_rotated_secret_signs_beside_the_old_one_for_a_day(
+    delivery: Delivery, endpoint: Endpoint, receiver: Receiver
+) -> None:
+    old = endpoints.secret_of(endpoint)
+    new = endpoints.rotate(endpoint=endpoint, user=None)
+    make_round()
+    Endpoint.objects.update(previous_until=timezone.now() - timedelta(seconds=1))
+    DeliveryFactory.create(endpoint=endpoint)
+    make_round()
+
+    during, after = receiver.calls
+    assert during.verified(old) == during.verified(new)
+    assert len(during.headers["webhook-signature"].split()) == 2
+    assert after.verified(new)
+    assert len(after.headers["webhook-signature"].split()) == 1
+
+
+def test_missing_server_key_is_a_fault_of_ours_and_is_tried_again(delivery: Delivery) -> None:
+    with override_settings(CALLBACK_KEYS={"other": b"x" * 32}):
+        make_round()
+
+    assert delivery.attempts.get().error == "internal"
+    assert wait_of(delivery) > 0
+
+
+def test_one_endpoint_and_one_company_leave_room_for_others(company: Company) -> None:
+    flood = EndpointFactory.create(company=company)
+    DeliveryFactory.create_batch(SHARE + 3, endpoint=flood)
+    for _ in range(COMPANY_SHARE):
+        DeliveryFactory.create(endpoint__company=company)
+    other = DeliveryFactory.create()
+
+    claimed = courier.claim(32)
+
+    of_flood = [one for one in claimed if one.endpoint_id == flood.pk]
+    of_company = [one for one in claimed if one.company_id == company.pk]
+    assert (len(of_flood), len(of_company)) == (SHARE, COMPANY_SHARE)
+    assert other.pk in {one.delivery_id for one in claimed}
+
+
+def test_calls_under_way_count_towards_the_share(company: Company) -> None:
+    flood = EndpointFactory.create(company=company)
+    DeliveryFactory.create_batch(2 * SHARE, endpoint=flood)
+
+    busy = courier.claim(SHARE - 1)
+    more = courier.claim(32, busy)
+
+    assert (len(busy), len(more)) == (SHARE - 1, 1)
+    assert courier.claim(32, [*busy, *more]) == []
+
+
+@pytest.mark.django_db(transaction=True)
+def test_parallel_couriers_claim_each_delivery_once(company: Company) -> None:
+    made = [DeliveryFactory.create() for _ in range(40)]
+
+    found = at_once([lambda: courier.claim(20)] * 4)
+
+    ids = [one.delivery_id for claimed in found for one in claimed]
+    assert len(ids) == len(set(ids)) == len(made)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_running_courier_is_quick_to_call(
+    courier: Courier, endpoint: Endpoint, receiver: Receiver
+) -> None:
+    events.emit(
+        company_id=endpoint.company_id,
+        mode="live",
+        kind="otp.verified",
+        data={"id": "otp_1"},
+        key="otp_1",
+    )
+
+    (call,) = receiver.wait(seconds=5)
+    assert call.verified(endpoints.secret_of(endpoint))["type"] == "otp.verified"
+
+
+@pytest.mark.django_db(transaction=True)
+@override_settings(CALLBACK_TIMEOUT=4.0)
+def test_receiver_that_hangs_keeps_nobody_waiting(
+    courier: Courier, company: Company, receiver: Receiver
+) -> None:
+    with listening() as tarpit:
+        tarpit.delay = 3.0
+        hanging = EndpointFactory.create(company=company, url=tarpit.url)
+        DeliveryFactory.create_batch(3 * SHARE, endpoint=hanging)
+        events.fresh.set()
+        tarpit.wait(SHARE)
+        deliveries.send_example(
+            endpoint=EndpointFactory.create(url=receiver.url), kind="otp.verified"
+        )
+
+        receiver.wait(seconds=2.5)
+
+        assert len(tarpit.calls) == SHARE
+
+
+@pytest.mark.django_db(transaction=True)
+def test_courier_outlives_a_database_that_hung_up(
+    courier: Courier, endpoint: Endpoint, receiver: Receiver
+) -> None:
+    deliveries.send_example(endpoint=endpoint, kind="otp.verified")
+    receiver.wait(1)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+            " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+        )
+    deliveries.send_example(endpoint=endpoint, kind="otp.verified")
+
+    receiver.wait(2)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_stopped_courier_records_the_calls_under_way(
+    courier: Courier, endpoint: Endpoint, receiver: Receiver
+) -> None:
+    receiver.delay = 0.5
+    delivery = deliveries.send_example(endpoint=endpoint, kind="otp.verified")
+    receiver.wait(1)
+
+    courier.stop()
+    courier.pool.shutdown(wait=True)
+
+    until(lambda: Delivery.objects.get(pk=delivery.pk).state == "delivered")
