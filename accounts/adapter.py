@@ -6,6 +6,7 @@ from allauth.account.adapter import DefaultAccountAdapter
 from allauth.core import context as allauth
 from django.conf import settings
 from django.contrib.auth.base_user import AbstractBaseUser
+from django.core.mail import EmailMultiAlternatives
 from django.http import HttpRequest, HttpResponse
 
 from accounts import mail
@@ -39,11 +40,12 @@ class AccountAdapter(DefaultAccountAdapter):
             "site_url": settings.PUBLIC_URL,
         }
         letter = self.render_mail(template_prefix, email, words | context)
-        html = [str(part) for part, kind in letter.alternatives if kind == "text/html"]
+        parts = letter.alternatives if isinstance(letter, EmailMultiAlternatives) else []
+        html = [str(part) for part, kind in parts if kind == "text/html"]
         mail.append(
             template=template_prefix,
             to=email,
-            subject=letter.subject,
+            subject=str(letter.subject),
             text=str(letter.body),
             html="".join(html),
         )

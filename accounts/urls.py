@@ -1,4 +1,4 @@
-from django.urls import path
+from django.urls import include, path
 
 from accounts import views
 
@@ -11,4 +11,5 @@ urlpatterns = [
     path("keys/<int:pk>/rotate", views.key_rotate, name="key-rotate"),
     path("keys/<int:pk>/revoke", views.key_revoke, name="key-revoke"),
     path("settings", views.settings, name="settings"),
+    path("", include("accounts.callbacks.urls")),
 ]

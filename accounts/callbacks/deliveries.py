@@ -4,11 +4,19 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import OuterRef, QuerySet, Subquery
 from django.utils import timezone
 
 from accounts import events
-from accounts.models import Company, Delivery, Endpoint, Event, EventKind, User
+from accounts.models import (
+    Company,
+    Delivery,
+    DeliveryAttempt,
+    Endpoint,
+    Event,
+    EventKind,
+    User,
+)
 from accounts.services import record
 from config.ids import public_id, uuid7
 
@@ -142,6 +150,22 @@ _OTHERS = {
     EventKind.BALANCE_LOW: _balance,
     EventKind.TOP_UP_PAID: _top_up,
 }
+
+
+def listed(endpoint: Endpoint, *, only_failed: bool) -> QuerySet[Delivery]:
+    """With what the last attempt brought: `last_status`, `last_error`."""
+    last = DeliveryAttempt.objects.filter(delivery=OuterRef("pk")).order_by("-started_at", "-id")
+    rows = Delivery.objects.filter(endpoint=endpoint).select_related("event")
+    if only_failed:
+        rows = rows.filter(state=State.FAILED)
+    return rows.annotate(
+        last_status=Subquery(last.values("status")[:1]),
+        last_error=Subquery(last.values("error")[:1]),
+    )
+
+
+def has_failed(endpoint: Endpoint) -> bool:
+    return Delivery.objects.filter(endpoint=endpoint, state=State.FAILED).exists()
 
 
 def of_company(company: Company) -> QuerySet[Delivery]:

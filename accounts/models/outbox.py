@@ -109,6 +109,15 @@ class Endpoint(models.Model):
         return self.disabled_at is None
 
     @property
+    def health(self) -> str:
+        """`off`, `failing`, `well`, or `new` while nothing was sent."""
+        if not self.is_enabled:
+            return "off"
+        if self.failing_since is not None:
+            return "failing"
+        return "well" if self.last_success_at else "new"
+
+    @property
     def is_rotating(self) -> bool:
         return self.previous_until is not None and self.previous_until > timezone.now()
 

@@ -238,7 +238,7 @@ def test_late_word_of_a_lost_claim_is_logged_and_changes_nothing(
 
     delivery.refresh_from_db()
     assert (delivery.state, delivery.tries) == ("pending", 2)
-    assert sorted(delivery.attempts.values_list("status", flat=True)) == [200, 500]
+    assert set(delivery.attempts.values_list("status", flat=True)) == {200, 500}
     assert len({call.id for call in receiver.calls}) == 1
 
 
