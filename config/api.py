@@ -5,6 +5,7 @@ from django.urls.resolvers import URLPattern
 from rest_framework.views import APIView
 
 from accounts.api import Unknown
+from accounts.callbacks.api import RotateWebhook, TestWebhook, WebhookDetail, Webhooks
 from billing.api import Balance
 from channels.api import Channels, MessageDetail, Messages, TestMessages
 from links.api import SendLink, Shorten
@@ -20,6 +21,10 @@ CALLS: list[tuple[str, type[APIView]]] = [
     ("messages", Messages),
     (r"messages/(?P<public_id>[^/]+)", MessageDetail),
     ("test/messages", TestMessages),
+    ("webhooks", Webhooks),
+    (r"webhooks/(?P<public_id>[^/]+)", WebhookDetail),
+    (r"webhooks/(?P<public_id>[^/]+)/rotate", RotateWebhook),
+    (r"webhooks/(?P<public_id>[^/]+)/test", TestWebhook),
 ]
 
 urlpatterns: list[URLPattern] = [
