@@ -6,6 +6,7 @@ import structlog
 from django.conf import settings
 from django.db import connection
 
+from accounts import retention
 from accounts.models import IdempotentRequest
 from channels import registry
 from channels.registry import Purger
@@ -35,6 +36,7 @@ def purge() -> int:
         IdempotentRequest.objects.forget_outlived,
         partial(_execute, RAW_RECEIPTS, settings.RAW_RETENTION),
         partial(_execute, PHONES, settings.PHONE_RETENTION),
+        *retention.PURGERS,
         *registry.purgers(),
     ]
     return sum(_in_batches(step) for step in steps)

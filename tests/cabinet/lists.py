@@ -4,7 +4,13 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from accounts.models import Company
-from tests.factories import ApiKeyFactory, AttemptFactory, MessageFactory
+from tests.factories import (
+    ApiKeyFactory,
+    AttemptFactory,
+    DeliveryFactory,
+    EndpointFactory,
+    MessageFactory,
+)
 
 
 class List(NamedTuple):
@@ -24,7 +30,13 @@ def _keys(company: Company, count: int) -> None:
     ApiKeyFactory.create_batch(count, company=company)
 
 
+def _endpoints(company: Company, count: int) -> None:
+    for endpoint in EndpointFactory.create_batch(count, company=company):
+        DeliveryFactory.create(endpoint=endpoint)
+
+
 LISTS = {
     "message-list": List(_messages, filter="state=failed"),
+    "webhook-list": List(_endpoints, is_paged=False, most=20),
     "key-list": List(_keys, is_paged=False, most=5),
 }

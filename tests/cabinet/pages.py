@@ -5,11 +5,13 @@ from datetime import timedelta
 from django.urls import reverse
 from django.utils import timezone
 
-from accounts.models import Company, Mode
+from accounts.models import Company, DeliveryAttempt, Mode
 from channels.models import Message
 from tests.factories import (
     ApiKeyFactory,
     AttemptFactory,
+    DeliveryFactory,
+    EndpointFactory,
     MessageFactory,
     ReceiptFactory,
     TransferFactory,
@@ -35,6 +37,41 @@ def furnish(company: Company) -> None:
     MessageFactory.create(company=company, mode=Mode.TEST, price=0)
     fail(MessageFactory.create(company=company, channel="sms", price=16))
 
+    furnish_callbacks(company)
+
+
+def furnish_callbacks(company: Company) -> None:
+    """An endpoint in trouble, whose secret is being replaced, and one that was switched off."""
+    now = timezone.now()
+    endpoint = EndpointFactory.create(
+        company=company,
+        description="Боевой сайт",
+        failing_since=now,
+        generation=2,
+        previous_key_id="1",
+        previous_until=now + timedelta(hours=5),
+    )
+    for kind, state in [("message.delivered", "delivered"), ("message.failed", "failed")]:
+        delivery = DeliveryFactory.create(
+            endpoint=endpoint,
+            event__kind=kind,
+            event__data={"id": "msg_1", "phone": "+79990000000"},
+            state=state,
+            due_at=None,
+            finished_at=now,
+            tries=1,
+        )
+        DeliveryAttempt.objects.create(
+            delivery=delivery,
+            started_at=now,
+            duration_ms=120,
+            headers={"webhook-id": delivery.event.public_id, "webhook-timestamp": "1795176000"},
+            status=200 if state == "delivered" else 500,
+            answer="ok" if state == "delivered" else "<html>down for maintenance</html>",
+        )
+    DeliveryFactory.create(endpoint=endpoint)
+    EndpointFactory.create(company=company, mode=Mode.TEST, disabled_at=now, disabled_reason="gone")
+
 
 def fail(message: Message) -> None:
     now = timezone.now()
@@ -55,9 +92,19 @@ def addresses(company: Company) -> list[str]:
     """The pages a member opens; the company's own objects stand in the parametrised ones."""
     key = company.api_keys.active().filter(expires_at=None).get()
     names = ["overview", "message-list", "key-list", "key-create", "settings"]
+    names += ["webhook-list", "webhook-create"]
     messages = [reverse("message-detail", args=[m.public_id]) for m in company.messages.all()]
     statuses = [reverse("message-status", args=[m.public_id]) for m in company.messages.all()]
     key_pages = [reverse(name, args=[key.pk]) for name in ("key-rotate", "key-revoke")]
+    endpoint = company.endpoints.get(disabled_at=None)
+    callbacks = [
+        reverse(f"webhook-{name}", args=[endpoint.public_id])
+        for name in ("detail", "edit", "rotate", "delete")
+    ]
+    deliveries = [
+        reverse("delivery-detail", args=[delivery.public_id])
+        for delivery in endpoint.deliveries.all()
+    ]
     account = ["account_email", "account_change_password", "mfa_index", "account_logout"]
     return [
         *map(reverse, names),
@@ -65,6 +112,9 @@ def addresses(company: Company) -> list[str]:
         *messages,
         *statuses,
         *key_pages,
+        *callbacks,
+        f"{callbacks[0]}?state=failed&cursor=junk",
+        *deliveries,
         *map(reverse, account),
     ]
 

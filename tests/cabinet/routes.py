@@ -43,6 +43,14 @@ def _message(company: Company) -> Args:
     return {"public_id": company.messages.filter(state="delivered").first().public_id}  # type: ignore[union-attr]
 
 
+def _endpoint(company: Company) -> Args:
+    return {"public_id": company.endpoints.filter(disabled_at=None)[0].public_id}
+
+
+def _delivery(company: Company) -> Args:
+    return {"public_id": company.events.get(kind="message.failed").deliveries.get().public_id}
+
+
 # What a member opens, by role.
 CABINET = {
     "overview": Route(),
@@ -54,6 +62,18 @@ CABINET = {
     "key-rotate": Route(MANAGERS, MANAGERS, of=_key),
     "key-revoke": Route(MANAGERS, MANAGERS, of=_key),
     "settings": Route(READERS, MANAGERS),
+    "webhook-list": Route(READERS),
+    "webhook-create": Route(MANAGERS, MANAGERS),
+    "webhook-detail": Route(READERS, of=_endpoint),
+    "webhook-edit": Route(MANAGERS, MANAGERS, of=_endpoint),
+    "webhook-switch": Route(NOBODY, MANAGERS, of=_endpoint),
+    "webhook-rotate": Route(MANAGERS, MANAGERS, of=_endpoint),
+    "webhook-delete": Route(MANAGERS, MANAGERS, of=_endpoint),
+    "webhook-test": Route(NOBODY, MANAGERS, of=_endpoint),
+    "webhook-replay": Route(NOBODY, MANAGERS, of=_endpoint),
+    "delivery-detail": Route(READERS, of=_delivery),
+    "delivery-status": Route(READERS, of=_delivery, kind=Kind.PART),
+    "delivery-replay": Route(NOBODY, MANAGERS, of=_delivery),
 }
 
 # What asks for a signed-in person and no role: the door of the cabinet, and one's own account.
