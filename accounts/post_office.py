@@ -1,6 +1,7 @@
 """Sends the letters of the outbox: each claimed, sent outside any transaction, and settled."""
 
 import random
+import threading
 from datetime import timedelta
 from smtplib import SMTPException, SMTPRecipientsRefused
 from urllib.parse import urlsplit
@@ -15,7 +16,7 @@ from accounts.models import Mail
 
 log = structlog.get_logger(__name__)
 
-BATCH = 20
+BATCH = 20  # letters in one run
 LEASE = 120  # seconds after which a letter nobody told of is sent again
 DELAYS = (10, 60, 300, 1800, 7200, 18_000, 36_000)  # seconds between tries
 
@@ -24,23 +25,46 @@ CLAIM = """
 UPDATE accounts_mail
 SET due_at = statement_timestamp() + make_interval(secs => %s), tries = tries + 1
 WHERE id IN (SELECT id FROM accounts_mail WHERE due_at <= statement_timestamp()
-             ORDER BY due_at LIMIT %s FOR UPDATE SKIP LOCKED)
+             ORDER BY due_at LIMIT 1 FOR UPDATE SKIP LOCKED)
 RETURNING id
 """
 
 
+_one_run = threading.Lock()  # a mail server that hangs holds one of a worker's threads, not all
+
+
 def deliver() -> int:
     """A batch of due letters; returns how many the mail server took."""
-    with connection.cursor() as cursor:
-        cursor.execute(CLAIM, [LEASE, BATCH])
-        ids = [row[0] for row in cursor.fetchall()]
-    if not ids:
+    if not _one_run.acquire(blocking=False):
         return 0
-    letters = Mail.objects.filter(pk__in=ids).order_by("created_at", "id")
-    return sum(_send(letter) for letter in letters)
+    try:
+        return _deliver()
+    finally:
+        _one_run.release()
+
+
+def _deliver() -> int:
+    sent = 0
+    for _ in range(BATCH):
+        letter = _claim()
+        if letter is None:
+            break
+        try:
+            sent += _send(letter)
+        except OSError:  # nobody there: the others need not ask one by one
+            break
+    return sent
+
+
+def _claim() -> Mail | None:
+    with connection.cursor() as cursor:
+        cursor.execute(CLAIM, [LEASE])
+        row = cursor.fetchone()
+    return Mail.objects.get(pk=row[0]) if row else None
 
 
 def _send(letter: Mail) -> bool:
+    """Whether the server took it; raises OSError when there is no server."""
     message = EmailMultiAlternatives(
         letter.subject, letter.text, to=[letter.to], connection=get_connection()
     )
@@ -49,9 +73,12 @@ def _send(letter: Mail) -> bool:
         message.attach_alternative(letter.html, "text/html")
     try:
         message.send()
-    except (SMTPException, OSError, ValueError) as error:
+    except (SMTPException, ValueError) as error:
         _postpone(letter, error)
         return False
+    except OSError as error:
+        _postpone(letter, error)
+        raise
     # What is sent is forgotten: it may hold a way into an account.
     Mail.objects.filter(pk=letter.pk).update(
         sent_at=timezone.now(), due_at=None, text="", html="", error=""

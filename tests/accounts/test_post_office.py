@@ -132,6 +132,17 @@ def test_absent_server_is_given_up_after_a_day() -> None:
 
 
 @pytest.mark.django_db
+def test_absent_server_is_asked_once_a_run() -> None:
+    post("one@example.com")
+    post("two@example.com")
+
+    with smtp(_free_port()):
+        post_office.deliver()
+
+    assert sorted(Mail.objects.values_list("tries", flat=True)) == [0, 1]
+
+
+@pytest.mark.django_db
 def test_refused_recipient_keeps_nobody_else_waiting() -> None:
     refused, taken = post("nobody@example.com"), post("person@example.com")
 
@@ -149,11 +160,22 @@ def test_parallel_workers_send_each_letter_once() -> None:
     for n in range(30):
         post(f"person{n}@example.com")
 
-    at_once([post_office.deliver] * 4)
-    post_office.deliver()
+    at_once([post_office._deliver] * 4)  # four processes: within one, only one delivers
+    while post_office.deliver():
+        pass
 
     assert len(django_mail.outbox) == 30
     assert len({letter.to[0] for letter in django_mail.outbox}) == 30
+
+
+@pytest.mark.django_db
+def test_one_thread_of_a_worker_delivers_at_a_time() -> None:
+    post()
+
+    with post_office._one_run:
+        meanwhile = post_office.deliver()
+
+    assert (meanwhile, post_office.deliver()) == (0, 1)
 
 
 @pytest.mark.django_db

@@ -11,7 +11,9 @@ from config.celery import app
 
 django.setup()
 
-from channels import delivery, outcomes, waiting  # noqa: E402 - Django comes first
+from accounts.callbacks import courier  # noqa: E402 - Django comes first
+from accounts.callbacks.calls import Outcome  # noqa: E402
+from channels import delivery, outcomes, waiting  # noqa: E402
 from channels.transitions import Event, Message, What  # noqa: E402
 
 __all__ = ["app"]
@@ -40,10 +42,16 @@ def publish_unless_sent(signals: Sequence[waiting.Signal]) -> None:
     publish(signals)
 
 
+def die_instead_of_record(outcomes: Sequence[Outcome]) -> None:
+    die()
+
+
 match os.environ["DIE_AT"]:
     case "call":
         delivery.hand_over = die_instead_of_call
     case "outcome":
         outcomes.apply = apply_unless_accepted
+    case "callback":
+        courier.record = die_instead_of_record
     case "signal":
         waiting.publish = publish_unless_sent
