@@ -185,6 +185,7 @@ CELERY_BEAT_SCHEDULE = {
         "schedule": 5.0,
         "options": {"expires": 5},
     },
+    "tell-clicks": {"task": "links.tell_clicks", "schedule": 1.0, "options": {"expires": 5}},
     "deliver-mail": {"task": "accounts.deliver_mail", "schedule": 1.0, "options": {"expires": 5}},
     "check-recent-ledger": {
         "task": "channels.check_ledger",

@@ -30,3 +30,9 @@ def run_out(delivery: Delivery) -> None:
 
 def claimed_ids(limit: int = 32) -> set[UUID]:
     return {one.delivery_id for one in courier.claim(limit)}
+
+
+def wait_of(delivery: Delivery) -> float:
+    delivery.refresh_from_db()
+    assert delivery.due_at is not None
+    return (delivery.due_at - timezone.now()).total_seconds()
