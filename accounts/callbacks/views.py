@@ -1,7 +1,6 @@
 """The cabinet's pages about callbacks: endpoints, their deliveries, examples."""
 
 from collections.abc import Mapping
-from datetime import timedelta
 from typing import Any
 
 import orjson
@@ -9,7 +8,6 @@ from django.conf import settings
 from django.contrib import messages
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
@@ -28,7 +26,7 @@ from accounts.roles import (
 from config.errors import DomainError
 from config.ids import parse_id
 
-SOON, QUICK, SLOW = timedelta(seconds=30), 2, 15  # seconds between the looks a page takes
+QUICK, SLOW = 2, 15  # seconds between the looks a page takes at a delivery
 
 
 @member_required(can_read_keys)
@@ -196,15 +194,15 @@ def _show_once(request: CabinetRequest, endpoint: Endpoint, secret: str) -> Http
 def _told(delivery: Delivery) -> dict[str, object]:
     event, attempts = delivery.event, list(delivery.attempts.order_by("-started_at", "-id"))
     body = orjson.loads(calls.body_of(event.id, event.kind, event.at, event.data))
-    is_soon = delivery.due_at is not None and delivery.due_at < timezone.now() + SOON
+    is_soon = delivery.due_in is not None and delivery.due_in <= settings.CALLBACK_LEASE
     return {
         "section": "webhook",
         "delivery": delivery,
         "endpoint": delivery.endpoint,
         "event": event,
         "attempts": attempts,
-        "last": attempts[0] if attempts else None,
         "body": orjson.dumps(body, option=orjson.OPT_INDENT_2).decode(),
+        "is_called": is_soon and delivery.tries > delivery.made_of(attempts),
         "is_open": delivery.state == Delivery.State.PENDING and delivery.endpoint.is_enabled,
         "poll_seconds": QUICK if is_soon else SLOW,
     }

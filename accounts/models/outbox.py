@@ -4,6 +4,8 @@ Both are outboxes: a row is written in the transaction that gave the reason, and
 out of the house. An event is kept only where an endpoint wants it.
 """
 
+from collections.abc import Iterable
+
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import F, Q
@@ -177,6 +179,15 @@ class Delivery(models.Model):
     @property
     def public_id(self) -> str:
         return public_id("dlv", self.id)
+
+    @property
+    def due_in(self) -> float | None:
+        """Seconds to the next try; while one is under way, to the end of its lease."""
+        return None if self.due_at is None else (self.due_at - timezone.now()).total_seconds()
+
+    def made_of(self, attempts: Iterable["DeliveryAttempt"]) -> int:
+        """How many of the round's tries are over."""
+        return sum(attempt.started_at >= self.round_at for attempt in attempts)
 
 
 class DeliveryAttempt(models.Model):

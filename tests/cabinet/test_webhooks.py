@@ -9,7 +9,7 @@ from django.urls import reverse
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
-from accounts.callbacks import endpoints
+from accounts.callbacks import courier, endpoints
 from accounts.models import AuditEvent, Delivery, DeliveryAttempt, Endpoint, EventKind, Member
 from tests.accounts.callbacks.receivers import Receiver, listening
 from tests.accounts.callbacks.rounds import make_round
@@ -175,12 +175,12 @@ def test_example_of_each_event_is_sent_and_shown(
 
     (call,) = receiver.calls
     assert call.verified(endpoints.secret_of(endpoint))["type"] == kind
-    assert "Идёт первая попытка" in shown
+    assert "Идёт попытка" in shown
     delivery = Delivery.objects.get()
     after = page(client, "delivery-detail", delivery.public_id)
     assert "Ответ 200" in after
     assert call.headers["webhook-signature"] in after
-    assert "Идёт первая попытка" not in after
+    assert "Идёт попытка" not in after
 
 
 def test_unknown_event_sends_nothing(client: Client, endpoint: Endpoint) -> None:
@@ -268,6 +268,20 @@ def test_deliveries_are_filtered_and_paged(client: Client, endpoint: Endpoint) -
     assert (len(first.rows), len(second.rows), second.next_cursor) == (50, 2, None)
     assert not {row.pk for row in first.rows} & {row.pk for row in second.rows}
     assert only.rows == [failed]
+
+
+def test_call_under_way_is_told_from_a_wait(client: Client, endpoint: Endpoint) -> None:
+    delivery = DeliveryFactory.create(endpoint=endpoint)
+    courier.claim(1)
+    calling = page(client, "delivery-status", delivery.public_id)
+    DeliveryAttempt.objects.create(
+        delivery=delivery, started_at=timezone.now(), duration_ms=3, status=500
+    )
+    waiting = page(client, "delivery-status", delivery.public_id)
+
+    assert "Идёт попытка" in calling
+    assert 'hx-trigger="every 2s"' in calling
+    assert "Следующая попытка" in waiting
 
 
 def test_waiting_delivery_is_looked_at_again_by_the_page(
