@@ -17,7 +17,7 @@ from uuid import UUID
 import orjson
 import structlog
 from django.conf import settings
-from django.db import connection, transaction
+from django.db import DataError, IntegrityError, connection, transaction
 
 from accounts import events
 from accounts.callbacks import calls, endpoints, sql
@@ -72,8 +72,18 @@ class Courier:
         self._take_all()
         while self.unwritten:
             group = self.unwritten[:GROUP]
-            record(group)
+            self._write(group)
             del self.unwritten[: len(group)]
+
+    def _write(self, group: list[Outcome]) -> None:
+        try:
+            record(group)
+        except (IntegrityError, DataError):
+            if len(group) == 1:  # its row refuses it: the lease runs out, and it is called again
+                log.exception("callback_not_recorded", delivery=str(group[0].claimed.delivery_id))
+                return
+            for one in group:
+                self._write([one])
 
     def claim(self) -> None:
         """Never more than there are free threads: what is claimed is called at once."""

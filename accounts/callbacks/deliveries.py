@@ -18,10 +18,16 @@ from accounts.models import (
     User,
 )
 from accounts.services import record
+from config.errors import DomainError, Error, Words
 from config.ids import public_id, uuid7
 
 State = Delivery.State
 REPLAYED_AT_ONCE = 1000
+EXAMPLE, EXAMPLES_A_MINUTE = "example:", 20
+TOO_MANY_EXAMPLES: Words = (
+    f"До {EXAMPLES_A_MINUTE} примеров в минуту на один адрес, попробуйте чуть позже",
+    f"Up to {EXAMPLES_A_MINUTE} examples a minute to one endpoint; try a little later",
+)
 EXAMPLE_PHONE = "+79990000000"
 
 
@@ -61,12 +67,22 @@ def _again(several: QuerySet[Delivery]) -> int:
 
 @transaction.atomic
 def send_example(*, endpoint: Endpoint, kind: str) -> Delivery:
-    """An event that did not happen, to this endpoint alone, signed like any other."""
+    """An event that did not happen, to this endpoint alone, signed like any other.
+
+    Raises `rate_limited`: nobody may have us knock at a stranger's door all day.
+    """
+    lately = Delivery.objects.filter(
+        endpoint=endpoint,
+        event__key__startswith=EXAMPLE,
+        created_at__gt=timezone.now() - timedelta(minutes=1),
+    )
+    if lately.count() >= EXAMPLES_A_MINUTE:
+        raise DomainError(Error.RATE_LIMITED, message=TOO_MANY_EXAMPLES, retry_after=60)
     event = Event.objects.create(
         company=endpoint.company,
         mode=endpoint.mode,
         kind=kind,
-        key=f"example:{uuid7().hex}",
+        key=f"{EXAMPLE}{uuid7().hex}",
         data=example(kind, is_test=endpoint.mode == "test"),
         at=timezone.now(),
     )

@@ -117,8 +117,12 @@ def webhook_test(request: CabinetRequest, public_id: str) -> HttpResponse:
     if not endpoint.is_enabled:
         messages.error(request, _("Switch the address on first."))
     elif form.is_valid():
-        delivery = deliveries.send_example(endpoint=endpoint, kind=form.cleaned_data["kind"])
-        return redirect("delivery-detail", delivery.public_id)
+        try:
+            delivery = deliveries.send_example(endpoint=endpoint, kind=form.cleaned_data["kind"])
+        except DomainError as error:
+            messages.error(request, words_of(error))
+        else:
+            return redirect("delivery-detail", delivery.public_id)
     return redirect("webhook-detail", endpoint.public_id)
 
 

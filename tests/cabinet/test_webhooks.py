@@ -9,7 +9,7 @@ from django.urls import reverse
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
-from accounts.callbacks import courier, endpoints
+from accounts.callbacks import courier, deliveries, endpoints
 from accounts.models import AuditEvent, Delivery, DeliveryAttempt, Endpoint, EventKind, Member
 from tests.accounts.callbacks.receivers import Receiver, listening
 from tests.accounts.callbacks.rounds import make_round
@@ -181,6 +181,18 @@ def test_example_of_each_event_is_sent_and_shown(
     assert "Ответ 200" in after
     assert call.headers["webhook-signature"] in after
     assert "Идёт попытка" not in after
+
+
+def test_twenty_first_example_of_a_minute_is_refused_with_words(
+    client: Client, endpoint: Endpoint
+) -> None:
+    for _ in range(20):
+        deliveries.send_example(endpoint=endpoint, kind="otp.verified")
+
+    said = press(client, "webhook-test", endpoint, kind="otp.verified")
+
+    assert "попробуйте чуть позже" in said
+    assert Delivery.objects.count() == 20
 
 
 def test_unknown_event_sends_nothing(client: Client, endpoint: Endpoint) -> None:

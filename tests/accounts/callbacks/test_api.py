@@ -1,10 +1,12 @@
 """/webhooks as a client's backend uses it."""
 
+from datetime import timedelta
 from typing import Any
 
 import orjson
 import pytest
 from django.test import override_settings
+from django.utils import timezone
 
 from accounts.callbacks import endpoints
 from accounts.models import (
@@ -231,6 +233,22 @@ def test_example_is_of_an_event_that_is_wanted(api: Api) -> None:
     assert answer.body["event"] == "otp.verified"
     assert Delivery.objects.get().public_id == answer.body["id"]
     assert api.post(path_of(endpoint, "/test"), {"event": "no"}).code == "invalid_input"
+
+
+def test_examples_are_no_cannon(api: Api) -> None:
+    endpoint = EndpointFactory.create(company=api.company)
+    allowed = [api.post(path_of(endpoint, "/test")).status for _ in range(20)]
+
+    refused = api.post(path_of(endpoint, "/test"), {}, Idempotency_Key="a")
+    Delivery.objects.update(created_at=timezone.now() - timedelta(seconds=61))
+
+    assert set(allowed) == {200}
+    assert (refused.status, refused.code, refused.headers["Retry-After"]) == (
+        429,
+        "rate_limited",
+        "60",
+    )
+    assert api.post(path_of(endpoint, "/test"), {}, Idempotency_Key="a").status == 200
 
 
 CALLS = [

@@ -9,6 +9,7 @@ from django.utils import timezone
 
 from accounts import events
 from accounts.callbacks import calls, courier, deliveries, endpoints
+from accounts.callbacks.calls import Outcome
 from accounts.callbacks.courier import COMPANY_SHARE, SHARE, Courier
 from accounts.models import (
     Company,
@@ -158,6 +159,21 @@ def test_parallel_couriers_claim_each_delivery_once(company: Company) -> None:
 
     ids = [one.delivery_id for claimed in found for one in claimed]
     assert len(ids) == len(set(ids)) == len(made)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_outcome_that_no_row_takes_keeps_no_other_from_its_own(company: Company) -> None:
+    made = DeliveryFactory.create_batch(3, endpoint__company=company)
+    one = Courier()
+    for claimed in courier.claim(3):
+        status = 99_999 if claimed.delivery_id == made[0].pk else 200
+        one.inbox.put(Outcome(claimed, timezone.now(), status=status))
+
+    one.record()
+
+    states = Delivery.objects.order_by("created_at").values_list("state", flat=True)
+    assert sorted(states) == ["delivered", "delivered", "pending"]
+    assert one.unwritten == []
 
 
 @pytest.mark.django_db(transaction=True)
