@@ -142,7 +142,7 @@ def _clicked(subject: str, now: datetime) -> dict[str, Any]:
 
 
 def _balance(_subject: str, _now: datetime) -> dict[str, Any]:
-    return {"available": 96, "held": 2, "threshold": 100}
+    return {"available": 96, "threshold": 100}
 
 
 def _top_up(subject: str, now: datetime) -> dict[str, Any]:
