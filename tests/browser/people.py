@@ -73,7 +73,7 @@ def guard(user: User) -> Authenticator:
     passkey: Authenticator = Authenticator.objects.create(
         user=user,
         type=Authenticator.Type.WEBAUTHN,
-        data={"name": "Ноутбук", "credential": CREDENTIAL},
+        data={"name": "№ 1", "credential": CREDENTIAL},
     )
     return passkey
 
