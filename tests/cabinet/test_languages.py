@@ -20,12 +20,13 @@ LATIN = re.compile(r"[A-Za-z][\w.@:/+#-]*", re.ASCII)
 CYRILLIC = re.compile(r"[А-Яа-яЁё]+")
 MACHINES = re.compile(r"[\d_@:/.#]|^[A-Z]{2,4}$")  # addresses, ids, codes, abbreviations
 # Names, and what Russian writes in Latin letters as well.
-NAMES = set("""
+LATIN_NAMES = """
     kvitok whatsapp telegram twilio viber curl english e-mail javascript swagger openapi
     idempotency-key authorization bearer retry-after post get patch delete json https http
     python typescript php go java rust id visa mastercard yookassa stripe csv pdf webhook webhooks
     firefox chromium linux cloud gateway bot cookie
-    """.split())
+"""
+NAMES = frozenset(LATIN_NAMES.split())
 RUSSIAN_NAMES = {"русский"}
 
 
