@@ -10,7 +10,7 @@ COMPILE := $(PY) -m uv pip compile --quiet --generate-hashes --universal --pytho
 .PHONY: help run test chaos mutants bench examples screenshots check fmt lock clean base dev python
 
 help: ## what there is to make
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 # --- Running and testing ---
 run: base ## the whole service with demo data, PORT=8000 SIMULATOR_PORT=8001; Ctrl-C stops it
