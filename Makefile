@@ -7,10 +7,10 @@ LIVE := ENVIRONMENT=production SECRET_KEY=$$($(PY) -c 'import secrets; print(sec
 COMPILE := $(PY) -m uv pip compile --quiet --generate-hashes --universal --python-version 3.11 --no-emit-index-url --no-header $(ARGS)
 
 .DEFAULT_GOAL := help
-.PHONY: help run test chaos mutants bench examples check fmt lock clean base dev python
+.PHONY: help run test chaos mutants bench examples screenshots check fmt lock clean base dev python
 
 help: ## what there is to make
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 # --- Running and testing ---
 run: base ## the whole service with demo data, PORT=8000 SIMULATOR_PORT=8001; Ctrl-C stops it
@@ -25,6 +25,8 @@ bench: base ## the budgets, beside their floors, 7 minutes; ARGS="--only verify,
 	@exec $(PY) -m bench $(ARGS)
 examples: base ## docs/examples run for real, in every language found: ARGS="--install --only go,php --json FILE"
 	@exec $(PY) -m examples_run $(ARGS)
+screenshots: dev ## docs/screenshots anew, from the demo that `make run` shows in another terminal
+	@exec $(PY) -m tests.browser.screenshots
 
 # --- Keeping the code in order ---
 check: dev ## format, lint, types, layers, templates, migrations, deployment settings

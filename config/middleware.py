@@ -14,6 +14,7 @@ log = structlog.get_logger(__name__)
 
 
 MACHINE_PATHS = ("/api/", "/hooks/", "/livez", "/readyz")
+PEOPLES_PATHS = ("/cabinet/", "/account/")  # a short link owes a wrong method no page
 GetResponse = Callable[[HttpRequest], HttpResponse]
 
 
@@ -68,7 +69,8 @@ class ErrorPages:
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         response = self.get_response(request)
-        if response.status_code == HTTPStatus.METHOD_NOT_ALLOWED and not response.content:
+        is_bare = response.status_code == HTTPStatus.METHOD_NOT_ALLOWED and not response.content
+        if is_bare and request.path_info.startswith(PEOPLES_PATHS):
             page = render(request, "405.html", status=HTTPStatus.METHOD_NOT_ALLOWED)
             page["Allow"] = response["Allow"]
             return page

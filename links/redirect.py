@@ -76,7 +76,12 @@ def _language(accepted: str) -> str:
 @cache
 def _dead_page(outcome: Dead, language: str) -> bytes:
     title, text = _WORDS[outcome, language]
-    words = {"language": language, "title": title, "text": text}
+    words = {
+        "language": language,
+        "status": outcome.value[:3],
+        "title": title,
+        "text": text,
+    }
     page = render_to_string("links/dead.html", words | {"stylesheet": _stylesheet()})
     return page.encode()
 

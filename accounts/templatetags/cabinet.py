@@ -25,7 +25,10 @@ def control(field: BoundField) -> SafeString:
     if field.use_fieldset:
         return field.as_widget()
     classes = CLASSES.get(field.widget_type, "form-control")
-    return field.as_widget(attrs={"class": f"{classes} is-invalid" if field.errors else classes})
+    attrs: dict[str, str | bool] = {"class": f"{classes} is-invalid" if field.errors else classes}
+    if field.field.widget.attrs.get("placeholder") == field.label:
+        attrs["placeholder"] = False  # allauth's say the label once more
+    return field.as_widget(attrs=attrs)
 
 
 @register.filter

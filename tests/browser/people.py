@@ -26,9 +26,30 @@ from tests.cabinet.routes import (
 )
 from tests.factories import PASSWORD, MemberFactory
 
-# Asks for a company of one's own, or for nobody's.
 ONLY_POST = {"company-switch"}
 WITHOUT_COMPANY = {"company-create"}
+
+
+# As Chromium's virtual authenticator made it; its private half was thrown away.
+CREDENTIAL = {
+    "id": "phDzZ7Caa4jCMloKKak5s5kMq7943uvEPIS55vhCnoA",
+    "rawId": "phDzZ7Caa4jCMloKKak5s5kMq7943uvEPIS55vhCnoA",
+    "type": "public-key",
+    "response": {
+        "clientDataJSON": (
+            "eyJ0eXBlIjoid2ViYXV0aG4uY3JlYXRlIiwiY2hhbGxlbmdlIjoibEdmUS13Rlpua3ZmdGpCV0d6UVFn"
+            "MmFkN2otellBWUwxZUtNR3hZSHNRcyIsIm9yaWdpbiI6Imh0dHA6Ly9sb2NhbGhvc3Q6MzYyNTUiLCJj"
+            "cm9zc09yaWdpbiI6ZmFsc2V9"
+        ),
+        "attestationObject": (
+            "o2NmbXRkbm9uZWdhdHRTdG10oGhhdXRoRGF0YVikSZYN5YgOjGh0NBcPZHZgW4_krrmihjLHmVzzuoMdl2NF"
+            "AAAAAQECAwQFBgcIAQIDBAUGBwgAIKYQ82ewmmuIwjJaCimpObOZDKu_eN7rxDyEueb4Qp6ApQECAyYgASFY"
+            "IC8Zt67WtRB1yfwGXWtebPQXnz9NxhBNWhwT5n9Tg8PTIlggxZcaNXpxZ8EwzWNSZODTfNk_M8fKNS9gPn3D"
+            "p_5Ymq0"
+        ),
+    },
+    "clientExtensionResults": {"credProps": {"rk": True}},
+}
 
 
 def person(company: Company) -> User:
@@ -52,10 +73,7 @@ def guard(user: User) -> Authenticator:
     passkey: Authenticator = Authenticator.objects.create(
         user=user,
         type=Authenticator.Type.WEBAUTHN,
-        data={
-            "name": "Ноутбук",
-            "credential": {"clientExtensionResults": {"credProps": {"rk": True}}},
-        },
+        data={"name": "№ 1", "credential": CREDENTIAL},
     )
     return passkey
 

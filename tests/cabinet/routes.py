@@ -85,17 +85,17 @@ PERSON = {
     "account_change_password",
     "account_reauthenticate",
     "mfa_index",
-    "mfa_reauthenticate",
     "mfa_activate_totp",
     "mfa_list_webauthn",
     "mfa_add_webauthn",
-    "mfa_reauthenticate_webauthn",
 }
 # The same, once the person has an authenticator app and a passkey.
 GUARDED = {
     "mfa_deactivate_totp",
     "mfa_view_recovery_codes",
     "mfa_generate_recovery_codes",
+    "mfa_reauthenticate",
+    "mfa_reauthenticate_webauthn",
     "mfa_remove_webauthn",
     "mfa_edit_webauthn",
 }

@@ -5,6 +5,8 @@ from typing import Any
 
 import pytest
 from django.conf import settings as configured
+from django.db import OperationalError
+from django.template.loader import render_to_string
 from django.test import Client
 from django.urls import reverse
 from pytest_django import Settings
@@ -176,3 +178,33 @@ def test_poll_after_the_session_ended_reloads_the_page(client: Client, db: None)
     response = client.get(reverse("message-status", args=["msg_0"]), headers={"HX-Request": "true"})
 
     assert response.headers["HX-Refresh"] == "true"
+
+
+def test_wrong_method_is_explained(client: Client, owner: Member) -> None:
+    response = client.get(reverse("company-switch"))
+
+    assert (response.status_code, response.headers["Allow"]) == (405, "POST")
+    assert "Здесь нечего показать" in response.content.decode()
+
+
+@pytest.mark.parametrize("language", ["ru", "en"])
+def test_silent_database_is_an_excuse_and_not_a_crash(
+    client: Client, owner: Member, monkeypatch: pytest.MonkeyPatch, language: str
+) -> None:
+    def silent(company_id: int) -> None:
+        raise OperationalError("the connection is lost")
+
+    in_language(client, language)
+    monkeypatch.setattr("billing.ledger.balance", silent)
+
+    response = client.get(reverse("overview"))
+
+    body = response.content.decode()
+    assert (response.status_code, response.headers["Retry-After"]) == (503, "5")
+    assert f'<html lang="{language}"' in body
+    assert INLINE.findall(body) == []
+
+
+def test_excuses_need_neither_request_nor_database() -> None:
+    for name in ("400.html", "500.html", "503.html"):
+        assert "<h1>" in render_to_string(name)  # without the mark of a database, any query fails

@@ -1,0 +1,79 @@
+"""A passkey, by Chromium's virtual authenticator: added, used at the door, refused, removed."""
+
+import pytest
+from allauth.account.models import EmailAddress
+from allauth.mfa.models import Authenticator
+from playwright.sync_api import CDPSession, Page, expect
+from pytest_django.live_server_helper import LiveServer
+
+from accounts.models import User
+from tests.factories import PASSWORD, MemberFactory
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def device(page: Page) -> CDPSession:
+    """A laptop with a fingerprint reader and a finger on it."""
+    session = page.context.new_cdp_session(page)
+    session.send("WebAuthn.enable")
+    options = {"protocol": "ctap2", "transport": "internal", "hasResidentKey": True}
+    reader = {"hasUserVerification": True, "isUserVerified": True}
+    session.send("WebAuthn.addVirtualAuthenticator", {"options": options | reader})
+    return session
+
+
+@pytest.fixture
+def user(page: Page, live_server: LiveServer) -> User:
+    user = MemberFactory.create().user
+    EmailAddress.objects.create(user=user, email=user.email, verified=True, primary=True)
+    page.goto(f"{live_server.url}/account/login/")
+    page.get_by_label("Адрес электронной почты").fill(user.email)
+    page.get_by_label("Пароль", exact=True).fill(PASSWORD)
+    page.get_by_role("button", name="Войти", exact=True).click()
+    expect(page.get_by_role("heading", name="Обзор")).to_be_visible()
+    return user
+
+
+def confirm(page: Page) -> None:
+    """The password once more, before the account is changed."""
+    page.get_by_label("Пароль").fill(PASSWORD)
+    page.get_by_role("button", name="Подтвердить").click()
+
+
+def add_passkey(page: Page) -> None:
+    page.get_by_role("link", name="Двухэтапный вход").click()
+    page.get_by_role("link", name="Добавить ключ доступа").click()
+    confirm(page)
+    page.get_by_label("Название").fill("Ноутбук")
+    page.get_by_role("button", name="Добавить ключ").click()
+
+
+def test_passkey_opens_the_door_without_a_password(
+    page: Page, live_server: LiveServer, device: CDPSession, user: User
+) -> None:
+    add_passkey(page)
+    expect(page.get_by_role("heading", name="Коды восстановления")).to_be_visible()
+    assert Authenticator.objects.filter(user=user, type="webauthn").count() == 1
+
+    page.get_by_role("button", name="Выйти").click()
+    page.goto(f"{live_server.url}/account/login/")
+    page.get_by_role("button", name="Войти с ключом доступа").click()
+
+    expect(page.get_by_role("heading", name="Обзор")).to_be_visible()
+
+    page.goto(f"{live_server.url}/account/2fa/webauthn/")
+    expect(page.get_by_role("cell", name="Ноутбук", exact=True)).to_be_visible()
+    page.get_by_role("link", name="Удалить Ноутбук").click()
+    confirm(page)
+    page.get_by_role("button", name="Удалить").click()
+    expect(page.get_by_text("Ключей доступа пока нет")).to_be_visible()
+    assert not Authenticator.objects.filter(user=user, type="webauthn").exists()
+
+
+def test_strange_device_is_told_so(page: Page, live_server: LiveServer, device: CDPSession) -> None:
+    page.goto(f"{live_server.url}/account/login/")
+
+    page.get_by_role("button", name="Войти с ключом доступа").click()
+
+    expect(page.get_by_role("alert")).to_contain_text("Устройство не подтвердило")

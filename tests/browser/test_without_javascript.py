@@ -1,0 +1,72 @@
+"""Lists without JavaScript: filtered, turned and opened by plain links and forms."""
+
+from collections.abc import Iterator
+
+import pytest
+from django.urls import reverse
+from playwright.sync_api import Browser, Page, expect
+from pytest_django.live_server_helper import LiveServer
+
+from accounts.models import Company
+from tests.browser.people import person, session
+from tests.cabinet.lists import LISTS
+from tests.factories import CompanyFactory
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def company() -> Company:
+    return CompanyFactory.create(name="Ромашка")
+
+
+@pytest.fixture
+def plain(browser: Browser, live_server: LiveServer, company: Company) -> Iterator[Page]:
+    """An owner of the company, whose browser runs no script."""
+    context = browser.new_context(
+        java_script_enabled=False,
+        base_url=live_server.url,
+        locale="ru-RU",
+        viewport={"width": 360, "height": 740},
+    )
+    cookie = session(person(company))
+    context.add_cookies([{"name": "session", "value": cookie, "url": live_server.url}])
+    yield context.new_page()
+    context.close()
+
+
+@pytest.mark.parametrize("name", LISTS)
+def test_list_is_reached_turned_and_opened(plain: Page, company: Company, name: str) -> None:
+    of = LISTS[name]
+    of.fill(company, 55 if of.is_paged else of.most)
+    plain.goto(reverse("overview"))
+
+    plain.locator(f'nav#sidebar a[href="{reverse(name)}"]').click()
+    rows = plain.locator("main tbody tr")
+    expect(rows).to_have_count(50 if of.is_paged else of.most)
+    if of.is_paged:
+        plain.locator('a[rel="next"]').click()
+        expect(rows).to_have_count(5)
+    if of.rows_open:
+        plain.locator("main tbody tr a").first.click()
+        expect(plain.locator("main h1")).to_be_visible()
+        assert plain.url.split("?")[0] != f"{plain.url.split('/cabinet')[0]}{reverse(name)}"
+
+
+@pytest.mark.parametrize("name", [name for name, of in LISTS.items() if of.filter])
+def test_list_is_filtered_by_its_form(plain: Page, company: Company, name: str) -> None:
+    of = LISTS[name]
+    of.fill(company, 3)
+    field, _, value = of.filter.partition("=")
+    plain.goto(reverse(name))
+    expect(plain.locator("main tbody tr")).to_have_count(3)
+
+    control = plain.locator(f'form[role="search"] [name="{field}"]')
+    if control.evaluate("one => one.tagName") == "SELECT":
+        control.select_option(value)
+    else:
+        control.fill(value)
+    plain.locator('form[role="search"] button[type="submit"]').click()
+
+    expect(plain.locator("main .empty")).to_be_visible()
+    expect(plain.locator("main tbody tr")).to_have_count(0)
