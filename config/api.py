@@ -6,7 +6,7 @@ from rest_framework.views import APIView
 
 from accounts.api import Unknown
 from accounts.callbacks.api import RotateWebhook, TestWebhook, WebhookDetail, Webhooks
-from billing.api import Balance
+from billing.api import Balance, TopUp, TopUpOptions, TopUps
 from channels.api import Channels, MessageDetail, Messages, TestMessages
 from links.api import SendLink, Shorten
 from otp.api import CheckCode, SendCode
@@ -17,6 +17,9 @@ CALLS: list[tuple[str, type[APIView]]] = [
     ("links/shorten", Shorten),
     ("links/send", SendLink),
     ("balance", Balance),
+    ("top-up", TopUps),
+    ("top-up/options", TopUpOptions),
+    (r"top-up/(?P<public_id>[^/]+)", TopUp),
     ("channels", Channels),
     ("messages", Messages),
     (r"messages/(?P<public_id>[^/]+)", MessageDetail),

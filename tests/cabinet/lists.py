@@ -10,6 +10,7 @@ from tests.factories import (
     DeliveryFactory,
     EndpointFactory,
     MessageFactory,
+    OrderFactory,
 )
 
 
@@ -35,8 +36,13 @@ def _endpoints(company: Company, count: int) -> None:
         DeliveryFactory.create(endpoint=endpoint)
 
 
+def _orders(company: Company, count: int) -> None:
+    OrderFactory.create_batch(count, company=company)
+
+
 LISTS = {
     "message-list": List(_messages, filter="state=failed"),
     "webhook-list": List(_endpoints, is_paged=False, most=20),
     "key-list": List(_keys, is_paged=False, most=5),
+    "balance-order-list": List(_orders),
 }

@@ -51,6 +51,10 @@ def _delivery(company: Company) -> Args:
     return {"public_id": company.events.get(kind="message.failed").deliveries.get().public_id}
 
 
+def _order(company: Company) -> Args:
+    return {"public_id": company.orders.invoices().get().public_id}
+
+
 # What a member opens, by role.
 CABINET = {
     "overview": Route(),
@@ -74,6 +78,17 @@ CABINET = {
     "delivery-detail": Route(READERS, of=_delivery),
     "delivery-status": Route(READERS, of=_delivery, kind=Kind.PART),
     "delivery-replay": Route(NOBODY, MANAGERS, of=_delivery),
+    "balance": Route(MONEY_READERS, MONEY),
+    "balance-quote": Route(MONEY_READERS, kind=Kind.PART),
+    "balance-alert": Route(NOBODY, MONEY),
+    "balance-statement": Route(MONEY_READERS),
+    "balance-csv": Route(MONEY_READERS, kind=Kind.FILE),
+    "balance-profile": Route(MONEY_READERS, MONEY),
+    "balance-order-list": Route(MONEY_READERS),
+    "balance-order": Route(MONEY_READERS, of=_order),
+    "balance-order-status": Route(MONEY_READERS, of=_order, kind=Kind.PART),
+    "balance-order-cancel": Route(MONEY, MONEY, of=_order),
+    "balance-invoice": Route(MONEY_READERS, of=_order, kind=Kind.FILE),
 }
 
 # What asks for a signed-in person and no role: the door of the cabinet, and one's own account.
@@ -111,6 +126,8 @@ VISITOR = {
     "account_email_verification_sent",
     "account_confirm_email",
     "admin:login",
+    "invoice",
+    "sandbox-gateway",
 }
 HALFWAY = {"mfa_authenticate"}  # the password was right, the second step is to come
 NO_PAGE = {
@@ -119,6 +136,7 @@ NO_PAGE = {
     "mfa_login_webauthn",  # JSON for the script of the sign-in page
     "account_set_password",  # for people without a password, of whom there are none
     "account_confirm_login_code",  # codes by e-mail are off
+    "invoice-file",  # a PDF for whoever has the link: tests/billing
     "follow",  # the redirect: tests/links
 }
 TABLES: list[set[str]] = [set(CABINET), PERSON, GUARDED, VISITOR, HALFWAY, NO_PAGE]
