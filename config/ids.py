@@ -1,7 +1,9 @@
 """Identifiers: time-ordered UUIDs inside, prefixed opaque strings outside."""
 
 import os
+import re
 import time
+from datetime import UTC, datetime
 from uuid import UUID
 
 _VERSION_AND_VARIANT = (7 << 76) | (2 << 62)
@@ -13,6 +15,11 @@ def uuid7() -> UUID:
     millis = time.time_ns() // 1_000_000
     random = int.from_bytes(os.urandom(10), "big") & _RANDOM_BITS
     return UUID(int=(millis << 80) | random | _VERSION_AND_VARIANT)
+
+
+def first_at(at: datetime) -> UUID:
+    """What no id made from then on is less than."""
+    return UUID(int=(int(at.timestamp() * 1000) << 80) | _VERSION_AND_VARIANT)
 
 
 def public_id(prefix: str, value: UUID) -> str:
@@ -28,4 +35,23 @@ def parse_id(prefix: str, text: str) -> UUID | None:
     try:
         return UUID(hex=digits)
     except ValueError:
+        return None
+
+
+_REQUEST = re.compile(r"req_([0-9a-f]{12})[0-9a-f]{10}")
+
+
+def request_id() -> str:
+    """Milliseconds first, so that whoever has the id knows where to look."""
+    return f"req_{time.time_ns() // 1_000_000:012x}{os.urandom(5).hex()}"
+
+
+def moment_of(request: str) -> datetime | None:
+    """When a request began; None for what is not an id of ours."""
+    found = _REQUEST.fullmatch(request)
+    if found is None:
+        return None
+    try:
+        return datetime.fromtimestamp(int(found[1], 16) / 1000, UTC)
+    except (ValueError, OverflowError, OSError):
         return None

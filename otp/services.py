@@ -1,7 +1,7 @@
 """Sending a code and checking one."""
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from math import ceil
 from typing import Any
 from uuid import UUID
@@ -14,18 +14,20 @@ from accounts import events as outbox
 from accounts import limits as counters
 from accounts.keys import Principal
 from billing.ledger import Proof
-from channels import nudge, outcomes, scripts, segments, sending
+from channels import limits, nudge, outcomes, scripts, segments, sending
 from channels.models import Message
 from channels.providers.base import Channel, Content
+from channels.registry import Codes
 from channels.sending import Outcome, Sender
 from channels.transitions import Event, What
 from config.errors import DomainError, Error
-from config.ids import uuid7
+from config.ids import first_at, uuid7
 from links.services import NewLink
 from otp import codes, rendering, sql
 from otp.models import Verification
 
 SETTLE_BATCH = 200
+CLOCKS = timedelta(minutes=10)  # by which ours and the database's may differ
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,7 +203,8 @@ def _why_not_judged(
     """Judged before the code ever was, so the answer is no oracle."""
     is_used, is_expired, is_exhausted = standing or (False, False, False)
     if is_exhausted and not is_used and not is_expired:
-        return DomainError(Error.TOO_MANY_ATTEMPTS, retry_after=settings.COOL_DOWN)
+        wait = limits.cool_down(principal.own_limits)
+        return DomainError(Error.TOO_MANY_ATTEMPTS, retry_after=wait)
     limit, seconds = settings.REFUSED_VERIFIES
     phone_key = counters.hashed(phone)
     window = counters.Window(
@@ -238,6 +241,25 @@ def settle_verified() -> int:
         outbox.announce(cursor.rowcount)
     outcomes.announce(messages)
     return len(ids)
+
+
+def count_codes(
+    *, start: datetime, end: datetime, company_id: int | None, mode: str | None
+) -> list[Codes]:
+    """What `channels.registry.count_codes` asks for."""
+    made = start - timedelta(seconds=settings.CODE_LIFETIME) - CLOCKS  # at the earliest
+    params: dict[str, Any] = {
+        "start": start,
+        "end": end,
+        "first_id": first_at(made),
+        "last_id": first_at(end + CLOCKS),
+    }
+    if company_id is not None:
+        params |= {"company_id": company_id, "mode": mode}
+    whose = sql.OF_ALL if company_id is None else sql.OF_ONE
+    with connection.cursor() as cursor:
+        cursor.execute(sql.COUNT_CODES.format(whose=whose), params)
+        return [Codes(*row) for row in cursor.fetchall()]
 
 
 def purge_phones(limit: int) -> int:

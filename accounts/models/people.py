@@ -1,6 +1,6 @@
 """Who uses the service: people, companies, their roles and their API keys."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any, ClassVar
 
 from django.contrib.auth.models import AbstractBaseUser, BaseUserManager, PermissionsMixin
@@ -65,6 +65,13 @@ class CompanyQuerySet(models.QuerySet["Company"]):
         return self.filter(members__user=user)
 
 
+def _limit(name: Any) -> "models.PositiveIntegerField[int | None, int | None]":
+    """A send limit of the company's own; without one the service's holds."""
+    return models.PositiveIntegerField(
+        name, null=True, blank=True, validators=[MinValueValidator(1)]
+    )
+
+
 class Company(models.Model):
     class Status(models.TextChoices):
         PENDING = "pending", _("waiting for approval")
@@ -109,6 +116,12 @@ class Company(models.Model):
     api_rate = models.PositiveIntegerField(
         _("API requests per 10 s and key"), null=True, blank=True
     )
+    cool_down = _limit(_("seconds between codes to one phone"))
+    codes_per_10_min = _limit(_("codes to one phone in 10 minutes"))
+    codes_per_hour = _limit(_("codes to one phone in an hour"))
+    codes_per_day = _limit(_("codes to one phone in 24 hours"))
+    links_per_10_min = _limit(_("links to one phone in 10 minutes"))
+    links_per_day = _limit(_("links to one phone in 24 hours"))
     created_at = models.DateTimeField(_("created"), auto_now_add=True)
 
     objects = CompanyQuerySet.as_manager()
@@ -149,6 +162,10 @@ class Member(models.Model):
         return f"{self.user} · {self.get_role_display()}"
 
     @property
+    def can_manage_members(self) -> bool:
+        return self.role == self.Role.OWNER
+
+    @property
     def can_manage_keys(self) -> bool:
         return self.role in {self.Role.OWNER, self.Role.DEVELOPER}
 
@@ -163,6 +180,48 @@ class Member(models.Model):
     @property
     def can_manage_money(self) -> bool:
         return self.role in {self.Role.OWNER, self.Role.ACCOUNTANT}
+
+
+class InvitationQuerySet(models.QuerySet["Invitation"]):
+    def open(self) -> "InvitationQuerySet":
+        """Neither accepted nor called off, and still in time."""
+        since = timezone.now() - Invitation.LIFETIME
+        return self.filter(accepted_at=None, revoked_at=None, sent_at__gt=since)
+
+
+class Invitation(models.Model):
+    """A seat kept for the owner of an e-mail address, who takes it by the link in the letter."""
+
+    LIFETIME = timedelta(days=7)
+
+    company = models.ForeignKey(Company, models.CASCADE, related_name="invitations")
+    email = models.EmailField(_("e-mail"), max_length=254)
+    role = models.CharField(_("role"), max_length=10, choices=Member.Role.choices)
+    invited_by = models.ForeignKey(User, models.SET_NULL, null=True, related_name="+")
+    sent_at = models.DateTimeField(_("sent"), default=timezone.now)
+    accepted_at = models.DateTimeField(_("accepted"), null=True)
+    revoked_at = models.DateTimeField(_("called off"), null=True)
+
+    objects = InvitationQuerySet.as_manager()
+
+    class Meta:
+        verbose_name = _("invitation")
+        verbose_name_plural = _("invitations")
+        constraints = [
+            models.UniqueConstraint(
+                "company",
+                Lower("email"),
+                condition=Q(accepted_at__isnull=True, revoked_at__isnull=True),
+                name="invitation_once",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.email} · {self.get_role_display()}"
+
+    @property
+    def expires_at(self) -> datetime:
+        return self.sent_at + self.LIFETIME
 
 
 class Scope(models.TextChoices):
@@ -187,6 +246,8 @@ class ApiKeyQuerySet(models.QuerySet["ApiKey"]):
 
 class ApiKey(models.Model):
     """At rest only the SHA-256 of the key, with its beginning and end for people to tell it by."""
+
+    ROTATION = timedelta(hours=24)  # how long a replaced key lives beside its successor
 
     company = models.ForeignKey(Company, models.CASCADE, related_name="api_keys")
     mode = models.CharField(_("mode"), max_length=4, choices=Mode.choices)
@@ -222,6 +283,19 @@ class ApiKey(models.Model):
     def is_active(self) -> bool:
         is_expired = self.expires_at is not None and self.expires_at <= timezone.now()
         return self.revoked_at is None and not is_expired
+
+    @property
+    def is_ending(self) -> bool:
+        """Within a day: it was replaced, or its last day has come."""
+        last = timezone.now() + self.ROTATION
+        return self.is_active and self.expires_at is not None and self.expires_at <= last
+
+    @property
+    def limited_to(self) -> str:
+        """The titles of its scopes; empty when it may do everything."""
+        if set(self.scopes) == set(Scope.values):
+            return ""
+        return ", ".join(str(Scope(one).label) for one in self.scopes)
 
 
 class IdempotencyQuerySet(models.QuerySet["IdempotentRequest"]):

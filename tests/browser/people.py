@@ -12,7 +12,8 @@ from django.conf import settings
 from django.test import Client
 from django.urls import reverse
 
-from accounts.models import Company, Member, User
+from accounts import members
+from accounts.models import Company, Invitation, Member, User
 from billing.gateways.invoice import sign
 from billing.models import Order
 from tests.browser.urls import ERRORS
@@ -126,6 +127,8 @@ def _letter(name: str, user: User) -> dict[str, str]:
         return {"payment_id": orders.get(gateway="sandbox", state="pending").payment_id}
     if name == "invoice":
         return {"token": sign(orders.invoices().get().id.hex)}
+    if name == "invitation-join":
+        return {"token": members.token(Invitation.objects.open()[0])}
     if name == "account_confirm_email":
         return {"key": EmailConfirmationHMAC(user.emailaddress_set.get()).key}
     if name == "account_reset_password_from_key":

@@ -4,11 +4,14 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from accounts.models import Company
+from accounts.services import record
 from tests.factories import (
     ApiKeyFactory,
     AttemptFactory,
     DeliveryFactory,
     EndpointFactory,
+    InvitationFactory,
+    MemberFactory,
     MessageFactory,
     OrderFactory,
 )
@@ -40,7 +43,19 @@ def _orders(company: Company, count: int) -> None:
     OrderFactory.create_batch(count, company=company)
 
 
+def _members(company: Company, count: int) -> None:
+    MemberFactory.create_batch(count, company=company, role="viewer")
+    InvitationFactory.create_batch(count, company=company)
+
+
+def _deeds(company: Company, count: int) -> None:
+    for n in range(count):
+        record("settings.changed", n, company=company, user=None)
+
+
 LISTS = {
+    "member-list": List(_members, is_paged=False, rows_open=False),
+    "audit-list": List(_deeds, rows_open=False),
     "message-list": List(_messages, filter="state=failed"),
     "webhook-list": List(_endpoints, is_paged=False, most=20),
     "key-list": List(_keys, is_paged=False, most=5),

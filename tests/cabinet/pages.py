@@ -6,15 +6,19 @@ from django.urls import reverse
 from django.utils import timezone
 
 from accounts.models import Company, DeliveryAttempt, Mode
+from accounts.services import record
 from billing import orders
 from billing.gateways import registry
 from billing.offers import Quote
 from channels.models import Message
+from tests.cabinet.routes import COLLEAGUE
 from tests.factories import (
     ApiKeyFactory,
     AttemptFactory,
     DeliveryFactory,
     EndpointFactory,
+    InvitationFactory,
+    MemberFactory,
     MessageFactory,
     OrderFactory,
     PackageFactory,
@@ -30,6 +34,9 @@ def furnish(company: Company) -> None:
     """Keys alive and dead, and messages delivered, under way and failed."""
     now = timezone.now()
     WalletFactory.create(company=company, available=21, held=2)
+    MemberFactory.create(company=company, role="viewer", user__name=COLLEAGUE)
+    InvitationFactory.create(company=company)
+    record("settings.changed", "brand", company=company, user=None)
     key = ApiKeyFactory.create(company=company, last_used_at=now, allowed_ips=["203.0.113.7"])
     ApiKeyFactory.create(company=company, expires_at=now + timedelta(days=3))
     ApiKeyFactory.create(company=company, revoked_at=now)
@@ -113,7 +120,8 @@ def fail(message: Message) -> None:
 def addresses(company: Company) -> list[str]:
     """The pages a member opens; the company's own objects stand in the parametrised ones."""
     key = company.api_keys.active().filter(expires_at=None).get()
-    names = ["overview", "message-list", "key-list", "key-create", "settings"]
+    names = ["overview", "message-list", "key-list", "key-create", "settings", "test-phone"]
+    names += ["member-list", "member-invite", "audit-list", "settings-preview"]
     names += ["webhook-list", "webhook-create"]
     names += ["balance", "balance-statement", "balance-order-list", "balance-profile"]
     top_ups = [
@@ -121,6 +129,8 @@ def addresses(company: Company) -> list[str]:
         for order in company.orders.all()
         for name in ("balance-order", "balance-order-status", "balance-order-cancel")
     ]
+    colleague = company.members.get(user__name=COLLEAGUE)
+    people = [reverse(name, args=[colleague.pk]) for name in ("member-role", "member-remove")]
     messages = [reverse("message-detail", args=[m.public_id]) for m in company.messages.all()]
     statuses = [reverse("message-status", args=[m.public_id]) for m in company.messages.all()]
     key_pages = [reverse(name, args=[key.pk]) for name in ("key-rotate", "key-revoke")]
@@ -136,6 +146,8 @@ def addresses(company: Company) -> list[str]:
     account = ["account_email", "account_change_password", "mfa_index", "account_logout"]
     return [
         *map(reverse, names),
+        reverse("overview") + "?mode=test",
+        *people,
         reverse("message-list") + "?mode=test&phone=%2B7999&date_from=junk",
         reverse("balance-statement") + "?kind=all&date_to=junk",
         reverse("balance-quote") + "?tokens=1 000",

@@ -13,11 +13,13 @@ from accounts.models import Company, Member
 
 OWNER, DEVELOPER, ACCOUNTANT, VIEWER = Member.Role.values
 EVERYONE = frozenset({OWNER, DEVELOPER, ACCOUNTANT, VIEWER})
+OWNERS = frozenset({OWNER})
 MANAGERS = frozenset({OWNER, DEVELOPER})
 READERS = EVERYONE - {ACCOUNTANT}
 MONEY = frozenset({OWNER, ACCOUNTANT})
 MONEY_READERS = MONEY | {VIEWER}
 NOBODY: frozenset[str] = frozenset()
+COLLEAGUE = "Colleague"  # the name of the member whom pages about a member are opened on
 
 Args = dict[str, object]
 
@@ -55,10 +57,20 @@ def _order(company: Company) -> Args:
     return {"public_id": company.orders.invoices().get().public_id}
 
 
+def _colleague(company: Company) -> Args:
+    return {"pk": company.members.get(user__name=COLLEAGUE).pk}
+
+
+def _invitation(company: Company) -> Args:
+    return {"pk": company.invitations.get().pk}
+
+
 # What a member opens, by role.
 CABINET = {
     "overview": Route(),
+    "overview-quickstart": Route(kind=Kind.PART),
     "message-list": Route(),
+    "message-export": Route(kind=Kind.FILE),
     "message-detail": Route(of=_message),
     "message-status": Route(of=_message, kind=Kind.PART),
     "key-list": Route(READERS),
@@ -89,6 +101,14 @@ CABINET = {
     "balance-order-status": Route(MONEY_READERS, of=_order, kind=Kind.PART),
     "balance-order-cancel": Route(MONEY, MONEY, of=_order),
     "balance-invoice": Route(MONEY_READERS, of=_order, kind=Kind.FILE),
+    "settings-preview": Route(READERS, kind=Kind.PART),
+    "test-phone": Route(READERS),
+    "member-list": Route(READERS),
+    "member-invite": Route(OWNERS, OWNERS),
+    "member-role": Route(OWNERS, OWNERS, of=_colleague),
+    "member-remove": Route(OWNERS, OWNERS, of=_colleague),
+    "invitation-revoke": Route(NOBODY, OWNERS, of=_invitation),
+    "audit-list": Route(MANAGERS),
 }
 
 # What asks for a signed-in person and no role: the door of the cabinet, and one's own account.
@@ -116,6 +136,7 @@ GUARDED = {
 }
 VISITOR = {
     "home",
+    "invitation-join",
     "account_login",
     "account_signup",
     "account_inactive",
