@@ -27,7 +27,7 @@ CACHE_SIZE = 10_000
 class Principal:
     """The key a request came with and what its company has set; two seconds old at most."""
 
-    key_id: int
+    key_id: int  # 0: the service itself
     mode: str
     scopes: frozenset[str]
     allowed_ips: tuple[str, ...]

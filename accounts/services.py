@@ -59,11 +59,17 @@ def sign_up_company(
 
 @transaction.atomic
 def change_status(
-    *, company: Company, status: Company.Status, user: User, ip: str | None = None
+    *,
+    company: Company,
+    status: Company.Status,
+    user: User,
+    reason: str = "",
+    ip: str | None = None,
 ) -> None:
     company.status = status
     company.save(update_fields=["status"])
-    record(f"company.{status}", company, company=company, user=user, ip=ip)
+    told = f"{company}: {reason}" if reason else company
+    record(f"company.{status}", told, company=company, user=user, ip=ip)
     _forget(company.api_keys.all())
 
 

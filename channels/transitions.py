@@ -85,6 +85,7 @@ class Message:
     read_at: datetime | None = None
     is_read: bool = False
     changed: bool = False
+    moved: bool = False  # to another state
     settlements: list[Settlement] = field(default_factory=list)
 
     def settle(self, kind: Kind, *, proof: str = "", reason: str = "") -> None:
@@ -215,6 +216,7 @@ def _finish(message: Message, state: str, error: str) -> None:
 
 
 def _advance(message: Message, state: str) -> None:
+    message.moved = message.moved or message.state != state
     message.state = state
     message.changed = True
 

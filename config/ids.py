@@ -2,6 +2,7 @@
 
 import os
 import time
+from datetime import UTC, datetime
 from uuid import UUID
 
 _VERSION_AND_VARIANT = (7 << 76) | (2 << 62)
@@ -29,3 +30,13 @@ def parse_id(prefix: str, text: str) -> UUID | None:
         return UUID(hex=digits)
     except ValueError:
         return None
+
+
+def earliest(at: datetime) -> UUID:
+    """The least key that a row made at this time can have."""
+    return UUID(int=(int(at.timestamp() * 1000) << 80) | (7 << 76) | (2 << 62))
+
+
+def made_at(value: UUID) -> datetime:
+    """When a time-ordered key was made."""
+    return datetime.fromtimestamp((value.int >> 80) / 1000, UTC)

@@ -1,0 +1,56 @@
+"""What ails the service, and what to do about it: every cross comes with its cure."""
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+from desk.doctor import books, outside, programs, stores, vendors
+from desk.doctor.finding import Finding, failed
+
+Check = Callable[[], Finding | list[Finding]]
+
+# Those that talk to the database run one after another, those that wait for strangers together.
+OURS: list[Check] = [
+    stores.settings_are_sound,
+    stores.database,
+    stores.migrations,
+    stores.clock,
+    stores.redis,
+    stores.redis_memory,
+    stores.redis_persistence,
+    programs.broker,
+    programs.web,
+    programs.worker,
+    programs.beat,
+    programs.static_files,
+    books.ledger,
+    books.queue,
+    books.operators,
+]
+STRANGERS: list[Check] = [
+    outside.mail_server,
+    outside.public_url,
+    outside.proxies,
+    outside.short_host,
+    vendors.providers,
+]
+
+
+def examine() -> Iterator[Finding]:
+    with ThreadPoolExecutor(len(STRANGERS), thread_name_prefix="doctor") as pool:
+        asked = [pool.submit(_guarded, check) for check in STRANGERS]
+        for check in OURS:
+            yield from _guarded(check)
+        for one in asked:
+            yield from one.result()
+
+
+def _guarded(check: Check) -> list[Finding]:
+    try:
+        found = check()
+    except Exception as error:  # the check's edge: one that breaks must not silence the others
+        name = check.__name__.replace("_", " ")
+        return [failed(name, f"could not be checked: {type(error).__name__}", CURE_OF_A_CRASH)]
+    return found if isinstance(found, list) else [found]
+
+
+CURE_OF_A_CRASH = "Mend what is above it first; if it stays, see the log and report it."

@@ -1,0 +1,72 @@
+"""The operator's desk: Django's admin behind a second factor, with pages that answer questions."""
+
+from collections.abc import Callable
+from typing import Any
+
+from django.contrib import admin
+from django.contrib.auth import REDIRECT_FIELD_NAME
+from django.contrib.auth.views import redirect_to_login
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.template.response import TemplateResponse
+from django.urls import URLPattern, URLResolver, path, reverse
+from django.utils.http import url_has_allowed_host_and_scheme
+from django.utils.translation import gettext_lazy as _
+
+from accounts.models import User
+from desk import figures, second_factor
+
+View = Callable[..., HttpResponse]
+_pages: list[tuple[str, str, View]] = []
+
+
+def page(route: str, name: str) -> Callable[[View], View]:
+    """Puts a view on the desk, as `admin:<name>`: for those who may open the admin at all."""
+
+    def register(view: View) -> View:
+        _pages.append((route, name, view))
+        return view
+
+    return register
+
+
+class DeskSite(admin.AdminSite):
+    site_header = site_title = "Kvitok"
+    index_title = _("Today")
+    index_template = "desk/today.html"
+    enable_nav_sidebar = True
+
+    def has_permission(self, request: HttpRequest) -> bool:
+        user = request.user
+        if not isinstance(user, User) or not super().has_permission(request):
+            return False
+        return second_factor.is_proved(request, user)
+
+    def login(
+        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        then, user = _safe(request), request.user
+        if not isinstance(user, User):
+            return redirect_to_login(then)
+        if not super().has_permission(request):
+            raise PermissionDenied
+        if not second_factor.is_proved(request, user):
+            return second_factor.lead(request, user, then)
+        return HttpResponseRedirect(then)
+
+    def index(
+        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
+    ) -> TemplateResponse:
+        return super().index(request, {"today": figures.today(), **(extra_context or {})})
+
+    def get_urls(self) -> list[URLPattern | URLResolver]:
+        own = [path(route, self.admin_view(view), name=name) for route, name, view in _pages]
+        return [*own, *super().get_urls()]
+
+
+def _safe(request: HttpRequest) -> str:
+    then = request.GET.get(REDIRECT_FIELD_NAME, "")
+    is_ours = url_has_allowed_host_and_scheme(
+        then, {request.get_host()}, require_https=request.is_secure()
+    )
+    return then if is_ours else reverse("admin:index")
