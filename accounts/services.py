@@ -9,7 +9,7 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from accounts import keys
+from accounts import keys, mail
 from accounts.models import (
     ApiKey,
     AuditEvent,
@@ -25,6 +25,10 @@ MAX_ACTIVE_KEYS = 5
 MAX_WHILE_ROTATING = 2 * MAX_ACTIVE_KEYS  # every key may have its successor beside it for a day
 ROTATION = timedelta(hours=24)
 PREFIX_LENGTH = 12
+LETTERS = {
+    Company.Status.APPROVED: "company_approved",
+    Company.Status.SUSPENDED: "company_suspended",
+}
 
 
 def record(
@@ -70,6 +74,13 @@ def change_status(
     company.save(update_fields=["status"])
     told = f"{company}: {reason}" if reason else company
     record(f"company.{status}", told, company=company, user=user, ip=ip)
+    if status in LETTERS:
+        mail.post_to_members(
+            company=company,
+            roles=[Member.Role.OWNER],
+            template=LETTERS[status],
+            context={"reason": reason},
+        )
     _forget(company.api_keys.all())
 
 

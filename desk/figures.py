@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 import orjson
@@ -56,6 +56,10 @@ class Queue:
     ambiguous: int
     parked_receipts: int
     oldest_parked: float | None
+    callbacks: int
+    oldest_callback: float | None
+    letters: int
+    oldest_letter: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,10 +177,6 @@ def accounts() -> list[Account]:
         if name in found:
             found[name].errors.append((kind, code, count))
     return list(found.values())
-
-
-def age_words(seconds: float | None) -> timedelta | None:
-    return None if seconds is None else timedelta(seconds=round(seconds))
 
 
 def _rows(statement: str, params: dict[str, Any] | None = None) -> list[tuple[Any, ...]]:

@@ -24,6 +24,7 @@ OURS: list[Check] = [
     programs.static_files,
     books.ledger,
     books.queue,
+    books.outboxes,
     books.operators,
 ]
 STRANGERS: list[Check] = [

@@ -8,7 +8,7 @@ from channels import reconciliation
 from desk import figures
 from desk.doctor.finding import Finding, judged
 
-LATE_QUEUE = 30.0  # seconds
+LATE_QUEUE, LATE_OUTBOX = 30.0, 300.0  # seconds
 
 
 def ledger() -> Finding:
@@ -33,6 +33,14 @@ def queue() -> Finding:
         "threads: add a worker."
     )
     return judged("queue", detail, cure, ok=age < LATE_QUEUE)
+
+
+def outboxes() -> Finding:
+    now = figures.queue()
+    age = max(now.oldest_callback or 0.0, now.oldest_letter or 0.0)
+    detail = f"{now.callbacks} callbacks and {now.letters} letters due, the oldest for {age:.0f} s"
+    cure = "See `worker`, `broker` and `mail`: a worker delivers both."
+    return judged("outboxes", detail, cure, ok=age < LATE_OUTBOX)
 
 
 def operators() -> Finding:
