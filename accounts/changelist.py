@@ -10,6 +10,7 @@ from django.db.models import Model, Q, QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.functional import Promise
+from django.utils.text import capfirst
 from django.utils.translation import gettext_lazy as _
 
 from config.ids import earliest
@@ -23,6 +24,7 @@ class ChangeList(DjangoChangeList):
     def __init__(self, request: HttpRequest, model: type[Model], *args: Any, **kwargs: Any) -> None:
         self.after = request.GET.get(AFTER, "")
         super().__init__(request, model, *args, **kwargs)
+        self.title = capfirst(self.opts.verbose_name_plural)
         self.date_hierarchy = None  # it would read the whole table to offer its first year
 
     def get_filters_params(self, params: dict[str, Any] | None = None) -> dict[str, Any]:

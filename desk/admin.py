@@ -1,5 +1,5 @@
 """What the admin's autodiscovery looks for; the lists and pages register themselves."""
 
-from desk import companies, views
+from desk import companies, people, views
 
-__all__ = ["companies", "views"]
+__all__ = ["companies", "people", "views"]

@@ -20,6 +20,7 @@ from accounts.admin import InlineBase, ModelAdmin, operator
 from accounts.changelist import ChangeList
 from accounts.models import Company, Member
 from desk import figures
+from desk.templatetags.desk import grouped
 
 Status = Company.Status
 TITLES = {
@@ -78,7 +79,7 @@ class CompanyAdmin(ModelAdmin):
         "members",
         "created_at",
     )
-    list_filter = ("status", "language")
+    list_filter = ("status",)
     search_fields = ("name__istartswith", "=id", "members__user__email__istartswith")
     search_help_text = _("Name, number, or a member's e-mail address")
     ordering = ("-created_at",)
@@ -102,7 +103,7 @@ class CompanyAdmin(ModelAdmin):
     @admin.display(description=_("tokens: free + held"))
     def balance(self, company: "Listed") -> str:
         day = company.day
-        return "—" if day.available is None else f"{day.available:,} + {day.held:,}"
+        return "—" if day.available is None else f"{grouped(day.available)} + {grouped(day.held)}"
 
     @admin.display(description=_("last send"), empty_value="—")
     def last_send(self, company: "Listed") -> Any:
@@ -110,7 +111,7 @@ class CompanyAdmin(ModelAdmin):
 
     @admin.display(description=_("sends in 24 h"))
     def sends(self, company: "Listed") -> str:
-        return f"{company.day.sends:,}" + ("+" if company.day.is_capped else "")
+        return grouped(company.day.sends) + ("+" if company.day.is_capped else "")
 
     @admin.display(description=_("delivered"))
     def delivered(self, company: "Listed") -> str:

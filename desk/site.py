@@ -16,6 +16,13 @@ from django.utils.translation import gettext_lazy as _
 from accounts.models import User
 from desk import figures, second_factor
 
+ROOMS = {  # in the order of the index
+    "channels": _("Messages"),
+    "accounts": _("Companies and people"),
+    "billing": _("Money"),
+    "links": _("Short links"),
+    "otp": _("Codes"),
+}
 View = Callable[..., HttpResponse]
 _pages: list[tuple[str, str, View]] = []
 
@@ -34,7 +41,7 @@ class DeskSite(admin.AdminSite):
     site_header = site_title = "Kvitok"
     index_title = _("Today")
     index_template = "desk/today.html"
-    enable_nav_sidebar = True
+    enable_nav_sidebar = False  # the menu has what is asked for daily, the index all else
 
     def has_permission(self, request: HttpRequest) -> bool:
         user = request.user
@@ -59,9 +66,21 @@ class DeskSite(admin.AdminSite):
     ) -> TemplateResponse:
         return super().index(request, {"today": figures.today(), **(extra_context or {})})
 
+    def get_app_list(
+        self, request: HttpRequest, app_label: str | None = None
+    ) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = super().get_app_list(request, app_label)
+        for room in found:
+            room["name"] = ROOMS.get(room["app_label"], room["name"])
+        return sorted(found, key=_place)
+
     def get_urls(self) -> list[URLPattern | URLResolver]:
         own = [path(route, self.admin_view(view), name=name) for route, name, view in _pages]
         return [*own, *super().get_urls()]
+
+
+def _place(room: dict[str, Any]) -> int:
+    return list(ROOMS).index(room["app_label"]) if room["app_label"] in ROOMS else len(ROOMS)
 
 
 def _safe(request: HttpRequest) -> str:

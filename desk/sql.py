@@ -5,7 +5,8 @@ SENDS = """
 SELECT channel, count(*),
   count(*) FILTER (WHERE state = 'delivered'),
   count(*) FILTER (WHERE state IN ('delivered', 'failed', 'expired')),
-  percentile_cont(0.5) WITHIN GROUP (ORDER BY EXTRACT(epoch FROM delivered_at - created_at))
+  percentile_cont(0.5) WITHIN GROUP (ORDER BY EXTRACT(epoch FROM finished_at - created_at))
+    FILTER (WHERE state = 'delivered')
 FROM channels_message WHERE id >= %(since)s AND mode = 'live' GROUP BY channel ORDER BY channel
 """
 

@@ -27,7 +27,7 @@ def ledger() -> Finding:
 def queue() -> Finding:
     now = figures.queue()
     age = now.oldest_due or 0.0
-    detail = f"{now.due} due, the oldest for {age:.0f} s; {now.ambiguous} of unknown outcome"
+    detail = f"due: {now.due}, the oldest for {age:.0f} s; of unknown outcome: {now.ambiguous}"
     cure = (
         "See `worker` and the providers. With both in order there are more messages than provider "
         "threads: add a worker."
@@ -38,7 +38,7 @@ def queue() -> Finding:
 def outboxes() -> Finding:
     now = figures.queue()
     age = max(now.oldest_callback or 0.0, now.oldest_letter or 0.0)
-    detail = f"{now.callbacks} callbacks and {now.letters} letters due, the oldest for {age:.0f} s"
+    detail = f"callbacks due: {now.callbacks}, letters due: {now.letters}, the oldest for {age:.0f} s"
     cure = "See `worker`, `broker` and `mail`: a worker delivers both."
     return judged("outboxes", detail, cure, ok=age < LATE_OUTBOX)
 
@@ -47,7 +47,7 @@ def operators() -> Finding:
     staff = User.objects.filter(is_staff=True, is_active=True)
     types = [Authenticator.Type.TOTP, Authenticator.Type.WEBAUTHN]
     bare = staff.exclude(authenticator__type__in=types).count()
-    detail = f"{staff.count()} operators, {bare} without a second factor"
+    detail = f"operators: {staff.count()}, without a second factor: {bare}"
     cure = "Have them open /admin/ and set it up; nothing else opens to them until they do."
     if not settings.OPERATOR_MFA:
         detail += "; not asked for here"

@@ -70,7 +70,7 @@ def _heard_of(kind: str, name: str, cure: str) -> Finding:
 
 def static_files() -> Finding:
     """In production the storage answers from its manifest, elsewhere from the finders."""
-    wanted = "kvitok.css"
+    wanted = "favicon.svg"
     cure = "Run: python manage.py collectstatic --noinput, and restart the web process."
     if settings.WHITENOISE_USE_FINDERS:
         is_found = finders.find(wanted) is not None
