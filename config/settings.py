@@ -54,7 +54,6 @@ INSTALLED_APPS = [
     "channels",
     "otp",
     "links",
-    "desk.apps.DeskConfig",
     "desk.apps.DeskAdminConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",
@@ -65,6 +64,7 @@ INSTALLED_APPS = [
     "allauth",
     "allauth.account",
     "allauth.mfa",
+    "desk.apps.DeskConfig",  # after what it replaces a page of
     "django_htmx",
     "django_structlog",
     "csp",

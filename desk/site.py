@@ -2,12 +2,14 @@
 
 from collections.abc import Callable
 from typing import Any
+from urllib.parse import urlencode
 
+from django.conf import settings
 from django.contrib import admin
 from django.contrib.auth import REDIRECT_FIELD_NAME
-from django.contrib.auth.views import redirect_to_login
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import resolve_url
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, URLResolver, path, reverse
 from django.utils.http import url_has_allowed_host_and_scheme
@@ -54,7 +56,8 @@ class DeskSite(admin.AdminSite):
     ) -> HttpResponse:
         then, user = _safe(request), request.user
         if not isinstance(user, User):
-            return redirect_to_login(then)
+            door = resolve_url(settings.LOGIN_URL)
+            return HttpResponseRedirect(f"{door}?{urlencode({REDIRECT_FIELD_NAME: then})}")
         if not super().has_permission(request):
             raise PermissionDenied
         if not second_factor.is_proved(request, user):

@@ -18,7 +18,7 @@ SELECT
    WHERE due_at <= now()) AS oldest_due,
   (SELECT count(*) FROM channels_message WHERE due_at > now()) AS retrying,
   (SELECT count(*) FROM channels_message WHERE state IN ('queued', 'sent')) AS open_messages,
-  (SELECT COALESCE(sum(held), 0) FROM billing_wallet) AS held,
+  (SELECT COALESCE(sum(held), 0)::bigint FROM billing_wallet) AS held,
   (SELECT count(*) FROM channels_attempt WHERE state = 'submitting') AS leases,
   (SELECT count(*) FROM channels_attempt
    WHERE state = 'submitting' AND lease_until < now()) AS overdue_leases,

@@ -2,10 +2,8 @@
 
 import time
 
-from allauth.account.internal.flows.login import AUTHENTICATION_METHODS_SESSION_KEY
-from allauth.mfa.totp.internal.auth import (
-    TOTP,
-)
+from allauth.account.internal.flows import login
+from allauth.mfa.totp.internal import auth
 from django.test import Client
 
 from accounts.models import User
@@ -17,14 +15,22 @@ SECRET = "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP"
 def make_operator(*, has_factor: bool = True) -> User:
     user = UserFactory.create(is_staff=True, is_superuser=True)
     if has_factor:
-        TOTP.activate(user, SECRET)
+        auth.TOTP.activate(user, SECRET)
     return user
 
 
-def prove(client: Client, *methods: str, age: float = 0.0) -> None:
-    """As if the session had gone through these steps of signing in, so many seconds ago."""
+def code_now(secret: str = SECRET) -> str:
+    """What the operator's phone shows."""
+    counters = list(auth.yield_hotp_counters_from_time())
+    return auth.format_hotp_value(auth.hotp_value(secret, counters[len(counters) // 2]))
+
+
+def sign_in(client: Client, user: User, *methods: str, age: float = 0.0) -> None:
+    """A session that went through these steps of signing in, so many seconds ago."""
+    client.force_login(user)
     session = client.session
-    session[AUTHENTICATION_METHODS_SESSION_KEY] = [
+    session[login.AUTHENTICATION_METHODS_SESSION_KEY] = [
         {"method": method, "at": time.time() - age, "reauthenticated": True} for method in methods
     ]
+    session[login._AUTHENTICATION_METHODS_USER_SESSION_KEY] = str(user.pk)
     session.save()
