@@ -8,20 +8,20 @@ from desk.doctor.finding import Finding, failed
 
 Check = Callable[[], Finding | list[Finding]]
 
-# Those that talk to the database run one after another, those that wait for strangers together.
 OURS: list[Check] = [
     stores.settings_are_sound,
-    stores.database,
-    stores.migrations,
-    stores.clock,
     stores.redis,
     stores.redis_memory,
     stores.redis_persistence,
     programs.broker,
+    programs.static_files,
+]
+OF_DATABASE: list[Check] = [
+    stores.migrations,
+    stores.clock,
     programs.web,
     programs.worker,
     programs.beat,
-    programs.static_files,
     books.ledger,
     books.queue,
     books.outboxes,
@@ -37,20 +37,34 @@ STRANGERS: list[Check] = [
 
 
 def examine() -> Iterator[Finding]:
+    """Strangers are asked meanwhile; the database, if it is away, is waited for once only."""
     with ThreadPoolExecutor(len(STRANGERS), thread_name_prefix="doctor") as pool:
         asked = [pool.submit(_guarded, check) for check in STRANGERS]
+        (database,) = _guarded(stores.database)
+        yield database
+        for check in OF_DATABASE:
+            yield from _guarded(check) if database.ok else [_unknown(check)]
         for check in OURS:
             yield from _guarded(check)
         for one in asked:
             yield from one.result()
 
 
+def _unknown(check: Check) -> Finding:
+    return failed(_name(check), "not known without the database", "Mend `database` first.")
+
+
+def _name(check: Check) -> str:
+    return check.__name__.replace("_", " ")
+
+
 def _guarded(check: Check) -> list[Finding]:
     try:
         found = check()
     except Exception as error:  # the check's edge: one that breaks must not silence the others
-        name = check.__name__.replace("_", " ")
-        return [failed(name, f"could not be checked: {type(error).__name__}", CURE_OF_A_CRASH)]
+        return [
+            failed(_name(check), f"could not be checked: {type(error).__name__}", CURE_OF_A_CRASH)
+        ]
     return found if isinstance(found, list) else [found]
 
 

@@ -24,8 +24,10 @@ def mail_server() -> Finding:
         return passed("mail", f"letters are written to {path.name}/")
     connection = get_connection(timeout=TIMEOUT)
     try:
-        connection.open()
-        connection.close()
+        try:
+            connection.open()
+        finally:
+            connection.close()
     except OSError as error:  # smtplib's errors and the socket's are all of this kind
         return failed("mail", f"{settings.EMAIL_HOST}: {type(error).__name__}", cure)
     return passed("mail", backend if backend != "smtp" else str(settings.EMAIL_HOST))
