@@ -26,6 +26,7 @@ class Command(BaseCommand):
             settings.METRICS_PORT, settings.METRICS_HOST, registry=registry()
         )
         self.stdout.write(f"http://{settings.METRICS_HOST}:{settings.METRICS_PORT}/metrics")
+        self.stdout.flush()
         with suppress(KeyboardInterrupt):
             stopping.wait()
         server.shutdown()
