@@ -22,9 +22,8 @@ from accounts.addresses import client_ip
 from accounts.keys import Principal
 from accounts.models import Company, Scope
 from accounts.rate import Usage, key_rate
-from config import metrics
+from config import ids, metrics
 from config.errors import AfterEffectError, DomainError, Error
-from config.ids import public_id, uuid7
 
 log = structlog.get_logger(__name__)
 NOT_KEPT = {401, 402, 403, 429, 500, 503}  # statuses of refusals before any effect
@@ -74,7 +73,7 @@ class ApiView(APIView):
 
     def initialize_request(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Request:
         self.started = time.perf_counter()
-        self.request_id = public_id("req", uuid7())  # its time finds the message in a big table
+        self.request_id = ids.request_id()
         self.language = language_of(request.META.get("HTTP_ACCEPT_LANGUAGE", ""))
         structlog.contextvars.bind_contextvars(request_id=self.request_id)
         return Request(request)

@@ -16,6 +16,11 @@ def uuid7() -> UUID:
     return UUID(int=(millis << 80) | random | _VERSION_AND_VARIANT)
 
 
+def request_id() -> str:
+    """For a line of the log, and in a big table for a place to look: it begins with its time."""
+    return f"req_{time.time_ns() // 1_000_000:012x}{os.urandom(10).hex()}"
+
+
 def public_id(prefix: str, value: UUID) -> str:
     """The id as clients see it: `msg_` and 32 hexadecimal digits, say."""
     return f"{prefix}_{value.hex}"

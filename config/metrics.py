@@ -38,25 +38,21 @@ def library() -> Any:
 
 
 @cache
-def _api() -> tuple[Any, Any]:
-    return (
-        library().Counter("kvitok_api_requests", "API requests", ["call", "status"]),
-        library().Histogram("kvitok_api_seconds", "API latency", ["call"], buckets=LATENCIES),
+def _api() -> Any:
+    return library().Histogram(
+        "kvitok_api_seconds", "API requests", ["call", "status"], buckets=LATENCIES
     )
 
 
 @cache
-def _api_children(call: str, status: int) -> tuple[Any, Any]:
+def _api_child(call: str, status: int) -> Any:
     """Looked up once: the library's own look-up would cost as much as the counting."""
-    requests, seconds = _api()
-    return requests.labels(call, status), seconds.labels(call)
+    return _api().labels(call, status)
 
 
 def count_request(call: str, status: int, seconds: float) -> None:
     if settings.METRICS_PORT is not None:
-        requests, latency = _api_children(call, status)
-        requests.inc()
-        latency.observe(seconds)
+        _api_child(call, status).observe(seconds)
 
 
 @cache

@@ -18,13 +18,7 @@ from django.utils.translation import gettext_lazy as _
 from accounts.models import User
 from desk import figures, second_factor
 
-ROOMS = {  # in the order of the index
-    "channels": _("Messages"),
-    "accounts": _("Companies and people"),
-    "billing": _("Money"),
-    "links": _("Short links"),
-    "otp": _("Codes"),
-}
+ROOMS = ["channels", "accounts", "billing", "links", "otp"]  # in the order of the index
 View = Callable[..., HttpResponse]
 _pages: list[tuple[str, str, View]] = []
 
@@ -73,8 +67,6 @@ class DeskSite(admin.AdminSite):
         self, request: HttpRequest, app_label: str | None = None
     ) -> list[dict[str, Any]]:
         found: list[dict[str, Any]] = super().get_app_list(request, app_label)
-        for room in found:
-            room["name"] = ROOMS.get(room["app_label"], room["name"])
         return sorted(found, key=_place)
 
     def get_urls(self) -> list[URLPattern | URLResolver]:
@@ -83,7 +75,7 @@ class DeskSite(admin.AdminSite):
 
 
 def _place(room: dict[str, Any]) -> int:
-    return list(ROOMS).index(room["app_label"]) if room["app_label"] in ROOMS else len(ROOMS)
+    return ROOMS.index(room["app_label"]) if room["app_label"] in ROOMS else len(ROOMS)
 
 
 def _safe(request: HttpRequest) -> str:

@@ -17,7 +17,7 @@ from channels import registry
 from channels.phones import normalise
 from channels.providers.base import Channel, Content
 from channels.sending import Sender, price
-from config.ids import public_id, uuid7
+from config.ids import request_id
 from links.services import LinkOrder, NewLink, send_link
 from otp.services import CodeOrder, send_code
 
@@ -53,7 +53,7 @@ def send_trial(*, trial: Trial, phone: str, locale: str, user: User, ip: str) ->
     cost = price(trial.channel, "live")
     _fund(company, cost, user)
     services.record("trial.sent", f"{trial.provider} {number}", company=company, user=user, ip=ip)
-    sender = Sender(_principal(company), public_id("req", uuid7()))
+    sender = Sender(_principal(company), request_id())
     link = NewLink(settings.PUBLIC_URL, lifetime=LINK_LIFETIME)
     if trial.content is Content.LINK:
         order = LinkOrder(number, locale, trial.channel.value, "", link)

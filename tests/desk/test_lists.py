@@ -12,7 +12,7 @@ from pytest_django import DjangoAssertNumQueries
 
 from accounts.models import User
 from channels.models import Message
-from config.ids import public_id, uuid7
+from config.ids import request_id, uuid7
 from tests.desk.operators import make_operator, sign_in
 from tests.factories import AttemptFactory, MessageFactory, ReceiptFactory, TransferFactory
 
@@ -118,15 +118,15 @@ def test_beginning_of_nines_is_found(client: Client) -> None:
 
 
 def test_message_is_found_by_every_id_it_is_known_by(client: Client) -> None:
-    request_id = public_id("req", uuid7())
-    attempt = AttemptFactory.create(message__request_id=request_id, provider_id="SM0123456789")
+    told = request_id()
+    attempt = AttemptFactory.create(message__request_id=told, provider_id="SM0123456789")
     MessageFactory.create()
     message = attempt.message
     known_by = [
         message.public_id,
         str(message.pk),
         message.subject_id.hex,
-        request_id,
+        told,
         "SM0123456789",
         str(attempt.pk),
     ]
