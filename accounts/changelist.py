@@ -24,7 +24,7 @@ class ChangeList(DjangoChangeList):
     def __init__(self, request: HttpRequest, model: type[Model], *args: Any, **kwargs: Any) -> None:
         self.after = request.GET.get(AFTER, "")
         super().__init__(request, model, *args, **kwargs)
-        self.title = capfirst(self.opts.verbose_name_plural)
+        self.title = str(capfirst(self.opts.verbose_name_plural))
         self.date_hierarchy = None  # it would read the whole table to offer its first year
 
     def get_filters_params(self, params: dict[str, Any] | None = None) -> dict[str, Any]:

@@ -103,7 +103,9 @@ class CompanyAdmin(ModelAdmin):
     @admin.display(description=_("tokens: free + held"))
     def balance(self, company: "Listed") -> str:
         day = company.day
-        return "—" if day.available is None else f"{grouped(day.available)} + {grouped(day.held)}"
+        if day.available is None or day.held is None:
+            return "—"
+        return f"{grouped(day.available)} + {grouped(day.held)}"
 
     @admin.display(description=_("last send"), empty_value="—")
     def last_send(self, company: "Listed") -> Any:

@@ -56,7 +56,7 @@ def test_company_is_approved_after_the_password_is_asked_again(
     page.get_by_label("Причина").fill("договор подписан")
     page.get_by_role("button", name="Одобрить").click()
 
-    expect(page.get_by_text("1 компания изменена")).to_be_visible()
+    expect(page.get_by_text("Изменена 1 компания")).to_be_visible()
     member.company.refresh_from_db()
     assert member.company.status == "approved"
     assert Mail.objects.filter(to=member.user.email, template="company_approved").exists()

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
 
 import requests
 
@@ -16,7 +17,8 @@ def _serving(server: socketserver.BaseServer) -> Iterator[int]:
     thread = threading.Thread(target=server.serve_forever, args=[0.01])
     thread.start()
     try:
-        yield int(server.server_address[1])  # type: ignore[call-overload]
+        address: Any = server.server_address
+        yield int(address[1])
     finally:
         server.shutdown()
         thread.join()

@@ -11,7 +11,7 @@ from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
 from accounts.models import User
-from channels.models import Message
+from channels.models import Attempt, Message, Receipt
 from config.ids import request_id, uuid7
 from tests.desk.operators import make_operator, sign_in
 from tests.factories import AttemptFactory, MessageFactory, ReceiptFactory, TransferFactory
@@ -156,10 +156,15 @@ def test_what_is_not_there_is_not_found(client: Client, nothing: str) -> None:
     assert rows(client, q=nothing) == []
 
 
+def attempt_of(receipt: Receipt) -> Attempt:
+    assert receipt.attempt is not None
+    return receipt.attempt
+
+
 def test_message_tells_its_whole_story_and_no_code(client: Client) -> None:
     raw = b'{"statuses": [{"id": "wamid.1", "code": "482915", "status": "delivered"}]}'
     receipt = ReceiptFactory.create(raw=raw, word="delivered")
-    message = receipt.attempt.message
+    message = attempt_of(receipt).message
     TransferFactory.create(company=message.company, message_id=message.pk, kind="hold", amount=1)
 
     page = client.get(reverse("admin:channels_message_change", args=[message.pk])).content.decode()
@@ -182,7 +187,7 @@ def test_receipts_of_a_form_are_legible(client: Client) -> None:
 def test_story_of_three_attempts_takes_no_more_questions_than_of_one(
     client: Client, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
-    message = ReceiptFactory.create().attempt.message
+    message = attempt_of(ReceiptFactory.create()).message
     address = reverse("admin:channels_message_change", args=[message.pk])
     with django_assert_max_num_queries(25) as short:
         client.get(address)

@@ -1,13 +1,12 @@
 """A trial message takes everybody's path, and the ledger shows who paid for it."""
 
-import json
 from collections.abc import Iterator
 
 import pytest
 import responses
+from django.conf import settings
 from django.test import Client
 from django.urls import reverse
-from pytest_django import Settings
 
 from accounts.models import Company, User
 from billing import ledger
@@ -17,9 +16,15 @@ from channels.delivery import Dispatcher
 from channels.models import Attempt, BlockedPhone, Message
 from channels.reconciliation import breaches
 from desk.trial import COMPANY, trial_of
+from tests.channels.providers.vendors import body_of
 from tests.desk.operators import make_operator, sign_in
+from tests.factories import MemberFactory
 
 pytestmark = pytest.mark.django_db(transaction=True)
+MESSAGES = (
+    f"{settings.TWILIO['api_url']}/2010-04-01/Accounts/{settings.TWILIO['account_sid']}"
+    "/Messages.json"
+)
 SENT = {"sid": "SM00000000000000000000000000000001", "status": "queued"}
 
 
@@ -31,11 +36,9 @@ def operator(client: Client) -> User:
 
 
 @pytest.fixture
-def vendor(settings: Settings) -> Iterator[responses.RequestsMock]:
-    twilio = settings.TWILIO
-    url = f"{twilio['api_url']}/2010-04-01/Accounts/{twilio['account_sid']}/Messages.json"
+def vendor() -> Iterator[responses.RequestsMock]:
     with responses.RequestsMock(assert_all_requests_are_fired=False) as wire:
-        wire.post(url, json=SENT, status=201)
+        wire.post(MESSAGES, json=SENT, status=201)
         yield wire
 
 
@@ -53,9 +56,9 @@ def test_trial_is_a_message_like_others(
     message = Message.objects.get()
     assert (message.company.name, message.phone, message.mode) == (COMPANY, "+79161234567", "live")
     assert message.public_id in page
-    assert "SM00000000000000000000000000000001" in Attempt.objects.get().provider_id
+    assert Attempt.objects.get().provider_id == "SM00000000000000000000000000000001"
     (call,) = vendor.calls
-    assert "To=%2B79161234567" in b"".join(call.request.body or b"").decode()
+    assert "To=%2B79161234567" in body_of(call.request).decode()
 
 
 def test_its_tokens_are_granted_and_held_in_the_open(
@@ -91,8 +94,6 @@ def test_second_trial_waits_for_the_cool_down_and_grants_no_more(
 def test_company_of_the_same_name_with_people_is_not_the_services_own(
     client: Client, operator: User, dispatcher: Dispatcher, vendor: responses.RequestsMock
 ) -> None:
-    from tests.factories import MemberFactory  # noqa: PLC0415
-
     stranger = MemberFactory.create(company__name=COMPANY).company
 
     send(client)
@@ -118,14 +119,8 @@ def test_vendors_refusal_leads_to_the_message(
     client: Client, operator: User, dispatcher: Dispatcher, vendor: responses.RequestsMock
 ) -> None:
     vendor.reset()
-    vendor.add(
-        responses.POST,
-        url=registry.live_providers()["twilio"]._url  # type: ignore[attr-defined]
-        + registry.live_providers()["twilio"]._path
-        + ".json",  # type: ignore[attr-defined]
-        body=json.dumps({"code": 21211, "message": "Invalid 'To' Phone Number"}),
-        status=400,
-    )
+    refused = {"code": 21211, "message": "Invalid 'To' Phone Number"}
+    vendor.post(MESSAGES, json=refused, status=400)
 
     page = send(client)
 
