@@ -58,15 +58,6 @@ class MessageAdmin(ReadOnlyAdmin):
     search_fields = ("phone",)  # so that there is a field to search in: see `get_search_results`
     search_help_text = looking_up.HELP
     ordering = ("-pk",)
-    fields = (
-        ("company", "mode", "api_key"),
-        ("phone", "kind", "channel", "locale"),
-        ("state", "error", "tries"),
-        ("price", "segments"),
-        ("request_id", "subject_id"),
-        ("created_at", "due_at", "useful_until", "deadline"),
-        ("sent_at", "delivered_at", "read_at", "finished_at"),
-    )
     inlines = (AttemptInline,)
     change_form_template = "desk/message.html"
 
@@ -91,6 +82,7 @@ def _told(message: Message) -> dict[str, Any]:
     receipts = Receipt.objects.filter(attempt__message=message).select_related("attempt")
     return {
         "title": message.public_id,
+        "subtitle": None,
         "steps": timeline(message),
         "transfers": Transfer.objects.of_message(message.pk).order_by("id"),
         "receipts": [
