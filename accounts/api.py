@@ -22,7 +22,7 @@ from accounts.addresses import client_ip
 from accounts.keys import Principal
 from accounts.models import Company, Scope
 from accounts.rate import Usage, key_rate
-from config import ids
+from config import ids, metrics
 from config.errors import AfterEffectError, DomainError, Error
 
 log = structlog.get_logger(__name__)
@@ -233,12 +233,14 @@ class ApiView(APIView):
             limit, left, wait = self.rate
             response["RateLimit-Policy"] = f'"key";q={limit};w={settings.API_RATE[1]}'
             response["RateLimit"] = f'"key";r={max(0, left)};t={wait}'
+        seconds = time.perf_counter() - self.started
+        metrics.count_request(type(self).__name__, response.status_code, seconds)
         log.info(
             "api_request",
             method=request.method,
             path=request.path,
             status=response.status_code,
-            duration_ms=round((time.perf_counter() - self.started) * 1000, 1),
+            duration_ms=round(seconds * 1000, 1),
             key_id=getattr(getattr(self, "principal", None), "key_id", None),
         )
         # Django would word every refusal once more, and a vendor's refusal as our error.

@@ -41,7 +41,7 @@ NO_LIMITS = OwnLimits()
 class Principal:
     """The key a request came with and what its company has set; two seconds old at most."""
 
-    key_id: int
+    key_id: int  # 0: the service itself
     mode: str
     scopes: frozenset[str]
     allowed_ips: tuple[str, ...]

@@ -9,7 +9,7 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from accounts import keys
+from accounts import keys, mail
 from accounts.models import (
     ApiKey,
     AuditEvent,
@@ -24,6 +24,10 @@ from accounts.models import (
 MAX_ACTIVE_KEYS = 5
 MAX_WHILE_ROTATING = 2 * MAX_ACTIVE_KEYS  # every key may have its successor beside it for a day
 PREFIX_LENGTH = 12
+LETTERS = {
+    Company.Status.APPROVED: "company_approved",
+    Company.Status.SUSPENDED: "company_suspended",
+}
 
 
 def record(
@@ -58,11 +62,24 @@ def sign_up_company(
 
 @transaction.atomic
 def change_status(
-    *, company: Company, status: Company.Status, user: User, ip: str | None = None
+    *,
+    company: Company,
+    status: Company.Status,
+    user: User,
+    reason: str = "",
+    ip: str | None = None,
 ) -> None:
     company.status = status
     company.save(update_fields=["status"])
-    record(f"company.{status}", company, company=company, user=user, ip=ip)
+    told = f"{company}: {reason}" if reason else company
+    record(f"company.{status}", told, company=company, user=user, ip=ip)
+    if status in LETTERS:
+        mail.post_to_members(
+            company=company,
+            roles=[Member.Role.OWNER],
+            template=LETTERS[status],
+            context={"reason": reason},
+        )
     _forget(company.api_keys.all())
 
 

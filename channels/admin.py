@@ -1,10 +1,41 @@
 """The operator's desk: what was sent and what became of it, to look at."""
 
+from typing import Any
+
 from django.contrib import admin
-from django.http import HttpRequest
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.utils.translation import gettext_lazy as _
 
 from accounts.admin import ModelAdmin, ReadOnlyAdmin, ReadOnlyInline
+from accounts.changelist import Since, since
+from billing.models import Transfer
+from channels import looking_up, wording
+from channels.legible import legible
 from channels.models import Attempt, BlockedPhone, Contact, Message, Receipt
+from channels.timeline import timeline
+
+
+class ErrorClass(admin.SimpleListFilter):
+    title = _("error")
+    parameter_name = "error"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [(one, one) for one in ("unreachable", "refused", "retry", "ambiguous", "expired")]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        return queryset.filter(error_class=self.value()) if self.value() else queryset
+
+
+class ProviderName(admin.SimpleListFilter):
+    title = _("provider")
+    parameter_name = "provider"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return list(wording.PROVIDERS.items())
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        return queryset.filter(provider=self.value()) if self.value() else queryset
 
 
 class AttemptInline(ReadOnlyInline):
@@ -22,24 +53,59 @@ class ReceiptInline(ReadOnlyInline):
 @admin.register(Message)
 class MessageAdmin(ReadOnlyAdmin):
     list_display = ("created_at", "company", "mode", "phone", "kind", "channel", "state", "error")
-    list_filter = ("mode", "state", "channel", "kind")
+    list_filter = (Since, "mode", "state", "channel", "kind")
     list_select_related = ("company",)
-    search_fields = ("phone__startswith", "=id", "=subject_id", "=request_id")
-    date_hierarchy = "created_at"
-    ordering = ("-created_at",)
+    search_fields = ("phone",)  # so that there is a field to search in: see `get_search_results`
+    search_help_text = looking_up.HELP
+    ordering = ("-pk",)
     inlines = (AttemptInline,)
+    change_form_template = "desk/message.html"
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Message], search_term: str
+    ) -> tuple[QuerySet[Message], bool]:
+        return looking_up.messages(queryset, search_term), False
+
+    def change_view(
+        self,
+        request: HttpRequest,
+        object_id: str,
+        form_url: str = "",
+        extra_context: dict[str, Any] | None = None,
+    ) -> HttpResponse:
+        message = self.get_object(request, object_id)
+        told = _told(message) if message is not None else {}
+        return super().change_view(request, object_id, form_url, told | (extra_context or {}))
+
+
+def _told(message: Message) -> dict[str, Any]:
+    receipts = Receipt.objects.filter(attempt__message=message).select_related("attempt")
+    return {
+        "title": message.public_id,
+        "subtitle": None,
+        "steps": timeline(message),
+        "transfers": Transfer.objects.of_message(message.pk).order_by("id"),
+        "receipts": [
+            (receipt, legible(bytes(receipt.raw))) for receipt in receipts.order_by("received_at")
+        ],
+    }
 
 
 @admin.register(Attempt)
 class AttemptAdmin(ReadOnlyAdmin):
     list_display = ("started_at", "message", "n", "channel", "provider", "state", "error_code")
-    list_filter = ("state", "channel", "provider", "error_class")
+    list_filter = (since("started_at"), "state", "channel", ProviderName, ErrorClass)
     list_select_related = ("message",)
-    search_fields = ("=id", "=message__id", "=provider_id", "message__phone__startswith")
-    date_hierarchy = "started_at"
+    search_fields = ("phone",)
+    search_help_text = looking_up.HELP
     ordering = ("-started_at",)
     raw_id_fields = ("message",)
     inlines = (ReceiptInline,)
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Attempt], search_term: str
+    ) -> tuple[QuerySet[Attempt], bool]:
+        return looking_up.attempts(queryset, search_term), False
 
 
 @admin.register(Receipt)
@@ -53,19 +119,23 @@ class ReceiptAdmin(ReadOnlyAdmin):
         "error_code",
         "applied_at",
     )
-    list_filter = ("provider", "state", ("applied_at", admin.EmptyFieldListFilter))
+    list_filter = (since("received_at"), "state", ("applied_at", admin.EmptyFieldListFilter))
     search_fields = ("=provider_id", "=ref")
-    date_hierarchy = "received_at"
     ordering = ("-id",)
     raw_id_fields = ("attempt",)
-    exclude = ("digest", "raw")  # raw may hold what the vendor echoed of the message
+    exclude = ("digest", "raw")
+    readonly_fields = ("as_received",)
+
+    @admin.display(description="raw")
+    def as_received(self, receipt: Receipt) -> str:
+        return legible(bytes(receipt.raw))  # whatever the vendor echoed of the message is masked
 
 
 @admin.register(Contact)
 class ContactAdmin(ModelAdmin):
     list_display = ("phone", "chat_id", "shared_at", "blocked_at")
     list_filter = (("blocked_at", admin.EmptyFieldListFilter),)
-    search_fields = ("phone__startswith", "=chat_id")
+    search_fields = ("phone", "=chat_id")
     ordering = ("-shared_at",)
 
     def has_add_permission(self, request: HttpRequest) -> bool:
@@ -78,5 +148,12 @@ class ContactAdmin(ModelAdmin):
 @admin.register(BlockedPhone)
 class BlockedPhoneAdmin(ModelAdmin):
     list_display = ("phone", "reason", "created_at")
-    search_fields = ("phone__startswith",)
+    search_fields = ("phone",)
+    search_help_text = looking_up.PHONE_HELP
     ordering = ("-created_at",)
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[BlockedPhone], search_term: str
+    ) -> tuple[QuerySet[BlockedPhone], bool]:
+        found = looking_up.by_phone(queryset, search_term) if search_term else queryset
+        return found, False

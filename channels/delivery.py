@@ -24,6 +24,7 @@ from django.db import DataError, IntegrityError, connection
 
 from billing.ledger import Proof
 from channels import nudge, outcomes, receipts, registry, sql
+from channels.heartbeats import Heartbeat
 from channels.providers.base import (
     AmbiguousError,
     Content,
@@ -34,6 +35,7 @@ from channels.providers.base import (
     UnreachableError,
 )
 from channels.transitions import Event, What
+from config import metrics
 from config.redis_client import patient_redis
 
 log = structlog.get_logger(__name__)
@@ -77,6 +79,7 @@ class Dispatcher:
         self.called: dict[UUID, str] = {}  # attempt → provider
         self.lock = threading.Lock()
         self.stopping = threading.Event()
+        self.heartbeat = Heartbeat("delivery")
 
     def run(self) -> None:
         """Until `stop`: a new worker looks at the database at once, and then whenever there is
@@ -85,9 +88,13 @@ class Dispatcher:
         threading.Thread(target=self._listen, name="wake-listener", daemon=True).start()
         while not self.stopping.is_set():
             with self.lock:
-                self._guarded(self.dispatch)
+                self._guarded(self._round)
             self._wait(TICK)
         self._drain()
+
+    def _round(self) -> None:
+        self.dispatch()
+        self.heartbeat.beat({"in_flight": self.in_flight.total()})
 
     def tick(self) -> None:
         """The beat's safety net: a round, unless the loop is in one or on its way out."""
@@ -244,20 +251,28 @@ def hand_over(claimed: Claimed, start_before: float) -> Event:
     if time.monotonic() > start_before:
         # This process stood still for a while: somebody may have judged the lease already.
         return Event(claimed.attempt_id, What.RETRY, code="late", detail="the lease ran out")
-    provider = registry.provider(claimed.provider)
+    provider, called_at = registry.provider(claimed.provider), time.monotonic()
     try:
         accepted = provider.send(message)
     except SendError as error:
+        _count(claimed, type(error).__name__, called_at)
         return _refusal(claimed, error)
     except Exception as error:
         # The thread's edge. A bug leaves the outcome unknown; its text may hold the code.
         log.error("provider_crashed", provider=claimed.provider, error=type(error).__name__)  # noqa: TRY400
+        _count(claimed, "Crash", called_at)
         return Event(claimed.attempt_id, What.AMBIGUOUS, code="internal")
+    _count(claimed, "Accepted", called_at)
     if provider.is_proved_by(message):
         proof = Proof.HANDED_OVER
         return Event(claimed.attempt_id, What.DELIVERED, accepted.provider_id, proof=proof)
     pollable = provider.capabilities.pollable
     return Event(claimed.attempt_id, What.ACCEPTED, accepted.provider_id, pollable=pollable)
+
+
+def _count(claimed: Claimed, result: str, called_at: float) -> None:
+    result = result.removesuffix("Error").lower()
+    metrics.count_call(claimed.provider, result, time.monotonic() - called_at)
 
 
 def outgoing(claimed: Claimed) -> Outgoing:

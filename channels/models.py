@@ -164,6 +164,7 @@ class Attempt(models.Model):
             models.Index(
                 fields=["poll_at"], name="attempt_poll", condition=Q(poll_at__isnull=False)
             ),
+            models.Index(fields=["started_at"], name="attempt_started"),
         ]
 
     def __str__(self) -> str:
@@ -297,3 +298,24 @@ class StaleDay(models.Model):
 
     def __str__(self) -> str:
         return f"{self.company_id} {self.day}"
+
+
+class Heartbeat(models.Model):
+    """When a process that works unasked was last heard of, and what it said of itself."""
+
+    class Kind(models.TextChoices):
+        WEB = "web", _("web")
+        DELIVERY = "delivery", _("delivery")
+        BEAT = "beat", _("beat")
+
+    process = models.CharField(max_length=120, primary_key=True)
+    kind = models.CharField(max_length=10, choices=Kind.choices)
+    at = models.DateTimeField()
+    facts = models.JSONField(default=dict)
+
+    class Meta:
+        verbose_name = _("heartbeat")
+        verbose_name_plural = _("heartbeats")
+
+    def __str__(self) -> str:
+        return self.process

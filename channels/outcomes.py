@@ -18,6 +18,7 @@ from channels import limits, sql, waiting
 from channels.transitions import Attempt, Event, Message
 from channels.transitions import apply as apply_event
 from channels.transitions import give_up as give_up_message
+from config import metrics
 from config.ids import uuid7
 
 
@@ -59,6 +60,8 @@ def announce(messages: Sequence[Message]) -> None:
     if not messages:
         return
     for message in messages:
+        if message.moved:
+            metrics.count_message(message.mode, message.channel, message.state)
         if message.state == "failed":
             limits.give_back(message)
     waiting.publish(

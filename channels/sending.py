@@ -125,7 +125,7 @@ class Acceptance(ABC, Generic[OrderT]):
         return {
             "message_id": self.message_id,
             "company_id": principal.company_id,
-            "api_key_id": principal.key_id,
+            "api_key_id": principal.key_id or None,
             "mode": principal.mode,
             "kind": self.kind,
             "content": self.order.content.value,

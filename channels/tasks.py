@@ -5,10 +5,13 @@ from celery import shared_task
 
 from channels import counting, purging, reconciliation, registry, sweeps
 from channels.delivery import dispatcher
+from channels.heartbeats import Heartbeat
 from channels.providers.base import SendError, TransientError
 from channels.providers.telegram_bot import TelegramBot
+from config import metrics
 
 log = structlog.get_logger(__name__)
+scheduled = Heartbeat("beat", of_all=True)
 
 
 @shared_task(name="channels.deliver_due")
@@ -19,6 +22,7 @@ def deliver_due() -> None:
 
 @shared_task(name="channels.sweep")
 def sweep() -> None:
+    scheduled.beat()  # the beat sent this, the broker brought it, a worker runs it
     sweeps.sweeping.make()
 
 
@@ -39,8 +43,10 @@ def purge() -> None:
 
 @shared_task(name="channels.check_ledger")
 def check_ledger(*, recent: bool = False) -> None:
-    for breach in reconciliation.breaches(recent=recent):
+    found = list(reconciliation.breaches(recent=recent))
+    for breach in found:
         log.error("ledger_breach", check=breach.check, subject=breach.subject)
+    metrics.set_breaches("recent" if recent else "whole", len(found))
 
 
 @shared_task(

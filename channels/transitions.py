@@ -217,8 +217,9 @@ def _finish(message: Message, state: str, error: str) -> None:
 
 
 def _advance(message: Message, state: str) -> None:
+    message.moved = message.moved or message.state != state
     message.state = state
-    message.changed = message.moved = True
+    message.changed = True
 
 
 def _move(attempt: Attempt, state: str, event: Event) -> None:

@@ -71,6 +71,14 @@ def waiter(message_id: UUID) -> Iterator[Waiter | None]:
         _places.release()
 
 
+def facts() -> dict[str, int]:
+    """For this process's heartbeat; it listens from its first send on."""
+    found = {"waiters": len(_waiters)}
+    if _listener_pid == os.getpid():
+        found["listening"] = int(_connected.is_set())
+    return found
+
+
 def publish(signals: Sequence[Signal]) -> None:
     """Tell the senders; one message for a whole group. A lost one is read from the database."""
     payload = [[one.message_id.hex, one.state, one.channel, one.error] for one in signals]

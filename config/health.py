@@ -1,19 +1,63 @@
-"""Is this process alive, and can it do its work?"""
+"""Is this process alive, and can it do its work? For load balancers; nothing secret is told."""
 
+from typing import Any
+
+import redis
 from django.db import Error as DatabaseError
-from django.db import connection
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, JsonResponse
+from psycopg_pool import PoolTimeout
+
+from accounts.addresses import client_ip
+from config import probe
+from config.redis_client import redis_client
+from config.schema import unapplied_migrations
 
 
-def livez(_request: HttpRequest) -> HttpResponse:
-    return HttpResponse("ok\n", content_type="text/plain")
+def livez(request: HttpRequest) -> JsonResponse:
+    """Alive means this process answers: it asks nobody."""
+    body: dict[str, Any] = {"status": "ok"}
+    if probe.is_asked(request.META):
+        body["seen"] = _seen(request)
+    return _answer(body, 200)
 
 
-def readyz(_request: HttpRequest) -> HttpResponse:
-    """Ready means PostgreSQL answers. Redis is a hint: without it we serve, only slower."""
+def readyz(_request: HttpRequest) -> JsonResponse:
+    """Ready means PostgreSQL answers and has our tables. Redis is a hint: without it we serve."""
+    checks = {"database": _database(), "redis": _redis()}
+    reasons = [text for text in (checks["database"],) if text != "ok"]
+    status = "ready" if not reasons else "not ready"
+    if not reasons and checks["redis"] != "ok":
+        status = "degraded"
+    body: dict[str, Any] = {"status": status, "checks": checks}
+    if reasons:
+        body["reasons"] = reasons
+    return _answer(body, 503 if reasons else 200)
+
+
+def _database() -> str:
     try:
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT 1")
-    except DatabaseError:
-        return HttpResponse("database unavailable\n", status=503, content_type="text/plain")
-    return HttpResponse("ok\n", content_type="text/plain")
+        missing = unapplied_migrations()
+    except (DatabaseError, PoolTimeout):
+        return "unavailable"
+    return f"{len(missing)} migrations are not applied" if missing else "ok"
+
+
+def _redis() -> str:
+    try:
+        redis_client().ping()
+    except redis.RedisError:
+        return "unavailable: sends answer queued, limits are counted in the database"
+    return "ok"
+
+
+def _seen(request: HttpRequest) -> dict[str, Any]:
+    forwarded = request.META.get("HTTP_X_FORWARDED_FOR", "")
+    return {
+        "client_ip": client_ip(request.META),
+        "forwarded": len([part for part in forwarded.split(",") if part.strip()]),
+        "secure": request.is_secure(),
+    }
+
+
+def _answer(body: dict[str, Any], status: int) -> JsonResponse:
+    return JsonResponse(body, status=status, headers={"Cache-Control": "no-store"})

@@ -58,7 +58,7 @@ INSTALLED_APPS = [
     "channels",
     "otp",
     "links",
-    "django.contrib.admin",
+    "desk.apps.DeskAdminConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
@@ -68,6 +68,7 @@ INSTALLED_APPS = [
     "allauth",
     "allauth.account",
     "allauth.mfa",
+    "desk.apps.DeskConfig",  # after what it replaces a page of
     "django_htmx",
     "django_structlog",
     "csp",
@@ -361,6 +362,15 @@ EMAIL_HOST_PASSWORD = env.str("EMAIL_HOST_PASSWORD", "")
 EMAIL_USE_TLS = env.bool("EMAIL_USE_TLS", False)
 EMAIL_TIMEOUT = 10  # seconds; a mail server that hangs holds one task and no page
 DEFAULT_FROM_EMAIL = env.str("DEFAULT_FROM_EMAIL", "Kvitok <no-reply@localhost>")
+
+# --- The operator's desk ------------------------------------------------------------------------
+
+OPERATOR_MFA = env.bool("OPERATOR_MFA", True)  # the admin opens with a second factor only
+if PRODUCTION and not OPERATOR_MFA:
+    raise ImproperlyConfigured("OPERATOR_MFA cannot be off in production")
+METRICS_PORT: int | None = int(env.str("METRICS_PORT", "") or 0) or None
+METRICS_HOST = env.str("METRICS_HOST", "127.0.0.1")
+METRICS_DIR = Path(env.str("METRICS_DIR", str(VAR_DIR / "metrics")))
 
 # --- Language, time, files ---------------------------------------------------------------------
 

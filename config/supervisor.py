@@ -94,6 +94,9 @@ def _prepare(var: Path, environ: Mapping[str, str]) -> Place:
         raise StartError(f"PORT and SIMULATOR_PORT are both {port}: give them different numbers")
     preflight.check_port("PORT", host, port)
     preflight.check_port("SIMULATOR_PORT", "127.0.0.1", simulator_port)
+    if environ.get("METRICS_PORT"):
+        metrics_port = preflight.number(environ, "METRICS_PORT", 0)
+        preflight.check_port("METRICS_PORT", "127.0.0.1", metrics_port)
     preflight.check_space(var)
     (var / "log").mkdir(exist_ok=True)
     for log in (var / "log").glob("*.log"):
@@ -131,7 +134,7 @@ def _start_programs(supervisor: Supervisor, place: Place) -> None:
     say("Starting web, worker, beat and simulator …")
     simulator = place.child("simulator", "-m", "channels.simulator")
     web = _web(place)
-    supervisor.add(simulator, web, _worker(place), _beat(place))
+    supervisor.add(simulator, web, _worker(place), _beat(place), *_metrics(place))
     supervisor.wait(_answers("127.0.0.1", place.simulator_port), simulator)
     supervisor.wait(_answers(reachable(place.host), place.port), web)
 
@@ -166,6 +169,13 @@ def _beat(place: Place) -> Child:
     return place.child(
         "beat", "-m", "celery", "-q", "-A", "config", "beat", *files, "--loglevel", "WARNING"
     )
+
+
+def _metrics(place: Place) -> list[Child]:
+    """Only where METRICS_PORT asks for it."""
+    if not place.environ.get("METRICS_PORT"):
+        return []
+    return [place.child("metrics", "manage.py", "run_metrics")]
 
 
 def _answers(host: str, port: int) -> Callable[[], bool]:

@@ -10,6 +10,7 @@ from django.utils.translation import ngettext
 from accounts import services as accounts
 from accounts.addresses import client_ip
 from accounts.admin import ReadOnlyAdmin, operator
+from accounts.changelist import Since
 from links import resolution
 from links.models import Link
 
@@ -17,12 +18,19 @@ from links.models import Link
 @admin.register(Link)
 class LinkAdmin(ReadOnlyAdmin):
     list_display = ("slug", "company", "mode", "url", "created_at", "expires_at", "disabled_at")
-    list_filter = ("mode", "is_alias", ("disabled_at", admin.EmptyFieldListFilter))
+    list_filter = (Since, "mode", "is_alias", ("disabled_at", admin.EmptyFieldListFilter))
     list_select_related = ("company",)
-    search_fields = ("key__startswith", "slug__startswith", "=id", "=company__id")
-    date_hierarchy = "created_at"
-    ordering = ("-created_at",)
+    search_fields = ("key",)
+    search_help_text = _("Short link, slug or alias")
+    ordering = ("-pk",)
     actions = ("disable",)
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Link], search_term: str
+    ) -> tuple[QuerySet[Link], bool]:
+        slug = search_term.strip().rstrip("/").rpartition("/")[2]
+        found = queryset.filter(key__in=[slug, slug.lower()]) if slug else queryset
+        return found, False
 
     @admin.action(description=_("Disable: the link leads nowhere"), permissions=["disable"])
     def disable(self, request: HttpRequest, links: QuerySet[Link]) -> None:

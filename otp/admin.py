@@ -1,8 +1,12 @@
 """The operator's desk: verifications, to look at. The code is in none of it."""
 
 from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest
 
 from accounts.admin import ReadOnlyAdmin
+from accounts.changelist import Since
+from channels import looking_up
 from otp.models import Verification
 
 
@@ -18,9 +22,15 @@ class VerificationAdmin(ReadOnlyAdmin):
         "expires_at",
         "verified_at",
     )
-    list_filter = ("mode", ("verified_at", admin.EmptyFieldListFilter))
+    list_filter = (Since, "mode", ("verified_at", admin.EmptyFieldListFilter))
     list_select_related = ("company",)
-    search_fields = ("phone__startswith", "=id")
-    date_hierarchy = "created_at"
-    ordering = ("-created_at",)
+    search_fields = ("phone",)
+    search_help_text = looking_up.PHONE_HELP
+    ordering = ("-pk",)
     exclude = ("mac",)
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Verification], search_term: str
+    ) -> tuple[QuerySet[Verification], bool]:
+        found = looking_up.by_phone(queryset, search_term) if search_term else queryset
+        return found, False

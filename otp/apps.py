@@ -1,8 +1,10 @@
 from django.apps import AppConfig
+from django.utils.translation import gettext_lazy as _
 
 
 class OtpConfig(AppConfig):
     name = "otp"
+    verbose_name = _("Codes")
 
     def ready(self) -> None:
         """Tells the channels how a code is worded, what a right one proves, and how many were."""

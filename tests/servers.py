@@ -87,6 +87,7 @@ def _environment() -> dict[str, str]:
     simulator_url = f"http://127.0.0.1:{port}"
     return {
         "ENVIRONMENT": "test",
+        "OPERATOR_MFA": "0",  # the tests of the second factor turn it on
         "LOG_LEVEL": "ERROR",  # threads that miss their Redis would talk between the tests
         "SECRET_KEY": made["SECRET_KEY"],
         "OTP_KEYS": made["OTP_KEYS"],

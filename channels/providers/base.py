@@ -156,6 +156,12 @@ class Provider(ABC):
         """
         raise InvalidSignatureError(f"{self.name} sends no receipts")
 
+    def check(self) -> None:  # noqa: B027 - what is played within has nobody to ask
+        """Ask the vendor whether our account works, at no cost and without a message.
+
+        Raises a SendError when it does not, or cannot be asked.
+        """
+
     def poll(self, provider_id: str) -> Receipt | None:
         """Ask what became of an accepted message; None when there is no news."""
         return None

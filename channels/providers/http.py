@@ -150,6 +150,14 @@ class HttpProvider(Provider):
             return {}
         return answer.data
 
+    def _look(self, path: str, data: bytes | None = None) -> Answer:
+        """For checks, which send nothing: no answer is a failure to connect."""
+        body = None if data is None else _Body(data)
+        answer, failure = self._attempt("GET" if body is None else "POST", path, body)
+        if answer is None:
+            raise TransientError("no_connection", failure)
+        return answer
+
     def _attempt(self, method: str, path: str, body: _Body | None) -> tuple[Answer | None, str]:
         # Prepared by hand: requests' own preparation costs more than the rest of the call.
         request = requests.PreparedRequest()

@@ -76,6 +76,11 @@ class TelegramBot(http.HttpProvider):
             payload["reply_markup"] = {"inline_keyboard": [[button]]}
         return self._deliver(payload)
 
+    def check(self) -> None:
+        answer = self._look(f"/bot{self._token}/getMe")
+        if answer.data.get("ok") is not True:
+            raise _refusal(answer)
+
     def ask_contact(self, chat_id: int, locale: str) -> None:
         """Greet whoever started the bot with a button that shares their number."""
         button = {"text": _SHARE[locale], "request_contact": True}

@@ -94,6 +94,14 @@ class TelegramGateway(http.HttpProvider):
         receipt = _receipt(http.parse(call.body))
         return [receipt] if receipt else []
 
+    def check(self) -> None:
+        # Every call that can succeed costs money or needs a message: a number of none proves that
+        # the token was taken.
+        asked = orjson.dumps({"request_id": "0"})
+        answer = self._look("/checkVerificationStatus", asked)
+        if answer.data.get("ok") is not True and answer.data.get("error") != "REQUEST_ID_INVALID":
+            raise _refusal(answer)
+
     def poll(self, provider_id: str) -> Receipt | None:
         asked = orjson.dumps({"request_id": provider_id})
         return _receipt(http.mapping(self._ask("/checkVerificationStatus", asked).get("result")))

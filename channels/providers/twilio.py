@@ -64,7 +64,8 @@ class Twilio(http.HttpProvider):
             authorization=f"Basic {basic}",
             content_type="application/x-www-form-urlencoded",
         )
-        self._path = f"/2010-04-01/Accounts/{quote(account_sid, safe='')}/Messages"
+        self._account = f"/2010-04-01/Accounts/{quote(account_sid, safe='')}"
+        self._path = f"{self._account}/Messages"
         self._callback_url = callback_url
         is_service = sender.startswith("MG") and len(sender) == 34
         self._sender = {"MessagingServiceSid" if is_service else "From": sender}
@@ -89,6 +90,14 @@ class Twilio(http.HttpProvider):
         # Twilio echoes nothing of ours but this URL, and its report may overtake our commit.
         separator = "&" if urlsplit(self._callback_url).query else "?"
         return f"{self._callback_url}{separator}{urlencode({'ref': ref})}"
+
+    def check(self) -> None:
+        answer = self._look(f"{self._account}.json")
+        status = http.text(answer.data.get("status"))
+        if answer.status >= 300 or status is None:
+            raise _refusal(answer)
+        if status != "active":
+            raise answer.error(http.ACCOUNT_REFUSED, "account_status", status)
 
     def receipts(self, call: Inbound) -> list[Receipt]:
         form = self._verified(call)

@@ -61,7 +61,8 @@ class WhatsAppCloud(http.HttpProvider):
     ) -> None:
         bearer = f"Bearer {token}"
         super().__init__(api_url=api_url, token=token, authorization=bearer, timeout=timeout)
-        self._path = f"/{quote(version)}/{quote(phone_number_id)}/messages"
+        self._number = f"/{quote(version)}/{quote(phone_number_id)}"
+        self._path = f"{self._number}/messages"
         self._app_secret, self._verify_token = app_secret, verify_token
         self._templates = {
             Content.CODE: code_template,
@@ -90,6 +91,11 @@ class WhatsAppCloud(http.HttpProvider):
         if provider_id := http.text(http.first(answer.data.get("messages")).get("id")):
             return Accepted(provider_id)
         raise _refusal(answer)
+
+    def check(self) -> None:
+        answer = self._look(f"{self._number}?fields=id")
+        if http.text(answer.data.get("id")) is None:
+            raise _refusal(answer)
 
     def handshake(self, query: Mapping[str, str]) -> str | None:
         """The challenge to answer Meta's GET with, or None when it does not know our token."""

@@ -48,6 +48,7 @@ class Twilio(Vendor):
     def routes(self) -> list[web.RouteDef]:
         account = f"/twilio/{API}/Accounts/{{account}}"
         return [
+            web.get(f"/twilio/{API}/Accounts/{{account:[^/.]+}}.json", self.account),
             web.post(f"{account}/Messages.json", self.send),
             web.get(f"{account}/Messages.json", self.find),
             web.get(f"{account}/Messages/{{sid}}.json", self.poll),
@@ -83,6 +84,14 @@ class Twilio(Vendor):
         shown = [self._resource(message, WORDS[message.state]) for message in found]
         page = {"page": 0, "page_size": len(shown), "uri": request.path_qs, "next_page_uri": None}
         return json_answer({"messages": shown, **page})
+
+    async def account(self, request: web.Request) -> web.Response:
+        try:
+            self._check_account(request)
+        except RefusedError as refused:
+            return _refusal(refused)
+        sid = request.match_info["account"]
+        return json_answer({"sid": sid, "status": "active", "type": "Full"})
 
     async def unknown(self, request: web.Request) -> web.Response:
         path = request.path.removeprefix("/twilio")

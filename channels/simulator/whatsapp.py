@@ -53,6 +53,7 @@ class WhatsApp(Vendor):
     def routes(self) -> list[web.RouteDef]:
         return [
             web.post("/whatsapp/{version}/{number}/messages", self.send),
+            web.get("/whatsapp/{version}/{number}", self.number),
             web.route("*", "/whatsapp/{tail:.*}", self.unknown),
         ]
 
@@ -66,6 +67,11 @@ class WhatsApp(Vendor):
         except RefusedError as refused:
             return _error(refused)
         return await self._carrier.carry(request, self, message)
+
+    async def number(self, request: web.Request) -> web.Response:
+        if refusal := self._account_refusal(request):
+            return refusal
+        return json_answer({"id": request.match_info["number"]})
 
     async def unknown(self, request: web.Request) -> web.Response:
         text = f"Unknown path components: /{request.match_info['tail']}"

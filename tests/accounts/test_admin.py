@@ -22,7 +22,6 @@ from links.models import Link
 from otp.models import Verification
 from tests.factories import (
     ApiKeyFactory,
-    CompanyFactory,
     LinkFactory,
     MemberFactory,
     MessageFactory,
@@ -190,22 +189,6 @@ def test_revoke_action(client: Client, operator: User) -> None:
     assert [(event.action, event.user) for event in key.company.audit.all()] == [
         ("key.revoked", operator)
     ]
-
-
-@pytest.mark.parametrize(
-    ("action", "before", "after"),
-    [("approve", "pending", "approved"), ("suspend", "approved", "suspended")],
-)
-def test_company_actions(
-    client: Client, operator: User, action: str, before: str, after: str
-) -> None:
-    company = CompanyFactory.create(status=before)
-
-    client.post(page(Company, "changelist"), {"action": action, "_selected_action": [company.pk]})
-
-    company.refresh_from_db()
-    assert company.status == after
-    assert [event.action for event in company.audit.all()] == [f"company.{after}"]
 
 
 def test_disabled_link_is_recorded(client: Client, operator: User) -> None:

@@ -1,0 +1,106 @@
+"""The operator's lists: a page is read after its last row's key, and nothing is ever counted."""
+
+from datetime import timedelta
+from typing import Any
+
+from django.contrib import admin
+from django.contrib.admin.views.main import ChangeList as DjangoChangeList
+from django.core.exceptions import ValidationError
+from django.db.models import Model, Q, QuerySet
+from django.http import HttpRequest
+from django.utils import timezone
+from django.utils.functional import Promise
+from django.utils.text import capfirst
+from django.utils.translation import gettext_lazy as _
+
+from config.ids import first_at
+
+AFTER = "after"  # the query parameter: the key of the last row seen
+
+
+class ChangeList(DjangoChangeList):
+    """Newest first by the desk's ordering field and the key, which no column may change."""
+
+    def __init__(self, request: HttpRequest, model: type[Model], *args: Any, **kwargs: Any) -> None:
+        self.after = request.GET.get(AFTER, "")
+        super().__init__(request, model, *args, **kwargs)
+        self.title = str(capfirst(self.opts.verbose_name_plural))
+        self.date_hierarchy = None  # it would read the whole table to offer its first year
+
+    def get_filters_params(self, params: dict[str, Any] | None = None) -> dict[str, Any]:
+        found: dict[str, Any] = super().get_filters_params(params)
+        found.pop(AFTER, None)
+        return found
+
+    def get_ordering(self, request: HttpRequest, queryset: QuerySet[Any]) -> list[Any]:
+        chosen = [str(name) for name in self.model_admin.get_ordering(request)]
+        self.field = chosen[0].lstrip("-") if chosen else "pk"
+        return list(dict.fromkeys((f"-{self.field}", "-pk")))
+
+    def get_results(self, request: HttpRequest) -> None:
+        rows = list(self._after(self.queryset)[: self.list_per_page + 1])
+        has_more = len(rows) > self.list_per_page
+        self.result_list: Any = rows[: self.list_per_page]
+        self.older = str(self.result_list[-1].pk) if has_more else None
+        self.result_count = self.full_result_count = len(self.result_list)
+        self.show_full_result_count, self.show_admin_actions = False, True
+        self.can_show_all = self.multi_page = False
+        self.paginator = self.model_admin.get_paginator(request, self.queryset, 1)
+
+    def _after(self, rows: QuerySet[Any]) -> QuerySet[Any]:
+        last = _row(self.root_queryset, self.after) if self.after else None
+        if last is None:
+            return rows
+        name, value = self.field, getattr(last, self.field)
+        if name in {"pk", "id"}:
+            return rows.filter(pk__lt=last.pk)
+        # The first condition says nothing new, but it alone can enter the index.
+        return rows.filter(**{f"{name}__lte": value}).filter(
+            Q(**{f"{name}__lt": value}) | Q(pk__lt=last.pk)
+        )
+
+    def older_url(self) -> str:
+        return str(self.get_query_string({AFTER: self.older}))
+
+    def newest_url(self) -> str:
+        return str(self.get_query_string(remove=[AFTER]))
+
+
+def _row(rows: QuerySet[Any], key: str) -> Model | None:
+    try:
+        row: Model | None = rows.filter(pk=key).first()
+    except (ValidationError, ValueError):
+        return None
+    return row
+
+
+SINCE: dict[str, tuple[Promise, timedelta]] = {
+    "hour": (_("last hour"), timedelta(hours=1)),
+    "day": (_("last 24 hours"), timedelta(days=1)),
+    "week": (_("last 7 days"), timedelta(days=7)),
+    "month": (_("last 30 days"), timedelta(days=30)),
+}
+
+
+class Since(admin.SimpleListFilter):
+    """Rows made lately, by the time that is in their key."""
+
+    field = "pk"
+    title = _("when")
+    parameter_name = "since"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, Any]]:
+        return [(name, words) for name, (words, _span) in SINCE.items()]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        if self.value() not in SINCE:
+            return queryset
+        start = timezone.now() - SINCE[str(self.value())][1]
+        if self.field == "pk":
+            return queryset.filter(pk__gte=first_at(start))
+        return queryset.filter(**{f"{self.field}__gte": start})
+
+
+def since(name: str) -> type[Since]:
+    """The same, by a field."""
+    return type("Since", (Since,), {"field": name})

@@ -1,0 +1,20 @@
+"""A vendor's raw words as a person can read them, with nothing in them that opens a door."""
+
+import json
+import re
+from urllib.parse import parse_qsl
+
+# A number of 4 to 8 digits on its own may be a one-time code that the vendor echoes.
+_CODE = re.compile(r"(?<![\w.])\d{4,8}(?![\w.])")
+LONGEST = 8_000  # characters
+
+
+def legible(raw: bytes) -> str:
+    """JSON indented, a form one field a line; codes masked."""
+    text = raw.decode(errors="replace").replace("\0", "")
+    try:
+        shown = json.dumps(json.loads(text), ensure_ascii=False, indent=2)
+    except ValueError:
+        pairs = parse_qsl(text)
+        shown = "\n".join(f"{name} = {value}" for name, value in pairs) or text
+    return _CODE.sub("••••", shown)[:LONGEST]

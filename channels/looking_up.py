@@ -1,0 +1,105 @@
+"""What an operator was given to find a message by: whatever it is, by an index."""
+
+from datetime import timedelta
+from typing import TypeVar
+from uuid import UUID
+
+from django.db.models import Model, Q, QuerySet
+from django.utils.translation import gettext_lazy as _
+
+from channels import wording
+from channels.models import Attempt, Message
+from channels.phones import normalise
+from channels.registry import test_providers
+from config.errors import DomainError
+from config.ids import first_at, moment_of, parse_id
+
+HELP = _(
+    "Phone in any spelling or its beginning, message id (msg_…), request id (req_…), "
+    "the provider's id"
+)
+PHONE_HELP = _("Phone in any spelling or its beginning")
+AROUND = timedelta(minutes=1)  # a message is made within so much of its request
+_PUNCTUATION = " ()-.\u00a0\u2011"
+_SHORTEST_PHONE, _LONGEST_PREFIX = 10, 15  # digits
+T = TypeVar("T", bound=Model)
+
+
+def messages(rows: QuerySet[Message], text: str) -> QuerySet[Message]:
+    text = text.strip()
+    if not text:
+        return rows
+    if (found := _by_our_id(rows, text)) is not None:
+        return found
+    if _digits(text) is not None:
+        by_phone = rows.filter(_phone(text))
+        return by_phone if by_phone.exists() else rows.filter(pk__in=_by_vendors_id(text))
+    return rows.filter(pk__in=_by_vendors_id(text))
+
+
+def attempts(rows: QuerySet[Attempt], text: str) -> QuerySet[Attempt]:
+    """Of the messages that this finds, or of the very id that was asked for."""
+    if not text.strip():
+        return rows
+    found = messages(Message.objects.all(), text).order_by("-pk").values_list("pk", flat=True)[:500]
+    return rows.filter(message__in=list(found))
+
+
+def by_phone(rows: QuerySet[T], text: str) -> QuerySet[T]:
+    return rows.filter(_phone(text)) if _digits(text.strip()) is not None else rows.none()
+
+
+def _by_our_id(rows: QuerySet[Message], text: str) -> QuerySet[Message] | None:
+    if (message_id := parse_id("msg", text)) is not None:
+        return rows.filter(pk=message_id)
+    if text.startswith("req_"):
+        return _by_request(rows, text)
+    if (bare := _uuid(text)) is not None:
+        by_attempt = Attempt.objects.filter(pk=bare).values("message")
+        return rows.filter(Q(pk=bare) | Q(subject_id=bare) | Q(pk__in=by_attempt))
+    return None
+
+
+def _by_request(rows: QuerySet[Message], text: str) -> QuerySet[Message]:
+    """There is no index on it: the id's own time says where in the table to look."""
+    rows = rows.filter(request_id=text)
+    at = moment_of(text)
+    if at is None:
+        return rows
+    return rows.filter(pk__gte=first_at(at - AROUND), pk__lt=first_at(at + AROUND))
+
+
+def _by_vendors_id(text: str) -> list[UUID]:
+    """Read now: within a greater query PostgreSQL would rather walk the whole table."""
+    providers = [*wording.PROVIDERS, *test_providers()]  # what the index begins with
+    found = Attempt.objects.filter(provider__in=providers, provider_id=text)
+    return list(found.values_list("message_id", flat=True))
+
+
+def _phone(text: str) -> Q:
+    digits = _digits(text.strip()) or ""
+    if len(digits) >= _SHORTEST_PHONE:
+        try:
+            return Q(phone=normalise(text, "RU"))
+        except DomainError:
+            return Q(phone=f"+{digits}")
+    return Q(phone__gte=f"+{digits}", phone__lt=f"+{_next(digits)}")
+
+
+def _next(digits: str) -> str:
+    """The first that no longer begins with these digits."""
+    kept = digits.rstrip("9")
+    return kept[:-1] + str(int(kept[-1]) + 1) if kept else ":"  # what comes after a 9
+
+
+def _digits(text: str) -> str | None:
+    bare = text.removeprefix("+").translate({ord(mark): None for mark in _PUNCTUATION})
+    is_phone = bare.isascii() and bare.isdecimal() and 0 < len(bare) <= _LONGEST_PREFIX
+    return bare if is_phone else None
+
+
+def _uuid(text: str) -> UUID | None:
+    try:
+        return UUID(text.partition("_")[2] or text)
+    except ValueError:
+        return None

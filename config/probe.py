@@ -1,0 +1,26 @@
+"""A signed question by which `doctor` asks the running service what it sees of a request."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.core import signing
+
+HEADER = "X-Kvitok-Probe"
+_META = "HTTP_X_KVITOK_PROBE"
+_SALT = "kvitok.probe"
+FRESH = 60  # seconds
+
+
+def sign() -> str:
+    return signing.dumps("probe", salt=_SALT)
+
+
+def is_asked(meta: Mapping[str, Any]) -> bool:
+    """Whether the question came from somebody who knows SECRET_KEY, and just now."""
+    if _META not in meta:
+        return False
+    try:
+        signing.loads(meta[_META], salt=_SALT, max_age=FRESH)
+    except signing.BadSignature:
+        return False
+    return True

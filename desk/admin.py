@@ -1,0 +1,5 @@
+"""What the admin's autodiscovery looks for; the lists and pages register themselves."""
+
+from desk import companies, people, views
+
+__all__ = ["companies", "people", "views"]

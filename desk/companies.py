@@ -1,0 +1,183 @@
+"""Companies at the desk: how they fare, and whether their live keys may work."""
+
+from typing import TYPE_CHECKING, Any
+
+from allauth.account.internal.flows.reauthentication import raise_if_reauthentication_required
+from django import forms
+from django.conf import settings
+from django.contrib import admin, messages
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.template.response import TemplateResponse
+from django.urls import URLPattern, path, reverse
+from django.utils.html import format_html
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import ngettext
+
+from accounts import services
+from accounts.addresses import client_ip
+from accounts.admin import InlineBase, ModelAdmin, operator
+from accounts.changelist import ChangeList
+from accounts.models import Company, Member
+from desk import figures
+from desk.templatetags.desk import grouped
+
+Status = Company.Status
+TITLES = {
+    Status.APPROVED: _("Approve: live keys start to work"),
+    Status.SUSPENDED: _("Suspend: every key is refused"),
+}
+
+
+class StatusForm(forms.Form):
+    """What is done to which companies, and why: the owner is told in these words."""
+
+    reason = forms.CharField(
+        label=_("Reason"),
+        max_length=150,
+        help_text=_("Goes to the audit log and into the letter to the owner."),
+        widget=forms.Textarea(attrs={"rows": 3, "class": "vLargeTextField"}),
+    )
+
+    def __init__(self, *args: Any, status: Status, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["reason"].required = status is Status.SUSPENDED
+
+
+class MemberInline(InlineBase):
+    model = Member
+    extra = 0
+    autocomplete_fields = ("user",)
+
+
+class CompanyList(ChangeList):
+    def get_results(self, request: HttpRequest) -> None:
+        super().get_results(request)
+        known = figures.companies([company.pk for company in self.result_list])
+        for company in self.result_list:
+            company.day = known[company.pk]
+
+
+if TYPE_CHECKING:
+
+    class Listed(Company):
+        day: figures.CompanyDay
+
+        class Meta:
+            proxy = True
+
+
+@admin.register(Company)
+class CompanyAdmin(ModelAdmin):
+    list_display = (
+        "name",
+        "status_word",
+        "balance",
+        "last_send",
+        "sends",
+        "delivered",
+        "members",
+        "created_at",
+    )
+    list_filter = ("status",)
+    search_fields = ("name__istartswith", "=id", "members__user__email__istartswith")
+    search_help_text = _("Name, number, or a member's e-mail address")
+    ordering = ("-created_at",)
+    readonly_fields = ("status", "created_at")
+    inlines = (MemberInline,)
+    actions = ("approve", "suspend")
+    change_form_template = "desk/company.html"
+
+    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
+        return CompanyList
+
+    def has_delete_permission(self, request: HttpRequest, obj: Company | None = None) -> bool:
+        return False  # its money and messages stay
+
+    @admin.display(description=_("status"))
+    def status_word(self, company: Company) -> str:
+        return format_html(
+            '<span class="desk-state is-{}">{}</span>', company.status, company.get_status_display()
+        )
+
+    @admin.display(description=_("tokens: free + held"))
+    def balance(self, company: "Listed") -> str:
+        day = company.day
+        if day.available is None or day.held is None:
+            return "—"
+        return f"{grouped(day.available)} + {grouped(day.held)}"
+
+    @admin.display(description=_("last send"), empty_value="—")
+    def last_send(self, company: "Listed") -> Any:
+        return company.day.last_send
+
+    @admin.display(description=_("sends in 24 h"))
+    def sends(self, company: "Listed") -> str:
+        return grouped(company.day.sends) + ("+" if company.day.is_capped else "")
+
+    @admin.display(description=_("delivered"))
+    def delivered(self, company: "Listed") -> str:
+        return "—" if company.day.share is None else f"{company.day.share} %"
+
+    @admin.display(description=_("members"))
+    def members(self, company: "Listed") -> int:
+        return company.day.members
+
+    @admin.action(description=TITLES[Status.APPROVED], permissions=["change"])
+    def approve(self, request: HttpRequest, companies: QuerySet[Company]) -> HttpResponse:
+        return _ask(companies, Status.APPROVED)
+
+    @admin.action(description=TITLES[Status.SUSPENDED], permissions=["change"])
+    def suspend(self, request: HttpRequest, companies: QuerySet[Company]) -> HttpResponse:
+        return _ask(companies, Status.SUSPENDED)
+
+    def get_urls(self) -> list[URLPattern]:
+        view = self.admin_site.admin_view(self.status_view)
+        return [path("status/<str:status>/", view, name="company-status"), *super().get_urls()]
+
+    def status_view(self, request: HttpRequest, status: str) -> HttpResponse:
+        """Which companies, why, are you sure; then it is done."""
+        wanted = Status(status) if status in TITLES else Status.SUSPENDED
+        companies = list(_named(request).exclude(status=wanted))
+        if not self.has_change_permission(request) or not companies:
+            messages.info(request, _("No company to change: it is so already."))
+            return HttpResponseRedirect(reverse("admin:accounts_company_changelist"))
+        if settings.OPERATOR_MFA:
+            raise_if_reauthentication_required(request, app="desk")
+        form = StatusForm(request.POST or None, status=wanted)
+        if form.is_valid():
+            return self._change(request, companies, wanted, form.cleaned_data["reason"])
+        context = {
+            **self.admin_site.each_context(request),
+            "title": TITLES[wanted],
+            "companies": companies,
+            "status": wanted,
+            "form": form,
+            "opts": self.opts,
+        }
+        return TemplateResponse(request, "desk/company_status.html", context)
+
+    def _change(
+        self, request: HttpRequest, companies: list[Company], status: Status, reason: str
+    ) -> HttpResponse:
+        for company in companies:
+            services.change_status(
+                company=company,
+                status=status,
+                user=operator(request),
+                reason=reason,
+                ip=client_ip(request.META),
+            )
+        text = ngettext("%(n)d company changed.", "%(n)d companies changed.", len(companies))
+        messages.success(request, text % {"n": len(companies)})
+        return HttpResponseRedirect(reverse("admin:accounts_company_changelist"))
+
+
+def _ask(companies: QuerySet[Company], status: Status) -> HttpResponse:
+    ids = ",".join(str(pk) for pk in companies.values_list("pk", flat=True))
+    return HttpResponseRedirect(f"{reverse('admin:company-status', args=[status])}?ids={ids}")
+
+
+def _named(request: HttpRequest) -> QuerySet[Company]:
+    ids = [int(one) for one in request.GET.get("ids", "").split(",") if one.isdigit()]
+    return Company.objects.filter(pk__in=ids[:100]).order_by("name")

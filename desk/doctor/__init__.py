@@ -1,0 +1,71 @@
+"""What ails the service, and what to do about it: every cross comes with its cure."""
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+from desk.doctor import books, outside, programs, stores, vendors
+from desk.doctor.finding import Finding, failed
+
+Check = Callable[[], Finding | list[Finding]]
+
+OURS: list[Check] = [
+    stores.settings_are_sound,
+    stores.redis,
+    stores.redis_memory,
+    stores.redis_persistence,
+    programs.broker,
+    programs.static_files,
+]
+OF_DATABASE: list[Check] = [
+    stores.migrations,
+    stores.clock,
+    programs.web,
+    programs.worker,
+    programs.beat,
+    books.ledger,
+    books.queue,
+    books.outboxes,
+    books.operators,
+]
+STRANGERS: list[Check] = [
+    outside.mail_server,
+    outside.public_url,
+    outside.proxies,
+    outside.short_host,
+    vendors.providers,
+]
+
+
+def examine() -> Iterator[Finding]:
+    """Strangers are asked meanwhile; the database, if it is away, is waited for once only."""
+    with ThreadPoolExecutor(len(STRANGERS), thread_name_prefix="doctor") as pool:
+        asked = [pool.submit(_guarded, check) for check in STRANGERS]
+        (database,) = _guarded(stores.database)
+        yield database
+        for check in OF_DATABASE:
+            yield from _guarded(check) if database.ok else [_unknown(check)]
+        for check in OURS:
+            yield from _guarded(check)
+        for one in asked:
+            yield from one.result()
+
+
+def _unknown(check: Check) -> Finding:
+    return failed(_name(check), "not known without the database", "Mend `database` first.")
+
+
+def _name(check: Check) -> str:
+    return check.__name__.replace("_", " ")
+
+
+def _guarded(check: Check) -> list[Finding]:
+    try:
+        found = check()
+    except Exception as error:  # the check's edge: one that breaks must not silence the others
+        return [
+            failed(_name(check), f"could not be checked: {type(error).__name__}", CURE_OF_A_CRASH)
+        ]
+    return found if isinstance(found, list) else [found]
+
+
+CURE_OF_A_CRASH = "Mend what is above it first; if it stays, see the log and report it."

@@ -1,0 +1,27 @@
+"""What one check found."""
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    name: str
+    ok: bool
+    detail: str
+    cure: str = ""  # what to do about a cross
+
+    def as_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def passed(name: str, detail: str) -> Finding:
+    return Finding(name, True, detail)
+
+
+def failed(name: str, detail: str, cure: str) -> Finding:
+    return Finding(name, False, detail, cure)
+
+
+def judged(name: str, detail: str, cure: str, *, ok: bool) -> Finding:
+    return Finding(name, ok, detail, "" if ok else cure)

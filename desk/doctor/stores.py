@@ -1,0 +1,110 @@
+"""Settings, PostgreSQL and Redis."""
+
+import time
+from typing import Any
+
+import redis as redis_library
+from django.conf import settings
+from django.core import checks
+from django.db import Error as DatabaseError
+from django.db import connection
+from psycopg_pool import PoolTimeout
+
+from config.redis_client import redis_client
+from config.schema import unapplied_migrations
+from desk.doctor.finding import Finding, failed, judged, passed
+
+OLDEST_POSTGRES, OLDEST_REDIS = 15, (6, 2)
+SKEW = 2.0  # seconds
+NO_DATABASE = (
+    "Start PostgreSQL, or mend DATABASE_URL; `psql \"$DATABASE_URL\" -c 'select 1'` tells."
+)
+NO_REDIS = "Start Redis, or mend REDIS_URL. Meanwhile sends answer `queued` and work by the tick."
+
+
+def settings_are_sound() -> Finding:
+    """Django's own deployment checks; secrets themselves are refused at the start."""
+    found = checks.run_checks(include_deployment_checks=settings.PRODUCTION)
+    told = [
+        f"{one.id}: {one.msg}"
+        for one in found
+        if one.is_serious(checks.WARNING) and not one.is_silenced()
+    ]
+    if settings.PRODUCTION and "*" in settings.ALLOWED_HOSTS:
+        told.append("ALLOWED_HOSTS has *")
+    if settings.PRODUCTION and not settings.PUBLIC_URL.startswith("https://"):
+        told.append("PUBLIC_URL is not https")
+    if settings.DEBUG:
+        told.append("DEBUG is on")
+    detail = "; ".join(told) or f"{settings.ENVIRONMENT}, no warnings"
+    cure = "Mend the variables named (see .env.example) and restart every process."
+    return judged("settings", detail, cure, ok=not told)
+
+
+def database() -> Finding:
+    try:
+        with connection.cursor() as cursor:
+            cursor.execute("SHOW server_version_num")
+            version = int(cursor.fetchone()[0]) // 10_000
+    except (DatabaseError, PoolTimeout) as error:
+        return failed("database", type(error).__name__, NO_DATABASE)
+    cure = f"Upgrade to PostgreSQL {OLDEST_POSTGRES} or newer: pg_dump, then restore there."
+    return judged("database", f"PostgreSQL {version}", cure, ok=version >= OLDEST_POSTGRES)
+
+
+def migrations() -> Finding:
+    missing = unapplied_migrations()
+    detail = ", ".join(missing[:5]) or "all applied"
+    return judged("migrations", detail, "Run: python manage.py migrate", ok=not missing)
+
+
+def clock() -> Finding:
+    before = time.time()
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT EXTRACT(epoch FROM clock_timestamp())::float")
+        theirs = float(cursor.fetchone()[0])
+    skew = theirs - (before + time.time()) / 2
+    cure = "Run a time service (chrony, systemd-timesyncd) on this machine and the database's."
+    detail = f"the database's differs by {skew:+.1f} s"
+    return judged("clock", detail, cure, ok=abs(skew) < SKEW)
+
+
+def redis() -> Finding:
+    try:
+        version = str(_info("server")["redis_version"])
+    except redis_library.RedisError as error:
+        return failed("redis", type(error).__name__, NO_REDIS)
+    parts = tuple(int(part) for part in version.split(".")[:2])
+    cure = "Upgrade Redis to 6.2 or newer."
+    return judged("redis", f"Redis {version}", cure, ok=parts >= OLDEST_REDIS)
+
+
+def redis_memory() -> Finding:
+    """An eviction takes limits and the broker's tasks away while everything looks well."""
+    try:
+        memory, stats = _info("memory"), _info("stats")
+    except redis_library.RedisError as error:
+        return failed("redis memory", type(error).__name__, NO_REDIS)
+    policy, limit = memory["maxmemory_policy"], int(memory["maxmemory"])
+    evicted = int(stats["evicted_keys"])
+    is_safe = policy == "noeviction" or (limit == 0 and not evicted)
+    cure = "Set `maxmemory-policy noeviction` in redis.conf (CONFIG SET does it at once)."
+    return judged("redis memory", f"{policy}, {evicted} keys evicted", cure, ok=is_safe)
+
+
+def redis_persistence() -> Finding:
+    """No message depends on it, but limits of the last day and broker's tasks do."""
+    try:
+        info = _info("persistence")
+    except redis_library.RedisError as error:
+        return failed("redis persistence", type(error).__name__, NO_REDIS)
+    if settings.ENVIRONMENT != "production":
+        return passed("redis persistence", "not needed here")
+    is_on = bool(int(info["aof_enabled"]))
+    detail = "append-only file" if is_on else "no append-only file: a restart forgets the limits"
+    return judged("redis persistence", detail, "Set `appendonly yes` in redis.conf.", ok=is_on)
+
+
+def _info(section: str) -> dict[str, Any]:
+    found: Any = redis_client().info(section)
+    return dict(found)

@@ -1,0 +1,77 @@
+"""Prometheus's page: what processes counted, and what the database says at that moment."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import structlog
+from django.db import Error as DatabaseError
+from django.db import connection
+from prometheus_client import CollectorRegistry
+from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.multiprocess import MultiProcessCollector
+from psycopg_pool import PoolTimeout
+
+from desk import figures
+
+log = structlog.get_logger(__name__)
+
+QUEUE = {
+    "kvitok_queue_due": ("due", "Messages due now"),
+    "kvitok_queue_oldest_seconds": ("oldest_due", "Age of the message due for the longest time"),
+    "kvitok_queue_retrying": ("retrying", "Messages that will be tried again later"),
+    "kvitok_open_messages": ("open_messages", "Messages without an end"),
+    "kvitok_open_holds_tokens": ("held", "Tokens held for open messages"),
+    "kvitok_open_leases": ("leases", "Provider calls under way"),
+    "kvitok_overdue_leases": ("overdue_leases", "Attempts whose lease ran out"),
+    "kvitok_ambiguous_attempts": ("ambiguous", "Attempts of unknown outcome, message open"),
+    "kvitok_callbacks_due": ("callbacks", "Callbacks due now"),
+    "kvitok_callbacks_oldest_seconds": ("oldest_callback", "Age of the oldest callback due"),
+    "kvitok_letters_due": ("letters", "Letters due now"),
+    "kvitok_letters_oldest_seconds": ("oldest_letter", "Age of the oldest letter due"),
+    "kvitok_parked_receipts": ("parked_receipts", "Receipts that match no attempt yet"),
+}
+
+
+class DatabaseCollector:
+    """Asked at each scrape; without the database it says just that."""
+
+    def collect(self) -> Iterator[GaugeMetricFamily]:
+        try:
+            queue, beats = figures.queue(), figures.heartbeats()
+        except (DatabaseError, PoolTimeout) as error:
+            log.warning("scrape_without_database", error=type(error).__name__)
+            yield GaugeMetricFamily("kvitok_database_up", "PostgreSQL answers", 0)
+            return
+        finally:
+            connection.close()
+        yield GaugeMetricFamily("kvitok_database_up", "PostgreSQL answers", 1)
+        for name, (field, help_text) in QUEUE.items():
+            yield GaugeMetricFamily(name, help_text, getattr(queue, field) or 0)
+        yield from _of_processes(beats)
+
+
+def _of_processes(beats: list[figures.Heartbeat]) -> Iterator[GaugeMetricFamily]:
+    youngest: dict[str, float] = {}
+    for one in beats:
+        youngest[one.kind] = min(one.age, youngest.get(one.kind, one.age))
+    age = GaugeMetricFamily(
+        "kvitok_heartbeat_age_seconds", "Since a process of this kind was heard of", labels=["kind"]
+    )
+    for kind, seconds in youngest.items():
+        age.add_metric([kind], seconds)
+    yield age
+    web = [one.facts for one in beats if one.kind == "web" and one.age < figures.ALIVE]
+    waiters = sum(facts.get("waiters", 0) for facts in web)
+    listening = [facts["listening"] for facts in web if "listening" in facts]
+    yield GaugeMetricFamily("kvitok_waiters", "Sends that wait for their outcome", waiters)
+    yield GaugeMetricFamily(
+        "kvitok_listeners_down", "Web processes that hear no outcomes", listening.count(0)
+    )
+
+
+def registry() -> CollectorRegistry:
+    made: Any = CollectorRegistry()
+    add: Any = MultiProcessCollector  # not typed
+    add(made)
+    made.register(DatabaseCollector())
+    return made  # type: ignore[no-any-return]

@@ -1,0 +1,185 @@
+"""Numbers the operator is shown, all of them from the database as it is now."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+import orjson
+from django.db import connection
+from django.utils import timezone
+
+from accounts.models import Company
+from channels import registry, wording
+from channels.models import Message
+from channels.routing import NAMES
+from config.ids import first_at
+from desk import sql
+
+ALIVE = 20.0  # seconds since a process was heard of: four heartbeats
+MOST = 10_000  # of one company's messages of a day, in a list of companies
+
+
+def share(delivered: int, final: int) -> float | None:
+    """Of those whose fate is known, in percent."""
+    return round(100 * delivered / final, 1) if final else None
+
+
+@dataclass(frozen=True, slots=True)
+class ChannelDay:
+    channel: str
+    sends: int
+    delivered: int
+    final: int
+    median: float | None  # seconds until delivered
+
+    @property
+    def title(self) -> str:
+        return str(Message.ChannelName(self.channel).label)
+
+    @property
+    def share(self) -> float | None:
+        return share(self.delivered, self.final)
+
+
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """Ages are in seconds."""
+
+    due: int
+    oldest_due: float | None
+    retrying: int
+    open_messages: int
+    held: int
+    leases: int
+    overdue_leases: int
+    ambiguous: int
+    parked_receipts: int
+    oldest_parked: float | None
+    callbacks: int
+    oldest_callback: float | None
+    letters: int
+    oldest_letter: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Heartbeat:
+    kind: str
+    process: str
+    age: float  # seconds
+    facts: dict[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Today:
+    since: datetime
+    channels: list[ChannelDay]
+    queue: Queue
+    pending: int
+
+    @property
+    def sends(self) -> int:
+        return sum(one.sends for one in self.channels)
+
+    @property
+    def share(self) -> float | None:
+        return share(sum(c.delivered for c in self.channels), sum(c.final for c in self.channels))
+
+
+def today() -> Today:
+    since = timezone.localtime().replace(hour=0, minute=0, second=0, microsecond=0)
+    return Today(since, sends(since), queue(), _pending())
+
+
+def _pending() -> int:
+    return Company.objects.filter(status=Company.Status.PENDING).count()
+
+
+def sends(since: datetime) -> list[ChannelDay]:
+    rows = _rows(sql.SENDS, {"since": first_at(since)})
+    return [ChannelDay(*row) for row in rows]
+
+
+def queue() -> Queue:
+    (row,) = _rows(sql.QUEUE)
+    return Queue(*row)
+
+
+def heartbeats() -> list[Heartbeat]:
+    rows = _rows(sql.HEARTBEATS)
+    return [Heartbeat(kind, name, age, orjson.loads(facts)) for kind, name, age, facts in rows]
+
+
+@dataclass(frozen=True, slots=True)
+class CompanyDay:
+    available: int | None
+    held: int | None
+    last_send: datetime | None
+    sends: int
+    delivered: int
+    final: int
+    members: int
+
+    @property
+    def share(self) -> float | None:
+        return share(self.delivered, self.final)
+
+    @property
+    def is_capped(self) -> bool:
+        return self.sends >= MOST
+
+
+def companies(ids: Sequence[int]) -> dict[int, CompanyDay]:
+    rows = _rows(sql.COMPANIES, {"ids": list(ids), "most": MOST})
+    return {company_id: CompanyDay(*rest) for company_id, *rest in rows}
+
+
+@dataclass(slots=True)
+class Account:
+    """An account with a provider, configured or not."""
+
+    name: str
+    title: str
+    provider: Any = None
+    routes: list[registry.Route] = field(default_factory=list)
+    last_success: datetime | None = None
+    last_hour: int = 0
+    open_attempts: int = 0
+    errors: list[tuple[str, str, int]] = field(default_factory=list)  # class, vendor's code, count
+
+    @property
+    def channel(self) -> str:
+        return NAMES[self.provider.channel][1] if self.provider else ""
+
+    @property
+    def failures(self) -> int:
+        return sum(count for *_, count in self.errors)
+
+    @property
+    def failure_share(self) -> float | None:
+        return share(self.failures, self.last_hour)
+
+
+def accounts() -> list[Account]:
+    live = registry.live_providers()
+    found = {
+        name: Account(name, wording.PROVIDERS[name], live.get(name)) for name in wording.PROVIDERS
+    }
+    for route in registry.routes():
+        if route.mode == "live":
+            found[route.provider].routes.append(route)
+    for name, last_success, last_hour in _rows(sql.PROVIDERS, {"names": list(live)}):
+        found[name].last_success, found[name].last_hour = last_success, last_hour
+    for name, count in _rows(sql.OPEN_ATTEMPTS):
+        if name in found:
+            found[name].open_attempts = count
+    for name, kind, code, count in _rows(sql.ERRORS):
+        if name in found:
+            found[name].errors.append((kind, code, count))
+    return list(found.values())
+
+
+def _rows(statement: str, params: dict[str, Any] | None = None) -> list[tuple[Any, ...]]:
+    with connection.cursor() as cursor:
+        cursor.execute(statement, params)
+        return list(cursor.fetchall())

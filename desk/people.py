@@ -1,0 +1,50 @@
+"""Second factors at the desk: whose phone is lost is let in again; nobody sees a secret."""
+
+from typing import Any
+
+from allauth.mfa.models import Authenticator
+from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.utils.translation import gettext_lazy as _
+
+from accounts import services
+from accounts.addresses import client_ip
+from accounts.admin import ModelAdmin, operator
+
+admin.site.unregister(Authenticator)  # the library's own page would show the secret
+
+
+@admin.register(Authenticator)
+class AuthenticatorAdmin(ModelAdmin):
+    list_display = ("user", "type", "created_at", "last_used_at")
+    list_select_related = ("user",)
+    list_filter = ("type",)
+    search_fields = ("user__email__istartswith",)
+    search_help_text = _("E-mail address")
+    ordering = ("-created_at",)
+    exclude = ("data",)
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False  # only the person has the device
+
+    def has_change_permission(self, request: HttpRequest, obj: object = None) -> bool:
+        return False
+
+    def delete_model(self, request: HttpRequest, obj: Authenticator) -> None:
+        self._record(request, obj)
+        super().delete_model(request, obj)
+
+    def delete_queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
+        for one in queryset.select_related("user"):
+            self._record(request, one)
+        super().delete_queryset(request, queryset)
+
+    def _record(self, request: HttpRequest, one: Authenticator) -> None:
+        services.record(
+            "factor.reset",
+            f"{one.user} {one.type}",
+            company=None,
+            user=operator(request),
+            ip=client_ip(request.META),
+        )

@@ -1,0 +1,86 @@
+"""The operator's desk: Django's admin behind a second factor, with pages that answer questions."""
+
+from collections.abc import Callable
+from typing import Any
+from urllib.parse import urlencode
+
+from django.conf import settings
+from django.contrib import admin
+from django.contrib.auth import REDIRECT_FIELD_NAME
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import resolve_url
+from django.template.response import TemplateResponse
+from django.urls import URLPattern, URLResolver, path, reverse
+from django.utils.http import url_has_allowed_host_and_scheme
+from django.utils.translation import gettext_lazy as _
+
+from accounts.models import User
+from desk import figures, second_factor
+
+ROOMS = ["channels", "accounts", "billing", "links", "otp"]  # in the order of the index
+View = Callable[..., HttpResponse]
+_pages: list[tuple[str, str, View]] = []
+
+
+def page(route: str, name: str) -> Callable[[View], View]:
+    """Puts a view on the desk, as `admin:<name>`: for those who may open the admin at all."""
+
+    def register(view: View) -> View:
+        _pages.append((route, name, view))
+        return view
+
+    return register
+
+
+class DeskSite(admin.AdminSite):
+    site_header = site_title = "Kvitok"
+    index_title = _("Today")
+    index_template = "desk/today.html"
+    enable_nav_sidebar = False  # the menu has what is asked for daily, the index all else
+
+    def has_permission(self, request: HttpRequest) -> bool:
+        user = request.user
+        if not isinstance(user, User) or not super().has_permission(request):
+            return False
+        return second_factor.is_proved(request, user)
+
+    def login(
+        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        then, user = _safe(request), request.user
+        if not isinstance(user, User):
+            door = resolve_url(settings.LOGIN_URL)
+            return HttpResponseRedirect(f"{door}?{urlencode({REDIRECT_FIELD_NAME: then})}")
+        if not super().has_permission(request):
+            raise PermissionDenied
+        if not second_factor.is_proved(request, user):
+            return second_factor.lead(request, user, then)
+        return HttpResponseRedirect(then)
+
+    def index(
+        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
+    ) -> TemplateResponse:
+        return super().index(request, {"today": figures.today(), **(extra_context or {})})
+
+    def get_app_list(
+        self, request: HttpRequest, app_label: str | None = None
+    ) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = super().get_app_list(request, app_label)
+        return sorted(found, key=_place)
+
+    def get_urls(self) -> list[URLPattern | URLResolver]:
+        own = [path(route, self.admin_view(view), name=name) for route, name, view in _pages]
+        return [*own, *super().get_urls()]
+
+
+def _place(room: dict[str, Any]) -> int:
+    return ROOMS.index(room["app_label"]) if room["app_label"] in ROOMS else len(ROOMS)
+
+
+def _safe(request: HttpRequest) -> str:
+    then = request.GET.get(REDIRECT_FIELD_NAME, "")
+    is_ours = url_has_allowed_host_and_scheme(
+        then, {request.get_host()}, require_https=request.is_secure()
+    )
+    return then if is_ours else reverse("admin:index")

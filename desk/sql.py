@@ -1,0 +1,85 @@
+"""What the desk asks of big tables, each statement with what keeps it quick."""
+
+# Since a moment, by channel: a range of the primary key, which is ordered by time.
+SENDS = """
+SELECT channel, count(*),
+  count(*) FILTER (WHERE state = 'delivered'),
+  count(*) FILTER (WHERE state IN ('delivered', 'failed', 'expired')),
+  percentile_cont(0.5) WITHIN GROUP (ORDER BY EXTRACT(epoch FROM finished_at - created_at))
+    FILTER (WHERE state = 'delivered')
+FROM channels_message WHERE id >= %(since)s AND mode = 'live' GROUP BY channel ORDER BY channel
+"""
+
+# The index on what is due holds only that, and an attempt's partial indexes only what is open.
+QUEUE = """
+SELECT
+  (SELECT count(*) FROM channels_message WHERE due_at <= now()) AS due,
+  (SELECT EXTRACT(epoch FROM now() - min(due_at)) FROM channels_message
+   WHERE due_at <= now()) AS oldest_due,
+  (SELECT count(*) FROM channels_message WHERE due_at > now()) AS retrying,
+  (SELECT count(*) FROM channels_message WHERE state IN ('queued', 'sent')) AS open_messages,
+  (SELECT COALESCE(sum(held), 0)::bigint FROM billing_wallet) AS held,
+  (SELECT count(*) FROM channels_attempt WHERE state = 'submitting') AS leases,
+  (SELECT count(*) FROM channels_attempt
+   WHERE state = 'submitting' AND lease_until < now()) AS overdue_leases,
+  (SELECT count(*) FROM channels_message m JOIN channels_attempt a ON a.message_id = m.id
+   WHERE m.state IN ('queued', 'sent') AND a.state = 'ambiguous') AS ambiguous,
+  (SELECT count(*) FROM channels_receipt WHERE due_at IS NOT NULL) AS parked_receipts,
+  (SELECT EXTRACT(epoch FROM now() - min(received_at)) FROM channels_receipt
+   WHERE due_at IS NOT NULL) AS oldest_parked,
+  (SELECT count(*) FROM accounts_delivery WHERE due_at <= now()) AS callbacks,
+  (SELECT EXTRACT(epoch FROM now() - min(due_at)) FROM accounts_delivery
+   WHERE due_at <= now()) AS oldest_callback,
+  (SELECT count(*) FROM accounts_mail WHERE due_at <= now()) AS letters,
+  (SELECT EXTRACT(epoch FROM now() - min(due_at)) FROM accounts_mail
+   WHERE due_at <= now()) AS oldest_letter
+"""
+
+HEARTBEATS = """
+SELECT kind, process, EXTRACT(epoch FROM clock_timestamp() - at)::float, facts
+FROM channels_heartbeat ORDER BY kind, at DESC
+"""
+
+# For the companies of one page: each reads no more than its newest 10,000 messages of a day.
+COMPANIES = """
+SELECT c.id, w.available, w.held, last.created_at, day.sends, day.delivered, day.final, people.n
+FROM unnest(%(ids)s::bigint[]) AS c(id)
+LEFT JOIN billing_wallet w ON w.company_id = c.id
+LEFT JOIN LATERAL (
+  SELECT created_at FROM channels_message m WHERE m.company_id = c.id AND m.mode = 'live'
+  ORDER BY created_at DESC, id DESC LIMIT 1) last ON true
+LEFT JOIN LATERAL (
+  SELECT count(*) AS sends, count(*) FILTER (WHERE state = 'delivered') AS delivered,
+    count(*) FILTER (WHERE state IN ('delivered', 'failed', 'expired')) AS final
+  FROM (SELECT state FROM channels_message m
+        WHERE m.company_id = c.id AND m.mode = 'live' AND created_at > now() - interval '24 hours'
+        ORDER BY created_at DESC, id DESC LIMIT %(most)s) recent) day ON true
+LEFT JOIN LATERAL (
+  SELECT count(*) AS n FROM accounts_member p WHERE p.company_id = c.id) people ON true
+"""
+
+# The last hour and the last day of attempts, by the index on when they began.
+PROVIDERS = """
+SELECT p.name,
+  (SELECT max(last.at) FROM (
+     SELECT accepted_at AS at FROM channels_attempt a
+     WHERE a.provider = p.name AND a.accepted_at IS NOT NULL
+       AND a.started_at > now() - interval '24 hours'
+     ORDER BY a.started_at DESC LIMIT 1) last),
+  (SELECT count(*) FROM channels_attempt a
+   WHERE a.provider = p.name AND a.started_at > now() - interval '1 hour')
+FROM unnest(%(names)s::text[]) AS p(name)
+"""
+
+OPEN_ATTEMPTS = """
+SELECT a.provider, count(*) FROM channels_message m
+JOIN channels_attempt a ON a.message_id = m.id AND a.n = m.tries
+WHERE m.state IN ('queued', 'sent') AND a.state IN ('submitting', 'ambiguous', 'sent')
+GROUP BY a.provider
+"""
+
+ERRORS = """
+SELECT provider, error_class, error_code, count(*) FROM channels_attempt
+WHERE started_at > now() - interval '1 hour' AND error_class <> ''
+GROUP BY 1, 2, 3 ORDER BY 4 DESC, 1, 2, 3 LIMIT 100
+"""

@@ -1,0 +1,50 @@
+"""Numbers, spans of time and classes of errors in the operator's words."""
+
+from django import template
+from django.utils.formats import number_format
+from django.utils.functional import Promise
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+register = template.Library()
+
+CONTENTS = {
+    "code": gettext_lazy("a code"),
+    "code_with_link": gettext_lazy("a code with a link"),
+    "link": gettext_lazy("a link"),
+}
+ERRORS = {
+    "unreachable": gettext_lazy("not reachable there"),
+    "refused": gettext_lazy("refused"),
+    "retry": gettext_lazy("not taken, may be later"),
+    "ambiguous": gettext_lazy("outcome unknown"),
+    "expired": gettext_lazy("expired at the provider's"),
+    "given_up": gettext_lazy("no proof by the deadline"),
+}
+
+
+@register.filter
+def grouped(number: int) -> str:
+    """1234567 → 1 234 567, as the language has it."""
+    return str(number_format(number, use_l10n=True, force_grouping=True))
+
+
+@register.filter
+def span(seconds: float | None) -> str:
+    if seconds is None:
+        return "—"
+    if seconds < 60:
+        return _("%(n)s s") % {"n": f"{seconds:.1f}" if seconds < 10 else round(seconds)}
+    if seconds < 3600:
+        return _("%(n)s min") % {"n": round(seconds / 60)}
+    return _("%(n)s h") % {"n": round(seconds / 3600)}
+
+
+@register.filter
+def content_word(content: str) -> str | Promise:
+    return CONTENTS[str(content)]
+
+
+@register.filter
+def error_word(kind: str) -> str | Promise:
+    return ERRORS.get(kind, kind)

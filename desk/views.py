@@ -1,0 +1,101 @@
+"""The desk's own pages: the queue, the providers' accounts, the state of the whole system."""
+
+from uuid import UUID
+
+from django import forms
+from django.conf import settings
+from django.contrib import admin, messages
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.template.response import TemplateResponse
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from accounts.addresses import client_ip
+from accounts.admin import operator
+from channels import wording
+from config.errors import AfterEffectError, DomainError
+from config.ids import parse_id
+from desk import doctor, figures, trial
+from desk.site import page
+
+
+class TrialForm(forms.Form):
+    phone = forms.CharField(
+        label=gettext_lazy("Your phone"), max_length=40, widget=forms.TextInput({"type": "tel"})
+    )
+    locale = forms.ChoiceField(
+        label=gettext_lazy("Language of the text"), choices=[("ru", "Русский"), ("en", "English")]
+    )
+
+
+@page("queue/", "queue")
+def queue(request: HttpRequest) -> HttpResponse:
+    context = {"queue": figures.queue(), "heartbeats": figures.heartbeats(), "late": figures.ALIVE}
+    return _page(request, "desk/queue.html", gettext_lazy("Queue"), context)
+
+
+@page("providers/", "providers")
+def providers(request: HttpRequest) -> HttpResponse:
+    context = {"accounts": figures.accounts(), "can_try": _can_try(request)}
+    return _page(request, "desk/providers.html", gettext_lazy("Providers"), context)
+
+
+@page("providers/<str:name>/trial/", "trial")
+def send_trial(request: HttpRequest, name: str) -> HttpResponse:
+    """One real message to the operator's own phone, by the same path as everybody's."""
+    tried = trial.trial_of(name)
+    if tried is None:
+        raise Http404
+    if not _can_try(request):
+        raise PermissionDenied
+    form = TrialForm(request.POST or None, initial={"locale": "ru"})
+    if form.is_valid() and (answer := _tried(request, tried, form)) is not None:
+        return answer
+    title = wording.PROVIDERS[name]
+    context = {"form": form, "trial": tried, "price": settings.PRICES[tried.channel.value]}
+    return _page(request, "desk/trial.html", title, context)
+
+
+def _tried(request: HttpRequest, tried: trial.Trial, form: TrialForm) -> HttpResponse | None:
+    """To the message's own page, where its end is seen; None when nothing was sent."""
+    try:
+        message_id = trial.send_trial(
+            trial=tried,
+            phone=form.cleaned_data["phone"],
+            locale=form.cleaned_data["locale"],
+            user=operator(request),
+            ip=client_ip(request.META),
+        )
+    except AfterEffectError as refused:
+        messages.error(request, refused.error.words(request.LANGUAGE_CODE))
+        return _to_message(parse_id("msg", refused.extra["id"]))
+    except DomainError as refused:
+        form.add_error(None, refused.error.words(request.LANGUAGE_CODE))
+        return None
+    messages.success(request, _("Sent: see below what became of it."))
+    return _to_message(message_id)
+
+
+def _to_message(message_id: UUID | None) -> HttpResponse:
+    return HttpResponseRedirect(reverse("admin:channels_message_change", args=[message_id]))
+
+
+@page("system/", "system")
+def system(request: HttpRequest) -> HttpResponse:
+    findings = list(doctor.examine())
+    context = {"findings": findings, "crosses": sum(not one.ok for one in findings)}
+    return _page(request, "desk/system.html", gettext_lazy("System"), context)
+
+
+def _can_try(request: HttpRequest) -> bool:
+    return request.user.has_perm("billing.add_transfer")  # for it grants tokens to itself
+
+
+def _page(
+    request: HttpRequest, template: str, title: object, context: dict[str, object]
+) -> HttpResponse:
+    return TemplateResponse(
+        request, template, {**admin.site.each_context(request), "title": title, **context}
+    )

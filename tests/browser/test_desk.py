@@ -1,0 +1,109 @@
+"""An operator with a browser: through the second factor to an approval, a phone, a trial."""
+
+from collections.abc import Iterator
+
+import pytest
+import responses
+from playwright.sync_api import Page, expect
+from pytest_django import Settings
+from pytest_django.live_server_helper import LiveServer
+
+from accounts.models import Mail
+from channels.delivery import Dispatcher
+from channels.models import Message
+from tests.desk.operators import code_now, make_operator
+from tests.factories import PASSWORD, MemberFactory, MessageFactory
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture(autouse=True)
+def second_factor(settings: Settings) -> None:
+    settings.OPERATOR_MFA = True
+
+
+@pytest.fixture
+def vendor(settings: Settings) -> Iterator[None]:
+    twilio = settings.TWILIO
+    url = f"{twilio['api_url']}/2010-04-01/Accounts/{twilio['account_sid']}/Messages.json"
+    with responses.RequestsMock(assert_all_requests_are_fired=False) as wire:
+        wire.post(url, json={"sid": "SM1", "status": "queued"}, status=201)
+        yield
+
+
+def enter(page: Page, live_server: LiveServer) -> None:
+    operator = make_operator()
+    page.goto(f"{live_server.url}/admin/")
+    page.get_by_label("Адрес электронной почты").fill(operator.email)
+    page.get_by_label("Пароль", exact=True).fill(PASSWORD)
+    page.locator("main form button[type=submit]").click()
+    page.locator("input[name=code]").fill(code_now())
+    page.locator("main form button[type=submit]").first.click()
+    expect(page.get_by_role("heading", name="Сегодня")).to_be_visible()
+
+
+def test_company_is_approved_after_the_password_is_asked_again(
+    page: Page, live_server: LiveServer
+) -> None:
+    member = MemberFactory.create(company__status="pending", company__name="Ромашка")
+    enter(page, live_server)
+
+    page.get_by_role("link", name="Компании на одобрение").click()
+    page.get_by_role("link", name="Ромашка").click()
+    page.get_by_role("link", name="Одобрить").click()
+    page.locator("input[name=password]").fill(PASSWORD)
+    page.locator("main form button[type=submit]").first.click()
+    page.get_by_label("Причина").fill("договор подписан")
+    page.get_by_role("button", name="Одобрить").click()
+
+    expect(page.get_by_text("Изменена 1 компания")).to_be_visible()
+    member.company.refresh_from_db()
+    assert member.company.status == "approved"
+    assert Mail.objects.filter(to=member.user.email, template="company_approved").exists()
+
+
+def test_message_is_found_by_a_phone_as_it_was_dictated(
+    page: Page, live_server: LiveServer
+) -> None:
+    message = MessageFactory.create(phone="+79161234567")
+    MessageFactory.create(phone="+79261234567")
+    enter(page, live_server)
+
+    page.get_by_role("navigation", name="Рабочее место").get_by_role(
+        "link", name="Сообщения"
+    ).click()
+    page.locator("#searchbar").fill("8 (916) 123-45-67")
+    page.get_by_role("button", name="Найти").click()
+    page.locator("#result_list tbody th a").click()
+
+    expect(page.get_by_role("heading", name="Что произошло")).to_be_visible()
+    expect(page.get_by_text(message.public_id).first).to_be_visible()
+
+
+@pytest.mark.usefixtures("vendor")
+def test_trial_is_sent_and_its_fate_is_seen(
+    page: Page, live_server: LiveServer, dispatcher: Dispatcher
+) -> None:
+    enter(page, live_server)
+
+    page.get_by_role("link", name="Провайдеры").click()
+    page.locator("section", has_text="Twilio").get_by_role(
+        "link", name="Отправить проверочное сообщение"
+    ).click()
+    page.get_by_label("Ваш телефон").fill("8 916 123-45-67")
+    page.get_by_role("button", name="Отправить").click()
+
+    expect(page.get_by_text("Отправлено. Ниже видно")).to_be_visible()
+    assert Message.objects.get().phone == "+79161234567"
+
+
+def test_operator_without_a_second_factor_sets_it_up_first(
+    page: Page, live_server: LiveServer
+) -> None:
+    operator = make_operator(has_factor=False)
+    page.goto(f"{live_server.url}/admin/channels/message/")
+    page.get_by_label("Адрес электронной почты").fill(operator.email)
+    page.get_by_label("Пароль", exact=True).fill(PASSWORD)
+    page.locator("main form button[type=submit]").click()
+
+    expect(page.get_by_text("Админка открывается только со вторым фактором").first).to_be_visible()

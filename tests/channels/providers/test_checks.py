@@ -1,0 +1,112 @@
+"""Asking a vendor whether our account works: no message, no cost, no secret in the answer."""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+import requests
+import responses
+
+from channels.providers.base import Channel, RefusedError, SendError, TransientError
+from channels.providers.http import HttpProvider
+from channels.providers.test import ScriptedProvider
+from tests.channels.providers import vendors
+
+Wire = responses.RequestsMock
+TWILIO_ACCOUNT = "AC00000000000000000000000000000001"
+
+
+@dataclass(frozen=True)
+class Question:
+    account: Callable[..., HttpProvider]
+    method: str
+    url: str
+    good: dict[str, Any]
+    bad: dict[str, Any]
+    status: int
+    code: str
+    secrets: tuple[str, ...]
+
+
+QUESTIONS = {
+    "whatsapp_cloud": Question(
+        vendors.whatsapp, "GET", "https://graph.example.com/v25.0/106540352242922?fields=id",
+        {"id": "106540352242922"},
+        {"error": {"code": 190, "message": f"Invalid token {vendors.META_TOKEN}"}}, 401, "190",
+        (vendors.META_TOKEN,),
+    ),
+    "telegram_gateway": Question(
+        vendors.gateway, "POST", "https://gateway.example.com/checkVerificationStatus",
+        {"ok": False, "error": "REQUEST_ID_INVALID"},
+        {"ok": False, "error": "ACCESS_TOKEN_INVALID"}, 200, "ACCESS_TOKEN_INVALID",
+        (vendors.GATEWAY_TOKEN,),
+    ),
+    "telegram_bot": Question(
+        vendors.bot, "GET", f"https://bot.example.com/bot{vendors.BOT_TOKEN}/getMe",
+        {"ok": True, "result": {"id": 1, "is_bot": True, "first_name": "Kvitok"}},
+        {"ok": False, "error_code": 401, "description": "Unauthorized"}, 401, "401",
+        (vendors.BOT_TOKEN,),
+    ),
+    "twilio": Question(
+        vendors.twilio, "GET",
+        f"https://twilio.example.com/2010-04-01/Accounts/{TWILIO_ACCOUNT}.json",
+        {"sid": TWILIO_ACCOUNT, "status": "active"},
+        {"code": 20003, "message": "Authenticate"}, 401, "20003",
+        (vendors.TWILIO_TOKEN,),
+    ),
+}  # fmt: skip
+
+
+@pytest.fixture(params=list(QUESTIONS))
+def question(request: pytest.FixtureRequest) -> Question:
+    return QUESTIONS[request.param]
+
+
+def refusal(question: Question) -> SendError:
+    with pytest.raises(SendError) as caught:
+        question.account().check()
+    assert not any(secret in str(caught.value) for secret in question.secrets)
+    return caught.value
+
+
+def test_account_that_works(question: Question, wire: Wire) -> None:
+    wire.add(question.method, question.url, json=question.good)
+
+    question.account().check()
+
+    assert len(wire.calls) == 1
+
+
+def test_account_that_is_refused(question: Question, wire: Wire) -> None:
+    wire.add(question.method, question.url, json=question.bad, status=question.status)
+
+    error = refusal(question)
+
+    assert isinstance(error, RefusedError)
+    assert (error.code, error.account) == (question.code, True)
+
+
+def test_vendor_that_is_away(question: Question, wire: Wire) -> None:
+    wire.add(question.method, question.url, body=requests.ConnectTimeout("no"))
+
+    assert isinstance(refusal(question), TransientError)
+
+
+@pytest.mark.parametrize("body", [b"", b"<html>", b"[]", b"{}"])
+def test_answer_of_somebody_else_is_no_proof(question: Question, wire: Wire, body: bytes) -> None:
+    wire.add(question.method, question.url, body=body, status=200)
+
+    refusal(question)
+
+
+def test_twilios_account_that_is_suspended(wire: Wire) -> None:
+    question = QUESTIONS["twilio"]
+    wire.get(question.url, body=json.dumps({"sid": TWILIO_ACCOUNT, "status": "suspended"}))
+
+    assert str(refusal(question)) == "account_status: suspended"
+
+
+def test_what_is_played_within_always_works() -> None:
+    ScriptedProvider(Channel.SMS).check()

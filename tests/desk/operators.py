@@ -1,0 +1,36 @@
+"""People who work at the desk, with or without a second factor."""
+
+import time
+
+from allauth.account.internal.flows import login
+from allauth.mfa.totp.internal import auth
+from django.test import Client
+
+from accounts.models import User
+from tests.factories import UserFactory
+
+SECRET = "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP"
+
+
+def make_operator(*, has_factor: bool = True) -> User:
+    user = UserFactory.create(is_staff=True, is_superuser=True)
+    if has_factor:
+        auth.TOTP.activate(user, SECRET)
+    return user
+
+
+def code_now(secret: str = SECRET) -> str:
+    """What the operator's phone shows."""
+    counters = list(auth.yield_hotp_counters_from_time())
+    return auth.format_hotp_value(auth.hotp_value(secret, counters[len(counters) // 2]))
+
+
+def sign_in(client: Client, user: User, *methods: str, age: float = 0.0) -> None:
+    """A session that went through these steps of signing in, so many seconds ago."""
+    client.force_login(user)
+    session = client.session
+    session[login.AUTHENTICATION_METHODS_SESSION_KEY] = [
+        {"method": method, "at": time.time() - age, "reauthenticated": True} for method in methods
+    ]
+    session[login._AUTHENTICATION_METHODS_USER_SESSION_KEY] = str(user.pk)
+    session.save()

@@ -1,0 +1,350 @@
+"""Each check is made to fail for real, and each cross says what to do."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+import responses
+import time_machine
+from celery import current_app
+from django.db import connection
+from django.db.migrations.recorder import MigrationRecorder
+from django.utils import timezone
+from pytest_django import Settings
+from pytest_django.live_server_helper import LiveServer
+
+from channels import registry
+from channels.models import Heartbeat
+from config.env import ROOT
+from config.redis_client import redis_client
+from desk import doctor
+from desk.doctor import books, outside, programs, stores, vendors
+from desk.doctor.finding import Finding
+from tests.config.test_settings import GOOD, SECRET
+from tests.desk.operators import make_operator
+from tests.desk.strangers import answering, proxy, smtp
+from tests.factories import MessageFactory, WalletFactory
+
+NOWHERE = "http://127.0.0.1:1"
+
+
+def run(**changes: str) -> tuple[int, dict[str, dict[str, Any]], str]:
+    """`manage.py doctor --json` in an environment of its own."""
+    env = GOOD | {"LOG_LEVEL": "CRITICAL", "PUBLIC_URL": NOWHERE} | changes
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "manage.py", "doctor", "--json"],
+        cwd=ROOT,
+        env=env,
+        text=True,
+        capture_output=True,
+        check=False,
+    )
+    found = {one["name"]: one for one in json.loads(done.stdout or "[]")}
+    return done.returncode, found, done.stdout + done.stderr
+
+
+def crosses(found: dict[str, dict[str, Any]]) -> set[str]:
+    return {name for name, one in found.items() if not one["ok"]}
+
+
+def test_with_nothing_there_everything_has_a_cross_and_a_cure() -> None:
+    code, found, said = run(
+        EMAIL_BACKEND="django.core.mail.backends.smtp.EmailBackend", EMAIL_PORT="1"
+    )
+
+    assert code == 1
+    assert crosses(found) == {
+        "database", "migrations", "clock", "redis", "redis memory",
+        "redis persistence",
+        "broker", "web", "worker", "beat", "ledger", "queue", "outboxes", "operators",
+        "mail", "public URL", "proxies", "short host", "providers",
+    }  # fmt: skip
+    assert all(found[name]["cure"] for name in crosses(found))
+    assert SECRET not in said
+    assert GOOD["SECRET_KEY"] not in said
+
+
+def test_production_is_judged_more_severely(tmp_path: Path) -> None:
+    production = {
+        "ENVIRONMENT": "production",
+        "ALLOWED_HOSTS": "*",
+        "STATIC_ROOT": str(tmp_path),
+        "PUBLIC_URL": "http://127.0.0.1:1",
+    }
+    _, found, _ = run(**production)
+    assert "ALLOWED_HOSTS has *; PUBLIC_URL is not https" in found["settings"]["detail"]
+    assert "collectstatic" in found["static files"]["cure"]
+
+    manifest = {"paths": {"favicon.svg": "favicon.1.svg"}, "version": "1.1", "hash": ""}
+    (tmp_path / "staticfiles.json").write_text(json.dumps(manifest), encoding="utf-8")
+    _, found, _ = run(**production | {"ALLOWED_HOSTS": "x.example"})
+    assert found["static files"]["ok"]
+
+
+def test_command_speaks_to_people_too() -> None:
+    env = GOOD | {"LOG_LEVEL": "CRITICAL", "PUBLIC_URL": NOWHERE}
+    command = [sys.executable, "-W", "ignore", "manage.py", "doctor"]
+    done = subprocess.run(command, cwd=ROOT, env=env, text=True, capture_output=True, check=False)
+
+    assert done.returncode == 1
+    assert "✗ database" in done.stdout
+    assert "→ Start PostgreSQL" in done.stdout
+    assert "need attention" in done.stdout
+
+
+def test_debug_is_a_cross(settings: Settings) -> None:
+    assert stores.settings_are_sound().ok
+    settings.DEBUG = True
+
+    assert "DEBUG is on" in stores.settings_are_sound().detail
+
+
+@pytest.mark.django_db
+def test_old_postgres_is_a_cross(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert stores.database().ok
+    monkeypatch.setattr(stores, "OLDEST_POSTGRES", 99)
+
+    assert "Upgrade to PostgreSQL 99" in stores.database().cure
+
+
+@pytest.mark.django_db
+def test_missing_migration_is_named() -> None:
+    assert stores.migrations().ok
+    MigrationRecorder.Migration.objects.filter(app="otp", name="0001_initial").delete()
+
+    assert stores.migrations().detail == "otp.0001_initial"
+
+
+@pytest.mark.django_db
+def test_clock_that_differs_is_a_cross() -> None:
+    assert stores.clock().ok
+
+    with time_machine.travel(timezone.now() + timedelta(seconds=30)):
+        assert stores.clock().detail == "the database's differs by -30.0 s"
+
+
+@pytest.fixture
+def redis_settings() -> Iterator[None]:
+    client = redis_client()
+    names = ("maxmemory-policy", "maxmemory", "appendonly")
+    before: Any = [client.config_get(name) for name in names]
+    yield
+    for one in before:
+        for name, value in one.items():
+            client.config_set(name, value)
+
+
+@pytest.mark.usefixtures("redis_settings")
+def test_redis_that_evicts_is_a_cross() -> None:
+    assert stores.redis().ok
+    redis_client().config_set("maxmemory-policy", "noeviction")
+    assert stores.redis_memory().ok
+    redis_client().config_set("maxmemory", 10**9)
+    redis_client().config_set("maxmemory-policy", "allkeys-lru")
+
+    assert "noeviction" in stores.redis_memory().cure
+
+
+@pytest.mark.usefixtures("redis_settings")
+def test_redis_that_forgets_is_a_cross_in_production(settings: Settings) -> None:
+    redis_client().config_set("appendonly", "no")
+    assert stores.redis_persistence().ok
+    settings.ENVIRONMENT = "production"
+    assert "appendonly yes" in stores.redis_persistence().cure
+    redis_client().config_set("appendonly", "yes")
+
+    assert stores.redis_persistence().ok
+
+
+@pytest.mark.usefixtures("no_redis")
+def test_redis_away_is_a_cross() -> None:
+    found = [stores.redis(), stores.redis_memory(), stores.redis_persistence()]
+
+    assert [one.ok for one in found] == [False] * 3
+
+
+def test_broker_brings_a_message_back_and_leaves_no_queue() -> None:
+    assert programs.broker() == Finding("broker", True, "a message went out and came back")
+    assert not list(redis_client().scan_iter("*doctor*"))
+
+
+def test_broker_away_is_a_cross(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(current_app.conf, "broker_write_url", "redis://127.0.0.1:1")
+
+    assert "CELERY_BROKER_URL" in programs.broker().cure
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("kind", "check"),
+    [("web", programs.web), ("delivery", programs.worker), ("beat", programs.beat)],
+)
+def test_process_that_is_silent_is_a_cross(kind: str, check: Any) -> None:
+    assert check().detail == "never heard of"
+    row = Heartbeat.objects.create(process=kind, kind=kind, at=timezone.now())
+    assert check().ok
+    row.at -= timedelta(seconds=90)
+    row.save()
+
+    assert check().detail.startswith("last heard of 90 s")
+    assert "systemctl start" in check().cure
+
+
+@pytest.mark.django_db(transaction=True)
+def test_breach_of_the_books_is_a_cross() -> None:
+    assert books.ledger().ok
+    wallet = WalletFactory.create(held=5)
+
+    found = books.ledger()
+
+    assert found.detail == f"held differs from the open holds: company {wallet.company_id}"
+    assert "reconcile" in found.cure
+
+
+@pytest.mark.django_db
+def test_queue_that_stands_is_a_cross() -> None:
+    MessageFactory.create()
+    assert books.queue().ok
+    MessageFactory.create(due_at=timezone.now() - timedelta(minutes=5))
+
+    assert books.queue().detail.startswith("due: 1, the oldest for 300 s")
+
+
+@pytest.mark.django_db
+def test_letters_that_wait_are_a_cross() -> None:
+    assert books.outboxes().ok
+    with connection.cursor() as cursor:
+        cursor.execute(
+            'INSERT INTO accounts_mail (id, template, "to", subject, text, html, due_at)'
+            " VALUES (gen_random_uuid(), 'x', 'a@b.c', 's', 't', '', now() - interval '1 hour')"
+        )
+
+    assert "letters due: 1, the oldest for 3600 s" in books.outboxes().detail
+
+
+@pytest.mark.django_db
+def test_operator_without_a_second_factor_is_a_cross(settings: Settings) -> None:
+    settings.OPERATOR_MFA = True
+    make_operator()
+    assert books.operators().ok
+    make_operator(has_factor=False)
+
+    assert books.operators().detail == "operators: 2, without a second factor: 1"
+    assert not books.operators().ok
+
+
+def test_mail_server(settings: Settings) -> None:
+    settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
+    settings.EMAIL_HOST = "127.0.0.1"
+    with smtp() as port:
+        settings.EMAIL_PORT = port
+        assert outside.mail_server().ok
+
+    assert "EMAIL_HOST" in outside.mail_server().cure
+
+
+def test_mail_server_that_refuses_the_password_is_a_cross(settings: Settings) -> None:
+    settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
+    settings.EMAIL_HOST, settings.EMAIL_HOST_USER = "127.0.0.1", "kvitok"
+    settings.EMAIL_HOST_PASSWORD = "wr0ng"
+    with smtp() as port:
+        settings.EMAIL_PORT = port
+        found = outside.mail_server()
+
+    assert not found.ok
+    assert "wr0ng" not in found.detail
+
+
+@pytest.mark.django_db(transaction=True)
+def test_addresses_that_lead_to_us(live_server: LiveServer, settings: Settings) -> None:
+    settings.PUBLIC_URL = settings.SHORT_URL = live_server.url
+
+    assert [outside.public_url().ok, outside.proxies().ok, outside.short_host().ok] == [True] * 3
+
+
+@pytest.mark.parametrize("status", [200, 404, 502])
+def test_addresses_that_lead_elsewhere_are_crosses(settings: Settings, status: int) -> None:
+    with answering(status) as url:
+        settings.PUBLIC_URL = settings.SHORT_URL = url
+        found = [outside.public_url().ok, outside.proxies().ok, outside.short_host().ok]
+
+    assert found == [status == 200, False, False]
+
+
+def test_addresses_that_lead_nowhere_are_crosses(settings: Settings) -> None:
+    settings.PUBLIC_URL = settings.SHORT_URL = NOWHERE
+
+    found = [outside.public_url(), outside.proxies(), outside.short_host()]
+
+    assert [one.ok for one in found] == [False] * 3
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize(
+    ("proxies", "trusted", "words"),
+    [
+        (0, 0, ""),
+        (1, 1, ""),
+        (2, 2, ""),
+        (0, 1, "Lower TRUSTED_PROXY_COUNT"),
+        (1, 2, "Lower TRUSTED_PROXY_COUNT"),
+        (1, 0, "Set TRUSTED_PROXY_COUNT=1"),
+        (2, 1, "Set TRUSTED_PROXY_COUNT=2"),
+    ],
+)
+def test_proxies_are_counted(
+    live_server: LiveServer, settings: Settings, proxies: int, trusted: int, words: str
+) -> None:
+    settings.TRUSTED_PROXY_COUNT = trusted
+    with proxy(live_server.url, proxies) as url:
+        settings.PUBLIC_URL = url
+        found = outside.proxies()
+
+    assert found.cure.startswith(words)
+    assert found.ok == (words == "")
+
+
+def test_no_provider_is_a_cross(settings: Settings) -> None:
+    for name in ("WHATSAPP", "TELEGRAM_GATEWAY", "TELEGRAM_BOT"):
+        setattr(settings, name, getattr(settings, name) | {"token": ""})
+    settings.TWILIO = settings.TWILIO | {"auth_token": ""}
+    registry.forget_settings()
+
+    assert [one.name for one in doctor._guarded(vendors.providers)] == ["providers"]
+
+
+def test_provider_that_refuses_its_token_is_a_cross(settings: Settings) -> None:
+    with responses.RequestsMock() as wire:
+        wire.get(f"{settings.TWILIO['api_url']}/2010-04-01/Accounts/"
+                 f"{settings.TWILIO['account_sid']}.json",
+                 json={"code": 20003, "message": "Authenticate"}, status=401)  # fmt: skip
+        (found,) = [one for one in _providers() if one.name == "Twilio"]
+
+    assert not found.ok
+    assert found.detail == "20003: Authenticate"
+    assert found.cure == vendors.WRONG
+
+
+def test_provider_that_is_away_is_a_cross() -> None:
+    found = _providers()
+
+    assert {one.cure for one in found} == {vendors.AWAY}
+
+
+def _providers() -> list[Finding]:
+    """Nobody listens where the tests' accounts point."""
+    return vendors.providers()
+
+
+def test_check_that_breaks_silences_no_other() -> None:
+    def breaks() -> Finding:
+        raise RuntimeError("no")
+
+    (found,) = doctor._guarded(breaks)
+
+    assert (found.ok, found.detail) == (False, "could not be checked: RuntimeError")
