@@ -73,7 +73,9 @@ def test_not_ready_until_migrated(client: Client) -> None:
     assert answer.json()["reasons"] == ["1 migrations are not applied"]
 
 
-@pytest.mark.parametrize("question", ["", "forged", probe.sign()[:-1]])
+@pytest.mark.parametrize(
+    "question", ["", "forged", probe.sign()[:-1]], ids=["none", "forged", "cut"]
+)
 def test_strangers_are_told_nothing_of_their_request(client: Client, question: str) -> None:
     answer = client.get("/livez", headers={probe.HEADER: question})
 
