@@ -74,8 +74,16 @@ def _endpoint(company: Company) -> dict[str, Any]:
     return {"endpoint": EndpointFactory.create(company=company), "page_url": f"{HERE}/cabinet/"}
 
 
+def _reason(_company: Company) -> dict[str, Any]:
+    return {"reason": "<b> 42"}
+
+
 # What each letter of ours is told; a letter without a row fails.
-OURS: dict[str, Callable[[Company], dict[str, Any]]] = {"endpoint_disabled": _endpoint}
+OURS: dict[str, Callable[[Company], dict[str, Any]]] = {
+    "endpoint_disabled": _endpoint,
+    "company_approved": _reason,
+    "company_suspended": _reason,
+}
 
 
 def of_ours(name: str, company: Company, language: str) -> Letter:
