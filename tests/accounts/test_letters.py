@@ -74,26 +74,22 @@ def _endpoint(company: Company) -> dict[str, Any]:
     return {"endpoint": EndpointFactory.create(company=company), "page_url": f"{HERE}/cabinet/"}
 
 
-<<<<<<< HEAD
 def _invitation(company: Company) -> dict[str, Any]:
     owner = MemberFactory.create(company=company).user
     invitation = InvitationFactory.create(company=company, invited_by=owner)
     return {"invitation": invitation, "join_url": f"{HERE}/cabinet/join/token"}
-=======
+
+
 def _reason(_company: Company) -> dict[str, Any]:
     return {"reason": "<b> 42"}
->>>>>>> operator
 
 
 # What each letter of ours is told; a letter without a row fails.
 OURS: dict[str, Callable[[Company], dict[str, Any]]] = {
     "endpoint_disabled": _endpoint,
-<<<<<<< HEAD
     "invitation": _invitation,
-=======
     "company_approved": _reason,
     "company_suspended": _reason,
->>>>>>> operator
 }
 
 
