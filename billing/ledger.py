@@ -5,8 +5,10 @@ by construction. A hold is opened inside the statement that accepts a message (`
 leaves only through `settle`. Wallets are locked last, companies ascending.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
 from uuid import UUID, uuid4
 
 from django.db import connection, transaction
@@ -139,3 +141,45 @@ def balance(company_id: int) -> tuple[int, int]:
     """(available, held); a company that never had tokens has (0, 0)."""
     found = Wallet.objects.filter(company_id=company_id).values_list("available", "held").first()
     return found or (0, 0)
+
+
+# By the company's own index: one for all companies would make every transfer dearer.
+_SETTLED = """
+SELECT w.company_id, t.spent, t.returned FROM billing_wallet w, LATERAL (
+  SELECT COALESCE(sum(amount) FILTER (WHERE kind = 'capture'), 0)::bigint AS spent,
+         COALESCE(sum(amount) FILTER (WHERE kind = 'release'), 0)::bigint AS returned
+  FROM billing_transfer WHERE company_id = w.company_id
+    AND created_at >= %(start)s AND created_at < %(end)s) t
+WHERE (%(company_id)s::bigint IS NULL OR w.company_id = %(company_id)s) AND spent + returned > 0
+"""
+
+
+def settled(
+    start: datetime, end: datetime, company_id: int | None = None
+) -> list[tuple[int, int, int]]:
+    """(company, tokens spent, tokens returned) of every company, or of one, that had any."""
+    with connection.cursor() as cursor:
+        cursor.execute(_SETTLED, {"start": start, "end": end, "company_id": company_id})
+        return [(company, spent, returned) for company, spent, returned in cursor.fetchall()]
+
+
+# For seeders of demo data: `past` has rows of holds and what became of them, with their own times.
+_BOOK_PAST = """
+WITH past AS ({past}), moved AS (
+  INSERT INTO billing_transfer
+    (company_id, kind, amount, key, message_id, proof, reason, created_at)
+  SELECT company_id, kind, amount, key, message_id, proof, reason, created_at FROM past
+  RETURNING kind, amount, company_id),
+due AS (
+  SELECT company_id,
+         sum(CASE kind WHEN 'hold' THEN -amount WHEN 'capture' THEN 0 ELSE amount END) AS available,
+         sum(CASE kind WHEN 'hold' THEN amount WHEN 'grant' THEN 0 ELSE -amount END) AS held
+  FROM moved GROUP BY company_id)
+UPDATE billing_wallet w SET available = w.available + due.available, held = w.held + due.held
+FROM due WHERE w.company_id = due.company_id
+"""
+
+
+def book_past(cursor: CursorWrapper, past: str, params: Mapping[str, Any]) -> None:
+    """Write the transfers of past messages; the wallet must have the tokens for them."""
+    cursor.execute(_BOOK_PAST.format(past=past), params)

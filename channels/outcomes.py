@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from uuid import UUID
 
 import orjson
+from django.conf import settings
 from django.db import connection, transaction
 from django.db.backends.utils import CursorWrapper
 
@@ -130,7 +131,8 @@ def _write_messages(cursor: CursorWrapper, messages: Iterable[Message]) -> list[
         for one in changed
     ]
     if rows:
-        cursor.execute(sql.UPDATE_MESSAGES, _columns(rows))
+        zone = settings.TIME_ZONE
+        cursor.execute(sql.UPDATE_MESSAGES, [*_columns(rows), zone, zone])
         ledger.settle(cursor, [each for one in changed for each in one.settlements])
     return changed
 

@@ -6,6 +6,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cache
 from typing import Any, Protocol
 from uuid import UUID
@@ -127,11 +128,24 @@ class Renderer(Protocol):
     def __call__(self, *, subject_id: UUID, params: Mapping[str, Any], locale: str) -> Rendered: ...
 
 
+@dataclass(frozen=True, slots=True)
+class Codes:
+    """Of one company and mode: codes asked for, and how many of them were entered right."""
+
+    company_id: int
+    mode: str
+    codes: int
+    verified: int
+
+
 Purger = Callable[[int], int]  # removes at most so many rows; fewer: there are no more
+
+CodeCounter = Callable[..., list[Codes]]
 
 _renderers: dict[str, Renderer] = {}
 _settlers: list[Callable[[], int]] = []
 _purgers: list[Purger] = []
+_code_counters: list[CodeCounter] = []
 
 
 def renders(kind: str, renderer: Renderer) -> None:
@@ -158,3 +172,19 @@ def purges(purger: Purger) -> None:
 
 def purgers() -> list[Purger]:
     return _purgers
+
+
+def counts_codes(counter: CodeCounter) -> None:
+    """Registers what tells how many codes of messages made from `start` to `end` were entered."""
+    _code_counters.append(counter)
+
+
+def count_codes(
+    *, start: datetime, end: datetime, company_id: int | None = None, mode: str | None = None
+) -> list[Codes]:
+    """Of every company and mode that asked for some, or of one."""
+    return [
+        one
+        for counter in _code_counters
+        for one in counter(start=start, end=end, company_id=company_id, mode=mode)
+    ]

@@ -88,7 +88,9 @@ FROM unnest(%s::uuid[], %s::text[], %s::text[], %s::text[], %s::text[], %s::text
 WHERE a.id = n.id
 """
 
+# A message of an earlier day makes that day's count stale, in the same commit.
 UPDATE_MESSAGES = """
+WITH changed AS (
 UPDATE channels_message m SET
   state = n.state, error = n.error, channel = n.channel, chain = n.chain::jsonb, hold = n.hold,
   due_at = now() + make_interval(secs => n.due_in),
@@ -103,6 +105,9 @@ FROM unnest(%s::uuid[], %s::text[], %s::text[], %s::text[], %s::text[], %s::int[
             %s::timestamptz[], %s::timestamptz[], %s::bool[])
   AS n(id, state, error, channel, chain, hold, due_in, at, read_at, is_read)
 WHERE m.id = n.id
+RETURNING m.company_id, m.mode, (m.created_at AT TIME ZONE %s)::date AS day)
+INSERT INTO channels_staleday (company_id, mode, day)
+SELECT DISTINCT company_id, mode, day FROM changed WHERE day < (now() AT TIME ZONE %s)::date
 """
 
 # Receipts that are due to be matched, with the attempt each speaks of. A receipt moves only an

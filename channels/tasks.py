@@ -3,7 +3,7 @@
 import structlog
 from celery import shared_task
 
-from channels import purging, reconciliation, registry, sweeps
+from channels import counting, purging, reconciliation, registry, sweeps
 from channels.delivery import dispatcher
 from channels.providers.base import SendError, TransientError
 from channels.providers.telegram_bot import TelegramBot
@@ -25,6 +25,11 @@ def sweep() -> None:
 @shared_task(name="channels.poll")
 def poll() -> None:
     sweeps.polling.make()
+
+
+@shared_task(name="channels.count_days")
+def count_days() -> None:
+    counting.count_days()
 
 
 @shared_task(name="channels.purge")

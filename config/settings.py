@@ -187,6 +187,7 @@ CELERY_BEAT_SCHEDULE = {
         "schedule": 21_600.0,
         "options": {"expires": 3600},
     },
+    "count-days": {"task": "channels.count_days", "schedule": 30.0, "options": {"expires": 30}},
     "purge": {"task": "channels.purge", "schedule": 3600.0, "options": {"expires": 600}},
 }
 

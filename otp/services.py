@@ -16,6 +16,7 @@ from billing.ledger import Proof
 from channels import nudge, outcomes, scripts, segments, sending
 from channels.models import Message
 from channels.providers.base import Channel, Content
+from channels.registry import Codes
 from channels.sending import Outcome, Sender
 from channels.transitions import Event, What
 from config.errors import DomainError, Error
@@ -236,6 +237,19 @@ def settle_verified() -> int:
         cursor.execute(sql.SETTLED, [ids])
     outcomes.announce(messages)
     return len(ids)
+
+
+def count_codes(
+    *, start: datetime, end: datetime, company_id: int | None, mode: str | None
+) -> list[Codes]:
+    """What `channels.registry.count_codes` asks for."""
+    params: dict[str, Any] = {"start": start, "end": end}
+    if company_id is not None:
+        params |= {"company_id": company_id, "mode": mode}
+    whose = sql.OF_ALL if company_id is None else sql.OF_ONE
+    with connection.cursor() as cursor:
+        cursor.execute(sql.COUNT_CODES.format(whose=whose), params)
+        return [Codes(*row) for row in cursor.fetchall()]
 
 
 def purge_phones(limit: int) -> int:

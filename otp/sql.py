@@ -139,3 +139,14 @@ WHERE id IN (SELECT id FROM otp_verification
              WHERE created_at < now() - make_interval(days => %s) AND phone NOT LIKE '%%*'
              ORDER BY created_at LIMIT %s)
 """
+
+# How many codes went out in messages of this time, and how many of them were entered right.
+COUNT_CODES = """
+SELECT m.company_id, m.mode, count(DISTINCT v.id),
+       count(DISTINCT v.id) FILTER (WHERE v.verified_at IS NOT NULL)
+FROM channels_message m JOIN otp_verification v ON v.id = m.subject_id
+WHERE m.kind = 'code' AND m.created_at >= %(start)s AND m.created_at < %(end)s AND {whose}
+GROUP BY 1, 2
+"""
+# That of all says what the index on `created_at` is limited to.
+OF_ALL, OF_ONE = "m.phone NOT LIKE '%%*'", "m.company_id = %(company_id)s AND m.mode = %(mode)s"
