@@ -1,6 +1,5 @@
 """The one API view base: key, rate, size, JSON, and the envelope every answer travels in."""
 
-import os
 import time
 from collections.abc import Callable, Mapping
 from functools import lru_cache
@@ -23,6 +22,7 @@ from accounts.addresses import client_ip
 from accounts.keys import Principal
 from accounts.models import Company, Scope
 from accounts.rate import Usage, key_rate
+from config import ids
 from config.errors import AfterEffectError, DomainError, Error
 
 log = structlog.get_logger(__name__)
@@ -73,7 +73,7 @@ class ApiView(APIView):
 
     def initialize_request(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Request:
         self.started = time.perf_counter()
-        self.request_id = "req_" + os.urandom(10).hex()
+        self.request_id = ids.request_id()
         self.language = language_of(request.META.get("HTTP_ACCEPT_LANGUAGE", ""))
         structlog.contextvars.bind_contextvars(request_id=self.request_id)
         return Request(request)

@@ -3,7 +3,7 @@
 import base64
 import binascii
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -14,6 +14,7 @@ from django.db.models import Q, QuerySet
 from config.errors import invalid_input
 
 PAGE, LARGEST = 50, 200
+NEWEST_FIRST = ("-created_at", "-id")
 _WHOLE = re.compile(r"[0-9]{1,3}")
 
 
@@ -33,16 +34,33 @@ def limit_of(query: Mapping[str, str]) -> int:
 def page_of(rows: QuerySet[Any], query: Mapping[str, str]) -> Page:
     """The rows after the cursor, newest first, by (created_at, id)."""
     limit = limit_of(query)
-    cursor = query.get("cursor")
-    if cursor:
-        created_at, row_id = _decode(cursor)
-        # The first condition says nothing new, but it alone can enter the index.
-        rows = rows.filter(created_at__lte=created_at).filter(
-            Q(created_at__lt=created_at) | Q(id__lt=row_id)
-        )
-    found = list(rows.order_by("-created_at", "-id")[: limit + 1])
+    found = list(after(rows, query).order_by(*NEWEST_FIRST)[: limit + 1])
     has_more = len(found) > limit
     return Page(found[:limit], encode(found[limit - 1]) if has_more else None)
+
+
+def after(rows: QuerySet[Any], query: Mapping[str, str]) -> QuerySet[Any]:
+    """Those that come after the cursor, if there is one."""
+    cursor = query.get("cursor")
+    return _older(rows, *_decode(cursor)) if cursor else rows
+
+
+def batches(rows: QuerySet[Any], size: int) -> Iterator[list[Any]]:
+    """All rows, newest first. Nothing is held between two batches: no cursor, no transaction."""
+    batch = list(rows.order_by(*NEWEST_FIRST)[:size])
+    while batch:
+        yield batch
+        if len(batch) < size:
+            return
+        last = batch[-1]
+        batch = list(_older(rows, last.created_at, last.pk).order_by(*NEWEST_FIRST)[:size])
+
+
+def _older(rows: QuerySet[Any], created_at: datetime, row_id: UUID) -> QuerySet[Any]:
+    # The first condition says nothing new, but it alone can enter the index.
+    return rows.filter(created_at__lte=created_at).filter(
+        Q(created_at__lt=created_at) | Q(id__lt=row_id)
+    )
 
 
 def encode(row: Any) -> str:

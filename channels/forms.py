@@ -1,17 +1,29 @@
 """The filter over the history of messages."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from django import forms
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext_lazy as _
 
-from accounts.models import Mode
+from accounts.models import ApiKey, Company, Mode
 from channels.models import Message
+from config.ids import moment_of, parse_id
 
 
 def _any(label: Any, choices: list[tuple[str, Any]]) -> list[tuple[str, Any]]:
     return [("", label), *choices]
+
+
+if TYPE_CHECKING:
+    KeyChoiceField = forms.ModelChoiceField[ApiKey]
+else:
+    KeyChoiceField = forms.ModelChoiceField  # generic in the stubs alone
+
+
+class KeyField(KeyChoiceField):
+    def label_from_instance(self, obj: ApiKey) -> str:
+        return f"{obj.name} ({obj})"
 
 
 class HistoryFilter(forms.Form):
@@ -24,6 +36,12 @@ class HistoryFilter(forms.Form):
         required=False,
         widget=forms.TextInput(attrs={"inputmode": "tel", "placeholder": "+7 916 123-45-67"}),
     )
+    id = forms.CharField(
+        label=_("Message or request id"),
+        max_length=60,
+        required=False,
+        widget=forms.TextInput(attrs={"placeholder": "msg_… / req_…", "spellcheck": "false"}),
+    )
     channel = forms.ChoiceField(
         label=_("Channel"),
         choices=_any(_("any"), Message.ChannelName.choices),
@@ -35,6 +53,9 @@ class HistoryFilter(forms.Form):
     kind = forms.ChoiceField(
         label=_("Kind"), choices=_any(_("any"), Message.Kind.choices), required=False
     )
+    api_key = KeyField(
+        label=_("Key"), queryset=ApiKey.objects.none(), required=False, empty_label=_("any")
+    )
     date_from = forms.DateField(
         label=_("From"),
         required=False,
@@ -45,6 +66,17 @@ class HistoryFilter(forms.Form):
         required=False,
         widget=forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d"),
     )
+
+    def __init__(self, *args: Any, company: Company, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        keys = cast(KeyField, self.fields["api_key"])
+        keys.queryset = company.api_keys.all()
+
+    def clean_id(self) -> str:
+        text: str = self.cleaned_data["id"].strip().lower()
+        if text and not (parse_id("msg", text) or moment_of(text)):
+            raise ValidationError(_("Give the whole id: it begins with msg_ or req_."))
+        return text
 
     def clean_phone(self) -> str:
         phone: str = self.cleaned_data["phone"]

@@ -1,36 +1,63 @@
 """Reads a company's messages for people: filtered, newest first, each with what it cost."""
 
 from collections.abc import Mapping
-from datetime import date, datetime, time, timedelta
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
 from typing import Any
 
-from django.db.models import OuterRef, QuerySet, Subquery
-from django.utils import timezone
+from django.db.models import OuterRef, Q, QuerySet, Subquery
 
+from accounts import paging
 from accounts.models import Company, Mode
+from accounts.paging import Page
 from billing.models import Transfer
+from channels.counting import start_of
 from channels.models import Message
+from config.errors import DomainError
+from config.ids import moment_of, parse_id
 
-EXACT = ("channel", "state", "kind")
+EXACT = ("channel", "state", "kind", "api_key")
 FULL_PHONE = 11  # digits; a shorter one is a beginning
+WALK = 50_000  # messages looked at for one page of a filter that no index answers
+AROUND = timedelta(minutes=5)  # how far a request's message may be from the time in its id
+
+
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """A page, and how far back was looked for it if that was not to the end."""
+
+    page: Page
+    until: datetime | None = None
 
 
 def matching(company: Company, chosen: Mapping[str, Any]) -> QuerySet[Message]:
-    """The messages of one mode, since only so the index gives them in order."""
-    rows = Message.objects.of(company).filter(mode=chosen.get("mode", Mode.LIVE))
+    """The messages of one mode, since only so the index gives them in order; an id has no mode."""
+    rows = Message.objects.of(company)
+    if sought := chosen.get("id"):
+        return with_charges(rows.filter(_by_id(sought)))
+    rows = rows.filter(mode=chosen.get("mode", Mode.LIVE))
     rows = rows.filter(**{name: chosen[name] for name in EXACT if name in chosen})
     if phone := chosen.get("phone"):
         rows = rows.filter(**_by_phone(phone))
-    if first := chosen.get("date_from"):
-        rows = rows.filter(created_at__gte=_start_of(first))
-    if last := chosen.get("date_to"):
-        rows = rows.filter(created_at__lt=_start_of(last + timedelta(days=1)))
-    return with_charges(rows)
+    return with_charges(rows.filter(_in_days(chosen)))
+
+
+def look(company: Company, chosen: Mapping[str, Any], query: Mapping[str, str]) -> Looked:
+    """A page of them. A rare match is looked for in a bounded part of the history, page by page."""
+    rows = matching(company, chosen)
+    end = None if _is_indexed(chosen) else _end_of_walk(company, chosen, query)
+    if end is None:
+        return Looked(_page(rows, query))
+    found = _page(rows.filter(created_at__gte=end.created_at), query)
+    if found.next_cursor:
+        return Looked(found)
+    return Looked(Page(found.rows, paging.encode(end)), end.created_at)
 
 
 def recent(company: Company, count: int) -> list[Message]:
     """The last messages of both modes, by one short walk of the index for each."""
-    rows = with_charges(Message.objects.of(company)).order_by("-created_at", "-id")
+    rows = with_charges(Message.objects.of(company)).order_by(*paging.NEWEST_FIRST)
     found = [row for mode in Mode for row in rows.filter(mode=mode)[:count]]
     return sorted(found, key=lambda row: (row.created_at, row.id), reverse=True)[:count]
 
@@ -41,12 +68,50 @@ def with_charges(rows: QuerySet[Message]) -> QuerySet[Message]:
     return rows.annotate(charged=Subquery(captures.values("amount")[:1]))
 
 
+def _page(rows: QuerySet[Message], query: Mapping[str, str]) -> Page:
+    try:
+        return paging.page_of(rows, query)
+    except DomainError:  # a cursor that is none of ours: the page from its beginning
+        return paging.page_of(rows, {})
+
+
+def _is_indexed(chosen: Mapping[str, Any]) -> bool:
+    """Whether matches are found without walking past others."""
+    is_whole_phone = "phone" in _by_phone(chosen.get("phone", ""))
+    is_undelivered = chosen.get("state") in {Message.State.FAILED, Message.State.EXPIRED}
+    by_day_alone = not chosen.keys() - {"mode", "date_from", "date_to"}
+    return "id" in chosen or is_whole_phone or is_undelivered or by_day_alone
+
+
+def _end_of_walk(
+    company: Company, chosen: Mapping[str, Any], query: Mapping[str, str]
+) -> Message | None:
+    """The message a walk of WALK of them ends with; None when there are fewer."""
+    rows = Message.objects.of(company).filter(_in_days(chosen), mode=chosen.get("mode", Mode.LIVE))
+    with suppress(DomainError):
+        rows = paging.after(rows, query)
+    return rows.order_by(*paging.NEWEST_FIRST).only("created_at")[WALK - 1 : WALK].first()
+
+
+def _by_id(text: str) -> Q:
+    if message_id := parse_id("msg", text):
+        return Q(pk=message_id)
+    began_at = moment_of(text)
+    if began_at is None:
+        return Q(pk__in=[])
+    around = (began_at - AROUND, began_at + AROUND)
+    return Q(request_id=text, mode__in=Mode.values, created_at__range=around)
+
+
+def _in_days(chosen: Mapping[str, Any]) -> Q:
+    first: date | None = chosen.get("date_from")
+    last: date | None = chosen.get("date_to")
+    days = Q(created_at__gte=start_of(first)) if first else Q()
+    return days & Q(created_at__lt=start_of(last + timedelta(days=1))) if last else days
+
+
 def _by_phone(text: str) -> dict[str, str]:
     digits = "".join(one for one in text if one in "0123456789")
     if len(digits) == FULL_PHONE and digits.startswith("8") and "+" not in text:
         digits = "7" + digits[1:]  # as people in Russia and Kazakhstan type it
     return {"phone" if len(digits) >= FULL_PHONE else "phone__startswith": f"+{digits}"}
-
-
-def _start_of(day: date) -> datetime:
-    return timezone.make_aware(datetime.combine(day, time.min))

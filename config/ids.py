@@ -1,7 +1,9 @@
 """Identifiers: time-ordered UUIDs inside, prefixed opaque strings outside."""
 
 import os
+import re
 import time
+from datetime import UTC, datetime
 from uuid import UUID
 
 _VERSION_AND_VARIANT = (7 << 76) | (2 << 62)
@@ -28,4 +30,23 @@ def parse_id(prefix: str, text: str) -> UUID | None:
     try:
         return UUID(hex=digits)
     except ValueError:
+        return None
+
+
+_REQUEST = re.compile(r"req_([0-9a-f]{12})[0-9a-f]{10}")
+
+
+def request_id() -> str:
+    """Milliseconds first, so that whoever has the id knows where to look."""
+    return f"req_{time.time_ns() // 1_000_000:012x}{os.urandom(5).hex()}"
+
+
+def moment_of(request: str) -> datetime | None:
+    """When a request began; None for what is not an id of ours."""
+    found = _REQUEST.fullmatch(request)
+    if found is None:
+        return None
+    try:
+        return datetime.fromtimestamp(int(found[1], 16) / 1000, UTC)
+    except (ValueError, OverflowError, OSError):
         return None

@@ -17,7 +17,7 @@ from accounts.models import Company, Mode
 from billing import ledger
 from channels.counting import start_of
 
-REQUEST = "req_demo_"
+KEY = "past"  # names no key of ours: these codes were never derived, and cannot be
 
 # Of a hundred: 60 go by WhatsApp, 25 by Telegram, 15 by SMS; 93 arrive, 4 fail, 3 expire.
 _MADE = """
@@ -36,14 +36,14 @@ SELECT n, at, (lpad(to_hex((EXTRACT(epoch FROM at) * 1000)::bigint), 12, '0') ||
     + CASE WHEN x %% 100 < 85 THEN 0 ELSE 4 END) AS taken,
   x / 100 %% 100 < 93 AND x / 10000000 %% 100 < 84 AS is_verified
 FROM (
-  SELECT n, %(start)s::timestamptz + (%(length)s::interval * (n - %(first)s) / %(count)s) AS at,
+  SELECT n, %(start)s::timestamptz + (%(length)s::interval * (n - %(first)s::bigint) / %(count)s::bigint) AS at,
     md5('kvitok ' || n) AS h, ('x' || substr(md5('past ' || n), 1, 15))::bit(60)::bigint AS x
-  FROM generate_series(%(first)s, %(first)s + %(count)s - 1) AS n) AS numbered"""
+  FROM generate_series(%(first)s::bigint, %(first)s::bigint + %(count)s - 1) AS n) AS numbered"""
 
 _VERIFICATIONS = """
 INSERT INTO otp_verification (id, company_id, mode, phone, purpose, mac, key_id, length, attempts,
   max_attempts, created_at, expires_at, judged_at, verified_at, superseded_at, settled_at)
-SELECT code_id, %(company_id)s, %(mode)s, phone, 'demo', ''::bytea, 'past', 6,
+SELECT code_id, %(company_id)s, %(mode)s::text, phone, 'demo', ''::bytea, %(key)s::text, 6,
   is_verified::int, 5, at, at + interval '300 seconds',
   CASE WHEN is_verified THEN at + taken * 3 END, CASE WHEN is_verified THEN at + taken * 3 END,
   at + interval '300 seconds', CASE WHEN is_verified THEN at + taken * 3 END
@@ -54,11 +54,12 @@ _MESSAGES = """
 INSERT INTO channels_message (id, company_id, api_key_id, mode, kind, content, channel, chain,
   phone, subject_id, params, locale, request_id, state, error, tries, hold, price, segments,
   priority, created_at, due_at, useful_until, deadline, sent_at, delivered_at, finished_at)
-SELECT id, %(company_id)s, %(api_key_id)s, %(mode)s, 'code', 'code', channel, '[]', phone, code_id,
-  '{"key": "past", "length": 6}', 'ru', %(request)s || n, state,
+SELECT id, %(company_id)s, %(api_key_id)s, %(mode)s::text, 'code', 'code', channel, '[]', phone,
+  code_id, jsonb_build_object('key', %(key)s::text, 'length', 6), 'ru',
+  'req_' || left(replace(id::text, '-', ''), 12) || right(id::text, 10), state,
   CASE state WHEN 'failed' THEN 'recipient_unreachable' ELSE '' END, 1, 1,
-  CASE WHEN %(mode)s = 'test' THEN 0 WHEN channel = 'sms' THEN %(sms)s ELSE %(chat)s END, 1, 0, at,
-  NULL, at + interval '300 seconds', at + interval '600 seconds',
+  CASE WHEN %(mode)s::text = 'test' THEN 0 WHEN channel = 'sms' THEN %(sms)s ELSE %(chat)s END,
+  1, 0, at, NULL, at + interval '300 seconds', at + interval '600 seconds',
   CASE WHEN state <> 'failed' THEN at + taken / 2 END,
   CASE WHEN state = 'delivered' THEN at + taken END,
   at + CASE WHEN state = 'expired' THEN interval '600 seconds' ELSE taken END
@@ -77,7 +78,7 @@ FROM past
 
 _IS_PAST = """
 m.company_id = %(company_id)s AND m.mode = 'live' AND m.created_at >= %(start)s
-AND m.created_at < %(end)s AND m.request_id LIKE %(request)s || '%%'"""
+AND m.created_at < %(end)s AND m.params ->> 'key' = %(key)s::text"""
 
 _TRANSFERS = f"""
 SELECT m.company_id, t.kind, m.price AS amount, t.key, m.id AS message_id, t.proof, t.reason,
@@ -116,7 +117,7 @@ def seed(
         "company_id": company.pk,
         "api_key_id": company.api_keys.filter(mode=mode).values_list("pk", flat=True).first(),
         "mode": mode,
-        "request": REQUEST,
+        "key": KEY,
         "sms": settings.PRICES["sms"],
         "chat": settings.PRICES["whatsapp"],
     }
@@ -134,7 +135,7 @@ def seed(
 
 
 def is_seeded(company: Company) -> bool:
-    return company.messages.filter(request_id=f"{REQUEST}1").exists()
+    return company.messages.filter(params__key=KEY).exists()
 
 
 def _span(day: date) -> dict[str, Any]:
