@@ -6,7 +6,8 @@ from typing import Concatenate, ParamSpec, cast
 
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import PermissionDenied
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest
+from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
 from django_htmx.http import HttpResponseClientRefresh
 from django_htmx.middleware import HtmxDetails
@@ -75,16 +76,16 @@ def current_member(request: HttpRequest) -> Member | None:
 def member_required(
     to_read: Allows = anyone, to_change: Allows = nobody
 ) -> Callable[
-    [Callable[Concatenate[CabinetRequest, P], HttpResponse]],
-    Callable[Concatenate[HttpRequest, P], HttpResponse],
+    [Callable[Concatenate[CabinetRequest, P], HttpResponseBase]],
+    Callable[Concatenate[HttpRequest, P], HttpResponseBase],
 ]:
     """Opens a view to members whose role allows it, with `request.company` and `.member` set."""
 
     def decorate(
-        view: Callable[Concatenate[CabinetRequest, P], HttpResponse],
-    ) -> Callable[Concatenate[HttpRequest, P], HttpResponse]:
+        view: Callable[Concatenate[CabinetRequest, P], HttpResponseBase],
+    ) -> Callable[Concatenate[HttpRequest, P], HttpResponseBase]:
         @wraps(view)
-        def guarded(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:
+        def guarded(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
             member = current_member(request)
             if member is None:
                 return redirect("company-create")
@@ -96,7 +97,9 @@ def member_required(
             return view(cabinet, *args, **kwargs)
 
         @wraps(view)
-        def signed_in(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:
+        def signed_in(
+            request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs
+        ) -> HttpResponseBase:
             # A fragment that polls must not swap the sign-in form into the middle of a page.
             if not request.user.is_authenticated and cast(CabinetRequest, request).htmx:
                 return HttpResponseClientRefresh()

@@ -17,6 +17,7 @@ from channels import phones, registry
 from channels.models import Attempt, Message, MessageQuerySet, Receipt
 from channels.providers.base import Channel, Content
 from channels.routing import NAMES
+from channels.screens import rendered
 from config.errors import DomainError, Error, invalid_input
 from config.ids import parse_id
 
@@ -208,7 +209,7 @@ def _channel(channel: Channel, mode: str) -> dict[str, Any]:
 
 
 def _as_on_phone(message: Message) -> dict[str, Any]:
-    text, code = _rendered(message)
+    text, code = rendered(message)
     return {
         "id": message.public_id,
         "kind": message.kind,
@@ -220,13 +221,3 @@ def _as_on_phone(message: Message) -> dict[str, Any]:
         "short_url": message.params.get("short_url"),
         "created_at": message.created_at,
     }
-
-
-def _rendered(message: Message) -> tuple[str | None, str | None]:
-    try:
-        rendered = registry.renderer(message.kind)(
-            subject_id=message.subject_id, params=message.params, locale=message.locale
-        )
-    except registry.NotRenderableError:  # the key of its code is gone, and with it the code
-        return None, None
-    return rendered.text, rendered.code

@@ -4,7 +4,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from itertools import accumulate
-from typing import Any
+from typing import Any, ClassVar
 
 from django.conf import settings
 from django.db import connection
@@ -77,9 +77,20 @@ class Figures:
     before: Period  # as many days before those
     medians: dict[str, int]  # channel → ms to delivery; "" is all of them together
 
+    channels: ClassVar = Message.ChannelName.choices
+
     @property
     def median(self) -> int | None:
         return self.medians.get("")
+
+    @property
+    def paces(self) -> list[tuple[str, int]]:
+        """The median of each channel that delivered something."""
+        return [
+            (name, self.medians[channel])
+            for channel, name in self.channels
+            if channel in self.medians
+        ]
 
 
 def figures(company: Company, mode: str) -> Figures:

@@ -11,6 +11,26 @@ from channels.models import Message
 from config.ids import moment_of, parse_id
 
 
+class PhoneFilter(forms.Form):
+    phone = forms.CharField(
+        label=_("Phone"),
+        max_length=30,
+        required=False,
+        widget=forms.TextInput(attrs={"inputmode": "tel", "placeholder": "+7 916 123-45-67"}),
+    )
+
+    def clean_phone(self) -> str:
+        phone: str = self.cleaned_data["phone"]
+        if phone and not any(one in "0123456789" for one in phone):
+            raise ValidationError(_("Give the number or its beginning, in digits."))
+        return phone
+
+    def chosen(self) -> dict[str, Any]:
+        """What is filtered by; a field filled in wrongly filters nothing and shows its error."""
+        self.is_valid()
+        return {name: value for name, value in self.cleaned_data.items() if value}
+
+
 def _any(label: Any, choices: list[tuple[str, Any]]) -> list[tuple[str, Any]]:
     return [("", label), *choices]
 
@@ -26,15 +46,9 @@ class KeyField(KeyChoiceField):
         return f"{obj.name} ({obj})"
 
 
-class HistoryFilter(forms.Form):
+class HistoryFilter(PhoneFilter):
     mode = forms.ChoiceField(
         choices=Mode.choices, required=False, initial=Mode.LIVE, widget=forms.HiddenInput
-    )
-    phone = forms.CharField(
-        label=_("Phone"),
-        max_length=30,
-        required=False,
-        widget=forms.TextInput(attrs={"inputmode": "tel", "placeholder": "+7 916 123-45-67"}),
     )
     id = forms.CharField(
         label=_("Message or request id"),
@@ -77,17 +91,6 @@ class HistoryFilter(forms.Form):
         if text and not (parse_id("msg", text) or moment_of(text)):
             raise ValidationError(_("Give the whole id: it begins with msg_ or req_."))
         return text
-
-    def clean_phone(self) -> str:
-        phone: str = self.cleaned_data["phone"]
-        if phone and not any(one in "0123456789" for one in phone):
-            raise ValidationError(_("Give the number or its beginning, in digits."))
-        return phone
-
-    def chosen(self) -> dict[str, Any]:
-        """What is filtered by; a field filled in wrongly filters nothing and shows its error."""
-        self.is_valid()
-        return {name: value for name, value in self.cleaned_data.items() if value}
 
     @property
     def mode_chosen(self) -> str:

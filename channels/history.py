@@ -87,7 +87,8 @@ def _end_of_walk(
     company: Company, chosen: Mapping[str, Any], query: Mapping[str, str]
 ) -> Message | None:
     """The message a walk of WALK of them ends with; None when there are fewer."""
-    rows = Message.objects.of(company).filter(_in_days(chosen), mode=chosen.get("mode", Mode.LIVE))
+    mode = chosen.get("mode", Mode.LIVE)
+    rows: QuerySet[Message] = Message.objects.of(company).filter(_in_days(chosen), mode=mode)
     with suppress(DomainError):
         rows = paging.after(rows, query)
     return rows.order_by(*paging.NEWEST_FIRST).only("created_at")[WALK - 1 : WALK].first()

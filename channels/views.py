@@ -1,59 +1,59 @@
-"""The cabinet's pages about what was sent: overview, history, one message."""
+"""The cabinet's pages about what was sent: the history and one message."""
 
-from collections.abc import Mapping
 from datetime import timedelta
 
 from django.conf import settings
-from django.db.models import QuerySet
-from django.http import Http404, HttpResponse
+from django.http import Http404, HttpResponse, StreamingHttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.utils import timezone
+from django.utils.translation import get_language
 
-from accounts.paging import Page, page_of
+from accounts.addresses import client_ip
 from accounts.roles import CabinetRequest, member_required
-from billing import ledger
-from channels import history
+from accounts.services import record
+from channels import export, history
 from channels.forms import HistoryFilter
 from channels.models import Message
 from channels.timeline import timeline
-from config.errors import DomainError
 from config.ids import parse_id
 
 QUICK, SLOW = 2, 15  # seconds between the looks a page takes at a message on its way
 
 
 @member_required()
-def overview(request: CabinetRequest) -> HttpResponse:
-    company = request.company
-    keys = company.api_keys.active().count()
-    recent = history.recent(company, 5)
-    context = {
-        "balance": ledger.balance(company.pk) if request.member.can_see_money else None,
-        "keys": keys,
-        "recent": recent,
-        "steps": {
-            "key": keys > 0,
-            "message": bool(recent),
-            "code": bool(recent) and company.verifications.exclude(verified_at=None).exists(),
-        },
-        "base_url": settings.PUBLIC_URL,
-    }
-    return render(request, "cabinet/overview.html", context)
-
-
-@member_required()
 def message_list(request: CabinetRequest) -> HttpResponse:
-    form = HistoryFilter(request.GET)
-    rows = history.matching(request.company, form.chosen())
+    form = HistoryFilter(request.GET, company=request.company)
+    found = history.look(request.company, form.chosen(), request.GET)
     context = {
         "form": form,
         "mode": form.mode_chosen,
         "is_filtered": bool(form.chosen().keys() - {"mode"}),
+        "is_by_id": "id" in form.chosen(),
         "is_first": not request.GET.get("cursor"),
-        "page": _page(rows, request.GET),
+        "page": found.page,
+        "looked_until": found.until,
         "base_url": settings.PUBLIC_URL,
     }
     return render(request, "cabinet/message_list.html", context)
+
+
+@member_required()
+def message_export(request: CabinetRequest) -> StreamingHttpResponse:
+    """What the filter shows, as a file."""
+    form = HistoryFilter(request.GET, company=request.company)
+    rows = history.matching(request.company, form.chosen())
+    record(
+        "history.exported",
+        ", ".join(sorted(form.chosen())),  # by what it was filtered: no phone is logged here
+        company=request.company,
+        user=request.user,
+        ip=client_ip(request.META),
+    )
+    lines = export.lines(rows, get_language() or settings.LANGUAGE_CODE)
+    response = StreamingHttpResponse(lines, content_type="text/csv; charset=utf-8")
+    name = f"kvitok-{form.mode_chosen}-{timezone.localdate():%Y-%m-%d}.csv"
+    response["Content-Disposition"] = f'attachment; filename="{name}"'
+    return response
 
 
 @member_required()
@@ -67,13 +67,6 @@ def message_status(request: CabinetRequest, public_id: str) -> HttpResponse:
     """The live part of the page alone: what it polls until the message is final."""
     context = _told(_message(request, public_id))
     return render(request, "cabinet/message_status.html", context)
-
-
-def _page(rows: QuerySet[Message], query: Mapping[str, str]) -> Page:
-    try:
-        return page_of(rows, query)
-    except DomainError:  # a cursor that is none of ours: the page from its beginning
-        return page_of(rows, {})
 
 
 def _message(request: CabinetRequest, public_id: str) -> Message:

@@ -36,7 +36,8 @@ SELECT n, at, (lpad(to_hex((EXTRACT(epoch FROM at) * 1000)::bigint), 12, '0') ||
     + CASE WHEN x %% 100 < 85 THEN 0 ELSE 4 END) AS taken,
   x / 100 %% 100 < 93 AND x / 10000000 %% 100 < 84 AS is_verified
 FROM (
-  SELECT n, %(start)s::timestamptz + (%(length)s::interval * (n - %(first)s::bigint) / %(count)s::bigint) AS at,
+  SELECT n, %(start)s::timestamptz
+      + %(length)s::interval * (n - %(first)s::bigint) / %(count)s::bigint AS at,
     md5('kvitok ' || n) AS h, ('x' || substr(md5('past ' || n), 1, 15))::bit(60)::bigint AS x
   FROM generate_series(%(first)s::bigint, %(first)s::bigint + %(count)s - 1) AS n) AS numbered"""
 

@@ -1,14 +1,14 @@
 """What templates need beyond Django's own tags."""
 
-from datetime import datetime
+from datetime import date, datetime
 
 from django import template
 from django.forms import BoundField
 from django.utils import timezone
-from django.utils.formats import date_format
+from django.utils.formats import date_format, number_format
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
-from django.utils.translation import pgettext
+from django.utils.translation import gettext, pgettext
 
 register = template.Library()
 
@@ -34,3 +34,31 @@ def moment(at: datetime) -> SafeString:
     local = timezone.localtime(at)
     words = date_format(local, pgettext("moment", "j M Y, H:i:s"))
     return format_html('<time datetime="{}">{}</time>', local.isoformat("T", "seconds"), words)
+
+
+@register.filter
+def day(at: date) -> str:
+    return date_format(at, pgettext("day", "j M"))
+
+
+@register.filter
+def share(percent: float | None) -> str:
+    """«97,3 %», or a dash where there is nothing to divide."""
+    if percent is None:
+        return "—"
+    digits = 0 if percent in (0, 100) else 1
+    # Never rounded up to all of them.
+    shown = min(percent, 99.9) if percent < 100 else percent
+    return f"{number_format(shown, digits)}\u00a0%"
+
+
+@register.filter
+def took(ms: int | None) -> str:
+    """A length of time to two digits: «0,6 с», «12 с», «3,5 мин»."""
+    if not ms:
+        return "—"
+    for size, words in ((3_600_000, gettext("h")), (60_000, gettext("min")), (1000, gettext("s"))):
+        if ms >= size or size == 1000:
+            amount = ms / size
+            return f"{number_format(amount, 0 if amount >= 10 else 1)}\u00a0{words}"
+    raise AssertionError("seconds are what is left")

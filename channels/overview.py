@@ -1,0 +1,54 @@
+"""The cabinet's first page: what was sent lately, how it went, and the way to the first code."""
+
+from typing import Any
+
+from django.conf import settings
+from django.http import HttpResponse
+from django.shortcuts import render
+
+from accounts.models import Mode
+from accounts.roles import CabinetRequest, member_required
+from billing import ledger
+from channels import history
+from channels.chart import chart
+from channels.figures import figures, has_verified
+
+
+@member_required()
+def overview(request: CabinetRequest) -> HttpResponse:
+    company = request.company
+    mode = Mode.TEST if request.GET.get("mode") == Mode.TEST else Mode.LIVE
+    found = figures(company, mode)
+    context = {
+        "balance": ledger.balance(company.pk) if request.member.can_see_money else None,
+        "mode": mode,
+        "figures": found,
+        "chart": chart(found.days),
+        "recent": history.recent(company, 5),
+        **_quickstart(request),
+    }
+    return render(request, "cabinet/overview.html", context)
+
+
+@member_required()
+def overview_quickstart(request: CabinetRequest) -> HttpResponse:
+    """The three steps alone: what the page looks at until they are done."""
+    context = _quickstart(request)
+    if request.GET.get("done") == str(context["done"]):
+        return HttpResponse(status=204)  # nothing to swap: a request may be being copied just now
+    return render(request, "cabinet/quickstart.html", context)
+
+
+def _quickstart(request: CabinetRequest) -> dict[str, Any]:
+    company = request.company
+    keys = list(company.api_keys.active().only("mode", "prefix", "last4", "revoked_at")[:5])
+    has_sent = bool(keys) and company.messages.exists()
+    steps = {"key": bool(keys), "message": has_sent, "code": has_sent and has_verified(company)}
+    return {
+        "steps": steps,
+        "done": sum(steps.values()),
+        "is_ready": all(steps.values()),
+        "quick_key": next((key for key in keys if key.mode == Mode.TEST), next(iter(keys), "")),
+        "base_url": settings.PUBLIC_URL,
+        "member": request.member,
+    }

@@ -1,0 +1,31 @@
+"""The Test phone page: what test keys have sent, as the person would have seen it."""
+
+from django.conf import settings
+from django.http import HttpResponse
+from django.shortcuts import render
+
+from accounts.models import Mode
+from accounts.roles import CabinetRequest, can_read_keys, member_required
+from channels import history, screens
+from channels.forms import PhoneFilter
+
+
+@member_required(can_read_keys)
+def test_phone(request: CabinetRequest) -> HttpResponse:
+    form = PhoneFilter(request.GET)
+    chosen = form.chosen() | {"mode": Mode.TEST}
+    page = history.look(request.company, chosen, request.GET).page
+    stamp = screens.stamp(page.rows)
+    if request.htmx and request.GET.get("seen") == stamp:
+        return HttpResponse(status=204)  # a code may be being copied just now
+    context = {
+        "form": form,
+        "page": page,
+        "screens": screens.screens(page.rows),
+        "stamp": stamp,
+        "is_first": not request.GET.get("cursor"),
+        "is_filtered": bool(form.chosen()),
+        "magic": screens.MAGIC,
+        "base_url": settings.PUBLIC_URL,
+    }
+    return render(request, "cabinet/test_phone.html", context)

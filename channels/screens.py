@@ -1,0 +1,70 @@
+"""What a test key's messages would have shown on the phone, the code included."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from hashlib import sha1
+
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+
+from channels import registry
+from channels.models import Message
+
+# Last four digits → what they script, in the order of the API's documentation.
+MAGIC: list[tuple[str, str | Promise]] = [
+    ("0000", _("Delivered at once, as any number that is not listed here.")),
+    ("0001", _("Refused: invalid_phone.")),
+    ("0002", _("Refused: insufficient_tokens.")),
+    ("0003", _("Refused: recipient_unreachable.")),
+    ("0004", _("Accepted, but the code has expired already.")),
+    ("0005", _("Refused: resend_too_soon.")),
+    ("0006", _("Delivered after 30 seconds.")),
+    ("0007", _("Never delivered: it expires.")),
+    ("0008", _("Refused: delivery_failed.")),
+    ("0009", _("Falls back to the next channel.")),
+]
+ARRIVED = {Message.State.SENT, Message.State.DELIVERED}
+
+
+@dataclass(frozen=True, slots=True)
+class Bubble:
+    message: Message
+    text: str | None  # None: the key of its code is gone, and with it the code
+    code: str | None
+
+    @property
+    def has_arrived(self) -> bool:
+        return self.message.state in ARRIVED
+
+
+@dataclass(slots=True)
+class Screen:
+    phone: str
+    bubbles: list[Bubble] = field(default_factory=list)
+
+
+def rendered(message: Message) -> tuple[str | None, str | None]:
+    """(text, code) as the worker would have handed them over."""
+    try:
+        found = registry.renderer(message.kind)(
+            subject_id=message.subject_id, params=message.params, locale=message.locale
+        )
+    except registry.NotRenderableError:
+        return None, None
+    return found.text, found.code
+
+
+def screens(messages: Iterable[Message]) -> list[Screen]:
+    """One for each phone, in the order in which the phones come; only for test messages."""
+    found: dict[str, Screen] = {}
+    for message in messages:
+        assert message.mode == "test", "codes of live messages are shown to nobody"  # noqa: S101
+        screen = found.setdefault(message.phone, Screen(message.phone))
+        screen.bubbles.append(Bubble(message, *rendered(message)))
+    return list(found.values())
+
+
+def stamp(messages: Iterable[Message]) -> str:
+    """Changes when what is shown does."""
+    text = " ".join(f"{message.pk.hex}{message.state}" for message in messages)
+    return sha1(text.encode(), usedforsecurity=False).hexdigest()[:16]
