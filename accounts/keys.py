@@ -8,7 +8,7 @@ import zlib
 from dataclasses import dataclass
 from ipaddress import ip_address, ip_network
 from threading import Lock
-from typing import Any
+from typing import Any, NamedTuple
 
 import structlog
 from django.db import connection
@@ -21,6 +21,20 @@ CHECKSUM_LENGTH = 6
 CACHE_SECONDS = 2.0  # so a revoke holds within two seconds in every process
 REFRESH_EVERY = 0.8
 CACHE_SIZE = 10_000
+
+
+class OwnLimits(NamedTuple):
+    """The send limits that the company set for itself; None: the service's."""
+
+    cool_down: int | None = None
+    codes_per_10_min: int | None = None
+    codes_per_hour: int | None = None
+    codes_per_day: int | None = None
+    links_per_10_min: int | None = None
+    links_per_day: int | None = None
+
+
+NO_LIMITS = OwnLimits()
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +55,7 @@ class Principal:
     allowed_countries: frozenset[str]
     default_link_lifetime: int | None
     api_rate: int | None
+    own_limits: OwnLimits = NO_LIMITS
 
     @property
     def is_test(self) -> bool:
@@ -92,7 +107,9 @@ WITH used AS (
     AND (last_used_at IS NULL OR last_used_at < now() - interval '1 minute'))
 SELECT k.digest, k.id, k.mode, k.scopes, k.allowed_ips, c.id, c.status, c.country, c.language,
        left(COALESCE(NULLIF(c.brand, ''), c.name), 30), c.default_channel, c.code_length,
-       c.allowed_countries, c.default_link_lifetime, c.api_rate
+       c.allowed_countries, c.default_link_lifetime, c.api_rate,
+       c.cool_down, c.codes_per_10_min, c.codes_per_hour, c.codes_per_day,
+       c.links_per_10_min, c.links_per_day
 FROM accounts_apikey k JOIN accounts_company c ON c.id = k.company_id
 WHERE k.digest = ANY(%(digests)s::bytea[]) AND k.revoked_at IS NULL
   AND (k.expires_at IS NULL OR k.expires_at > now())
@@ -164,7 +181,8 @@ def _read(digests: list[bytes]) -> dict[bytes, Principal | None]:
 
 def _principal(row: tuple[Any, ...]) -> Principal:
     (key_id, mode, scopes, ips, company, status, country, language, brand, channel, length,
-     countries, lifetime, rate) = row  # fmt: skip
+     countries, lifetime, rate, *own_limits) = row  # fmt: skip
+    own = OwnLimits(*own_limits)
     return Principal(
         key_id=key_id,
         mode=mode,
@@ -180,4 +198,5 @@ def _principal(row: tuple[Any, ...]) -> Principal:
         allowed_countries=frozenset(countries),
         default_link_lifetime=lifetime,
         api_rate=rate,
+        own_limits=NO_LIMITS if own == NO_LIMITS else own,
     )

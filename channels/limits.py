@@ -4,7 +4,7 @@ Redis counts; without it Postgres does, from the messages themselves. Accepted s
 refused or failed one gives its place back, so that another channel can be tried.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Protocol
@@ -15,6 +15,7 @@ from django.db import IntegrityError, InterfaceError, OperationalError, connecti
 from psycopg import errors
 
 from accounts import limits
+from accounts.keys import NO_LIMITS, OwnLimits
 from accounts.limits import LimiterDownError, Place, Window, hashed
 from config.errors import DomainError, Error
 
@@ -41,6 +42,7 @@ class Send:
     mode: str
     kind: str
     phone: str
+    own: OwnLimits = NO_LIMITS
 
 
 @contextmanager
@@ -55,7 +57,7 @@ def place(send: Send, *, mark: str = "") -> Iterator[None]:
     gate, seconds = _gate(send, mark)
     try:
         verdict = limits.take(
-            _windows(send),
+            _windows(send, send.own),
             cool_down=gate,
             seconds=seconds,
             holder=f"{send.id.hex}:{mark}",
@@ -108,12 +110,17 @@ def nothing_was_written(error: Exception) -> bool:
     return True
 
 
-def _cool_down(send: Counted) -> int:
+def cool_down(own: OwnLimits) -> int:
+    """Seconds between two codes to one phone, as the company has it."""
+    return own.cool_down or settings.COOL_DOWN
+
+
+def _cool_down(send: Send) -> int:
     is_held = send.kind == "code" and send.mode == "live"
-    return settings.COOL_DOWN if is_held else 0
+    return cool_down(send.own) if is_held else 0
 
 
-def _gate(send: Counted, mark: str) -> tuple[str, int]:
+def _gate(send: Send, mark: str) -> tuple[str, int]:
     """What a twin is told by: the cool-down, or where there is none a gate of the mark's own."""
     if mark and not _cool_down(send):
         return f"twin:{send.company_id}:{send.mode}:{mark}", limits.TWIN_SECONDS
@@ -124,15 +131,23 @@ def _cool_down_key(send: Counted) -> str:
     return f"cool:{send.company_id}:{send.mode}:{hashed(send.phone)}"
 
 
-def _company_limits(send: Counted) -> Sequence[tuple[int, int]]:
-    return settings.CODE_LIMITS if send.kind == "code" else settings.LINK_LIMITS
+def _company_limits(kind: str, own: OwnLimits) -> list[tuple[int, int]]:
+    """(count, seconds): the company's own count where it has set one."""
+    standard = settings.CODE_LIMITS if kind == "code" else settings.LINK_LIMITS
+    if own is NO_LIMITS:
+        return standard
+    counts = own[1:4] if kind == "code" else own[4:]
+    return [
+        (mine or count, seconds) for mine, (count, seconds) in zip(counts, standard, strict=True)
+    ]
 
 
-def _windows(send: Counted) -> list[Window]:
+def _windows(send: Counted, own: OwnLimits = NO_LIMITS) -> list[Window]:
+    """A place is given back by the names of its windows alone, whatever their counts."""
     phone = hashed(send.phone)
     windows = [
         Window(f"send:{send.company_id}:{send.mode}:{send.kind}:{seconds}:{phone}", count, seconds)
-        for count, seconds in _company_limits(send)
+        for count, seconds in _company_limits(send.kind, own)
     ]
     if send.mode == "live":
         count, seconds = settings.PLATFORM_LIMIT
@@ -169,8 +184,8 @@ def _counted_in_postgres(send: Send) -> Iterator[None]:
 def _count_in_postgres(send: Send) -> Place:
     checks: list[tuple[int, int, int, int | None]] = []
     if _cool_down(send):
-        checks.append((limits.COOLING, 1, settings.COOL_DOWN, send.company_id))
-    for number, (count, seconds) in enumerate(_company_limits(send), start=1):
+        checks.append((limits.COOLING, 1, _cool_down(send), send.company_id))
+    for number, (count, seconds) in enumerate(_company_limits(send.kind, send.own), start=1):
         checks.append((number, count, seconds, send.company_id))
     if send.mode == "live":
         checks.append((len(checks) + 1, *settings.PLATFORM_LIMIT, None))

@@ -168,6 +168,7 @@ def send(acceptance: Acceptance[Any]) -> Outcome:
         principal.mode,
         acceptance.kind,
         acceptance.order.phone,
+        principal.own_limits,
     )
     signal = deliver(order=place, mark=acceptance.sender.mark, accept=acceptance.accept)
     state, channel, error = first_outcome(acceptance.message_id, signal)

@@ -222,6 +222,10 @@ LINK_BLOCKLIST: list[str] = env.list("LINK_BLOCKLIST", [])  # hosts no link may 
 COOL_DOWN = 60  # seconds between codes to one phone of one company
 CODE_LIMITS = [(5, 600), (10, 3600), (20, 86_400)]  # sends per company and phone: (count, seconds)
 LINK_LIMITS = [(5, 600), (20, 86_400)]
+# What a company may set for itself in their place: a cool-down from … to …, counts up to ….
+COOL_DOWN_RANGE = (_at_least(1, "COOL_DOWN_LEAST", 30), 3600)
+MOST_CODES = (10, 20, 30)
+MOST_LINKS = (10, 30)
 PLATFORM_LIMIT = (30, 86_400)  # per phone, whoever sends
 PLACES_BACK = (3, 600)  # how often a refused send gives its place back
 FAILED_ATTEMPTS = [(10, 3600), (20, 86_400)]  # wrong codes per company and phone

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from django.conf import settings
 from django.http import HttpResponse
 from rest_framework.request import Request
 
@@ -10,6 +9,7 @@ from accounts.api import ApiView
 from accounts.fields import Fields
 from accounts.models import Scope
 from channels.fields import channel_field, locale_field, phone_field
+from channels.limits import cool_down
 from channels.models import Message
 from channels.send_view import SendView
 from channels.sending import Sender
@@ -52,7 +52,7 @@ class SendCode(SendView):
         body = self.answer(
             sent.outcome,
             expires_in=sent.expires_in,
-            resend_in=0 if sent.outcome.is_test else settings.COOL_DOWN,
+            resend_in=0 if sent.outcome.is_test else cool_down(self.principal.own_limits),
             attempts_left=sent.attempts_left,
         )
         return body | {"short_url": sent.short_url} if sent.short_url else body

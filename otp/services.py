@@ -13,7 +13,7 @@ from django.utils import timezone
 from accounts import limits as counters
 from accounts.keys import Principal
 from billing.ledger import Proof
-from channels import nudge, outcomes, scripts, segments, sending
+from channels import limits, nudge, outcomes, scripts, segments, sending
 from channels.models import Message
 from channels.providers.base import Channel, Content
 from channels.registry import Codes
@@ -201,7 +201,8 @@ def _why_not_judged(
     """Judged before the code ever was, so the answer is no oracle."""
     is_used, is_expired, is_exhausted = standing or (False, False, False)
     if is_exhausted and not is_used and not is_expired:
-        return DomainError(Error.TOO_MANY_ATTEMPTS, retry_after=settings.COOL_DOWN)
+        wait = limits.cool_down(principal.own_limits)
+        return DomainError(Error.TOO_MANY_ATTEMPTS, retry_after=wait)
     limit, seconds = settings.REFUSED_VERIFIES
     phone_key = counters.hashed(phone)
     window = counters.Window(

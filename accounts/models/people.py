@@ -65,6 +65,13 @@ class CompanyQuerySet(models.QuerySet["Company"]):
         return self.filter(members__user=user)
 
 
+def _limit(name: Any) -> "models.PositiveIntegerField[int | None, int | None]":
+    """A send limit of the company's own; without one the service's holds."""
+    return models.PositiveIntegerField(
+        name, null=True, blank=True, validators=[MinValueValidator(1)]
+    )
+
+
 class Company(models.Model):
     class Status(models.TextChoices):
         PENDING = "pending", _("waiting for approval")
@@ -109,6 +116,12 @@ class Company(models.Model):
     api_rate = models.PositiveIntegerField(
         _("API requests per 10 s and key"), null=True, blank=True
     )
+    cool_down = _limit(_("seconds between codes to one phone"))
+    codes_per_10_min = _limit(_("codes to one phone in 10 minutes"))
+    codes_per_hour = _limit(_("codes to one phone in an hour"))
+    codes_per_day = _limit(_("codes to one phone in 24 hours"))
+    links_per_10_min = _limit(_("links to one phone in 10 minutes"))
+    links_per_day = _limit(_("links to one phone in 24 hours"))
     created_at = models.DateTimeField(_("created"), auto_now_add=True)
 
     objects = CompanyQuerySet.as_manager()
