@@ -7,11 +7,15 @@ from django.utils.functional import SimpleLazyObject
 
 from accounts.roles import current_member, memberships
 
+# Pages that stand under another's entry of the menu.
+UNDER = {"member": "settings", "audit": "settings", "invitation": "settings"}
+
 
 def cabinet(request: HttpRequest) -> dict[str, object]:
     match = request.resolver_match
+    section = (match.url_name or "").partition("-")[0] if match else ""
     return {
-        "section": (match.url_name or "").partition("-")[0] if match else "",
+        "section": UNDER.get(section, section),
         "member": SimpleLazyObject(partial(current_member, request)),
         "memberships": SimpleLazyObject(partial(memberships, request)),
     }

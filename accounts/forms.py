@@ -2,28 +2,31 @@
 
 from datetime import datetime, time
 from ipaddress import ip_network
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any
 
-import phonenumbers
+from allauth.core import context
 from django import forms
 from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.http import HttpRequest
 from django.utils import timezone
-from django.utils.translation import get_language, ngettext
+from django.utils.translation import get_language
 from django.utils.translation import gettext_lazy as _
 
-from accounts import services
+from accounts import members, services
 from accounts.addresses import client_ip
-from accounts.models import Company, Language, Mode, Scope, User, every_scope
-
-HOUR, DAY = 3600, 86_400
-LIFETIMES = (HOUR, DAY, 7 * DAY, 30 * DAY, 90 * DAY, 365 * DAY)
+from accounts.models import Invitation, Language, Mode, Scope, User, every_scope
 
 
 def interface_language() -> str:
     code = (get_language() or settings.LANGUAGE_CODE)[:2]
     return code if code in Language.values else Language.RUSSIAN
+
+
+def invitation_of(request: HttpRequest | None) -> Invitation | None:
+    """The one whose link this visitor has opened."""
+    token = request.session.get("invitation") if request else None
+    return members.invitation_of(token) if token else None
 
 
 class CompanyForm(forms.Form):
@@ -39,10 +42,18 @@ class SignupForm(CompanyForm):
 
     field_order = ("email", "company", "password1")
 
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if invitation := invitation_of(context.request):
+            del self.fields["company"]  # they come to join one
+            self.initial.setdefault("email", invitation.email)
+
     def signup(self, request: HttpRequest, user: User) -> None:
         language = interface_language()
         User.objects.filter(pk=user.pk).update(language=language)
         user.language = language
+        if "company" not in self.fields:
+            return
         services.sign_up_company(
             user=user,
             name=self.cleaned_data["company"],
@@ -122,79 +133,3 @@ def _network(text: str) -> str:
             _("%(text)s is neither an IP address nor a network."), params={"text": text}
         ) from None
     return str(network.network_address if network.num_addresses == 1 else network)
-
-
-if TYPE_CHECKING:
-    CompanyModelForm = forms.ModelForm[Company]
-else:
-    CompanyModelForm = forms.ModelForm  # generic in the stubs alone
-
-
-class SettingsForm(CompanyModelForm):
-    allowed_countries = ListField(
-        label=_("Allowed countries"),
-        max_length=1000,
-        widget=forms.TextInput(attrs={"placeholder": "RU, KZ, BY"}),
-        help_text=_("Two-letter codes of the countries you send to. Empty: every country."),
-    )
-    default_link_lifetime = forms.TypedChoiceField(
-        label=_("Default link lifetime"),
-        required=False,
-        coerce=int,
-        empty_value=None,
-        help_text=_("For short links made without a lifetime of their own."),
-    )
-
-    class Meta:
-        model = Company
-        fields = (
-            "default_channel",
-            "brand",
-            "language",
-            "code_length",
-            "allowed_countries",
-            "default_link_lifetime",
-        )
-        labels = {
-            "default_channel": _("Default channel"),
-            "brand": _("Brand in messages"),
-            "language": _("Language of messages"),
-            "code_length": _("Digits in a code"),
-        }
-        help_texts = {
-            "default_channel": _("For requests that name no channel."),
-            "brand": _("Shown to the person who gets the code. Empty: the company's name."),
-            "language": _("For requests that name no language."),
-            "code_length": _("From 4 to 8."),
-        }
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        channel = cast(forms.ChoiceField, self.fields["default_channel"])
-        _blank, *named = channel.choices  # type: ignore[misc]
-        channel.choices = [("", _("The first available: WhatsApp, Telegram, SMS")), *named]
-        lifetime = cast(forms.ChoiceField, self.fields["default_link_lifetime"])
-        lifetime.choices = lifetimes(self.instance.default_link_lifetime)
-
-    def clean_allowed_countries(self) -> list[str]:
-        countries = [code.upper() for code in self.cleaned_data["allowed_countries"]]
-        for code in countries:
-            if code not in phonenumbers.SUPPORTED_REGIONS:
-                raise ValidationError(_("%(code)s is not a country code."), params={"code": code})
-        return countries
-
-
-def lifetimes(current: int | None) -> list[tuple[int | str, Any]]:
-    """What the settings offer, whatever else the company has now included."""
-    seconds = sorted({*LIFETIMES, *([current] if current else [])})
-    return [("", _("Never expires")), *((one, lifetime_words(one)) for one in seconds)]
-
-
-def lifetime_words(seconds: int) -> str:
-    if seconds % DAY == 0:
-        days = seconds // DAY
-        return ngettext("%(n)d day", "%(n)d days", days) % {"n": days}
-    if seconds % HOUR == 0:
-        hours = seconds // HOUR
-        return ngettext("%(n)d hour", "%(n)d hours", hours) % {"n": hours}
-    return ngettext("%(n)d second", "%(n)d seconds", seconds) % {"n": seconds}

@@ -53,6 +53,10 @@ def can_change_settings(member: Member) -> bool:
     return member.can_change_settings
 
 
+def can_manage_members(member: Member) -> bool:
+    return member.can_manage_members
+
+
 def memberships(request: HttpRequest) -> list[Member]:
     """The companies of the signed-in person, oldest first, read once per request."""
     cabinet = cast(CabinetRequest, request)

@@ -13,7 +13,7 @@ from django.views.i18n import set_language
 
 from accounts import services
 from accounts.addresses import client_ip
-from accounts.forms import CompanyForm, KeyForm, SettingsForm, interface_language
+from accounts.forms import CompanyForm, KeyForm, interface_language, invitation_of
 from accounts.models import ApiKey, User
 from accounts.roles import (
     CabinetRequest,
@@ -24,6 +24,7 @@ from accounts.roles import (
     member_required,
     memberships,
 )
+from accounts.settings_forms import SettingsForm
 
 PRICED = (("WhatsApp", "whatsapp"), ("Telegram", "telegram"), ("SMS", "sms"))
 
@@ -46,6 +47,8 @@ def language(request: HttpRequest) -> HttpResponse:
 def company_create(request: HttpRequest) -> HttpResponse:
     if memberships(request):
         return redirect("overview")
+    if invitation_of(request):
+        return redirect("invitation-join", request.session["invitation"])
     form = CompanyForm(request.POST or None)
     if request.method == "POST" and form.is_valid() and isinstance(request.user, User):
         services.sign_up_company(

@@ -9,6 +9,7 @@ from math import log10
 from channels.models import Message
 
 BAR, STEP, HEIGHT = 7, 10, 100  # units of the drawing, which is stretched to its place
+TOPS = (2, 4, 6, 8, 10, 12, 16, 20, 30, 40, 50, 60, 80, 100)  # tenths of a power of ten
 LEAST = 1.5  # a segment that is there is seen
 
 
@@ -62,6 +63,6 @@ def _bar(n: int, day: date, counts: Counter[str], top: int) -> Bar:
 
 
 def _round_up(value: int) -> int:
-    """The next of 2, 4, 10, 20, 40, 100…, so that the lines of the drawing have round names."""
-    unit = 10 ** int(log10(value)) if value else 1
-    return next(step * unit for step in (2, 4, 10) if value <= step * unit)
+    """An even number with a round look, so that the lines of the drawing have whole names."""
+    unit: int = 10 ** max(1, int(log10(value or 1)))
+    return next(unit * tenths // 10 for tenths in TOPS if value <= unit * tenths // 10)

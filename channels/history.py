@@ -10,7 +10,7 @@ from django.db.models import OuterRef, Q, QuerySet, Subquery
 
 from accounts import paging
 from accounts.models import Company, Mode
-from accounts.paging import Page
+from accounts.paging import Page, forgiving_page_of
 from billing.models import Transfer
 from channels.counting import start_of
 from channels.models import Message
@@ -48,8 +48,8 @@ def look(company: Company, chosen: Mapping[str, Any], query: Mapping[str, str]) 
     rows = matching(company, chosen)
     end = None if _is_indexed(chosen) else _end_of_walk(company, chosen, query)
     if end is None:
-        return Looked(_page(rows, query))
-    found = _page(rows.filter(created_at__gte=end.created_at), query)
+        return Looked(forgiving_page_of(rows, query))
+    found = forgiving_page_of(rows.filter(created_at__gte=end.created_at), query)
     if found.next_cursor:
         return Looked(found)
     return Looked(Page(found.rows, paging.encode(end)), end.created_at)
@@ -66,13 +66,6 @@ def with_charges(rows: QuerySet[Message]) -> QuerySet[Message]:
     """Adds `charged`: the tokens taken for the delivery, or None."""
     captures = Transfer.objects.filter(message_id=OuterRef("pk"), kind=Transfer.Kind.CAPTURE)
     return rows.annotate(charged=Subquery(captures.values("amount")[:1]))
-
-
-def _page(rows: QuerySet[Message], query: Mapping[str, str]) -> Page:
-    try:
-        return paging.page_of(rows, query)
-    except DomainError:  # a cursor that is none of ours: the page from its beginning
-        return paging.page_of(rows, {})
 
 
 def _is_indexed(chosen: Mapping[str, Any]) -> bool:

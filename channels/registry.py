@@ -4,7 +4,7 @@
 (a message's renderer, say) the higher room registers here when it starts.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
@@ -138,6 +138,18 @@ class Codes:
     verified: int
 
 
+@dataclass(frozen=True, slots=True)
+class Told:
+    """Something that happened to what a message carried, worded for its page."""
+
+    at: datetime
+    title: str
+    tone: str = ""
+    detail: str = ""
+
+
+Teller = Callable[[UUID], Iterable[Told]]
+
 Purger = Callable[[int], int]  # removes at most so many rows; fewer: there are no more
 
 CodeCounter = Callable[..., list[Codes]]
@@ -146,6 +158,7 @@ _renderers: dict[str, Renderer] = {}
 _settlers: list[Callable[[], int]] = []
 _purgers: list[Purger] = []
 _code_counters: list[CodeCounter] = []
+_tellers: dict[str, Teller] = {}
 
 
 def renders(kind: str, renderer: Renderer) -> None:
@@ -188,3 +201,12 @@ def count_codes(
         for counter in _code_counters
         for one in counter(start=start, end=end, company_id=company_id, mode=mode)
     ]
+
+
+def tells(kind: str, teller: Teller) -> None:
+    """Registers what became of a message's subject afterwards."""
+    _tellers[kind] = teller
+
+
+def told(kind: str, subject_id: UUID) -> Iterable[Told]:
+    return _tellers[kind](subject_id) if kind in _tellers else ()

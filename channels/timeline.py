@@ -1,16 +1,18 @@
 """What happened to one message, step by step, as the cabinet tells it. The code is never in it."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from datetime import datetime
 
+from django.db.models import QuerySet
 from django.utils.functional import Promise
 from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
+from accounts.models import Delivery, EventKind
 from billing.models import Transfer
-from channels import wording
+from channels import registry, wording
 from channels.models import Attempt, Message, Receipt
 
 Text = str | Promise
@@ -32,13 +34,25 @@ class Step:
     tone: str = ""  # success, warning, danger; empty: nothing to notice
     detail: Text = ""
     code: str = ""  # the vendor's own, for a support request
+    advice: Text = ""  # what to do about it
 
 
-def timeline(message: Message) -> list[Step]:
+DELIVERIES: dict[str, tuple[Text, str]] = {
+    "pending": (gettext_lazy("Callback is on its way"), ""),
+    "delivered": (gettext_lazy("Callback accepted"), "success"),
+    "failed": (gettext_lazy("Callback not accepted"), "warning"),
+}
+
+
+def timeline(message: Message, *, with_callbacks: bool = True) -> list[Step]:
+    """All that happened, in its order; callbacks only for those who may see them."""
     steps = [Step(message.created_at, _("Accepted for sending"))]
     for attempt in message.attempts.prefetch_related("receipts").order_by("n"):
         steps += _of_attempt(attempt)
     steps += map(_of_transfer, Transfer.objects.of_message(message.id))
+    steps += (Step(*astuple(one)) for one in registry.told(message.kind, message.subject_id))
+    if with_callbacks:
+        steps += map(_of_delivery, _deliveries(message))
     if message.finished_at and message.state in {"failed", "expired"}:
         steps.append(_given_up(message, message.finished_at))
     return sorted(steps, key=lambda step: step.at)  # stable: equal times keep this order
@@ -91,6 +105,24 @@ def _of_transfer(transfer: Transfer) -> Step:
     return Step(transfer.created_at, title % {"n": n}, detail=_("charged only when delivered"))
 
 
+def _deliveries(message: Message) -> QuerySet[Delivery]:
+    kinds = [kind for kind in EventKind.values if kind.startswith("message.")]
+    return Delivery.objects.filter(
+        event__company=message.company_id,
+        event__mode=message.mode,
+        event__kind__in=kinds,
+        event__key=message.public_id,
+    ).select_related("event", "endpoint")
+
+
+def _of_delivery(delivery: Delivery) -> Step:
+    title, tone = DELIVERIES[delivery.state]
+    words = f"{delivery.event.kind} → {delivery.endpoint.url}"
+    return Step(delivery.created_at, title, tone, words)
+
+
 def _given_up(message: Message, at: datetime) -> Step:
     title = capfirst(message.get_state_display())
-    return Step(at, title, "danger", wording.our_error(message.error))
+    return Step(
+        at, title, "danger", wording.our_error(message.error), advice=wording.advice(message)
+    )

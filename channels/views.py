@@ -9,7 +9,7 @@ from django.utils import timezone
 from django.utils.translation import get_language
 
 from accounts.addresses import client_ip
-from accounts.roles import CabinetRequest, member_required
+from accounts.roles import CabinetRequest, can_read_keys, member_required
 from accounts.services import record
 from channels import export, history
 from channels.forms import HistoryFilter
@@ -58,14 +58,14 @@ def message_export(request: CabinetRequest) -> StreamingHttpResponse:
 
 @member_required()
 def message_detail(request: CabinetRequest, public_id: str) -> HttpResponse:
-    context = _told(_message(request, public_id))
+    context = _told(request, _message(request, public_id))
     return render(request, "cabinet/message_detail.html", context)
 
 
 @member_required()
 def message_status(request: CabinetRequest, public_id: str) -> HttpResponse:
     """The live part of the page alone: what it polls until the message is final."""
-    context = _told(_message(request, public_id))
+    context = _told(request, _message(request, public_id))
     return render(request, "cabinet/message_status.html", context)
 
 
@@ -77,11 +77,11 @@ def _message(request: CabinetRequest, public_id: str) -> Message:
     return get_object_or_404(rows, pk=message_id)
 
 
-def _told(message: Message) -> dict[str, object]:
+def _told(request: CabinetRequest, message: Message) -> dict[str, object]:
     is_young = timezone.now() - message.created_at < timedelta(minutes=2)
     return {
         "message": message,
-        "steps": timeline(message),
+        "steps": timeline(message, with_callbacks=can_read_keys(request.member)),
         "is_open": message.state in {Message.State.QUEUED, Message.State.SENT},
         "poll_seconds": QUICK if is_young else SLOW,
     }

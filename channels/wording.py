@@ -4,7 +4,7 @@ from django.utils.functional import Promise
 from django.utils.translation import get_language
 from django.utils.translation import gettext_lazy as _
 
-from channels.models import Attempt, Receipt
+from channels.models import Attempt, Message, Receipt
 from config.errors import Error
 
 Text = str | Promise
@@ -94,6 +94,40 @@ REASONS: dict[str, Text] = {
     "late proof": _("proved too late"),
 }
 
+# What to do, by our error and by how the message ended; the vendor's code where that says more.
+ADVICE: dict[str, Text] = {
+    "recipient_unreachable": _(
+        "Send by another channel: the limits have given the place back, so it can be done at once. "
+        "If no channel reaches this person, have them check the number."
+    ),
+    "delivery_failed": _(
+        "Nothing was charged. Send by another channel now; should it go on, write to the operator "
+        "of this service and name the message id."
+    ),
+    "code": _(
+        "Nothing was charged, and the code has expired: send a new one when the person asks, "
+        "by another channel perhaps."
+    ),
+    "link": _(
+        "Nothing was charged. The phone may have been off: send it again, by another channel "
+        "perhaps."
+    ),
+}
+_WRITE_START = _(
+    "The person has to write to the sender, START for example, to be written to again."
+)
+_OTHER_CHANNEL = _("Send by another channel: this one does not reach the number.")
+ADVICE_BY_CODE: dict[tuple[str, str], Text] = {
+    ("twilio", "21610"): _WRITE_START,
+    ("twilio", "21614"): _OTHER_CHANNEL,
+    ("twilio", "21635"): _OTHER_CHANNEL,
+    ("twilio", "30006"): _OTHER_CHANNEL,
+    ("whatsapp_cloud", "131026"): _OTHER_CHANNEL,
+    ("whatsapp_cloud", "131050"): _OTHER_CHANNEL,
+    ("telegram_bot", "403"): _("Send by another channel, or ask the person to unblock the bot."),
+    ("twilio", "21211"): _("Have the person check the number: no operator knows it."),
+}
+
 
 def provider_title(provider: str) -> Text:
     if provider.startswith("test_"):
@@ -119,3 +153,10 @@ def our_error(code: str) -> str:
     """The words the API gave for a code of ours; empty when there was none."""
     found = {error.code: error for error in Error}.get(code)
     return found.words(get_language() or "ru") if found else code
+
+
+def advice(message: Message) -> Text:
+    """What to do about a message that was not delivered."""
+    last = message.attempts.order_by("-n").first()
+    known = ADVICE_BY_CODE.get((last.provider, last.error_code)) if last else None
+    return known or ADVICE.get(message.error) or ADVICE[message.kind]

@@ -19,6 +19,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("hooks/twilio", hooks.twilio),
     path("cabinet/", include("accounts.urls")),
     path("cabinet/", include("channels.urls")),
+    path("cabinet/", include("otp.urls")),
     path("account/", include("allauth.urls")),
     path("admin/", admin.site.urls),
     path("cabinet", RedirectView.as_view(pattern_name="overview")),

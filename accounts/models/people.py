@@ -1,6 +1,6 @@
 """Who uses the service: people, companies, their roles and their API keys."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any, ClassVar
 
 from django.contrib.auth.models import AbstractBaseUser, BaseUserManager, PermissionsMixin
@@ -162,6 +162,10 @@ class Member(models.Model):
         return f"{self.user} · {self.get_role_display()}"
 
     @property
+    def can_manage_members(self) -> bool:
+        return self.role == self.Role.OWNER
+
+    @property
     def can_manage_keys(self) -> bool:
         return self.role in {self.Role.OWNER, self.Role.DEVELOPER}
 
@@ -172,6 +176,48 @@ class Member(models.Model):
     @property
     def can_see_money(self) -> bool:
         return self.role != self.Role.DEVELOPER
+
+
+class InvitationQuerySet(models.QuerySet["Invitation"]):
+    def open(self) -> "InvitationQuerySet":
+        """Neither accepted nor called off, and still in time."""
+        since = timezone.now() - Invitation.LIFETIME
+        return self.filter(accepted_at=None, revoked_at=None, sent_at__gt=since)
+
+
+class Invitation(models.Model):
+    """A seat kept for the owner of an e-mail address, who takes it by the link in the letter."""
+
+    LIFETIME = timedelta(days=7)
+
+    company = models.ForeignKey(Company, models.CASCADE, related_name="invitations")
+    email = models.EmailField(_("e-mail"), max_length=254)
+    role = models.CharField(_("role"), max_length=10, choices=Member.Role.choices)
+    invited_by = models.ForeignKey(User, models.SET_NULL, null=True, related_name="+")
+    sent_at = models.DateTimeField(_("sent"), default=timezone.now)
+    accepted_at = models.DateTimeField(_("accepted"), null=True)
+    revoked_at = models.DateTimeField(_("called off"), null=True)
+
+    objects = InvitationQuerySet.as_manager()
+
+    class Meta:
+        verbose_name = _("invitation")
+        verbose_name_plural = _("invitations")
+        constraints = [
+            models.UniqueConstraint(
+                "company",
+                Lower("email"),
+                condition=Q(accepted_at__isnull=True, revoked_at__isnull=True),
+                name="invitation_once",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.email} · {self.get_role_display()}"
+
+    @property
+    def expires_at(self) -> datetime:
+        return self.sent_at + self.LIFETIME
 
 
 class Scope(models.TextChoices):
