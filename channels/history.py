@@ -49,7 +49,9 @@ def look(company: Company, chosen: Mapping[str, Any], query: Mapping[str, str]) 
     end = None if _is_indexed(chosen) else _end_of_walk(company, chosen, query)
     if end is None:
         return Looked(forgiving_page_of(rows, query))
-    found = forgiving_page_of(rows.filter(created_at__gte=end.created_at), query)
+    # The first condition says nothing new, but it alone can enter the index.
+    until = Q(created_at__gt=end.created_at) | Q(id__gte=end.id)
+    found = forgiving_page_of(rows.filter(until, created_at__gte=end.created_at), query)
     if found.next_cursor:
         return Looked(found)
     return Looked(Page(found.rows, paging.encode(end)), end.created_at)

@@ -41,7 +41,7 @@ def overview_quickstart(request: CabinetRequest) -> HttpResponse:
 
 def _quickstart(request: CabinetRequest) -> dict[str, Any]:
     company = request.company
-    keys = list(company.api_keys.active().only("mode", "prefix", "last4", "revoked_at")[:5])
+    keys = list(company.api_keys.active()[:5])
     has_sent = bool(keys) and company.messages.exists()
     steps = {"key": bool(keys), "message": has_sent, "code": has_sent and has_verified(company)}
     return {

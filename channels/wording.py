@@ -113,9 +113,7 @@ ADVICE: dict[str, Text] = {
         "perhaps."
     ),
 }
-_WRITE_START = _(
-    "The person has to write to the sender, START for example, to be written to again."
-)
+_WRITE_START = _("To be written to again, the person has to write START to the sender.")
 _OTHER_CHANNEL = _("Send by another channel: this one does not reach the number.")
 ADVICE_BY_CODE: dict[tuple[str, str], Text] = {
     ("twilio", "21610"): _WRITE_START,

@@ -16,7 +16,7 @@ TEXTS = {
 
 def render(*, subject_id: UUID, params: Mapping[str, Any], locale: str) -> Rendered:
     """The message of a verification; called by a worker, right before it is handed over."""
-    if params["key"] not in codes.known_keys():
+    if params.get("key") not in codes.known_keys():
         raise NotRenderableError("the key of this code is no longer in OTP_KEYS")
     code = codes.derive(subject_id, key_id=params["key"], length=params["length"])
     short_url = params.get("short_url")

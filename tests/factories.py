@@ -22,6 +22,7 @@ from accounts.models import (
     Endpoint,
     Event,
     EventKind,
+    Invitation,
     Member,
     Mode,
     User,
@@ -65,6 +66,15 @@ class MemberFactory(DjangoModelFactory[Member]):
     company = SubFactory(CompanyFactory)
     user = SubFactory(UserFactory)
     role = Member.Role.OWNER
+
+
+class InvitationFactory(DjangoModelFactory[Invitation]):
+    class Meta:
+        model = Invitation
+
+    company = SubFactory(CompanyFactory)
+    email = Sequence(lambda n: f"invited{n}@example.com")
+    role = Member.Role.DEVELOPER
 
 
 class IssuedKey(ApiKey):

@@ -23,7 +23,7 @@ from django.utils import timezone, translation
 from accounts.adapter import AccountAdapter
 from accounts.mail import post
 from accounts.models import Company, Mail, Member
-from tests.factories import PASSWORD, EndpointFactory, MemberFactory
+from tests.factories import PASSWORD, EndpointFactory, InvitationFactory, MemberFactory
 
 TEMPLATES = Path(__file__).parents[2] / "templates"
 HERE = settings.PUBLIC_URL
@@ -74,8 +74,17 @@ def _endpoint(company: Company) -> dict[str, Any]:
     return {"endpoint": EndpointFactory.create(company=company), "page_url": f"{HERE}/cabinet/"}
 
 
+def _invitation(company: Company) -> dict[str, Any]:
+    owner = MemberFactory.create(company=company).user
+    invitation = InvitationFactory.create(company=company, invited_by=owner)
+    return {"invitation": invitation, "join_url": f"{HERE}/cabinet/join/token"}
+
+
 # What each letter of ours is told; a letter without a row fails.
-OURS: dict[str, Callable[[Company], dict[str, Any]]] = {"endpoint_disabled": _endpoint}
+OURS: dict[str, Callable[[Company], dict[str, Any]]] = {
+    "endpoint_disabled": _endpoint,
+    "invitation": _invitation,
+}
 
 
 def of_ours(name: str, company: Company, language: str) -> Letter:

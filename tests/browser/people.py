@@ -12,7 +12,8 @@ from django.conf import settings
 from django.test import Client
 from django.urls import reverse
 
-from accounts.models import Company, Member, User
+from accounts import members
+from accounts.models import Company, Invitation, Member, User
 from tests.browser.urls import ERRORS
 from tests.cabinet.routes import (
     CABINET,
@@ -101,6 +102,8 @@ def _alone() -> User:
 
 def _letter(name: str, user: User) -> dict[str, str]:
     """What a letter's link carries."""
+    if name == "invitation-join":
+        return {"token": members.token(Invitation.objects.open()[0])}
     if name == "account_confirm_email":
         return {"key": EmailConfirmationHMAC(user.emailaddress_set.get()).key}
     if name == "account_reset_password_from_key":

@@ -4,7 +4,14 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from accounts.models import Company
-from tests.factories import ApiKeyFactory, AttemptFactory, MessageFactory
+from accounts.services import record
+from tests.factories import (
+    ApiKeyFactory,
+    AttemptFactory,
+    InvitationFactory,
+    MemberFactory,
+    MessageFactory,
+)
 
 
 class List(NamedTuple):
@@ -24,7 +31,19 @@ def _keys(company: Company, count: int) -> None:
     ApiKeyFactory.create_batch(count, company=company)
 
 
+def _members(company: Company, count: int) -> None:
+    MemberFactory.create_batch(count, company=company, role="viewer")
+    InvitationFactory.create_batch(count, company=company)
+
+
+def _deeds(company: Company, count: int) -> None:
+    for n in range(count):
+        record("settings.changed", n, company=company, user=None)
+
+
 LISTS = {
+    "member-list": List(_members, is_paged=False, rows_open=False),
+    "audit-list": List(_deeds, rows_open=False),
     "message-list": List(_messages, filter="state=failed"),
     "key-list": List(_keys, is_paged=False, most=5),
 }

@@ -6,10 +6,14 @@ from django.urls import reverse
 from django.utils import timezone
 
 from accounts.models import Company, Mode
+from accounts.services import record
 from channels.models import Message
+from tests.cabinet.routes import COLLEAGUE
 from tests.factories import (
     ApiKeyFactory,
     AttemptFactory,
+    InvitationFactory,
+    MemberFactory,
     MessageFactory,
     ReceiptFactory,
     TransferFactory,
@@ -21,6 +25,9 @@ def furnish(company: Company) -> None:
     """Keys alive and dead, and messages delivered, under way and failed."""
     now = timezone.now()
     WalletFactory.create(company=company, available=21, held=2)
+    MemberFactory.create(company=company, role="viewer", user__name=COLLEAGUE)
+    InvitationFactory.create(company=company)
+    record("settings.changed", "brand", company=company, user=None)
     key = ApiKeyFactory.create(company=company, last_used_at=now, allowed_ips=["203.0.113.7"])
     ApiKeyFactory.create(company=company, expires_at=now + timedelta(days=3))
     ApiKeyFactory.create(company=company, revoked_at=now)
@@ -54,13 +61,18 @@ def fail(message: Message) -> None:
 def addresses(company: Company) -> list[str]:
     """The pages a member opens; the company's own objects stand in the parametrised ones."""
     key = company.api_keys.active().filter(expires_at=None).get()
-    names = ["overview", "message-list", "key-list", "key-create", "settings"]
+    names = ["overview", "message-list", "key-list", "key-create", "settings", "test-phone"]
+    names += ["member-list", "member-invite", "audit-list", "settings-preview"]
+    colleague = company.members.get(user__name=COLLEAGUE)
+    people = [reverse(name, args=[colleague.pk]) for name in ("member-role", "member-remove")]
     messages = [reverse("message-detail", args=[m.public_id]) for m in company.messages.all()]
     statuses = [reverse("message-status", args=[m.public_id]) for m in company.messages.all()]
     key_pages = [reverse(name, args=[key.pk]) for name in ("key-rotate", "key-revoke")]
     account = ["account_email", "account_change_password", "mfa_index", "account_logout"]
     return [
         *map(reverse, names),
+        reverse("overview") + "?mode=test",
+        *people,
         reverse("message-list") + "?mode=test&phone=%2B7999&date_from=junk",
         *messages,
         *statuses,

@@ -13,11 +13,13 @@ from accounts.models import Company, Member
 
 OWNER, DEVELOPER, ACCOUNTANT, VIEWER = Member.Role.values
 EVERYONE = frozenset({OWNER, DEVELOPER, ACCOUNTANT, VIEWER})
+OWNERS = frozenset({OWNER})
 MANAGERS = frozenset({OWNER, DEVELOPER})
 READERS = EVERYONE - {ACCOUNTANT}
 MONEY = frozenset({OWNER, ACCOUNTANT})
 MONEY_READERS = MONEY | {VIEWER}
 NOBODY: frozenset[str] = frozenset()
+COLLEAGUE = "Colleague"  # the name of the member whom pages about a member are opened on
 
 Args = dict[str, object]
 
@@ -43,10 +45,20 @@ def _message(company: Company) -> Args:
     return {"public_id": company.messages.filter(state="delivered").first().public_id}  # type: ignore[union-attr]
 
 
+def _colleague(company: Company) -> Args:
+    return {"pk": company.members.get(user__name=COLLEAGUE).pk}
+
+
+def _invitation(company: Company) -> Args:
+    return {"pk": company.invitations.get().pk}
+
+
 # What a member opens, by role.
 CABINET = {
     "overview": Route(),
+    "overview-quickstart": Route(kind=Kind.PART),
     "message-list": Route(),
+    "message-export": Route(kind=Kind.FILE),
     "message-detail": Route(of=_message),
     "message-status": Route(of=_message, kind=Kind.PART),
     "key-list": Route(READERS),
@@ -54,6 +66,14 @@ CABINET = {
     "key-rotate": Route(MANAGERS, MANAGERS, of=_key),
     "key-revoke": Route(MANAGERS, MANAGERS, of=_key),
     "settings": Route(READERS, MANAGERS),
+    "settings-preview": Route(READERS, kind=Kind.PART),
+    "test-phone": Route(READERS),
+    "member-list": Route(READERS),
+    "member-invite": Route(OWNERS, OWNERS),
+    "member-role": Route(OWNERS, OWNERS, of=_colleague),
+    "member-remove": Route(OWNERS, OWNERS, of=_colleague),
+    "invitation-revoke": Route(NOBODY, OWNERS, of=_invitation),
+    "audit-list": Route(MANAGERS),
 }
 
 # What asks for a signed-in person and no role: the door of the cabinet, and one's own account.
@@ -81,6 +101,7 @@ GUARDED = {
 }
 VISITOR = {
     "home",
+    "invitation-join",
     "account_login",
     "account_signup",
     "account_inactive",

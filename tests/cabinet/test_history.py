@@ -7,8 +7,10 @@ from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
 from accounts.models import Member
+from channels import history
 from channels.models import Message
-from tests.factories import MessageFactory, TransferFactory
+from tests.api.clients import Api
+from tests.factories import ApiKeyFactory, MessageFactory, TransferFactory
 
 PAGE = 50
 
@@ -150,20 +152,100 @@ def test_filter_that_matches_nothing_offers_its_reset(client: Client, owner: Mem
 
 
 @pytest.mark.parametrize("rows", [1, 3])
-def test_list_reads_the_same_whatever_its_length(
-    client: Client, owner: Member, rows: int, django_assert_num_queries: DjangoAssertNumQueries
-) -> None:
-    MessageFactory.create_batch(rows, company=owner.company)
-
-    with django_assert_num_queries(4):  # session, user, memberships, messages
-        client.get(reverse("message-list"))
-
-
-@pytest.mark.parametrize("rows", [1, 3])
 def test_overview_reads_the_same_whatever_is_there(
     client: Client, owner: Member, rows: int, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
+    ApiKeyFactory.create_batch(rows, company=owner.company)
     MessageFactory.create_batch(rows, company=owner.company)
 
-    with django_assert_num_queries(8):  # + keys, live and test messages, verified?, balance
+    # session, user, memberships; watermark, messages, twice totals with codes and tokens; balance,
+    # recent of both modes; keys, any message, any code entered: total, watermark, live, test.
+    with django_assert_num_queries(20):
         client.get(reverse("overview"))
+
+
+def found(client: Client, **query: str) -> tuple[int, str]:
+    """(messages on the page, cursor of the next one)."""
+    page = client.get(reverse("message-list"), query).context["page"]
+    return len(page.rows), page.next_cursor or ""
+
+
+def test_rare_messages_are_looked_for_a_part_at_a_time(
+    client: Client, owner: Member, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(history, "WALK", 4)
+    rare = MessageFactory.create(company=owner.company, kind="link")
+    MessageFactory.create_batch(5, company=owner.company)
+    first = client.get(reverse("message-list"), {"kind": "link"})
+    cursor = first.context["page"].next_cursor
+
+    second = client.get(reverse("message-list"), {"kind": "link", "cursor": cursor})
+
+    assert (first.context["page"].rows, bool(cursor)) == ([], True)
+    assert "Искать дальше" in first.content.decode()
+    assert (second.context["page"].rows, second.context["looked_until"]) == ([rare], None)
+
+
+def test_parts_of_a_long_search_lose_nothing(
+    client: Client, owner: Member, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(history, "WALK", 3)
+    for n in range(20):
+        MessageFactory.create(company=owner.company, kind="link" if n % 4 == 0 else "code")
+    Message.objects.update(created_at=timezone.now())  # equal times: the id parts them
+    seen, cursor, pages = 0, "", 0
+
+    while pages == 0 or cursor:
+        rows, cursor = found(client, kind="link", cursor=cursor)
+        seen, pages = seen + rows, pages + 1
+
+    assert seen == 5
+    assert pages > 2
+
+
+def test_undelivered_and_whole_numbers_are_found_at_once(
+    client: Client, owner: Member, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(history, "WALK", 1)
+    MessageFactory.create(company=owner.company, phone="+79160000001", state="failed")
+    MessageFactory.create_batch(3, company=owner.company)
+
+    assert found(client, state="failed") == (1, "")
+    assert found(client, phone="+79160000001") == (1, "")
+
+
+def test_message_is_found_by_its_id_in_either_mode(client: Client, owner: Member) -> None:
+    message = MessageFactory.create(company=owner.company, mode="test")
+    MessageFactory.create(company=owner.company)
+    stranger = MessageFactory.create()
+
+    assert shown(client, id=f" {message.public_id} ") == [message.phone]
+    assert shown(client, id=stranger.public_id) == []
+
+
+def test_message_is_found_by_the_id_of_its_request(
+    client: Client, owner: Member, test_api: Api
+) -> None:
+    answer = test_api.post("/otp/send", {"phone": "+79161234567"})
+    test_api.post("/otp/send", {"phone": "+79161234568"})
+
+    assert shown(client, id=answer.headers["X-Request-Id"]) == ["+79161234567"]
+
+
+@pytest.mark.parametrize("text", ["junk", "msg_1", "req_1", "req_" + "f" * 22, "req_" + "z" * 22])
+def test_id_that_is_none_of_ours(client: Client, owner: Member, text: str) -> None:
+    MessageFactory.create(company=owner.company)
+
+    response = client.get(reverse("message-list"), {"id": text})
+
+    assert response.status_code == 200
+    assert "Укажите ID целиком" in response.content.decode()
+
+
+def test_filter_by_key(client: Client, owner: Member) -> None:
+    key, theirs = ApiKeyFactory.create(company=owner.company), ApiKeyFactory.create()
+    mine = MessageFactory.create(company=owner.company, api_key=key)
+    other = MessageFactory.create(company=owner.company)
+
+    assert shown(client, api_key=str(key.pk)) == [mine.phone]
+    assert set(shown(client, api_key=str(theirs.pk))) == {mine.phone, other.phone}  # no such choice

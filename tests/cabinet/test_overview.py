@@ -4,6 +4,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from accounts.models import Member
+from otp.models import Verification
 from tests.factories import (
     ApiKeyFactory,
     MessageFactory,
@@ -22,10 +23,10 @@ def test_steps_tick_as_things_happen(client: Client, owner: Member) -> None:
 
     ApiKeyFactory.create(company=owner.company)
     seen.append(steps(client))
-    MessageFactory.create(company=owner.company, mode="test")
-    VerificationFactory.create(company=owner.company)
+    code = VerificationFactory.create(company=owner.company, mode="test")
+    MessageFactory.create(company=owner.company, mode="test", subject_id=code.id)
     seen.append(steps(client))
-    VerificationFactory.create(company=owner.company, verified_at=timezone.now())
+    Verification.objects.update(verified_at=timezone.now())
     seen.append(steps(client))
 
     assert [[one["key"], one["message"], one["code"]] for one in seen] == [
@@ -39,8 +40,8 @@ def test_steps_tick_as_things_happen(client: Client, owner: Member) -> None:
 def test_quickstart_goes_when_it_is_done(client: Client, owner: Member) -> None:
     before = client.get(reverse("overview")).content.decode()
     ApiKeyFactory.create(company=owner.company)
-    MessageFactory.create(company=owner.company)
-    VerificationFactory.create(company=owner.company, verified_at=timezone.now())
+    code = VerificationFactory.create(company=owner.company, verified_at=timezone.now())
+    MessageFactory.create(company=owner.company, subject_id=code.id)
 
     after = client.get(reverse("overview")).content.decode()
 
@@ -73,7 +74,57 @@ def test_last_five_messages_of_both_modes(client: Client, owner: Member) -> None
 
 
 def test_keys_that_ended_do_not_count(client: Client, owner: Member) -> None:
-    ApiKeyFactory.create(company=owner.company)
     ApiKeyFactory.create(company=owner.company, revoked_at=timezone.now())
 
-    assert client.get(reverse("overview")).context["keys"] == 1
+    assert not steps(client)["key"]
+
+
+def test_steps_look_for_themselves(client: Client, owner: Member) -> None:
+    ApiKeyFactory.create(company=owner.company)
+    unchanged = client.get(reverse("overview-quickstart"), {"done": "1"})
+    MessageFactory.create(company=owner.company)
+
+    changed = client.get(reverse("overview-quickstart"), {"done": "1"})
+
+    assert unchanged.status_code == 204
+    assert "done=2" in changed.content.decode()
+
+
+def test_steps_end_with_a_word_and_without_a_poll(client: Client, owner: Member) -> None:
+    ApiKeyFactory.create(company=owner.company)
+    code = VerificationFactory.create(company=owner.company, verified_at=timezone.now())
+    MessageFactory.create(company=owner.company, subject_id=code.id)
+
+    body = client.get(reverse("overview-quickstart"), {"done": "2"}).content.decode()
+
+    assert "Все три шага сделаны" in body
+    assert "hx-get" not in body
+
+
+def test_request_of_the_steps_names_the_own_key(client: Client, owner: Member) -> None:
+    key = ApiKeyFactory.create(company=owner.company, mode="test")
+
+    body = client.get(reverse("overview")).content.decode()
+
+    assert f"Bearer {key}" in body
+    assert key.plaintext not in body
+
+
+def test_chart_has_a_bar_and_a_row_for_each_day(client: Client, owner: Member) -> None:
+    MessageFactory.create_batch(3, company=owner.company, channel="sms")
+
+    response = client.get(reverse("overview"))
+
+    bars = response.context["chart"].bars
+    body = response.content.decode()
+    assert [bar.total for bar in bars] == [0] * 13 + [3]
+    assert body.count('class="chart-day"') == body.count('<th scope="row">') == 14
+    assert "WhatsApp 0, Telegram 0, SMS 3" in body
+
+
+def test_numbers_of_the_drawing_have_points_in_russian(client: Client, owner: Member) -> None:
+    MessageFactory.create_batch(3, company=owner.company)
+
+    drawing = client.get(reverse("overview")).content.decode().partition('class="chart-bars"')[2]
+
+    assert 'x="131.5"' in drawing.partition("</svg>")[0]
