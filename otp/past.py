@@ -38,7 +38,7 @@ SELECT n, at, (lpad(to_hex((EXTRACT(epoch FROM at) * 1000)::bigint), 12, '0') ||
 FROM (
   SELECT n, %(start)s::timestamptz
       + %(length)s::interval * (n - %(first)s::bigint) / %(count)s::bigint AS at,
-    md5('kvitok ' || n) AS h, ('x' || substr(md5('past ' || n), 1, 15))::bit(60)::bigint AS x
+    md5(%(company_id)s::text || ' ' || n) AS h, ('x' || substr(md5('past ' || n), 1, 15))::bit(60)::bigint AS x
   FROM generate_series(%(first)s::bigint, %(first)s::bigint + %(count)s - 1) AS n) AS numbered"""
 
 _VERIFICATIONS = """

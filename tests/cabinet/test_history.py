@@ -239,7 +239,7 @@ def test_id_that_is_none_of_ours(client: Client, owner: Member, text: str) -> No
     response = client.get(reverse("message-list"), {"id": text})
 
     assert response.status_code == 200
-    assert "Укажите ID целиком" in response.content.decode()
+    assert "Укажите номер целиком" in response.content.decode()
 
 
 def test_filter_by_key(client: Client, owner: Member) -> None:

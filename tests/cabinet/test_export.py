@@ -1,0 +1,120 @@
+import csv
+import io
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from accounts.models import Member
+from channels import export
+from channels.export import safe
+from channels.models import Message
+from tests.api.clients import Api
+from tests.factories import ApiKeyFactory, MessageFactory, TransferFactory
+from tests.otp.reading import code_of
+
+
+def downloaded(client: Client, **query: str) -> str:
+    response = client.get(reverse("message-export"), query)
+    assert response.headers["Content-Type"] == "text/csv; charset=utf-8"
+    assert response.headers["Content-Disposition"].startswith('attachment; filename="kvitok-')
+    return b"".join(response.streaming_content).decode()  # type: ignore[attr-defined]
+
+
+def rows(text: str, delimiter: str = ";") -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(text.removeprefix(export.BOM)), delimiter=delimiter))
+
+
+def test_every_message_of_the_filter_is_there_once(
+    client: Client, owner: Member, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(export, "BATCH", 3)
+    wanted = MessageFactory.create_batch(7, company=owner.company, channel="sms")
+    MessageFactory.create_batch(2, company=owner.company)
+    MessageFactory.create(channel="sms")
+    Message.objects.update(created_at=timezone.now())
+
+    found = rows(downloaded(client, channel="sms"))
+
+    assert sorted(row["Номер сообщения"] for row in found) == sorted(m.public_id for m in wanted)
+
+
+def test_cells_say_what_happened(client: Client, owner: Member) -> None:
+    key = ApiKeyFactory.create(company=owner.company, name="=1+1")
+    message = MessageFactory.create(
+        company=owner.company,
+        api_key=key,
+        phone="+79160000001",
+        state="failed",
+        error="recipient_unreachable",
+        channel="sms",
+        request_id="req_1",
+    )
+    TransferFactory.create(
+        company=owner.company, kind="capture", proof="receipt", amount=16, message_id=message.id
+    )
+
+    (row,) = rows(downloaded(client))
+
+    assert row["Телефон"] == "79160000001"
+    assert (row["Статус"], row["Канал"]) == ("не доставлено", "SMS")
+    assert "недоступен" in row["Причина"]
+    assert row["Списано токенов"] == "16"
+    assert row["Ключ"] == f"'=1+1 ({key})"
+    assert row["Время"] == f"{timezone.localtime(message.created_at):%Y-%m-%d %H:%M:%S}"
+
+
+def test_file_is_what_the_reader_s_spreadsheet_expects(client: Client, owner: Member) -> None:
+    MessageFactory.create(company=owner.company)
+    russian = downloaded(client)
+    client.cookies["django_language"] = "en"
+    english = downloaded(client)
+
+    assert russian.startswith("\ufeffВремя;Номер сообщения;")
+    assert english.startswith("\ufeffTime,Message id,")
+
+
+@pytest.mark.parametrize(
+    ("cell", "shown"),
+    [
+        ("=1+1", "'=1+1"),
+        ("+79160000001", "'+79160000001"),
+        ("-2", "'-2"),
+        ("@SUM(A1)", "'@SUM(A1)"),
+        ("\t=1", "'\t=1"),
+        ("\r=1", "'\r=1"),
+        ("\n=1", "'\n=1"),
+        ("＝1", "'＝1"),
+        ("a=1", "a=1"),
+        ("79160000001", "79160000001"),
+        ("", ""),
+    ],
+)
+def test_no_cell_is_a_formula(cell: str, shown: str) -> None:
+    assert safe(cell) == shown
+
+
+def test_code_is_in_no_file(client: Client, owner: Member, test_api: Api) -> None:
+    test_api.post("/otp/send", {"phone": "+79161234567"})
+
+    text = downloaded(client, mode="test")
+
+    assert "79161234567" in text
+    assert code_of("+79161234567", mode="test") not in text
+
+
+def test_download_is_written_down_without_the_phone(client: Client, owner: Member) -> None:
+    downloaded(client, phone="+79161234567", channel="sms")
+
+    event = owner.company.audit.get()
+    assert (event.action, event.user) == ("history.exported", owner.user)
+    assert event.subject == "channel, phone"
+
+
+def test_list_leads_to_the_file_of_its_filter(client: Client, owner: Member) -> None:
+    MessageFactory.create(company=owner.company, channel="sms")
+
+    body = client.get(reverse("message-list"), {"channel": "sms", "mode": "live"}).content.decode()
+
+    assert f'href="{reverse("message-export")}?channel=sms&amp;mode=live"' in body

@@ -1,0 +1,232 @@
+"""Inviting, joining, changing roles and leaving."""
+
+import re
+from datetime import timedelta
+
+import pytest
+import time_machine
+from django.core.exceptions import ValidationError
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from accounts import members
+from accounts.models import Company, Invitation, Mail, Member, User
+from tests.api.races import at_once
+from tests.factories import InvitationFactory, MemberFactory, UserFactory
+
+EMAIL = "anna@example.com"
+
+
+def invite(client: Client, email: str = EMAIL, role: str = "developer") -> str:
+    """The path of the link in the letter."""
+    response = client.post(reverse("member-invite"), {"email": email, "role": role})
+    assert response.status_code == 302
+    found = re.search(r"http\S+?(/cabinet/join/\S+)", Mail.objects.order_by("-pk")[0].text)
+    assert found is not None
+    return found[1]
+
+
+def joined(company: Company, email: str = EMAIL) -> str | None:
+    member = company.members.filter(user__email=email).first()
+    return member.role if member else None
+
+
+def test_invited_colleague_joins_with_the_role(client: Client, owner: Member) -> None:
+    link = invite(client)
+    client.force_login(UserFactory.create(email=EMAIL.upper()))
+
+    page = client.get(link)
+    response = client.post(link)
+
+    assert "Присоединиться" in page.content.decode()
+    assert response.headers["Location"] == reverse("overview")
+    assert joined(owner.company, EMAIL.upper()) == "developer"
+    assert client.get(link).status_code == 410
+
+
+def test_new_person_signs_up_without_a_company_of_their_own(client: Client, owner: Member) -> None:
+    link = invite(client)
+    client.logout()
+    client.get(link)
+
+    form = client.get(reverse("account_signup")).context["form"]
+    client.post(
+        reverse("account_signup"),
+        {"email": EMAIL, "password1": "a long new password", "next": link},
+    )
+    door = client.get(reverse("overview"), follow=True)
+    client.post(link)
+
+    assert list(form.fields) == ["email", "password1"]
+    assert form["email"].value() == EMAIL
+    assert door.redirect_chain[-1][0] == link
+    assert (joined(owner.company), Company.objects.count()) == ("developer", 1)
+
+
+def test_link_is_of_no_use_to_another(client: Client, owner: Member) -> None:
+    link = invite(client)
+    client.force_login(UserFactory.create())
+
+    page = client.get(link)
+    client.post(link)
+
+    assert EMAIL in page.content.decode()
+    assert owner.company.members.count() == 1
+
+
+@pytest.mark.parametrize("days", [6, 8])
+def test_link_is_good_for_seven_days(client: Client, owner: Member, days: int) -> None:
+    link = invite(client)
+    client.force_login(UserFactory.create(email=EMAIL))
+
+    with time_machine.travel(timezone.now() + timedelta(days=days)):
+        client.force_login(User.objects.get(email=EMAIL))
+        client.post(link)
+
+    assert joined(owner.company) == ("developer" if days < 7 else None)
+
+
+def test_second_invitation_makes_the_first_void(client: Client, owner: Member) -> None:
+    first = invite(client, role="owner")
+    with time_machine.travel(timezone.now() + timedelta(seconds=2)):
+        second = invite(client, role="viewer")
+    client.force_login(UserFactory.create(email=EMAIL))
+
+    assert client.get(first).status_code == 410
+    client.post(second)
+    assert joined(owner.company) == "viewer"
+
+
+def test_invitation_is_called_off(client: Client, owner: Member) -> None:
+    link = invite(client)
+
+    client.post(reverse("invitation-revoke", args=[Invitation.objects.get().pk]))
+
+    assert client.get(link).status_code == 410
+    assert list(client.get(reverse("member-list")).context["invitations"]) == []
+
+
+@pytest.mark.parametrize("token", ["junk", "WzEsMV0:1abc:sig"])
+def test_link_of_our_making_only(client: Client, db: None, token: str) -> None:
+    response = client.get(reverse("invitation-join", args=[token]))
+
+    assert response.status_code == 410
+    assert "больше не действует" in response.content.decode()
+
+
+def test_member_is_not_invited_again(client: Client, owner: Member) -> None:
+    response = client.post(
+        reverse("member-invite"), {"email": owner.user.email.upper(), "role": "viewer"}
+    )
+
+    assert "уже участник" in response.content.decode()
+    assert not Mail.objects.exists()
+
+
+def test_role_is_changed(client: Client, owner: Member) -> None:
+    member = MemberFactory.create(company=owner.company, role="viewer")
+
+    client.post(reverse("member-role", args=[member.pk]), {"role": "accountant"})
+
+    member.refresh_from_db()
+    assert member.role == "accountant"
+    assert owner.company.audit.get().action == "member.role_changed"
+
+
+@pytest.mark.parametrize("action", ["member-role", "member-remove"])
+def test_last_owner_stays(client: Client, owner: Member, action: str) -> None:
+    MemberFactory.create(company=owner.company, role="developer")
+
+    response = client.post(reverse(action, args=[owner.pk]), {"role": "viewer"}, follow=True)
+
+    owner.refresh_from_db()
+    assert owner.role == "owner"
+    assert "должен быть владелец" in response.content.decode()
+
+
+def test_one_of_two_owners_may_go(client: Client, owner: Member) -> None:
+    MemberFactory.create(company=owner.company)
+
+    response = client.post(reverse("member-remove", args=[owner.pk]))
+
+    assert response.headers["Location"] == reverse("overview")
+    assert owner.company.members.count() == 1
+    assert client.get(reverse("key-list")).headers["Location"] == reverse("company-create")
+
+
+@pytest.mark.parametrize("role", ["developer", "accountant", "viewer"])
+def test_everybody_may_leave_and_remove_nobody_else(
+    client: Client, owner: Member, role: str
+) -> None:
+    member = MemberFactory.create(company=owner.company, role=role)
+    client.force_login(member.user)
+
+    others = client.post(reverse("member-remove", args=[owner.pk]))
+    own_page = client.get(reverse("member-remove", args=[member.pk]))
+    client.post(reverse("member-remove", args=[member.pk]))
+
+    assert (others.status_code, own_page.status_code) == (403, 200)
+    assert list(owner.company.members.all()) == [owner]
+
+
+def test_removed_member_sees_nothing_any_more(client: Client, owner: Member) -> None:
+    member = MemberFactory.create(company=owner.company, role="developer")
+    other = Client()
+    other.force_login(member.user)
+    before = other.get(reverse("key-list")).status_code
+
+    client.post(reverse("member-remove", args=[member.pk]))
+
+    assert before == 200
+    assert other.get(reverse("key-list")).headers["Location"] == reverse("company-create")
+
+
+def test_member_of_others_is_not_there(client: Client, owner: Member) -> None:
+    stranger = MemberFactory.create()
+    invitation = InvitationFactory.create()
+
+    pages = [
+        client.post(reverse("member-role", args=[stranger.pk]), {"role": "viewer"}),
+        client.post(reverse("member-remove", args=[stranger.pk])),
+        client.post(reverse("invitation-revoke", args=[invitation.pk])),
+    ]
+
+    assert [page.status_code for page in pages] == [404] * 3
+
+
+@pytest.mark.django_db(transaction=True)
+def test_two_owners_cannot_remove_each_other_at_once(company: Company) -> None:
+    one, other = MemberFactory.create_batch(2, company=company)
+
+    def remove(member: Member, by: Member) -> str:
+        try:
+            members.remove(member=member, user=by.user)
+        except ValidationError as error:
+            return str(error.code)
+        return "removed"
+
+    results = at_once([lambda: remove(one, other), lambda: remove(other, one)])
+
+    assert sorted(results) == ["last_owner", "removed"]
+
+
+def test_deeds_are_listed_in_words(client: Client, owner: Member) -> None:
+    invite(client)
+
+    body = client.get(reverse("audit-list")).content.decode()
+
+    assert "Отправлено приглашение" in body
+    assert owner.user.email in body
+    assert "127.0.0.1" in body
+
+
+def test_deeds_have_pages(client: Client, owner: Member) -> None:
+    for n in range(55):
+        members.record("settings.changed", n, company=owner.company, user=None)
+    first = client.get(reverse("audit-list")).context["page"]
+
+    second = client.get(reverse("audit-list"), {"cursor": first.next_cursor}).context["page"]
+
+    subjects = [event.subject for event in first.rows + second.rows]
+    assert subjects == [str(n) for n in reversed(range(55))]
