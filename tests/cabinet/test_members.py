@@ -12,6 +12,7 @@ from django.utils import timezone
 
 from accounts import members
 from accounts.models import Company, Invitation, Mail, Member, User
+from accounts.services import record
 from tests.api.races import at_once
 from tests.factories import InvitationFactory, MemberFactory, UserFactory
 
@@ -223,7 +224,7 @@ def test_deeds_are_listed_in_words(client: Client, owner: Member) -> None:
 
 def test_deeds_have_pages(client: Client, owner: Member) -> None:
     for n in range(55):
-        members.record("settings.changed", n, company=owner.company, user=None)
+        record("settings.changed", n, company=owner.company, user=None)
     first = client.get(reverse("audit-list")).context["page"]
 
     second = client.get(reverse("audit-list"), {"cursor": first.next_cursor}).context["page"]

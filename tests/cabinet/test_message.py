@@ -11,6 +11,10 @@ from channels.models import Message
 from channels.timeline import timeline
 from tests.factories import (
     AttemptFactory,
+    DeliveryFactory,
+    EndpointFactory,
+    EventFactory,
+    MemberFactory,
     MessageFactory,
     ReceiptFactory,
     TransferFactory,
@@ -211,3 +215,76 @@ def test_message_that_is_none_of_ours(client: Client, owner: Member, public_id: 
     response = client.get(reverse("message-detail", args=[public_id]))
 
     assert response.status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "words"),
+    [
+        ("recipient_unreachable", "", "попытка в лимиты не засчитана"),
+        ("recipient_unreachable", "21610", "отправить START отправителю"),
+        ("delivery_failed", "", "напишите оператору сервиса"),
+        ("", "", "отправьте новый"),
+    ],
+)
+def test_every_failure_says_what_to_do(
+    client: Client, owner: Member, error: str, code: str, words: str
+) -> None:
+    message = MessageFactory.create(
+        company=owner.company,
+        state="failed" if error else "expired",
+        error=error,
+        finished_at=timezone.now(),
+    )
+    AttemptFactory.create(
+        message=message, provider="twilio", error_class="unreachable", error_code=code
+    )
+
+    body = client.get(reverse("message-detail", args=[message.public_id])).content.decode()
+
+    assert "Что делать:" in body
+    assert words in body
+
+
+def test_entered_code_is_told_and_never_shown(owner: Member) -> None:
+    code = VerificationFactory.create(
+        company=owner.company, attempts=3, judged_at=timezone.now(), verified_at=timezone.now()
+    )
+    message = MessageFactory.create(company=owner.company, subject_id=code.id)
+
+    assert sorted(titles(message)) == [
+        "2 wrong codes entered",
+        "Accepted for sending",
+        "The code was entered right",
+    ]
+
+
+def test_code_without_attempts_or_time_is_told(owner: Member) -> None:
+    now = timezone.now()
+    code = VerificationFactory.create(
+        company=owner.company, attempts=5, judged_at=now, expires_at=now + timedelta(seconds=-1)
+    )
+    message = MessageFactory.create(company=owner.company, subject_id=code.id)
+
+    with translation.override("en"):
+        told = {str(step.title): str(step.detail) for step in timeline(message)}
+
+    assert told["5 wrong codes entered"] == "No attempts are left: send a new code."
+    assert "The code expired without being entered" in told
+
+
+@pytest.mark.parametrize(("role", "is_shown"), [("developer", True), ("accountant", False)])
+def test_callbacks_are_told_to_those_who_see_them(
+    client: Client, owner: Member, role: str, is_shown: bool
+) -> None:
+    message = MessageFactory.create(company=owner.company, state="delivered")
+    endpoint = EndpointFactory.create(company=owner.company, url="https://example.com/hook")
+    event = EventFactory.create(
+        company=owner.company, kind="message.delivered", key=message.public_id
+    )
+    DeliveryFactory.create(event=event, endpoint=endpoint, state="failed")
+    client.force_login(MemberFactory.create(company=owner.company, role=role).user)
+
+    body = client.get(reverse("message-detail", args=[message.public_id])).content.decode()
+
+    assert ("message.delivered → https://example.com/hook" in body) is is_shown
+    assert ("Вебхук не принят" in body) is is_shown
