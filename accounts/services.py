@@ -1,7 +1,7 @@
 """What people do with companies and API keys. Each verb is one transaction and one audit event."""
 
 from collections.abc import Iterable, Mapping
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from django.conf import settings
 from django.core.exceptions import ValidationError
@@ -23,7 +23,6 @@ from accounts.models import (
 
 MAX_ACTIVE_KEYS = 5
 MAX_WHILE_ROTATING = 2 * MAX_ACTIVE_KEYS  # every key may have its successor beside it for a day
-ROTATION = timedelta(hours=24)
 PREFIX_LENGTH = 12
 
 
@@ -116,8 +115,8 @@ def rotate_api_key(*, key: ApiKey, user: User, ip: str | None = None) -> tuple[A
     """A successor with the same rights; the old key works for 24 hours more."""
     _allow_one_more(key.company, MAX_WHILE_ROTATING)
     key.refresh_from_db(from_queryset=ApiKey.objects.select_for_update(no_key=True))
-    last_day = timezone.now() + ROTATION
-    if not key.is_active or (key.expires_at and key.expires_at <= last_day):
+    last_day = timezone.now() + ApiKey.ROTATION
+    if not key.is_active or key.is_ending:
         raise ValidationError(_("This key is ending already: create a new one."), code="ending")
     successor, plaintext = _issue(
         company=key.company,

@@ -54,10 +54,10 @@ class SettingsForm(CompanyModelForm):
     class Meta:
         model = Company
         fields = (
-            "default_channel",
             "brand",
             "language",
             "code_length",
+            "default_channel",
             "allowed_countries",
             "default_link_lifetime",
             "cool_down",
@@ -122,18 +122,17 @@ class SettingsForm(CompanyModelForm):
         return cleaned
 
     @property
-    def sections(self) -> list[tuple[Any, Any, list[forms.BoundField]]]:
-        """(title, words under it, fields)."""
-        names = list(self.fields)
-        first = names.index("cool_down")
-        return [
-            ("", "", [self[name] for name in names[:first]]),
-            (
-                _("Send limits"),
-                _("How often one phone may be written to, so that nobody is flooded at your cost."),
-                [self[name] for name in names[first:]],
-            ),
-        ]
+    def wording(self) -> list[forms.BoundField]:
+        return [self[name] for name in ("brand", "language", "code_length")]
+
+    @property
+    def sending(self) -> list[forms.BoundField]:
+        names = ("default_channel", "allowed_countries", "default_link_lifetime")
+        return [self[name] for name in names]
+
+    @property
+    def limits(self) -> list[forms.BoundField]:
+        return [self[name] for name in bounds()]
 
     def clean_allowed_countries(self) -> list[str]:
         countries = [code.upper() for code in self.cleaned_data["allowed_countries"]]

@@ -1,8 +1,8 @@
 """What happened to one message, step by step, as the cabinet tells it. The code is never in it."""
 
 from collections.abc import Iterator
-from dataclasses import astuple, dataclass
-from datetime import datetime
+from dataclasses import astuple, dataclass, replace
+from datetime import datetime, timedelta
 
 from django.db.models import QuerySet
 from django.utils.functional import Promise
@@ -35,6 +35,7 @@ class Step:
     detail: Text = ""
     code: str = ""  # the vendor's own, for a support request
     advice: Text = ""  # what to do about it
+    after: int = 0  # ms since it was accepted
 
 
 DELIVERIES: dict[str, tuple[Text, str]] = {
@@ -55,7 +56,12 @@ def timeline(message: Message, *, with_callbacks: bool = True) -> list[Step]:
         steps += map(_of_delivery, _deliveries(message))
     if message.finished_at and message.state in {"failed", "expired"}:
         steps.append(_given_up(message, message.finished_at))
+    steps = [replace(one, after=_ms(one.at - message.created_at)) for one in steps]
     return sorted(steps, key=lambda step: step.at)  # stable: equal times keep this order
+
+
+def _ms(passed: timedelta) -> int:
+    return max(0, round(passed.total_seconds() * 1000))
 
 
 def _of_attempt(attempt: Attempt) -> Iterator[Step]:

@@ -4,7 +4,7 @@ What became of message n follows from its number alone, so the same call makes t
 Phones are of a range that demo data alone uses.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import date, timedelta
 from typing import Any
 
@@ -38,7 +38,8 @@ SELECT n, at, (lpad(to_hex((EXTRACT(epoch FROM at) * 1000)::bigint), 12, '0') ||
 FROM (
   SELECT n, %(start)s::timestamptz
       + %(length)s::interval * (n - %(first)s::bigint) / %(count)s::bigint AS at,
-    md5(%(company_id)s::text || ' ' || n) AS h, ('x' || substr(md5('past ' || n), 1, 15))::bit(60)::bigint AS x
+    md5(%(company_id)s::text || ' ' || n) AS h,
+    ('x' || substr(md5('past ' || n), 1, 15))::bit(60)::bigint AS x
   FROM generate_series(%(first)s::bigint, %(first)s::bigint + %(count)s - 1) AS n) AS numbered"""
 
 _VERIFICATIONS = """
@@ -125,11 +126,12 @@ def seed(
     first = 0
     with connection.cursor() as cursor:
         cursor.execute("SET LOCAL statement_timeout = 0")
-        for left in range(days, 0, -1):
-            count = (messages - first) // left
-            _seed_day(cursor, params | _span(today - timedelta(days=left)), first + 1, count)
+        for day, count in _spread(
+            messages, [today - timedelta(days=n) for n in range(days, 0, -1)]
+        ):
+            _seed_day(cursor, params | _span(day), first + 1, count)
             first += count
-            note(today - timedelta(days=left))
+            note(day)
         if mode == Mode.LIVE:
             span = {"start": start_of(today - timedelta(days=days)), "end": start_of(today)}
             _pay(cursor, params | span)
@@ -137,6 +139,16 @@ def seed(
 
 def is_seeded(company: Company) -> bool:
     return company.messages.filter(params__key=KEY).exists()
+
+
+def _spread(messages: int, days: list[date]) -> Iterator[tuple[date, int]]:
+    """Fewer on Saturdays and Sundays; all of them together."""
+    weights = [3 if day.weekday() >= 5 else 5 for day in days]
+    left, weight = messages, sum(weights)
+    for day, its in zip(days, weights, strict=True):
+        count = left * its // weight
+        left, weight = left - count, weight - its
+        yield day, count
 
 
 def _span(day: date) -> dict[str, Any]:

@@ -243,6 +243,8 @@ class ApiKeyQuerySet(models.QuerySet["ApiKey"]):
 class ApiKey(models.Model):
     """At rest only the SHA-256 of the key, with its beginning and end for people to tell it by."""
 
+    ROTATION = timedelta(hours=24)  # how long a replaced key lives beside its successor
+
     company = models.ForeignKey(Company, models.CASCADE, related_name="api_keys")
     mode = models.CharField(_("mode"), max_length=4, choices=Mode.choices)
     name = models.CharField(_("name"), max_length=60)
@@ -277,6 +279,19 @@ class ApiKey(models.Model):
     def is_active(self) -> bool:
         is_expired = self.expires_at is not None and self.expires_at <= timezone.now()
         return self.revoked_at is None and not is_expired
+
+    @property
+    def is_ending(self) -> bool:
+        """Within a day: it was replaced, or its last day has come."""
+        last = timezone.now() + self.ROTATION
+        return self.is_active and self.expires_at is not None and self.expires_at <= last
+
+    @property
+    def limited_to(self) -> str:
+        """The titles of its scopes; empty when it may do everything."""
+        if set(self.scopes) == set(Scope.values):
+            return ""
+        return ", ".join(str(Scope(one).label) for one in self.scopes)
 
 
 class IdempotencyQuerySet(models.QuerySet["IdempotentRequest"]):

@@ -14,10 +14,13 @@ from accounts import services
 from accounts.keys import digest
 from accounts.models import ApiKey, Company, Mode, User
 from billing import ledger
+from channels import counting
+from otp import past
 
 EMAIL = "demo@example.com"
 COMPANY, EMPTY_COMPANY = "Демо", "Демо без токенов"
 TOKENS = 1_000_000
+PAST_MESSAGES, PAST_DAYS = 900, 28
 
 
 class Command(BaseCommand):
@@ -68,11 +71,15 @@ def _seed() -> dict[str, str]:
     company, empty = _company(user, COMPANY), _company(user, EMPTY_COMPANY)
     if ledger.balance(company.pk) == (0, 0):
         ledger.grant(company=company, amount=TOKENS, reason="demo")
+    live_key = _key(company, user, Mode.LIVE)
+    if not past.is_seeded(company):
+        past.seed(company=company, mode=Mode.LIVE, messages=PAST_MESSAGES, days=PAST_DAYS)
+        counting.recount()
     return {
         "email": user.email,
         "password": password,
         "company": company.name,
-        "live_key": _key(company, user, Mode.LIVE),
+        "live_key": live_key,
         "test_key": _key(company, user, Mode.TEST),
         "empty_key": _key(empty, user, Mode.LIVE),
     }
