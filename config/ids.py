@@ -17,6 +17,11 @@ def uuid7() -> UUID:
     return UUID(int=(millis << 80) | random | _VERSION_AND_VARIANT)
 
 
+def first_at(at: datetime) -> UUID:
+    """What no id made from then on is less than."""
+    return UUID(int=(int(at.timestamp() * 1000) << 80) | _VERSION_AND_VARIANT)
+
+
 def public_id(prefix: str, value: UUID) -> str:
     """The id as clients see it: `msg_` and 32 hexadecimal digits, say."""
     return f"{prefix}_{value.hex}"

@@ -140,12 +140,14 @@ WHERE id IN (SELECT id FROM otp_verification
              ORDER BY created_at LIMIT %s)
 """
 
-# How many codes went out in messages of this time, and how many of them were entered right.
+# How many codes went out in messages of this time, and how many of them were entered right. Their
+# ids begin with the time they were made at, which spares reading the codes of all other times.
 COUNT_CODES = """
 SELECT m.company_id, m.mode, count(DISTINCT v.id),
        count(DISTINCT v.id) FILTER (WHERE v.verified_at IS NOT NULL)
 FROM channels_message m JOIN otp_verification v ON v.id = m.subject_id
 WHERE m.kind = 'code' AND m.created_at >= %(start)s AND m.created_at < %(end)s AND {whose}
+  AND v.id >= %(first_id)s AND v.id < %(last_id)s
 GROUP BY 1, 2
 """
 # That of all says what the index on `created_at` is limited to.

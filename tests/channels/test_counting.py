@@ -3,6 +3,7 @@
 from collections import Counter
 from datetime import datetime, timedelta
 from typing import Any
+from uuid import UUID
 
 import pytest
 import time_machine
@@ -14,6 +15,7 @@ from channels.counting import count_days, last_counted, start_of
 from channels.models import CountedDay, DayCount, DayTotal, Message, StaleDay
 from channels.outcomes import apply
 from channels.transitions import Event, What
+from config.ids import first_at
 from tests.api.races import at_once
 from tests.factories import (
     AttemptFactory,
@@ -162,9 +164,11 @@ def test_clock_of_a_vendor_that_is_behind_counts_as_at_once(company: Company) ->
 
 
 def test_codes_are_counted_once_however_often_sent(company: Company) -> None:
-    for ago, verified in ((0, True), (1, True), (1, False)):
+    for n, (ago, verified) in enumerate(((0, True), (1, True), (1, False))):
         code = VerificationFactory.create(
-            company=company, verified_at=day(ago) if verified else None
+            id=UUID(int=first_at(day(ago)).int + n),
+            company=company,
+            verified_at=day(ago) if verified else None,
         )
         for channel in ("whatsapp", "sms"):
             sent(company, ago, subject_id=code.id, channel=channel)
