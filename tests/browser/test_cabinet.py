@@ -5,21 +5,33 @@ from django.utils import timezone
 from playwright.sync_api import Page, expect
 from pytest_django.live_server_helper import LiveServer
 
-from accounts.models import Company, Member
+from accounts import members
+from accounts.models import Company, Invitation, Member
 from channels.models import Message
-from tests.factories import PASSWORD, MemberFactory, MessageFactory
+from otp import codes
+from tests.factories import (
+    PASSWORD,
+    ApiKeyFactory,
+    MemberFactory,
+    MessageFactory,
+    VerificationFactory,
+)
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def sign_in(page: Page, live_server: LiveServer) -> Member:
     member = MemberFactory.create()
+    enter(page, live_server, member)
+    return member
+
+
+def enter(page: Page, live_server: LiveServer, member: Member) -> None:
     page.goto(f"{live_server.url}/account/login/")
     page.get_by_label("Адрес электронной почты").fill(member.user.email)
     page.get_by_label("Пароль", exact=True).fill(PASSWORD)
     page.locator("main form button[type=submit]").click()
     expect(page.get_by_role("heading", name="Обзор")).to_be_visible()
-    return member
 
 
 def test_sign_up_makes_a_company_and_a_key_that_is_shown_once(
@@ -97,3 +109,126 @@ def test_menu_opens_on_a_phone(page: Page, live_server: LiveServer) -> None:
     expect(page.get_by_role("heading", name="Сообщения").first).to_be_visible()
     width = page.evaluate("document.documentElement.scrollWidth")
     assert width <= 360
+
+
+def test_three_steps_tick_without_a_reload(page: Page, live_server: LiveServer) -> None:
+    member = sign_in(page, live_server)
+    expect(page.get_by_role("heading", name="Три шага")).to_be_visible()
+
+    ApiKeyFactory.create(company=member.company, mode="test")
+    expect(page.locator("#curl")).to_contain_text("/otp/send", timeout=10_000)
+    page.locator("#quickstart-steps").get_by_role("button", name="Копировать").click()
+    expect(page.get_by_role("button", name="Скопировано")).to_be_visible()
+
+    code = VerificationFactory.create(company=member.company, verified_at=timezone.now())
+    MessageFactory.create(company=member.company, subject_id=code.id)
+    expect(page.get_by_role("heading", name="Все три шага сделаны")).to_be_visible(timeout=10_000)
+
+
+def test_chart_has_its_table(page: Page, live_server: LiveServer) -> None:
+    member = sign_in(page, live_server)
+    MessageFactory.create_batch(3, company=member.company, channel="sms")
+    page.reload()
+
+    page.get_by_text("То же в таблице").click()
+
+    expect(page.locator(".chart-table tbody tr").last).to_contain_text("3")
+    page.get_by_role("link", name="Тестовые").click()
+    expect(page.get_by_text("тестовые ключи ничего не отправляли")).to_be_visible()
+
+
+def test_history_is_filtered_and_downloaded(page: Page, live_server: LiveServer) -> None:
+    member = sign_in(page, live_server)
+    MessageFactory.create(company=member.company, phone="+79160000001", channel="sms")
+    MessageFactory.create(company=member.company, phone="+79160000002")
+    page.get_by_role("link", name="Сообщения", exact=True).click()
+
+    page.get_by_label("Канал").select_option("sms")
+    expect(page.get_by_text("+79160000002")).to_be_hidden()
+    with page.expect_download() as download:
+        page.get_by_role("link", name="Скачать CSV").click()
+
+    text = download.value.path().read_text(encoding="utf-8-sig")
+    assert "79160000001" in text
+    assert "79160000002" not in text
+
+
+def test_code_appears_on_the_test_phone(page: Page, live_server: LiveServer) -> None:
+    member = sign_in(page, live_server)
+    page.get_by_role("link", name="Тестовый телефон").click()
+    expect(page.get_by_text("Тестовые ключи ещё ничего не отправляли")).to_be_visible()
+
+    params = {"key": codes.current_key(), "length": 6, "brand": "Demo"}
+    MessageFactory.create(
+        company=member.company, mode="test", phone="+79160000001", params=params, state="delivered"
+    )
+    expect(page.locator(".bubble")).to_contain_text("Никому его не сообщайте", timeout=10_000)
+    page.locator(".bubble").get_by_role("button", name="Копировать").click()
+    expect(page.get_by_role("button", name="Скопировано")).to_be_visible()
+    page.get_by_label("Телефон").fill("+7701")
+    page.get_by_role("button", name="Показать").click()
+    expect(page.get_by_text("ничего не отправляли")).to_be_visible()
+    page.get_by_role("link", name="Показать все номера").click()
+    expect(page.locator(".bubble")).to_be_visible()
+
+
+def test_preview_follows_the_settings(page: Page, live_server: LiveServer) -> None:
+    sign_in(page, live_server)
+    page.get_by_role("link", name="Настройки").click()
+
+    page.get_by_label("Бренд в сообщениях").fill("Лавка")
+    page.get_by_label("Цифр в коде").fill("4")
+    expect(page.locator(".preview")).to_contain_text("Код 1234. Никому его не сообщайте. Лавка")
+
+    page.get_by_label("Кодов за час").fill("3")
+    page.get_by_role("button", name="Сохранить").click()
+    expect(page.get_by_text("Меньше, чем за более короткое время")).to_be_visible()
+    page.get_by_label("Кодов за час").fill("8")
+    page.get_by_role("button", name="Сохранить").click()
+    expect(page.get_by_text("Настройки сохранены")).to_be_visible()
+    expect(page.get_by_label("Кодов за час")).to_have_value("8")
+
+
+def test_colleague_is_invited_joins_and_is_removed(page: Page, live_server: LiveServer) -> None:
+    member = sign_in(page, live_server)
+    page.get_by_role("link", name="Настройки").click()
+    page.get_by_role("link", name="Участники").click()
+    page.get_by_role("link", name="Пригласить").click()
+    page.get_by_label("E-mail").fill("boris@example.com")
+    page.get_by_label("Роль").select_option("viewer")
+    page.get_by_role("button", name="Отправить приглашение").click()
+    expect(page.get_by_text("Письмо отправлено")).to_be_visible()
+    token = members.token(Invitation.objects.get())
+
+    page.get_by_role("button", name="Выйти").click()
+    page.goto(f"{live_server.url}/cabinet/join/{token}")
+    page.get_by_role("link", name="Создать учётную запись").click()
+    expect(page.get_by_label("Адрес электронной почты")).to_have_value("boris@example.com")
+    page.get_by_label("Пароль", exact=True).fill("a long enough passphrase")
+    page.locator("main form button[type=submit]").click()
+    page.get_by_role("button", name="Присоединиться").click()
+    expect(page.get_by_text("наблюдатель")).to_be_visible()
+
+    page.context.clear_cookies()
+    enter(page, live_server, member)
+    page.goto(f"{live_server.url}/cabinet/members")
+    page.get_by_role("link", name="Удалить boris@example.com").click()
+    page.get_by_role("button", name="Удалить").click()
+    expect(page.get_by_text("больше не участник")).to_be_visible()
+    page.get_by_role("link", name="Журнал действий").click()
+    expect(page.get_by_text("Участник удалён")).to_be_visible()
+
+
+def test_key_is_replaced_and_revoked(page: Page, live_server: LiveServer) -> None:
+    member = sign_in(page, live_server)
+    ApiKeyFactory.create(company=member.company, name="сайт")
+    page.get_by_role("link", name="API-ключи").click()
+
+    page.get_by_role("link", name="Заменить сайт").click()
+    page.get_by_role("button", name="Создать новый ключ").click()
+    page.get_by_role("link", name="Я сохранил").click()
+    expect(page.get_by_text("остаётся меньше суток")).to_be_visible()
+    page.get_by_role("link", name="Отозвать сайт").first.click()
+    page.get_by_role("button", name="Отозвать").click()
+
+    expect(page.get_by_text("отозван.")).to_be_visible()
