@@ -1,5 +1,7 @@
 """Who belongs to a company: inviting, joining, changing roles, leaving."""
 
+from datetime import timedelta
+
 from django.conf import settings
 from django.core import signing
 from django.core.exceptions import ValidationError
@@ -13,6 +15,7 @@ from accounts.models import Company, Invitation, Member, User
 from accounts.services import record
 
 SALT = "accounts.invitation"
+MOST_A_DAY = 20  # letters of one company: an invitation must not become a way to write to anybody
 
 
 def token(invitation: Invitation) -> str:
@@ -38,6 +41,13 @@ def invite(
     _lock(company)
     if company.members.filter(user__email__iexact=email).exists():
         raise ValidationError(_("This person is a member already."), code="member")
+    a_day_ago = timezone.now() - timedelta(days=1)
+    if company.invitations.filter(sent_at__gt=a_day_ago).count() >= MOST_A_DAY:
+        raise ValidationError(
+            _("%(n)d invitations were sent in a day, and that is the most: try tomorrow."),
+            code="too_many",
+            params={"n": MOST_A_DAY},
+        )
     pending = company.invitations.filter(accepted_at=None, revoked_at=None, email__iexact=email)
     pending.update(revoked_at=timezone.now())
     invitation = Invitation.objects.create(company=company, email=email, role=role, invited_by=user)

@@ -125,6 +125,15 @@ def test_member_is_not_invited_again(client: Client, owner: Member) -> None:
     assert not Mail.objects.exists()
 
 
+def test_invitations_are_no_way_to_write_to_anybody(client: Client, owner: Member) -> None:
+    InvitationFactory.create_batch(members.MOST_A_DAY, company=owner.company)
+
+    response = client.post(reverse("member-invite"), {"email": EMAIL, "role": "viewer"})
+
+    assert "За сутки отправлено 20 приглашений" in response.content.decode()
+    assert not Mail.objects.exists()
+
+
 def test_role_is_changed(client: Client, owner: Member) -> None:
     member = MemberFactory.create(company=owner.company, role="viewer")
 
