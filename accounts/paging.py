@@ -16,6 +16,7 @@ from config.errors import DomainError, invalid_input
 PAGE, LARGEST = 50, 200
 NEWEST_FIRST = ("-created_at", "-id")
 _WHOLE = re.compile(r"[0-9]{1,3}")
+_NUMBER = re.compile(r"[0-9]{1,18}")  # the id of a row that has no UUID
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +81,7 @@ def _decode(cursor: str) -> tuple[datetime, UUID | int]:
     try:
         text = base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)).decode()
         created_at, _, row_id = text.partition("|")
-        is_number = len(row_id) < 20 and row_id.isdigit()
-        return datetime.fromisoformat(created_at), int(row_id) if is_number else UUID(row_id)
+        return _time(created_at), int(row_id) if _NUMBER.fullmatch(row_id) else UUID(row_id)
     except (ValueError, binascii.Error):
         raise invalid_input(
             cursor=(
@@ -89,3 +89,10 @@ def _decode(cursor: str) -> tuple[datetime, UUID | int]:
                 "Take next_cursor from the previous page",
             )
         ) from None
+
+
+def _time(text: str) -> datetime:
+    at = datetime.fromisoformat(text)
+    if at.tzinfo is None:
+        raise ValueError("a cursor of ours has its zone")
+    return at
