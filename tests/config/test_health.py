@@ -73,10 +73,10 @@ def test_not_ready_until_migrated(client: Client) -> None:
     assert answer.json()["reasons"] == ["1 migrations are not applied"]
 
 
-@pytest.mark.parametrize(
-    "question", ["", "forged", probe.sign()[:-1]], ids=["none", "forged", "cut"]
-)
-def test_strangers_are_told_nothing_of_their_request(client: Client, question: str) -> None:
+@pytest.mark.parametrize("length", [0, 8, -1])
+def test_strangers_are_told_nothing_of_their_request(client: Client, length: int) -> None:
+    question = probe.sign()[:length]
+
     answer = client.get("/livez", headers={probe.HEADER: question})
 
     assert answer.json() == {"status": "ok"}

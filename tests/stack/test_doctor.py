@@ -1,0 +1,47 @@
+"""The doctor, over everything running at once, and over what dies under it."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from tests.stack.programs import until
+from tests.stack.stack import Stack
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def examined(stack: Stack) -> dict[str, dict[str, Any]]:
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "manage.py", "doctor", "--json"],
+        cwd=ROOT,
+        env=stack._environ,
+        text=True,
+        capture_output=True,
+        check=False,
+    )
+    found = {one["name"]: one for one in json.loads(done.stdout)}
+    assert done.returncode == int(any(not one["ok"] for one in found.values()))
+    return found
+
+
+def crosses(stack: Stack) -> set[str]:
+    return {name for name, one in examined(stack).items() if not one["ok"]}
+
+
+def test_doctor_finds_a_sound_service_sound(stack: Stack) -> None:
+    until(lambda: not crosses(stack), seconds=60)
+
+    assert len(examined(stack)) == 24
+
+
+def test_worker_that_died_is_noticed_within_half_a_minute(stack: Stack) -> None:
+    until(lambda: "worker" not in crosses(stack), seconds=60)
+    stack.worker.kill()
+
+    until(lambda: "worker" in crosses(stack), seconds=60)
+
+    stack.worker.start()
+    stack.recover()
+    stack.complaints()
