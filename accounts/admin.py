@@ -15,7 +15,7 @@ from django.utils.translation import ngettext
 
 from accounts import services
 from accounts.addresses import client_ip
-from accounts.changelist import ChangeList, since
+from accounts.changelist import ChangeList, Uncounted, since
 from accounts.models import ApiKey, AuditEvent, IdempotentRequest, Member, User
 
 if TYPE_CHECKING:
@@ -31,8 +31,10 @@ class ModelAdmin(Base):
     sortable_by = ()  # any other order would read the whole table
     show_facets = admin.ShowFacets.NEVER  # and so would counting what a filter leaves
 
-    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
-        return ChangeList
+    changelist: type[Uncounted] = ChangeList
+
+    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[Uncounted]:
+        return self.changelist
 
 
 class ReadOnly:

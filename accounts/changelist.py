@@ -18,8 +18,10 @@ from config.ids import first_at
 AFTER = "after"  # the query parameter: the key of the last row seen
 
 
-class ChangeList(DjangoChangeList):
-    """Newest first by the desk's ordering field and the key, which no column may change."""
+class Uncounted(DjangoChangeList):
+    """What both kinds of list have in common."""
+
+    older: str | None = None  # says where the next page begins; None: there is none
 
     def __init__(self, request: HttpRequest, model: type[Model], *args: Any, **kwargs: Any) -> None:
         self.after = request.GET.get(AFTER, "")
@@ -32,6 +34,23 @@ class ChangeList(DjangoChangeList):
         found.pop(AFTER, None)
         return found
 
+    def older_url(self) -> str:
+        return str(self.get_query_string({AFTER: self.older}))
+
+    def newest_url(self) -> str:
+        return str(self.get_query_string(remove=[AFTER]))
+
+    def _show(self, request: HttpRequest, rows: Any, older: str | None) -> None:
+        self.result_list, self.older = rows, older
+        self.result_count = self.full_result_count = len(rows)
+        self.show_full_result_count, self.show_admin_actions = False, True
+        self.can_show_all = self.multi_page = False
+        self.paginator = self.model_admin.get_paginator(request, self.queryset, 1)
+
+
+class ChangeList(Uncounted):
+    """Newest first by the desk's ordering field and the key, which no column may change."""
+
     def get_ordering(self, request: HttpRequest, queryset: QuerySet[Any]) -> list[Any]:
         chosen = [str(name) for name in self.model_admin.get_ordering(request)]
         self.field = chosen[0].lstrip("-") if chosen else "pk"
@@ -39,13 +58,8 @@ class ChangeList(DjangoChangeList):
 
     def get_results(self, request: HttpRequest) -> None:
         rows = list(self._after(self.queryset)[: self.list_per_page + 1])
-        has_more = len(rows) > self.list_per_page
-        self.result_list: Any = rows[: self.list_per_page]
-        self.older = str(self.result_list[-1].pk) if has_more else None
-        self.result_count = self.full_result_count = len(self.result_list)
-        self.show_full_result_count, self.show_admin_actions = False, True
-        self.can_show_all = self.multi_page = False
-        self.paginator = self.model_admin.get_paginator(request, self.queryset, 1)
+        page = rows[: self.list_per_page]
+        self._show(request, page, str(page[-1].pk) if len(rows) > len(page) else None)
 
     def _after(self, rows: QuerySet[Any]) -> QuerySet[Any]:
         last = _row(self.root_queryset, self.after) if self.after else None
@@ -59,11 +73,17 @@ class ChangeList(DjangoChangeList):
             Q(**{f"{name}__lt": value}) | Q(pk__lt=last.pk)
         )
 
-    def older_url(self) -> str:
-        return str(self.get_query_string({AFTER: self.older}))
 
-    def newest_url(self) -> str:
-        return str(self.get_query_string(remove=[AFTER]))
+class Ranked(Uncounted):
+    """In an order of the desk's own, what has to be done first; pages have numbers, for tables
+    that stay short enough to walk.
+    """
+
+    def get_results(self, request: HttpRequest) -> None:
+        number = int(self.after) if self.after.isdecimal() and len(self.after) < 6 else 0
+        start, end = number * self.list_per_page, (number + 1) * self.list_per_page
+        has_more = bool(self.queryset[end : end + 1])
+        self._show(request, self.queryset[start:end], str(number + 1) if has_more else None)
 
 
 def _row(rows: QuerySet[Any], key: str) -> Model | None:

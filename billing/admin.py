@@ -12,6 +12,7 @@ from django.utils.translation import gettext_lazy, ngettext
 
 from accounts.addresses import client_ip
 from accounts.admin import ModelAdmin, ReadOnlyAdmin, ReadOnlyInline, operator
+from accounts.changelist import Ranked
 from billing import admin_views, payments
 from billing.models import BillingProfile, Order, Package, Payment, Seller, Tariff, Transfer, Wallet
 from billing.models.order import OPEN
@@ -49,6 +50,7 @@ class TransferAdmin(ReadOnlyAdmin):
 
 @admin.register(Package)
 class PackageAdmin(ModelAdmin):
+    changelist = Ranked
     list_display = ("code", "tokens", "price", "currency", "position", "is_active")
     list_editable = ("position", "is_active")
     ordering = ("position", "tokens")
@@ -56,6 +58,7 @@ class PackageAdmin(ModelAdmin):
 
 @admin.register(Tariff)
 class TariffAdmin(ModelAdmin):
+    changelist = Ranked
     list_display = ("tokens_from", "price")
     ordering = ("tokens_from",)
 
@@ -95,6 +98,7 @@ class PaymentsOfOrder(ReadOnlyInline):
 class OrderAdmin(ReadOnlyAdmin):
     """Unpaid invoices first: what the bank's statement is compared with."""
 
+    changelist = Ranked
     change_form_template = "admin/billing/order/change_form.html"
     list_display = ("__str__", "company", "tokens", "sum", "gateway", "state", "created_at")
     list_filter = ("state", "gateway")
@@ -153,6 +157,7 @@ class NeedsAttention(admin.SimpleListFilter):
 class PaymentAdmin(ReadOnlyAdmin):
     """What came, and what of it a person has to look at: that first."""
 
+    changelist = Ranked
     list_display = (
         *("created_at", "company", "order", "money", "gateway", "is_credited", "problem"),
         "settled_at",

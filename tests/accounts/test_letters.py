@@ -23,7 +23,13 @@ from django.utils import timezone, translation
 from accounts.adapter import AccountAdapter
 from accounts.mail import post
 from accounts.models import Company, Mail, Member
-from tests.factories import PASSWORD, EndpointFactory, InvitationFactory, MemberFactory
+from tests.factories import (
+    PASSWORD,
+    EndpointFactory,
+    InvitationFactory,
+    MemberFactory,
+    OrderFactory,
+)
 
 TEMPLATES = Path(__file__).parents[2] / "templates"
 HERE = settings.PUBLIC_URL
@@ -80,6 +86,15 @@ def _invitation(company: Company) -> dict[str, Any]:
     return {"invitation": invitation, "join_url": f"{HERE}/cabinet/join/token"}
 
 
+def _order(company: Company) -> dict[str, Any]:
+    order = OrderFactory.create(company=company)
+    return {"order": order, "tokens": order.tokens, "url": f"{HERE}/cabinet/balance"}
+
+
+def _balance(_company: Company) -> dict[str, Any]:
+    return {"available": 21, "threshold": 100, "url": f"{HERE}/cabinet/balance"}
+
+
 def _reason(_company: Company) -> dict[str, Any]:
     return {"reason": "<b> 42"}
 
@@ -88,6 +103,8 @@ def _reason(_company: Company) -> dict[str, Any]:
 OURS: dict[str, Callable[[Company], dict[str, Any]]] = {
     "endpoint_disabled": _endpoint,
     "invitation": _invitation,
+    "balance_low": _balance,
+    "top_up_paid": _order,
     "company_approved": _reason,
     "company_suspended": _reason,
 }
