@@ -27,7 +27,7 @@ TAGS = {
     "messages": ("История", "History"),
     "balance": ("Баланс", "Balance"),
     "top_up": ("Пополнение", "Top-up"),
-    "webhooks": ("Колбэки", "Callbacks"),
+    "webhooks": ("Вебхуки", "Callbacks"),
     "": ("Каналы", "Channels"),
 }
 DESCRIPTION = (
@@ -272,9 +272,7 @@ def add_components(result: Schema, **_: Any) -> Schema:
     return result
 
 
-def _answer_header(
-    words: tuple[str, str], language: str, schema: Schema | None = None
-) -> Schema:
+def _answer_header(words: tuple[str, str], language: str, schema: Schema | None = None) -> Schema:
     return {"description": worded(words, language), "schema": schema or {"type": "string"}}
 
 
@@ -288,9 +286,7 @@ def error_schema(language: str) -> Schema:
         {"type": "string", "enum": [error.code for error in Error]},
         ("Код ошибки: по нему и решайте.", "The error code: decide by it."),
     )
-    request_id = Field(
-        "request_id", {"type": "string"}, ("Номер запроса.", "The request's id.")
-    )
+    request_id = Field("request_id", {"type": "string"}, ("Номер запроса.", "The request's id."))
     extras = tuple(field.optional() for field in EXTRAS)
     return _envelope({"type": "boolean", "enum": [False]}, (code, request_id, *extras), language)
 

@@ -30,7 +30,9 @@ LINK_ID = Field(
     ("Идентификатор ссылки.", "The link's id."),
     "lnk_0192f0c1a6da7e2f9a3b4c5d6e7f8091",
 )
-SLUG = Field("slug", text(), ("Имя ссылки: то, что после /.", "What follows the slash."), "bcdfghjk")
+SLUG = Field(
+    "slug", text(), ("Имя ссылки: то, что после /.", "What follows the slash."), "bcdfghjk"
+)
 TARGET = Field(
     "url",
     text(format="uri"),

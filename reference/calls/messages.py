@@ -83,7 +83,9 @@ MESSAGE = (
         "req_6f1d2c3b4a59687766aa",
     ),
     CREATED,
-    _moment("sent_at", "Когда передано в канал.", "When it was handed over.", "2026-11-20T10:15:13Z"),
+    _moment(
+        "sent_at", "Когда передано в канал.", "When it was handed over.", "2026-11-20T10:15:13Z"
+    ),
     _moment("delivered_at", "Когда доставлено.", "When it was delivered.", "2026-11-20T10:15:14Z"),
     _moment("read_at", "Когда прочитано.", "When it was read.", None),
     _moment("finished_at", "Когда всё закончилось.", "When it was over.", "2026-11-20T10:15:14Z"),
@@ -182,7 +184,9 @@ LISTED = (Error.INVALID_INPUT, Error.INVALID_PHONE)
 
 
 def _rows(fields: tuple[Field, ...]) -> Field:
-    return Field("data", array(), ("Записи, новые первыми.", "The rows, newest first."), fields=fields)
+    return Field(
+        "data", array(), ("Записи, новые первыми.", "The rows, newest first."), fields=fields
+    )
 
 
 LIST_MESSAGES = Call(
