@@ -1,4 +1,4 @@
-"""How a call is written down: its fields, its answer, its refusals. Pages and schema are made of it.
+"""How a call is written down: fields, answer, refusals. Pages and schema are made of it.
 
 Schemas are JSON Schema as OpenAPI 3.0 has it, since generators for typed languages read no newer.
 """
