@@ -9,6 +9,8 @@ from accounts.views import home
 from channels import hooks
 from config import health
 from links.views import follow
+from reference.swagger import TryIt
+from reference.views import page as docs_page
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("", home, name="home"),
@@ -23,6 +25,10 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("admin/", admin.site.urls),
     path("cabinet", RedirectView.as_view(pattern_name="overview")),
     path("admin", RedirectView.as_view(pattern_name="admin:index")),
+    path("docs", docs_page, name="docs"),
+    path("docs/", docs_page),
+    path("docs/api", TryIt.as_view(), name="docs-api"),
+    path("docs/<slug:slug>", docs_page, name="docs-page"),
     path("livez", health.livez),
     path("readyz", health.readyz),
     re_path(r"^(?P<slug>[^/]+)/?$", follow, name="follow"),
