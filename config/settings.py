@@ -381,15 +381,6 @@ SPECTACULAR_SETTINGS: dict[str, Any] = {
     "SCHEMA_PATH_PREFIX_TRIM": True,
     "PREPROCESSING_HOOKS": ["reference.schema.only_calls"],
     "POSTPROCESSING_HOOKS": ["reference.schema.add_components"],
-    "SERVE_AUTHENTICATION": [],
-    "SWAGGER_UI_DIST": "SIDECAR",
-    "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
-    "SWAGGER_UI_SETTINGS": {
-        "deepLinking": True,
-        "displayRequestDuration": True,
-        "tryItOutEnabled": True,
-        "validatorUrl": None,
-    },
 }
 
 # --- Logs ----------------------------------------------------------------------------------------

@@ -9,8 +9,8 @@ from accounts.views import home
 from channels import hooks
 from config import health
 from links.views import follow
-from reference.swagger import TryIt
 from reference.views import page as docs_page
+from reference.views import try_it
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("", home, name="home"),
@@ -27,7 +27,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("admin", RedirectView.as_view(pattern_name="admin:index")),
     path("docs", docs_page, name="docs"),
     path("docs/", docs_page),
-    path("docs/api", TryIt.as_view(), name="docs-api"),
+    path("docs/api", try_it, name="docs-api"),
     path("docs/<slug:slug>", docs_page, name="docs-page"),
     path("livez", health.livez),
     path("readyz", health.readyz),

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from csp.decorators import csp_update
 from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -45,6 +46,12 @@ def page(request: HttpRequest, slug: str = pages.FIRST) -> HttpResponse:
             COOKIE, chosen, max_age=KEPT, samesite="Lax", secure=settings.PRODUCTION, httponly=True
         )
     return response
+
+
+# Swagger UI sets `style` attributes from its script; no other page may.
+@csp_update({"style-src-attr": ["'unsafe-inline'"]})
+def try_it(request: HttpRequest) -> HttpResponse:
+    return render(request, "docs/try.html", {"lang": language()})
 
 
 def sample_language(request: HttpRequest) -> str:
