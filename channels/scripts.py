@@ -35,7 +35,7 @@ OUTCOMES: dict[str, tuple[Words, Error | None]] = {
         None,
     ),
     test.NEVER: (
-        ("не доставлено, статус станет expired", "never delivered, becomes expired"),
+        ("не доставлено: выйдет время", "never delivered: it expires"),
         None,
     ),
     test.REFUSED: (("канал отказался доставлять", "the channel refuses"), Error.DELIVERY_FAILED),

@@ -20,10 +20,10 @@ ADVICE: dict[Error, Advice] = {
             "The key is missing, unknown, revoked or expired. The answer is the same in each case.",
         ),
         (
-            "Передайте заголовок Authorization: Bearer и ключ целиком; проверьте, что ключ "
+            "Передайте заголовок `Authorization: Bearer` и ключ целиком; проверьте, что ключ "
             "действует, в разделе «API-ключи».",
-            "Send the header Authorization: Bearer with the whole key; see under API keys whether "
-            "it is active.",
+            "Send the header `Authorization: Bearer` with the whole key; under API keys you see "
+            "whether it is active.",
         ),
     ),
     Error.INSUFFICIENT_TOKENS: Advice(
@@ -32,10 +32,10 @@ ADVICE: dict[Error, Advice] = {
             "The balance holds fewer tokens than the send costs. Nothing was sent.",
         ),
         (
-            "Пополните баланс; required — сколько нужно, available — сколько есть. Сокращение "
+            "Пополните баланс; `required` — сколько нужно, `available` — сколько есть. Сокращение "
             "ссылок и проверка кодов работают и с нулём.",
-            "Top up; required is what the send needs, available what there is. Shortening links "
-            "and verifying codes work at zero too.",
+            "Top up; `required` is what the send needs, `available` what there is. Shortening "
+            "links and verifying codes work at zero too.",
         ),
         extra=("required", "available"),
     ),
@@ -47,8 +47,8 @@ ADVICE: dict[Error, Advice] = {
             "suspended or not yet approved.",
         ),
         (
-            "Причина написана в message. Права и список адресов меняются созданием нового ключа.",
-            "The message says which. Scopes and addresses are changed by making a new key.",
+            "Причина написана в `message`. Права и список адресов меняются созданием нового ключа.",
+            "`message` says which. Scopes and addresses are changed by making a new key.",
         ),
     ),
     Error.NOT_FOUND: Advice(
@@ -69,18 +69,18 @@ ADVICE: dict[Error, Advice] = {
             "The path is right, the method is not.",
         ),
         (
-            "Допустимые методы перечислены в заголовке Allow.",
-            "The header Allow lists the methods.",
+            "Допустимые методы перечислены в заголовке `Allow`.",
+            "The header `Allow` lists the methods.",
         ),
     ),
     Error.REQUEST_IN_PROGRESS: Advice(
         (
-            "Первый запрос с этим Idempotency-Key ещё выполняется.",
-            "The first request with this Idempotency-Key is still running.",
+            "Первый запрос с этим `Idempotency-Key` ещё выполняется.",
+            "The first request with this `Idempotency-Key` is still running.",
         ),
         (
-            "Повторите тот же запрос через Retry-After секунд: придёт ответ первого.",
-            "Repeat the same request after Retry-After seconds to get the first one's answer.",
+            "Повторите тот же запрос через `Retry-After` секунд: придёт ответ первого.",
+            "Repeat the same request after `Retry-After` seconds to get the first one's answer.",
         ),
         retry=True,
         extra=("retry_after",),
@@ -91,8 +91,8 @@ ADVICE: dict[Error, Advice] = {
             "The body was not sent as JSON.",
         ),
         (
-            "Добавьте заголовок Content-Type: application/json.",
-            "Add the header Content-Type: application/json.",
+            "Добавьте заголовок `Content-Type: application/json`.",
+            "Add the header `Content-Type: application/json`.",
         ),
     ),
     Error.INVALID_INPUT: Advice(
@@ -101,8 +101,8 @@ ADVICE: dict[Error, Advice] = {
             "Fields are at fault, or the body is not JSON.",
         ),
         (
-            "В errors перечислены все поля с ошибками сразу; исправьте их.",
-            "errors lists all the fields at fault at once; mend them.",
+            "В `errors` перечислены все поля с ошибками сразу; исправьте их.",
+            "`errors` lists all the fields at fault at once; mend them.",
         ),
         extra=("errors",),
     ),
@@ -134,7 +134,7 @@ ADVICE: dict[Error, Advice] = {
             "Nothing was charged.",
         ),
         (
-            "Повторите с другим channel: место в лимитах возвращается сразу.",
+            "Повторите с другим `channel`: место в лимитах возвращается сразу.",
             "Try another channel: the place under the limits is given back at once.",
         ),
         extra=("id", "channel"),
@@ -145,8 +145,8 @@ ADVICE: dict[Error, Advice] = {
             "The channel is not set up, or is off because its provider is failing.",
         ),
         (
-            "Выберите другой канал; доступные перечислены в GET /channels.",
-            "Choose another channel; GET /channels lists those available.",
+            "Выберите другой канал; доступные перечислены в `GET /channels`.",
+            "Choose another channel; `GET /channels` lists those available.",
         ),
         retry=True,
     ),
@@ -156,8 +156,8 @@ ADVICE: dict[Error, Advice] = {
             "The channel you named cannot carry a link.",
         ),
         (
-            "Не указывайте channel, и сервис выберет подходящий, или назовите другой.",
-            "Leave channel out and the service chooses a capable one, or name another.",
+            "Не указывайте `channel`, и сервис выберет подходящий, или назовите другой.",
+            "Leave `channel` out and the service chooses a capable one, or name another.",
         ),
     ),
     Error.URL_NOT_ALLOWED: Advice(
@@ -168,8 +168,8 @@ ADVICE: dict[Error, Advice] = {
             "shortener, look-alike letters, a blocked site.",
         ),
         (
-            "Причина написана в message; дайте ссылку на обычный сайт.",
-            "The message says why; give a URL of an ordinary site.",
+            "Причина написана в `message`; дайте ссылку на обычный сайт.",
+            "`message` says why; give a URL of an ordinary site.",
         ),
         extra=("errors",),
     ),
@@ -181,14 +181,14 @@ ADVICE: dict[Error, Advice] = {
             "90 days.",
         ),
         (
-            "Возьмите другое имя или не указывайте alias.",
-            "Choose another, or leave alias out.",
+            "Возьмите другое имя или не указывайте `alias`.",
+            "Choose another, or leave `alias` out.",
         ),
     ),
     Error.IDEMPOTENCY_MISMATCH: Advice(
         (
-            "С этим Idempotency-Key уже был запрос с другим телом.",
-            "This Idempotency-Key came before with another body.",
+            "С этим `Idempotency-Key` уже был запрос с другим телом.",
+            "This `Idempotency-Key` came before with another body.",
         ),
         (
             "Для каждого нового действия берите новый ключ.",
@@ -201,8 +201,8 @@ ADVICE: dict[Error, Advice] = {
             "The code is wrong. An attempt was spent.",
         ),
         (
-            "Предложите ввести ещё раз; attempts_left — сколько попыток осталось.",
-            "Let the user try again; attempts_left says how many attempts remain.",
+            "Предложите ввести ещё раз; `attempts_left` — сколько попыток осталось.",
+            "Let the user try again; `attempts_left` says how many attempts remain.",
         ),
         extra=("attempts_left",),
     ),
@@ -228,12 +228,12 @@ ADVICE: dict[Error, Advice] = {
     ),
     Error.CODE_NOT_FOUND: Advice(
         (
-            "На этот номер с таким purpose код не отправлялся.",
+            "На этот номер с таким `purpose` код не отправлялся.",
             "No code with this purpose was sent to this number.",
         ),
         (
-            "Сверьте phone и purpose с запросом, которым отправляли код.",
-            "Compare phone and purpose with the request that sent the code.",
+            "Сверьте `phone` и `purpose` с запросом, которым отправляли код.",
+            "Compare `phone` and `purpose` with the request that sent the code.",
         ),
     ),
     Error.RESEND_TOO_SOON: Advice(
@@ -242,8 +242,8 @@ ADVICE: dict[Error, Advice] = {
             "Too little time has passed since the last send to this number.",
         ),
         (
-            "Покажите обратный отсчёт на retry_after секунд. Прежний код ещё действует.",
-            "Show a countdown of retry_after seconds. The earlier code still works.",
+            "Покажите обратный отсчёт на `retry_after` секунд. Прежний код ещё действует.",
+            "Show a countdown of `retry_after` seconds. The earlier code still works.",
         ),
         retry=True,
         extra=("retry_after",),
@@ -254,8 +254,8 @@ ADVICE: dict[Error, Advice] = {
             "Too many messages were sent to this number.",
         ),
         (
-            "Повторите через retry_after секунд; числа — на странице «Лимиты».",
-            "Try again after retry_after seconds; the numbers are on the page about limits.",
+            "Повторите через `retry_after` секунд; числа — на странице «Лимиты».",
+            "Try again after `retry_after` seconds; the numbers are on the page about limits.",
         ),
         retry=True,
         extra=("retry_after",),
@@ -266,8 +266,8 @@ ADVICE: dict[Error, Advice] = {
             "The code was entered wrongly too often. Not even the right one works now.",
         ),
         (
-            "Отправьте новый код через retry_after секунд.",
-            "Send a new code after retry_after seconds.",
+            "Отправьте новый код через `retry_after` секунд.",
+            "Send a new code after `retry_after` seconds.",
         ),
         retry=True,
         extra=("retry_after",),
@@ -278,8 +278,8 @@ ADVICE: dict[Error, Advice] = {
             "Too many requests came with this key.",
         ),
         (
-            "Подождите Retry-After секунд; остаток виден в заголовке RateLimit.",
-            "Wait for Retry-After seconds; the header RateLimit shows what is left.",
+            "Подождите `Retry-After` секунд; остаток виден в заголовке `RateLimit`.",
+            "Wait for `Retry-After` seconds; the header `RateLimit` shows what is left.",
         ),
         retry=True,
         extra=("retry_after",),
@@ -290,8 +290,8 @@ ADVICE: dict[Error, Advice] = {
             "A fault on our side.",
         ),
         (
-            "Повторите с тем же Idempotency-Key. Если не проходит, пришлите нам request_id.",
-            "Repeat with the same Idempotency-Key. If it persists, send us the request_id.",
+            "Повторите с тем же `Idempotency-Key`. Если не проходит, пришлите нам `request_id`.",
+            "Repeat with the same `Idempotency-Key`. If it persists, send us the `request_id`.",
         ),
         retry=True,
     ),
@@ -301,8 +301,8 @@ ADVICE: dict[Error, Advice] = {
             "The channel refused the message for a reason of its own. The tokens are returned.",
         ),
         (
-            "Попробуйте другой channel. Подробности — в GET /messages/{id}.",
-            "Try another channel. GET /messages/{id} tells more.",
+            "Попробуйте другой `channel`. Подробности — в `GET /messages/{id}`.",
+            "Try another channel. `GET /messages/{id}` tells more.",
         ),
         extra=("id", "channel"),
     ),
@@ -312,8 +312,8 @@ ADVICE: dict[Error, Advice] = {
             "A part of the service that is needed does not answer now.",
         ),
         (
-            "Повторите через Retry-After секунд с тем же Idempotency-Key.",
-            "Repeat after Retry-After seconds with the same Idempotency-Key.",
+            "Повторите через `Retry-After` секунд с тем же `Idempotency-Key`.",
+            "Repeat after `Retry-After` seconds with the same `Idempotency-Key`.",
         ),
         retry=True,
         extra=("retry_after",),

@@ -38,14 +38,14 @@ def tokens(count: int) -> str:
 
 
 def kind(schema: Schema, *, is_nested: bool = False) -> str:
-    """What a value may be, in a few words."""
+    """What a value may be, in a few words; code between backticks."""
     words = gettext("list of objects") if is_nested else _one_kind(schema)
-    return f"{words} {gettext('or')} null" if schema.get("nullable") else words
+    return f"{words} {gettext('or')} `null`" if schema.get("nullable") else words
 
 
 def _one_kind(schema: Schema) -> str:
     if "enum" in schema:
-        return " | ".join(str(one) for one in schema["enum"] if one is not None)
+        return " | ".join(f"`{one}`" for one in schema["enum"] if one is not None)
     if schema["type"] == "array":
         return gettext("list of %(kind)s") % {"kind": kind(schema["items"])}
     if schema.get("format") == "date-time":
@@ -69,6 +69,6 @@ def _plain(name: str) -> str:
     return {
         "string": gettext("string"),
         "integer": gettext("integer"),
-        "boolean": gettext("boolean"),
+        "boolean": gettext("`true` or `false`"),
         "object": gettext("object"),
     }[name]

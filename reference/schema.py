@@ -21,26 +21,26 @@ from reference.shapes import Call, Field, Schema, example_of, object_of, schema_
 PREFIX = "/api/v1"
 Endpoint = tuple[str, str, str, Callable[..., Any]]
 
-TAGS = {
+TAGS = {  # by the scope a call needs, in the order Swagger UI shows them
     "otp": ("Коды", "Codes"),
     "links": ("Ссылки", "Links"),
     "messages": ("История", "History"),
+    "": ("Каналы", "Channels"),
     "balance": ("Баланс", "Balance"),
     "top_up": ("Пополнение", "Top-up"),
     "webhooks": ("Вебхуки", "Callbacks"),
-    "": ("Каналы", "Channels"),
 }
 DESCRIPTION = (
     "Одноразовые коды и короткие ссылки в WhatsApp, Telegram и SMS. Списывается только "
-    "доставленное.\n\nКаждый ответ — JSON с полями success и message. Неизвестные поля запроса "
+    "доставленное.\n\nКаждый ответ — JSON с полями `success` и `message`. Неизвестные поля запроса "
     "не мешают, в ответах могут появляться новые поля.",
     "One-time codes and short links by WhatsApp, Telegram and SMS. Only what was delivered is "
-    "charged.\n\nEvery answer is JSON with success and message. Unknown request fields are "
+    "charged.\n\nEvery answer is JSON with `success` and `message`. Unknown request fields are "
     "ignored, new answer fields may appear.",
 )
 KEY_WORDS = (
-    "API-ключ из кабинета: kv_test_… или kv_live_….",
-    "An API key from the cabinet: kv_test_… or kv_live_….",
+    "API-ключ из кабинета: `kv_test_…` или `kv_live_…`.",
+    "An API key from the cabinet: `kv_test_…` or `kv_live_…`.",
 )
 IDEMPOTENCY_WORDS = (
     "Своё имя этого действия, до 255 символов ASCII. Повтор с тем же ключом в течение 24 часов "
@@ -49,8 +49,8 @@ IDEMPOTENCY_WORDS = (
     "24 hours returns the same answer and does nothing twice.",
 )
 LANGUAGE_WORDS = (
-    "Язык поля message: русский, если не указан en.",
-    "The language of message: Russian unless en is asked for.",
+    "Язык поля `message`: русский, если не указан `en`.",
+    "The language of `message`: Russian unless `en` is asked for.",
 )
 
 
@@ -252,6 +252,10 @@ def add_components(result: Schema, **_: Any) -> Schema:
     """A postprocessing hook: the envelope, the key and the address, in the reader's language."""
     chosen = language()
     result["info"]["description"] = worded(DESCRIPTION, chosen)
+    calls = [call for path in result["paths"].values() for call in path.values()]
+    used = {tag for call in calls for tag in call["tags"]}
+    names = [worded(words, chosen) for words in TAGS.values()]
+    result["tags"] = [{"name": name} for name in names if name in used]
     result["servers"] = [{"url": settings.PUBLIC_URL + PREFIX}]
     result["components"] = {
         "schemas": {"Success": success_schema(chosen), "Error": error_schema(chosen)},

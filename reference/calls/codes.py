@@ -25,9 +25,9 @@ PURPOSE = Field(
     "purpose",
     nullable(text(minLength=1, maxLength=PURPOSE_LENGTH, default=DEFAULT_PURPOSE)),
     (
-        f"Зачем нужен код: login, payment и так далее. По умолчанию {DEFAULT_PURPOSE}. "
+        f"Зачем нужен код: `login`, `payment` и так далее. По умолчанию `{DEFAULT_PURPOSE}`. "
         "Код одного назначения не подойдёт к другому.",
-        f"What the code is for: login, payment and so on; {DEFAULT_PURPOSE} by default. "
+        f"What the code is for: `login`, `payment` and so on; `{DEFAULT_PURPOSE}` by default. "
         "A code of one purpose does not open another.",
     ),
     required=False,
@@ -118,8 +118,8 @@ SEND_CODE = Call(
             "short_url",
             SHORT_URL.schema,
             (
-                "Короткая ссылка; только если в запросе был link.",
-                "The short link; only if the request had a link.",
+                "Короткая ссылка; только если в запросе был `link`.",
+                "The short link; only if the request had a `link`.",
             ),
             required=False,
         ),

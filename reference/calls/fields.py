@@ -10,9 +10,9 @@ PHONE = Field(
     "phone",
     text(maxLength=64),
     (
-        "Номер получателя. Лучше всего в международном виде, +79990000000; пробелы, скобки и "
+        "Номер получателя. Лучше всего в международном виде, `+79990000000`; пробелы, скобки и "
         "дефисы не мешают.",
-        "The recipient's number, best in the international form, +79990000000; spaces, brackets "
+        "The recipient's number, best in the international form, `+79990000000`; spaces, brackets "
         "and hyphens do no harm.",
     ),
     "+79990000000",
@@ -40,9 +40,9 @@ URL = Field(
     "url",
     text(maxLength=URL_LENGTH),
     (
-        "Полная ссылка, http:// или https://. Ссылки на IP-адреса, локальные имена и другие "
+        "Полная ссылка, `http://` или `https://`. Ссылки на IP-адреса, локальные имена и другие "
         "сокращатели не принимаются.",
-        "A full URL, http:// or https://. IP addresses, local names and other shorteners are "
+        "A full URL, `http://` or `https://`. IP addresses, local names and other shorteners are "
         "refused.",
     ),
     "https://shop.example/orders/1024",
@@ -72,8 +72,8 @@ MESSAGE_ID = Field(
     "id",
     text(),
     (
-        "Идентификатор сообщения: по нему открывается GET /messages/{id}.",
-        "The message's id, for GET /messages/{id}.",
+        "Идентификатор сообщения: по нему открывается `GET /messages/{id}`.",
+        "The message's id, for `GET /messages/{id}`.",
     ),
     "msg_0192f0c1a6d87b3e9c4f5a6b7c8d9e0f",
 )
@@ -107,7 +107,7 @@ COST = Field(
 TEST = Field(
     "test",
     boolean(),
-    ("true, если запрос сделан тестовым ключом.", "true when a test key made the request."),
+    ("`true`, если запрос сделан тестовым ключом.", "`true` when a test key made the request."),
     False,
 )
 SHORT_URL = Field(
@@ -119,15 +119,15 @@ SHORT_URL = Field(
 EXPIRES_AT = Field(
     "expires_at",
     nullable(time()),
-    ("Когда перестанет открываться; null — никогда.", "When it stops working; null: never."),
+    ("Когда перестанет открываться; `null` — никогда.", "When it stops working; `null`: never."),
     None,
 )
 EXPIRES_IN = Field(
     "expires_in",
     nullable(integer()),
     (
-        "Срок жизни в секундах; null — бессрочная.",
-        "Its lifetime in seconds; null: it never expires.",
+        "Срок жизни в секундах; `null` — бессрочная.",
+        "Its lifetime in seconds; `null`: it never expires.",
     ),
     None,
 )
@@ -141,8 +141,8 @@ CURSOR = Field(
     "cursor",
     text(),
     (
-        "next_cursor предыдущей страницы, чтобы получить следующую.",
-        "next_cursor of the previous page, to get the next one.",
+        "`next_cursor` предыдущей страницы, чтобы получить следующую.",
+        "`next_cursor` of the previous page, to get the next one.",
     ),
     required=False,
 )
@@ -153,8 +153,8 @@ NEXT_CURSOR = Field(
     "next_cursor",
     nullable(text()),
     (
-        "Передайте его в cursor; null на последней странице.",
-        "Pass it as cursor; null on the last page.",
+        "Передайте его в `cursor`; `null` на последней странице.",
+        "Pass it as `cursor`; `null` on the last page.",
     ),
     None,
 )

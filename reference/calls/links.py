@@ -31,7 +31,7 @@ LINK_ID = Field(
     "lnk_0192f0c1a6da7e2f9a3b4c5d6e7f8091",
 )
 SLUG = Field(
-    "slug", text(), ("Имя ссылки: то, что после /.", "What follows the slash."), "bcdfghjk"
+    "slug", text(), ("Имя ссылки: то, что после `/`.", "What follows the slash."), "bcdfghjk"
 )
 TARGET = Field(
     "url",
@@ -83,9 +83,9 @@ SEND_LINK = Call(
             "text",
             nullable(text(maxLength=TEXT_LENGTH)),
             (
-                "Текст сообщения. Каждое отдельное слово :link заменится короткой ссылкой; "
+                "Текст сообщения. Каждое отдельное слово `:link` заменится короткой ссылкой; "
                 "если его нет, ссылка встанет в конец.",
-                "The text of the message. Every whole word :link becomes the short link; without "
+                "The text of the message. Every whole word `:link` becomes the short link; without "
                 "one the link goes to the end.",
             ),
             required=False,

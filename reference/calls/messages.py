@@ -71,7 +71,7 @@ MESSAGE = (
     Field(
         "segments",
         nullable(integer(1)),
-        ("Частей в SMS; null у других каналов.", "SMS segments; null on other channels."),
+        ("Частей в SMS; `null` у других каналов.", "SMS segments; `null` on other channels."),
         None,
     ),
     LINK,
@@ -79,7 +79,7 @@ MESSAGE = (
     Field(
         "request_id",
         text(),
-        ("X-Request-Id запроса.", "X-Request-Id of the request."),
+        ("`X-Request-Id` запроса.", "`X-Request-Id` of the request."),
         "req_6f1d2c3b4a59687766aa",
     ),
     CREATED,

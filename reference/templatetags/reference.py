@@ -2,13 +2,14 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from itertools import cycle
 from typing import Any
 
 from django import template
 from django.template.base import NodeList, Parser, Token
 from django.template.context import Context
-from django.utils.html import format_html
-from django.utils.safestring import SafeString
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext
 
 from config.errors import Error
@@ -20,9 +21,23 @@ register = template.Library()
 
 
 @register.filter
-def said(words: Any, language: str) -> Any:
+def said(words: Any, language: str) -> SafeString:
     """Words in the page's language."""
-    return worded(words, language)
+    return coded(str(worded(words, language)))
+
+
+@register.filter
+def coded(text: str) -> SafeString:
+    """What stands between backticks is code."""
+    parts = text.split("`")
+    return format_html_join(
+        "",
+        "{}{}{}",
+        (
+            (mark_safe("<code>"), part, mark_safe("</code>")) if is_code else ("", part, "")
+            for part, is_code in zip(parts, cycle((False, True)), strict=False)
+        ),
+    )
 
 
 register.filter("duration", duration)
@@ -66,7 +81,7 @@ def _rows(field: Field, above: str, language: str) -> list[dict[str, Any]]:
         "name": name,
         "kind": kind(field.schema, is_nested=bool(field.fields)),
         "required": field.required,
-        "words": worded(field.words, language),
+        "words": said(field.words, language),
     }
     mark = "[]." if field.schema.get("type") == "array" else "."
     below = [row for inner in field.fields for row in _rows(inner, name + mark, language)]
@@ -75,8 +90,7 @@ def _rows(field: Field, above: str, language: str) -> list[dict[str, Any]]:
 
 @register.inclusion_tag("docs/parts/refusals.html", takes_context=True)
 def refusals(context: Context, errors: Sequence[Error]) -> dict[str, Any]:
-    language = context["lang"]
-    return {"rows": [(error.code, int(error.status), error.words(language)) for error in errors]}
+    return {"errors": errors, "lang": context["lang"]}
 
 
 @register.inclusion_tag("docs/parts/code.html")

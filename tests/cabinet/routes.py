@@ -92,6 +92,7 @@ VISITOR = {
     "account_confirm_email",
     "admin:login",
 }
+DOCS = {"docs", "docs-page", "docs-api"}  # open to everyone: tests/reference
 HALFWAY = {"mfa_authenticate"}  # the password was right, the second step is to come
 NO_PAGE = {
     "language",  # POST alone
@@ -101,7 +102,7 @@ NO_PAGE = {
     "account_confirm_login_code",  # codes by e-mail are off
     "follow",  # the redirect: tests/links
 }
-TABLES: list[set[str]] = [set(CABINET), PERSON, GUARDED, VISITOR, HALFWAY, NO_PAGE]
+TABLES: list[set[str]] = [set(CABINET), PERSON, GUARDED, VISITOR, DOCS, HALFWAY, NO_PAGE]
 
 
 def address(name: str, company: Company) -> str:
