@@ -16,7 +16,9 @@
     label.textContent = button.dataset.copied;
     setTimeout(() => { label.textContent = before; }, 2000);
   });
-  document.addEventListener("DOMContentLoaded", () => {
+  const show = () => {
     for (const button of document.querySelectorAll("[data-copy]")) button.hidden = false;
-  });
+  };
+  document.addEventListener("DOMContentLoaded", show);
+  document.addEventListener("htmx:load", show); // what was swapped in has buttons too
 })();
