@@ -1,7 +1,7 @@
 """Code of docs/examples, highlighted. A language is shown where its file exists."""
 
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 from django.conf import settings
@@ -73,7 +73,9 @@ def stem_of(file: Path) -> str:
     return name.replace("_", "").replace("-", "").lower()
 
 
+@lru_cache(maxsize=1000)
 def coloured(code: str, lexer: str) -> SafeString:
     """Spans with classes; pygments escapes what stands between them."""
-    formatter = HtmlFormatter[str](nowrap=True, classprefix="hl-")
-    return mark_safe(highlight(code, get_lexer_by_name(lexer), formatter).strip())  # noqa: S308
+    formatter = HtmlFormatter(nowrap=True, classprefix="hl-")
+    html: str = highlight(code, get_lexer_by_name(lexer), formatter)
+    return mark_safe(html.strip())  # noqa: S308

@@ -25,6 +25,7 @@ CYRILLIC, LATIN = re.compile(r"[А-Яа-яЁё]+"), re.compile(r"[A-Za-z]{2,}")
 NAMES = """
     Kvitok WhatsApp Telegram SMS API OpenAPI Swagger UI HTTP JSON GET POST PATCH DELETE IP UUID
     ASCII ISO UTC JavaScript TypeScript Python PHP Java Go Rust curl xx Authorize
+    Unix HMAC SHA base Standard Webhooks
 """
 # Fields, their names and kinds, where they are the subject: the term of a definition, say.
 TECHNICAL = re.compile(r"openapi\.json|purpose|Idempotency-Key|queued|application/json")
