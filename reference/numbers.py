@@ -5,6 +5,7 @@ from typing import Any
 from django.conf import settings
 
 from accounts import idempotency, keys, paging, services
+from accounts.callbacks import calls, endpoints
 from links.fields import FIVE_YEARS, MINUTE, MONTH, TEXT_LENGTH
 from links.targets import MAX_LENGTH as URL_LENGTH
 from otp.api import PURPOSE_LENGTH
@@ -43,4 +44,8 @@ def numbers() -> dict[str, Any]:
         "link_least": MINUTE,
         "code_link_most": MONTH,
         "link_most": FIVE_YEARS,
+        "endpoints": settings.MAX_ENDPOINTS,
+        "callback_timeout": int(settings.CALLBACK_TIMEOUT),
+        "callback_delays": calls.DELAYS,
+        "rotation": int(endpoints.ROTATION.total_seconds()),
     }

@@ -7,11 +7,11 @@ from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 
-from accounts.models import ApiKey, Member, Mode
+from accounts.models import ApiKey, EventKind, Member, Mode
 from accounts.roles import can_read_keys, current_member
 from channels import scripts
 from config.errors import Error
-from reference import pages, samples
+from reference import events, pages, samples
 from reference.advice import ADVICE
 from reference.calls import CALLS
 from reference.calls.codes import SEND_CODE, VERIFY_CODE
@@ -106,6 +106,14 @@ def scripted(request: HttpRequest) -> dict[str, Any]:
     return {"outcomes": [(digits, *outcome) for digits, outcome in scripts.OUTCOMES.items()]}
 
 
+def callbacks(request: HttpRequest) -> dict[str, Any]:
+    return {
+        "kinds": [(kind, words, events.data_of(kind)) for kind, words in events.WORDS.items()],
+        "example": events.whole(EventKind.MESSAGE_DELIVERED),
+        "signed": events.signed(),
+    }
+
+
 def every_sample(request: HttpRequest) -> dict[str, Any]:
     return {"stems": samples.STEMS}
 
@@ -118,4 +126,5 @@ EXTRA = {
     "calls": all_calls,
     "test-mode": scripted,
     "examples": every_sample,
+    "callbacks": callbacks,
 }
