@@ -5,8 +5,9 @@ The rest of the script is played by the `test` provider.
 
 from accounts.keys import Principal
 from channels import routing
+from channels.providers import test
 from channels.providers.base import Channel
-from config.errors import DomainError, Error
+from config.errors import DomainError, Error, Words
 
 REFUSED_AT_ONCE = {
     "0001": Error.INVALID_PHONE,
@@ -14,7 +15,35 @@ REFUSED_AT_ONCE = {
     "0005": Error.RESEND_TOO_SOON,
 }
 EXPIRED_CODE = "0004"
-FALLS_BACK = "0009"
+
+# For people: what each ending brings about, and the error it is answered with, if any.
+OUTCOMES: dict[str, tuple[Words, Error | None]] = {
+    "0000": (("доставлено сразу", "delivered at once"), None),
+    "0001": (("неверный номер", "an invalid number"), Error.INVALID_PHONE),
+    "0002": (("не хватает токенов", "too few tokens"), Error.INSUFFICIENT_TOKENS),
+    test.UNREACHABLE: (
+        ("получателя нет в канале", "the recipient is not on the channel"),
+        Error.RECIPIENT_UNREACHABLE,
+    ),
+    EXPIRED_CODE: (
+        ("доставлено, но код уже истёк", "delivered, but the code has already expired"),
+        None,
+    ),
+    "0005": (("отправлять ещё рано", "too soon to send again"), Error.RESEND_TOO_SOON),
+    test.LATE: (
+        (f"доставлено через {test.LATE_BY} секунд", f"delivered after {test.LATE_BY} seconds"),
+        None,
+    ),
+    test.NEVER: (
+        ("не доставлено: выйдет время", "never delivered: it expires"),
+        None,
+    ),
+    test.REFUSED: (("канал отказался доставлять", "the channel refuses"), Error.DELIVERY_FAILED),
+    test.FALLS_BACK: (
+        ("ушло следующим каналом", "falls back to the next channel"),
+        None,
+    ),
+}
 
 
 def refuse_scripted(principal: Principal, phone: str) -> None:
@@ -33,6 +62,6 @@ def is_scripted(principal: Principal, phone: str, script: str) -> bool:
 
 def chain(principal: Principal, phone: str, channel: Channel) -> list[str]:
     """Where to go on to after a refusal: companies have no chain yet, a test number has."""
-    if not is_scripted(principal, phone, FALLS_BACK):
+    if not is_scripted(principal, phone, test.FALLS_BACK):
         return []
     return [one.value for one in routing.order(principal.default_channel) if one is not channel][:1]

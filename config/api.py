@@ -10,6 +10,7 @@ from billing.api import Balance, TopUp, TopUpOptions, TopUps
 from channels.api import Channels, MessageDetail, Messages, TestMessages
 from links.api import SendLink, Shorten
 from otp.api import CheckCode, SendCode
+from reference.api import OpenApi
 
 CALLS: list[tuple[str, type[APIView]]] = [
     ("otp/send", SendCode),
@@ -32,5 +33,6 @@ CALLS: list[tuple[str, type[APIView]]] = [
 
 urlpatterns: list[URLPattern] = [
     *(re_path(rf"^v1/{path}/?$", view.as_view()) for path, view in CALLS),
+    re_path(r"^v1/openapi\.json$", OpenApi.as_view(), name="openapi"),
     re_path(r"", Unknown.as_view()),
 ]

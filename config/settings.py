@@ -58,6 +58,7 @@ INSTALLED_APPS = [
     "channels",
     "otp",
     "links",
+    "reference",
     "desk.apps.DeskAdminConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",
@@ -73,6 +74,8 @@ INSTALLED_APPS = [
     "django_structlog",
     "csp",
     "rest_framework",
+    "drf_spectacular",
+    "drf_spectacular_sidecar",
 ]
 
 MIDDLEWARE = [
@@ -425,6 +428,16 @@ REST_FRAMEWORK: dict[str, Any] = {
     "DEFAULT_PERMISSION_CLASSES": [],
     "DEFAULT_THROTTLE_CLASSES": [],
     "EXCEPTION_HANDLER": "accounts.api.answer_exception",
+    "DEFAULT_SCHEMA_CLASS": "reference.schema.CallSchema",
+}
+SPECTACULAR_SETTINGS: dict[str, Any] = {
+    "TITLE": "Kvitok API",
+    "VERSION": "1",
+    "OAS_VERSION": "3.0.3",
+    "SCHEMA_PATH_PREFIX": "/api/v1",
+    "SCHEMA_PATH_PREFIX_TRIM": True,
+    "PREPROCESSING_HOOKS": ["reference.schema.only_calls"],
+    "POSTPROCESSING_HOOKS": ["reference.schema.add_components"],
 }
 
 # --- Logs ----------------------------------------------------------------------------------------

@@ -11,6 +11,8 @@ from billing import order_views, sandbox_views
 from channels import hooks
 from config import health
 from links.views import follow
+from reference.views import page as docs_page
+from reference.views import try_it
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("", home, name="home"),
@@ -31,6 +33,10 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("admin/", admin.site.urls),
     path("cabinet", RedirectView.as_view(pattern_name="overview")),
     path("admin", RedirectView.as_view(pattern_name="admin:index")),
+    path("docs", docs_page, name="docs"),
+    path("docs/", docs_page),
+    path("docs/api", try_it, name="docs-api"),
+    path("docs/<slug:slug>", docs_page, name="docs-page"),
     path("livez", health.livez),
     path("readyz", health.readyz),
     re_path(r"^(?P<slug>[^/]+)/?$", follow, name="follow"),

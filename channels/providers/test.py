@@ -16,8 +16,8 @@ from channels.providers.base import (
     UnreachableError,
 )
 
-_UNREACHABLE, _LATE, _NEVER, _REFUSED, _FALLS_BACK = "0003", "0006", "0007", "0008", "0009"
-_LATE_BY = 30  # seconds
+UNREACHABLE, LATE, NEVER, REFUSED, FALLS_BACK = "0003", "0006", "0007", "0008", "0009"
+LATE_BY = 30  # seconds
 
 
 class ScriptedProvider(Provider):
@@ -31,22 +31,22 @@ class ScriptedProvider(Provider):
 
     def send(self, message: Outgoing) -> Accepted:
         script = message.phone[-4:]
-        if script == _UNREACHABLE:
+        if script == UNREACHABLE:
             raise UnreachableError("test_unreachable", "scripted by the number's last digits")
-        if script == _REFUSED:
+        if script == REFUSED:
             raise RefusedError("test_refused", "scripted by the number's last digits")
-        if script == _FALLS_BACK and message.n == 1:
+        if script == FALLS_BACK and message.n == 1:
             raise UnreachableError("test_fallback", "scripted by the number's last digits")
         return Accepted(f"test-{script}-{int(time.time())}-{message.ref}")
 
     def is_proved_by(self, message: Outgoing) -> bool:
-        return message.phone[-4:] not in (_LATE, _NEVER)
+        return message.phone[-4:] not in (LATE, NEVER)
 
     def poll(self, provider_id: str) -> Receipt | None:
         """The id itself says when the message was taken and what was to become of it."""
         _, script, taken_at, ref = provider_id.split("-", 3)
-        delivered_at = int(taken_at) + (_LATE_BY if script == _LATE else 0)
-        if script == _NEVER or time.time() < delivered_at:
+        delivered_at = int(taken_at) + (LATE_BY if script == LATE else 0)
+        if script == NEVER or time.time() < delivered_at:
             return None
         return Receipt(
             provider_id=provider_id,

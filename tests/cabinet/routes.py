@@ -150,6 +150,7 @@ VISITOR = {
     "invoice",
     "sandbox-gateway",
 }
+DOCS = {"docs", "docs-page", "docs-api"}  # open to everyone: tests/reference
 HALFWAY = {"mfa_authenticate"}  # the password was right, the second step is to come
 NO_PAGE = {
     "language",  # POST alone
@@ -160,7 +161,7 @@ NO_PAGE = {
     "invoice-file",  # a PDF for whoever has the link: tests/billing
     "follow",  # the redirect: tests/links
 }
-TABLES: list[set[str]] = [set(CABINET), PERSON, GUARDED, VISITOR, HALFWAY, NO_PAGE]
+TABLES: list[set[str]] = [set(CABINET), PERSON, GUARDED, VISITOR, DOCS, HALFWAY, NO_PAGE]
 
 
 def address(name: str, company: Company) -> str:

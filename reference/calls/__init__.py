@@ -1,0 +1,14 @@
+"""Every call of the public API, as its documentation shows it."""
+
+from reference.calls import callbacks, codes, links, messages, money
+from reference.shapes import Call
+
+CALLS: tuple[Call, ...] = (
+    *codes.CALLS,
+    *links.CALLS,
+    *messages.CALLS,
+    *money.CALLS,
+    *callbacks.CALLS,
+)
+BY_ROUTE = {(call.method, call.path): call for call in CALLS}
+BY_NAME = {call.name: call for call in CALLS}

@@ -1,0 +1,161 @@
+"""Fields that several calls share."""
+
+from channels.fields import CHANNELS, LOCALES
+from channels.models import Message
+from links.fields import FIVE_YEARS, MINUTE
+from links.targets import MAX_LENGTH as URL_LENGTH
+from reference.shapes import Field, boolean, choice, integer, nullable, text, time
+
+PHONE = Field(
+    "phone",
+    text(maxLength=64),
+    (
+        "Номер получателя. Лучше всего в международном виде, `+79990000000`; пробелы, скобки и "
+        "дефисы не мешают.",
+        "The recipient's number, best in the international form, `+79990000000`; spaces, brackets "
+        "and hyphens do no harm.",
+    ),
+    "+79990000000",
+)
+CHANNEL = Field(
+    "channel",
+    nullable(choice(CHANNELS)),
+    (
+        "Канал. Если не указан, канал выберет сервис: сначала канал по умолчанию из настроек "
+        "компании.",
+        "The channel. If it is left out the service chooses, beginning with the company's default.",
+    ),
+    required=False,
+)
+LOCALE = Field(
+    "locale",
+    nullable(choice(LOCALES)),
+    (
+        "Язык сообщения. По умолчанию — язык из настроек компании.",
+        "The language of the message; the company's by default.",
+    ),
+    required=False,
+)
+URL = Field(
+    "url",
+    text(maxLength=URL_LENGTH),
+    (
+        "Полная ссылка, `http://` или `https://`. Ссылки на IP-адреса, локальные имена и другие "
+        "сокращатели не принимаются.",
+        "A full URL, `http://` or `https://`. IP addresses, local names and other shorteners are "
+        "refused.",
+    ),
+    "https://shop.example/orders/1024",
+)
+ALIAS = Field(
+    "alias",
+    nullable(text(minLength=3, maxLength=64)),
+    (
+        "Своё имя ссылки: латинские буквы, цифры, дефис и подчёркивание. Регистр не важен.",
+        "A name of your own for the link: Latin letters, digits, hyphens and underscores, in any "
+        "case.",
+    ),
+    required=False,
+)
+LINK_LIFETIME = Field(
+    "expires_in",
+    nullable(integer(MINUTE, FIVE_YEARS)),
+    (
+        "Через сколько секунд ссылка перестанет открываться. По умолчанию — срок из настроек "
+        "компании, а если он не задан, ссылка бессрочная.",
+        "After how many seconds the link stops working. By default the company's setting; without "
+        "one the link never expires.",
+    ),
+    required=False,
+)
+MESSAGE_ID = Field(
+    "id",
+    text(),
+    (
+        "Идентификатор сообщения: по нему открывается `GET /messages/{id}`.",
+        "The message's id, for `GET /messages/{id}`.",
+    ),
+    "msg_0192f0c1a6d87b3e9c4f5a6b7c8d9e0f",
+)
+USED_CHANNEL = Field(
+    "channel",
+    choice(CHANNELS),
+    ("Канал, которым ушло сообщение.", "The channel the message went by."),
+    "whatsapp",
+)
+SEND_STATUS = Field(
+    "status",
+    choice(["queued", "sent", "delivered"]),
+    ("Что с сообщением сейчас.", "What has become of the message so far."),
+    "delivered",
+)
+STATUS = Field(
+    "status",
+    choice(list(Message.State.values)),
+    ("Статус сообщения.", "The message's status."),
+    "delivered",
+)
+COST = Field(
+    "cost",
+    integer(0),
+    (
+        "Сколько токенов спишется, когда доставка подтвердится. У тестовых ключей 0.",
+        "Tokens charged once delivery is proved; 0 with a test key.",
+    ),
+    1,
+)
+TEST = Field(
+    "test",
+    boolean(),
+    ("`true`, если запрос сделан тестовым ключом.", "`true` when a test key made the request."),
+    False,
+)
+SHORT_URL = Field(
+    "short_url",
+    text(format="uri"),
+    ("Короткая ссылка.", "The short link."),
+    "https://kvitok.example/bcdfghjkmn",
+)
+EXPIRES_AT = Field(
+    "expires_at",
+    nullable(time()),
+    ("Когда перестанет открываться; `null` — никогда.", "When it stops working; `null`: never."),
+    None,
+)
+EXPIRES_IN = Field(
+    "expires_in",
+    nullable(integer()),
+    (
+        "Срок жизни в секундах; `null` — бессрочная.",
+        "Its lifetime in seconds; `null`: it never expires.",
+    ),
+    None,
+)
+LIMIT = Field(
+    "limit",
+    integer(1, 200),
+    ("Сколько записей на странице, по умолчанию 50.", "Rows on a page, 50 by default."),
+    required=False,
+)
+CURSOR = Field(
+    "cursor",
+    text(),
+    (
+        "`next_cursor` предыдущей страницы, чтобы получить следующую.",
+        "`next_cursor` of the previous page, to get the next one.",
+    ),
+    required=False,
+)
+HAS_MORE = Field(
+    "has_more", boolean(), ("Есть ли следующая страница.", "Whether there is another page."), False
+)
+NEXT_CURSOR = Field(
+    "next_cursor",
+    nullable(text()),
+    (
+        "Передайте его в `cursor`; `null` на последней странице.",
+        "Pass it as `cursor`; `null` on the last page.",
+    ),
+    None,
+)
+PATH_ID = Field("id", text(), ("Идентификатор.", "The id."), required=True)

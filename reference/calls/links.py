@@ -1,0 +1,118 @@
+"""POST /links/shorten and POST /links/send, written down."""
+
+from accounts.models import Scope
+from channels.words import sent_words
+from config.errors import Error
+from links.api import SHORTENED
+from links.fields import TEXT_LENGTH
+from reference.calls.codes import SENT_REFUSALS
+from reference.calls.fields import (
+    ALIAS,
+    CHANNEL,
+    COST,
+    EXPIRES_AT,
+    EXPIRES_IN,
+    LINK_LIFETIME,
+    LOCALE,
+    MESSAGE_ID,
+    PHONE,
+    SEND_STATUS,
+    SHORT_URL,
+    TEST,
+    URL,
+    USED_CHANNEL,
+)
+from reference.shapes import Call, Field, integer, nullable, text
+
+LINK_ID = Field(
+    "id",
+    text(),
+    ("Идентификатор ссылки.", "The link's id."),
+    "lnk_0192f0c1a6da7e2f9a3b4c5d6e7f8091",
+)
+SLUG = Field(
+    "slug", text(), ("Имя ссылки: то, что после `/`.", "What follows the slash."), "bcdfghjk"
+)
+TARGET = Field(
+    "url",
+    text(format="uri"),
+    ("Куда она ведёт.", "Where it leads."),
+    "https://shop.example/orders/1024",
+)
+
+SHORTEN = Call(
+    "POST",
+    "/links/shorten",
+    "shortenLink",
+    ("Сократить ссылку", "Shorten a link"),
+    (
+        "Делает короткую ссылку. Токены не списываются.",
+        "Makes a short link. It costs no tokens.",
+    ),
+    Scope.LINKS,
+    page="shorten",
+    message=(SHORTENED["ru"], SHORTENED["en"]),
+    body=(URL, ALIAS, LINK_LIFETIME),
+    answer=(
+        LINK_ID,
+        Field("short_url", SHORT_URL.schema, SHORT_URL.words, "https://kvitok.example/bcdfghjk"),
+        SLUG,
+        TARGET,
+        EXPIRES_AT,
+        EXPIRES_IN,
+    ),
+    refusals=(Error.INVALID_INPUT, Error.URL_NOT_ALLOWED, Error.ALIAS_TAKEN),
+)
+
+SEND_LINK = Call(
+    "POST",
+    "/links/send",
+    "sendLink",
+    ("Отправить ссылку", "Send a link"),
+    (
+        "Сокращает ссылку и отправляет её на номер вместе с вашим текстом.",
+        "Shortens a URL and sends it to the number with your text.",
+    ),
+    Scope.LINKS,
+    page="send-link",
+    message=(sent_words("link", "whatsapp", "ru"), sent_words("link", "whatsapp", "en")),
+    body=(
+        PHONE,
+        URL,
+        Field(
+            "text",
+            nullable(text(maxLength=TEXT_LENGTH)),
+            (
+                "Текст сообщения. Каждое отдельное слово `:link` заменится короткой ссылкой; "
+                "если его нет, ссылка встанет в конец.",
+                "The text of the message. Every whole word `:link` becomes the short link; without "
+                "one the link goes to the end.",
+            ),
+            required=False,
+        ),
+        CHANNEL,
+        LOCALE,
+        ALIAS,
+        LINK_LIFETIME,
+    ),
+    answer=(
+        MESSAGE_ID,
+        USED_CHANNEL,
+        SEND_STATUS,
+        COST,
+        TEST,
+        SHORT_URL,
+        Field(
+            "segments",
+            integer(1),
+            (
+                "Сколько частей в SMS; только у SMS.",
+                "How many segments the SMS has; with SMS only.",
+            ),
+            required=False,
+        ),
+    ),
+    refusals=(*SENT_REFUSALS, Error.ALIAS_TAKEN),
+)
+
+CALLS = (SHORTEN, SEND_LINK)

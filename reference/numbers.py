@@ -1,0 +1,51 @@
+"""The numbers the pages speak of, as they are set."""
+
+from typing import Any
+
+from django.conf import settings
+
+from accounts import idempotency, keys, paging, services
+from accounts.callbacks import calls, endpoints
+from links.fields import FIVE_YEARS, MINUTE, MONTH, TEXT_LENGTH
+from links.targets import MAX_LENGTH as URL_LENGTH
+from otp.api import PURPOSE_LENGTH
+
+CHANNEL_TITLES = {"whatsapp": "WhatsApp", "telegram": "Telegram", "sms": "SMS"}
+
+
+def numbers() -> dict[str, Any]:
+    return {
+        "prices": [(CHANNEL_TITLES[name], price) for name, price in settings.PRICES.items()],
+        "sms_segments": settings.MAX_SMS_SEGMENTS,
+        "code_lifetime": settings.CODE_LIFETIME,
+        "code_attempts": settings.CODE_ATTEMPTS,
+        "resend_margin": settings.RESEND_MARGIN,
+        "cool_down": settings.COOL_DOWN,
+        "code_limits": settings.CODE_LIMITS,
+        "link_limits": settings.LINK_LIMITS,
+        "platform_limit": settings.PLATFORM_LIMIT,
+        "places_back": settings.PLACES_BACK,
+        "failed_attempts": settings.FAILED_ATTEMPTS,
+        "refused_verifies": settings.REFUSED_VERIFIES,
+        "api_rate": settings.API_RATE,
+        "api_body": settings.API_BODY // 1024,
+        "send_wait": int(settings.SEND_WAIT),
+        "hold_code": settings.HOLD_DEADLINE["code"],
+        "hold_link": settings.HOLD_DEADLINE["link"],
+        "phone_retention": settings.PHONE_RETENTION * 86_400,
+        "page": paging.PAGE,
+        "largest_page": paging.LARGEST,
+        "active_keys": services.MAX_ACTIVE_KEYS,
+        "revoke": int(keys.CACHE_SECONDS),
+        "idempotency_key": idempotency.MAX_LENGTH,
+        "purpose": PURPOSE_LENGTH,
+        "text": TEXT_LENGTH,
+        "url": URL_LENGTH,
+        "link_least": MINUTE,
+        "code_link_most": MONTH,
+        "link_most": FIVE_YEARS,
+        "endpoints": settings.MAX_ENDPOINTS,
+        "callback_timeout": int(settings.CALLBACK_TIMEOUT),
+        "callback_delays": calls.DELAYS,
+        "rotation": int(endpoints.ROTATION.total_seconds()),
+    }

@@ -1,0 +1,81 @@
+"""Code of docs/examples, highlighted. A language is shown where its file exists."""
+
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from pathlib import Path
+
+from django.conf import settings
+from django.utils.safestring import SafeString, mark_safe
+from pygments import highlight
+from pygments.formatters import HtmlFormatter
+from pygments.lexers import get_lexer_by_name
+
+FOLDER = settings.BASE_DIR / "docs" / "examples"
+STEMS = ("send_code", "verify_code", "shorten", "send_link", "handle_errors", "verify_callback")
+
+
+@dataclass(frozen=True, slots=True)
+class Language:
+    name: str  # the folder, and what stands in ?lang=
+    title: str
+    suffixes: tuple[str, ...]
+    lexer: str
+
+
+LANGUAGES = (
+    Language("curl", "curl", (".sh",), "bash"),
+    Language("python", "Python", (".py",), "python"),
+    Language("javascript", "JavaScript", (".js", ".mjs"), "javascript"),
+    Language("typescript", "TypeScript", (".ts", ".mts"), "typescript"),
+    Language("php", "PHP", (".php",), "php"),
+    Language("go", "Go", (".go",), "go"),
+    Language("java", "Java", (".java",), "java"),
+    Language("csharp", "C#", (".cs",), "csharp"),
+    Language("rust", "Rust", (".rs",), "rust"),
+)
+BY_NAME = {language.name: language for language in LANGUAGES}
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    language: Language
+    file: str  # under docs/examples
+    code: SafeString
+
+
+@cache
+def samples(stem: str) -> dict[str, Sample]:
+    """One example in every language that has it, by the language's name."""
+    found = {language.name: _sample(language, stem) for language in LANGUAGES}
+    return {name: sample for name, sample in found.items() if sample}
+
+
+def _sample(language: Language, stem: str) -> Sample | None:
+    file = next(
+        (file for file in _files(language) if stem_of(file) == stem.replace("_", "")),
+        None,
+    )
+    if file is None:
+        return None
+    code = file.read_text(encoding="utf-8").strip()
+    return Sample(language, file.relative_to(FOLDER).as_posix(), coloured(code, language.lexer))
+
+
+@cache
+def _files(language: Language) -> tuple[Path, ...]:
+    files = (FOLDER / language.name).rglob("*")
+    return tuple(sorted(file for file in files if file.suffix in language.suffixes))
+
+
+def stem_of(file: Path) -> str:
+    """`SendCode.cs`, `send_code.go` and `send_code/main.go` are one example."""
+    name = file.parent.name if file.stem.lower() in {"main", "program", "index"} else file.stem
+    return name.replace("_", "").replace("-", "").lower()
+
+
+@lru_cache(maxsize=1000)
+def coloured(code: str, lexer: str) -> SafeString:
+    """Spans with classes; pygments escapes what stands between them."""
+    formatter = HtmlFormatter(nowrap=True, classprefix="hl-")
+    html: str = highlight(code, get_lexer_by_name(lexer), formatter)
+    return mark_safe(html.strip())  # noqa: S308

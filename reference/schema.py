@@ -1,0 +1,304 @@
+"""The OpenAPI schema, made of the same tables as the pages. Nothing here runs in a call.
+
+drf-spectacular finds the routes and checks the whole; what an operation says comes from
+`reference.calls`, since the views have no serializers to look into.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from django.conf import settings
+from django.utils.translation import get_language
+from drf_spectacular.drainage import warn
+from drf_spectacular.openapi import AutoSchema
+from drf_spectacular.plumbing import ComponentRegistry
+
+from config.errors import Error
+from reference.advice import ADVICE
+from reference.calls import BY_ROUTE
+from reference.shapes import Call, Field, Schema, example_of, object_of, schema_of, worded
+
+PREFIX = "/api/v1"
+Endpoint = tuple[str, str, str, Callable[..., Any]]
+
+TAGS = {  # by the scope a call needs, in the order Swagger UI shows them
+    "otp": ("Коды", "Codes"),
+    "links": ("Ссылки", "Links"),
+    "messages": ("История", "History"),
+    "": ("Каналы", "Channels"),
+    "balance": ("Баланс", "Balance"),
+    "top_up": ("Пополнение", "Top-up"),
+    "webhooks": ("Вебхуки", "Callbacks"),
+}
+DESCRIPTION = (
+    "Одноразовые коды и короткие ссылки в WhatsApp, Telegram и SMS. Списывается только "
+    "доставленное.\n\nКаждый ответ — JSON с полями `success` и `message`. Неизвестные поля запроса "
+    "не мешают, в ответах могут появляться новые поля.",
+    "One-time codes and short links by WhatsApp, Telegram and SMS. Only what was delivered is "
+    "charged.\n\nEvery answer is JSON with `success` and `message`. Unknown request fields are "
+    "ignored, new answer fields may appear.",
+)
+KEY_WORDS = (
+    "API-ключ из кабинета: `kv_test_…` или `kv_live_…`.",
+    "An API key from the cabinet: `kv_test_…` or `kv_live_…`.",
+)
+IDEMPOTENCY_WORDS = (
+    "Своё имя этого действия, до 255 символов ASCII. Повтор с тем же ключом в течение 24 часов "
+    "вернёт тот же ответ и ничего не сделает второй раз.",
+    "Your own name for this action, up to 255 ASCII characters. A repeat with the same key within "
+    "24 hours returns the same answer and does nothing twice.",
+)
+LANGUAGE_WORDS = (
+    "Язык поля `message`: русский, если не указан `en`.",
+    "The language of `message`: Russian unless `en` is asked for.",
+)
+
+
+def language() -> str:
+    return "en" if get_language() == "en" else "ru"
+
+
+def only_calls(endpoints: list[Endpoint]) -> list[Endpoint]:
+    """A preprocessing hook: the public API alone, its paths without the slash they tolerate."""
+    return [
+        (path.rstrip("/").replace("{public_id}", "{id}"), regex, method, view)
+        for path, regex, method, view in endpoints
+        if path.startswith(f"{PREFIX}/")
+    ]
+
+
+class CallSchema(AutoSchema):
+    def get_operation(
+        self,
+        path: str,
+        path_regex: str,
+        path_prefix: str,
+        method: str,
+        registry: ComponentRegistry,
+    ) -> dict[str, Any] | None:
+        call = BY_ROUTE.get((method.upper(), path.removeprefix(PREFIX)))
+        if call is None:
+            warn(f"{method} {path} is not described in reference.calls")
+            return None
+        return operation(call, language())
+
+
+def operation(call: Call, language: str) -> dict[str, Any]:
+    made = {
+        "operationId": call.name,
+        "summary": worded(call.title, language),
+        "description": worded(call.purpose, language),
+        "tags": [worded(TAGS[call.scope.value if call.scope else ""], language)],
+        "security": [{"apiKey": []}],
+        "externalDocs": {"url": f"{settings.PUBLIC_URL}/docs/{call.page}"},
+        "parameters": parameters(call, language),
+        "responses": responses(call, language),
+    }
+    if call.method in {"POST", "PUT", "PATCH"}:
+        made["requestBody"] = request_body(call, language)
+    return made
+
+
+def parameters(call: Call, language: str) -> list[Schema]:
+    names = [part[1:-1] for part in call.path.split("/") if part.startswith("{")]
+    found = [
+        {"name": name, "in": "path", "required": True, "schema": {"type": "string"}}
+        for name in names
+    ]
+    found += [_in_query(field, language) for field in call.query]
+    found.append(_header("Accept-Language", LANGUAGE_WORDS, language, {"type": "string"}))
+    if call.method == "POST":
+        limits = {"type": "string", "minLength": 1, "maxLength": 255}
+        found.append(_header("Idempotency-Key", IDEMPOTENCY_WORDS, language, limits))
+    return found
+
+
+def _in_query(field: Field, language: str) -> Schema:
+    schema = schema_of(field, language)
+    words = schema.pop("description")
+    return {"name": field.name, "in": "query", "description": words, "schema": schema}
+
+
+def _header(name: str, words: tuple[str, str], language: str, schema: Schema) -> Schema:
+    return {
+        "name": name,
+        "in": "header",
+        "description": worded(words, language),
+        "schema": schema,
+    }
+
+
+def request_body(call: Call, language: str) -> Schema:
+    schema = object_of(call.body, language)
+    media: Schema = {"schema": schema}
+    if call.body:
+        media["example"] = call.request_example()
+    return {"required": bool(schema.get("required")), "content": {"application/json": media}}
+
+
+def responses(call: Call, language: str) -> dict[str, Schema]:
+    by_status: dict[str, list[Error]] = {}
+    for error in call.errors:
+        by_status.setdefault(str(error.status.value), []).append(error)
+    refused = {status: _refused(errors, language) for status, errors in by_status.items()}
+    return {"200": _answered(call, language)} | refused
+
+
+def _answered(call: Call, language: str) -> Schema:
+    schema = object_of(call.answer, language)
+    envelope = {"$ref": "#/components/schemas/Success"}
+    return {
+        "description": worded(call.message, language),
+        "headers": {"X-Request-Id": {"$ref": "#/components/headers/RequestId"}},
+        "content": {
+            "application/json": {
+                "schema": {"allOf": [envelope, schema]},
+                "example": call.answer_example(language),
+            }
+        },
+    }
+
+
+def _refused(errors: list[Error], language: str) -> Schema:
+    headers = {"X-Request-Id": {"$ref": "#/components/headers/RequestId"}}
+    if any("retry_after" in ADVICE[error].extra for error in errors if error in ADVICE):
+        headers["Retry-After"] = {"$ref": "#/components/headers/RetryAfter"}
+    return {
+        "description": " · ".join(error.code for error in errors),
+        "headers": headers,
+        "content": {
+            "application/json": {
+                "schema": {"$ref": "#/components/schemas/Error"},
+                "examples": {
+                    error.code: {"value": refusal_example(error, language)} for error in errors
+                },
+            }
+        },
+    }
+
+
+EXTRAS = (
+    Field(
+        "errors",
+        {"type": "object", "additionalProperties": {"type": "array", "items": {"type": "string"}}},
+        ("Поле → что с ним не так.", "Field → what is wrong with it."),
+        {"phone": ["…"]},
+    ),
+    Field(
+        "retry_after",
+        {"type": "integer", "minimum": 1},
+        ("Через сколько секунд повторить.", "Seconds to wait before a repeat."),
+        42,
+    ),
+    Field(
+        "required",
+        {"type": "integer"},
+        ("Сколько токенов нужно.", "Tokens the send needs."),
+        16,
+    ),
+    Field(
+        "available",
+        {"type": "integer"},
+        ("Сколько токенов есть.", "Tokens there are."),
+        3,
+    ),
+    Field(
+        "attempts_left",
+        {"type": "integer", "minimum": 0},
+        ("Сколько попыток осталось.", "Attempts that remain."),
+        4,
+    ),
+    Field(
+        "id",
+        {"type": "string"},
+        ("Сообщение, которое не доставлено.", "The message that was not delivered."),
+        "msg_0192f0c1a6d87b3e9c4f5a6b7c8d9e0f",
+    ),
+    Field(
+        "channel",
+        {"type": "string"},
+        ("Канал, которым его отправляли.", "The channel it was sent by."),
+        "telegram",
+    ),
+)
+_FAULTS = {
+    Error.INVALID_INPUT: {"phone": [("Обязательное поле", "This field is required")]},
+    Error.URL_NOT_ALLOWED: {
+        "url": [
+            (
+                "Ссылки на IP-адрес не принимаются, укажите имя сайта",
+                "A URL with an IP address is not accepted; use a host name",
+            )
+        ]
+    },
+}
+
+
+def refusal_example(error: Error, language: str) -> dict[str, Any]:
+    extra = ADVICE[error].extra if error in ADVICE else ()
+    body: dict[str, Any] = {
+        "success": False,
+        "code": error.code,
+        "message": error.words(language),
+    }
+    body |= example_of(tuple(one for one in EXTRAS if one.name in extra), language)
+    if "errors" in extra:
+        faults = _FAULTS[error]
+        body["errors"] = {name: [worded(w, language) for w in ws] for name, ws in faults.items()}
+    return body | {"request_id": "req_6f1d2c3b4a59687766aa"}
+
+
+def add_components(result: Schema, **_: Any) -> Schema:
+    """A postprocessing hook: the envelope, the key and the address, in the reader's language."""
+    chosen = language()
+    result["info"]["description"] = worded(DESCRIPTION, chosen)
+    calls = [call for path in result["paths"].values() for call in path.values()]
+    used = {tag for call in calls for tag in call["tags"]}
+    names = [worded(words, chosen) for words in TAGS.values()]
+    result["tags"] = [{"name": name} for name in names if name in used]
+    result["servers"] = [{"url": settings.PUBLIC_URL + PREFIX}]
+    result["components"] = {
+        "schemas": {"Success": success_schema(chosen), "Error": error_schema(chosen)},
+        "headers": {
+            "RequestId": _answer_header(
+                ("Номер запроса, он же в журналах.", "The request's id, also in the logs."), chosen
+            ),
+            "RetryAfter": _answer_header(EXTRAS[1].words, chosen, {"type": "integer"}),
+        },
+        "securitySchemes": {
+            "apiKey": {
+                "type": "http",
+                "scheme": "bearer",
+                "description": worded(KEY_WORDS, chosen),
+            }
+        },
+    }
+    return result
+
+
+def _answer_header(words: tuple[str, str], language: str, schema: Schema | None = None) -> Schema:
+    return {"description": worded(words, language), "schema": schema or {"type": "string"}}
+
+
+def success_schema(language: str) -> Schema:
+    return _envelope({"type": "boolean", "enum": [True]}, (), language)
+
+
+def error_schema(language: str) -> Schema:
+    code = Field(
+        "code",
+        {"type": "string", "enum": [error.code for error in Error]},
+        ("Код ошибки: по нему и решайте.", "The error code: decide by it."),
+    )
+    request_id = Field("request_id", {"type": "string"}, ("Номер запроса.", "The request's id."))
+    extras = tuple(field.optional() for field in EXTRAS)
+    return _envelope({"type": "boolean", "enum": [False]}, (code, request_id, *extras), language)
+
+
+def _envelope(success: Schema, fields: tuple[Field, ...], language: str) -> Schema:
+    words = ("Получилось ли.", "Whether it worked.")
+    message = ("Что произошло, для человека.", "What happened, for a person.")
+    return object_of(
+        (Field("success", success, words), Field("message", {"type": "string"}, message), *fields),
+        language,
+    )

@@ -1,0 +1,102 @@
+"""The documentation in a browser: read on a phone, by keyboard, without scripts, and tried out."""
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+from pytest_django import Settings
+from pytest_django.live_server_helper import LiveServer
+
+from accounts.models import Mode
+from reference.api import document
+from reference.pages import PAGES
+from tests.browser.test_accessibility import SIZES, Visit
+from tests.factories import ApiKeyFactory, CompanyFactory
+
+pytestmark = pytest.mark.django_db(transaction=True)
+PER_TEST = 5
+PARTS = [PAGES[start : start + PER_TEST] for start in range(0, len(PAGES), PER_TEST)]
+
+
+@pytest.mark.parametrize("width", SIZES)
+@pytest.mark.parametrize("pages", PARTS, ids=lambda pages: pages[0].slug)
+def test_pages_are_accessible(
+    browser: Browser, live_server: LiveServer, pages: list[object], width: int
+) -> None:
+    visit = Visit(browser, live_server.url, width)
+
+    found = {page.url: visit.complaints("", page.url) for page in pages}  # type: ignore[attr-defined]
+
+    visit.context.close()
+    assert {path: several for path, several in found.items() if several} == {}
+
+
+def test_contents_open_on_a_phone(page: Page, live_server: LiveServer) -> None:
+    page.set_viewport_size({"width": 360, "height": 740})
+    page.goto(f"{live_server.url}/docs")
+
+    page.locator("summary").click()
+    page.get_by_role("link", name="Лимиты").first.click()
+
+    expect(page.get_by_role("heading", name="Лимиты", level=1)).to_be_visible()
+    expect(page.locator(".docs-drawer")).not_to_have_attribute("open", "")
+
+
+def test_pages_are_turned_from_first_to_last(page: Page, live_server: LiveServer) -> None:
+    page.goto(f"{live_server.url}/docs")
+
+    for one in PAGES[1:]:
+        page.locator('a[rel="next"]').click()
+        expect(page.get_by_role("heading", name=one.title[0], level=1)).to_be_visible()
+
+    expect(page.locator('a[rel="next"]')).to_have_count(0)
+
+
+def test_language_of_the_code_changes_without_a_reload(page: Page, live_server: LiveServer) -> None:
+    page.goto(f"{live_server.url}/docs/send-code")
+    page.evaluate("window.here = true")
+
+    page.locator("#send_code-python").click()
+
+    expect(page.locator("#send_code-python")).to_have_attribute("aria-current", "true")
+    expect(page.locator("#code-send_code")).to_contain_text("import requests")
+    assert page.evaluate("window.here") is True
+    page.get_by_role("button", name="Копировать").first.click()
+    expect(page.get_by_role("button", name="Скопировано")).to_be_visible()
+    page.goto(f"{live_server.url}/docs/verify-code")
+    expect(page.locator("#verify_code-python")).to_have_attribute("aria-current", "true")
+
+
+def test_documentation_works_without_scripts(browser: Browser, live_server: LiveServer) -> None:
+    context = browser.new_context(
+        java_script_enabled=False, locale="ru-RU", viewport={"width": 360, "height": 740}
+    )
+    page = context.new_page()
+    page.goto(f"{live_server.url}/docs/send-code")
+
+    page.locator("#send_code-go").click()
+    expect(page.locator("#code-send_code")).to_contain_text("package main")
+    page.locator("summary").click()
+    page.get_by_role("link", name="Ошибки").first.click()
+    expect(page.get_by_role("heading", name="Ошибки", level=1)).to_be_visible()
+
+    context.close()
+
+
+def test_call_is_tried_out_with_a_test_key(
+    page: Page, live_server: LiveServer, settings: Settings
+) -> None:
+    settings.PUBLIC_URL = live_server.url
+    document.cache_clear()
+    key = ApiKeyFactory.create(company=CompanyFactory.create(), mode=Mode.TEST)
+    page.goto(f"{live_server.url}/docs/api")
+
+    page.get_by_role("button", name="Authorize").click()
+    page.locator("#auth-bearer-value").fill(key.plaintext)
+    page.locator(".auth-btn-wrapper .authorize").click()
+    page.locator(".auth-btn-wrapper .btn-done").click()
+    page.locator("#operations-Ссылки-shortenLink .opblock-summary-control").click()
+    page.get_by_role("button", name="Try it out").click()
+    page.get_by_role("button", name="Execute").click()
+
+    expect(page.locator(".live-responses-table tbody .response-col_status")).to_contain_text("200")
+    expect(page.locator(".live-responses-table")).to_contain_text("Ссылка сокращена")
+    document.cache_clear()

@@ -1,0 +1,58 @@
+"""The running API against its own schema: whatever is asked, it answers as is written down."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.stack.sender import Sender
+from tests.stack.stack import Stack
+
+# A request that fits the schema may still be refused with 422: a wrong code, a host not to link to.
+EXCLUDED = "positive_data_acceptance"
+
+
+def judge(stack: Stack, tmp_path: Path, *options: str) -> str:
+    """What schemathesis says, in a folder of its own, where it keeps what it found."""
+    done = subprocess.run(
+        [
+            Path(sys.executable).with_name("st"),
+            "run",
+            f"{stack.url}/api/v1/openapi.json",
+            f"--url={stack.url}/api/v1",
+            f"--exclude-checks={EXCLUDED}",
+            "--seed=20261120",
+            *options,
+        ],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=100,
+    )
+    said = done.stdout + done.stderr
+    assert done.returncode == 0, said[-6000:]
+    return said
+
+
+def cases(said: str) -> int:
+    found = re.search(r"(\d+) generated, (\d+) passed", said)
+    assert found is not None, said[-2000:]
+    return int(found[2])
+
+
+@pytest.mark.parametrize("has_key", [True, False])
+def test_answers_are_as_written_down(
+    stack: Stack, sender: Sender, tmp_path: Path, *, has_key: bool
+) -> None:
+    with_key = [
+        "--phases=examples,coverage,fuzzing",
+        f"--header=Authorization: Bearer {sender.key}",
+    ]
+    without = ["--phases=examples,fuzzing"]  # all of it is refused alike
+
+    said = judge(stack, tmp_path, "--max-examples=3", *(with_key if has_key else without))
+
+    assert cases(said) > (200 if has_key else 20)
