@@ -26,21 +26,6 @@ from accounts.roles import (
 )
 from accounts.settings_forms import SettingsForm
 
-PRICED = (("WhatsApp", "whatsapp"), ("Telegram", "telegram"), ("SMS", "sms"))
-
-
-def home(request: HttpRequest) -> HttpResponse:
-    context = {
-        "prices": [(title, conf.PRICES[channel]) for title, channel in PRICED],
-        "segments": conf.MAX_SMS_SEGMENTS,
-        "code_minutes": conf.CODE_LIFETIME // 60,
-        "code_attempts": conf.CODE_ATTEMPTS,
-        "phone_days": conf.PHONE_RETENTION,
-        "packages": [],
-        "base_url": conf.PUBLIC_URL,
-    }
-    return render(request, "home.html", context)
-
 
 @require_POST
 def language(request: HttpRequest) -> HttpResponse:

@@ -5,12 +5,12 @@ from django.urls import include, path, re_path
 from django.urls.resolvers import URLPattern, URLResolver
 from django.views.generic import RedirectView
 
-from accounts.views import home
 from billing import hooks as payment_hooks
 from billing import order_views, sandbox_views
 from channels import hooks
 from config import health
 from links.views import follow
+from reference.home import home
 from reference.views import page as docs_page
 from reference.views import try_it
 

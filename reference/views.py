@@ -27,25 +27,19 @@ def page(request: HttpRequest, slug: str = pages.FIRST) -> HttpResponse:
     if found is None:
         raise Http404
     before, after = pages.beside(found)
-    chosen = sample_language(request)
     context = {
         "page": found,
         "sections": pages.SECTIONS,
         "before": before,
         "after": after,
         "lang": language(),
-        "sample_language": chosen,
+        "sample_language": sample_language(request),
         "base_url": f"{settings.PUBLIC_URL}/api/v1",
         "call": found.call,
         "n": numbers(),
         **EXTRA.get(slug, nothing)(request),
     }
-    response = render(request, f"docs/{language()}/{slug}.html", context)
-    if chosen != request.COOKIES.get(COOKIE) and "lang" in request.GET:
-        response.set_cookie(
-            COOKIE, chosen, max_age=KEPT, samesite="Lax", secure=settings.PRODUCTION, httponly=True
-        )
-    return response
+    return remember_language(request, render(request, f"docs/{language()}/{slug}.html", context))
 
 
 # Swagger UI sets `style` attributes from its script; no other page may.
@@ -58,6 +52,16 @@ def sample_language(request: HttpRequest) -> str:
     """The one asked for, else the one read last, else the first."""
     asked = request.GET.get("lang", request.COOKIES.get(COOKIE, ""))
     return asked if asked in samples.BY_NAME else samples.LANGUAGES[0].name
+
+
+def remember_language(request: HttpRequest, response: HttpResponse) -> HttpResponse:
+    """The language of examples that was asked for is shown first from now on."""
+    chosen = sample_language(request)
+    if chosen != request.COOKIES.get(COOKIE) and "lang" in request.GET:
+        response.set_cookie(
+            COOKIE, chosen, max_age=KEPT, samesite="Lax", secure=settings.PRODUCTION, httponly=True
+        )
+    return response
 
 
 def nothing(request: HttpRequest) -> dict[str, Any]:
