@@ -16,12 +16,11 @@ PER_TEST = 5
 PARTS = [PAGES[start : start + PER_TEST] for start in range(0, len(PAGES), PER_TEST)]
 
 
-@pytest.mark.parametrize("width", SIZES)
 @pytest.mark.parametrize("pages", PARTS, ids=lambda pages: pages[0].slug)
 def test_pages_are_accessible(
-    browser: Browser, live_server: LiveServer, pages: list[object], width: int
+    browser: Browser, live_server: LiveServer, pages: list[object]
 ) -> None:
-    visit = Visit(browser, live_server.url, width)
+    visit = Visit(browser, live_server.url)
 
     found = {page.url: visit.complaints("", page.url) for page in pages}  # type: ignore[attr-defined]
 
