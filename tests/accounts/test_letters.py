@@ -87,7 +87,7 @@ def _invitation(company: Company) -> dict[str, Any]:
 
 
 def _order(company: Company) -> dict[str, Any]:
-    order = OrderFactory.create(company=company)
+    order = OrderFactory.create(company=company, invoice_year=2026, invoice_number=17)
     return {"order": order, "tokens": order.tokens, "url": f"{HERE}/cabinet/balance"}
 
 
