@@ -121,13 +121,18 @@ def find(ticket: Ticket) -> Answer | Unanswered | None:
     return Answer(status, body)
 
 
-def begin(ticket: Ticket) -> None:
-    """Insert the row in the caller's transaction; IntegrityError means a twin was first."""
+def begin(ticket: Ticket, subject_id: UUID | None = None) -> None:
+    """Insert the row in the caller's transaction; IntegrityError means a twin was first.
+
+    From the subject's state the answer can be rebuilt, should this process die.
+    """
+    row = [ticket.company_id, ticket.mode, ticket.path, ticket.key, ticket.request_hash]
     with connection.cursor() as cursor:
         cursor.execute(
             "INSERT INTO accounts_idempotentrequest"
-            " (company_id, mode, path, key, request_hash) VALUES (%s, %s, %s, %s, %s)",
-            [ticket.company_id, ticket.mode, ticket.path, ticket.key, ticket.request_hash],
+            " (company_id, mode, path, key, request_hash, subject_id)"
+            " VALUES (%s, %s, %s, %s, %s, %s)",
+            [*row, subject_id],
         )
 
 

@@ -52,6 +52,14 @@ def can_change_settings(member: Member) -> bool:
     return member.can_change_settings
 
 
+def can_see_money(member: Member) -> bool:
+    return member.can_see_money
+
+
+def can_manage_money(member: Member) -> bool:
+    return member.can_manage_money
+
+
 def memberships(request: HttpRequest) -> list[Member]:
     """The companies of the signed-in person, oldest first, read once per request."""
     cabinet = cast(CabinetRequest, request)

@@ -105,6 +105,11 @@ def grant(
     return _move(Kind.GRANT, company, amount, reason=reason, user=user, key=key)
 
 
+def top_up(*, company: Company, amount: int, key: str, reason: str = "") -> Transfer:
+    """Paid tokens, in the caller's transaction; once for the key (IntegrityError otherwise)."""
+    return _move(Kind.TOP_UP, company, amount, reason=reason, user=None, key=key)
+
+
 @transaction.atomic
 def withdraw(*, company: Company, amount: int, reason: str, user: User | None = None) -> Transfer:
     """Take available tokens back; IntegrityError when there are not that many."""
@@ -117,7 +122,7 @@ def _move(
     transfer = Transfer.objects.create(
         company=company,
         kind=kind,
-        amount=change if kind is Kind.GRANT else -change,  # the table refuses a wrong sign
+        amount=-change if kind is Kind.WITHDRAW else change,  # the table refuses a wrong sign
         key=key or f"{kind}:{uuid4().hex}",
         reason=reason,
         created_by=user,

@@ -5,7 +5,7 @@ from django.urls.resolvers import URLPattern
 from rest_framework.views import APIView
 
 from accounts.api import Unknown
-from billing.api import Balance
+from billing.api import Balance, TopUp, TopUpOptions, TopUps
 from channels.api import Channels, MessageDetail, Messages, TestMessages
 from links.api import SendLink, Shorten
 from otp.api import CheckCode, SendCode
@@ -16,6 +16,9 @@ CALLS: list[tuple[str, type[APIView]]] = [
     ("links/shorten", Shorten),
     ("links/send", SendLink),
     ("balance", Balance),
+    ("top-up", TopUps),
+    ("top-up/options", TopUpOptions),
+    (r"top-up/(?P<public_id>[^/]+)", TopUp),
     ("channels", Channels),
     ("messages", Messages),
     (r"messages/(?P<public_id>[^/]+)", MessageDetail),

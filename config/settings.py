@@ -188,6 +188,12 @@ CELERY_BEAT_SCHEDULE = {
         "options": {"expires": 3600},
     },
     "purge": {"task": "channels.purge", "schedule": 3600.0, "options": {"expires": 600}},
+    "expire-orders": {"task": "billing.expire_orders", "schedule": 60.0, "options": {"expires": 60}},
+    "tell-low-balances": {
+        "task": "billing.tell_low_balances",
+        "schedule": 30.0,
+        "options": {"expires": 30},
+    },
 }
 
 # --- What is promised ------------------------------------------------------------------------
@@ -198,6 +204,17 @@ PRICES = {
     "sms": _at_least(1, "PRICE_SMS", 16),
 }
 AUTO_APPROVE_COMPANIES = env.bool("AUTO_APPROVE_COMPANIES", False)
+
+CURRENCY = env.str("CURRENCY", "RUB")  # of prices per token; a package names its own
+PAYMENT_GATEWAYS: list[str] = env.list(
+    "PAYMENT_GATEWAYS", ["invoice"] if PRODUCTION else ["invoice", "sandbox"]
+)
+if unknown := set(PAYMENT_GATEWAYS) - {"invoice", "sandbox"}:
+    raise ImproperlyConfigured(f"PAYMENT_GATEWAYS: no such gateway: {', '.join(sorted(unknown))}")
+if PRODUCTION and "sandbox" in PAYMENT_GATEWAYS:
+    raise ImproperlyConfigured("PAYMENT_GATEWAYS: sandbox takes no money: not in production")
+TOP_UP_TOKENS = 100_000_000  # at most, in one order
+OPEN_ORDERS = 50  # per company, waiting for payment
 
 CODE_LIFETIME = _at_least(60, "CODE_LIFETIME", 300)  # seconds
 CODE_ATTEMPTS = 5

@@ -1,0 +1,47 @@
+"""Joins settings and ways to pay."""
+
+from functools import cache
+
+from django.conf import settings
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+
+from billing.gateways.base import Gateway
+from billing.gateways.invoice import Invoice
+from billing.gateways.sandbox import Sandbox
+from billing.models import Seller
+
+TITLES: dict[str, str | Promise] = {
+    Invoice.name: _("Bank invoice"),
+    Sandbox.name: _("Demo payment"),
+}
+
+
+def find(name: str) -> Gateway | None:
+    """A way to pay that the settings allow."""
+    return _made(name) if name in settings.PAYMENT_GATEWAYS else None
+
+
+def offered() -> list[Gateway]:
+    """Those one can order by now: an invoice needs somebody's requisites on it."""
+    gateways = [_made(name) for name in settings.PAYMENT_GATEWAYS]
+    has_seller = any(one.has_invoice for one in gateways) and Seller.objects.exists()
+    return [one for one in gateways if has_seller or not one.has_invoice]
+
+
+def title(name: str) -> str:
+    return str(TITLES.get(name, name))
+
+
+@cache
+def _made(name: str) -> Gateway:
+    match name:
+        case Invoice.name:
+            return Invoice(public_url=settings.PUBLIC_URL)
+        case Sandbox.name:
+            return Sandbox(public_url=settings.PUBLIC_URL, secret=settings.SECRET_KEY)
+    raise LookupError(name)  # the settings refuse such a name at start
+
+
+def forget_settings() -> None:
+    _made.cache_clear()

@@ -1,0 +1,18 @@
+"""Money: tokens and their movements, what they are sold for, orders, payments, requisites."""
+
+from billing.models.offer import Package, Tariff
+from billing.models.order import InvoiceCounter, Order, Payment
+from billing.models.party import BillingProfile, Seller
+from billing.models.wallet import Transfer, Wallet
+
+__all__ = [
+    "BillingProfile",
+    "InvoiceCounter",
+    "Order",
+    "Package",
+    "Payment",
+    "Seller",
+    "Tariff",
+    "Transfer",
+    "Wallet",
+]

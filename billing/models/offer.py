@@ -1,0 +1,80 @@
+"""What tokens are sold for: packages, and a price per token for any other number of them."""
+
+from decimal import ROUND_HALF_UP, Decimal
+
+from django.core.validators import MinValueValidator, RegexValidator
+from django.db import models
+from django.db.models import Q
+from django.utils.translation import gettext_lazy as _
+
+CENT = Decimal("0.01")
+CURRENCY = RegexValidator(r"^[A-Z]{3}$", _("Three capital letters: RUB, say."))
+
+
+class PackageQuerySet(models.QuerySet["Package"]):
+    def on_sale(self) -> "PackageQuerySet":
+        return self.filter(is_active=True).order_by("position", "tokens")
+
+
+class Package(models.Model):
+    code = models.SlugField(_("code"), max_length=40, unique=True, help_text=_("for the API"))
+    tokens = models.PositiveBigIntegerField(_("tokens"), validators=[MinValueValidator(1)])
+    price = models.DecimalField(
+        _("price"), max_digits=12, decimal_places=2, validators=[MinValueValidator(CENT)]
+    )
+    currency = models.CharField(_("currency"), max_length=3, default="RUB", validators=[CURRENCY])
+    position = models.PositiveSmallIntegerField(_("place in the list"), default=0)
+    is_active = models.BooleanField(_("on sale"), default=True)
+
+    objects = PackageQuerySet.as_manager()
+
+    class Meta:
+        verbose_name = _("package")
+        verbose_name_plural = _("packages")
+        ordering = ["position", "tokens"]
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(tokens__gt=0, price__gt=0), name="package_costs_something"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.code}: {self.tokens}"
+
+
+class TariffQuerySet(models.QuerySet["Tariff"]):
+    def step_for(self, tokens: int) -> "Tariff | None":
+        """The step a number of tokens stands on: the highest that it reaches."""
+        return self.filter(tokens_from__lte=tokens).order_by("-tokens_from").first()
+
+
+class Tariff(models.Model):
+    """A step of the price list: from so many tokens on, so much for each of them all."""
+
+    tokens_from = models.PositiveBigIntegerField(
+        _("from tokens"), unique=True, validators=[MinValueValidator(1)]
+    )
+    price = models.DecimalField(
+        _("price of a token"),
+        max_digits=10,
+        decimal_places=4,
+        validators=[MinValueValidator(Decimal("0.0001"))],
+    )
+
+    objects = TariffQuerySet.as_manager()
+
+    class Meta:
+        verbose_name = _("price of a token")
+        verbose_name_plural = _("prices of a token")
+        ordering = ["tokens_from"]
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(tokens_from__gt=0, price__gt=0), name="tariff_costs_something"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.tokens_from}+: {self.price}"
+
+    def amount(self, tokens: int) -> Decimal:
+        return (self.price * tokens).quantize(CENT, ROUND_HALF_UP)

@@ -1,0 +1,207 @@
+"""An order of tokens, and the money that came for it."""
+
+from django.db import models
+from django.db.models import F, Q
+from django.db.models.functions import Now
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+from accounts.models import ApiKey, Company, User
+from billing.models.offer import Package
+from config.ids import public_id, uuid7
+
+OPEN = ("created", "pending")
+
+
+class OrderQuerySet(models.QuerySet["Order"]):
+    def of(self, company: Company | int) -> "OrderQuerySet":
+        return self.filter(company=company)
+
+    def open(self) -> "OrderQuerySet":
+        return self.filter(state__in=OPEN)
+
+    def overdue(self) -> "OrderQuerySet":
+        return self.open().filter(expires_at__lt=Now())
+
+    def invoices(self) -> "OrderQuerySet":
+        return self.filter(invoice_number__isnull=False)
+
+    def end(self, state: "Order.State") -> int:
+        """Close whatever of these is still open, unpaid."""
+        return self.open().update(state=state, finished_at=timezone.now())
+
+
+class Order(models.Model):
+    """A top-up asked for. Paid, it has one transfer in the ledger under `transfer_key`."""
+
+    class State(models.TextChoices):
+        CREATED = "created", _("being prepared")
+        PENDING = "pending", _("waiting for payment")
+        PAID = "paid", _("paid")
+        CANCELED = "canceled", _("canceled")
+        EXPIRED = "expired", _("expired")
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    company = models.ForeignKey(Company, models.PROTECT, related_name="orders", db_index=False)
+    package = models.ForeignKey(Package, models.SET_NULL, null=True, blank=True, related_name="+")
+    tokens = models.PositiveBigIntegerField(_("tokens"))
+    amount = models.DecimalField(_("amount"), max_digits=14, decimal_places=2)
+    currency = models.CharField(_("currency"), max_length=3)
+    vat_rate = models.DecimalField(_("VAT, %"), max_digits=4, decimal_places=2, null=True)
+    gateway = models.CharField(_("way to pay"), max_length=20)
+    state = models.CharField(
+        _("state"), max_length=8, choices=State.choices, default=State.CREATED
+    )
+    # What the provider calls the payment that we asked it for; empty until it has answered.
+    payment_id = models.CharField(_("provider's payment"), max_length=120, blank=True)
+    payment_url = models.CharField(max_length=500, blank=True)
+    return_url = models.CharField(max_length=500, blank=True)
+    language = models.CharField(_("language"), max_length=2, default="ru")
+    invoice_year = models.PositiveSmallIntegerField(null=True, blank=True)
+    invoice_number = models.PositiveIntegerField(_("invoice"), null=True, blank=True)
+    parties = models.JSONField(_("parties"), default=dict)  # as they were: seller and buyer
+    created_by = models.ForeignKey(User, models.SET_NULL, null=True, blank=True, related_name="+")
+    api_key = models.ForeignKey(ApiKey, models.SET_NULL, null=True, blank=True, related_name="+")
+    created_at = models.DateTimeField(_("created"), default=timezone.now)
+    expires_at = models.DateTimeField(_("to be paid until"))
+    paid_at = models.DateTimeField(_("paid"), null=True, blank=True)
+    finished_at = models.DateTimeField(_("finished"), null=True, blank=True)
+
+    objects = OrderQuerySet.as_manager()
+
+    class Meta:
+        verbose_name = _("top-up")
+        verbose_name_plural = _("top-ups")
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(tokens__gt=0, amount__gt=0), name="order_costs_something"
+            ),
+            models.CheckConstraint(
+                condition=Q(state="paid", paid_at__isnull=False)
+                | (~Q(state="paid") & Q(paid_at__isnull=True)),
+                name="order_paid_has_time",
+            ),
+            models.UniqueConstraint(
+                fields=["gateway", "payment_id"],
+                condition=~Q(payment_id=""),
+                name="order_payment_once",
+            ),
+            models.UniqueConstraint(
+                fields=["invoice_year", "invoice_number"], name="order_invoice_once"
+            ),
+        ]
+        indexes = [
+            models.Index(
+                F("company"), F("created_at").desc(), F("id").desc(), name="order_of_company"
+            ),
+            models.Index(fields=["expires_at"], condition=Q(state__in=OPEN), name="order_open"),
+        ]
+
+    def __str__(self) -> str:
+        return self.number or self.public_id
+
+    @property
+    def public_id(self) -> str:
+        return public_id("top", self.id)
+
+    @property
+    def number(self) -> str:
+        """Of the invoice: 2026-17. Empty for an order that has none."""
+        return f"{self.invoice_year}-{self.invoice_number}" if self.invoice_number else ""
+
+    @property
+    def transfer_key(self) -> str:
+        return f"top_up:{self.id.hex}"
+
+    @property
+    def is_open(self) -> bool:
+        return self.state in OPEN
+
+    def mark_opened(self, *, payment_id: str, payment_url: str) -> None:
+        """The provider knows of it now. Another process may have been first, or an end came."""
+        Order.objects.filter(pk=self.pk, state=self.State.CREATED).update(
+            state=self.State.PENDING, payment_id=payment_id, payment_url=payment_url
+        )
+        self.refresh_from_db(fields=["state", "payment_id", "payment_url"])
+
+    def mark_paid(self) -> None:
+        self.state, self.paid_at = self.State.PAID, timezone.now()
+        self.finished_at = self.paid_at
+        self.save(update_fields=["state", "paid_at", "finished_at"])
+
+
+class InvoiceCounter(models.Model):
+    """The last invoice number of a year. Its row is locked until the invoice is committed."""
+
+    year = models.PositiveSmallIntegerField(primary_key=True)
+    last = models.PositiveIntegerField(default=0)
+
+    def __str__(self) -> str:
+        return f"{self.year}-{self.last}"
+
+    @classmethod
+    def take(cls, year: int) -> int:
+        """The next number, in the caller's transaction: rolled back, it is given to the next."""
+        cls.objects.get_or_create(year=year)
+        counter = cls.objects.select_for_update().get(year=year)
+        counter.last += 1
+        counter.save(update_fields=["last"])
+        return counter.last
+
+
+class PaymentQuerySet(models.QuerySet["Payment"]):
+    def to_look_at(self) -> "PaymentQuerySet":
+        return self.exclude(problem="").filter(settled_at=None)
+
+
+class Payment(models.Model):
+    """Money that came, told by a provider or by the bank, each once. `problem`: look at it."""
+
+    class Problem(models.TextChoices):
+        LATE = "late", _("late: the order had ended, the tokens are credited")
+        WRONG_AMOUNT = "wrong_amount", _("another amount: nothing is credited")
+        WRONG_CURRENCY = "wrong_currency", _("another currency: nothing is credited")
+        SECOND = "second", _("the order was paid already: nothing is credited")
+        UNKNOWN_ORDER = "unknown_order", _("no such order: nothing is credited")
+
+    gateway = models.CharField(_("way to pay"), max_length=20)
+    payment_id = models.CharField(_("provider's payment"), max_length=120)
+    order = models.ForeignKey(
+        Order, models.PROTECT, null=True, blank=True, related_name="payments"
+    )
+    amount = models.DecimalField(_("amount"), max_digits=14, decimal_places=2)
+    currency = models.CharField(_("currency"), max_length=3)
+    is_credited = models.BooleanField(_("credited"), default=False)
+    problem = models.CharField(_("problem"), max_length=16, choices=Problem.choices, blank=True)
+    reference = models.CharField(_("bank reference"), max_length=60, blank=True)
+    paid_on = models.DateField(_("paid on"), null=True, blank=True)
+    confirmed_by = models.ForeignKey(User, models.SET_NULL, null=True, blank=True, related_name="+")
+    settled_at = models.DateTimeField(_("settled"), null=True, blank=True)
+    settled_by = models.ForeignKey(User, models.SET_NULL, null=True, blank=True, related_name="+")
+    created_at = models.DateTimeField(_("time"), default=timezone.now)
+
+    objects = PaymentQuerySet.as_manager()
+
+    class Meta:
+        verbose_name = _("payment")
+        verbose_name_plural = _("payments")
+        constraints = [
+            models.UniqueConstraint(fields=["gateway", "payment_id"], name="payment_once"),
+            models.UniqueConstraint(
+                fields=["order"], condition=Q(is_credited=True), name="payment_credits_order_once"
+            ),
+        ]
+        indexes = [
+            models.Index(
+                fields=["created_at"],
+                condition=Q(settled_at=None) & ~Q(problem=""),
+                name="payment_to_look_at",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.amount} {self.currency} {self.payment_id}"
+
+    def mark_settled(self, user: User) -> None:
+        self.settled_at, self.settled_by = timezone.now(), user
+        self.save(update_fields=["settled_at", "settled_by"])

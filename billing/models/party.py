@@ -1,0 +1,73 @@
+"""The two sides of an invoice: who sells tokens, and the company that buys them."""
+
+from decimal import Decimal
+
+from django.core.validators import MaxValueValidator, MinValueValidator
+from django.db import models
+from django.db.models import Q
+from django.utils.translation import gettext_lazy as _
+
+from accounts.models import Company
+from billing.requisites import ACCOUNT, BIC, INN, KPP
+
+DEFAULT_THRESHOLD = 100  # tokens
+
+
+class Seller(models.Model):
+    """The requisites invoices are issued with: one row."""
+
+    name = models.CharField(_("name"), max_length=160, help_text=_("as the bank knows it"))
+    inn = models.CharField(_("INN"), max_length=12, validators=[INN])
+    kpp = models.CharField(_("KPP"), max_length=9, blank=True, validators=[KPP])
+    address = models.CharField(_("address"), max_length=300)
+    bank_name = models.CharField(_("bank"), max_length=120)
+    bic = models.CharField(_("BIC"), max_length=9, validators=[BIC])
+    account = models.CharField(_("account"), max_length=20, validators=[ACCOUNT])
+    corr_account = models.CharField(_("correspondent account"), max_length=20, validators=[ACCOUNT])
+    vat_rate = models.DecimalField(
+        _("VAT, %"),
+        max_digits=4,
+        decimal_places=2,
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(Decimal(0)), MaxValueValidator(Decimal(99))],
+        help_text=_("included in the prices; empty: not a VAT payer"),
+    )
+    head = models.CharField(_("head, signs invoices"), max_length=80, blank=True)
+    accountant = models.CharField(_("chief accountant"), max_length=80, blank=True)
+    details_en = models.TextField(
+        _("requisites for payers abroad"),
+        max_length=1000,
+        blank=True,
+        help_text=_("English: name, bank, IBAN, SWIFT; shown on English invoices"),
+    )
+
+    class Meta:
+        verbose_name = _("seller's requisites")
+        verbose_name_plural = _("seller's requisites")
+        constraints = [models.CheckConstraint(condition=Q(id=1), name="seller_is_one")]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class BillingProfile(models.Model):
+    """How a company wants to be billed and when to be told that tokens run out."""
+
+    company = models.OneToOneField(Company, models.CASCADE, primary_key=True)
+    legal_name = models.CharField(_("legal name"), max_length=200, blank=True)
+    inn = models.CharField(_("INN"), max_length=20, blank=True)
+    kpp = models.CharField(_("KPP"), max_length=9, blank=True)
+    address = models.CharField(_("address"), max_length=300, blank=True)
+    email = models.EmailField(_("e-mail for documents"), blank=True)
+    low_balance = models.PositiveBigIntegerField(
+        _("tell when tokens fall below"), default=DEFAULT_THRESHOLD
+    )
+    told_at = models.DateTimeField(_("told of the low balance"), null=True, blank=True)
+
+    class Meta:
+        verbose_name = _("billing profile")
+        verbose_name_plural = _("billing profiles")
+
+    def __str__(self) -> str:
+        return self.legal_name or str(self.pk)

@@ -1,0 +1,15 @@
+"""Celery's part: what time brings about."""
+
+from celery import shared_task
+
+from billing import low_balance, orders
+
+
+@shared_task(name="billing.expire_orders")
+def expire_orders() -> None:
+    orders.expire()
+
+
+@shared_task(name="billing.tell_low_balances")
+def tell_low_balances() -> None:
+    low_balance.sweep()
