@@ -126,6 +126,7 @@ def begin(ticket: Ticket, subject_id: UUID | None = None) -> None:
 
     From the subject's state the answer can be rebuilt, should this process die.
     """
+    row: list[int | str | bytes | UUID | None]
     row = [ticket.company_id, ticket.mode, ticket.path, ticket.key, ticket.request_hash]
     with connection.cursor() as cursor:
         cursor.execute(

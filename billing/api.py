@@ -8,8 +8,8 @@ from django.conf import settings
 from django.http import HttpResponse
 from rest_framework.request import Request
 
-from accounts.api import ApiView, JsonAnswer
 from accounts.addresses import client_ip
+from accounts.api import ApiView, JsonAnswer
 from accounts.fields import Fields
 from accounts.keys import Principal
 from accounts.models import Company, Scope
@@ -115,7 +115,8 @@ class TopUps(TopUpView):
 class TopUp(TopUpView):
     def get(self, request: Request, public_id: str) -> HttpResponse:
         rows = Order.objects.of(self.principal.company_id).select_related("package")
-        order = rows.filter(pk=parse_id("top", public_id)).first()
+        order_id = parse_id("top", public_id)
+        order = rows.filter(pk=order_id).first() if order_id else None
         if order is None:
             raise DomainError(Error.NOT_FOUND)
         return JsonAnswer(self.told(order))

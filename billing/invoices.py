@@ -38,8 +38,9 @@ class Document:
     code: str  # to be scanned by a bank's application; empty where there is none
 
     @property
-    def is_russian(self) -> bool:
-        return self.order.language == "ru"
+    def is_abroad(self) -> bool:
+        """Paid by the requisites that the seller gave for payers abroad."""
+        return self.order.language != "ru" and bool(self.seller.get("details_en"))
 
 
 def parties(seller: Seller | None, company: Company) -> dict[str, Party]:
@@ -115,7 +116,7 @@ def _words(order: Order) -> str:
 
 def _code(order: Order, seller: Party, purpose: str) -> str:
     """ГОСТ Р 56042-2014: the required fields first and in this order; the sum in kopecks."""
-    if order.currency != "RUB" or not seller.get("bic"):
+    if order.language != "ru" or order.currency != "RUB" or not seller.get("bic"):
         return ""
     fields = {
         "Name": seller["name"][:160],

@@ -3,6 +3,7 @@
 The order's row is the lock: notices, confirmations and cancellations of one order queue here.
 """
 
+from contextlib import suppress
 from datetime import date
 from decimal import Decimal
 from uuid import UUID
@@ -122,10 +123,8 @@ def _credit(order: Order) -> None:
 
 def _named(gateway: str, notice: Notice) -> Order | None:
     named = Q(payment_id=notice.payment_id) if notice.payment_id else Q(pk=None)
-    try:
+    with suppress(ValueError):  # it may name an order in words of its own
         named |= Q(pk=UUID(hex=notice.order_id))
-    except ValueError:
-        pass
     return Order.objects.filter(named, gateway=gateway).first()
 
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import segno
-from django.utils import translation
+from django.utils import timezone, translation
 from django.utils.translation import gettext as _
 from fpdf import FPDF
 from fpdf.enums import TableBordersLayout, TextEmphasis
@@ -49,7 +49,7 @@ def _sheet(document: Document) -> FPDF:
 def _payee(pdf: FPDF, document: Document) -> None:
     """Whom to pay: the bank's form in Russian, free requisites for payers abroad."""
     seller = document.seller
-    if not document.is_russian and seller.get("details_en"):
+    if document.is_abroad:
         pdf.multi_cell(WIDTH, LINE, seller["details_en"], border=1, new_x="LMARGIN", new_y="NEXT")
         return
     with pdf.table(col_widths=(50, 50, 18, 62), line_height=LINE, first_row_as_headings=False) as t:
@@ -127,7 +127,9 @@ def _end(pdf: FPDF, document: Document) -> None:
     """Purpose and signatures on the left, the code to scan on the right."""
     top = pdf.y
     width = WIDTH - CODE - 8 if document.code else WIDTH
-    terms = _("Pay by %(date)s.") % {"date": f"{document.order.expires_at:%d.%m.%Y}"}
+    terms = _("Pay by %(date)s.") % {
+        "date": f"{timezone.localtime(document.order.expires_at):%d.%m.%Y}"
+    }
     for text in (f"{_('Purpose of payment')}: {document.purpose}", terms, *_signatures(document)):
         pdf.multi_cell(width, LINE, text, align="L", new_x="LMARGIN", new_y="NEXT")
         pdf.ln(3)

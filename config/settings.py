@@ -188,7 +188,11 @@ CELERY_BEAT_SCHEDULE = {
         "options": {"expires": 3600},
     },
     "purge": {"task": "channels.purge", "schedule": 3600.0, "options": {"expires": 600}},
-    "expire-orders": {"task": "billing.expire_orders", "schedule": 60.0, "options": {"expires": 60}},
+    "expire-orders": {
+        "task": "billing.expire_orders",
+        "schedule": 60.0,
+        "options": {"expires": 60},
+    },
     "tell-low-balances": {
         "task": "billing.tell_low_balances",
         "schedule": 30.0,

@@ -6,6 +6,8 @@ from django.urls.resolvers import URLPattern, URLResolver
 from django.views.generic import RedirectView
 
 from accounts.views import home
+from billing import hooks as payment_hooks
+from billing import order_views, sandbox_views
 from channels import hooks
 from config import health
 from links.views import follow
@@ -17,7 +19,12 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("hooks/telegram-gateway", hooks.telegram_gateway),
     path("hooks/telegram-bot", hooks.telegram_bot),
     path("hooks/twilio", hooks.twilio),
+    path("hooks/sandbox-gateway", payment_hooks.notice, {"gateway": "sandbox"}),
+    path("sandbox-gateway/<str:payment_id>", sandbox_views.page, name="sandbox-gateway"),
+    path("invoices/<str:token>", order_views.invoice, name="invoice"),
+    path("invoices/<str:token>/pdf", order_views.invoice_file, name="invoice-file"),
     path("cabinet/", include("accounts.urls")),
+    path("cabinet/", include("billing.urls")),
     path("cabinet/", include("channels.urls")),
     path("account/", include("allauth.urls")),
     path("admin/", admin.site.urls),

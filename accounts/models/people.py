@@ -160,6 +160,10 @@ class Member(models.Model):
     def can_see_money(self) -> bool:
         return self.role != self.Role.DEVELOPER
 
+    @property
+    def can_manage_money(self) -> bool:
+        return self.role in {self.Role.OWNER, self.Role.ACCOUNTANT}
+
 
 class Scope(models.TextChoices):
     OTP = "otp", _("one-time codes")

@@ -49,9 +49,7 @@ class Order(models.Model):
     currency = models.CharField(_("currency"), max_length=3)
     vat_rate = models.DecimalField(_("VAT, %"), max_digits=4, decimal_places=2, null=True)
     gateway = models.CharField(_("way to pay"), max_length=20)
-    state = models.CharField(
-        _("state"), max_length=8, choices=State.choices, default=State.CREATED
-    )
+    state = models.CharField(_("state"), max_length=8, choices=State.choices, default=State.CREATED)
     # What the provider calls the payment that we asked it for; empty until it has answered.
     payment_id = models.CharField(_("provider's payment"), max_length=120, blank=True)
     payment_url = models.CharField(max_length=500, blank=True)
@@ -166,9 +164,7 @@ class Payment(models.Model):
 
     gateway = models.CharField(_("way to pay"), max_length=20)
     payment_id = models.CharField(_("provider's payment"), max_length=120)
-    order = models.ForeignKey(
-        Order, models.PROTECT, null=True, blank=True, related_name="payments"
-    )
+    order = models.ForeignKey(Order, models.PROTECT, null=True, blank=True, related_name="payments")
     amount = models.DecimalField(_("amount"), max_digits=14, decimal_places=2)
     currency = models.CharField(_("currency"), max_length=3)
     is_credited = models.BooleanField(_("credited"), default=False)

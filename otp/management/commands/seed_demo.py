@@ -13,7 +13,7 @@ from django.db import transaction
 from accounts import services
 from accounts.keys import digest
 from accounts.models import ApiKey, Company, Mode, User
-from billing import ledger
+from billing import demo, ledger
 
 EMAIL = "demo@example.com"
 COMPANY, EMPTY_COMPANY = "Демо", "Демо без токенов"
@@ -67,7 +67,7 @@ def _seed() -> dict[str, str]:
     user, password = _user()
     company, empty = _company(user, COMPANY), _company(user, EMPTY_COMPANY)
     if ledger.balance(company.pk) == (0, 0):
-        ledger.grant(company=company, amount=TOKENS, reason="demo")
+        demo.furnish(company, user, TOKENS)
     return {
         "email": user.email,
         "password": password,

@@ -1,0 +1,144 @@
+"""The cabinet's forms about money."""
+
+import re
+from typing import Any
+
+from django import forms
+from django.conf import settings
+from django.core.exceptions import ValidationError
+from django.utils.translation import gettext_lazy as _
+
+from accounts.models import Company
+from billing import offers
+from billing.gateways import registry
+from billing.models import BillingProfile, Package, Transfer
+from billing.offers import Quote
+from billing.requisites import INN, KPP
+
+OTHER = ""  # the package of who wants a number of their own
+GROUPED = re.compile(r"[\s\u00a0\u202f]+")
+Choices = list[tuple[str, Any]]
+
+
+class TokensField(forms.IntegerField):
+    """People group digits: 10 000."""
+
+    def to_python(self, value: Any) -> int | None:
+        return super().to_python(GROUPED.sub("", value) if isinstance(value, str) else value)
+
+
+class TopUpForm(forms.Form):
+    package = forms.ChoiceField(
+        label=_("How many tokens"), required=False, widget=forms.RadioSelect
+    )
+    tokens = TokensField(
+        label=_("Number of tokens"),
+        required=False,
+        widget=forms.TextInput(attrs={"inputmode": "numeric", "autocomplete": "off"}),
+    )
+    gateway = forms.ChoiceField(label=_("Way to pay"), widget=forms.RadioSelect)
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.packages = list(Package.objects.on_sale())
+        self.fewest = offers.fewest()
+        self.gateways = {one.name: one for one in registry.offered()}
+        other: Choices = [(OTHER, _("Another number"))] if self.fewest else []
+        package, gateway = self.fields["package"], self.fields["gateway"]
+        package.choices = [*((p.code, str(p)) for p in self.packages), *other]  # type: ignore[attr-defined]
+        gateway.choices = [(name, registry.title(name)) for name in self.gateways]  # type: ignore[attr-defined]
+        package.initial = self.packages[0].code if self.packages else OTHER
+        gateway.initial = next(iter(self.gateways), None)
+
+    @property
+    def can_sell(self) -> bool:
+        return bool(self.gateways) and (bool(self.packages) or self.fewest is not None)
+
+    def clean(self) -> dict[str, Any]:
+        data = super().clean() or self.cleaned_data
+        if not self.errors:
+            data["quote"] = self._quote(data)
+        return data
+
+    def _quote(self, data: dict[str, Any]) -> Quote | None:
+        if data["package"]:
+            return offers.of_package(data["package"])
+        quote = offers.of_tokens(data["tokens"] or 0)
+        if quote is None:
+            message = _("A whole number from %(least)d to %(most)d.")
+            limits = {"least": self.fewest or 1, "most": settings.TOP_UP_TOKENS}
+            self.add_error("tokens", ValidationError(message, params=limits))
+        return quote
+
+
+class StatementFilter(forms.Form):
+    kind = forms.ChoiceField(
+        label=_("Operation"),
+        required=False,
+        choices=[
+            ("", _("what changed the balance")),
+            ("all", _("all, holds too")),
+            *Transfer.Kind.choices,
+        ],
+    )
+    date_from = forms.DateField(
+        label=_("From"),
+        required=False,
+        widget=forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d"),
+    )
+    date_to = forms.DateField(
+        label=_("To"),
+        required=False,
+        widget=forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d"),
+    )
+
+    def chosen(self) -> dict[str, Any]:
+        """What is filtered by; a field filled in wrongly filters nothing and shows its error."""
+        self.is_valid()
+        return {name: value for name, value in self.cleaned_data.items() if value}
+
+
+class AlertForm(forms.Form):
+    low_balance = TokensField(
+        label=_("Tell when fewer tokens are available than"),
+        min_value=0,
+        max_value=settings.TOP_UP_TOKENS,
+        widget=forms.TextInput(attrs={"inputmode": "numeric"}),
+        help_text=_("An e-mail to owners and accountants, once each time. 0: do not tell."),
+    )
+
+
+class ProfileForm(forms.ModelForm):  # type: ignore[type-arg]
+    class Meta:
+        model = BillingProfile
+        fields = ("legal_name", "inn", "kpp", "address", "email")
+        labels = {
+            "legal_name": _("Legal name"),
+            "inn": _("INN"),
+            "kpp": _("KPP"),
+            "address": _("Legal address"),
+            "email": _("E-mail for documents"),
+        }
+        help_texts = {
+            "legal_name": _("As it should stand on invoices. Empty: the company's name."),
+            "kpp": _("Organisations only; empty for a sole proprietor."),
+        }
+
+    def __init__(self, *args: Any, company: Company, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.is_russian = company.country == "RU"
+        if not self.is_russian:
+            self.fields["inn"].label = _("Tax number")
+            del self.fields["kpp"]
+
+    def clean_inn(self) -> str:
+        inn: str = self.cleaned_data["inn"].replace(" ", "")
+        if inn and self.is_russian:
+            INN(inn)
+        return inn
+
+    def clean_kpp(self) -> str:
+        kpp: str = self.cleaned_data["kpp"].replace(" ", "").upper()
+        if kpp:
+            KPP(kpp)
+        return kpp

@@ -1,0 +1,34 @@
+"""A company's requisites, and when it wants to hear that tokens run out."""
+
+from collections.abc import Mapping
+
+from django.db import transaction
+
+from accounts.models import Company, User
+from accounts.services import record
+from billing import invoices
+from billing.models import BillingProfile
+
+
+def of(company: Company) -> BillingProfile:
+    """As it is, or as it begins: a company without a row has the defaults."""
+    found = BillingProfile.objects.filter(company=company).first()
+    return found or BillingProfile(company=company)
+
+
+@transaction.atomic
+def change(
+    *, company: Company, user: User, changes: Mapping[str, object], ip: str | None = None
+) -> list[str]:
+    """Write what differs; invoices that wait for payment follow. The changed fields come back."""
+    BillingProfile.objects.get_or_create(company=company)
+    stored = BillingProfile.objects.select_for_update().get(company=company)
+    changed = [name for name, value in changes.items() if getattr(stored, name) != value]
+    if not changed:
+        return []
+    for name in changed:
+        setattr(stored, name, changes[name])
+    stored.save(update_fields=changed)
+    record("billing.changed", ", ".join(changed), company=company, user=user, ip=ip)
+    invoices.follow(company)
+    return changed

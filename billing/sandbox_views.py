@@ -1,0 +1,94 @@
+"""The page of the sandbox gateway: whoever is to pay chooses what their bank makes of it.
+
+Each button sends what a real provider would: signed notifications over HTTP to our own hook.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+from decimal import Decimal
+
+import requests
+from django.conf import settings
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext as _
+
+from billing.gateways import registry
+from billing.gateways.base import Notice, PaymentState
+from billing.gateways.sandbox import SIGNATURE, Sandbox, wording
+from billing.models import Order
+
+TIMEOUT = 10  # seconds
+
+
+def page(request: HttpRequest, payment_id: str) -> HttpResponse:
+    gateway = registry.find(Sandbox.name)
+    if not isinstance(gateway, Sandbox):
+        raise Http404
+    orders = Order.objects.filter(gateway=Sandbox.name)
+    order = get_object_or_404(orders, payment_id=payment_id)
+    if request.method == "POST":
+        _play(request, gateway, order, request.POST.get("outcome", ""))
+        return redirect("sandbox-gateway", payment_id)
+    return render(request, "sandbox_gateway.html", {"order": order, "outcomes": outcomes()})
+
+
+def outcomes() -> list[tuple[str, str, str]]:
+    """(value, title, what it is about) of each button."""
+    return [
+        ("pay", _("Pay"), _("The money comes, and we are told.")),
+        ("decline", _("Decline"), _("The bank refuses, the payment is canceled.")),
+        ("told_twice", _("Pay, told twice"), _("One payment, two notifications of it.")),
+        ("pay_twice", _("Pay twice"), _("Two payments for one order.")),
+        ("pay_late", _("Pay late"), _("First canceled, then the money comes after all.")),
+        ("wrong_amount", _("Pay another amount"), _("One unit less than is due.")),
+    ]
+
+
+def _paid(order: Order) -> list[Notice]:
+    state = PaymentState.PAID
+    return [Notice(order.payment_id, order.id.hex, order.amount, order.currency, state)]
+
+
+def _declined(order: Order) -> list[Notice]:
+    return [replace(_paid(order)[0], state=PaymentState.CANCELED)]
+
+
+def _again(order: Order) -> list[Notice]:
+    return [*_paid(order), replace(_paid(order)[0], payment_id=f"{order.payment_id}-again")]
+
+
+def _short(order: Order) -> list[Notice]:
+    return [replace(_paid(order)[0], amount=order.amount - Decimal("0.01"))]
+
+
+PLAYS: dict[str, Callable[[Order], list[Notice]]] = {
+    "pay": _paid,
+    "decline": _declined,
+    "told_twice": lambda order: _paid(order) * 2,
+    "pay_twice": _again,
+    "pay_late": lambda order: _declined(order) + _paid(order),
+    "wrong_amount": _short,
+}
+
+
+def _play(request: HttpRequest, gateway: Sandbox, order: Order, outcome: str) -> None:
+    play = PLAYS.get(outcome)
+    if play is None:
+        raise Http404
+    try:
+        for notice in play(order):
+            _tell(gateway, wording(notice))
+    except requests.RequestException:
+        messages.error(request, _("The notification did not arrive: is PUBLIC_URL right?"))
+
+
+def _tell(gateway: Sandbox, body: bytes) -> None:
+    response = requests.post(
+        f"{settings.PUBLIC_URL}/hooks/sandbox-gateway",
+        data=body,
+        headers={SIGNATURE: gateway.sign(body), "Content-Type": "application/json"},
+        timeout=TIMEOUT,
+    )
+    response.raise_for_status()

@@ -1,0 +1,172 @@
+"""A company's transfers for people: what changed the balance, and what it was after each.
+
+The balance of a statement is all a company owns, available and held: a hold and its return move
+tokens within it, so they are left out unless asked for.
+"""
+
+import csv
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, date, datetime, time, timedelta
+from typing import Any, NamedTuple
+
+from django.db import connection
+from django.db.models import QuerySet
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from accounts.models import Company
+from billing.models import Transfer
+from config.ids import public_id
+
+Kind = Transfer.Kind
+WITHIN = (Kind.HOLD, Kind.RELEASE)
+SIGNS = {Kind.TOP_UP: 1, Kind.GRANT: 1, Kind.WITHDRAW: -1, Kind.CAPTURE: -1}
+CHANGE = """CASE WHEN kind IN ('top_up', 'grant') THEN amount
+  WHEN kind IN ('withdraw', 'capture') THEN -amount ELSE 0 END"""
+
+# From what there is now, newer lines taken off: nothing is read but what is shown, and above it.
+# One statement, so that wallet and lines are of one moment.
+BALANCES = f"""
+WITH opening AS (
+  SELECT w.available + w.held - COALESCE((
+    SELECT sum({CHANGE}) FROM billing_transfer
+    WHERE company_id = w.company_id AND (created_at, id) > (%(newest_at)s, %(newest)s)), 0) AS owned
+  FROM billing_wallet w WHERE w.company_id = %(company)s),
+lines AS (
+  SELECT id, sum({CHANGE}) OVER (ORDER BY created_at DESC, id DESC) - ({CHANGE}) AS later
+  FROM billing_transfer WHERE company_id = %(company)s
+    AND (created_at, id) <= (%(newest_at)s, %(newest)s)
+    AND (created_at, id) >= (%(oldest_at)s, %(oldest)s))
+SELECT lines.id, (opening.owned - lines.later)::bigint FROM lines, opening
+WHERE lines.id = ANY(%(ids)s)
+"""  # noqa: S608 - nothing of a request's
+
+# The whole ledger of the company in the order it was written; filters leave out lines, not sums.
+EXPORT = f"""
+SELECT id, created_at, kind, amount, message_id, reason, owned::bigint FROM (
+  SELECT *, sum({CHANGE}) OVER (ORDER BY created_at, id) AS owned
+  FROM billing_transfer WHERE company_id = %(company)s AND created_at < %(until)s) lines
+WHERE kind = ANY(%(kinds)s) AND created_at >= %(since)s ORDER BY created_at, id
+"""  # noqa: S608
+BEGINNING, END = datetime(2000, 1, 1, tzinfo=UTC), datetime(9999, 1, 1, tzinfo=UTC)
+CHUNK = 2000
+
+
+class Line(NamedTuple):
+    """A row of the export; `owned` is the balance after it."""
+
+    id: int
+    created_at: datetime
+    kind: str
+    amount: int
+    message_id: Any
+    reason: str
+    owned: int
+
+
+def matching(company: Company, chosen: Mapping[str, Any]) -> QuerySet[Transfer]:
+    rows = Transfer.objects.filter(company=company, kind__in=_kinds(chosen))
+    since, until = _period(chosen)
+    if since is not BEGINNING:
+        rows = rows.filter(created_at__gte=since)
+    return rows if until is END else rows.filter(created_at__lt=until)
+
+
+def with_balances(company: Company, rows: Sequence[Transfer]) -> list[tuple[Transfer, int]]:
+    """Each of a page's transfers, newest first, with the balance after it."""
+    if not rows:
+        return []
+    params: dict[str, Any] = {
+        "company": company.pk,
+        "newest_at": rows[0].created_at,
+        "newest": rows[0].pk,
+        "oldest_at": rows[-1].created_at,
+        "oldest": rows[-1].pk,
+        "ids": [row.pk for row in rows],
+    }
+    with connection.cursor() as cursor:
+        cursor.execute(BALANCES, params)
+        owned: dict[int, int] = dict(cursor.fetchall())
+    return [(row, owned[row.pk]) for row in rows]
+
+
+def change(kind: str, amount: int) -> int:
+    """What a transfer added to the balance; 0 for one within it."""
+    return SIGNS.get(Kind(kind), 0) * amount
+
+
+def export(company: Company, chosen: Mapping[str, Any]) -> Iterator[list[str | int]]:
+    """Rows of a spreadsheet, oldest first, read from the database as they are written out."""
+    yield [
+        _("Time"),
+        _("Operation"),
+        _("Tokens"),
+        _("Change"),
+        _("Balance"),
+        _("Message"),
+        _("Note"),
+    ]
+    for line in _lines(company, chosen):
+        local = timezone.localtime(line.created_at)
+        yield [
+            f"{local:%Y-%m-%d %H:%M:%S}",
+            str(Kind(line.kind).label),
+            line.amount,
+            change(line.kind, line.amount),
+            line.owned,
+            public_id("msg", line.message_id) if line.message_id else "",
+            line.reason,
+        ]
+
+
+def as_csv(rows: Iterator[list[str | int]], language: str) -> Iterator[str]:
+    """Text that spreadsheets open as it is meant: no cell of it becomes a formula."""
+    writer = csv.writer(_Echo(), delimiter=";" if language == "ru" else ",")
+    yield "\ufeff"  # or Excel takes the text for another encoding
+    for row in rows:
+        yield writer.writerow([_safe(cell) for cell in row])
+
+
+class _Echo:
+    """A file for the csv module that hands back what is written to it."""
+
+    def write(self, text: str) -> str:
+        return text
+
+
+def _safe(cell: str | int) -> str | int:
+    is_formula = isinstance(cell, str) and cell[:1] in {"=", "+", "-", "@", "\t", "\r"}
+    return f"'{cell}" if is_formula else cell
+
+
+def _lines(company: Company, chosen: Mapping[str, Any]) -> Iterator[Line]:
+    since, until = _period(chosen)
+    params: dict[str, Any] = {
+        "company": company.pk,
+        "kinds": _kinds(chosen),
+        "since": since,
+        "until": until,
+    }
+    with connection.chunked_cursor() as cursor:
+        cursor.execute(EXPORT, params)
+        while rows := cursor.fetchmany(CHUNK):
+            yield from (Line(*row) for row in rows)
+
+
+def _kinds(chosen: Mapping[str, Any]) -> list[str]:
+    kind = chosen.get("kind")
+    if kind == "all":
+        return list(Kind.values)
+    return [kind] if kind else [one for one in Kind.values if one not in WITHIN]
+
+
+def _period(chosen: Mapping[str, Any]) -> tuple[datetime, datetime]:
+    first, last = chosen.get("date_from"), chosen.get("date_to")
+    return (
+        _start_of(first) if first else BEGINNING,
+        _start_of(last + timedelta(days=1)) if last else END,
+    )
+
+
+def _start_of(day: date) -> datetime:
+    return timezone.make_aware(datetime.combine(day, time.min))

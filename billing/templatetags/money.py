@@ -1,0 +1,54 @@
+"""What pages about money need beyond Django's own filters."""
+
+from decimal import Decimal
+from uuid import UUID
+
+from django import template
+from django.contrib.humanize.templatetags.humanize import intcomma
+from django.utils.formats import number_format
+
+from billing import amounts, statement
+from billing.gateways import registry
+from billing.models import Package, Transfer
+from config.ids import public_id
+
+register = template.Library()
+register.filter("way", registry.title)
+
+
+@register.filter
+def money(amount: Decimal, currency: str) -> str:
+    return amounts.money(amount, currency)
+
+
+@register.filter
+def each(price: Decimal, currency: str) -> str:
+    """The price of one token, to a hundredth of a cent where it has them."""
+    exact = price.quantize(Decimal("0.0001")).normalize()
+    places = max(2, -int(exact.as_tuple().exponent))
+    symbol = amounts.SYMBOLS.get(currency, currency)
+    return f"{number_format(exact, places, use_l10n=True)}\u00a0{symbol}"
+
+
+@register.filter
+def each_costs(package: Package) -> str:
+    return each(package.price / package.tokens, package.currency)
+
+
+@register.filter
+def signed(transfer: Transfer) -> str:
+    """+1 000, −16; what moves within the balance has no sign."""
+    change = statement.change(transfer.kind, transfer.amount)
+    sign = {True: "+", False: "\u2212"}[change > 0] if change else ""
+    return sign + str(intcomma(transfer.amount))
+
+
+@register.filter
+def message_id(value: UUID) -> str:
+    return public_id("msg", value)
+
+
+@register.filter
+def order_id(key: str) -> str:
+    """The public id of the top-up that a transfer's key names."""
+    return f"top_{key.partition(':')[2]}"
