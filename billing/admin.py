@@ -103,7 +103,8 @@ class OrderAdmin(ReadOnlyAdmin):
         waits = When(state__in=OPEN, invoice_number__isnull=False, then=Value(0))
         place = Case(waits, default=Value(1), output_field=IntegerField())
         rows: QuerySet[Any] = super().get_queryset(request)
-        return rows.alias(place=place)
+        ordered: QuerySet[Any] = rows.alias(place=place)
+        return ordered
 
     def get_ordering(self, request: HttpRequest) -> tuple[str, ...]:
         return ("place", "-created_at")
@@ -158,7 +159,8 @@ class PaymentAdmin(ReadOnlyAdmin):
         waits = When(settled_at=None, problem__gt="", then=Value(0))
         place = Case(waits, default=Value(1), output_field=IntegerField())
         rows: QuerySet[Any] = super().get_queryset(request)
-        return rows.alias(place=place)
+        ordered: QuerySet[Any] = rows.alias(place=place)
+        return ordered
 
     def get_ordering(self, request: HttpRequest) -> tuple[str, ...]:
         return ("place", "-created_at")

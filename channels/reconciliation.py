@@ -56,11 +56,27 @@ CHECKS = {
         SELECT 'transfer ' || t.id FROM billing_transfer t
         LEFT JOIN channels_message m ON m.id = t.message_id
         WHERE t.message_id IS NOT NULL AND m.id IS NULL""",
+    "paid top-up not credited exactly once": """
+        SELECT 'top-up ' || o.id FROM billing_order o
+        LEFT JOIN billing_transfer t ON t.key = 'top_up:' || replace(o.id::text, '-', '')
+        WHERE o.state = 'paid' AND (t.id IS NULL OR t.kind <> 'top_up'
+          OR t.company_id <> o.company_id OR t.amount <> o.tokens
+          OR 1 <> (SELECT count(*) FROM billing_payment p WHERE p.order_id = o.id
+                   AND p.is_credited))""",
+    "credited without a paid top-up": """
+        SELECT 'transfer ' || t.id FROM billing_transfer t
+        LEFT JOIN billing_order o
+          ON t.key = 'top_up:' || replace(o.id::text, '-', '') AND o.state = 'paid'
+        WHERE t.kind = 'top_up' AND o.id IS NULL""",
     "open past its deadline": """
         SELECT 'message ' || id FROM channels_message
         WHERE state IN ('queued', 'sent') AND deadline < now() - interval '1 minute'""",
 }
-WHOLE_LEDGER = {"wallet differs from its transfers", "transfer of a message that does not exist"}
+WHOLE_LEDGER = {
+    "wallet differs from its transfers",
+    "transfer of a message that does not exist",
+    "credited without a paid top-up",
+}
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,7 +48,7 @@ def test_good_books_are_clean(busy_api: Api) -> None:
 
     call_command("reconcile", stdout=out)
 
-    assert out.getvalue() == "The books agree: 7 checks, no breach.\n"
+    assert out.getvalue() == "The books agree: 9 checks, no breach.\n"
     assert ledger.balance(busy_api.company.pk) == (982, 2)
 
 
@@ -235,7 +235,7 @@ def test_breaches_are_named(busy_api: Api) -> None:
     Message.objects.filter(pk=message.pk).update(state="delivered")
     out = StringIO()
 
-    with pytest.raises(CommandError, match="2 breaches of 7 checks"):
+    with pytest.raises(CommandError, match="2 breaches of 9 checks"):
         call_command("reconcile", stdout=out)
 
     assert out.getvalue().splitlines() == [
