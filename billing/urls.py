@@ -9,7 +9,7 @@ urlpatterns = [
     path("balance/statement", views.statement, name="balance-statement"),
     path("balance/statement.csv", views.export, name="balance-csv"),
     path("balance/requisites", views.profile, name="balance-profile"),
-    path("balance/top-ups", order_views.order_list, name="balance-orders"),
+    path("balance/top-ups", order_views.order_list, name="balance-order-list"),
     path("balance/top-ups/<str:public_id>", order_views.order_detail, name="balance-order"),
     path(
         "balance/top-ups/<str:public_id>/status",

@@ -6,6 +6,7 @@
 import hashlib
 import secrets
 from datetime import timedelta
+from decimal import Decimal
 from functools import cache
 from typing import Any
 
@@ -26,7 +27,7 @@ from accounts.models import (
     Mode,
     User,
 )
-from billing.models import Transfer, Wallet
+from billing.models import Order, Package, Seller, Tariff, Transfer, Wallet
 from channels.models import Attempt, Message, Receipt
 from config.ids import uuid7
 from links.models import Link
@@ -201,6 +202,62 @@ class TransferFactory(DjangoModelFactory[Transfer]):
     kind = Transfer.Kind.GRANT
     amount = 1
     key = Sequence(lambda n: f"test:{n}")
+
+
+class PackageFactory(DjangoModelFactory[Package]):
+    class Meta:
+        model = Package
+        django_get_or_create = ("code",)
+
+    code = "start"
+    tokens = 1000
+    price = Decimal("1900.00")
+
+
+class TariffFactory(DjangoModelFactory[Tariff]):
+    class Meta:
+        model = Tariff
+        django_get_or_create = ("tokens_from",)
+
+    tokens_from = 100
+    price = Decimal("2.0000")
+
+
+class SellerFactory(DjangoModelFactory[Seller]):
+    """A company that pays VAT."""
+
+    class Meta:
+        model = Seller
+        django_get_or_create = ("id",)
+
+    id = 1
+    name = "ООО «Продавец»"
+    inn = "7700000009"
+    kpp = "770001001"
+    address = "101000, Москва, Примерная улица, дом 1"
+    bank_name = "ПАО «Пример-банк», г. Москва"
+    bic = "044500000"
+    account = "40700000000000000001"
+    corr_account = "30100000000000000001"
+    vat_rate = Decimal("22.00")
+    head = "Петров П. П."
+
+
+class OrderFactory(DjangoModelFactory[Order]):
+    """Waits for a payment by the sandbox."""
+
+    class Meta:
+        model = Order
+
+    company = SubFactory(CompanyFactory)
+    tokens = 1000
+    amount = Decimal("1900.00")
+    currency = "RUB"
+    gateway = "sandbox"
+    state = Order.State.PENDING
+    payment_id = LazyAttribute(lambda row: f"sandbox-{row.id.hex}")
+    id = LazyFunction(uuid7)
+    expires_at = LazyFunction(lambda: timezone.now() + timedelta(hours=1))
 
 
 class VerificationFactory(DjangoModelFactory[Verification]):

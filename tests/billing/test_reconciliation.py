@@ -7,7 +7,7 @@ from uuid import UUID
 
 import pytest
 from django.core.management import CommandError, call_command
-from django.db import connection
+from django.db import connection, transaction
 from django.db.models import F
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
@@ -20,7 +20,7 @@ from channels.models import Attempt, Message
 from channels.transitions import Event, What
 from tests.api.clients import Api
 from tests.channels.lives import accepted, send
-from tests.factories import TransferFactory
+from tests.factories import OrderFactory, TransferFactory
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -101,6 +101,15 @@ def forget_the_message() -> None:
     without_triggers("DELETE FROM channels_message WHERE id = %s", [message.id])
 
 
+def pay_without_crediting() -> None:
+    OrderFactory.create(state="paid", paid_at=timezone.now())
+
+
+def credit_without_an_order() -> None:
+    with transaction.atomic():
+        ledger.top_up(company=Wallet.objects.get().company, amount=5, key="top_up:" + "0" * 32)
+
+
 def undo_the_proof() -> None:
     Attempt.objects.filter(state="delivered").update(state="sent")
 
@@ -144,6 +153,14 @@ PLANTED: dict[str, tuple[Callable[[], object], set[str]]] = {
         },
     ),
     "charged without a delivered attempt": (undo_the_proof, {"charged without proof"}),
+    "paid and not credited": (
+        pay_without_crediting,
+        {"paid top-up not credited exactly once"},
+    ),
+    "credited and not paid": (
+        credit_without_an_order,
+        {"credited without a paid top-up"},
+    ),
     "line of no message": (forget_the_message, {"transfer of a message that does not exist"}),
     "price changed": (
         lambda: Message.objects.filter(state="sent").update(price=2),
@@ -172,6 +189,7 @@ def test_planted_breach_is_found(busy_api: Api, name: str) -> None:
 
 WHOLE_LEDGER = {
     "wallet differs from its transfers",
+    "credited without a paid top-up",
     "transfer of a message that does not exist",
 }
 

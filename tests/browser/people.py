@@ -13,6 +13,8 @@ from django.test import Client
 from django.urls import reverse
 
 from accounts.models import Company, Member, User
+from billing.gateways.invoice import sign
+from billing.models import Order
 from tests.browser.urls import ERRORS
 from tests.cabinet.routes import (
     CABINET,
@@ -100,7 +102,12 @@ def _alone() -> User:
 
 
 def _letter(name: str, user: User) -> dict[str, str]:
-    """What a letter's link carries."""
+    """What a letter's link carries, or an invoice's."""
+    orders = Order.objects.filter(company__members__user=user)
+    if name == "sandbox-gateway":
+        return {"payment_id": orders.get(gateway="sandbox", state="pending").payment_id}
+    if name == "invoice":
+        return {"token": sign(orders.invoices().get().id.hex)}
     if name == "account_confirm_email":
         return {"key": EmailConfirmationHMAC(user.emailaddress_set.get()).key}
     if name == "account_reset_password_from_key":

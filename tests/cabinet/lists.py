@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from accounts.models import Company
-from tests.factories import ApiKeyFactory, AttemptFactory, MessageFactory
+from tests.factories import ApiKeyFactory, AttemptFactory, MessageFactory, OrderFactory
 
 
 class List(NamedTuple):
@@ -24,7 +24,12 @@ def _keys(company: Company, count: int) -> None:
     ApiKeyFactory.create_batch(count, company=company)
 
 
+def _orders(company: Company, count: int) -> None:
+    OrderFactory.create_batch(count, company=company)
+
+
 LISTS = {
     "message-list": List(_messages, filter="state=failed"),
     "key-list": List(_keys, is_paged=False, most=5),
+    "balance-order-list": List(_orders),
 }

@@ -6,12 +6,19 @@ from django.urls import reverse
 from django.utils import timezone
 
 from accounts.models import Company, Mode
+from billing import orders
+from billing.gateways import registry
+from billing.offers import Quote
 from channels.models import Message
 from tests.factories import (
     ApiKeyFactory,
     AttemptFactory,
     MessageFactory,
+    OrderFactory,
+    PackageFactory,
     ReceiptFactory,
+    SellerFactory,
+    TariffFactory,
     TransferFactory,
     WalletFactory,
 )
@@ -32,8 +39,23 @@ def furnish(company: Company) -> None:
     TransferFactory.create(
         company=company, kind="capture", proof="receipt", message_id=delivered.id
     )
+    sell(company)
     MessageFactory.create(company=company, mode=Mode.TEST, price=0)
     fail(MessageFactory.create(company=company, channel="sms", price=16))
+
+
+def sell(company: Company) -> None:
+    """Prices, an invoice that waits for its payment, and top-ups that ended."""
+    SellerFactory.create()
+    TariffFactory.create()
+    package = PackageFactory.create()
+    gateway = registry.find("invoice")
+    assert gateway is not None
+    quote = Quote(package.tokens, package.price, package.currency, package)
+    orders.place(company=company, quote=quote, gateway=gateway, by=orders.By())
+    OrderFactory.create(company=company)
+    OrderFactory.create(company=company, state="paid", paid_at=timezone.now())
+    OrderFactory.create(company=company, state="expired")
 
 
 def fail(message: Message) -> None:
@@ -55,6 +77,12 @@ def addresses(company: Company) -> list[str]:
     """The pages a member opens; the company's own objects stand in the parametrised ones."""
     key = company.api_keys.active().filter(expires_at=None).get()
     names = ["overview", "message-list", "key-list", "key-create", "settings"]
+    names += ["balance", "balance-statement", "balance-order-list", "balance-profile"]
+    top_ups = [
+        reverse(name, args=[order.public_id])
+        for order in company.orders.all()
+        for name in ("balance-order", "balance-order-status", "balance-order-cancel")
+    ]
     messages = [reverse("message-detail", args=[m.public_id]) for m in company.messages.all()]
     statuses = [reverse("message-status", args=[m.public_id]) for m in company.messages.all()]
     key_pages = [reverse(name, args=[key.pk]) for name in ("key-rotate", "key-revoke")]
@@ -62,6 +90,9 @@ def addresses(company: Company) -> list[str]:
     return [
         *map(reverse, names),
         reverse("message-list") + "?mode=test&phone=%2B7999&date_from=junk",
+        reverse("balance-statement") + "?kind=all&date_to=junk",
+        reverse("balance-quote") + "?tokens=1 000",
+        *top_ups,
         *messages,
         *statuses,
         *key_pages,

@@ -43,6 +43,10 @@ def _message(company: Company) -> Args:
     return {"public_id": company.messages.filter(state="delivered").first().public_id}  # type: ignore[union-attr]
 
 
+def _order(company: Company) -> Args:
+    return {"public_id": company.orders.invoices().get().public_id}
+
+
 # What a member opens, by role.
 CABINET = {
     "overview": Route(),
@@ -54,6 +58,17 @@ CABINET = {
     "key-rotate": Route(MANAGERS, MANAGERS, of=_key),
     "key-revoke": Route(MANAGERS, MANAGERS, of=_key),
     "settings": Route(READERS, MANAGERS),
+    "balance": Route(MONEY_READERS, MONEY),
+    "balance-quote": Route(MONEY_READERS, kind=Kind.PART),
+    "balance-alert": Route(NOBODY, MONEY),
+    "balance-statement": Route(MONEY_READERS),
+    "balance-csv": Route(MONEY_READERS, kind=Kind.FILE),
+    "balance-profile": Route(MONEY_READERS, MONEY),
+    "balance-order-list": Route(MONEY_READERS),
+    "balance-order": Route(MONEY_READERS, of=_order),
+    "balance-order-status": Route(MONEY_READERS, of=_order, kind=Kind.PART),
+    "balance-order-cancel": Route(MONEY, MONEY, of=_order),
+    "balance-invoice": Route(MONEY_READERS, of=_order, kind=Kind.FILE),
 }
 
 # What asks for a signed-in person and no role: the door of the cabinet, and one's own account.
@@ -91,6 +106,8 @@ VISITOR = {
     "account_email_verification_sent",
     "account_confirm_email",
     "admin:login",
+    "invoice",
+    "sandbox-gateway",
 }
 HALFWAY = {"mfa_authenticate"}  # the password was right, the second step is to come
 NO_PAGE = {
@@ -99,6 +116,7 @@ NO_PAGE = {
     "mfa_login_webauthn",  # JSON for the script of the sign-in page
     "account_set_password",  # for people without a password, of whom there are none
     "account_confirm_login_code",  # codes by e-mail are off
+    "invoice-file",  # a PDF for whoever has the link: tests/billing
     "follow",  # the redirect: tests/links
 }
 TABLES: list[set[str]] = [set(CABINET), PERSON, GUARDED, VISITOR, HALFWAY, NO_PAGE]
