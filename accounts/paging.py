@@ -54,7 +54,7 @@ def _decode(cursor: str, id_of: Callable[[str], Any]) -> tuple[datetime, Any]:
     try:
         text = base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)).decode()
         created_at, _, row_id = text.partition("|")
-        return datetime.fromisoformat(created_at), id_of(row_id)
+        return _aware(datetime.fromisoformat(created_at)), id_of(row_id)
     except (ValueError, ValidationError, binascii.Error):
         raise invalid_input(
             cursor=(
@@ -62,3 +62,9 @@ def _decode(cursor: str, id_of: Callable[[str], Any]) -> tuple[datetime, Any]:
                 "Take next_cursor from the previous page",
             )
         ) from None
+
+
+def _aware(moment: datetime) -> datetime:
+    if moment.tzinfo is None:
+        raise ValueError
+    return moment

@@ -73,6 +73,7 @@ def document(order: Order) -> Document:
             "date": f"{day:%d.%m.%Y}",
             "vat": vat,
         }
+        purpose = _for_banks(purpose)
         seller: Party = order.parties.get("seller", {})
         return Document(
             order=order,
@@ -114,6 +115,11 @@ def _words(order: Order) -> str:
     return amounts.in_words(order.amount) if is_russian else ""
 
 
+def _for_banks(text: str) -> str:
+    """Their systems know no signs of currencies and no unbreakable spaces."""
+    return text.replace("\u00a0", " ").replace("₽", "руб.")
+
+
 def _code(order: Order, seller: Party, purpose: str) -> str:
     """ГОСТ Р 56042-2014: the required fields first and in this order; the sum in kopecks."""
     if order.language != "ru" or order.currency != "RUB" or not seller.get("bic"):
@@ -125,7 +131,7 @@ def _code(order: Order, seller: Party, purpose: str) -> str:
         "BIC": seller["bic"],
         "CorrespAcc": seller["corr_account"],
         "Sum": str(int(order.amount * 100)),
-        "Purpose": purpose.replace("\u00a0", " ")[:210],
+        "Purpose": purpose[:210],
         "PayeeINN": seller["inn"],
         "KPP": seller["kpp"],
     }

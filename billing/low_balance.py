@@ -13,7 +13,8 @@ from billing import told
 from billing.models import BillingProfile, Wallet
 from billing.models.party import DEFAULT_THRESHOLD
 
-ENOUGH = 1.1  # of the threshold: holds that come and go around it must not tell over and over
+# Tenths of the threshold: holds that come and go around it must not tell over and over.
+ENOUGH = 11
 BATCH = 200
 
 
@@ -27,7 +28,8 @@ def forget() -> int:
     """Whoever has enough again will be told again."""
     return (
         BillingProfile.objects.exclude(told_at=None)
-        .filter(Q(company__wallet__available__gte=F("low_balance") * ENOUGH) | Q(low_balance=0))
+        .annotate(enough=F("low_balance") * ENOUGH / 10)
+        .filter(Q(company__wallet__available__gte=F("enough")) | Q(low_balance=0))
         .update(told_at=None)
     )
 

@@ -1,0 +1,49 @@
+"""Orders placed and notices told, as the outside world does it."""
+
+from dataclasses import replace
+from decimal import Decimal
+from typing import Any
+
+from django.conf import settings
+from django.test import Client
+
+from accounts.models import Company
+from billing import orders
+from billing.gateways import registry
+from billing.gateways.base import Gateway, Notice, PaymentState
+from billing.gateways.sandbox import SIGNATURE, Sandbox, wording
+from billing.models import Order
+from billing.offers import Quote
+
+HOOK = "/hooks/sandbox-gateway"
+
+
+def gateway(name: str) -> Gateway:
+    found = registry.find(name)
+    assert found is not None
+    return found
+
+
+def place(company: Company, way: str = "sandbox", tokens: int = 1000, **fields: Any) -> Order:
+    quote = Quote(tokens, Decimal("1900.00"), "RUB")
+    return orders.place(
+        company=company, quote=quote, gateway=gateway(way), by=orders.By(), **fields
+    )
+
+
+def notice(order: Order, **changes: Any) -> Notice:
+    """That the order was paid as it should be, but for the changes."""
+    paid = PaymentState.PAID
+    told = Notice(order.payment_id, order.id.hex, order.amount, order.currency, paid)
+    return replace(told, **changes)
+
+
+def tell(body: Notice | bytes, signature: str | None = None) -> int:
+    """What our hook answers."""
+    raw = wording(body) if isinstance(body, Notice) else body
+    sandbox = Sandbox(public_url="", secret=settings.SECRET_KEY)
+    signed = sandbox.sign(raw) if signature is None else signature
+    response = Client().post(
+        HOOK, raw, content_type="application/json", headers={SIGNATURE: signed}
+    )
+    return response.status_code
