@@ -1,5 +1,6 @@
 """The operator's desk: money. Orders are confirmed here; only the ledger moves tokens."""
 
+import re
 from typing import Any
 
 from django.contrib import admin, messages
@@ -14,6 +15,9 @@ from accounts.admin import ModelAdmin, ReadOnlyAdmin, ReadOnlyInline, operator
 from billing import admin_views, payments
 from billing.models import BillingProfile, Order, Package, Payment, Seller, Tariff, Transfer, Wallet
 from billing.models.order import OPEN
+from config.ids import parse_id
+
+INVOICE_NUMBER = re.compile(r"(\d{4})-(\d{1,9})")
 
 
 @admin.register(Wallet)
@@ -95,19 +99,23 @@ class OrderAdmin(ReadOnlyAdmin):
     list_display = ("__str__", "company", "tokens", "sum", "gateway", "state", "created_at")
     list_filter = ("state", "gateway")
     list_select_related = ("company",)
-    search_fields = ("=invoice_number", "=company__id", "company__name__istartswith", "=payment_id")
+    search_fields = ("=company__id", "company__name__istartswith", "=payment_id")
     date_hierarchy = "created_at"
     inlines = (PaymentsOfOrder,)
 
-    def get_queryset(self, request: HttpRequest) -> QuerySet[Order]:
+    def get_ordering(self, request: HttpRequest) -> tuple[Any, ...]:
         waits = When(state__in=OPEN, invoice_number__isnull=False, then=Value(0))
-        place = Case(waits, default=Value(1), output_field=IntegerField())
-        rows: QuerySet[Any] = super().get_queryset(request)
-        ordered: QuerySet[Any] = rows.alias(place=place)
-        return ordered
+        return (Case(waits, default=Value(1), output_field=IntegerField()), "-created_at")
 
-    def get_ordering(self, request: HttpRequest) -> tuple[str, ...]:
-        return ("place", "-created_at")
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Order], search_term: str
+    ) -> tuple[QuerySet[Order], bool]:
+        """An invoice by its number, a top-up by its id; else a company."""
+        if found := INVOICE_NUMBER.fullmatch(search_term.strip()):
+            return queryset.filter(invoice_year=found[1], invoice_number=found[2]), False
+        if order_id := parse_id("top", search_term.strip()):
+            return queryset.filter(pk=order_id), False
+        return super().get_search_results(request, queryset, search_term)
 
     @admin.display(description=gettext_lazy("amount"), ordering="amount")
     def sum(self, order: Order) -> str:
@@ -155,15 +163,9 @@ class PaymentAdmin(ReadOnlyAdmin):
     date_hierarchy = "created_at"
     actions = ("accept", "settle")
 
-    def get_queryset(self, request: HttpRequest) -> QuerySet[Payment]:
+    def get_ordering(self, request: HttpRequest) -> tuple[Any, ...]:
         waits = When(settled_at=None, problem__gt="", then=Value(0))
-        place = Case(waits, default=Value(1), output_field=IntegerField())
-        rows: QuerySet[Any] = super().get_queryset(request)
-        ordered: QuerySet[Any] = rows.alias(place=place)
-        return ordered
-
-    def get_ordering(self, request: HttpRequest) -> tuple[str, ...]:
-        return ("place", "-created_at")
+        return (Case(waits, default=Value(1), output_field=IntegerField()), "-created_at")
 
     @admin.display(description=gettext_lazy("company"))
     def company(self, payment: Payment) -> str:

@@ -1,5 +1,6 @@
 """GET /balance; POST /top-up and what became of it."""
 
+from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 from uuid import UUID
@@ -19,7 +20,7 @@ from billing.gateways import registry
 from billing.gateways.base import Gateway
 from billing.models import Order, Package
 from billing.offers import Quote
-from config.errors import DomainError, Error, Words
+from config.errors import DomainError, Error, Words, invalid_input
 from config.ids import parse_id
 
 BALANCE = {"ru": "Баланс токенов", "en": "Token balance"}
@@ -41,6 +42,10 @@ ONE_OF_TWO: Words = ("Укажите tokens или package", "Give tokens or pac
 NOT_BOTH: Words = ("Укажите что-то одно: tokens или package", "Give either tokens or package")
 NO_PACKAGE: Words = ("Такого пакета нет, см. GET /top-up/options", "No such package")
 NOT_SOLD: Words = ("Столько токенов не продаётся, возьмите пакет", "Not sold: take a package")
+NO_GATEWAY: Words = (
+    "Так сейчас оплатить нельзя, см. GET /top-up/options",
+    "Not offered now, see GET /top-up/options",
+)
 NOT_A_URL: Words = ("Адрес http или https", "An http or https URL")
 
 
@@ -90,16 +95,16 @@ class TopUps(TopUpView):
 
     def post(self, request: Request) -> HttpResponse:
         payload = self.payload(request)
-        quote, gateway, return_url = _wish(payload)
+        wish = _wish(payload)
         ticket = self.ticket(request, payload)
 
         def effect() -> dict[str, Any]:
             order = orders.place(
                 company=Company.objects.get(pk=self.principal.company_id),
-                quote=quote,
-                gateway=gateway,
+                quote=wish.quote(),
+                gateway=wish.way(),
                 by=orders.By(api_key_id=self.principal.key_id, ip=client_ip(request.META)),
-                return_url=return_url,
+                return_url=wish.return_url,
                 ticket=ticket,
             )
             return self.told(order)
@@ -168,37 +173,57 @@ def _offered(package: Package) -> dict[str, Any]:
     }
 
 
-def _wish(payload: dict[str, Any]) -> tuple[Quote, Gateway, str]:
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """The request's fields, well-formed; whether they can be had is seen in the effect."""
+
+    tokens: int | None
+    package: str | None
+    gateway: str | None
+    return_url: str
+
+    def quote(self) -> Quote:
+        if self.package is not None:
+            quote = offers.of_package(self.package)
+        else:
+            quote = offers.of_tokens(self.tokens or 0)
+        if quote is None:
+            raise invalid_input(**({"package": NO_PACKAGE} if self.package else _sold()))
+        return quote
+
+    def way(self) -> Gateway:
+        """The one named, else the first on offer."""
+        offered = registry.offered()
+        found = next((one for one in offered if self.gateway in {None, one.name}), None)
+        if found is None and offered:
+            raise invalid_input(gateway=NO_GATEWAY)
+        if found is None:
+            raise DomainError(Error.UNAVAILABLE, retry_after=60)
+        return found
+
+
+def _wish(payload: dict[str, Any]) -> Wish:
     fields = Fields(payload)
-    quote = _quote(fields)
-    gateway = _gateway(fields)
-    return_url = _return_url(fields)
+    wish = Wish(
+        tokens=fields.integer("tokens", least=1, most=settings.TOP_UP_TOKENS),
+        package=fields.text("package", longest=40),
+        gateway=fields.choice("gateway", settings.PAYMENT_GATEWAYS),
+        return_url=_return_url(fields),
+    )
+    if not fields.errors.keys() & {"tokens", "package"}:
+        if wish.tokens is not None and wish.package is not None:
+            fields.fault("tokens", NOT_BOTH)
+        if wish.tokens is None and wish.package is None:
+            fields.fault("tokens", ONE_OF_TWO)
     fields.check()
-    assert quote is not None  # noqa: S101 - else a fault was noted
-    assert gateway is not None  # noqa: S101
-    return quote, gateway, return_url
+    return wish
 
 
-def _quote(fields: Fields) -> Quote | None:
-    code = fields.text("package", longest=40)
-    tokens = fields.integer("tokens", least=offers.fewest() or 1, most=settings.TOP_UP_TOKENS)
-    if fields.errors:
-        return None
-    if (code is None) is (tokens is None):
-        fields.fault("tokens", ONE_OF_TWO if tokens is None else NOT_BOTH)
-        return None
-    quote = offers.of_package(code) if code is not None else offers.of_tokens(tokens or 0)
-    if quote is None:
-        fields.fault(*(("package", NO_PACKAGE) if code is not None else ("tokens", NOT_SOLD)))
-    return quote
-
-
-def _gateway(fields: Fields) -> Gateway | None:
-    offered = {gateway.name: gateway for gateway in registry.offered()}
-    if not offered:
-        raise DomainError(Error.UNAVAILABLE, retry_after=60)
-    name = fields.choice("gateway", list(offered))
-    return offered.get(name) if name else next(iter(offered.values()))
+def _sold() -> dict[str, Words]:
+    least, most = offers.fewest(), settings.TOP_UP_TOKENS
+    if least is None:
+        return {"tokens": NOT_SOLD}
+    return {"tokens": (f"От {least} до {most}", f"Between {least} and {most}")}
 
 
 def _return_url(fields: Fields) -> str:

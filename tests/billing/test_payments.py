@@ -358,13 +358,12 @@ def test_confirmation_beside_notices_and_a_cancellation(payer: Company) -> None:
             order=order, amount=order.amount, paid_on=TODAY, reference="1", user=user
         )
 
-    at_once(
-        [
-            *([partial(tell, notice(order))] * 8),
-            *([confirm_it] * 8),
-            *([partial(orders.cancel, order=order, user=user)] * 4),
-        ]
-    )
+    calls: list[Callable[[], object]] = [
+        *([partial(tell, notice(order))] * 8),
+        *([confirm_it] * 8),
+        *([partial(orders.cancel, order=order, user=user)] * 4),
+    ]
+    at_once(calls)
 
     order.refresh_from_db()
     assert order.state == "paid"

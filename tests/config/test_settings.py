@@ -153,3 +153,20 @@ def test_ledger_is_checked_in_part_every_minute_and_in_whole_every_six_hours() -
     }
 
     assert checks == {60.0: {"recent": True}, 21_600.0: None}
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"PAYMENT_GATEWAYS": "invoice,bitcoin"}, "no such gateway: bitcoin"),
+        (
+            {"ENVIRONMENT": "production", "PAYMENT_GATEWAYS": "invoice,sandbox"},
+            "sandbox takes no money: not in production",
+        ),
+    ],
+)
+def test_gateways_that_cannot_be_are_refused(changes: dict[str, str], words: str) -> None:
+    done = start(**changes)
+
+    assert done.returncode != 0
+    assert words in done.stderr

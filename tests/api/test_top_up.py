@@ -1,0 +1,242 @@
+"""POST /top-up and GET /top-up: what a client's backend orders and what it is told."""
+
+from datetime import datetime
+from functools import partial
+from typing import Any
+
+import pytest
+from django.test import override_settings
+
+from accounts.models import Company, IdempotentRequest, Scope
+from billing import ledger
+from billing.models import Order, Package, Seller
+from tests.api.books import books
+from tests.api.clients import Answer, Api, ClientOf
+from tests.api.races import at_once
+from tests.billing.paying import notice, tell
+from tests.factories import (
+    CompanyFactory,
+    OrderFactory,
+    PackageFactory,
+    SellerFactory,
+    TariffFactory,
+)
+
+pytestmark = pytest.mark.django_db
+FIELDS = {
+    *("success", "message", "id", "status", "payment_url", "tokens", "package", "amount"),
+    *("currency", "gateway", "invoice", "created_at", "expires_at", "paid_at"),
+}
+
+
+@pytest.fixture(autouse=True)
+def shop(db: None) -> None:
+    SellerFactory.create()
+    PackageFactory.create()
+    TariffFactory.create(tokens_from=100)
+
+
+def test_top_up_by_invoice_is_the_default(api: Api) -> None:
+    answer = api.post("/top-up", {"tokens": 150})
+
+    body = answer.body
+    assert answer.status == 200
+    assert body.keys() == FIELDS
+    assert body["id"].startswith("top_")
+    assert (body["status"], body["gateway"]) == ("pending", "invoice")
+    assert (body["tokens"], body["amount"], body["currency"]) == (150, "300.00", "RUB")
+    assert body["invoice"].endswith("-1")
+    assert "/invoices/" in body["payment_url"]
+    assert datetime.fromisoformat(body["expires_at"]) > datetime.fromisoformat(body["created_at"])
+    assert ledger.balance(api.company.pk) == (1000, 0)
+
+
+def test_package_by_the_sandbox(api: Api) -> None:
+    wish = {"package": "start", "gateway": "sandbox", "return_url": "https://shop.example/back"}
+
+    body = api.post("/top-up", wish).body
+
+    order = Order.objects.get()
+    assert (body["package"], body["amount"], body["paid_at"]) == ("start", "1900.00", None)
+    assert (order.return_url, order.api_key is not None) == ("https://shop.example/back", True)
+
+
+def test_paid_top_up_says_so(api: Api) -> None:
+    placed = api.post("/top-up", {"package": "start", "gateway": "sandbox"}).body
+    tell(notice(Order.objects.get()))
+
+    body = api.get(f"/top-up/{placed['id']}").body
+
+    assert body == placed | {
+        "message": "Пополнение оплачено",
+        "status": "paid",
+        "paid_at": body["paid_at"],
+    }
+    assert body["paid_at"] is not None
+    assert api.get("/balance").body["available"] == 2000
+
+
+REFUSED: list[tuple[dict[str, Any], set[str]]] = [
+    ({}, {"tokens"}),
+    ({"tokens": 150, "package": "start"}, {"tokens"}),
+    ({"tokens": 99}, {"tokens"}),
+    ({"tokens": 100_000_001}, {"tokens"}),
+    ({"tokens": "150"}, {"tokens"}),
+    ({"tokens": 150.5}, {"tokens"}),
+    ({"tokens": True}, {"tokens"}),
+    ({"package": "none"}, {"package"}),
+    ({"package": 1}, {"package"}),
+    ({"tokens": 150, "gateway": "bitcoin"}, {"gateway"}),
+    ({"tokens": 150, "return_url": "shop.example"}, {"return_url"}),
+    ({"tokens": 150, "return_url": "javascript:alert(1)"}, {"return_url"}),
+    ({"tokens": 150, "return_url": "https://[::1"}, {"return_url"}),
+    ({"package": "x" * 41, "gateway": 5, "return_url": []}, {"package", "gateway", "return_url"}),
+]
+
+
+@pytest.mark.parametrize(("wish", "fields"), REFUSED)
+def test_fields_at_fault_are_named(api: Api, wish: dict[str, Any], fields: set[str]) -> None:
+    before = books()
+
+    answer = api.post("/top-up", wish)
+
+    assert (answer.status, answer.code) == (422, "invalid_input")
+    assert answer.body["errors"].keys() == fields
+    assert books() == before
+
+
+def test_test_key_is_told_to_use_a_live_one(test_api: Api) -> None:
+    answers = [
+        test_api.post("/top-up", {"tokens": 150}),
+        test_api.get("/top-up"),
+        test_api.get("/top-up/top_0"),
+    ]
+
+    assert {(one.status, one.code) for one in answers} == {(403, "forbidden")}
+    assert "боев" in answers[0].body["message"]
+    assert Order.objects.count() == 0
+
+
+def test_key_needs_the_scope(company: Company, client_of: ClientOf) -> None:
+    api = client_of(company, scopes=[Scope.BALANCE])
+
+    answers = [api.post("/top-up", {"tokens": 150}), api.get("/top-up"), api.get("/top-up/options")]
+
+    assert {(one.status, one.code) for one in answers} == {(403, "forbidden")}
+
+
+def test_options(api: Api, test_api: Api) -> None:
+    PackageFactory.create(code="off", is_active=False)
+
+    body = api.get("/top-up/options").body
+
+    assert body == test_api.get("/top-up/options").body
+    assert body["packages"] == [
+        {"package": "start", "tokens": 1000, "amount": "1900.00", "currency": "RUB"}
+    ]
+    assert body["gateways"] == ["invoice", "sandbox"]
+    assert (body["min_tokens"], body["max_tokens"]) == (100, 100_000_000)
+
+
+def test_without_a_seller_there_are_no_invoices(api: Api) -> None:
+    Seller.objects.all().delete()
+
+    assert api.post("/top-up", {"tokens": 150}).body["gateway"] == "sandbox"
+    assert api.post("/top-up", {"tokens": 150, "gateway": "invoice"}).code == "invalid_input"
+
+
+@override_settings(PAYMENT_GATEWAYS=["invoice"])
+def test_without_any_way_to_pay(api: Api) -> None:
+    Seller.objects.all().delete()
+
+    answer = api.post("/top-up", {"tokens": 150})
+
+    assert (answer.status, answer.code) == (503, "unavailable")
+
+
+@override_settings(OPEN_ORDERS=1)
+def test_too_many_unpaid_ones(api: Api) -> None:
+    api.post("/top-up", {"tokens": 150})
+
+    answer = api.post("/top-up", {"tokens": 150}, Accept_Language="en")
+
+    assert (answer.status, answer.code) == (422, "invalid_input")
+    assert "unpaid" in answer.body["message"]
+
+
+def test_list_is_paged(api: Api) -> None:
+    made = [api.post("/top-up", {"tokens": 150}).body["id"] for _ in range(3)]
+    OrderFactory.create()  # somebody else's
+
+    first = api.get("/top-up", {"limit": 2}).body
+    second = api.get("/top-up", {"limit": 2, "cursor": first["next_cursor"]}).body
+
+    assert [one["id"] for one in first["data"] + second["data"]] == made[::-1]
+    assert (first["has_more"], second["has_more"], second["next_cursor"]) == (True, False, None)
+    assert first["data"][0].keys() == FIELDS - {"success", "message"}
+
+
+@pytest.mark.parametrize("public_id", ["top_0", "msg_" + "0" * 32, "top_" + "0" * 32, "options2"])
+def test_unknown_top_up(api: Api, public_id: str) -> None:
+    answer = api.get(f"/top-up/{public_id}")
+
+    assert (answer.status, answer.code) == (404, "not_found")
+
+
+def test_top_up_of_others_is_unknown(api: Api, client_of: ClientOf) -> None:
+    other = client_of(CompanyFactory.create())
+    public_id = api.post("/top-up", {"tokens": 150}).body["id"]
+
+    assert other.get(f"/top-up/{public_id}").status == 404
+
+
+def is_replay_of(answer: Answer, first: Answer) -> bool:
+    return answer.headers.get("Idempotent-Replayed") == "true" and answer.raw == first.raw
+
+
+def test_repeat_under_a_key_is_one_order(api: Api) -> None:
+    first = api.post("/top-up", {"tokens": 150}, Idempotency_Key="k")
+    again = api.post("/top-up", {"tokens": 150}, Idempotency_Key="k")
+    other = api.post("/top-up", {"tokens": 151}, Idempotency_Key="k")
+
+    assert (first.status, other.code) == (200, "idempotency_mismatch")
+    assert is_replay_of(again, first)
+    assert Order.objects.count() == 1
+
+
+def test_repeat_is_answered_when_the_package_is_gone(api: Api) -> None:
+    first = api.post("/top-up", {"package": "start"}, Idempotency_Key="k")
+    Package.objects.update(is_active=False)
+
+    again = api.post("/top-up", {"package": "start"}, Idempotency_Key="k")
+
+    assert is_replay_of(again, first)
+
+
+def test_refusal_before_the_effect_is_not_kept(api: Api) -> None:
+    refused = api.post("/top-up", {"package": "later"}, Idempotency_Key="k")
+    Package.objects.create(code="later", tokens=5, price=10)
+
+    assert refused.status == 422
+    assert api.post("/top-up", {"package": "later"}, Idempotency_Key="k").status == 200
+
+
+def test_call_that_died_is_answered_from_its_order(api: Api) -> None:
+    first = api.post("/top-up", {"package": "start", "gateway": "sandbox"}, Idempotency_Key="k")
+    IdempotentRequest.objects.update(status=None, body=None)
+    Order.objects.update(state="created", payment_id="", payment_url="")
+
+    again = api.post("/top-up", {"package": "start", "gateway": "sandbox"}, Idempotency_Key="k")
+
+    assert is_replay_of(again, first)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_twins_are_one_order(api: Api) -> None:
+    call = partial(api.post, "/top-up", {"tokens": 150}, Idempotency_Key="k")
+
+    answers = at_once([call] * 8)
+
+    assert Order.objects.count() == 1
+    assert {one.status for one in answers} <= {200, 409}
+    assert len({one.raw for one in answers if one.status == 200}) == 1

@@ -1,0 +1,132 @@
+"""A person with a browser buys tokens: by the sandbox, and by an invoice that is confirmed."""
+
+from decimal import Decimal
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+from pytest_django import Settings
+from pytest_django.live_server_helper import LiveServer
+
+from accounts.models import Member
+from billing import ledger
+from billing.gateways import registry
+from billing.models import Order, Payment
+from tests.browser.test_cabinet import sign_in
+from tests.factories import PASSWORD, PackageFactory, SellerFactory, TariffFactory, UserFactory
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def shopper(page: Page, live_server: LiveServer, settings: Settings) -> Member:
+    """Signed in, on the balance page of a company that has never bought anything."""
+    settings.PUBLIC_URL = live_server.url  # where the gateway sends its notifications
+    registry.forget_settings()
+    SellerFactory.create()
+    PackageFactory.create()
+    TariffFactory.create(tokens_from=100)
+    member = sign_in(page, live_server)
+    page.get_by_role("link", name="Баланс", exact=True).first.click()
+    expect(page.get_by_role("heading", name="Баланс", exact=True)).to_be_visible()
+    return member
+
+
+@pytest.fixture(autouse=True)
+def _forget_the_address() -> object:
+    yield
+    registry.forget_settings()
+
+
+def test_from_the_sandbox_to_the_statement(page: Page, shopper: Member) -> None:
+    page.get_by_label("Другое количество").check()
+    page.get_by_label("Количество токенов").press_sequentially("1 500")
+    expect(page.locator("#tokens-quote")).to_contain_text("3\u00a0000,00")
+    page.get_by_label("Учебный платёж").check()
+    page.get_by_role("button", name="Перейти к оплате").click()
+    page.get_by_role("link", name="Оплатить").click()
+
+    page.get_by_role("button", name="Оплатить, сообщить дважды").click()
+    expect(page.locator("main .state")).to_have_text("оплачено")
+    page.get_by_role("link", name="Вернуться в кабинет").click()
+    page.get_by_role("link", name="К балансу").click()
+
+    expect(page.locator(".figure").first).to_have_text("1\u00a0500")
+    page.get_by_role("link", name="Выписка", exact=True).click()
+    row = page.locator("#statement tbody tr")
+    expect(row).to_have_count(1)
+    expect(row).to_contain_text("+1\u00a0500")
+    assert ledger.balance(shopper.company_id) == (1500, 0)
+
+
+def test_page_of_an_order_notices_the_payment(page: Page, shopper: Member) -> None:
+    page.get_by_label("Учебный платёж").check()
+    page.get_by_role("button", name="Перейти к оплате").click()
+    expect(page.locator("#order-status")).to_contain_text("ждёт оплаты")
+
+    order = Order.objects.get()
+    context = page.context.browser
+    assert context is not None
+    other = context.new_page()
+    other.goto(order.payment_url)
+    other.locator("button[value=pay]").click()
+    other.close()
+
+    expect(page.locator("#order-status")).to_contain_text("оплачено", timeout=10_000)
+
+
+def test_invoice_is_confirmed_by_the_operator(
+    page: Page, browser: Browser, live_server: LiveServer, shopper: Member
+) -> None:
+    page.get_by_label("Счёт для банка").check()
+    page.get_by_role("button", name="Перейти к оплате").click()
+    expect(page.get_by_role("heading", name="Как оплатить")).to_be_visible()
+    page.get_by_role("link", name="Открыть счёт").click()
+    expect(page.get_by_role("heading", name="Счёт на оплату")).to_be_visible()
+    expect(page.get_by_alt_text("Код для оплаты")).to_be_visible()
+    page.go_back()
+
+    operate(browser, live_server, Order.objects.get())
+
+    expect(page.locator("#order-status")).to_contain_text("оплачено", timeout=10_000)
+    assert ledger.balance(shopper.company_id) == (1000, 0)
+    assert Payment.objects.get().amount == Decimal(1900)
+
+
+def operate(browser: Browser, live_server: LiveServer, order: Order) -> None:
+    """The operator finds the invoice by its number and confirms the transfer."""
+    user = UserFactory.create(is_staff=True, is_superuser=True)
+    context = browser.new_context(locale="ru-RU")
+    desk = context.new_page()
+    desk.goto(f"{live_server.url}/account/login/?next=/admin/billing/order/")
+    desk.locator("input[name=login]").fill(user.email)
+    desk.locator("input[name=password]").fill(PASSWORD)
+    desk.locator("main form button[type=submit]").click()
+    desk.get_by_role("link", name=order.number, exact=True).click()
+    desk.get_by_role("link", name="Подтвердить оплату").click()
+    desk.locator("input[name=reference]").fill("15")
+    desk.locator("input[type=submit]").click()
+    expect(desk.get_by_text("Оплата подтверждена.")).to_be_visible()
+    context.close()
+
+
+def test_top_up_is_canceled_after_asking(page: Page, shopper: Member) -> None:
+    page.get_by_role("button", name="Перейти к оплате").click()
+    page.get_by_role("link", name="Отменить пополнение").click()
+    page.get_by_role("button", name="Отменить пополнение").click()
+
+    expect(page.locator("#order-status")).to_contain_text("отменено")
+    assert Order.objects.get().state == "canceled"
+
+
+def test_balance_on_a_phone_and_its_settings(page: Page, shopper: Member) -> None:
+    page.set_viewport_size({"width": 360, "height": 740})
+    page.get_by_label("Сообщить, когда").fill("500")
+    page.get_by_role("button", name="Сохранить").click()
+    expect(page.get_by_label("Сообщить, когда")).to_have_value("500")
+
+    page.get_by_role("link", name="Реквизиты").click()
+    page.get_by_label("Полное название").fill("ООО «Ромашка»")
+    page.get_by_role("button", name="Сохранить").click()
+    expect(page.get_by_text("Реквизиты сохранены.")).to_be_visible()
+    expect(page.get_by_label("Полное название")).to_have_value("ООО «Ромашка»")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
