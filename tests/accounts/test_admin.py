@@ -7,7 +7,16 @@ from pytest_django import DjangoAssertNumQueries
 
 from accounts import keys
 from accounts.models import ApiKey, AuditEvent, Company, IdempotentRequest, Member, User
-from billing.models import Transfer, Wallet
+from billing.models import (
+    BillingProfile,
+    Order,
+    Package,
+    Payment,
+    Seller,
+    Tariff,
+    Transfer,
+    Wallet,
+)
 from channels.models import Attempt, BlockedPhone, Contact, Message, Receipt
 from links.models import Link
 from otp.models import Verification
@@ -17,7 +26,11 @@ from tests.factories import (
     LinkFactory,
     MemberFactory,
     MessageFactory,
+    OrderFactory,
+    PackageFactory,
     ReceiptFactory,
+    SellerFactory,
+    TariffFactory,
     TransferFactory,
     UserFactory,
     VerificationFactory,
@@ -32,13 +45,25 @@ READ_ONLY: list[type[Model]] = [
     IdempotentRequest,
     Wallet,
     Transfer,
+    Order,
+    Payment,
+    BillingProfile,
     Message,
     Attempt,
     Receipt,
     Verification,
     Link,
 ]
-EDITABLE: list[type[Model]] = [User, Company, Member, Contact, BlockedPhone]
+EDITABLE: list[type[Model]] = [
+    User,
+    Company,
+    Member,
+    Package,
+    Tariff,
+    Seller,
+    Contact,
+    BlockedPhone,
+]
 
 
 @pytest.fixture
@@ -65,6 +90,14 @@ def furnish(rows: int = 1) -> None:
         )
         WalletFactory.create(company=company)
         TransferFactory.create(company=company, created_by=user)
+        order = OrderFactory.create(company=company)
+        Payment.objects.create(
+            gateway="sandbox", payment_id=str(order.id), order=order, amount=1, currency="RUB"
+        )
+        BillingProfile.objects.create(company=company)
+        PackageFactory.create(code=f"package{n}")
+        TariffFactory.create(tokens_from=n + 1)
+        SellerFactory.create()
         ReceiptFactory.create(attempt__message__company=company)
         VerificationFactory.create(company=company)
         LinkFactory.create(company=company)

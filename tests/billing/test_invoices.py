@@ -182,7 +182,7 @@ def test_link_cannot_be_guessed(issue: Callable[..., Order]) -> None:
 def test_letters_of_neighbours_are_in_the_font(issue: Callable[..., Order]) -> None:
     name = "Қазақ әліпбиі — Łódź “Ünïcode” № ₽€₸"
     with (pdf.FONTS / "DejaVuSansCondensed-Bold.ttf").open("rb") as file:
-        known = TTFont(file).getBestCmap()
+        known = TTFont(file).getBestCmap() or {}
 
     assert {letter for letter in name if ord(letter) not in known} == set()
     assert name in text_of(issue(CompanyFactory.create(name=name)))
