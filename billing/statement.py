@@ -25,9 +25,10 @@ CHANGE = """CASE WHEN kind IN ('top_up', 'grant') THEN amount
   WHEN kind IN ('withdraw', 'capture') THEN -amount ELSE 0 END"""
 
 # From what there is now, newer lines taken off: nothing is read but what is shown, and above it.
-# One statement, so that wallet and lines are of one moment.
+# One statement, so that wallet and lines are of one moment; inlined, the sum would be made anew for
+# each line.
 BALANCES = f"""
-WITH opening AS (
+WITH opening AS MATERIALIZED (
   SELECT w.available + w.held - COALESCE((
     SELECT sum({CHANGE}) FROM billing_transfer
     WHERE company_id = w.company_id AND (created_at, id) > (%(newest_at)s, %(newest)s)), 0) AS owned
@@ -41,12 +42,14 @@ SELECT lines.id, (opening.owned - lines.later)::bigint FROM lines, opening
 WHERE lines.id = ANY(%(ids)s)
 """  # noqa: S608 - nothing of a request's
 
-# The whole ledger of the company in the order it was written; filters leave out lines, not sums.
+# In the order it was written, by the index and so from the first row at once; the sums are made as
+# the rows come. What was before the first of them is read in the same statement.
 EXPORT = f"""
-SELECT id, created_at, kind, amount, message_id, reason, owned::bigint FROM (
-  SELECT *, sum({CHANGE}) OVER (ORDER BY created_at, id) AS owned
-  FROM billing_transfer WHERE company_id = %(company)s AND created_at < %(until)s) lines
-WHERE kind = ANY(%(kinds)s) AND created_at >= %(since)s ORDER BY created_at, id
+SELECT created_at, kind, amount, message_id, reason, (
+  SELECT COALESCE(sum({CHANGE}), 0)::bigint FROM billing_transfer
+  WHERE company_id = %(company)s AND created_at < %(since)s) AS owned
+FROM billing_transfer WHERE company_id = %(company)s AND kind = ANY(%(kinds)s)
+  AND created_at >= %(since)s AND created_at < %(until)s ORDER BY created_at, id
 """  # noqa: S608
 BEGINNING, END = datetime(2000, 1, 1, tzinfo=UTC), datetime(9999, 1, 1, tzinfo=UTC)
 CHUNK = 2000
@@ -55,7 +58,6 @@ CHUNK = 2000
 class Line(NamedTuple):
     """A row of the export; `owned` is the balance after it."""
 
-    id: int
     created_at: datetime
     kind: str
     amount: int
@@ -141,16 +143,16 @@ def _safe(cell: str | int) -> str | int:
 
 def _lines(company: Company, chosen: Mapping[str, Any]) -> Iterator[Line]:
     since, until = _period(chosen)
-    params: dict[str, Any] = {
-        "company": company.pk,
-        "kinds": _kinds(chosen),
-        "since": since,
-        "until": until,
-    }
+    wanted = set(_kinds(chosen))
+    params: dict[str, Any] = {"company": company.pk, "kinds": sorted(wanted | SIGNS.keys())}
+    passed = 0
     with connection.chunked_cursor() as cursor:
-        cursor.execute(EXPORT, params)
+        cursor.execute(EXPORT, params | {"since": since, "until": until})
         while rows := cursor.fetchmany(CHUNK):
-            yield from (Line(*row) for row in rows)
+            for line in map(Line._make, rows):
+                passed += change(line.kind, line.amount)
+                if line.kind in wanted:
+                    yield line._replace(owned=line.owned + passed)
 
 
 def _kinds(chosen: Mapping[str, Any]) -> list[str]:
