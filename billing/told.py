@@ -32,7 +32,7 @@ def of_payment(order: Order) -> None:
 
 
 def of_low_balance(company: Company, *, available: int, threshold: int, at: datetime) -> None:
-    key = f"balance.low:{company.pk}:{at.timestamp():.0f}"
+    key = f"balance.low:{company.pk}:{at.timestamp():.6f}"
     data = {"available": available, "threshold": threshold}
     events.emit(company_id=company.pk, mode=Mode.LIVE, kind="balance.low", data=data, key=key)
     mail.post_to_members(

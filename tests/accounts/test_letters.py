@@ -23,7 +23,7 @@ from django.utils import timezone, translation
 from accounts.adapter import AccountAdapter
 from accounts.mail import post
 from accounts.models import Company, Mail, Member
-from tests.factories import PASSWORD, EndpointFactory, MemberFactory
+from tests.factories import PASSWORD, EndpointFactory, MemberFactory, OrderFactory
 
 TEMPLATES = Path(__file__).parents[2] / "templates"
 HERE = settings.PUBLIC_URL
@@ -74,8 +74,21 @@ def _endpoint(company: Company) -> dict[str, Any]:
     return {"endpoint": EndpointFactory.create(company=company), "page_url": f"{HERE}/cabinet/"}
 
 
+def _top_up(company: Company) -> dict[str, Any]:
+    order = OrderFactory.create(company=company, invoice_year=2026, invoice_number=17)
+    return {"order": order, "tokens": order.tokens, "url": f"{HERE}/cabinet/balance"}
+
+
+def _low_balance(company: Company) -> dict[str, Any]:
+    return {"available": 21, "threshold": 100, "url": f"{HERE}/cabinet/balance"}
+
+
 # What each letter of ours is told; a letter without a row fails.
-OURS: dict[str, Callable[[Company], dict[str, Any]]] = {"endpoint_disabled": _endpoint}
+OURS: dict[str, Callable[[Company], dict[str, Any]]] = {
+    "endpoint_disabled": _endpoint,
+    "top_up_paid": _top_up,
+    "balance_low": _low_balance,
+}
 
 
 def of_ours(name: str, company: Company, language: str) -> Letter:

@@ -3,12 +3,12 @@
 import pytest
 from django.db import transaction
 
-from accounts.models import Company, Mail, Member
+from accounts.models import Company, Event, Mail, Member
 from billing import ledger, low_balance, profiles
 from billing.models import BillingProfile
 from billing.tasks import tell_low_balances
 from tests.api.races import at_once
-from tests.factories import CompanyFactory, MemberFactory
+from tests.factories import CompanyFactory, EndpointFactory, MemberFactory
 
 pytestmark = pytest.mark.django_db
 
@@ -114,3 +114,18 @@ def test_sweeps_at_once_tell_once(owner: Member) -> None:
     told = at_once([low_balance.sweep] * 8)
 
     assert (sum(told), letters()) == (1, 1)
+
+
+def test_endpoint_is_called_back(owner: Member) -> None:
+    EndpointFactory.create(company=owner.company, kinds=["balance.low"])
+    has(owner.company, 99)
+
+    low_balance.sweep()
+    low_balance.sweep()
+
+    event = Event.objects.get()
+    assert (event.kind, event.mode, event.data) == (
+        "balance.low",
+        "live",
+        {"available": 99, "threshold": 100},
+    )

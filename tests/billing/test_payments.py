@@ -14,14 +14,14 @@ from django.db import IntegrityError, transaction
 from django.test import override_settings
 from django.utils import timezone
 
-from accounts.models import Company, Mail, Member
+from accounts.models import Company, Event, Mail, Member
 from billing import ledger, orders, payments
 from billing.gateways.base import PaymentState
 from billing.gateways.sandbox import Sandbox, wording
 from billing.models import Order, Payment, Transfer
 from tests.api.races import at_once
 from tests.billing.paying import notice, place, tell
-from tests.factories import CompanyFactory, MemberFactory, UserFactory
+from tests.factories import CompanyFactory, EndpointFactory, MemberFactory, UserFactory
 
 pytestmark = pytest.mark.django_db
 TODAY = timezone.localdate()
@@ -369,3 +369,15 @@ def test_confirmation_beside_notices_and_a_cancellation(payer: Company) -> None:
     assert order.state == "paid"
     assert ledger.balance(payer.pk) == (1000, 0)
     assert Payment.objects.filter(is_credited=True).count() == 1
+
+
+def test_endpoint_is_called_back_once(payer: Company) -> None:
+    EndpointFactory.create(company=payer, kinds=["top_up.paid"])
+    order = place(payer)
+
+    tell(notice(order))
+    tell(notice(order))
+
+    event = Event.objects.get()
+    assert event.data.keys() == {"id", "status", "tokens", "amount", "currency", "paid_at"}
+    assert (event.data["id"], event.data["amount"]) == (order.public_id, "1900.00")
