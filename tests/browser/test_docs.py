@@ -8,7 +8,7 @@ from pytest_django.live_server_helper import LiveServer
 from accounts.models import Mode
 from reference.api import document
 from reference.pages import PAGES
-from tests.browser.test_accessibility import SIZES, Visit
+from tests.browser.test_accessibility import Visit
 from tests.factories import ApiKeyFactory, CompanyFactory
 
 pytestmark = pytest.mark.django_db(transaction=True)
