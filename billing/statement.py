@@ -4,7 +4,6 @@ The balance of a statement is all a company owns, available and held: a hold and
 tokens within it, so they are left out unless asked for.
 """
 
-import csv
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any, NamedTuple
@@ -13,6 +12,7 @@ from django.db import connection
 from django.db.models import QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import pgettext
 
 from accounts.models import Company
 from billing.models import Transfer
@@ -103,7 +103,7 @@ def export(company: Company, chosen: Mapping[str, Any]) -> Iterator[list[str | i
         _("Time"),
         _("Operation"),
         _("Tokens"),
-        _("Change"),
+        pgettext("tokens", "Change"),
         _("Balance"),
         _("Message"),
         _("Note"),
@@ -119,26 +119,6 @@ def export(company: Company, chosen: Mapping[str, Any]) -> Iterator[list[str | i
             public_id("msg", line.message_id) if line.message_id else "",
             line.reason,
         ]
-
-
-def as_csv(rows: Iterator[list[str | int]], language: str) -> Iterator[str]:
-    """Text that spreadsheets open as it is meant: no cell of it becomes a formula."""
-    writer = csv.writer(_Echo(), delimiter=";" if language == "ru" else ",")
-    yield "\ufeff"  # or Excel takes the text for another encoding
-    for row in rows:
-        yield writer.writerow([_safe(cell) for cell in row])
-
-
-class _Echo:
-    """A file for the csv module that hands back what is written to it."""
-
-    def write(self, text: str) -> str:
-        return text
-
-
-def _safe(cell: str | int) -> str | int:
-    is_formula = isinstance(cell, str) and cell[:1] in {"=", "+", "-", "@", "\t", "\r"}
-    return f"'{cell}" if is_formula else cell
 
 
 def _lines(company: Company, chosen: Mapping[str, Any]) -> Iterator[Line]:

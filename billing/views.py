@@ -14,6 +14,7 @@ from accounts.addresses import client_ip
 from accounts.paging import page_of
 from accounts.roles import CabinetRequest, can_manage_money, can_see_money, member_required
 from accounts.services import record
+from accounts.spreadsheet import csv_lines
 from billing import ledger, offers, orders, profiles
 from billing import statement as statements
 from billing.forms import AlertForm, ProfileForm, StatementFilter, TokensField, TopUpForm
@@ -109,7 +110,7 @@ def export(request: CabinetRequest) -> HttpResponse:
     )
     rows = statements.export(request.company, chosen)
     response = StreamingHttpResponse(
-        statements.as_csv(rows, get_language() or "ru"), content_type="text/csv; charset=utf-8"
+        csv_lines(rows, get_language() or "ru"), content_type="text/csv; charset=utf-8"
     )
     name = f"kvitok-statement-{timezone.localdate():%Y-%m-%d}.csv"
     response["Content-Disposition"] = f'attachment; filename="{name}"'

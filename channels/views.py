@@ -11,6 +11,7 @@ from django.utils.translation import get_language
 from accounts.addresses import client_ip
 from accounts.roles import CabinetRequest, can_read_keys, member_required
 from accounts.services import record
+from accounts.spreadsheet import csv_lines
 from channels import export, history
 from channels.forms import HistoryFilter
 from channels.models import Message
@@ -49,7 +50,7 @@ def message_export(request: CabinetRequest) -> StreamingHttpResponse:
         user=request.user,
         ip=client_ip(request.META),
     )
-    lines = export.lines(rows, get_language() or settings.LANGUAGE_CODE)
+    lines = csv_lines(export.rows_of(rows), get_language() or settings.LANGUAGE_CODE)
     response = StreamingHttpResponse(lines, content_type="text/csv; charset=utf-8")
     name = f"kvitok-{form.mode_chosen}-{timezone.localdate():%Y-%m-%d}.csv"
     response["Content-Disposition"] = f'attachment; filename="{name}"'

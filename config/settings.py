@@ -9,6 +9,8 @@ from environs import EnvError
 
 from config import logs
 from config.env import ROOT, env, keyring
+from config.schedule import SCHEDULE
+from config.vendors import TELEGRAM_BOT, TELEGRAM_GATEWAY, TWILIO, WHATSAPP
 
 # --- Where it runs ---------------------------------------------------------------------------
 
@@ -180,41 +182,7 @@ CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_BROKER_TRANSPORT_OPTIONS = {"visibility_timeout": 900}
 CELERY_TIMEZONE = "UTC"
-CELERY_BEAT_SCHEDULE = {
-    "deliver-due": {"task": "channels.deliver_due", "schedule": 1.0, "options": {"expires": 5}},
-    "sweep": {"task": "channels.sweep", "schedule": 1.0, "options": {"expires": 5}},
-    "poll": {"task": "channels.poll", "schedule": 2.0, "options": {"expires": 5}},
-    "deliver-callbacks": {
-        "task": "accounts.deliver_callbacks",
-        "schedule": 5.0,
-        "options": {"expires": 5},
-    },
-    "tell-clicks": {"task": "links.tell_clicks", "schedule": 1.0, "options": {"expires": 5}},
-    "deliver-mail": {"task": "accounts.deliver_mail", "schedule": 1.0, "options": {"expires": 5}},
-    "check-recent-ledger": {
-        "task": "channels.check_ledger",
-        "schedule": 60.0,
-        "kwargs": {"recent": True},
-        "options": {"expires": 60},
-    },
-    "check-ledger": {
-        "task": "channels.check_ledger",
-        "schedule": 21_600.0,
-        "options": {"expires": 3600},
-    },
-    "count-days": {"task": "channels.count_days", "schedule": 30.0, "options": {"expires": 30}},
-    "purge": {"task": "channels.purge", "schedule": 3600.0, "options": {"expires": 600}},
-    "expire-orders": {
-        "task": "billing.expire_orders",
-        "schedule": 60.0,
-        "options": {"expires": 60},
-    },
-    "tell-low-balances": {
-        "task": "billing.tell_low_balances",
-        "schedule": 30.0,
-        "options": {"expires": 30},
-    },
-}
+CELERY_BEAT_SCHEDULE = SCHEDULE
 
 # --- What is promised ------------------------------------------------------------------------
 
@@ -281,39 +249,13 @@ CALLBACK_LEASE = 60  # seconds after which a call that nobody told of is made ag
 CALLBACKS_TO_LOOPBACK = not PRODUCTION  # a developer's own receiver, by plain http as well
 MAX_ENDPOINTS = 10  # per company and mode
 
-# --- Providers: one without a token is not configured -------------------------------------------
+# --- Providers -----------------------------------------------------------------------------------
 
-WHATSAPP = {
-    "api_url": env.str("WHATSAPP_API_URL", "https://graph.facebook.com"),
-    "version": env.str("WHATSAPP_API_VERSION", "v25.0"),
-    "token": env.str("WHATSAPP_TOKEN", ""),
-    "phone_number_id": env.str("WHATSAPP_PHONE_NUMBER_ID", ""),
-    "app_secret": env.str("WHATSAPP_APP_SECRET", ""),
-    "verify_token": env.str("WHATSAPP_VERIFY_TOKEN", ""),
-    "code_template": env.str("WHATSAPP_CODE_TEMPLATE", "verification_code"),
-    "link_template": env.str("WHATSAPP_LINK_TEMPLATE", "short_link"),
-    "code_link_template": env.str("WHATSAPP_CODE_LINK_TEMPLATE", ""),
-}
-TELEGRAM_GATEWAY = {
-    "api_url": env.str("TELEGRAM_GATEWAY_API_URL", "https://gatewayapi.telegram.org"),
-    "token": env.str("TELEGRAM_GATEWAY_TOKEN", ""),
-}
-TELEGRAM_BOT = {
-    "api_url": env.str("TELEGRAM_BOT_API_URL", "https://api.telegram.org"),
-    "token": env.str("TELEGRAM_BOT_TOKEN", ""),
-    "secret_token": env.str("TELEGRAM_BOT_SECRET", ""),
-}
+_VENDORS = (WHATSAPP, TELEGRAM_GATEWAY, TELEGRAM_BOT, TWILIO)
+
 TELEGRAM_BOT_ASSUME_CONTACT = env.bool("TELEGRAM_BOT_ASSUME_CONTACT", False)
-TWILIO = {
-    "api_url": env.str("TWILIO_API_URL", "https://api.twilio.com"),
-    "account_sid": env.str("TWILIO_ACCOUNT_SID", ""),
-    "auth_token": env.str("TWILIO_AUTH_TOKEN", ""),
-    "sender": env.str("TWILIO_FROM", ""),
-}
-
 if PRODUCTION:
-    _vendors = (WHATSAPP, TELEGRAM_GATEWAY, TELEGRAM_BOT, TWILIO)
-    if any(not vendor["api_url"].startswith("https://") for vendor in _vendors):
+    if any(not vendor["api_url"].startswith("https://") for vendor in _VENDORS):
         raise ImproperlyConfigured("providers' API URLs must be https in production")
     if TELEGRAM_BOT_ASSUME_CONTACT or SIMULATOR_URL:
         raise ImproperlyConfigured(

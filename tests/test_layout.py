@@ -18,12 +18,13 @@ _LISTED = re.compile(r"^#?\s?([A-Z][A-Z0-9_]*)=", re.MULTILINE)
 
 
 def ours() -> list[Path]:
-    folders = [*PACKAGES, "tests", "bench", "docs", "deploy"]
+    folders = [*PACKAGES, "tests", "bench", "chaos", "examples_run", "docs", "deploy"]
     return [path for folder in folders for path in (ROOT / folder).rglob("*.py")]
 
 
 def test_every_variable_is_listed_in_the_example() -> None:
-    source = (ROOT / "config" / "settings.py").read_text(encoding="utf-8")
+    files = [ROOT / "config" / name for name in ("settings.py", "vendors.py")]
+    source = "".join(path.read_text(encoding="utf-8") for path in files)
     example = (ROOT / ".env.example").read_text(encoding="utf-8")
 
     read = {name for groups in _READ.findall(source) for name in groups if name}

@@ -60,7 +60,7 @@ def furnish_callbacks(company: Company) -> None:
     now = timezone.now()
     endpoint = EndpointFactory.create(
         company=company,
-        description="Боевой сайт",
+        description="№ 1",
         failing_since=now,
         generation=2,
         previous_key_id="1",

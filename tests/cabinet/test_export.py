@@ -7,8 +7,8 @@ from django.urls import reverse
 from django.utils import timezone
 
 from accounts.models import Member
+from accounts.spreadsheet import BOM, safe
 from channels import export
-from channels.export import safe
 from channels.models import Message
 from tests.api.clients import Api
 from tests.factories import ApiKeyFactory, MessageFactory, TransferFactory
@@ -23,7 +23,7 @@ def downloaded(client: Client, **query: str) -> str:
 
 
 def rows(text: str, delimiter: str = ";") -> list[dict[str, str]]:
-    return list(csv.DictReader(io.StringIO(text.removeprefix(export.BOM)), delimiter=delimiter))
+    return list(csv.DictReader(io.StringIO(text.removeprefix(BOM)), delimiter=delimiter))
 
 
 def test_every_message_of_the_filter_is_there_once(

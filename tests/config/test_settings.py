@@ -162,7 +162,11 @@ def test_ledger_is_checked_in_part_every_minute_and_in_whole_every_six_hours() -
     [
         ({"PAYMENT_GATEWAYS": "invoice,bitcoin"}, "no such gateway: bitcoin"),
         (
-            {"ENVIRONMENT": "production", "PAYMENT_GATEWAYS": "invoice,sandbox"},
+            {
+                "ENVIRONMENT": "production",
+                "CALLBACK_KEYS": f"1:{SECRET}",
+                "PAYMENT_GATEWAYS": "invoice,sandbox",
+            },
             "sandbox takes no money: not in production",
         ),
     ],

@@ -75,6 +75,7 @@ def test_production_is_judged_more_severely(tmp_path: Path) -> None:
         "ALLOWED_HOSTS": "*",
         "STATIC_ROOT": str(tmp_path),
         "PUBLIC_URL": "http://127.0.0.1:1",
+        "CALLBACK_KEYS": f"1:{'x' * 32}",
     }
     _, found, _ = run(**production)
     assert "ALLOWED_HOSTS has *; PUBLIC_URL is not https" in found["settings"]["detail"]

@@ -148,7 +148,12 @@ def test_lost_second_factor_is_reset_on_the_record(client: Client) -> None:
 
 
 def test_production_cannot_do_without_it() -> None:
-    refused = start(OPERATOR_MFA="0", ENVIRONMENT="production", PUBLIC_URL="https://x.example")
+    refused = start(
+        OPERATOR_MFA="0",
+        ENVIRONMENT="production",
+        PUBLIC_URL="https://x.example",
+        CALLBACK_KEYS=f"1:{'x' * 32}",
+    )
 
     assert "OPERATOR_MFA cannot be off in production" in refused.stderr
 

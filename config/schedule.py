@@ -1,0 +1,24 @@
+"""What the beat asks for and how often. A round that comes late is dropped: the next does it."""
+
+from typing import Any
+
+
+def _every(seconds: float, task: str, *, expires: int, **kwargs: Any) -> dict[str, Any]:
+    entry = {"task": task, "schedule": float(seconds), "options": {"expires": expires}}
+    return entry | ({"kwargs": kwargs} if kwargs else {})
+
+
+SCHEDULE = {
+    "deliver-due": _every(1, "channels.deliver_due", expires=5),
+    "sweep": _every(1, "channels.sweep", expires=5),
+    "poll": _every(2, "channels.poll", expires=5),
+    "deliver-callbacks": _every(5, "accounts.deliver_callbacks", expires=5),
+    "deliver-mail": _every(1, "accounts.deliver_mail", expires=5),
+    "tell-clicks": _every(1, "links.tell_clicks", expires=5),
+    "tell-low-balances": _every(30, "billing.tell_low_balances", expires=30),
+    "expire-orders": _every(60, "billing.expire_orders", expires=60),
+    "count-days": _every(30, "channels.count_days", expires=30),
+    "check-recent-ledger": _every(60, "channels.check_ledger", expires=60, recent=True),
+    "check-ledger": _every(21_600, "channels.check_ledger", expires=3600),
+    "purge": _every(3600, "channels.purge", expires=600),
+}
