@@ -3,6 +3,8 @@
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
+from accounts.models import AuditEvent
+
 WORDS: dict[str, str | Promise] = {
     "company.created": _("created the company"),
     "company.approved": _("approved the company"),
@@ -19,27 +21,64 @@ WORDS: dict[str, str | Promise] = {
     "member.removed": _("removed a member"),
     "member.left": _("left the company"),
     "invitation.revoked": _("called an invitation off"),
+    "webhook.created": _("added a callback address"),
+    "webhook.changed": _("changed a callback address"),
+    "webhook.rotated": _("replaced the secret of a callback address"),
+    "webhook.enabled": _("switched callbacks on"),
+    "webhook.disabled": _("switched callbacks off"),
+    "webhook.deleted": _("removed a callback address"),
+    "webhook.replayed": _("replayed events"),
+    "webhook.gave_up": _("switched callbacks off: nothing was accepted for a day"),
+    "order.created": _("asked for a top-up"),
+    "order.canceled": _("called a top-up off"),
+    "order.confirmed": _("confirmed a payment"),
+    "payment.accepted": _("accepted a payment that differs"),
+    "payment.settled": _("settled a payment by hand"),
+    "billing.changed": _("changed the details for invoices"),
+    "wallet.adjusted": _("changed the balance by hand"),
+    "statement.exported": _("downloaded the statement"),
     "link.disabled": _("disabled a short link"),
     "factor.reset": _("reset a second factor"),
     "trial.sent": _("sent a trial message"),
-    "webhook.created": _("added a callback endpoint"),
-    "webhook.changed": _("changed a callback endpoint"),
-    "webhook.rotated": _("replaced an endpoint's secret"),
-    "webhook.enabled": _("switched an endpoint on"),
-    "webhook.disabled": _("switched an endpoint off"),
-    "webhook.gave_up": _("switched off an endpoint that accepted nothing"),
-    "webhook.replayed": _("sent an event again"),
-    "webhook.deleted": _("deleted a callback endpoint"),
-    "billing.changed": _("changed the details for documents"),
-    "statement.exported": _("downloaded the statement"),
-    "order.created": _("asked for a top-up"),
-    "order.confirmed": _("confirmed a payment"),
-    "order.canceled": _("called a top-up off"),
-    "payment.accepted": _("credited a payment"),
-    "payment.settled": _("settled a payment"),
-    "wallet.adjusted": _("adjusted the balance"),
 }
+# Fields as they are recorded, and as the forms call them.
+FIELDS: dict[str, str | Promise] = {
+    "brand": _("Brand in messages"),
+    "language": _("Language of messages"),
+    "code_length": _("Digits in a code"),
+    "default_channel": _("Default channel"),
+    "allowed_countries": _("Allowed countries"),
+    "default_link_lifetime": _("Default link lifetime"),
+    "cool_down": _("Seconds between two codes"),
+    "codes_per_10_min": _("Codes in 10 minutes"),
+    "codes_per_hour": _("Codes in an hour"),
+    "codes_per_day": _("Codes in 24 hours"),
+    "links_per_10_min": _("Links in 10 minutes"),
+    "links_per_day": _("Links in 24 hours"),
+    "legal_name": _("Legal name"),
+    "inn": _("INN"),
+    "kpp": _("KPP"),
+    "address": _("Legal address"),
+    "email": _("E-mail for documents"),
+    "mode": _("Mode"),
+    "phone": _("Phone"),
+    "id": _("Message or request id"),
+    "channel": _("Channel"),
+    "state": _("Status"),
+    "kind": _("Kind"),
+    "api_key": _("Key"),
+    "date_from": _("From"),
+    "date_to": _("To"),
+}
+OF_FIELDS = {"settings.changed", "billing.changed", "history.exported"}
 
 
 def words(action: str) -> str | Promise:
     return WORDS.get(action, action)
+
+
+def subject(event: AuditEvent) -> str:
+    """What it was done to; names of fields become their labels."""
+    if event.action not in OF_FIELDS:
+        return event.subject
+    return ", ".join(str(FIELDS.get(name, name)) for name in event.subject.split(", "))

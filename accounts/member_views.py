@@ -138,7 +138,9 @@ def audit_list(request: CabinetRequest) -> HttpResponse:
     page = forgiving_page_of(request.company.audit.select_related("user"), request.GET)
     context = {
         "page": page,
-        "events": [(event, auditing.words(event.action)) for event in page.rows],
+        "events": [
+            (event, auditing.words(event.action), auditing.subject(event)) for event in page.rows
+        ],
         "is_first": not request.GET.get("cursor"),
     }
     return render(request, "cabinet/audit_list.html", context)

@@ -118,4 +118,4 @@ def title(order: Order) -> str:
 
 
 def summary(order: Order) -> str:
-    return f"{order}: {order.tokens} tokens, {order.amount} {order.currency}"
+    return f"{order}: {order.tokens} = {order.amount} {order.currency}"

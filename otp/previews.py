@@ -17,8 +17,7 @@ def preview(chosen: Mapping[str, Any], *, company: str) -> dict[str, str]:
     """With what is filled in so far; what makes no sense yet is taken as the usual."""
     length = str(chosen.get("code_length") or "")
     code = DIGITS[: int(length)] if length in {"4", "5", "6", "7", "8"} else DIGITS[:6]
-    language = str(chosen.get("language"))
-    language = language if language in TEXTS else "ru"
+    language = chosen["language"] if chosen.get("language") in TEXTS else "ru"
     brand = (str(chosen.get("brand") or "").strip() or company)[:LONGEST_BRAND]
     return {"text": text_of(code, brand, language, None), "language": language}
 

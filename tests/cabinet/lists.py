@@ -23,7 +23,7 @@ class List(NamedTuple):
     filter: str = ""  # a query that leaves no row of them
     rows_open: bool = True  # each row leads to a page of its own
     most: int = 50  # as many as there can be on one page
-    beside: str = ""  # the page of the side menu whose tabs lead here; empty: the menu itself
+    above: str = "overview"  # the page that leads to it
 
 
 def _messages(company: Company, count: int) -> None:
@@ -55,10 +55,10 @@ def _deeds(company: Company, count: int) -> None:
 
 
 LISTS = {
-    "member-list": List(_members, is_paged=False, rows_open=False, beside="settings"),
-    "audit-list": List(_deeds, rows_open=False, beside="settings"),
+    "member-list": List(_members, is_paged=False, rows_open=False, above="settings"),
+    "audit-list": List(_deeds, rows_open=False, above="settings"),
     "message-list": List(_messages, filter="state=failed"),
     "webhook-list": List(_endpoints, is_paged=False, most=20),
     "key-list": List(_keys, is_paged=False, most=5),
-    "balance-order-list": List(_orders, beside="balance"),
+    "balance-order-list": List(_orders, above="balance"),
 }
