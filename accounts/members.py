@@ -104,6 +104,7 @@ def change_role(*, member: Member, role: str, user: User, ip: str | None = None)
 def remove(*, member: Member, user: User, ip: str | None = None) -> None:
     """Every page of the company closes to them with their next request."""
     _lock(member.company)
+    member.refresh_from_db()  # their role may just have been changed
     _keep_an_owner(member)
     action = "member.left" if member.user_id == user.pk else "member.removed"
     record(action, member, company=member.company, user=user, ip=ip)

@@ -5,7 +5,8 @@ import re
 from urllib.parse import parse_qsl
 
 # A number of 4 to 8 digits on its own may be a one-time code that the vendor echoes.
-_CODE = re.compile(r"(?<![\w.])\d{4,8}(?![\w.])")
+# A line break before it is written as two characters of JSON, the second of them a letter.
+_CODE = re.compile(r"(?:(?<![\w.])|(?<=\\[nrt]))\d{4,8}(?!\w)(?!\.\d)")
 LONGEST = 8_000  # characters
 
 

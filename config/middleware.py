@@ -8,7 +8,9 @@ from django.db import InterfaceError, OperationalError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.template.loader import render_to_string
+from django.urls import Resolver404, resolve
 from django.utils.cache import add_never_cache_headers
+from django_structlog.middlewares import RequestMiddleware
 
 log = structlog.get_logger(__name__)
 
@@ -44,6 +46,18 @@ class Shortcut:
         if request.path_info.startswith(MACHINE_PATHS):
             return self.views(request)
         return self.get_response(request)
+
+
+class RequestLog(RequestMiddleware):
+    """Names the page, not the address: in addresses there are phones and keys of letters."""
+
+    @staticmethod
+    def format_request(request: HttpRequest) -> str:
+        try:
+            match = request.resolver_match or resolve(request.path_info)
+        except Resolver404:
+            return f"{request.method} (no such page)"
+        return f"{request.method} /{match.route}"
 
 
 class NoStore:

@@ -18,6 +18,7 @@ from channels.phones import normalise
 from channels.providers.base import Channel, Content
 from channels.sending import Sender, price
 from config.ids import request_id
+from config.logs import mask_phone
 from links.services import LinkOrder, NewLink, send_link
 from otp.services import CodeOrder, send_code
 
@@ -52,7 +53,9 @@ def send_trial(*, trial: Trial, phone: str, locale: str, user: User, ip: str) ->
     company = _company(user)
     cost = price(trial.channel, "live")
     _fund(company, cost, user)
-    services.record("trial.sent", f"{trial.provider} {number}", company=company, user=user, ip=ip)
+    services.record(
+        "trial.sent", f"{trial.provider} {mask_phone(number)}", company=company, user=user, ip=ip
+    )
     sender = Sender(_principal(company), request_id())
     link = NewLink(settings.PUBLIC_URL, lifetime=LINK_LIFETIME)
     if trial.content is Content.LINK:

@@ -205,6 +205,15 @@ def test_member_of_others_is_not_there(client: Client, owner: Member) -> None:
     assert [page.status_code for page in pages] == [404] * 3
 
 
+def test_leaving_is_judged_by_the_role_of_now(company: Company, owner: Member) -> None:
+    leaving = MemberFactory.create(company=company, role="developer")
+    Member.objects.filter(pk=leaving.pk).update(role="owner")
+    owner.delete()
+
+    with pytest.raises(ValidationError):
+        members.remove(member=leaving, user=leaving.user)
+
+
 @pytest.mark.django_db(transaction=True)
 def test_two_owners_cannot_remove_each_other_at_once(company: Company) -> None:
     one, other = MemberFactory.create_batch(2, company=company)

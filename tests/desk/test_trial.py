@@ -78,6 +78,7 @@ def test_its_tokens_are_granted_and_held_in_the_open(
         "company.created",
         "trial.sent",
     ]
+    assert company.audit.get(action="trial.sent").subject == "twilio +7916•••4567"
 
 
 def test_second_trial_waits_for_the_cool_down_and_grants_no_more(
