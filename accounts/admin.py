@@ -60,6 +60,9 @@ class ReadOnlyInline(ReadOnly, InlineBase):
     show_change_link = True
 
 
+POWERS = ("is_staff", "is_superuser", "groups", "user_permissions")
+
+
 @admin.register(User)
 class UserAdmin(ModelAdmin, UserBase):
     list_display = ("email", "name", "language", "is_staff", "is_active", "date_joined")
@@ -86,6 +89,24 @@ class UserAdmin(ModelAdmin, UserBase):
         ),
     )
     readonly_fields = ("last_login", "date_joined")
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[Any, ...]:
+        """Who may change people cannot thereby make an administrator of anybody."""
+        fields = tuple(super().get_readonly_fields(request, obj))
+        is_allowed = isinstance(request.user, User) and request.user.is_superuser
+        return fields if is_allowed else (*fields, *POWERS)
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return super().has_change_permission(request, obj) and may_touch(request, obj)
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return super().has_delete_permission(request, obj) and may_touch(request, obj)
+
+
+def may_touch(request: HttpRequest, person: User | None) -> bool:
+    """Administrators are changed by administrators alone."""
+    is_administrator = isinstance(request.user, User) and request.user.is_superuser
+    return is_administrator or person is None or not person.is_superuser
 
 
 @admin.register(Member)

@@ -4,13 +4,12 @@ from typing import Any
 
 from allauth.mfa.models import Authenticator
 from django.contrib import admin
-from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
 from accounts import services
 from accounts.addresses import client_ip
-from accounts.admin import ModelAdmin, operator
+from accounts.admin import ModelAdmin, may_touch, operator
 
 admin.site.unregister(Authenticator)  # the library's own page would show the secret
 
@@ -31,14 +30,16 @@ class AuthenticatorAdmin(ModelAdmin):
     def has_change_permission(self, request: HttpRequest, obj: object = None) -> bool:
         return False
 
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        person = obj.user if obj is not None else None
+        return super().has_delete_permission(request, obj) and may_touch(request, person)
+
+    def get_actions(self, request: HttpRequest) -> dict[str, Any]:
+        return {}  # one at a time, each asked about
+
     def delete_model(self, request: HttpRequest, obj: Authenticator) -> None:
         self._record(request, obj)
         super().delete_model(request, obj)
-
-    def delete_queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
-        for one in queryset.select_related("user"):
-            self._record(request, one)
-        super().delete_queryset(request, queryset)
 
     def _record(self, request: HttpRequest, one: Authenticator) -> None:
         services.record(

@@ -4,14 +4,15 @@ from typing import Any
 
 import pytest
 from django.contrib import admin
+from django.contrib.auth.models import Permission
 from django.test import Client
 from django.urls import NoReverseMatch, URLPattern, URLResolver, reverse
 from pytest_django import DjangoAssertNumQueries, Settings
 
-from accounts.models import AuditEvent
+from accounts.models import AuditEvent, User
 from tests.config.test_settings import start
 from tests.desk.operators import code_now, make_operator, sign_in
-from tests.factories import MemberFactory, MessageFactory
+from tests.factories import MemberFactory, MessageFactory, UserFactory
 
 pytestmark = pytest.mark.django_db
 OPEN_TO_ALL = {"login", "logout", "password_change_done"}  # the first two lead elsewhere
@@ -170,3 +171,43 @@ def test_pages_ask_the_same_of_one_message_and_of_many(
 
     with django_assert_max_num_queries(len(few)):
         client.get(reverse(f"admin:{name}"))
+
+
+def helper_with(*permissions: str) -> User:
+    """An operator who is no administrator."""
+    user = make_operator()
+    User.objects.filter(pk=user.pk).update(is_superuser=False)
+    codenames = [one.partition(".")[2] for one in permissions]
+    user.user_permissions.set(Permission.objects.filter(codename__in=codenames))
+    return User.objects.get(pk=user.pk)
+
+
+def test_administrators_factor_is_reset_by_administrators_alone(client: Client) -> None:
+    administrator = make_operator()
+    helper = helper_with("mfa.view_authenticator", "mfa.delete_authenticator")
+    sign_in(client, helper, "password", "mfa")
+    factor, own = administrator.authenticator_set.get(), helper.authenticator_set.get()
+    delete = "admin:mfa_authenticator_delete"
+
+    refused = client.post(reverse(delete, args=[factor.pk]), {"post": "yes"})
+    allowed = client.post(reverse(delete, args=[own.pk]), {"post": "yes"})
+
+    assert (refused.status_code, allowed.status_code) == (403, 302)
+    assert administrator.authenticator_set.exists()
+
+
+def test_helper_makes_nobody_an_administrator(client: Client) -> None:
+    helper = helper_with("accounts.view_user", "accounts.change_user")
+    person, administrator = UserFactory.create(), make_operator()
+    sign_in(client, helper, "password", "mfa")
+    change = "admin:accounts_user_change"
+    fields = {"email": person.email, "name": "Anna", "language": "ru", "is_active": "on"}
+
+    changed = client.post(
+        reverse(change, args=[person.pk]), fields | {"is_staff": "on", "is_superuser": "on"}
+    )
+    refused = client.post(reverse(change, args=[administrator.pk]), fields)
+
+    person.refresh_from_db()
+    assert (changed.status_code, refused.status_code) == (302, 403)
+    assert (person.name, person.is_staff, person.is_superuser) == ("Anna", False, False)
