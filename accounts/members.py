@@ -16,6 +16,7 @@ from accounts.services import record
 
 SALT = "accounts.invitation"
 MOST_A_DAY = 20  # letters of one company: an invitation must not become a way to write to anybody
+MOST_UNAPPROVED = 3
 
 
 def token(invitation: Invitation) -> str:
@@ -42,11 +43,13 @@ def invite(
     if company.members.filter(user__email__iexact=email).exists():
         raise ValidationError(_("This person is a member already."), code="member")
     a_day_ago = timezone.now() - timedelta(days=1)
-    if company.invitations.filter(sent_at__gt=a_day_ago).count() >= MOST_A_DAY:
+    # Whoever signs up names the company, and the letter bears that name: few until it is approved.
+    most = MOST_A_DAY if company.status == Company.Status.APPROVED else MOST_UNAPPROVED
+    if company.invitations.filter(sent_at__gt=a_day_ago).count() >= most:
         raise ValidationError(
             _("%(n)d invitations were sent in a day, and that is the most: try tomorrow."),
             code="too_many",
-            params={"n": MOST_A_DAY},
+            params={"n": most},
         )
     pending = company.invitations.filter(accepted_at=None, revoked_at=None, email__iexact=email)
     pending.update(revoked_at=timezone.now())
