@@ -16,7 +16,7 @@ from config.env import ROOT
 from config.processes import last_lines, signal_group, spawn
 
 COMPLAINT = re.compile(rb'Traceback|"level":"(error|critical)"(?!.*"django.request")')
-PATIENCE = 30.0  # seconds: how long a start may take on a busy machine
+PATIENCE = 60.0  # seconds: how long a start may take on a busy machine
 
 
 def until(true: Callable[[], bool], seconds: float = 15.0) -> None:
