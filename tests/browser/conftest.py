@@ -3,6 +3,7 @@
 import os
 import shutil
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Page, sync_playwright
@@ -12,8 +13,8 @@ CHROMIUM = next(
 )
 
 
-@pytest.fixture(scope="module")  # an event loop left in this thread would be in others' way
-def browser() -> Iterator[Browser]:
+@contextmanager
+def chromium() -> Iterator[Browser]:
     if CHROMIUM is None:
         pytest.skip("no Chromium here: apt-get install chromium")
     # Playwright keeps an event loop in this thread, which Django takes for an async caller.
@@ -27,8 +28,8 @@ def browser() -> Iterator[Browser]:
         browser.close()
 
 
-@pytest.fixture
-def page(browser: Browser) -> Iterator[Page]:
+@contextmanager
+def visitor(browser: Browser) -> Iterator[Page]:
     """A new visitor; whatever the browser complains of fails the test."""
     context = browser.new_context(locale="ru-RU", viewport={"width": 1280, "height": 800})
     page = context.new_page()
@@ -43,3 +44,15 @@ def page(browser: Browser) -> Iterator[Page]:
     yield page
     context.close()
     assert complaints == []
+
+
+@pytest.fixture(scope="module")  # an event loop left in this thread would be in others' way
+def browser() -> Iterator[Browser]:
+    with chromium() as browser:
+        yield browser
+
+
+@pytest.fixture
+def page(browser: Browser) -> Iterator[Page]:
+    with visitor(browser) as page:
+        yield page
