@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from accounts import mail
-from accounts.callbacks import deliveries, egress, signing
+from accounts.callbacks import egress, signing
 from accounts.models import Company, Endpoint, EventKind, Member, User
 from accounts.services import record
 from config.errors import DomainError, Error, Words, invalid_input
@@ -134,7 +134,6 @@ def enable(*, endpoint: Endpoint, user: User | None, ip: str | None = None) -> N
 def disable(*, endpoint: Endpoint, user: User | None, ip: str | None = None) -> None:
     on = Endpoint.objects.filter(pk=endpoint.pk, disabled_at=None)
     if on.update(disabled_at=timezone.now(), disabled_reason=Endpoint.Reason.PERSON):
-        deliveries.call_off(endpoint)
         record("webhook.disabled", endpoint.url, company=endpoint.company, user=user, ip=ip)
     endpoint.refresh_from_db()
 
@@ -143,7 +142,6 @@ def disable(*, endpoint: Endpoint, user: User | None, ip: str | None = None) -> 
 def delete(*, endpoint: Endpoint, user: User | None, ip: str | None = None) -> None:
     """Gone for the company; the row goes with the last of its history."""
     if Endpoint.objects.filter(pk=endpoint.pk, deleted_at=None).update(deleted_at=timezone.now()):
-        deliveries.call_off(endpoint)
         record("webhook.deleted", endpoint.url, company=endpoint.company, user=user, ip=ip)
 
 
@@ -153,7 +151,6 @@ def give_up(several: QuerySet[Endpoint], reason: Endpoint.Reason) -> None:
     for endpoint in several.select_for_update(of=["self"], no_key=True).select_related("company"):
         endpoint.disabled_at, endpoint.disabled_reason = timezone.now(), reason
         endpoint.save(update_fields=["disabled_at", "disabled_reason"])
-        deliveries.call_off(endpoint)
         record("webhook.gave_up", endpoint.url, company=endpoint.company, user=None)
         page = reverse("webhook-detail", args=[endpoint.public_id])
         mail.post_to_members(

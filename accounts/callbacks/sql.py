@@ -72,3 +72,17 @@ ACCEPTING = """
 UPDATE accounts_endpoint SET last_success_at = statement_timestamp(), failing_since = NULL
 WHERE id = ANY(%s::uuid[])
 """
+
+# Ends what is on its way to endpoints that are off, whoever put it there; waits for no lock.
+CALL_OFF = """
+WITH off AS (
+  SELECT d.id FROM accounts_endpoint e
+  CROSS JOIN LATERAL (
+    SELECT id FROM accounts_delivery WHERE endpoint_id = e.id AND due_at IS NOT NULL
+    FOR UPDATE SKIP LOCKED) d
+  WHERE e.disabled_at IS NOT NULL OR e.deleted_at IS NOT NULL
+  LIMIT %s)
+UPDATE accounts_delivery d
+SET state = 'failed', due_at = NULL, finished_at = statement_timestamp()
+FROM off WHERE d.id = off.id
+"""
