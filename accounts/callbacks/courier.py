@@ -153,6 +153,7 @@ def courier() -> Courier:
 def claim(limit: int, busy: Sequence[Claimed] = ()) -> list[Claimed]:
     """Take up to `limit` due deliveries, beside those in `busy`; committed when this returns."""
     params: dict[str, Any] = {
+        "deliveries": [one.delivery_id for one in busy],
         "endpoints": [one.endpoint_id for one in busy],
         "companies": [one.company_id for one in busy],
         "share": SHARE,

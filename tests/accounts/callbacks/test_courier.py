@@ -187,6 +187,62 @@ def test_calls_under_way_count_towards_the_share(company: Company) -> None:
     assert courier.claim(32, [*busy, *more]) == []
 
 
+def test_company_with_the_fewest_calls_comes_first(company: Company) -> None:
+    floods = [EndpointFactory.create() for _ in range(4)]
+    for flood in floods:
+        DeliveryFactory.create_batch(SHARE, endpoint=flood)
+    busy = courier.claim(4 * (SHARE - 1))
+    late = DeliveryFactory.create(endpoint__company=company)
+
+    (claimed,) = courier.claim(1, busy)
+
+    assert claimed.delivery_id == late.pk
+    assert {one.company_id for one in busy} == {one.company_id for one in floods}
+
+
+def test_failing_endpoint_is_called_once_at_a_time(endpoint: Endpoint) -> None:
+    Endpoint.objects.update(failing_since=timezone.now())
+    DeliveryFactory.create_batch(3, endpoint=endpoint)
+
+    busy = courier.claim(32)
+
+    assert (len(busy), courier.claim(32, busy)) == (1, [])
+
+
+def test_suspended_company_is_not_called(delivery: Delivery, company: Company) -> None:
+    company.status = Company.Status.SUSPENDED
+    company.save()
+
+    assert courier.claim(10) == []
+
+
+def test_what_is_being_called_is_not_claimed_again(delivery: Delivery) -> None:
+    busy = courier.claim(10)
+    make_due(delivery)
+
+    assert (len(busy), courier.claim(10, busy)) == (1, [])
+
+
+def test_what_waits_for_nobody_costs_one_look(
+    delivery: Delivery, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    Endpoint.objects.update(disabled_at=timezone.now())
+
+    with django_assert_num_queries(1):
+        courier.claim(10)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_claim_locks_no_more_than_it_takes(endpoint: Endpoint) -> None:
+    DeliveryFactory.create_batch(3, endpoint=endpoint)
+
+    with transaction.atomic():
+        mine = courier.claim(1)
+        (others,) = at_once([lambda: courier.claim(10)])
+
+    assert (len(mine), len(others)) == (1, 2)
+
+
 @pytest.mark.django_db(transaction=True)
 def test_parallel_couriers_claim_each_delivery_once(company: Company) -> None:
     made = [DeliveryFactory.create() for _ in range(40)]
