@@ -161,6 +161,19 @@ def test_missing_server_key_is_a_fault_of_ours_and_is_tried_again(delivery: Deli
     assert wait_of(delivery) > 0
 
 
+def test_missing_key_of_the_old_secret_leaves_the_new_one_to_sign(
+    delivery: Delivery, endpoint: Endpoint, receiver: Receiver
+) -> None:
+    new = endpoints.rotate(endpoint=endpoint, user=None)
+    Endpoint.objects.update(previous_key_id="taken-away")
+
+    make_round()
+
+    (call,) = receiver.calls
+    assert call.verified(new)
+    assert len(call.headers["webhook-signature"].split()) == 1
+
+
 def test_one_endpoint_and_one_company_leave_room_for_others(company: Company) -> None:
     flood = EndpointFactory.create(company=company)
     DeliveryFactory.create_batch(SHARE + 3, endpoint=flood)
