@@ -37,6 +37,11 @@ TOO_MANY: Words = (
     f"A company has up to {settings.MAX_ENDPOINTS} endpoints: delete one first",
 )
 
+TAKEN: Words = (
+    "Этот адрес уже добавлен: измените его или удалите",
+    "This URL is an endpoint already: change that one or delete it",
+)
+
 
 def check_url(url: str) -> str:
     """The address in its one spelling; raises `invalid_input`. Its name is not looked up: that
@@ -73,10 +78,11 @@ def create(
     ip: str | None = None,
 ) -> tuple[Endpoint, str]:
     """A new endpoint and the secret that its events are signed with."""
-    # The company's row is the lock: of two parallel requests for the last place one waits here.
-    Company.objects.select_for_update(no_key=True).get(pk=company.pk)
-    if Endpoint.objects.of(company.pk).filter(mode=mode).count() >= settings.MAX_ENDPOINTS:
+    others = _others(company.pk, mode)
+    if len(others) >= settings.MAX_ENDPOINTS:
         raise DomainError(Error.INVALID_INPUT, message=TOO_MANY)
+    if url in others:
+        raise invalid_input(url=TAKEN)
     endpoint = Endpoint.objects.create(
         company=company,
         mode=mode,
@@ -90,6 +96,14 @@ def create(
     return endpoint, secret_of(endpoint)
 
 
+def _others(company_id: int, mode: str) -> list[str]:
+    """The addresses there are; no other comes before the transaction's end, since the company's
+    row is the lock: of two parallel requests one waits here.
+    """
+    Company.objects.select_for_update(no_key=True).get(pk=company_id)
+    return list(Endpoint.objects.of(company_id).filter(mode=mode).values_list("url", flat=True))
+
+
 def secret_of(endpoint: Endpoint) -> str:
     return signing.secret(endpoint.pk, endpoint.key_id, endpoint.generation)
 
@@ -98,10 +112,12 @@ def secret_of(endpoint: Endpoint) -> str:
 def change(
     *, endpoint: Endpoint, changes: Mapping[str, object], user: User | None, ip: str | None = None
 ) -> None:
-    """Of `url`, `kinds` and `description` what differs."""
+    """Of `url`, `kinds` and `description` what differs; raises `invalid_input`."""
     changed = [name for name, value in changes.items() if getattr(endpoint, name) != value]
     if not changed:
         return
+    if "url" in changed and changes["url"] in _others(endpoint.company_id, endpoint.mode):
+        raise invalid_input(url=TAKEN)
     for name in changed:
         setattr(endpoint, name, changes[name])
     endpoint.save(update_fields=changed)
