@@ -3,6 +3,7 @@
 from celery import shared_task
 
 from accounts import post_office
+from accounts.callbacks import deliveries
 from accounts.callbacks.courier import courier
 
 
@@ -10,6 +11,11 @@ from accounts.callbacks.courier import courier
 def deliver_callbacks() -> None:
     """The safety tick: the same round the courier makes, unless it is making one."""
     courier().tick()
+
+
+@shared_task(name="accounts.call_off_callbacks")
+def call_off_callbacks() -> None:
+    deliveries.call_off()
 
 
 @shared_task(name="accounts.deliver_mail")

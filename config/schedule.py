@@ -13,6 +13,7 @@ SCHEDULE = {
     "sweep": _every(1, "channels.sweep", expires=5),
     "poll": _every(2, "channels.poll", expires=5),
     "deliver-callbacks": _every(5, "accounts.deliver_callbacks", expires=5),
+    "call-off-callbacks": _every(5, "accounts.call_off_callbacks", expires=5),
     "deliver-mail": _every(1, "accounts.deliver_mail", expires=5),
     "tell-clicks": _every(1, "links.tell_clicks", expires=5),
     "tell-low-balances": _every(30, "billing.tell_low_balances", expires=30),

@@ -116,7 +116,7 @@ class EndpointFactory(DjangoModelFactory[Endpoint]):
 
     company = SubFactory(CompanyFactory)
     mode = Mode.LIVE
-    url = "https://receiver.example.com/kvitok"
+    url = Sequence(lambda n: f"https://receiver.example.com/kvitok/{n}")
     kinds = LazyFunction(lambda: list(EventKind.values))
     key_id = "1"
 

@@ -10,6 +10,7 @@ from uuid import UUID
 
 import orjson
 import structlog
+from django.conf import settings
 from django.utils import timezone
 
 from accounts.callbacks import egress, signing
@@ -96,7 +97,7 @@ def body_of(event_id: UUID, kind: str, at: datetime, data: Any) -> bytes:
 def secrets_of(claimed: Claimed) -> list[str]:
     """The newest first."""
     found = [signing.secret(claimed.endpoint_id, claimed.key_id, claimed.generation)]
-    if claimed.previous_key_id:
+    if claimed.previous_key_id in settings.CALLBACK_KEYS:  # else gone, and only a convenience
         generation = claimed.generation - 1
         found.append(signing.secret(claimed.endpoint_id, claimed.previous_key_id, generation))
     return found

@@ -7,6 +7,7 @@ event comes at least once, always under the same id.
 
 import threading
 import time
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
@@ -17,7 +18,7 @@ from uuid import UUID
 import orjson
 import structlog
 from django.conf import settings
-from django.db import DataError, IntegrityError, connection, transaction
+from django.db import DatabaseError, DataError, IntegrityError, connection, transaction
 
 from accounts import events
 from accounts.callbacks import calls, endpoints, sql
@@ -28,6 +29,7 @@ log = structlog.get_logger(__name__)
 
 TICK = 0.5  # seconds between looks at the database when nobody calls
 GROUP = 64  # outcomes written in one commit at most
+ASIDE = 10.0  # seconds before what could not be written is tried again
 SHARE = 4  # calls at once of one endpoint: one that hangs keeps nobody else waiting
 COMPANY_SHARE = 8  # and of one company
 
@@ -39,6 +41,8 @@ class Courier:
         self.pool = ThreadPoolExecutor(settings.CALLBACK_THREADS, thread_name_prefix="callback")
         self.inbox: SimpleQueue[Outcome] = SimpleQueue()
         self.unwritten: list[Outcome] = []
+        self.aside: list[Outcome] = []  # not written for a while, until
+        self.aside_until = 0.0
         self.in_flight: dict[UUID, Claimed] = {}  # by delivery
         self.lock = threading.Lock()
         self.stopping = threading.Event()
@@ -70,6 +74,9 @@ class Courier:
 
     def record(self) -> None:
         self._take_all()
+        if time.monotonic() >= self.aside_until:
+            self.unwritten += self.aside
+            self.aside = []
         while self.unwritten:
             group = self.unwritten[:GROUP]
             self._write(group)
@@ -78,12 +85,25 @@ class Courier:
     def _write(self, group: list[Outcome]) -> None:
         try:
             record(group)
-        except (IntegrityError, DataError):
-            if len(group) == 1:  # its row refuses it: the lease runs out, and it is called again
-                log.exception("callback_not_recorded", delivery=str(group[0].claimed.delivery_id))
-                return
-            for one in group:
-                self._write([one])
+        except DatabaseError as error:
+            if not connection.is_usable():
+                raise  # of the database as such: all of it is written when there is one again
+            parts = _parts(group)
+            if len(parts) > 1:
+                for part in parts:
+                    self._write(part)
+            else:
+                self._set_aside(group, error)
+
+    def _set_aside(self, group: list[Outcome], error: DatabaseError) -> None:
+        """What its rows refuse is dropped: the lease runs out, and it is called again. What they
+        were too busy for comes a while later, so that nobody else waits with it.
+        """
+        ids = [str(one.claimed.delivery_id) for one in group]
+        log.error("callback_not_recorded", deliveries=ids, exc_info=error)
+        if not isinstance(error, IntegrityError | DataError):
+            self.aside += group
+            self.aside_until = time.monotonic() + ASIDE
 
     def claim(self) -> None:
         """Never more than there are free threads: what is claimed is called at once."""
@@ -120,6 +140,7 @@ class Courier:
         """On SIGTERM: calls under way end within their time-out, and are recorded."""
         with self.lock:
             self.pool.shutdown(wait=True, cancel_futures=True)
+            self.aside_until = 0.0
             self._guarded(self.record)
             connection.close()
 
@@ -132,6 +153,7 @@ def courier() -> Courier:
 def claim(limit: int, busy: Sequence[Claimed] = ()) -> list[Claimed]:
     """Take up to `limit` due deliveries, beside those in `busy`; committed when this returns."""
     params: dict[str, Any] = {
+        "deliveries": [one.delivery_id for one in busy],
         "endpoints": [one.endpoint_id for one in busy],
         "companies": [one.company_id for one in busy],
         "share": SHARE,
@@ -145,6 +167,14 @@ def claim(limit: int, busy: Sequence[Claimed] = ()) -> list[Claimed]:
             return []
         cursor.execute(sql.CLAIM, params)
         return [Claimed(*row) for row in cursor.fetchall()]
+
+
+def _parts(group: list[Outcome]) -> list[list[Outcome]]:
+    """By endpoint, and what is of one endpoint each alone."""
+    parts: dict[UUID, list[Outcome]] = defaultdict(list)
+    for one in group:
+        parts[one.claimed.endpoint_id].append(one)
+    return list(parts.values()) if len(parts) > 1 else [[one] for one in group]
 
 
 @transaction.atomic

@@ -3,11 +3,12 @@
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.db import transaction
+from django.db import connection, transaction
 from django.db.models import OuterRef, QuerySet, Subquery
 from django.utils import timezone
 
 from accounts import events
+from accounts.callbacks import sql
 from accounts.models import (
     Company,
     Delivery,
@@ -23,6 +24,7 @@ from config.ids import public_id, uuid7
 
 State = Delivery.State
 REPLAYED_AT_ONCE = 1000
+BATCH, BATCHES = 1000, 20  # deliveries called off in one statement, statements in one go
 EXAMPLE, EXAMPLES_A_MINUTE = "example:", 20
 TOO_MANY_EXAMPLES: Words = (
     f"До {EXAMPLES_A_MINUTE} примеров в минуту на один адрес, попробуйте чуть позже",
@@ -31,10 +33,19 @@ TOO_MANY_EXAMPLES: Words = (
 EXAMPLE_PHONE = "+79990000000"
 
 
-def call_off(endpoint: Endpoint) -> None:
-    """Nothing more is tried; what was on its way can be replayed."""
-    on_their_way = Delivery.objects.filter(endpoint=endpoint).exclude(due_at=None)
-    on_their_way.update(state=State.FAILED, due_at=None, finished_at=timezone.now())
+def call_off() -> int:
+    """Nothing more is tried of what is on its way to endpoints that are off; it can be replayed.
+
+    In small steps: a backlog may be of any size, and nobody waits for the end of it.
+    """
+    total = 0
+    for _ in range(BATCHES):
+        with connection.cursor() as cursor:
+            cursor.execute(sql.CALL_OFF, [BATCH])
+            total += cursor.rowcount
+            if cursor.rowcount < BATCH:
+                break
+    return total
 
 
 @transaction.atomic

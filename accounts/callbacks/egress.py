@@ -29,6 +29,7 @@ LONGEST_URL = 2000
 PORTS = {443, 8443}
 ANSWER_KEPT = 2048  # bytes of the answer's body
 ADDRESSES_TRIED = 3
+_GLOBAL_IPV6 = ip_network("2000::/3")  # all of IPv6 that is given out to the public
 # `is_global` calls these public, but they lead to embedded, relayed or reserved addresses.
 _DENIED = [
     ip_network(text)
@@ -142,6 +143,7 @@ def is_public(address: Address) -> bool:
     return (
         address.is_global
         and not address.is_multicast
+        and (address.version == 4 or address in _GLOBAL_IPV6)
         and not any(address in network for network in _DENIED if network.version == address.version)
     )
 
@@ -158,7 +160,7 @@ def _check_address(address: Address, found: Destination) -> None:
 def resolve(found: Destination) -> list[str]:
     """Its addresses, all of them allowed; raises CallError."""
     try:
-        rows = socket.getaddrinfo(found.host, found.port, type=socket.SOCK_STREAM)
+        rows = socket.getaddrinfo(_asked(found.host), found.port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError):
         raise CallError(Failure.DNS) from None
     addresses = [str(row[4][0]) for row in rows]
@@ -168,6 +170,13 @@ def resolve(found: Destination) -> list[str]:
     except UrlError as error:
         raise CallError(error.failure) from None
     return list(dict.fromkeys(addresses))
+
+
+def _asked(host: str) -> str:
+    """From the root of all names, whatever domains this machine would try to append."""
+    if settings.CALLBACKS_TO_LOOPBACK or _literal(host) is not None:
+        return host  # a developer's names, `localhost` above all, come from this machine
+    return f"{host}."
 
 
 def post(url: str, body: bytes, headers: Mapping[str, str]) -> Answer:
@@ -250,7 +259,7 @@ def _tls() -> ssl.SSLContext:
 def _exchange(
     found: Destination, line: socket.socket, body: bytes, headers: Mapping[str, str]
 ) -> http.client.HTTPResponse:
-    connection = http.client.HTTPConnection(found.host)
+    connection = http.client.HTTPConnection(found.host, found.port)
     connection.sock = line
     own = {"Host": found.authority, "Connection": "close"}
     connection.request("POST", found.path, body, own | dict(headers))

@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from accounts import mail
-from accounts.callbacks import deliveries, egress, signing
+from accounts.callbacks import egress, signing
 from accounts.models import Company, Endpoint, EventKind, Member, User
 from accounts.services import record
 from config.errors import DomainError, Error, Words, invalid_input
@@ -35,6 +35,11 @@ WRONG_URL: dict[str, Words] = {
 TOO_MANY: Words = (
     f"У компании может быть до {settings.MAX_ENDPOINTS} адресов: удалите один из них",
     f"A company has up to {settings.MAX_ENDPOINTS} endpoints: delete one first",
+)
+
+TAKEN: Words = (
+    "Этот адрес уже добавлен: измените его или удалите",
+    "This URL is an endpoint already: change that one or delete it",
 )
 
 
@@ -73,10 +78,11 @@ def create(
     ip: str | None = None,
 ) -> tuple[Endpoint, str]:
     """A new endpoint and the secret that its events are signed with."""
-    # The company's row is the lock: of two parallel requests for the last place one waits here.
-    Company.objects.select_for_update(no_key=True).get(pk=company.pk)
-    if Endpoint.objects.of(company.pk).filter(mode=mode).count() >= settings.MAX_ENDPOINTS:
+    others = _others(company.pk, mode)
+    if len(others) >= settings.MAX_ENDPOINTS:
         raise DomainError(Error.INVALID_INPUT, message=TOO_MANY)
+    if url in others:
+        raise invalid_input(url=TAKEN)
     endpoint = Endpoint.objects.create(
         company=company,
         mode=mode,
@@ -90,6 +96,14 @@ def create(
     return endpoint, secret_of(endpoint)
 
 
+def _others(company_id: int, mode: str) -> list[str]:
+    """The addresses there are; no other comes before the transaction's end, since the company's
+    row is the lock: of two parallel requests one waits here.
+    """
+    Company.objects.select_for_update(no_key=True).get(pk=company_id)
+    return list(Endpoint.objects.of(company_id).filter(mode=mode).values_list("url", flat=True))
+
+
 def secret_of(endpoint: Endpoint) -> str:
     return signing.secret(endpoint.pk, endpoint.key_id, endpoint.generation)
 
@@ -98,10 +112,12 @@ def secret_of(endpoint: Endpoint) -> str:
 def change(
     *, endpoint: Endpoint, changes: Mapping[str, object], user: User | None, ip: str | None = None
 ) -> None:
-    """Of `url`, `kinds` and `description` what differs."""
+    """Of `url`, `kinds` and `description` what differs; raises `invalid_input`."""
     changed = [name for name, value in changes.items() if getattr(endpoint, name) != value]
     if not changed:
         return
+    if "url" in changed and changes["url"] in _others(endpoint.company_id, endpoint.mode):
+        raise invalid_input(url=TAKEN)
     for name in changed:
         setattr(endpoint, name, changes[name])
     endpoint.save(update_fields=changed)
@@ -134,7 +150,6 @@ def enable(*, endpoint: Endpoint, user: User | None, ip: str | None = None) -> N
 def disable(*, endpoint: Endpoint, user: User | None, ip: str | None = None) -> None:
     on = Endpoint.objects.filter(pk=endpoint.pk, disabled_at=None)
     if on.update(disabled_at=timezone.now(), disabled_reason=Endpoint.Reason.PERSON):
-        deliveries.call_off(endpoint)
         record("webhook.disabled", endpoint.url, company=endpoint.company, user=user, ip=ip)
     endpoint.refresh_from_db()
 
@@ -143,7 +158,6 @@ def disable(*, endpoint: Endpoint, user: User | None, ip: str | None = None) -> 
 def delete(*, endpoint: Endpoint, user: User | None, ip: str | None = None) -> None:
     """Gone for the company; the row goes with the last of its history."""
     if Endpoint.objects.filter(pk=endpoint.pk, deleted_at=None).update(deleted_at=timezone.now()):
-        deliveries.call_off(endpoint)
         record("webhook.deleted", endpoint.url, company=endpoint.company, user=user, ip=ip)
 
 
@@ -153,7 +167,6 @@ def give_up(several: QuerySet[Endpoint], reason: Endpoint.Reason) -> None:
     for endpoint in several.select_for_update(of=["self"], no_key=True).select_related("company"):
         endpoint.disabled_at, endpoint.disabled_reason = timezone.now(), reason
         endpoint.save(update_fields=["disabled_at", "disabled_reason"])
-        deliveries.call_off(endpoint)
         record("webhook.gave_up", endpoint.url, company=endpoint.company, user=None)
         page = reverse("webhook-detail", args=[endpoint.public_id])
         mail.post_to_members(

@@ -63,6 +63,11 @@ class ExampleForm(forms.Form):
     kind = forms.ChoiceField(label=_("Event"), choices=described)
 
 
+def field_of(error: DomainError) -> str | None:
+    """The field at fault; None when it is the whole form."""
+    return next(iter(error.errors or ()), None)
+
+
 def words_of(error: DomainError) -> str:
     """The refusal in the reader's language, its fields' words before its own."""
     body = error.body(language=interface_language(), request_id="")

@@ -1,39 +1,58 @@
 """The courier's statements, each with what it promises."""
 
-# Asked on its own, since a worker asks often and mostly in vain.
-ANY_DUE = """
-SELECT EXISTS (SELECT 1 FROM accounts_delivery WHERE due_at <= statement_timestamp())
-"""
+# Who is called at all.
+_CALLED = """accounts_endpoint e JOIN accounts_company c
+    ON c.id = e.company_id AND c.status <> 'suspended'
+    AND e.disabled_at IS NULL AND e.deleted_at IS NULL"""
 
-# Claims due deliveries, the oldest first: of one endpoint and of one company only so many as leave
-# room for the others. A claim holds for the lease; who dies with it leaves the delivery due again.
-CLAIM = """
+# Asked on its own, since a worker asks often and mostly in vain: one look at each endpoint's first.
+ANY_DUE = f"""
+SELECT EXISTS (
+  SELECT 1 FROM {_CALLED}
+  CROSS JOIN LATERAL (
+    SELECT 1 FROM accounts_delivery
+    WHERE endpoint_id = e.id AND due_at <= statement_timestamp() LIMIT 1) d)
+"""  # noqa: S608
+
+# Claims due deliveries: of one endpoint and of one company only so many as leave room for the
+# others, of an endpoint that is failing one at a time, and first for those companies that have the
+# fewest calls under way. Only what is taken gets locked; what another worker has just locked is
+# passed over, so more are looked at than wanted. A claim holds for the lease; who dies with it
+# leaves the delivery due again.
+CLAIM = f"""
 WITH busy AS (
-  SELECT * FROM unnest(%(endpoints)s::uuid[], %(companies)s::bigint[]) AS b(endpoint, company)),
+  SELECT * FROM unnest(%(deliveries)s::uuid[], %(endpoints)s::uuid[], %(companies)s::bigint[])
+    AS b(delivery, endpoint, company)),
 waiting AS (
-  SELECT d.id, d.due_at, e.company_id FROM accounts_endpoint e
+  SELECT d.id, d.due_at, e.company_id FROM {_CALLED}
   CROSS JOIN LATERAL (
     SELECT id, due_at FROM accounts_delivery
     WHERE endpoint_id = e.id AND due_at <= statement_timestamp()
+      AND id <> ALL(%(deliveries)s::uuid[])
     ORDER BY due_at
-    LIMIT GREATEST(0, %(share)s - (SELECT count(*) FROM busy WHERE endpoint = e.id))
-    FOR UPDATE SKIP LOCKED) d
-  WHERE e.disabled_at IS NULL AND e.deleted_at IS NULL),
+    LIMIT GREATEST(0, CASE WHEN e.failing_since IS NULL THEN %(share)s ELSE 1 END
+      - (SELECT count(*) FROM busy WHERE endpoint = e.id))) d),
 placed AS (
   SELECT id, due_at, row_number() OVER (PARTITION BY company_id ORDER BY due_at)
     + (SELECT count(*) FROM busy WHERE company = company_id) AS place
   FROM waiting),
 picked AS (
-  SELECT id FROM placed WHERE place <= %(company_share)s ORDER BY due_at LIMIT %(limit)s)
+  SELECT id, due_at, place FROM placed WHERE place <= %(company_share)s
+  ORDER BY place, due_at LIMIT 8 * %(limit)s),
+taken AS (
+  SELECT d.id FROM picked JOIN accounts_delivery d USING (id)
+  WHERE d.due_at <= statement_timestamp()
+  ORDER BY picked.place, picked.due_at LIMIT %(limit)s
+  FOR UPDATE OF d SKIP LOCKED)
 UPDATE accounts_delivery d
 SET due_at = statement_timestamp() + make_interval(secs => %(lease)s), tries = d.tries + 1,
   claims = d.claims + 1
-FROM picked, accounts_endpoint e, accounts_event v
-WHERE d.id = picked.id AND e.id = d.endpoint_id AND v.id = d.event_id
+FROM taken, accounts_endpoint e, accounts_event v
+WHERE d.id = taken.id AND e.id = d.endpoint_id AND v.id = d.event_id
 RETURNING d.id, d.claims, d.tries, v.id, v.kind, v.at, v.data, e.id, e.company_id, e.url,
   e.key_id, e.generation,
   CASE WHEN e.previous_until > statement_timestamp() THEN e.previous_key_id ELSE '' END
-"""
+"""  # noqa: S608
 
 # Everybody locks endpoints before their deliveries, in the order of their ids.
 LOCK = """
@@ -71,4 +90,18 @@ WHERE id = ANY(%s::uuid[]) AND failing_since IS NULL
 ACCEPTING = """
 UPDATE accounts_endpoint SET last_success_at = statement_timestamp(), failing_since = NULL
 WHERE id = ANY(%s::uuid[])
+"""
+
+# Ends what is on its way to endpoints that are off, whoever put it there; waits for no lock.
+CALL_OFF = """
+WITH off AS (
+  SELECT d.id FROM accounts_endpoint e
+  CROSS JOIN LATERAL (
+    SELECT id FROM accounts_delivery WHERE endpoint_id = e.id AND due_at IS NOT NULL
+    FOR UPDATE SKIP LOCKED) d
+  WHERE e.disabled_at IS NOT NULL OR e.deleted_at IS NOT NULL
+  LIMIT %s)
+UPDATE accounts_delivery d
+SET state = 'failed', due_at = NULL, finished_at = statement_timestamp()
+FROM off WHERE d.id = off.id
 """

@@ -13,7 +13,7 @@ from django.utils.translation import ngettext
 
 from accounts.addresses import client_ip
 from accounts.callbacks import calls, deliveries, endpoints
-from accounts.callbacks.forms import EndpointForm, ExampleForm, NewEndpointForm, words_of
+from accounts.callbacks.forms import EndpointForm, ExampleForm, NewEndpointForm, field_of, words_of
 from accounts.models import Delivery, Endpoint
 from accounts.paging import Page, page_of
 from accounts.roles import (
@@ -45,7 +45,7 @@ def webhook_create(request: CabinetRequest) -> HttpResponse:
                 company=request.company, **form.cleaned_data, **_by(request)
             )
         except DomainError as error:
-            form.add_error(None, words_of(error))
+            form.add_error(field_of(error), words_of(error))
         else:
             return _show_once(request, endpoint, secret)
     return render(request, "cabinet/webhook_create.html", {"form": form})
@@ -72,9 +72,13 @@ def webhook_edit(request: CabinetRequest, public_id: str) -> HttpResponse:
     now = {name: getattr(endpoint, name) for name in ("url", "kinds", "description")}
     form = EndpointForm(request.POST or None, initial=now)
     if request.method == "POST" and form.is_valid():
-        endpoints.change(endpoint=endpoint, changes=form.cleaned_data, **_by(request))
-        messages.success(request, _("The changes are saved."))
-        return redirect("webhook-detail", endpoint.public_id)
+        try:
+            endpoints.change(endpoint=endpoint, changes=form.cleaned_data, **_by(request))
+        except DomainError as error:
+            form.add_error(field_of(error), words_of(error))
+        else:
+            messages.success(request, _("The changes are saved."))
+            return redirect("webhook-detail", endpoint.public_id)
     return render(request, "cabinet/webhook_edit.html", {"form": form, "endpoint": endpoint})
 
 

@@ -91,6 +91,13 @@ class Endpoint(models.Model):
     class Meta:
         verbose_name = _("callback endpoint")
         verbose_name_plural = _("callback endpoints")
+        constraints = [
+            models.UniqueConstraint(
+                fields=["company", "mode", "url"],
+                condition=Q(deleted_at__isnull=True),
+                name="endpoint_once",
+            )
+        ]
         indexes = [
             models.Index(
                 fields=["company", "mode"],

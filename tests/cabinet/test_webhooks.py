@@ -93,6 +93,22 @@ def test_eleventh_is_refused_with_words(client: Client, owner: Member) -> None:
     assert "до 10 адресов" in response.content.decode()
 
 
+def test_address_that_is_there_already_is_refused_beside_its_field(
+    client: Client, endpoint: Endpoint
+) -> None:
+    EndpointFactory.create(company=endpoint.company, url=URL)
+    edit = reverse("webhook-edit", args=[endpoint.public_id])
+
+    for address in (reverse("webhook-create"), edit):
+        response = client.post(address, FORM)
+
+        words = "Этот адрес уже добавлен: измените его или удалите"
+        assert response.context["form"].errors == {"url": [words]}
+        assert words in response.content.decode()
+    endpoint.refresh_from_db()
+    assert endpoint.url != URL
+
+
 def test_change_is_saved(client: Client, endpoint: Endpoint) -> None:
     changed = {"url": URL, "kinds": ["message.failed"], "description": "new"}
     address = reverse("webhook-edit", args=[endpoint.public_id])
@@ -131,6 +147,7 @@ def test_switched_off_endpoint_gets_nothing_until_it_is_on(
     off = press(client, "webhook-switch", endpoint, to="off")
     example = press(client, "webhook-test", endpoint, kind="otp.verified")
     make_round()
+    deliveries.call_off()
     endpoint.refresh_from_db()
     was_on = endpoint.is_enabled
     press(client, "webhook-switch", endpoint, to="on")

@@ -1,6 +1,7 @@
 """/webhooks as a client's backend uses it."""
 
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 import orjson
@@ -81,7 +82,8 @@ def test_secret_is_told_once(api: Api) -> None:
 
 def test_all_events_unless_some_are_named(api: Api) -> None:
     assert create(api, events=None).body["events"] == list(EventKind.values)
-    assert create(api, events=["otp.verified", "message.sent", "otp.verified"]).body["events"] == [
+    some = ["otp.verified", "message.sent", "otp.verified"]
+    assert create(api, url=f"{URL}/2", events=some).body["events"] == [
         "message.sent",
         "otp.verified",
     ]
@@ -132,6 +134,30 @@ def test_eleventh_endpoint_is_refused_and_deleted_ones_make_room(api: Api) -> No
 def test_last_place_goes_to_one_of_two(api: Api) -> None:
     EndpointFactory.create_batch(9, company=api.company)
 
+    answers = at_once([partial(create, api, url=f"{URL}/{n}") for n in range(4)])
+
+    assert sorted(answer.status for answer in answers) == [200, 422, 422, 422]
+
+
+def test_address_is_called_once_for_each_mode(api: Api) -> None:
+    endpoint = EndpointFactory.create(company=api.company)
+    EndpointFactory.create(company=api.company, mode=Mode.TEST, url=URL)
+
+    first, again = create(api), create(api)
+    changed = patch(api, path_of(endpoint), {"url": URL, "description": "new"})
+    delete(api, f"/webhooks/{first.body['id']}")
+
+    assert first.status == 200
+    for refused in (again, changed):
+        assert (refused.status, refused.body["errors"]) == (
+            422,
+            {"url": ["Этот адрес уже добавлен: измените его или удалите"]},
+        )
+    assert create(api).status == 200
+
+
+@pytest.mark.django_db(transaction=True)
+def test_parallel_creates_of_one_address_make_one(api: Api) -> None:
     answers = at_once([lambda: create(api)] * 4)
 
     assert sorted(answer.status for answer in answers) == [200, 422, 422, 422]

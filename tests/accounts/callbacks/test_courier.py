@@ -1,11 +1,15 @@
 """Every event comes at least once, under one id, whatever the receiver or the courier does."""
 
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import timedelta
 
 import pytest
-from django.db import connection
+from django.db import connection, transaction
 from django.test import override_settings
 from django.utils import timezone
+from pytest_django import DjangoAssertNumQueries
 
 from accounts import events
 from accounts.callbacks import calls, courier, deliveries, endpoints
@@ -94,10 +98,42 @@ def test_refusal_of_what_was_called_off_does_not_revive_it(
     endpoints.disable(endpoint=endpoint, user=None)
     receiver.status = 500
 
+    deliveries.call_off()
     courier.record([calls.call(claimed)])
 
     delivery.refresh_from_db()
     assert (delivery.state, delivery.due_at) == ("failed", None)
+
+
+@pytest.mark.parametrize(
+    "change", [{"disabled_at": timezone.now()}, {"deleted_at": timezone.now()}]
+)
+def test_whatever_waits_for_an_endpoint_that_is_off_is_called_off(
+    delivery: Delivery,
+    endpoint: Endpoint,
+    change: dict[str, object],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(deliveries, "BATCH", 2)
+    Endpoint.objects.filter(pk=endpoint.pk).update(**change)
+    DeliveryFactory.create_batch(4, endpoint=endpoint)
+    other = DeliveryFactory.create()
+
+    called_off = deliveries.call_off(), deliveries.call_off()
+
+    assert called_off == (5, 0)
+    assert set(Delivery.objects.filter(due_at=None).values_list("state", flat=True)) == {"failed"}
+    assert Delivery.objects.get(state="pending") == other
+
+
+def test_switching_off_does_not_touch_the_backlog(
+    delivery: Delivery, endpoint: Endpoint, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    """Whatever its size, it is none of the transaction's that switches off."""
+    with django_assert_num_queries(6) as queries:
+        endpoints.give_up(Endpoint.objects.filter(pk=endpoint.pk), Endpoint.Reason.GONE)
+
+    assert not [one for one in queries if "accounts_delivery" in one["sql"]]
 
 
 def test_rotated_secret_signs_beside_the_old_one_for_a_day(
@@ -123,6 +159,19 @@ def test_missing_server_key_is_a_fault_of_ours_and_is_tried_again(delivery: Deli
 
     assert delivery.attempts.get().error == "internal"
     assert wait_of(delivery) > 0
+
+
+def test_missing_key_of_the_old_secret_leaves_the_new_one_to_sign(
+    delivery: Delivery, endpoint: Endpoint, receiver: Receiver
+) -> None:
+    new = endpoints.rotate(endpoint=endpoint, user=None)
+    Endpoint.objects.update(previous_key_id="taken-away")
+
+    make_round()
+
+    (call,) = receiver.calls
+    assert call.verified(new)
+    assert len(call.headers["webhook-signature"].split()) == 1
 
 
 def test_one_endpoint_and_one_company_leave_room_for_others(company: Company) -> None:
@@ -151,6 +200,62 @@ def test_calls_under_way_count_towards_the_share(company: Company) -> None:
     assert courier.claim(32, [*busy, *more]) == []
 
 
+def test_company_with_the_fewest_calls_comes_first(company: Company) -> None:
+    floods = [EndpointFactory.create() for _ in range(4)]
+    for flood in floods:
+        DeliveryFactory.create_batch(SHARE, endpoint=flood)
+    busy = courier.claim(4 * (SHARE - 1))
+    late = DeliveryFactory.create(endpoint__company=company)
+
+    (claimed,) = courier.claim(1, busy)
+
+    assert claimed.delivery_id == late.pk
+    assert {one.company_id for one in busy} == {one.company_id for one in floods}
+
+
+def test_failing_endpoint_is_called_once_at_a_time(endpoint: Endpoint) -> None:
+    Endpoint.objects.update(failing_since=timezone.now())
+    DeliveryFactory.create_batch(3, endpoint=endpoint)
+
+    busy = courier.claim(32)
+
+    assert (len(busy), courier.claim(32, busy)) == (1, [])
+
+
+def test_suspended_company_is_not_called(delivery: Delivery, company: Company) -> None:
+    company.status = Company.Status.SUSPENDED
+    company.save()
+
+    assert courier.claim(10) == []
+
+
+def test_what_is_being_called_is_not_claimed_again(delivery: Delivery) -> None:
+    busy = courier.claim(10)
+    make_due(delivery)
+
+    assert (len(busy), courier.claim(10, busy)) == (1, [])
+
+
+def test_what_waits_for_nobody_costs_one_look(
+    delivery: Delivery, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    Endpoint.objects.update(disabled_at=timezone.now())
+
+    with django_assert_num_queries(1):
+        courier.claim(10)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_claim_locks_no_more_than_it_takes(endpoint: Endpoint) -> None:
+    DeliveryFactory.create_batch(3, endpoint=endpoint)
+
+    with transaction.atomic():
+        mine = courier.claim(1)
+        (others,) = at_once([lambda: courier.claim(10)])
+
+    assert (len(mine), len(others)) == (1, 2)
+
+
 @pytest.mark.django_db(transaction=True)
 def test_parallel_couriers_claim_each_delivery_once(company: Company) -> None:
     made = [DeliveryFactory.create() for _ in range(40)]
@@ -174,6 +279,51 @@ def test_outcome_that_no_row_takes_keeps_no_other_from_its_own(company: Company)
     states = Delivery.objects.order_by("created_at").values_list("state", flat=True)
     assert sorted(states) == ["delivered", "delivered", "pending"]
     assert one.unwritten == []
+
+
+@pytest.mark.django_db(transaction=True)
+def test_endpoint_that_cannot_be_written_keeps_nobody_from_being_called(company: Company) -> None:
+    held, other = DeliveryFactory.create_batch(2, endpoint__company=company)
+    one = Courier()
+    for claimed in courier.claim(2):
+        one.inbox.put(Outcome(claimed, timezone.now(), status=200))
+    waiting = DeliveryFactory.create(endpoint__url=NOBODY)
+
+    with locked(held.endpoint):
+        one.round()
+    left = [outcome.claimed.delivery_id for outcome in one.aside]
+    one.pool.shutdown(wait=True)
+    one.aside_until = 0.0
+    one.record()
+
+    assert left == [held.pk]
+    assert waiting.attempts.exists()
+    assert set(Delivery.objects.filter(state="delivered")) == {held, other}
+
+
+@contextmanager
+def locked(endpoint: Endpoint) -> Iterator[None]:
+    """By somebody who takes his time."""
+    is_held, is_over = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with transaction.atomic():
+            Endpoint.objects.select_for_update().get(pk=endpoint.pk)
+            is_held.set()
+            is_over.wait(10)
+        connection.close()
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    is_held.wait(5)
+    with connection.cursor() as cursor:
+        cursor.execute("SET lock_timeout = 200")
+    try:
+        yield
+    finally:
+        is_over.set()
+        thread.join(10)
+        connection.close()
 
 
 @pytest.mark.django_db(transaction=True)

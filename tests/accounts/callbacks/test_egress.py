@@ -57,6 +57,11 @@ PRIVATE = [
     "fd00:ec2::254",
     "fe80::1",
     "ff02::1",
+    "fec0::1",
+    "::ffff:0:7f00:1",
+    "4000::1",
+    "e000::1",
+    "100:0:0:1::1",
 ]
 SPELLINGS = [
     "2130706433",
@@ -96,7 +101,9 @@ def names(monkeypatch: pytest.MonkeyPatch, *answers: list[str]) -> None:
         socket,
         "getaddrinfo",
         lambda host, *rest, **more: (
-            getaddrinfo(host, *rest, **more) if host == HOST else real(host, *rest, **more)
+            getaddrinfo(host, *rest, **more)
+            if host.rstrip(".") == HOST
+            else real(host, *rest, **more)
         ),
     )
 
@@ -263,6 +270,32 @@ def test_connection_is_made_to_the_address_that_was_judged(
         answer = outcome(receiver.url.replace("127.0.0.1", HOST))
 
     assert answer == egress.Answer(200, "ok")
+
+
+def test_name_is_asked_for_from_the_root(production: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+
+    def getaddrinfo(host: str, *_arguments: Any, **_options: Any) -> list[Any]:
+        asked.append(host)
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (PUBLIC, 443))]
+
+    monkeypatch.setattr(socket, "getaddrinfo", getaddrinfo)
+
+    egress.resolve(egress.destination(f"https://{HOST}/"))
+    egress.resolve(egress.destination(f"https://{PUBLIC}/"))
+
+    assert asked == [f"{HOST}.", PUBLIC]
+
+
+def test_address_of_ipv6_is_called() -> None:
+    """Whose last part is not taken for a port."""
+    with listening() as receiver:
+        url = receiver.url.replace("127.0.0.1", "[::ffff:127.0.0.1]")
+        answer = outcome(url)
+
+    (call,) = receiver.calls
+    assert answer == egress.Answer(200, "ok")
+    assert call.headers["host"] == url.split("/")[2]
 
 
 def test_redirect_is_an_answer_and_not_followed() -> None:

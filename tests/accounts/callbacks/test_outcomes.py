@@ -2,7 +2,7 @@
 
 import pytest
 
-from accounts.callbacks import calls, endpoints
+from accounts.callbacks import calls, deliveries, endpoints
 from accounts.callbacks.calls import DELAYS
 from accounts.models import (
     AuditEvent,
@@ -122,6 +122,7 @@ def test_endpoint_that_accepts_nothing_for_a_day_is_switched_off(company: Compan
     other = DeliveryFactory.create(endpoint=delivery.endpoint)
 
     run_out(delivery)
+    deliveries.call_off()
 
     endpoint = Endpoint.objects.get()
     other.refresh_from_db()
