@@ -90,7 +90,7 @@ def accept(*, payment: Payment, user: User, ip: str | None = None) -> bool:
     if payment.order_id is None:
         return False
     order = _lock(payment.order_id)
-    payment.refresh_from_db()
+    payment.refresh_from_db(from_queryset=Payment.objects.select_for_update())
     if order.state == Order.State.PAID or payment.settled_at is not None:
         return False
     payment.is_credited = True

@@ -2,6 +2,8 @@
 
 import random
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
 from decimal import Decimal
@@ -10,11 +12,11 @@ from functools import partial
 import pytest
 from django.conf import settings
 from django.core.exceptions import ValidationError
-from django.db import IntegrityError, transaction
+from django.db import IntegrityError, connection, transaction
 from django.test import override_settings
 from django.utils import timezone
 
-from accounts.models import Company, Event, Mail, Member
+from accounts.models import Company, Event, Mail, Member, User
 from billing import ledger, orders, payments
 from billing.gateways.base import PaymentState
 from billing.gateways.sandbox import Sandbox, wording
@@ -369,6 +371,31 @@ def test_confirmation_beside_notices_and_a_cancellation(payer: Company) -> None:
     assert order.state == "paid"
     assert ledger.balance(payer.pk) == (1000, 0)
     assert Payment.objects.filter(is_credited=True).count() == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_acceptance_waits_for_a_settlement(payer: Company) -> None:
+    order, user = place(payer), UserFactory.create()
+    tell(notice(order, amount=Decimal(1)))
+    payment = Payment.objects.get()
+    with ThreadPoolExecutor(1) as pool:
+        with transaction.atomic():
+            payments.settle(payment=Payment.objects.get(), user=user)
+            accepted = pool.submit(_accept_apart, payment, user)
+            with suppress(TimeoutError):
+                accepted.result(timeout=0.5)
+
+        assert accepted.result() is False
+
+    assert ledger.balance(payer.pk) == (0, 0)
+    assert not Payment.objects.filter(is_credited=True).exists()
+
+
+def _accept_apart(payment: Payment, user: User) -> bool:
+    try:
+        return payments.accept(payment=payment, user=user)
+    finally:
+        connection.close()
 
 
 def test_endpoint_is_called_back_once(payer: Company) -> None:
