@@ -2,6 +2,7 @@
 
 from decimal import Decimal
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from django.contrib.messages import get_messages
@@ -178,7 +179,7 @@ def test_payment_is_dealt_with(client: Client, payer: Company, action: str, bala
 
 
 def adjust(client: Client, **fields: Any) -> Any:
-    return client.post(reverse("admin:billing_wallet_adjust"), fields)
+    return client.post(reverse("admin:billing_wallet_adjust"), {"once": uuid4()} | fields)
 
 
 def test_tokens_are_given_and_taken_for_a_reason(
@@ -197,6 +198,27 @@ def test_tokens_are_given_and_taken_for_a_reason(
         ("withdraw", 20, "ошибка", operator.pk),
     ]
     assert payer.audit.filter(action="wallet.adjusted").count() == 2
+
+
+@pytest.mark.parametrize(("tokens", "balance"), [(50, 150), (-20, 80)])
+def test_form_pressed_twice_moves_tokens_once(
+    client: Client, payer: Company, tokens: int, balance: int
+) -> None:
+    ledger.grant(company=payer, amount=100, reason="test")
+    opened = client.get(reverse("admin:billing_wallet_adjust"), {"company": payer.pk})
+    once = opened.context["form"]["once"].value()
+
+    answers = [
+        adjust(client, company=payer.pk, tokens=tokens, reason="x", once=once) for _ in range(2)
+    ]
+
+    assert f'value="{once}"' in opened.content.decode()
+    assert [said(one)[-1] for one in answers] == [
+        "Баланс изменён.",
+        "Это уже сделано: второй раз ничего не переведено.",
+    ]
+    assert ledger.balance(payer.pk) == (balance, 0)
+    assert payer.audit.filter(action="wallet.adjusted").count() == 1
 
 
 @pytest.mark.parametrize(
