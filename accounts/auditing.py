@@ -32,6 +32,7 @@ WORDS: dict[str, str | Promise] = {
     "order.created": _("asked for a top-up"),
     "order.canceled": _("called a top-up off"),
     "order.confirmed": _("confirmed a payment"),
+    "payment.recorded": _("recorded a payment that does not fit"),
     "payment.accepted": _("accepted a payment that differs"),
     "payment.settled": _("settled a payment by hand"),
     "billing.changed": _("changed the details for invoices"),

@@ -19,7 +19,7 @@ from accounts.admin import operator
 from accounts.models import Company
 from accounts.services import record
 from billing import ledger, orders, payments
-from billing.models import Order, Transfer
+from billing.models import Order, Payment, Transfer
 
 if TYPE_CHECKING:
     Admin = ModelAdmin[Any]
@@ -75,23 +75,31 @@ class AdjustForm(forms.Form):
 
 def confirm(request: HttpRequest, admin: Admin, pk: UUID) -> HttpResponse:
     order = _order(request, pk)
-    initial = {"paid_on": timezone.localdate(), "amount": order.amount}
-    form = ConfirmForm(request.POST or None, initial=initial)
+    form = ConfirmForm(request.POST or None)  # empty: filled in beforehand it would check nothing
     if request.method == "POST" and form.is_valid():
         try:
-            done = payments.confirm(
+            payment = payments.confirm(
                 order=order,
                 user=operator(request),
                 ip=client_ip(request.META),
                 **form.cleaned_data,
             )
         except ValidationError as error:
-            form.add_error("amount" if error.code == "amount" else "reference", error)
+            form.add_error("reference", error)
         else:
-            text = _("The payment is confirmed.") if done else _("It was paid already.")
-            messages.success(request, text)
+            messages.add_message(request, *_of(payment))
             return redirect("admin:billing_order_change", pk)
     return _shown(request, admin, _("Confirm the payment"), form, order)
+
+
+def _of(payment: Payment | None) -> tuple[int, str]:
+    """What became of a transfer."""
+    if payment is None:
+        return messages.SUCCESS, _("This payment is recorded already.")
+    if payment.problem:
+        text = _("The payment is recorded, look at it (%(problem)s).")
+        return messages.WARNING, text % {"problem": payment.get_problem_display()}
+    return messages.SUCCESS, _("The payment is confirmed.")
 
 
 def cancel(request: HttpRequest, admin: Admin, pk: UUID) -> HttpResponse:
