@@ -174,7 +174,7 @@ def _period(chosen: Mapping[str, Any]) -> tuple[datetime, datetime]:
     first, last = chosen.get("date_from"), chosen.get("date_to")
     return (
         _start_of(first) if first else BEGINNING,
-        _start_of(last + timedelta(days=1)) if last else END,
+        _start_of(last + timedelta(days=1)) if last and last < END.date() else END,
     )
 
 

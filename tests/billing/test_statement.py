@@ -176,6 +176,17 @@ def test_strange_cursor_shows_the_first_page(
     assert response.status_code == 200
 
 
+@pytest.mark.parametrize("name", ["date_from", "date_to"])
+@pytest.mark.parametrize("day", ["0001-01-01", "9998-12-31", "9999-12-31"])
+def test_farthest_days_are_days_too(
+    client: Client, history: list[tuple[Transfer, int]], name: str, day: str
+) -> None:
+    query = f"kind=all&{name}={day}"
+    expected = len(history) if (name == "date_to") is day.startswith("9") else 0
+
+    assert (len(pages(client, query)), len(download(client, query))) == (expected, expected)
+
+
 @pytest.mark.parametrize(
     ("reason", "cell"),
     [
