@@ -36,6 +36,8 @@ WORDS: dict[str, str | Promise] = {
     "payment.accepted": _("accepted a payment that differs"),
     "payment.settled": _("settled a payment by hand"),
     "billing.changed": _("changed the details for invoices"),
+    "seller.changed": _("changed the seller's details"),
+    "prices.changed": _("changed the prices"),
     "wallet.adjusted": _("changed the balance by hand"),
     "statement.exported": _("downloaded the statement"),
     "link.disabled": _("disabled a short link"),

@@ -10,9 +10,9 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from accounts.models import Company, User
+from accounts.models import AuditEvent, Company, User
 from billing import ledger
-from billing.models import Order, Payment, Seller, Transfer
+from billing.models import Order, Payment, Seller, Tariff, Transfer
 from tests.billing.paying import notice, place, tell
 from tests.factories import CompanyFactory, SellerFactory, UserFactory
 
@@ -279,3 +279,24 @@ def test_seller_is_one(client: Client, operator: User) -> None:
     assert list(wrong.context["adminform"].form.errors) == ["inn"]
     assert (right.status_code, second.status_code) == (302, 403)
     assert [(one.pk, one.inn) for one in Seller.objects.all()] == [(1, "7700000009")]
+    (deed,) = AuditEvent.objects.filter(action="seller.changed")
+    assert "inn  → 7700000009" in deed.subject
+
+
+def test_prices_are_changed_with_a_trace(client: Client, operator: User) -> None:
+    tariffs = reverse("admin:billing_tariff_changelist")
+    client.post(reverse("admin:billing_tariff_add"), {"tokens_from": 7, "price": "1.5"})
+    tariff = Tariff.objects.get(tokens_from=7)
+    client.post(
+        reverse("admin:billing_tariff_change", args=[tariff.pk]),
+        {"tokens_from": 7, "price": "1.2"},
+    )
+    chosen = {"action": "delete_selected", "_selected_action": [tariff.pk], "post": "yes"}
+    client.post(tariffs, chosen)
+
+    deeds = AuditEvent.objects.filter(action="prices.changed", user=operator).order_by("pk")
+    added, changed, deleted = [deed.subject for deed in deeds]
+    assert "price  → 1.5" in added
+    assert changed.endswith(": price 1.5000 → 1.2")
+    assert deleted.endswith(" → —")
+    assert not Tariff.objects.filter(pk=tariff.pk).exists()
