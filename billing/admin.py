@@ -1,9 +1,10 @@
 """The operator's desk: money. Orders are confirmed here; only the ledger moves tokens."""
 
 import re
-from typing import Any
+from typing import Any, ClassVar
 
 from django.contrib import admin, messages
+from django.db import transaction
 from django.db.models import Case, IntegerField, QuerySet, Value, When
 from django.http import HttpRequest, HttpResponse
 from django.urls import URLPattern, path
@@ -13,6 +14,7 @@ from django.utils.translation import gettext_lazy, ngettext
 from accounts.addresses import client_ip
 from accounts.admin import ModelAdmin, ReadOnlyAdmin, ReadOnlyInline, operator
 from accounts.changelist import Ranked
+from accounts.services import record
 from billing import admin_views, payments
 from billing.models import BillingProfile, Order, Package, Payment, Seller, Tariff, Transfer, Wallet
 from billing.models.order import OPEN
@@ -48,8 +50,34 @@ class TransferAdmin(ReadOnlyAdmin):
     ordering = ("-id",)
 
 
+class RecordedAdmin(ModelAdmin):
+    """What is asked of others is changed with a trace of it: what → what."""
+
+    deed: ClassVar[str]
+
+    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: Any) -> None:
+        super().save_model(request, obj, form, change)
+        was, now = form.initial if change else {}, form.cleaned_data
+        changes = [f"{name} {was.get(name, '')} → {now[name]}" for name in form.changed_data]
+        self._record(request, f"{obj}: {', '.join(changes)}")
+
+    def delete_model(self, request: HttpRequest, obj: Any) -> None:
+        self._record(request, f"{obj} → —")
+        super().delete_model(request, obj)
+
+    @transaction.atomic
+    def delete_queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
+        for one in queryset:
+            self.delete_model(request, one)
+
+    def _record(self, request: HttpRequest, subject: str) -> None:
+        ip = client_ip(request.META)
+        record(self.deed, subject, company=None, user=operator(request), ip=ip)
+
+
 @admin.register(Package)
-class PackageAdmin(ModelAdmin):
+class PackageAdmin(RecordedAdmin):
+    deed = "prices.changed"
     changelist = Ranked
     list_display = ("code", "tokens", "price", "currency", "position", "is_active")
     list_editable = ("position", "is_active")
@@ -57,14 +85,16 @@ class PackageAdmin(ModelAdmin):
 
 
 @admin.register(Tariff)
-class TariffAdmin(ModelAdmin):
+class TariffAdmin(RecordedAdmin):
+    deed = "prices.changed"
     changelist = Ranked
     list_display = ("tokens_from", "price")
     ordering = ("tokens_from",)
 
 
 @admin.register(Seller)
-class SellerAdmin(ModelAdmin):
+class SellerAdmin(RecordedAdmin):
+    deed = "seller.changed"
     list_display = ("name", "inn", "bank_name", "vat_rate")
 
     def has_add_permission(self, request: HttpRequest) -> bool:

@@ -1,7 +1,7 @@
 """The operator's forms: confirm a bank transfer, cancel an order, give or take tokens."""
 
 from typing import TYPE_CHECKING, Any
-from uuid import UUID
+from uuid import UUID, uuid4
 
 from django import forms
 from django.contrib import messages
@@ -19,7 +19,7 @@ from accounts.admin import operator
 from accounts.models import Company
 from accounts.services import record
 from billing import ledger, orders, payments
-from billing.models import Order
+from billing.models import Order, Payment, Transfer
 
 if TYPE_CHECKING:
     Admin = ModelAdmin[Any]
@@ -64,6 +64,7 @@ class AdjustForm(forms.Form):
         help_text=gettext_lazy("A negative number takes available tokens back."),
     )
     reason = forms.CharField(label=gettext_lazy("reason"), max_length=200)
+    once = forms.UUIDField(widget=forms.HiddenInput, initial=uuid4)  # a form moves tokens once
 
     def clean_tokens(self) -> int:
         tokens: int = self.cleaned_data["tokens"]
@@ -74,23 +75,31 @@ class AdjustForm(forms.Form):
 
 def confirm(request: HttpRequest, admin: Admin, pk: UUID) -> HttpResponse:
     order = _order(request, pk)
-    initial = {"paid_on": timezone.localdate(), "amount": order.amount}
-    form = ConfirmForm(request.POST or None, initial=initial)
+    form = ConfirmForm(request.POST or None)  # empty: filled in beforehand it would check nothing
     if request.method == "POST" and form.is_valid():
         try:
-            done = payments.confirm(
+            payment = payments.confirm(
                 order=order,
                 user=operator(request),
                 ip=client_ip(request.META),
                 **form.cleaned_data,
             )
         except ValidationError as error:
-            form.add_error("amount" if error.code == "amount" else "reference", error)
+            form.add_error("reference", error)
         else:
-            text = _("The payment is confirmed.") if done else _("It was paid already.")
-            messages.success(request, text)
+            messages.add_message(request, *_of(payment))
             return redirect("admin:billing_order_change", pk)
     return _shown(request, admin, _("Confirm the payment"), form, order)
+
+
+def _of(payment: Payment | None) -> tuple[int, str]:
+    """What became of a transfer."""
+    if payment is None:
+        return messages.SUCCESS, _("This payment is recorded already.")
+    if payment.problem:
+        text = _("The payment is recorded, look at it (%(problem)s).")
+        return messages.WARNING, text % {"problem": payment.get_problem_display()}
+    return messages.SUCCESS, _("The payment is confirmed.")
 
 
 def cancel(request: HttpRequest, admin: Admin, pk: UUID) -> HttpResponse:
@@ -107,28 +116,38 @@ def adjust(request: HttpRequest, admin: Admin) -> HttpResponse:
     if not request.user.has_perm("billing.change_wallet"):
         raise PermissionDenied
     form = AdjustForm(request.POST or None, initial={"company": request.GET.get("company")})
-    if request.method == "POST" and form.is_valid():
-        try:
-            _move(request, **form.cleaned_data)
-        except IntegrityError:
-            form.add_error("tokens", _("The company has fewer available tokens than that."))
-        except (DataError, OverflowError):
-            form.add_error("tokens", _("That is too many."))
-        else:
-            messages.success(request, _("The balance is changed."))
-            return redirect("admin:billing_wallet_changelist")
+    if request.method == "POST" and form.is_valid() and _adjusted(request, form):
+        return redirect("admin:billing_wallet_changelist")
     return _shown(request, admin, _("Give or take tokens"), form, None)
 
 
+def _adjusted(request: HttpRequest, form: AdjustForm) -> bool:
+    """Whether the tokens are moved, now or by an earlier press; else the form says why not."""
+    key = f"adjust:{form.cleaned_data.pop('once').hex}"
+    try:
+        _move(request, key=key, **form.cleaned_data)
+    except IntegrityError:
+        if Transfer.objects.filter(key=key).exists():
+            messages.warning(request, _("This was done already: nothing is moved again."))
+            return True
+        form.add_error("tokens", _("The company has fewer available tokens than that."))
+    except (DataError, OverflowError):
+        form.add_error("tokens", _("That is too many."))
+    else:
+        messages.success(request, _("The balance is changed."))
+        return True
+    return False
+
+
 @transaction.atomic
-def _move(request: HttpRequest, *, company: Company, tokens: int, reason: str) -> None:
+def _move(request: HttpRequest, *, key: str, company: Company, tokens: int, reason: str) -> None:
     user = operator(request)
     subject = f"{tokens:+d}: {reason}"
     record("wallet.adjusted", subject, company=company, user=user, ip=client_ip(request.META))
     if tokens > 0:
-        ledger.grant(company=company, amount=tokens, reason=reason, user=user)
+        ledger.grant(company=company, amount=tokens, reason=reason, user=user, key=key)
     else:
-        ledger.withdraw(company=company, amount=-tokens, reason=reason, user=user)
+        ledger.withdraw(company=company, amount=-tokens, reason=reason, user=user, key=key)
 
 
 def _order(request: HttpRequest, pk: UUID) -> Order:

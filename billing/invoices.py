@@ -58,7 +58,8 @@ def buyer(company: Company) -> Party:
 def follow(company: Company) -> int:
     """Invoices not yet paid take the buyer's new requisites; how many."""
     now = buyer(company)
-    open_ones = list(Order.objects.of(company).open().invoices())
+    rows = Order.objects.of(company).open().invoices().order_by("pk")
+    open_ones = list(rows.select_for_update(no_key=True))  # one that is being paid is waited for
     for order in open_ones:
         order.parties["buyer"] = now
     return Order.objects.bulk_update(open_ones, ["parties"])
@@ -88,7 +89,7 @@ def document(order: Order) -> Document:
             seller=seller,
             supplier=_described(seller),
             customer=_described(order.parties.get("buyer", {})),
-            code=_code(order, seller, purpose),
+            code=_code(order, seller, purpose) if order.is_open else "",
         )
 
 

@@ -113,9 +113,13 @@ def top_up(*, company: Company, amount: int, key: str, reason: str = "") -> Tran
 
 
 @transaction.atomic
-def withdraw(*, company: Company, amount: int, reason: str, user: User | None = None) -> Transfer:
-    """Take available tokens back; IntegrityError when there are not that many."""
-    return _move(Kind.WITHDRAW, company, -amount, reason=reason, user=user, key=None)
+def withdraw(
+    *, company: Company, amount: int, reason: str, user: User | None = None, key: str | None = None
+) -> Transfer:
+    """Take available tokens back, with a `key` once for that key; IntegrityError when there are
+    not that many, or the key was used.
+    """
+    return _move(Kind.WITHDRAW, company, -amount, reason=reason, user=user, key=key)
 
 
 def _move(

@@ -3,6 +3,7 @@
 The order's row is the lock: notices, confirmations and cancellations of one order queue here.
 """
 
+import re
 from contextlib import suppress
 from datetime import date
 from decimal import Decimal
@@ -21,6 +22,7 @@ from billing.models import Order, Payment
 
 Problem = Payment.Problem
 CREDITED = {"", Problem.LATE}
+WRITTEN_VARIOUSLY = re.compile(r"[\s№]+")  # 15, № 15 and 000015 are one number
 
 
 @transaction.atomic
@@ -31,7 +33,7 @@ def receive(gateway: str, notice: Notice) -> Payment | None:
         if order is not None and order.payment_id == notice.payment_id:
             Order.objects.filter(pk=order.pk).end(Order.State.CANCELED)
         return None
-    problem = _judge(order, notice)
+    problem = _judge(order, notice.amount, notice.currency)
     payment, is_new = Payment.objects.get_or_create(
         gateway=gateway,
         payment_id=notice.payment_id,
@@ -57,31 +59,28 @@ def confirm(
     reference: str,
     user: User,
     ip: str | None = None,
-) -> bool:
-    """The operator saw the transfer. False when the order was paid already: nothing is changed."""
+) -> Payment | None:
+    """The operator saw the transfer: it is kept, and credited if it fits.
+
+    None when it is known already: nothing is changed. An amount mistyped may be put right.
+    """
     order = _lock(order.pk)
-    if order.state == Order.State.PAID:
-        return False
-    if amount != order.amount:
-        raise ValidationError(
-            _("The invoice is for %(amount)s %(currency)s."),
-            code="amount",
-            params={"amount": order.amount, "currency": order.currency},
-        )
-    Payment.objects.create(
-        gateway=order.gateway,
-        payment_id=_transfer_id(order.company, paid_on, reference),
-        order=order,
-        amount=amount,
-        currency=order.currency,
-        is_credited=True,
-        reference=reference,
-        paid_on=paid_on,
-        confirmed_by=user,
-    )
+    name = _transfer_id(order.company, paid_on, reference)
+    known = Payment.objects.select_for_update().filter(payment_id=name).first()
+    if known is not None and not _may_correct(known, order, amount):
+        return None
+    payment = known or Payment(gateway=order.gateway, payment_id=name, order=order)
+    payment.amount, payment.currency = amount, order.currency
+    payment.problem = _judge(order, amount, order.currency)
+    payment.is_credited = payment.problem in CREDITED
+    payment.reference, payment.paid_on, payment.confirmed_by = reference, paid_on, user
+    payment.save()
+    if not payment.is_credited:
+        record("payment.recorded", payment, company=order.company, user=user, ip=ip)
+        return payment
     record("order.confirmed", orders.summary(order), company=order.company, user=user, ip=ip)
     _credit(order)
-    return True
+    return payment
 
 
 @transaction.atomic
@@ -90,7 +89,7 @@ def accept(*, payment: Payment, user: User, ip: str | None = None) -> bool:
     if payment.order_id is None:
         return False
     order = _lock(payment.order_id)
-    payment.refresh_from_db()
+    payment.refresh_from_db(from_queryset=Payment.objects.select_for_update())
     if order.state == Order.State.PAID or payment.settled_at is not None:
         return False
     payment.is_credited = True
@@ -137,26 +136,29 @@ def _lock(pk: UUID) -> Order:
     return rows.get(pk=pk)
 
 
-def _judge(order: Order | None, notice: Notice) -> str:
+def _judge(order: Order | None, amount: Decimal, currency: str) -> str:
     if order is None:
         return Problem.UNKNOWN_ORDER
     if order.state == Order.State.PAID:
         return Problem.SECOND
-    if notice.currency != order.currency:
+    if currency != order.currency:
         return Problem.WRONG_CURRENCY
-    if notice.amount != order.amount:
+    if amount != order.amount:
         return Problem.WRONG_AMOUNT
     return "" if order.is_open else Problem.LATE
 
 
 def _transfer_id(company: Company, paid_on: date, reference: str) -> str:
     """A payer numbers its transfers anew each day or year, so the number alone names none."""
-    name = f"{company.pk}:{paid_on:%Y-%m-%d}:{reference}"
-    used = Payment.objects.filter(payment_id=name).select_related("order").first()
-    if used is not None:
+    number = WRITTEN_VARIOUSLY.sub("", reference).lstrip("0")
+    return f"{company.pk}:{paid_on:%Y-%m-%d}:{number}"
+
+
+def _may_correct(known: Payment, order: Order, amount: Decimal) -> bool:
+    if known.order_id != order.pk:
         raise ValidationError(
             _("This transfer has paid invoice %(number)s already."),
             code="used",
-            params={"number": used.order},
+            params={"number": known.order},
         )
-    return name
+    return known.amount != amount and not known.is_credited and known.settled_at is None

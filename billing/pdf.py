@@ -24,7 +24,8 @@ BOLD = FontFace(emphasis=TextEmphasis.B)
 def draw(document: Document) -> bytes:
     with translation.override(document.order.language):
         pdf = _sheet(document)
-        _payee(pdf, document)
+        if document.order.is_open:
+            _payee(pdf, document)
         _heading(pdf, document)
         _parties(pdf, document)
         _lines(pdf, document)
@@ -75,6 +76,10 @@ def _heading(pdf: FPDF, document: Document) -> None:
     pdf.multi_cell(WIDTH, 8, document.title, new_x="LMARGIN", new_y="NEXT")
     pdf.line(MARGIN, pdf.y + 1, MARGIN + WIDTH, pdf.y + 1)
     pdf.set_font(FACE, size=TEXT)
+    if not document.order.is_open:
+        state = f"{_('State')}: {document.order.get_state_display()}"
+        pdf.ln(3)
+        pdf.multi_cell(WIDTH, LINE, state, new_x="LMARGIN", new_y="NEXT")
     pdf.ln(5)
 
 
@@ -127,14 +132,22 @@ def _end(pdf: FPDF, document: Document) -> None:
     """Purpose and signatures on the left, the code to scan on the right."""
     top = pdf.y
     width = WIDTH - CODE - 8 if document.code else WIDTH
-    terms = _("Pay by %(date)s.") % {
-        "date": f"{timezone.localtime(document.order.expires_at):%d.%m.%Y}"
-    }
-    for text in (f"{_('Purpose of payment')}: {document.purpose}", terms, *_signatures(document)):
+    for text in (*_terms(document), *_signatures(document)):
         pdf.multi_cell(width, LINE, text, align="L", new_x="LMARGIN", new_y="NEXT")
         pdf.ln(3)
     if document.code:
         _square(pdf, document.code, MARGIN + WIDTH - CODE, top)
+
+
+def _terms(document: Document) -> list[str]:
+    """How to pay; an invoice that has ended asks for nothing."""
+    if not document.order.is_open:
+        return []
+    last = timezone.localtime(document.order.expires_at)
+    return [
+        f"{_('Purpose of payment')}: {document.purpose}",
+        _("Pay by %(date)s.") % {"date": f"{last:%d.%m.%Y}"},
+    ]
 
 
 def _signatures(document: Document) -> list[str]:

@@ -28,7 +28,9 @@ def change(
         return []
     for name in changed:
         setattr(stored, name, changes[name])
-    stored.save(update_fields=changed)
+    if "low_balance" in changed:
+        stored.told_at = None  # what was told of another threshold says nothing of this one
+    stored.save(update_fields=[*changed, "told_at"])
     record("billing.changed", ", ".join(changed), company=company, user=user, ip=ip)
     invoices.follow(company)
     return changed

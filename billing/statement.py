@@ -7,6 +7,7 @@ tokens within it, so they are left out unless asked for.
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any, NamedTuple
+from uuid import UUID
 
 from django.db import connection
 from django.db.models import QuerySet
@@ -42,28 +43,35 @@ SELECT lines.id, (opening.owned - lines.later)::bigint FROM lines, opening
 WHERE lines.id = ANY(%(ids)s)
 """  # noqa: S608 - nothing of a request's
 
-# In the order it was written, by the index and so from the first row at once; the sums are made as
-# the rows come. What was before the first of them is read in the same statement.
-EXPORT = f"""
-SELECT created_at, kind, amount, message_id, reason, (
+# What there was before the first line, and the last line there is now: later ones are left out.
+BOUNDS = f"""
+SELECT created_at, id, (
   SELECT COALESCE(sum({CHANGE}), 0)::bigint FROM billing_transfer
-  WHERE company_id = %(company)s AND created_at < %(since)s) AS owned
-FROM billing_transfer WHERE company_id = %(company)s AND kind = ANY(%(kinds)s)
-  AND created_at >= %(since)s AND created_at < %(until)s ORDER BY created_at, id
+  WHERE company_id = %(company)s AND created_at < %(since)s)
+FROM billing_transfer WHERE company_id = %(company)s
+  AND created_at >= %(since)s AND created_at < %(until)s ORDER BY created_at DESC, id DESC LIMIT 1
 """  # noqa: S608
+
+# The next lines in the order they were written, by the index.
+NEXT = """
+SELECT created_at, id, kind, amount, message_id, reason
+FROM billing_transfer WHERE company_id = %(company)s AND kind = ANY(%(kinds)s)
+  AND created_at >= %(since)s AND (created_at, id) > (%(last_at)s, %(last)s)
+  AND (created_at, id) <= (%(newest_at)s, %(newest)s) ORDER BY created_at, id LIMIT %(limit)s
+"""
 BEGINNING, END = datetime(2000, 1, 1, tzinfo=UTC), datetime(9999, 1, 1, tzinfo=UTC)
 CHUNK = 2000
 
 
 class Line(NamedTuple):
-    """A row of the export; `owned` is the balance after it."""
+    """A row of the export."""
 
     created_at: datetime
+    id: int
     kind: str
     amount: int
-    message_id: Any
+    message_id: UUID | None
     reason: str
-    owned: int
 
 
 def matching(company: Company, chosen: Mapping[str, Any]) -> QuerySet[Transfer]:
@@ -108,31 +116,51 @@ def export(company: Company, chosen: Mapping[str, Any]) -> Iterator[list[str | i
         _("Message"),
         _("Note"),
     ]
-    for line in _lines(company, chosen):
+    for line, owned in _lines(company, chosen):
         local = timezone.localtime(line.created_at)
         yield [
             f"{local:%Y-%m-%d %H:%M:%S}",
             str(Kind(line.kind).label),
             line.amount,
             change(line.kind, line.amount),
-            line.owned,
+            owned,
             public_id("msg", line.message_id) if line.message_id else "",
             line.reason,
         ]
 
 
-def _lines(company: Company, chosen: Mapping[str, Any]) -> Iterator[Line]:
+def _lines(company: Company, chosen: Mapping[str, Any]) -> Iterator[tuple[Line, int]]:
+    """Each line with the balance after it."""
     since, until = _period(chosen)
     wanted = set(_kinds(chosen))
-    params: dict[str, Any] = {"company": company.pk, "kinds": sorted(wanted | SIGNS.keys())}
-    passed = 0
-    with connection.chunked_cursor() as cursor:
-        cursor.execute(EXPORT, params | {"since": since, "until": until})
-        while rows := cursor.fetchmany(CHUNK):
-            for line in map(Line._make, rows):
-                passed += change(line.kind, line.amount)
-                if line.kind in wanted:
-                    yield line._replace(owned=line.owned + passed)
+    params = {"company": company.pk, "kinds": sorted(wanted | SIGNS.keys()), "since": since}
+    for newest_at, newest, before in _read(BOUNDS, params | {"until": until}):
+        owned = before
+        for line in _up_to(params | {"newest_at": newest_at, "newest": newest}):
+            owned += change(line.kind, line.amount)
+            if line.kind in wanted:
+                yield line, owned
+
+
+def _up_to(params: dict[str, Any]) -> Iterator[Line]:
+    """Batch after batch. A slow reader holds no connection: it is given back in between."""
+    last_at, last = params["since"], 0
+    while True:
+        rows = _read(NEXT, params | {"last_at": last_at, "last": last, "limit": CHUNK})
+        if not connection.in_atomic_block:
+            connection.close()
+        lines = list(map(Line._make, rows))
+        yield from lines
+        if len(lines) < CHUNK:
+            return
+        last_at, last = lines[-1].created_at, lines[-1].id
+
+
+def _read(statement: str, params: dict[str, Any]) -> list[tuple[Any, ...]]:
+    with connection.cursor() as cursor:
+        cursor.execute(statement, params)
+        rows: list[tuple[Any, ...]] = cursor.fetchall()
+    return rows
 
 
 def _kinds(chosen: Mapping[str, Any]) -> list[str]:
@@ -146,7 +174,7 @@ def _period(chosen: Mapping[str, Any]) -> tuple[datetime, datetime]:
     first, last = chosen.get("date_from"), chosen.get("date_to")
     return (
         _start_of(first) if first else BEGINNING,
-        _start_of(last + timedelta(days=1)) if last else END,
+        _start_of(last + timedelta(days=1)) if last and last < END.date() else END,
     )
 
 

@@ -1,6 +1,8 @@
 """The invoice: what it says, in both languages, on the page and in the PDF, today and later."""
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from datetime import UTC, datetime
 from decimal import Decimal
 from io import BytesIO
@@ -8,11 +10,13 @@ from urllib.parse import urlsplit
 
 import pypdf
 import pytest
+from django.db import connection, transaction
 from django.test import Client
 from django.urls import reverse
+from django.utils import translation
 from fontTools.ttLib import TTFont
 
-from accounts.models import Company
+from accounts.models import Company, User
 from billing import invoices, pdf, profiles
 from billing.gateways.invoice import sign
 from billing.models import Order, Seller
@@ -154,6 +158,29 @@ def test_requisites_of_later_change_unpaid_invoices_alone(
     assert profiles.change(company=buyer, user=user, changes={"legal_name": "ООО «Лютик»"}) == []
 
 
+@pytest.mark.django_db(transaction=True)
+def test_invoice_that_is_being_paid_follows_nothing(issue: Callable[..., Order]) -> None:
+    order, user = issue(), MemberFactory.create().user
+    with ThreadPoolExecutor(1) as pool:
+        with transaction.atomic():
+            Order.objects.select_for_update(no_key=True).get(pk=order.pk).mark_paid()
+            changed = pool.submit(_rename, order.company, user)
+            with suppress(TimeoutError):
+                changed.result(timeout=0.5)
+
+        assert changed.result() == ["legal_name"]
+
+    order.refresh_from_db()
+    assert order.parties["buyer"]["name"] == "ООО «Ромашка»"
+
+
+def _rename(company: Company, user: User) -> list[str]:
+    try:
+        return profiles.change(company=company, user=user, changes={"legal_name": "ООО «Лютик»"})
+    finally:
+        connection.close()
+
+
 def test_invoice_opens_by_its_link_without_signing_in(issue: Callable[..., Order]) -> None:
     order, client = issue(), Client()
     path = urlsplit(order.payment_url).path
@@ -167,6 +194,32 @@ def test_invoice_opens_by_its_link_without_signing_in(issue: Callable[..., Order
     assert 'content="noindex"' in body
     assert file.headers["Content-Type"] == "application/pdf"
     assert file.content.startswith(b"%PDF")
+
+
+@pytest.mark.parametrize(
+    ("state", "words"), [("paid", "оплачено"), ("canceled", "отменено"), ("expired", "срок истёк")]
+)
+@pytest.mark.parametrize("language", ["ru", "en"])
+def test_invoice_that_has_ended_asks_for_no_money(
+    issue: Callable[..., Order], language: str, state: str, words: str
+) -> None:
+    order = issue(details_en="IBAN 1234")
+    Order.objects.update(
+        state=state, paid_at=AT if state == "paid" else None, finished_at=AT, language=language
+    )
+    order.refresh_from_db()
+
+    body = Client().get(urlsplit(order.payment_url).path).content.decode()
+    text = text_of(order)
+
+    account = order.parties["seller"]["account"]
+    for asked in (account, "IBAN 1234", "data:image/svg+xml", "Код для оплаты", "Оплатите до"):
+        assert asked not in body
+        assert asked not in text
+    assert 'id="purpose"' not in body
+    with translation.override(language):
+        assert str(order.get_state_display()) in text
+    assert language == "en" or words in text
 
 
 def test_link_cannot_be_guessed(issue: Callable[..., Order]) -> None:

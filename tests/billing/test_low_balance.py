@@ -85,6 +85,17 @@ def test_higher_threshold_tells_and_a_lower_one_arms_again(owner: Member) -> Non
     assert low_balance.sweep() == 1
 
 
+def test_lower_threshold_is_told_of_too(owner: Member) -> None:
+    has(owner.company, 105)
+    set_threshold(owner, 1000)
+    assert low_balance.sweep() == 1
+
+    set_threshold(owner, 100)
+    assert low_balance.sweep() == 0
+    has(owner.company, 99)
+    assert low_balance.sweep() == 1
+
+
 def test_company_that_never_had_tokens_is_not_told(owner: Member) -> None:
     assert (low_balance.sweep(), letters()) == (0, 0)
 

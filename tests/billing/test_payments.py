@@ -2,6 +2,8 @@
 
 import random
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
 from decimal import Decimal
@@ -10,11 +12,11 @@ from functools import partial
 import pytest
 from django.conf import settings
 from django.core.exceptions import ValidationError
-from django.db import IntegrityError, transaction
+from django.db import IntegrityError, connection, transaction
 from django.test import override_settings
 from django.utils import timezone
 
-from accounts.models import Company, Event, Mail, Member
+from accounts.models import Company, Event, Mail, Member, User
 from billing import ledger, orders, payments
 from billing.gateways.base import PaymentState
 from billing.gateways.sandbox import Sandbox, wording
@@ -217,14 +219,16 @@ def test_any_story_credits_once_if_the_money_came(payer: Company, seed: int) -> 
     assert Payment.objects.filter(is_credited=True).count() == int(came)
 
 
-def confirm(order: Order, **changes: object) -> bool:
+def confirm(order: Order, **changes: object) -> str | None:
+    """The problem of what was recorded; None when nothing was."""
     facts: dict[str, object] = {
         "amount": order.amount,
         "paid_on": TODAY,
         "reference": "15",
         "user": UserFactory.create(),
     }
-    return payments.confirm(order=order, **(facts | changes))  # type: ignore[arg-type]
+    payment = payments.confirm(order=order, **(facts | changes))  # type: ignore[arg-type]
+    return payment.problem if payment else None
 
 
 def test_operator_confirms_a_transfer_once(payer: Company) -> None:
@@ -232,11 +236,12 @@ def test_operator_confirms_a_transfer_once(payer: Company) -> None:
 
     done = [confirm(order), confirm(order), confirm(order, reference="16")]
 
-    assert done == [True, False, False]
+    assert done == ["", None, "second"]
     assert ledger.balance(payer.pk) == (1000, 0)
     assert [event.action for event in payer.audit.order_by("pk")] == [
         "order.created",
         "order.confirmed",
+        "payment.recorded",
     ]
 
 
@@ -244,18 +249,50 @@ def test_operator_confirms_an_invoice_that_has_expired(payer: Company) -> None:
     order = place(payer, "invoice")
     Order.objects.all().end(Order.State.EXPIRED)
 
-    assert confirm(order)
+    assert confirm(order) == "late"
     assert ledger.balance(payer.pk) == (1000, 0)
-    assert problems() == [""]
+    assert problems() == ["late"]
 
 
-def test_amount_must_be_the_invoice_s(payer: Company) -> None:
+def test_transfer_of_another_amount_waits_for_the_operator(payer: Company) -> None:
+    order, amount = place(payer, "invoice"), Decimal("1900.01")
+
+    done = [confirm(order, amount=amount), confirm(order, amount=amount)]
+
+    assert done == ["wrong_amount", None]
+    assert (problems(), ledger.balance(payer.pk)) == (["wrong_amount"], (0, 0))
+    assert payments.accept(payment=Payment.objects.get(), user=UserFactory.create())
+    assert ledger.balance(payer.pk) == (1000, 0)
+
+
+def test_mistyped_amount_is_put_right(payer: Company) -> None:
     order = place(payer, "invoice")
 
-    with pytest.raises(ValidationError, match="1900"):
-        confirm(order, amount=Decimal("1900.01"))
+    done = [confirm(order, amount=Decimal(19)), confirm(order), confirm(order, amount=Decimal(19))]
 
+    assert done == ["wrong_amount", "", None]
+    assert (problems(), ledger.balance(payer.pk)) == ([""], (1000, 0))
+    assert Payment.objects.get().amount == order.amount
+
+
+def test_amount_that_was_dealt_with_stays(payer: Company) -> None:
+    order = place(payer, "invoice")
+    confirm(order, amount=Decimal(19))
+    payments.settle(payment=Payment.objects.get(), user=UserFactory.create())
+
+    assert confirm(order) is None
     assert ledger.balance(payer.pk) == (0, 0)
+
+
+@pytest.mark.parametrize("reference", ["№15", "№ 15", "000015", " 15 "])
+def test_number_is_one_however_it_is_written(payer: Company, reference: str) -> None:
+    first, second = place(payer, "invoice"), place(payer, "invoice")
+    confirm(first)
+
+    with pytest.raises(ValidationError, match=str(first)):
+        confirm(second, reference=reference)
+
+    assert confirm(first, reference=reference) is None
 
 
 def test_transfer_pays_one_invoice(payer: Company) -> None:
@@ -266,7 +303,7 @@ def test_transfer_pays_one_invoice(payer: Company) -> None:
     with pytest.raises(ValidationError, match=str(first)):
         confirm(second)
 
-    assert confirm(other)  # payers number their transfers alike
+    assert confirm(other) == ""  # payers number their transfers alike
     assert ledger.balance(payer.pk) == (1000, 0)
 
 
@@ -369,6 +406,31 @@ def test_confirmation_beside_notices_and_a_cancellation(payer: Company) -> None:
     assert order.state == "paid"
     assert ledger.balance(payer.pk) == (1000, 0)
     assert Payment.objects.filter(is_credited=True).count() == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_acceptance_waits_for_a_settlement(payer: Company) -> None:
+    order, user = place(payer), UserFactory.create()
+    tell(notice(order, amount=Decimal(1)))
+    payment = Payment.objects.get()
+    with ThreadPoolExecutor(1) as pool:
+        with transaction.atomic():
+            payments.settle(payment=Payment.objects.get(), user=user)
+            accepted = pool.submit(_accept_apart, payment, user)
+            with suppress(TimeoutError):
+                accepted.result(timeout=0.5)
+
+        assert accepted.result() is False
+
+    assert ledger.balance(payer.pk) == (0, 0)
+    assert not Payment.objects.filter(is_credited=True).exists()
+
+
+def _accept_apart(payment: Payment, user: User) -> bool:
+    try:
+        return payments.accept(payment=payment, user=user)
+    finally:
+        connection.close()
 
 
 def test_endpoint_is_called_back_once(payer: Company) -> None:

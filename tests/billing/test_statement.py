@@ -22,7 +22,7 @@ from billing.forms import StatementFilter
 from billing.models import Transfer, Wallet
 from config.ids import public_id
 from tests.billing.paying import notice, place, tell
-from tests.factories import MemberFactory, TransferFactory, WalletFactory
+from tests.factories import CompanyFactory, MemberFactory, TransferFactory, WalletFactory
 
 pytestmark = pytest.mark.django_db
 START = datetime(2026, 5, 1, 9, 0, tzinfo=timezone.get_default_timezone())
@@ -176,6 +176,17 @@ def test_strange_cursor_shows_the_first_page(
     assert response.status_code == 200
 
 
+@pytest.mark.parametrize("name", ["date_from", "date_to"])
+@pytest.mark.parametrize("day", ["0001-01-01", "9998-12-31", "9999-12-31"])
+def test_farthest_days_are_days_too(
+    client: Client, history: list[tuple[Transfer, int]], name: str, day: str
+) -> None:
+    query = f"kind=all&{name}={day}"
+    expected = len(history) if (name == "date_to") is day.startswith("9") else 0
+
+    assert (len(pages(client, query)), len(download(client, query))) == (expected, expected)
+
+
 @pytest.mark.parametrize(
     ("reason", "cell"),
     [
@@ -222,6 +233,33 @@ def test_file_is_read_as_it_is_written(member: Member, monkeypatch: pytest.Monke
     rest = list(rows)
 
     assert [row[2] for row in head[1:] + rest] == [1, 2, 3, 4, 5]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_reader_of_a_file_holds_no_connection(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(statement, "CHUNK", 2)
+    company = CompanyFactory.create()
+    for amount in range(1, 6):
+        ledger.grant(company=company, amount=amount, reason="")
+
+    connection.close()
+
+    rows, held = [], []
+    for row in statement.export(company, {}):
+        rows.append(row)
+        held.append(connection.connection is not None)
+        if len(rows) == 3:  # not of the moment it was asked for
+            ledger.grant(company=company, amount=100, reason="")
+            connection.close()
+
+    assert not any(held)
+    assert [row[2:5] for row in rows[1:]] == [
+        [1, 1, 1],
+        [2, 2, 3],
+        [3, 3, 6],
+        [4, 4, 10],
+        [5, 5, 15],
+    ]
 
 
 def test_export_is_recorded(client: Client, member: Member) -> None:
