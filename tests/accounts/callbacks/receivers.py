@@ -124,3 +124,25 @@ def _quietly(behave: Callable[[socket.socket], None], line: socket.socket) -> No
             behave(line)
         except OSError:
             return
+
+
+def silent(line: socket.socket) -> None:
+    time.sleep(30)
+
+
+def dripping(line: socket.socket) -> None:
+    """Never silent for long, and never done."""
+    line.recv(65536)
+    line.sendall(b"HTTP/1.1 200 OK\r\nX-Slow: ")
+    while True:
+        line.sendall(b"a")
+        time.sleep(0.1)
+
+
+def reset(line: socket.socket) -> None:
+    line.recv(65536)
+
+
+def rude(line: socket.socket) -> None:
+    line.recv(65536)
+    line.sendall(b"SSH-2.0-OpenSSH\r\n")

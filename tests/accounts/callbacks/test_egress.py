@@ -14,7 +14,15 @@ from django.test import override_settings
 from accounts.callbacks import egress
 from accounts.callbacks.egress import CallError, Failure, UrlError
 from tests.accounts.callbacks.certificates import server_context
-from tests.accounts.callbacks.receivers import Receiver, listening, peer
+from tests.accounts.callbacks.receivers import (
+    Receiver,
+    dripping,
+    listening,
+    peer,
+    reset,
+    rude,
+    silent,
+)
 
 HOST = "receiver.example.com"
 PUBLIC = "93.184.216.34"
@@ -330,28 +338,6 @@ def test_unknown_name_and_closed_port_are_told_apart(monkeypatch: pytest.MonkeyP
 
     assert outcome(f"https://{HOST}/") is Failure.DNS
     assert outcome(f"http://127.0.0.1:{port}/") is Failure.CONNECT
-
-
-def silent(line: socket.socket) -> None:
-    time.sleep(30)
-
-
-def dripping(line: socket.socket) -> None:
-    """Never silent for long, and never done."""
-    line.recv(65536)
-    line.sendall(b"HTTP/1.1 200 OK\r\nX-Slow: ")
-    while True:
-        line.sendall(b"a")
-        time.sleep(0.1)
-
-
-def reset(line: socket.socket) -> None:
-    line.recv(65536)
-
-
-def rude(line: socket.socket) -> None:
-    line.recv(65536)
-    line.sendall(b"SSH-2.0-OpenSSH\r\n")
 
 
 @pytest.mark.parametrize(
