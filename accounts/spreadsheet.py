@@ -21,7 +21,9 @@ def csv_lines(rows: Iterator[Sequence[str | int]], language: str) -> Iterator[st
     """Row after row while the reader takes them, each worded in `language`: by then the request
     that asked for them has ended.
     """
-    writer = csv.writer(_Echo(), delimiter=SEPARATORS.get(language, ","))
+    separator = SEPARATORS.get(language, ",")
+    # Texts are quoted, so that a reader who takes the other separator splits none of them.
+    writer = csv.writer(_Echo(), delimiter=separator, quoting=csv.QUOTE_NONNUMERIC)
     yield BOM
     while True:
         with translation.override(language):

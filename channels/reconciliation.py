@@ -68,6 +68,10 @@ CHECKS = {
         LEFT JOIN billing_order o
           ON t.key = 'top_up:' || replace(o.id::text, '-', '') AND o.state = 'paid'
         WHERE t.kind = 'top_up' AND o.id IS NULL""",
+    "credited payment of an unpaid top-up": """
+        SELECT 'payment ' || p.id FROM billing_payment p
+        LEFT JOIN billing_order o ON o.id = p.order_id
+        WHERE p.is_credited AND o.state IS DISTINCT FROM 'paid'""",
     "open past its deadline": """
         SELECT 'message ' || id FROM channels_message
         WHERE state IN ('queued', 'sent') AND deadline < now() - interval '1 minute'""",

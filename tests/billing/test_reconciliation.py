@@ -13,14 +13,15 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from structlog.testing import capture_logs
 
+from accounts.models import Company
 from billing import ledger
-from billing.models import Transfer, Wallet
+from billing.models import Payment, Transfer, Wallet
 from channels import outcomes, reconciliation, tasks
 from channels.models import Attempt, Message
 from channels.transitions import Event, What
 from tests.api.clients import Api
 from tests.channels.lives import accepted, send
-from tests.factories import OrderFactory, TransferFactory
+from tests.factories import CompanyFactory, OrderFactory, TransferFactory
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -48,8 +49,14 @@ def test_good_books_are_clean(busy_api: Api) -> None:
 
     call_command("reconcile", stdout=out)
 
-    assert out.getvalue() == "The books agree: 9 checks, no breach.\n"
+    assert out.getvalue() == "The books agree: 10 checks, no breach.\n"
     assert ledger.balance(busy_api.company.pk) == (982, 2)
+
+
+def test_paid_top_up_is_clean(busy_api: Api) -> None:
+    pay()
+
+    assert found() == set()
 
 
 def test_empty_books_are_clean() -> None:
@@ -105,6 +112,30 @@ def pay_without_crediting() -> None:
     OrderFactory.create(state="paid", paid_at=timezone.now())
 
 
+def pay(
+    *,
+    to: Company | None = None,
+    tokens: int = 1000,
+    state: str = "paid",
+    is_credited: bool = True,
+) -> None:
+    """A top-up paid and credited as it should be, but for what is said."""
+    paid_at = timezone.now() if state == "paid" else None
+    company = Wallet.objects.get().company
+    order = OrderFactory.create(company=company, state=state, paid_at=paid_at)
+    Payment.objects.create(
+        gateway="sandbox",
+        payment_id=order.payment_id,
+        order=order,
+        amount=order.amount,
+        currency=order.currency,
+        is_credited=is_credited,
+    )
+    if state == "paid":
+        with transaction.atomic():
+            ledger.top_up(company=to or company, amount=tokens, key=order.transfer_key)
+
+
 def credit_without_an_order() -> None:
     with transaction.atomic():
         ledger.top_up(company=Wallet.objects.get().company, amount=5, key="top_up:" + "0" * 32)
@@ -156,6 +187,22 @@ PLANTED: dict[str, tuple[Callable[[], object], set[str]]] = {
     "paid and not credited": (
         pay_without_crediting,
         {"paid top-up not credited exactly once"},
+    ),
+    "credited with another number": (
+        lambda: pay(tokens=999),
+        {"paid top-up not credited exactly once"},
+    ),
+    "credited to another company": (
+        lambda: pay(to=CompanyFactory.create()),
+        {"paid top-up not credited exactly once"},
+    ),
+    "credited by no payment": (
+        lambda: pay(is_credited=False),
+        {"paid top-up not credited exactly once"},
+    ),
+    "payment credited and top-up unpaid": (
+        lambda: pay(state="pending"),
+        {"credited payment of an unpaid top-up"},
     ),
     "credited and not paid": (
         credit_without_an_order,
@@ -253,7 +300,7 @@ def test_breaches_are_named(busy_api: Api) -> None:
     Message.objects.filter(pk=message.pk).update(state="delivered")
     out = StringIO()
 
-    with pytest.raises(CommandError, match="2 breaches of 9 checks"):
+    with pytest.raises(CommandError, match="2 breaches of 10 checks"):
         call_command("reconcile", stdout=out)
 
     assert out.getvalue().splitlines() == [

@@ -71,8 +71,8 @@ def test_file_is_what_the_reader_s_spreadsheet_expects(client: Client, owner: Me
     client.cookies["django_language"] = "en"
     english = downloaded(client)
 
-    assert russian.startswith("\ufeffВремя;Номер сообщения;")
-    assert english.startswith("\ufeffTime,Message id,")
+    assert russian.startswith('\ufeff"Время";"Номер сообщения";')
+    assert english.startswith('\ufeff"Time","Message id",')
 
 
 @pytest.mark.parametrize(
