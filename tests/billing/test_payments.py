@@ -2,26 +2,21 @@
 
 import random
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
-from dataclasses import replace
 from datetime import timedelta
 from decimal import Decimal
-from functools import partial
 
 import pytest
 from django.conf import settings
 from django.core.exceptions import ValidationError
-from django.db import IntegrityError, connection, transaction
+from django.db import IntegrityError, transaction
 from django.test import override_settings
 from django.utils import timezone
 
-from accounts.models import Company, Event, Mail, Member, User
+from accounts.models import Company, Event, Mail, Member
 from billing import ledger, orders, payments
 from billing.gateways.base import PaymentState
 from billing.gateways.sandbox import Sandbox, wording
 from billing.models import Order, Payment, Transfer
-from tests.api.races import at_once
 from tests.billing.paying import notice, place, tell
 from tests.factories import CompanyFactory, EndpointFactory, MemberFactory, UserFactory
 
@@ -348,89 +343,6 @@ def test_database_credits_an_order_by_one_payment(payer: Company) -> None:
         )
     with pytest.raises(IntegrityError, match="key"), transaction.atomic():
         ledger.top_up(company=payer, amount=1000, key=order.transfer_key)
-
-
-@pytest.mark.django_db(transaction=True)
-def test_twenty_notices_at_once(payer: Company) -> None:
-    order = place(payer)
-
-    statuses = at_once([partial(tell, notice(order))] * 20)
-
-    assert set(statuses) == {200}
-    assert ledger.balance(payer.pk) == (1000, 0)
-    assert problems() == [""]
-
-
-@pytest.mark.django_db(transaction=True)
-def test_twenty_payments_of_one_order_at_once(payer: Company) -> None:
-    order = place(payer)
-    told = [notice(order, payment_id=f"sandbox-{n}") for n in range(20)]
-
-    at_once([partial(tell, one) for one in told])
-
-    assert ledger.balance(payer.pk) == (1000, 0)
-    assert sorted(problems()) == [""] + ["second"] * 19
-
-
-@pytest.mark.django_db(transaction=True)
-def test_twenty_notices_of_nobody_s_order_at_once(payer: Company) -> None:
-    order = place(payer)
-    stray = replace(notice(order), order_id="", payment_id="sandbox-nobody")
-
-    statuses = at_once([partial(tell, stray)] * 20)
-
-    assert set(statuses) == {200}
-    assert problems() == ["unknown_order"]
-
-
-@pytest.mark.django_db(transaction=True)
-def test_confirmation_beside_notices_and_a_cancellation(payer: Company) -> None:
-    order = place(payer, "invoice")
-    Order.objects.filter(pk=order.pk).update(gateway="sandbox", payment_id="sandbox-1")
-    order.refresh_from_db()
-    user = UserFactory.create()
-
-    def confirm_it() -> object:
-        return payments.confirm(
-            order=order, amount=order.amount, paid_on=TODAY, reference="1", user=user
-        )
-
-    calls: list[Callable[[], object]] = [
-        *([partial(tell, notice(order))] * 8),
-        *([confirm_it] * 8),
-        *([partial(orders.cancel, order=order, user=user)] * 4),
-    ]
-    at_once(calls)
-
-    order.refresh_from_db()
-    assert order.state == "paid"
-    assert ledger.balance(payer.pk) == (1000, 0)
-    assert Payment.objects.filter(is_credited=True).count() == 1
-
-
-@pytest.mark.django_db(transaction=True)
-def test_acceptance_waits_for_a_settlement(payer: Company) -> None:
-    order, user = place(payer), UserFactory.create()
-    tell(notice(order, amount=Decimal(1)))
-    payment = Payment.objects.get()
-    with ThreadPoolExecutor(1) as pool:
-        with transaction.atomic():
-            payments.settle(payment=Payment.objects.get(), user=user)
-            accepted = pool.submit(_accept_apart, payment, user)
-            with suppress(TimeoutError):
-                accepted.result(timeout=0.5)
-
-        assert accepted.result() is False
-
-    assert ledger.balance(payer.pk) == (0, 0)
-    assert not Payment.objects.filter(is_credited=True).exists()
-
-
-def _accept_apart(payment: Payment, user: User) -> bool:
-    try:
-        return payments.accept(payment=payment, user=user)
-    finally:
-        connection.close()
 
 
 def test_endpoint_is_called_back_once(payer: Company) -> None:

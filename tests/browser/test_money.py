@@ -3,6 +3,7 @@
 from decimal import Decimal
 
 import pytest
+from django.utils import timezone
 from playwright.sync_api import Browser, Page, expect
 from pytest_django import Settings
 from pytest_django.live_server_helper import LiveServer
@@ -103,6 +104,8 @@ def operate(browser: Browser, live_server: LiveServer, order: Order) -> None:
     desk.locator("main form button[type=submit]").click()
     desk.get_by_role("link", name=order.number, exact=True).click()
     desk.get_by_role("link", name="Подтвердить оплату").click()
+    desk.locator("input[name=amount]").fill("1900,00")
+    desk.locator("input[name=paid_on]").fill(f"{timezone.localdate():%Y-%m-%d}")
     desk.locator("input[name=reference]").fill("15")
     desk.locator("input[type=submit]").click()
     expect(desk.get_by_text("Оплата подтверждена.")).to_be_visible()
