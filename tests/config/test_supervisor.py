@@ -194,8 +194,10 @@ def test_a_step_that_fails_is_reported_with_its_last_words(
         supervisor.complete(program("migrate", "raise SystemExit('no such table')"))
 
 
-@pytest.mark.parametrize(("requests", "least"), [(1, 1.5), (2, 0.6)])
-def test_a_second_request_ends_patience(tmp_path: Path, requests: int, least: float) -> None:
+@pytest.mark.parametrize(("requests", "patience", "least"), [(1, 1.5, 1.5), (2, 50, 0.6)])
+def test_a_second_request_ends_patience(
+    tmp_path: Path, requests: int, patience: float, least: float
+) -> None:
     code = """
         import sys
         from pathlib import Path
@@ -203,14 +205,14 @@ def test_a_second_request_ends_patience(tmp_path: Path, requests: int, least: fl
         from config.processes import spawn
         log = Path(sys.argv[1])
         deaf = "import signal, time; signal.signal(15, signal.SIG_IGN); print('up'); time.sleep(60)"
-        with Supervisor(print, patience=1.5) as supervisor:
+        with Supervisor(print, patience=float(sys.argv[2])) as supervisor:
             launch = lambda: spawn([sys.executable, "-uc", deaf], log=log)
             supervisor.add(Child("web", launch, log))
             supervisor.wait(lambda: log.read_text() == "up\\n")
             print("ready", flush=True)
             supervisor.run()
     """
-    with script(code, tmp_path / "web.log") as process:
+    with script(code, tmp_path / "web.log", patience) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "ready\n"
         started = time.monotonic()
@@ -219,8 +221,8 @@ def test_a_second_request_ends_patience(tmp_path: Path, requests: int, least: fl
             process.send_signal(signal.SIGINT)
             time.sleep(0.6)
 
-        assert process.wait(10) == 0
-        assert least <= time.monotonic() - started < least + 0.8
+        assert process.wait(30) == 0
+        assert time.monotonic() - started >= least
 
 
 def test_a_terminal_that_closes_is_a_request_to_stop() -> None:

@@ -129,7 +129,7 @@ class Simulator:
 
     def end(self, number: signal.Signals) -> int:
         self.process.send_signal(number)
-        code = self.process.wait(5)
+        code = self.process.wait(20)
         assert self.process.stdout is not None
         assert self.process.stderr is not None
         self.process.stdout.close()

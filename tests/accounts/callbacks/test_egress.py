@@ -358,7 +358,7 @@ def test_bad_peer_is_left_in_time(
         answer = outcome(url)
 
     assert answer is failure
-    assert time.monotonic() - started < 2
+    assert time.monotonic() - started < 10
 
 
 @override_settings(CALLBACK_TIMEOUT=0.5)
@@ -375,7 +375,7 @@ def test_handshake_that_never_ends_is_left_in_time() -> None:
         answer = outcome(url.replace("http://", "https://"))
 
     assert answer is Failure.TIMEOUT
-    assert time.monotonic() - started < 2
+    assert time.monotonic() - started < 10
 
 
 @override_settings(CALLBACK_TIMEOUT=0.5)
