@@ -36,9 +36,11 @@ class Sender:
 
     def balance(self) -> tuple[int, int]:
         """(available, held)"""
-        answer = requests.get(f"{self.url}/api/v1/balance", headers=self._headers, timeout=20)
-        body = answer.json()
+        body = self.get("/balance").json()
         return body["available"], body["held"]
+
+    def get(self, path: str) -> requests.Response:
+        return requests.get(f"{self.url}/api/v1{path}", headers=self._headers, timeout=20)
 
     @property
     def _headers(self) -> dict[str, str]:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from uuid import uuid4
 
 import pytest
 from django.db import connections
@@ -29,15 +30,15 @@ def page(stack: Stack) -> Iterator[Page]:
         connections.close_all()
 
 
-def sign_up(page: Page, stack: Stack) -> Company:
+def sign_up(page: Page, stack: Stack, name: str = NAME) -> Company:
     page.goto(stack.url)
     page.get_by_role("link", name="Создать учётную запись").click()
-    page.get_by_label("Адрес электронной почты").fill("first@example.com")
-    page.get_by_label("Название компании").fill(NAME)
+    page.get_by_label("Адрес электронной почты").fill(f"{uuid4().hex}@example.com")
+    page.get_by_label("Название компании").fill(name)
     page.get_by_label("Пароль", exact=True).fill(PASSWORD)
     page.locator("main form button[type=submit]").click()
     expect(page.get_by_role("heading", name="Обзор")).to_be_visible()
-    company = Company.objects.get(name=NAME)
+    company = Company.objects.get(name=name)
     company.status = Company.Status.APPROVED  # by the operator
     company.save()
     return company
@@ -93,3 +94,21 @@ def test_from_sign_up_to_the_statement(stack: Stack, page: Page) -> None:
     expect(rows).to_have_count(2)
     expect(rows.first).to_contain_text("999")
     expect(rows.last).to_contain_text("+1\u00a0000")
+
+
+def test_key_is_rotated_without_a_gap(stack: Stack, page: Page) -> None:
+    company = sign_up(page, stack, "ООО Смена ключа")
+    old = Sender(stack.url, company, make_key(page))
+
+    page.get_by_role("link", name="Заменить сервер").click()
+    page.get_by_role("button", name="Создать новый ключ").click()
+    new = Sender(stack.url, company, page.locator("#new-key").inner_text())
+    page.get_by_role("link", name="Я сохранил").click()
+    assert [old.get("/balance").status_code, new.get("/balance").status_code] == [200, 200]
+
+    expiring = page.locator("tr", has_text="остаётся меньше суток")
+    expiring.get_by_role("link", name="Отозвать сервер").click()
+    page.get_by_role("button", name="Отозвать").click()
+    expect(page.get_by_text("отозван.")).to_be_visible()
+    until(lambda: old.get("/balance").status_code == 401)
+    assert new.get("/balance").status_code == 200
