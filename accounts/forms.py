@@ -83,7 +83,7 @@ class KeyForm(forms.Form):
     name = forms.CharField(
         label=_("Name"),
         max_length=60,
-        help_text=_("What will use it: production site, staging, mobile app…"),
+        help_text=_("What will use it: the site's server, the app's backend, staging…"),
     )
     mode = forms.ChoiceField(
         label=_("Mode"),

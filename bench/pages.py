@@ -58,6 +58,7 @@ def _measured(options: argparse.Namespace, stack: Stack) -> int:
     django.setup()
     cookie = _history(options)
     stack.arrange(Wanted(SEEDED))
+    stack.tidy()
     base = f"http://127.0.0.1:{stack.web}"
     slow = 0
     for title, path in _pages():

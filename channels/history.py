@@ -33,13 +33,13 @@ class Looked:
 
 def matching(company: Company, chosen: Mapping[str, Any]) -> QuerySet[Message]:
     """The messages of one mode, since only so the index gives them in order; an id has no mode."""
-    rows: QuerySet[Message] = Message.objects.of(company)
+    rows = Message.objects.of(company)
     if sought := chosen.get("id"):
         return with_charges(rows.filter(_by_id(sought)))
     rows = rows.filter(mode=chosen.get("mode", Mode.LIVE))
     rows = rows.filter(**{name: chosen[name] for name in EXACT if name in chosen})
     if phone := chosen.get("phone"):
-        rows = _of_phone(rows, phone)
+        rows = rows.filter(**_by_phone(phone))
     return with_charges(rows.filter(_in_days(chosen)))
 
 
@@ -104,15 +104,6 @@ def _in_days(chosen: Mapping[str, Any]) -> Q:
     last: date | None = chosen.get("date_to")
     days = Q(created_at__gte=start_of(first)) if first else Q()
     return days & Q(created_at__lt=start_of(last + timedelta(days=1))) if last else days
-
-
-def _of_phone(rows: QuerySet[Message], text: str) -> QuerySet[Message]:
-    condition = _by_phone(text)
-    if "phone" not in condition:
-        return rows.filter(**condition)
-    # Read now, by the phone's own index: asked for in the order of the history, PostgreSQL would
-    # rather walk all of it. The limits keep the messages of one phone few.
-    return rows.filter(pk__in=list(rows.filter(**condition).values_list("pk", flat=True)))
 
 
 def _by_phone(text: str) -> dict[str, str]:
