@@ -10,6 +10,7 @@ from django.db import connection
 from django.utils import timezone
 
 from accounts.models import Company
+from billing.models import Order, Payment
 from channels import registry, wording
 from channels.models import Message
 from channels.routing import NAMES
@@ -76,6 +77,8 @@ class Today:
     channels: list[ChannelDay]
     queue: Queue
     pending: int
+    unpaid: int  # invoices
+    troubled: int  # payments that somebody has to look at
 
     @property
     def sends(self) -> int:
@@ -88,11 +91,19 @@ class Today:
 
 def today() -> Today:
     since = timezone.localtime().replace(hour=0, minute=0, second=0, microsecond=0)
-    return Today(since, sends(since), queue(), _pending())
+    return Today(since, sends(since), queue(), _pending(), _unpaid(), _troubled())
 
 
 def _pending() -> int:
     return Company.objects.filter(status=Company.Status.PENDING).count()
+
+
+def _unpaid() -> int:
+    return Order.objects.filter(state=Order.State.PENDING, invoice_number__isnull=False).count()
+
+
+def _troubled() -> int:
+    return Payment.objects.to_look_at().count()
 
 
 def sends(since: datetime) -> list[ChannelDay]:

@@ -10,9 +10,15 @@ from django.urls import NoReverseMatch, URLPattern, URLResolver, reverse
 from pytest_django import DjangoAssertNumQueries, Settings
 
 from accounts.models import AuditEvent, User
+from billing.models import Payment
 from tests.config.test_settings import start
 from tests.desk.operators import code_now, make_operator, sign_in
-from tests.factories import MemberFactory, MessageFactory, UserFactory
+from tests.factories import (
+    MemberFactory,
+    MessageFactory,
+    OrderFactory,
+    UserFactory,
+)
 
 pytestmark = pytest.mark.django_db
 OPEN_TO_ALL = {"login", "logout", "password_change_done"}  # the first two lead elsewhere
@@ -171,6 +177,19 @@ def test_pages_ask_the_same_of_one_message_and_of_many(
 
     with django_assert_max_num_queries(len(few)):
         client.get(reverse(f"admin:{name}"))
+
+
+def test_today_counts_unpaid_invoices_and_payments_to_look_at(client: Client) -> None:
+    sign_in(client, make_operator(), "password", "mfa")
+    OrderFactory.create(gateway="invoice", invoice_year=2026, invoice_number=1)
+    OrderFactory.create()  # waits for a card, of which no operator knows anything
+    Payment.objects.create(
+        gateway="sandbox", payment_id="1", amount=1, currency="RUB", problem="wrong_amount"
+    )
+
+    today = client.get(reverse("admin:index")).context["today"]
+
+    assert (today.unpaid, today.troubled) == (1, 1)
 
 
 def helper_with(*permissions: str) -> User:
