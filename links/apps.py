@@ -9,6 +9,8 @@ class LinksConfig(AppConfig):
     def ready(self) -> None:
         """Tells the channels how a link is worded."""
         from channels import registry  # noqa: PLC0415 - models are not loaded before this
-        from links import services  # noqa: PLC0415
+        from links import counting, partitions, services  # noqa: PLC0415
 
         registry.renders("link", services.render)
+        registry.purges(partitions.turn)
+        registry.purges(counting.forget_batches)

@@ -1,10 +1,10 @@
-"""Clicks on short links: told apart, gathered in the process, handed to Redis a batch at a time.
+"""Clicks on short links: gathered in the process, handed to Redis a batch at a time.
 
 A click is handed over within a quarter of a second or, when the process is killed, not at all:
 nothing about counting may slow a redirect or fail it. No address of the visitor is kept.
 
-An entry of the stream is `id` and `batch`, JSON of [link id in hexadecimal, kind, Unix ms] rows.
-Whoever counts them drops an `id` seen before.
+An entry of the stream is `id` and `batch`, JSON of rows: link id in hexadecimal, kind, Unix ms,
+referring host, device, country. Whoever counts them drops an `id` seen before.
 """
 
 import os
@@ -12,7 +12,6 @@ import threading
 import time
 from collections import deque
 from collections.abc import Mapping
-from enum import StrEnum
 from multiprocessing.util import Finalize
 from typing import Any
 from uuid import uuid4
@@ -22,6 +21,8 @@ import structlog
 from redis.exceptions import RedisError
 
 from config.redis_client import patient_redis
+from links import visitors
+from links.visitors import Kind
 
 STREAM = "clicks"
 STREAM_LENGTH = 1_000_000  # entries, each of one batch
@@ -34,76 +35,7 @@ REPORT_EVERY = 60.0
 log = structlog.get_logger(__name__)
 
 
-class Kind(StrEnum):
-    PERSON = "person"
-    PREVIEW = "preview"  # fetched by a messenger, a browser or a probe on somebody's behalf
-    SCANNER = "scanner"  # crawlers, security scanners, scripts
-
-
-Click = tuple[str, Kind, float]  # link id in hexadecimal, kind, Unix seconds
-
-
-def _tokens(text: str) -> tuple[str, ...]:
-    return tuple(text.split())
-
-
-# In lower case; part of the User-Agent is enough. Previews are looked for first.
-_PREVIEWS = _tokens(
-    "preview facebookexternalhit facebot meta-externalfetcher whatsapp/ telegrambot twitterbot "
-    "slackbot slack-imgproxy discordbot linkedinbot viberbot vkshare odklbot pinterestbot "
-    "redditbot google-pagerenderer google-inspectiontool embedly iframely mastodon/ microlink "
-    "unfurl line-poker kakaotalk-scrap"
-)
-_SCANNERS = _tokens(
-    "bot crawl spider slurp headless phantomjs selenium puppeteer playwright lighthouse +http "
-    "curl/ wget/ httpie python- python/ aiohttp httpx go-http-client java/ java-http-client okhttp "
-    "apache-httpclient libwww lwp:: perl/ ruby php/ guzzle node-fetch undici axios got/ node/ "
-    "deno/ bun/ reqwest ureq hyper/ dart/ restsharp postman insomnia monitor uptime pingdom "
-    "validator facebookplatform google-safety google-read-aloud googleother nmap masscan zgrab "
-    "nikto sqlmap proofpoint mimecast barracuda urldefense safelinks"
-)
-_PHONES_NAMED_BOT = "cubot"  # a maker of phones, whose browsers say so
-_KINDS_KEPT = 20_000
-_LONGEST_KEPT = 512
-
-_kinds: dict[str, Kind] = {}
-
-
-def kind_of(environ: Mapping[str, Any]) -> Kind:
-    """Who asks, by a WSGI environ or Django's `request.META`."""
-    if environ["REQUEST_METHOD"] == "HEAD" or _is_prefetch(environ):
-        return Kind.PREVIEW
-    agent = environ.get("HTTP_USER_AGENT", "")
-    return _kinds.get(agent) or _kind_of_agent(agent)
-
-
-def _is_prefetch(environ: Mapping[str, Any]) -> bool:
-    return (
-        "HTTP_SEC_PURPOSE" in environ
-        or "HTTP_PURPOSE" in environ
-        or "HTTP_X_MOZ" in environ
-        or "HTTP_X_PURPOSE" in environ
-    ) and any(
-        "pre" in environ.get(header, "").lower()  # prefetch, prerender, preview
-        for header in ("HTTP_SEC_PURPOSE", "HTTP_PURPOSE", "HTTP_X_MOZ", "HTTP_X_PURPOSE")
-    )
-
-
-def _kind_of_agent(agent: str) -> Kind:
-    kind = _judge(agent.lower().replace(_PHONES_NAMED_BOT, ""))
-    if len(_kinds) >= _KINDS_KEPT:
-        _kinds.clear()
-    if len(agent) <= _LONGEST_KEPT:
-        _kinds[agent] = kind
-    return kind
-
-
-def _judge(agent: str) -> Kind:
-    if any(token in agent for token in _PREVIEWS):
-        return Kind.PREVIEW
-    if not agent.strip() or any(token in agent for token in _SCANNERS):
-        return Kind.SCANNER
-    return Kind.PERSON
+Click = tuple[str, Kind, int, str, str, str]  # link id, kind, Unix ms, referrer, device, country
 
 
 class Buffer:
@@ -123,12 +55,21 @@ class Buffer:
         self._dropped = 0
         self._reported_at = 0.0
 
-    def note(self, link_id: str, kind: Kind) -> None:
+    def note(self, link_id: str, environ: Mapping[str, Any]) -> None:
         if not self._is_started:
             self._start()
         if len(self._clicks) == self._capacity:
             self._dropped += 1  # the deque lets its oldest go
-        self._clicks.append((link_id, kind, time.time()))
+        self._clicks.append(
+            (
+                link_id,
+                visitors.kind_of(environ),
+                int(time.time() * 1000),
+                visitors.referrer_of(environ),
+                visitors.device_of(environ),
+                visitors.country_of(environ),
+            )
+        )
 
     def flush(self) -> bool:
         """Hands over what is there; False when Redis would not take it."""
@@ -149,8 +90,7 @@ class Buffer:
         return True
 
     def _next_entry(self) -> dict[Any, Any]:
-        taken = (self._clicks.popleft() for _ in range(min(len(self._clicks), BATCH)))
-        batch = [(link_id, kind, int(at * 1000)) for link_id, kind, at in taken]
+        batch = [self._clicks.popleft() for _ in range(min(len(self._clicks), BATCH))]
         return {"id": uuid4().hex, "batch": orjson.dumps(batch)}
 
     def _start(self) -> None:

@@ -1,5 +1,7 @@
 """Short links: a slug or an alias that stands for a URL until it expires."""
 
+from uuid import uuid4
+
 from django.conf import settings
 from django.db import models
 from django.db.models import F, Q
@@ -23,6 +25,11 @@ class Link(models.Model):
     expires_at = models.DateTimeField(_("expires"), null=True, blank=True)
     disabled_at = models.DateTimeField(_("disabled"), null=True, blank=True)
     retired_at = models.DateTimeField(null=True)  # its alias was handed on; the row is history
+    clicks = models.PositiveBigIntegerField(_("clicks"), default=0, db_default=0)  # by people
+    previews = models.PositiveBigIntegerField(_("previews"), default=0, db_default=0)
+    scanners = models.PositiveBigIntegerField(_("scanners"), default=0, db_default=0)
+    first_click_at = models.DateTimeField(_("first click"), null=True)
+    last_click_at = models.DateTimeField(_("last click"), null=True)
 
     class Meta:
         verbose_name = _("link")
@@ -53,3 +60,36 @@ class Link(models.Model):
     def is_live(self) -> bool:
         is_expired = self.expires_at is not None and self.expires_at <= timezone.now()
         return self.disabled_at is None and not is_expired
+
+    @property
+    def state(self) -> str:
+        """`active`, `expired` or `disabled`."""
+        if self.disabled_at is not None:
+            return "disabled"
+        return "active" if self.is_live else "expired"
+
+
+class ClickBatch(models.Model):
+    """An entry of the stream whose clicks are counted: seen again, it counts for nothing."""
+
+    id = models.UUIDField(primary_key=True, default=uuid4)
+    counted_at = models.DateTimeField(auto_now_add=True)
+
+    def __str__(self) -> str:
+        return str(self.id)
+
+
+class ClickDay(models.Model):
+    """A link's clicks of one day of the cabinet's calendar; kept when the clicks themselves go."""
+
+    link = models.ForeignKey(Link, models.CASCADE, related_name="days", db_index=False)
+    day = models.DateField()
+    clicks = models.PositiveIntegerField(default=0)
+    previews = models.PositiveIntegerField(default=0)
+    scanners = models.PositiveIntegerField(default=0)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["link", "day"], name="click_day_once")]
+
+    def __str__(self) -> str:
+        return f"{self.day}: {self.clicks}"

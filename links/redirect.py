@@ -46,7 +46,7 @@ def answer(slug: str, environ: Mapping[str, Any]) -> Answer:
         outcome = resolve(slug)
         if isinstance(outcome, Dead):
             return _dead(outcome, environ)
-        clicks.note(outcome.link_id, clicks.kind_of(environ))
+        clicks.note(outcome.link_id, environ)
     except Exception:  # the edge of a process: whatever it is, the visitor may come back
         log.exception("redirect_failed")
         text = ("Content-Type", "text/plain; charset=utf-8")

@@ -2,10 +2,16 @@
 
 from celery import shared_task
 
-from links import telling
+from links import counting, telling
 
 
 @shared_task(name="links.tell_clicks")
 def tell_clicks() -> None:
     while telling.tell_clicks() == telling.ENTRIES:
+        pass
+
+
+@shared_task(name="links.count_clicks")
+def count_clicks() -> None:
+    while counting.count_clicks() == counting.ENTRIES:
         pass

@@ -18,7 +18,8 @@ from redis.exceptions import RedisError, ResponseError
 from accounts import events
 from config.ids import uuid7
 from config.redis_client import patient_redis
-from links.clicks import STREAM, Kind
+from links.clicks import STREAM
+from links.visitors import Kind
 
 log = structlog.get_logger(__name__)
 
@@ -81,7 +82,7 @@ def _read(start: str) -> list[tuple[bytes, dict[bytes, bytes]]]:
 def _rows(entry: dict[bytes, bytes]) -> list[Row]:
     """People's clicks of an entry, by link."""
     times: dict[str, list[int]] = defaultdict(list)
-    for link_id, kind, at in orjson.loads(entry[b"batch"]) if entry else []:
+    for link_id, kind, at, *_rest in orjson.loads(entry[b"batch"]) if entry else []:
         if kind == Kind.PERSON:
             times[link_id].append(at)
     batch = entry[b"id"].decode() if entry else ""

@@ -11,6 +11,7 @@ from links import clicks
 from tests.factories import LinkFactory
 from tests.links.visiting import BROWSER, Ask, counted, entries, wait_until, without_redis
 
+VISIT = {"REQUEST_METHOD": "GET", "HTTP_USER_AGENT": BROWSER}
 pytestmark = [pytest.mark.django_db, pytest.mark.urls("tests.links.visiting")]
 
 
@@ -33,11 +34,11 @@ def test_only_live_links_are_clicked(ask: Ask) -> None:
     ("asked", "kind"),
     [
         ({}, "person"),
-        ({"method": "HEAD"}, "preview"),
-        ({"HTTP_SEC_PURPOSE": "prefetch;prerender"}, "preview"),
-        ({"HTTP_PURPOSE": "prefetch"}, "preview"),
-        ({"HTTP_X_MOZ": "prefetch"}, "preview"),
-        ({"HTTP_X_PURPOSE": "preview"}, "preview"),
+        ({"method": "HEAD"}, "probe"),
+        ({"HTTP_SEC_PURPOSE": "prefetch;prerender"}, "prefetch"),
+        ({"HTTP_PURPOSE": "prefetch"}, "prefetch"),
+        ({"HTTP_X_MOZ": "prefetch"}, "prefetch"),
+        ({"HTTP_X_PURPOSE": "preview"}, "prefetch"),
         ({"HTTP_PURPOSE": "shopping"}, "person"),
         ({"HTTP_USER_AGENT": "WhatsApp/2.23.20.0 A"}, "preview"),
         ({"HTTP_USER_AGENT": "TelegramBot (like TwitterBot)"}, "preview"),
@@ -65,14 +66,14 @@ def test_one_flush_is_one_entry() -> None:
     buffer = clicks.Buffer()
     buffer._is_started = True  # nobody else flushes it
     for _ in range(500):
-        buffer.note(uuid4().hex, clicks.Kind.PERSON)
+        buffer.note(uuid4().hex, VISIT)
 
     assert buffer.flush()
     assert redis_client().xlen(clicks.STREAM) == 1
 
 
 def test_buffer_is_flushed_by_itself() -> None:
-    clicks.Buffer().note(uuid4().hex, clicks.Kind.PERSON)
+    clicks.Buffer().note(uuid4().hex, VISIT)
 
     assert wait_until(lambda: redis_client().xlen(clicks.STREAM) == 1)
 
@@ -80,12 +81,12 @@ def test_buffer_is_flushed_by_itself() -> None:
 def test_clicks_wait_for_redis_and_the_oldest_give_way(settings: Settings) -> None:
     buffer = clicks.Buffer(capacity=5)
     buffer._is_started = True
-    buffer.note("first", clicks.Kind.PERSON)
+    buffer.note("first", VISIT)
 
     with without_redis(settings):
         assert not buffer.flush()
         for number in range(7):
-            buffer.note(str(number), clicks.Kind.PERSON)
+            buffer.note(str(number), VISIT)
         assert not buffer.flush()
 
     assert [name for name, _ in counted(buffer)] == ["first", "2", "3", "4", "5", "6"]
@@ -95,7 +96,7 @@ def test_clicks_wait_for_redis_and_the_oldest_give_way(settings: Settings) -> No
 def test_batch_that_comes_again_has_the_same_id(settings: Settings) -> None:
     buffer = clicks.Buffer()
     buffer._is_started = True
-    buffer.note("first", clicks.Kind.PERSON)
+    buffer.note("first", VISIT)
     with without_redis(settings):
         buffer.flush()
     entry = buffer._entry

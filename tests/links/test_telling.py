@@ -11,8 +11,9 @@ from django.conf import settings
 from accounts.models import Company, Event, Mode
 from config.redis_client import patient_redis
 from links import telling
-from links.clicks import STREAM, Kind
+from links.clicks import STREAM
 from links.models import Link
+from links.visitors import Kind
 from tests.factories import EndpointFactory, LinkFactory
 
 NOW = int(time.time() * 1000)

@@ -85,7 +85,7 @@ def entries() -> list[tuple[bytes, dict[bytes, bytes]]]:
 def counted(buffer: clicks.Buffer = clicks._buffer) -> list[tuple[str, str]]:
     buffer.flush()
     batches = [orjson.loads(fields[b"batch"]) for _, fields in entries()]
-    return [(link_id, kind) for batch in batches for link_id, kind, _ in batch]
+    return [(link_id, kind) for batch in batches for link_id, kind, *_rest in batch]
 
 
 def in_seconds(seconds: float) -> datetime:

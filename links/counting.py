@@ -1,0 +1,175 @@
+"""Counts clicks: from the stream into PostgreSQL, each entry once however often it is read.
+
+A group of the stream's own reads what processes handed over. Rows, the counts of their links and
+the entry's id are one commit; the entry is acknowledged after it, so that a counter that dies is
+followed by one that reads the entry again and finds its id.
+"""
+
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+import orjson
+import structlog
+from django.conf import settings
+from django.db import connection, transaction
+from django.utils import timezone
+from redis.exceptions import RedisError, ResponseError
+
+from config.redis_client import patient_redis
+from links import partitions
+from links.clicks import STREAM
+from links.visitors import Kind
+
+log = structlog.get_logger(__name__)
+
+GROUP, READER = "counts", "counter"
+ENTRIES = 50  # read at once: at most 100,000 clicks
+COUNTING = 0x6B766C6B  # the advisory lock of whoever counts
+TOO_SOON = 2.0  # seconds after the hand-over in which no person has read the message yet
+BATCHES_KEPT = timedelta(days=7)
+TRIM_AFTER = 600.0  # seconds
+STRAY = timedelta(days=2)  # clocks differ, and Redis may have been away; what is older counts now
+
+Row = tuple[UUID, datetime, str, str, str, str]  # link, at, kind, referrer, device, country
+
+NEW_BATCHES = """
+INSERT INTO links_clickbatch (id, counted_at)
+SELECT unnest(%s::uuid[]), now() ON CONFLICT DO NOTHING RETURNING id
+"""
+
+# Who fetches a link the moment its message was handed over is a machine, whatever it calls itself.
+# Links are locked in one order, and each is written once for all of its clicks.
+COUNT = """
+WITH said AS (
+  SELECT n.link_id, n.at, n.referrer, n.device, n.country,
+    CASE WHEN n.kind = 'person' AND EXISTS (
+      SELECT 1 FROM channels_message m JOIN channels_attempt a ON a.message_id = m.id
+      WHERE m.subject_id = n.link_id AND a.accepted_at IS NOT NULL
+        AND n.at < a.accepted_at + make_interval(secs => %(too_soon)s)
+        AND n.at >= a.started_at) THEN 'scanner' ELSE n.kind END AS kind
+  FROM unnest(%(links)s::uuid[], %(times)s::timestamptz[], %(kinds)s::text[],
+              %(referrers)s::text[], %(devices)s::text[], %(countries)s::text[])
+    AS n(link_id, at, kind, referrer, device, country)),
+known AS (
+  SELECT id FROM links_link WHERE id IN (SELECT link_id FROM said) ORDER BY id FOR NO KEY UPDATE),
+stored AS (
+  INSERT INTO links_click (link_id, at, kind, referrer, device, country)
+  SELECT s.link_id, s.at, s.kind, s.referrer, s.device, s.country
+  FROM said s JOIN known ON known.id = s.link_id
+  RETURNING link_id, at, kind),
+days AS (
+  INSERT INTO links_clickday AS d (link_id, day, clicks, previews, scanners)
+  SELECT link_id, (at AT TIME ZONE %(zone)s)::date,
+    count(*) FILTER (WHERE kind = 'person'),
+    count(*) FILTER (WHERE kind IN ('preview', 'prefetch', 'probe')),
+    count(*) FILTER (WHERE kind = 'scanner')
+  FROM stored GROUP BY 1, 2 ORDER BY 1, 2
+  ON CONFLICT (link_id, day) DO UPDATE SET clicks = d.clicks + excluded.clicks,
+    previews = d.previews + excluded.previews, scanners = d.scanners + excluded.scanners)
+UPDATE links_link l SET clicks = l.clicks + n.clicks, previews = l.previews + n.previews,
+  scanners = l.scanners + n.scanners, first_click_at = LEAST(l.first_click_at, n.first_at),
+  last_click_at = GREATEST(l.last_click_at, n.last_at)
+FROM (
+  SELECT link_id, count(*) FILTER (WHERE kind = 'person') AS clicks,
+    count(*) FILTER (WHERE kind IN ('preview', 'prefetch', 'probe')) AS previews,
+    count(*) FILTER (WHERE kind = 'scanner') AS scanners,
+    min(at) FILTER (WHERE kind = 'person') AS first_at,
+    max(at) FILTER (WHERE kind = 'person') AS last_at
+  FROM stored GROUP BY 1) n
+WHERE l.id = n.link_id
+"""
+
+
+def count_clicks() -> int:
+    """Returns how many entries were read; without Redis there are none."""
+    try:
+        entries = _read("0") or _read(">")  # first what a counter died with
+        if entries:
+            count([entry for _id, entry in entries if entry])
+            patient_redis().xack(STREAM, GROUP, *(entry_id for entry_id, _ in entries))
+            _trim()
+    except (RedisError, OSError) as error:
+        log.warning("clicks_not_counted", error=type(error).__name__)
+        return 0
+    return len(entries)
+
+
+def count(entries: list[dict[bytes, bytes]]) -> int:
+    """How many of these entries were new."""
+    rows_of = {UUID(hex=entry[b"id"].decode()): list(_rows(entry[b"batch"])) for entry in entries}
+    partitions.keep(*{partitions.month_of(row[1]) for rows in rows_of.values() for row in rows})
+    with transaction.atomic(), connection.cursor() as cursor:
+        # One at a time: two counters would write the same links in each other's way.
+        cursor.execute("SELECT pg_advisory_xact_lock(%s)", [COUNTING])
+        cursor.execute(NEW_BATCHES, [list(rows_of)])
+        new = [batch_id for (batch_id,) in cursor.fetchall()]
+        rows = [row for batch_id in new for row in rows_of[batch_id]]
+        if rows:
+            cursor.execute(COUNT, _params(rows))
+    return len(new)
+
+
+def _params(rows: list[Row]) -> dict[str, Any]:
+    names = ("links", "times", "kinds", "referrers", "devices", "countries")
+    columns = zip(*rows, strict=True)
+    params: dict[str, Any] = {name: list(one) for name, one in zip(names, columns, strict=True)}
+    return params | {"too_soon": TOO_SOON, "zone": settings.TIME_ZONE}
+
+
+def _rows(batch: bytes) -> Iterator[Row]:
+    now = timezone.now()
+    for link_id, kind, millis, referrer, device, country in orjson.loads(batch):
+        at = datetime.fromtimestamp(millis / 1000, UTC)
+        if not now - STRAY < at < now + timedelta(hours=1):
+            at = now
+        yield UUID(hex=link_id), at, Kind(kind).value, referrer, device, country
+
+
+def _read(start: str) -> list[tuple[bytes, dict[bytes, bytes]]]:
+    try:
+        found: Any = patient_redis().xreadgroup(GROUP, READER, {STREAM: start}, count=ENTRIES)
+    except ResponseError:  # no such group yet, or the stream went with it
+        patient_redis().xgroup_create(STREAM, GROUP, id="0", mkstream=True)
+        return []
+    return found[0][1] if found else []
+
+
+def _trim() -> None:
+    """What every group has done with, and what is older than TRIM_AFTER, Redis need not keep."""
+    groups: Any = patient_redis().xinfo_groups(STREAM)
+    done = min(_millis(group["last-delivered-id"]) for group in groups)
+    if not any(group["pending"] for group in groups):
+        old = int((time.time() - TRIM_AFTER) * 1000)
+        patient_redis().xtrim(STREAM, minid=f"{min(done, old)}-0", approximate=True)
+
+
+def _millis(entry_id: bytes) -> int:
+    return int(entry_id.partition(b"-")[0])
+
+
+def backlog() -> int | None:
+    """Entries handed over and not counted yet; None when Redis cannot tell."""
+    try:
+        groups: Any = patient_redis().xinfo_groups(STREAM)
+        length = int(patient_redis().xlen(STREAM))
+    except (RedisError, OSError):
+        return None
+    found = {group["name"].decode(): group for group in groups}.get(GROUP)
+    if found is None:
+        return length
+    after: Any = patient_redis().xrange(STREAM, min=b"(" + found["last-delivered-id"], count=1000)
+    return int(found["pending"]) + len(after)
+
+
+def forget_batches(limit: int) -> int:
+    """The ids of entries that no stream can bring again."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "DELETE FROM links_clickbatch WHERE id IN (SELECT id FROM links_clickbatch"
+            " WHERE counted_at < %s LIMIT %s)",
+            [timezone.now() - BATCHES_KEPT, limit],
+        )
+        return int(cursor.rowcount)

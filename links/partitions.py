@@ -1,0 +1,72 @@
+"""The months that clicks are kept in: made before they are needed, dropped when they are old."""
+
+from datetime import UTC, date, datetime, timedelta
+
+from django.conf import settings
+from django.db import connection
+from django.utils import timezone
+
+_MAKE = """
+CREATE TABLE IF NOT EXISTS links_click_{year}_{month:02} PARTITION OF links_click
+FOR VALUES FROM ('{first}') TO ('{next}')
+"""
+_MONTHS = "SELECT relid::regclass::text FROM pg_partition_tree('links_click') WHERE isleaf"
+
+_made: set[date] = set()
+
+
+def month_of(at: datetime) -> date:
+    return at.astimezone(UTC).date().replace(day=1)
+
+
+def keep(*months: date) -> None:
+    """Have a table for each of these months; asked once a process."""
+    for month in set(months) - _made:
+        with connection.cursor() as cursor:
+            cursor.execute(
+                _MAKE.format(
+                    year=month.year,
+                    month=month.month,
+                    first=_midnight(month),
+                    next=_midnight(_next(month)),
+                )
+            )
+        if not connection.in_atomic_block:  # what is rolled back was not made
+            _made.add(month)
+
+
+def keep_ahead() -> None:
+    this = month_of(timezone.now())
+    keep(this, _next(this))
+
+
+def drop_old() -> int:
+    """Drop the months whose last click is older than RAW_RETENTION days; how many there were."""
+    oldest = timezone.now() - timedelta(days=settings.RAW_RETENTION)
+    with connection.cursor() as cursor:
+        cursor.execute(_MONTHS)
+        names = [name for (name,) in cursor.fetchall()]
+        old = [name for name in names if _next(_month_named(name)) <= oldest.date()]
+        for name in old:
+            cursor.execute(f'DROP TABLE "{name}"')
+            _made.discard(_month_named(name))
+    return len(old)
+
+
+def turn(_limit: int) -> int:
+    """The hourly round: months to come made, those gone dropped."""
+    keep_ahead()
+    return drop_old()
+
+
+def _month_named(table: str) -> date:
+    year, month = table.rsplit("_", 2)[1:]
+    return date(int(year), int(month), 1)
+
+
+def _next(month: date) -> date:
+    return (month + timedelta(days=31)).replace(day=1)
+
+
+def _midnight(month: date) -> str:
+    return f"{month.isoformat()} 00:00:00+00"

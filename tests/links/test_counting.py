@@ -1,0 +1,168 @@
+"""Clicks become counts and rows, each once."""
+
+import time
+from collections.abc import Iterator
+from datetime import timedelta
+from threading import Barrier, Thread
+from uuid import uuid4
+
+import orjson
+import pytest
+from django.db import connection
+from django.utils import timezone
+
+from channels.models import Attempt
+from config.redis_client import patient_redis
+from links import counting, partitions
+from links.clicks import STREAM
+from links.models import ClickDay, Link
+from links.visitors import Kind
+from tests.factories import AttemptFactory, LinkFactory, MessageFactory
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def _group() -> Iterator[None]:
+    patient_redis().delete(STREAM)
+    counting.count_clicks()  # makes the group
+    yield
+    patient_redis().delete(STREAM)
+
+
+def click(link: Link, *kinds: Kind, batch: str = "", at: float = 0.0) -> str:
+    batch = batch or uuid4().hex
+    millis = int((at or time.time()) * 1000)
+    rows = [
+        [link.id.hex, kind, millis + n, "news.example", "ios", "KZ"] for n, kind in enumerate(kinds)
+    ]
+    patient_redis().xadd(STREAM, {"id": batch, "batch": orjson.dumps(rows)})
+    return batch
+
+
+def counts(link: Link) -> tuple[int, int, int]:
+    link.refresh_from_db()
+    return link.clicks, link.previews, link.scanners
+
+
+def rows_of(link: Link) -> list[tuple[str, str, str, str]]:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT kind, referrer, device, country FROM links_click"
+            " WHERE link_id = %s ORDER BY at",
+            [link.id],
+        )
+        rows: list[tuple[str, str, str, str]] = cursor.fetchall()
+    return rows
+
+
+def test_clicks_are_counted_by_what_they_are() -> None:
+    link, other = LinkFactory.create(), LinkFactory.create()
+    click(link, Kind.PERSON, Kind.PREVIEW, Kind.PROBE, Kind.PREFETCH, Kind.SCANNER, Kind.PERSON)
+    click(other, Kind.PERSON)
+
+    assert counting.count_clicks() == 2
+
+    assert counts(link) == (2, 3, 1)
+    assert counts(other) == (1, 0, 0)
+    assert rows_of(other) == [("person", "news.example", "ios", "KZ")]
+    day = ClickDay.objects.get(link=link)
+    assert (day.clicks, day.previews, day.scanners) == (2, 3, 1)
+    assert link.first_click_at is not None
+    assert link.last_click_at is not None
+    assert link.last_click_at - link.first_click_at == timedelta(milliseconds=5)
+
+
+def test_entry_that_comes_twice_counts_once() -> None:
+    link = LinkFactory.create()
+    batch = click(link, Kind.PERSON)
+    counting.count_clicks()
+
+    click(link, Kind.PERSON, batch=batch)
+    counting.count_clicks()
+
+    assert counts(link) == (1, 0, 0)
+    assert len(rows_of(link)) == 1
+
+
+def test_entry_that_a_counter_died_with_is_read_again() -> None:
+    link = LinkFactory.create()
+    click(link, Kind.PERSON)
+    patient_redis().xreadgroup(counting.GROUP, counting.READER, {STREAM: ">"})  # and it dies here
+
+    counting.count_clicks()
+
+    assert counts(link) == (1, 0, 0)
+    assert counting.backlog() == 0
+
+
+def test_clicks_of_no_link_are_dropped() -> None:
+    link = LinkFactory.build()
+    click(link, Kind.PERSON)
+
+    counting.count_clicks()
+
+    assert rows_of(link) == []
+
+
+def test_visit_at_the_moment_of_hand_over_is_no_persons() -> None:
+    link = LinkFactory.create()
+    message = MessageFactory.create(kind="link", subject_id=link.id)
+    attempt = AttemptFactory.create(message=message)
+    handed_over = timezone.now() - timedelta(minutes=1)
+    Attempt.objects.filter(pk=attempt.pk).update(
+        started_at=handed_over - timedelta(seconds=1), accepted_at=handed_over
+    )
+
+    click(link, Kind.PERSON, at=handed_over.timestamp() + 0.5)
+    click(link, Kind.PERSON, at=handed_over.timestamp() + counting.TOO_SOON + 1)
+    counting.count_clicks()
+
+    assert counts(link) == (1, 0, 1)
+
+
+def test_clock_that_is_far_off_is_not_believed() -> None:
+    link = LinkFactory.create()
+    click(link, Kind.PERSON, at=time.time() + 10**8)
+
+    counting.count_clicks()
+
+    link.refresh_from_db()
+    assert link.last_click_at is not None
+    assert abs(link.last_click_at - timezone.now()) < timedelta(minutes=5)
+
+
+def test_old_months_are_dropped() -> None:
+    partitions.keep(partitions.month_of(timezone.now() - timedelta(days=70)))
+
+    assert partitions.drop_old() == 1
+    assert partitions.drop_old() == 0
+
+
+@pytest.mark.django_db(transaction=True)
+def test_two_counters_at_once_count_once() -> None:
+    links = [LinkFactory.create() for _ in range(5)]
+    entries = [
+        {
+            b"id": uuid4().hex.encode(),
+            b"batch": orjson.dumps([[link.id.hex, "person", int(time.time() * 1000), "", "", ""]]),
+        }
+        for link in links * 4
+    ]
+    barrier = Barrier(4)
+
+    def work(own: list[dict[bytes, bytes]]) -> None:
+        barrier.wait()
+        counting.count(own)
+        connection.close()
+
+    threads = [
+        Thread(target=work, args=(order,))
+        for order in (entries, entries[::-1], entries, entries[::-1])
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert [counts(link) for link in links] == [(4, 0, 0)] * 5
