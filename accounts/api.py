@@ -23,7 +23,7 @@ from accounts.keys import Principal
 from accounts.models import Company, Scope
 from accounts.rate import Usage, key_rate
 from config import ids, metrics
-from config.errors import AfterEffectError, DomainError, Error
+from config.errors import AfterEffectError, DomainError, Error, Words
 
 log = structlog.get_logger(__name__)
 NOT_KEPT = {401, 402, 403, 429, 500, 503}  # statuses of refusals before any effect
@@ -65,6 +65,7 @@ class ApiView(APIView):
     throttle_classes = []
     http_method_names = ["get", "head", "post", "put", "patch", "delete"]
     scope: ClassVar[Scope | None] = None
+    largest_body: ClassVar[int] = settings.API_BODY
 
     principal: Principal
     request_id: str
@@ -111,8 +112,8 @@ class ApiView(APIView):
             length = int(request.META.get("CONTENT_LENGTH") or 0)
         except ValueError:
             length = 0
-        if length > settings.API_BODY:
-            raise DomainError(Error.INVALID_INPUT, message=TOO_LARGE)
+        if length > self.largest_body:
+            raise DomainError(Error.INVALID_INPUT, message=too_large(self.largest_body))
         body = request._request.body  # noqa: SLF001 - DRF would wrap it in a stream
         if not body:
             return {}
@@ -256,12 +257,16 @@ NOT_APPROVED = (
     "Боевые ключи заработают после одобрения компании; тестовые работают уже сейчас",
     "Live keys work once the company is approved; test keys work now",
 )
-TOO_LARGE = ("Тело запроса больше 64 КБ", "The request body is larger than 64 KB")
 NOT_JSON = ("Тело запроса — не JSON", "The request body is not valid JSON")
 NOT_AN_OBJECT = (
     "Тело запроса должно быть объектом JSON",
     "The request body must be a JSON object",
 )
+
+
+def too_large(most: int) -> Words:
+    size = most // 1024
+    return f"Тело запроса больше {size} КБ", f"The request body is larger than {size} KB"
 
 
 def answer_exception(error: Exception, context: Mapping[str, Any]) -> HttpResponse:

@@ -11,6 +11,7 @@ from config.errors import DomainError, Error, Words
 
 REQUIRED: Words = ("Обязательное поле", "This field is required")
 NOT_TEXT: Words = ("Должна быть строка", "Must be a string")
+NOT_BOOLEAN: Words = ("Должно быть true или false", "Must be true or false")
 NOT_INTEGER: Words = ("Должно быть целое число", "Must be an integer")
 UNPRINTABLE: Words = (
     "Только печатные символы, без переводов строки",
@@ -60,6 +61,13 @@ class Fields:
             return None
         if not least <= value <= most:
             self.fault(name, (f"От {least} до {most}", f"Between {least} and {most}"))
+            return None
+        return value
+
+    def boolean(self, name: str) -> bool | None:
+        value = self.payload.get(name)
+        if value is not None and not isinstance(value, bool):
+            self.fault(name, NOT_BOOLEAN)
             return None
         return value
 

@@ -1,18 +1,17 @@
 """GET /messages, /messages/{id}, /channels and /test/messages."""
 
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from typing import Any
 
 from django.conf import settings
 from django.db.models import Prefetch
 from django.http import HttpResponse
-from django.utils.dateparse import parse_date, parse_datetime
 from rest_framework.request import Request
 
 from accounts import paging
 from accounts.api import ApiView, JsonAnswer
 from accounts.models import Scope
+from accounts.queries import time_of
 from channels import phones, registry
 from channels.models import Attempt, Message, MessageQuerySet, Receipt
 from channels.providers.base import Channel, Content
@@ -128,30 +127,10 @@ def filtered(messages: MessageQuerySet, query: Mapping[str, str], country: str) 
         if value:
             messages = messages.filter(**{field: value})
     if query.get("from"):
-        messages = messages.filter(created_at__gte=_time("from", query["from"]))
+        messages = messages.filter(created_at__gte=time_of("from", query["from"]))
     if query.get("to"):
-        messages = messages.filter(created_at__lt=_time("to", query["to"]))
+        messages = messages.filter(created_at__lt=time_of("to", query["to"]))
     return messages
-
-
-def _time(name: str, text: str) -> datetime:
-    try:
-        moment = parse_datetime(text.replace(" ", "+"))
-        day = None if moment else parse_date(text)
-    except ValueError:
-        moment = day = None
-    if moment is None and day is not None:
-        moment = datetime(day.year, day.month, day.day, tzinfo=UTC)
-    if moment is None:
-        raise invalid_input(
-            **{
-                name: (
-                    "Время в формате ISO 8601, например 2026-01-31T10:00:00Z",
-                    "A time in ISO 8601, 2026-01-31T10:00:00Z for example",
-                )
-            }
-        )
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
 def summary(message: Message) -> dict[str, Any]:

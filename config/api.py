@@ -9,6 +9,7 @@ from accounts.callbacks.api import RotateWebhook, TestWebhook, WebhookDetail, We
 from billing.api import Balance, TopUp, TopUpOptions, TopUps
 from channels.api import Channels, MessageDetail, Messages, TestMessages
 from links.api import SendLink, Shorten
+from links.link_api import BulkLinks, LinkDetail, Links, LinkStats
 from otp.api import CheckCode, SendCode
 from reference.api import OpenApi
 
@@ -17,6 +18,10 @@ CALLS: list[tuple[str, type[APIView]]] = [
     ("otp/verify", CheckCode),
     ("links/shorten", Shorten),
     ("links/send", SendLink),
+    ("links/bulk", BulkLinks),
+    ("links", Links),
+    (r"links/(?P<public_id>[^/]+)", LinkDetail),
+    (r"links/(?P<public_id>[^/]+)/stats", LinkStats),
     ("balance", Balance),
     ("top-up", TopUps),
     ("top-up/options", TopUpOptions),

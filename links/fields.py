@@ -5,6 +5,7 @@ from accounts.keys import Principal
 from accounts.models import Company
 from config.errors import DomainError, Error
 from links import slugs, targets
+from links.managing import Change
 from links.services import SLUG_LENGTH, SLUG_LENGTH_IN_MESSAGES, NewLink
 
 MINUTE, MONTH, FIVE_YEARS = 60, 2_592_000, 157_680_000
@@ -14,6 +15,12 @@ PENDING_LIFETIME = 3600
 NO_ALIAS_YET = (
     "Свои имена ссылок заработают, когда компанию подтвердят",
     "Aliases work once the company is approved",
+)
+
+
+NOT_BOTH = (
+    "Укажите либо expires_in, либо never_expires",
+    "Give either expires_in or never_expires",
 )
 
 
@@ -47,6 +54,25 @@ def new_link(fields: Fields, principal: Principal, *, length: int = SLUG_LENGTH)
         alias=alias,
         lifetime=_lifetime(lifetime, principal),
         length=length,
+    )
+
+
+def change_of(fields: Fields, principal: Principal) -> Change:
+    """`url`, `expires_in`, `never_expires`, `enabled`: what is left out stays as it is."""
+    url = fields.text("url", longest=10_000)
+    lifetime = fields.integer("expires_in", least=MINUTE, most=FIVE_YEARS)
+    is_endless = fields.boolean("never_expires")
+    is_enabled = fields.boolean("enabled")
+    if is_endless and lifetime is not None:
+        fields.fault("never_expires", NOT_BOTH)
+    fields.check()
+    if is_endless and _is_pending(principal):
+        lifetime, is_endless = PENDING_LIFETIME, False
+    return Change(
+        url=None if url is None else targets.check_target(url),
+        lifetime=None if lifetime is None else _lifetime(lifetime, principal),
+        is_endless=bool(is_endless),
+        is_enabled=is_enabled,
     )
 
 

@@ -82,7 +82,7 @@ def _insert(params: Mapping[str, Any]) -> Link:
         if params["is_alias"]:
             _retire(params)
         (expires_at,) = sending.first_row(sql.SHORTEN, params)
-    return _made(params, expires_at)
+    return made_of(params, expires_at)
 
 
 def _retire(params: Mapping[str, Any]) -> None:
@@ -90,7 +90,7 @@ def _retire(params: Mapping[str, Any]) -> None:
         cursor.execute(sql.RETIRE, params)
 
 
-def _made(params: Mapping[str, Any], expires_at: datetime | None) -> Link:
+def made_of(params: Mapping[str, Any], expires_at: datetime | None) -> Link:
     return Link(
         id=params["link_id"],
         company_id=params["company_id"],
@@ -159,7 +159,7 @@ class _Acceptance(sending.Acceptance[LinkOrder]):
             _retire(params)
             self._read(sending.first_row(statement, params))
         # Somebody may have asked for it too early and been told that it is not there.
-        resolution.forget(_made(params, None))
+        resolution.forget(made_of(params, None))
         return None
 
     def _text(self, url: str) -> str:

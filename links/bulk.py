@@ -1,0 +1,85 @@
+"""Many links in one request: a result for each, and no query for each."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from django.db import connection, transaction
+
+from accounts.keys import Principal
+from config.errors import DomainError, Error
+from links import resolution
+from links.models import Link
+from links.services import TRIES, NewLink, made_of
+
+MOST = 1000
+
+# As in `sql.RETIRE`; locked in one order, since another batch may want the same names.
+RETIRE = """
+UPDATE links_link SET retired_at = now() WHERE id IN (
+  SELECT id FROM links_link
+  WHERE key = ANY(%(keys)s::text[]) AND is_alias AND retired_at IS NULL
+    AND (disabled_at IS NOT NULL OR expires_at <= now())
+    AND (company_id = %(company_id)s
+         OR GREATEST(disabled_at, expires_at) < now() - interval '90 days')
+  ORDER BY id FOR UPDATE)
+"""
+
+# Ordered by name for the same reason, and so that of two equal names in a batch the first one wins.
+INSERT = """
+INSERT INTO links_link (id, company_id, mode, slug, key, is_alias, url, expires_at)
+SELECT n.id, %(company_id)s, %(mode)s::text, n.slug, n.key, n.is_alias, n.url,
+  now() + make_interval(secs => n.lifetime)
+FROM unnest(%(link_id)s::uuid[], %(slug)s::text[], %(slug_key)s::text[], %(is_alias)s::bool[],
+            %(url)s::text[], %(link_lifetime)s::float[]) WITH ORDINALITY
+  AS n(id, slug, key, is_alias, url, lifetime, position)
+ORDER BY n.key, n.position ON CONFLICT DO NOTHING RETURNING id, expires_at
+"""
+_COLUMNS = ("link_id", "slug", "slug_key", "is_alias", "url", "link_lifetime")
+
+Result = Link | DomainError
+
+
+def shorten_many(*, principal: Principal, wanted: Sequence[NewLink]) -> list[Result]:
+    """In the order asked for; a name that is taken is that item's error alone."""
+    found: dict[int, Result] = {}
+    with transaction.atomic():
+        _retire(principal, [one for one in wanted if one.alias])
+        for left in reversed(range(TRIES)):
+            open_items = [n for n in range(len(wanted)) if n not in found]
+            if not open_items:
+                break
+            found |= _insert(principal, {n: wanted[n] for n in open_items}, is_last=not left)
+    aliases = [one for one in found.values() if isinstance(one, Link) and one.is_alias]
+    if aliases:
+        transaction.on_commit(lambda: resolution.remember(*aliases))
+    return [found[n] for n in range(len(wanted))]
+
+
+def _retire(principal: Principal, wanted: Sequence[NewLink]) -> None:
+    keys = [one.params()["slug_key"] for one in wanted]
+    if keys:
+        with connection.cursor() as cursor:
+            cursor.execute(RETIRE, {"keys": keys, "company_id": principal.company_id})
+
+
+def _insert(
+    principal: Principal, wanted: Mapping[int, NewLink], *, is_last: bool
+) -> dict[int, Result]:
+    """What was made, and what cannot be; a drawn slug that is taken is left for another draw."""
+    own: dict[str, Any] = {"company_id": principal.company_id, "mode": principal.mode}
+    params = {n: one.params() | own for n, one in wanted.items()}
+    columns = {name: [one[name] for one in params.values()] for name in _COLUMNS}
+    with connection.cursor() as cursor:
+        cursor.execute(INSERT, own | columns)
+        expiries: dict[UUID, datetime | None] = dict(cursor.fetchall())
+    found: dict[int, Result] = {}
+    for n, one in params.items():
+        if one["link_id"] in expiries:
+            found[n] = made_of(one, expiries[one["link_id"]])
+        elif one["is_alias"]:
+            found[n] = DomainError(Error.ALIAS_TAKEN)
+        elif is_last:
+            raise DomainError(Error.UNAVAILABLE, retry_after=1)
+    return found

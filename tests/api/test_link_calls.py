@@ -1,0 +1,303 @@
+"""/links: lists, one link, its clicks, and many links in one request."""
+
+import json
+from datetime import timedelta
+from threading import Barrier, Thread
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.utils import timezone
+from pytest_django import DjangoAssertNumQueries
+
+from accounts.models import ApiKey, AuditEvent, Company
+from links import partitions, resolution
+from links.models import ClickDay, Link
+from links.slugs import generate
+from tests.api.clients import Answer, Api, ClientOf
+from tests.factories import CompanyFactory, LinkFactory
+
+URL = "https://example.com/"
+
+
+def bulk(api: Api, *links: object, **headers: str) -> Answer:
+    return api.post("/links/bulk", {"links": list(links)}, **headers)
+
+
+def test_one_link(api: Api) -> None:
+    link = LinkFactory.create(company=api.company, slug="Sale", is_alias=True)
+
+    body = api.get(f"/links/{link.public_id}").body
+
+    assert body == {
+        "success": True,
+        "message": "Короткая ссылка",
+        "id": link.public_id,
+        "short_url": "http://127.0.0.1:8000/Sale",
+        "slug": "Sale",
+        "alias": "Sale",
+        "url": URL,
+        "state": "active",
+        "test": False,
+        "created_at": body["created_at"],
+        "expires_at": None,
+        "clicks": 0,
+        "previews": 0,
+        "scanners": 0,
+        "first_click_at": None,
+        "last_click_at": None,
+    }
+
+
+def test_strangers_link_is_not_there(api: Api, test_api: Api) -> None:
+    theirs = LinkFactory.create(company=CompanyFactory.create())
+    own = LinkFactory.create(company=api.company)
+
+    for path in (f"/links/{theirs.public_id}", f"/links/{theirs.public_id}/stats", "/links/lnk_x"):
+        assert api.get(path).status == 404
+    assert api.call("PATCH", f"/links/{theirs.public_id}", b'{"enabled": false}').status == 404
+    assert api.call("DELETE", f"/links/{theirs.public_id}").status == 404
+    assert test_api.get(f"/links/{own.public_id}").status == 404
+
+
+def test_list_is_paged_and_filtered(api: Api) -> None:
+    past = timezone.now() - timedelta(hours=1)
+    active = LinkFactory.create(company=api.company)
+    expired = LinkFactory.create(company=api.company, expires_at=past)
+    disabled = LinkFactory.create(company=api.company, disabled_at=past)
+    LinkFactory.create(company=CompanyFactory.create())
+
+    def ids(**query: Any) -> list[str]:
+        return [one["id"] for one in api.get("/links", query).body["data"]]
+
+    assert ids() == [disabled.public_id, expired.public_id, active.public_id]
+    assert ids(state="active") == [active.public_id]
+    assert ids(state="expired") == [expired.public_id]
+    assert ids(state="disabled") == [disabled.public_id]
+    assert ids(slug=expired.slug) == [expired.public_id]
+    first = api.get("/links", {"limit": 2}).body
+    assert (first["has_more"], len(first["data"])) == (True, 2)
+    assert ids(cursor=first["next_cursor"]) == [active.public_id]
+    assert api.get("/links", {"state": "lost"}).body["errors"] == {
+        "state": ["Допустимо: active, expired, disabled"]
+    }
+
+
+def test_list_asks_the_same_of_one_and_of_many(
+    api: Api, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    LinkFactory.create(company=api.company)
+    api.get("/links")
+    with django_assert_num_queries(1):
+        api.get("/links")
+    LinkFactory.create_batch(20, company=api.company)
+
+    with django_assert_num_queries(1):
+        api.get("/links")
+
+
+def patch(api: Api, link: Link, **fields: object) -> Answer:
+    return api.call("PATCH", f"/links/{link.public_id}", json.dumps(fields).encode())
+
+
+@pytest.mark.django_db(transaction=True)
+def test_link_is_changed_switched_off_and_on(api: Api) -> None:
+    link = LinkFactory.create(company=api.company)
+    assert isinstance(resolution.resolve(link.slug), resolution.Found)
+
+    moved = patch(api, link, url="https://example.org/new", expires_in=3600)
+
+    assert (moved.body["url"], moved.body["state"]) == ("https://example.org/new", "active")
+    found = resolution.resolve(link.slug)
+    assert isinstance(found, resolution.Found)
+    assert found.url == "https://example.org/new"
+    off = api.call("DELETE", f"/links/{link.public_id}")
+    assert (off.status, off.body["state"]) == (200, "disabled")
+    assert resolution.resolve(link.slug) is resolution.GONE
+    assert patch(api, link, enabled=True, never_expires=True).body["expires_at"] is None
+    assert isinstance(resolution.resolve(link.slug), resolution.Found)
+    assert [one.action for one in AuditEvent.objects.filter(subject=str(link))] == [
+        "link.changed",
+        "link.disabled",
+        "link.changed",
+    ]
+
+
+def test_second_delete_changes_nothing(api: Api) -> None:
+    link = LinkFactory.create(company=api.company)
+    first = api.call("DELETE", f"/links/{link.public_id}").body
+    disabled_at = Link.objects.get().disabled_at
+
+    assert api.call("DELETE", f"/links/{link.public_id}").body == first
+    assert Link.objects.get().disabled_at == disabled_at
+
+
+@pytest.mark.parametrize(
+    ("fields", "field"),
+    [
+        ({"url": "ftp://example.com"}, "url"),
+        ({"expires_in": 59}, "expires_in"),
+        ({"enabled": "yes"}, "enabled"),
+        ({"never_expires": True, "expires_in": 60}, "never_expires"),
+    ],
+)
+def test_faulty_changes_are_refused(api: Api, fields: dict[str, object], field: str) -> None:
+    link = LinkFactory.create(company=api.company)
+
+    answer = patch(api, link, **fields)
+
+    assert (answer.status, list(answer.body["errors"])) == (422, [field])
+    assert Link.objects.get().url == URL
+
+
+def test_link_whose_name_was_handed_on_cannot_come_back(api: Api) -> None:
+    link = LinkFactory.create(
+        company=api.company, is_alias=True, slug="sale", disabled_at=timezone.now()
+    )
+    Link.objects.update(retired_at=timezone.now())
+
+    assert patch(api, link, enabled=True).code == "alias_taken"
+
+
+def test_clicks_by_day_and_by_hour(api: Api) -> None:
+    link = LinkFactory.create(company=api.company, clicks=3, previews=1)
+    now = timezone.now()
+    ClickDay.objects.create(link=link, day=timezone.localdate(now), clicks=3, previews=1)
+    partitions.keep(partitions.month_of(now), partitions.month_of(now - timedelta(hours=2)))
+    with connection.cursor() as cursor:
+        cursor.executemany(
+            "INSERT INTO links_click VALUES (%s, %s, %s, %s, %s, %s)",
+            [
+                (link.id, now, "person", "news.example", "ios", "KZ"),
+                (link.id, now, "person", "", "android", "KZ"),
+                (link.id, now - timedelta(hours=2), "person", "news.example", "ios", ""),
+                (link.id, now, "preview", "", "", ""),
+            ],
+        )
+
+    days = api.get(f"/links/{link.public_id}/stats").body
+    hours = api.get(f"/links/{link.public_id}/stats", {"interval": "hour"}).body
+
+    assert (days["clicks"], days["previews"], len(days["series"])) == (3, 1, 30)
+    assert days["series"][-1]["clicks"] == 3
+    assert sum(one["clicks"] for one in hours["series"]) == 3
+    assert [one["clicks"] for one in hours["series"]][-3:] == [1, 0, 2]
+    assert days["referrers"] == [
+        {"name": "news.example", "clicks": 2},
+        {"name": None, "clicks": 1},
+    ]
+    assert days["devices"] == [{"name": "ios", "clicks": 2}, {"name": "android", "clicks": 1}]
+    assert days["countries"] == [{"name": "KZ", "clicks": 2}, {"name": None, "clicks": 1}]
+
+
+@pytest.mark.parametrize(
+    ("query", "field"),
+    [
+        ({"interval": "week"}, "interval"),
+        ({"from": "2020-01-01", "to": "2026-01-01"}, "from"),
+        ({"from": "2026-01-02", "to": "2026-01-01"}, "from"),
+        ({"from": "yesterday"}, "from"),
+    ],
+)
+def test_faulty_spans_are_refused(api: Api, query: dict[str, str], field: str) -> None:
+    link = LinkFactory.create(company=api.company)
+
+    answer = api.get(f"/links/{link.public_id}/stats", query)
+
+    assert (answer.status, list(answer.body["errors"])) == (422, [field])
+
+
+def test_every_item_has_its_own_result(api: Api) -> None:
+    LinkFactory.create(company=CompanyFactory.create(), slug="taken", is_alias=True)
+
+    answer = bulk(
+        api,
+        {"url": URL},
+        {"url": "javascript:alert(1)"},
+        {"url": URL, "alias": "Mine", "expires_in": 60},
+        {"url": URL, "alias": "taken"},
+        {"url": URL, "alias": "mine"},
+        "https://example.com/",
+        {"url": "http://127.0.0.1/"},
+    )
+
+    data = answer.body["data"]
+    assert (answer.status, answer.body["message"]) == (200, "Ссылок создано: 2 из 7")
+    assert [one.get("code") for one in data] == [
+        None,
+        "invalid_input",
+        None,
+        "alias_taken",
+        "alias_taken",
+        "invalid_input",
+        "url_not_allowed",
+    ]
+    assert [one["success"] for one in data] == [one.get("code") is None for one in data]
+    assert data[2]["short_url"].endswith("/Mine")
+    assert data[2]["expires_in"] == 60
+    assert list(data[1]["errors"]) == ["url"]
+    assert Link.objects.filter(company=api.company).count() == 2
+
+
+def test_thousand_links_cost_no_query_each(
+    api: Api, django_assert_max_num_queries: DjangoAssertNumQueries
+) -> None:
+    items = [{"url": f"{URL}{n}"} for n in range(999)] + [{"url": URL, "alias": "the-last"}]
+
+    with django_assert_max_num_queries(8):
+        answer = bulk(api, *items)
+
+    assert [one["url"] for one in answer.body["data"]] == [one["url"] for one in items]
+    assert Link.objects.count() == 1000
+
+
+@pytest.mark.parametrize("links", [[], None, "x", {}, [{"url": URL}] * 1001])
+def test_list_of_links_is_checked(api: Api, links: object) -> None:
+    answer = api.post("/links/bulk", {"links": links})
+
+    assert (answer.status, list(answer.body["errors"])) == (422, ["links"])
+
+
+def test_bulk_is_repeated_without_a_second_effect(api: Api) -> None:
+    key = {"Idempotency-Key": "batch-1"}
+
+    first, again = bulk(api, {"url": URL}, **key), bulk(api, {"url": URL}, **key)
+
+    assert first.body == again.body
+    assert again.headers["Idempotent-Replayed"] == "true"
+    assert Link.objects.count() == 1
+
+
+def test_slugs_that_are_taken_are_drawn_again(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    LinkFactory.create(slug="bcdfghjk")
+    drawn = iter(["bcdfghjk", "bcdfghjm", "bcdfghjm"])
+    monkeypatch.setattr("links.slugs.generate", lambda length: next(drawn, generate(length)))
+
+    answer = bulk(api, {"url": URL}, {"url": URL}, {"url": URL})
+
+    assert [one["success"] for one in answer.body["data"]] == [True] * 3
+    assert Link.objects.count() == 4
+
+
+@pytest.mark.django_db(transaction=True)
+def test_batches_that_want_the_same_names_share_them(company: Company, client_of: ClientOf) -> None:
+    apis = [client_of(company) for _ in range(4)]
+    names = [f"name-{n}" for n in range(30)]
+    barrier, answers = Barrier(4), list[Answer]()
+
+    def ask(api: Api, order: list[str]) -> None:
+        barrier.wait()
+        answers.append(bulk(api, *({"url": URL, "alias": one} for one in order)))
+        connection.close()
+
+    orders = [names, names[::-1], names, names[::-1]]
+    threads = [Thread(target=ask, args=both) for both in zip(apis, orders, strict=True)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert [answer.status for answer in answers] == [200] * 4
+    made = [one["slug"] for answer in answers for one in answer.body["data"] if one["success"]]
+    assert sorted(made) == sorted(names)
+    assert ApiKey.objects.count() == 4
