@@ -41,6 +41,8 @@ WORDS: dict[str, str | Promise] = {
     "wallet.adjusted": _("changed the balance by hand"),
     "statement.exported": _("downloaded the statement"),
     "link.disabled": _("disabled a short link"),
+    "link.changed": _("changed a short link"),
+    "links.exported": _("downloaded the list of links"),
     "factor.reset": _("reset a second factor"),
     "trial.sent": _("sent a trial message"),
 }

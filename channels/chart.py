@@ -1,12 +1,16 @@
-"""Stacked bars as numbers for a template's SVG: one bar a day, one segment a channel."""
+"""Stacked bars as numbers for an SVG: one bar a day, one segment for each of a few names."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from math import log10
 
+from django.utils.functional import Promise
+
 from channels.models import Message
+
+Series = Sequence[tuple[str, str | Promise]]  # (name in days and in the style sheet, its label)
 
 BAR, STEP, HEIGHT = 7, 10, 100  # units of the drawing, which is stretched to its place
 TOPS = (2, 4, 6, 8, 10, 12, 16, 20, 30, 40, 50, 60, 80, 100)  # tenths of a power of ten
@@ -15,7 +19,7 @@ LEAST = 1.5  # a segment that is there is seen
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    channel: str
+    name: str
     y: float
     height: float
 
@@ -26,13 +30,14 @@ class Bar:
     left: int
     x: float
     segments: list[Segment]
-    counts: list[tuple[str, int]]  # (channel's name, messages), every channel
+    counts: list[tuple[str | Promise, int]]  # of every label
     total: int
 
 
 @dataclass(frozen=True, slots=True)
 class Chart:
     bars: list[Bar]
+    series: Series
     top: int  # what the full height stands for
     width: int
     height: int = HEIGHT
@@ -43,21 +48,25 @@ class Chart:
     def middle(self) -> int:
         return self.top // 2
 
+    @property
+    def total(self) -> int:
+        return sum(bar.total for bar in self.bars)
 
-def chart(days: Mapping[date, Counter[str]]) -> Chart:
+
+def chart(days: Mapping[date, Counter[str]], series: Series = Message.ChannelName.choices) -> Chart:
     top = _round_up(max((counts.total() for counts in days.values()), default=0))
-    bars = [_bar(n, day, counts, top) for n, (day, counts) in enumerate(days.items())]
-    return Chart(bars, top, width=STEP * len(bars))
+    bars = [_bar(n, day, counts, top, series) for n, (day, counts) in enumerate(days.items())]
+    return Chart(bars, series, top, width=STEP * len(bars))
 
 
-def _bar(n: int, day: date, counts: Counter[str], top: int) -> Bar:
+def _bar(n: int, day: date, counts: Counter[str], top: int, series: Series) -> Bar:
     segments, y = list[Segment](), float(HEIGHT)
-    for channel in Message.ChannelName.values:
-        if counts[channel]:
-            height = max(LEAST, HEIGHT * counts[channel] / top)
+    for name, _label in series:
+        if counts[name]:
+            height = max(LEAST, HEIGHT * counts[name] / top)
             y -= height
-            segments.append(Segment(channel, round(y, 2), round(height, 2)))
-    named = [(name.label, counts[name.value]) for name in Message.ChannelName]
+            segments.append(Segment(name, round(y, 2), round(height, 2)))
+    named = [(label, counts[name]) for name, label in series]
     left = n * STEP
     return Bar(day, left, left + (STEP - BAR) / 2, segments, named, counts.total())
 

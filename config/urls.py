@@ -29,6 +29,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("cabinet/", include("billing.urls")),
     path("cabinet/", include("channels.urls")),
     path("cabinet/", include("otp.urls")),
+    path("cabinet/", include("links.urls")),
     path("account/", include("allauth.urls")),
     path("admin/", admin.site.urls),
     path("cabinet", RedirectView.as_view(pattern_name="overview")),

@@ -31,7 +31,7 @@ class Shorten(ApiView):
         assert link is not None  # noqa: S101 - `check` raises where it is
 
         def effect() -> dict[str, Any]:
-            made = services.shorten(principal=self.principal, link=link)
+            made = services.shorten(owner=self.principal, link=link)
             return self.body(made, link.lifetime)
 
         return self.once_atomic(self.ticket(request, payload), effect)

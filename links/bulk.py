@@ -7,11 +7,10 @@ from uuid import UUID
 
 from django.db import connection, transaction
 
-from accounts.keys import Principal
 from config.errors import DomainError, Error
 from links import resolution
 from links.models import Link
-from links.services import TRIES, NewLink, made_of
+from links.services import TRIES, NewLink, Owner, made_of
 
 MOST = 1000
 
@@ -41,34 +40,32 @@ _COLUMNS = ("link_id", "slug", "slug_key", "is_alias", "url", "link_lifetime")
 Result = Link | DomainError
 
 
-def shorten_many(*, principal: Principal, wanted: Sequence[NewLink]) -> list[Result]:
+def shorten_many(*, owner: Owner, wanted: Sequence[NewLink]) -> list[Result]:
     """In the order asked for; a name that is taken is that item's error alone."""
     found: dict[int, Result] = {}
     with transaction.atomic():
-        _retire(principal, [one for one in wanted if one.alias])
+        _retire(owner, [one for one in wanted if one.alias])
         for left in reversed(range(TRIES)):
             open_items = [n for n in range(len(wanted)) if n not in found]
             if not open_items:
                 break
-            found |= _insert(principal, {n: wanted[n] for n in open_items}, is_last=not left)
+            found |= _insert(owner, {n: wanted[n] for n in open_items}, is_last=not left)
     aliases = [one for one in found.values() if isinstance(one, Link) and one.is_alias]
     if aliases:
         transaction.on_commit(lambda: resolution.remember(*aliases))
     return [found[n] for n in range(len(wanted))]
 
 
-def _retire(principal: Principal, wanted: Sequence[NewLink]) -> None:
+def _retire(owner: Owner, wanted: Sequence[NewLink]) -> None:
     keys = [one.params()["slug_key"] for one in wanted]
     if keys:
         with connection.cursor() as cursor:
-            cursor.execute(RETIRE, {"keys": keys, "company_id": principal.company_id})
+            cursor.execute(RETIRE, {"keys": keys, "company_id": owner.company_id})
 
 
-def _insert(
-    principal: Principal, wanted: Mapping[int, NewLink], *, is_last: bool
-) -> dict[int, Result]:
+def _insert(owner: Owner, wanted: Mapping[int, NewLink], *, is_last: bool) -> dict[int, Result]:
     """What was made, and what cannot be; a drawn slug that is taken is left for another draw."""
-    own: dict[str, Any] = {"company_id": principal.company_id, "mode": principal.mode}
+    own: dict[str, Any] = {"company_id": owner.company_id, "mode": owner.mode}
     params = {n: one.params() | own for n, one in wanted.items()}
     columns = {name: [one[name] for one in params.values()] for name in _COLUMNS}
     with connection.cursor() as cursor:

@@ -115,7 +115,7 @@ class BulkLinks(_View):
 
         def effect() -> dict[str, Any]:
             good = [one for one in wanted if isinstance(one, NewLink)]
-            made = iter(bulk.shorten_many(principal=self.principal, wanted=good))
+            made = iter(bulk.shorten_many(owner=self.principal, wanted=good))
             results = [next(made) if isinstance(one, NewLink) else one for one in wanted]
             data = [self._result(*both) for both in zip(results, wanted, strict=True)]
             return {"success": True, "message": self._message(data), "data": data}
@@ -156,7 +156,7 @@ def filtered(links: QuerySet[Link], query: Mapping[str, str]) -> QuerySet[Link]:
     if slug := query.get("slug"):
         links = links.filter(Q(key=slug) | Q(key=slug.lower(), is_alias=True))
     if state := query.get("state"):
-        links = links.filter(_in_state(state))
+        links = links.filter(in_state(state))
     if query.get("from"):
         links = links.filter(created_at__gte=time_of("from", query["from"]))
     if query.get("to"):
@@ -164,7 +164,7 @@ def filtered(links: QuerySet[Link], query: Mapping[str, str]) -> QuerySet[Link]:
     return links
 
 
-def _in_state(state: str) -> Q:
+def in_state(state: str) -> Q:
     now = timezone.now()
     states = {
         "active": Q(disabled_at=None) & (Q(expires_at=None) | Q(expires_at__gt=now)),

@@ -6,13 +6,12 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 from uuid import UUID
 
 from django.conf import settings
 from django.db import IntegrityError, connection, transaction
 
-from accounts.keys import Principal
 from channels import segments, sending
 from channels.models import Message
 from channels.providers.base import Channel, Content
@@ -57,10 +56,19 @@ def short_url(slug: str) -> str:
     return f"{settings.SHORT_URL}/{slug}"
 
 
-def shorten(*, principal: Principal, link: NewLink) -> Link:
+class Owner(Protocol):
+    """Whose a new link is: the principal of a key, or the cabinet's company."""
+
+    @property
+    def company_id(self) -> int: ...
+    @property
+    def mode(self) -> str: ...
+
+
+def shorten(*, owner: Owner, link: NewLink) -> Link:
     """Make a short link; raises `alias_taken`."""
     for left in reversed(range(TRIES)):
-        params = link.params() | {"company_id": principal.company_id, "mode": principal.mode}
+        params = link.params() | {"company_id": owner.company_id, "mode": owner.mode}
         try:
             made = _insert(params)
         except IntegrityError as error:

@@ -11,6 +11,7 @@ from tests.factories import (
     DeliveryFactory,
     EndpointFactory,
     InvitationFactory,
+    LinkFactory,
     MemberFactory,
     MessageFactory,
     OrderFactory,
@@ -29,6 +30,10 @@ class List(NamedTuple):
 def _messages(company: Company, count: int) -> None:
     for message in MessageFactory.create_batch(count, company=company, state="sent"):
         AttemptFactory.create(message=message)
+
+
+def _links(company: Company, count: int) -> None:
+    LinkFactory.create_batch(count, company=company)
 
 
 def _keys(company: Company, count: int) -> None:
@@ -57,6 +62,7 @@ def _deeds(company: Company, count: int) -> None:
 LISTS = {
     "member-list": List(_members, is_paged=False, rows_open=False, above="settings"),
     "audit-list": List(_deeds, rows_open=False, above="settings"),
+    "link-list": List(_links, filter="state=expired"),
     "message-list": List(_messages, filter="state=failed"),
     "webhook-list": List(_endpoints, is_paged=False, most=20),
     "key-list": List(_keys, is_paged=False, most=5),

@@ -2,6 +2,7 @@
 
 from datetime import timedelta
 
+from django.db import connection
 from django.urls import reverse
 from django.utils import timezone
 
@@ -11,6 +12,8 @@ from billing import orders
 from billing.gateways import registry
 from billing.offers import Quote
 from channels.models import Message
+from links import partitions
+from links.models import ClickDay
 from tests.cabinet.routes import COLLEAGUE
 from tests.factories import (
     ApiKeyFactory,
@@ -18,6 +21,7 @@ from tests.factories import (
     DeliveryFactory,
     EndpointFactory,
     InvitationFactory,
+    LinkFactory,
     MemberFactory,
     MessageFactory,
     OrderFactory,
@@ -53,6 +57,21 @@ def furnish(company: Company) -> None:
     fail(MessageFactory.create(company=company, channel="sms", price=16))
 
     furnish_callbacks(company)
+    furnish_links(company)
+
+
+def furnish_links(company: Company) -> None:
+    """A link that people follow, and one that was switched off."""
+    now = timezone.now()
+    link = LinkFactory.create(company=company, clicks=3, previews=1, last_click_at=now)
+    LinkFactory.create(company=company, disabled_at=now)
+    ClickDay.objects.create(link=link, day=timezone.localdate(now), clicks=3, previews=1)
+    partitions.keep_ahead()
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "INSERT INTO links_click VALUES (%s, %s, 'person', 'news.example', 'ios', 'KZ')",
+            [link.id, now],
+        )
 
 
 def furnish_callbacks(company: Company) -> None:

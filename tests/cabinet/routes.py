@@ -41,6 +41,10 @@ def _key(company: Company) -> Args:
     return {"pk": company.api_keys.active().filter(expires_at=None).get().pk}
 
 
+def _link(company: Company) -> Args:
+    return {"public_id": company.links.get(disabled_at=None).public_id}
+
+
 def _message(company: Company) -> Args:
     return {"public_id": company.messages.filter(state="delivered").first().public_id}  # type: ignore[union-attr]
 
@@ -69,6 +73,15 @@ def _invitation(company: Company) -> Args:
 CABINET = {
     "overview": Route(),
     "overview-quickstart": Route(kind=Kind.PART),
+    "link-list": Route(),
+    "link-export": Route(kind=Kind.FILE),
+    "link-create": Route(MANAGERS, MANAGERS),
+    "link-detail": Route(of=_link),
+    "link-edit": Route(MANAGERS, MANAGERS, of=_link),
+    "link-disable": Route(MANAGERS, MANAGERS, of=_link),
+    "link-enable": Route(NOBODY, MANAGERS, of=_link),
+    "link-qr-svg": Route(of=_link, kind=Kind.FILE),
+    "link-qr-png": Route(of=_link, kind=Kind.FILE),
     "message-list": Route(),
     "message-export": Route(kind=Kind.FILE),
     "message-detail": Route(of=_message),

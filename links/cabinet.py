@@ -1,0 +1,212 @@
+"""The cabinet's pages of short links."""
+
+from collections import Counter
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from io import BytesIO
+from typing import Any
+
+import segno
+from django.conf import settings
+from django.contrib import messages
+from django.db.models import Q, QuerySet
+from django.http import Http404, HttpResponse, StreamingHttpResponse
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.utils.translation import get_language, gettext_lazy
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_GET, require_POST
+
+from accounts.addresses import client_ip
+from accounts.models import Company, Mode
+from accounts.paging import forgiving_page_of
+from accounts.roles import CabinetRequest, can_change_settings, member_required
+from accounts.services import record
+from accounts.spreadsheet import csv_lines
+from channels.chart import Chart, chart
+from config.errors import DomainError
+from config.ids import parse_id
+from links import export, managing, services, stats
+from links.forms import KEEP, ChangeForm, LinkFilter, LinkForm, words_of
+from links.link_api import in_state
+from links.models import Link
+from links.services import NewLink
+
+DAYS = 14
+SERIES = [("people", gettext_lazy("people")), ("machines", gettext_lazy("previews and scanners"))]
+DEVICES = {
+    "android": "Android",
+    "ios": "iOS",
+    "windows": "Windows",
+    "macos": "macOS",
+    "linux": "Linux",
+}
+QR = {"svg": "image/svg+xml", "png": "image/png"}
+
+
+@dataclass(frozen=True, slots=True)
+class _Owner:
+    """The cabinet makes links that live; test ones come from test keys."""
+
+    company_id: int
+    mode: str = Mode.LIVE
+
+
+@member_required()
+def link_list(request: CabinetRequest) -> HttpResponse:
+    form = LinkFilter(request.GET)
+    chosen = form.chosen()
+    context = {
+        "form": form,
+        "mode": form.mode_chosen,
+        "is_filtered": bool(chosen.keys() - {"mode"}),
+        "is_first": not request.GET.get("cursor"),
+        "page": forgiving_page_of(matching(request.company, chosen), request.GET),
+    }
+    return render(request, "cabinet/link_list.html", context)
+
+
+def matching(company: Company, chosen: dict[str, Any]) -> QuerySet[Link]:
+    links = Link.objects.filter(company=company, mode=chosen.get("mode", Mode.LIVE))
+    if state := chosen.get("state"):
+        links = links.filter(in_state(state))
+    if text := chosen.get("search", "").strip():
+        slug = text.removeprefix(f"{settings.SHORT_URL}/")
+        by_name = Q(key__in=[slug, slug.lower()])
+        links = links.filter(by_name | Q(url__icontains=text))
+    return links
+
+
+@require_GET
+@member_required()
+def link_export(request: CabinetRequest) -> StreamingHttpResponse:
+    form = LinkFilter(request.GET)
+    record(
+        "links.exported",
+        ", ".join(sorted(form.chosen())),
+        company=request.company,
+        user=request.user,
+        ip=client_ip(request.META),
+    )
+    rows = export.rows_of(matching(request.company, form.chosen()))
+    lines = csv_lines(rows, get_language() or settings.LANGUAGE_CODE)
+    response = StreamingHttpResponse(lines, content_type="text/csv; charset=utf-8")
+    name = f"kvitok-links-{form.mode_chosen}-{timezone.localdate():%Y-%m-%d}.csv"
+    response["Content-Disposition"] = f'attachment; filename="{name}"'
+    return response
+
+
+@member_required(can_change_settings, can_change_settings)
+def link_create(request: CabinetRequest) -> HttpResponse:
+    if request.company.status != Company.Status.APPROVED:
+        messages.error(request, _("Links that live are made once the company is approved."))
+        return redirect("link-list")
+    usual = request.company.default_link_lifetime
+    form = LinkForm(request.POST or None, initial={"lifetime": usual or ""})
+    if request.method == "POST" and form.is_valid():
+        wanted = NewLink(
+            url=form.cleaned_data["url"],
+            alias=form.cleaned_data["alias"] or None,
+            lifetime=form.cleaned_data["lifetime"],
+            length=services.SLUG_LENGTH,
+        )
+        try:
+            link = services.shorten(owner=_Owner(request.company.pk), link=wanted)
+        except DomainError as refused:
+            form.add_error("alias", words_of(refused))
+        else:
+            messages.success(request, _("The link is ready."))
+            return redirect("link-detail", link.public_id)
+    return render(request, "cabinet/link_create.html", {"form": form})
+
+
+@member_required()
+def link_detail(request: CabinetRequest, public_id: str) -> HttpResponse:
+    link = _link(request, public_id)
+    today = timezone.localdate()
+    since = max(stats.oldest_click(), timezone.now() - timedelta(days=DAYS))
+    context = {
+        "link": link,
+        "chart": _chart(link, today - timedelta(days=DAYS - 1), today),
+        "visitors": _visitors(link, since) if link.clicks else [],
+        "can_change": can_change_settings(request.member) and link.retired_at is None,
+    }
+    return render(request, "cabinet/link_detail.html", context)
+
+
+def _visitors(link: Link, since: datetime) -> list[tuple[str, list[tuple[str, int]]]]:
+    found = stats.visitors(link, since, timezone.now())
+    return [
+        (_("Came from"), found.referrers),
+        (_("Device"), [(DEVICES.get(name, name), n) for name, n in found.devices]),
+        (_("Country"), found.countries),
+    ]
+
+
+def _chart(link: Link, first: date, last: date) -> Chart:
+    days = {
+        timezone.localdate(one.at): Counter(people=one.clicks, machines=one.previews + one.scanners)
+        for one in stats.by_day(link, first, last)
+    }
+    return chart(days, SERIES)
+
+
+@member_required(can_change_settings, can_change_settings)
+def link_edit(request: CabinetRequest, public_id: str) -> HttpResponse:
+    link = _link(request, public_id)
+    form = ChangeForm(request.POST or None, initial={"url": link.url, "lifetime": KEEP})
+    if request.method == "POST" and form.is_valid():
+        chosen = form.cleaned_data["lifetime"]
+        lifetime = int(chosen) if chosen not in {KEEP, ""} else None
+        wanted = managing.Change(
+            url=form.cleaned_data["url"], lifetime=lifetime, is_endless=chosen == ""
+        )
+        return _changed(request, link, wanted, _("The changes are saved."))
+    return render(request, "cabinet/link_edit.html", {"form": form, "link": link})
+
+
+@member_required(can_change_settings, can_change_settings)
+def link_disable(request: CabinetRequest, public_id: str) -> HttpResponse:
+    link = _link(request, public_id)
+    if request.method == "POST":
+        off = managing.Change(is_enabled=False)
+        return _changed(request, link, off, _("The link is off: it leads nowhere now."))
+    return render(request, "cabinet/link_disable.html", {"link": link})
+
+
+@require_POST
+@member_required(can_change_settings, can_change_settings)
+def link_enable(request: CabinetRequest, public_id: str) -> HttpResponse:
+    on = managing.Change(is_enabled=True)
+    return _changed(request, _link(request, public_id), on, _("The link is on again."))
+
+
+@require_GET
+@member_required()
+def link_qr(request: CabinetRequest, public_id: str, kind: str) -> HttpResponse:
+    """The short link as a picture to print, as sharp as it is large."""
+    link, drawn = _link(request, public_id), BytesIO()
+    segno.make(link.short_url, error="m", micro=False).save(drawn, kind=kind, scale=10, border=4)
+    response = HttpResponse(drawn.getvalue(), content_type=QR[kind])
+    response["Content-Disposition"] = f'attachment; filename="{link.slug}.{kind}"'
+    return response
+
+
+def _changed(
+    request: CabinetRequest, link: Link, wanted: managing.Change, words: str
+) -> HttpResponse:
+    try:
+        managing.change(link=link, wanted=wanted, user=request.user, ip=client_ip(request.META))
+    except DomainError:
+        messages.error(request, _("The name of this link has been given to another one."))
+    else:
+        messages.success(request, words)
+    return redirect("link-detail", link.public_id)
+
+
+def _link(request: CabinetRequest, public_id: str) -> Link:
+    link_id = parse_id("lnk", public_id)
+    found = link_id and Link.objects.filter(company=request.company, pk=link_id).first()
+    if not found:
+        raise Http404
+    return found

@@ -1,0 +1,15 @@
+from django.urls import path
+
+from links import cabinet
+
+urlpatterns = [
+    path("links", cabinet.link_list, name="link-list"),
+    path("links.csv", cabinet.link_export, name="link-export"),
+    path("links/new", cabinet.link_create, name="link-create"),
+    path("links/<str:public_id>", cabinet.link_detail, name="link-detail"),
+    path("links/<str:public_id>/edit", cabinet.link_edit, name="link-edit"),
+    path("links/<str:public_id>/disable", cabinet.link_disable, name="link-disable"),
+    path("links/<str:public_id>/enable", cabinet.link_enable, name="link-enable"),
+    path("links/<str:public_id>/qr.svg", cabinet.link_qr, {"kind": "svg"}, name="link-qr-svg"),
+    path("links/<str:public_id>/qr.png", cabinet.link_qr, {"kind": "png"}, name="link-qr-png"),
+]
