@@ -25,7 +25,7 @@ LATIN_NAMES = """
     kvitok whatsapp telegram twilio viber curl english e-mail javascript swagger openapi
     idempotency-key authorization bearer retry-after post get patch delete json https http
     python typescript php go java rust id visa mastercard yookassa stripe csv pdf webhook webhooks
-    firefox chromium linux cloud gateway bot cookie gone demo
+    firefox chromium linux ios android cloud gateway bot cookie gone demo
 """
 NAMES = frozenset(LATIN_NAMES.split())
 RUSSIAN_NAMES = {"русский"}
