@@ -51,7 +51,7 @@ def timeline(message: Message, *, with_callbacks: bool = True) -> list[Step]:
     for attempt in message.attempts.prefetch_related("receipts").order_by("n"):
         steps += _of_attempt(attempt)
     steps += map(_of_transfer, Transfer.objects.of_message(message.id))
-    steps += (Step(*astuple(one)) for one in registry.told(message.kind, message.subject_id))
+    steps += (Step(*astuple(one)) for one in registry.told(message))
     if with_callbacks:
         steps += map(_of_delivery, _deliveries(message))
     if message.finished_at and message.state in {"failed", "expired"}:

@@ -1,5 +1,6 @@
 """Sending a code and checking one."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from math import ceil
@@ -114,7 +115,7 @@ class _Acceptance(sending.Acceptance[CodeOrder]):
         if order.link:
             params |= order.link.params()
             self.short_url = params["short_url"]
-        params["params"] = _renderer_params(principal, self.short_url)
+        params["params"] = _renderer_params(principal, params if order.link else {})
         return params
 
     def count_segments(self) -> int:
@@ -159,9 +160,11 @@ def _verification_params(principal: Principal, order: CodeOrder) -> dict[str, An
     }
 
 
-def _renderer_params(principal: Principal, short_url: str | None) -> dict[str, Any]:
+def _renderer_params(principal: Principal, link: Mapping[str, Any]) -> dict[str, Any]:
     params = {"brand": principal.brand}
-    return params | {"short_url": short_url} if short_url else params
+    if not link:
+        return params
+    return params | {"short_url": link["short_url"], "link": link["link_id"].hex}
 
 
 def check_code(*, principal: Principal, phone: str, purpose: str, code: str) -> "Verified":
