@@ -34,7 +34,8 @@ def go_on(message: Message, wish: Wish) -> None:
     message.turns.append((wish.why, step.channel))
     for attempt in message.attempts:
         if attempt.state in OPEN_ATTEMPT:
-            attempt.state, attempt.error_class, attempt.error_code = "expired", "patience", ""
+            attempt.state = "expired"
+            attempt.error_class = attempt.error_code = Why.PATIENCE.value
             attempt.changed = True
     message.channel, message.price = step.channel, step.price
     message.hold += 1

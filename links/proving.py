@@ -25,9 +25,8 @@ def prove_clicks() -> int:
 def _prove_entries(entries: list[Entry]) -> None:
     first: dict[UUID, float] = {}
     for _id, entry in entries:
-        for link_id, times in by_people(entry).items():
-            at = min(times) / 1000
-            first[UUID(hex=link_id)] = min(at, first.get(UUID(hex=link_id), at))
+        for clicked, times in by_people(entry).items():
+            first.setdefault(UUID(hex=clicked), min(times) / 1000)  # the stream is in order
     try:
         prove(first)
     except (IntegrityError, DataError):  # one that the database refuses must hold up no other
@@ -49,6 +48,7 @@ def prove(first_clicks: dict[UUID, float]) -> None:
         return
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(sql.CLICKED, [list(first_clicks), list(first_clicks.values())])
-        used = [(subject_id, message_id) for message_id, subject_id in cursor.fetchall()]
-        messages = proofs.prove(cursor, used, Proof.CLICK) if used else []
+        # Of a code's several messages one is proved, whichever was opened.
+        used = {subject_id: message_id for message_id, subject_id in cursor.fetchall()}
+        messages = proofs.prove(cursor, list(used.items()), Proof.CLICK) if used else []
     outcomes.announce(messages)

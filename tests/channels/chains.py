@@ -1,5 +1,7 @@
 """Companies that fall back, and what their books say of a message."""
 
+from collections.abc import Callable
+from functools import partial
 from uuid import uuid4
 
 from accounts import keys
@@ -58,6 +60,10 @@ def handed_over(api: Api) -> tuple[Attempt, Attempt]:
     second = Attempt.objects.get(message=first.message, n=2)
     hear(second, What.ACCEPTED, provider_id=f"vendor-{uuid4()}")
     return first, second
+
+
+def hearing(attempt: Attempt, what: What) -> Callable[[], object]:
+    return partial(hear, attempt, what)
 
 
 def hear(attempt: Attempt, what: What, **fields: str) -> None:

@@ -1,7 +1,6 @@
 """A right code, before and after a channel's patience was over."""
 
 from collections.abc import Iterator
-from functools import partial
 
 import pytest
 
@@ -16,6 +15,7 @@ from tests.channels.chains import (
     falls_back,
     handed_over,
     hear,
+    hearing,
     moved,
     silent,
     transfers,
@@ -147,7 +147,7 @@ def test_code_and_sweep_at_once_agree(api: Api, round_number: int) -> None:
     attempt = silent(api)
     verify(api)
 
-    at_once([sweeps.fall_back, services.settle_verified, partial(hear, attempt, What.READ)] * 2)
+    at_once([sweeps.fall_back, services.settle_verified, hearing(attempt, What.READ)] * 2)
 
     assert state(attempt.message) == ("delivered", "whatsapp", False)
     is_charged = transfers(attempt.message)[-1][0] == "capture"
