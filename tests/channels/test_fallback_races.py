@@ -71,6 +71,14 @@ def test_receipt_and_sweep_at_once_agree(api: Api, round_number: int) -> None:
     assert ledger.balance(api.company.pk) == (999 if is_charged else 1000, 0)
 
 
+def test_patience_is_looked_at_again_under_the_lock(api: Api) -> None:
+    message = accepted(api).message
+
+    assert outcomes.fall_back([message.pk]) == []
+
+    assert transfers(message) == [("hold", 1, "")]
+
+
 def test_message_that_is_being_claimed_is_passed_by(api: Api) -> None:
     message = send(api)
     later(seconds=31)
