@@ -90,8 +90,8 @@ def test_named_channel_is_the_only_one(wire: responses.RequestsMock, falling_api
 
     answer = falling_api.post("/otp/send", {"phone": PHONE, "channel": "whatsapp"})
 
-    assert (answer.status, answer.code) == (422, "recipient_unreachable")
-    assert len(wire.calls) == 1
+    assert answer.status == 422
+    assert (answer.code, len(wire.calls)) == ("recipient_unreachable", 1)
     assert ledger.balance(falling_api.company.pk) == (1000, 0)
 
 
