@@ -5,6 +5,7 @@ from datetime import timedelta
 
 import pytest
 from django.utils import timezone
+from pytest_django import DjangoAssertNumQueries
 
 from accounts.models import Event as Told
 from billing import ledger
@@ -56,6 +57,15 @@ def test_acceptance_notes_what_follows_and_when(api: Api) -> None:
     assert patience(message) == 30
     assert (message.channel, message.price, message.segments) == ("whatsapp", 1, 1)
     assert ledger.balance(api.company.pk) == (999, 1)
+
+
+def test_chain_costs_a_send_no_round_trip(
+    api: Api, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    api.get("/balance")  # the key is known from here on
+
+    with django_assert_num_queries(1):
+        assert api.post("/otp/send", {"phone": PHONE}).status == 200
 
 
 def test_company_without_a_chain_notes_nothing(client_of: ClientOf) -> None:
