@@ -68,6 +68,12 @@ def test_chain_costs_a_send_no_round_trip(
         assert api.post("/otp/send", {"phone": PHONE}).status == 200
 
 
+def test_named_channel_has_no_chain(api: Api) -> None:
+    message = send(api, channel="whatsapp")
+
+    assert (message.chain, message.fallback_at) == ([], None)
+
+
 def test_company_without_a_chain_notes_nothing(client_of: ClientOf) -> None:
     other = client_of(CompanyFactory.create())
     ledger.grant(company=other.company, amount=5, reason="test")
