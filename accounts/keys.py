@@ -5,6 +5,7 @@ import secrets
 import threading
 import time
 import zlib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from ipaddress import ip_address, ip_network
 from threading import Lock
@@ -37,6 +38,14 @@ class OwnLimits(NamedTuple):
 NO_LIMITS = OwnLimits()
 
 
+class Fallback(NamedTuple):
+    """The channels a company tries in turn where a request names none."""
+
+    chain: tuple[str, ...]
+    patience: Mapping[str, int] = {}  # seconds by channel; the service's where there is none
+    max_cost: int | None = None  # in tokens, of a message
+
+
 @dataclass(frozen=True, slots=True)
 class Principal:
     """The key a request came with and what its company has set; two seconds old at most."""
@@ -56,6 +65,7 @@ class Principal:
     default_link_lifetime: int | None
     api_rate: int | None
     own_limits: OwnLimits = NO_LIMITS
+    fallback: Fallback | None = None  # None: a message goes by one channel only
 
     @property
     def is_test(self) -> bool:
@@ -108,6 +118,8 @@ WITH used AS (
 SELECT k.digest, k.id, k.mode, k.scopes, k.allowed_ips, c.id, c.status, c.country, c.language,
        left(COALESCE(NULLIF(c.brand, ''), c.name), 30), c.default_channel, c.code_length,
        c.allowed_countries, c.default_link_lifetime, c.api_rate,
+       CASE WHEN c.falls_back THEN c.fallback_chain END, c.patience_whatsapp, c.patience_telegram,
+       c.patience_sms, c.fallback_max_cost,
        c.cool_down, c.codes_per_10_min, c.codes_per_hour, c.codes_per_day,
        c.links_per_10_min, c.links_per_day
 FROM accounts_apikey k JOIN accounts_company c ON c.id = k.company_id
@@ -181,7 +193,9 @@ def _read(digests: list[bytes]) -> dict[bytes, Principal | None]:
 
 def _principal(row: tuple[Any, ...]) -> Principal:
     (key_id, mode, scopes, ips, company, status, country, language, brand, channel, length,
-     countries, lifetime, rate, *own_limits) = row  # fmt: skip
+     countries, lifetime, rate, chain, whatsapp, telegram, sms, max_cost,
+     *own_limits) = row  # fmt: skip
+    patience = {"whatsapp": whatsapp, "telegram": telegram, "sms": sms}
     own = OwnLimits(*own_limits)
     return Principal(
         key_id=key_id,
@@ -199,4 +213,9 @@ def _principal(row: tuple[Any, ...]) -> Principal:
         default_link_lifetime=lifetime,
         api_rate=rate,
         own_limits=NO_LIMITS if own == NO_LIMITS else own,
+        fallback=Fallback(tuple(chain), _set(patience), max_cost) if chain else None,
     )
+
+
+def _set(own: Mapping[str, int | None]) -> dict[str, int]:
+    return {name: value for name, value in own.items() if value is not None}

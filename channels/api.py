@@ -14,7 +14,7 @@ from accounts import paging
 from accounts.api import ApiView, JsonAnswer
 from accounts.models import Scope
 from channels import phones, registry
-from channels.models import Attempt, Message, MessageQuerySet, Receipt
+from channels.models import Attempt, Message, MessageQuerySet, Receipt, Turn
 from channels.providers.base import Channel, Content
 from channels.routing import NAMES
 from channels.screens import rendered
@@ -60,7 +60,9 @@ class MessageDetail(ApiView):
         message = (
             _own(self)
             .filter(pk=message_id)
-            .prefetch_related(Prefetch("attempts", attempts))
+            .prefetch_related(
+                Prefetch("attempts", attempts), Prefetch("turns", Turn.objects.order_by("id"))
+            )
             .first()
         )
         if message is None:
@@ -71,6 +73,7 @@ class MessageDetail(ApiView):
                 "message": WORDS["message"][self.language],
                 **summary(message),
                 "timeline": [_attempt(attempt) for attempt in message.attempts.all()],
+                "fallback": [_turn(turn) for turn in message.turns.all()],
             }
         )
 
@@ -195,6 +198,10 @@ def _attempt(attempt: Attempt) -> dict[str, Any]:
             for receipt in attempt.receipts.all()
         ],
     }
+
+
+def _turn(turn: Turn) -> dict[str, Any]:
+    return {"event": turn.why, "channel": turn.channel, "at": turn.at}
 
 
 def _channel(channel: Channel, mode: str) -> dict[str, Any]:

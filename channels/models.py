@@ -42,7 +42,7 @@ class Message(models.Model):
     kind = models.CharField(_("kind"), max_length=4, choices=Kind.choices)
     content = models.CharField(max_length=16)  # providers.base.Content
     channel = models.CharField(_("channel"), max_length=8, choices=ChannelName.choices)
-    chain = models.JSONField(default=list)  # channels still to fall back to, in order
+    chain = models.JSONField(default=list)  # steps.Step: still to fall back to, in order
     phone = models.CharField(_("phone"), max_length=16)
     subject_id = models.UUIDField()  # the verification of a code, the link of a link
     params = models.JSONField(default=dict)  # what its renderer needs; never the code
@@ -63,6 +63,8 @@ class Message(models.Model):
     due_at = models.DateTimeField(null=True, db_default=Now())  # null: with a provider, or final
     useful_until = models.DateTimeField()  # after this the person has no use for it
     deadline = models.DateTimeField()  # after this an unproved delivery is given up
+    fallback_at = models.DateTimeField(null=True)  # when patience with this channel is over
+    is_owed = models.BooleanField(default=False, db_default=False)  # a later try may yet cost
     sent_at = models.DateTimeField(_("sent"), null=True)
     delivered_at = models.DateTimeField(_("delivered"), null=True)
     read_at = models.DateTimeField(_("read"), null=True)
@@ -87,6 +89,12 @@ class Message(models.Model):
                 F("id").desc(),
                 name="message_history",
             ),
+            models.Index(
+                fields=["fallback_at"],
+                name="message_fallback",
+                condition=Q(fallback_at__isnull=False),
+            ),
+            models.Index(fields=["deadline"], name="message_owed", condition=Q(is_owed=True)),
             models.Index(fields=["phone", "created_at"], name="message_phone"),
             models.Index(fields=["subject_id"], name="message_subject"),
             models.Index(
@@ -127,6 +135,7 @@ class Attempt(models.Model):
     message = models.ForeignKey(Message, models.CASCADE, related_name="attempts", db_index=False)
     n = models.PositiveSmallIntegerField()
     hold = models.PositiveSmallIntegerField(default=1)
+    price = models.PositiveIntegerField(_("price"), default=0, db_default=0)  # of its hold
     channel = models.CharField(_("channel"), max_length=8, choices=Message.ChannelName.choices)
     provider = models.CharField(_("provider"), max_length=20)
     provider_id = models.CharField(_("provider's id"), max_length=200, null=True)  # noqa: DJ001
@@ -169,6 +178,22 @@ class Attempt(models.Model):
 
     def __str__(self) -> str:
         return f"{self.channel} {self.n}"
+
+
+class Turn(models.Model):
+    """What the chain of a message decided, and of which channel: one line of its timeline."""
+
+    message = models.ForeignKey(Message, models.CASCADE, related_name="turns")
+    why = models.CharField(max_length=12)  # steps.Why
+    channel = models.CharField(_("channel"), max_length=8, choices=Message.ChannelName.choices)
+    at = models.DateTimeField(_("time"), db_default=Now())
+
+    class Meta:
+        verbose_name = _("turn of a message")
+        verbose_name_plural = _("turns of messages")
+
+    def __str__(self) -> str:
+        return f"{self.why} {self.channel}"
 
 
 class Receipt(models.Model):

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 from uuid import UUID
 
 from django.conf import settings
@@ -19,6 +19,9 @@ from channels.providers.telegram_gateway import TelegramGateway
 from channels.providers.test import ScriptedProvider
 from channels.providers.twilio import Twilio
 from channels.providers.whatsapp_cloud import WhatsAppCloud
+
+if TYPE_CHECKING:
+    from channels.models import Message
 
 HOOKS = {
     "whatsapp_cloud": "whatsapp",
@@ -148,7 +151,7 @@ class Told:
     detail: str = ""
 
 
-Teller = Callable[[UUID], Iterable[Told]]
+Teller = Callable[["Message"], Iterable[Told]]
 
 Purger = Callable[[int], int]  # removes at most so many rows; fewer: there are no more
 
@@ -204,9 +207,9 @@ def count_codes(
 
 
 def tells(kind: str, teller: Teller) -> None:
-    """Registers what became of a message's subject afterwards."""
+    """Registers what became of what a message carried."""
     _tellers[kind] = teller
 
 
-def told(kind: str, subject_id: UUID) -> Iterable[Told]:
-    return _tellers[kind](subject_id) if kind in _tellers else ()
+def told(message: "Message") -> Iterable[Told]:
+    return _tellers[message.kind](message) if message.kind in _tellers else ()

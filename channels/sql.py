@@ -9,11 +9,12 @@ from accounts import events
 MESSAGE = """
 INSERT INTO channels_message (
   id, company_id, api_key_id, mode, kind, content, channel, chain, phone, subject_id, params,
-  locale, request_id, price, segments, priority, useful_until, deadline)
+  locale, request_id, price, segments, priority, useful_until, deadline, fallback_at)
 SELECT %(message_id)s, payer.company_id, %(api_key_id)s, %(mode)s::text, %(kind)s::text,
   %(content)s::text, %(channel)s::text, %(chain)s::jsonb, %(phone)s::text, {subject_id},
   {params}, %(locale)s::text, %(request_id)s::text, %(price)s, %(segments)s, %(priority)s,
-  {useful_until}, now() + make_interval(secs => %(hold_seconds)s)
+  {useful_until}, now() + make_interval(secs => %(hold_seconds)s),
+  now() + make_interval(secs => %(patience)s::float)
 FROM payer {joined}"""
 
 FREE_PAYER = """
@@ -41,8 +42,9 @@ claimed AS (
   FROM due WHERE m.id = due.id
   RETURNING m.*, due.provider, due.needs_contact),
 intent AS (
-  INSERT INTO channels_attempt (id, message_id, n, hold, channel, provider, state, lease_until)
-  SELECT gen_random_uuid(), id, tries, hold, channel, provider, 'submitting',
+  INSERT INTO channels_attempt
+    (id, message_id, n, hold, price, channel, provider, state, lease_until)
+  SELECT gen_random_uuid(), id, tries, hold, price, channel, provider, 'submitting',
          now() + make_interval(secs => %(lease)s)
   FROM claimed RETURNING id, message_id)
 SELECT intent.id, c.tries, c.kind, c.content, c.phone, c.subject_id, c.params, c.locale, c.mode,
@@ -52,22 +54,49 @@ LEFT JOIN channels_contact contact
   ON c.needs_contact AND contact.phone = c.phone AND contact.blocked_at IS NULL
 """
 
-# Locks what a group of events speaks of, in the order everyone uses.
+# Locks the messages that a group of events speaks of, in the order everyone uses. A message's lock
+# is that of its attempts as well: whoever writes their states takes it first.
 LOCK = """
-SELECT a.id, a.n, a.hold, a.state, a.provider, a.provider_id, a.polls, m.id
-FROM channels_message m JOIN channels_attempt a ON a.message_id = m.id
-WHERE a.id = ANY(%s) ORDER BY m.id, a.n FOR UPDATE OF m, a
+SELECT id FROM channels_message
+WHERE id IN (SELECT message_id FROM channels_attempt WHERE id = ANY(%s)) ORDER BY id FOR UPDATE
 """
 
-MESSAGES = f"""
-SELECT id, company_id, mode, kind, channel, chain, phone, state, error, tries, hold, price,
-       EXTRACT(epoch FROM useful_until - now())::float, subject_id, {events.heard("m")}
-FROM channels_message m WHERE id = ANY(%s)
+LOCK_MESSAGES = "SELECT id FROM channels_message WHERE id = ANY(%s) ORDER BY id FOR UPDATE"
+
+LOCK_SUBJECTS = "SELECT id FROM channels_message WHERE subject_id = ANY(%s) ORDER BY id FOR UPDATE"
+
+# Those that are in other hands just now are looked at again in the next round.
+LOCK_IMPATIENT = """
+SELECT id FROM channels_message
+WHERE id = ANY(%s) AND fallback_at <= now() AND state IN ('queued', 'sent')
+ORDER BY id FOR UPDATE SKIP LOCKED
+"""
+
+# Messages with all their attempts, read after the lock, and so as the last commit left them.
+LIVES = f"""
+SELECT m.id, m.company_id, m.mode, m.kind, m.channel, m.chain, m.phone, m.state, m.error, m.tries,
+  m.hold, m.price, EXTRACT(epoch FROM m.useful_until - now())::float, m.subject_id,
+  {events.heard("m")}, EXTRACT(epoch FROM m.due_at - now())::float, m.is_owed,
+  a.id, a.n, a.hold, a.state, a.provider, a.provider_id, a.polls, a.channel, a.price, a.error_class
+FROM channels_message m LEFT JOIN channels_attempt a ON a.message_id = m.id
+WHERE m.id = ANY(%s) ORDER BY m.id, a.n
 """  # noqa: S608
 
-WITH_OPEN_ATTEMPT = """
-SELECT message_id FROM channels_attempt
-WHERE message_id = ANY(%s) AND state IN ('submitting', 'ambiguous', 'sent')
+# What a proof that is not a receipt proves: of the subject's open messages, or of the one that was
+# clicked, the cheapest try in a vendor's hands, one that was accepted before one whose outcome is
+# unknown; else one that ended for want of patience, which is free. Nothing where one was delivered
+# already. Read under the messages' locks, so that a receipt just applied is seen.
+PROVED = """
+SELECT (
+  SELECT a.id FROM channels_message m JOIN channels_attempt a ON a.message_id = m.id
+  WHERE m.subject_id = v.subject_id AND m.state IN ('queued', 'sent')
+    AND (v.message_id IS NULL OR m.id = v.message_id)
+    AND (a.state IN ('submitting', 'ambiguous', 'sent')
+         OR (a.state = 'expired' AND a.error_class = 'patience'))
+  ORDER BY (a.state = 'sent') DESC, (a.state <> 'expired') DESC, m.price, m.created_at LIMIT 1)
+FROM unnest(%s::uuid[], %s::uuid[]) AS v(subject_id, message_id)
+WHERE NOT EXISTS (SELECT 1 FROM channels_message d
+                  WHERE d.subject_id = v.subject_id AND d.state = 'delivered')
 """
 
 UPDATE_ATTEMPTS = """
@@ -95,6 +124,10 @@ UPDATE_MESSAGES = """
 WITH changed AS (
 UPDATE channels_message m SET
   state = n.state, error = n.error, channel = n.channel, chain = n.chain::jsonb, hold = n.hold,
+  price = n.price, is_owed = n.is_owed,
+  fallback_at = CASE WHEN n.chain = '[]' OR n.state NOT IN ('queued', 'sent') THEN NULL
+                     WHEN n.fallback_in IS NULL THEN m.fallback_at
+                     ELSE now() + make_interval(secs => n.fallback_in) END,
   due_at = now() + make_interval(secs => n.due_in),
   sent_at = CASE WHEN n.state IN ('sent', 'delivered') THEN COALESCE(m.sent_at, now())
                  ELSE m.sent_at END,
@@ -104,12 +137,18 @@ UPDATE channels_message m SET
   finished_at = CASE WHEN n.state IN ('delivered', 'failed', 'expired')
                      THEN COALESCE(m.finished_at, now()) END
 FROM unnest(%s::uuid[], %s::text[], %s::text[], %s::text[], %s::text[], %s::int[], %s::float[],
-            %s::timestamptz[], %s::timestamptz[], %s::bool[])
-  AS n(id, state, error, channel, chain, hold, due_in, at, read_at, is_read)
+            %s::timestamptz[], %s::timestamptz[], %s::bool[], %s::int[], %s::bool[], %s::float[])
+  AS n(id, state, error, channel, chain, hold, due_in, at, read_at, is_read, price, is_owed,
+       fallback_in)
 WHERE m.id = n.id
 RETURNING m.company_id, m.mode, (m.created_at AT TIME ZONE %s)::date AS day)
 INSERT INTO channels_staleday (company_id, mode, day)
 SELECT DISTINCT company_id, mode, day FROM changed WHERE day < (now() AT TIME ZONE %s)::date
+"""
+
+NOTE_TURNS = """
+INSERT INTO channels_turn (message_id, why, channel)
+SELECT * FROM unnest(%s::uuid[], %s::text[], %s::text[])
 """
 
 # What a company is told of a message that moved: as GET /messages shows it, and no code.

@@ -35,11 +35,19 @@ UPDATE channels_attempt a SET poll_at = now() + make_interval(secs => %s)
 FROM due WHERE a.id = due.id RETURNING a.id, a.provider, a.provider_id
 """
 
+IMPATIENT = """
+SELECT id FROM channels_message WHERE fallback_at <= now() AND state IN ('queued', 'sent')
+ORDER BY fallback_at LIMIT %s
+"""
+
 OVERDUE_ATTEMPTS = """
-SELECT a.id FROM channels_message m JOIN channels_attempt a ON a.message_id = m.id
-WHERE m.state IN ('queued', 'sent') AND m.deadline < now()
-  AND a.state IN ('submitting', 'ambiguous', 'sent') AND a.n = m.tries
-ORDER BY m.deadline LIMIT %s
+SELECT a.id FROM (
+  (SELECT id, tries FROM channels_message
+   WHERE state IN ('queued', 'sent') AND deadline < now() ORDER BY deadline LIMIT %s)
+  UNION ALL (SELECT id, tries FROM channels_message
+             WHERE is_owed AND deadline < now() ORDER BY deadline LIMIT %s)) m
+JOIN channels_attempt a ON a.message_id = m.id
+WHERE a.state IN ('submitting', 'ambiguous', 'sent') AND a.n = m.tries
 """
 
 OVERDUE_MESSAGES = """
@@ -82,8 +90,8 @@ def _each(*steps: Callable[[], object]) -> None:
 
 
 def sweep() -> None:
-    """Proofs are settled before anything is given up."""
-    _each(*registry.settlers(), receipts.apply_stored, end_leases, give_up)
+    """Proofs are settled before anything is given up, or sent by another channel."""
+    _each(*registry.settlers(), receipts.apply_stored, end_leases, fall_back, give_up)
 
 
 def end_leases() -> int:
@@ -92,6 +100,12 @@ def end_leases() -> int:
     if events:
         outcomes.apply(events)
     return len(events)
+
+
+def fall_back() -> int:
+    """No proof within the channel's patience: on to the next one of the chain."""
+    messages = _ids(IMPATIENT, [BATCH])
+    return len(outcomes.fall_back(messages)) if messages else 0
 
 
 def poll() -> int:
@@ -121,7 +135,7 @@ def _ask(attempt_id: UUID, provider_name: str, provider_id: str) -> Event:
 
 def give_up() -> int:
     """Past the deadline without proof: the hold goes back."""
-    events = [Event(one, What.GIVEN_UP) for one in _ids(OVERDUE_ATTEMPTS, [BATCH])]
+    events = [Event(one, What.GIVEN_UP) for one in _ids(OVERDUE_ATTEMPTS, [BATCH, BATCH])]
     if events:
         outcomes.apply(events)
     messages = _ids(OVERDUE_MESSAGES, [LEAST_USE, BATCH])

@@ -5,6 +5,7 @@ from django.utils.translation import get_language
 from django.utils.translation import gettext_lazy as _
 
 from channels.models import Attempt, Message, Receipt
+from channels.steps import Why
 from config.errors import Error
 
 Text = str | Promise
@@ -86,12 +87,42 @@ CLASSES: dict[str, Text] = {
     "retry": _("Not taken at that moment; it is tried again while there is time."),
     "ambiguous": _("The provider did not answer in time, so the phone may have the message."),
     "expired": _("The provider gave up: the message was not delivered in time."),
+    "patience": _("No proof of delivery came in the time that the channel was given."),
+}
+
+# What the chain decided → title, tone, detail.
+_CHARGED_ONCE = _("One delivery is charged, whatever else arrives.")
+TURNS: dict[Why, tuple[Text, str, Text]] = {
+    Why.PATIENCE: (_("No proof in time: on by %(channel)s"), "warning", _CHARGED_ONCE),
+    Why.REFUSED: (_("Not delivered: on by %(channel)s"), "", ""),
+    Why.TOKENS: (
+        _("Too few tokens for %(channel)s"),
+        "warning",
+        _("Top up, and later messages can go on by this channel."),
+    ),
+    Why.TIME: (
+        _("Too late for %(channel)s"),
+        "",
+        _("What the message carries would expire on its way."),
+    ),
+    Why.LATE: (_("%(channel)s called off: delivered after all"), "success", ""),
+    Why.OWED: (
+        _("Delivered after all, but %(channel)s had the message already"),
+        "warning",
+        _("It is charged if that is delivered too, and only then."),
+    ),
+    Why.CODE_ENTERED: (_("%(channel)s called off: the code was entered"), "success", ""),
+    Why.CLICK: (_("%(channel)s called off: the link was opened"), "success", ""),
 }
 
 REASONS: dict[str, Text] = {
     "failed": _("not delivered"),
     "expired": _("not delivered in time"),
     "late proof": _("proved too late"),
+    Why.PATIENCE: _("another channel was tried"),
+    Why.REFUSED: _("another channel was tried"),
+    Why.CODE_ENTERED: _("the code was entered"),
+    Why.CLICK: _("the link was opened"),
 }
 
 # What to do, by our error and by how the message ended; the vendor's code where that says more.

@@ -213,6 +213,8 @@ HOLD_DEADLINE = {  # seconds until an unproved delivery is given up, and is free
 }
 if HOLD_DEADLINE["code"] < CODE_LIFETIME:
     raise ImproperlyConfigured("HOLD_DEADLINE_CODE must be CODE_LIFETIME or more")
+FALLBACK_PATIENCE = {"code": 30, "link": 120}  # seconds for a proof before the next channel
+PATIENCE_RANGE = (10, 600)  # what a company may set in their place
 LEASE = env.int("LEASE", 30)  # seconds a worker may hold an attempt without an outcome
 SEND_WAIT = env.float("SEND_WAIT", 8.0)  # seconds a send waits for its first outcome
 SEND_WAITERS = env.int("SEND_WAITERS", 48)  # per process; a slow vendor must leave room to verify

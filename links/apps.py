@@ -7,8 +7,9 @@ class LinksConfig(AppConfig):
     verbose_name = _("Short links")
 
     def ready(self) -> None:
-        """Tells the channels how a link is worded."""
+        """Tells the channels how a link is worded, and when it was opened."""
         from channels import registry  # noqa: PLC0415 - models are not loaded before this
-        from links import services  # noqa: PLC0415
+        from links import services, story  # noqa: PLC0415
 
         registry.renders("link", services.render)
+        registry.tells("link", story.story)

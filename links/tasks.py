@@ -2,10 +2,17 @@
 
 from celery import shared_task
 
-from links import telling
+from links import proving, telling
+from links.stream import ENTRIES
 
 
 @shared_task(name="links.tell_clicks")
 def tell_clicks() -> None:
-    while telling.tell_clicks() == telling.ENTRIES:
+    while telling.tell_clicks() == ENTRIES:
+        pass
+
+
+@shared_task(name="links.prove_clicks")
+def prove_clicks() -> None:
+    while proving.prove_clicks() == ENTRIES:
         pass

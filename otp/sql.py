@@ -111,24 +111,6 @@ SELECT id FROM otp_verification WHERE verified_at IS NOT NULL AND settled_at IS 
 ORDER BY verified_at LIMIT %s FOR NO KEY UPDATE SKIP LOCKED
 """
 
-LOCK_MESSAGES = """
-SELECT id FROM channels_message WHERE subject_id = ANY(%s) ORDER BY id FOR UPDATE
-"""
-
-# What a right code proves: the cheapest open message of its verification, one that was accepted
-# before one whose outcome is unknown; nothing where a message was delivered already. Read under
-# the messages' locks, in a statement of its own, so that a receipt just applied is seen.
-PROVED = """
-SELECT (
-  SELECT a.id FROM channels_message m JOIN channels_attempt a ON a.message_id = m.id
-  WHERE m.subject_id = v.id AND m.state IN ('queued', 'sent')
-    AND a.state IN ('submitting', 'ambiguous', 'sent')
-  ORDER BY (a.state = 'sent') DESC, m.price, m.created_at LIMIT 1)
-FROM unnest(%s::uuid[]) AS v(id)
-WHERE NOT EXISTS (SELECT 1 FROM channels_message d
-                  WHERE d.subject_id = v.id AND d.state = 'delivered')
-"""
-
 # Settled and told of in one round trip.
 _VERIFIED = f"""
 SELECT event_id AS id, company_id, mode, 'otp.verified' AS kind,

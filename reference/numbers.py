@@ -30,6 +30,8 @@ def numbers() -> dict[str, Any]:
         "api_rate": settings.API_RATE,
         "api_body": settings.API_BODY // 1024,
         "send_wait": int(settings.SEND_WAIT),
+        "patience_code": settings.FALLBACK_PATIENCE["code"],
+        "patience_link": settings.FALLBACK_PATIENCE["link"],
         "hold_code": settings.HOLD_DEADLINE["code"],
         "hold_link": settings.HOLD_DEADLINE["link"],
         "phone_retention": settings.PHONE_RETENTION * 86_400,
