@@ -202,7 +202,7 @@ def _fitting(text: str) -> int:
     return count
 
 
-def render(*, subject_id: UUID, params: Mapping[str, Any], locale: str) -> Rendered:
+def render(*, subject_id: UUID, params: Mapping[str, Any], locale: str, channel: str) -> Rendered:
     """The message of a link: its text was settled when it was accepted."""
     return Rendered(text=params["text"], short_url=params["short_url"])
 

@@ -115,9 +115,11 @@ class _Acceptance(sending.Acceptance[CodeOrder]):
         if order.link:
             params |= order.link.params()
             self.short_url = params["short_url"]
+        # A message that may go on to another channel keeps its words for each of them.
+        channels = list(Channel) if params["chain"] else [self.channel]
+        params["params"] = _renderer_params(principal, order, channels, self.short_url)
         if self.channel is Channel.SMS:
             params["segments"] = _segments(principal, order, self.short_url)
-        params["params"] = _renderer_params(principal, self.short_url)
         return params
 
 
@@ -149,14 +151,38 @@ def _verification_params(principal: Principal, order: CodeOrder) -> dict[str, An
     }
 
 
-def _renderer_params(principal: Principal, short_url: str | None) -> dict[str, Any]:
-    params = {"brand": principal.brand}
+def _renderer_params(
+    principal: Principal, order: CodeOrder, channels: list[Channel], short_url: str | None
+) -> dict[str, Any]:
+    params: dict[str, Any] = {"brand": principal.brand}
+    texts = rendering.kept(
+        principal.texts,
+        channels=channels,
+        locale=order.locale,
+        purpose=order.purpose,
+        has_link=short_url is not None,
+    )
+    if texts:
+        params["texts"] = texts
     return params | {"short_url": short_url} if short_url else params
 
 
 def _segments(principal: Principal, order: CodeOrder, short_url: str | None) -> int:
-    sample = "0" * principal.code_length
-    text = rendering.text_of(sample, principal.brand, order.locale, short_url)
+    """Counted in the text that will be sent, with another code of the same length in it."""
+    template = rendering.template(
+        principal.texts,
+        channel=Channel.SMS,
+        locale=order.locale,
+        purpose=order.purpose,
+        has_link=short_url is not None,
+    )
+    text = rendering.fill(
+        template,
+        code="0" * principal.code_length,
+        brand=principal.brand,
+        minutes=None,
+        link=short_url,
+    )
     count = segments.count(text).segments
     if count > settings.MAX_SMS_SEGMENTS:  # the operator's short host is too long for an SMS
         raise DomainError(Error.LINK_NOT_SUPPORTED)

@@ -13,4 +13,4 @@ register = template.Library()
 @register.inclusion_tag("cabinet/message_preview.html")
 def message_preview(form: BaseForm) -> dict[str, Any]:
     value = {name: form[name].value() for name in ("brand", "language", "code_length")}
-    return preview(value, company=str(form.instance))  # type: ignore[attr-defined]
+    return preview(value, company=form.instance)  # type: ignore[attr-defined]

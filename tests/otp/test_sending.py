@@ -65,7 +65,7 @@ def test_message_carries_no_code(api: Api) -> None:
 
     message = Message.objects.values().get()
     code = code_of(PHONE)
-    assert message["params"] == {"brand": "Ромашка", "key": "1", "length": 6}
+    assert message["params"] == {"brand": "Ромашка", "key": "1", "length": 6, "minutes": 5}
     assert code not in f"{message['params']}{message['phone']}{message['error']}"
     assert code.encode() not in bytes(Verification.objects.get().mac)
 
