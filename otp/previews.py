@@ -12,6 +12,8 @@ from accounts.roles import CabinetRequest, can_read_settings, member_required
 from accounts.texts import OwnTexts
 from channels import segments
 from channels.providers.base import Channel
+from channels.routing import NAMES
+from channels.sending import price
 from links.services import SLUG_LENGTH_IN_MESSAGES, short_url
 from otp import autofill, rendering, text_rules, texts
 from otp.api import DEFAULT_PURPOSE
@@ -31,6 +33,14 @@ class Sample:
     locale: str
     text: str
     has_app_hash: bool = False
+
+    @property
+    def channel_title(self) -> str:
+        return NAMES[self.channel][0]
+
+    @property
+    def price(self) -> int:
+        return price(self.channel, "live")
 
     @property
     def counted(self) -> segments.Segments | None:
@@ -110,6 +120,17 @@ def _filled(company: Company, template: str) -> str:
     )
 
 
+def in_force(company: Company, own: OwnTexts, locale: str | None = None) -> list[Sample]:
+    """What a request that names no purpose sends by SMS: a code, and a code with a link."""
+    return samples(
+        company,
+        own,
+        channels=[Channel.SMS],
+        locale=locale or company.language,
+        purpose=DEFAULT_PURPOSE,
+    )
+
+
 def preview(chosen: Mapping[str, Any], *, company: Company) -> dict[str, str]:
     """With what is filled in so far; what makes no sense yet is taken as the usual."""
     length = str(chosen.get("code_length") or "")
@@ -119,13 +140,7 @@ def preview(chosen: Mapping[str, Any], *, company: Company) -> dict[str, str]:
         brand=str(chosen.get("brand") or "").strip()[:LONGEST_BRAND],
         code_length=int(length) if length in {"4", "5", "6", "7", "8"} else 6,
     )
-    shown, _with_link = samples(
-        as_if,
-        texts.of_company(company),
-        channels=[Channel.SMS],
-        locale=language,
-        purpose=DEFAULT_PURPOSE,
-    )
+    shown, _with_link = in_force(as_if, texts.of_company(company), language)
     return {"text": shown.text, "language": language}
 
 
