@@ -42,6 +42,7 @@ class TextForm(forms.Form):
     def __init__(self, *args: Any, tail: Sequence[str], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.tail = tail
+        self.fields["body"].widget.attrs["lang"] = self.language
 
     def clean_body(self) -> str:
         body = text_rules.tidy(self.cleaned_data["body"])

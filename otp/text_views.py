@@ -64,7 +64,7 @@ def _edit(request: CabinetRequest, text: CodeText) -> HttpResponse:
     now = {name: getattr(text, name) for name in ("body", "locale", "channel", "purpose")}
     now["body"] = now["body"] or rendering.TEXTS[text.locale]
     form = TextForm(request.POST or None, initial=now, tail=rendering.tail(own))
-    if _is_to_be_saved(request) and form.is_valid():
+    if form.is_valid() and _is_to_be_saved(request):
         for name, value in form.cleaned_data.items():
             setattr(text, name, value)
         try:
@@ -119,7 +119,7 @@ def autofill_edit(request: CabinetRequest) -> HttpResponse:
     own = texts.of_company(request.company)
     now = {"webotp_host": own.webotp_host, "app_hash": own.app_hash}
     form = AutofillForm(request.POST or None, initial=now)
-    if _is_to_be_saved(request) and form.is_valid():
+    if form.is_valid() and _is_to_be_saved(request):
         try:
             texts.fill_in(company=request.company, **form.cleaned_data, **_by(request))
         except ValidationError as error:
