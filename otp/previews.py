@@ -1,7 +1,10 @@
 """What a person will read, shown while a text or a setting is being filled in."""
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from itertools import product
+from math import ceil
 from typing import Any
 
 from django.http import HttpResponse
@@ -21,7 +24,7 @@ from otp.api import DEFAULT_PURPOSE
 DIGITS = "12345678"
 LONGEST_BRAND = 30
 SLUG = "x7Kq2MbdR9"[:SLUG_LENGTH_IN_MESSAGES]
-LATIN_LANGUAGES = {"en"}  # written in the alphabet of GSM-7
+_CYRILLIC = re.compile("[\u0400-\u04ff]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +35,7 @@ class Sample:
     has_link: bool
     locale: str
     text: str
+    is_russian: bool = False  # the text itself, whatever the brand
     has_app_hash: bool = False
 
     @property
@@ -55,8 +59,8 @@ class Sample:
 
     @property
     def culprits(self) -> list[str]:
-        """What keeps an SMS out of the cheaper alphabet, where it is not its language itself."""
-        if self.channel is not Channel.SMS or self.locale not in LATIN_LANGUAGES:
+        """What keeps an SMS out of the roomier alphabet, where it is not its language itself."""
+        if self.channel is not Channel.SMS or self.is_russian:
             return []
         return [text_rules.titled(char) for char in segments.outside_gsm(self.text)[:5]]
 
@@ -72,9 +76,10 @@ class Sample:
 
     @property
     def bytes(self) -> int:
-        """As an SMS of one part carries it: seven bits to a unit, or sixteen."""
+        """On the air or in UTF-8, whichever is more: Google does not say which it counts."""
         counted = segments.count(self.text)
-        return counted.units * 2 if counted.encoding == "UCS-2" else -(-counted.units * 7 // 8)
+        bits = counted.units * (16 if counted.encoding == "UCS-2" else 7)
+        return max(ceil(bits / 8), len(self.text.encode()))
 
 
 def samples(
@@ -87,27 +92,22 @@ def samples(
     body: str | None = None,
 ) -> list[Sample]:
     """A code alone and a code with a link by each channel, in this text or in the one in force."""
-    return [
-        Sample(
-            channel=channel,
-            has_link=has_link,
-            locale=locale,
-            text=_filled(
-                company,
-                rendering.template(
-                    own,
-                    channel=channel,
-                    locale=locale,
-                    purpose=purpose,
-                    has_link=has_link,
-                    body=body,
-                ),
-            ),
-            has_app_hash=channel is Channel.SMS and bool(own.app_hash),
+    made = []
+    for channel, has_link in product(channels, (False, True)):
+        template = rendering.template(
+            own, channel=channel, locale=locale, purpose=purpose, has_link=has_link, body=body
         )
-        for channel in channels
-        for has_link in (False, True)
-    ]
+        made.append(
+            Sample(
+                channel=channel,
+                has_link=has_link,
+                locale=locale,
+                text=_filled(company, template),
+                is_russian=_CYRILLIC.search(template) is not None,
+                has_app_hash=channel is Channel.SMS and bool(own.app_hash),
+            )
+        )
+    return made
 
 
 def _filled(company: Company, template: str) -> str:

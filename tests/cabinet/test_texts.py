@@ -99,10 +99,21 @@ def test_character_that_costs_a_part_is_blamed(client: Client, owner: Member) ->
     long = "x" * 70
 
     costly = body_of(client, "text-preview", {"body": f"{{code}}’ {long}", "locale": "en"})
-    russian = body_of(client, "text-preview", {"body": f"{{code}} ж {long}", "locale": "ru"})
+    latin = body_of(client, "text-preview", {"body": "{code} — kod", "locale": "ru"})
+    russian = body_of(client, "text-preview", {"body": f"{{code}} — ж {long}", "locale": "ru"})
 
     assert "Без этого текст займёт 1 SMS." in costly
+    assert "U+2014 EM DASH" in latin
     assert "alert" not in russian
+
+
+def test_brand_is_blamed_as_well(client: Client, owner: Member) -> None:
+    owner.company.brand = "Ё"
+    owner.company.save()
+
+    body = body_of(client, "text-preview", {"body": "{code} {brand}", "locale": "en"})
+
+    assert "CYRILLIC CAPITAL LETTER IO" in body
 
 
 def test_preview_says_what_is_wrong(client: Client, owner: Member) -> None:
