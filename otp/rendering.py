@@ -58,6 +58,8 @@ def fill(template: str, *, code: str, brand: str, minutes: int | None, link: str
 
 
 def _shown(brand: str) -> str:
+    if 2 * len(brand) <= BRAND_UNITS:
+        return brand
     cut = brand.encode("utf-16-le", "surrogatepass")[: 2 * BRAND_UNITS]
     return cut.decode("utf-16-le", "ignore")
 
@@ -90,7 +92,7 @@ def template(
 
 def chosen(own: OwnTexts, *, channel: Channel, locale: str, purpose: str) -> str | None:
     """The most specific text of the company's; WhatsApp's wording is the vendor's template."""
-    if channel is Channel.WHATSAPP:
+    if not own.bodies or channel is Channel.WHATSAPP:
         return None
     keys = [(purpose, channel.value), (purpose, ""), ("", channel.value), ("", "")]
     found = (own.bodies.get((locale, *key)) for key in keys)
