@@ -198,6 +198,17 @@ def test_message_that_may_go_on_has_words_for_each_channel(test_api: Api) -> Non
     assert test_api.get("/test/messages").body["data"][0]["text"].startswith("Код ")
 
 
+def test_test_phone_shows_what_would_have_been_sent(test_api: Api) -> None:
+    Autofill.objects.create(company=test_api.company, webotp_host="example.com")
+    write(test_api.company, "{code} — код")
+
+    send(test_api, channel="sms")
+
+    code = code_of(PHONE, mode="test")
+    (shown,) = test_api.get("/test/messages").body["data"]
+    assert shown["text"] == f"{code} — код\n@example.com #{code}" == handed_over()
+
+
 def test_brand_is_never_read_as_a_variable(api: Api) -> None:
     Company.objects.update(brand="{code} {link}")
     write(api.company, "{brand}: {code}")
