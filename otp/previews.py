@@ -13,8 +13,8 @@ from django.shortcuts import render
 from accounts.models import Company
 from accounts.roles import CabinetRequest, can_read_settings, member_required
 from accounts.texts import OwnTexts
-from channels import segments
-from channels.providers.base import Channel
+from channels import registry, segments
+from channels.providers.base import Channel, Content
 from channels.routing import NAMES
 from channels.sending import price
 from links.services import SLUG_LENGTH_IN_MESSAGES, short_url
@@ -41,6 +41,11 @@ class Sample:
     @property
     def channel_title(self) -> str:
         return NAMES[self.channel][0]
+
+    @property
+    def is_vendor_s(self) -> bool:
+        """Shown to the person in Telegram's own words instead."""
+        return self.channel is Channel.TELEGRAM and not self.has_link and codes_go_by_gateway()
 
     @property
     def price(self) -> int:
@@ -80,6 +85,14 @@ class Sample:
         counted = segments.count(self.text)
         bits = counted.units * (16 if counted.encoding == "UCS-2" else 7)
         return max(ceil(bits / 8), len(self.text.encode()))
+
+
+def codes_go_by_gateway() -> bool:
+    """Whose wording is Telegram's own; a code with a link goes by the bot."""
+    wanted = ("live", Channel.TELEGRAM, Content.CODE, "telegram_gateway")
+    return any(
+        (one.mode, one.channel, one.content, one.provider) == wanted for one in registry.routes()
+    )
 
 
 def samples(

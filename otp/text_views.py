@@ -16,12 +16,10 @@ from accounts.roles import (
     member_required,
 )
 from accounts.texts import OwnTexts
-from channels import registry
-from channels.providers.base import Channel, Content
 from otp import rendering, text_rules, texts
 from otp.api import DEFAULT_PURPOSE
 from otp.models import CodeText
-from otp.previews import in_force, samples
+from otp.previews import codes_go_by_gateway, in_force, samples
 from otp.text_forms import AutofillForm, TextForm
 
 
@@ -36,17 +34,9 @@ def text_list(request: CabinetRequest) -> HttpResponse:
         "own": own,
         "standard": rendering.TEXTS.items(),
         "samples": in_force(request.company, own)[:1],
-        "by_gateway": _codes_go_by_gateway(),
+        "by_gateway": codes_go_by_gateway(),
     }
     return render(request, "cabinet/text_list.html", context)
-
-
-def _codes_go_by_gateway() -> bool:
-    """Whose wording is Telegram's own; a code with a link goes by the bot."""
-    wanted = ("live", Channel.TELEGRAM, Content.CODE, "telegram_gateway")
-    return any(
-        (one.mode, one.channel, one.content, one.provider) == wanted for one in registry.routes()
-    )
 
 
 @member_required(can_change_settings, can_change_settings)

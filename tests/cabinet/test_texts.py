@@ -157,12 +157,16 @@ def test_telegram_gateway_is_said_to_have_words_of_its_own(
     client: Client, owner: Member, settings: Settings
 ) -> None:
     with_gateway = body_of(client, "text-list")
+    sample = body_of(client, "text-preview", FORM | {"channel": "telegram"})
     settings.TELEGRAM_GATEWAY = settings.TELEGRAM_GATEWAY | {"token": ""}
     registry.forget_settings()
 
     without = body_of(client, "text-list")
+    of_bot = body_of(client, "text-preview", FORM | {"channel": "telegram"})
 
     assert "словах самого Telegram" in with_gateway
+    assert sample.count("Сейчас коды несёт Telegram Gateway") == 1  # with a link the bot writes
+    assert "Gateway" not in of_bot
     assert "словах самого Telegram" not in without
 
 
