@@ -14,6 +14,8 @@ from typing import Any, NamedTuple
 import structlog
 from django.db import connection
 
+from accounts.texts import NO_TEXTS, OwnTexts, column_sql, texts_of
+
 log = structlog.get_logger(__name__)
 
 ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
@@ -66,6 +68,7 @@ class Principal:
     api_rate: int | None
     own_limits: OwnLimits = NO_LIMITS
     fallback: Fallback | None = None  # None: a message goes by one channel only
+    texts: OwnTexts = NO_TEXTS
 
     @property
     def is_test(self) -> bool:
@@ -115,7 +118,8 @@ WITH used AS (
   UPDATE accounts_apikey SET last_used_at = now()
   WHERE digest = ANY(%(digests)s::bytea[]) AND revoked_at IS NULL
     AND (last_used_at IS NULL OR last_used_at < now() - interval '1 minute'))
-SELECT k.digest, k.id, k.mode, k.scopes, k.allowed_ips, c.id, c.status, c.country, c.language,
+SELECT k.digest, {texts},
+       k.id, k.mode, k.scopes, k.allowed_ips, c.id, c.status, c.country, c.language,
        left(COALESCE(NULLIF(c.brand, ''), c.name), 30), c.default_channel, c.code_length,
        c.allowed_countries, c.default_link_lifetime, c.api_rate,
        CASE WHEN c.falls_back THEN c.fallback_chain END, c.patience_whatsapp, c.patience_telegram,
@@ -181,8 +185,8 @@ def forget_all() -> None:
 def _read(digests: list[bytes]) -> dict[bytes, Principal | None]:
     fresh_until = time.monotonic() + CACHE_SECONDS
     with connection.cursor() as cursor:
-        cursor.execute(_READ, {"digests": digests})
-        rows = {bytes(row[0]): _principal(row[1:]) for row in cursor.fetchall()}
+        cursor.execute(_READ.format(texts=column_sql()), {"digests": digests})
+        rows = {bytes(row[0]): _principal(texts_of(row[1]), row[2:]) for row in cursor.fetchall()}
     found = {one: rows.get(one) for one in digests}
     with _lock:
         if len(_cache) + len(found) > CACHE_SIZE:
@@ -191,7 +195,7 @@ def _read(digests: list[bytes]) -> dict[bytes, Principal | None]:
     return found
 
 
-def _principal(row: tuple[Any, ...]) -> Principal:
+def _principal(texts: OwnTexts, row: tuple[Any, ...]) -> Principal:
     (key_id, mode, scopes, ips, company, status, country, language, brand, channel, length,
      countries, lifetime, rate, chain, whatsapp, telegram, sms, max_cost,
      *own_limits) = row  # fmt: skip
@@ -214,6 +218,7 @@ def _principal(row: tuple[Any, ...]) -> Principal:
         api_rate=rate,
         own_limits=NO_LIMITS if own == NO_LIMITS else own,
         fallback=Fallback(tuple(chain), _set(patience), max_cost) if chain else None,
+        texts=texts,
     )
 
 

@@ -278,7 +278,10 @@ def _count(claimed: Claimed, result: str, called_at: float) -> None:
 def outgoing(claimed: Claimed) -> Outgoing:
     """The message as the provider gets it; the code appears here and nowhere before."""
     rendered = registry.renderer(claimed.kind)(
-        subject_id=claimed.subject_id, params=claimed.params, locale=claimed.locale
+        subject_id=claimed.subject_id,
+        params=claimed.params,
+        locale=claimed.locale,
+        channel=registry.provider(claimed.provider).channel.value,
     )
     return Outgoing(
         ref=str(claimed.attempt_id),

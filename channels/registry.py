@@ -128,7 +128,9 @@ class NotRenderableError(Exception):
 class Renderer(Protocol):
     """Raises NotRenderableError."""
 
-    def __call__(self, *, subject_id: UUID, params: Mapping[str, Any], locale: str) -> Rendered: ...
+    def __call__(
+        self, *, subject_id: UUID, params: Mapping[str, Any], locale: str, channel: str
+    ) -> Rendered: ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -199,7 +199,7 @@ def with_link(text: str, url: str) -> str:
     return replaced if count else f"{text} {url}"
 
 
-def render(*, subject_id: UUID, params: Mapping[str, Any], locale: str) -> Rendered:
+def render(*, subject_id: UUID, params: Mapping[str, Any], locale: str, channel: str) -> Rendered:
     """The message of a link: its text was settled when it was accepted."""
     return Rendered(text=params["text"], short_url=params["short_url"])
 

@@ -17,7 +17,7 @@ from accounts.keys import Principal
 from billing.ledger import Proof
 from channels import limits, nudge, outcomes, proofs, scripts, segments, sending
 from channels.models import Message
-from channels.providers.base import Content
+from channels.providers.base import Channel, Content
 from channels.registry import Codes
 from channels.sending import Outcome, Sender
 from config.errors import DomainError, Error
@@ -115,15 +115,30 @@ class _Acceptance(sending.Acceptance[CodeOrder]):
         if order.link:
             params |= order.link.params()
             self.short_url = params["short_url"]
-        params["params"] = _renderer_params(principal, params if order.link else {})
+        # A message that may go on to another channel keeps its words for each of them.
+        channels = list(Channel) if self.chain else [self.channel]
+        params["params"] = _renderer_params(
+            principal, order, channels, params if order.link else {}
+        )
         return params
 
     def count_segments(self) -> int:
-        """On a sample: every code is as long, and so is every slug that is drawn."""
-        principal, link = self.sender.principal, self.order.link
-        url = short_url(link.alias or "0" * link.length) if link else None
-        text = rendering.text_of(
-            "0" * principal.code_length, principal.brand, self.order.locale, url
+        """In the text that will be sent, with a code and a slug as long as those drawn."""
+        principal, order = self.sender.principal, self.order
+        link = order.link
+        template = rendering.template(
+            principal.texts,
+            channel=Channel.SMS,
+            locale=order.locale,
+            purpose=order.purpose,
+            has_link=link is not None,
+        )
+        text = rendering.fill(
+            template,
+            code="0" * principal.code_length,
+            brand=principal.brand,
+            minutes=None,
+            link=short_url(link.alias or "0" * link.length) if link else None,
         )
         return segments.count(text).segments
 
@@ -160,8 +175,19 @@ def _verification_params(principal: Principal, order: CodeOrder) -> dict[str, An
     }
 
 
-def _renderer_params(principal: Principal, link: Mapping[str, Any]) -> dict[str, Any]:
-    params = {"brand": principal.brand}
+def _renderer_params(
+    principal: Principal, order: CodeOrder, channels: list[Channel], link: Mapping[str, Any]
+) -> dict[str, Any]:
+    params: dict[str, Any] = {"brand": principal.brand}
+    texts = rendering.kept(
+        principal.texts,
+        channels=channels,
+        locale=order.locale,
+        purpose=order.purpose,
+        has_link=bool(link),
+    )
+    if texts:
+        params["texts"] = texts
     if not link:
         return params
     return params | {"short_url": link["short_url"], "link": link["link_id"].hex}

@@ -1,4 +1,4 @@
-"""The two statements of the code's life: asking for one, and judging one."""
+"""The statements of the code's life, asking for one and judging one, and what is read beside."""
 
 from functools import cache
 
@@ -58,7 +58,8 @@ FROM failures LEFT JOIN code ON true
 
 _MESSAGE = channels_sql.MESSAGE.format(
     subject_id="code.id",
-    params="%(params)s::jsonb || jsonb_build_object('key', code.key_id, 'length', code.length)",
+    params="""%(params)s::jsonb || jsonb_build_object('key', code.key_id, 'length', code.length,
+    'minutes', GREATEST(1, floor(EXTRACT(epoch FROM code.expires_at - now()) / 60))::int)""",
     useful_until="GREATEST(code.expires_at, now() + make_interval(secs => %(least_use)s))",
     joined=", code",
 )
@@ -149,3 +150,12 @@ GROUP BY 1, 2
 """
 # That of all says what the index on `created_at` is limited to.
 OF_ALL, OF_ONE = "m.phone NOT LIKE '%%*'", "m.company_id = %(company_id)s AND m.mode = %(mode)s"
+
+# What a company says in its own words, beside its row `c`: its texts, and the lines of autofill
+# under a language that no text has.
+OWN_TEXTS = """
+(SELECT jsonb_agg(jsonb_build_array(locale, purpose, channel, body)) FROM (
+   SELECT locale, purpose, channel, body FROM otp_codetext t WHERE t.company_id = c.id
+   UNION ALL
+   SELECT '', webotp_host, app_hash, '' FROM otp_autofill f WHERE f.company_id = c.id) AS own)"""
+OF_COMPANY = f"SELECT {OWN_TEXTS} FROM accounts_company c WHERE c.id = %s"  # noqa: S608

@@ -8,7 +8,9 @@ from accounts import idempotency, keys, paging, services
 from accounts.callbacks import calls, endpoints
 from links.fields import FIVE_YEARS, MINUTE, MONTH, TEXT_LENGTH
 from links.targets import MAX_LENGTH as URL_LENGTH
+from otp import autofill, rendering, texts
 from otp.api import PURPOSE_LENGTH
+from otp.models import CodeText
 
 CHANNEL_TITLES = {"whatsapp": "WhatsApp", "telegram": "Telegram", "sms": "SMS"}
 
@@ -42,6 +44,10 @@ def numbers() -> dict[str, Any]:
         "idempotency_key": idempotency.MAX_LENGTH,
         "purpose": PURPOSE_LENGTH,
         "text": TEXT_LENGTH,
+        "texts": texts.MOST,
+        "text_body": CodeText.LONGEST,
+        "brand": rendering.BRAND_UNITS,
+        "android_bytes": autofill.READ_BY_ANDROID,
         "url": URL_LENGTH,
         "link_least": MINUTE,
         "code_link_most": MONTH,

@@ -7,6 +7,7 @@ from channels.models import Attempt, Message
 from channels.providers.base import Content, ReceiptState
 from channels.steps import Why
 from config.errors import Error
+from reference import wording
 from reference.calls.fields import (
     CURSOR,
     HAS_MORE,
@@ -287,10 +288,7 @@ TEST_MESSAGES = Call(
                     "text",
                     nullable(text()),
                     ("Текст сообщения.", "The text of the message."),
-                    (
-                        "Код 482915. Никому его не сообщайте. Магазин",
-                        "Your code is 482915. Do not share it. Shop",
-                    ),
+                    (wording.standard("ru"), wording.standard("en")),
                 ),
                 Field("code", nullable(text()), ("Сам код.", "The code itself."), "482915"),
                 LINK,

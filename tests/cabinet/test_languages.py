@@ -15,7 +15,7 @@ from tests.browser.people import sights
 from tests.cabinet.pages import furnish
 
 QUOTE = "quote in another language"
-SILENT = {"script", "style", "code", "pre", "svg", QUOTE}
+SILENT = {"script", "style", "code", "pre", "svg", "textarea", QUOTE}
 SPOKEN = {"title", "aria-label", "placeholder", "alt", "data-label", "data-copied"}
 LATIN = re.compile(r"(?<![\w…])[A-Za-z][\w.@:/+#-]*", re.ASCII)
 CYRILLIC = re.compile(r"[А-Яа-яЁё]+")
@@ -26,6 +26,7 @@ LATIN_NAMES = """
     idempotency-key authorization bearer retry-after post get patch delete json https http
     python typescript php go java rust id visa mastercard yookassa stripe csv pdf webhook webhooks
     firefox chromium linux cloud gateway bot cookie gone demo
+    android chrome safari
 """
 NAMES = frozenset(LATIN_NAMES.split())
 RUSSIAN_NAMES = {"русский"}
