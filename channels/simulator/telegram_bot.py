@@ -162,7 +162,7 @@ class TelegramBot(Vendor):
             "id": number,
             "is_bot": True,
             "first_name": "Simulator",
-            "username": "simulator_bot",
+            "username": self._settings.bot_username,
             "can_join_groups": False,
             "can_read_all_group_messages": False,
             "supports_inline_queries": False,

@@ -39,19 +39,24 @@ class Template:
             raise RefusedError(132005, f"body: text is longer than {LONGEST_BODY} characters")
         links = links_in(text)
         if self.link is not None:
-            text += f"\n{OPEN[language]}: {self.link}{button}"
+            label = OPEN["en" if language.startswith("en") else "ru"]
+            text += f"\n{label}: {self.link}{button}"
             links.append(self.link + button)
         return Content(text, values[0] if self.has_code else None, list(dict.fromkeys(links)))
 
 
 def approved(settings: Settings) -> dict[str, Template]:
+    codes = settings.whatsapp_languages
+
+    def bodies(**wordings: str) -> dict[str, str]:
+        return {codes[locale]: wording for locale, wording in wordings.items()}
+
     link = f"{settings.short_url}/"
-    code = {"ru": "{0} — ваш код подтверждения.", "en": "{0} is your verification code."}
-    branded = {
-        "ru": "{0} — ваш код подтверждения в {1}.",
-        "en": "{0} is your verification code for {1}.",
-    }
-    plain = {"ru": "{0}", "en": "{0}"}
+    code = bodies(en="{0} is your verification code.", ru="{0} — ваш код подтверждения.")
+    branded = bodies(
+        en="{0} is your verification code for {1}.", ru="{0} — ваш код подтверждения в {1}."
+    )
+    plain = bodies(en="{0}", ru="{0}")
     return {
         settings.whatsapp_code_template: Template("authentication", code, 1, has_code=True),
         settings.whatsapp_link_template: Template("utility", plain, 1, has_code=False, link=link),
