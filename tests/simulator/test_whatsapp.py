@@ -74,7 +74,7 @@ def test_foreign_client_sends_code_and_link_and_reads_receipts(
     meta_client.send_template(
         phone,
         "verification_code",
-        TemplateLanguage.ENGLISH,
+        TemplateLanguage.ENGLISH_US,
         [AuthenticationBody.params(otp="4821"), CopyCodeOTPButton.params(otp="4821")],
         tracker="att-7",
     )
@@ -113,7 +113,7 @@ def test_foreign_client_sends_code_and_link_and_reads_receipts(
             ),
         ),
         (
-            template("short_link", ["See https://a.example/1"], "aB3xYz12", "en"),
+            template("short_link", ["See https://a.example/1"], "aB3xYz12", "en_US"),
             (
                 "See https://a.example/1\nOpen: https://kv.example/aB3xYz12",
                 None,
