@@ -54,9 +54,14 @@ def approved(settings: Settings) -> dict[str, Template]:
     link = f"{settings.short_url}/"
     code = bodies(en="{0} is your verification code.", ru="{0} — ваш код подтверждения.")
     branded = bodies(
-        en="{0} is your verification code for {1}.", ru="{0} — ваш код подтверждения в {1}."
+        en="Your verification code: {0}. It was asked for by {1}; do not tell it to anyone.",
+        ru="Ваш код подтверждения: {0}. Его запросили для {1}; никому его не сообщайте.",
     )
-    plain = bodies(en="{0}", ru="{0}")
+    # Meta takes no body that begins or ends with a parameter.
+    plain = bodies(
+        en="A message for you: {0}\nThe button below opens the link.",
+        ru="Сообщение для вас: {0}\nСсылка открывается кнопкой ниже.",
+    )
     return {
         settings.whatsapp_code_template: Template("authentication", code, 1, has_code=True),
         settings.whatsapp_link_template: Template("utility", plain, 1, has_code=False, link=link),

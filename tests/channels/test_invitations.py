@@ -1,5 +1,6 @@
 """What a sender and a company are told when the bot may not write to a person."""
 
+import jsonschema
 import pytest
 import responses
 from django.conf import settings as django_settings
@@ -12,10 +13,14 @@ from accounts.models import Member
 from channels import contacts, invitations, registry
 from channels.delivery import Dispatcher
 from channels.models import Message
+from config.errors import Error
+from reference.advice import ADVICE
+from reference.schema import error_schema
 from tests.api.clients import Api
 from tests.channels.lives import PHONE
 from tests.channels.providers.vendors import payload
 from tests.factories import AttemptFactory, MemberFactory, MessageFactory
+from tests.reference.test_truth import strict
 
 LINK = {"phone": PHONE, "url": "https://example.com/", "channel": "telegram"}
 URL = "https://t.me/kvitok_bot?start=contact"
@@ -57,6 +62,16 @@ def test_sender_is_told_what_the_person_must_do(
     assert answer.body["action_url"] == URL
     assert answer.body["message"] == words
     assert answer.body["channel"] == "telegram"
+
+
+@pytest.mark.parametrize("language", ["ru", "en"])
+def test_answer_is_as_it_is_written_down(api: Api, dispatcher: Dispatcher, language: str) -> None:
+    answer = api.post("/links/send", LINK, Accept_Language=language)
+
+    advice = ADVICE[Error.RECIPIENT_UNREACHABLE]
+    always = {"success", "code", "message", "request_id"}
+    assert set(answer.body) - always == {*advice.extra, *advice.sometimes}
+    jsonschema.validate(answer.body, strict(error_schema(language)))
 
 
 def test_repeated_call_is_told_the_same(api: Api, dispatcher: Dispatcher) -> None:
