@@ -18,7 +18,7 @@ from pytest_django import Settings as SettingsFixture
 
 from channels import contacts, delivery, outcomes
 from channels.delivery import Dispatcher
-from channels.models import Contact
+from channels.models import BlockedPhone, Contact
 from channels.transitions import Event, What
 from tests.api.clients import Api
 from tests.channels.lives import PHONE, claim
@@ -198,6 +198,19 @@ def test_who_said_stop_gets_nothing(api: Api, settings: SettingsFixture, assumed
     event = delivery.hand_over(link_by_bot(api), time.monotonic() + 60)
 
     assert (event.what, event.code) == (What.UNREACHABLE, "no_contact")
+
+
+def test_stop_by_sms_is_the_carriers_to_keep(api: Api) -> None:
+    account = settings.TWILIO
+    url = f"{account['api_url']}/2010-04-01/Accounts/{account['account_sid']}/Messages.json"
+    api.post("/otp/send", {"phone": PHONE, "channel": "sms"})
+    (claimed,) = claim()
+    with responses.RequestsMock() as wire:
+        wire.post(url, json={"code": 21610, "message": "STOP", "status": 400}, status=400)
+        event = delivery.hand_over(claimed, time.monotonic() + 60)
+
+    assert (event.what, event.code) == (What.UNREACHABLE, "21610")
+    assert not BlockedPhone.objects.exists()  # START would never be heard of here
 
 
 def test_stop_concerns_the_bot_alone(api: Api) -> None:
