@@ -101,6 +101,7 @@ CLASSES: dict[str, Text] = {
 ALERTS: dict[str, Text] = {
     "refused": _("It lasts until somebody mends the account."),
     "throttled": _("It passes by itself."),
+    "template": _("It concerns one template; with the others the account goes on."),
 }
 
 REASONS: dict[str, Text] = {

@@ -64,6 +64,7 @@ class Outgoing:
 class AlertKind(StrEnum):
     REFUSED = "refused"  # lasts until somebody mends the account
     THROTTLED = "throttled"  # passes by itself
+    TEMPLATE = "template"  # of one template alone: with the others the account goes on
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,10 +43,7 @@ _STATES = {
     "failed": ReceiptState.FAILED,
 }
 # `message_status` of what Meta took and may yet drop; then `failed` with 132015 comes.
-_RESERVATIONS = {
-    "held_for_quality_assessment": AlertKind.THROTTLED,
-    "paused": AlertKind.REFUSED,
-}
+_RESERVATIONS = ("held_for_quality_assessment", "paused")
 # Of `message_template_status_update`: by then the template carries nothing, or soon will not.
 _TEMPLATE_LOSSES = {"PAUSED", "DISABLED", "REJECTED", "FLAGGED", "ARCHIVED", "PENDING_DELETION"}
 LANGUAGES = {"ru": "ru", "en": "en_US"}  # our locale → Meta's code of the template's language
@@ -171,22 +168,32 @@ def _refusal(answer: http.Answer) -> SendError:
 
 
 def _reservation(word: object, template: str) -> AccountAlert | None:
-    kind = _RESERVATIONS.get(http.text(word) or "")
-    return AccountAlert(str(word), template, kind) if kind else None
+    return AccountAlert(str(word), template, AlertKind.TEMPLATE) if word in _RESERVATIONS else None
 
 
 def _alerts(field: str, value: http.Json) -> list[AccountAlert]:
     if field == "message_template_status_update":
         return _template_lost(value)
-    return [_alert(error) for error in http.objects(value.get("errors"))]
+    # Meta may take a message and fail it afterwards for the account's sake.
+    of_messages = [
+        error
+        for status in http.objects(value.get("statuses"))
+        for error in http.objects(status.get("errors"))
+        if _verdict(error)[1]
+    ]
+    return [_alert(error) for error in [*http.objects(value.get("errors")), *of_messages]]
 
 
 def _alert(error: http.Json) -> AccountAlert:
+    refused = issubclass(_verdict(error)[0], RefusedError)
+    kind = AlertKind.REFUSED if refused else AlertKind.THROTTLED
     code = http.text(error.get("code")) or "unknown"
-    number = http.number(code)
-    verdict, _account = _VERDICTS.get(-1 if number is None else number, http.TRANSIENT)
-    kind = AlertKind.REFUSED if issubclass(verdict, RefusedError) else AlertKind.THROTTLED
     return AccountAlert(code, http.clean(_told(error)), kind)
+
+
+def _verdict(error: http.Json) -> http.Verdict:
+    code = http.number(error.get("code"))
+    return _VERDICTS.get(-1 if code is None else code, http.TRANSIENT)
 
 
 def _template_lost(value: http.Json) -> list[AccountAlert]:
@@ -195,7 +202,7 @@ def _template_lost(value: http.Json) -> list[AccountAlert]:
         return []
     parts = ("message_template_name", "message_template_language", "reason")
     told = " ".join(filter(None, (http.text(value.get(part)) for part in parts)))
-    return [AccountAlert(f"template_{event.lower()}", http.clean(told), AlertKind.REFUSED)]
+    return [AccountAlert(f"template_{event.lower()}", http.clean(told), AlertKind.TEMPLATE)]
 
 
 def _told(error: http.Json) -> object:

@@ -22,7 +22,7 @@ from tests.desk.operators import make_operator, sign_in
 
 pytestmark = pytest.mark.django_db
 TOO_FAST = AccountAlert("130429", "Too many messages", AlertKind.THROTTLED)
-PAUSED = AccountAlert("template_paused", "short_link ru", AlertKind.REFUSED)
+PAUSED = AccountAlert("template_paused", "short_link ru", AlertKind.TEMPLATE)
 
 
 def tell_of(body: bytes, secret: str = "") -> int:
@@ -48,7 +48,7 @@ def test_word_on_the_account_is_kept_beside_receipts() -> None:
 
     assert kept() == [
         ("whatsapp_cloud", "130429", "throttled", 1),
-        ("whatsapp_cloud", "template_paused", "refused", 1),
+        ("whatsapp_cloud", "template_paused", "template", 1),
     ]
     assert not Receipt.objects.exists()
 
@@ -66,7 +66,7 @@ def test_the_same_words_again_are_counted() -> None:
 
     assert kept() == [
         ("whatsapp_cloud", "130429", "throttled", 2),
-        ("whatsapp_cloud", "template_paused", "refused", 1),
+        ("whatsapp_cloud", "template_paused", "template", 1),
     ]
 
 
@@ -90,7 +90,7 @@ def test_reservation_of_a_send_is_noted_by_the_loop(api: Api) -> None:
     alerts.note_overheard()
 
     assert event.what == "accepted"
-    assert kept() == [("whatsapp_cloud", "held_for_quality_assessment", "throttled", 1)]
+    assert kept() == [("whatsapp_cloud", "held_for_quality_assessment", "template", 1)]
 
 
 def test_alerts_are_forgotten_after_a_month() -> None:

@@ -124,8 +124,8 @@ def test_template_has_the_language_that_the_operator_made_it_in(
     ("word", "alert"),
     [
         ("accepted", None),
-        ("held_for_quality_assessment", AlertKind.THROTTLED),
-        ("paused", AlertKind.REFUSED),
+        ("held_for_quality_assessment", AlertKind.TEMPLATE),
+        ("paused", AlertKind.TEMPLATE),
         ("something new", None),
     ],
 )

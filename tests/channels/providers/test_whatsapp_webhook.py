@@ -105,7 +105,7 @@ def test_statuses_come_without_a_phone_out_of_order_and_twice() -> None:
         ),
         (
             "template_paused_2026-11.json",
-            [AccountAlert("template_paused", "short_link ru NONE", AlertKind.REFUSED)],
+            [AccountAlert("template_paused", "short_link ru NONE", AlertKind.TEMPLATE)],
         ),
         ("batch_2026-09.json", []),
         ("status_failed_2026-09.json", []),
@@ -133,6 +133,25 @@ def test_word_on_the_account_lasts_or_passes(code: object, kind: AlertKind) -> N
     (alert,) = whatsapp().alerts(meta_call(orjson.dumps(told)))
 
     assert (alert.kind, alert.detail) == (kind, "Words ***")
+
+
+@pytest.mark.parametrize(
+    ("code", "kinds"),
+    [
+        (131042, [AlertKind.REFUSED]),
+        (131048, [AlertKind.THROTTLED]),
+        (131026, []),
+        (131056, []),
+        (132015, []),
+    ],
+)
+def test_message_that_failed_for_the_accounts_sake(code: int, kinds: list[AlertKind]) -> None:
+    told = orjson.loads(payload("whatsapp_cloud", "status_failed_2026-09.json"))
+    told["entry"][0]["changes"][0]["value"]["statuses"][0]["errors"] = [{"code": code}]
+    call = meta_call(orjson.dumps(told))
+
+    assert [alert.kind for alert in whatsapp().alerts(call)] == kinds
+    assert [receipt.word for receipt in whatsapp().receipts(call)] == ["failed"]
 
 
 def test_word_on_the_account_has_to_be_signed() -> None:
