@@ -23,7 +23,7 @@ from django.conf import settings
 from django.db import DataError, IntegrityError, connection
 
 from billing.ledger import Proof
-from channels import nudge, outcomes, receipts, registry, sql
+from channels import alerts, contacts, nudge, outcomes, receipts, registry, sql
 from channels.heartbeats import Heartbeat
 from channels.providers.base import (
     AmbiguousError,
@@ -65,7 +65,7 @@ class Claimed:
     mode: str
     provider: str
     ttl: int
-    chat_id: int | None
+    chat_id: int | None  # 0: the person wants nothing from the bot any more
 
 
 class Dispatcher:
@@ -116,6 +116,7 @@ class Dispatcher:
         """
         self.record()
         self.claim()
+        alerts.note_overheard()
         if receipts.apply_stored():
             self.inbox.put(None)
         for settle in registry.settlers():
@@ -130,6 +131,7 @@ class Dispatcher:
     def _write(self, group: list[Event]) -> None:
         try:
             outcomes.apply(group)
+            contacts.note_refused(group)
         except (IntegrityError, DataError):
             if len(group) == 1:  # its row refuses it: the lease runs out and the deadline decides
                 log.exception("outcome_not_written", attempt=str(group[0].attempt_id))
@@ -263,6 +265,8 @@ def hand_over(claimed: Claimed, start_before: float) -> Event:
         _count(claimed, "Crash", called_at)
         return Event(claimed.attempt_id, What.AMBIGUOUS, code="internal")
     _count(claimed, "Accepted", called_at)
+    if accepted.alert is not None:
+        alerts.overhear(claimed.provider, accepted.alert)
     if provider.is_proved_by(message):
         proof = Proof.HANDED_OVER
         return Event(claimed.attempt_id, What.DELIVERED, accepted.provider_id, proof=proof)
@@ -301,7 +305,7 @@ def outgoing(claimed: Claimed) -> Outgoing:
 def _chat_id(claimed: Claimed) -> int | None:
     if claimed.chat_id is None and settings.TELEGRAM_BOT_ASSUME_CONTACT:
         return int(claimed.phone[1:])
-    return claimed.chat_id
+    return claimed.chat_id or None
 
 
 _MEANING: list[tuple[type[SendError], What]] = [

@@ -9,7 +9,7 @@ from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods, require_POST
 
 from accounts.api import UNAVAILABLE, as_refusal
-from channels import contacts, receipts, registry
+from channels import alerts, receipts, registry, updates
 from channels.providers.base import Inbound, InvalidSignatureError
 from channels.providers.whatsapp_cloud import WhatsAppCloud
 
@@ -44,7 +44,10 @@ def _answered(hook: Hook) -> Hook:
 def _receive(request: HttpRequest, provider: str) -> HttpResponse:
     if provider not in registry.live_providers():
         return HttpResponse(status=404)
-    receipts.receive(provider, _inbound(request, provider))
+    call = _inbound(request, provider)
+    receipts.receive(provider, call)
+    for alert in registry.live_providers()[provider].alerts(call):
+        alerts.note(provider, alert)
     return HttpResponse()
 
 
@@ -81,5 +84,5 @@ def twilio(request: HttpRequest) -> HttpResponse:
 @require_POST
 @_answered
 def telegram_bot(request: HttpRequest) -> HttpResponse:
-    contacts.receive(_inbound(request, "telegram_bot"))
+    updates.receive(_inbound(request, "telegram_bot"))
     return HttpResponse()

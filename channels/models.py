@@ -257,6 +257,30 @@ class BlockedPhone(models.Model):
         return self.phone
 
 
+class ProviderAlert(models.Model):
+    """What a vendor said of our account rather than of a message; `alerts.note` writes it."""
+
+    provider = models.CharField(_("provider"), max_length=20)
+    code = models.CharField(_("provider's code"), max_length=60)
+    detail = models.CharField(_("the provider's words"), max_length=300, blank=True)
+    kind = models.CharField(max_length=9)  # providers.base.AlertKind
+    first_at = models.DateTimeField(_("first said"), db_default=Now())
+    at = models.DateTimeField(_("last said"), db_default=Now())
+    times = models.PositiveIntegerField(_("times"), default=1, db_default=1)
+
+    class Meta:
+        verbose_name = _("provider's alert")
+        verbose_name_plural = _("providers' alerts")
+        constraints = [
+            models.UniqueConstraint(
+                fields=["provider", "code", "detail"], name="provider_alert_once"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.provider} {self.code}"
+
+
 class DayCount(models.Model):
     """How many messages of one day of the cabinet's calendar ended how; `counting` writes it."""
 

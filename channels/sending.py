@@ -19,7 +19,7 @@ from django.db import IntegrityError, connection
 from accounts.idempotency import Ticket
 from accounts.keys import Principal
 from billing import ledger
-from channels import limits, nudge, routing, scripts, waiting
+from channels import invitations, limits, nudge, routing, scripts, waiting
 from channels.models import Message
 from channels.phones import country_of
 from channels.providers.base import Channel, Content
@@ -275,10 +275,11 @@ def raise_if_failed(message_id: UUID, state: str, channel: str, error: str) -> N
     """A message that ended badly while its sender waited is an error to the sender."""
     if state not in {"failed", "expired"}:
         return
-    refusal = Error.RECIPIENT_UNREACHABLE if error == "recipient_unreachable" else None
-    raise AfterEffectError(
-        refusal or Error.DELIVERY_FAILED, id=public_id("msg", message_id), channel=channel
-    )
+    shown: dict[str, Any] = {"id": public_id("msg", message_id), "channel": channel}
+    if error != "recipient_unreachable":
+        raise AfterEffectError(Error.DELIVERY_FAILED, **shown)
+    help_ = invitations.refusal(message_id) if channel == Channel.TELEGRAM else {}
+    raise AfterEffectError(Error.RECIPIENT_UNREACHABLE, **shown, **help_)
 
 
 def is_over(message: Message) -> bool:

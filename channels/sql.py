@@ -48,10 +48,11 @@ intent AS (
          now() + make_interval(secs => %(lease)s)
   FROM claimed RETURNING id, message_id)
 SELECT intent.id, c.tries, c.kind, c.content, c.phone, c.subject_id, c.params, c.locale, c.mode,
-  c.provider, EXTRACT(epoch FROM c.useful_until - now())::int, contact.chat_id
+  c.provider, EXTRACT(epoch FROM c.useful_until - now())::int,
+  CASE WHEN contact.blocked_at IS NULL THEN contact.chat_id ELSE 0 END
 FROM claimed c JOIN intent ON intent.message_id = c.id
 LEFT JOIN channels_contact contact
-  ON c.needs_contact AND contact.phone = c.phone AND contact.blocked_at IS NULL
+  ON c.needs_contact AND contact.phone = c.phone
 """
 
 # Locks the messages that a group of events speaks of, in the order everyone uses. A message's lock

@@ -4,7 +4,7 @@ from django.utils.functional import Promise
 from django.utils.translation import get_language
 from django.utils.translation import gettext_lazy as _
 
-from channels.models import Attempt, Message, Receipt
+from channels.models import Attempt, Message, ProviderAlert, Receipt
 from channels.steps import Why
 from config.errors import Error
 
@@ -20,6 +20,7 @@ PROVIDERS = {
 _NOT_THERE = _("This number has no account in this messenger, or cannot get such messages.")
 _ACCOUNT = _("The service's account with the provider is not in order; the operator is told.")
 _TEMPLATE = _("The message template is missing, paused or does not match; the operator is told.")
+_TEMPLATE_LOST = _("Meta took the template out of use; see it in WhatsApp Manager.")
 _TOO_FAST = _("The provider asks to send more slowly.")
 _BUSY = _("The provider was not able to take the message at that moment.")
 _BAD_NUMBER = _("The provider does not accept this number.")
@@ -36,8 +37,16 @@ CODES: dict[tuple[str, str], Text] = {
             (("131050",), _("The person asked not to be sent such messages.")),
             (("130497",), _("WhatsApp does not deliver to this country.")),
             (("132000", "132001", "132005", "132007", "132012", "132015", "132016"), _TEMPLATE),
-            (("0", "3", "10", "190", "368", "131031", "131042", "131045", "133010"), _ACCOUNT),
+            (("0", "3", "10", "190", "368", "131031", "131037"), _ACCOUNT),
+            (("131042", "131045", "133010"), _ACCOUNT),
+            (("33", "100", "131008", "131009", "131047"), _TEMPLATE),
+            (("131030",), _("A trial account of WhatsApp writes to listed numbers only.")),
             (("4", "80007", "130429", "131048", "131056"), _TOO_FAST),
+            (("held_for_quality_assessment",), _("Held back until Meta has judged the template.")),
+            (("paused", "template_paused", "template_disabled"), _TEMPLATE_LOST),
+            (("template_rejected", "template_archived"), _TEMPLATE_LOST),
+            (("template_pending_deletion",), _TEMPLATE_LOST),
+            (("template_flagged",), _("People complain of the template: it may soon be paused.")),
             (("1", "2", "131000", "131016", "131057", "133004"), _BUSY),
         )
         for code in codes
@@ -59,6 +68,7 @@ CODES: dict[tuple[str, str], Text] = {
             ("400", _("The bot cannot write to this chat.")),
             ("401", _ACCOUNT),
             ("403", _("The person has blocked the bot or left Telegram.")),
+            ("no_contact", _("The person has not shared this number with the bot.")),
             ("404", _ACCOUNT),
             ("429", _TOO_FAST),
         )
@@ -115,6 +125,12 @@ TURNS: dict[Why, tuple[Text, str, Text]] = {
     Why.CLICK: (_("%(channel)s called off: the link was opened"), "success", ""),
 }
 
+ALERTS: dict[str, Text] = {
+    "refused": _("It lasts until somebody mends the account."),
+    "throttled": _("It passes by itself."),
+    "template": _("It concerns one template; with the others the account goes on."),
+}
+
 REASONS: dict[str, Text] = {
     "failed": _("not delivered"),
     "expired": _("not delivered in time"),
@@ -154,6 +170,9 @@ ADVICE_BY_CODE: dict[tuple[str, str], Text] = {
     ("whatsapp_cloud", "131026"): _OTHER_CHANNEL,
     ("whatsapp_cloud", "131050"): _OTHER_CHANNEL,
     ("telegram_bot", "403"): _("Send by another channel, or ask the person to unblock the bot."),
+    ("telegram_bot", "no_contact"): _(
+        "Ask the person to open the bot and share their number, or send by another channel."
+    ),
     ("twilio", "21211"): _("Have the person check the number: no operator knows it."),
 }
 
@@ -167,6 +186,11 @@ def provider_title(provider: str) -> Text:
 def failure(provider: str, code: str, error_class: str = "") -> Text:
     """Why it failed: by the vendor's code where we know it, else by its class."""
     return CODES.get((provider, code)) or CLASSES.get(error_class) or _("No reason was given.")
+
+
+def alert(said: ProviderAlert) -> Text:
+    """What the provider's word on our account means to the operator."""
+    return CODES.get((said.provider, said.code)) or ALERTS[said.kind]
 
 
 def attempt_failure(attempt: Attempt) -> Text:

@@ -37,7 +37,10 @@ _ACCOUNTS: dict[str, dict[str, str]] = {
         "WHATSAPP_CODE_LINK_TEMPLATE": "code_with_link",
     },
     "TELEGRAM_GATEWAY": {"TELEGRAM_GATEWAY_API_URL": "{simulator}/telegram-gateway"},
-    "TELEGRAM_BOT": {"TELEGRAM_BOT_API_URL": "{simulator}/telegram-bot"},
+    "TELEGRAM_BOT": {
+        "TELEGRAM_BOT_API_URL": "{simulator}/telegram-bot",
+        "TELEGRAM_BOT_USERNAME": "simulator_bot",
+    },
     "TWILIO": {"TWILIO_API_URL": "{simulator}/twilio", "TWILIO_FROM": "+15005550006"},
 }
 

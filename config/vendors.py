@@ -1,8 +1,31 @@
 """Our accounts with vendors, from the environment: one without a token is not configured."""
 
+from typing import Any
+
+from django.core.exceptions import ImproperlyConfigured
+
 from config.env import env
 
-WHATSAPP = {
+
+def _languages(text: str) -> dict[str, str]:
+    """`ru:ru,en:en_US`: our locale → Meta's code; a template needs each language of ours."""
+    pairs = (item.partition(":") for item in text.split(","))
+    found = {locale.strip(): code.strip() for locale, _, code in pairs}
+    if set(found) != {"ru", "en"} or not all(found.values()):
+        raise ImproperlyConfigured(
+            "WHATSAPP_LANGUAGES must name a template language for ru and for en: ru:ru,en:en_US"
+        )
+    return found
+
+
+def _one_of(words: tuple[str, ...], name: str) -> str:
+    value: str = env.str(name, "") or words[0]
+    if value not in words:
+        raise ImproperlyConfigured(f"{name} must be one of {', '.join(words)}")
+    return value
+
+
+WHATSAPP: dict[str, Any] = {
     "api_url": env.str("WHATSAPP_API_URL", "https://graph.facebook.com"),
     "version": env.str("WHATSAPP_API_VERSION", "v25.0"),
     "token": env.str("WHATSAPP_TOKEN", ""),
@@ -12,15 +35,18 @@ WHATSAPP = {
     "code_template": env.str("WHATSAPP_CODE_TEMPLATE", "verification_code"),
     "link_template": env.str("WHATSAPP_LINK_TEMPLATE", "short_link"),
     "code_link_template": env.str("WHATSAPP_CODE_LINK_TEMPLATE", ""),
+    "languages": _languages(env.str("WHATSAPP_LANGUAGES", "") or "ru:ru,en:en_US"),
 }
 TELEGRAM_GATEWAY = {
     "api_url": env.str("TELEGRAM_GATEWAY_API_URL", "https://gatewayapi.telegram.org"),
     "token": env.str("TELEGRAM_GATEWAY_TOKEN", ""),
 }
-TELEGRAM_BOT = {
+TELEGRAM_BOT: dict[str, Any] = {
     "api_url": env.str("TELEGRAM_BOT_API_URL", "https://api.telegram.org"),
     "token": env.str("TELEGRAM_BOT_TOKEN", ""),
     "secret_token": env.str("TELEGRAM_BOT_SECRET", ""),
+    "username": env.str("TELEGRAM_BOT_USERNAME", "").removeprefix("@"),
+    "delivered_on": _one_of(("accept", "click", "never"), "TELEGRAM_BOT_DELIVERED_ON"),
 }
 TWILIO = {
     "api_url": env.str("TWILIO_API_URL", "https://api.twilio.com"),

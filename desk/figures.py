@@ -12,12 +12,13 @@ from django.utils import timezone
 from accounts.models import Company
 from billing.models import Order, Payment
 from channels import registry, wording
-from channels.models import Message
+from channels.models import Message, ProviderAlert
 from channels.routing import NAMES
 from config.ids import first_at
 from desk import sql
 
 ALIVE = 20.0  # seconds since a process was heard of: four heartbeats
+ALERTS = 50  # newest, of all accounts together
 MOST = 10_000  # of one company's messages of a day, in a list of companies
 
 
@@ -157,6 +158,7 @@ class Account:
     last_hour: int = 0
     open_attempts: int = 0
     errors: list[tuple[str, str, int]] = field(default_factory=list)  # class, vendor's code, count
+    alerts: list[ProviderAlert] = field(default_factory=list)
 
     @property
     def channel(self) -> str:
@@ -187,6 +189,9 @@ def accounts() -> list[Account]:
     for name, kind, code, count in _rows(sql.ERRORS):
         if name in found:
             found[name].errors.append((kind, code, count))
+    for alert in ProviderAlert.objects.order_by("-at")[:ALERTS]:
+        if alert.provider in found:
+            found[alert.provider].alerts.append(alert)
     return list(found.values())
 
 

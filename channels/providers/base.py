@@ -37,9 +37,11 @@ class ReceiptState(StrEnum):
 @dataclass(frozen=True, slots=True)
 class Capabilities:
     contents: frozenset[Content]
-    receipts: bool  # False: handing over is the only proof there will ever be
+    receipts: bool  # False: handing over is the only proof, unless `waits_for_person`
     pollable: bool = False  # `poll` can ask what became of an accepted message
     needs_contact: bool = False  # reaches only people who shared their contact with our bot
+    waits_for_person: bool = False  # nothing but what the person does is a proof
+    clicks_prove: bool = True  # a person who opened the link has got the message
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,11 +61,27 @@ class Outgoing:
     n: int = 1  # which attempt at this message it is
 
 
+class AlertKind(StrEnum):
+    REFUSED = "refused"  # lasts until somebody mends the account
+    THROTTLED = "throttled"  # passes by itself
+    TEMPLATE = "template"  # of one template alone: with the others the account goes on
+
+
+@dataclass(frozen=True, slots=True)
+class AccountAlert:
+    """What a vendor says of our account rather than of a message: the operator's business."""
+
+    code: str
+    detail: str
+    kind: AlertKind
+
+
 @dataclass(frozen=True, slots=True)
 class Accepted:
-    """The vendor took the message; it may have said so without an id."""
+    """The vendor took the message; it may have said so without an id, or with a reservation."""
 
     provider_id: str | None
+    alert: AccountAlert | None = None
 
 
 class SendError(Exception):
@@ -146,7 +164,7 @@ class Provider(ABC):
 
     def is_proved_by(self, message: Outgoing) -> bool:
         """Whether taking this message is all the proof of delivery there will be."""
-        return not self.capabilities.receipts
+        return not (self.capabilities.receipts or self.capabilities.waits_for_person)
 
     def receipts(self, call: Inbound) -> list[Receipt]:
         """Verify the signature over the raw bytes, then translate.
@@ -155,6 +173,10 @@ class Provider(ABC):
         is left out.
         """
         raise InvalidSignatureError(f"{self.name} sends no receipts")
+
+    def alerts(self, call: Inbound) -> list[AccountAlert]:
+        """What the same call says of the account; raises InvalidSignatureError as well."""
+        return []
 
     def check(self) -> None:  # noqa: B027 - what is played within has nobody to ask
         """Ask the vendor whether our account works, at no cost and without a message.

@@ -18,12 +18,16 @@ RECEIPTS = (
     "undelivered",
     "failed_after_delivered",
     "delivered_after_failed",
+    "read_at_once",
+    "batched_receipts",
+    "held",
 )
 # The states that the vendor tells in turn; some vendors contradict themselves.
 TOLD = {
     "undelivered": ["sent", "failed"],
     "failed_after_delivered": ["sent", "delivered", "failed"],
     "delivered_after_failed": ["sent", "failed", "delivered"],
+    "read_at_once": ["sent", "read"],
 }
 KINDS = (*REFUSALS, *SILENCES, *RECEIPTS)
 CHANNELS = ("whatsapp", "telegram", "sms")
@@ -87,6 +91,8 @@ class Plan:
         """The receipts to come, in order, as `Message.pending` holds them."""
         told = next((TOLD[kind] for kind in TOLD if kind in self.receipts), ["sent", "delivered"])
         words = list(told)
+        if "batched_receipts" in self.receipts:
+            words = words[-1:]  # one call, in which the vendor may speak of what came before
         if "reorder_receipts" in self.receipts:
             words.reverse()
         if "no_receipt" in self.receipts:

@@ -35,9 +35,9 @@ CHANNEL_NAMES: dict[str | None, str] = {
     "sms": "SMS",
 }
 CONTACT_ACTIONS = {
-    "default": ("share", "unshare", "block"),
-    "shared": ("share", "unshare", "block"),
-    "unshared": ("share", "block"),
+    "default": ("share", "unshare", "stop", "block"),
+    "shared": ("share", "unshare", "start", "stop", "block"),
+    "unshared": ("start", "share", "block"),
     "blocked": ("unblock",),
 }
 

@@ -44,7 +44,9 @@ class Vendor(ABC):
         """The vendor's own words for one of `faults.REFUSALS`."""
 
     def events(self, plan: Plan) -> list[str]:
-        return plan.events()
+        """Where nobody can tell that a message was read, it was only delivered."""
+        told = plan.events()
+        return told if self.can_read else [word.replace("read", "delivered") for word in told]
 
     def receipt(self, message: Message, event: str, moment: float) -> Post | None:
         """The call that reports an event, or None where nobody asked to be told."""

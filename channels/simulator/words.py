@@ -26,6 +26,8 @@ RU = {
     "unshare": "Убрать контакт",
     "block": "Заблокировать",
     "unblock": "Разблокировать",
+    "start": "Написать /start",
+    "stop": "Написать /stop",
     "copy": "Скопировать",
     "copied": "Скопировано",
     "mark_read": "Прочитать",
@@ -69,6 +71,9 @@ RU = {
     "kind_undelivered": "приняли, но не доставили",
     "kind_failed_after_delivered": "доставили, потом отчёт о неудаче",
     "kind_delivered_after_failed": "отчёт о неудаче, потом доставили",
+    "kind_read_at_once": "прочитали сразу, без отчёта о доставке",
+    "kind_batched_receipts": "отчёты одним вызовом",
+    "kind_held": "WhatsApp придержал из-за шаблона",
 }
 EN = {
     "title": "Carrier simulator",
@@ -94,6 +99,8 @@ EN = {
     "unshare": "Unshare contact",
     "block": "Block",
     "unblock": "Unblock",
+    "start": "Send /start",
+    "stop": "Send /stop",
     "copy": "Copy",
     "copied": "Copied",
     "mark_read": "Mark as read",
@@ -137,6 +144,9 @@ EN = {
     "kind_undelivered": "taken, but not delivered",
     "kind_failed_after_delivered": "delivered, then reported as failed",
     "kind_delivered_after_failed": "reported as failed, then delivered",
+    "kind_read_at_once": "read at once, no delivery reported",
+    "kind_batched_receipts": "receipts in one call",
+    "kind_held": "WhatsApp holds it back for its template",
 }
 LANGUAGES: Mapping[str, Mapping[str, str]] = {"ru": RU, "en": EN}
 

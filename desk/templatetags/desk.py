@@ -6,6 +6,9 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from channels import wording
+from channels.models import ProviderAlert
+
 register = template.Library()
 
 CONTENTS = {
@@ -43,6 +46,11 @@ def span(seconds: float | None) -> str:
 @register.filter
 def content_word(content: str) -> str | Promise:
     return CONTENTS[str(content)]
+
+
+@register.filter
+def alert_word(alert: ProviderAlert) -> str | Promise:
+    return wording.alert(alert)
 
 
 @register.filter

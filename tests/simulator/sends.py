@@ -112,8 +112,11 @@ class Told:
 
 
 def read_whatsapp(hook: Hook) -> Told:
-    (status,) = hook.json["entry"][0]["changes"][0]["value"]["statuses"]
-    return Told(status["recipient_id"], status["status"], hook)
+    """The first status of a batch; what speaks of the account speaks of no phone."""
+    statuses = hook.json["entry"][0]["changes"][0]["value"].get("statuses")
+    if not statuses:
+        return Told("", "", hook)
+    return Told(statuses[0]["recipient_id"], statuses[0]["status"], hook)
 
 
 def read_gateway(hook: Hook) -> Told:

@@ -31,3 +31,12 @@ class Carrier:
 
     def behave(self) -> None:
         requests.delete(f"{self.url}/faults", timeout=10).raise_for_status()
+
+    def person(self, phone: str, action: str) -> None:
+        """What the person does to the bot: share, unshare, block, unblock, start or stop."""
+        url = f"{self.url}/phones/{phone}/contact"
+        requests.post(url, json={"action": action}, timeout=10).raise_for_status()
+
+    def say_of_account(self, told: dict[str, object]) -> None:
+        """WhatsApp speaks of the account rather than of a message."""
+        requests.post(f"{self.url}/alerts", json=told, timeout=10).raise_for_status()

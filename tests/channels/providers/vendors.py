@@ -161,7 +161,7 @@ class Vendor:
 
 
 def _receipts(provider: HttpProvider, call: Inbound) -> list[Any]:
-    return list(provider.receipts(call))
+    return [*provider.receipts(call), *provider.alerts(call)]
 
 
 def _updates(provider: HttpProvider, call: Inbound) -> list[Any]:

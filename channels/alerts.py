@@ -1,0 +1,42 @@
+"""What vendors say of our accounts, unasked: kept for the operator's desk."""
+
+from queue import Empty, SimpleQueue
+
+import structlog
+from django.db import connection
+
+from channels.providers.base import AccountAlert
+
+log = structlog.get_logger(__name__)
+
+# The same words again are one row that counts them: a vendor repeats itself by the thousand.
+_NOTE = """
+INSERT INTO channels_provideralert (provider, code, detail, kind)
+VALUES (%s, %s, %s, %s)
+ON CONFLICT (provider, code, detail)
+DO UPDATE SET at = now(), times = channels_provideralert.times + 1, kind = excluded.kind
+"""
+
+_overheard: SimpleQueue[tuple[str, AccountAlert]] = SimpleQueue()
+
+
+def note(provider: str, alert: AccountAlert) -> None:
+    """Keep what a vendor said of the account, and say it in the log."""
+    log.warning("account_alert", provider=provider, code=alert.code, kind=alert.kind.value)
+    said = [provider, alert.code[:60], alert.detail[:300], alert.kind.value]
+    with connection.cursor() as cursor:
+        cursor.execute(_NOTE, said)
+
+
+def overhear(provider: str, alert: AccountAlert) -> None:
+    """From a provider's thread, which has no database: noted by whoever does, in a moment."""
+    _overheard.put((provider, alert))
+
+
+def note_overheard() -> None:
+    while True:
+        try:
+            provider, alert = _overheard.get_nowait()
+        except Empty:
+            return
+        note(provider, alert)
