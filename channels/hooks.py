@@ -80,6 +80,13 @@ def twilio(request: HttpRequest) -> HttpResponse:
 @csrf_exempt
 @require_POST
 @_answered
+def smsc(request: HttpRequest) -> HttpResponse:
+    return _receive(request, "smsc")
+
+
+@csrf_exempt
+@require_POST
+@_answered
 def telegram_bot(request: HttpRequest) -> HttpResponse:
     contacts.receive(_inbound(request, "telegram_bot"))
     return HttpResponse()

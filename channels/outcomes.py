@@ -4,7 +4,7 @@ An outcome, a receipt, an entered code, a lease run out, a deadline: each is an 
 them is one commit: lock, decide (`transitions`, pure), write, settle the money, wallet last.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from uuid import UUID
 
 import orjson
@@ -99,7 +99,10 @@ def _messages(cursor: CursorWrapper, ids: Iterable[UUID]) -> dict[UUID, Message]
     return found
 
 
-def _write_attempts(cursor: CursorWrapper, attempts: Iterable[Attempt]) -> None:
+def _write_attempts(cursor: CursorWrapper, attempts: Collection[Attempt]) -> None:
+    named = [(one.id, one.provider_id) for one in attempts if one.n > 1 and one.is_named]
+    if named:
+        cursor.execute(sql.INHERIT_IDS, _columns(named))
     rows = [
         (
             one.id,

@@ -14,6 +14,7 @@ from uuid import UUID
 from django.conf import settings
 
 from channels.providers.base import Channel, Content, Provider
+from channels.providers.smsc import Smsc
 from channels.providers.telegram_bot import TelegramBot
 from channels.providers.telegram_gateway import TelegramGateway
 from channels.providers.test import ScriptedProvider
@@ -25,6 +26,7 @@ HOOKS = {
     "telegram_gateway": "telegram-gateway",
     "telegram_bot": "telegram-bot",
     "twilio": "twilio",
+    "smsc": "smsc",
 }
 
 
@@ -49,6 +51,8 @@ def live_providers() -> dict[str, Provider]:
         found["twilio"] = Twilio(
             **settings.TWILIO, callback_url=hook_url("twilio"), timeout=timeout
         )
+    if settings.SMSC["api_key"] or settings.SMSC["password"]:
+        found["smsc"] = Smsc(**settings.SMSC, timeout=timeout)
     return found
 
 
@@ -67,6 +71,12 @@ def is_pollable(name: str) -> bool:
     """False also for an account that is no longer configured."""
     known = live_providers() | test_providers()
     return name in known and known[name].capabilities.pollable
+
+
+def provider_id_of(name: str, message_id: UUID, phone: str) -> str | None:
+    """None also for an account that is no longer configured."""
+    found = (live_providers() | test_providers()).get(name)
+    return found.provider_id_of(str(message_id), phone) if found else None
 
 
 def pollable() -> list[str]:

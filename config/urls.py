@@ -21,6 +21,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("hooks/telegram-gateway", hooks.telegram_gateway),
     path("hooks/telegram-bot", hooks.telegram_bot),
     path("hooks/twilio", hooks.twilio),
+    path("hooks/smsc", hooks.smsc),
     path("hooks/sandbox-gateway", payment_hooks.notice, {"gateway": "sandbox"}),
     path("sandbox-gateway/<str:payment_id>", sandbox_views.page, name="sandbox-gateway"),
     path("invoices/<str:token>", order_views.invoice, name="invoice"),

@@ -28,3 +28,11 @@ TWILIO = {
     "auth_token": env.str("TWILIO_AUTH_TOKEN", ""),
     "sender": env.str("TWILIO_FROM", ""),
 }
+SMSC = {
+    "api_url": env.str("SMSC_API_URL", "https://smsc.ru"),
+    "login": env.str("SMSC_LOGIN", ""),
+    "password": env.str("SMSC_PASSWORD", ""),
+    "api_key": env.str("SMSC_API_KEY", ""),
+    "sender": env.str("SMSC_SENDER", ""),
+    "callback_secret": env.str("SMSC_CALLBACK_SECRET", ""),
+}

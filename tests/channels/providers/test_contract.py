@@ -222,10 +222,8 @@ def test_no_secret_in_the_log_of_a_failed_poll(
 
 @pytest.mark.parametrize("token", ["line\nbreak", "пароль", "tab\t"])
 def test_a_token_no_header_may_carry_is_refused_unquoted(vendor: Vendor, token: str) -> None:
-    setting = "auth_token" if vendor is VENDORS["twilio"] else "token"
-
     with pytest.raises(ValueError, match="characters that no request may carry") as caught:
-        vendor.account(**{setting: token})
+        vendor.account(**{vendor.token_setting: token})
 
     assert token not in str(caught.value)
 
@@ -247,32 +245,34 @@ def test_header_names_come_in_any_case(vendor: Vendor, spell: Callable[[str], st
     assert vendor.read(vendor.account(), spelled)
 
 
-# The bot's secret vouches for the caller, not for the bytes.
-@pytest.mark.parametrize("name", ["whatsapp_cloud", "telegram_gateway", "twilio"])
-def test_one_flipped_byte_is_no_longer_signed(name: str) -> None:
-    vendor = VENDORS[name]
+def test_one_flipped_byte_changes_nothing_unless_only_the_caller_is_vouched_for(
+    vendor: Vendor,
+) -> None:
     provider, call = vendor.account(), vendor.call(vendor.told)
+    genuine = vendor.read(provider, call)
 
     for index, byte in enumerate(call.body):
         flipped = call.body[:index] + bytes([byte ^ 1]) + call.body[index + 1 :]
-        with pytest.raises(InvalidSignatureError):
-            vendor.read(provider, replace(call, body=flipped))
+        try:
+            read = vendor.read(provider, replace(call, body=flipped))
+        except InvalidSignatureError:
+            continue
+        assert vendor.vouches_for == "caller" or (vendor.vouches_for, read) == ("fields", genuine)
 
 
 def test_an_altered_signature_is_refused(vendor: Vendor) -> None:
-    provider, call = vendor.account(), vendor.call(vendor.told)
+    provider = vendor.account()
+    forged = list(vendor.forged(vendor.call(vendor.told)))
 
-    for name, value in call.headers.items():
-        for wrong in ("", value[:-1], value + "0", f"{value[:-1]}ы", "\udcff"):
-            with pytest.raises(InvalidSignatureError):
-                vendor.read(provider, replace(call, headers={**call.headers, name: wrong}))
+    assert len(forged) >= 5
+    for call in forged:
+        with pytest.raises(InvalidSignatureError):
+            vendor.read(provider, call)
 
 
 def test_a_call_without_signature_is_refused(vendor: Vendor) -> None:
-    call = replace(vendor.call(vendor.told), headers={})
-
     with pytest.raises(InvalidSignatureError):
-        vendor.read(vendor.account(), call)
+        vendor.read(vendor.account(), vendor.unsigned(vendor.call(vendor.told)))
 
 
 def test_without_a_secret_nothing_is_believed(vendor: Vendor) -> None:
@@ -315,10 +315,11 @@ def test_no_signed_body_breaks_the_reader(name: str, data: st.DataObject) -> Non
     assert isinstance(read, list)
 
 
+@pytest.mark.parametrize("name", ["twilio", "smsc"])
 @settings(deadline=None, max_examples=40)
 @given(body=st.binary() | st.text().map(str.encode))
-def test_no_form_breaks_the_reader(body: bytes) -> None:
-    vendor = VENDORS["twilio"]
+def test_no_form_breaks_the_reader(name: str, body: bytes) -> None:
+    vendor = VENDORS[name]
 
     try:
         read = vendor.read(vendor.account(), vendor.call(body))
