@@ -1,4 +1,4 @@
-"""The simulator put together: four vendors, the API and the page on one aiohttp application."""
+"""The simulator put together: the vendors, the API and the pages on one aiohttp application."""
 
 from aiohttp import web
 
@@ -8,6 +8,7 @@ from channels.simulator.guard import Guard
 from channels.simulator.log import Log
 from channels.simulator.page import Page
 from channels.simulator.settings import Settings
+from channels.simulator.smsc import Smsc
 from channels.simulator.telegram_bot import TelegramBot
 from channels.simulator.telegram_gateway import TelegramGateway
 from channels.simulator.twilio import Twilio
@@ -18,7 +19,13 @@ from channels.simulator.whatsapp import WhatsApp
 def build_app(settings: Settings, log: Log) -> web.Application:
     carrier = Carrier(settings, log)
     bot = TelegramBot(carrier)
-    vendors: list[Vendor] = [WhatsApp(carrier), TelegramGateway(carrier), bot, Twilio(carrier)]
+    vendors: list[Vendor] = [
+        WhatsApp(carrier),
+        TelegramGateway(carrier),
+        bot,
+        Twilio(carrier),
+        Smsc(carrier),
+    ]
     carrier.vendors.update({vendor.name: vendor for vendor in vendors})
     guard = Guard(settings.host_names)
 
