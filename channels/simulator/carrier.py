@@ -13,6 +13,7 @@ from channels.simulator.message import Message
 from channels.simulator.receipts import Courier
 from channels.simulator.settings import Settings
 from channels.simulator.vendor import Vendor
+from channels.simulator.wire import Wire
 
 ABORT_ON_CLOSE = struct.pack("ii", 1, 0)  # SO_LINGER on, 0 s: the peer gets a RST
 
@@ -24,14 +25,15 @@ class Carrier:
         self.faults = Faults()
         self.events = Events()
         self.vendors: dict[str, Vendor] = {}
-        self.courier = Courier(log, self.events, self.vendors)
+        self.wire = Wire(settings, self.events)
+        self.courier = Courier(log, self.events, self.vendors, self.wire)
 
     async def carry(
         self, request: web.Request, vendor: Vendor, message: Message
     ) -> web.StreamResponse:
         """Answer a send: refused by a fault, or logged first and answered (or not) then."""
         plan = self.faults.take((vendor.channel, vendor.name, message.phone))
-        request["phone"] = message.phone
+        request["exchange"].phone = message.phone
         if not plan.is_taken:
             await asyncio.sleep(plan.latency)
             return _untaken(request, vendor, message, plan)
@@ -71,7 +73,7 @@ def _broken() -> web.Response:
 
 def _hang_up(request: web.Request, *, abort: bool) -> web.Response:
     transport = request.transport
-    request["cut"] = "reset" if abort else "closed"
+    request["exchange"].outcome = "reset" if abort else "closed"
     if transport is not None:
         if abort:
             peer: socket.socket = transport.get_extra_info("socket")
