@@ -32,7 +32,6 @@ SMSC = {
     "api_url": env.str("SMSC_API_URL", "https://smsc.ru"),
     "login": env.str("SMSC_LOGIN", ""),
     "password": env.str("SMSC_PASSWORD", ""),
-    "api_key": env.str("SMSC_API_KEY", ""),
     "sender": env.str("SMSC_SENDER", ""),
     "callback_secret": env.str("SMSC_CALLBACK_SECRET", ""),
 }

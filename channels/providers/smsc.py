@@ -54,18 +54,17 @@ class Smsc(http.HttpProvider):
         api_url: str,
         login: str,
         password: str,
-        api_key: str,
         sender: str,
         callback_secret: str,
         timeout: http.Timeout = (2.0, 8.0),
     ) -> None:
         super().__init__(
             api_url=api_url,
-            token=api_key or password,
+            token=password,
             timeout=timeout,
             content_type="application/x-www-form-urlencoded",
         )
-        account = {"apikey": api_key} if api_key else {"login": login, "psw": password}
+        account = {"login": login, "psw": password} if login else {"apikey": password}
         self._account = account | {"fmt": "3", "charset": "utf-8"}
         self._sender = {"sender": sender} if sender else {}
         self._secret = callback_secret

@@ -32,7 +32,6 @@ class Settings:
     twilio_from: str
     smsc_login: str
     smsc_password: str
-    smsc_api_key: str
     smsc_callback_secret: str
 
 
@@ -61,7 +60,6 @@ def read_settings(env: Mapping[str, str]) -> Settings:
         twilio_from=env.get("TWILIO_FROM", ""),
         smsc_login=env.get("SMSC_LOGIN", ""),
         smsc_password=env.get("SMSC_PASSWORD", ""),
-        smsc_api_key=env.get("SMSC_API_KEY", ""),
         smsc_callback_secret=env.get("SMSC_CALLBACK_SECRET", ""),
     )
 

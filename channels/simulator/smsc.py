@@ -114,14 +114,9 @@ class Smsc(Vendor):
             given = dict(request.query) | await form(request)
         except MalformedError:
             raise PARAMETERS from None
-        settings = self._settings
-        by_key = settings.smsc_api_key and given.get("apikey") == settings.smsc_api_key
+        login, password = self._settings.smsc_login, self._settings.smsc_password
         pair = (given.get("login"), given.get("psw"))
-        by_password = settings.smsc_password and pair == (
-            settings.smsc_login,
-            settings.smsc_password,
-        )
-        if not (by_key or by_password):
+        if not password or (pair != (login, password) and given.get("apikey") != password):
             raise AUTHORISE
         if given.get("fmt") != "3":
             raise PARAMETERS

@@ -21,7 +21,7 @@ LONGEST = 4000  # bytes of a body that are kept
 SHORT = 5  # characters of what is no secret to anybody: masked, it would take codes with it
 FORM = "application/x-www-form-urlencoded"
 MASK = "•••"
-SECRET_SETTING = re.compile(r".*_(token|secret|password|api_key)")
+SECRET_SETTING = re.compile(r".*_(token|secret|password)")
 SECRET_FIELDS = re.compile(r"^((?:psw|apikey|password|token|secret)=).*$", re.MULTILINE)
 BOT_TOKEN = re.compile(r"/bot[^/\s]+/")
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]

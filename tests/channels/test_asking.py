@@ -38,7 +38,7 @@ Wire = responses.RequestsMock
 @pytest.fixture(autouse=True)
 def smsc(settings: Settings) -> None:
     """SMS goes by SMSC alone."""
-    account = {"login": "demo", "password": "secret-password", "api_key": "", "sender": ""}
+    account = {"login": "demo", "password": "secret-password", "sender": ""}
     settings.SMSC = account | {
         "api_url": "https://smsc.example.com",
         "callback_secret": SECRET,

@@ -29,7 +29,6 @@ ACCOUNT = {
     "TWILIO_FROM": "+15005550006",
     "SMSC_LOGIN": "demo",
     "SMSC_PASSWORD": "smsc-password",
-    "SMSC_API_KEY": "smsc-key",
     "SMSC_CALLBACK_SECRET": "smsc-secret",
     "SHORT_URL": "https://kv.example",
 }

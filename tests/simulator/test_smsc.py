@@ -108,8 +108,8 @@ def test_bad_send_is_refused_inside_a_200(
     assert simulator.messages(phone) == []
 
 
-def test_a_key_opens_without_a_password(simulator: Simulator, phone: str) -> None:
-    key = {"login": None, "psw": None, "apikey": ACCOUNT["SMSC_API_KEY"]}
+def test_a_key_opens_without_a_login(simulator: Simulator, phone: str) -> None:
+    key = {"login": None, "psw": None, "apikey": ACCOUNT["SMSC_PASSWORD"]}
 
     assert send_smsc(simulator, phone, **key).json()["cnt"] == 1
 

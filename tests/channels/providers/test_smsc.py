@@ -73,10 +73,10 @@ def test_sends_a_form_under_an_id_of_ours(wire: Wire) -> None:
     assert wire.calls[0].request.url == URL
 
 
-def test_a_key_takes_the_passwords_place(wire: Wire) -> None:
-    form = sent(wire, message(), api_key="smsc-key", sender="")
+def test_without_a_login_the_password_is_a_key(wire: Wire) -> None:
+    form = sent(wire, message(), login="", sender="")
 
-    assert form["apikey"] == "smsc-key"
+    assert form["apikey"] == SMSC_PASSWORD
     assert not form.keys() & {"login", "psw", "sender"}
 
 

@@ -125,7 +125,6 @@ def smsc(**changes: Any) -> Smsc:
         "api_url": "https://smsc.example.com",
         "login": "demo",
         "password": SMSC_PASSWORD,
-        "api_key": "",
         "sender": "KVITOK",
         "callback_secret": SMSC_SECRET,
     }
