@@ -17,9 +17,19 @@ def http_providers() -> set[str]:
     return {one.name for one in HttpProvider.__subclasses__()}
 
 
+def is_signing(name: str) -> bool:
+    return name in VENDORS and bool(VENDORS[name].told)
+
+
 @pytest.fixture(params=sorted(http_providers()))
 def vendor(request: pytest.FixtureRequest) -> Vendor:
     assert request.param in VENDORS, "a provider needs an entry in vendors.py"
+    return VENDORS[request.param]
+
+
+@pytest.fixture(params=sorted(name for name in http_providers() if is_signing(name)))
+def signing(request: pytest.FixtureRequest) -> Vendor:
+    """One that calls us, and signs what it says."""
     return VENDORS[request.param]
 
 

@@ -8,7 +8,10 @@ from channels import registry, wording
 from channels.simulator.faults import PROVIDERS
 from channels.simulator.words import LANGUAGES
 from tests.channels.providers.conftest import http_providers
+from tests.channels.providers.test_checks import QUESTIONS
 from tests.channels.providers.vendors import PAYLOADS
+from tests.channels.test_fault_matrix import SENDS
+from tests.simulator import sends
 
 
 @pytest.fixture(params=sorted(http_providers()))
@@ -28,6 +31,12 @@ def test_has_a_title_for_people(name: str) -> None:
 def test_is_played_by_the_simulator(name: str) -> None:
     assert name in PROVIDERS
     assert all(f"provider_{name}" in words for words in LANGUAGES.values())
+    assert name in {vendor.name for vendor in sends.ALL}
+
+
+def test_is_asked_whether_it_works_and_tried_with_every_fault(name: str) -> None:
+    assert name in QUESTIONS
+    assert name in SENDS
 
 
 def test_has_dated_payloads_with_their_source(name: str) -> None:

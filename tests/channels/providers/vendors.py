@@ -205,7 +205,7 @@ class Vendor:
     call: Callable[..., Inbound]
     secret_setting: str
     read: Callable[[HttpProvider, Inbound], list[Any]]
-    told: bytes  # a genuine body
+    told: bytes  # a genuine body; empty for a vendor that signs nothing
     token_setting: str = "token"
     forged: Callable[[Inbound], Iterator[Inbound]] = _other_headers
     unsigned: Callable[[Inbound], Inbound] = _without_headers
