@@ -47,7 +47,10 @@ BATCH = 32
 SHARE = max(1, settings.DELIVERY_THREADS * 3 // 4)  # of the threads, for any one provider
 DRAIN_TRIES = 20
 # A provider is called only while the whole call fits into the lease, with two seconds to spare.
-START_WITHIN = settings.LEASE - sum(settings.PROVIDER_TIMEOUT) - 2
+MARGIN = 2
+START_WITHIN = settings.LEASE - sum(settings.PROVIDER_TIMEOUT) - MARGIN
+# Asked any sooner, a vendor that is still at work would say that it knows no such message.
+ASK_IN = sum(settings.PROVIDER_TIMEOUT) + MARGIN
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +69,7 @@ class Claimed:
     provider: str
     ttl: int
     chat_id: int | None  # 0: the person wants nothing from the bot any more
+    message_id: UUID
 
 
 class Dispatcher:
@@ -258,12 +262,12 @@ def hand_over(claimed: Claimed, start_before: float) -> Event:
         accepted = provider.send(message)
     except SendError as error:
         _count(claimed, type(error).__name__, called_at)
-        return _refusal(claimed, error)
+        return _named(_refusal(claimed, error), claimed)
     except Exception as error:
         # The thread's edge. A bug leaves the outcome unknown; its text may hold the code.
         log.error("provider_crashed", provider=claimed.provider, error=type(error).__name__)  # noqa: TRY400
         _count(claimed, "Crash", called_at)
-        return Event(claimed.attempt_id, What.AMBIGUOUS, code="internal")
+        return _named(Event(claimed.attempt_id, What.AMBIGUOUS, code="internal"), claimed)
     _count(claimed, "Accepted", called_at)
     if accepted.alert is not None:
         alerts.overhear(claimed.provider, accepted.alert)
@@ -272,6 +276,18 @@ def hand_over(claimed: Claimed, start_before: float) -> Event:
         return Event(claimed.attempt_id, What.DELIVERED, accepted.provider_id, proof=proof)
     pollable = provider.capabilities.pollable
     return Event(claimed.attempt_id, What.ACCEPTED, accepted.provider_id, pollable=pollable)
+
+
+def _named(event: Event, claimed: Claimed) -> Event:
+    if event.what is not What.AMBIGUOUS:
+        return event
+    return named(event, claimed.provider, claimed.message_id, claimed.phone)
+
+
+def named(event: Event, provider: str, message_id: UUID, phone: str) -> Event:
+    """An unclear outcome that can be asked about, if the message's id was ours to choose."""
+    provider_id = registry.provider_id_of(provider, message_id, phone)
+    return replace(event, provider_id=provider_id, ask_in=ASK_IN) if provider_id else event
 
 
 def _count(claimed: Claimed, result: str, called_at: float) -> None:
@@ -299,6 +315,7 @@ def outgoing(claimed: Claimed) -> Outgoing:
         brand=claimed.params.get("brand", ""),
         chat_id=_chat_id(claimed),
         n=claimed.n,
+        message_id=str(claimed.message_id),
     )
 
 

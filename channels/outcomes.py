@@ -136,6 +136,9 @@ def _move_holds(cursor: CursorWrapper, messages: Sequence[Message]) -> None:
 
 
 def _write_attempts(cursor: CursorWrapper, attempts: Sequence[Attempt]) -> None:
+    named = [(one.id, one.provider_id) for one in attempts if one.n > 1 and one.is_named]
+    if named:
+        cursor.execute(sql.INHERIT_IDS, _columns(named))
     rows = [
         (
             one.id,

@@ -29,6 +29,7 @@ WHAT = {
     ReceiptState.FAILED: What.REFUSED,
     ReceiptState.UNREACHABLE: What.UNREACHABLE,
     ReceiptState.EXPIRED: What.EXPIRED,
+    ReceiptState.NOT_FOUND: What.RETRY,
 }
 
 

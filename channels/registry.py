@@ -14,6 +14,7 @@ from uuid import UUID
 from django.conf import settings
 
 from channels.providers.base import Channel, Content, Provider
+from channels.providers.smsc import Smsc
 from channels.providers.telegram_bot import TelegramBot
 from channels.providers.telegram_gateway import TelegramGateway
 from channels.providers.test import ScriptedProvider
@@ -23,36 +24,58 @@ from channels.providers.whatsapp_cloud import WhatsAppCloud
 if TYPE_CHECKING:
     from channels.models import Message
 
-HOOKS = {
-    "whatsapp_cloud": "whatsapp",
-    "telegram_gateway": "telegram-gateway",
-    "telegram_bot": "telegram-bot",
-    "twilio": "twilio",
+
+@dataclass(frozen=True, slots=True)
+class Vendor:
+    """One line per vendor: its class, its setting, and the path under /hooks/ where it calls us.
+
+    Without the `needs` option the account is not configured. `is_told_hook`: each send names the
+    address to call.
+    """
+
+    make: Callable[..., Provider]
+    setting: str
+    hook: str
+    needs: str = "token"
+    is_told_hook: bool = False
+
+
+# The order of preference where two carry the same.
+VENDORS = {
+    "whatsapp_cloud": Vendor(WhatsAppCloud, "WHATSAPP", "whatsapp"),
+    "telegram_gateway": Vendor(
+        TelegramGateway, "TELEGRAM_GATEWAY", "telegram-gateway", is_told_hook=True
+    ),
+    "telegram_bot": Vendor(TelegramBot, "TELEGRAM_BOT", "telegram-bot"),
+    "twilio": Vendor(Twilio, "TWILIO", "twilio", needs="auth_token", is_told_hook=True),
+    "smsc": Vendor(Smsc, "SMSC", "smsc", needs="password"),
 }
 
 
 def hook_url(provider: str) -> str:
-    return f"{settings.PUBLIC_URL}/hooks/{HOOKS[provider]}"
+    return f"{settings.PUBLIC_URL}/hooks/{VENDORS[provider].hook}"
 
 
 @cache
 def live_providers() -> dict[str, Provider]:
     """Configured accounts, in the order they are tried; one without a token is left out."""
-    timeout = settings.PROVIDER_TIMEOUT
-    found: dict[str, Provider] = {}
-    if settings.WHATSAPP["token"]:
-        found["whatsapp_cloud"] = WhatsAppCloud(**settings.WHATSAPP, timeout=timeout)
-    if settings.TELEGRAM_GATEWAY["token"]:
-        found["telegram_gateway"] = TelegramGateway(
-            **settings.TELEGRAM_GATEWAY, callback_url=hook_url("telegram_gateway"), timeout=timeout
-        )
-    if settings.TELEGRAM_BOT["token"]:
-        found["telegram_bot"] = TelegramBot(**settings.TELEGRAM_BOT, timeout=timeout)
-    if settings.TWILIO["auth_token"]:
-        found["twilio"] = Twilio(
-            **settings.TWILIO, callback_url=hook_url("twilio"), timeout=timeout
-        )
-    return found
+    options = {name: getattr(settings, vendor.setting) for name, vendor in VENDORS.items()}
+    return {
+        name: _made(name, vendor, options[name])
+        for name, vendor in VENDORS.items()
+        if options[name][vendor.needs]
+    }
+
+
+def _made(name: str, vendor: Vendor, options: Mapping[str, str]) -> Provider:
+    told = {"callback_url": hook_url(name)} if vendor.is_told_hook else {}
+    return vendor.make(**options, **told, timeout=settings.PROVIDER_TIMEOUT)
+
+
+def account_at(hook: str) -> str | None:
+    """The name of the configured account that is called at /hooks/<hook>."""
+    named = (name for name, vendor in VENDORS.items() if vendor.hook == hook)
+    return next((name for name in named if name in live_providers()), None)
 
 
 @cache
@@ -70,6 +93,12 @@ def is_pollable(name: str) -> bool:
     """False also for an account that is no longer configured."""
     known = live_providers() | test_providers()
     return name in known and known[name].capabilities.pollable
+
+
+def provider_id_of(name: str, message_id: UUID, phone: str) -> str | None:
+    """None also for an account that is no longer configured."""
+    found = (live_providers() | test_providers()).get(name)
+    return found.provider_id_of(str(message_id), phone) if found else None
 
 
 def pollable() -> list[str]:

@@ -49,7 +49,7 @@ intent AS (
   FROM claimed RETURNING id, message_id)
 SELECT intent.id, c.tries, c.kind, c.content, c.phone, c.subject_id, c.params, c.locale, c.mode,
   c.provider, EXTRACT(epoch FROM c.useful_until - now())::int,
-  CASE WHEN contact.blocked_at IS NULL THEN contact.chat_id ELSE 0 END
+  CASE WHEN contact.blocked_at IS NULL THEN contact.chat_id ELSE 0 END, c.id
 FROM claimed c JOIN intent ON intent.message_id = c.id
 LEFT JOIN channels_contact contact
   ON c.needs_contact AND contact.phone = c.phone
@@ -118,6 +118,16 @@ FROM unnest(%s::uuid[], %s::text[], %s::text[], %s::text[], %s::text[], %s::text
             %s::int[], %s::float[])
   AS n(id, state, provider_id, error_class, error_code, error_detail, polls, poll_in)
 WHERE a.id = n.id
+"""
+
+# An id of our own choosing is that of every try of a message: it goes to the latest one, since what
+# the vendor says under it is said of that one.
+INHERIT_IDS = """
+UPDATE channels_attempt earlier SET provider_id = NULL
+FROM unnest(%s::uuid[], %s::text[]) AS n(id, provider_id)
+JOIN channels_attempt later ON later.id = n.id
+WHERE earlier.message_id = later.message_id AND earlier.n < later.n
+  AND earlier.provider = later.provider AND earlier.provider_id = n.provider_id
 """
 
 # A message of an earlier day makes that day's count stale, in the same commit.

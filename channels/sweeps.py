@@ -4,13 +4,15 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import Any
 from uuid import UUID
 
 import structlog
-from django.db import connection, transaction
+from django.db import IntegrityError, connection, transaction
 
 from channels import outcomes, receipts, registry
-from channels.delivery import LEAST_USE
+from channels.delivery import LEAST_USE, named
 from channels.providers.base import SendError
 from channels.transitions import Event, What
 
@@ -21,8 +23,10 @@ POLLS, POLLS_AT_ONCE = 40, 8  # even of vendors that hang: done before POLL_LEAS
 POLL_LEASE = 60.0  # seconds a claimed poll is ours
 
 LEASES = """
-SELECT id FROM channels_attempt WHERE state = 'submitting' AND lease_until < now()
-ORDER BY lease_until LIMIT %s
+SELECT a.id, a.provider, m.id, m.phone
+FROM channels_attempt a JOIN channels_message m ON m.id = a.message_id
+WHERE a.state = 'submitting' AND a.lease_until < now()
+ORDER BY a.lease_until LIMIT %s
 """
 
 DUE_POLLS = """
@@ -32,7 +36,7 @@ WITH due AS (
     AND provider = ANY(%s)
   ORDER BY poll_at LIMIT %s FOR UPDATE SKIP LOCKED)
 UPDATE channels_attempt a SET poll_at = now() + make_interval(secs => %s)
-FROM due WHERE a.id = due.id RETURNING a.id, a.provider, a.provider_id
+FROM due WHERE a.id = due.id RETURNING a.id, a.provider, a.provider_id, a.state
 """
 
 IMPATIENT = """
@@ -95,11 +99,24 @@ def sweep() -> None:
 
 
 def end_leases() -> int:
-    """A worker died in the middle of a call: whether the vendor got it nobody knows."""
-    events = [Event(one, What.AMBIGUOUS, code="lease") for one in _ids(LEASES, [BATCH])]
+    """A worker died in the middle of a call: whether the vendor got it nobody knows, but for a
+    vendor who can be asked.
+    """
+    events = [
+        named(Event(attempt_id, What.AMBIGUOUS, code="lease"), provider, message_id, phone)
+        for attempt_id, provider, message_id, phone in _rows(LEASES, [BATCH])
+    ]
     if events:
-        outcomes.apply(events)
+        _apply_unclear(events)
     return len(events)
+
+
+def _apply_unclear(events: list[Event]) -> None:
+    try:
+        outcomes.apply(events)
+    except IntegrityError:  # an id of our choosing is taken: who asks would hear of another message
+        log.exception("leases_not_named")
+        outcomes.apply([replace(one, provider_id=None, ask_in=None) for one in events])
 
 
 def fall_back() -> int:
@@ -109,7 +126,7 @@ def fall_back() -> int:
 
 
 def poll() -> int:
-    """Ask vendors what became of what they accepted and have said nothing of since."""
+    """Ask vendors about what they accepted, or may have, and have said nothing of since."""
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(DUE_POLLS, [registry.pollable(), POLLS, POLL_LEASE])
         rows = cursor.fetchall()
@@ -121,7 +138,7 @@ def poll() -> int:
     return len(events)
 
 
-def _ask(attempt_id: UUID, provider_name: str, provider_id: str) -> Event:
+def _ask(attempt_id: UUID, provider_name: str, provider_id: str, state: str) -> Event:
     provider = registry.provider(provider_name)
     try:
         receipt = provider.poll(provider_id)
@@ -130,7 +147,8 @@ def _ask(attempt_id: UUID, provider_name: str, provider_id: str) -> Event:
     if receipt is None:
         return Event(attempt_id, What.NO_NEWS)
     event = receipts.event_of(attempt_id, receipt, pollable=True)
-    return Event(attempt_id, What.NO_NEWS) if event.what is What.ACCEPTED else event
+    is_known = event.what is What.ACCEPTED and state == "sent"
+    return Event(attempt_id, What.NO_NEWS) if is_known else event
 
 
 def give_up() -> int:
@@ -145,9 +163,13 @@ def give_up() -> int:
 
 
 def _ids(statement: str, params: list[int]) -> list[UUID]:
+    return [row[0] for row in _rows(statement, params)]
+
+
+def _rows(statement: str, params: list[int]) -> list[tuple[Any, ...]]:
     with connection.cursor() as cursor:
         cursor.execute(statement, params)
-        return [row[0] for row in cursor.fetchall()]
+        return list(cursor.fetchall())
 
 
 # Apart from each other: vendors that hang must not hold up a deadline.

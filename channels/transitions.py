@@ -49,6 +49,7 @@ class Event:
     at: datetime | None = None
     retry_after: float | None = None
     pollable: bool = False
+    ask_in: float | None = None  # seconds until an unclear outcome can be asked about
 
 
 @dataclass(slots=True)
@@ -67,6 +68,7 @@ class Attempt:
     error_detail: str | None = None
     poll_in: float | None = None
     changed: bool = False
+    is_named: bool = False  # has just got the vendor's id
 
 
 @dataclass(slots=True)
@@ -114,7 +116,7 @@ def apply(message: Message, attempt: Attempt, event: Event) -> None:
     """Change both in place; what does not follow from their states changes nothing."""
     if event.provider_id and attempt.provider_id is None:
         attempt.provider_id = event.provider_id.replace("\0", "")[:200]
-        attempt.changed = True
+        attempt.changed = attempt.is_named = True
     _HANDLERS[event.what](message, attempt, event)
 
 
@@ -247,9 +249,12 @@ def _tries_here(message: Message) -> int:
 
 
 def _ambiguous(message: Message, attempt: Attempt, event: Event) -> None:
-    """The phone may have it. Never sent again: a receipt, a proof or the deadline decides."""
+    """The phone may have it. Never sent again, unless the vendor says that it never got it:
+    else a receipt, a proof or the deadline decides.
+    """
     if attempt.state == "submitting":
         _move(attempt, "ambiguous", event)
+        attempt.poll_in = event.ask_in
 
 
 def _expired(message: Message, attempt: Attempt, event: Event) -> None:

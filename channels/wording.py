@@ -15,6 +15,7 @@ PROVIDERS = {
     "telegram_gateway": "Telegram Gateway",
     "telegram_bot": "Telegram Bot",
     "twilio": "Twilio",
+    "smsc": "SMSC",
 }
 
 _NOT_THERE = _("This number has no account in this messenger, or cannot get such messages.")
@@ -24,6 +25,7 @@ _TEMPLATE_LOST = _("Meta took the template out of use; see it in WhatsApp Manage
 _TOO_FAST = _("The provider asks to send more slowly.")
 _BUSY = _("The provider was not able to take the message at that moment.")
 _BAD_NUMBER = _("The provider does not accept this number.")
+_NO_ROUTE = _("The operator does not deliver to this number.")
 _LANDLINE = _("A landline, or a number that cannot receive SMS.")
 
 # (provider, its code) → words. Sources: the vendors' error tables.
@@ -77,7 +79,7 @@ CODES: dict[tuple[str, str], Text] = {
         ("twilio", code): words
         for codes, words in (
             (("21211", "30005"), _BAD_NUMBER),
-            (("21612", "30004"), _("The operator does not deliver to this number.")),
+            (("21612", "30004"), _NO_ROUTE),
             (("21610",), _("The person answered STOP and gets no more SMS.")),
             (("21614", "21635", "30006"), _LANDLINE),
             (("30003",), _("The phone is off or out of reach.")),
@@ -86,6 +88,19 @@ CODES: dict[tuple[str, str], Text] = {
             (("20003", "20404", "21606", "21608", "30002", "30034"), _ACCOUNT),
             (("14107", "20429", "30001"), _TOO_FAST),
             (("30008", "30009"), _("The operator did not say why.")),
+        )
+        for code in codes
+    },
+    **{
+        ("smsc", code): words
+        for codes, words in (
+            (("-3",), _("The provider never got the message.")),
+            (("2", "3", "24"), _ACCOUNT),
+            (("4", "9"), _TOO_FAST),
+            (("6", "23"), _("The provider does not let this text, sender or number through.")),
+            (("7", "22"), _BAD_NUMBER),
+            (("8", "25"), _NO_ROUTE),
+            (("20",), _("The phone cannot be reached, or takes no SMS.")),
         )
         for code in codes
     },
@@ -173,6 +188,9 @@ ADVICE_BY_CODE: dict[tuple[str, str], Text] = {
     ("telegram_bot", "no_contact"): _(
         "Ask the person to open the bot and share their number, or send by another channel."
     ),
+    ("smsc", "8"): _OTHER_CHANNEL,
+    ("smsc", "25"): _OTHER_CHANNEL,
+    ("smsc", "7"): _("Have the person check the number: no operator knows it."),
     ("twilio", "21211"): _("Have the person check the number: no operator knows it."),
 }
 

@@ -26,6 +26,9 @@ _SECRETS: dict[str, Callable[[], str]] = {
     "TELEGRAM_BOT_SECRET": lambda: secrets.token_urlsafe(24),
     "TWILIO_ACCOUNT_SID": lambda: f"AC{secrets.token_hex(16)}",
     "TWILIO_AUTH_TOKEN": lambda: secrets.token_hex(16),
+    "SMSC_LOGIN": lambda: "demo",
+    "SMSC_PASSWORD": lambda: secrets.token_hex(16),
+    "SMSC_CALLBACK_SECRET": lambda: secrets.token_hex(16),
 }
 _RUNNING = "environment.json"
 # Beside its secrets: what a simulated account of the provider consists of.
@@ -42,7 +45,9 @@ _ACCOUNTS: dict[str, dict[str, str]] = {
         "TELEGRAM_BOT_USERNAME": "simulator_bot",
     },
     "TWILIO": {"TWILIO_API_URL": "{simulator}/twilio", "TWILIO_FROM": "+15005550006"},
+    "SMSC": {"SMSC_API_URL": "{simulator}/smsc"},
 }
+_SMS = {"twilio": "TWILIO", "smsc": "SMSC"}  # of which the simulator plays one
 
 
 def is_set(environ: Mapping[str, str], name: str) -> bool:
@@ -68,12 +73,22 @@ def accounts(
 ) -> dict[str, str]:
     """Simulated accounts with every provider of which `environ` names no credential."""
     found: dict[str, str] = {}
+    unplayed = set(_SMS.values()) - {_SMS[_chosen_sms(environ)]}
     for provider, fixed in _ACCOUNTS.items():
+        if provider in unplayed:
+            continue
         own = {name: value for name, value in secrets.items() if name.startswith(f"{provider}_")}
         if not any(is_set(environ, name) for name in own):
             found |= {name: text.format(simulator=simulator_url) for name, text in fixed.items()}
             found |= own
     return found
+
+
+def _chosen_sms(environ: Mapping[str, str]) -> str:
+    chosen = environ.get("SIMULATED_SMS") or "twilio"
+    if chosen not in _SMS:
+        raise StartError(f"SIMULATED_SMS must be one of {', '.join(_SMS)}, not {chosen!r}")
+    return chosen
 
 
 def environment(

@@ -10,7 +10,7 @@ from environs import EnvError
 from config import logs
 from config.env import ROOT, env, keyring
 from config.schedule import SCHEDULE
-from config.vendors import TELEGRAM_BOT, TELEGRAM_GATEWAY, TWILIO, WHATSAPP
+from config.vendors import SMSC, TELEGRAM_BOT, TELEGRAM_GATEWAY, TWILIO, WHATSAPP
 
 # --- Where it runs ---------------------------------------------------------------------------
 
@@ -253,7 +253,7 @@ MAX_ENDPOINTS = 10  # per company and mode
 
 # --- Providers -----------------------------------------------------------------------------------
 
-_VENDORS = (WHATSAPP, TELEGRAM_GATEWAY, TELEGRAM_BOT, TWILIO)
+_VENDORS = (WHATSAPP, TELEGRAM_GATEWAY, TELEGRAM_BOT, TWILIO, SMSC)
 
 TELEGRAM_BOT_ASSUME_CONTACT = env.bool("TELEGRAM_BOT_ASSUME_CONTACT", False)
 if PRODUCTION:

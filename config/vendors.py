@@ -54,3 +54,10 @@ TWILIO = {
     "auth_token": env.str("TWILIO_AUTH_TOKEN", ""),
     "sender": env.str("TWILIO_FROM", ""),
 }
+SMSC = {
+    "api_url": env.str("SMSC_API_URL", "https://smsc.ru"),
+    "login": env.str("SMSC_LOGIN", ""),
+    "password": env.str("SMSC_PASSWORD", ""),
+    "sender": env.str("SMSC_SENDER", ""),
+    "callback_secret": env.str("SMSC_CALLBACK_SECRET", ""),
+}

@@ -32,6 +32,7 @@ class ReceiptState(StrEnum):
     FAILED = "failed"
     UNREACHABLE = "unreachable"  # failed, for a reason that says so of this person
     EXPIRED = "expired"
+    NOT_FOUND = "not_found"  # asked of an unclear outcome: the vendor never got it
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +60,7 @@ class Outgoing:
     brand: str = ""
     chat_id: int | None = None  # the person's chat with our bot, where `needs_contact`
     n: int = 1  # which attempt at this message it is
+    message_id: str = ""  # ours, and the same for every attempt
 
 
 class AlertKind(StrEnum):
@@ -166,6 +168,13 @@ class Provider(ABC):
         """Whether taking this message is all the proof of delivery there will be."""
         return not (self.capabilities.receipts or self.capabilities.waits_for_person)
 
+    def provider_id_of(self, message_id: str, phone: str) -> str | None:
+        """The vendor's id of a message before it is sent, where we may choose it.
+
+        By it an attempt of unknown outcome can be asked about. The same for every attempt.
+        """
+        return None
+
     def receipts(self, call: Inbound) -> list[Receipt]:
         """Verify the signature over the raw bytes, then translate.
 
@@ -185,5 +194,5 @@ class Provider(ABC):
         """
 
     def poll(self, provider_id: str) -> Receipt | None:
-        """Ask what became of an accepted message; None when there is no news."""
+        """Ask what became of a message; None when there is no news, or nobody answers."""
         return None

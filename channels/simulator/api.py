@@ -33,6 +33,7 @@ class Api:
             web.post("/faults", guard(self.add_fault)),
             web.delete("/faults", guard(self.clear_faults)),
             web.delete("/faults/{id}", guard(self.remove_fault)),
+            web.get("/exchanges", guard(self.exchanges)),
             web.get("/livez", self.livez),
         ]
 
@@ -72,11 +73,16 @@ class Api:
         make = account_word(self._carrier.settings, body)
         if make is None:
             return _errors({"code": f"must be one of {', '.join(map(str, TITLES))}, or template"})
-        self._carrier.courier.run([make])
+        self._carrier.courier.run([make], "whatsapp", "")
         return json_answer(body, 201)
 
     async def faults(self, _request: web.Request) -> web.Response:
         return json_answer([fault.shown() for fault in self._carrier.faults])
+
+    async def exchanges(self, request: web.Request) -> web.Response:
+        wire, asked = self._carrier.wire, request.query
+        latest = wire.latest(asked.get("provider", ""), digits(asked.get("phone", "")))
+        return json_answer([wire.shown(one) for one in latest])
 
     async def add_fault(self, request: web.Request) -> web.Response:
         try:

@@ -32,6 +32,9 @@ class Settings:
     twilio_account_sid: str
     twilio_auth_token: str
     twilio_from: str
+    smsc_login: str
+    smsc_password: str
+    smsc_callback_secret: str
 
 
 def read_settings(env: Mapping[str, str]) -> Settings:
@@ -59,6 +62,9 @@ def read_settings(env: Mapping[str, str]) -> Settings:
         twilio_account_sid=env.get("TWILIO_ACCOUNT_SID", ""),
         twilio_auth_token=env.get("TWILIO_AUTH_TOKEN", ""),
         twilio_from=env.get("TWILIO_FROM", ""),
+        smsc_login=env.get("SMSC_LOGIN", ""),
+        smsc_password=env.get("SMSC_PASSWORD", ""),
+        smsc_callback_secret=env.get("SMSC_CALLBACK_SECRET", ""),
     )
 
 

@@ -125,7 +125,8 @@ class TelegramBot(Vendor):
         self._carrier.events.changed([digits])
         webhook = self._webhook()
         bodies = [make(next(self._updates), phone) for make in updates]
-        self._carrier.courier.run([webhook.carrying(body) for body in bodies])
+        posts = [webhook.carrying(body) for body in bodies]
+        self._carrier.courier.run(posts, self.name, digits)
         return phone
 
     def _check_token(self, token: str) -> None:

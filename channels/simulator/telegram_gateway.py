@@ -143,7 +143,7 @@ class TelegramGateway(Vendor):
 
     def _ability(self, given: dict[str, Any]) -> web.Response:
         phone = _phone(given)
-        if self._carrier.faults.refuses(self.channel, phone):
+        if self._carrier.faults.refuses((self.channel, self.name, phone)):
             raise RefusedError("PHONE_NUMBER_NOT_AVAILABLE")
         number = self._request_id({}, phone)
         self._able[number] = phone

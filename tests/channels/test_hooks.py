@@ -10,7 +10,9 @@ import pytest
 from django.conf import settings
 from django.db import connection, transaction
 from django.test import Client
+from pytest_django import Settings
 
+from channels import registry
 from channels.models import Receipt
 
 STATUS = {"id": "wamid.1", "status": "delivered", "timestamp": "1790000000", "recipient_id": "7"}
@@ -70,3 +72,20 @@ def test_without_the_database_a_vendor_is_told_to_try_again() -> None:
         cursor.execute("RESET lock_timeout")
     assert answer.status_code == 503
     assert tell().status_code == 200
+
+
+def test_nobody_is_at_home_where_no_account_is_configured(settings: Settings) -> None:
+    settings.TWILIO = settings.TWILIO | {"auth_token": ""}
+    registry.forget_settings()
+
+    for hook in ("twilio", "smsc", "pigeons"):
+        assert Client().post(f"/hooks/{hook}").status_code == 404
+
+
+def test_only_whatsapp_shakes_hands() -> None:
+    told = {"hub.mode": "subscribe", "hub.challenge": "42"}
+    token = {"hub.verify_token": settings.WHATSAPP["verify_token"]}
+
+    assert Client().get("/hooks/whatsapp", told | token).content == b"42"
+    assert Client().get("/hooks/whatsapp", told).status_code == 403
+    assert Client().get("/hooks/twilio", told | token).status_code == 405

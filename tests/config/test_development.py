@@ -53,6 +53,19 @@ def test_every_provider_speaks_with_the_simulator(tmp_path: Path) -> None:
     assert found["PUBLIC_URL"] == "http://127.0.0.1:8000"
 
 
+def test_another_vendor_may_be_played_for_sms(tmp_path: Path) -> None:
+    found = made(tmp_path, SIMULATED_SMS="smsc")
+
+    assert found["SMSC_API_URL"] == "http://127.0.0.1:8001/smsc"
+    assert found["SMSC_PASSWORD"]
+    assert not any(name.startswith("TWILIO_") for name in found)
+
+
+def test_a_vendor_that_nobody_plays_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(StartError, match="SIMULATED_SMS must be one of twilio, smsc"):
+        made(tmp_path, SIMULATED_SMS="pigeons")
+
+
 def test_a_provider_with_the_users_credentials_is_left_to_the_user(tmp_path: Path) -> None:
     found = made(tmp_path, TWILIO_AUTH_TOKEN="real", WHATSAPP_TOKEN="")
 

@@ -27,6 +27,9 @@ ACCOUNT = {
     "TWILIO_ACCOUNT_SID": "AC00000000000000000000000000000000",
     "TWILIO_AUTH_TOKEN": "12345",
     "TWILIO_FROM": "+15005550006",
+    "SMSC_LOGIN": "demo",
+    "SMSC_PASSWORD": "smsc-password",
+    "SMSC_CALLBACK_SECRET": "smsc-secret",
     "SHORT_URL": "https://kv.example",
 }
 

@@ -56,6 +56,12 @@ QUESTIONS = {
         {"code": 20003, "message": "Authenticate"}, 401, "20003",
         (vendors.TWILIO_TOKEN,),
     ),
+    "smsc": Question(
+        vendors.smsc, "POST", "https://smsc.example.com/sys/balance.php",
+        {"balance": "286.55"},
+        {"error": f"authorise error {vendors.SMSC_PASSWORD}", "error_code": 2}, 200, "2",
+        (vendors.SMSC_PASSWORD,),
+    ),
 }  # fmt: skip
 
 
