@@ -4,7 +4,7 @@
 (a message's renderer, say) the higher room registers here when it starts.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
@@ -14,6 +14,8 @@ from uuid import UUID
 from django.conf import settings
 
 from channels.providers.base import Channel, Content, Provider
+from channels.providers.hosted import HostedProvider
+from channels.providers.smpp.account import Smpp
 from channels.providers.telegram_bot import TelegramBot
 from channels.providers.telegram_gateway import TelegramGateway
 from channels.providers.test import ScriptedProvider
@@ -45,6 +47,8 @@ def live_providers() -> dict[str, Provider]:
         )
     if settings.TELEGRAM_BOT["token"]:
         found["telegram_bot"] = TelegramBot(**settings.TELEGRAM_BOT, timeout=timeout)
+    if settings.SMPP["host"]:
+        found["smpp"] = Smpp(**settings.SMPP, timeout=timeout)
     if settings.TWILIO["auth_token"]:
         found["twilio"] = Twilio(
             **settings.TWILIO, callback_url=hook_url("twilio"), timeout=timeout
@@ -61,6 +65,19 @@ def test_providers() -> dict[str, Provider]:
 @cache
 def provider(name: str) -> Provider:
     return live_providers().get(name) or test_providers()[name]
+
+
+@cache
+def hosted() -> dict[str, HostedProvider]:
+    """Accounts that live in processes of their own, each by its name."""
+    return {name: one for name, one in live_providers().items() if isinstance(one, HostedProvider)}
+
+
+def called_here(host: HostedProvider | None) -> Collection[str]:
+    """The accounts that a process may call: the one that it hosts, or all that nobody hosts."""
+    if host is not None:
+        return [host.name]
+    return (live_providers() | test_providers()).keys() - hosted().keys()
 
 
 def is_pollable(name: str) -> bool:
@@ -105,7 +122,7 @@ def carries(channel: Channel, content: Content, mode: str) -> bool:
 
 def forget_settings() -> None:
     """Read the settings anew: for tests that configure providers."""
-    for cached in (live_providers, test_providers, provider, routes, _carried):
+    for cached in (live_providers, hosted, test_providers, provider, routes, _carried):
         cached.cache_clear()
 
 
