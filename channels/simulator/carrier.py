@@ -12,7 +12,7 @@ from channels.simulator.log import Log
 from channels.simulator.message import Message
 from channels.simulator.receipts import Courier
 from channels.simulator.settings import Settings
-from channels.simulator.vendor import Vendor
+from channels.simulator.vendor import HttpVendor, Vendor
 
 ABORT_ON_CLOSE = struct.pack("ii", 1, 0)  # SO_LINGER on, 0 s: the peer gets a RST
 
@@ -27,15 +27,15 @@ class Carrier:
         self.courier = Courier(log, self.events, self.vendors)
 
     async def carry(
-        self, request: web.Request, vendor: Vendor, message: Message
+        self, request: web.Request, vendor: HttpVendor, message: Message
     ) -> web.StreamResponse:
         """Answer a send: refused by a fault, or logged first and answered (or not) then."""
         plan = self.faults.take(vendor.channel, message.phone)
         if plan.answer is not None and plan.refused:
             await asyncio.sleep(plan.latency)
             return vendor.refused(plan.answer, message)
-        self._keep(vendor, message, plan)
-        delay = self.settings.receipt_delay + plan.late
+        self.keep(vendor, message, plan)
+        delay = self.delay(plan)
         if plan.answer in SILENCES:
             self.courier.start(message, delay)
             await asyncio.sleep(plan.latency + plan.hold)
@@ -45,7 +45,7 @@ class Carrier:
         self.courier.start(message, delay)
         return vendor.accepted(message)
 
-    def _keep(self, vendor: Vendor, message: Message, plan: Plan) -> None:
+    def keep(self, vendor: Vendor, message: Message, plan: Plan) -> None:
         message.pending = vendor.events(plan)
         if kinds := plan.kinds():
             message.extra["faults"] = kinds
@@ -53,6 +53,10 @@ class Carrier:
             message.extra["due"] = message.at + plan.late
         self.log.add(message)
         self.events.changed([message.phone])
+
+    def delay(self, plan: Plan) -> float:
+        """Seconds until the first receipt."""
+        return self.settings.receipt_delay + plan.late
 
 
 def _hang_up(request: web.Request, *, abort: bool) -> web.Response:

@@ -11,12 +11,12 @@ from yarl import URL
 from channels.simulator.events import Events
 from channels.simulator.log import Log
 from channels.simulator.message import DUPLICATE, SILENT, Message
-from channels.simulator.vendor import Post, Vendor
+from channels.simulator.vendor import Post, Tell, Vendor
 
 GAPS = (0.2, 0.5, 1, 2, 4, 7, *[10] * 30)  # about five minutes
 TIMEOUT = aiohttp.ClientTimeout(sock_connect=2, sock_read=10)
 AT_ONCE = 64
-MakePost = Callable[[], Post | None]
+MakePost = Callable[[], Post | Tell | None]
 
 
 class Courier:
@@ -117,7 +117,9 @@ class Courier:
             await asyncio.sleep(gap)
         return False
 
-    async def _is_taken(self, post: Post) -> bool:
+    async def _is_taken(self, post: Post | Tell) -> bool:
+        if not isinstance(post, Post):
+            return await post()
         try:
             async with self._session.post(
                 URL(post.url, encoded=True),

@@ -30,6 +30,10 @@ class Settings:
     twilio_account_sid: str
     twilio_auth_token: str
     twilio_from: str
+    smpp_port: int | None  # None: no message centre
+    smpp_system_id: str
+    smpp_password: str
+    smpp_window: int
 
 
 def read_settings(env: Mapping[str, str]) -> Settings:
@@ -55,7 +59,17 @@ def read_settings(env: Mapping[str, str]) -> Settings:
         twilio_account_sid=env.get("TWILIO_ACCOUNT_SID", ""),
         twilio_auth_token=env.get("TWILIO_AUTH_TOKEN", ""),
         twilio_from=env.get("TWILIO_FROM", ""),
+        smpp_port=_smpp_port(env),
+        smpp_system_id=env.get("SMPP_SYSTEM_ID", ""),
+        smpp_password=env.get("SMPP_PASSWORD", ""),
+        smpp_window=_whole(env, "SMPP_WINDOW", 10, 1, 1000),
     )
+
+
+def _smpp_port(env: Mapping[str, str]) -> int | None:
+    if not env.get("SIMULATOR_SMPP_PORT"):
+        return None
+    return _whole(env, "SIMULATOR_SMPP_PORT", 0, 0, 65535)
 
 
 def _host_names(env: Mapping[str, str]) -> frozenset[str]:

@@ -19,7 +19,7 @@ from channels.simulator.message import Message
 from channels.simulator.phones import Phone
 from channels.simulator.telegram_keyboards import ButtonError, Keyboard, read_keyboard
 from channels.simulator.telegram_people import Webhook, block_update, contact_update
-from channels.simulator.vendor import Json, Vendor, is_callback, json_answer
+from channels.simulator.vendor import HttpVendor, Json, is_callback, json_answer
 
 TOKEN = re.compile(r"[0-9]{1,20}:[\w-]{1,128}", re.ASCII)
 SECRET = re.compile(r"[\w-]{1,256}", re.ASCII)
@@ -43,7 +43,7 @@ REFUSALS = {
 }
 
 
-class TelegramBot(Vendor):
+class TelegramBot(HttpVendor):
     name = "telegram_bot"
     channel = "telegram"
 

@@ -211,7 +211,7 @@ class Bind:
             async with asyncio.timeout(LEAVING):
                 await self._keeping.drained()
         # Some centres hang up instead of an answer.
-        told = {session.request("unbind"), reading}
+        told: set[asyncio.Future[Any]] = {session.request("unbind"), reading}
         await asyncio.wait(told, timeout=LEAVING, return_when=asyncio.FIRST_COMPLETED)
 
 
