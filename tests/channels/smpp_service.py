@@ -89,7 +89,4 @@ def attempts(state: str) -> int:
 def settled(seconds: float = 40.0) -> None:
     """Nothing is open but what nobody knows the fate of."""
     open_ones = Message.objects.filter(state__in=OPEN)
-    until(
-        lambda: not open_ones.exclude(attempts__state__in=["ambiguous", "submitting"]).exists(),
-        seconds,
-    )
+    until(lambda: not open_ones.exclude(attempts__state="ambiguous").exists(), seconds)

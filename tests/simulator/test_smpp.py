@@ -10,6 +10,7 @@ import smpp34
 from tests.simulator.peers import Receiver, Simulator, eventually
 
 SYSTEM_ID, PASSWORD = "kvitok", "secret"
+RECEIPTED_MESSAGE_ID, MESSAGE_STATE, MESSAGE_PAYLOAD = 0x001E, 0x0427, 0x0424
 THROTTLED, INVALID_DEST, SUBMIT_FAILED = 0x58, 0x0B, 0x45
 Work = Callable[[smpp34.Smsc], Awaitable[None]]
 
@@ -93,8 +94,8 @@ def test_receipt_has_its_id_and_state_in_optional_parameters_too(
         assert isinstance(event, smpp34.DeliverSmEvent)
         tlvs = {one.tag: one.value for one in event.tlvs}
         assert taken.message_id is not None
-        assert tlvs[smpp34.TLV_RECEIPTED_MESSAGE_ID].rstrip(b"\0") == taken.message_id.encode()
-        assert tlvs[smpp34.TLV_MESSAGE_STATE] == b"\x02"
+        assert tlvs[RECEIPTED_MESSAGE_ID].rstrip(b"\0") == taken.message_id.encode()
+        assert tlvs[MESSAGE_STATE] == b"\x02"
 
     bound(centre, work)
 
@@ -122,7 +123,7 @@ def test_long_text_may_come_whole(centre: Simulator, phone: str) -> None:
     text = "Ваш код: 482915. " + "Никому его не сообщайте. " * 5
 
     async def work(smsc: smpp34.Smsc) -> None:
-        payload = smpp34.Tlv(smpp34.TLV_MESSAGE_PAYLOAD, text.encode("utf-16-be"))
+        payload = smpp34.Tlv(MESSAGE_PAYLOAD, text.encode("utf-16-be"))
         assert (await submit(smsc, phone, b"", data_coding=8, tlvs=[payload])).is_success
 
     bound(centre, work)

@@ -62,11 +62,20 @@ def decode(octets: bytes) -> Pdu:
         # on a parameter that is unusual for the command: some centres send both.
         parsed.parse_optional_params = tail.append
         parsed.parse(octets)
+        _check(parsed)
         tlvs = _tlvs(b"".join(tail))
     except (UnknownCommandError, struct.error, ValueError, TypeError) as error:
         raise MalformedError(type(error).__name__, sequence, is_answer=is_answer) from None
     known = {name: getattr(parsed, name) for name in parsed.params_order if name not in _OPTIONAL}
     return Pdu(parsed.command, status, sequence, is_answer, known, tlvs)
+
+
+def _check(parsed: Any) -> None:
+    """smpplib takes what is cut short as if it were whole; raises ValueError."""
+    if parsed.command == "deliver_sm":
+        is_whole = len(parsed.short_message or b"") == parsed.sm_length
+        if parsed.destination_addr is None or not is_whole:
+            raise ValueError("a deliver_sm is cut short")
 
 
 def _tlvs(octets: bytes) -> dict[int, bytes]:

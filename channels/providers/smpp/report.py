@@ -83,7 +83,7 @@ def text(octets: bytes | None) -> str:
 
 def receipt(deliver: Pdu, spelled: Spelling) -> Receipt | None:
     """None for what is no receipt, or says nothing: a message from a phone, an unknown state."""
-    if deliver.fields.get("esm_class", 0) & _KIND not in {_RECEIPT, _INTERMEDIATE}:
+    if (deliver.fields.get("esm_class") or 0) & _KIND not in {_RECEIPT, _INTERMEDIATE}:
         return None
     told = _told(deliver)
     state = int.from_bytes(deliver.tlvs.get(_STATE, b""))

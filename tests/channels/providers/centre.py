@@ -6,14 +6,18 @@ from collections.abc import Callable, Coroutine, Sequence
 from itertools import count
 from typing import Any, TypeVar
 
+import pytest
 import smpp34
 
+from channels.providers.base import Outgoing, SendError
 from channels.providers.hosted import Report
 from channels.providers.smpp.account import Smpp
+from tests.channels.providers.vendors import message
 from tests.stack.programs import free_port, until
 
 T = TypeVar("T")
 Judge = Callable[[smpp34.SubmitSmEvent, str], None]
+Bound = Callable[..., Smpp]  # makes an account that is bound to the centre
 
 
 def accept(event: smpp34.SubmitSmEvent, message_id: str) -> None:
@@ -64,6 +68,16 @@ class Centre:
         self._loop.call_soon_threadsafe(self._ended.set)
         self._thread.join(5)
 
+    def leave(self) -> None:
+        """Unbind the account; it may come back."""
+        esme, self.esme = self.esme, None
+        assert esme is not None
+
+        async def unbind() -> None:
+            await esme.unbind()
+
+        self.do(unbind())
+
     def do(self, work: Coroutine[Any, Any, T]) -> T:
         return asyncio.run_coroutine_threadsafe(work, self._loop).result(10)
 
@@ -113,3 +127,26 @@ def account(port: int, **changes: Any) -> Smpp:
         "timeout": (0.5, 1.0),
     }
     return Smpp(**usual | changes)
+
+
+def refused(one: Smpp, outgoing: Outgoing | None = None) -> SendError:
+    with pytest.raises(SendError) as caught:
+        one.send(outgoing or message())
+    return caught.value
+
+
+def answering(*statuses: int) -> Judge:
+    """Each submission gets the next of these statuses, and those after them 0."""
+    left = list(statuses)
+
+    def judge(event: smpp34.SubmitSmEvent, message_id: str) -> None:
+        if status := left.pop(0) if left else 0:
+            event.reject(status)
+        else:
+            event.accept(message_id)
+
+    return judge
+
+
+def keep_silent(_event: smpp34.SubmitSmEvent, _message_id: str) -> None:
+    """The centre library answers for an event that is dropped, so this one keeps it."""
