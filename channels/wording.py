@@ -13,6 +13,7 @@ PROVIDERS = {
     "whatsapp_cloud": "WhatsApp Cloud API",
     "telegram_gateway": "Telegram Gateway",
     "telegram_bot": "Telegram Bot",
+    "smpp": "SMPP",
     "twilio": "Twilio",
 }
 
@@ -61,6 +62,19 @@ CODES: dict[tuple[str, str], Text] = {
             ("404", _ACCOUNT),
             ("429", _TOO_FAST),
         )
+    },
+    **{
+        ("smpp", code): words
+        for codes, words in (
+            (("ESME_RINVDSTADR",), _BAD_NUMBER),
+            (("ESME_RTHROTTLED", "ESME_RMSGQFUL"), _TOO_FAST),
+            (("ESME_RSYSERR", "ESME_RSUBMITFAIL", "ESME_RX_T_APPN", "ESME_RUNKNOWNERR"), _BUSY),
+            (("not_bound",), _BUSY),
+            (("ESME_RINVSRCADR", "ESME_RINVSRCTON", "ESME_RINVSRCNPI"), _ACCOUNT),
+            (("ESME_RINVBNDSTS", "ESME_RINVSYSTYP"), _ACCOUNT),
+            (("unfinished",), _("The phone has the beginning of a long message, not all of it.")),
+        )
+        for code in codes
     },
     **{
         ("twilio", code): words
@@ -123,6 +137,7 @@ ADVICE_BY_CODE: dict[tuple[str, str], Text] = {
     ("whatsapp_cloud", "131026"): _OTHER_CHANNEL,
     ("whatsapp_cloud", "131050"): _OTHER_CHANNEL,
     ("telegram_bot", "403"): _("Send by another channel, or ask the person to unblock the bot."),
+    ("smpp", "ESME_RINVDSTADR"): _OTHER_CHANNEL,
     ("twilio", "21211"): _("Have the person check the number: no operator knows it."),
 }
 

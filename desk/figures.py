@@ -146,6 +146,11 @@ class Account:
     last_hour: int = 0
     open_attempts: int = 0
     errors: list[tuple[str, str, int]] = field(default_factory=list)  # class, vendor's code, count
+    process: Heartbeat | None = None  # the one that it lives in, if it does and is heard of
+
+    @property
+    def is_hosted(self) -> bool:
+        return self.name in registry.hosted()
 
     @property
     def channel(self) -> str:
@@ -176,6 +181,9 @@ def accounts() -> list[Account]:
     for name, kind, code, count in _rows(sql.ERRORS):
         if name in found:
             found[name].errors.append((kind, code, count))
+    for beat in heartbeats():
+        if beat.kind in registry.hosted() and beat.age <= ALIVE:
+            found[beat.kind].process = beat
     return list(found.values())
 
 

@@ -101,9 +101,11 @@ class Smpp(HostedProvider):
 
     def facts(self) -> Mapping[str, int]:
         bind = self._bind
-        if bind is None:
-            return {"bound": 0, "unanswered": 0, "window": self.window}
-        return {"bound": bind.is_open, "unanswered": bind.unanswered, "window": self.window}
+        return {
+            "bound": int(bind is not None and bind.is_open),
+            "unanswered": bind.unanswered if bind else 0,
+            "window": self.window,
+        }
 
     def send(self, message: Outgoing) -> Accepted:
         """A message of several parts goes out part by part: as soon as one is taken the message is
