@@ -22,7 +22,7 @@ OF_DATABASE: list[Check] = [
     programs.web,
     programs.worker,
     programs.beat,
-    programs.hosted,
+    programs.binds,
     books.ledger,
     books.queue,
     books.outboxes,

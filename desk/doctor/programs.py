@@ -69,7 +69,7 @@ def _heard_of(kind: str, name: str, cure: str) -> Finding:
     return failed(name, detail, cure)
 
 
-def hosted() -> list[Finding]:
+def binds() -> list[Finding]:
     """Accounts that live in processes of their own, as these say themselves."""
     beats = figures.heartbeats()
     return [_bind(name, [one for one in beats if one.kind == name]) for name in registry.hosted()]

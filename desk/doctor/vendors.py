@@ -13,7 +13,7 @@ def providers() -> list[Finding]:
     live = registry.live_providers()
     if not live:
         return [failed("providers", "none is configured: nothing can be sent", NONE)]
-    hosted = registry.hosted()  # asked of their own processes: `programs.hosted`
+    hosted = registry.hosted()  # asked of their own processes: `programs.binds`
     return [_asked(name, provider) for name, provider in live.items() if name not in hosted]
 
 

@@ -1,11 +1,17 @@
 """The bind: lost, refused, made again, and never more under way than it has room for."""
 
 import asyncio
+import ssl
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
 
 from channels.providers.base import AmbiguousError, ThrottledError, TransientError
+from tests.accounts.callbacks.certificates import server_context
 from tests.channels.providers.centre import (
     Bound,
     Centre,
@@ -103,9 +109,9 @@ def test_dead_line_is_noticed_and_left(kept: Kept) -> None:
 class Deaf:
     """Answers a bind and nothing else; counts binds and questions, hangs up on a message."""
 
-    def __init__(self, *, hangs_up: bool = False) -> None:
-        self.hangs_up = hangs_up
-        self.came = self.asked = 0
+    def __init__(self, *, hangs_up: bool = False, tls: ssl.SSLContext | None = None) -> None:
+        self.hangs_up, self.tls = hangs_up, tls
+        self.came = self.asked = self.refused = 0
         self.port = free_port()
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_until_complete, args=[self._live()])
@@ -113,7 +119,8 @@ class Deaf:
         self._thread.start()
 
     async def _live(self) -> None:
-        server = await asyncio.start_server(self._come, "127.0.0.1", self.port)
+        self._loop.set_exception_handler(self._note)
+        server = await asyncio.start_server(self._come, "127.0.0.1", self.port, ssl=self.tls)
         await self._ended.wait()
         server.close()
 
@@ -128,7 +135,31 @@ class Deaf:
                 break
         writer.close()
 
+    def _note(self, _loop: object, context: dict[str, Any]) -> None:
+        self.refused += "handshake" in context["message"].lower()
+
     def close(self) -> None:
         self._loop.call_soon_threadsafe(self._ended.set)
         self._thread.join(5)
         self._loop.close()
+
+
+def test_tls_believes_no_certificate_of_another_host(
+    kept: Kept, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    context, roots = server_context(tmp_path, "localhost")
+    monkeypatch.setenv("SSL_CERT_FILE", str(roots))
+    deaf = Deaf(tls=context)
+    trusted, strange = (
+        account(deaf.port, tls=True, host=host) for host in ("localhost", "127.0.0.1")
+    )
+
+    for one in (trusted, strange):
+        one.start(keep=kept, opened=lambda: None)
+    until(lambda: trusted.is_open)
+    until(lambda: deaf.refused >= 1)
+
+    assert (strange.is_open, deaf.came) == (False, 1)
+    for one in (trusted, strange):
+        one.stop()
+    deaf.close()
