@@ -143,7 +143,7 @@ def test_gauges_are_what_the_database_says() -> None:
     assert 1 <= found["kvitok_heartbeat_age_secondsweb"] < 30
 
 
-@pytest.mark.django_db
+@pytest.mark.django_db(transaction=True)
 def test_bind_is_told_by_its_process_while_it_lives() -> None:
     facts = {"in_flight": 3, "bound": 1, "unanswered": 3, "window": 10}
     now = timezone.now()

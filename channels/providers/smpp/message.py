@@ -12,6 +12,7 @@ Fields = dict[str, Any]
 INTERNATIONAL, ALPHANUMERIC = 1, 5  # type of number
 UNKNOWN, ISDN = 0, 1  # numbering plan
 BY_LOOKS = -1  # of the source: a name or a number
+LONGEST_SOURCE = 20  # octets
 HAS_HEADER = 0x40  # of esm_class
 DEFAULT_ALPHABET, UCS2 = 0, 8  # data_coding
 A_RECEIPT = 1  # registered_delivery: of the final state, good or bad
@@ -34,6 +35,9 @@ class Style:
     long: str  # parts with headers, or the whole in message_payload
 
     def __post_init__(self) -> None:
+        """What a request has no room for would be cut off without a word."""
+        if not (self.source.isascii() and len(self.source) <= LONGEST_SOURCE):
+            raise ValueError(f"SMPP_SOURCE must be ASCII, {LONGEST_SOURCE} octets at most")
         if self.alphabet not in ALPHABETS or self.long not in LONG:
             known = f"SMPP_ALPHABET is one of {ALPHABETS}, SMPP_LONG one of {LONG}"
             raise ValueError(known)

@@ -25,6 +25,8 @@ def test_validity_is_a_relative_time(seconds: int, written: str) -> None:
         ("password", "123456789"),
         ("system_id", "x" * 16),
         ("system_type", "пароль"),
+        ("source", "Квиток"),
+        ("source", "x" * 21),
         ("alphabet", "utf-8"),
         ("long", "sar"),
         ("statuses", {"0x45": "nonsense"}),
