@@ -157,10 +157,10 @@ class Bind:
 
     async def _serve(self) -> None:
         """One connection, from its beginning to its end."""
-        session = await self._connect()
+        session = await self._unless_stopped(self._connect())
         reading = asyncio.create_task(session.read())
         try:
-            await self._enter(session)
+            await self._unless_stopped(self._enter(session))
             self._session = session
             logger.info("bound to %s", self._peer.host)
             self._opened()
@@ -171,6 +171,16 @@ class Bind:
             session.close()
             reading.cancel()
             await asyncio.gather(reading, return_exceptions=True)
+
+    async def _unless_stopped(self, work: Coroutine[Any, Any, T]) -> T:
+        """A centre that does not answer must not keep us from going."""
+        task, stopping = asyncio.create_task(work), asyncio.create_task(self._stopping.wait())
+        await asyncio.wait({task, stopping}, return_when=asyncio.FIRST_COMPLETED)
+        stopping.cancel()
+        if not task.done():
+            task.cancel()
+            raise LostError("asked to stop")
+        return task.result()
 
     async def _connect(self) -> Session:
         context = ssl.create_default_context() if self._peer.tls else None

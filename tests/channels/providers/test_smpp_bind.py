@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import socket
 import ssl
 import threading
 import time
@@ -92,6 +93,18 @@ def test_centre_that_unbinds_is_bound_to_again(centre: Centre, bound: Bound) -> 
     until(lambda: one.is_open and centre.esme is not None)
 
     assert one.send(message()).provider_id == "m00001"
+
+
+def test_centre_that_never_answers_keeps_nobody_from_going(kept: Kept) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        one = account(silent.getsockname()[1], timeout=(300.0, 300.0))
+        one.start(keep=kept, opened=lambda: None)
+        peer, _ = silent.accept()
+
+        one.stop()
+
+        peer.close()
+    assert not one.is_open
 
 
 def test_dead_line_is_noticed_and_left(kept: Kept) -> None:
