@@ -34,6 +34,7 @@ from channels.providers.base import (
     TransientError,
     UnreachableError,
 )
+from channels.providers.hosted import HostedProvider
 from channels.transitions import Event, What
 from config import metrics
 from config.redis_client import patient_redis
@@ -75,15 +76,19 @@ class Claimed:
 class Dispatcher:
     """`run` is the worker's loop; `dispatch` one bounded round, for the safety tick as well."""
 
-    def __init__(self) -> None:
-        self.pool = ThreadPoolExecutor(settings.DELIVERY_THREADS, thread_name_prefix="provider")
+    def __init__(self, hosted: HostedProvider | None = None) -> None:
+        """Calls what any process may call, or nothing but the account that this one hosts."""
+        self.hosted = hosted
+        self.threads = hosted.window if hosted else settings.DELIVERY_THREADS
+        self.share = self.threads if hosted else SHARE
+        self.pool = ThreadPoolExecutor(self.threads, thread_name_prefix="provider")
         self.inbox: SimpleQueue[Event | None] = SimpleQueue()  # None: somebody nudged
         self.unwritten: list[Event] = []
         self.in_flight: Counter[str] = Counter()  # calls under way, by provider
         self.called: dict[UUID, str] = {}  # attempt → provider
         self.lock = threading.Lock()
         self.stopping = threading.Event()
-        self.heartbeat = Heartbeat("delivery")
+        self.heartbeat = Heartbeat(hosted.name if hosted else "delivery")
 
     def run(self) -> None:
         """Until `stop`: a new worker looks at the database at once, and then whenever there is
@@ -98,7 +103,8 @@ class Dispatcher:
 
     def _round(self) -> None:
         self.dispatch()
-        self.heartbeat.beat({"in_flight": self.in_flight.total()})
+        facts = self.hosted.facts() if self.hosted else {}
+        self.heartbeat.beat({"in_flight": self.in_flight.total(), **facts})
 
     def tick(self) -> None:
         """The beat's safety net: a round, unless the loop is in one or on its way out."""
@@ -112,6 +118,10 @@ class Dispatcher:
 
     def stop(self) -> None:
         self.stopping.set()
+        self.wake()
+
+    def wake(self) -> None:
+        """Have another look at the database, now."""
         self.inbox.put(None)
 
     def dispatch(self) -> None:
@@ -147,12 +157,12 @@ class Dispatcher:
         """Never more than there are free threads: what is claimed is called at once. A provider
         that answers slowly gets its share of them and no more.
         """
-        while not self.stopping.is_set():
+        while not self.stopping.is_set() and (self.hosted is None or self.hosted.is_open):
             busiest = max(self.in_flight.values(), default=0)
-            free = settings.DELIVERY_THREADS - self.in_flight.total()
-            limit = min(free, BATCH, max(1, SHARE - busiest))
-            full = [name for name, calls in self.in_flight.items() if calls >= SHARE]
-            rows = claim(limit, full) if limit > 0 else []
+            free = self.threads - self.in_flight.total()
+            limit = min(free, BATCH, max(1, self.share - busiest))
+            full = [name for name, calls in self.in_flight.items() if calls >= self.share]
+            rows = claim(limit, full, self.hosted) if limit > 0 else []
             start_before = time.monotonic() + START_WITHIN
             for row in rows:
                 self.in_flight[row.provider] += 1
@@ -187,10 +197,11 @@ class Dispatcher:
 
     def _listen(self) -> None:
         """Turns nudges into entries of the inbox, so that the loop waits for one thing."""
+        wake = nudge.key(self.hosted.name if self.hosted else "")
         while not self.stopping.is_set():
             try:
-                if patient_redis().blpop([nudge.WAKE], timeout=1):
-                    patient_redis().delete(nudge.WAKE)
+                if patient_redis().blpop([wake], timeout=1):
+                    patient_redis().delete(wake)
                     self.inbox.put(None)
             except redis.RedisError:
                 time.sleep(TICK)
@@ -221,15 +232,22 @@ def dispatcher() -> Dispatcher:
     return Dispatcher()
 
 
-def claim(limit: int, without: Sequence[str] = ()) -> list[Claimed]:
+def claim(
+    limit: int, without: Sequence[str] = (), hosted: HostedProvider | None = None
+) -> list[Claimed]:
     """Take up to `limit` due messages; their attempts are committed when this returns."""
     with connection.cursor() as cursor:
-        cursor.execute(sql.CLAIM, _route_arrays(without) | {"limit": limit})
+        cursor.execute(sql.CLAIM, _route_arrays(without, hosted) | {"limit": limit})
         return [_claimed(row) for row in cursor.fetchall()]
 
 
-def _route_arrays(without: Sequence[str]) -> dict[str, Any]:
-    routes = [route for route in registry.routes() if route.provider not in without]
+def _route_arrays(without: Sequence[str], hosted: HostedProvider | None = None) -> dict[str, Any]:
+    ours = registry.called_here(hosted)
+    routes = [
+        route
+        for route in registry.routes()
+        if route.provider in ours and route.provider not in without
+    ]
     return {
         "modes": [route.mode for route in routes],
         "channels": [route.channel for route in routes],

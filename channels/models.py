@@ -226,6 +226,26 @@ class Receipt(models.Model):
         return f"{self.provider} {self.word}"
 
 
+class Part(models.Model):
+    """One part of a long message, which the vendor took, and will report of, under its own id."""
+
+    attempt = models.ForeignKey(Attempt, models.CASCADE, related_name="parts", db_index=False)
+    number = models.PositiveSmallIntegerField()  # from 1
+    total = models.PositiveSmallIntegerField()
+    provider = models.CharField(max_length=20)
+    provider_id = models.CharField(max_length=200)
+    delivered_at = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["attempt", "number"], name="part_number"),
+            models.UniqueConstraint(fields=["provider", "provider_id"], name="part_provider_id"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.number}/{self.total}"
+
+
 class Contact(models.Model):
     """A person who shared their phone with our Telegram bot, and so can be written to."""
 
@@ -356,6 +376,7 @@ class Heartbeat(models.Model):
         WEB = "web", _("web")
         DELIVERY = "delivery", _("delivery")
         BEAT = "beat", _("beat")
+        SMPP = "smpp", "SMPP"
 
     process = models.CharField(max_length=120, primary_key=True)
     kind = models.CharField(max_length=10, choices=Kind.choices)

@@ -4,7 +4,7 @@
 (a message's renderer, say) the higher room registers here when it starts.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
@@ -14,6 +14,8 @@ from uuid import UUID
 from django.conf import settings
 
 from channels.providers.base import Channel, Content, Provider
+from channels.providers.hosted import HostedProvider
+from channels.providers.smpp.account import Smpp
 from channels.providers.smsc import Smsc
 from channels.providers.telegram_bot import TelegramBot
 from channels.providers.telegram_gateway import TelegramGateway
@@ -47,6 +49,7 @@ VENDORS = {
         TelegramGateway, "TELEGRAM_GATEWAY", "telegram-gateway", is_told_hook=True
     ),
     "telegram_bot": Vendor(TelegramBot, "TELEGRAM_BOT", "telegram-bot"),
+    "smpp": Vendor(Smpp, "SMPP", "", needs="host"),
     "twilio": Vendor(Twilio, "TWILIO", "twilio", needs="auth_token", is_told_hook=True),
     "smsc": Vendor(Smsc, "SMSC", "smsc", needs="password"),
 }
@@ -87,6 +90,19 @@ def test_providers() -> dict[str, Provider]:
 @cache
 def provider(name: str) -> Provider:
     return live_providers().get(name) or test_providers()[name]
+
+
+@cache
+def hosted() -> dict[str, HostedProvider]:
+    """Accounts that live in processes of their own, each by its name."""
+    return {name: one for name, one in live_providers().items() if isinstance(one, HostedProvider)}
+
+
+def called_here(host: HostedProvider | None) -> Collection[str]:
+    """The accounts that a process may call: the one that it hosts, or all that nobody hosts."""
+    if host is not None:
+        return [host.name]
+    return (live_providers() | test_providers()).keys() - hosted().keys()
 
 
 def is_pollable(name: str) -> bool:
@@ -137,7 +153,7 @@ def carries(channel: Channel, content: Content, mode: str) -> bool:
 
 def forget_settings() -> None:
     """Read the settings anew: for tests that configure providers."""
-    for cached in (live_providers, test_providers, provider, routes, _carried):
+    for cached in (live_providers, hosted, test_providers, provider, routes, _carried):
         cached.cache_clear()
 
 

@@ -176,16 +176,18 @@ SELECT n.event_id AS id, m.company_id, m.mode, 'message.' || m.state AS kind,
 FROM channels_message m JOIN unnest(%s::uuid[], %s::uuid[]) AS n(id, event_id) ON m.id = n.id"""  # noqa: S608
 TELL = f"WITH {events.appending(_MOVED)}"
 
-# Receipts that are due to be matched, with the attempt each speaks of. A receipt moves only an
-# attempt of the provider that signed it.
+# Receipts that are due to be matched, with the attempt each speaks of, and the part of it where it
+# speaks of one. A receipt moves only an attempt of the provider that signed it.
 DUE_RECEIPTS = """
 SELECT r.id, r.state, r.provider, r.provider_id, r.error_code, r.error_detail, r.at,
   COALESCE(
     (SELECT a.id FROM channels_attempt a WHERE a.id = r.ref AND a.provider = r.provider),
     (SELECT a.id FROM channels_attempt a
-     WHERE a.provider = r.provider AND a.provider_id = r.provider_id)),
-  r.received_at < now() - make_interval(secs => %(patience)s)
+     WHERE a.provider = r.provider AND a.provider_id = r.provider_id),
+    part.attempt_id),
+  r.received_at < now() - make_interval(secs => %(patience)s), part.id
 FROM channels_receipt r
+LEFT JOIN channels_part part ON part.provider = r.provider AND part.provider_id = r.provider_id
 WHERE r.due_at <= now() AND (%(only)s::bigint IS NULL OR r.id = %(only)s)
 ORDER BY r.due_at LIMIT %(limit)s FOR UPDATE OF r SKIP LOCKED
 """
@@ -203,6 +205,23 @@ STORE_RECEIPT = """
 INSERT INTO channels_receipt
   (provider, digest, provider_id, ref, state, word, error_code, error_detail, at, raw)
 VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s) ON CONFLICT (digest) DO NOTHING
+"""
+
+STORE_PART = """
+INSERT INTO channels_part (attempt_id, number, total, provider, provider_id)
+SELECT a.id, %s, %s, a.provider, %s FROM channels_attempt a WHERE a.id = %s AND a.provider = %s
+ON CONFLICT DO NOTHING
+"""
+
+# Under the lock of `LOCK`, so that of two parts reported at once the second sees the first.
+PARTS_DELIVERED = """
+UPDATE channels_part SET delivered_at = COALESCE(delivered_at, now()) WHERE id = ANY(%s)
+"""
+
+# Of these attempts, those whose every part is delivered.
+WHOLE = """
+SELECT attempt_id FROM channels_part WHERE attempt_id = ANY(%s)
+GROUP BY attempt_id HAVING count(delivered_at) = max(total)
 """
 
 APPLIED = """

@@ -14,6 +14,7 @@ PROVIDERS = {
     "whatsapp_cloud": "WhatsApp Cloud API",
     "telegram_gateway": "Telegram Gateway",
     "telegram_bot": "Telegram Bot",
+    "smpp": "SMPP",
     "twilio": "Twilio",
     "smsc": "SMSC",
 }
@@ -74,6 +75,19 @@ CODES: dict[tuple[str, str], Text] = {
             ("404", _ACCOUNT),
             ("429", _TOO_FAST),
         )
+    },
+    **{
+        ("smpp", code): words
+        for codes, words in (
+            (("ESME_RINVDSTADR",), _BAD_NUMBER),
+            (("ESME_RTHROTTLED", "ESME_RMSGQFUL"), _TOO_FAST),
+            (("ESME_RSYSERR", "ESME_RSUBMITFAIL", "ESME_RX_T_APPN", "ESME_RUNKNOWNERR"), _BUSY),
+            (("not_bound",), _BUSY),
+            (("ESME_RINVSRCADR", "ESME_RINVSRCTON", "ESME_RINVSRCNPI"), _ACCOUNT),
+            (("ESME_RINVBNDSTS", "ESME_RINVSYSTYP"), _ACCOUNT),
+            (("unfinished",), _("The phone has the beginning of a long message, not all of it.")),
+        )
+        for code in codes
     },
     **{
         ("twilio", code): words
@@ -191,6 +205,7 @@ ADVICE_BY_CODE: dict[tuple[str, str], Text] = {
     ("smsc", "8"): _OTHER_CHANNEL,
     ("smsc", "25"): _OTHER_CHANNEL,
     ("smsc", "7"): _("Have the person check the number: no operator knows it."),
+    ("smpp", "ESME_RINVDSTADR"): _OTHER_CHANNEL,
     ("twilio", "21211"): _("Have the person check the number: no operator knows it."),
 }
 

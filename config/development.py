@@ -29,6 +29,7 @@ _SECRETS: dict[str, Callable[[], str]] = {
     "SMSC_LOGIN": lambda: "demo",
     "SMSC_PASSWORD": lambda: secrets.token_hex(16),
     "SMSC_CALLBACK_SECRET": lambda: secrets.token_hex(16),
+    "SMPP_PASSWORD": lambda: secrets.token_hex(4),
 }
 _RUNNING = "environment.json"
 # Beside its secrets: what a simulated account of the provider consists of.
@@ -116,7 +117,23 @@ def environment(
         "PYTHONUNBUFFERED": "1",
     }
     chosen = defaults | set_by_user | ours
-    return chosen | accounts(chosen["SIMULATOR_URL"], known, set_by_user)
+    smpp = {} if is_set(set_by_user, "SMPP_HOST") else simulated_smpp(chosen, known)
+    return chosen | accounts(chosen["SIMULATOR_URL"], known, set_by_user) | smpp
+
+
+def simulated_smpp(environ: Mapping[str, str], secrets: Mapping[str, str]) -> dict[str, str]:
+    """An account with the simulator's message centre, where one is asked for by its port."""
+    port = environ.get("SIMULATOR_SMPP_PORT", "")
+    if not port:
+        return {}
+    return {
+        "SMPP_HOST": "127.0.0.1",
+        "SMPP_PORT": port,
+        "SMPP_TLS": "0",
+        "SMPP_SYSTEM_ID": "kvitok",
+        "SMPP_PASSWORD": secrets["SMPP_PASSWORD"],
+        "SMPP_SOURCE": "Kvitok",
+    }
 
 
 def publish(made: Mapping[str, str], environ: Mapping[str, str], *, var: Path) -> None:

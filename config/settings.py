@@ -10,7 +10,7 @@ from environs import EnvError
 from config import logs
 from config.env import ROOT, env, keyring
 from config.schedule import SCHEDULE
-from config.vendors import SMSC, TELEGRAM_BOT, TELEGRAM_GATEWAY, TWILIO, WHATSAPP
+from config.vendors import SMPP, SMSC, TELEGRAM_BOT, TELEGRAM_GATEWAY, TWILIO, WHATSAPP
 
 # --- Where it runs ---------------------------------------------------------------------------
 
@@ -254,6 +254,9 @@ MAX_ENDPOINTS = 10  # per company and mode
 # --- Providers -----------------------------------------------------------------------------------
 
 _VENDORS = (WHATSAPP, TELEGRAM_GATEWAY, TELEGRAM_BOT, TWILIO, SMSC)
+
+if SMPP["host"] and not (SMPP["system_id"] and SMPP["source"]):
+    raise ImproperlyConfigured("SMPP_HOST wants SMPP_SYSTEM_ID and SMPP_SOURCE as well")
 
 TELEGRAM_BOT_ASSUME_CONTACT = env.bool("TELEGRAM_BOT_ASSUME_CONTACT", False)
 if PRODUCTION:

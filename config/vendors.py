@@ -48,6 +48,25 @@ TELEGRAM_BOT: dict[str, Any] = {
     "username": env.str("TELEGRAM_BOT_USERNAME", "").removeprefix("@"),
     "delivered_on": _one_of(("accept", "click", "never"), "TELEGRAM_BOT_DELIVERED_ON"),
 }
+SMPP: dict[str, Any] = {
+    "host": env.str("SMPP_HOST", ""),
+    "port": env.int("SMPP_PORT", 2775),
+    "tls": env.bool("SMPP_TLS", True),
+    "system_id": env.str("SMPP_SYSTEM_ID", ""),
+    "password": env.str("SMPP_PASSWORD", ""),
+    "system_type": env.str("SMPP_SYSTEM_TYPE", ""),
+    "source": env.str("SMPP_SOURCE", ""),
+    "source_ton": env.int("SMPP_SOURCE_TON", -1),
+    "source_npi": env.int("SMPP_SOURCE_NPI", -1),
+    "dest_ton": env.int("SMPP_DEST_TON", 1),
+    "dest_npi": env.int("SMPP_DEST_NPI", 1),
+    "alphabet": env.str("SMPP_ALPHABET", "gsm"),
+    "long": env.str("SMPP_LONG", "udh"),
+    "message_ids": env.str("SMPP_MESSAGE_IDS", "same"),
+    "statuses": env.dict("SMPP_STATUSES", {}),
+    "window": env.int("SMPP_WINDOW", 10),
+    "enquire": env.float("SMPP_ENQUIRE", 30.0),
+}
 TWILIO = {
     "api_url": env.str("TWILIO_API_URL", "https://api.twilio.com"),
     "account_sid": env.str("TWILIO_ACCOUNT_SID", ""),

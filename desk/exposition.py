@@ -60,6 +60,7 @@ def _of_processes(beats: list[figures.Heartbeat]) -> Iterator[GaugeMetricFamily]
     for kind, seconds in youngest.items():
         age.add_metric([kind], seconds)
     yield age
+    yield from _of_binds([one for one in beats if "bound" in one.facts and one.age < figures.ALIVE])
     web = [one.facts for one in beats if one.kind == "web" and one.age < figures.ALIVE]
     waiters = sum(facts.get("waiters", 0) for facts in web)
     listening = [facts["listening"] for facts in web if "listening" in facts]
@@ -67,6 +68,21 @@ def _of_processes(beats: list[figures.Heartbeat]) -> Iterator[GaugeMetricFamily]
     yield GaugeMetricFamily(
         "kvitok_listeners_down", "Web processes that hear no outcomes", listening.count(0)
     )
+
+
+BINDS = {
+    "kvitok_smpp_bound": ("bound", "Whether the account's bind stands"),
+    "kvitok_smpp_window_used": ("unanswered", "Requests the message centre has not answered yet"),
+    "kvitok_smpp_window": ("window", "Messages that may be under way at once"),
+}
+
+
+def _of_binds(beats: list[figures.Heartbeat]) -> Iterator[GaugeMetricFamily]:
+    for name, (fact, help_text) in BINDS.items():
+        gauge = GaugeMetricFamily(name, help_text, labels=["account"])
+        for one in beats:
+            gauge.add_metric([one.kind], one.facts.get(fact, 0))
+        yield gauge
 
 
 def registry() -> CollectorRegistry:

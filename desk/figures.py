@@ -1,6 +1,6 @@
 """Numbers the operator is shown, all of them from the database as it is now."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -159,6 +159,11 @@ class Account:
     open_attempts: int = 0
     errors: list[tuple[str, str, int]] = field(default_factory=list)  # class, vendor's code, count
     alerts: list[ProviderAlert] = field(default_factory=list)
+    process: Heartbeat | None = None  # the one that it lives in, if it does and is heard of
+
+    @property
+    def is_hosted(self) -> bool:
+        return self.name in registry.hosted()
 
     @property
     def channel(self) -> str:
@@ -181,6 +186,17 @@ def accounts() -> list[Account]:
     for route in registry.routes():
         if route.mode == "live":
             found[route.provider].routes.append(route)
+    _count(found, live)
+    for alert in ProviderAlert.objects.order_by("-at")[:ALERTS]:
+        if alert.provider in found:
+            found[alert.provider].alerts.append(alert)
+    for beat in heartbeats():
+        if beat.kind in registry.hosted() and beat.age <= ALIVE:
+            found[beat.kind].process = beat
+    return list(found.values())
+
+
+def _count(found: dict[str, Account], live: Iterable[str]) -> None:
     for name, last_success, last_hour in _rows(sql.PROVIDERS, {"names": list(live)}):
         found[name].last_success, found[name].last_hour = last_success, last_hour
     for name, count in _rows(sql.OPEN_ATTEMPTS):
@@ -189,10 +205,6 @@ def accounts() -> list[Account]:
     for name, kind, code, count in _rows(sql.ERRORS):
         if name in found:
             found[name].errors.append((kind, code, count))
-    for alert in ProviderAlert.objects.order_by("-at")[:ALERTS]:
-        if alert.provider in found:
-            found[alert.provider].alerts.append(alert)
-    return list(found.values())
 
 
 def _rows(statement: str, params: dict[str, Any] | None = None) -> list[tuple[Any, ...]]:

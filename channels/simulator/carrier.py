@@ -12,7 +12,7 @@ from channels.simulator.log import Log
 from channels.simulator.message import Message
 from channels.simulator.receipts import Courier
 from channels.simulator.settings import Settings
-from channels.simulator.vendor import Vendor
+from channels.simulator.vendor import HttpVendor, Vendor
 from channels.simulator.wire import Wire
 
 ABORT_ON_CLOSE = struct.pack("ii", 1, 0)  # SO_LINGER on, 0 s: the peer gets a RST
@@ -29,7 +29,7 @@ class Carrier:
         self.courier = Courier(log, self.events, self.vendors, self.wire)
 
     async def carry(
-        self, request: web.Request, vendor: Vendor, message: Message
+        self, request: web.Request, vendor: HttpVendor, message: Message
     ) -> web.StreamResponse:
         """Answer a send: refused by a fault, or logged first and answered (or not) then."""
         plan = self.faults.take((vendor.channel, vendor.name, message.phone))
@@ -37,8 +37,8 @@ class Carrier:
         if not plan.is_taken:
             await asyncio.sleep(plan.latency)
             return _untaken(request, vendor, message, plan)
-        self._keep(vendor, message, plan)
-        delay = self.settings.receipt_delay + plan.late
+        self.keep(vendor, message, plan)
+        delay = self.delay(plan)
         if plan.answer in SILENCES:
             self.courier.start(message, delay)
             await asyncio.sleep(plan.latency + plan.hold)
@@ -48,7 +48,7 @@ class Carrier:
         self.courier.start(message, delay)
         return _broken() if plan.answer == SERVER_ERROR else vendor.accepted(message)
 
-    def _keep(self, vendor: Vendor, message: Message, plan: Plan) -> None:
+    def keep(self, vendor: Vendor, message: Message, plan: Plan) -> None:
         message.pending = vendor.events(plan)
         if kinds := plan.kinds():
             message.extra["faults"] = kinds
@@ -57,9 +57,13 @@ class Carrier:
         self.log.add(message)
         self.events.changed([message.phone])
 
+    def delay(self, plan: Plan) -> float:
+        """Seconds until the first receipt."""
+        return self.settings.receipt_delay + plan.late
+
 
 def _untaken(
-    request: web.Request, vendor: Vendor, message: Message, plan: Plan
+    request: web.Request, vendor: HttpVendor, message: Message, plan: Plan
 ) -> web.StreamResponse:
     if plan.answer is None or plan.answer == LOST:
         return _hang_up(request, abort=True)

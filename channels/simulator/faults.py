@@ -32,7 +32,7 @@ TOLD = {
 }
 KINDS = (*REFUSALS, *SILENCES, LOST, SERVER_ERROR, *RECEIPTS)
 CHANNELS = ("whatsapp", "telegram", "sms")
-PROVIDERS = ("whatsapp_cloud", "telegram_gateway", "telegram_bot", "twilio", "smsc")
+PROVIDERS = ("whatsapp_cloud", "telegram_gateway", "telegram_bot", "smpp", "twilio", "smsc")
 HANG_MS, LATE_MS = 60_000, 5_000
 
 

@@ -12,13 +12,13 @@ from yarl import URL
 from channels.simulator.events import Events
 from channels.simulator.log import Log
 from channels.simulator.message import DUPLICATE, SILENT, Message
-from channels.simulator.vendor import Post, Vendor
+from channels.simulator.vendor import Post, Tell, Vendor
 from channels.simulator.wire import Exchange, Wire
 
 GAPS = (0.2, 0.5, 1, 2, 4, 7, *[10] * 30)  # about five minutes
 TIMEOUT = aiohttp.ClientTimeout(sock_connect=2, sock_read=10)
 AT_ONCE = 64
-MakePost = Callable[[], Post | None]
+MakePost = Callable[[], Post | Tell | None]
 
 
 class Courier:
@@ -116,12 +116,15 @@ class Courier:
         for gap in GAPS:
             # Made anew each time: a signature may hold the time of its own making.
             post = make()
-            if post is None or await self._is_taken(
-                post, self._wire.receipt(provider, phone, post)
-            ):
+            if post is None or await self._told(post, provider, phone):
                 return True
             await asyncio.sleep(gap)
         return False
+
+    async def _told(self, post: Post | Tell, provider: str, phone: str) -> bool:
+        if not isinstance(post, Post):
+            return await post()
+        return await self._is_taken(post, self._wire.receipt(provider, phone, post))
 
     async def _is_taken(self, post: Post, exchange: Exchange) -> bool:
         try:

@@ -35,6 +35,10 @@ class Settings:
     smsc_login: str
     smsc_password: str
     smsc_callback_secret: str
+    smpp_port: int | None  # None: no message centre
+    smpp_system_id: str
+    smpp_password: str
+    smpp_window: int
 
 
 def read_settings(env: Mapping[str, str]) -> Settings:
@@ -65,7 +69,17 @@ def read_settings(env: Mapping[str, str]) -> Settings:
         smsc_login=env.get("SMSC_LOGIN", ""),
         smsc_password=env.get("SMSC_PASSWORD", ""),
         smsc_callback_secret=env.get("SMSC_CALLBACK_SECRET", ""),
+        smpp_port=_smpp_port(env),
+        smpp_system_id=env.get("SMPP_SYSTEM_ID", ""),
+        smpp_password=env.get("SMPP_PASSWORD", ""),
+        smpp_window=_whole(env, "SMPP_WINDOW", 10, 1, 1000),
     )
+
+
+def _smpp_port(env: Mapping[str, str]) -> int | None:
+    if not env.get("SIMULATOR_SMPP_PORT"):
+        return None
+    return _whole(env, "SIMULATOR_SMPP_PORT", 0, 0, 65535)
 
 
 def _languages(text: str) -> dict[str, str]:

@@ -14,7 +14,7 @@ from channels.simulator import content, signatures
 from channels.simulator.bodies import MalformedError, form, whole
 from channels.simulator.carrier import Carrier
 from channels.simulator.message import Message
-from channels.simulator.vendor import Post, Vendor, json_answer
+from channels.simulator.vendor import HttpVendor, Post, json_answer
 
 LARGEST_ID = 2**31 - 1
 VALIDITY = re.compile(r"(?:[01]?[0-9]|2[0-4])(?::[0-5][0-9])?")
@@ -45,7 +45,7 @@ REFUSED = {
 }
 
 
-class Smsc(Vendor):
+class Smsc(HttpVendor):
     name = "smsc"
     channel = "sms"
 

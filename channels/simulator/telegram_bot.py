@@ -25,7 +25,7 @@ from channels.simulator.telegram_people import (
     command_update,
     contact_update,
 )
-from channels.simulator.vendor import Json, Vendor, is_callback, json_answer
+from channels.simulator.vendor import HttpVendor, Json, is_callback, json_answer
 
 TOKEN = re.compile(r"[0-9]{1,20}:[\w-]{1,128}", re.ASCII)
 SECRET = re.compile(r"[\w-]{1,256}", re.ASCII)
@@ -51,7 +51,7 @@ REFUSALS = {
 }
 
 
-class TelegramBot(Vendor):
+class TelegramBot(HttpVendor):
     name = "telegram_bot"
     channel = "telegram"
 

@@ -14,7 +14,7 @@ from channels.simulator.bodies import MalformedError, fields, whole
 from channels.simulator.carrier import Carrier
 from channels.simulator.content import digits
 from channels.simulator.message import Message
-from channels.simulator.vendor import Json, Post, Vendor, is_callback, json_answer
+from channels.simulator.vendor import HttpVendor, Json, Post, is_callback, json_answer
 
 PHONE = re.compile(r"\+?[1-9][0-9]{6,14}")
 CODE = re.compile(r"[0-9]{4,8}")
@@ -34,7 +34,7 @@ class RefusedError(Exception):
     """The vendor's error word."""
 
 
-class TelegramGateway(Vendor):
+class TelegramGateway(HttpVendor):
     name = "telegram_gateway"
     channel = "telegram"
     can_read = True

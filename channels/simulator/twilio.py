@@ -16,7 +16,7 @@ from channels.simulator.bodies import MalformedError, form, whole
 from channels.simulator.carrier import Carrier
 from channels.simulator.message import Message
 from channels.simulator.segments import count_segments
-from channels.simulator.vendor import Json, Post, Vendor, is_callback, json_answer
+from channels.simulator.vendor import HttpVendor, Json, Post, is_callback, json_answer
 
 API = "2010-04-01"
 PHONE = re.compile(r"\+[1-9][0-9]{6,14}")
@@ -37,7 +37,7 @@ class RefusedError(Exception):
         self.status = status
 
 
-class Twilio(Vendor):
+class Twilio(HttpVendor):
     name = "twilio"
     channel = "sms"
 

@@ -15,7 +15,7 @@ from channels.simulator.content import digits
 from channels.simulator.message import Message
 from channels.simulator.receipts import MakePost
 from channels.simulator.settings import Settings
-from channels.simulator.vendor import Json, Post, Vendor, json_answer
+from channels.simulator.vendor import HttpVendor, Json, Post, json_answer
 from channels.simulator.whatsapp_templates import RefusedError, approved, fill
 
 VERSION = re.compile(r"v[0-9]{1,3}\.[0-9]{1,2}")
@@ -44,7 +44,7 @@ REFUSALS = {
 ERRORS_PAGE = "https://developers.facebook.com/docs/whatsapp/cloud-api/support/error-codes/"
 
 
-class WhatsApp(Vendor):
+class WhatsApp(HttpVendor):
     name = "whatsapp_cloud"
     channel = "whatsapp"
     can_read = True

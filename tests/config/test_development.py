@@ -66,6 +66,16 @@ def test_a_vendor_that_nobody_plays_is_refused(tmp_path: Path) -> None:
         made(tmp_path, SIMULATED_SMS="pigeons")
 
 
+def test_smpp_is_there_where_a_port_for_it_is_named(tmp_path: Path) -> None:
+    without, found = made(tmp_path), made(tmp_path, SIMULATOR_SMPP_PORT="8002")
+    own = made(tmp_path, SIMULATOR_SMPP_PORT="8002", SMPP_HOST="smpp.example.com")
+
+    assert "SMPP_HOST" not in without
+    assert (found["SMPP_HOST"], found["SMPP_PORT"], found["SMPP_TLS"]) == ("127.0.0.1", "8002", "0")
+    assert len(found["SMPP_PASSWORD"]) == 8
+    assert (own["SMPP_HOST"], "SMPP_PORT" in own) == ("smpp.example.com", False)
+
+
 def test_a_provider_with_the_users_credentials_is_left_to_the_user(tmp_path: Path) -> None:
     found = made(tmp_path, TWILIO_AUTH_TOKEN="real", WHATSAPP_TOKEN="")
 

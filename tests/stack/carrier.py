@@ -9,6 +9,11 @@ class Carrier:
     def __init__(self, url: str) -> None:
         self.url = url
 
+    def phones(self) -> list[dict[str, Any]]:
+        """Every phone that was written to, with the number of its messages."""
+        found: list[dict[str, Any]] = requests.get(f"{self.url}/phones", timeout=10).json()
+        return found
+
     def messages(self, phone: str) -> list[dict[str, Any]]:
         """What reached a phone, the newest first."""
         answer = requests.get(f"{self.url}/phones/{phone}/messages", timeout=10)
