@@ -12,6 +12,7 @@ from tests.simulator.peers import Receiver, Simulator, eventually
 SYSTEM_ID, PASSWORD = "kvitok", "secret"
 RECEIPTED_MESSAGE_ID, MESSAGE_STATE, MESSAGE_PAYLOAD = 0x001E, 0x0427, 0x0424
 THROTTLED, INVALID_DEST, SUBMIT_FAILED = 0x58, 0x0B, 0x45
+WINDOW = 5
 Work = Callable[[smpp34.Smsc], Awaitable[None]]
 
 
@@ -20,7 +21,7 @@ def running_centre(
     shared_receiver: Receiver, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Simulator]:
     log = tmp_path_factory.mktemp("centre") / "log.sqlite3"
-    account = {"SMPP_SYSTEM_ID": SYSTEM_ID, "SMPP_PASSWORD": PASSWORD}
+    account = {"SMPP_SYSTEM_ID": SYSTEM_ID, "SMPP_PASSWORD": PASSWORD, "SMPP_WINDOW": str(WINDOW)}
     simulator = Simulator(log, shared_receiver.url, SIMULATOR_SMPP_PORT="0", **account)
     yield simulator
     simulator.close()
@@ -63,18 +64,26 @@ async def submit(
     return await smsc.submit_sm(phone, text, **(usual | changed))  # type: ignore[arg-type]
 
 
-async def receipt(smsc: smpp34.Smsc) -> dict[str, str]:
-    event = await asyncio.wait_for(smsc.next(), 5)
-    assert isinstance(event, smpp34.DeliverSmEvent)
-    assert event.esm_class == 4
+async def told(smsc: smpp34.Smsc, phone: str) -> smpp34.DeliverSmEvent:
+    """The next receipt for this phone: those for others may still be under way."""
+    while True:
+        event = await asyncio.wait_for(smsc.next(), 5)
+        assert isinstance(event, smpp34.DeliverSmEvent)
+        assert event.esm_class == 4
+        if event.source_addr == phone:
+            return event
+
+
+async def receipt(smsc: smpp34.Smsc, phone: str) -> dict[str, str]:
+    event = await told(smsc, phone)
     return dict(re.findall(r"(\w+):(\S+)", event.short_message.decode()))
 
 
 def test_message_reaches_the_phone_and_a_receipt_comes_back(centre: Simulator, phone: str) -> None:
     async def work(smsc: smpp34.Smsc) -> None:
         taken = await submit(smsc, phone)
-        told = await receipt(smsc)
-        assert (taken.command_status, told["id"], told["stat"]) == (0, taken.message_id, "DELIVRD")
+        said = await receipt(smsc, phone)
+        assert (taken.command_status, said["id"], said["stat"]) == (0, taken.message_id, "DELIVRD")
 
     bound(centre, work)
 
@@ -90,8 +99,7 @@ def test_receipt_has_its_id_and_state_in_optional_parameters_too(
 ) -> None:
     async def work(smsc: smpp34.Smsc) -> None:
         taken = await submit(smsc, phone)
-        event = await smsc.next()
-        assert isinstance(event, smpp34.DeliverSmEvent)
+        event = await told(smsc, phone)
         tlvs = {one.tag: one.value for one in event.tlvs}
         assert taken.message_id is not None
         assert tlvs[RECEIPTED_MESSAGE_ID].rstrip(b"\0") == taken.message_id.encode()
@@ -111,8 +119,8 @@ def test_parts_are_joined_in_their_order_and_reported_one_by_one(
             octets = bytes([5, 0, 3, 77, 3, number]) + words[number - 1].encode("utf-16-be")
             answer = await submit(smsc, phone, octets, esm_class=0x40, data_coding=8)
             taken[number] = answer.message_id
-        told = [(await receipt(smsc))["id"] for _ in range(3)]
-        assert told == [taken[1], taken[2], taken[3]]
+        said = [(await receipt(smsc, phone))["id"] for _ in range(3)]
+        assert said == [taken[1], taken[2], taken[3]]
 
     bound(centre, work)
 
@@ -179,8 +187,53 @@ def test_undelivered_is_told(centre: Simulator, phone: str) -> None:
 
     async def work(smsc: smpp34.Smsc) -> None:
         await submit(smsc, phone)
-        told = await receipt(smsc)
-        assert (told["stat"], told["err"]) == ("UNDELIV", "027")
+        said = await receipt(smsc, phone)
+        assert (said["stat"], said["err"]) == ("UNDELIV", "027")
+
+    bound(centre, work)
+
+
+@pytest.mark.parametrize(
+    ("kind", "words"),
+    [
+        ("duplicate_receipt", ["DELIVRD", "DELIVRD"]),
+        ("failed_after_delivered", ["DELIVRD", "UNDELIV"]),
+        ("delivered_after_failed", ["UNDELIV", "DELIVRD"]),
+        ("late_receipt", ["DELIVRD"]),
+    ],
+)
+def test_receipts_are_bent_as_other_vendors_are(
+    centre: Simulator, phone: str, kind: str, words: list[str]
+) -> None:
+    centre.set_fault(kind=kind, phone=phone, latency_ms=100)
+
+    async def work(smsc: smpp34.Smsc) -> None:
+        await submit(smsc, phone)
+        assert [(await receipt(smsc, phone))["stat"] for _ in words] == words
+
+    bound(centre, work)
+
+
+def test_lost_receipt_never_comes(centre: Simulator, phone: str) -> None:
+    centre.set_fault(kind="no_receipt", phone=phone)
+
+    async def work(smsc: smpp34.Smsc) -> None:
+        await submit(smsc, phone)
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(told(smsc, phone), 0.5)
+
+    bound(centre, work)
+
+    assert centre.state(phone) == "delivered"
+
+
+def test_more_at_once_than_the_window_is_throttled(centre: Simulator, phone: str) -> None:
+    centre.set_fault(phone=phone, latency_ms=300)
+
+    async def work(smsc: smpp34.Smsc) -> None:
+        answers = await asyncio.gather(*(submit(smsc, phone) for _ in range(WINDOW + 2)))
+        found = sorted(one.command_status for one in answers)
+        assert found == [0] * WINDOW + [THROTTLED] * 2
 
     bound(centre, work)
 
@@ -206,7 +259,7 @@ def test_receipt_waits_for_somebody_who_is_bound(centre: Simulator, phone: str) 
         answers.append((await submit(smsc, phone)).message_id)
 
     async def come_back(smsc: smpp34.Smsc) -> None:
-        assert (await receipt(smsc))["id"] == answers[0]
+        assert (await receipt(smsc, phone))["id"] == answers[0]
 
     bound(centre, send)
     eventually(lambda: centre.state(phone) == "delivered")
