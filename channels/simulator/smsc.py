@@ -71,6 +71,7 @@ class Smsc(HttpVendor):
     async def poll(self, request: web.Request) -> web.Response:
         try:
             given = await self._given(request)
+            request["exchange"].phone = content.digits(given.get("phone", ""))
             message = self._found(given)
         except RefusedError as refused:
             return _refusal(refused)

@@ -73,6 +73,7 @@ class Twilio(HttpVendor):
         message = self._carrier.log.by_provider_id(self.name, request.match_info["sid"])
         if message is None:
             return await self.unknown(request)
+        request["exchange"].phone = message.phone
         return json_answer(self._resource(message, WORDS[message.state]))
 
     async def find(self, request: web.Request) -> web.Response:

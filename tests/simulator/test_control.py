@@ -16,6 +16,9 @@ from tests.simulator.sends import (
     send_smsc,
     send_twilio,
     send_whatsapp,
+    smsc_form,
+    smsc_url,
+    twilio_url,
 )
 
 
@@ -155,6 +158,16 @@ def test_receipt_that_was_not_taken_is_seen(
     receiver.wait(lambda hook: phone.encode() in hook.body)
 
     eventually(lambda: "503" in [one["outcome"] for one in exchanges(simulator, phone)])
+
+
+def test_questions_are_seen_with_the_phone_they_are_about(simulator: Simulator, phone: str) -> None:
+    sid = send_twilio(simulator, phone).json()["sid"]
+    get(twilio_url(simulator, f"Messages/{sid}.json"), auth=BASIC)
+    post(smsc_url(simulator, "status"), data=smsc_form(phone=phone, id="1"))
+
+    asked = [one["provider"] for one in exchanges(simulator, phone) if not one["is_receipt"]]
+
+    assert asked == ["smsc", "twilio", "twilio"]
 
 
 def test_exchanges_are_narrowed_by_provider(simulator: Simulator, phone: str) -> None:
