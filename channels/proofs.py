@@ -6,7 +6,7 @@ from uuid import UUID
 from django.db.backends.utils import CursorWrapper
 
 from billing.ledger import Proof
-from channels import chain, outcomes, sql
+from channels import chain, outcomes, registry, sql
 from channels.steps import Why
 from channels.transitions import Event, Message, What
 
@@ -26,6 +26,9 @@ def prove(
     messages = outcomes.lives(cursor, [row[0] for row in cursor.fetchall()])
     cursor.execute(sql.PROVED, [subjects, known])
     proved = [row[0] for row in cursor.fetchall() if row[0] is not None]
+    if proof is Proof.CLICK:
+        by = {attempt.id: attempt.provider for one in messages for attempt in one.attempts}
+        proved = [one for one in proved if registry.clicks_prove(by[one])]
     outcomes.apply_to(messages, [Event(one, What.DELIVERED, proof=proof) for one in proved])
     for message in messages:
         chain.call_off(message, _CALLS_OFF[proof])

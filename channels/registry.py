@@ -111,6 +111,12 @@ def is_pollable(name: str) -> bool:
     return name in known and known[name].capabilities.pollable
 
 
+def clicks_prove(name: str) -> bool:
+    """Whether a person's click proves that this account delivered; an operator may say no."""
+    found = (live_providers() | test_providers()).get(name)
+    return found is None or found.capabilities.clicks_prove
+
+
 def provider_id_of(name: str, message_id: UUID, phone: str) -> str | None:
     """None also for an account that is no longer configured."""
     found = (live_providers() | test_providers()).get(name)

@@ -6,9 +6,10 @@ from uuid import uuid4
 
 import orjson
 import pytest
+from pytest_django import Settings
 
 from billing import ledger
-from channels import reconciliation, sweeps
+from channels import reconciliation, registry, sweeps
 from channels.models import Attempt, Message
 from channels.timeline import timeline
 from channels.transitions import What
@@ -72,6 +73,23 @@ def test_click_proves_the_delivery_and_sends_no_sms(api: Api) -> None:
     assert (state(message), claim()) == (("delivered", "whatsapp"), [])
     assert transfers(message) == [("hold", 1, ""), ("capture", 1, "click")]
     assert ledger.balance(api.company.pk) == (999, 0)
+
+
+@pytest.mark.parametrize(
+    ("delivered_on", "balance"), [("accept", (999, 0)), ("click", (999, 0)), ("never", (999, 1))]
+)
+def test_operator_says_whether_a_click_proves_the_bots_delivery(
+    api: Api, settings: Settings, delivered_on: str, balance: tuple[int, int]
+) -> None:
+    settings.TELEGRAM_BOT = settings.TELEGRAM_BOT | {"delivered_on": delivered_on}
+    registry.forget_settings()
+    message = sent(api, url=URL, channel="telegram")
+    assert message.attempts.get().provider == "telegram_bot"
+    click(message)
+
+    proving.prove_clicks()
+
+    assert ledger.balance(api.company.pk) == balance
 
 
 @pytest.mark.parametrize("kind", [Kind.PREVIEW, Kind.SCANNER])
