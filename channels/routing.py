@@ -1,6 +1,6 @@
 """Which channel a message goes by: the one that was named, or the company's first that can."""
 
-from channels import registry
+from channels import availability, registry
 from channels.providers.base import Channel, Content
 from config.errors import DomainError, Error
 
@@ -13,12 +13,14 @@ NAMES = {
 }
 
 
-def choose(*, named: str | None, default: str, content: Content, mode: str) -> Channel:
-    """The channel, refused before anything is spent when none can carry this content."""
+def choose(
+    *, named: str | None, default: str, content: Content, mode: str, phone: str = ""
+) -> Channel:
+    """The channel, refused before anything is spent when none can carry this content now."""
     if named is not None:
-        return _require(Channel(named), content, mode)
+        return _require(Channel(named), content, mode, phone)
     for channel in order(default):
-        if registry.carries(channel, content, mode):
+        if availability.has_account(channel, content, mode, phone):
             return channel
     raise DomainError(Error.CHANNEL_UNAVAILABLE)
 
@@ -28,9 +30,10 @@ def order(default: str) -> list[Channel]:
     return sorted(PREFERENCE, key=lambda channel: channel.value != default)
 
 
-def _require(channel: Channel, content: Content, mode: str) -> Channel:
-    if registry.carries(channel, content, mode):
+def _require(channel: Channel, content: Content, mode: str, phone: str) -> Channel:
+    if availability.has_account(channel, content, mode, phone):
         return channel
-    if content is not Content.CODE and registry.carries(channel, Content.CODE, mode):
+    is_able = registry.carries(channel, content, mode)
+    if not is_able and registry.carries(channel, Content.CODE, mode):
         raise DomainError(Error.LINK_NOT_SUPPORTED)
     raise DomainError(Error.CHANNEL_UNAVAILABLE)

@@ -98,6 +98,7 @@ class Acceptance(ABC, Generic[OrderT]):
             default=principal.default_channel,
             content=order.content,
             mode=principal.mode,
+            phone=order.phone,
         )
         self.price = price(self.channel, principal.mode)
 

@@ -10,7 +10,7 @@ import structlog
 from django.db import connection, transaction
 
 from channels import outcomes, receipts, registry
-from channels.delivery import LEAST_USE
+from channels.claiming import LEAST_USE
 from channels.providers.base import SendError
 from channels.transitions import Event, What
 

@@ -46,6 +46,9 @@ class Event:
     at: datetime | None = None
     retry_after: float | None = None
     pollable: bool = False
+    is_called: bool = False  # the vendor was asked, and this is what came of it
+    account: bool = False  # it is the account that is at fault
+    elsewhere: bool = False  # another account can carry the message, and should
 
 
 @dataclass(slots=True)
@@ -135,11 +138,25 @@ def _read(message: Message, attempt: Attempt, event: Event) -> None:
 
 
 def _unreachable(message: Message, attempt: Attempt, event: Event) -> None:
-    _fail(message, attempt, event, "recipient_unreachable")
+    if not _went_elsewhere(message, attempt, event):
+        _fail(message, attempt, event, "recipient_unreachable")
 
 
 def _refused(message: Message, attempt: Attempt, event: Event) -> None:
-    _fail(message, attempt, event, "delivery_failed")
+    if not _went_elsewhere(message, attempt, event):
+        _fail(message, attempt, event, "delivery_failed")
+
+
+def _went_elsewhere(message: Message, attempt: Attempt, event: Event) -> bool:
+    """Due at once for another account of its channel, under the hold it has."""
+    is_ours = attempt.state in {"submitting", "ambiguous"} and attempt.n == message.tries
+    is_of_use = message.tries < MAX_TRIES and message.time_left > LEAST_TIME
+    if not (event.elsewhere and is_ours and is_of_use and message.state in OPEN_MESSAGE):
+        return False
+    _move(attempt, "failed", event)
+    message.due_in = 0.0
+    message.changed = True
+    return True
 
 
 def _fail(message: Message, attempt: Attempt, event: Event, error: str) -> None:
@@ -163,7 +180,7 @@ def _fall_back(message: Message) -> None:
 
 
 def _retry(message: Message, attempt: Attempt, event: Event) -> None:
-    if attempt.state not in {"submitting", "ambiguous"}:
+    if attempt.state not in {"submitting", "ambiguous"} or _went_elsewhere(message, attempt, event):
         return
     delay = max(event.retry_after or 0.0, _backoff(attempt.n))
     if message.tries >= MAX_TRIES or message.time_left - delay < LEAST_TIME:

@@ -10,7 +10,7 @@ from environs import EnvError
 from config import logs
 from config.env import ROOT, env, keyring
 from config.schedule import SCHEDULE
-from config.vendors import TELEGRAM_BOT, TELEGRAM_GATEWAY, TWILIO, WHATSAPP
+from config.vendors import FURTHER_ACCOUNTS, TELEGRAM_BOT, TELEGRAM_GATEWAY, TWILIO, WHATSAPP
 
 # --- Where it runs ---------------------------------------------------------------------------
 
@@ -252,10 +252,12 @@ MAX_ENDPOINTS = 10  # per company and mode
 # --- Providers -----------------------------------------------------------------------------------
 
 _VENDORS = (WHATSAPP, TELEGRAM_GATEWAY, TELEGRAM_BOT, TWILIO)
+_ACCOUNTS = [*_VENDORS, *(one for named in FURTHER_ACCOUNTS.values() for one in named.values())]
+BREAKER_LONGEST = env.int("BREAKER_LONGEST", 3600)  # seconds an account at fault is left alone
 
 TELEGRAM_BOT_ASSUME_CONTACT = env.bool("TELEGRAM_BOT_ASSUME_CONTACT", False)
 if PRODUCTION:
-    if any(not vendor["api_url"].startswith("https://") for vendor in _VENDORS):
+    if any(not one["api_url"].startswith("https://") for one in _ACCOUNTS):
         raise ImproperlyConfigured("providers' API URLs must be https in production")
     if TELEGRAM_BOT_ASSUME_CONTACT or SIMULATOR_URL:
         raise ImproperlyConfigured(

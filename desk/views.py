@@ -53,7 +53,7 @@ def send_trial(request: HttpRequest, name: str) -> HttpResponse:
     form = TrialForm(request.POST or None, initial={"locale": "ru"})
     if form.is_valid() and (answer := _tried(request, tried, form)) is not None:
         return answer
-    title = wording.PROVIDERS[name]
+    title = wording.provider_title(name)
     context = {"form": form, "trial": tried, "price": settings.PRICES[tried.channel.value]}
     return _page(request, "desk/trial.html", title, context)
 

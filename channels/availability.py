@@ -1,0 +1,80 @@
+"""Which accounts take messages now, as far as this process knows: a second old at most.
+
+Read beside requests, never in one. A process that does not keep it fresh takes every configured
+account for a good one, and the claim decides.
+"""
+
+import threading
+import time
+from dataclasses import dataclass
+
+import structlog
+from django.db import connection
+
+from channels import registry
+from channels.providers.base import Channel, Content
+
+log = structlog.get_logger(__name__)
+REFRESH_EVERY = 0.8
+PASSING = 10.0  # seconds: a pause so short is waited out by the message, not told to its sender
+
+_READ = """
+SELECT name, is_enabled AND COALESCE(open_until, now()) <= now() + make_interval(secs => %s),
+  prefixes
+FROM channels_provideraccount
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    shut: frozenset[str] = frozenset()  # switched off, or their breaker is open
+    prefixes: tuple[tuple[str, tuple[str, ...]], ...] = ()  # of accounts that have some
+
+    def takes(self, provider: str, phone: str) -> bool:
+        if provider in self.shut:
+            return False
+        wanted = next((some for name, some in self.prefixes if name == provider), ())
+        return not (phone and wanted) or phone.startswith(wanted)
+
+
+class _Latest:
+    known = Known()
+
+
+_latest = _Latest()
+
+
+def has_account(channel: Channel, content: Content, mode: str, phone: str = "") -> bool:
+    """Whether some account would carry this, to this phone if one is given."""
+    ways = registry.ways().get((mode, channel.value, content.value), [])
+    return any(_latest.known.takes(way.provider, phone) for way in ways)
+
+
+def refresh() -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(_READ, [PASSING])
+        rows = cursor.fetchall()
+    _latest.known = Known(
+        frozenset(name for name, is_open, _ in rows if not is_open),
+        tuple((name, tuple(prefixes)) for name, _, prefixes in rows if prefixes),
+    )
+
+
+def keep_fresh() -> None:
+    """For web processes."""
+    threading.Thread(target=_keep_fresh, name="availability", daemon=True).start()
+
+
+def _keep_fresh() -> None:
+    while True:
+        try:
+            refresh()
+        except Exception as error:  # the thread's edge; what was known last still holds
+            log.warning("availability_not_refreshed", error=type(error).__name__)
+        connection.close()
+        time.sleep(REFRESH_EVERY)
+
+
+def forget() -> None:
+    """As a process that has just been started, for tests."""
+    _latest.known = Known()

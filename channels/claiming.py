@@ -1,0 +1,69 @@
+"""What is due, each message with the account that is to carry it."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+from uuid import UUID
+
+import orjson
+from django.conf import settings
+from django.db import connection
+
+from channels import registry, sql
+
+LEAST_USE = 30  # seconds of use a message must have left to be attempted
+
+
+@dataclass(frozen=True, slots=True)
+class Claimed:
+    """One attempt on its way to a provider, as `sql.CLAIM` returns it."""
+
+    attempt_id: UUID
+    n: int
+    kind: str
+    content: str
+    phone: str
+    subject_id: UUID
+    params: dict[str, Any]
+    locale: str
+    mode: str
+    provider: str
+    ttl: int
+    chat_id: int | None
+    is_counted: bool = False  # the account's rate or probe allowed no more than so many
+    trips: int | None = None  # it probes a breaker that has opened so often; None: no probe
+    elsewhere: bool = False  # another account can carry it and has not failed it yet
+    by_contact: bool = False  # another that this very person let us write by
+
+    @property
+    def is_probe(self) -> bool:
+        return self.trips is not None
+
+
+def claim(limit: int, without: Collection[str] = ()) -> list[Claimed]:
+    """Take up to `limit` due messages; their attempts are committed when this returns."""
+    with connection.cursor() as cursor:
+        cursor.execute(sql.CLAIM, _routes(without) | {"limit": limit})
+        return [_claimed(row) for row in cursor.fetchall()]
+
+
+def _routes(without: Collection[str]) -> dict[str, Any]:
+    routes = [route for route in registry.routes() if route.provider not in without]
+    return {
+        "modes": [route.mode for route in routes],
+        "channels": [route.channel for route in routes],
+        "contents": [route.content for route in routes],
+        "providers": [route.provider for route in routes],
+        "contacts": [route.needs_contact for route in routes],
+        "soles": [route.is_sole for route in routes],
+        "positions": [route.position for route in routes],
+        "assume_contact": settings.TELEGRAM_BOT_ASSUME_CONTACT,
+        "margin": LEAST_USE,
+        "lease": settings.LEASE,
+    }
+
+
+def _claimed(row: Sequence[Any]) -> Claimed:
+    """Django leaves jsonb as text on raw cursors."""
+    claimed = Claimed(*row)
+    return replace(claimed, params=orjson.loads(row[6]))
