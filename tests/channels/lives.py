@@ -41,7 +41,7 @@ def accepted(api: Api, phone: str = PHONE, **fields: object) -> Attempt:
     return attempt
 
 
-def claim() -> list[claiming.Claimed]:
+def claim(limit: int = 32) -> list[claiming.Claimed]:
     """What is due by now: within one test all of it is younger than its transaction."""
     Message.objects.filter(due_at__isnull=False).update(due_at=F("created_at") - A_MINUTE)
-    return claiming.claim(32)
+    return claiming.claim(limit)
