@@ -1,7 +1,7 @@
 """Which accounts take messages now, as far as this process knows: a second old at most.
 
-Read beside requests, never in one. A process that does not keep it fresh takes every configured
-account for a good one, and the claim decides.
+Read beside requests, never in one; until then every configured account is a good one. What is
+known here spares questions. Which account carries a message the claim alone decides, by the rows.
 """
 
 import threading
@@ -20,7 +20,7 @@ PASSING = 10.0  # seconds: a pause so short is waited out by the message, not to
 
 _READ = """
 SELECT name, is_enabled AND COALESCE(open_until, now()) <= now() + make_interval(secs => %s),
-  prefixes
+  prefixes, open_until IS NOT NULL OR max_per_second IS NOT NULL
 FROM channels_provideraccount
 """
 
@@ -29,6 +29,8 @@ FROM channels_provideraccount
 class Known:
     shut: frozenset[str] = frozenset()  # switched off, or their breaker is open
     prefixes: tuple[tuple[str, tuple[str, ...]], ...] = ()  # of accounts that have some
+    is_any_counted: bool = False  # by a rate, or by the probe of its breaker
+    read_at: float = -REFRESH_EVERY  # by this process's steady clock
 
     def takes(self, provider: str, phone: str) -> bool:
         if provider in self.shut:
@@ -50,13 +52,22 @@ def has_account(channel: Channel, content: Content, mode: str, phone: str = "") 
     return any(_latest.known.takes(way.provider, phone) for way in ways)
 
 
+def is_any_counted() -> bool:
+    """For who claims: asks now and then, in its own time."""
+    if time.monotonic() - _latest.known.read_at >= REFRESH_EVERY:
+        refresh()
+    return _latest.known.is_any_counted
+
+
 def refresh() -> None:
     with connection.cursor() as cursor:
         cursor.execute(_READ, [PASSING])
         rows = cursor.fetchall()
     _latest.known = Known(
-        frozenset(name for name, is_open, _ in rows if not is_open),
-        tuple((name, tuple(prefixes)) for name, _, prefixes in rows if prefixes),
+        frozenset(name for name, takes, _, _ in rows if not takes),
+        tuple((name, tuple(prefixes)) for name, _, prefixes, _ in rows if prefixes),
+        any(is_counted for *_, is_counted in rows),
+        time.monotonic(),
     )
 
 

@@ -9,7 +9,7 @@ import orjson
 from django.conf import settings
 from django.db import connection
 
-from channels import registry, sql
+from channels import availability, registry, sql
 
 LEAST_USE = 30  # seconds of use a message must have left to be attempted
 
@@ -42,25 +42,18 @@ class Claimed:
 
 def claim(limit: int, without: Collection[str] = ()) -> list[Claimed]:
     """Take up to `limit` due messages; their attempts are committed when this returns."""
-    with connection.cursor() as cursor:
-        cursor.execute(sql.CLAIM, _routes(without) | {"limit": limit})
-        return [_claimed(row) for row in cursor.fetchall()]
-
-
-def _routes(without: Collection[str]) -> dict[str, Any]:
-    routes = [route for route in registry.routes() if route.provider not in without]
-    return {
-        "modes": [route.mode for route in routes],
-        "channels": [route.channel for route in routes],
-        "contents": [route.content for route in routes],
-        "providers": [route.provider for route in routes],
-        "contacts": [route.needs_contact for route in routes],
-        "soles": [route.is_sole for route in routes],
-        "positions": [route.position for route in routes],
+    ways = [route for route in registry.routes() if route.provider not in without]
+    params = {
+        "ways": orjson.dumps(ways).decode(),
         "assume_contact": settings.TELEGRAM_BOT_ASSUME_CONTACT,
         "margin": LEAST_USE,
         "lease": settings.LEASE,
+        "limit": limit,
     }
+    statement = sql.CLAIM_COUNTED if availability.is_any_counted() else sql.CLAIM
+    with connection.cursor() as cursor:
+        cursor.execute(statement, params)
+        return [_claimed(row) for row in cursor.fetchall()]
 
 
 def _claimed(row: Sequence[Any]) -> Claimed:

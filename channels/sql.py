@@ -22,59 +22,39 @@ SELECT %(company_id)s::bigint AS company_id FROM allowed"""
 NOT_BLOCKED = """
 NOT EXISTS (SELECT 1 FROM channels_blockedphone WHERE phone = %(phone)s::text)"""
 
-# How many messages an account's rate still allows at this moment.
-_ROOM = """floor(1e-6 + max_per_second * (GREATEST(0.1, 1.0 / max_per_second)
-        - GREATEST(0, EXTRACT(epoch FROM COALESCE(tat, now()) - now()))))"""
-
 # Claims due messages and writes the intent to send them, in one commit. A row is claimed by one
 # worker only (SKIP LOCKED, due_at cleared); what has no account now, or too little time left to be
 # of use, is left alone. Returns all that is needed to send.
 #
-# Accounts whose use is counted, by a rate (GCRA, a tenth of a second at once) or by the one probe
-# of a half-open breaker, are locked first, so that workers who claim together share what there is.
 # Of the accounts that may carry a message: those that have not failed it yet, then the longest
 # prefix of its phone, then the operator's order, then by lot. `elsewhere`: should this one fail,
 # another is left; `by_contact`: another that has a contact of this very person.
-CLAIM = f"""
-WITH way AS MATERIALIZED (
-  SELECT * FROM unnest(%(modes)s::text[], %(channels)s::text[], %(contents)s::text[],
-                       %(providers)s::text[], %(contacts)s::bool[], %(soles)s::bool[],
-                       %(positions)s::int[])
-    AS r(mode, channel, content, provider, needs_contact, is_sole, position)),
-counted AS MATERIALIZED (
-  SELECT name, trips, open_until IS NOT NULL AS is_probe, LEAST(
-      CASE WHEN open_until IS NOT NULL THEN 1 END,
-      CASE WHEN max_per_second IS NOT NULL THEN {_ROOM} END) AS room
-  FROM channels_provideraccount
-  WHERE is_enabled AND (open_until IS NOT NULL OR max_per_second IS NOT NULL)
-    AND (open_until IS NULL OR (open_until <= now() AND (
-      probed_at IS NULL OR probed_at < now() - make_interval(secs => %(lease)s))))
-    AND (max_per_second IS NULL OR {_ROOM} >= 1)
-    AND name = ANY(%(providers)s::text[])
-    AND EXISTS (SELECT 1 FROM channels_message WHERE due_at <= now())
-  ORDER BY name FOR UPDATE),
+_CLAIM = """
+WITH {counted}
 route AS MATERIALIZED (
   SELECT way.mode, way.channel, way.content, way.provider, way.needs_contact, way.is_sole,
     COALESCE(a.position, way.position) AS position, COALESCE(a.weight, 1) AS weight,
-    COALESCE(a.prefixes, '{{}}') AS prefixes, counted.room, counted.trips, counted.is_probe
-  FROM way LEFT JOIN channels_provideraccount a ON a.name = way.provider
-    LEFT JOIN counted ON counted.name = way.provider
-  WHERE a.id IS NULL OR counted.name IS NOT NULL
+    a.prefixes, {use}
+  FROM json_to_recordset(%(ways)s::json) AS way(mode text, channel text, content text,
+      provider text, needs_contact bool, is_sole bool, position int)
+    LEFT JOIN channels_provideraccount a ON a.name = way.provider {with_use}
+  WHERE a.id IS NULL OR {is_counted}
     OR (a.is_enabled AND a.open_until IS NULL AND a.max_per_second IS NULL)),
 due AS (
   SELECT m.id, m.priority, m.due_at, chosen.* FROM channels_message m
   CROSS JOIN LATERAL (
-    SELECT r.provider, r.needs_contact, r.room, r.trips, r.is_probe,
+    SELECT r.provider, r.needs_contact, r.room, r.trips,
       count(*) FILTER (WHERE NOT fit.is_tried) OVER () > 1 AS elsewhere,
       count(*) FILTER (WHERE r.needs_contact AND NOT fit.is_tried) OVER ()
-        > CASE WHEN r.needs_contact THEN 1 ELSE 0 END AS by_contact
+        > r.needs_contact::int AS by_contact
     FROM route r CROSS JOIN LATERAL (
       SELECT m.tries > 0 AND EXISTS (
           SELECT 1 FROM channels_attempt t
           WHERE t.message_id = m.id AND t.provider = r.provider) AS is_tried,
-        CASE WHEN r.prefixes = '{{}}' THEN 0 ELSE (
+        CASE WHEN COALESCE(cardinality(r.prefixes), 0) = 0 THEN 0 ELSE (
           SELECT max(length(one)) FROM unnest(r.prefixes) AS one
-          WHERE starts_with(m.phone, one)) END AS prefix) fit
+          WHERE starts_with(m.phone, one)) END AS prefix
+      OFFSET 0) fit
     WHERE r.mode = m.mode AND r.channel = m.channel AND r.content = m.content
       AND fit.prefix IS NOT NULL
       AND (NOT r.needs_contact OR r.is_sole OR %(assume_contact)s OR EXISTS (
@@ -84,6 +64,65 @@ due AS (
   WHERE m.due_at <= now() AND m.state IN ('queued', 'sent')
     AND m.useful_until > now() + make_interval(secs => %(margin)s)
   ORDER BY m.priority, m.due_at LIMIT %(limit)s FOR UPDATE OF m SKIP LOCKED),
+{picked}
+claimed AS (
+  UPDATE channels_message m SET due_at = NULL, tries = m.tries + 1
+  FROM picked WHERE m.id = picked.id
+  RETURNING m.*, picked.provider, picked.needs_contact, picked.room, picked.trips,
+    picked.elsewhere, picked.by_contact),
+intent AS (
+  INSERT INTO channels_attempt (id, message_id, n, hold, channel, provider, state, lease_until)
+  SELECT gen_random_uuid(), id, tries, hold, channel, provider, 'submitting',
+         now() + make_interval(secs => %(lease)s)
+  FROM claimed RETURNING id, message_id)
+SELECT intent.id, c.tries, c.kind, c.content, c.phone, c.subject_id, c.params, c.locale, c.mode,
+  c.provider, EXTRACT(epoch FROM c.useful_until - now())::int, contact.chat_id,
+  c.room IS NOT NULL, c.trips, c.elsewhere, c.by_contact
+FROM claimed c JOIN intent ON intent.message_id = c.id
+LEFT JOIN channels_contact contact
+  ON c.needs_contact AND contact.phone = c.phone AND contact.blocked_at IS NULL
+"""
+
+# While no account's use is counted; one whose use is takes nothing by it. It costs half as much.
+CLAIM = _CLAIM.format(
+    counted="",
+    use="NULL::int AS room, NULL::int AS trips",
+    with_use="",
+    is_counted="false",
+    picked="picked AS (SELECT * FROM due),",
+)
+
+
+def _short(statement: str) -> str:
+    """Psycopg reads statements of more than 4,096 characters anew each time."""
+    return " ".join(statement.split())
+
+
+# How many messages an account's rate allows at this moment: GCRA, a tenth of a second at once.
+_ROOM = """floor(1e-6 + max_per_second * (GREATEST(0.1, 1.0 / max_per_second)
+        - GREATEST(0, EXTRACT(epoch FROM COALESCE(tat, now()) - now()))))"""
+
+# The same where a rate, or the one probe of a half-open breaker, counts what an account is given.
+# Such accounts are locked before anything else, so that workers who claim at the same time share
+# what there is.
+CLAIM_COUNTED = _short(
+    _CLAIM.format(
+        counted=f"""
+counted AS MATERIALIZED (
+  SELECT name, CASE WHEN open_until IS NOT NULL THEN trips END AS trips, LEAST(
+      CASE WHEN open_until IS NOT NULL THEN 1 END,
+      CASE WHEN max_per_second IS NOT NULL THEN {_ROOM} END) AS room
+  FROM channels_provideraccount
+  WHERE is_enabled AND (open_until IS NOT NULL OR max_per_second IS NOT NULL)
+    AND (open_until IS NULL OR (open_until <= now() AND (
+      probed_at IS NULL OR probed_at < now() - make_interval(secs => %(lease)s))))
+    AND (max_per_second IS NULL OR {_ROOM} >= 1)
+    AND EXISTS (SELECT 1 FROM channels_message WHERE due_at <= now())
+  ORDER BY name FOR UPDATE),""",  # noqa: S608
+        use="counted.room, counted.trips",
+        with_use="LEFT JOIN counted ON counted.name = way.provider",
+        is_counted="counted.name IS NOT NULL",
+        picked="""
 picked AS (
   SELECT * FROM (
     SELECT due.*, row_number() OVER (PARTITION BY provider ORDER BY priority, due_at) AS place
@@ -94,24 +133,9 @@ used AS (
     tat = GREATEST(a.tat, now()) + make_interval(secs => taken.n::float / a.max_per_second),
     probed_at = CASE WHEN a.open_until IS NULL THEN NULL ELSE now() END
   FROM (SELECT provider, count(*) AS n FROM picked WHERE room IS NOT NULL GROUP BY 1) taken
-  WHERE a.name = taken.provider),
-claimed AS (
-  UPDATE channels_message m SET due_at = NULL, tries = m.tries + 1
-  FROM picked WHERE m.id = picked.id
-  RETURNING m.*, picked.provider, picked.needs_contact, picked.room, picked.trips,
-    picked.is_probe, picked.elsewhere, picked.by_contact),
-intent AS (
-  INSERT INTO channels_attempt (id, message_id, n, hold, channel, provider, state, lease_until)
-  SELECT gen_random_uuid(), id, tries, hold, channel, provider, 'submitting',
-         now() + make_interval(secs => %(lease)s)
-  FROM claimed RETURNING id, message_id)
-SELECT intent.id, c.tries, c.kind, c.content, c.phone, c.subject_id, c.params, c.locale, c.mode,
-  c.provider, EXTRACT(epoch FROM c.useful_until - now())::int, contact.chat_id,
-  c.room IS NOT NULL, CASE WHEN c.is_probe THEN c.trips END, c.elsewhere, c.by_contact
-FROM claimed c JOIN intent ON intent.message_id = c.id
-LEFT JOIN channels_contact contact
-  ON c.needs_contact AND contact.phone = c.phone AND contact.blocked_at IS NULL
-"""  # noqa: S608
+  WHERE a.name = taken.provider),""",
+    )
+)
 
 # Locks what a group of events speaks of, in the order everyone uses.
 LOCK = """
