@@ -68,6 +68,7 @@ def announce(messages: Sequence[Message]) -> None:
         [
             waiting.Signal(message.id, message.state, message.channel, message.error)
             for message in messages
+            if not message.goes_on
         ]
     )
 

@@ -90,6 +90,7 @@ class Message:
     is_read: bool = False
     changed: bool = False
     moved: bool = False  # into another state, which is news to the company
+    goes_on: bool = False  # at once, by another account: no outcome yet to whoever waits for one
     settlements: list[Settlement] = field(default_factory=list)
 
     def settle(self, kind: Kind, *, proof: str = "", reason: str = "") -> None:
@@ -155,7 +156,7 @@ def _went_elsewhere(message: Message, attempt: Attempt, event: Event) -> bool:
         return False
     _move(attempt, "failed", event)
     message.due_in = 0.0
-    message.changed = True
+    message.changed = message.goes_on = True
     return True
 
 
