@@ -43,7 +43,7 @@ class Claimed:
 def claim(limit: int, without: Collection[str] = ()) -> list[Claimed]:
     """Take up to `limit` due messages; their attempts are committed when this returns."""
     ways = [route for route in registry.routes() if route.provider not in without]
-    params = {
+    params: dict[str, str | int | bool] = {
         "ways": orjson.dumps(ways).decode(),
         "assume_contact": settings.TELEGRAM_BOT_ASSUME_CONTACT,
         "margin": LEAST_USE,

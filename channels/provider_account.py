@@ -17,13 +17,16 @@ class ProviderAccount(models.Model):
     on: one message probes the account, and what becomes of it closes the breaker or opens it anew.
     """
 
-    name = models.CharField(_("account"), max_length=40, unique=True, editable=False)
+    name = models.CharField(_("name"), max_length=40, unique=True, editable=False)
     is_enabled = models.BooleanField(_("in use"), default=True, db_default=True)
     position = models.PositiveSmallIntegerField(
-        _("order"), default=0, db_default=0, help_text=_("The smallest number is tried first.")
+        _("place in the order"),
+        default=0,
+        db_default=0,
+        help_text=_("The smallest number is tried first."),
     )
     weight = models.PositiveSmallIntegerField(
-        _("share"),
+        _("share of messages"),
         default=1,
         db_default=1,
         validators=[MinValueValidator(1), MaxValueValidator(1000)],

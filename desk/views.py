@@ -36,12 +36,6 @@ def queue(request: HttpRequest) -> HttpResponse:
     return _page(request, "desk/queue.html", gettext_lazy("Queue"), context)
 
 
-@page("providers/", "providers")
-def providers(request: HttpRequest) -> HttpResponse:
-    context = {"accounts": figures.accounts(), "can_try": _can_try(request)}
-    return _page(request, "desk/providers.html", gettext_lazy("Providers"), context)
-
-
 @page("providers/<str:name>/trial/", "trial")
 def send_trial(request: HttpRequest, name: str) -> HttpResponse:
     """One real message to the operator's own phone, by the same path as everybody's."""

@@ -24,10 +24,10 @@ class Migration(migrations.Migration):
             name='ProviderAccount',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('name', models.CharField(editable=False, max_length=40, unique=True, verbose_name='account')),
+                ('name', models.CharField(editable=False, max_length=40, unique=True, verbose_name='name')),
                 ('is_enabled', models.BooleanField(db_default=True, default=True, verbose_name='in use')),
-                ('position', models.PositiveSmallIntegerField(db_default=0, default=0, help_text='The smallest number is tried first.', verbose_name='order')),
-                ('weight', models.PositiveSmallIntegerField(db_default=1, default=1, help_text='Accounts of the same order share messages in this proportion.', validators=[django.core.validators.MinValueValidator(1), django.core.validators.MaxValueValidator(1000)], verbose_name='share')),
+                ('position', models.PositiveSmallIntegerField(db_default=0, default=0, help_text='The smallest number is tried first.', verbose_name='place in the order')),
+                ('weight', models.PositiveSmallIntegerField(db_default=1, default=1, help_text='Accounts of the same order share messages in this proportion.', validators=[django.core.validators.MinValueValidator(1), django.core.validators.MaxValueValidator(1000)], verbose_name='share of messages')),
                 ('prefixes', django.contrib.postgres.fields.ArrayField(base_field=models.CharField(max_length=16, validators=[django.core.validators.RegexValidator('^\\+[1-9][0-9]{0,14}$', 'Like +7701: a plus and digits.')]), blank=True, db_default=[], default=list, help_text='Prefixes with commas between, +7701, +7702; none: every phone.', size=200, verbose_name='phones')),
                 ('max_per_second', models.PositiveIntegerField(blank=True, null=True, validators=[django.core.validators.MinValueValidator(1), django.core.validators.MaxValueValidator(10000)], verbose_name='messages per second, at most')),
                 ('opened_at', models.DateTimeField(editable=False, null=True, verbose_name='breaker opened')),
