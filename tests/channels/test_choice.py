@@ -1,16 +1,19 @@
 """By which account a message goes: who may carry it, who is asked first, how much each may take."""
 
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from functools import partial
 
 import pytest
+from django.db import transaction
 from django.utils import timezone
 from pytest_django import Settings
 
 from channels import claiming
 from channels.models import Attempt, Contact, Message
 from channels.provider_account import ProviderAccount
+from tests.api.blocking import behind_us
 from tests.api.races import at_once
 from tests.channels.accounts import KZ, UZ, half_open, name_accounts, opened, set_up, sms
 from tests.channels.lives import claim
@@ -126,6 +129,20 @@ def test_two_workers_make_one_probe_between_them() -> None:
 
     assert sum(one.is_probe for one in taken) == 1
     assert [one.provider for one in taken].count("twilio") == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_worker_waits_for_the_probe_of_another() -> None:
+    half_open("twilio")
+    sms(), sms()
+
+    with ThreadPoolExecutor(1) as pool:
+        with transaction.atomic():
+            (mine,) = claiming.claim(1)
+            late = behind_us(pool, partial(claiming.claim, 1))
+        (theirs,) = late.result()
+
+    assert (mine.provider, theirs.provider) == ("twilio", KZ)
 
 
 def test_rate_is_used_up_and_the_rest_goes_elsewhere() -> None:

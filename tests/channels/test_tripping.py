@@ -180,16 +180,25 @@ def test_account_at_fault_without_another_is_delivery_failed(
     assert account().reason == "20003: Authenticate"
 
 
-def test_number_that_does_not_exist_is_tried_by_one_account_only(
-    wire: responses.RequestsMock, dispatcher: Dispatcher, api: Api, settings: Settings
+@pytest.mark.parametrize(
+    ("code", "error"), [(21614, "recipient_unreachable"), (21408, "delivery_failed")]
+)
+def test_fault_of_the_message_is_tried_by_one_account_only(
+    wire: responses.RequestsMock,
+    dispatcher: Dispatcher,
+    api: Api,
+    settings: Settings,
+    *,
+    code: int,
+    error: str,
 ) -> None:
     name_accounts(settings, "kz")
-    wrong = {"code": 21614, "message": "not a mobile number"}
+    wrong = {"code": code, "message": "no"}
     wire.post(address(settings.TWILIO["account_sid"], settings), json=wrong, status=400)
 
     answer = api.post("/otp/send", {"phone": PHONE, "channel": "sms"})
 
-    assert answer.code == "recipient_unreachable"
+    assert answer.code == error
     assert attempts() == [("twilio", "failed", 1)]
 
 

@@ -14,14 +14,17 @@ from tests.stack.programs import Program, free_port, until
 from tests.stack.sender import Sender
 from tests.stack.stack import SIMULATOR, Ending, Stack
 
+pytestmark = pytest.mark.timeout(300)  # two restarts, and calls that hang, on a busy machine
+
 SHARE = 24  # threads of 32 that one account may have
 DELIVERED = Ending(["delivered"], charged=1, copies=1)
 PATIENT = {"PROVIDER_READ": "12", "LEASE": "20"}  # so that what hangs does so for a while
 
 
-@pytest.fixture
-def kz(stack: Stack) -> Iterator[Carrier]:
+@pytest.fixture(scope="module")
+def second(running_stack: Stack) -> Iterator[Carrier]:
     """A second account with Twilio, played by a simulator of its own."""
+    stack = running_stack
     port = free_port()
     own = {"SIMULATOR_PORT": str(port), "SIMULATOR_LOG": str(stack.logs / "kz.sqlite3")}
     url = f"http://127.0.0.1:{port}"
@@ -36,6 +39,11 @@ def kz(stack: Stack) -> Iterator[Carrier]:
     yield Carrier(url)
     simulator.kill()
     _restart(stack)
+
+
+@pytest.fixture
+def kz(second: Carrier) -> Iterator[Carrier]:
+    yield second
     ProviderAccount.objects.all().delete()
 
 
