@@ -198,8 +198,8 @@ def test_fault_of_the_message_is_tried_by_one_account_only(
 
     answer = api.post("/otp/send", {"phone": PHONE, "channel": "sms"})
 
-    assert answer.code == error
     assert attempts() == [("twilio", "failed", 1)]
+    assert answer.code == error
 
 
 @pytest.mark.parametrize(("has_contact", "expected"), [(True, "delivered"), (False, "failed")])
