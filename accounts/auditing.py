@@ -47,6 +47,10 @@ WORDS: dict[str, str | Promise] = {
     "link.disabled": _("disabled a short link"),
     "factor.reset": _("reset a second factor"),
     "trial.sent": _("sent a trial message"),
+    "account.changed": _("changed a provider account"),
+    "account.enabled": _("switched a provider account on"),
+    "account.disabled": _("switched a provider account off"),
+    "breaker.closed": _("closed a breaker"),
 }
 # Fields as they are recorded, and as the forms call them.
 FIELDS: dict[str, str | Promise] = {

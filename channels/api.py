@@ -13,7 +13,7 @@ from rest_framework.request import Request
 from accounts import paging
 from accounts.api import ApiView, JsonAnswer
 from accounts.models import Scope
-from channels import phones, registry
+from channels import availability, phones, registry
 from channels.models import Attempt, Message, MessageQuerySet, Receipt, Turn
 from channels.providers.base import Channel, Content
 from channels.routing import NAMES
@@ -210,7 +210,7 @@ def _channel(channel: Channel, mode: str) -> dict[str, Any]:
         "channel": channel.value,
         "name": NAMES[channel][1],
         "price": settings.PRICES[channel.value],
-        "available": bool(contents),
+        "available": any(availability.has_account(channel, one, mode) for one in contents),
         "capabilities": [content.value for content in contents],
     }
 

@@ -8,22 +8,22 @@ unknown rather than one that never was.
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from queue import Empty, SimpleQueue
-from typing import Any
 from uuid import UUID
 
-import orjson
 import redis
 import structlog
 from django.conf import settings
 from django.db import DataError, IntegrityError, connection
 
 from billing.ledger import Proof
-from channels import alerts, contacts, nudge, outcomes, receipts, registry, sql
+from channels import alerts, contacts, nudge, outcomes, receipts, registry, tripping
+from channels.breaker import Breakers, Call, Change
+from channels.claiming import Claimed, claim
 from channels.heartbeats import Heartbeat
 from channels.providers.base import (
     AmbiguousError,
@@ -31,6 +31,7 @@ from channels.providers.base import (
     Outgoing,
     RefusedError,
     SendError,
+    ThrottledError,
     TransientError,
     UnreachableError,
 )
@@ -42,35 +43,17 @@ from config.redis_client import patient_redis
 log = structlog.get_logger(__name__)
 
 TICK = 1.0  # seconds between looks at the database when nobody nudges
-LEAST_USE = 30  # seconds of use a message must have left to be attempted
+PACE, PACED_FOR = 0.1, 2.0  # seconds between looks, and how long, where a rate holds messages back
 GROUP = 64  # outcomes written in one commit at most
 BATCH = 32
 SHARE = max(1, settings.DELIVERY_THREADS * 3 // 4)  # of the threads, for any one provider
 DRAIN_TRIES = 20
+WAIT_LEAST = 1.0  # seconds to leave alone an account that was too fast and not told how long
 # A provider is called only while the whole call fits into the lease, with two seconds to spare.
 MARGIN = 2
 START_WITHIN = settings.LEASE - sum(settings.PROVIDER_TIMEOUT) - MARGIN
 # Asked any sooner, a vendor that is still at work would say that it knows no such message.
 ASK_IN = sum(settings.PROVIDER_TIMEOUT) + MARGIN
-
-
-@dataclass(frozen=True, slots=True)
-class Claimed:
-    """One attempt on its way to a provider, as `sql.CLAIM` returns it."""
-
-    attempt_id: UUID
-    n: int
-    kind: str
-    content: str
-    phone: str
-    subject_id: UUID
-    params: dict[str, Any]
-    locale: str
-    mode: str
-    provider: str
-    ttl: int
-    chat_id: int | None  # 0: the person wants nothing from the bot any more
-    message_id: UUID
 
 
 class Dispatcher:
@@ -85,7 +68,10 @@ class Dispatcher:
         self.inbox: SimpleQueue[Event | None] = SimpleQueue()  # None: somebody nudged
         self.unwritten: list[Event] = []
         self.in_flight: Counter[str] = Counter()  # calls under way, by provider
-        self.called: dict[UUID, str] = {}  # attempt → provider
+        self.called: dict[UUID, Call] = {}  # by attempt
+        self.breakers = Breakers(settings.BREAKER_LONGEST)
+        self.changes: list[Change] = []  # of breakers, to be written
+        self.paced_until = 0.0
         self.lock = threading.Lock()
         self.stopping = threading.Event()
         self.heartbeat = Heartbeat(hosted.name if hosted else "delivery")
@@ -98,7 +84,7 @@ class Dispatcher:
         while not self.stopping.is_set():
             with self.lock:
                 self._guarded(self._round)
-            self._wait(TICK)
+            self._wait(PACE if time.monotonic() < self.paced_until else TICK)
         self._drain()
 
     def _round(self) -> None:
@@ -137,6 +123,10 @@ class Dispatcher:
             settle()
 
     def record(self) -> None:
+        """Breakers first, so that what is due again at once is not due at the same account."""
+        while self.changes:
+            tripping.write(self.changes[0])
+            del self.changes[0]
         while self.unwritten:
             group = self.unwritten[:GROUP]
             self._write(group)
@@ -166,9 +156,12 @@ class Dispatcher:
             start_before = time.monotonic() + START_WITHIN
             for row in rows:
                 self.in_flight[row.provider] += 1
-                self.called[row.attempt_id] = row.provider
+                self.called[row.attempt_id] = Call(row.provider, row.trips)
                 self.pool.submit(self._hand_over, row, start_before)
-            if not rows or len(rows) < limit:
+            is_cut = any(row.is_counted for row in rows)
+            if is_cut:
+                self.paced_until = time.monotonic() + PACED_FOR
+            if len(rows) < max(1, limit) and not is_cut:
                 return
 
     def _hand_over(self, row: Claimed, start_before: float) -> None:
@@ -191,9 +184,15 @@ class Dispatcher:
             return
 
     def _take(self, event: Event | None) -> None:
-        if event is not None:
-            self.in_flight[self.called.pop(event.attempt_id)] -= 1
-            self.unwritten.append(event)
+        if event is None:
+            return
+        call = self.called.pop(event.attempt_id)
+        self.in_flight[call.provider] -= 1
+        self.unwritten.append(event)
+        if call.provider in registry.live_providers() and (
+            change := self.breakers.judge(call, event, time.monotonic())
+        ):
+            self.changes.append(change)
 
     def _listen(self) -> None:
         """Turns nudges into entries of the inbox, so that the loop waits for one thing."""
@@ -232,39 +231,6 @@ def dispatcher() -> Dispatcher:
     return Dispatcher()
 
 
-def claim(
-    limit: int, without: Sequence[str] = (), hosted: HostedProvider | None = None
-) -> list[Claimed]:
-    """Take up to `limit` due messages; their attempts are committed when this returns."""
-    with connection.cursor() as cursor:
-        cursor.execute(sql.CLAIM, _route_arrays(without, hosted) | {"limit": limit})
-        return [_claimed(row) for row in cursor.fetchall()]
-
-
-def _route_arrays(without: Sequence[str], hosted: HostedProvider | None = None) -> dict[str, Any]:
-    ours = registry.called_here(hosted)
-    routes = [
-        route
-        for route in registry.routes()
-        if route.provider in ours and route.provider not in without
-    ]
-    return {
-        "modes": [route.mode for route in routes],
-        "channels": [route.channel for route in routes],
-        "contents": [route.content for route in routes],
-        "providers": [route.provider for route in routes],
-        "contacts": [route.needs_contact for route in routes],
-        "margin": LEAST_USE,
-        "lease": settings.LEASE,
-    }
-
-
-def _claimed(row: Sequence[Any]) -> Claimed:
-    """Django leaves jsonb as text on raw cursors."""
-    claimed = Claimed(*row)
-    return replace(claimed, params=orjson.loads(row[6]))
-
-
 def hand_over(claimed: Claimed, start_before: float) -> Event:
     """Call the provider, on a thread of its own, and say what happened as an event."""
     try:
@@ -285,15 +251,23 @@ def hand_over(claimed: Claimed, start_before: float) -> Event:
         # The thread's edge. A bug leaves the outcome unknown; its text may hold the code.
         log.error("provider_crashed", provider=claimed.provider, error=type(error).__name__)  # noqa: TRY400
         _count(claimed, "Crash", called_at)
-        return _named(Event(claimed.attempt_id, What.AMBIGUOUS, code="internal"), claimed)
+        event = Event(claimed.attempt_id, What.AMBIGUOUS, code="internal", is_called=True)
+        return _named(event, claimed)
     _count(claimed, "Accepted", called_at)
     if accepted.alert is not None:
         alerts.overhear(claimed.provider, accepted.alert)
     if provider.is_proved_by(message):
-        proof = Proof.HANDED_OVER
-        return Event(claimed.attempt_id, What.DELIVERED, accepted.provider_id, proof=proof)
-    pollable = provider.capabilities.pollable
-    return Event(claimed.attempt_id, What.ACCEPTED, accepted.provider_id, pollable=pollable)
+        what, proof = What.DELIVERED, Proof.HANDED_OVER
+    else:
+        what, proof = What.ACCEPTED, None
+    return Event(
+        claimed.attempt_id,
+        what,
+        accepted.provider_id,
+        proof=proof,
+        pollable=provider.capabilities.pollable,
+        is_called=True,
+    )
 
 
 def _named(event: Event, claimed: Claimed) -> Event:
@@ -359,5 +333,23 @@ def _refusal(claimed: Claimed, error: SendError) -> Event:
         what,
         code=error.code,
         detail=error.detail,
-        retry_after=getattr(error, "retry_after", None),
+        retry_after=_wait(error),
+        is_called=True,
+        account=error.account,
+        elsewhere=_is_for_another(claimed, error),
     )
+
+
+def _wait(error: SendError) -> float | None:
+    if not isinstance(error, ThrottledError):
+        return None
+    return WAIT_LEAST if error.retry_after is None else error.retry_after
+
+
+def _is_for_another(claimed: Claimed, error: SendError) -> bool:
+    """The account's fault is no other account's; and who is not in Telegram's own directory may
+    have let our bot write to them.
+    """
+    if isinstance(error, UnreachableError):
+        return claimed.by_contact
+    return claimed.elsewhere and error.account

@@ -4,12 +4,7 @@ from collections.abc import Callable
 from functools import wraps
 
 import structlog
-from django.http import (
-    HttpRequest,
-    HttpResponse,
-    HttpResponseForbidden,
-    HttpResponseNotAllowed,
-)
+from django.http import HttpRequest, HttpResponse, HttpResponseForbidden, HttpResponseNotAllowed
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods
 
@@ -50,9 +45,9 @@ def _answered(hook: Hook) -> Hook:
 @csrf_exempt
 @require_http_methods(["GET", "POST"])
 @_answered
-def hook(request: HttpRequest, hook: str) -> HttpResponse:
+def hook(request: HttpRequest, hook: str, account: str = "") -> HttpResponse:
     """Any vendor's call, at the address that `registry.VENDORS` gives it."""
-    name = registry.account_at(hook)
+    name = registry.account_at(hook, account)
     if name is None:
         return HttpResponse(status=404)
     provider = registry.live_providers()[name]

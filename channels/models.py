@@ -6,6 +6,7 @@ from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import ApiKey, Company, Mode
+from channels.provider_account import ProviderAccount  # noqa: F401 - Django looks for it here
 from config.ids import public_id, uuid7
 
 
@@ -137,7 +138,7 @@ class Attempt(models.Model):
     hold = models.PositiveSmallIntegerField(default=1)
     price = models.PositiveIntegerField(_("price"), default=0, db_default=0)  # of its hold
     channel = models.CharField(_("channel"), max_length=8, choices=Message.ChannelName.choices)
-    provider = models.CharField(_("provider"), max_length=20)
+    provider = models.CharField(_("provider"), max_length=40)
     provider_id = models.CharField(_("provider's id"), max_length=200, null=True)  # noqa: DJ001
     state = models.CharField(_("state"), max_length=10, choices=State.choices)
     error_class = models.CharField(max_length=12, blank=True, db_default="")
@@ -199,7 +200,7 @@ class Turn(models.Model):
 class Receipt(models.Model):
     """What a vendor said, kept raw, once; parked until the attempt it speaks of is known."""
 
-    provider = models.CharField(_("provider"), max_length=20)
+    provider = models.CharField(_("provider"), max_length=40)
     digest = models.BinaryField(max_length=32, unique=True)  # what makes a repeat a repeat
     provider_id = models.CharField(_("provider's id"), max_length=200, blank=True)
     ref = models.UUIDField(null=True)

@@ -76,8 +76,8 @@ def announce(messages: Sequence[Message]) -> None:
             metrics.count_message(message.mode, message.channel, message.state)
         if message.state == "failed":
             limits.give_back(message)
-    # Who waits is told how it ended, not of each channel on the way.
-    told = [one for one in messages if not one.has_gone_on]
+    # Who waits is told how it ended, not of each channel and account on the way.
+    told = [one for one in messages if not (one.has_gone_on or one.goes_on)]
     if told:
         waiting.publish(
             [waiting.Signal(one.id, one.state, one.channel, one.error, one.price) for one in told]

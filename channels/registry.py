@@ -4,8 +4,8 @@
 (a message's renderer, say) the higher room registers here when it starts.
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cache
 from typing import TYPE_CHECKING, Any, Protocol
@@ -26,12 +26,14 @@ from channels.providers.whatsapp_cloud import WhatsAppCloud
 if TYPE_CHECKING:
     from channels.models import Message
 
+POSITION_STEP = 10  # between accounts, so that the operator can put one between two
+
 
 @dataclass(frozen=True, slots=True)
 class Vendor:
     """One line per vendor: its class, its setting, and the path under /hooks/ where it calls us.
 
-    Without the `needs` option the account is not configured. `is_told_hook`: each send names the
+    Without the `needs` option an account is not configured. `is_told_hook`: each send names the
     address to call.
     """
 
@@ -42,7 +44,7 @@ class Vendor:
     is_told_hook: bool = False
 
 
-# The order of preference where two carry the same.
+# The order of preference where two carry the same, until the operator sets another.
 VENDORS = {
     "whatsapp_cloud": Vendor(WhatsAppCloud, "WHATSAPP", "whatsapp"),
     "telegram_gateway": Vendor(
@@ -55,30 +57,51 @@ VENDORS = {
 }
 
 
+def vendor_of(provider: str) -> str:
+    """`twilio:kz` is an account with the vendor `twilio`."""
+    return provider.partition(":")[0]
+
+
 def hook_url(provider: str) -> str:
-    return f"{settings.PUBLIC_URL}/hooks/{VENDORS[provider].hook}"
+    vendor, _, account = provider.partition(":")
+    path = f"{VENDORS[vendor].hook}/{account}".rstrip("/")
+    return f"{settings.PUBLIC_URL}/hooks/{path}"
 
 
 @cache
 def live_providers() -> dict[str, Provider]:
-    """Configured accounts, in the order they are tried; one without a token is left out."""
-    options = {name: getattr(settings, vendor.setting) for name, vendor in VENDORS.items()}
+    """Configured accounts by name, in the order they are tried unless the operator sets another.
+
+    A vendor's first account has the vendor's name, the further ones are `vendor:account`.
+    """
     return {
-        name: _made(name, vendor, options[name])
-        for name, vendor in VENDORS.items()
-        if options[name][vendor.needs]
+        name: _made(name, vendor, options)
+        for title, vendor in VENDORS.items()
+        for name, options in _accounts(title, vendor)
+        if options[vendor.needs]
     }
+
+
+def _accounts(name: str, vendor: Vendor) -> Iterator[tuple[str, Mapping[str, str]]]:
+    yield name, getattr(settings, vendor.setting)
+    for account, options in settings.FURTHER_ACCOUNTS.get(vendor.setting, {}).items():
+        yield f"{name}:{account}", options
 
 
 def _made(name: str, vendor: Vendor, options: Mapping[str, str]) -> Provider:
     told = {"callback_url": hook_url(name)} if vendor.is_told_hook else {}
-    return vendor.make(**options, **told, timeout=settings.PROVIDER_TIMEOUT)
+    made = vendor.make(**options, **told, timeout=settings.PROVIDER_TIMEOUT)
+    made.name = name
+    return made
 
 
-def account_at(hook: str) -> str | None:
-    """The name of the configured account that is called at /hooks/<hook>."""
-    named = (name for name, vendor in VENDORS.items() if vendor.hook == hook)
-    return next((name for name in named if name in live_providers()), None)
+def account_at(hook: str, account: str) -> str | None:
+    """The name of the configured account that is called at /hooks/<hook>/<account>."""
+    for vendor, one in VENDORS.items():
+        name = f"{vendor}:{account}" if account else vendor
+        if one.hook == hook and name in live_providers():
+            return name
+    return None
 
 
 @cache
@@ -134,32 +157,46 @@ class Route:
     content: str
     provider: str
     needs_contact: bool
+    position: int = 0  # where the operator has set none
+    is_sole: bool = True  # of its kind: what needs a contact is then tried without one
+
+
+Key = tuple[str, str, str]  # mode, channel, content
+
+
+def position(provider: str) -> int:
+    """Where an account stands until the operator says otherwise."""
+    return POSITION_STEP * list(live_providers()).index(provider)
+
+
+@cache
+def ways() -> dict[Key, list[Route]]:
+    """For each (mode, channel, content) the accounts that carry it."""
+    found: dict[Key, list[Route]] = {}
+    for mode, providers in (("live", live_providers()), ("test", test_providers())):
+        for position, (name, one) in enumerate(providers.items()):
+            for content in one.capabilities.contents:
+                key = (mode, one.channel.value, content.value)
+                route = Route(*key, name, one.capabilities.needs_contact, POSITION_STEP * position)
+                found.setdefault(key, []).append(route)
+    return {
+        key: [replace(one, is_sole=all(other.needs_contact for other in some)) for one in some]
+        for key, some in found.items()
+    }
 
 
 @cache
 def routes() -> tuple[Route, ...]:
-    """One provider for each (mode, channel, content): the first that declares it."""
-    found: dict[tuple[str, str, str], Route] = {}
-    for mode, providers in (("live", live_providers()), ("test", test_providers())):
-        for name, one in providers.items():
-            for content in one.capabilities.contents:
-                key = (mode, one.channel.value, content.value)
-                found.setdefault(key, Route(*key, name, one.capabilities.needs_contact))
-    return tuple(found.values())
-
-
-@cache
-def _carried() -> frozenset[tuple[str, str, str]]:
-    return frozenset((route.mode, route.channel, route.content) for route in routes())
+    return tuple(route for some in ways().values() for route in some)
 
 
 def carries(channel: Channel, content: Content, mode: str) -> bool:
-    return (mode, channel.value, content.value) in _carried()
+    return (mode, channel.value, content.value) in ways()
 
 
 def forget_settings() -> None:
     """Read the settings anew: for tests that configure providers."""
-    for cached in (live_providers, hosted, test_providers, provider, routes, _carried):
+    for cached in (live_providers, hosted, test_providers, provider, ways, routes):
         cached.cache_clear()
 
 

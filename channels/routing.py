@@ -3,7 +3,7 @@
 from django.conf import settings
 
 from accounts.keys import Fallback
-from channels import registry
+from channels import availability, registry
 from channels.providers.base import Channel, Content
 from config.errors import DomainError, Error
 
@@ -22,13 +22,14 @@ def choose(
     default: str,
     content: Content,
     mode: str,
+    phone: str = "",
     fallback: Fallback | None = None,
 ) -> Channel:
-    """The channel, refused before anything is spent when none can carry this content."""
+    """The channel, refused before anything is spent when none can carry this content now."""
     if named is not None:
-        return _require(Channel(named), content, mode)
+        return _require(Channel(named), content, mode, phone)
     for channel in order(default, fallback):
-        if registry.carries(channel, content, mode):
+        if availability.has_account(channel, content, mode, phone):
             return channel
     raise DomainError(Error.CHANNEL_UNAVAILABLE)
 
@@ -69,9 +70,10 @@ def patience(fallback: Fallback | None, channel: Channel, kind: str) -> float:
     return float(own or settings.FALLBACK_PATIENCE[kind])
 
 
-def _require(channel: Channel, content: Content, mode: str) -> Channel:
-    if registry.carries(channel, content, mode):
+def _require(channel: Channel, content: Content, mode: str, phone: str) -> Channel:
+    if availability.has_account(channel, content, mode, phone):
         return channel
-    if content is not Content.CODE and registry.carries(channel, Content.CODE, mode):
+    is_able = registry.carries(channel, content, mode)
+    if not is_able and registry.carries(channel, Content.CODE, mode):
         raise DomainError(Error.LINK_NOT_SUPPORTED)
     raise DomainError(Error.CHANNEL_UNAVAILABLE)

@@ -99,6 +99,7 @@ class Acceptance(ABC, Generic[OrderT]):
             default=principal.default_channel,
             content=order.content,
             mode=principal.mode,
+            phone=order.phone,
             fallback=principal.fallback,
         )
         self.price = price(self.channel, principal.mode)

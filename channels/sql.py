@@ -24,23 +24,53 @@ NOT_BLOCKED = """
 NOT EXISTS (SELECT 1 FROM channels_blockedphone WHERE phone = %(phone)s::text)"""
 
 # Claims due messages and writes the intent to send them, in one commit. A row is claimed by one
-# worker only (SKIP LOCKED, due_at cleared); what has no route now, or too little time left to be
+# worker only (SKIP LOCKED, due_at cleared); what has no account now, or too little time left to be
 # of use, is left alone. Returns all that is needed to send.
-CLAIM = """
-WITH route AS (
-  SELECT * FROM unnest(%(modes)s::text[], %(channels)s::text[], %(contents)s::text[],
-                       %(providers)s::text[], %(contacts)s::bool[])
-    AS r(mode, channel, content, provider, needs_contact)),
+#
+# Of the accounts that may carry a message: those that have not failed it yet, then the longest
+# prefix of its phone, then the operator's order, then by lot. `elsewhere`: should this one fail,
+# another is left; `by_contact`: another that has a contact of this very person.
+_CLAIM = """
+WITH {counted}
+route AS MATERIALIZED (
+  SELECT way.mode, way.channel, way.content, way.provider, way.needs_contact, way.is_sole,
+    way.is_ours, COALESCE(a.position, way.position) AS position, COALESCE(a.weight, 1) AS weight,
+    a.prefixes, {use}
+  FROM json_to_recordset(%(ways)s::json) AS way(mode text, channel text, content text,
+      provider text, needs_contact bool, is_sole bool, is_ours bool, position int)
+    LEFT JOIN channels_provideraccount a ON a.name = way.provider {with_use}
+  WHERE a.id IS NULL OR {is_counted}
+    OR (a.is_enabled AND a.open_until IS NULL AND a.max_per_second IS NULL)),
 due AS (
-  SELECT m.id, r.provider, r.needs_contact FROM channels_message m
-  JOIN route r ON r.mode = m.mode AND r.channel = m.channel AND r.content = m.content
-  WHERE m.due_at <= now() AND m.state IN ('queued', 'sent')
+  SELECT m.id, m.priority, m.due_at, chosen.* FROM channels_message m
+  CROSS JOIN LATERAL (
+    SELECT r.provider, r.needs_contact, r.room, r.trips, r.is_ours,
+      count(*) FILTER (WHERE NOT fit.is_tried) OVER () > 1 AS elsewhere,
+      count(*) FILTER (WHERE r.needs_contact AND NOT fit.is_tried) OVER ()
+        > r.needs_contact::int AS by_contact
+    FROM route r CROSS JOIN LATERAL (
+      SELECT m.tries > 0 AND EXISTS (
+          SELECT 1 FROM channels_attempt t
+          WHERE t.message_id = m.id AND t.provider = r.provider) AS is_tried,
+        CASE WHEN COALESCE(cardinality(r.prefixes), 0) = 0 THEN 0 ELSE (
+          SELECT max(length(one)) FROM unnest(r.prefixes) AS one
+          WHERE starts_with(m.phone, one)) END AS prefix
+      OFFSET 0) fit
+    WHERE r.mode = m.mode AND r.channel = m.channel AND r.content = m.content
+      AND fit.prefix IS NOT NULL
+      AND (NOT r.needs_contact OR r.is_sole OR %(assume_contact)s OR EXISTS (
+        SELECT 1 FROM channels_contact WHERE phone = m.phone AND blocked_at IS NULL))
+    ORDER BY fit.is_tried, fit.prefix DESC, r.position, -ln(1 - random()) / r.weight
+    LIMIT 1) chosen
+  WHERE chosen.is_ours AND m.due_at <= now() AND m.state IN ('queued', 'sent')
     AND m.useful_until > now() + make_interval(secs => %(margin)s)
   ORDER BY m.priority, m.due_at LIMIT %(limit)s FOR UPDATE OF m SKIP LOCKED),
+{picked}
 claimed AS (
   UPDATE channels_message m SET due_at = NULL, tries = m.tries + 1
-  FROM due WHERE m.id = due.id
-  RETURNING m.*, due.provider, due.needs_contact),
+  FROM picked WHERE m.id = picked.id
+  RETURNING m.*, picked.provider, picked.needs_contact, picked.room, picked.trips,
+    picked.elsewhere, picked.by_contact),
 intent AS (
   INSERT INTO channels_attempt
     (id, message_id, n, hold, price, channel, provider, state, lease_until)
@@ -49,11 +79,66 @@ intent AS (
   FROM claimed RETURNING id, message_id)
 SELECT intent.id, c.tries, c.kind, c.content, c.phone, c.subject_id, c.params, c.locale, c.mode,
   c.provider, EXTRACT(epoch FROM c.useful_until - now())::int,
-  CASE WHEN contact.blocked_at IS NULL THEN contact.chat_id ELSE 0 END, c.id
+  CASE WHEN contact.blocked_at IS NULL THEN contact.chat_id ELSE 0 END, c.id,
+  c.room IS NOT NULL, c.trips, c.elsewhere, c.by_contact
 FROM claimed c JOIN intent ON intent.message_id = c.id
 LEFT JOIN channels_contact contact
   ON c.needs_contact AND contact.phone = c.phone
 """
+
+# While no account's use is counted; one whose use is takes nothing by it. It costs half as much.
+CLAIM = _CLAIM.format(
+    counted="",
+    use="NULL::int AS room, NULL::int AS trips",
+    with_use="",
+    is_counted="false",
+    picked="picked AS (SELECT * FROM due),",
+)
+
+
+def _short(statement: str) -> str:
+    """Psycopg reads statements of more than 4,096 characters anew each time."""
+    return " ".join(statement.split())
+
+
+# How many messages an account's rate allows at this moment: GCRA, a tenth of a second at once.
+_ROOM = """floor(1e-6 + max_per_second * (GREATEST(0.1, 1.0 / max_per_second)
+        - GREATEST(0, EXTRACT(epoch FROM COALESCE(tat, now()) - now()))))"""
+
+# The same where a rate, or the one probe of a half-open breaker, counts what an account is given.
+# Such accounts are locked before anything else, so that workers who claim at the same time share
+# what there is.
+CLAIM_COUNTED = _short(
+    _CLAIM.format(
+        counted=f"""
+counted AS MATERIALIZED (
+  SELECT name, CASE WHEN open_until IS NOT NULL THEN trips END AS trips, LEAST(
+      CASE WHEN open_until IS NOT NULL THEN 1 END,
+      CASE WHEN max_per_second IS NOT NULL THEN {_ROOM} END) AS room
+  FROM channels_provideraccount
+  WHERE is_enabled AND (open_until IS NOT NULL OR max_per_second IS NOT NULL)
+    AND (open_until IS NULL OR (open_until <= now() AND (
+      probed_at IS NULL OR probed_at < now() - make_interval(secs => %(lease)s))))
+    AND (max_per_second IS NULL OR {_ROOM} >= 1)
+    AND EXISTS (SELECT 1 FROM channels_message WHERE due_at <= now())
+  ORDER BY name FOR UPDATE),""",  # noqa: S608
+        use="counted.room, counted.trips",
+        with_use="LEFT JOIN counted ON counted.name = way.provider",
+        is_counted="counted.name IS NOT NULL",
+        picked="""
+picked AS (
+  SELECT * FROM (
+    SELECT due.*, row_number() OVER (PARTITION BY provider ORDER BY priority, due_at) AS place
+    FROM due) placed
+  WHERE room IS NULL OR place <= room),
+used AS (
+  UPDATE channels_provideraccount a SET
+    tat = GREATEST(a.tat, now()) + make_interval(secs => taken.n::float / a.max_per_second),
+    probed_at = CASE WHEN a.open_until IS NULL THEN NULL ELSE now() END
+  FROM (SELECT provider, count(*) AS n FROM picked WHERE room IS NOT NULL GROUP BY 1) taken
+  WHERE a.name = taken.provider),""",
+    )
+)
 
 # Locks the messages that a group of events speaks of, in the order everyone uses. A message's lock
 # is that of its attempts as well: whoever writes their states takes it first.

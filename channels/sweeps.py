@@ -12,7 +12,8 @@ import structlog
 from django.db import IntegrityError, connection, transaction
 
 from channels import outcomes, receipts, registry
-from channels.delivery import LEAST_USE, named
+from channels.claiming import LEAST_USE
+from channels.delivery import named
 from channels.providers.base import SendError
 from channels.transitions import Event, What
 

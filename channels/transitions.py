@@ -50,6 +50,9 @@ class Event:
     retry_after: float | None = None
     pollable: bool = False
     ask_in: float | None = None  # seconds until an unclear outcome can be asked about
+    is_called: bool = False  # the vendor was asked, and this is what came of it
+    account: bool = False  # it is the account that is at fault
+    elsewhere: bool = False  # another account can carry the message, and should
 
 
 @dataclass(slots=True)
@@ -100,6 +103,7 @@ class Message:
     is_read: bool = False
     changed: bool = False
     moved: bool = False  # into another state, which is news to the company
+    goes_on: bool = False  # at once, by another account: no outcome yet to whoever waits for one
     settlements: list[Settlement] = field(default_factory=list)
 
     @property
@@ -185,11 +189,25 @@ def _read(message: Message, attempt: Attempt, event: Event) -> None:
 
 
 def _unreachable(message: Message, attempt: Attempt, event: Event) -> None:
-    _fail(message, attempt, event, "recipient_unreachable")
+    if not _went_elsewhere(message, attempt, event):
+        _fail(message, attempt, event, "recipient_unreachable")
 
 
 def _refused(message: Message, attempt: Attempt, event: Event) -> None:
-    _fail(message, attempt, event, "delivery_failed")
+    if not _went_elsewhere(message, attempt, event):
+        _fail(message, attempt, event, "delivery_failed")
+
+
+def _went_elsewhere(message: Message, attempt: Attempt, event: Event) -> bool:
+    """Due at once for another account of its channel, under the hold it has."""
+    is_ours = attempt.state in {"submitting", "ambiguous"} and _is_the_last(message, attempt)
+    is_of_use = _tries_here(message) < MAX_TRIES and message.time_left > LEAST_TIME
+    if not (event.elsewhere and is_ours and is_of_use):
+        return False
+    _move(attempt, "failed", event)
+    message.due_in = 0.0
+    message.changed = message.goes_on = True
+    return True
 
 
 def _fail(message: Message, attempt: Attempt, event: Event, error: str) -> None:
@@ -227,7 +245,7 @@ def _error_of_all(message: Message, error: str) -> str:
 
 
 def _retry(message: Message, attempt: Attempt, event: Event) -> None:
-    if attempt.state not in {"submitting", "ambiguous"}:
+    if attempt.state not in {"submitting", "ambiguous"} or _went_elsewhere(message, attempt, event):
         return
     delay = max(event.retry_after or 0.0, _backoff(attempt.n))
     if _tries_here(message) >= MAX_TRIES or message.time_left - delay < LEAST_TIME:

@@ -5,6 +5,7 @@ from django.utils.translation import get_language
 from django.utils.translation import gettext_lazy as _
 
 from channels.models import Attempt, Message, ProviderAlert, Receipt
+from channels.registry import vendor_of
 from channels.steps import Why
 from config.errors import Error
 
@@ -211,19 +212,26 @@ ADVICE_BY_CODE: dict[tuple[str, str], Text] = {
 
 
 def provider_title(provider: str) -> Text:
+    """Of an account by its name: “Twilio”, “Twilio · kz”."""
     if provider.startswith("test_"):
         return _("Test phone")
-    return PROVIDERS.get(provider, provider)
+    vendor, account = vendor_of(provider), provider.partition(":")[2]
+    title = PROVIDERS.get(vendor, vendor)
+    return f"{title} · {account}" if account else title
 
 
 def failure(provider: str, code: str, error_class: str = "") -> Text:
     """Why it failed: by the vendor's code where we know it, else by its class."""
-    return CODES.get((provider, code)) or CLASSES.get(error_class) or _("No reason was given.")
+    return (
+        CODES.get((vendor_of(provider), code))
+        or CLASSES.get(error_class)
+        or _("No reason was given.")
+    )
 
 
 def alert(said: ProviderAlert) -> Text:
     """What the provider's word on our account means to the operator."""
-    return CODES.get((said.provider, said.code)) or ALERTS[said.kind]
+    return CODES.get((vendor_of(said.provider), said.code)) or ALERTS[said.kind]
 
 
 def attempt_failure(attempt: Attempt) -> Text:
@@ -244,5 +252,5 @@ def our_error(code: str) -> str:
 def advice(message: Message) -> Text:
     """What to do about a message that was not delivered."""
     last = message.attempts.order_by("-n").first()
-    known = ADVICE_BY_CODE.get((last.provider, last.error_code)) if last else None
+    known = ADVICE_BY_CODE.get((vendor_of(last.provider), last.error_code)) if last else None
     return known or ADVICE.get(message.error) or ADVICE[message.kind]

@@ -103,6 +103,7 @@ def environment(
         "SIMULATOR_URL": f"http://127.0.0.1:{simulator_port}",
         "TELEGRAM_BOT_ASSUME_CONTACT": "1",
         "AUTO_APPROVE_COMPANIES": "1",
+        "BREAKER_LONGEST": "30",  # faults are tried out here: nobody waits an hour for the next try
         "OPERATOR_MFA": "0",  # the demo's login opens the admin at once
         "SECRET_KEY": known["SECRET_KEY"],
         "OTP_KEYS": known["OTP_KEYS"],

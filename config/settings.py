@@ -10,7 +10,15 @@ from environs import EnvError
 from config import logs
 from config.env import ROOT, env, keyring
 from config.schedule import SCHEDULE
-from config.vendors import SMPP, SMSC, TELEGRAM_BOT, TELEGRAM_GATEWAY, TWILIO, WHATSAPP
+from config.vendors import (
+    FURTHER_ACCOUNTS,
+    SMPP,
+    SMSC,
+    TELEGRAM_BOT,
+    TELEGRAM_GATEWAY,
+    TWILIO,
+    WHATSAPP,
+)
 
 # --- Where it runs ---------------------------------------------------------------------------
 
@@ -257,10 +265,12 @@ _VENDORS = (WHATSAPP, TELEGRAM_GATEWAY, TELEGRAM_BOT, TWILIO, SMSC)
 
 if SMPP["host"] and not (SMPP["system_id"] and SMPP["source"]):
     raise ImproperlyConfigured("SMPP_HOST wants SMPP_SYSTEM_ID and SMPP_SOURCE as well")
+_ACCOUNTS = [*_VENDORS, *(one for named in FURTHER_ACCOUNTS.values() for one in named.values())]
+BREAKER_LONGEST = env.int("BREAKER_LONGEST", 3600)  # seconds an account at fault is left alone
 
 TELEGRAM_BOT_ASSUME_CONTACT = env.bool("TELEGRAM_BOT_ASSUME_CONTACT", False)
 if PRODUCTION:
-    if any(not vendor["api_url"].startswith("https://") for vendor in _VENDORS):
+    if any(not one["api_url"].startswith("https://") for one in _ACCOUNTS):
         raise ImproperlyConfigured("providers' API URLs must be https in production")
     if TELEGRAM_BOT_ASSUME_CONTACT or SIMULATOR_URL:
         raise ImproperlyConfigured(

@@ -19,6 +19,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("api/", include("config.api")),
     path("hooks/sandbox-gateway", payment_hooks.notice, {"gateway": "sandbox"}),
     path("hooks/<slug:hook>", hooks.hook),
+    path("hooks/<slug:hook>/<slug:account>", hooks.hook),
     path("sandbox-gateway/<str:payment_id>", sandbox_views.page, name="sandbox-gateway"),
     path("invoices/<str:token>", order_views.invoice, name="invoice"),
     path("invoices/<str:token>/pdf", order_views.invoice_file, name="invoice-file"),

@@ -8,7 +8,7 @@ from typing import Any
 from channels.simulator.content import digits
 from channels.simulator.message import DUPLICATE, SILENT
 
-REFUSALS = ("unreachable", "refuse", "throttle")
+REFUSALS = ("unreachable", "refuse", "account", "throttle")
 SILENCES = ("hang", "reset")
 LOST, SERVER_ERROR = "lost", "server_error"  # never taken; taken, but answered with a 502
 RECEIPTS = (

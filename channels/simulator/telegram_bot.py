@@ -47,6 +47,7 @@ class RefusedError(Exception):
 REFUSALS = {
     "unreachable": RefusedError(403, CANNOT_START),
     "refuse": RefusedError(400, "Bad Request: BUTTON_URL_INVALID"),
+    "account": RefusedError(401, "Unauthorized"),
     "throttle": RefusedError(429, "Too Many Requests: retry after 1", retry_after=1),
 }
 

@@ -25,7 +25,8 @@ WRONG_CODES = 5
 PRICE, BALANCE = 0.01, 1000.0
 REFUSALS = {
     "unreachable": "PHONE_NUMBER_NOT_AVAILABLE",
-    "refuse": "BALANCE_NOT_ENOUGH",
+    "refuse": "CODE_INVALID",
+    "account": "BALANCE_NOT_ENOUGH",
     "throttle": "FLOOD_WAIT_1",
 }
 

@@ -108,7 +108,8 @@ class Twilio(HttpVendor):
         return _refusal(
             {
                 "unreachable": RefusedError(21614, f"'To' number: {to}, is not a mobile number"),
-                "refuse": _not_ours(sender),
+                "refuse": RefusedError(21408, f"Permission to send to {to} is not enabled"),
+                "account": _not_ours(sender),
                 "throttle": RefusedError(20429, "Too Many Requests", status=429),
             }[kind]
         )

@@ -24,6 +24,7 @@ LONGEST_REF = 512
 TITLES = {
     100: "Invalid parameter",
     130429: "Rate limit hit",
+    130497: "Business account is restricted from messaging users in this country",
     131008: "Required parameter is missing",
     131009: "Parameter value is not valid",
     131026: "Message undeliverable",
@@ -38,7 +39,8 @@ TITLES = {
 }
 REFUSALS = {
     "unreachable": RefusedError(131026, "Message undeliverable"),
-    "refuse": RefusedError(131042, "Message failed to send: payment method of the account"),
+    "refuse": RefusedError(130497, "Message failed to send: country not allowed"),
+    "account": RefusedError(131042, "Message failed to send: payment method of the account"),
     "throttle": RefusedError(130429, "Cloud API message throughput has been reached", status=429),
 }
 ERRORS_PAGE = "https://developers.facebook.com/docs/whatsapp/cloud-api/support/error-codes/"

@@ -18,7 +18,7 @@ def providers() -> list[Finding]:
 
 
 def _asked(name: str, provider: Provider) -> Finding:
-    title = wording.PROVIDERS[name]
+    title = str(wording.provider_title(name))
     try:
         provider.check()
     except TransientError as error:

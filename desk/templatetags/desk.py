@@ -16,6 +16,11 @@ CONTENTS = {
     "code_with_link": gettext_lazy("a code with a link"),
     "link": gettext_lazy("a link"),
 }
+BREAKERS = {
+    "closed": gettext_lazy("closed: messages go through"),
+    "half-open": gettext_lazy("half-open: one message at a time is tried"),
+    "open": gettext_lazy("open: nothing is sent"),
+}
 ERRORS = {
     "unreachable": gettext_lazy("not reachable there"),
     "refused": gettext_lazy("refused"),
@@ -51,6 +56,11 @@ def content_word(content: str) -> str | Promise:
 @register.filter
 def alert_word(alert: ProviderAlert) -> str | Promise:
     return wording.alert(alert)
+
+
+@register.filter
+def breaker_word(state: str) -> str | Promise:
+    return BREAKERS[state]
 
 
 @register.filter

@@ -124,6 +124,44 @@ def test_what_is_over_stays_over(state: str, what: What) -> None:
     assert (one.state, its.state, one.settlements, one.changed) == (state, state, [], False)
 
 
+FAULTS = [What.REFUSED, What.UNREACHABLE, What.RETRY]
+
+
+@pytest.mark.parametrize("what", FAULTS)
+def test_message_that_another_account_can_carry_is_due_there_at_once(what: What) -> None:
+    one, its = message(), attempt()
+
+    happen(what, one, its, elsewhere=True, code="20003", retry_after=60.0)
+
+    assert (one.state, one.due_in, one.hold, one.settlements) == ("queued", 0.0, 1, [])
+    assert (its.state, its.error_code) == ("failed", "20003")
+
+
+@pytest.mark.parametrize("what", FAULTS)
+@pytest.mark.parametrize(
+    "fields",
+    [{"time_left": LEAST_TIME}, {"tries": MAX_TRIES}, {"tries": 2}, {"state": "delivered"}],
+)
+def test_message_that_is_beyond_another_try_goes_nowhere(
+    what: What, fields: dict[str, object]
+) -> None:
+    its = attempt(n=MAX_TRIES if fields.get("tries") == MAX_TRIES else 1)
+    moved, stayed = message(**fields), message(**fields)
+
+    happen(what, moved, its, elsewhere=True)
+    happen(what, stayed, replace(its, state="submitting"))
+
+    assert (moved.state, moved.due_in is None) == (stayed.state, stayed.due_in is None)
+
+
+def test_what_was_taken_is_not_given_to_another_account() -> None:
+    one, its = message(state="sent"), attempt(state="sent")
+
+    happen(What.REFUSED, one, its, elsewhere=True)
+
+    assert (one.state, one.due_in) == ("failed", None)
+
+
 def test_read_is_delivered_with_a_second_time() -> None:
     one, its = message(state="delivered"), attempt(state="delivered")
 

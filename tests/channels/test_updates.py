@@ -16,7 +16,7 @@ from django.test import Client
 from pytest_django import DjangoCaptureOnCommitCallbacks
 from pytest_django import Settings as SettingsFixture
 
-from channels import contacts, delivery, outcomes
+from channels import claiming, contacts, delivery, outcomes
 from channels.delivery import Dispatcher
 from channels.models import BlockedPhone, Contact
 from channels.transitions import Event, What
@@ -138,7 +138,7 @@ def shared() -> None:
     Contact.objects.update(shared_at=F("shared_at") - timedelta(days=1))
 
 
-def link_by_bot(api: Api) -> delivery.Claimed:
+def link_by_bot(api: Api) -> claiming.Claimed:
     api.post("/links/send", {"phone": PHONE, "url": "https://example.com/", "channel": "telegram"})
     (claimed,) = claim()
     return claimed
