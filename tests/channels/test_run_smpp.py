@@ -103,7 +103,8 @@ def test_a_thousand_messages_through_a_centre_that_throttles_and_restarts_twice(
     assert set(copies.values()) == {1}  # what is unknown is never sent again: nothing came twice
     assert charged <= set(copies)
     assert ledger.balance(sender.company.pk) == (TOKENS - PRICE * len(charged), 0)
-    assert Attempt.objects.filter(error_code="ESME_RTHROTTLED").count() >= 25
+    # A centre that is killed forgets whom it was to throttle: the last 200 alone are sure.
+    assert Attempt.objects.filter(error_code="ESME_RTHROTTLED").count() >= 10
 
 
 def test_process_killed_in_the_middle_sends_nothing_twice(service: Service, sender: Api) -> None:
