@@ -7,12 +7,13 @@ from typing import Any
 import psycopg
 import pytest
 from django.db import connection
+from django.utils import timezone
 from pytest_django import Settings
 
-from channels import hosting, nudge, receipts, registry
+from channels import availability, hosting, nudge, receipts, registry
 from channels.delivery import Dispatcher
 from channels.hosting import Lock, TakenError
-from channels.models import Attempt, Message
+from channels.models import Attempt, Heartbeat, Message
 from channels.providers.hosted import HostedProvider
 from config.redis_client import redis_client
 from tests.api.clients import Api
@@ -61,14 +62,22 @@ def _store(name: str, told: Any) -> None:
         connection.close()
 
 
-def test_workers_leave_it_alone(account: HostedProvider, api: Api) -> None:
+@pytest.mark.parametrize(
+    ("bound", "called"), [(1, {"whatsapp_cloud"}), (0, {"whatsapp_cloud", "twilio"})]
+)
+def test_workers_leave_it_alone_while_it_is_bound(
+    account: HostedProvider, api: Api, bound: int, called: set[str]
+) -> None:
+    now = timezone.now()
+    Heartbeat.objects.create(process="smpp 1", kind="smpp", at=now, facts={"bound": bound})
+    availability.forget()
     send(api, channel="sms")
     send(api, "+79160000001", channel="whatsapp")
     worker = Dispatcher()
 
     worker.claim()
 
-    assert list(Attempt.objects.values_list("provider", flat=True)) == ["whatsapp_cloud"]
+    assert set(Attempt.objects.values_list("provider", flat=True)) == called
     worker.pool.shutdown(wait=True)
 
 
