@@ -5,6 +5,7 @@ import sys
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.core.management import call_command
@@ -12,8 +13,9 @@ from django.utils import timezone
 from pytest_django import Settings
 
 from billing import ledger
+from billing.models import Transfer
 from channels import registry, sweeps
-from channels.models import Attempt, Message
+from channels.models import Attempt, Message, Receipt
 from config.embedded import Servers
 from config.env import ROOT
 from tests.api.clients import Api, ClientOf
@@ -25,6 +27,7 @@ from tests.stack.programs import free_port, until
 pytestmark = pytest.mark.django_db(transaction=True)
 
 MANY, TOKENS, PRICE = 1000, 20_000, 16
+PARKED = 8  # receipts of messages whose id was never told
 
 
 @pytest.fixture
@@ -105,6 +108,59 @@ def test_a_thousand_messages_through_a_centre_that_throttles_and_restarts_twice(
     assert ledger.balance(sender.company.pk) == (TOKENS - PRICE * len(charged), 0)
     # A centre that is killed forgets whom it was to throttle: the last 200 alone are sure.
     assert Attempt.objects.filter(error_code="ESME_RTHROTTLED").count() >= 10
+
+
+# What the centre does → the message's state at last, what it cost, how many copies arrived.
+FAULTS: dict[str, tuple[dict[str, Any], str, int, int]] = {
+    "none": ({}, "delivered", PRICE, 1),
+    "unreachable": ({"kind": "unreachable"}, "failed", 0, 0),
+    "refused for the moment": ({"kind": "refuse", "times": 1}, "delivered", PRICE, 1),
+    "throttled": ({"kind": "throttle", "times": 1}, "delivered", PRICE, 1),
+    "system error": ({"kind": "server_error", "times": 1}, "delivered", PRICE, 1),
+    "broken before it was taken": ({"kind": "lost"}, "expired", 0, 0),
+    "broken after it was taken": ({"kind": "reset"}, "expired", 0, 1),
+    "no answer": ({"kind": "hang"}, "expired", 0, 1),
+    "no receipt": ({"kind": "no_receipt"}, "expired", 0, 1),
+    "receipt twice": ({"kind": "duplicate_receipt"}, "delivered", PRICE, 1),
+    "receipts out of order": ({"kind": "reorder_receipts"}, "delivered", PRICE, 1),
+    "late receipt": ({"kind": "late_receipt", "latency_ms": 1000}, "delivered", PRICE, 1),
+    "not delivered": ({"kind": "undelivered"}, "failed", 0, 1),
+    "failed after all": ({"kind": "failed_after_delivered"}, "delivered", PRICE, 1),
+    "delivered after all": ({"kind": "delivered_after_failed"}, "delivered", 0, 1),
+}
+
+
+def test_how_each_fault_ends(service: Service, sender: Api) -> None:
+    numbers = dict(zip(FAULTS, phones(len(FAULTS)), strict=True))
+    for fault, (bent, *_) in FAULTS.items():
+        if bent:
+            service.carrier.misbehave(phone=numbers[fault], **bent)
+        send(sender, [numbers[fault]])
+        # One after the other: what breaks the bind would leave others unknown as well.
+        until(lambda fault=fault: is_answered(numbers[fault]), 30)  # type: ignore[misc]
+    until(lambda: Receipt.objects.filter(due_at__isnull=False).count() <= PARKED, 30)
+    until(lambda: all(has_ended(numbers[fault], row[1]) for fault, row in FAULTS.items()), 30)
+    give_up()
+
+    ended = {message.phone: message for message in Message.objects.all()}
+    charged = dict(Transfer.objects.filter(kind="capture").values_list("message_id", "amount"))
+    copies = service.copies()
+    assert {
+        fault: (ended[phone].state, charged.get(ended[phone].pk, 0), copies[phone])
+        for fault, phone in numbers.items()
+    } == {fault: row[1:] for fault, row in FAULTS.items()}
+    assert ledger.balance(sender.company.pk) == (TOKENS - sum(charged.values()), 0)
+
+
+def is_answered(phone: str) -> bool:
+    """Tried, and not about to be tried again."""
+    message = Message.objects.filter(phone=phone).first()
+    tried = message and message.attempts.exclude(state="submitting").exists()
+    return bool(tried and message and (message.due_at is None or message.state == "failed"))
+
+
+def has_ended(phone: str, state: str) -> bool:
+    return state == "expired" or Message.objects.get(phone=phone).state == state
 
 
 def test_process_killed_in_the_middle_sends_nothing_twice(service: Service, sender: Api) -> None:
