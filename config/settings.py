@@ -262,9 +262,6 @@ MAX_ENDPOINTS = 10  # per company and mode
 # --- Providers -----------------------------------------------------------------------------------
 
 _VENDORS = (WHATSAPP, TELEGRAM_GATEWAY, TELEGRAM_BOT, TWILIO, SMSC)
-
-if SMPP["host"] and not (SMPP["system_id"] and SMPP["source"]):
-    raise ImproperlyConfigured("SMPP_HOST wants SMPP_SYSTEM_ID and SMPP_SOURCE as well")
 _ACCOUNTS = [*_VENDORS, *(one for named in FURTHER_ACCOUNTS.values() for one in named.values())]
 BREAKER_LONGEST = env.int("BREAKER_LONGEST", 3600)  # seconds an account at fault is left alone
 

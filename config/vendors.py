@@ -142,6 +142,8 @@ SMPP: Options = {
     "window": environment.int("SMPP_WINDOW", 10),
     "enquire": environment.float("SMPP_ENQUIRE", 30.0),
 }
+if SMPP["host"] and not (SMPP["system_id"] and SMPP["source"]):
+    raise ImproperlyConfigured("SMPP_HOST wants SMPP_SYSTEM_ID and SMPP_SOURCE as well")
 # Not of the bot: a person shares their contact with one bot, and no other may write to them.
 FURTHER_ACCOUNTS = {
     "WHATSAPP": _further("WHATSAPP", _whatsapp),

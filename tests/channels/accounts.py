@@ -17,9 +17,12 @@ LONG = timedelta(minutes=5)
 def name_accounts(settings: Settings, *names: str, vendor: str = "TWILIO") -> None:
     """Further accounts of a vendor, each with credentials of its own."""
     first = getattr(settings, vendor)
-    settings.FURTHER_ACCOUNTS = {
-        vendor: {name: {**first, "account_sid": f"AC{name}", "auth_token": name} for name in names}
-    }
+
+    def own(name: str) -> dict[str, object]:
+        credentials = {"account_sid": f"AC{name}", "auth_token": name, "token": name}
+        return {**first, **{one: credentials[one] for one in credentials if one in first}}
+
+    settings.FURTHER_ACCOUNTS = {vendor: {name: own(name) for name in names}}
     registry.forget_settings()
 
 

@@ -115,6 +115,12 @@ FAULTS: dict[str, Case] = {
         BOT_IS_PROVED_AT_ONCE,
     ),
 }
+OTHERS = {
+    "telegram_gateway": ("TELEGRAM_GATEWAY", "token"),
+    "telegram_bot": ("TELEGRAM_BOT", "token"),
+    "twilio": ("TWILIO", "auth_token"),
+    "smsc": ("SMSC", "password"),
+}
 RECEIPTS = {"duplicate receipts": 4, "5xx, no receipt": 0, "no receipt": 0}  # else 2 of a copy
 
 
@@ -203,8 +209,9 @@ def _past() -> Any:
 def begin(api: Api, simulator: Simulator, accounts: Settings, provider: str, fault: str) -> Life:
     """The message is accepted, and what will go wrong with it is set."""
     path, channel, _ = SENDS[provider]
-    if provider == "smsc":
-        accounts.TWILIO = accounts.TWILIO | {"auth_token": ""}
+    for other, (setting, secret) in OTHERS.items():  # or a second try would go by one of them
+        if other != provider and SENDS[other][1] == channel:
+            setattr(accounts, setting, getattr(accounts, setting) | {secret: ""})
     lead_to(accounts, "http://127.0.0.1:1" if fault == "no connection" else simulator.url)
     phone = f"7926{list(FAULTS).index(fault):03}{list(SENDS).index(provider):04}"
     for one in FAULTS[fault][0]:

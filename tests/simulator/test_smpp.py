@@ -280,4 +280,4 @@ def test_page_of_phones_names_the_way(centre: Simulator, phone: str) -> None:
 
     bound(centre, work)
 
-    assert "SMS (SMPP)" in centre.page(phone)
+    assert "SMS · SMPP" in centre.page(phone)
