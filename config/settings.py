@@ -12,7 +12,7 @@ from config.env import ROOT, env, keyring
 from config.schedule import SCHEDULE
 from config.vendors import (
     FURTHER_ACCOUNTS,
-    SMPP,
+    SMPP,  # noqa: F401 - read as settings.SMPP
     SMSC,
     TELEGRAM_BOT,
     TELEGRAM_GATEWAY,
