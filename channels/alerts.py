@@ -1,11 +1,15 @@
-"""What vendors say of our accounts, unasked: kept for the operator's desk."""
+"""What vendors say of our accounts, unasked: kept for the operator's desk, and heeded: an account
+that its vendor says is at fault is left alone for a while.
+"""
 
 from queue import Empty, SimpleQueue
 
 import structlog
+from django.conf import settings
 from django.db import connection
 
-from channels.providers.base import AccountAlert
+from channels import breaker, registry, tripping
+from channels.providers.base import AccountAlert, AlertKind
 
 log = structlog.get_logger(__name__)
 
@@ -26,6 +30,9 @@ def note(provider: str, alert: AccountAlert) -> None:
     said = [provider, alert.code[:60], alert.detail[:300], alert.kind.value]
     with connection.cursor() as cursor:
         cursor.execute(_NOTE, said)
+    if alert.kind is AlertKind.REFUSED and provider in registry.live_providers():
+        reason = f"{alert.code}: {alert.detail}" if alert.detail else alert.code
+        tripping.write(breaker.accused(provider, reason, settings.BREAKER_LONGEST))
 
 
 def overhear(provider: str, alert: AccountAlert) -> None:

@@ -62,6 +62,12 @@ class Release:
 Change = Trip | Close | Release
 
 
+def accused(provider: str, reason: str, longest: float) -> Trip:
+    """The vendor says unasked that the account is at fault."""
+    said = reason.replace("\0", "")[:200]
+    return Trip(Call(provider), Cause.REFUSED, said, min(PAUSES[Cause.REFUSED], longest))
+
+
 class Breakers:
     """What the calls of this process came to lately, by account."""
 

@@ -14,6 +14,7 @@ from django.utils import timezone
 
 from channels import alerts, delivery, purging
 from channels.models import ProviderAlert, Receipt
+from channels.provider_account import ProviderAccount
 from channels.providers.base import AccountAlert, AlertKind
 from tests.api.clients import Api
 from tests.channels.lives import claim, send
@@ -51,6 +52,17 @@ def test_word_on_the_account_is_kept_beside_receipts() -> None:
         ("whatsapp_cloud", "template_paused", "template", 1),
     ]
     assert not Receipt.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("kind", "is_shut"),
+    [(AlertKind.REFUSED, True), (AlertKind.THROTTLED, False), (AlertKind.TEMPLATE, False)],
+)
+def test_account_at_fault_is_left_alone(kind: AlertKind, is_shut: bool) -> None:
+    alerts.note("whatsapp_cloud", AccountAlert("131031", "Account locked", kind))
+
+    opened = ProviderAccount.objects.filter(name="whatsapp_cloud", open_until__gt=timezone.now())
+    assert opened.exists() is is_shut
 
 
 def test_unsigned_word_is_not_kept() -> None:
