@@ -8,7 +8,7 @@ from django.utils.functional import SimpleLazyObject
 from accounts.roles import current_member, memberships
 
 # Pages that stand under another's entry of the menu.
-UNDER = {"member": "settings", "audit": "settings", "invitation": "settings"}
+UNDER = dict.fromkeys(("member", "audit", "invitation", "text", "autofill"), "settings")
 
 
 def cabinet(request: HttpRequest) -> dict[str, object]:

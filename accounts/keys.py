@@ -5,6 +5,7 @@ import secrets
 import threading
 import time
 import zlib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from ipaddress import ip_address, ip_network
 from threading import Lock
@@ -12,6 +13,8 @@ from typing import Any, NamedTuple
 
 import structlog
 from django.db import connection
+
+from accounts.texts import NO_TEXTS, OwnTexts, column_sql, texts_of
 
 log = structlog.get_logger(__name__)
 
@@ -37,6 +40,14 @@ class OwnLimits(NamedTuple):
 NO_LIMITS = OwnLimits()
 
 
+class Fallback(NamedTuple):
+    """The channels a company tries in turn where a request names none."""
+
+    chain: tuple[str, ...]
+    patience: Mapping[str, int] = {}  # seconds by channel; the service's where there is none
+    max_cost: int | None = None  # in tokens, of a message
+
+
 @dataclass(frozen=True, slots=True)
 class Principal:
     """The key a request came with and what its company has set; two seconds old at most."""
@@ -56,6 +67,8 @@ class Principal:
     default_link_lifetime: int | None
     api_rate: int | None
     own_limits: OwnLimits = NO_LIMITS
+    fallback: Fallback | None = None  # None: a message goes by one channel only
+    texts: OwnTexts = NO_TEXTS
 
     @property
     def is_test(self) -> bool:
@@ -105,9 +118,12 @@ WITH used AS (
   UPDATE accounts_apikey SET last_used_at = now()
   WHERE digest = ANY(%(digests)s::bytea[]) AND revoked_at IS NULL
     AND (last_used_at IS NULL OR last_used_at < now() - interval '1 minute'))
-SELECT k.digest, k.id, k.mode, k.scopes, k.allowed_ips, c.id, c.status, c.country, c.language,
+SELECT k.digest, {texts},
+       k.id, k.mode, k.scopes, k.allowed_ips, c.id, c.status, c.country, c.language,
        left(COALESCE(NULLIF(c.brand, ''), c.name), 30), c.default_channel, c.code_length,
        c.allowed_countries, c.default_link_lifetime, c.api_rate,
+       CASE WHEN c.falls_back THEN c.fallback_chain END, c.patience_whatsapp, c.patience_telegram,
+       c.patience_sms, c.fallback_max_cost,
        c.cool_down, c.codes_per_10_min, c.codes_per_hour, c.codes_per_day,
        c.links_per_10_min, c.links_per_day
 FROM accounts_apikey k JOIN accounts_company c ON c.id = k.company_id
@@ -169,8 +185,8 @@ def forget_all() -> None:
 def _read(digests: list[bytes]) -> dict[bytes, Principal | None]:
     fresh_until = time.monotonic() + CACHE_SECONDS
     with connection.cursor() as cursor:
-        cursor.execute(_READ, {"digests": digests})
-        rows = {bytes(row[0]): _principal(row[1:]) for row in cursor.fetchall()}
+        cursor.execute(_READ.format(texts=column_sql()), {"digests": digests})
+        rows = {bytes(row[0]): _principal(texts_of(row[1]), row[2:]) for row in cursor.fetchall()}
     found = {one: rows.get(one) for one in digests}
     with _lock:
         if len(_cache) + len(found) > CACHE_SIZE:
@@ -179,9 +195,11 @@ def _read(digests: list[bytes]) -> dict[bytes, Principal | None]:
     return found
 
 
-def _principal(row: tuple[Any, ...]) -> Principal:
+def _principal(texts: OwnTexts, row: tuple[Any, ...]) -> Principal:
     (key_id, mode, scopes, ips, company, status, country, language, brand, channel, length,
-     countries, lifetime, rate, *own_limits) = row  # fmt: skip
+     countries, lifetime, rate, chain, whatsapp, telegram, sms, max_cost,
+     *own_limits) = row  # fmt: skip
+    patience = {"whatsapp": whatsapp, "telegram": telegram, "sms": sms}
     own = OwnLimits(*own_limits)
     return Principal(
         key_id=key_id,
@@ -199,4 +217,10 @@ def _principal(row: tuple[Any, ...]) -> Principal:
         default_link_lifetime=lifetime,
         api_rate=rate,
         own_limits=NO_LIMITS if own == NO_LIMITS else own,
+        fallback=Fallback(tuple(chain), _set(patience), max_cost) if chain else None,
+        texts=texts,
     )
+
+
+def _set(own: Mapping[str, int | None]) -> dict[str, int]:
+    return {name: value for name, value in own.items() if value is not None}

@@ -10,6 +10,7 @@ from django.core.validators import MaxValueValidator, MinValueValidator
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
+from accounts import fallback_forms
 from accounts.forms import ListField
 from accounts.models import Company
 
@@ -63,8 +64,10 @@ class SettingsForm(CompanyModelForm):
             "cool_down",
             *CODES,
             *LINKS,
+            *fallback_forms.FIELDS,
         )
         labels = {
+            **fallback_forms.LABELS,
             "default_channel": _("Default channel"),
             "brand": _("Brand in messages"),
             "language": _("Language of messages"),
@@ -77,6 +80,7 @@ class SettingsForm(CompanyModelForm):
             "links_per_day": _("Links in 24 hours"),
         }
         help_texts = {
+            **fallback_forms.HELP,
             "default_channel": _("For requests that name no channel."),
             "brand": _("Shown to the person who gets the code. Empty: the company's name."),
             "language": _("For requests that name no language."),
@@ -92,6 +96,8 @@ class SettingsForm(CompanyModelForm):
         lifetime.choices = lifetimes(self.instance.default_link_lifetime)
         for name, (least, most, own) in bounds().items():
             self._limit(name, least, most, own)
+        self.fields.update(fallback_forms.place_fields(self.instance.fallback_chain))
+        fallback_forms.limit_patience(self.fields)
 
     def _limit(self, name: str, least: int, most: int, own: int) -> None:
         field = cast(forms.IntegerField, self.fields[name])
@@ -109,6 +115,7 @@ class SettingsForm(CompanyModelForm):
     def clean(self) -> dict[str, Any]:
         """A longer time cannot hold fewer: the shorter one's limit would never be reached."""
         cleaned = super().clean() or self.cleaned_data
+        fallback_forms.clean_chain(self, cleaned)
         standard = bounds()
         for names in (CODES, LINKS):
             if self.errors.keys() & set(names):
@@ -129,6 +136,14 @@ class SettingsForm(CompanyModelForm):
     def sending(self) -> list[forms.BoundField]:
         names = ("default_channel", "allowed_countries", "default_link_lifetime")
         return [self[name] for name in names]
+
+    @property
+    def chain(self) -> list[forms.BoundField]:
+        return [self[name] for name in fallback_forms.PLACES]
+
+    @property
+    def patience(self) -> list[forms.BoundField]:
+        return [self[name] for name in (*fallback_forms.PATIENCE, "fallback_max_cost")]
 
     @property
     def limits(self) -> list[forms.BoundField]:

@@ -23,7 +23,18 @@ from config.embedded import temporary
 from config.processes import StartError
 
 RESULTS = Path(__file__).parent / "results"
-ROWS = ("verify", "send", "hot", "shorten", "redirect", "wait", "handover", "hang", "path")
+ROWS = (
+    "verify",
+    "send",
+    "hot",
+    "shorten",
+    "redirect",
+    "wait",
+    "handover",
+    "hang",
+    "beside",
+    "path",
+)
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -113,7 +113,7 @@ class Wait(Send):
     """Each send waits until the simulator took it; receipts come back meanwhile."""
 
     name, title = "wait", "POST /otp/send, waiting for its outcome"
-    sides = ("ours",)
+    sides: ClassVar[tuple[str, ...]] = ("ours",)
     least = aim = None
     wanted = Wanted("bench_delivery", delivery=True)
 

@@ -33,6 +33,7 @@ def params(company_id: int, key_id: int, phone: str) -> dict[str, Any]:
         "price": settings.PRICES["whatsapp"],
         "segments": 1,
         "priority": 0,
+        "patience": None,
         "hold_seconds": settings.HOLD_DEADLINE["code"],
         "hold_key": ledger.hold_key(message_id),
         "verification_id": uuid7(),

@@ -25,7 +25,7 @@ from django.db import connection, transaction  # noqa: E402 - Django comes first
 from bench import outbox  # noqa: E402
 from bench.figures import percentile  # noqa: E402
 from billing.ledger import Proof  # noqa: E402
-from channels import delivery, outcomes, receipts, sql  # noqa: E402
+from channels import claiming, delivery, outcomes, receipts, sql  # noqa: E402
 from channels.transitions import Event, What  # noqa: E402
 
 THREADS = 7  # with the loop's own, as many as the pool has connections
@@ -72,7 +72,7 @@ class Path:
 
     def _claim(self) -> list[UUID]:
         """Claims a batch and records, in one commit, that the provider took it."""
-        ids = [one.attempt_id for one in delivery.claim(delivery.BATCH)]
+        ids = [one.attempt_id for one in claiming.claim(delivery.BATCH)]
         events = [Event(one, What.ACCEPTED, f"wamid.{one.hex}") for one in ids]
         if events:
             self._record(events)

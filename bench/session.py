@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from django.core.management import call_command
 from django.db import connections
 
-from bench import handover, hang, path, runner, seed
+from bench import beside, handover, hang, path, runner, seed
 from bench.calls import CALLS
 from bench.load import CannotMeasureError, Generator
 from bench.results import Row
@@ -17,6 +17,7 @@ from bench.stack import Stack
 FLOWS: dict[str, Callable[[Bench], list[Row]]] = {
     "handover": handover.measure,
     "hang": hang.measure,
+    "beside": beside.measure,
     "path": path.measure,
 }
 ROWS = (*CALLS, *FLOWS)

@@ -1,11 +1,12 @@
 """The only writer of wallets and transfers.
 
 Every kind of transfer names the account it debits and the one it credits, so the books balance
-by construction. A hold is opened inside the statement that accepts a message (`HOLD` below) and
-leaves only through `settle`. Wallets are locked last, companies ascending.
+by construction. A hold is opened inside the statement that accepts a message (`HOLD` below), is
+exchanged for that of the next channel by `move_hold`, and leaves only through `settle`. Wallets are
+locked last, companies ascending.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -44,6 +45,11 @@ SELECT company_id, 'hold', %(price)s, %(hold_key)s::text, %(message_id)s, '', ''
 
 def hold_key(message_id: UUID, n: int = 1) -> str:
     return f"hold:{message_id.hex}:{n}"
+
+
+def settle_key(message_id: UUID, n: int) -> str:
+    """One for capture and release, so that of a hold only one of them happens."""
+    return f"settle:{message_id.hex}:{n}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +93,7 @@ def settle(cursor: CursorWrapper, settlements: Sequence[Settlement]) -> None:
             one.company_id,
             one.kind.value,
             one.amount,
-            f"settle:{one.message_id.hex}:{one.hold}",
+            settle_key(one.message_id, one.hold),
             one.message_id,
             one.proof,
             one.reason,
@@ -97,6 +103,70 @@ def settle(cursor: CursorWrapper, settlements: Sequence[Settlement]) -> None:
     ]
     if rows:
         cursor.execute(_SETTLE, [list(column) for column in zip(*rows, strict=True)])
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """An open hold to be released for the next one of the same message, at another price."""
+
+    company_id: int
+    message_id: UUID
+    hold: int  # the number of the open one
+    old: int
+    new: int
+    reason: str
+
+
+# Every wallet that the caller's transaction is going to touch is locked here, ascending. Within a
+# company the cheapest go first: whoever is refused then could not have been paid for anyway. Keys
+# that are there already are an error, for then the message's own row has lied.
+_MOVE_HOLD = """
+WITH wanted AS (
+  SELECT n.*, sum(n.new - n.old) OVER (PARTITION BY n.company_id
+                                       ORDER BY n.new - n.old, n.message_id) AS needed
+  FROM unnest(%(companies)s::bigint[], %(messages)s::uuid[], %(old)s::bigint[], %(new)s::bigint[],
+              %(settle_keys)s::text[], %(hold_keys)s::text[], %(reasons)s::text[])
+    AS n(company_id, message_id, old, new, settle_key, hold_key, reason)),
+locked AS (
+  SELECT company_id, available FROM billing_wallet
+  WHERE company_id = ANY(%(all_companies)s::bigint[]) ORDER BY company_id FOR UPDATE),
+paid AS (
+  SELECT wanted.* FROM wanted JOIN locked USING (company_id) WHERE locked.available >= needed),
+moved AS (
+  INSERT INTO billing_transfer (company_id, kind, amount, key, message_id, proof, reason)
+  SELECT company_id, 'release', old, settle_key, message_id, '', reason FROM paid WHERE old > 0
+  UNION ALL
+  SELECT company_id, 'hold', new, hold_key, message_id, '', '' FROM paid WHERE new > 0),
+changed AS (
+  UPDATE billing_wallet w SET available = w.available - d.more, held = w.held + d.more
+  FROM (SELECT company_id, sum(new - old) AS more FROM paid GROUP BY company_id) d
+  WHERE w.company_id = d.company_id)
+SELECT message_id FROM paid
+"""
+
+
+def move_hold(
+    cursor: CursorWrapper, moves: Sequence[Move], *, touching: Collection[int] = ()
+) -> set[UUID]:
+    """The messages whose next hold could be paid for, exchanged for the last one at once; of the
+    others nothing has changed. `touching`: companies that the transaction settles holds of later.
+    """
+    paid = {one.message_id for one in moves if not one.old and not one.new}
+    asked = [one for one in moves if one.message_id not in paid]
+    if not asked:
+        return paid
+    params: dict[str, Any] = {
+        "companies": [one.company_id for one in asked],
+        "messages": [one.message_id for one in asked],
+        "old": [one.old for one in asked],
+        "new": [one.new for one in asked],
+        "settle_keys": [settle_key(one.message_id, one.hold) for one in asked],
+        "hold_keys": [hold_key(one.message_id, one.hold + 1) for one in asked],
+        "reasons": [one.reason for one in asked],
+        "all_companies": list({*touching, *(one.company_id for one in asked)}),
+    }
+    cursor.execute(_MOVE_HOLD, params)
+    return paid | {message_id for (message_id,) in cursor.fetchall()}
 
 
 @transaction.atomic

@@ -12,8 +12,8 @@ from accounts import paging
 from accounts.api import ApiView, JsonAnswer
 from accounts.models import Scope
 from accounts.queries import time_of
-from channels import phones, registry
-from channels.models import Attempt, Message, MessageQuerySet, Receipt
+from channels import availability, phones, registry
+from channels.models import Attempt, Message, MessageQuerySet, Receipt, Turn
 from channels.providers.base import Channel, Content
 from channels.routing import NAMES
 from channels.screens import rendered
@@ -59,7 +59,9 @@ class MessageDetail(ApiView):
         message = (
             _own(self)
             .filter(pk=message_id)
-            .prefetch_related(Prefetch("attempts", attempts))
+            .prefetch_related(
+                Prefetch("attempts", attempts), Prefetch("turns", Turn.objects.order_by("id"))
+            )
             .first()
         )
         if message is None:
@@ -70,6 +72,7 @@ class MessageDetail(ApiView):
                 "message": WORDS["message"][self.language],
                 **summary(message),
                 "timeline": [_attempt(attempt) for attempt in message.attempts.all()],
+                "fallback": [_turn(turn) for turn in message.turns.all()],
             }
         )
 
@@ -176,13 +179,17 @@ def _attempt(attempt: Attempt) -> dict[str, Any]:
     }
 
 
+def _turn(turn: Turn) -> dict[str, Any]:
+    return {"event": turn.why, "channel": turn.channel, "at": turn.at}
+
+
 def _channel(channel: Channel, mode: str) -> dict[str, Any]:
     contents = [content for content in Content if registry.carries(channel, content, mode)]
     return {
         "channel": channel.value,
         "name": NAMES[channel][1],
         "price": settings.PRICES[channel.value],
-        "available": bool(contents),
+        "available": any(availability.has_account(channel, one, mode) for one in contents),
         "capabilities": [content.value for content in contents],
     }
 

@@ -8,22 +8,22 @@ unknown rather than one that never was.
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from queue import Empty, SimpleQueue
-from typing import Any
 from uuid import UUID
 
-import orjson
 import redis
 import structlog
 from django.conf import settings
 from django.db import DataError, IntegrityError, connection
 
 from billing.ledger import Proof
-from channels import nudge, outcomes, receipts, registry, sql
+from channels import alerts, contacts, nudge, outcomes, receipts, registry, tripping
+from channels.breaker import Breakers, Call, Change
+from channels.claiming import Claimed, claim
 from channels.heartbeats import Heartbeat
 from channels.providers.base import (
     AmbiguousError,
@@ -31,9 +31,11 @@ from channels.providers.base import (
     Outgoing,
     RefusedError,
     SendError,
+    ThrottledError,
     TransientError,
     UnreachableError,
 )
+from channels.providers.hosted import HostedProvider
 from channels.transitions import Event, What
 from config import metrics
 from config.redis_client import patient_redis
@@ -41,45 +43,38 @@ from config.redis_client import patient_redis
 log = structlog.get_logger(__name__)
 
 TICK = 1.0  # seconds between looks at the database when nobody nudges
-LEAST_USE = 30  # seconds of use a message must have left to be attempted
+PACE, PACED_FOR = 0.1, 2.0  # seconds between looks, and how long, where a rate holds messages back
 GROUP = 64  # outcomes written in one commit at most
 BATCH = 32
 SHARE = max(1, settings.DELIVERY_THREADS * 3 // 4)  # of the threads, for any one provider
 DRAIN_TRIES = 20
+WAIT_LEAST = 1.0  # seconds to leave alone an account that was too fast and not told how long
 # A provider is called only while the whole call fits into the lease, with two seconds to spare.
-START_WITHIN = settings.LEASE - sum(settings.PROVIDER_TIMEOUT) - 2
-
-
-@dataclass(frozen=True, slots=True)
-class Claimed:
-    """One attempt on its way to a provider, as `sql.CLAIM` returns it."""
-
-    attempt_id: UUID
-    n: int
-    kind: str
-    content: str
-    phone: str
-    subject_id: UUID
-    params: dict[str, Any]
-    locale: str
-    mode: str
-    provider: str
-    ttl: int
-    chat_id: int | None
+MARGIN = 2
+START_WITHIN = settings.LEASE - sum(settings.PROVIDER_TIMEOUT) - MARGIN
+# Asked any sooner, a vendor that is still at work would say that it knows no such message.
+ASK_IN = sum(settings.PROVIDER_TIMEOUT) + MARGIN
 
 
 class Dispatcher:
     """`run` is the worker's loop; `dispatch` one bounded round, for the safety tick as well."""
 
-    def __init__(self) -> None:
-        self.pool = ThreadPoolExecutor(settings.DELIVERY_THREADS, thread_name_prefix="provider")
+    def __init__(self, hosted: HostedProvider | None = None) -> None:
+        """Calls what any process may call, or nothing but the account that this one hosts."""
+        self.hosted = hosted
+        self.threads = hosted.window if hosted else settings.DELIVERY_THREADS
+        self.share = self.threads if hosted else SHARE
+        self.pool = ThreadPoolExecutor(self.threads, thread_name_prefix="provider")
         self.inbox: SimpleQueue[Event | None] = SimpleQueue()  # None: somebody nudged
         self.unwritten: list[Event] = []
         self.in_flight: Counter[str] = Counter()  # calls under way, by provider
-        self.called: dict[UUID, str] = {}  # attempt → provider
+        self.called: dict[UUID, Call] = {}  # by attempt
+        self.breakers = Breakers(settings.BREAKER_LONGEST)
+        self.changes: list[Change] = []  # of breakers, to be written
+        self.paced_until = 0.0
         self.lock = threading.Lock()
         self.stopping = threading.Event()
-        self.heartbeat = Heartbeat("delivery")
+        self.heartbeat = Heartbeat(hosted.name if hosted else "delivery")
 
     def run(self) -> None:
         """Until `stop`: a new worker looks at the database at once, and then whenever there is
@@ -89,12 +84,13 @@ class Dispatcher:
         while not self.stopping.is_set():
             with self.lock:
                 self._guarded(self._round)
-            self._wait(TICK)
+            self._wait(PACE if time.monotonic() < self.paced_until else TICK)
         self._drain()
 
     def _round(self) -> None:
         self.dispatch()
-        self.heartbeat.beat({"in_flight": self.in_flight.total()})
+        facts = self.hosted.facts() if self.hosted else {}
+        self.heartbeat.beat({"in_flight": self.in_flight.total(), **facts})
 
     def tick(self) -> None:
         """The beat's safety net: a round, unless the loop is in one or on its way out."""
@@ -108,6 +104,10 @@ class Dispatcher:
 
     def stop(self) -> None:
         self.stopping.set()
+        self.wake()
+
+    def wake(self) -> None:
+        """Have another look at the database, now."""
         self.inbox.put(None)
 
     def dispatch(self) -> None:
@@ -116,12 +116,17 @@ class Dispatcher:
         """
         self.record()
         self.claim()
+        alerts.note_overheard()
         if receipts.apply_stored():
             self.inbox.put(None)
         for settle in registry.settlers():
             settle()
 
     def record(self) -> None:
+        """Breakers first, so that what is due again at once is not due at the same account."""
+        while self.changes:
+            tripping.write(self.changes[0])
+            del self.changes[0]
         while self.unwritten:
             group = self.unwritten[:GROUP]
             self._write(group)
@@ -130,6 +135,7 @@ class Dispatcher:
     def _write(self, group: list[Event]) -> None:
         try:
             outcomes.apply(group)
+            contacts.note_refused(group)
         except (IntegrityError, DataError):
             if len(group) == 1:  # its row refuses it: the lease runs out and the deadline decides
                 log.exception("outcome_not_written", attempt=str(group[0].attempt_id))
@@ -141,18 +147,21 @@ class Dispatcher:
         """Never more than there are free threads: what is claimed is called at once. A provider
         that answers slowly gets its share of them and no more.
         """
-        while not self.stopping.is_set():
+        while not self.stopping.is_set() and (self.hosted is None or self.hosted.is_open):
             busiest = max(self.in_flight.values(), default=0)
-            free = settings.DELIVERY_THREADS - self.in_flight.total()
-            limit = min(free, BATCH, max(1, SHARE - busiest))
-            full = [name for name, calls in self.in_flight.items() if calls >= SHARE]
-            rows = claim(limit, full) if limit > 0 else []
+            free = self.threads - self.in_flight.total()
+            limit = min(free, BATCH, max(1, self.share - busiest))
+            full = [name for name, calls in self.in_flight.items() if calls >= self.share]
+            rows = claim(limit, full, self.hosted) if limit > 0 else []
             start_before = time.monotonic() + START_WITHIN
             for row in rows:
                 self.in_flight[row.provider] += 1
-                self.called[row.attempt_id] = row.provider
+                self.called[row.attempt_id] = Call(row.provider, row.trips)
                 self.pool.submit(self._hand_over, row, start_before)
-            if not rows or len(rows) < limit:
+            is_cut = any(row.is_counted for row in rows)
+            if is_cut:
+                self.paced_until = time.monotonic() + PACED_FOR
+            if len(rows) < max(1, limit) and not is_cut:
                 return
 
     def _hand_over(self, row: Claimed, start_before: float) -> None:
@@ -175,16 +184,23 @@ class Dispatcher:
             return
 
     def _take(self, event: Event | None) -> None:
-        if event is not None:
-            self.in_flight[self.called.pop(event.attempt_id)] -= 1
-            self.unwritten.append(event)
+        if event is None:
+            return
+        call = self.called.pop(event.attempt_id)
+        self.in_flight[call.provider] -= 1
+        self.unwritten.append(event)
+        if call.provider in registry.live_providers() and (
+            change := self.breakers.judge(call, event, time.monotonic())
+        ):
+            self.changes.append(change)
 
     def _listen(self) -> None:
         """Turns nudges into entries of the inbox, so that the loop waits for one thing."""
+        wake = nudge.key(self.hosted.name if self.hosted else "")
         while not self.stopping.is_set():
             try:
-                if patient_redis().blpop([nudge.WAKE], timeout=1):
-                    patient_redis().delete(nudge.WAKE)
+                if patient_redis().blpop([wake], timeout=1):
+                    patient_redis().delete(wake)
                     self.inbox.put(None)
             except redis.RedisError:
                 time.sleep(TICK)
@@ -215,32 +231,6 @@ def dispatcher() -> Dispatcher:
     return Dispatcher()
 
 
-def claim(limit: int, without: Sequence[str] = ()) -> list[Claimed]:
-    """Take up to `limit` due messages; their attempts are committed when this returns."""
-    with connection.cursor() as cursor:
-        cursor.execute(sql.CLAIM, _route_arrays(without) | {"limit": limit})
-        return [_claimed(row) for row in cursor.fetchall()]
-
-
-def _route_arrays(without: Sequence[str]) -> dict[str, Any]:
-    routes = [route for route in registry.routes() if route.provider not in without]
-    return {
-        "modes": [route.mode for route in routes],
-        "channels": [route.channel for route in routes],
-        "contents": [route.content for route in routes],
-        "providers": [route.provider for route in routes],
-        "contacts": [route.needs_contact for route in routes],
-        "margin": LEAST_USE,
-        "lease": settings.LEASE,
-    }
-
-
-def _claimed(row: Sequence[Any]) -> Claimed:
-    """Django leaves jsonb as text on raw cursors."""
-    claimed = Claimed(*row)
-    return replace(claimed, params=orjson.loads(row[6]))
-
-
 def hand_over(claimed: Claimed, start_before: float) -> Event:
     """Call the provider, on a thread of its own, and say what happened as an event."""
     try:
@@ -256,18 +246,40 @@ def hand_over(claimed: Claimed, start_before: float) -> Event:
         accepted = provider.send(message)
     except SendError as error:
         _count(claimed, type(error).__name__, called_at)
-        return _refusal(claimed, error)
+        return _named(_refusal(claimed, error), claimed)
     except Exception as error:
         # The thread's edge. A bug leaves the outcome unknown; its text may hold the code.
         log.error("provider_crashed", provider=claimed.provider, error=type(error).__name__)  # noqa: TRY400
         _count(claimed, "Crash", called_at)
-        return Event(claimed.attempt_id, What.AMBIGUOUS, code="internal")
+        event = Event(claimed.attempt_id, What.AMBIGUOUS, code="internal", is_called=True)
+        return _named(event, claimed)
     _count(claimed, "Accepted", called_at)
+    if accepted.alert is not None:
+        alerts.overhear(claimed.provider, accepted.alert)
     if provider.is_proved_by(message):
-        proof = Proof.HANDED_OVER
-        return Event(claimed.attempt_id, What.DELIVERED, accepted.provider_id, proof=proof)
-    pollable = provider.capabilities.pollable
-    return Event(claimed.attempt_id, What.ACCEPTED, accepted.provider_id, pollable=pollable)
+        what, proof = What.DELIVERED, Proof.HANDED_OVER
+    else:
+        what, proof = What.ACCEPTED, None
+    return Event(
+        claimed.attempt_id,
+        what,
+        accepted.provider_id,
+        proof=proof,
+        pollable=provider.capabilities.pollable,
+        is_called=True,
+    )
+
+
+def _named(event: Event, claimed: Claimed) -> Event:
+    if event.what is not What.AMBIGUOUS:
+        return event
+    return named(event, claimed.provider, claimed.message_id, claimed.phone)
+
+
+def named(event: Event, provider: str, message_id: UUID, phone: str) -> Event:
+    """An unclear outcome that can be asked about, if the message's id was ours to choose."""
+    provider_id = registry.provider_id_of(provider, message_id, phone)
+    return replace(event, provider_id=provider_id, ask_in=ASK_IN) if provider_id else event
 
 
 def _count(claimed: Claimed, result: str, called_at: float) -> None:
@@ -278,7 +290,10 @@ def _count(claimed: Claimed, result: str, called_at: float) -> None:
 def outgoing(claimed: Claimed) -> Outgoing:
     """The message as the provider gets it; the code appears here and nowhere before."""
     rendered = registry.renderer(claimed.kind)(
-        subject_id=claimed.subject_id, params=claimed.params, locale=claimed.locale
+        subject_id=claimed.subject_id,
+        params=claimed.params,
+        locale=claimed.locale,
+        channel=registry.provider(claimed.provider).channel.value,
     )
     return Outgoing(
         ref=str(claimed.attempt_id),
@@ -292,13 +307,14 @@ def outgoing(claimed: Claimed) -> Outgoing:
         brand=claimed.params.get("brand", ""),
         chat_id=_chat_id(claimed),
         n=claimed.n,
+        message_id=str(claimed.message_id),
     )
 
 
 def _chat_id(claimed: Claimed) -> int | None:
     if claimed.chat_id is None and settings.TELEGRAM_BOT_ASSUME_CONTACT:
         return int(claimed.phone[1:])
-    return claimed.chat_id
+    return claimed.chat_id or None
 
 
 _MEANING: list[tuple[type[SendError], What]] = [
@@ -317,5 +333,23 @@ def _refusal(claimed: Claimed, error: SendError) -> Event:
         what,
         code=error.code,
         detail=error.detail,
-        retry_after=getattr(error, "retry_after", None),
+        retry_after=_wait(error),
+        is_called=True,
+        account=error.account,
+        elsewhere=_is_for_another(claimed, error),
     )
+
+
+def _wait(error: SendError) -> float | None:
+    if not isinstance(error, ThrottledError):
+        return None
+    return WAIT_LEAST if error.retry_after is None else error.retry_after
+
+
+def _is_for_another(claimed: Claimed, error: SendError) -> bool:
+    """The account's fault is no other account's; and who is not in Telegram's own directory may
+    have let our bot write to them.
+    """
+    if isinstance(error, UnreachableError):
+        return claimed.by_contact
+    return claimed.elsewhere and error.account

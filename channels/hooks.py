@@ -4,13 +4,14 @@ from collections.abc import Callable
 from functools import wraps
 
 import structlog
-from django.http import HttpRequest, HttpResponse, HttpResponseForbidden
+from django.http import HttpRequest, HttpResponse, HttpResponseForbidden, HttpResponseNotAllowed
 from django.views.decorators.csrf import csrf_exempt
-from django.views.decorators.http import require_http_methods, require_POST
+from django.views.decorators.http import require_http_methods
 
 from accounts.api import UNAVAILABLE, as_refusal
-from channels import contacts, receipts, registry
-from channels.providers.base import Inbound, InvalidSignatureError
+from channels import alerts, receipts, registry, updates
+from channels.providers.base import Inbound, InvalidSignatureError, Provider
+from channels.providers.telegram_bot import TelegramBot
 from channels.providers.whatsapp_cloud import WhatsAppCloud
 
 log = structlog.get_logger(__name__)
@@ -22,16 +23,16 @@ def _inbound(request: HttpRequest, provider: str) -> Inbound:
     return Inbound(url=url, headers=request.headers, body=request.body)
 
 
-Hook = Callable[[HttpRequest], HttpResponse]
+Hook = Callable[..., HttpResponse]
 
 
 def _answered(hook: Hook) -> Hook:
     """Anything but 200 makes the vendor try again: only a bad signature and our own faults do."""
 
     @wraps(hook)
-    def answer(request: HttpRequest) -> HttpResponse:
+    def answer(request: HttpRequest, **path: str) -> HttpResponse:
         try:
-            return hook(request)
+            return hook(request, **path)
         except InvalidSignatureError:
             log.warning("hook_refused", path=request.path)
             return HttpResponseForbidden()
@@ -41,45 +42,31 @@ def _answered(hook: Hook) -> Hook:
     return answer
 
 
-def _receive(request: HttpRequest, provider: str) -> HttpResponse:
-    if provider not in registry.live_providers():
-        return HttpResponse(status=404)
-    receipts.receive(provider, _inbound(request, provider))
-    return HttpResponse()
-
-
 @csrf_exempt
 @require_http_methods(["GET", "POST"])
 @_answered
-def whatsapp(request: HttpRequest) -> HttpResponse:
-    if request.method == "POST":
-        return _receive(request, "whatsapp_cloud")
-    provider = registry.live_providers().get("whatsapp_cloud")
-    if not isinstance(provider, WhatsAppCloud):
+def hook(request: HttpRequest, hook: str, account: str = "") -> HttpResponse:
+    """Any vendor's call, at the address that `registry.VENDORS` gives it."""
+    name = registry.account_at(hook, account)
+    if name is None:
         return HttpResponse(status=404)
+    provider = registry.live_providers()[name]
+    if request.method == "GET":
+        return _shake_hands(request, provider)
+    call = _inbound(request, name)
+    if isinstance(provider, TelegramBot):
+        updates.receive(call)
+        return HttpResponse()
+    receipts.receive(name, call)
+    for alert in provider.alerts(call):
+        alerts.note(name, alert)
+    return HttpResponse()
+
+
+def _shake_hands(request: HttpRequest, provider: Provider) -> HttpResponse:
+    if not isinstance(provider, WhatsAppCloud):
+        return HttpResponseNotAllowed(["POST"])
     challenge = provider.handshake(request.GET.dict())
     if challenge is None:
         return HttpResponseForbidden()
     return HttpResponse(challenge, content_type="text/plain")
-
-
-@csrf_exempt
-@require_POST
-@_answered
-def telegram_gateway(request: HttpRequest) -> HttpResponse:
-    return _receive(request, "telegram_gateway")
-
-
-@csrf_exempt
-@require_POST
-@_answered
-def twilio(request: HttpRequest) -> HttpResponse:
-    return _receive(request, "twilio")
-
-
-@csrf_exempt
-@require_POST
-@_answered
-def telegram_bot(request: HttpRequest) -> HttpResponse:
-    contacts.receive(_inbound(request, "telegram_bot"))
-    return HttpResponse()

@@ -8,9 +8,9 @@ from django.db.models import Model, Q, QuerySet
 from django.utils.translation import gettext_lazy as _
 
 from channels import wording
-from channels.models import Attempt, Message
+from channels.models import Attempt, Message, Part
 from channels.phones import normalise
-from channels.registry import test_providers
+from channels.registry import hosted, test_providers
 from config.errors import DomainError
 from config.ids import first_at, moment_of, parse_id
 
@@ -73,7 +73,11 @@ def _by_vendors_id(text: str) -> list[UUID]:
     """Read now: within a greater query PostgreSQL would rather walk the whole table."""
     providers = [*wording.PROVIDERS, *test_providers()]  # what the index begins with
     found = Attempt.objects.filter(provider__in=providers, provider_id=text)
-    return list(found.values_list("message_id", flat=True))
+    of_parts = Part.objects.filter(provider__in=list(hosted()), provider_id=text)
+    return [
+        *found.values_list("message_id", flat=True),
+        *of_parts.values_list("attempt__message_id", flat=True),
+    ]
 
 
 def _phone(text: str) -> Q:

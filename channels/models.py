@@ -6,6 +6,7 @@ from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import ApiKey, Company, Mode
+from channels.provider_account import ProviderAccount  # noqa: F401 - Django looks for it here
 from config.ids import public_id, uuid7
 
 
@@ -42,7 +43,7 @@ class Message(models.Model):
     kind = models.CharField(_("kind"), max_length=4, choices=Kind.choices)
     content = models.CharField(max_length=16)  # providers.base.Content
     channel = models.CharField(_("channel"), max_length=8, choices=ChannelName.choices)
-    chain = models.JSONField(default=list)  # channels still to fall back to, in order
+    chain = models.JSONField(default=list)  # steps.Step: still to fall back to, in order
     phone = models.CharField(_("phone"), max_length=16)
     subject_id = models.UUIDField()  # the verification of a code, the link of a link
     params = models.JSONField(default=dict)  # what its renderer needs; never the code
@@ -63,6 +64,8 @@ class Message(models.Model):
     due_at = models.DateTimeField(null=True, db_default=Now())  # null: with a provider, or final
     useful_until = models.DateTimeField()  # after this the person has no use for it
     deadline = models.DateTimeField()  # after this an unproved delivery is given up
+    fallback_at = models.DateTimeField(null=True)  # when patience with this channel is over
+    is_owed = models.BooleanField(default=False, db_default=False)  # a later try may yet cost
     sent_at = models.DateTimeField(_("sent"), null=True)
     delivered_at = models.DateTimeField(_("delivered"), null=True)
     read_at = models.DateTimeField(_("read"), null=True)
@@ -87,6 +90,12 @@ class Message(models.Model):
                 F("id").desc(),
                 name="message_history",
             ),
+            models.Index(
+                fields=["fallback_at"],
+                name="message_fallback",
+                condition=Q(fallback_at__isnull=False),
+            ),
+            models.Index(fields=["deadline"], name="message_owed", condition=Q(is_owed=True)),
             models.Index(fields=["phone", "created_at"], name="message_phone"),
             models.Index(fields=["subject_id"], name="message_subject"),
             models.Index(
@@ -127,8 +136,9 @@ class Attempt(models.Model):
     message = models.ForeignKey(Message, models.CASCADE, related_name="attempts", db_index=False)
     n = models.PositiveSmallIntegerField()
     hold = models.PositiveSmallIntegerField(default=1)
+    price = models.PositiveIntegerField(_("price"), default=0, db_default=0)  # of its hold
     channel = models.CharField(_("channel"), max_length=8, choices=Message.ChannelName.choices)
-    provider = models.CharField(_("provider"), max_length=20)
+    provider = models.CharField(_("provider"), max_length=40)
     provider_id = models.CharField(_("provider's id"), max_length=200, null=True)  # noqa: DJ001
     state = models.CharField(_("state"), max_length=10, choices=State.choices)
     error_class = models.CharField(max_length=12, blank=True, db_default="")
@@ -171,10 +181,26 @@ class Attempt(models.Model):
         return f"{self.channel} {self.n}"
 
 
+class Turn(models.Model):
+    """What the chain of a message decided, and of which channel: one line of its timeline."""
+
+    message = models.ForeignKey(Message, models.CASCADE, related_name="turns")
+    why = models.CharField(max_length=12)  # steps.Why
+    channel = models.CharField(_("channel"), max_length=8, choices=Message.ChannelName.choices)
+    at = models.DateTimeField(_("time"), db_default=Now())
+
+    class Meta:
+        verbose_name = _("turn of a message")
+        verbose_name_plural = _("turns of messages")
+
+    def __str__(self) -> str:
+        return f"{self.why} {self.channel}"
+
+
 class Receipt(models.Model):
     """What a vendor said, kept raw, once; parked until the attempt it speaks of is known."""
 
-    provider = models.CharField(_("provider"), max_length=20)
+    provider = models.CharField(_("provider"), max_length=40)
     digest = models.BinaryField(max_length=32, unique=True)  # what makes a repeat a repeat
     provider_id = models.CharField(_("provider's id"), max_length=200, blank=True)
     ref = models.UUIDField(null=True)
@@ -199,6 +225,26 @@ class Receipt(models.Model):
 
     def __str__(self) -> str:
         return f"{self.provider} {self.word}"
+
+
+class Part(models.Model):
+    """One part of a long message, which the vendor took, and will report of, under its own id."""
+
+    attempt = models.ForeignKey(Attempt, models.CASCADE, related_name="parts", db_index=False)
+    number = models.PositiveSmallIntegerField()  # from 1
+    total = models.PositiveSmallIntegerField()
+    provider = models.CharField(max_length=20)
+    provider_id = models.CharField(max_length=200)
+    delivered_at = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["attempt", "number"], name="part_number"),
+            models.UniqueConstraint(fields=["provider", "provider_id"], name="part_provider_id"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.number}/{self.total}"
 
 
 class Contact(models.Model):
@@ -230,6 +276,30 @@ class BlockedPhone(models.Model):
 
     def __str__(self) -> str:
         return self.phone
+
+
+class ProviderAlert(models.Model):
+    """What a vendor said of our account rather than of a message; `alerts.note` writes it."""
+
+    provider = models.CharField(_("provider"), max_length=20)
+    code = models.CharField(_("provider's code"), max_length=60)
+    detail = models.CharField(_("the provider's words"), max_length=300, blank=True)
+    kind = models.CharField(max_length=9)  # providers.base.AlertKind
+    first_at = models.DateTimeField(_("first said"), db_default=Now())
+    at = models.DateTimeField(_("last said"), db_default=Now())
+    times = models.PositiveIntegerField(_("times"), default=1, db_default=1)
+
+    class Meta:
+        verbose_name = _("provider's alert")
+        verbose_name_plural = _("providers' alerts")
+        constraints = [
+            models.UniqueConstraint(
+                fields=["provider", "code", "detail"], name="provider_alert_once"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.provider} {self.code}"
 
 
 class DayCount(models.Model):
@@ -307,6 +377,7 @@ class Heartbeat(models.Model):
         WEB = "web", _("web")
         DELIVERY = "delivery", _("delivery")
         BEAT = "beat", _("beat")
+        SMPP = "smpp", "SMPP"
 
     process = models.CharField(max_length=120, primary_key=True)
     kind = models.CharField(max_length=10, choices=Kind.choices)

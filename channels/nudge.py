@@ -6,6 +6,7 @@ A hint and no more: a lost one costs a beat tick, because the database says what
 import redis
 import structlog
 
+from channels import registry
 from config.errand import Errand
 from config.redis_client import call
 
@@ -15,10 +16,16 @@ WAKE = "wake"  # the list workers block on
 LONGEST, KEPT = 16, 8  # entries: one wakes one worker, and each looks at everything
 
 
+def key(account: str = "") -> str:
+    """The list of the workers, or that of the process which an account lives in."""
+    return f"{WAKE}:{account}" if account else WAKE
+
+
 def push() -> bool:
     try:
-        if call("LPUSH", WAKE, 1) > LONGEST:
-            call("LTRIM", WAKE, 0, KEPT - 1)
+        for one in ("", *registry.hosted()):
+            if call("LPUSH", key(one), 1) > LONGEST:
+                call("LTRIM", key(one), 0, KEPT - 1)
     except redis.RedisError as error:
         log.warning("nudge_lost", error=type(error).__name__)
         return False

@@ -1,10 +1,12 @@
 """Everything that happens to an attempt passes through `apply`: the only way out of a hold.
 
 An outcome, a receipt, an entered code, a lease run out, a deadline: each is an event. A group of
-them is one commit: lock, decide (`transitions`, pure), write, settle the money, wallet last.
+them is one commit: lock, decide (`transitions` and `chain`, pure), write, settle the money. Only
+where a message goes on to another channel the wallet is asked before it is written; it is still
+the last of the locks that others wait for.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from uuid import UUID
 
 import orjson
@@ -14,12 +16,15 @@ from django.db.backends.utils import CursorWrapper
 
 from accounts import events as outbox
 from billing import ledger
-from channels import limits, sql, waiting
+from channels import chain, limits, nudge, sql, waiting
+from channels.steps import Step
 from channels.transitions import Attempt, Event, Message
 from channels.transitions import apply as apply_event
 from channels.transitions import give_up as give_up_message
 from config import metrics
 from config.ids import uuid7
+
+_COLUMNS = 17  # of a message in `sql.LIVES`; those of an attempt follow
 
 
 def apply(events: Sequence[Event]) -> list[Message]:
@@ -38,17 +43,24 @@ def apply_within(cursor: CursorWrapper, events: Sequence[Event]) -> list[Message
 def give_up(message_ids: Sequence[UUID]) -> list[Message]:
     """Expire messages no attempt is open for."""
     with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT id FROM channels_message WHERE id = ANY(%s) ORDER BY id FOR UPDATE",
-            [list(message_ids)],
-        )
+        cursor.execute(sql.LOCK_MESSAGES, [list(message_ids)])
         # Looked at only now, under the lock: a worker may have claimed one in the meantime.
-        cursor.execute(sql.WITH_OPEN_ATTEMPT, [list(message_ids)])
-        busy = {row[0] for row in cursor.fetchall()}
-        messages = _messages(cursor, [one for one in message_ids if one not in busy])
-        for message in messages.values():
+        idle = [one for one in lives(cursor, message_ids) if one.open_attempt is None]
+        for message in idle:
             give_up_message(message)
-        changed = _write_messages(cursor, messages.values())
+        changed = record(cursor, idle)
+    announce(changed)
+    return changed
+
+
+def fall_back(message_ids: Sequence[UUID]) -> list[Message]:
+    """On to the next channel for those whose patience is over still, when nobody holds them."""
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(sql.LOCK_IMPATIENT, [list(message_ids)])
+        messages = lives(cursor, [row[0] for row in cursor.fetchall()])
+        for message in messages:
+            chain.lose_patience(message)
+        changed = record(cursor, messages)
     announce(changed)
     return changed
 
@@ -64,42 +76,69 @@ def announce(messages: Sequence[Message]) -> None:
             metrics.count_message(message.mode, message.channel, message.state)
         if message.state == "failed":
             limits.give_back(message)
-    waiting.publish(
-        [
-            waiting.Signal(message.id, message.state, message.channel, message.error)
-            for message in messages
-        ]
-    )
+    # Who waits is told how it ended, not of each channel and account on the way.
+    told = [one for one in messages if not (one.has_gone_on or one.goes_on)]
+    if told:
+        waiting.publish(
+            [waiting.Signal(one.id, one.state, one.channel, one.error, one.price) for one in told]
+        )
+    if len(told) < len(messages):
+        nudge.wake()
 
 
 def _apply(cursor: CursorWrapper, events: Sequence[Event]) -> list[Message]:
     cursor.execute(sql.LOCK, [[event.attempt_id for event in events]])
-    attempts, message_of = {}, {}
-    for *columns, message_id in cursor.fetchall():
-        attempt = Attempt(*columns)
-        attempts[attempt.id] = attempt
-        message_of[attempt.id] = message_id
-    messages = _messages(cursor, message_of.values())
+    messages = lives(cursor, [row[0] for row in cursor.fetchall()])
+    apply_to(messages, events)
+    return record(cursor, messages)
+
+
+def apply_to(messages: Sequence[Message], events: Sequence[Event]) -> None:
+    tries = {attempt.id: (message, attempt) for message in messages for attempt in message.attempts}
     for event in events:
-        if event.attempt_id in attempts:
-            message = messages[message_of[event.attempt_id]]
-            apply_event(message, attempts[event.attempt_id], event)
-    _write_attempts(cursor, attempts.values())
-    return _write_messages(cursor, messages.values())
+        if event.attempt_id in tries:
+            apply_event(*tries[event.attempt_id], event)
 
 
-def _messages(cursor: CursorWrapper, ids: Iterable[UUID]) -> dict[UUID, Message]:
-    """Read after the lock, in a statement of its own, and so as the last commit left them."""
-    cursor.execute(sql.MESSAGES, [list(ids)])
-    found = {}
-    for row in cursor.fetchall():
-        columns = list(row)
-        columns[5] = orjson.loads(columns[5])  # Django leaves jsonb as text on raw cursors
-        found[row[0]] = Message(*columns)
-    return found
+def lives(cursor: CursorWrapper, ids: Sequence[UUID]) -> list[Message]:
+    """Messages with their attempts, for whoever has locked them."""
+    found: dict[UUID, Message] = {}
+    if ids:
+        cursor.execute(sql.LIVES, [list(ids)])
+        for row in cursor.fetchall():
+            columns, attempt = list(row[:_COLUMNS]), row[_COLUMNS:]
+            # Django leaves jsonb as text on raw cursors
+            columns[5] = [Step(**step) for step in orjson.loads(columns[5])]
+            message = found.setdefault(row[0], Message(*columns))
+            if attempt[0] is not None:
+                message.attempts.append(Attempt(*attempt))
+    return list(found.values())
 
 
-def _write_attempts(cursor: CursorWrapper, attempts: Iterable[Attempt]) -> None:
+def record(cursor: CursorWrapper, messages: Sequence[Message]) -> list[Message]:
+    """Write what was decided; the wallet has its say first where a hold is to move. The messages
+    that changed.
+    """
+    _move_holds(cursor, messages)
+    _write_attempts(cursor, [each for one in messages for each in one.attempts])
+    return _write_messages(cursor, messages)
+
+
+def _move_holds(cursor: CursorWrapper, messages: Sequence[Message]) -> None:
+    wishes = [(one, one.wish) for one in messages if one.wish]
+    if not wishes:
+        return
+    moves = [chain.move_of(message, wish) for message, wish in wishes]
+    settled = {each.company_id for one in messages for each in one.settlements}
+    paid = ledger.move_hold(cursor, moves, touching=settled)
+    for message, wish in wishes:
+        (chain.go_on if message.id in paid else chain.stay)(message, wish)
+
+
+def _write_attempts(cursor: CursorWrapper, attempts: Sequence[Attempt]) -> None:
+    named = [(one.id, one.provider_id) for one in attempts if one.n > 1 and one.is_named]
+    if named:
+        cursor.execute(sql.INHERIT_IDS, _columns(named))
     rows = [
         (
             one.id,
@@ -118,7 +157,7 @@ def _write_attempts(cursor: CursorWrapper, attempts: Iterable[Attempt]) -> None:
         cursor.execute(sql.UPDATE_ATTEMPTS, _columns(rows))
 
 
-def _write_messages(cursor: CursorWrapper, messages: Iterable[Message]) -> list[Message]:
+def _write_messages(cursor: CursorWrapper, messages: Sequence[Message]) -> list[Message]:
     changed = [one for one in messages if one.changed]
     rows = [
         (
@@ -132,15 +171,24 @@ def _write_messages(cursor: CursorWrapper, messages: Iterable[Message]) -> list[
             one.at,
             one.read_at,
             one.is_read,
+            one.price,
+            one.is_owed,
+            one.fallback_in,
         )
         for one in changed
     ]
     if rows:
         zone = settings.TIME_ZONE
         cursor.execute(sql.UPDATE_MESSAGES, [*_columns(rows), zone, zone])
+        _note(cursor, [(one.id, why.value, by) for one in changed for why, by in one.turns])
         _tell(cursor, [one.id for one in changed if one.moved and one.is_heard])
         ledger.settle(cursor, [each for one in changed for each in one.settlements])
     return changed
+
+
+def _note(cursor: CursorWrapper, turns: list[tuple[UUID, str, str]]) -> None:
+    if turns:
+        cursor.execute(sql.NOTE_TURNS, _columns(turns))
 
 
 def _tell(cursor: CursorWrapper, moved: list[UUID]) -> None:

@@ -20,6 +20,17 @@ DELETE FROM channels_receipt WHERE id IN (
   SELECT id FROM channels_receipt WHERE received_at < now() - make_interval(days => %s) LIMIT %s)
 """
 
+ALERTS = """
+DELETE FROM channels_provideralert WHERE id IN (
+  SELECT id FROM channels_provideralert WHERE at < now() - make_interval(days => %s) LIMIT %s)
+"""
+
+PARTS = """
+DELETE FROM channels_part WHERE id IN (
+  SELECT p.id FROM channels_part p JOIN channels_attempt a ON a.id = p.attempt_id
+  WHERE a.started_at < now() - make_interval(days => %s) LIMIT %s)
+"""
+
 # The prefix stays for statistics; what is left of the number belongs to nobody.
 PHONES = """
 UPDATE channels_message SET phone = left(phone, 5) || '*'
@@ -35,6 +46,8 @@ def purge() -> int:
     steps: list[Purger] = [
         IdempotentRequest.objects.forget_outlived,
         partial(_execute, RAW_RECEIPTS, settings.RAW_RETENTION),
+        partial(_execute, ALERTS, settings.RAW_RETENTION),
+        partial(_execute, PARTS, settings.RAW_RETENTION),
         partial(_execute, PHONES, settings.PHONE_RETENTION),
         *retention.PURGERS,
         *registry.purgers(),

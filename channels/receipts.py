@@ -5,6 +5,7 @@ says; one that speaks of an attempt we do not know yet is parked and matched aga
 """
 
 import hashlib
+from collections.abc import Sequence
 from uuid import UUID
 
 import structlog
@@ -12,8 +13,9 @@ from django.db import DataError, IntegrityError, connection, transaction
 from django.db.backends.utils import CursorWrapper
 
 from billing.ledger import Proof
-from channels import nudge, outcomes, registry, sql
+from channels import nudge, outcomes, parts, registry, sql
 from channels.providers.base import Inbound, Receipt, ReceiptState
+from channels.providers.hosted import Part, Report
 from channels.transitions import Event, What
 
 log = structlog.get_logger(__name__)
@@ -29,14 +31,25 @@ WHAT = {
     ReceiptState.FAILED: What.REFUSED,
     ReceiptState.UNREACHABLE: What.UNREACHABLE,
     ReceiptState.EXPIRED: What.EXPIRED,
+    ReceiptState.NOT_FOUND: What.RETRY,
 }
 
 
 def receive(provider: str, call: Inbound) -> int:
     """Verify and store; returns how many were new. Raises InvalidSignatureError."""
     found = registry.live_providers()[provider].receipts(call)
-    with connection.cursor() as cursor:
-        new = sum(_store(cursor, provider, receipt, call.body) for receipt in found)
+    return store(provider, [(receipt, call.body) for receipt in found])
+
+
+def store(provider: str, reports: Sequence[Report]) -> int:
+    """All of them in one commit, in their order; returns how many receipts were new."""
+    with transaction.atomic(), connection.cursor() as cursor:
+        new = 0
+        for report, raw in reports:
+            if isinstance(report, Part):
+                parts.store(cursor, provider, report)
+            else:
+                new += _store(cursor, provider, report, raw)
     if new:
         nudge.wake()
     return new
@@ -97,7 +110,8 @@ def _apply_group(limit: int, only: int | None = None) -> int:
         cursor.execute(sql.DUE_RECEIPTS, {"limit": limit, "patience": PATIENCE, "only": only})
         rows = cursor.fetchall()
         known = [row for row in rows if row[7] is not None]
-        messages = outcomes.apply_within(cursor, [_event(row) for row in known]) if known else []
+        events = parts.judge(cursor, [(_event(row), row[9]) for row in known])
+        messages = outcomes.apply_within(cursor, events) if events else []
         if known:
             cursor.execute(sql.APPLIED, [[row[0] for row in known], [row[7] for row in known]])
         _park(cursor, [row for row in rows if row[7] is None])
@@ -129,7 +143,7 @@ def _park(cursor: CursorWrapper, rows: list[tuple]) -> None:  # type: ignore[typ
 
 
 def _event(row: tuple) -> Event:  # type: ignore[type-arg]
-    _id, state, provider, provider_id, error_code, error_detail, at, attempt_id, _old = row
+    _id, state, provider, provider_id, error_code, error_detail, at, attempt_id, *_rest = row
     return event_of(
         attempt_id,
         Receipt(

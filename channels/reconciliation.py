@@ -30,14 +30,14 @@ CHECKS = {
         SELECT 'company ' || COALESCE(w.company_id, m.company_id)
         FROM billing_wallet w FULL JOIN (
           SELECT company_id, sum(price) AS held FROM channels_message
-          WHERE state IN ('queued', 'sent') AND mode = 'live' GROUP BY company_id) m
+          WHERE (state IN ('queued', 'sent') OR is_owed) AND mode = 'live' GROUP BY company_id) m
         USING (company_id) WHERE COALESCE(w.held, 0) <> COALESCE(m.held, 0)""",
     "final message not resolved exactly once": """
         SELECT 'message ' || m.id FROM channels_message m
         LEFT JOIN billing_transfer t ON t.message_id = m.id
         WHERE m.state IN ('delivered', 'failed', 'expired') AND m.price > 0 AND {scope}
         GROUP BY m.id HAVING count(*) FILTER (WHERE t.kind = 'hold')
-          <> count(*) FILTER (WHERE t.kind IN ('capture', 'release'))
+          <> count(*) FILTER (WHERE t.kind IN ('capture', 'release')) + m.is_owed::int
           OR count(*) FILTER (WHERE t.kind = 'hold') = 0""",
     "open message without exactly one open hold": """
         SELECT 'message ' || m.id FROM channels_message m
@@ -74,7 +74,17 @@ CHECKS = {
         WHERE p.is_credited AND o.state IS DISTINCT FROM 'paid'""",
     "open past its deadline": """
         SELECT 'message ' || id FROM channels_message
-        WHERE state IN ('queued', 'sent') AND deadline < now() - interval '1 minute'""",
+        WHERE (state IN ('queued', 'sent') OR is_owed)
+          AND deadline < now() - interval '1 minute'""",
+    "owed without a try in a vendor's hands": """
+        SELECT 'message ' || m.id FROM channels_message m
+        WHERE m.is_owed AND (m.state <> 'delivered' OR NOT EXISTS (
+          SELECT 1 FROM channels_attempt a WHERE a.message_id = m.id AND a.hold = m.hold
+            AND a.state IN ('submitting', 'ambiguous', 'sent')))""",
+    "hold of another price than its message": """
+        SELECT 'message ' || m.id FROM channels_message m JOIN billing_transfer t
+          ON t.key = 'hold:' || replace(m.id::text, '-', '') || ':' || m.hold
+        WHERE (m.state IN ('queued', 'sent') OR m.is_owed) AND t.amount <> m.price""",
 }
 WHOLE_LEDGER = {
     "wallet differs from its transfers",

@@ -4,52 +4,104 @@
 (a message's renderer, say) the higher room registers here when it starts.
 """
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cache
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 from uuid import UUID
 
 from django.conf import settings
 
 from channels.providers.base import Channel, Content, Provider
+from channels.providers.hosted import HostedProvider
+from channels.providers.smpp.account import Smpp
+from channels.providers.smsc import Smsc
 from channels.providers.telegram_bot import TelegramBot
 from channels.providers.telegram_gateway import TelegramGateway
 from channels.providers.test import ScriptedProvider
 from channels.providers.twilio import Twilio
 from channels.providers.whatsapp_cloud import WhatsAppCloud
 
-HOOKS = {
-    "whatsapp_cloud": "whatsapp",
-    "telegram_gateway": "telegram-gateway",
-    "telegram_bot": "telegram-bot",
-    "twilio": "twilio",
+if TYPE_CHECKING:
+    from channels.models import Message
+
+POSITION_STEP = 10  # between accounts, so that the operator can put one between two
+
+
+@dataclass(frozen=True, slots=True)
+class Vendor:
+    """One line per vendor: its class, its setting, and the path under /hooks/ where it calls us.
+
+    Without the `needs` option an account is not configured. `is_told_hook`: each send names the
+    address to call.
+    """
+
+    make: Callable[..., Provider]
+    setting: str
+    hook: str
+    needs: str = "token"
+    is_told_hook: bool = False
+
+
+# The order of preference where two carry the same, until the operator sets another.
+VENDORS = {
+    "whatsapp_cloud": Vendor(WhatsAppCloud, "WHATSAPP", "whatsapp"),
+    "telegram_gateway": Vendor(
+        TelegramGateway, "TELEGRAM_GATEWAY", "telegram-gateway", is_told_hook=True
+    ),
+    "telegram_bot": Vendor(TelegramBot, "TELEGRAM_BOT", "telegram-bot"),
+    "smpp": Vendor(Smpp, "SMPP", "", needs="host"),
+    "twilio": Vendor(Twilio, "TWILIO", "twilio", needs="auth_token", is_told_hook=True),
+    "smsc": Vendor(Smsc, "SMSC", "smsc", needs="password"),
 }
 
 
+def vendor_of(provider: str) -> str:
+    """`twilio:kz` is an account with the vendor `twilio`."""
+    return provider.partition(":")[0]
+
+
 def hook_url(provider: str) -> str:
-    return f"{settings.PUBLIC_URL}/hooks/{HOOKS[provider]}"
+    vendor, _, account = provider.partition(":")
+    path = f"{VENDORS[vendor].hook}/{account}".rstrip("/")
+    return f"{settings.PUBLIC_URL}/hooks/{path}"
 
 
 @cache
 def live_providers() -> dict[str, Provider]:
-    """Configured accounts, in the order they are tried; one without a token is left out."""
-    timeout = settings.PROVIDER_TIMEOUT
-    found: dict[str, Provider] = {}
-    if settings.WHATSAPP["token"]:
-        found["whatsapp_cloud"] = WhatsAppCloud(**settings.WHATSAPP, timeout=timeout)
-    if settings.TELEGRAM_GATEWAY["token"]:
-        found["telegram_gateway"] = TelegramGateway(
-            **settings.TELEGRAM_GATEWAY, callback_url=hook_url("telegram_gateway"), timeout=timeout
-        )
-    if settings.TELEGRAM_BOT["token"]:
-        found["telegram_bot"] = TelegramBot(**settings.TELEGRAM_BOT, timeout=timeout)
-    if settings.TWILIO["auth_token"]:
-        found["twilio"] = Twilio(
-            **settings.TWILIO, callback_url=hook_url("twilio"), timeout=timeout
-        )
-    return found
+    """Configured accounts by name, in the order they are tried unless the operator sets another.
+
+    A vendor's first account has the vendor's name, the further ones are `vendor:account`.
+    """
+    return {
+        name: _made(name, vendor, options)
+        for title, vendor in VENDORS.items()
+        for name, options in _accounts(title, vendor)
+        if options[vendor.needs]
+    }
+
+
+def _accounts(name: str, vendor: Vendor) -> Iterator[tuple[str, Mapping[str, str]]]:
+    yield name, getattr(settings, vendor.setting)
+    for account, options in settings.FURTHER_ACCOUNTS.get(vendor.setting, {}).items():
+        yield f"{name}:{account}", options
+
+
+def _made(name: str, vendor: Vendor, options: Mapping[str, str]) -> Provider:
+    told = {"callback_url": hook_url(name)} if vendor.is_told_hook else {}
+    made = vendor.make(**options, **told, timeout=settings.PROVIDER_TIMEOUT)
+    made.name = name
+    return made
+
+
+def account_at(hook: str, account: str) -> str | None:
+    """The name of the configured account that is called at /hooks/<hook>/<account>."""
+    for vendor, one in VENDORS.items():
+        name = f"{vendor}:{account}" if account else vendor
+        if one.hook == hook and name in live_providers():
+            return name
+    return None
 
 
 @cache
@@ -63,10 +115,35 @@ def provider(name: str) -> Provider:
     return live_providers().get(name) or test_providers()[name]
 
 
+@cache
+def hosted() -> dict[str, HostedProvider]:
+    """Accounts that live in processes of their own, each by its name."""
+    return {name: one for name, one in live_providers().items() if isinstance(one, HostedProvider)}
+
+
+def called_here(host: HostedProvider | None) -> Collection[str]:
+    """The accounts that a process may call: the one that it hosts, or all that nobody hosts."""
+    if host is not None:
+        return [host.name]
+    return (live_providers() | test_providers()).keys() - hosted().keys()
+
+
 def is_pollable(name: str) -> bool:
     """False also for an account that is no longer configured."""
     known = live_providers() | test_providers()
     return name in known and known[name].capabilities.pollable
+
+
+def clicks_prove(name: str) -> bool:
+    """Whether a person's click proves that this account delivered; an operator may say no."""
+    found = (live_providers() | test_providers()).get(name)
+    return found is None or found.capabilities.clicks_prove
+
+
+def provider_id_of(name: str, message_id: UUID, phone: str) -> str | None:
+    """None also for an account that is no longer configured."""
+    found = (live_providers() | test_providers()).get(name)
+    return found.provider_id_of(str(message_id), phone) if found else None
 
 
 def pollable() -> list[str]:
@@ -80,32 +157,46 @@ class Route:
     content: str
     provider: str
     needs_contact: bool
+    position: int = 0  # where the operator has set none
+    is_sole: bool = True  # of its kind: what needs a contact is then tried without one
+
+
+Key = tuple[str, str, str]  # mode, channel, content
+
+
+def position(provider: str) -> int:
+    """Where an account stands until the operator says otherwise."""
+    return POSITION_STEP * list(live_providers()).index(provider)
+
+
+@cache
+def ways() -> dict[Key, list[Route]]:
+    """For each (mode, channel, content) the accounts that carry it."""
+    found: dict[Key, list[Route]] = {}
+    for mode, providers in (("live", live_providers()), ("test", test_providers())):
+        for position, (name, one) in enumerate(providers.items()):
+            for content in one.capabilities.contents:
+                key = (mode, one.channel.value, content.value)
+                route = Route(*key, name, one.capabilities.needs_contact, POSITION_STEP * position)
+                found.setdefault(key, []).append(route)
+    return {
+        key: [replace(one, is_sole=all(other.needs_contact for other in some)) for one in some]
+        for key, some in found.items()
+    }
 
 
 @cache
 def routes() -> tuple[Route, ...]:
-    """One provider for each (mode, channel, content): the first that declares it."""
-    found: dict[tuple[str, str, str], Route] = {}
-    for mode, providers in (("live", live_providers()), ("test", test_providers())):
-        for name, one in providers.items():
-            for content in one.capabilities.contents:
-                key = (mode, one.channel.value, content.value)
-                found.setdefault(key, Route(*key, name, one.capabilities.needs_contact))
-    return tuple(found.values())
-
-
-@cache
-def _carried() -> frozenset[tuple[str, str, str]]:
-    return frozenset((route.mode, route.channel, route.content) for route in routes())
+    return tuple(route for some in ways().values() for route in some)
 
 
 def carries(channel: Channel, content: Content, mode: str) -> bool:
-    return (mode, channel.value, content.value) in _carried()
+    return (mode, channel.value, content.value) in ways()
 
 
 def forget_settings() -> None:
     """Read the settings anew: for tests that configure providers."""
-    for cached in (live_providers, test_providers, provider, routes, _carried):
+    for cached in (live_providers, hosted, test_providers, provider, ways, routes):
         cached.cache_clear()
 
 
@@ -125,7 +216,9 @@ class NotRenderableError(Exception):
 class Renderer(Protocol):
     """Raises NotRenderableError."""
 
-    def __call__(self, *, subject_id: UUID, params: Mapping[str, Any], locale: str) -> Rendered: ...
+    def __call__(
+        self, *, subject_id: UUID, params: Mapping[str, Any], locale: str, channel: str
+    ) -> Rendered: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +241,7 @@ class Told:
     detail: str = ""
 
 
-Teller = Callable[[UUID], Iterable[Told]]
+Teller = Callable[["Message"], Iterable[Told]]
 
 Purger = Callable[[int], int]  # removes at most so many rows; fewer: there are no more
 
@@ -204,9 +297,9 @@ def count_codes(
 
 
 def tells(kind: str, teller: Teller) -> None:
-    """Registers what became of a message's subject afterwards."""
+    """Registers what became of what a message carried."""
     _tellers[kind] = teller
 
 
-def told(kind: str, subject_id: UUID) -> Iterable[Told]:
-    return _tellers[kind](subject_id) if kind in _tellers else ()
+def told(message: "Message") -> Iterable[Told]:
+    return _tellers[message.kind](message) if message.kind in _tellers else ()

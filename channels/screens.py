@@ -47,7 +47,10 @@ def rendered(message: Message) -> tuple[str | None, str | None]:
     """(text, code) as the worker would have handed them over."""
     try:
         found = registry.renderer(message.kind)(
-            subject_id=message.subject_id, params=message.params, locale=message.locale
+            subject_id=message.subject_id,
+            params=message.params,
+            locale=message.locale,
+            channel=message.channel,
         )
     except registry.NotRenderableError:
         return None, None

@@ -3,7 +3,7 @@
 The rest of the script is played by the `test` provider.
 """
 
-from accounts.keys import Principal
+from accounts.keys import Fallback, Principal
 from channels import routing
 from channels.providers import test
 from channels.providers.base import Channel
@@ -60,8 +60,16 @@ def is_scripted(principal: Principal, phone: str, script: str) -> bool:
     return principal.is_test and phone.endswith(script)
 
 
-def chain(principal: Principal, phone: str, channel: Channel) -> list[str]:
-    """Where to go on to after a refusal: companies have no chain yet, a test number has."""
+def fallback(
+    principal: Principal, phone: str, *, named: str | None, channel: Channel
+) -> Fallback | None:
+    """The company's chain, unless the request named its channel; a number that scripts a fallback
+    has one in any case.
+    """
+    own = principal.fallback if named is None else None
     if not is_scripted(principal, phone, test.FALLS_BACK):
-        return []
-    return [one.value for one in routing.order(principal.default_channel) if one is not channel][:1]
+        return own
+    if own and routing.after(channel, own):
+        return own
+    others = [one for one in routing.order(principal.default_channel) if one is not channel]
+    return Fallback((channel.value, others[0].value))

@@ -19,10 +19,11 @@ from django.db import IntegrityError, connection
 from accounts.idempotency import Ticket
 from accounts.keys import Principal
 from billing import ledger
-from channels import limits, nudge, routing, scripts, waiting
+from channels import invitations, limits, nudge, routing, scripts, waiting
 from channels.models import Message
 from channels.phones import country_of
 from channels.providers.base import Channel, Content
+from channels.steps import Step
 from config.errors import AfterEffectError, DomainError, Error
 from config.ids import public_id, uuid7
 
@@ -98,8 +99,45 @@ class Acceptance(ABC, Generic[OrderT]):
             default=principal.default_channel,
             content=order.content,
             mode=principal.mode,
+            phone=order.phone,
+            fallback=principal.fallback,
         )
         self.price = price(self.channel, principal.mode)
+        self.chain = self._fitting(self._steps())
+
+    def _steps(self) -> list[Step]:
+        """What the message may fall back to, at what it costs now."""
+        order, principal = self.order, self.sender.principal
+        fallback = scripts.fallback(
+            principal, order.phone, named=order.channel, channel=self.channel
+        )
+        if fallback is None:
+            return []
+        return [
+            Step(one.value, price(one, principal.mode), routing.patience(fallback, one, self.kind))
+            for one in routing.following(self.channel, fallback, order.content, principal.mode)
+        ]
+
+    def _fitting(self, steps: list[Step]) -> list[Step]:
+        """Without an SMS that the text is too long for; refused when the SMS was to be first."""
+        is_first = self.channel is Channel.SMS
+        if not is_first and all(one.channel != Channel.SMS for one in steps):
+            return steps
+        self.segments = self.count_segments()
+        if self.segments <= settings.MAX_SMS_SEGMENTS:
+            return steps
+        if is_first:
+            raise self.too_long()
+        self.segments = 1
+        return [one for one in steps if one.channel != Channel.SMS]
+
+    @abstractmethod
+    def count_segments(self) -> int:
+        """How many SMS its text takes."""
+
+    @abstractmethod
+    def too_long(self) -> DomainError:
+        """Why it cannot go by SMS."""
 
     @abstractmethod
     def execute(self) -> None:
@@ -130,7 +168,8 @@ class Acceptance(ABC, Generic[OrderT]):
             "kind": self.kind,
             "content": self.order.content.value,
             "channel": self.channel.value,
-            "chain": scripts.chain(principal, self.order.phone, self.channel),
+            "chain": self.chain,
+            "patience": self._patience(),
             "phone": self.order.phone,
             "locale": self.order.locale,
             "request_id": self.sender.request_id,
@@ -141,6 +180,12 @@ class Acceptance(ABC, Generic[OrderT]):
             "hold_key": ledger.hold_key(self.message_id),
             **(ticket.params if ticket else {}),
         }
+
+    def _patience(self) -> float | None:
+        """Seconds for a proof by the first channel; None where no other follows."""
+        if not self.chain:
+            return None
+        return routing.patience(self.sender.principal.fallback, self.channel, self.kind)
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,10 +216,11 @@ def send(acceptance: Acceptance[Any]) -> Outcome:
         principal.own_limits,
     )
     signal = deliver(order=place, mark=acceptance.sender.mark, accept=acceptance.accept)
-    state, channel, error = first_outcome(acceptance.message_id, signal)
+    state, channel, error, cost = first_outcome(acceptance.message_id, signal)
     channel = channel or acceptance.channel.value
     raise_if_failed(acceptance.message_id, state, channel, error)
-    return Outcome(acceptance.message_id, channel, state, acceptance.price, principal.is_test)
+    cost = acceptance.price if cost is None else cost
+    return Outcome(acceptance.message_id, channel, state, cost, principal.is_test)
 
 
 def deliver(*, order: limits.Send, mark: str, accept: Callable[[], None]) -> waiting.Signal | None:
@@ -211,22 +257,30 @@ def violated(error: IntegrityError) -> str:
     return name or ""
 
 
-def first_outcome(message_id: UUID, signal: waiting.Signal | None) -> tuple[str, str, str]:
-    """(state, channel, error); read once more when no signal came, for one may be lost."""
+def first_outcome(
+    message_id: UUID, signal: waiting.Signal | None
+) -> tuple[str, str, str, int | None]:
+    """(state, channel, error, cost); read once more when no signal came, for one may be lost."""
     if signal is not None:
-        return signal.state, signal.channel, signal.error
-    row = Message.objects.filter(pk=message_id).values_list("state", "channel", "error").first()
-    return row or ("queued", "", "")
+        return signal.state, signal.channel, signal.error, signal.cost
+    found = Message.objects.filter(pk=message_id)
+    return found.values_list("state", "channel", "error", "price").first() or (
+        "queued",
+        "",
+        "",
+        None,
+    )
 
 
 def raise_if_failed(message_id: UUID, state: str, channel: str, error: str) -> None:
     """A message that ended badly while its sender waited is an error to the sender."""
     if state not in {"failed", "expired"}:
         return
-    refusal = Error.RECIPIENT_UNREACHABLE if error == "recipient_unreachable" else None
-    raise AfterEffectError(
-        refusal or Error.DELIVERY_FAILED, id=public_id("msg", message_id), channel=channel
-    )
+    shown: dict[str, Any] = {"id": public_id("msg", message_id), "channel": channel}
+    if error != "recipient_unreachable":
+        raise AfterEffectError(Error.DELIVERY_FAILED, **shown)
+    help_ = invitations.refusal(message_id) if channel == Channel.TELEGRAM else {}
+    raise AfterEffectError(Error.RECIPIENT_UNREACHABLE, **shown, **help_)
 
 
 def is_over(message: Message) -> bool:

@@ -9,11 +9,12 @@ from accounts import events
 MESSAGE = """
 INSERT INTO channels_message (
   id, company_id, api_key_id, mode, kind, content, channel, chain, phone, subject_id, params,
-  locale, request_id, price, segments, priority, useful_until, deadline)
+  locale, request_id, price, segments, priority, useful_until, deadline, fallback_at)
 SELECT %(message_id)s, payer.company_id, %(api_key_id)s, %(mode)s::text, %(kind)s::text,
   %(content)s::text, %(channel)s::text, %(chain)s::jsonb, %(phone)s::text, {subject_id},
   {params}, %(locale)s::text, %(request_id)s::text, %(price)s, %(segments)s, %(priority)s,
-  {useful_until}, now() + make_interval(secs => %(hold_seconds)s)
+  {useful_until}, now() + make_interval(secs => %(hold_seconds)s),
+  now() + make_interval(secs => %(patience)s::float)
 FROM payer {joined}"""
 
 FREE_PAYER = """
@@ -23,51 +24,165 @@ NOT_BLOCKED = """
 NOT EXISTS (SELECT 1 FROM channels_blockedphone WHERE phone = %(phone)s::text)"""
 
 # Claims due messages and writes the intent to send them, in one commit. A row is claimed by one
-# worker only (SKIP LOCKED, due_at cleared); what has no route now, or too little time left to be
+# worker only (SKIP LOCKED, due_at cleared); what has no account now, or too little time left to be
 # of use, is left alone. Returns all that is needed to send.
-CLAIM = """
-WITH route AS (
-  SELECT * FROM unnest(%(modes)s::text[], %(channels)s::text[], %(contents)s::text[],
-                       %(providers)s::text[], %(contacts)s::bool[])
-    AS r(mode, channel, content, provider, needs_contact)),
+#
+# Of the accounts that may carry a message: those that have not failed it yet, then the longest
+# prefix of its phone, then the operator's order, then by lot. `elsewhere`: should this one fail,
+# another is left; `by_contact`: another that has a contact of this very person.
+_CLAIM = """
+WITH {counted}
+route AS MATERIALIZED (
+  SELECT way.mode, way.channel, way.content, way.provider, way.needs_contact, way.is_sole,
+    way.is_ours, COALESCE(a.position, way.position) AS position, COALESCE(a.weight, 1) AS weight,
+    a.prefixes, {use}
+  FROM json_to_recordset(%(ways)s::json) AS way(mode text, channel text, content text,
+      provider text, needs_contact bool, is_sole bool, is_ours bool, position int)
+    LEFT JOIN channels_provideraccount a ON a.name = way.provider {with_use}
+  WHERE a.id IS NULL OR {is_counted}
+    OR (a.is_enabled AND a.open_until IS NULL AND a.max_per_second IS NULL)),
 due AS (
-  SELECT m.id, r.provider, r.needs_contact FROM channels_message m
-  JOIN route r ON r.mode = m.mode AND r.channel = m.channel AND r.content = m.content
-  WHERE m.due_at <= now() AND m.state IN ('queued', 'sent')
+  SELECT m.id, m.priority, m.due_at, chosen.* FROM channels_message m
+  CROSS JOIN LATERAL (
+    SELECT r.provider, r.needs_contact, r.room, r.trips, r.is_ours,
+      count(*) FILTER (WHERE NOT fit.is_tried) OVER () > 1 AS elsewhere,
+      count(*) FILTER (WHERE r.needs_contact AND NOT fit.is_tried) OVER ()
+        > r.needs_contact::int AS by_contact
+    FROM route r CROSS JOIN LATERAL (
+      SELECT m.tries > 0 AND EXISTS (
+          SELECT 1 FROM channels_attempt t
+          WHERE t.message_id = m.id AND t.provider = r.provider) AS is_tried,
+        CASE WHEN COALESCE(cardinality(r.prefixes), 0) = 0 THEN 0 ELSE (
+          SELECT max(length(one)) FROM unnest(r.prefixes) AS one
+          WHERE starts_with(m.phone, one)) END AS prefix
+      OFFSET 0) fit
+    WHERE r.mode = m.mode AND r.channel = m.channel AND r.content = m.content
+      AND fit.prefix IS NOT NULL
+      AND (NOT r.needs_contact OR r.is_sole OR %(assume_contact)s OR EXISTS (
+        SELECT 1 FROM channels_contact WHERE phone = m.phone AND blocked_at IS NULL))
+    ORDER BY fit.is_tried, fit.prefix DESC, r.position, -ln(1 - random()) / r.weight
+    LIMIT 1) chosen
+  WHERE chosen.is_ours AND m.due_at <= now() AND m.state IN ('queued', 'sent')
     AND m.useful_until > now() + make_interval(secs => %(margin)s)
   ORDER BY m.priority, m.due_at LIMIT %(limit)s FOR UPDATE OF m SKIP LOCKED),
+{picked}
 claimed AS (
   UPDATE channels_message m SET due_at = NULL, tries = m.tries + 1
-  FROM due WHERE m.id = due.id
-  RETURNING m.*, due.provider, due.needs_contact),
+  FROM picked WHERE m.id = picked.id
+  RETURNING m.*, picked.provider, picked.needs_contact, picked.room, picked.trips,
+    picked.elsewhere, picked.by_contact),
 intent AS (
-  INSERT INTO channels_attempt (id, message_id, n, hold, channel, provider, state, lease_until)
-  SELECT gen_random_uuid(), id, tries, hold, channel, provider, 'submitting',
+  INSERT INTO channels_attempt
+    (id, message_id, n, hold, price, channel, provider, state, lease_until)
+  SELECT gen_random_uuid(), id, tries, hold, price, channel, provider, 'submitting',
          now() + make_interval(secs => %(lease)s)
   FROM claimed RETURNING id, message_id)
 SELECT intent.id, c.tries, c.kind, c.content, c.phone, c.subject_id, c.params, c.locale, c.mode,
-  c.provider, EXTRACT(epoch FROM c.useful_until - now())::int, contact.chat_id
+  c.provider, EXTRACT(epoch FROM c.useful_until - now())::int,
+  CASE WHEN contact.blocked_at IS NULL THEN contact.chat_id ELSE 0 END, c.id,
+  c.room IS NOT NULL, c.trips, c.elsewhere, c.by_contact
 FROM claimed c JOIN intent ON intent.message_id = c.id
 LEFT JOIN channels_contact contact
-  ON c.needs_contact AND contact.phone = c.phone AND contact.blocked_at IS NULL
+  ON c.needs_contact AND contact.phone = c.phone
 """
 
-# Locks what a group of events speaks of, in the order everyone uses.
+# While no account's use is counted; one whose use is takes nothing by it. It costs half as much.
+CLAIM = _CLAIM.format(
+    counted="",
+    use="NULL::int AS room, NULL::int AS trips",
+    with_use="",
+    is_counted="false",
+    picked="picked AS (SELECT * FROM due),",
+)
+
+
+def _short(statement: str) -> str:
+    """Psycopg reads statements of more than 4,096 characters anew each time."""
+    return " ".join(statement.split())
+
+
+# How many messages an account's rate allows at this moment: GCRA, a tenth of a second at once.
+_ROOM = """floor(1e-6 + max_per_second * (GREATEST(0.1, 1.0 / max_per_second)
+        - GREATEST(0, EXTRACT(epoch FROM COALESCE(tat, now()) - now()))))"""
+
+# The same where a rate, or the one probe of a half-open breaker, counts what an account is given.
+# Such accounts are locked before anything else, so that workers who claim at the same time share
+# what there is.
+CLAIM_COUNTED = _short(
+    _CLAIM.format(
+        counted=f"""
+counted AS MATERIALIZED (
+  SELECT name, CASE WHEN open_until IS NOT NULL THEN trips END AS trips, LEAST(
+      CASE WHEN open_until IS NOT NULL THEN 1 END,
+      CASE WHEN max_per_second IS NOT NULL THEN {_ROOM} END) AS room
+  FROM channels_provideraccount
+  WHERE is_enabled AND (open_until IS NOT NULL OR max_per_second IS NOT NULL)
+    AND (open_until IS NULL OR (open_until <= now() AND (
+      probed_at IS NULL OR probed_at < now() - make_interval(secs => %(lease)s))))
+    AND (max_per_second IS NULL OR {_ROOM} >= 1)
+    AND EXISTS (SELECT 1 FROM channels_message WHERE due_at <= now())
+  ORDER BY name FOR UPDATE),""",  # noqa: S608
+        use="counted.room, counted.trips",
+        with_use="LEFT JOIN counted ON counted.name = way.provider",
+        is_counted="counted.name IS NOT NULL",
+        picked="""
+picked AS (
+  SELECT * FROM (
+    SELECT due.*, row_number() OVER (PARTITION BY provider ORDER BY priority, due_at) AS place
+    FROM due) placed
+  WHERE room IS NULL OR place <= room),
+used AS (
+  UPDATE channels_provideraccount a SET
+    tat = GREATEST(a.tat, now()) + make_interval(secs => taken.n::float / a.max_per_second),
+    probed_at = CASE WHEN a.open_until IS NULL THEN NULL ELSE now() END
+  FROM (SELECT provider, count(*) AS n FROM picked WHERE room IS NOT NULL GROUP BY 1) taken
+  WHERE a.name = taken.provider),""",
+    )
+)
+
+# Locks the messages that a group of events speaks of, in the order everyone uses. A message's lock
+# is that of its attempts as well: whoever writes their states takes it first.
 LOCK = """
-SELECT a.id, a.n, a.hold, a.state, a.provider, a.provider_id, a.polls, m.id
-FROM channels_message m JOIN channels_attempt a ON a.message_id = m.id
-WHERE a.id = ANY(%s) ORDER BY m.id, a.n FOR UPDATE OF m, a
+SELECT id FROM channels_message
+WHERE id IN (SELECT message_id FROM channels_attempt WHERE id = ANY(%s)) ORDER BY id FOR UPDATE
 """
 
-MESSAGES = f"""
-SELECT id, company_id, mode, kind, channel, chain, phone, state, error, tries, hold, price,
-       EXTRACT(epoch FROM useful_until - now())::float, subject_id, {events.heard("m")}
-FROM channels_message m WHERE id = ANY(%s)
+LOCK_MESSAGES = "SELECT id FROM channels_message WHERE id = ANY(%s) ORDER BY id FOR UPDATE"
+
+LOCK_SUBJECTS = "SELECT id FROM channels_message WHERE subject_id = ANY(%s) ORDER BY id FOR UPDATE"
+
+# Those that are in other hands just now are looked at again in the next round.
+LOCK_IMPATIENT = """
+SELECT id FROM channels_message
+WHERE id = ANY(%s) AND fallback_at <= now() AND state IN ('queued', 'sent')
+ORDER BY id FOR UPDATE SKIP LOCKED
+"""
+
+# Messages with all their attempts, read after the lock, and so as the last commit left them.
+LIVES = f"""
+SELECT m.id, m.company_id, m.mode, m.kind, m.channel, m.chain, m.phone, m.state, m.error, m.tries,
+  m.hold, m.price, EXTRACT(epoch FROM m.useful_until - now())::float, m.subject_id,
+  {events.heard("m")}, EXTRACT(epoch FROM m.due_at - now())::float, m.is_owed,
+  a.id, a.n, a.hold, a.state, a.provider, a.provider_id, a.polls, a.channel, a.price, a.error_class
+FROM channels_message m LEFT JOIN channels_attempt a ON a.message_id = m.id
+WHERE m.id = ANY(%s) ORDER BY m.id, a.n
 """  # noqa: S608
 
-WITH_OPEN_ATTEMPT = """
-SELECT message_id FROM channels_attempt
-WHERE message_id = ANY(%s) AND state IN ('submitting', 'ambiguous', 'sent')
+# What a proof that is not a receipt proves: of the subject's open messages, or of the one that was
+# clicked, the cheapest try in a vendor's hands, one that was accepted before one whose outcome is
+# unknown; else one that ended for want of patience, which is free. Nothing where one was delivered
+# already. Read under the messages' locks, so that a receipt just applied is seen.
+PROVED = """
+SELECT (
+  SELECT a.id FROM channels_message m JOIN channels_attempt a ON a.message_id = m.id
+  WHERE m.subject_id = v.subject_id AND m.state IN ('queued', 'sent')
+    AND (v.message_id IS NULL OR m.id = v.message_id)
+    AND (a.state IN ('submitting', 'ambiguous', 'sent')
+         OR (a.state = 'expired' AND a.error_class = 'patience'))
+  ORDER BY (a.state = 'sent') DESC, (a.state <> 'expired') DESC, m.price, m.created_at LIMIT 1)
+FROM unnest(%s::uuid[], %s::uuid[]) AS v(subject_id, message_id)
+WHERE NOT EXISTS (SELECT 1 FROM channels_message d
+                  WHERE d.subject_id = v.subject_id AND d.state = 'delivered')
 """
 
 UPDATE_ATTEMPTS = """
@@ -90,11 +205,25 @@ FROM unnest(%s::uuid[], %s::text[], %s::text[], %s::text[], %s::text[], %s::text
 WHERE a.id = n.id
 """
 
+# An id of our own choosing is that of every try of a message: it goes to the latest one, since what
+# the vendor says under it is said of that one.
+INHERIT_IDS = """
+UPDATE channels_attempt earlier SET provider_id = NULL
+FROM unnest(%s::uuid[], %s::text[]) AS n(id, provider_id)
+JOIN channels_attempt later ON later.id = n.id
+WHERE earlier.message_id = later.message_id AND earlier.n < later.n
+  AND earlier.provider = later.provider AND earlier.provider_id = n.provider_id
+"""
+
 # A message of an earlier day makes that day's count stale, in the same commit.
 UPDATE_MESSAGES = """
 WITH changed AS (
 UPDATE channels_message m SET
   state = n.state, error = n.error, channel = n.channel, chain = n.chain::jsonb, hold = n.hold,
+  price = n.price, is_owed = n.is_owed,
+  fallback_at = CASE WHEN n.chain = '[]' OR n.state NOT IN ('queued', 'sent') THEN NULL
+                     WHEN n.fallback_in IS NULL THEN m.fallback_at
+                     ELSE now() + make_interval(secs => n.fallback_in) END,
   due_at = now() + make_interval(secs => n.due_in),
   sent_at = CASE WHEN n.state IN ('sent', 'delivered') THEN COALESCE(m.sent_at, now())
                  ELSE m.sent_at END,
@@ -104,12 +233,18 @@ UPDATE channels_message m SET
   finished_at = CASE WHEN n.state IN ('delivered', 'failed', 'expired')
                      THEN COALESCE(m.finished_at, now()) END
 FROM unnest(%s::uuid[], %s::text[], %s::text[], %s::text[], %s::text[], %s::int[], %s::float[],
-            %s::timestamptz[], %s::timestamptz[], %s::bool[])
-  AS n(id, state, error, channel, chain, hold, due_in, at, read_at, is_read)
+            %s::timestamptz[], %s::timestamptz[], %s::bool[], %s::int[], %s::bool[], %s::float[])
+  AS n(id, state, error, channel, chain, hold, due_in, at, read_at, is_read, price, is_owed,
+       fallback_in)
 WHERE m.id = n.id
 RETURNING m.company_id, m.mode, (m.created_at AT TIME ZONE %s)::date AS day)
 INSERT INTO channels_staleday (company_id, mode, day)
 SELECT DISTINCT company_id, mode, day FROM changed WHERE day < (now() AT TIME ZONE %s)::date
+"""
+
+NOTE_TURNS = """
+INSERT INTO channels_turn (message_id, why, channel)
+SELECT * FROM unnest(%s::uuid[], %s::text[], %s::text[])
 """
 
 # What a company is told of a message that moved: as GET /messages shows it, and no code.
@@ -126,16 +261,18 @@ SELECT n.event_id AS id, m.company_id, m.mode, 'message.' || m.state AS kind,
 FROM channels_message m JOIN unnest(%s::uuid[], %s::uuid[]) AS n(id, event_id) ON m.id = n.id"""  # noqa: S608
 TELL = f"WITH {events.appending(_MOVED)}"
 
-# Receipts that are due to be matched, with the attempt each speaks of. A receipt moves only an
-# attempt of the provider that signed it.
+# Receipts that are due to be matched, with the attempt each speaks of, and the part of it where it
+# speaks of one. A receipt moves only an attempt of the provider that signed it.
 DUE_RECEIPTS = """
 SELECT r.id, r.state, r.provider, r.provider_id, r.error_code, r.error_detail, r.at,
   COALESCE(
     (SELECT a.id FROM channels_attempt a WHERE a.id = r.ref AND a.provider = r.provider),
     (SELECT a.id FROM channels_attempt a
-     WHERE a.provider = r.provider AND a.provider_id = r.provider_id)),
-  r.received_at < now() - make_interval(secs => %(patience)s)
+     WHERE a.provider = r.provider AND a.provider_id = r.provider_id),
+    part.attempt_id),
+  r.received_at < now() - make_interval(secs => %(patience)s), part.id
 FROM channels_receipt r
+LEFT JOIN channels_part part ON part.provider = r.provider AND part.provider_id = r.provider_id
 WHERE r.due_at <= now() AND (%(only)s::bigint IS NULL OR r.id = %(only)s)
 ORDER BY r.due_at LIMIT %(limit)s FOR UPDATE OF r SKIP LOCKED
 """
@@ -153,6 +290,23 @@ STORE_RECEIPT = """
 INSERT INTO channels_receipt
   (provider, digest, provider_id, ref, state, word, error_code, error_detail, at, raw)
 VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s) ON CONFLICT (digest) DO NOTHING
+"""
+
+STORE_PART = """
+INSERT INTO channels_part (attempt_id, number, total, provider, provider_id)
+SELECT a.id, %s, %s, a.provider, %s FROM channels_attempt a WHERE a.id = %s AND a.provider = %s
+ON CONFLICT DO NOTHING
+"""
+
+# Under the lock of `LOCK`, so that of two parts reported at once the second sees the first.
+PARTS_DELIVERED = """
+UPDATE channels_part SET delivered_at = COALESCE(delivered_at, now()) WHERE id = ANY(%s)
+"""
+
+# Of these attempts, those whose every part is delivered.
+WHOLE = """
+SELECT attempt_id FROM channels_part WHERE attempt_id = ANY(%s)
+GROUP BY attempt_id HAVING count(delivered_at) = max(total)
 """
 
 APPLIED = """

@@ -4,13 +4,16 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import Any
 from uuid import UUID
 
 import structlog
-from django.db import connection, transaction
+from django.db import IntegrityError, connection, transaction
 
 from channels import outcomes, receipts, registry
-from channels.delivery import LEAST_USE
+from channels.claiming import LEAST_USE
+from channels.delivery import named
 from channels.providers.base import SendError
 from channels.transitions import Event, What
 
@@ -21,8 +24,10 @@ POLLS, POLLS_AT_ONCE = 40, 8  # even of vendors that hang: done before POLL_LEAS
 POLL_LEASE = 60.0  # seconds a claimed poll is ours
 
 LEASES = """
-SELECT id FROM channels_attempt WHERE state = 'submitting' AND lease_until < now()
-ORDER BY lease_until LIMIT %s
+SELECT a.id, a.provider, m.id, m.phone
+FROM channels_attempt a JOIN channels_message m ON m.id = a.message_id
+WHERE a.state = 'submitting' AND a.lease_until < now()
+ORDER BY a.lease_until LIMIT %s
 """
 
 DUE_POLLS = """
@@ -32,14 +37,22 @@ WITH due AS (
     AND provider = ANY(%s)
   ORDER BY poll_at LIMIT %s FOR UPDATE SKIP LOCKED)
 UPDATE channels_attempt a SET poll_at = now() + make_interval(secs => %s)
-FROM due WHERE a.id = due.id RETURNING a.id, a.provider, a.provider_id
+FROM due WHERE a.id = due.id RETURNING a.id, a.provider, a.provider_id, a.state
+"""
+
+IMPATIENT = """
+SELECT id FROM channels_message WHERE fallback_at <= now() AND state IN ('queued', 'sent')
+ORDER BY fallback_at LIMIT %s
 """
 
 OVERDUE_ATTEMPTS = """
-SELECT a.id FROM channels_message m JOIN channels_attempt a ON a.message_id = m.id
-WHERE m.state IN ('queued', 'sent') AND m.deadline < now()
-  AND a.state IN ('submitting', 'ambiguous', 'sent') AND a.n = m.tries
-ORDER BY m.deadline LIMIT %s
+SELECT a.id FROM (
+  (SELECT id, tries FROM channels_message
+   WHERE state IN ('queued', 'sent') AND deadline < now() ORDER BY deadline LIMIT %s)
+  UNION ALL (SELECT id, tries FROM channels_message
+             WHERE is_owed AND deadline < now() ORDER BY deadline LIMIT %s)) m
+JOIN channels_attempt a ON a.message_id = m.id
+WHERE a.state IN ('submitting', 'ambiguous', 'sent') AND a.n = m.tries
 """
 
 OVERDUE_MESSAGES = """
@@ -82,20 +95,39 @@ def _each(*steps: Callable[[], object]) -> None:
 
 
 def sweep() -> None:
-    """Proofs are settled before anything is given up."""
-    _each(*registry.settlers(), receipts.apply_stored, end_leases, give_up)
+    """Proofs are settled before anything is given up, or sent by another channel."""
+    _each(*registry.settlers(), receipts.apply_stored, end_leases, fall_back, give_up)
 
 
 def end_leases() -> int:
-    """A worker died in the middle of a call: whether the vendor got it nobody knows."""
-    events = [Event(one, What.AMBIGUOUS, code="lease") for one in _ids(LEASES, [BATCH])]
+    """A worker died in the middle of a call: whether the vendor got it nobody knows, but for a
+    vendor who can be asked.
+    """
+    events = [
+        named(Event(attempt_id, What.AMBIGUOUS, code="lease"), provider, message_id, phone)
+        for attempt_id, provider, message_id, phone in _rows(LEASES, [BATCH])
+    ]
     if events:
-        outcomes.apply(events)
+        _apply_unclear(events)
     return len(events)
 
 
+def _apply_unclear(events: list[Event]) -> None:
+    try:
+        outcomes.apply(events)
+    except IntegrityError:  # an id of our choosing is taken: who asks would hear of another message
+        log.exception("leases_not_named")
+        outcomes.apply([replace(one, provider_id=None, ask_in=None) for one in events])
+
+
+def fall_back() -> int:
+    """No proof within the channel's patience: on to the next one of the chain."""
+    messages = _ids(IMPATIENT, [BATCH])
+    return len(outcomes.fall_back(messages)) if messages else 0
+
+
 def poll() -> int:
-    """Ask vendors what became of what they accepted and have said nothing of since."""
+    """Ask vendors about what they accepted, or may have, and have said nothing of since."""
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(DUE_POLLS, [registry.pollable(), POLLS, POLL_LEASE])
         rows = cursor.fetchall()
@@ -107,7 +139,7 @@ def poll() -> int:
     return len(events)
 
 
-def _ask(attempt_id: UUID, provider_name: str, provider_id: str) -> Event:
+def _ask(attempt_id: UUID, provider_name: str, provider_id: str, state: str) -> Event:
     provider = registry.provider(provider_name)
     try:
         receipt = provider.poll(provider_id)
@@ -116,12 +148,13 @@ def _ask(attempt_id: UUID, provider_name: str, provider_id: str) -> Event:
     if receipt is None:
         return Event(attempt_id, What.NO_NEWS)
     event = receipts.event_of(attempt_id, receipt, pollable=True)
-    return Event(attempt_id, What.NO_NEWS) if event.what is What.ACCEPTED else event
+    is_known = event.what is What.ACCEPTED and state == "sent"
+    return Event(attempt_id, What.NO_NEWS) if is_known else event
 
 
 def give_up() -> int:
     """Past the deadline without proof: the hold goes back."""
-    events = [Event(one, What.GIVEN_UP) for one in _ids(OVERDUE_ATTEMPTS, [BATCH])]
+    events = [Event(one, What.GIVEN_UP) for one in _ids(OVERDUE_ATTEMPTS, [BATCH, BATCH])]
     if events:
         outcomes.apply(events)
     messages = _ids(OVERDUE_MESSAGES, [LEAST_USE, BATCH])
@@ -131,9 +164,13 @@ def give_up() -> int:
 
 
 def _ids(statement: str, params: list[int]) -> list[UUID]:
+    return [row[0] for row in _rows(statement, params)]
+
+
+def _rows(statement: str, params: list[int]) -> list[tuple[Any, ...]]:
     with connection.cursor() as cursor:
         cursor.execute(statement, params)
-        return [row[0] for row in cursor.fetchall()]
+        return list(cursor.fetchall())
 
 
 # Apart from each other: vendors that hang must not hold up a deadline.

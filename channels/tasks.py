@@ -7,7 +7,7 @@ from channels import counting, purging, reconciliation, registry, sweeps
 from channels.delivery import dispatcher
 from channels.heartbeats import Heartbeat
 from channels.providers.base import SendError, TransientError
-from channels.providers.telegram_bot import TelegramBot
+from channels.providers.telegram_bot import TelegramBot, Word
 from config import metrics
 
 log = structlog.get_logger(__name__)
@@ -50,15 +50,18 @@ def check_ledger(*, recent: bool = False) -> None:
 
 
 @shared_task(
-    name="channels.ask_contact", autoretry_for=(TransientError,), max_retries=3, retry_backoff=True
+    name="channels.answer_person",
+    autoretry_for=(TransientError,),
+    max_retries=3,
+    retry_backoff=True,
 )
-def ask_contact(chat_id: int, locale: str) -> None:
-    """The bot answers /start by asking for the person's contact."""
+def answer_person(chat_id: int, locale: str, word: str) -> None:
+    """The bot answers /start, a shared contact and /stop."""
     bot = registry.live_providers().get("telegram_bot")
     if isinstance(bot, TelegramBot):
         try:
-            bot.ask_contact(chat_id, locale)
+            bot.answer(chat_id, locale, Word(word))
         except TransientError:
             raise
         except SendError as error:
-            log.info("contact_not_asked", code=error.code)
+            log.info("person_not_answered", code=error.code)

@@ -13,7 +13,8 @@ from django.utils.translation import gettext_lazy, ngettext
 from accounts.models import Delivery, EventKind
 from billing.models import Transfer
 from channels import registry, wording
-from channels.models import Attempt, Message, Receipt
+from channels.models import Attempt, Message, Receipt, Turn
+from channels.steps import Why
 
 Text = str | Promise
 
@@ -50,8 +51,9 @@ def timeline(message: Message, *, with_callbacks: bool = True) -> list[Step]:
     steps = [Step(message.created_at, _("Accepted for sending"))]
     for attempt in message.attempts.prefetch_related("receipts").order_by("n"):
         steps += _of_attempt(attempt)
+    steps += map(_of_turn, message.turns.order_by("id"))
     steps += map(_of_transfer, Transfer.objects.of_message(message.id))
-    steps += (Step(*astuple(one)) for one in registry.told(message.kind, message.subject_id))
+    steps += (Step(*astuple(one)) for one in registry.told(message))
     if with_callbacks:
         steps += map(_of_delivery, _deliveries(message))
     if message.finished_at and message.state in {"failed", "expired"}:
@@ -72,7 +74,8 @@ def _of_attempt(attempt: Attempt) -> Iterator[Step]:
         yield Step(attempt.accepted_at, _("%(channel)s took the message") % channel)
     receipts = list(attempt.receipts.all())
     yield from map(_of_receipt, receipts)
-    if attempt.error_class and not any(one.error_code for one in receipts):
+    is_told = attempt.error_class == Why.PATIENCE or any(one.error_code for one in receipts)
+    if attempt.error_class and not is_told:
         yield _of_failure(attempt)
 
 
@@ -96,6 +99,11 @@ def _of_receipt(receipt: Receipt) -> Step:
     return Step(
         receipt.received_at, title, tone, wording.receipt_failure(receipt), receipt.error_code
     )
+
+
+def _of_turn(turn: Turn) -> Step:
+    title, tone, detail = wording.TURNS[Why(turn.why)]
+    return Step(turn.at, title % {"channel": turn.get_channel_display()}, tone, detail)
 
 
 def _of_transfer(transfer: Transfer) -> Step:

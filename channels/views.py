@@ -12,7 +12,7 @@ from accounts.addresses import client_ip
 from accounts.roles import CabinetRequest, can_read_keys, member_required
 from accounts.services import record
 from accounts.spreadsheet import csv_lines
-from channels import export, history
+from channels import export, history, invitations
 from channels.forms import HistoryFilter
 from channels.models import Message
 from channels.timeline import timeline
@@ -85,4 +85,9 @@ def _told(request: CabinetRequest, message: Message) -> dict[str, object]:
         "steps": timeline(message, with_callbacks=can_read_keys(request.member)),
         "is_open": message.state in {Message.State.QUEUED, Message.State.SENT},
         "poll_seconds": QUICK if is_young else SLOW,
+        "bot_url": invitations.needed(message.pk) if _is_unreachable(message) else "",
     }
+
+
+def _is_unreachable(message: Message) -> bool:
+    return message.channel == "telegram" and message.error == "recipient_unreachable"

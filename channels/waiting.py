@@ -35,6 +35,7 @@ class Signal:
     state: str
     channel: str
     error: str
+    cost: int | None = None  # None: what it was accepted at
 
 
 class Waiter:
@@ -81,7 +82,7 @@ def facts() -> dict[str, int]:
 
 def publish(signals: Sequence[Signal]) -> None:
     """Tell the senders; one message for a whole group. A lost one is read from the database."""
-    payload = [[one.message_id.hex, one.state, one.channel, one.error] for one in signals]
+    payload = [[one.message_id.hex, one.state, one.channel, one.error, one.cost] for one in signals]
     try:
         redis_client().publish(SIGNALS, orjson.dumps(payload))
     except redis.RedisError as error:
@@ -138,8 +139,8 @@ def _let_go() -> None:
 
 
 def _deliver(payload: bytes) -> None:
-    for message_id, state, channel, error in orjson.loads(payload):
+    for message_id, *told in orjson.loads(payload):
         found = _waiters.get(UUID(hex=message_id))
         if found is not None:
-            found.signal = Signal(UUID(hex=message_id), state, channel, error)
+            found.signal = Signal(UUID(hex=message_id), *told)
             found.event.set()

@@ -4,7 +4,9 @@ from django.utils.functional import Promise
 from django.utils.translation import get_language
 from django.utils.translation import gettext_lazy as _
 
-from channels.models import Attempt, Message, Receipt
+from channels.models import Attempt, Message, ProviderAlert, Receipt
+from channels.registry import vendor_of
+from channels.steps import Why
 from config.errors import Error
 
 Text = str | Promise
@@ -13,15 +15,19 @@ PROVIDERS = {
     "whatsapp_cloud": "WhatsApp Cloud API",
     "telegram_gateway": "Telegram Gateway",
     "telegram_bot": "Telegram Bot",
+    "smpp": "SMPP",
     "twilio": "Twilio",
+    "smsc": "SMSC",
 }
 
 _NOT_THERE = _("This number has no account in this messenger, or cannot get such messages.")
 _ACCOUNT = _("The service's account with the provider is not in order; the operator is told.")
 _TEMPLATE = _("The message template is missing, paused or does not match; the operator is told.")
+_TEMPLATE_LOST = _("Meta took the template out of use; see it in WhatsApp Manager.")
 _TOO_FAST = _("The provider asks to send more slowly.")
 _BUSY = _("The provider was not able to take the message at that moment.")
 _BAD_NUMBER = _("The provider does not accept this number.")
+_NO_ROUTE = _("The operator does not deliver to this number.")
 _LANDLINE = _("A landline, or a number that cannot receive SMS.")
 
 # (provider, its code) → words. Sources: the vendors' error tables.
@@ -35,8 +41,16 @@ CODES: dict[tuple[str, str], Text] = {
             (("131050",), _("The person asked not to be sent such messages.")),
             (("130497",), _("WhatsApp does not deliver to this country.")),
             (("132000", "132001", "132005", "132007", "132012", "132015", "132016"), _TEMPLATE),
-            (("0", "3", "10", "190", "368", "131031", "131042", "131045", "133010"), _ACCOUNT),
+            (("0", "3", "10", "190", "368", "131031", "131037"), _ACCOUNT),
+            (("131042", "131045", "133010"), _ACCOUNT),
+            (("33", "100", "131008", "131009", "131047"), _TEMPLATE),
+            (("131030",), _("A trial account of WhatsApp writes to listed numbers only.")),
             (("4", "80007", "130429", "131048", "131056"), _TOO_FAST),
+            (("held_for_quality_assessment",), _("Held back until Meta has judged the template.")),
+            (("paused", "template_paused", "template_disabled"), _TEMPLATE_LOST),
+            (("template_rejected", "template_archived"), _TEMPLATE_LOST),
+            (("template_pending_deletion",), _TEMPLATE_LOST),
+            (("template_flagged",), _("People complain of the template: it may soon be paused.")),
             (("1", "2", "131000", "131016", "131057", "133004"), _BUSY),
         )
         for code in codes
@@ -58,15 +72,29 @@ CODES: dict[tuple[str, str], Text] = {
             ("400", _("The bot cannot write to this chat.")),
             ("401", _ACCOUNT),
             ("403", _("The person has blocked the bot or left Telegram.")),
+            ("no_contact", _("The person has not shared this number with the bot.")),
             ("404", _ACCOUNT),
             ("429", _TOO_FAST),
         )
     },
     **{
+        ("smpp", code): words
+        for codes, words in (
+            (("ESME_RINVDSTADR",), _BAD_NUMBER),
+            (("ESME_RTHROTTLED", "ESME_RMSGQFUL"), _TOO_FAST),
+            (("ESME_RSYSERR", "ESME_RSUBMITFAIL", "ESME_RX_T_APPN", "ESME_RUNKNOWNERR"), _BUSY),
+            (("not_bound",), _BUSY),
+            (("ESME_RINVSRCADR", "ESME_RINVSRCTON", "ESME_RINVSRCNPI"), _ACCOUNT),
+            (("ESME_RINVBNDSTS", "ESME_RINVSYSTYP"), _ACCOUNT),
+            (("unfinished",), _("The phone has the beginning of a long message, not all of it.")),
+        )
+        for code in codes
+    },
+    **{
         ("twilio", code): words
         for codes, words in (
             (("21211", "30005"), _BAD_NUMBER),
-            (("21612", "30004"), _("The operator does not deliver to this number.")),
+            (("21612", "30004"), _NO_ROUTE),
             (("21610",), _("The person answered STOP and gets no more SMS.")),
             (("21614", "21635", "30006"), _LANDLINE),
             (("30003",), _("The phone is off or out of reach.")),
@@ -78,6 +106,19 @@ CODES: dict[tuple[str, str], Text] = {
         )
         for code in codes
     },
+    **{
+        ("smsc", code): words
+        for codes, words in (
+            (("-3",), _("The provider never got the message.")),
+            (("2", "3", "24"), _ACCOUNT),
+            (("4", "9"), _TOO_FAST),
+            (("6", "23"), _("The provider does not let this text, sender or number through.")),
+            (("7", "22"), _BAD_NUMBER),
+            (("8", "25"), _NO_ROUTE),
+            (("20",), _("The phone cannot be reached, or takes no SMS.")),
+        )
+        for code in codes
+    },
 }
 
 CLASSES: dict[str, Text] = {
@@ -86,12 +127,48 @@ CLASSES: dict[str, Text] = {
     "retry": _("Not taken at that moment; it is tried again while there is time."),
     "ambiguous": _("The provider did not answer in time, so the phone may have the message."),
     "expired": _("The provider gave up: the message was not delivered in time."),
+    "patience": _("No proof of delivery came in the time that the channel was given."),
+}
+
+# What the chain decided → title, tone, detail.
+_CHARGED_ONCE = _("One delivery is charged, whatever else arrives.")
+TURNS: dict[Why, tuple[Text, str, Text]] = {
+    Why.PATIENCE: (_("No proof in time: on by %(channel)s"), "warning", _CHARGED_ONCE),
+    Why.REFUSED: (_("Not delivered: on by %(channel)s"), "", ""),
+    Why.TOKENS: (
+        _("Too few tokens for %(channel)s"),
+        "warning",
+        _("Top up, and later messages can go on by this channel."),
+    ),
+    Why.TIME: (
+        _("Too late for %(channel)s"),
+        "",
+        _("What the message carries would expire on its way."),
+    ),
+    Why.LATE: (_("%(channel)s called off: delivered after all"), "success", ""),
+    Why.OWED: (
+        _("Delivered after all, but %(channel)s had the message already"),
+        "warning",
+        _("It is charged if that is delivered too, and only then."),
+    ),
+    Why.CODE_ENTERED: (_("%(channel)s called off: the code was entered"), "success", ""),
+    Why.CLICK: (_("%(channel)s called off: the link was opened"), "success", ""),
+}
+
+ALERTS: dict[str, Text] = {
+    "refused": _("It lasts until somebody mends the account."),
+    "throttled": _("It passes by itself."),
+    "template": _("It concerns one template; with the others the account goes on."),
 }
 
 REASONS: dict[str, Text] = {
     "failed": _("not delivered"),
     "expired": _("not delivered in time"),
     "late proof": _("proved too late"),
+    Why.PATIENCE: _("another channel was tried"),
+    Why.REFUSED: _("another channel was tried"),
+    Why.CODE_ENTERED: _("the code was entered"),
+    Why.CLICK: _("the link was opened"),
 }
 
 # What to do, by our error and by how the message ended; the vendor's code where that says more.
@@ -123,19 +200,38 @@ ADVICE_BY_CODE: dict[tuple[str, str], Text] = {
     ("whatsapp_cloud", "131026"): _OTHER_CHANNEL,
     ("whatsapp_cloud", "131050"): _OTHER_CHANNEL,
     ("telegram_bot", "403"): _("Send by another channel, or ask the person to unblock the bot."),
+    ("telegram_bot", "no_contact"): _(
+        "Ask the person to open the bot and share their number, or send by another channel."
+    ),
+    ("smsc", "8"): _OTHER_CHANNEL,
+    ("smsc", "25"): _OTHER_CHANNEL,
+    ("smsc", "7"): _("Have the person check the number: no operator knows it."),
+    ("smpp", "ESME_RINVDSTADR"): _OTHER_CHANNEL,
     ("twilio", "21211"): _("Have the person check the number: no operator knows it."),
 }
 
 
 def provider_title(provider: str) -> Text:
+    """Of an account by its name: “Twilio”, “Twilio · kz”."""
     if provider.startswith("test_"):
         return _("Test phone")
-    return PROVIDERS.get(provider, provider)
+    vendor, account = vendor_of(provider), provider.partition(":")[2]
+    title = PROVIDERS.get(vendor, vendor)
+    return f"{title} · {account}" if account else title
 
 
 def failure(provider: str, code: str, error_class: str = "") -> Text:
     """Why it failed: by the vendor's code where we know it, else by its class."""
-    return CODES.get((provider, code)) or CLASSES.get(error_class) or _("No reason was given.")
+    return (
+        CODES.get((vendor_of(provider), code))
+        or CLASSES.get(error_class)
+        or _("No reason was given.")
+    )
+
+
+def alert(said: ProviderAlert) -> Text:
+    """What the provider's word on our account means to the operator."""
+    return CODES.get((vendor_of(said.provider), said.code)) or ALERTS[said.kind]
 
 
 def attempt_failure(attempt: Attempt) -> Text:
@@ -156,5 +252,5 @@ def our_error(code: str) -> str:
 def advice(message: Message) -> Text:
     """What to do about a message that was not delivered."""
     last = message.attempts.order_by("-n").first()
-    known = ADVICE_BY_CODE.get((last.provider, last.error_code)) if last else None
+    known = ADVICE_BY_CODE.get((vendor_of(last.provider), last.error_code)) if last else None
     return known or ADVICE.get(message.error) or ADVICE[message.kind]

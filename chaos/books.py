@@ -12,7 +12,7 @@ WHERE state = 'submitting' AND started_at > now() - interval '200 ms'
 
 DEADLOCKS = "SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()"
 
-OPEN = "SELECT count(*) FROM channels_message WHERE state IN ('queued', 'sent')"
+OPEN = "SELECT count(*) FROM channels_message WHERE (state IN ('queued', 'sent') OR is_owed)"
 
 # What may still end in time: what is open later than this is late.
 IN_TIME = f"{OPEN} AND deadline > now() - interval '5 s'"
@@ -35,7 +35,8 @@ AGE_LEASES = """
 UPDATE channels_attempt SET lease_until = now() WHERE state = 'submitting' AND lease_until > now()
 """
 AGE_DEADLINES = """
-UPDATE channels_message SET deadline = now() WHERE state IN ('queued', 'sent') AND deadline > now()
+UPDATE channels_message SET deadline = now(), fallback_at = NULL, chain = '[]'
+WHERE (state IN ('queued', 'sent') OR is_owed) AND deadline > now()
 """
 
 

@@ -7,14 +7,24 @@ from django.db.backends.postgresql.base import DatabaseWrapper
 
 from billing import ledger
 from chaos.client import Account
+from chaos.plan import CHAINS, Speed
 from tests.factories import ApiKeyFactory, CompanyFactory
 
 
-def found(tokens: Sequence[int]) -> list[Account]:
-    """One company for each amount of tokens, with a live key."""
+def found(tokens: Sequence[int], speed: Speed) -> list[Account]:
+    """One company for each amount of tokens, with a live key; some fall back."""
     accounts = []
     for number, amount in enumerate(tokens):
-        key = ApiKeyFactory.create(company=CompanyFactory.create(name=f"Company {number}"))
+        chain = CHAINS.get(number, [])
+        company = CompanyFactory.create(
+            name=f"Company {number}",
+            falls_back=bool(chain),
+            fallback_chain=chain,
+            patience_whatsapp=speed.patience,
+            patience_telegram=speed.patience,
+            patience_sms=speed.patience,
+        )
+        key = ApiKeyFactory.create(company=company)
         ledger.grant(company=key.company, amount=amount, reason="chaos")
         accounts.append(Account(key.company.pk, key.plaintext))
     return accounts

@@ -71,14 +71,14 @@ CHECKS = (
     ),
     Check(
         "I3 resolved once",
-        "a final message's hold was resolved exactly once, an open one's never",
+        "of a message's holds, one for each channel it went by, the last is open while it is",
         """
         SELECT 'message ' || m.id FROM channels_message m
         LEFT JOIN billing_transfer t ON t.message_id = m.id
         GROUP BY m.id
-        HAVING count(*) FILTER (WHERE t.kind = 'hold') <> 1
+        HAVING count(*) FILTER (WHERE t.kind = 'hold') <> m.hold
           OR count(*) FILTER (WHERE t.kind IN ('capture', 'release'))
-             <> CASE WHEN m.state NOT IN ('queued', 'sent') THEN 1 ELSE 0 END""",
+             <> m.hold - (m.state IN ('queued', 'sent') OR m.is_owed)::int""",
     ),
     Check(
         "I4 wallets",
@@ -100,7 +100,8 @@ CHECKS = (
         """
         SELECT 'company ' || w.company_id FROM billing_wallet w WHERE w.held <> COALESCE((
           SELECT sum(m.price) FROM channels_message m
-          WHERE m.company_id = w.company_id AND m.state IN ('queued', 'sent')), 0)""",
+          WHERE m.company_id = w.company_id
+            AND (m.state IN ('queued', 'sent') OR m.is_owed)), 0)""",
     ),
     Check(
         "I5 receipt",
@@ -109,7 +110,7 @@ CHECKS = (
         SELECT 'message ' || t.message_id FROM billing_transfer t
         WHERE t.kind = 'capture' AND t.proof = 'receipt' AND NOT EXISTS (
           SELECT 1 FROM channels_attempt a JOIN phone_message p ON p.attempt_id = a.id
-          WHERE a.message_id = t.message_id AND p.has_arrived
+          WHERE a.message_id = t.message_id AND p.has_arrived AND t.key LIKE '%:' || a.hold
             AND (a.provider IN ('twilio', 'telegram_gateway')  -- asked: that leaves no receipt
               OR EXISTS (SELECT 1 FROM channels_receipt r
                          WHERE r.attempt_id = a.id AND r.state IN ('delivered', 'read'))))""",
@@ -121,7 +122,8 @@ CHECKS = (
         SELECT 'message ' || t.message_id FROM billing_transfer t
         WHERE t.kind = 'capture' AND t.proof = 'handed_over' AND NOT EXISTS (
           SELECT 1 FROM channels_attempt a JOIN phone_message p ON p.attempt_id = a.id
-          WHERE a.message_id = t.message_id AND a.provider = 'telegram_bot' AND p.has_arrived)""",
+          WHERE a.message_id = t.message_id AND a.provider = 'telegram_bot' AND p.has_arrived
+            AND t.key LIKE '%:' || a.hold)""",
     ),
     Check(
         "I5 code",
@@ -143,6 +145,8 @@ CHECKS = (
           AND NOT EXISTS (SELECT 1 FROM phone_message p WHERE p.message_id = m.id AND p.has_arrived)
           AND NOT EXISTS (SELECT 1 FROM billing_transfer t
                           WHERE t.message_id = m.id AND t.proof = 'code_entered')
+          AND NOT EXISTS (SELECT 1 FROM channels_turn n
+                          WHERE n.message_id = m.id AND n.why = 'code_entered')
         UNION ALL
         SELECT DISTINCT 'message ' || m.id FROM channels_message m
         JOIN channels_attempt a ON a.message_id = m.id
@@ -151,13 +155,14 @@ CHECKS = (
     ),
     Check(
         "I6 one hand-over",
-        "an attempt is taken by a vendor once, and a message reaches its phone once",
+        "an attempt is taken by a vendor once, and a message reaches its phone once by a channel",
         """
         SELECT 'attempt ' || ref FROM phone_message WHERE ref IS NOT NULL
         GROUP BY ref HAVING count(*) > 1
         UNION ALL
-        SELECT 'message ' || message_id FROM phone_message WHERE message_id IS NOT NULL
-        GROUP BY message_id HAVING count(*) > 1""",
+        SELECT 'message ' || p.message_id FROM phone_message p
+        LEFT JOIN channels_attempt a ON a.id = p.attempt_id
+        WHERE p.message_id IS NOT NULL GROUP BY p.message_id, a.hold HAVING count(*) > 1""",
     ),
     Check(
         "I6 known",
@@ -198,11 +203,37 @@ CHECKS = (
         "nothing is open past its deadline and 5 s, and no call past its lease",
         """
         SELECT 'message ' || id FROM channels_message
-        WHERE (state IN ('queued', 'sent') AND deadline < now() - interval '5 s')
+        WHERE ((state IN ('queued', 'sent') OR is_owed) AND deadline < now() - interval '5 s')
           OR finished_at > deadline + interval '5 s'
         UNION ALL
         SELECT 'attempt ' || id FROM channels_attempt
         WHERE state = 'submitting' AND lease_until < now() - interval '5 s'""",
+    ),
+    Check(
+        "fallback asked for",
+        "only what went by no named channel, of a company with a chain, went on; by its steps",
+        """
+        SELECT 'message ' || m.id FROM channels_message m
+        JOIN accounts_company c ON c.id = m.company_id
+        WHERE m.hold > 1 AND (NOT c.falls_back OR m.hold > cardinality(c.fallback_chain))
+        UNION ALL
+        SELECT 'attempt ' || a.id FROM channels_attempt a
+        JOIN channels_message m ON m.id = a.message_id
+        JOIN accounts_company c ON c.id = m.company_id
+        WHERE a.hold > 1 AND NOT a.channel = ANY(c.fallback_chain)
+        UNION ALL
+        SELECT 'message ' || m.id FROM channels_message m WHERE m.hold <> 1 + (
+          SELECT count(*) FROM channels_turn n
+          WHERE n.message_id = m.id AND n.why IN ('patience', 'refused'))""",
+    ),
+    Check(
+        "fallback settled",
+        "no more is owed than what a vendor has, and nothing is impatient that is over",
+        """
+        SELECT 'message ' || id FROM channels_message
+        WHERE (is_owed AND state <> 'delivered')
+          OR (fallback_at IS NOT NULL AND (state NOT IN ('queued', 'sent') OR chain = '[]'))
+          OR (fallback_at < now() - interval '5 s')""",
     ),
     Check(
         "codes once",
@@ -254,6 +285,7 @@ SELECT m.id::text, CASE
                  AND NOT EXISTS (SELECT 1 FROM channels_receipt d WHERE d.attempt_id = a.id
                                  AND d.state IN ('delivered', 'read') AND d.id < r.id))
     THEN 'the vendor had said that it failed'
+  WHEN a.hold < m.hold THEN 'another channel had been tried by then'
   WHEN p.provider = 'telegram_bot' THEN 'the answer was lost, and this vendor has no receipts'
   WHEN 'no_receipt' = ANY(p.faults) AND a.provider_id IS NULL
     THEN p.provider || ': the answer and all receipts were lost, so there is no id to ask by'

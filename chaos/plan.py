@@ -38,6 +38,7 @@ class Speed:
     held: float = 12.0  # what a half-open line lasts
     sends_a_second: float = 45.0
     kill_gap: float = 5.0
+    patience: int = 6  # seconds of a channel, where a company falls back
     repeats: bool = True  # it lasts long enough for a code to be asked for again
 
 
@@ -49,6 +50,7 @@ SHORT = Speed(
     held=3.0,
     sends_a_second=22.0,
     kill_gap=2.5,
+    patience=3,
     repeats=False,
 )
 
@@ -154,6 +156,9 @@ class Plan:
 
 COMPANIES = [0.5, 0.14, 0.13, 0.13, 0.1]  # shares of the orders; the last one runs out of tokens
 POOR, SOLVENCY = 4, 0.4
+# Companies that fall back, and mostly name no channel; the first is the one a send begins with.
+CHAINS = {1: ["whatsapp", "telegram", "sms"], 2: ["whatsapp", "sms"], POOR: ["whatsapp", "sms"]}
+_UNNAMED = 0.6
 _KINDS = {"code": 0.65, "code_link": 0.12, "link": 0.23}
 _CHANNELS = {"whatsapp": 0.4, "telegram": 0.25, "sms": 0.25}  # or none is named
 _PEOPLE = {
@@ -228,6 +233,8 @@ def _order(
         twin=dice.random() < _TWINS,
         keyed=dice.random() < _KEYED,
     )
+    if order.company in CHAINS and dice.random() < _UNNAMED:
+        order = replace(order, channel=None)
     fault = _pick(dice, _faults(order))
     order = replace(order, fault=fault, fault_ms=_fault_ms(dice, fault, speed))
     if order.has_receipts and order.sent_by != "sms":
@@ -265,6 +272,8 @@ def _tokens(orders: list[Order]) -> list[int]:
     spent: Counter[int] = Counter()
     for order in orders:
         spent[order.company] += PRICES[order.sent_by]
+        if order.company != POOR and order.channel is None and order.company in CHAINS:
+            spent[order.company] += PRICES["sms"]
     plenty = [2 * spent[number] + 100 for number in range(len(COMPANIES))]
     plenty[POOR] = max(1, int(SOLVENCY * spent[POOR]))
     return plenty

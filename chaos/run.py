@@ -15,7 +15,7 @@ from django.core.management import call_command
 from chaos import evidence, judging
 from chaos.client import Account
 from chaos.load import Load
-from chaos.plan import Options, Plan, make
+from chaos.plan import Options, Plan, make, speed_of
 from chaos.report import Report
 from chaos.stack import MARK, Stack
 from config.embedded import Servers, temporary
@@ -65,7 +65,7 @@ def _run(options: Options, servers: Servers, place: Path, say: Say) -> Report:
     stack = Stack(servers, place, options)
     os.environ.update(stack.environ)
     say(f"{plan.sends} sends and {options.kills} kills in {plan.seconds:.0f} s …")
-    accounts = _prepare(plan)
+    accounts = _prepare(options, plan)
     stack.start()
     say("Everything is up.")
     load = Load(options, plan, stack, accounts=accounts, say=say)
@@ -82,13 +82,13 @@ def _run(options: Options, servers: Servers, place: Path, say: Say) -> Report:
     )
 
 
-def _prepare(plan: Plan) -> list[Account]:
+def _prepare(options: Options, plan: Plan) -> list[Account]:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
     django.setup()
     logging.getLogger("urllib3").setLevel(logging.ERROR)  # answers cut short are our own doing
     from chaos import companies  # noqa: PLC0415 - models need Django set up
 
     call_command("migrate", verbosity=0, interactive=False)
-    accounts = companies.found(plan.tokens)
+    accounts = companies.found(plan.tokens, speed_of(options))
     companies.drop_connections()
     return accounts

@@ -208,6 +208,7 @@ def _shortened(speed: Speed) -> dict[str, str]:
         "SEND_WAIT": str(speed.send_wait),
         "PROVIDER_CONNECT": str(speed.connect),
         "PROVIDER_READ": str(speed.read),
+        "BREAKER_LONGEST": "2",
     }
 
 

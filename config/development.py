@@ -26,6 +26,10 @@ _SECRETS: dict[str, Callable[[], str]] = {
     "TELEGRAM_BOT_SECRET": lambda: secrets.token_urlsafe(24),
     "TWILIO_ACCOUNT_SID": lambda: f"AC{secrets.token_hex(16)}",
     "TWILIO_AUTH_TOKEN": lambda: secrets.token_hex(16),
+    "SMSC_LOGIN": lambda: "demo",
+    "SMSC_PASSWORD": lambda: secrets.token_hex(16),
+    "SMSC_CALLBACK_SECRET": lambda: secrets.token_hex(16),
+    "SMPP_PASSWORD": lambda: secrets.token_hex(4),
 }
 _RUNNING = "environment.json"
 # Beside its secrets: what a simulated account of the provider consists of.
@@ -37,9 +41,14 @@ _ACCOUNTS: dict[str, dict[str, str]] = {
         "WHATSAPP_CODE_LINK_TEMPLATE": "code_with_link",
     },
     "TELEGRAM_GATEWAY": {"TELEGRAM_GATEWAY_API_URL": "{simulator}/telegram-gateway"},
-    "TELEGRAM_BOT": {"TELEGRAM_BOT_API_URL": "{simulator}/telegram-bot"},
+    "TELEGRAM_BOT": {
+        "TELEGRAM_BOT_API_URL": "{simulator}/telegram-bot",
+        "TELEGRAM_BOT_USERNAME": "simulator_bot",
+    },
     "TWILIO": {"TWILIO_API_URL": "{simulator}/twilio", "TWILIO_FROM": "+15005550006"},
+    "SMSC": {"SMSC_API_URL": "{simulator}/smsc"},
 }
+_SMS = {"twilio": "TWILIO", "smsc": "SMSC"}  # of which the simulator plays one
 
 
 def is_set(environ: Mapping[str, str], name: str) -> bool:
@@ -65,12 +74,22 @@ def accounts(
 ) -> dict[str, str]:
     """Simulated accounts with every provider of which `environ` names no credential."""
     found: dict[str, str] = {}
+    unplayed = set(_SMS.values()) - {_SMS[_chosen_sms(environ)]}
     for provider, fixed in _ACCOUNTS.items():
+        if provider in unplayed:
+            continue
         own = {name: value for name, value in secrets.items() if name.startswith(f"{provider}_")}
         if not any(is_set(environ, name) for name in own):
             found |= {name: text.format(simulator=simulator_url) for name, text in fixed.items()}
             found |= own
     return found
+
+
+def _chosen_sms(environ: Mapping[str, str]) -> str:
+    chosen = environ.get("SIMULATED_SMS") or "twilio"
+    if chosen not in _SMS:
+        raise StartError(f"SIMULATED_SMS must be one of {', '.join(_SMS)}, not {chosen!r}")
+    return chosen
 
 
 def environment(
@@ -84,6 +103,7 @@ def environment(
         "SIMULATOR_URL": f"http://127.0.0.1:{simulator_port}",
         "TELEGRAM_BOT_ASSUME_CONTACT": "1",
         "AUTO_APPROVE_COMPANIES": "1",
+        "BREAKER_LONGEST": "30",  # faults are tried out here: nobody waits an hour for the next try
         "OPERATOR_MFA": "0",  # the demo's login opens the admin at once
         "SECRET_KEY": known["SECRET_KEY"],
         "OTP_KEYS": known["OTP_KEYS"],
@@ -98,7 +118,23 @@ def environment(
         "PYTHONUNBUFFERED": "1",
     }
     chosen = defaults | set_by_user | ours
-    return chosen | accounts(chosen["SIMULATOR_URL"], known, set_by_user)
+    smpp = {} if is_set(set_by_user, "SMPP_HOST") else simulated_smpp(chosen, known)
+    return chosen | accounts(chosen["SIMULATOR_URL"], known, set_by_user) | smpp
+
+
+def simulated_smpp(environ: Mapping[str, str], secrets: Mapping[str, str]) -> dict[str, str]:
+    """An account with the simulator's message centre, where one is asked for by its port."""
+    port = environ.get("SIMULATOR_SMPP_PORT", "")
+    if not port:
+        return {}
+    return {
+        "SMPP_HOST": "127.0.0.1",
+        "SMPP_PORT": port,
+        "SMPP_TLS": "0",
+        "SMPP_SYSTEM_ID": "kvitok",
+        "SMPP_PASSWORD": secrets["SMPP_PASSWORD"],
+        "SMPP_SOURCE": "Kvitok",
+    }
 
 
 def publish(made: Mapping[str, str], environ: Mapping[str, str], *, var: Path) -> None:

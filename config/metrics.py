@@ -83,6 +83,18 @@ def count_call(provider: str, result: str, seconds: float) -> None:
 
 
 @cache
+def _trips() -> Any:
+    return library().Counter(
+        "kvitok_breaker_trips", "How often an account's breaker opened", ["provider", "cause"]
+    )
+
+
+def count_trip(provider: str, cause: str) -> None:
+    if is_on():
+        _trips().labels(provider, cause).inc()
+
+
+@cache
 def _ledger() -> Any:
     return library().Gauge(
         "kvitok_ledger_breaches",

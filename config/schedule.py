@@ -17,6 +17,7 @@ SCHEDULE = {
     "deliver-mail": _every(1, "accounts.deliver_mail", expires=5),
     "tell-clicks": _every(1, "links.tell_clicks", expires=5),
     "count-clicks": _every(1, "links.count_clicks", expires=5),
+    "prove-clicks": _every(1, "links.prove_clicks", expires=5),
     "tell-low-balances": _every(30, "billing.tell_low_balances", expires=30),
     "expire-orders": _every(60, "billing.expire_orders", expires=60),
     "count-days": _every(30, "channels.count_days", expires=30),

@@ -10,7 +10,15 @@ from environs import EnvError
 from config import logs
 from config.env import ROOT, env, keyring
 from config.schedule import SCHEDULE
-from config.vendors import TELEGRAM_BOT, TELEGRAM_GATEWAY, TWILIO, WHATSAPP
+from config.vendors import (
+    FURTHER_ACCOUNTS,
+    SMPP,  # noqa: F401 - read as settings.SMPP
+    SMSC,
+    TELEGRAM_BOT,
+    TELEGRAM_GATEWAY,
+    TWILIO,
+    WHATSAPP,
+)
 
 # --- Where it runs ---------------------------------------------------------------------------
 
@@ -213,6 +221,8 @@ HOLD_DEADLINE = {  # seconds until an unproved delivery is given up, and is free
 }
 if HOLD_DEADLINE["code"] < CODE_LIFETIME:
     raise ImproperlyConfigured("HOLD_DEADLINE_CODE must be CODE_LIFETIME or more")
+FALLBACK_PATIENCE = {"code": 30, "link": 120}  # seconds for a proof before the next channel
+PATIENCE_RANGE = (10, 600)  # what a company may set in their place
 LEASE = env.int("LEASE", 30)  # seconds a worker may hold an attempt without an outcome
 SEND_WAIT = env.float("SEND_WAIT", 8.0)  # seconds a send waits for its first outcome
 SEND_WAITERS = env.int("SEND_WAITERS", 48)  # per process; a slow vendor must leave room to verify
@@ -252,11 +262,13 @@ MAX_ENDPOINTS = 10  # per company and mode
 
 # --- Providers -----------------------------------------------------------------------------------
 
-_VENDORS = (WHATSAPP, TELEGRAM_GATEWAY, TELEGRAM_BOT, TWILIO)
+_VENDORS = (WHATSAPP, TELEGRAM_GATEWAY, TELEGRAM_BOT, TWILIO, SMSC)
+_ACCOUNTS = [*_VENDORS, *(one for named in FURTHER_ACCOUNTS.values() for one in named.values())]
+BREAKER_LONGEST = env.int("BREAKER_LONGEST", 3600)  # seconds an account at fault is left alone
 
 TELEGRAM_BOT_ASSUME_CONTACT = env.bool("TELEGRAM_BOT_ASSUME_CONTACT", False)
 if PRODUCTION:
-    if any(not vendor["api_url"].startswith("https://") for vendor in _VENDORS):
+    if any(not one["api_url"].startswith("https://") for one in _ACCOUNTS):
         raise ImproperlyConfigured("providers' API URLs must be https in production")
     if TELEGRAM_BOT_ASSUME_CONTACT or SIMULATOR_URL:
         raise ImproperlyConfigured(

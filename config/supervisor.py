@@ -94,6 +94,9 @@ def _prepare(var: Path, environ: Mapping[str, str]) -> Place:
         raise StartError(f"PORT and SIMULATOR_PORT are both {port}: give them different numbers")
     preflight.check_port("PORT", host, port)
     preflight.check_port("SIMULATOR_PORT", "127.0.0.1", simulator_port)
+    if environ.get("SIMULATOR_SMPP_PORT"):
+        smpp_port = preflight.number(environ, "SIMULATOR_SMPP_PORT", 0)
+        preflight.check_port("SIMULATOR_SMPP_PORT", "127.0.0.1", smpp_port)
     if environ.get("METRICS_PORT"):
         metrics_port = preflight.number(environ, "METRICS_PORT", 0)
         preflight.check_port("METRICS_PORT", "127.0.0.1", metrics_port)
@@ -136,6 +139,7 @@ def _start_programs(supervisor: Supervisor, place: Place) -> None:
     web = _web(place)
     supervisor.add(simulator, web, _worker(place), _beat(place), *_metrics(place))
     supervisor.wait(_answers("127.0.0.1", place.simulator_port), simulator)
+    supervisor.add(*_smpp(place))  # whose message centre may be the simulator's
     supervisor.wait(_answers(reachable(place.host), place.port), web)
 
 
@@ -169,6 +173,11 @@ def _beat(place: Place) -> Child:
     return place.child(
         "beat", "-m", "celery", "-q", "-A", "config", "beat", *files, "--loglevel", "WARNING"
     )
+
+
+def _smpp(place: Place) -> list[Child]:
+    """Only where an account is configured."""
+    return [place.child("smpp", "manage.py", "run_smpp")] if place.environ.get("SMPP_HOST") else []
 
 
 def _metrics(place: Place) -> list[Child]:

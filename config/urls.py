@@ -17,11 +17,9 @@ from reference.views import try_it
 urlpatterns: list[URLPattern | URLResolver] = [
     path("", home, name="home"),
     path("api/", include("config.api")),
-    path("hooks/whatsapp", hooks.whatsapp),
-    path("hooks/telegram-gateway", hooks.telegram_gateway),
-    path("hooks/telegram-bot", hooks.telegram_bot),
-    path("hooks/twilio", hooks.twilio),
     path("hooks/sandbox-gateway", payment_hooks.notice, {"gateway": "sandbox"}),
+    path("hooks/<slug:hook>", hooks.hook),
+    path("hooks/<slug:hook>/<slug:account>", hooks.hook),
     path("sandbox-gateway/<str:payment_id>", sandbox_views.page, name="sandbox-gateway"),
     path("invoices/<str:token>", order_views.invoice, name="invoice"),
     path("invoices/<str:token>/pdf", order_views.invoice_file, name="invoice-file"),

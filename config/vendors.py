@@ -1,30 +1,153 @@
-"""Our accounts with vendors, from the environment: one without a token is not configured."""
+"""Our accounts with vendors, from the environment: one without a token is not configured.
 
-from config.env import env
+`TWILIO_…` is a vendor's first account. `TWILIO_ACCOUNTS=kz,uz` names further ones, each read from
+variables of its own: `TWILIO_KZ_…`, `TWILIO_UZ_…`.
+"""
 
-WHATSAPP = {
-    "api_url": env.str("WHATSAPP_API_URL", "https://graph.facebook.com"),
-    "version": env.str("WHATSAPP_API_VERSION", "v25.0"),
-    "token": env.str("WHATSAPP_TOKEN", ""),
-    "phone_number_id": env.str("WHATSAPP_PHONE_NUMBER_ID", ""),
-    "app_secret": env.str("WHATSAPP_APP_SECRET", ""),
-    "verify_token": env.str("WHATSAPP_VERIFY_TOKEN", ""),
-    "code_template": env.str("WHATSAPP_CODE_TEMPLATE", "verification_code"),
-    "link_template": env.str("WHATSAPP_LINK_TEMPLATE", "short_link"),
-    "code_link_template": env.str("WHATSAPP_CODE_LINK_TEMPLATE", ""),
+import re
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from django.core.exceptions import ImproperlyConfigured
+
+from config.env import env as environment
+
+Options = dict[str, Any]
+NAME = re.compile(r"[a-z][a-z0-9]{0,11}")
+
+
+class Reads(Protocol):
+    def str(self, variable: str, default: str, /) -> str: ...
+
+
+class _Named:
+    """Reads `TWILIO_KZ_TOKEN` when asked for `TWILIO_TOKEN`."""
+
+    def __init__(self, vendor: str, account: str) -> None:
+        self._first, self._own = f"{vendor}_", f"{vendor}_{account.upper()}_"
+
+    def str(self, variable: str, default: str, /) -> str:
+        own: str = environment.str(self._own + variable.removeprefix(self._first), default)
+        return own
+
+
+def _further(vendor: str, options: Callable[[Reads], Options]) -> dict[str, Options]:
+    names = [one.strip() for one in environment.str(f"{vendor}_ACCOUNTS", "").split(",")]
+    names = [name for name in names if name]
+    if wrong := [name for name in names if not NAME.fullmatch(name)]:
+        raise ImproperlyConfigured(
+            f"{vendor}_ACCOUNTS: {wrong[0]!r} must be 1 to 12 lower-case letters and digits, "
+            "a letter first"
+        )
+    if len(set(names)) < len(names):
+        raise ImproperlyConfigured(f"{vendor}_ACCOUNTS names an account twice")
+    return {name: options(_Named(vendor, name)) for name in names}
+
+
+def _languages(text: str) -> dict[str, str]:
+    """`ru:ru,en:en_US`: our locale → Meta's code; a template needs each language of ours."""
+    pairs = (item.partition(":") for item in text.split(","))
+    found = {locale.strip(): code.strip() for locale, _, code in pairs}
+    if set(found) != {"ru", "en"} or not all(found.values()):
+        raise ImproperlyConfigured(
+            "WHATSAPP_LANGUAGES must name a template language for ru and for en: ru:ru,en:en_US"
+        )
+    return found
+
+
+def _one_of(words: tuple[str, ...], value: str, name: str) -> str:
+    value = value or words[0]
+    if value not in words:
+        raise ImproperlyConfigured(f"{name} must be one of {', '.join(words)}")
+    return value
+
+
+def _whatsapp(env: Reads) -> Options:
+    return {
+        "api_url": env.str("WHATSAPP_API_URL", "https://graph.facebook.com"),
+        "version": env.str("WHATSAPP_API_VERSION", "v25.0"),
+        "token": env.str("WHATSAPP_TOKEN", ""),
+        "phone_number_id": env.str("WHATSAPP_PHONE_NUMBER_ID", ""),
+        "app_secret": env.str("WHATSAPP_APP_SECRET", ""),
+        "verify_token": env.str("WHATSAPP_VERIFY_TOKEN", ""),
+        "code_template": env.str("WHATSAPP_CODE_TEMPLATE", "verification_code"),
+        "link_template": env.str("WHATSAPP_LINK_TEMPLATE", "short_link"),
+        "code_link_template": env.str("WHATSAPP_CODE_LINK_TEMPLATE", ""),
+        "languages": _languages(env.str("WHATSAPP_LANGUAGES", "") or "ru:ru,en:en_US"),
+    }
+
+
+def _telegram_gateway(env: Reads) -> Options:
+    return {
+        "api_url": env.str("TELEGRAM_GATEWAY_API_URL", "https://gatewayapi.telegram.org"),
+        "token": env.str("TELEGRAM_GATEWAY_TOKEN", ""),
+    }
+
+
+def _telegram_bot(env: Reads) -> Options:
+    return {
+        "api_url": env.str("TELEGRAM_BOT_API_URL", "https://api.telegram.org"),
+        "token": env.str("TELEGRAM_BOT_TOKEN", ""),
+        "secret_token": env.str("TELEGRAM_BOT_SECRET", ""),
+        "username": env.str("TELEGRAM_BOT_USERNAME", "").removeprefix("@"),
+        "delivered_on": _one_of(
+            ("accept", "click", "never"),
+            env.str("TELEGRAM_BOT_DELIVERED_ON", ""),
+            "TELEGRAM_BOT_DELIVERED_ON",
+        ),
+    }
+
+
+def _twilio(env: Reads) -> Options:
+    return {
+        "api_url": env.str("TWILIO_API_URL", "https://api.twilio.com"),
+        "account_sid": env.str("TWILIO_ACCOUNT_SID", ""),
+        "auth_token": env.str("TWILIO_AUTH_TOKEN", ""),
+        "sender": env.str("TWILIO_FROM", ""),
+    }
+
+
+def _smsc(env: Reads) -> Options:
+    return {
+        "api_url": env.str("SMSC_API_URL", "https://smsc.ru"),
+        "login": env.str("SMSC_LOGIN", ""),
+        "password": env.str("SMSC_PASSWORD", ""),
+        "sender": env.str("SMSC_SENDER", ""),
+        "callback_secret": env.str("SMSC_CALLBACK_SECRET", ""),
+    }
+
+
+WHATSAPP = _whatsapp(environment)
+TELEGRAM_GATEWAY = _telegram_gateway(environment)
+TELEGRAM_BOT = _telegram_bot(environment)
+TWILIO = _twilio(environment)
+SMSC = _smsc(environment)
+# Of one bind only: an account lives in a process of its own.
+SMPP: Options = {
+    "host": environment.str("SMPP_HOST", ""),
+    "port": environment.int("SMPP_PORT", 2775),
+    "tls": environment.bool("SMPP_TLS", True),
+    "system_id": environment.str("SMPP_SYSTEM_ID", ""),
+    "password": environment.str("SMPP_PASSWORD", ""),
+    "system_type": environment.str("SMPP_SYSTEM_TYPE", ""),
+    "source": environment.str("SMPP_SOURCE", ""),
+    "source_ton": environment.int("SMPP_SOURCE_TON", -1),
+    "source_npi": environment.int("SMPP_SOURCE_NPI", -1),
+    "dest_ton": environment.int("SMPP_DEST_TON", 1),
+    "dest_npi": environment.int("SMPP_DEST_NPI", 1),
+    "alphabet": environment.str("SMPP_ALPHABET", "gsm"),
+    "long": environment.str("SMPP_LONG", "udh"),
+    "message_ids": environment.str("SMPP_MESSAGE_IDS", "same"),
+    "statuses": environment.dict("SMPP_STATUSES", {}),
+    "window": environment.int("SMPP_WINDOW", 10),
+    "enquire": environment.float("SMPP_ENQUIRE", 30.0),
 }
-TELEGRAM_GATEWAY = {
-    "api_url": env.str("TELEGRAM_GATEWAY_API_URL", "https://gatewayapi.telegram.org"),
-    "token": env.str("TELEGRAM_GATEWAY_TOKEN", ""),
-}
-TELEGRAM_BOT = {
-    "api_url": env.str("TELEGRAM_BOT_API_URL", "https://api.telegram.org"),
-    "token": env.str("TELEGRAM_BOT_TOKEN", ""),
-    "secret_token": env.str("TELEGRAM_BOT_SECRET", ""),
-}
-TWILIO = {
-    "api_url": env.str("TWILIO_API_URL", "https://api.twilio.com"),
-    "account_sid": env.str("TWILIO_ACCOUNT_SID", ""),
-    "auth_token": env.str("TWILIO_AUTH_TOKEN", ""),
-    "sender": env.str("TWILIO_FROM", ""),
+if SMPP["host"] and not (SMPP["system_id"] and SMPP["source"]):
+    raise ImproperlyConfigured("SMPP_HOST wants SMPP_SYSTEM_ID and SMPP_SOURCE as well")
+# Not of the bot: a person shares their contact with one bot, and no other may write to them.
+FURTHER_ACCOUNTS = {
+    "WHATSAPP": _further("WHATSAPP", _whatsapp),
+    "TELEGRAM_GATEWAY": _further("TELEGRAM_GATEWAY", _telegram_gateway),
+    "TWILIO": _further("TWILIO", _twilio),
+    "SMSC": _further("SMSC", _smsc),
 }

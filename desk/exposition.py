@@ -11,6 +11,7 @@ from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.multiprocess import MultiProcessCollector
 from psycopg_pool import PoolTimeout
 
+from channels.registry import live_providers
 from desk import figures
 
 log = structlog.get_logger(__name__)
@@ -32,12 +33,16 @@ QUEUE = {
 }
 
 
+BREAKERS = ("closed", "half-open", "open")
+
+
 class DatabaseCollector:
     """Asked at each scrape; without the database it says just that."""
 
     def collect(self) -> Iterator[GaugeMetricFamily]:
         try:
             queue, beats = figures.queue(), figures.heartbeats()
+            standings = figures.standings()
         except (DatabaseError, PoolTimeout) as error:
             log.warning("scrape_without_database", error=type(error).__name__)
             yield GaugeMetricFamily("kvitok_database_up", "PostgreSQL answers", 0)
@@ -48,6 +53,7 @@ class DatabaseCollector:
         for name, (field, help_text) in QUEUE.items():
             yield GaugeMetricFamily(name, help_text, getattr(queue, field) or 0)
         yield from _of_processes(beats)
+        yield _of_breakers(standings)
 
 
 def _of_processes(beats: list[figures.Heartbeat]) -> Iterator[GaugeMetricFamily]:
@@ -60,6 +66,7 @@ def _of_processes(beats: list[figures.Heartbeat]) -> Iterator[GaugeMetricFamily]
     for kind, seconds in youngest.items():
         age.add_metric([kind], seconds)
     yield age
+    yield from _of_binds([one for one in beats if "bound" in one.facts and one.age < figures.ALIVE])
     web = [one.facts for one in beats if one.kind == "web" and one.age < figures.ALIVE]
     waiters = sum(facts.get("waiters", 0) for facts in web)
     listening = [facts["listening"] for facts in web if "listening" in facts]
@@ -67,6 +74,32 @@ def _of_processes(beats: list[figures.Heartbeat]) -> Iterator[GaugeMetricFamily]
     yield GaugeMetricFamily(
         "kvitok_listeners_down", "Web processes that hear no outcomes", listening.count(0)
     )
+
+
+BINDS = {
+    "kvitok_smpp_bound": ("bound", "Whether the account's bind stands"),
+    "kvitok_smpp_window_used": ("unanswered", "Requests the message centre has not answered yet"),
+    "kvitok_smpp_window": ("window", "Messages that may be under way at once"),
+}
+
+
+def _of_binds(beats: list[figures.Heartbeat]) -> Iterator[GaugeMetricFamily]:
+    for name, (fact, help_text) in BINDS.items():
+        gauge = GaugeMetricFamily(name, help_text, labels=["account"])
+        for one in beats:
+            gauge.add_metric([one.kind], one.facts.get(fact, 0))
+        yield gauge
+
+
+def _of_breakers(standings: dict[str, figures.Standing]) -> GaugeMetricFamily:
+    """Of every configured account: one without a row has never been at fault."""
+    state = GaugeMetricFamily(
+        "kvitok_breaker_state", "Of an account: 0 closed, 1 half-open, 2 open", labels=["provider"]
+    )
+    for name in live_providers():
+        breaker = standings[name].breaker if name in standings else "closed"
+        state.add_metric([name], BREAKERS.index(breaker))
+    return state
 
 
 def registry() -> CollectorRegistry:

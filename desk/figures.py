@@ -1,6 +1,6 @@
 """Numbers the operator is shown, all of them from the database as it is now."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -12,12 +12,13 @@ from django.utils import timezone
 from accounts.models import Company
 from billing.models import Order, Payment
 from channels import registry, wording
-from channels.models import Message
+from channels.models import Message, ProviderAlert
 from channels.routing import NAMES
 from config.ids import first_at
 from desk import sql
 
 ALIVE = 20.0  # seconds since a process was heard of: four heartbeats
+ALERTS = 50  # newest, of all accounts together
 MOST = 10_000  # of one company's messages of a day, in a list of companies
 
 
@@ -79,6 +80,7 @@ class Today:
     pending: int
     unpaid: int  # invoices
     troubled: int  # payments that somebody has to look at
+    left_alone: list[str]  # accounts with an open breaker
 
     @property
     def sends(self) -> int:
@@ -91,7 +93,16 @@ class Today:
 
 def today() -> Today:
     since = timezone.localtime().replace(hour=0, minute=0, second=0, microsecond=0)
-    return Today(since, sends(since), queue(), _pending(), _unpaid(), _troubled())
+    return Today(since, sends(since), queue(), _pending(), _unpaid(), _troubled(), _left_alone())
+
+
+def _left_alone() -> list[str]:
+    live = registry.live_providers()
+    return [
+        str(wording.provider_title(name))
+        for name, one in standings().items()
+        if name in live and one.breaker != "closed"
+    ]
 
 
 def _pending() -> int:
@@ -145,6 +156,27 @@ def companies(ids: Sequence[int]) -> dict[int, CompanyDay]:
     return {company_id: CompanyDay(*rest) for company_id, *rest in rows}
 
 
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What the operator set for an account, and its breaker."""
+
+    id: int
+    is_enabled: bool
+    position: int
+    weight: int
+    prefixes: list[str]
+    max_per_second: int | None
+    reason: str
+    opened_at: datetime | None
+    trips: int
+    breaker: str  # closed, half-open or open
+    opens_in: float | None  # seconds until the next try
+
+
+def standings() -> dict[str, Standing]:
+    return {name: Standing(*rest) for name, *rest in _rows(sql.ACCOUNTS)}
+
+
 @dataclass(slots=True)
 class Account:
     """An account with a provider, configured or not."""
@@ -152,11 +184,20 @@ class Account:
     name: str
     title: str
     provider: Any = None
+    standing: Standing | None = None
+    recent: int = 0  # calls of the last minutes
+    recent_failures: int = 0
     routes: list[registry.Route] = field(default_factory=list)
     last_success: datetime | None = None
     last_hour: int = 0
     open_attempts: int = 0
     errors: list[tuple[str, str, int]] = field(default_factory=list)  # class, vendor's code, count
+    alerts: list[ProviderAlert] = field(default_factory=list)
+    process: Heartbeat | None = None  # the one that it lives in, if it does and is heard of
+
+    @property
+    def is_hosted(self) -> bool:
+        return self.name in registry.hosted()
 
     @property
     def channel(self) -> str:
@@ -172,13 +213,28 @@ class Account:
 
 
 def accounts() -> list[Account]:
-    live = registry.live_providers()
+    live, standing = registry.live_providers(), standings()
     found = {
-        name: Account(name, wording.PROVIDERS[name], live.get(name)) for name in wording.PROVIDERS
+        name: Account(name, str(wording.provider_title(name)), live.get(name), standing.get(name))
+        for name in dict.fromkeys([*live, *wording.PROVIDERS])
     }
+    for name, calls, failures in _rows(sql.RECENT):
+        if name in found:
+            found[name].recent, found[name].recent_failures = calls, failures
     for route in registry.routes():
         if route.mode == "live":
             found[route.provider].routes.append(route)
+    _count(found, live)
+    for alert in ProviderAlert.objects.order_by("-at")[:ALERTS]:
+        if alert.provider in found:
+            found[alert.provider].alerts.append(alert)
+    for beat in heartbeats():
+        if beat.kind in registry.hosted() and beat.age <= ALIVE:
+            found[beat.kind].process = beat
+    return sorted(found.values(), key=_place)
+
+
+def _count(found: dict[str, Account], live: Iterable[str]) -> None:
     for name, last_success, last_hour in _rows(sql.PROVIDERS, {"names": list(live)}):
         found[name].last_success, found[name].last_hour = last_success, last_hour
     for name, count in _rows(sql.OPEN_ATTEMPTS):
@@ -187,7 +243,11 @@ def accounts() -> list[Account]:
     for name, kind, code, count in _rows(sql.ERRORS):
         if name in found:
             found[name].errors.append((kind, code, count))
-    return list(found.values())
+
+
+def _place(account: Account) -> tuple[bool, int]:
+    place = account.standing.position if account.standing else 0
+    return account.provider is None, place
 
 
 def _rows(statement: str, params: dict[str, Any] | None = None) -> list[tuple[Any, ...]]:

@@ -71,6 +71,21 @@ SELECT p.name,
 FROM unnest(%(names)s::text[]) AS p(name)
 """
 
+# The last five minutes: calls, and those that came to nothing.
+RECENT = """
+SELECT provider, count(*), count(*) FILTER (WHERE error_class <> '') FROM channels_attempt
+WHERE started_at > now() - interval '5 minutes' GROUP BY provider
+"""
+
+# What the operator set, and the breakers: closed, half-open or open at this moment.
+ACCOUNTS = """
+SELECT name, id, is_enabled, position, weight, prefixes, max_per_second, reason, opened_at, trips,
+  CASE WHEN open_until IS NULL THEN 'closed' WHEN open_until <= now() THEN 'half-open'
+       ELSE 'open' END,
+  GREATEST(0, EXTRACT(epoch FROM open_until - now()))::float
+FROM channels_provideraccount
+"""
+
 OPEN_ATTEMPTS = """
 SELECT a.provider, count(*) FROM channels_message m
 JOIN channels_attempt a ON a.message_id = m.id AND a.n = m.tries

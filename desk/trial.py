@@ -15,6 +15,7 @@ from accounts.models import Company, User
 from billing import ledger
 from channels import registry
 from channels.phones import normalise
+from channels.provider_account import ProviderAccount
 from channels.providers.base import Channel, Content
 from channels.sending import Sender, price
 from config.ids import request_id
@@ -40,11 +41,22 @@ class Trial:
 def trial_of(provider: str) -> Trial | None:
     """None when another account of the same channel carries everything, or it has no token."""
     carried = {
-        Content(route.content): Channel(route.channel)
-        for route in registry.routes()
-        if route.mode == "live" and route.provider == provider
+        Content(content): Channel(channel)
+        for (mode, channel, content), ways in registry.ways().items()
+        if mode == "live" and _first(ways) == provider
     }
     return next((Trial(provider, carried[one], one) for one in Content if one in carried), None)
+
+
+def _first(ways: list[registry.Route]) -> str | None:
+    """Of the accounts in use the one that is asked before the others."""
+    known = {one.name: one for one in ProviderAccount.objects.all()}
+    placed = [
+        (known[one.provider].position if one.provider in known else one.position, one.provider)
+        for one in ways
+        if one.provider not in known or known[one.provider].is_enabled
+    ]
+    return min(placed)[1] if placed else None
 
 
 def send_trial(*, trial: Trial, phone: str, locale: str, user: User, ip: str) -> UUID:

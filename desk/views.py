@@ -36,12 +36,6 @@ def queue(request: HttpRequest) -> HttpResponse:
     return _page(request, "desk/queue.html", gettext_lazy("Queue"), context)
 
 
-@page("providers/", "providers")
-def providers(request: HttpRequest) -> HttpResponse:
-    context = {"accounts": figures.accounts(), "can_try": _can_try(request)}
-    return _page(request, "desk/providers.html", gettext_lazy("Providers"), context)
-
-
 @page("providers/<str:name>/trial/", "trial")
 def send_trial(request: HttpRequest, name: str) -> HttpResponse:
     """One real message to the operator's own phone, by the same path as everybody's."""
@@ -53,7 +47,7 @@ def send_trial(request: HttpRequest, name: str) -> HttpResponse:
     form = TrialForm(request.POST or None, initial={"locale": "ru"})
     if form.is_valid() and (answer := _tried(request, tried, form)) is not None:
         return answer
-    title = wording.PROVIDERS[name]
+    title = wording.provider_title(name)
     context = {"form": form, "trial": tried, "price": settings.PRICES[tried.channel.value]}
     return _page(request, "desk/trial.html", title, context)
 

@@ -7,10 +7,11 @@ class LinksConfig(AppConfig):
     verbose_name = _("Short links")
 
     def ready(self) -> None:
-        """Tells the channels how a link is worded."""
+        """Tells the channels how a link is worded, and when it was opened."""
         from channels import registry  # noqa: PLC0415 - models are not loaded before this
-        from links import counting, partitions, services  # noqa: PLC0415
+        from links import counting, partitions, services, story  # noqa: PLC0415
 
         registry.renders("link", services.render)
+        registry.tells("link", story.story)
         registry.purges(partitions.turn)
         registry.purges(counting.forget_batches)

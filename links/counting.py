@@ -16,17 +16,17 @@ import structlog
 from django.conf import settings
 from django.db import connection, transaction
 from django.utils import timezone
-from redis.exceptions import RedisError, ResponseError
+from redis.exceptions import RedisError
 
 from config.redis_client import patient_redis
 from links import partitions
 from links.clicks import STREAM
+from links.stream import Entry, Reader
 from links.visitors import Kind
 
 log = structlog.get_logger(__name__)
 
-GROUP, READER = "counts", "counter"
-ENTRIES = 50  # read at once: at most 100,000 clicks
+READER = Reader("counts", "counter")
 COUNTING = 0x6B766C6B  # the advisory lock of whoever counts
 TOO_SOON = 2.0  # seconds after the hand-over in which no person has read the message yet
 BATCHES_KEPT = timedelta(days=7)
@@ -46,8 +46,8 @@ COUNT = """
 WITH said AS (
   SELECT n.link_id, n.at, n.referrer, n.device, n.country,
     CASE WHEN n.kind = 'person' AND EXISTS (
-      SELECT 1 FROM channels_message m JOIN channels_attempt a ON a.message_id = m.id
-      WHERE m.subject_id = n.link_id AND a.accepted_at IS NOT NULL
+      SELECT 1 FROM links_link l JOIN channels_attempt a ON a.message_id = l.message_id
+      WHERE l.id = n.link_id AND a.accepted_at IS NOT NULL
         AND n.at < a.accepted_at + make_interval(secs => %(too_soon)s)
         AND n.at >= a.started_at) THEN 'scanner' ELSE n.kind END AS kind
   FROM unnest(%(links)s::uuid[], %(times)s::timestamptz[], %(kinds)s::text[],
@@ -84,17 +84,15 @@ WHERE l.id = n.link_id
 
 
 def count_clicks() -> int:
-    """Returns how many entries were read; without Redis there are none."""
-    try:
-        entries = _read("0") or _read(">")  # first what a counter died with
-        if entries:
-            count([entry for _id, entry in entries if entry])
-            patient_redis().xack(STREAM, GROUP, *(entry_id for entry_id, _ in entries))
-            _trim()
-    except (RedisError, OSError) as error:
-        log.warning("clicks_not_counted", error=type(error).__name__)
-        return 0
-    return len(entries)
+    """Returns how many entries of the stream were read."""
+    read = READER.consume(_count_entries)
+    if read:
+        _trim()
+    return read
+
+
+def _count_entries(entries: list[Entry]) -> None:
+    count([entry for _id, entry in entries if entry])
 
 
 def count(entries: list[dict[bytes, bytes]]) -> int:
@@ -128,18 +126,15 @@ def _rows(batch: bytes) -> Iterator[Row]:
         yield UUID(hex=link_id), at, Kind(kind).value, referrer, device, country
 
 
-def _read(start: str) -> list[tuple[bytes, dict[bytes, bytes]]]:
-    try:
-        found: Any = patient_redis().xreadgroup(GROUP, READER, {STREAM: start}, count=ENTRIES)
-    except ResponseError:  # no such group yet, or the stream went with it
-        patient_redis().xgroup_create(STREAM, GROUP, id="0", mkstream=True)
-        return []
-    return found[0][1] if found else []
-
-
 def _trim() -> None:
     """What every group has done with, and what is older than TRIM_AFTER, Redis need not keep."""
-    groups: Any = patient_redis().xinfo_groups(STREAM)
+    try:
+        _trim_to(patient_redis().xinfo_groups(STREAM))
+    except (RedisError, OSError) as error:
+        log.warning("clicks_not_trimmed", error=type(error).__name__)
+
+
+def _trim_to(groups: Any) -> None:
     done = min(_millis(group["last-delivered-id"]) for group in groups)
     if not any(group["pending"] for group in groups):
         old = int((time.time() - TRIM_AFTER) * 1000)
@@ -157,7 +152,7 @@ def backlog() -> int | None:
         length = int(patient_redis().xlen(STREAM))
     except (RedisError, OSError):
         return None
-    found = {group["name"].decode(): group for group in groups}.get(GROUP)
+    found = {group["name"].decode(): group for group in groups}.get(READER.group)
     if found is None:
         return length
     after: Any = patient_redis().xrange(STREAM, min=b"(" + found["last-delivered-id"], count=1000)

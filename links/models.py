@@ -24,6 +24,8 @@ class Link(models.Model):
     created_at = models.DateTimeField(_("created"), db_default=Now())
     expires_at = models.DateTimeField(_("expires"), null=True, blank=True)
     disabled_at = models.DateTimeField(_("disabled"), null=True, blank=True)
+    message_id = models.UUIDField(null=True)  # the one it went out in, to one person
+    clicked_at = models.DateTimeField(_("first opened"), null=True)  # by that person
     retired_at = models.DateTimeField(null=True)  # its alias was handed on; the row is history
     clicks = models.PositiveBigIntegerField(_("clicks"), default=0, db_default=0)  # by people
     previews = models.PositiveBigIntegerField(_("previews"), default=0, db_default=0)

@@ -14,7 +14,7 @@ from django.db import IntegrityError, connection, transaction
 
 from channels import segments, sending
 from channels.models import Message
-from channels.providers.base import Channel, Content
+from channels.providers.base import Content
 from channels.registry import Rendered
 from channels.sending import Outcome, Sender
 from config.errors import DomainError, Error, invalid_input
@@ -146,11 +146,20 @@ class _Acceptance(sending.Acceptance[LinkOrder]):
     kind = "link"
     short_url = ""
 
-    def __init__(self, sender: Sender, order: LinkOrder) -> None:
-        super().__init__(sender, order)
-        if self.channel is Channel.SMS:  # judged on a sample: every slug drawn is as long
-            sample = short_url(order.link.alias or "0" * order.link.length)
-            self.segments = _fitting(self._text(sample))
+    def count_segments(self) -> int:
+        """On a sample: every slug that is drawn is as long."""
+        link = self.order.link
+        sample = short_url(link.alias or "0" * link.length)
+        return segments.count(self._text(sample)).segments
+
+    def too_long(self) -> DomainError:
+        most = settings.MAX_SMS_SEGMENTS
+        return invalid_input(
+            text=(
+                f"Сообщение занимает {self.segments} SMS, можно не больше {most}",
+                f"The message takes {self.segments} SMS; at most {most} are allowed",
+            )
+        )
 
     def may_try_again(self, constraint: str) -> bool:
         if constraint == "link_key_once" and self.order.link.alias:
@@ -198,19 +207,7 @@ def with_link(text: str, url: str) -> str:
     return replaced if count else f"{text} {url}"
 
 
-def _fitting(text: str) -> int:
-    count = segments.count(text).segments
-    if count > settings.MAX_SMS_SEGMENTS:
-        raise invalid_input(
-            text=(
-                f"Сообщение занимает {count} SMS, можно не больше {settings.MAX_SMS_SEGMENTS}",
-                f"The message takes {count} SMS; at most {settings.MAX_SMS_SEGMENTS} are allowed",
-            )
-        )
-    return count
-
-
-def render(*, subject_id: UUID, params: Mapping[str, Any], locale: str) -> Rendered:
+def render(*, subject_id: UUID, params: Mapping[str, Any], locale: str, channel: str) -> Rendered:
     """The message of a link: its text was settled when it was accepted."""
     return Rendered(text=params["text"], short_url=params["short_url"])
 

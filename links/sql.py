@@ -6,12 +6,15 @@ from accounts import idempotency
 from billing import ledger
 from channels import sql as channels_sql
 
-# A fragment of the statement that accepts a send with a link.
-INSERT = """
-INSERT INTO links_link (id, company_id, mode, slug, key, is_alias, url, expires_at)
+_INSERT = """
+INSERT INTO links_link (id, company_id, mode, slug, key, is_alias, url, expires_at, message_id)
 SELECT %(link_id)s, company_id, %(mode)s::text, %(slug)s::text, %(slug_key)s::text,
-       %(is_alias)s::bool, %(url)s::text, now() + make_interval(secs => %(link_lifetime)s::float)
+       %(is_alias)s::bool, %(url)s::text, now() + make_interval(secs => %(link_lifetime)s::float),
+       {message}
 FROM payer"""
+
+# A fragment of the statement that accepts a send with a link.
+INSERT = _INSERT.format(message="%(message_id)s::uuid")
 
 # An alias whose link is dead makes room: at once for the same company, after 90 days for others,
 # because old messages still point at it.
@@ -25,7 +28,7 @@ WHERE key = %(slug_key)s::text AND is_alias AND retired_at IS NULL
 
 SHORTEN = f"""
 WITH payer AS (SELECT %(company_id)s::bigint AS company_id)
-{INSERT} RETURNING expires_at
+{_INSERT.format(message="NULL::uuid")} RETURNING expires_at
 """
 
 # One statement, one commit: nothing is written unless the wallet paid.
@@ -57,3 +60,16 @@ def send(*, is_test: bool, has_ticket: bool) -> str:
         message=_MESSAGE,
         more=more,
     )
+
+
+# A person's first click of links that went out in messages, once however often it is told of; the
+# messages come back with what they carried. Links are locked before messages, in one order.
+CLICKED = """
+WITH clicked AS (
+  SELECT l.id, n.at FROM links_link l JOIN unnest(%s::uuid[], %s::float[]) AS n(id, at) USING (id)
+  WHERE l.message_id IS NOT NULL AND l.clicked_at IS NULL ORDER BY l.id FOR UPDATE OF l),
+noted AS (
+  UPDATE links_link l SET clicked_at = to_timestamp(clicked.at)
+  FROM clicked WHERE l.id = clicked.id RETURNING l.message_id)
+SELECT m.id, m.subject_id FROM noted JOIN channels_message m ON m.id = noted.message_id
+"""

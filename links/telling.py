@@ -5,26 +5,17 @@ the way. An entry is done with once its events are committed; one read twice say
 the same keys, and so nothing new.
 """
 
-from collections import defaultdict
 from typing import Any
 from uuid import UUID
 
-import orjson
-import structlog
 from django.conf import settings
 from django.db import connection
-from redis.exceptions import RedisError, ResponseError
 
 from accounts import events
 from config.ids import uuid7
-from config.redis_client import patient_redis
-from links.clicks import STREAM
-from links.visitors import Kind
+from links.stream import Reader, by_people
 
-log = structlog.get_logger(__name__)
-
-GROUP, READER = "callbacks", "teller"
-ENTRIES = 100  # read at once
+READER = Reader("callbacks", "teller")
 
 Row = tuple[UUID, UUID, str, int, float]  # event, link, key, clicks, the last one's Unix seconds
 
@@ -41,16 +32,8 @@ TELL = f"WITH {events.appending(_CLICKED)}"
 
 
 def tell_clicks() -> int:
-    """Returns how many entries were read; without Redis there are none."""
-    try:
-        entries = _read("0") or _read(">")  # first what a reader died with
-        if entries:
-            tell([row for _id, entry in entries for row in _rows(entry)])
-            patient_redis().xack(STREAM, GROUP, *(entry_id for entry_id, _ in entries))
-    except (RedisError, OSError) as error:
-        log.warning("clicks_not_read", error=type(error).__name__)
-        return 0
-    return len(entries)
+    """Returns how many entries of the stream were read."""
+    return READER.consume(lambda entries: tell([row for _id, one in entries for row in _rows(one)]))
 
 
 def tell(rows: list[Row]) -> None:
@@ -70,23 +53,10 @@ def tell(rows: list[Row]) -> None:
         events.announce(cursor.rowcount)
 
 
-def _read(start: str) -> list[tuple[bytes, dict[bytes, bytes]]]:
-    try:
-        found: Any = patient_redis().xreadgroup(GROUP, READER, {STREAM: start}, count=ENTRIES)
-    except ResponseError:  # no such group yet, or the stream went with it
-        patient_redis().xgroup_create(STREAM, GROUP, id="0", mkstream=True)
-        return []
-    return found[0][1] if found else []
-
-
 def _rows(entry: dict[bytes, bytes]) -> list[Row]:
     """People's clicks of an entry, by link."""
-    times: dict[str, list[int]] = defaultdict(list)
-    for link_id, kind, at, *_rest in orjson.loads(entry[b"batch"]) if entry else []:
-        if kind == Kind.PERSON:
-            times[link_id].append(at)
     batch = entry[b"id"].decode() if entry else ""
     return [
         (uuid7(), UUID(hex=link_id), f"click:{batch}:{link_id}", len(several), max(several) / 1000)
-        for link_id, several in times.items()
+        for link_id, several in by_people(entry).items()
     ]

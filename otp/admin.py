@@ -1,4 +1,4 @@
-"""The operator's desk: verifications, to look at. The code is in none of it."""
+"""The operator's desk: verifications, to look at, and what companies write. No code is in it."""
 
 from django.contrib import admin
 from django.db.models import QuerySet
@@ -7,7 +7,7 @@ from django.http import HttpRequest
 from accounts.admin import ReadOnlyAdmin
 from accounts.changelist import Since
 from channels import looking_up
-from otp.models import Verification
+from otp.models import CodeText, Verification
 
 
 @admin.register(Verification)
@@ -34,3 +34,12 @@ class VerificationAdmin(ReadOnlyAdmin):
     ) -> tuple[QuerySet[Verification], bool]:
         found = looking_up.by_phone(queryset, search_term) if search_term else queryset
         return found, False
+
+
+@admin.register(CodeText)
+class CodeTextAdmin(ReadOnlyAdmin):
+    list_display = ("changed_at", "company", "purpose", "channel", "locale", "body")
+    list_filter = ("channel", "locale")
+    list_select_related = ("company",)
+    search_fields = ("company__name", "body")
+    ordering = ("-pk",)

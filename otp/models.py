@@ -1,11 +1,13 @@
-"""Verifications: a code sent to a phone for a purpose, and what became of it."""
+"""Verifications: a code sent to a phone for a purpose, and what became of it. And the words that
+a company sends its codes in.
+"""
 
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 
-from accounts.models import Company, Mode
+from accounts.models import Company, Language, Mode
 from config.ids import public_id, uuid7
 
 
@@ -68,3 +70,46 @@ class Verification(models.Model):
     @property
     def public_id(self) -> str:
         return public_id("otp", self.id)
+
+
+class CodeText(models.Model):
+    """A company's own text for its codes; of those that fit a message the most specific is sent."""
+
+    LONGEST = 500  # characters
+
+    company = models.ForeignKey(Company, models.CASCADE, related_name="code_texts")
+    purpose = models.CharField(_("purpose"), max_length=64, blank=True)  # empty: every one
+    channel = models.CharField(
+        _("channel"), max_length=10, blank=True, choices=[("telegram", "Telegram"), ("sms", "SMS")]
+    )
+    locale = models.CharField(_("language"), max_length=2, choices=Language.choices)
+    body = models.CharField(_("text"), max_length=LONGEST)
+    changed_at = models.DateTimeField(_("changed"), auto_now=True)
+
+    class Meta:
+        verbose_name = _("text of codes")
+        verbose_name_plural = _("texts of codes")
+        constraints = [
+            models.UniqueConstraint(
+                fields=["company", "purpose", "channel", "locale"], name="code_text_once"
+            )
+        ]
+
+    def __str__(self) -> str:
+        scope = [self.purpose, self.get_channel_display(), self.locale]
+        return " · ".join(part for part in scope if part)
+
+
+class Autofill(models.Model):
+    """Lines at the end of a company's SMS by which a phone fills the code in by itself."""
+
+    company = models.OneToOneField(Company, models.CASCADE, related_name="autofill")
+    webotp_host = models.CharField(_("site"), max_length=253, blank=True)
+    app_hash = models.CharField(_("Android app"), max_length=11, blank=True)
+
+    class Meta:
+        verbose_name = _("autofill")
+        verbose_name_plural = _("autofill")
+
+    def __str__(self) -> str:
+        return " ".join(part for part in (self.webotp_host, self.app_hash) if part)

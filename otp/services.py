@@ -1,5 +1,6 @@
 """Sending a code and checking one."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from math import ceil
@@ -14,15 +15,14 @@ from accounts import events as outbox
 from accounts import limits as counters
 from accounts.keys import Principal
 from billing.ledger import Proof
-from channels import limits, nudge, outcomes, scripts, segments, sending
+from channels import limits, nudge, outcomes, proofs, scripts, segments, sending
 from channels.models import Message
 from channels.providers.base import Channel, Content
 from channels.registry import Codes
 from channels.sending import Outcome, Sender
-from channels.transitions import Event, What
 from config.errors import DomainError, Error
 from config.ids import first_at, uuid7
-from links.services import NewLink
+from links.services import NewLink, short_url
 from otp import codes, rendering, sql
 from otp.models import Verification
 
@@ -115,10 +115,36 @@ class _Acceptance(sending.Acceptance[CodeOrder]):
         if order.link:
             params |= order.link.params()
             self.short_url = params["short_url"]
-        if self.channel is Channel.SMS:
-            params["segments"] = _segments(principal, order, self.short_url)
-        params["params"] = _renderer_params(principal, self.short_url)
+        # A message that may go on to another channel keeps its words for each of them.
+        channels = list(Channel) if self.chain else [self.channel]
+        params["params"] = _renderer_params(
+            principal, order, channels, params if order.link else {}
+        )
         return params
+
+    def count_segments(self) -> int:
+        """In the text that will be sent, with a code and a slug as long as those drawn."""
+        principal, order = self.sender.principal, self.order
+        link = order.link
+        template = rendering.template(
+            principal.texts,
+            channel=Channel.SMS,
+            locale=order.locale,
+            purpose=order.purpose,
+            has_link=link is not None,
+        )
+        text = rendering.fill(
+            template,
+            code="0" * principal.code_length,
+            brand=principal.brand,
+            minutes=None,
+            link=short_url(link.alias or "0" * link.length) if link else None,
+        )
+        return segments.count(text).segments
+
+    def too_long(self) -> DomainError:
+        """The operator's short host is too long for an SMS."""
+        return DomainError(Error.LINK_NOT_SUPPORTED)
 
 
 def _verification_params(principal: Principal, order: CodeOrder) -> dict[str, Any]:
@@ -149,18 +175,22 @@ def _verification_params(principal: Principal, order: CodeOrder) -> dict[str, An
     }
 
 
-def _renderer_params(principal: Principal, short_url: str | None) -> dict[str, Any]:
-    params = {"brand": principal.brand}
-    return params | {"short_url": short_url} if short_url else params
-
-
-def _segments(principal: Principal, order: CodeOrder, short_url: str | None) -> int:
-    sample = "0" * principal.code_length
-    text = rendering.text_of(sample, principal.brand, order.locale, short_url)
-    count = segments.count(text).segments
-    if count > settings.MAX_SMS_SEGMENTS:  # the operator's short host is too long for an SMS
-        raise DomainError(Error.LINK_NOT_SUPPORTED)
-    return count
+def _renderer_params(
+    principal: Principal, order: CodeOrder, channels: list[Channel], link: Mapping[str, Any]
+) -> dict[str, Any]:
+    params: dict[str, Any] = {"brand": principal.brand}
+    texts = rendering.kept(
+        principal.texts,
+        channels=channels,
+        locale=order.locale,
+        purpose=order.purpose,
+        has_link=bool(link),
+    )
+    if texts:
+        params["texts"] = texts
+    if not link:
+        return params
+    return params | {"short_url": link["short_url"], "link": link["link_id"].hex}
 
 
 def check_code(*, principal: Principal, phone: str, purpose: str, code: str) -> "Verified":
@@ -222,7 +252,9 @@ def _why_not_judged(
 
 
 def settle_verified() -> int:
-    """A right code proves a delivery: charge the cheapest open message of its verification."""
+    """A right code proves a delivery: charge the cheapest open message of its verification, and
+    send the code by no further channel.
+    """
     with connection.cursor() as cursor:
         cursor.execute(sql.ANY_UNSETTLED)
         if not cursor.fetchone()[0]:
@@ -232,11 +264,7 @@ def settle_verified() -> int:
         ids = [row[0] for row in cursor.fetchall()]
         if not ids:
             return 0
-        cursor.execute(sql.LOCK_MESSAGES, [ids])
-        cursor.execute(sql.PROVED, [ids])
-        proved = [row[0] for row in cursor.fetchall() if row[0] is not None]
-        events = [Event(one, What.DELIVERED, proof=Proof.CODE_ENTERED) for one in proved]
-        messages = outcomes.apply_within(cursor, events) if events else []
+        messages = proofs.prove(cursor, [(one, None) for one in ids], Proof.CODE_ENTERED)
         cursor.execute(sql.SETTLED, [ids, [uuid7() for _ in ids]])
         outbox.announce(cursor.rowcount)
     outcomes.announce(messages)

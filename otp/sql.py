@@ -1,4 +1,4 @@
-"""The two statements of the code's life: asking for one, and judging one."""
+"""The statements of the code's life, asking for one and judging one, and what is read beside."""
 
 from functools import cache
 
@@ -58,7 +58,8 @@ FROM failures LEFT JOIN code ON true
 
 _MESSAGE = channels_sql.MESSAGE.format(
     subject_id="code.id",
-    params="%(params)s::jsonb || jsonb_build_object('key', code.key_id, 'length', code.length)",
+    params="""%(params)s::jsonb || jsonb_build_object('key', code.key_id, 'length', code.length,
+    'minutes', GREATEST(1, floor(EXTRACT(epoch FROM code.expires_at - now()) / 60))::int)""",
     useful_until="GREATEST(code.expires_at, now() + make_interval(secs => %(least_use)s))",
     joined=", code",
 )
@@ -111,24 +112,6 @@ SELECT id FROM otp_verification WHERE verified_at IS NOT NULL AND settled_at IS 
 ORDER BY verified_at LIMIT %s FOR NO KEY UPDATE SKIP LOCKED
 """
 
-LOCK_MESSAGES = """
-SELECT id FROM channels_message WHERE subject_id = ANY(%s) ORDER BY id FOR UPDATE
-"""
-
-# What a right code proves: the cheapest open message of its verification, one that was accepted
-# before one whose outcome is unknown; nothing where a message was delivered already. Read under
-# the messages' locks, in a statement of its own, so that a receipt just applied is seen.
-PROVED = """
-SELECT (
-  SELECT a.id FROM channels_message m JOIN channels_attempt a ON a.message_id = m.id
-  WHERE m.subject_id = v.id AND m.state IN ('queued', 'sent')
-    AND a.state IN ('submitting', 'ambiguous', 'sent')
-  ORDER BY (a.state = 'sent') DESC, m.price, m.created_at LIMIT 1)
-FROM unnest(%s::uuid[]) AS v(id)
-WHERE NOT EXISTS (SELECT 1 FROM channels_message d
-                  WHERE d.subject_id = v.id AND d.state = 'delivered')
-"""
-
 # Settled and told of in one round trip.
 _VERIFIED = f"""
 SELECT event_id AS id, company_id, mode, 'otp.verified' AS kind,
@@ -167,3 +150,12 @@ GROUP BY 1, 2
 """
 # That of all says what the index on `created_at` is limited to.
 OF_ALL, OF_ONE = "m.phone NOT LIKE '%%*'", "m.company_id = %(company_id)s AND m.mode = %(mode)s"
+
+# What a company says in its own words, beside its row `c`: its texts, and the lines of autofill
+# under a language that no text has.
+OWN_TEXTS = """
+(SELECT jsonb_agg(jsonb_build_array(locale, purpose, channel, body)) FROM (
+   SELECT locale, purpose, channel, body FROM otp_codetext t WHERE t.company_id = c.id
+   UNION ALL
+   SELECT '', webotp_host, app_hash, '' FROM otp_autofill f WHERE f.company_id = c.id) AS own)"""
+OF_COMPANY = f"SELECT {OWN_TEXTS} FROM accounts_company c WHERE c.id = %s"  # noqa: S608

@@ -1,18 +1,20 @@
 """What became of the code that a message carried, for the message's page."""
 
 from collections.abc import Iterator
-from uuid import UUID
 
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from channels.models import Message
 from channels.registry import Told
+from links import story as links_story
 from otp.models import Verification
 
 
-def story(subject_id: UUID) -> Iterator[Told]:
-    code = Verification.objects.filter(pk=subject_id).first()
+def story(message: Message) -> Iterator[Told]:
+    yield from links_story.story(message)
+    code = Verification.objects.filter(pk=message.subject_id).first()
     if code is None:
         return
     wrong = code.attempts - (code.verified_at is not None)

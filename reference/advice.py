@@ -11,6 +11,7 @@ class Advice:
     do: Words
     retry: bool = False  # the same request may succeed later
     extra: tuple[str, ...] = ()  # fields of its own in the body
+    sometimes: tuple[str, ...] = ()  # fields it has where they help
 
 
 ADVICE: dict[Error, Advice] = {
@@ -134,10 +135,15 @@ ADVICE: dict[Error, Advice] = {
             "Nothing was charged.",
         ),
         (
-            "Повторите с другим `channel`: место в лимитах возвращается сразу.",
-            "Try another channel: the place under the limits is given back at once.",
+            "Повторите с другим `channel`: место в лимитах возвращается сразу. Если есть "
+            "`action_url`, бот в Telegram ещё не может писать этому человеку: покажите ему эту "
+            "ссылку, он нажмёт «Начать» и поделится номером.",
+            "Try another channel: the place under the limits is given back at once. With "
+            "`action_url` the Telegram bot may not write to this person yet: show them that link, "
+            "they press Start and share their number.",
         ),
         extra=("id", "channel"),
+        sometimes=("action_url",),
     ),
     Error.CHANNEL_UNAVAILABLE: Advice(
         (

@@ -8,7 +8,9 @@ from accounts import idempotency, keys, paging, services
 from accounts.callbacks import calls, endpoints
 from links.fields import FIVE_YEARS, MINUTE, MONTH, TEXT_LENGTH
 from links.targets import MAX_LENGTH as URL_LENGTH
+from otp import autofill, rendering, texts
 from otp.api import PURPOSE_LENGTH
+from otp.models import CodeText
 
 CHANNEL_TITLES = {"whatsapp": "WhatsApp", "telegram": "Telegram", "sms": "SMS"}
 
@@ -30,6 +32,8 @@ def numbers() -> dict[str, Any]:
         "api_rate": settings.API_RATE,
         "api_body": settings.API_BODY // 1024,
         "send_wait": int(settings.SEND_WAIT),
+        "patience_code": settings.FALLBACK_PATIENCE["code"],
+        "patience_link": settings.FALLBACK_PATIENCE["link"],
         "hold_code": settings.HOLD_DEADLINE["code"],
         "hold_link": settings.HOLD_DEADLINE["link"],
         "phone_retention": settings.PHONE_RETENTION * 86_400,
@@ -40,6 +44,10 @@ def numbers() -> dict[str, Any]:
         "idempotency_key": idempotency.MAX_LENGTH,
         "purpose": PURPOSE_LENGTH,
         "text": TEXT_LENGTH,
+        "texts": texts.MOST,
+        "text_body": CodeText.LONGEST,
+        "brand": rendering.BRAND_UNITS,
+        "android_bytes": autofill.READ_BY_ANDROID,
         "url": URL_LENGTH,
         "link_least": MINUTE,
         "code_link_most": MONTH,

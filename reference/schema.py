@@ -220,6 +220,15 @@ EXTRAS = (
         ("Канал, которым его отправляли.", "The channel it was sent by."),
         "telegram",
     ),
+    Field(
+        "action_url",
+        {"type": "string", "format": "uri"},
+        (
+            "Что открыть человеку, чтобы ему можно было писать.",
+            "What the person has to open, so that they can be written to.",
+        ),
+        "https://t.me/kvitok_bot?start=contact",
+    ),
 )
 _FAULTS = {
     Error.INVALID_INPUT: {"phone": [("Обязательное поле", "This field is required")]},

@@ -11,7 +11,8 @@ from accounts.models import ApiKey, EventKind, Member, Mode
 from accounts.roles import can_read_keys, current_member
 from channels import scripts
 from config.errors import Error
-from reference import events, pages, samples
+from otp import rendering
+from reference import events, pages, samples, wording
 from reference.advice import ADVICE
 from reference.calls import CALLS
 from reference.calls.codes import SEND_CODE, VERIFY_CODE
@@ -118,6 +119,14 @@ def callbacks(request: HttpRequest) -> dict[str, Any]:
     }
 
 
+def own_texts(request: HttpRequest) -> dict[str, Any]:
+    return {
+        "text": wording.OWN_TEXT[language()],
+        "sent": wording.own(language()),
+        "minutes": rendering.most_minutes(),
+    }
+
+
 def every_sample(request: HttpRequest) -> dict[str, Any]:
     return {"stems": samples.STEMS}
 
@@ -131,4 +140,5 @@ EXTRA = {
     "test-mode": scripted,
     "examples": every_sample,
     "callbacks": callbacks,
+    "texts": own_texts,
 }

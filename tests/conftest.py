@@ -14,7 +14,7 @@ from accounts import keys
 from accounts.models import Company, Mode
 from accounts.rate import key_rate
 from billing import ledger
-from channels import nudge, registry, waiting
+from channels import availability, nudge, registry, waiting
 from channels.delivery import Dispatcher
 from config.redis_client import redis_client
 from tests.api.clients import Api, ClientOf
@@ -52,6 +52,7 @@ def _fresh_process() -> Iterator[None]:
 def _forget() -> None:
     keys.forget_all()
     registry.forget_settings()
+    availability.forget()
     forget_redis()
 
 

@@ -32,7 +32,7 @@ from billing.models import Order, Package, Seller, Tariff, Transfer, Wallet
 from channels.models import Attempt, Message, Receipt
 from config.ids import uuid7
 from links.models import Link
-from otp.models import Verification
+from otp.models import CodeText, Verification
 
 PASSWORD = "correct horse battery"
 
@@ -285,6 +285,18 @@ class VerificationFactory(DjangoModelFactory[Verification]):
     length = 6
     max_attempts = 5
     expires_at = LazyFunction(lambda: timezone.now() + timedelta(seconds=300))
+
+
+class CodeTextFactory(DjangoModelFactory[CodeText]):
+    """For one purpose, by every channel."""
+
+    class Meta:
+        model = CodeText
+
+    company = SubFactory(CompanyFactory)
+    purpose = Sequence(lambda n: f"purpose_{n}")
+    locale = "ru"
+    body = "{brand}: вход по коду {code}"
 
 
 class LinkFactory(DjangoModelFactory[Link]):

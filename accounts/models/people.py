@@ -122,6 +122,18 @@ class Company(models.Model):
     codes_per_day = _limit(_("codes to one phone in 24 hours"))
     links_per_10_min = _limit(_("links to one phone in 10 minutes"))
     links_per_day = _limit(_("links to one phone in 24 hours"))
+    falls_back = models.BooleanField(_("falls back"), default=False, db_default=False)
+    fallback_chain = ArrayField(
+        models.CharField(max_length=10),
+        verbose_name=_("fallback chain"),
+        default=list,
+        blank=True,
+        db_default=[],
+    )
+    patience_whatsapp = _limit(_("seconds for a proof by WhatsApp"))
+    patience_telegram = _limit(_("seconds for a proof by Telegram"))
+    patience_sms = _limit(_("seconds for a proof by SMS"))
+    fallback_max_cost = _limit(_("tokens that a fallback may cost"))
     created_at = models.DateTimeField(_("created"), auto_now_add=True)
 
     objects = CompanyQuerySet.as_manager()

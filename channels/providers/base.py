@@ -32,14 +32,17 @@ class ReceiptState(StrEnum):
     FAILED = "failed"
     UNREACHABLE = "unreachable"  # failed, for a reason that says so of this person
     EXPIRED = "expired"
+    NOT_FOUND = "not_found"  # asked of an unclear outcome: the vendor never got it
 
 
 @dataclass(frozen=True, slots=True)
 class Capabilities:
     contents: frozenset[Content]
-    receipts: bool  # False: handing over is the only proof there will ever be
+    receipts: bool  # False: handing over is the only proof, unless `waits_for_person`
     pollable: bool = False  # `poll` can ask what became of an accepted message
     needs_contact: bool = False  # reaches only people who shared their contact with our bot
+    waits_for_person: bool = False  # nothing but what the person does is a proof
+    clicks_prove: bool = True  # a person who opened the link has got the message
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,13 +60,30 @@ class Outgoing:
     brand: str = ""
     chat_id: int | None = None  # the person's chat with our bot, where `needs_contact`
     n: int = 1  # which attempt at this message it is
+    message_id: str = ""  # ours, and the same for every attempt
+
+
+class AlertKind(StrEnum):
+    REFUSED = "refused"  # lasts until somebody mends the account
+    THROTTLED = "throttled"  # passes by itself
+    TEMPLATE = "template"  # of one template alone: with the others the account goes on
+
+
+@dataclass(frozen=True, slots=True)
+class AccountAlert:
+    """What a vendor says of our account rather than of a message: the operator's business."""
+
+    code: str
+    detail: str
+    kind: AlertKind
 
 
 @dataclass(frozen=True, slots=True)
 class Accepted:
-    """The vendor took the message; it may have said so without an id."""
+    """The vendor took the message; it may have said so without an id, or with a reservation."""
 
     provider_id: str | None
+    alert: AccountAlert | None = None
 
 
 class SendError(Exception):
@@ -146,7 +166,14 @@ class Provider(ABC):
 
     def is_proved_by(self, message: Outgoing) -> bool:
         """Whether taking this message is all the proof of delivery there will be."""
-        return not self.capabilities.receipts
+        return not (self.capabilities.receipts or self.capabilities.waits_for_person)
+
+    def provider_id_of(self, message_id: str, phone: str) -> str | None:
+        """The vendor's id of a message before it is sent, where we may choose it.
+
+        By it an attempt of unknown outcome can be asked about. The same for every attempt.
+        """
+        return None
 
     def receipts(self, call: Inbound) -> list[Receipt]:
         """Verify the signature over the raw bytes, then translate.
@@ -156,6 +183,10 @@ class Provider(ABC):
         """
         raise InvalidSignatureError(f"{self.name} sends no receipts")
 
+    def alerts(self, call: Inbound) -> list[AccountAlert]:
+        """What the same call says of the account; raises InvalidSignatureError as well."""
+        return []
+
     def check(self) -> None:  # noqa: B027 - what is played within has nobody to ask
         """Ask the vendor whether our account works, at no cost and without a message.
 
@@ -163,5 +194,5 @@ class Provider(ABC):
         """
 
     def poll(self, provider_id: str) -> Receipt | None:
-        """Ask what became of an accepted message; None when there is no news."""
+        """Ask what became of a message; None when there is no news, or nobody answers."""
         return None

@@ -4,6 +4,8 @@ https://core.telegram.org/bots/api
 """
 
 from dataclasses import dataclass
+from enum import StrEnum
+from typing import Literal
 
 import orjson
 
@@ -15,23 +17,50 @@ from channels.providers.base import (
     Content,
     Inbound,
     Outgoing,
+    RefusedError,
     SendError,
     UnreachableError,
 )
 
+# What counts as delivered where nothing is ever receipted: Telegram's taking it, the person's
+# opening the link or entering the code, or the code alone.
+DeliveredOn = Literal["accept", "click", "never"]
+
 _OPEN = {"ru": "Открыть", "en": "Open"}
-_GREETING = {
-    "ru": "Поделитесь номером телефона, чтобы получать сюда коды и ссылки.",
-    "en": "Share your phone number to receive codes and links here.",
-}
 _SHARE = {"ru": "Поделиться номером", "en": "Share my number"}
+_START = "contact"  # of the link; whatever stands there, the bot only asks for the contact
 _GONE = ("chat not found", "user not found", "peer_id_invalid")  # said with a 400, not a 403
+
+
+class Word(StrEnum):
+    """What the bot says to a person of its own accord."""
+
+    SHARE = "share"
+    READY = "ready"
+    STOPPED = "stopped"
+
+
+_ANSWERS = {
+    Word.SHARE: {
+        "ru": "Поделитесь номером телефона, чтобы получать сюда коды и ссылки.",
+        "en": "Share your phone number to receive codes and links here.",
+    },
+    Word.READY: {
+        "ru": "Готово: коды и ссылки будут приходить сюда. Чтобы их остановить, отправьте /stop.",
+        "en": "Done: codes and links will come here. To stop them, send /stop.",
+    },
+    Word.STOPPED: {
+        "ru": "Больше ничего не пришлём. Чтобы вернуть коды и ссылки, отправьте /start.",
+        "en": "Nothing more will be sent. To get codes and links again, send /start.",
+    },
+}
 
 
 @dataclass(frozen=True, slots=True)
 class ContactShared:
     phone: str  # E.164 with its plus
     chat_id: int
+    locale: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,20 +75,45 @@ class Started:
     locale: str
 
 
-Update = ContactShared | BotBlocked | Started
+@dataclass(frozen=True, slots=True)
+class Stopped:
+    chat_id: int
+    locale: str
+
+
+Update = ContactShared | BotBlocked | Started | Stopped
+_COMMANDS: dict[str, type[Started | Stopped]] = {"/start": Started, "/stop": Stopped}
 
 
 class TelegramBot(http.HttpProvider):
     name = "telegram_bot"
     channel = Channel.TELEGRAM
-    capabilities = Capabilities(frozenset(Content), receipts=False, needs_contact=True)
 
     def __init__(
-        self, *, api_url: str, token: str, secret_token: str, timeout: http.Timeout = (2.0, 8.0)
+        self,
+        *,
+        api_url: str,
+        token: str,
+        secret_token: str,
+        username: str = "",
+        delivered_on: DeliveredOn = "accept",
+        timeout: http.Timeout = (2.0, 8.0),
     ) -> None:
         super().__init__(api_url=api_url, token=token, timeout=timeout)
-        self._secret_token = secret_token
+        self._secret_token, self._username = secret_token, username
         self._bot_id = token.partition(":")[0]
+        self.capabilities = Capabilities(
+            frozenset(Content),
+            receipts=False,
+            needs_contact=True,
+            waits_for_person=delivered_on != "accept",
+            clicks_prove=delivered_on != "never",
+        )
+
+    @property
+    def contact_url(self) -> str:
+        """Where a person lets the bot write to them; empty when its name is not known."""
+        return f"https://t.me/{self._username}?start={_START}" if self._username else ""
 
     def send(self, message: Outgoing) -> Accepted:
         self._check(message)
@@ -80,12 +134,18 @@ class TelegramBot(http.HttpProvider):
         answer = self._look(f"/bot{self._token}/getMe")
         if answer.data.get("ok") is not True:
             raise _refusal(answer)
+        name = http.text(http.mapping(answer.data.get("result")).get("username")) or ""
+        if self._username and name.lower() != self._username.lower():
+            told = f"Telegram calls the bot @{name}, the settings @{self._username}"
+            raise RefusedError("username", told, account=True)
 
-    def ask_contact(self, chat_id: int, locale: str) -> None:
-        """Greet whoever started the bot with a button that shares their number."""
+    def answer(self, chat_id: int, locale: str, word: Word) -> None:
+        """Say something to a person who turned to the bot; the button shares their number."""
         button = {"text": _SHARE[locale], "request_contact": True}
-        keyboard = {"keyboard": [[button]], "one_time_keyboard": True, "resize_keyboard": True}
-        self._deliver({"chat_id": chat_id, "text": _GREETING[locale], "reply_markup": keyboard})
+        asking = {"keyboard": [[button]], "one_time_keyboard": True, "resize_keyboard": True}
+        keyboard = asking if word is Word.SHARE else {"remove_keyboard": True}
+        text = _ANSWERS[word][locale]
+        self._deliver({"chat_id": chat_id, "text": text, "reply_markup": keyboard})
 
     def _deliver(self, payload: http.Json) -> Accepted:
         answer = self._post(f"/bot{self._token}/sendMessage", orjson.dumps(payload))
@@ -132,10 +192,15 @@ def _said(message: http.Json) -> Update | None:
         return None
     if "contact" in message:
         return _shared(message, chat_id, sender)
-    if (http.text(message.get("text")) or "").split(maxsplit=1)[:1] == ["/start"]:
-        language = http.text(sender.get("language_code")) or "ru"
-        return Started(chat_id, "ru" if language.startswith("ru") else "en")
-    return None
+    # A link's parameter follows the word, and means nothing: the contact alone says who it is.
+    word = (http.text(message.get("text")) or "").partition(" ")[0].partition("@")[0].lower()
+    command = _COMMANDS.get(word)
+    return command(chat_id, _locale(sender)) if command else None
+
+
+def _locale(sender: http.Json) -> str:
+    language = http.text(sender.get("language_code")) or "ru"
+    return "ru" if language.startswith("ru") else "en"
 
 
 def _shared(message: http.Json, chat_id: int, sender: http.Json) -> ContactShared | None:
@@ -145,7 +210,7 @@ def _shared(message: http.Json, chat_id: int, sender: http.Json) -> ContactShare
     phone = "".join(filter("0123456789".__contains__, http.text(contact.get("phone_number")) or ""))
     if not own or "forward_origin" in message or not 7 <= len(phone) <= 15:
         return None
-    return ContactShared(f"+{phone}", chat_id)
+    return ContactShared(f"+{phone}", chat_id, _locale(sender))
 
 
 def _membership(event: http.Json) -> BotBlocked | None:

@@ -11,6 +11,8 @@ import orjson
 from channels.providers import http
 from channels.providers.base import (
     Accepted,
+    AccountAlert,
+    AlertKind,
     Capabilities,
     Channel,
     Content,
@@ -18,6 +20,7 @@ from channels.providers.base import (
     Outgoing,
     Receipt,
     ReceiptState,
+    RefusedError,
     SendError,
 )
 
@@ -39,6 +42,11 @@ _STATES = {
     "read": ReceiptState.READ,  # `delivered` may never come before it
     "failed": ReceiptState.FAILED,
 }
+# `message_status` of what Meta took and may yet drop; then `failed` with 132015 comes.
+_RESERVATIONS = ("held_for_quality_assessment", "paused")
+# Of `message_template_status_update`: by then the template carries nothing, or soon will not.
+_TEMPLATE_LOSSES = {"PAUSED", "DISABLED", "REJECTED", "FLAGGED", "ARCHIVED", "PENDING_DELETION"}
+LANGUAGES = {"ru": "ru", "en": "en_US"}  # our locale → Meta's code of the template's language
 
 
 class WhatsAppCloud(http.HttpProvider):
@@ -57,6 +65,7 @@ class WhatsAppCloud(http.HttpProvider):
         code_template: str,
         link_template: str,
         code_link_template: str,
+        languages: Mapping[str, str] = LANGUAGES,
         timeout: http.Timeout = (2.0, 8.0),
     ) -> None:
         bearer = f"Bearer {token}"
@@ -64,6 +73,7 @@ class WhatsAppCloud(http.HttpProvider):
         self._number = f"/{quote(version)}/{quote(phone_number_id)}"
         self._path = f"{self._number}/messages"
         self._app_secret, self._verify_token = app_secret, verify_token
+        self._languages = languages
         self._templates = {
             Content.CODE: code_template,
             Content.LINK: link_template,
@@ -83,13 +93,15 @@ class WhatsAppCloud(http.HttpProvider):
             "biz_opaque_callback_data": message.ref,
             "template": {
                 "name": self._templates[message.content],
-                "language": {"code": message.locale},
+                "language": {"code": self._languages[message.locale]},
                 "components": _components(message),
             },
         }
         answer = self._post(self._path, orjson.dumps(payload))
-        if provider_id := http.text(http.first(answer.data.get("messages")).get("id")):
-            return Accepted(provider_id)
+        taken = http.first(answer.data.get("messages"))
+        if provider_id := http.text(taken.get("id")):
+            template = self._templates[message.content]
+            return Accepted(provider_id, _reservation(taken.get("message_status"), template))
         raise _refusal(answer)
 
     def check(self) -> None:
@@ -104,14 +116,25 @@ class WhatsAppCloud(http.HttpProvider):
         return query.get("hub.challenge") if known and mode == "subscribe" else None
 
     def receipts(self, call: Inbound) -> list[Receipt]:
+        # Statuses are matched by id and `biz_opaque_callback_data`: the phone may be left out.
+        return [
+            _receipt(status)
+            for _field, value in self._changes(call)
+            for status in http.objects(value.get("statuses"))
+            if http.text(status.get("status")) in _STATES
+        ]
+
+    def alerts(self, call: Inbound) -> list[AccountAlert]:
+        return [alert for field, value in self._changes(call) for alert in _alerts(field, value)]
+
+    def _changes(self, call: Inbound) -> list[tuple[str, http.Json]]:
+        """The signed body's changes, of all its entries: (field, value)."""
         expected = "sha256=" + http.sha256_hmac(self._app_secret.encode(), call.body)
         http.require_signature(call, "X-Hub-Signature-256", expected, secret=self._app_secret)
         return [
-            _receipt(status)
+            (http.text(change.get("field")) or "", http.mapping(change.get("value")))
             for entry in http.objects(http.parse(call.body).get("entry"))
             for change in http.objects(entry.get("changes"))
-            for status in http.objects(http.mapping(change.get("value")).get("statuses"))
-            if http.text(status.get("status")) in _STATES
         ]
 
 
@@ -144,10 +167,52 @@ def _refusal(answer: http.Answer) -> SendError:
     return answer.error(_VERDICTS.get(code, http.TRANSIENT), code, told)
 
 
+def _reservation(word: object, template: str) -> AccountAlert | None:
+    return AccountAlert(str(word), template, AlertKind.TEMPLATE) if word in _RESERVATIONS else None
+
+
+def _alerts(field: str, value: http.Json) -> list[AccountAlert]:
+    if field == "message_template_status_update":
+        return _template_lost(value)
+    # Meta may take a message and fail it afterwards for the account's sake.
+    of_messages = [
+        error
+        for status in http.objects(value.get("statuses"))
+        for error in http.objects(status.get("errors"))
+        if _verdict(error)[1]
+    ]
+    return [_alert(error) for error in [*http.objects(value.get("errors")), *of_messages]]
+
+
+def _alert(error: http.Json) -> AccountAlert:
+    refused = issubclass(_verdict(error)[0], RefusedError)
+    kind = AlertKind.REFUSED if refused else AlertKind.THROTTLED
+    code = http.text(error.get("code")) or "unknown"
+    return AccountAlert(code, http.clean(_told(error)), kind)
+
+
+def _verdict(error: http.Json) -> http.Verdict:
+    code = http.number(error.get("code"))
+    return _VERDICTS.get(-1 if code is None else code, http.TRANSIENT)
+
+
+def _template_lost(value: http.Json) -> list[AccountAlert]:
+    event = http.text(value.get("event")) or ""
+    if event.upper() not in _TEMPLATE_LOSSES:
+        return []
+    parts = ("message_template_name", "message_template_language", "reason")
+    told = " ".join(filter(None, (http.text(value.get(part)) for part in parts)))
+    return [AccountAlert(f"template_{event.lower()}", http.clean(told), AlertKind.TEMPLATE)]
+
+
+def _told(error: http.Json) -> object:
+    details = http.mapping(error.get("error_data")).get("details")
+    return details or error.get("title") or error.get("message")
+
+
 def _receipt(status: http.Json) -> Receipt:
     error = http.first(status.get("errors"))
     code = http.text(error.get("code"))
-    told = http.mapping(error.get("error_data")).get("details") or error.get("title")
     return Receipt(
         provider_id=http.text(status.get("id")),
         ref=http.text(status.get("biz_opaque_callback_data")),
@@ -155,7 +220,7 @@ def _receipt(status: http.Json) -> Receipt:
         word=status["status"],
         at=http.moment(status.get("timestamp")),
         error_code=code,
-        error_detail=http.clean(told),
+        error_detail=http.clean(_told(error)),
     )
 
 

@@ -23,6 +23,7 @@ def main() -> int:
     try:
         settings = read_settings(os.environ)
         listener = _listen(settings.port)
+        smpp = None if settings.smpp_port is None else _listen(settings.smpp_port)
         log = Log(settings.log_path)
     except SettingsError as error:
         return _fail(str(error))
@@ -31,7 +32,7 @@ def main() -> int:
     except (OSError, sqlite3.Error) as error:
         return _fail(str(error))
     try:
-        asyncio.run(_serve(settings, listener, log))
+        asyncio.run(_serve(settings, listener, smpp, log))
     finally:
         log.close()
     return 0
@@ -49,13 +50,15 @@ def _listen(port: int) -> socket.socket:
     return listener
 
 
-async def _serve(settings: Settings, listener: socket.socket, log: Log) -> None:
+async def _serve(
+    settings: Settings, listener: socket.socket, smpp: socket.socket | None, log: Log
+) -> None:
     stopped = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stopped.set)
     runner = web.AppRunner(
-        build_app(settings, log),
+        build_app(settings, log, smpp),
         access_log=None,
         shutdown_timeout=GRACE,
         keepalive_timeout=KEEP_ALIVE,
@@ -63,6 +66,8 @@ async def _serve(settings: Settings, listener: socket.socket, log: Log) -> None:
     await runner.setup()
     await web.SockSite(runner, listener, backlog=BACKLOG).start()
     address = f"http://{HOST}:{listener.getsockname()[1]}"
+    if smpp is not None:
+        address += f" smpp://{HOST}:{smpp.getsockname()[1]}"
     sys.stdout.write(f"simulator: {address} (log {settings.log_path})\n")
     sys.stdout.flush()
     await stopped.wait()

@@ -12,8 +12,9 @@ from channels.simulator.faults import read_fault
 from channels.simulator.guard import Guard
 from channels.simulator.telegram_bot import TelegramBot
 from channels.simulator.vendor import json_answer
+from channels.simulator.whatsapp import TITLES, account_word
 
-CONTACT_ACTIONS = ("share", "unshare", "block", "unblock")
+CONTACT_ACTIONS = ("share", "unshare", "block", "unblock", "start", "stop")
 
 
 class Api:
@@ -27,10 +28,12 @@ class Api:
             web.get("/phones/{phone}/messages", guard(self.messages)),
             web.post("/phones/{phone}/contact", guard(self.contact)),
             web.post("/messages/{id}/read", guard(self.read)),
+            web.post("/alerts", guard(self.alert)),
             web.get("/faults", guard(self.faults)),
             web.post("/faults", guard(self.add_fault)),
             web.delete("/faults", guard(self.clear_faults)),
             web.delete("/faults/{id}", guard(self.remove_fault)),
+            web.get("/exchanges", guard(self.exchanges)),
             web.get("/livez", self.livez),
         ]
 
@@ -64,8 +67,22 @@ class Api:
             self._carrier.courier.add(message, "read")
         return json_answer(message.shown())
 
+    async def alert(self, request: web.Request) -> web.Response:
+        """WhatsApp says something of the account: an error's code, or a template's end."""
+        body = await _body(request)
+        make = account_word(self._carrier.settings, body)
+        if make is None:
+            return _errors({"code": f"must be one of {', '.join(map(str, TITLES))}, or template"})
+        self._carrier.courier.run([make], "whatsapp", "")
+        return json_answer(body, 201)
+
     async def faults(self, _request: web.Request) -> web.Response:
         return json_answer([fault.shown() for fault in self._carrier.faults])
+
+    async def exchanges(self, request: web.Request) -> web.Response:
+        wire, asked = self._carrier.wire, request.query
+        latest = wire.latest(asked.get("provider", ""), digits(asked.get("phone", "")))
+        return json_answer([wire.shown(one) for one in latest])
 
     async def add_fault(self, request: web.Request) -> web.Response:
         try:

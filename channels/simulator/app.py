@@ -1,32 +1,60 @@
-"""The simulator put together: four vendors, the API and the page on one aiohttp application."""
+"""The simulator put together: the vendors, the API and the pages on one aiohttp application.
+
+The message centre beside it speaks SMPP on a port of its own.
+"""
+
+import socket
+from functools import partial
+from typing import cast
 
 from aiohttp import web
 
 from channels.simulator.api import Api
 from channels.simulator.carrier import Carrier
+from channels.simulator.control import Control
 from channels.simulator.guard import Guard
 from channels.simulator.log import Log
 from channels.simulator.page import Page
 from channels.simulator.settings import Settings
+from channels.simulator.smpp import Smpp
+from channels.simulator.smsc import Smsc
 from channels.simulator.telegram_bot import TelegramBot
 from channels.simulator.telegram_gateway import TelegramGateway
 from channels.simulator.twilio import Twilio
-from channels.simulator.vendor import Vendor
+from channels.simulator.vendor import HttpVendor
 from channels.simulator.whatsapp import WhatsApp
+from channels.simulator.wire import Handler, Wire
 
 
-def build_app(settings: Settings, log: Log) -> web.Application:
+def build_app(
+    settings: Settings, log: Log, smpp_listener: socket.socket | None = None
+) -> web.Application:
     carrier = Carrier(settings, log)
     bot = TelegramBot(carrier)
-    vendors: list[Vendor] = [WhatsApp(carrier), TelegramGateway(carrier), bot, Twilio(carrier)]
-    carrier.vendors.update({vendor.name: vendor for vendor in vendors})
+    vendors: list[HttpVendor] = [
+        WhatsApp(carrier),
+        TelegramGateway(carrier),
+        bot,
+        Twilio(carrier),
+        Smsc(carrier),
+    ]
+    centre = Smpp(carrier)
+    carrier.vendors.update({vendor.name: vendor for vendor in (*vendors, centre)})
     guard = Guard(settings.host_names)
 
     app = web.Application()
     for vendor in vendors:
-        app.add_routes(vendor.routes())
+        app.add_routes(_recorded(route, vendor, carrier.wire) for route in vendor.routes())
     app.add_routes(Api(carrier, bot).routes(guard))
     app.add_routes(Page(carrier).routes(guard))
+    app.add_routes(Control(carrier).routes(guard))
     app.on_shutdown.append(carrier.events.close)
     app.cleanup_ctx.append(carrier.courier.running)
+    if smpp_listener is not None:
+        app.cleanup_ctx.append(partial(centre.running, smpp_listener))
     return app
+
+
+def _recorded(route: web.RouteDef, vendor: HttpVendor, wire: Wire) -> web.RouteDef:
+    handler = wire.recorded(vendor.name, cast(Handler, route.handler))
+    return web.RouteDef(route.method, route.path, handler, route.kwargs)

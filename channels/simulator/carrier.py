@@ -7,12 +7,13 @@ import struct
 from aiohttp import web
 
 from channels.simulator.events import Events
-from channels.simulator.faults import SILENCES, Faults, Plan
+from channels.simulator.faults import LOST, SERVER_ERROR, SILENCES, Faults, Plan
 from channels.simulator.log import Log
 from channels.simulator.message import Message
 from channels.simulator.receipts import Courier
 from channels.simulator.settings import Settings
-from channels.simulator.vendor import Vendor
+from channels.simulator.vendor import HttpVendor, Vendor
+from channels.simulator.wire import Wire
 
 ABORT_ON_CLOSE = struct.pack("ii", 1, 0)  # SO_LINGER on, 0 s: the peer gets a RST
 
@@ -24,18 +25,20 @@ class Carrier:
         self.faults = Faults()
         self.events = Events()
         self.vendors: dict[str, Vendor] = {}
-        self.courier = Courier(log, self.events, self.vendors)
+        self.wire = Wire(settings, self.events)
+        self.courier = Courier(log, self.events, self.vendors, self.wire)
 
     async def carry(
-        self, request: web.Request, vendor: Vendor, message: Message
+        self, request: web.Request, vendor: HttpVendor, message: Message
     ) -> web.StreamResponse:
         """Answer a send: refused by a fault, or logged first and answered (or not) then."""
-        plan = self.faults.take(vendor.channel, message.phone)
-        if plan.answer is not None and plan.refused:
+        plan = self.faults.take((vendor.channel, vendor.name, message.phone))
+        request["exchange"].phone = message.phone
+        if not plan.is_taken:
             await asyncio.sleep(plan.latency)
-            return vendor.refused(plan.answer, message)
-        self._keep(vendor, message, plan)
-        delay = self.settings.receipt_delay + plan.late
+            return _untaken(request, vendor, message, plan)
+        self.keep(vendor, message, plan)
+        delay = self.delay(plan)
         if plan.answer in SILENCES:
             self.courier.start(message, delay)
             await asyncio.sleep(plan.latency + plan.hold)
@@ -43,9 +46,9 @@ class Carrier:
         if plan.latency:
             await asyncio.sleep(plan.latency)
         self.courier.start(message, delay)
-        return vendor.accepted(message)
+        return _broken() if plan.answer == SERVER_ERROR else vendor.accepted(message)
 
-    def _keep(self, vendor: Vendor, message: Message, plan: Plan) -> None:
+    def keep(self, vendor: Vendor, message: Message, plan: Plan) -> None:
         message.pending = vendor.events(plan)
         if kinds := plan.kinds():
             message.extra["faults"] = kinds
@@ -54,9 +57,27 @@ class Carrier:
         self.log.add(message)
         self.events.changed([message.phone])
 
+    def delay(self, plan: Plan) -> float:
+        """Seconds until the first receipt."""
+        return self.settings.receipt_delay + plan.late
+
+
+def _untaken(
+    request: web.Request, vendor: HttpVendor, message: Message, plan: Plan
+) -> web.StreamResponse:
+    if plan.answer is None or plan.answer == LOST:
+        return _hang_up(request, abort=True)
+    return vendor.refused(plan.answer, message)
+
+
+def _broken() -> web.Response:
+    """What stands before the vendor answers in its place."""
+    return web.Response(status=502, text="<html>502 Bad Gateway</html>", content_type="text/html")
+
 
 def _hang_up(request: web.Request, *, abort: bool) -> web.Response:
     transport = request.transport
+    request["exchange"].outcome = "reset" if abort else "closed"
     if transport is not None:
         if abort:
             peer: socket.socket = transport.get_extra_info("socket")

@@ -8,8 +8,9 @@ from typing import Any
 from channels.simulator.content import digits
 from channels.simulator.message import DUPLICATE, SILENT
 
-REFUSALS = ("unreachable", "refuse", "throttle")
+REFUSALS = ("unreachable", "refuse", "account", "throttle")
 SILENCES = ("hang", "reset")
+LOST, SERVER_ERROR = "lost", "server_error"  # never taken; taken, but answered with a 502
 RECEIPTS = (
     "no_receipt",
     "duplicate_receipt",
@@ -18,29 +19,39 @@ RECEIPTS = (
     "undelivered",
     "failed_after_delivered",
     "delivered_after_failed",
+    "read_at_once",
+    "batched_receipts",
+    "held",
 )
 # The states that the vendor tells in turn; some vendors contradict themselves.
 TOLD = {
     "undelivered": ["sent", "failed"],
     "failed_after_delivered": ["sent", "delivered", "failed"],
     "delivered_after_failed": ["sent", "failed", "delivered"],
+    "read_at_once": ["sent", "read"],
 }
-KINDS = (*REFUSALS, *SILENCES, *RECEIPTS)
+KINDS = (*REFUSALS, *SILENCES, LOST, SERVER_ERROR, *RECEIPTS)
 CHANNELS = ("whatsapp", "telegram", "sms")
+PROVIDERS = ("whatsapp_cloud", "telegram_gateway", "telegram_bot", "smpp", "twilio", "smsc")
 HANG_MS, LATE_MS = 60_000, 5_000
+
+
+Place = tuple[str, str, str]  # a channel, a provider, a phone
 
 
 @dataclass(slots=True)
 class Fault:
     id: str
     channel: str | None = None
+    provider: str | None = None
     phone: str | None = None
     kind: str | None = None  # None: nothing but latency
     latency_ms: int | None = None
     times: int | None = None  # sends left; None: until deleted
 
-    def matches(self, channel: str, phone: str) -> bool:
-        return self.channel in {None, channel} and self.phone in {None, phone}
+    def matches(self, place: Place) -> bool:
+        wanted = (self.channel, self.provider, self.phone)
+        return all(mine in {None, its} for mine, its in zip(wanted, place, strict=True))
 
     def shown(self) -> dict[str, Any]:
         return asdict(self)
@@ -57,12 +68,12 @@ class Plan:
     receipts: set[str] = field(default_factory=set)
 
     @property
-    def refused(self) -> bool:
-        return self.answer in REFUSALS
+    def is_taken(self) -> bool:
+        return self.answer not in {*REFUSALS, LOST}
 
     def has_room(self, fault: Fault) -> bool:
         if fault.kind in RECEIPTS:
-            return not self.refused
+            return self.is_taken
         return fault.kind is None or self.answer is None
 
     def add(self, fault: Fault) -> None:
@@ -87,6 +98,8 @@ class Plan:
         """The receipts to come, in order, as `Message.pending` holds them."""
         told = next((TOLD[kind] for kind in TOLD if kind in self.receipts), ["sent", "delivered"])
         words = list(told)
+        if "batched_receipts" in self.receipts:
+            words = words[-1:]  # one call, in which the vendor may speak of what came before
         if "reorder_receipts" in self.receipts:
             words.reverse()
         if "no_receipt" in self.receipts:
@@ -117,16 +130,16 @@ class Faults:
         self._faults.clear()
         return cleared
 
-    def refuses(self, channel: str, phone: str) -> bool:
+    def refuses(self, place: Place) -> bool:
         """Whether the vendor would say that this phone is not there, asked without a send."""
-        return any(f.kind == "unreachable" and f.matches(channel, phone) for f in self)
+        return any(f.kind == "unreachable" and f.matches(place) for f in self)
 
-    def take(self, channel: str, phone: str) -> Plan:
+    def take(self, place: Place) -> Plan:
         """Spend one time of every fault that shapes this send."""
         plan = Plan()
         # Receipts are bent only on what was taken, so what decides the answer is judged first.
         for fault in sorted(self, key=lambda fault: fault.kind in RECEIPTS):
-            if fault.matches(channel, phone) and plan.has_room(fault):
+            if fault.matches(place) and plan.has_room(fault):
                 plan.add(fault)
                 self._spend(fault)
         return plan
@@ -165,6 +178,10 @@ def _whole(value: object, low: int, high: int) -> bool:
 
 RULES: dict[str, tuple[Callable[[Any], bool], str]] = {
     "channel": (lambda value: value in CHANNELS, f"must be one of {', '.join(CHANNELS)}"),
+    "provider": (
+        lambda value: value in PROVIDERS,
+        f"must be one of {', '.join(PROVIDERS)}",
+    ),
     "phone": (
         lambda value: isinstance(value, str) and 7 <= len(digits(value)) <= 15,
         "must be a string with 7 to 15 digits, in any spelling",

@@ -131,9 +131,9 @@ class Log:
         return next(self._select("WHERE id = ?", number), None)
 
     def by_provider_id(self, provider: str, provider_id: str) -> Message | None:
-        return next(
-            self._select("WHERE provider_id = ? AND provider = ?", provider_id, provider), None
-        )
+        """The latest: some vendors let their clients use an id again."""
+        where = "WHERE provider_id = ? AND provider = ? ORDER BY id DESC LIMIT 1"
+        return next(self._select(where, provider_id, provider), None)
 
     def of_phone(self, phone: str, limit: int = -1) -> list[Message]:
         return list(self._select("WHERE phone = ? ORDER BY id DESC LIMIT ?", phone, limit))

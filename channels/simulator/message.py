@@ -25,6 +25,9 @@ class Message:
     at: float = field(default_factory=time.time)
     id: int = 0
 
+    def suffers(self, fault: str) -> bool:
+        return fault in self.extra.get("faults", ())
+
     def reach(self, state: str) -> bool:
         """States only rise; says whether this one did."""
         risen = RANK[state] > RANK[self.state]

@@ -15,7 +15,7 @@ from channels.simulator.faults import KINDS, Fault
 from channels.simulator.guard import Guard
 from channels.simulator.message import Message, iso
 from channels.simulator.phones import Phone
-from channels.simulator.words import LANGUAGES, choose
+from channels.simulator.words import LANGUAGES, choose, fault_words
 
 HERE = Path(__file__).parent
 PAGE = Template((HERE / "templates" / "page.html").read_text(encoding="utf-8"))
@@ -29,15 +29,10 @@ HEADERS = {
         "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
     ),
 }
-CHANNEL_NAMES: dict[str | None, str] = {
-    "whatsapp": "WhatsApp",
-    "telegram": "Telegram",
-    "sms": "SMS",
-}
 CONTACT_ACTIONS = {
-    "default": ("share", "unshare", "block"),
-    "shared": ("share", "unshare", "block"),
-    "unshared": ("share", "block"),
+    "default": ("share", "unshare", "stop", "block"),
+    "shared": ("share", "unshare", "start", "stop", "block"),
+    "unshared": ("start", "share", "block"),
     "blocked": ("unblock",),
 }
 
@@ -148,7 +143,7 @@ class Sheet:
             f'<li data-message="{message.id}"><div class="meta">'
             f"<b>{words[f'provider_{message.provider}']}</b>"
             f'<span class="state-{message.state}">{words[f"state_{message.state}"]}</span>'
-            f'<time datetime="{iso(message.at)}">{_clock(message.at)}</time></div>'
+            f'<time datetime="{iso(message.at)}">{clock(message.at)}</time></div>'
             f'<p class="text">{_linked(message.text)}</p>{self._acts(message)}</li>'
         )
 
@@ -179,19 +174,11 @@ class Sheet:
         )
 
     def _fault(self, fault: Fault) -> str:
-        words = self._words
-        told = [
-            words[f"kind_{fault.kind or 'latency'}"],
-            CHANNEL_NAMES.get(fault.channel, ""),
-            f"+{fault.phone}" if fault.phone else "",
-            words["ms"].format(fault.latency_ms) if fault.latency_ms is not None else "",
-            words["times_left"].format(fault.times) if fault.times else "",
-        ]
         return (
-            f"<li><span>{' · '.join(part for part in told if part)}</span>"
+            f"<li><span>{fault_words(fault, self._words)}</span>"
             '<button type="button" class="needs-js" data-method="DELETE" '
             f'data-url="/faults/{fault.id}">'
-            f"{words['remove']}</button></li>"
+            f"{self._words['remove']}</button></li>"
         )
 
     def _kind(self, kind: str) -> str:
@@ -202,7 +189,7 @@ class Sheet:
         return f'<p class="quiet">{self._words[word]}</p>'
 
 
-def _clock(moment: float) -> str:
+def clock(moment: float) -> str:
     local = time.localtime(moment)
     today = time.strftime("%Y%m%d") == time.strftime("%Y%m%d", local)
     return time.strftime("%H:%M:%S" if today else "%d.%m.%Y %H:%M:%S", local)

@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from functools import partial
 
 import aiohttp
 from aiohttp import web
@@ -11,19 +12,21 @@ from yarl import URL
 from channels.simulator.events import Events
 from channels.simulator.log import Log
 from channels.simulator.message import DUPLICATE, SILENT, Message
-from channels.simulator.vendor import Post, Vendor
+from channels.simulator.vendor import Post, Tell, Vendor
+from channels.simulator.wire import Exchange, Wire
 
 GAPS = (0.2, 0.5, 1, 2, 4, 7, *[10] * 30)  # about five minutes
 TIMEOUT = aiohttp.ClientTimeout(sock_connect=2, sock_read=10)
 AT_ONCE = 64
-MakePost = Callable[[], Post | None]
+MakePost = Callable[[], Post | Tell | None]
 
 
 class Courier:
-    def __init__(self, log: Log, events: Events, vendors: Mapping[str, Vendor]) -> None:
+    def __init__(self, log: Log, events: Events, vendors: Mapping[str, Vendor], wire: Wire) -> None:
         self._log = log
         self._events = events
         self._vendors = vendors
+        self._wire = wire
         self._jobs: dict[int, asyncio.Task[None]] = {}
         self._errands: set[asyncio.Task[None]] = set()
 
@@ -72,15 +75,15 @@ class Courier:
         self._note(message)
         self.start(message, 0)
 
-    def run(self, posts: Iterable[MakePost]) -> None:
+    def run(self, posts: Iterable[MakePost], provider: str, phone: str) -> None:
         """Calls that belong to no message, one after the other."""
-        task = asyncio.create_task(self._run(list(posts)))
+        task = asyncio.create_task(self._run(list(posts), provider, phone))
         self._errands.add(task)
         task.add_done_callback(self._errands.discard)
 
-    async def _run(self, posts: list[MakePost]) -> None:
+    async def _run(self, posts: list[MakePost], provider: str, phone: str) -> None:
         for make in posts:
-            await self._push(make)
+            await self._push(make, provider, phone)
 
     async def _work_off(self, message: Message, delay: float) -> None:
         try:
@@ -102,22 +105,28 @@ class Courier:
             return True
         moment = time.time() + (1 if marked.startswith(DUPLICATE) else 0)
         vendor = self._vendors[message.provider]
-        return await self._push(lambda: vendor.receipt(message, event, moment))
+        make = partial(vendor.receipt, message, event, moment)
+        return await self._push(make, vendor.name, message.phone)
 
     def _note(self, message: Message) -> None:
         self._log.save(message)
         self._events.changed([message.phone])
 
-    async def _push(self, make: MakePost) -> bool:
+    async def _push(self, make: MakePost, provider: str, phone: str) -> bool:
         for gap in GAPS:
             # Made anew each time: a signature may hold the time of its own making.
             post = make()
-            if post is None or await self._is_taken(post):
+            if post is None or await self._told(post, provider, phone):
                 return True
             await asyncio.sleep(gap)
         return False
 
-    async def _is_taken(self, post: Post) -> bool:
+    async def _told(self, post: Post | Tell, provider: str, phone: str) -> bool:
+        if not isinstance(post, Post):
+            return await post()
+        return await self._is_taken(post, self._wire.receipt(provider, phone, post))
+
+    async def _is_taken(self, post: Post, exchange: Exchange) -> bool:
         try:
             async with self._session.post(
                 URL(post.url, encoded=True),
@@ -125,7 +134,8 @@ class Courier:
                 headers=post.headers,
                 allow_redirects=False,
             ) as answer:
-                await answer.read()
+                self._wire.end(exchange, str(answer.status), await answer.read())
                 return answer.status == 200 or (post.any_2xx and 200 <= answer.status < 300)
-        except (aiohttp.ClientError, TimeoutError, OSError, ValueError):
+        except (aiohttp.ClientError, TimeoutError, OSError, ValueError) as error:
+            self._wire.end(exchange, type(error).__name__)
             return False

@@ -24,12 +24,21 @@ class Settings:
     whatsapp_code_template: str
     whatsapp_link_template: str
     whatsapp_code_link_template: str
+    whatsapp_languages: Mapping[str, str]
     gateway_token: str
     bot_token: str
     bot_secret: str
+    bot_username: str
     twilio_account_sid: str
     twilio_auth_token: str
     twilio_from: str
+    smsc_login: str
+    smsc_password: str
+    smsc_callback_secret: str
+    smpp_port: int | None  # None: no message centre
+    smpp_system_id: str
+    smpp_password: str
+    smpp_window: int
 
 
 def read_settings(env: Mapping[str, str]) -> Settings:
@@ -49,13 +58,34 @@ def read_settings(env: Mapping[str, str]) -> Settings:
         whatsapp_code_template=env.get("WHATSAPP_CODE_TEMPLATE", "verification_code"),
         whatsapp_link_template=env.get("WHATSAPP_LINK_TEMPLATE", "short_link"),
         whatsapp_code_link_template=env.get("WHATSAPP_CODE_LINK_TEMPLATE", "code_with_link"),
+        whatsapp_languages=_languages(env.get("WHATSAPP_LANGUAGES") or "ru:ru,en:en_US"),
         gateway_token=env.get("TELEGRAM_GATEWAY_TOKEN", ""),
         bot_token=env.get("TELEGRAM_BOT_TOKEN", ""),
         bot_secret=env.get("TELEGRAM_BOT_SECRET", ""),
+        bot_username=env.get("TELEGRAM_BOT_USERNAME") or "simulator_bot",
         twilio_account_sid=env.get("TWILIO_ACCOUNT_SID", ""),
         twilio_auth_token=env.get("TWILIO_AUTH_TOKEN", ""),
         twilio_from=env.get("TWILIO_FROM", ""),
+        smsc_login=env.get("SMSC_LOGIN", ""),
+        smsc_password=env.get("SMSC_PASSWORD", ""),
+        smsc_callback_secret=env.get("SMSC_CALLBACK_SECRET", ""),
+        smpp_port=_smpp_port(env),
+        smpp_system_id=env.get("SMPP_SYSTEM_ID", ""),
+        smpp_password=env.get("SMPP_PASSWORD", ""),
+        smpp_window=_whole(env, "SMPP_WINDOW", 10, 1, 1000),
     )
+
+
+def _smpp_port(env: Mapping[str, str]) -> int | None:
+    if not env.get("SIMULATOR_SMPP_PORT"):
+        return None
+    return _whole(env, "SIMULATOR_SMPP_PORT", 0, 0, 65535)
+
+
+def _languages(text: str) -> dict[str, str]:
+    """Our locale → the code of the template's language, as the service has it."""
+    pairs = (item.partition(":") for item in text.split(","))
+    return {"ru": "ru", "en": "en_US"} | {locale.strip(): code.strip() for locale, _, code in pairs}
 
 
 def _host_names(env: Mapping[str, str]) -> frozenset[str]:

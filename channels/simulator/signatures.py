@@ -19,3 +19,8 @@ def twilio(auth_token: str, url: str, form: Mapping[str, str]) -> str:
     signed = url + "".join(name + form[name] for name in sorted(form))
     mac = hmac.new(auth_token.encode(), signed.encode(), hashlib.sha1)
     return base64.b64encode(mac.digest()).decode()
+
+
+def smsc(secret: str, number: str, phone: str, status: str) -> str:
+    signed = f"{number}:{phone}:{status}:{secret}"
+    return hashlib.md5(signed.encode(), usedforsecurity=False).hexdigest()

@@ -6,6 +6,7 @@ A phone's chat with the bot has the phone's digits as its id.
 import re
 import time
 from collections.abc import Callable
+from functools import partial
 from itertools import count
 from typing import Any
 
@@ -18,12 +19,19 @@ from channels.simulator.faults import Plan
 from channels.simulator.message import Message
 from channels.simulator.phones import Phone
 from channels.simulator.telegram_keyboards import ButtonError, Keyboard, read_keyboard
-from channels.simulator.telegram_people import Webhook, block_update, contact_update
-from channels.simulator.vendor import Json, Vendor, is_callback, json_answer
+from channels.simulator.telegram_people import (
+    Webhook,
+    block_update,
+    command_update,
+    contact_update,
+)
+from channels.simulator.vendor import HttpVendor, Json, is_callback, json_answer
 
 TOKEN = re.compile(r"[0-9]{1,20}:[\w-]{1,128}", re.ASCII)
 SECRET = re.compile(r"[\w-]{1,256}", re.ASCII)
 LONGEST_TEXT = 4096
+BLOCKING = {"block", "unblock", "share", "start"}  # what changes whether the bot is blocked
+WORDS = {"start": "/start contact", "stop": "/stop"}
 CANNOT_START = "Forbidden: bot can't initiate conversation with a user"
 BLOCKED = "Forbidden: bot was blocked by the user"
 
@@ -39,11 +47,12 @@ class RefusedError(Exception):
 REFUSALS = {
     "unreachable": RefusedError(403, CANNOT_START),
     "refuse": RefusedError(400, "Bad Request: BUTTON_URL_INVALID"),
+    "account": RefusedError(401, "Unauthorized"),
     "throttle": RefusedError(429, "Too Many Requests: retry after 1", retry_after=1),
 }
 
 
-class TelegramBot(Vendor):
+class TelegramBot(HttpVendor):
     name = "telegram_bot"
     channel = "telegram"
 
@@ -104,18 +113,21 @@ class TelegramBot(Vendor):
         """What a person does to the bot; what Telegram would tell the bot, it is told."""
         phone = self._carrier.log.phones.touch(digits)
         updates: list[Callable[[int, Phone], Json]] = []
-        if (action == "block") != phone.blocked and action in {"block", "unblock", "share"}:
+        if (action == "block") != phone.blocked and action in BLOCKING:
             phone.blocked = action == "block"
             updates.append(block_update)
         if action in {"share", "unshare"}:
             phone.shared = "shared" if action == "share" else "unshared"
-        if action == "share":
-            updates.append(contact_update)
+        if action == "share" or (action == "stop" and phone.shared == "default"):
+            updates.append(contact_update)  # who has nothing to stop is known by nothing
+        if action in WORDS:
+            updates.append(partial(command_update, word=WORDS[action]))
         self._carrier.log.keep_contact(phone)
         self._carrier.events.changed([digits])
         webhook = self._webhook()
         bodies = [make(next(self._updates), phone) for make in updates]
-        self._carrier.courier.run([webhook.carrying(body) for body in bodies])
+        posts = [webhook.carrying(body) for body in bodies]
+        self._carrier.courier.run(posts, self.name, digits)
         return phone
 
     def _check_token(self, token: str) -> None:
@@ -162,7 +174,7 @@ class TelegramBot(Vendor):
             "id": number,
             "is_bot": True,
             "first_name": "Simulator",
-            "username": "simulator_bot",
+            "username": self._settings.bot_username,
             "can_join_groups": False,
             "can_read_all_group_messages": False,
             "supports_inline_queries": False,

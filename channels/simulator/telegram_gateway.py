@@ -14,7 +14,7 @@ from channels.simulator.bodies import MalformedError, fields, whole
 from channels.simulator.carrier import Carrier
 from channels.simulator.content import digits
 from channels.simulator.message import Message
-from channels.simulator.vendor import Json, Post, Vendor, is_callback, json_answer
+from channels.simulator.vendor import HttpVendor, Json, Post, is_callback, json_answer
 
 PHONE = re.compile(r"\+?[1-9][0-9]{6,14}")
 CODE = re.compile(r"[0-9]{4,8}")
@@ -25,7 +25,8 @@ WRONG_CODES = 5
 PRICE, BALANCE = 0.01, 1000.0
 REFUSALS = {
     "unreachable": "PHONE_NUMBER_NOT_AVAILABLE",
-    "refuse": "BALANCE_NOT_ENOUGH",
+    "refuse": "CODE_INVALID",
+    "account": "BALANCE_NOT_ENOUGH",
     "throttle": "FLOOD_WAIT_1",
 }
 
@@ -34,7 +35,7 @@ class RefusedError(Exception):
     """The vendor's error word."""
 
 
-class TelegramGateway(Vendor):
+class TelegramGateway(HttpVendor):
     name = "telegram_gateway"
     channel = "telegram"
     can_read = True
@@ -143,7 +144,7 @@ class TelegramGateway(Vendor):
 
     def _ability(self, given: dict[str, Any]) -> web.Response:
         phone = _phone(given)
-        if self._carrier.faults.refuses(self.channel, phone):
+        if self._carrier.faults.refuses((self.channel, self.name, phone)):
             raise RefusedError("PHONE_NUMBER_NOT_AVAILABLE")
         number = self._request_id({}, phone)
         self._able[number] = phone

@@ -44,6 +44,21 @@ def contact_update(number: int, phone: Phone) -> Json:
     return {"update_id": number, "message": message}
 
 
+def command_update(number: int, phone: Phone, word: str) -> Json:
+    """The person wrote a command, or opened a link that writes one."""
+    user = _user(phone)
+    length = len(word.partition(" ")[0])
+    message = {
+        "message_id": number,
+        "from": user,
+        "chat": _chat(user),
+        "date": int(time.time()),
+        "text": word,
+        "entities": [{"offset": 0, "length": length, "type": "bot_command"}],
+    }
+    return {"update_id": number, "message": message}
+
+
 def block_update(number: int, phone: Phone) -> Json:
     user = _user(phone)
     statuses = ("member", "kicked") if phone.blocked else ("kicked", "member")

@@ -16,7 +16,7 @@ from channels.simulator.bodies import MalformedError, form, whole
 from channels.simulator.carrier import Carrier
 from channels.simulator.message import Message
 from channels.simulator.segments import count_segments
-from channels.simulator.vendor import Json, Post, Vendor, is_callback, json_answer
+from channels.simulator.vendor import HttpVendor, Json, Post, is_callback, json_answer
 
 API = "2010-04-01"
 PHONE = re.compile(r"\+[1-9][0-9]{6,14}")
@@ -37,7 +37,7 @@ class RefusedError(Exception):
         self.status = status
 
 
-class Twilio(Vendor):
+class Twilio(HttpVendor):
     name = "twilio"
     channel = "sms"
 
@@ -73,6 +73,7 @@ class Twilio(Vendor):
         message = self._carrier.log.by_provider_id(self.name, request.match_info["sid"])
         if message is None:
             return await self.unknown(request)
+        request["exchange"].phone = message.phone
         return json_answer(self._resource(message, WORDS[message.state]))
 
     async def find(self, request: web.Request) -> web.Response:
@@ -107,7 +108,8 @@ class Twilio(Vendor):
         return _refusal(
             {
                 "unreachable": RefusedError(21614, f"'To' number: {to}, is not a mobile number"),
-                "refuse": _not_ours(sender),
+                "refuse": RefusedError(21408, f"Permission to send to {to} is not enabled"),
+                "account": _not_ours(sender),
                 "throttle": RefusedError(20429, "Too Many Requests", status=429),
             }[kind]
         )

@@ -3,7 +3,7 @@
 import json
 import string
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 from urllib.parse import urlsplit
@@ -28,11 +28,25 @@ class Post:
     any_2xx: bool = False  # else nothing but 200 counts as taken
 
 
+Tell = Callable[[], Awaitable[bool]]  # by a way of the vendor's own; says whether it was taken
+
+
 class Vendor(ABC):
     name: ClassVar[str]
     channel: ClassVar[str]
     can_read: ClassVar[bool] = False  # whether a read receipt exists
 
+    def events(self, plan: Plan) -> list[str]:
+        """Where nobody can tell that a message was read, it was only delivered."""
+        told = plan.events()
+        return told if self.can_read else [word.replace("read", "delivered") for word in told]
+
+    def receipt(self, message: Message, event: str, moment: float) -> Post | Tell | None:
+        """The call that reports an event, or None where nobody asked to be told."""
+        return None
+
+
+class HttpVendor(Vendor):
     @abstractmethod
     def routes(self) -> list[web.RouteDef]: ...
 
@@ -42,13 +56,6 @@ class Vendor(ABC):
     @abstractmethod
     def refused(self, kind: str, message: Message) -> web.Response:
         """The vendor's own words for one of `faults.REFUSALS`."""
-
-    def events(self, plan: Plan) -> list[str]:
-        return plan.events()
-
-    def receipt(self, message: Message, event: str, moment: float) -> Post | None:
-        """The call that reports an event, or None where nobody asked to be told."""
-        return None
 
 
 def json_answer(

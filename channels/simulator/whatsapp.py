@@ -13,7 +13,9 @@ from channels.simulator.bodies import MalformedError, json_object, mapping
 from channels.simulator.carrier import Carrier
 from channels.simulator.content import digits
 from channels.simulator.message import Message
-from channels.simulator.vendor import Json, Post, Vendor, json_answer
+from channels.simulator.receipts import MakePost
+from channels.simulator.settings import Settings
+from channels.simulator.vendor import HttpVendor, Json, Post, json_answer
 from channels.simulator.whatsapp_templates import RefusedError, approved, fill
 
 VERSION = re.compile(r"v[0-9]{1,3}\.[0-9]{1,2}")
@@ -22,25 +24,29 @@ LONGEST_REF = 512
 TITLES = {
     100: "Invalid parameter",
     130429: "Rate limit hit",
+    130497: "Business account is restricted from messaging users in this country",
     131008: "Required parameter is missing",
     131009: "Parameter value is not valid",
     131026: "Message undeliverable",
+    131031: "Account has been locked",
     131042: "Business eligibility payment issue",
     131047: "Re-engagement message",
     132000: "Number of parameters does not match the expected number of params",
     132001: "Template name does not exist in the translation",
     132005: "Translated text too long",
     132012: "Parameter format does not match format in the created template",
+    132015: "Template is paused",
 }
 REFUSALS = {
     "unreachable": RefusedError(131026, "Message undeliverable"),
-    "refuse": RefusedError(131042, "Message failed to send: payment method of the account"),
+    "refuse": RefusedError(130497, "Message failed to send: country not allowed"),
+    "account": RefusedError(131042, "Message failed to send: payment method of the account"),
     "throttle": RefusedError(130429, "Cloud API message throughput has been reached", status=429),
 }
 ERRORS_PAGE = "https://developers.facebook.com/docs/whatsapp/cloud-api/support/error-codes/"
 
 
-class WhatsApp(Vendor):
+class WhatsApp(HttpVendor):
     name = "whatsapp_cloud"
     channel = "whatsapp"
     can_read = True
@@ -82,7 +88,7 @@ class WhatsApp(Vendor):
             {
                 "messaging_product": "whatsapp",
                 "contacts": [{"input": message.extra["input"], "wa_id": message.phone}],
-                "messages": [{"id": message.provider_id, "message_status": "accepted"}],
+                "messages": [{"id": message.provider_id, "message_status": _taken(message)}],
             }
         )
 
@@ -90,18 +96,12 @@ class WhatsApp(Vendor):
         return _error(REFUSALS[kind])
 
     def receipt(self, message: Message, event: str, moment: float) -> Post:
-        # Meta escapes slashes and all that is not ASCII: re-serialised, the bytes differ.
-        body = json.dumps(self._notification(message, event, moment), separators=(",", ":"))
-        raw = body.replace("/", "\\/").encode()
-        return Post(
-            f"{self._settings.public_url}/hooks/whatsapp",
-            raw,
-            {
-                "Content-Type": "application/json",
-                "User-Agent": "facebookexternalua",
-                "X-Hub-Signature-256": signatures.whatsapp(self._settings.whatsapp_app_secret, raw),
-            },
-        )
+        # In a batch the newest comes first and twice: neither order nor number is promised.
+        told = [event, "sent", event] if message.suffers("batched_receipts") else [event]
+        statuses = [_status(message, word, moment) for word in told]
+        contact = {"wa_id": message.phone, "user_id": f"SIM.{message.phone}"}
+        value = {"contacts": [contact], "statuses": statuses}
+        return _call(self._settings, "messages", _messaging(self._settings) | value)
 
     def _account_refusal(self, request: web.Request) -> web.Response | None:
         version, number = request.match_info["version"], request.match_info["number"]
@@ -138,20 +138,48 @@ class WhatsApp(Vendor):
             extra={"input": to, "category": template.category},
         )
 
-    def _notification(self, message: Message, event: str, moment: float) -> Json:
-        status = _status(message, event, moment)
-        number = self._settings.whatsapp_phone_number_id
-        value = {
-            "messaging_product": "whatsapp",
-            "metadata": {"display_phone_number": "15550783881", "phone_number_id": number},
-            "contacts": [{"wa_id": message.phone, "user_id": f"SIM.{message.phone}"}],
-            "statuses": [status],
+
+def account_word(settings: Settings, told: dict[str, Any]) -> MakePost | None:
+    """A call that speaks of the account: `code` of an error, or a `template` that is lost."""
+    code, name = told.get("code"), told.get("template")
+    if isinstance(name, str) and name:
+        lost = {
+            "event": str(told.get("event", "PAUSED")),
+            "message_template_id": 1,
+            "message_template_name": name,
+            "message_template_language": settings.whatsapp_languages["ru"],
+            "reason": "NONE",
         }
-        change = {"value": value, "field": "messages"}
-        return {
-            "object": "whatsapp_business_account",
-            "entry": [{"id": "102290129340398", "changes": [change]}],
-        }
+        return lambda: _call(settings, "message_template_status_update", lost)
+    if not isinstance(code, int) or code not in TITLES:
+        return None
+    value = _messaging(settings) | {"errors": [_failure(code)]}
+    return lambda: _call(settings, "messages", value)
+
+
+def _messaging(settings: Settings) -> Json:
+    number = {
+        "display_phone_number": "15550783881",
+        "phone_number_id": settings.whatsapp_phone_number_id,
+    }
+    return {"messaging_product": "whatsapp", "metadata": number}
+
+
+def _call(settings: Settings, field: str, value: Json) -> Post:
+    entry = {"id": "102290129340398", "changes": [{"value": value, "field": field}]}
+    body = {"object": "whatsapp_business_account", "entry": [entry]}
+    # Meta escapes slashes and all that is not ASCII: re-serialised, the bytes differ.
+    raw = json.dumps(body, separators=(",", ":")).replace("/", "\\/").encode()
+    headers = {
+        "Content-Type": "application/json",
+        "User-Agent": "facebookexternalua",
+        "X-Hub-Signature-256": signatures.whatsapp(settings.whatsapp_app_secret, raw),
+    }
+    return Post(f"{settings.public_url}/hooks/whatsapp", raw, headers)
+
+
+def _taken(message: Message) -> str:
+    return "held_for_quality_assessment" if message.suffers("held") else "accepted"
 
 
 def _recipient(body: dict[str, Any]) -> str:
@@ -175,7 +203,8 @@ def _status(message: Message, event: str, moment: float) -> Json:
     if message.ref is not None:
         status["biz_opaque_callback_data"] = message.ref
     if event == "failed":
-        return status | {"errors": [_failure(131026)]}
+        dropped = message.suffers("held")
+        return status | {"errors": [_failure(132015 if dropped else 131026)]}
     category = message.extra["category"]
     pricing = {"billable": True, "pricing_model": "PMP", "type": "regular", "category": category}
     return status | {"pricing": pricing}

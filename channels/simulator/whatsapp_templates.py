@@ -39,19 +39,29 @@ class Template:
             raise RefusedError(132005, f"body: text is longer than {LONGEST_BODY} characters")
         links = links_in(text)
         if self.link is not None:
-            text += f"\n{OPEN[language]}: {self.link}{button}"
+            label = OPEN["en" if language.startswith("en") else "ru"]
+            text += f"\n{label}: {self.link}{button}"
             links.append(self.link + button)
         return Content(text, values[0] if self.has_code else None, list(dict.fromkeys(links)))
 
 
 def approved(settings: Settings) -> dict[str, Template]:
+    codes = settings.whatsapp_languages
+
+    def bodies(**wordings: str) -> dict[str, str]:
+        return {codes[locale]: wording for locale, wording in wordings.items()}
+
     link = f"{settings.short_url}/"
-    code = {"ru": "{0} — ваш код подтверждения.", "en": "{0} is your verification code."}
-    branded = {
-        "ru": "{0} — ваш код подтверждения в {1}.",
-        "en": "{0} is your verification code for {1}.",
-    }
-    plain = {"ru": "{0}", "en": "{0}"}
+    code = bodies(en="{0} is your verification code.", ru="{0} — ваш код подтверждения.")
+    branded = bodies(
+        en="Your verification code: {0}. It was asked for by {1}; do not tell it to anyone.",
+        ru="Ваш код подтверждения: {0}. Его запросили для {1}; никому его не сообщайте.",
+    )
+    # Meta takes no body that begins or ends with a parameter.
+    plain = bodies(
+        en="A message for you: {0}\nThe button below opens the link.",
+        ru="Сообщение для вас: {0}\nСсылка открывается кнопкой ниже.",
+    )
     return {
         settings.whatsapp_code_template: Template("authentication", code, 1, has_code=True),
         settings.whatsapp_link_template: Template("utility", plain, 1, has_code=False, link=link),

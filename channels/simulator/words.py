@@ -1,6 +1,8 @@
-"""The page's words, Russian first."""
+"""The pages' words, Russian first."""
 
 from collections.abc import Mapping
+
+from channels.simulator.faults import Fault
 
 RU = {
     "title": "Симулятор операторов",
@@ -26,6 +28,8 @@ RU = {
     "unshare": "Убрать контакт",
     "block": "Заблокировать",
     "unblock": "Разблокировать",
+    "start": "Написать /start",
+    "stop": "Написать /stop",
     "copy": "Скопировать",
     "copied": "Скопировано",
     "mark_read": "Прочитать",
@@ -36,7 +40,27 @@ RU = {
     "provider_whatsapp_cloud": "WhatsApp",
     "provider_telegram_gateway": "Telegram Gateway",
     "provider_telegram_bot": "Бот Telegram",
-    "provider_twilio": "SMS",
+    "provider_twilio": "SMS · Twilio",
+    "provider_smpp": "SMS · SMPP",
+    "provider_smsc": "SMS · SMSC",
+    "control": "Пульт",
+    "control_lead": "Как ведут себя операторы и что прошло по проводам.",
+    "phones": "Телефоны",
+    "provider": "Оператор",
+    "any_provider": "любой",
+    "exchanges": "Обмен по сети",
+    "exchanges_lead": "Последние {0} запросов и отчётов, новые сверху. Секреты скрыты.",
+    "no_exchanges": "Пока ничего не прошло.",
+    "filter": "Отобрать",
+    "reload": "Обновить",
+    "to_vendor": "запрос",
+    "to_us": "отчёт",
+    "no_answer": "ответа пока нет",
+    "outcome_reset": "связь оборвана",
+    "outcome_closed": "связь закрыта без ответа",
+    "request": "Запрос",
+    "answer": "Ответ",
+    "empty_body": "(пусто)",
     "faults": "Сбои",
     "faults_lead": "Как операторы отвечают на следующие отправки.",
     "no_faults": "Сбоев нет: всё доставляется.",
@@ -59,9 +83,12 @@ RU = {
     "kind_latency": "только задержка",
     "kind_unreachable": "абонента нет в канале",
     "kind_refuse": "оператор отказывает",
+    "kind_account": "аккаунт не в порядке: баланс, токен",
     "kind_throttle": "слишком часто",
     "kind_hang": "приняли, но не отвечают",
     "kind_reset": "приняли и оборвали связь",
+    "kind_lost": "оборвали связь, не приняв",
+    "kind_server_error": "приняли, но ответили ошибкой 502",
     "kind_no_receipt": "отчётов нет",
     "kind_duplicate_receipt": "отчёты дважды",
     "kind_reorder_receipts": "отчёты не по порядку",
@@ -69,6 +96,9 @@ RU = {
     "kind_undelivered": "приняли, но не доставили",
     "kind_failed_after_delivered": "доставили, потом отчёт о неудаче",
     "kind_delivered_after_failed": "отчёт о неудаче, потом доставили",
+    "kind_read_at_once": "прочитали сразу, без отчёта о доставке",
+    "kind_batched_receipts": "отчёты одним вызовом",
+    "kind_held": "WhatsApp придержал из-за шаблона",
 }
 EN = {
     "title": "Carrier simulator",
@@ -94,6 +124,8 @@ EN = {
     "unshare": "Unshare contact",
     "block": "Block",
     "unblock": "Unblock",
+    "start": "Send /start",
+    "stop": "Send /stop",
     "copy": "Copy",
     "copied": "Copied",
     "mark_read": "Mark as read",
@@ -104,7 +136,27 @@ EN = {
     "provider_whatsapp_cloud": "WhatsApp",
     "provider_telegram_gateway": "Telegram Gateway",
     "provider_telegram_bot": "Telegram bot",
-    "provider_twilio": "SMS",
+    "provider_twilio": "SMS · Twilio",
+    "provider_smpp": "SMS · SMPP",
+    "provider_smsc": "SMS · SMSC",
+    "control": "Control",
+    "control_lead": "How the carriers behave, and what went over the wire.",
+    "phones": "Phones",
+    "provider": "Carrier",
+    "any_provider": "any",
+    "exchanges": "On the wire",
+    "exchanges_lead": "The latest {0} calls and receipts, newest first. Secrets are masked.",
+    "no_exchanges": "Nothing went over the wire yet.",
+    "filter": "Filter",
+    "reload": "Reload",
+    "to_vendor": "call",
+    "to_us": "receipt",
+    "no_answer": "no answer yet",
+    "outcome_reset": "connection reset",
+    "outcome_closed": "closed without an answer",
+    "request": "Request",
+    "answer": "Answer",
+    "empty_body": "(empty)",
     "faults": "Faults",
     "faults_lead": "How the carriers treat the next sends.",
     "no_faults": "No faults: everything is delivered.",
@@ -127,9 +179,12 @@ EN = {
     "kind_latency": "latency only",
     "kind_unreachable": "person not on the channel",
     "kind_refuse": "carrier refuses",
+    "kind_account": "account out of order: balance, token",
     "kind_throttle": "too many requests",
     "kind_hang": "taken, but no answer",
     "kind_reset": "taken, then connection reset",
+    "kind_lost": "connection reset, not taken",
+    "kind_server_error": "taken, but answered with a 502",
     "kind_no_receipt": "no receipts",
     "kind_duplicate_receipt": "receipts twice",
     "kind_reorder_receipts": "receipts out of order",
@@ -137,6 +192,9 @@ EN = {
     "kind_undelivered": "taken, but not delivered",
     "kind_failed_after_delivered": "delivered, then reported as failed",
     "kind_delivered_after_failed": "reported as failed, then delivered",
+    "kind_read_at_once": "read at once, no delivery reported",
+    "kind_batched_receipts": "receipts in one call",
+    "kind_held": "WhatsApp holds it back for its template",
 }
 LANGUAGES: Mapping[str, Mapping[str, str]] = {"ru": RU, "en": EN}
 
@@ -146,3 +204,16 @@ def choose(query: str, accepted: str) -> str:
     if query in LANGUAGES:
         return query
     return "en" if accepted.strip().lower().startswith("en") else "ru"
+
+
+def fault_words(fault: Fault, words: Mapping[str, str]) -> str:
+    channel = {"whatsapp": "WhatsApp", "telegram": "Telegram", "sms": "SMS"}
+    told = [
+        words[f"kind_{fault.kind or 'latency'}"],
+        channel[fault.channel] if fault.channel else "",
+        words[f"provider_{fault.provider}"] if fault.provider else "",
+        f"+{fault.phone}" if fault.phone else "",
+        words["ms"].format(fault.latency_ms) if fault.latency_ms is not None else "",
+        words["times_left"].format(fault.times) if fault.times else "",
+    ]
+    return " · ".join(part for part in told if part)

@@ -22,6 +22,7 @@ OF_DATABASE: list[Check] = [
     programs.web,
     programs.worker,
     programs.beat,
+    programs.binds,
     books.ledger,
     books.queue,
     books.outboxes,

@@ -10,6 +10,7 @@ from django.contrib.staticfiles import finders
 from django.contrib.staticfiles.storage import ManifestFilesMixin
 from kombu.exceptions import OperationalError
 
+from channels import registry, wording
 from desk import figures
 from desk.doctor.finding import Finding, failed, judged, passed
 
@@ -66,6 +67,28 @@ def _heard_of(kind: str, name: str, cure: str) -> Finding:
         return passed(name, f"{len(alive)} alive, heard of {min(alive):.0f} s ago")
     detail = f"last heard of {min(ages):.0f} s ago" if ages else "never heard of"
     return failed(name, detail, cure)
+
+
+def binds() -> list[Finding]:
+    """Accounts that live in processes of their own, as these say themselves."""
+    beats = figures.heartbeats()
+    return [_bind(name, [one for one in beats if one.kind == name]) for name in registry.hosted()]
+
+
+def _bind(name: str, beats: list[figures.Heartbeat]) -> Finding:
+    title = wording.PROVIDERS[name]
+    alive = [one for one in beats if one.age <= figures.ALIVE]
+    if not alive:
+        cure = "Start its process (systemctl start kvitok-smpp); its messages wait meanwhile."
+        return failed(title, "its process was not heard of", cure)
+    facts = alive[0].facts
+    cure = (
+        "Read the log of kvitok-smpp: it says why the centre lets nobody in. Compare SMPP_HOST, "
+        "SMPP_PORT, SMPP_TLS, SMPP_SYSTEM_ID and SMPP_PASSWORD with what the vendor gave you."
+    )
+    detail = f"bound, {facts.get('unanswered', 0)} of {facts.get('window', 0)} under way"
+    is_bound = bool(facts.get("bound"))
+    return judged(title, detail if is_bound else "not bound", cure, ok=is_bound)
 
 
 def static_files() -> Finding:

@@ -13,11 +13,12 @@ def providers() -> list[Finding]:
     live = registry.live_providers()
     if not live:
         return [failed("providers", "none is configured: nothing can be sent", NONE)]
-    return [_asked(name, provider) for name, provider in live.items()]
+    hosted = registry.hosted()  # asked of their own processes: `programs.binds`
+    return [_asked(name, provider) for name, provider in live.items() if name not in hosted]
 
 
 def _asked(name: str, provider: Provider) -> Finding:
-    title = wording.PROVIDERS[name]
+    title = str(wording.provider_title(name))
     try:
         provider.check()
     except TransientError as error:

@@ -6,12 +6,20 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from channels import wording
+from channels.models import ProviderAlert
+
 register = template.Library()
 
 CONTENTS = {
     "code": gettext_lazy("a code"),
     "code_with_link": gettext_lazy("a code with a link"),
     "link": gettext_lazy("a link"),
+}
+BREAKERS = {
+    "closed": gettext_lazy("closed: messages go through"),
+    "half-open": gettext_lazy("half-open: one message at a time is tried"),
+    "open": gettext_lazy("open: nothing is sent"),
 }
 ERRORS = {
     "unreachable": gettext_lazy("not reachable there"),
@@ -43,6 +51,16 @@ def span(seconds: float | None) -> str:
 @register.filter
 def content_word(content: str) -> str | Promise:
     return CONTENTS[str(content)]
+
+
+@register.filter
+def alert_word(alert: ProviderAlert) -> str | Promise:
+    return wording.alert(alert)
+
+
+@register.filter
+def breaker_word(state: str) -> str | Promise:
+    return BREAKERS[state]
 
 
 @register.filter

@@ -1,16 +1,28 @@
 """The settings page belongs to accounts, the words of a code to this room."""
 
+import re
 from typing import Any
 
 from django import template
 from django.forms import BaseForm
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
 
 from otp.previews import preview
 
 register = template.Library()
+_VARIABLES = re.compile(r"(\{\w+\})")
 
 
 @register.inclusion_tag("cabinet/message_preview.html")
 def message_preview(form: BaseForm) -> dict[str, Any]:
     value = {name: form[name].value() for name in ("brand", "language", "code_length")}
-    return preview(value, company=str(form.instance))  # type: ignore[attr-defined]
+    return preview(value, company=form.instance)  # type: ignore[attr-defined]
+
+
+@register.filter
+def with_variables(body: str) -> SafeString:
+    """A text with its variables set apart."""
+    parts = enumerate(_VARIABLES.split(body))
+    marked = ((format_html("<code>{}</code>", part) if n % 2 else part,) for n, part in parts)
+    return format_html_join("", "{}", marked)

@@ -21,9 +21,10 @@ CHANNEL = Field(
     "channel",
     nullable(choice(CHANNELS)),
     (
-        "Канал. Если не указан, канал выберет сервис: сначала канал по умолчанию из настроек "
-        "компании.",
-        "The channel. If it is left out the service chooses, beginning with the company's default.",
+        "Канал: сообщение пойдёт только им. Если не указан, канал выберет сервис: сначала канал по "
+        "умолчанию из настроек компании, а если там включены запасные каналы — и за ним они.",
+        "The channel, and no other. If it is left out the service chooses, beginning with the "
+        "company's default, and goes on by further channels where its settings say so.",
     ),
     required=False,
 )
@@ -80,7 +81,10 @@ MESSAGE_ID = Field(
 USED_CHANNEL = Field(
     "channel",
     choice(CHANNELS),
-    ("Канал, которым ушло сообщение.", "The channel the message went by."),
+    (
+        "Канал, которым ушло сообщение; если их было несколько — последний.",
+        "The channel the message went by; of several, the last one.",
+    ),
     "whatsapp",
 )
 SEND_STATUS = Field(

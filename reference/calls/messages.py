@@ -5,7 +5,9 @@ from channels.api import WORDS
 from channels.fields import CHANNELS
 from channels.models import Attempt, Message
 from channels.providers.base import Content, ReceiptState
+from channels.steps import Why
 from config.errors import Error
+from reference import wording
 from reference.calls.fields import (
     CURSOR,
     HAS_MORE,
@@ -136,7 +138,11 @@ ATTEMPT = (
     Field(
         "error_code",
         nullable(text()),
-        ("Код ошибки провайдера.", "The provider's error code."),
+        (
+            "Код ошибки провайдера; `patience`, если доставку ждали и перешли к другому каналу.",
+            "The provider's error code; `patience` where the wait was over and another channel "
+            "was tried.",
+        ),
         None,
     ),
     Field("started_at", time(), ("Начало попытки.", "When it began."), "2026-11-20T10:15:12Z"),
@@ -148,6 +154,26 @@ ATTEMPT = (
         ("Отчёты провайдера по порядку.", "The provider's receipts, in order."),
         fields=RECEIPT,
     ),
+)
+
+TURN = (
+    Field(
+        "event",
+        choice(list(Why)),
+        (
+            "Перешли к каналу: `patience` — прежний не подтвердил доставку вовремя, `refused` — "
+            "не доставил. Не стали: `tokens` — не хватило токенов, `time` — слишком поздно. "
+            "Отменили: `late` — прежний всё-таки доставил, `code_entered` — код введён, `click` — "
+            "ссылку открыли. `owed` — прежний доставил, но канал уже принял сообщение.",
+            "Went on to the channel: `patience`, the last one proved no delivery in time; "
+            "`refused`, it did not deliver. Did not: `tokens`, there were too few; `time`, too "
+            "late. Called it off: `late`, the last one delivered after all; `code_entered`; "
+            "`click`. `owed`: the last one delivered, but the channel had the message already.",
+        ),
+        "refused",
+    ),
+    Field("channel", choice(CHANNELS), ("О каком канале речь.", "The channel in question."), "sms"),
+    Field("at", time(), ("Когда.", "When."), "2026-11-20T10:15:13Z"),
 )
 
 FILTERS = (
@@ -224,6 +250,15 @@ GET_MESSAGE = Call(
             ("Попытки доставки по порядку.", "The attempts to deliver it, in order."),
             fields=ATTEMPT,
         ),
+        Field(
+            "fallback",
+            array(),
+            (
+                "Что решено о запасных каналах; пусто, если о них речи не было.",
+                "What was decided of further channels; empty where there was nothing to decide.",
+            ),
+            fields=TURN,
+        ),
     ),
     refusals=(Error.NOT_FOUND,),
 )
@@ -253,10 +288,7 @@ TEST_MESSAGES = Call(
                     "text",
                     nullable(text()),
                     ("Текст сообщения.", "The text of the message."),
-                    (
-                        "Код 482915. Никому его не сообщайте. Магазин",
-                        "Your code is 482915. Do not share it. Shop",
-                    ),
+                    (wording.standard("ru"), wording.standard("en")),
                 ),
                 Field("code", nullable(text()), ("Сам код.", "The code itself."), "482915"),
                 LINK,

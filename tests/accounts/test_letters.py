@@ -99,6 +99,10 @@ def _reason(_company: Company) -> dict[str, Any]:
     return {"reason": "<b> 42"}
 
 
+def _breaker(_company: Company) -> dict[str, Any]:
+    return {"title": "Twilio", "cause": "<b> 42", "reason": "20003", "path": "/admin/providers/"}
+
+
 # What each letter of ours is told; a letter without a row fails.
 OURS: dict[str, Callable[[Company], dict[str, Any]]] = {
     "endpoint_disabled": _endpoint,
@@ -107,6 +111,7 @@ OURS: dict[str, Callable[[Company], dict[str, Any]]] = {
     "top_up_paid": _order,
     "company_approved": _reason,
     "company_suspended": _reason,
+    "breaker_opened": _breaker,
 }
 
 

@@ -50,7 +50,7 @@ def test_lifetime_of_a_link(api: Api) -> None:
     expires_at = parse_datetime(answer.body["expires_at"])
     assert expires_at is not None
     assert answer.body["expires_at"].endswith("Z")
-    assert abs(expires_at - timezone.now() - timedelta(hours=1)) < timedelta(seconds=5)
+    assert abs(expires_at - timezone.now() - timedelta(hours=1)) < timedelta(minutes=1)
     assert (answer.body["expires_in"], expires_at) == (3600, Link.objects.get().expires_at)
 
 
@@ -243,7 +243,7 @@ def test_link_in_a_message_lives_as_long_as_it_may(api: Api) -> None:
 
     message = Message.objects.get()
     assert message.useful_until == message.deadline
-    assert abs(message.deadline - timezone.now() - timedelta(days=1)) < timedelta(seconds=5)
+    assert abs(message.deadline - timezone.now() - timedelta(days=1)) < timedelta(minutes=1)
 
 
 def test_send_of_a_link_is_one_statement(

@@ -49,7 +49,7 @@ def test_good_books_are_clean(busy_api: Api) -> None:
 
     call_command("reconcile", stdout=out)
 
-    assert out.getvalue() == "The books agree: 10 checks, no breach.\n"
+    assert out.getvalue() == "The books agree: 12 checks, no breach.\n"
     assert ledger.balance(busy_api.company.pk) == (982, 2)
 
 
@@ -211,7 +211,15 @@ PLANTED: dict[str, tuple[Callable[[], object], set[str]]] = {
     "line of no message": (forget_the_message, {"transfer of a message that does not exist"}),
     "price changed": (
         lambda: Message.objects.filter(state="sent").update(price=2),
-        {"held differs from the open holds"},
+        {"held differs from the open holds", "hold of another price than its message"},
+    ),
+    "owed and settled": (
+        lambda: Message.objects.filter(state="delivered", price__gt=0).update(is_owed=True),
+        {
+            "held differs from the open holds",
+            "final message not resolved exactly once",
+            "owed without a try in a vendor's hands",
+        },
     ),
     "past its deadline": (
         lambda: Message.objects.filter(state="sent").update(
@@ -300,7 +308,7 @@ def test_breaches_are_named(busy_api: Api) -> None:
     Message.objects.filter(pk=message.pk).update(state="delivered")
     out = StringIO()
 
-    with pytest.raises(CommandError, match="2 breaches of 10 checks"):
+    with pytest.raises(CommandError, match="2 breaches of 12 checks"):
         call_command("reconcile", stdout=out)
 
     assert out.getvalue().splitlines() == [
@@ -317,7 +325,7 @@ def test_every_check_is_exercised() -> None:
 
 @pytest.mark.parametrize("recent", [True, False])
 def test_beat_task_logs_breaches(busy_api: Api, recent: bool) -> None:
-    Message.objects.filter(state="sent").update(price=2)
+    undo_the_proof()
 
     with capture_logs() as lines:
         tasks.check_ledger(recent=recent)

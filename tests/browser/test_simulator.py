@@ -2,11 +2,12 @@
 
 from collections.abc import Iterator
 from itertools import count
-from typing import Any
+from typing import Any, Literal
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Browser, Locator, Page, expect
 
+from tests.browser.test_accessibility import AXE, JUDGE, RULES
 from tests.simulator.peers import Hook, Receiver, Simulator, get
 from tests.simulator.sends import WHATSAPP, send_bot, send_twilio, send_whatsapp, template
 
@@ -41,6 +42,13 @@ def opened(page: Page, simulator: Simulator, query: str = "") -> Page:
     with page.expect_response("**/events"):
         page.goto(f"{simulator.url}/{query}")
     return page
+
+
+def violations(page: Page) -> list[str]:
+    """What axe finds; evaluated from without, since the page's policy lets no script in."""
+    page.evaluate(AXE)
+    found: list[str] = page.evaluate(JUDGE, [RULES, False])
+    return found
 
 
 def card(page: Page, phone: str) -> Locator:
@@ -171,6 +179,70 @@ def test_read_button_sends_a_read_receipt(
     expect(card(page, phone).locator(".meta")).to_contain_text("прочитано")
     expect(card(page, phone).get_by_role("button", name="Прочитать")).to_have_count(0)
     assert WHATSAPP.words(receiver, phone, 3) == ["sent", "delivered", "read"]
+
+
+@pytest.fixture
+def plain(browser: Browser, simulator: Simulator) -> Iterator[Page]:
+    """A narrow phone whose browser runs no script."""
+    context = browser.new_context(
+        java_script_enabled=False,
+        base_url=simulator.url,
+        locale="ru-RU",
+        viewport={"width": NARROW, "height": 740},
+    )
+    yield context.new_page()
+    context.close()
+
+
+def test_control_page_needs_no_script(plain: Page, simulator: Simulator, phone: str) -> None:
+    plain.goto("/")
+    plain.get_by_role("link", name="Пульт").click()
+    plain.get_by_label("Что случится").select_option("unreachable")
+    plain.locator("#set-fault [name=provider]").select_option("twilio")
+    plain.get_by_label("Телефон", exact=True).fill(f"+{phone}")
+    plain.get_by_role("button", name="Включить сбой").click()
+    listed = plain.locator("#faults li")
+    expect(listed).to_contain_text(f"абонента нет в канале · SMS · Twilio · +{phone}")
+
+    assert send_twilio(simulator, phone).status_code == 400
+    plain.get_by_role("link", name="Обновить").click()
+    newest = plain.locator(".exchange").first
+    expect(newest.locator("summary")).to_contain_text(f"SMS · Twilio запрос +{phone} 400")
+    newest.locator("summary").click()
+    expect(newest.locator("pre").last).to_contain_text("is not a mobile number")
+
+    listed.get_by_role("button", name="Снять").click()
+    expect(plain.locator("#faults")).to_have_text("Сбоев нет: всё доставляется.")
+
+
+def test_exchange_appears_by_itself_and_an_open_one_stays_open(
+    page: Page, simulator: Simulator, phone: str
+) -> None:
+    send_whatsapp(simulator, phone)
+    opened(page, simulator, f"control?phone={phone}")
+    expect(page.locator(".exchange")).to_have_count(3)
+    page.locator(".exchange").last.locator("summary").click()
+
+    send_bot(simulator, phone)
+
+    expect(page.locator(".exchange")).to_have_count(4)
+    expect(page.locator(".exchange[open]")).to_have_count(1)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("language", ["ru", "en"])
+def test_control_page_is_legible_and_fits_a_narrow_phone(
+    page: Page, simulator: Simulator, phone: str, language: str, scheme: Literal["light", "dark"]
+) -> None:
+    send_bot(simulator, phone, text=f"https://kv.example/{'x' * 200} {'ы' * 200}")
+    simulator.set_fault(kind="late_receipt", phone=phone, provider="smsc", latency_ms=5, times=9)
+    page.emulate_media(color_scheme=scheme)
+    page.set_viewport_size({"width": NARROW, "height": 740})
+    opened(page, simulator, f"control?lang={language}")
+    page.locator(".exchange").first.locator("summary").click()
+
+    assert page.evaluate("document.documentElement.scrollWidth") <= NARROW
+    assert violations(page) == []
 
 
 @pytest.mark.parametrize("language", ["ru", "en"])

@@ -8,6 +8,7 @@ from accounts.services import record
 from tests.factories import (
     ApiKeyFactory,
     AttemptFactory,
+    CodeTextFactory,
     DeliveryFactory,
     EndpointFactory,
     InvitationFactory,
@@ -54,6 +55,10 @@ def _members(company: Company, count: int) -> None:
     InvitationFactory.create_batch(count, company=company)
 
 
+def _texts(company: Company, count: int) -> None:
+    CodeTextFactory.create_batch(count, company=company)
+
+
 def _deeds(company: Company, count: int) -> None:
     for n in range(count):
         record("settings.changed", n, company=company, user=None)
@@ -64,6 +69,7 @@ LISTS = {
     "audit-list": List(_deeds, rows_open=False, above="settings"),
     "link-list": List(_links, filter="state=expired"),
     "message-list": List(_messages, filter="state=failed"),
+    "text-list": List(_texts, is_paged=False, above="settings"),
     "webhook-list": List(_endpoints, is_paged=False, most=20),
     "key-list": List(_keys, is_paged=False, most=5),
     "balance-order-list": List(_orders, above="balance"),

@@ -14,10 +14,12 @@ from billing.offers import Quote
 from channels.models import Message
 from links import partitions
 from links.models import ClickDay
+from otp.models import Autofill
 from tests.cabinet.routes import COLLEAGUE
 from tests.factories import (
     ApiKeyFactory,
     AttemptFactory,
+    CodeTextFactory,
     DeliveryFactory,
     EndpointFactory,
     InvitationFactory,
@@ -57,6 +59,8 @@ def furnish(company: Company) -> None:
     fail(MessageFactory.create(company=company, channel="sms", price=16))
 
     furnish_callbacks(company)
+    CodeTextFactory.create(company=company, locale="en", body="{code} — your code.\n{link}")
+    Autofill.objects.create(company=company, webotp_host="example.com", app_hash="FA+9qCX9VSu")
     furnish_links(company)
 
 
@@ -141,7 +145,8 @@ def addresses(company: Company) -> list[str]:
     key = company.api_keys.active().filter(expires_at=None).get()
     names = ["overview", "message-list", "key-list", "key-create", "settings", "test-phone"]
     names += ["member-list", "member-invite", "audit-list", "settings-preview"]
-    names += ["webhook-list", "webhook-create"]
+    names += ["webhook-list", "webhook-create", "text-list", "text-create", "text-preview"]
+    names += ["autofill-edit", "autofill-preview"]
     names += ["balance", "balance-statement", "balance-order-list", "balance-profile"]
     top_ups = [
         reverse(name, args=[order.public_id])
@@ -162,6 +167,8 @@ def addresses(company: Company) -> list[str]:
         reverse("delivery-detail", args=[delivery.public_id])
         for delivery in endpoint.deliveries.all()
     ]
+    own = company.code_texts.get()
+    texts = [reverse(name, args=[own.pk]) for name in ("text-edit", "text-delete")]
     account = ["account_email", "account_change_password", "mfa_index", "account_logout"]
     return [
         *map(reverse, names),
@@ -175,6 +182,9 @@ def addresses(company: Company) -> list[str]:
         *statuses,
         *key_pages,
         *callbacks,
+        *texts,
+        reverse("text-preview") + "?locale=en&body=It’s {code}",
+        reverse("autofill-preview") + "?webotp_host=x",
         f"{callbacks[0]}?state=failed&cursor=junk",
         *deliveries,
         *map(reverse, account),

@@ -65,6 +65,10 @@ def _colleague(company: Company) -> Args:
     return {"pk": company.members.get(user__name=COLLEAGUE).pk}
 
 
+def _text(company: Company) -> Args:
+    return {"pk": company.code_texts.get().pk}
+
+
 def _invitation(company: Company) -> Args:
     return {"pk": company.invitations.get().pk}
 
@@ -115,6 +119,13 @@ CABINET = {
     "balance-order-cancel": Route(MONEY, MONEY, of=_order),
     "balance-invoice": Route(MONEY_READERS, of=_order, kind=Kind.FILE),
     "settings-preview": Route(READERS, kind=Kind.PART),
+    "text-list": Route(READERS),
+    "text-create": Route(MANAGERS, MANAGERS),
+    "text-edit": Route(MANAGERS, MANAGERS, of=_text),
+    "text-delete": Route(MANAGERS, MANAGERS, of=_text),
+    "text-preview": Route(READERS, kind=Kind.PART),
+    "autofill-edit": Route(MANAGERS, MANAGERS),
+    "autofill-preview": Route(READERS, kind=Kind.PART),
     "test-phone": Route(READERS),
     "member-list": Route(READERS),
     "member-invite": Route(OWNERS, OWNERS),

@@ -135,6 +135,7 @@ def test_no_clear_answer_is_a_warning(owner: Member) -> None:
     [
         ("whatsapp_cloud", "131026", "unreachable", "This number has no account"),
         ("twilio", "21610", "unreachable", "The person answered STOP"),
+        ("smsc", "-3", "retry", "The provider never got the message."),
         ("telegram_gateway", "SOMETHING_NEW", "refused", "The provider refused the message."),
         ("test_sms", "", "", "No reason was given."),
     ],

@@ -5,7 +5,7 @@ from uuid import uuid4
 
 from django.db.models import F
 
-from channels import delivery, outcomes
+from channels import availability, claiming, outcomes
 from channels.models import Attempt, Message
 from channels.transitions import Event, What
 from config.ids import parse_id
@@ -41,7 +41,10 @@ def accepted(api: Api, phone: str = PHONE, **fields: object) -> Attempt:
     return attempt
 
 
-def claim() -> list[delivery.Claimed]:
-    """What is due by now: within one test all of it is younger than its transaction."""
+def claim(limit: int = 32) -> list[claiming.Claimed]:
+    """What is due by now: within one test all of it is younger than its transaction. By a worker
+    that has just looked at the accounts.
+    """
     Message.objects.filter(due_at__isnull=False).update(due_at=F("created_at") - A_MINUTE)
-    return delivery.claim(32)
+    availability.forget()
+    return claiming.claim(limit)

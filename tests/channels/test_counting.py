@@ -205,7 +205,7 @@ def test_tokens_are_counted_on_the_day_they_moved(company: Company) -> None:
 
 @pytest.mark.django_db(transaction=True)
 def test_two_counters_at_once_count_once(company: Company) -> None:
-    sent(company, 1)
+    sent(company, 2)
     sent(company, 3)
 
     at_once([count_days, count_days])

@@ -13,7 +13,7 @@ from django.conf import settings as django_settings
 from pytest_django import Settings
 
 from billing import ledger
-from channels import delivery, outcomes, waiting
+from channels import claiming, delivery, outcomes, waiting
 from channels.delivery import Dispatcher
 from channels.models import Attempt, Message
 from channels.transitions import Event, What
@@ -279,7 +279,7 @@ def test_no_more_is_claimed_than_there_are_threads(test_api: Api, settings: Sett
 def test_outcome_the_database_refuses_holds_up_no_other(api: Api) -> None:
     for number in range(3):
         send(api, f"+7916123456{number}")
-    claimed = delivery.claim(3)
+    claimed = claiming.claim(3)
     one = Dispatcher()
     one.unwritten = [
         Event(claimed[0].attempt_id, What.ACCEPTED, provider_id="same"),
@@ -295,7 +295,7 @@ def test_outcome_the_database_refuses_holds_up_no_other(api: Api) -> None:
 
 def test_call_that_starts_too_late_is_not_made(wire: responses.RequestsMock, api: Api) -> None:
     send(api)
-    (claimed,) = delivery.claim(1)
+    (claimed,) = claiming.claim(1)
 
     event = delivery.hand_over(claimed, time.monotonic() - 1)
 
@@ -305,7 +305,7 @@ def test_call_that_starts_too_late_is_not_made(wire: responses.RequestsMock, api
 
 def test_message_that_cannot_be_worded_is_refused_and_free(api: Api, settings: Settings) -> None:
     send(api)
-    (claimed,) = delivery.claim(1)
+    (claimed,) = claiming.claim(1)
     settings.OTP_KEYS = {"new": b"x" * 32}
 
     event = delivery.hand_over(claimed, time.monotonic() + 60)
@@ -336,7 +336,7 @@ def test_what_a_provider_gets(api: Api) -> None:
 def test_telegram_bot_needs_a_contact(api: Api, settings: Settings) -> None:
     settings.TELEGRAM_BOT_ASSUME_CONTACT = False
     api.post("/links/send", {"phone": PHONE, "url": "https://example.com/", "channel": "telegram"})
-    (claimed,) = delivery.claim(1)
+    (claimed,) = claiming.claim(1)
 
     event = delivery.hand_over(claimed, time.monotonic() + 60)
 

@@ -9,7 +9,7 @@ from django.db import DatabaseError, IntegrityError, connection, transaction
 from pytest_django import Settings
 
 from billing import ledger
-from channels import delivery, limits, outcomes, registry
+from channels import claiming, delivery, limits, outcomes, registry
 from channels import waiting as waiting_sends
 from channels.delivery import Dispatcher
 from channels.models import Attempt, Message
@@ -86,7 +86,7 @@ def test_message_being_claimed_is_passed_by(api: Api) -> None:
     send(api)
 
     with transaction.atomic():
-        mine = delivery.claim(7)
+        mine = claiming.claim(7)
         (theirs,) = at_once([_claimed_or_refused])
 
     assert (len(mine), theirs) == (1, [])
@@ -95,7 +95,7 @@ def test_message_being_claimed_is_passed_by(api: Api) -> None:
 
 def _claimed_or_refused() -> object:
     try:
-        return delivery.claim(7)
+        return claiming.claim(7)
     except DatabaseError as error:
         return error
 
@@ -115,7 +115,7 @@ def test_message_claimed_meanwhile_is_not_given_up(api: Api) -> None:
 
     with ThreadPoolExecutor(1) as pool:
         with transaction.atomic():
-            (claimed,) = delivery.claim(7)
+            (claimed,) = claiming.claim(7)
             late = behind_us(pool, partial(outcomes.give_up, [message.id]))
         assert late.result() == []
 
@@ -127,7 +127,7 @@ def test_message_goes_to_a_provider_of_its_mode(api: Api, test_api: Api) -> None
     for client in (api, test_api):
         send(client, channel="sms")
 
-    claimed = delivery.claim(7)
+    claimed = claiming.claim(7)
 
     assert {one.mode: one.provider for one in claimed} == {"live": "twilio", "test": "test_sms"}
 

@@ -220,7 +220,7 @@ def signals() -> Iterator[Any]:
         yield subscription
 
 
-def told(signals: Any) -> list[tuple[str, str, str, str]]:
+def told(signals: Any) -> list[tuple[str, str, str, str, int]]:
     message = signals.get_message(timeout=0.1)
     return [tuple(signal) for signal in orjson.loads(message["data"])] if message else []
 
@@ -234,8 +234,8 @@ def test_senders_are_told_in_one_message(api: Api, signals: Any) -> None:
 
     assert sorted(told(signals)) == sorted(
         [
-            (first.message_id.hex, "delivered", "whatsapp", ""),
-            (second.message_id.hex, "failed", "whatsapp", "recipient_unreachable"),
+            (first.message_id.hex, "delivered", "whatsapp", "", 1),
+            (second.message_id.hex, "failed", "whatsapp", "recipient_unreachable", 1),
         ]
     )
     assert told(signals) == []

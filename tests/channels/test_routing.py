@@ -128,14 +128,10 @@ def test_send_goes_by_the_channel_it_says(api: Api, named: str | None) -> None:
 
 
 def test_first_provider_of_a_channel_takes_what_it_can() -> None:
-    by = {
-        (route.channel, route.content): route.provider
-        for route in registry.routes()
-        if route.mode == "live"
-    }
+    by = {key: [way.provider for way in ways] for key, ways in registry.ways().items()}
 
-    assert by["telegram", "code"] == "telegram_gateway"
-    assert by["telegram", "link"] == by["telegram", "code_with_link"] == "telegram_bot"
+    assert by["live", "telegram", "code"] == ["telegram_gateway", "telegram_bot"]
+    assert by["live", "telegram", "link"] == ["telegram_bot"]
 
 
 def test_channels_are_listed_with_price_and_capabilities(api: Api, settings: Settings) -> None:

@@ -15,7 +15,7 @@ from pytest_django import Settings
 
 from billing import ledger
 from billing.models import Transfer
-from channels import delivery, outcomes, registry, sweeps
+from channels import claiming, delivery, outcomes, registry, sweeps
 from channels.models import Attempt, Message
 from channels.transitions import Event, What
 from tests.api.clients import Api
@@ -279,7 +279,7 @@ def test_many_workers_claim_each_message_once(api: Api) -> None:
     for number in range(20):
         send(api, f"+791612345{number:02d}")
 
-    claims = at_once([lambda: delivery.claim(7)] * 6)
+    claims = at_once([lambda: claiming.claim(7)] * 6)
 
     taken = [claimed.attempt_id for several in claims for claimed in several]
     assert len(taken) == len(set(taken)) == Attempt.objects.count() == 20
@@ -291,7 +291,7 @@ def test_claim_does_not_wait_for_a_message_in_other_hands(api: Api) -> None:
 
     with transaction.atomic():
         Message.objects.select_for_update().get(pk=held.pk)
-        ((claimed,),) = at_once([partial(delivery.claim, 7)])
+        ((claimed,),) = at_once([partial(claiming.claim, 7)])
 
     assert claimed.phone == free.phone
 
@@ -301,7 +301,7 @@ def test_codes_are_claimed_before_links(api: Api) -> None:
     api.post("/links/send", {"phone": "+79161234567", "url": "https://example.com/"})
     send(api)
 
-    assert [claimed.kind for claimed in delivery.claim(1) + delivery.claim(1)] == ["code", "link"]
+    assert [claimed.kind for claimed in claiming.claim(1) + claiming.claim(1)] == ["code", "link"]
 
 
 def test_worker_makes_the_rounds_that_nobody_asks_for(monkeypatch: pytest.MonkeyPatch) -> None:

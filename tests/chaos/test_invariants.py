@@ -7,7 +7,7 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from accounts.models import IdempotentRequest
+from accounts.models import Company, IdempotentRequest
 from billing.models import Wallet
 from channels.models import Attempt, Message, Receipt
 from chaos import judging
@@ -226,6 +226,39 @@ def a_message_that_ended_too_late(world: World) -> None:
 def a_call_past_its_lease(world: World) -> None:
     lease = timezone.now() - timedelta(seconds=6)
     Attempt.objects.update(state="submitting", lease_until=lease)
+
+
+@breaks("fallback asked for")
+def a_message_that_went_on_without_a_chain(world: World) -> None:
+    Message.objects.update(hold=2)
+
+
+@breaks("fallback asked for")
+def a_channel_that_is_not_in_the_chain(world: World) -> None:
+    Company.objects.update(falls_back=True, fallback_chain=["whatsapp", "telegram"])
+    AttemptFactory.create(message=world.message, n=2, hold=2, channel="sms", state="failed")
+
+
+@breaks("fallback settled")
+def a_message_that_owes_without_being_delivered(world: World) -> None:
+    Message.objects.update(state="failed", is_owed=True)
+
+
+@breaks("fallback settled")
+def an_ended_message_that_is_impatient(world: World) -> None:
+    Message.objects.update(fallback_at=timezone.now())
+
+
+@breaks("I3 resolved once")
+def a_hold_of_the_last_channel_that_stays_open(world: World) -> None:
+    world.hold(world.message, n=2)
+    Message.objects.update(hold=2)
+
+
+@breaks("I6 one hand-over")
+def a_second_message_by_the_same_channel(world: World) -> None:
+    again = AttemptFactory.create(message=world.message, n=2, state="delivered")
+    world.phone.append(world.arrival(again, id=2))
 
 
 @breaks("codes once")

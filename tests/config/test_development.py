@@ -53,6 +53,29 @@ def test_every_provider_speaks_with_the_simulator(tmp_path: Path) -> None:
     assert found["PUBLIC_URL"] == "http://127.0.0.1:8000"
 
 
+def test_another_vendor_may_be_played_for_sms(tmp_path: Path) -> None:
+    found = made(tmp_path, SIMULATED_SMS="smsc")
+
+    assert found["SMSC_API_URL"] == "http://127.0.0.1:8001/smsc"
+    assert found["SMSC_PASSWORD"]
+    assert not any(name.startswith("TWILIO_") for name in found)
+
+
+def test_a_vendor_that_nobody_plays_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(StartError, match="SIMULATED_SMS must be one of twilio, smsc"):
+        made(tmp_path, SIMULATED_SMS="pigeons")
+
+
+def test_smpp_is_there_where_a_port_for_it_is_named(tmp_path: Path) -> None:
+    without, found = made(tmp_path), made(tmp_path, SIMULATOR_SMPP_PORT="8002")
+    own = made(tmp_path, SIMULATOR_SMPP_PORT="8002", SMPP_HOST="smpp.example.com")
+
+    assert "SMPP_HOST" not in without
+    assert (found["SMPP_HOST"], found["SMPP_PORT"], found["SMPP_TLS"]) == ("127.0.0.1", "8002", "0")
+    assert len(found["SMPP_PASSWORD"]) == 8
+    assert (own["SMPP_HOST"], "SMPP_PORT" in own) == ("smpp.example.com", False)
+
+
 def test_a_provider_with_the_users_credentials_is_left_to_the_user(tmp_path: Path) -> None:
     found = made(tmp_path, TWILIO_AUTH_TOKEN="real", WHATSAPP_TOKEN="")
 

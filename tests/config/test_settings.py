@@ -91,6 +91,16 @@ def test_good_settings_start() -> None:
         ({"LEASE": "15"}, "LEASE must exceed PROVIDER_CONNECT + PROVIDER_READ + 5"),
         ({"PROVIDER_READ": "23"}, "LEASE must exceed PROVIDER_CONNECT + PROVIDER_READ + 5"),
         ({"DATABASE_STATEMENT_TIMEOUT": "-1"}, "DATABASE_STATEMENT_TIMEOUT must be 0 or more"),
+        ({"WHATSAPP_LANGUAGES": "ru:ru"}, "WHATSAPP_LANGUAGES must name a template language"),
+        ({"WHATSAPP_LANGUAGES": "ru:,en:en"}, "WHATSAPP_LANGUAGES must name a template language"),
+        (
+            {"WHATSAPP_LANGUAGES": "ru:ru,en:en,de:de"},
+            "WHATSAPP_LANGUAGES must name a template language",
+        ),
+        (
+            {"TELEGRAM_BOT_DELIVERED_ON": "read"},
+            "TELEGRAM_BOT_DELIVERED_ON must be one of accept, click, never",
+        ),
     ],
 )
 def test_settings_that_could_not_work_are_refused(changes: dict[str, str], words: str) -> None:

@@ -61,7 +61,7 @@ def test_with_nothing_there_everything_has_a_cross_and_a_cure() -> None:
     assert crosses(found) == {
         "database", "migrations", "clock", "redis", "redis memory",
         "redis persistence",
-        "broker", "web", "worker", "beat", "ledger", "queue", "outboxes", "operators",
+        "broker", "web", "worker", "beat", "binds", "ledger", "queue", "outboxes", "operators",
         "mail", "public URL", "proxies", "short host", "providers",
     }  # fmt: skip
     assert all(found[name]["cure"] for name in crosses(found))
@@ -194,6 +194,26 @@ def test_process_that_is_silent_is_a_cross(kind: str, check: Any) -> None:
 
     assert check().detail.startswith("last heard of 90 s")
     assert "systemctl start" in check().cure
+
+
+@pytest.mark.django_db
+def test_smpp_account_is_judged_by_what_its_process_says(settings: Settings) -> None:
+    assert programs.binds() == []
+    settings.SMPP = settings.SMPP | {"host": "127.0.0.1", "source": "Kvitok"}
+    registry.forget_settings()
+    assert [one.detail for one in programs.binds()] == ["its process was not heard of"]
+    facts = {"bound": 0, "unanswered": 0, "window": 10}
+    row = Heartbeat.objects.create(process="smpp", kind="smpp", at=timezone.now(), facts=facts)
+
+    (unbound,) = programs.binds()
+    row.facts = {"bound": 1, "unanswered": 3, "window": 10}
+    row.save()
+    (bound,) = programs.binds()
+
+    assert (unbound.ok, unbound.detail) == (False, "not bound")
+    assert "SMPP_SYSTEM_ID" in unbound.cure
+    assert (bound.ok, bound.detail) == (True, "bound, 3 of 10 under way")
+    assert "SMPP" not in [one.name for one in _providers()]
 
 
 @pytest.mark.django_db(transaction=True)

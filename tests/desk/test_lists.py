@@ -14,7 +14,13 @@ from billing.models import Transfer
 from channels.models import Attempt, Message, Receipt
 from config.ids import request_id, uuid7
 from tests.desk.operators import make_operator, sign_in
-from tests.factories import AttemptFactory, MessageFactory, ReceiptFactory, TransferFactory
+from tests.factories import (
+    AttemptFactory,
+    CodeTextFactory,
+    MessageFactory,
+    ReceiptFactory,
+    TransferFactory,
+)
 
 pytestmark = pytest.mark.django_db
 MESSAGES = "admin:channels_message_changelist"
@@ -199,3 +205,13 @@ def test_story_of_three_attempts_takes_no_more_questions_than_of_one(
 
     with django_assert_max_num_queries(len(short)):
         client.get(address)
+
+
+def test_operator_reads_what_companies_write(client: Client) -> None:
+    text = CodeTextFactory.create(body="{code} — особый")
+    address = reverse("admin:otp_codetext_changelist")
+
+    body = client.get(address, {"q": "особый"}).content.decode()
+    empty = client.get(address, {"q": "обычный"}).content.decode()
+
+    assert (text.body in body, text.body in empty) == (True, False)

@@ -143,12 +143,29 @@ def test_gauges_are_what_the_database_says() -> None:
     assert 1 <= found["kvitok_heartbeat_age_secondsweb"] < 30
 
 
+@pytest.mark.django_db(transaction=True)
+def test_bind_is_told_by_its_process_while_it_lives() -> None:
+    facts = {"in_flight": 3, "bound": 1, "unanswered": 3, "window": 10}
+    now = timezone.now()
+    beat = Heartbeat.objects.create(process="smpp a", kind="smpp", at=now, facts=facts)
+
+    found = gauges()
+    beat.at -= timedelta(seconds=90)
+    beat.save()
+    later = gauges()
+
+    names = ("kvitok_smpp_boundsmpp", "kvitok_smpp_window_usedsmpp", "kvitok_smpp_windowsmpp")
+    assert [found[name] for name in names] == [1, 3, 10]
+    assert later.keys() & set(names) == set()
+
+
 @pytest.mark.django_db
 def test_every_alert_and_panel_asks_for_a_metric_that_exists() -> None:
     names = set(gauges())
     counted = {"kvitok_api_seconds_count", "kvitok_api_seconds_bucket", "kvitok_messages_total",
                "kvitok_provider_seconds_count", "kvitok_provider_seconds_bucket",
-               "kvitok_ledger_breaches", "kvitok_heartbeat_age_seconds"}  # fmt: skip
+               "kvitok_ledger_breaches", "kvitok_heartbeat_age_seconds",
+               "kvitok_smpp_bound"}  # fmt: skip
     asked = set()
     for name in ("prometheus.rules.yml", "grafana.json"):
         text = (ROOT / "deploy" / name).read_text(encoding="utf-8")

@@ -88,7 +88,9 @@ def test_entry_that_comes_twice_counts_once() -> None:
 def test_entry_that_a_counter_died_with_is_read_again() -> None:
     link = LinkFactory.create()
     click(link, Kind.PERSON)
-    patient_redis().xreadgroup(counting.GROUP, counting.READER, {STREAM: ">"})  # and it dies here
+    patient_redis().xreadgroup(
+        counting.READER.group, counting.READER.name, {STREAM: ">"}
+    )  # and it dies here
 
     counting.count_clicks()
 

@@ -86,7 +86,7 @@ def test_batch_that_comes_twice_is_told_once(link: Link) -> None:
 
 def test_what_a_reader_died_with_is_read_again(link: Link) -> None:
     click((link, Kind.PERSON))
-    telling._read(">")  # and no acknowledgement
+    telling.READER.read(">")  # and no acknowledgement
     click((link, Kind.PERSON))
 
     read = [telling.tell_clicks() for _ in range(3)]

@@ -25,6 +25,7 @@ def later(**by: float) -> None:
         due_at=F("due_at") - shift,
         useful_until=F("useful_until") - shift,
         deadline=F("deadline") - shift,
+        fallback_at=F("fallback_at") - shift,
     )
     IdempotentRequest.objects.update(created_at=F("created_at") - shift)
 

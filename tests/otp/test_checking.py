@@ -45,7 +45,7 @@ def test_right_code(api: Api, code: str) -> None:
         "id": verification.public_id,
         "verified_at": verification.verified_at.strftime("%Y-%m-%dT%H:%M:%S.%fZ"),
     }
-    assert abs(timezone.now() - verification.verified_at) < timedelta(seconds=5)
+    assert abs(timezone.now() - verification.verified_at) < timedelta(minutes=1)
 
 
 def test_five_wrong_codes_are_judged(api: Api, code: str, wrong: str) -> None:

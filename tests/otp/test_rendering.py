@@ -19,7 +19,9 @@ NEW_KEYS = {"new": b"x" * 32}
 
 def test_code_of_a_key_that_is_gone_cannot_be_rendered() -> None:
     with pytest.raises(NotRenderableError, match="no longer in OTP_KEYS"):
-        rendering.render(subject_id=uuid7(), params={"key": "gone", "length": 6}, locale="ru")
+        rendering.render(
+            subject_id=uuid7(), params={"key": "gone", "length": 6}, locale="ru", channel="sms"
+        )
 
 
 def test_test_messages_show_what_is_left(test_api: Api, settings: Settings) -> None:

@@ -27,6 +27,9 @@ ACCOUNT = {
     "TWILIO_ACCOUNT_SID": "AC00000000000000000000000000000000",
     "TWILIO_AUTH_TOKEN": "12345",
     "TWILIO_FROM": "+15005550006",
+    "SMSC_LOGIN": "demo",
+    "SMSC_PASSWORD": "smsc-password",
+    "SMSC_CALLBACK_SECRET": "smsc-secret",
     "SHORT_URL": "https://kv.example",
 }
 
@@ -123,9 +126,9 @@ class Simulator:
     def start(self) -> None:
         self.process = run(self._env)
         assert self.process.stdout is not None
-        line = self.process.stdout.readline()
-        assert line.startswith("simulator: http://"), line
-        self.url = line.split()[1]
+        self.said = self.process.stdout.readline()
+        assert self.said.startswith("simulator: http://"), self.said
+        self.url = self.said.split()[1]
 
     def end(self, number: signal.Signals) -> int:
         self.process.send_signal(number)
@@ -150,6 +153,12 @@ class Simulator:
 
     def set_fault(self, **fault: object) -> None:
         assert post(f"{self.url}/faults", json=fault).status_code == 201
+
+    def behave(self) -> None:
+        requests.delete(f"{self.url}/faults", timeout=5).raise_for_status()
+
+    def page(self, phone: str) -> str:
+        return get(f"{self.url}/?phone={phone}&lang=en").text
 
     def do(self, phone: str, action: str) -> None:
         answer = post(f"{self.url}/phones/{phone}/contact", json={"action": action})

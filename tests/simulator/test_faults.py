@@ -9,6 +9,7 @@ from tests.simulator.sends import (
     ALL,
     BOT,
     GATEWAY_VENDOR,
+    SMSC,
     TWILIO,
     WHATSAPP,
     WITH_RECEIPTS,
@@ -32,6 +33,7 @@ def refusal(vendor: Vendor, answer: requests.Response) -> tuple[int, Any]:
         GATEWAY_VENDOR.name: lambda: body["error"],
         BOT.name: lambda: body["description"],
         TWILIO.name: lambda: body["code"],
+        SMSC.name: lambda: body["error_code"],
     }
     return answer.status_code, words[vendor.name]()
 
@@ -40,17 +42,24 @@ def refusal(vendor: Vendor, answer: requests.Response) -> tuple[int, Any]:
     ("vendor", "kind", "expected"),
     [
         (WHATSAPP, "unreachable", (400, 131026)),
-        (WHATSAPP, "refuse", (400, 131042)),
+        (WHATSAPP, "refuse", (400, 130497)),
+        (WHATSAPP, "account", (400, 131042)),
         (WHATSAPP, "throttle", (429, 130429)),
         (GATEWAY_VENDOR, "unreachable", (200, "PHONE_NUMBER_NOT_AVAILABLE")),
-        (GATEWAY_VENDOR, "refuse", (200, "BALANCE_NOT_ENOUGH")),
+        (GATEWAY_VENDOR, "refuse", (200, "CODE_INVALID")),
+        (GATEWAY_VENDOR, "account", (200, "BALANCE_NOT_ENOUGH")),
         (GATEWAY_VENDOR, "throttle", (200, "FLOOD_WAIT_1")),
         (BOT, "unreachable", (403, "Forbidden: bot can't initiate conversation with a user")),
         (BOT, "refuse", (400, "Bad Request: BUTTON_URL_INVALID")),
+        (BOT, "account", (401, "Unauthorized")),
         (BOT, "throttle", (429, "Too Many Requests: retry after 1")),
         (TWILIO, "unreachable", (400, 21614)),
-        (TWILIO, "refuse", (400, 21606)),
+        (TWILIO, "refuse", (400, 21408)),
+        (TWILIO, "account", (400, 21606)),
         (TWILIO, "throttle", (429, 20429)),
+        (SMSC, "unreachable", (200, 8)),
+        (SMSC, "refuse", (200, 3)),
+        (SMSC, "throttle", (200, 9)),
     ],
 )
 def test_refusal_is_the_vendors_own_and_nothing_arrives(
@@ -104,6 +113,33 @@ def test_reset_takes_the_message_and_drops_the_connection(
     with pytest.raises(requests.ConnectionError, match="reset by peer"):
         vendor.send(simulator, phone)
 
+    assert len(simulator.messages(phone)) == 1
+    if vendor is not BOT:
+        assert vendor.words(receiver, phone, 2) == ["sent", "delivered"]
+
+
+@each_vendor
+def test_lost_send_is_cut_off_and_reaches_nobody(
+    simulator: Simulator, phone: str, vendor: Vendor
+) -> None:
+    simulator.set_fault(phone=phone, kind="lost", times=1)
+    simulator.set_fault(phone=phone, kind="no_receipt")
+
+    with pytest.raises(requests.ConnectionError, match="reset by peer"):
+        vendor.send(simulator, phone)
+
+    assert simulator.messages(phone) == []
+
+
+@each_vendor
+def test_server_error_hides_a_message_that_was_taken(
+    simulator: Simulator, receiver: Receiver, phone: str, vendor: Vendor
+) -> None:
+    simulator.set_fault(phone=phone, kind="server_error")
+
+    answer = vendor.send(simulator, phone)
+
+    assert (answer.status_code, answer.text[:6]) == (502, "<html>")
     assert len(simulator.messages(phone)) == 1
     if vendor is not BOT:
         assert vendor.words(receiver, phone, 2) == ["sent", "delivered"]
@@ -252,11 +288,29 @@ def test_channel_narrows_a_fault(simulator: Simulator, phone: str) -> None:
     for vendor in ALL:
         vendor.send(simulator, phone)
 
-    assert [one["provider"] for one in simulator.messages(phone)] == ["twilio", "whatsapp_cloud"]
+    reached = [one["provider"] for one in simulator.messages(phone)]
+    assert reached == ["smsc", "twilio", "whatsapp_cloud"]
+
+
+def test_provider_narrows_a_fault(simulator: Simulator, phone: str) -> None:
+    simulator.set_fault(provider="twilio", phone=phone, kind="unreachable")
+    simulator.set_fault(provider="telegram_bot", phone=phone, kind="unreachable")
+
+    for vendor in ALL:
+        vendor.send(simulator, phone)
+
+    reached = [one["provider"] for one in simulator.messages(phone)]
+    assert reached == ["smsc", "telegram_gateway", "whatsapp_cloud"]
 
 
 def test_fault_is_told_back_listed_and_deleted(simulator: Simulator, phone: str) -> None:
-    wanted = {"channel": "sms", "phone": f"+{phone}", "kind": "hang", "latency_ms": 5, "times": 3}
+    wanted: dict[str, Any] = {
+        "channel": "sms",
+        "provider": "smsc",
+        "phone": f"+{phone}",
+        "kind": "hang",
+    }
+    wanted |= {"latency_ms": 5, "times": 3}
 
     made = post(f"{simulator.url}/faults", json=wanted)
 
@@ -286,6 +340,7 @@ def test_all_faults_are_cleared(simulator: Simulator) -> None:
         ({"kind": "explode"}, "kind"),
         ({"kind": ["hang"]}, "kind"),
         ({"kind": "hang", "channel": "pigeon"}, "channel"),
+        ({"kind": "hang", "provider": "pigeons"}, "provider"),
         ({"kind": "hang", "phone": "123"}, "phone"),
         ({"kind": "hang", "phone": 77010000001}, "phone"),
         ({"kind": "hang", "latency_ms": -1}, "latency_ms"),

@@ -8,6 +8,8 @@ import requests
 from tests.simulator.peers import Simulator, get, post
 from tests.simulator.sends import send_bot, send_whatsapp, template
 
+SHARED = ["share", "unshare", "start", "stop", "block"]
+
 
 def page(simulator: Simulator, query: str = "", language: str = "ru") -> str:
     answer = get(f"{simulator.url}/{query}", headers={"Accept-Language": language})
@@ -90,12 +92,13 @@ def test_unknown_phone_is_said_to_be_unknown(simulator: Simulator) -> None:
 @pytest.mark.parametrize(
     ("actions", "contact", "buttons"),
     [
-        ([], "default", ["share", "unshare", "block"]),
-        (["share"], "shared", ["share", "unshare", "block"]),
-        (["unshare"], "unshared", ["share", "block"]),
+        ([], "default", ["share", "unshare", "stop", "block"]),
+        (["share"], "shared", SHARED),
+        (["unshare"], "unshared", ["start", "share", "block"]),
         (["share", "block"], "blocked", ["unblock"]),
-        (["share", "block", "unblock"], "shared", ["share", "unshare", "block"]),
-        (["unshare", "block", "share"], "shared", ["share", "unshare", "block"]),
+        (["share", "block", "unblock"], "shared", SHARED),
+        (["unshare", "block", "share"], "shared", SHARED),
+        (["share", "stop", "start"], "shared", SHARED),
     ],
 )
 def test_contact_is_shown_with_what_can_be_done(

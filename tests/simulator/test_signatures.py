@@ -1,4 +1,4 @@
-"""Vectors that foreign code agrees with: pywa, twilio-python, and tg-gateway for the third."""
+"""Vectors that foreign code agrees with: pywa, twilio-python, tg-gateway, smscenter-mailer."""
 
 from pywa.utils import webhook_updates_validator
 
@@ -38,3 +38,9 @@ def test_telegram_gateway_vector() -> None:
     signed = signatures.telegram_gateway("AAEtesttoken", "1714000000", GATEWAY_BODY)
 
     assert signed == "6b605defa59d0be52256b398b7f7139806375e7d31cab3272ecfab6652de4ed7"
+
+
+def test_smsc_vector() -> None:
+    signed = signatures.smsc("secret", "1001", "79001234567", "1")
+
+    assert signed == "a541980bf480cafb74d8fa3fa1a4a892"

@@ -164,6 +164,47 @@ def test_shared_contact_is_the_persons_own(
     assert read.message.chat.type == "private"
 
 
+def read(body: dict[str, Any]) -> Update:
+    """With no field left over that the library does not know."""
+    update = Update.de_json(body, None)
+    event = update.message or update.my_chat_member
+    assert event is not None
+    assert (update.api_kwargs, event.api_kwargs, event.chat.api_kwargs) == ({}, {}, {})
+    assert event.from_user is not None
+    assert event.from_user.api_kwargs == {}
+    return update
+
+
+def seen(update: Update) -> str:
+    if update.message is None:
+        assert update.my_chat_member is not None
+        return str(update.my_chat_member.new_chat_member.status)
+    return "contact" if update.message.contact else str(update.message.text)
+
+
+@pytest.mark.parametrize(
+    ("actions", "expected"),
+    [
+        (["unshare", "start"], ["/start contact"]),
+        (["share", "stop", "start"], ["contact", "/stop", "/start contact"]),
+        (["stop"], ["contact", "/stop"]),  # who counts as known shares first, to be stopped
+        (["share", "block", "unblock"], ["contact", "kicked", "member"]),
+        (["share", "block", "start"], ["contact", "kicked", "member", "/start contact"]),
+    ],
+)
+def test_foreign_library_reads_what_people_do(
+    simulator: Simulator, receiver: Receiver, phone: str, actions: list[str], expected: list[str]
+) -> None:
+    for action in actions:
+        simulator.do(phone, action)
+
+    told = [read(one) for one in updates(receiver, phone, len(expected))]
+
+    assert sorted(map(seen, told)) == sorted(expected)
+    commands = [one.message.entities for one in told if one.message and one.message.text]
+    assert all(entities[0].type == "bot_command" for entities in commands)
+
+
 def test_refusals_are_understood_by_a_foreign_client(
     simulator: Simulator, phone: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -74,7 +74,7 @@ def test_foreign_client_sends_code_and_link_and_reads_receipts(
     meta_client.send_template(
         phone,
         "verification_code",
-        TemplateLanguage.ENGLISH,
+        TemplateLanguage.ENGLISH_US,
         [AuthenticationBody.params(otp="4821"), CopyCodeOTPButton.params(otp="4821")],
         tracker="att-7",
     )
@@ -92,7 +92,10 @@ def test_foreign_client_sends_code_and_link_and_reads_receipts(
     update: Any = WHATSAPP.told(receiver, phone, 4)[0].hook.json
     read = MessageStatus.from_update(meta_client, update)
     assert (code["code"], code["text"]) == ("4821", "4821 is your verification code.")
-    assert link["text"] == "Ваш полис\nОткрыть: https://kv.example/aB3xYz"
+    assert link["text"] == (
+        "Сообщение для вас: Ваш полис\nСсылка открывается кнопкой ниже.\n"
+        "Открыть: https://kv.example/aB3xYz"
+    )
     assert read.status is MessageStatusType.SENT
     assert read.tracker in {"att-7", None}
 
@@ -107,15 +110,17 @@ def test_foreign_client_sends_code_and_link_and_reads_receipts(
         (
             template("code_with_link", ["4821", "Демо"], "aB3xYz12", "ru"),
             (
-                "4821 — ваш код подтверждения в Демо.\nОткрыть: https://kv.example/aB3xYz12",
+                "Ваш код подтверждения: 4821. Его запросили для Демо; никому его не сообщайте.\n"
+                "Открыть: https://kv.example/aB3xYz12",
                 "4821",
                 ["https://kv.example/aB3xYz12"],
             ),
         ),
         (
-            template("short_link", ["See https://a.example/1"], "aB3xYz12", "en"),
+            template("short_link", ["See https://a.example/1"], "aB3xYz12", "en_US"),
             (
-                "See https://a.example/1\nOpen: https://kv.example/aB3xYz12",
+                "A message for you: See https://a.example/1\nThe button below opens the link.\n"
+                "Open: https://kv.example/aB3xYz12",
                 None,
                 ["https://a.example/1", "https://kv.example/aB3xYz12"],
             ),

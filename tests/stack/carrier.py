@@ -9,6 +9,11 @@ class Carrier:
     def __init__(self, url: str) -> None:
         self.url = url
 
+    def phones(self) -> list[dict[str, Any]]:
+        """Every phone that was written to, with the number of its messages."""
+        found: list[dict[str, Any]] = requests.get(f"{self.url}/phones", timeout=10).json()
+        return found
+
     def messages(self, phone: str) -> list[dict[str, Any]]:
         """What reached a phone, the newest first."""
         answer = requests.get(f"{self.url}/phones/{phone}/messages", timeout=10)
@@ -31,3 +36,12 @@ class Carrier:
 
     def behave(self) -> None:
         requests.delete(f"{self.url}/faults", timeout=10).raise_for_status()
+
+    def person(self, phone: str, action: str) -> None:
+        """What the person does to the bot: share, unshare, block, unblock, start or stop."""
+        url = f"{self.url}/phones/{phone}/contact"
+        requests.post(url, json={"action": action}, timeout=10).raise_for_status()
+
+    def say_of_account(self, told: dict[str, object]) -> None:
+        """WhatsApp speaks of the account rather than of a message."""
+        requests.post(f"{self.url}/alerts", json=told, timeout=10).raise_for_status()

@@ -13,7 +13,7 @@ django.setup()
 
 from accounts.callbacks import courier  # noqa: E402 - Django comes first
 from accounts.callbacks.calls import Outcome  # noqa: E402
-from channels import delivery, outcomes, waiting  # noqa: E402
+from channels import claiming, delivery, outcomes, waiting  # noqa: E402
 from channels.transitions import Event, Message, What  # noqa: E402
 
 __all__ = ["app"]
@@ -26,7 +26,7 @@ def die() -> NoReturn:
     raise AssertionError
 
 
-def die_instead_of_call(claimed: delivery.Claimed, start_before: float) -> Event:
+def die_instead_of_call(claimed: claiming.Claimed, start_before: float) -> Event:
     die()
 
 

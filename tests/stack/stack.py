@@ -35,6 +35,7 @@ SPEED = {
     "PROVIDER_CONNECT": "1",
     "PROVIDER_READ": str(PROVIDER_READ),
     "LEASE": "10",
+    "BREAKER_LONGEST": "2",
 }
 OPEN = ("queued", "sent")
 SIMULATOR = ("-m", "channels.simulator")

@@ -26,12 +26,15 @@ async function call(method, url, body) {
   return false;
 }
 
+const sign = (child) => child.dataset.key || child.outerHTML;
+
 // Cards that did not change stay as they are, so that focus and selection survive.
 function renew(id, fresh) {
   const present = document.getElementById(id);
-  const known = new Map([...present.children].map((child) => [child.outerHTML, child]));
+  if (!present) return;
+  const known = new Map([...present.children].map((child) => [sign(child), child]));
   const wanted = [...fresh.getElementById(id).children];
-  const next = wanted.map((child) => known.get(child.outerHTML) || child);
+  const next = wanted.map((child) => known.get(sign(child)) || child);
   const same = next.length === present.children.length
     && next.every((child, index) => child === present.children[index]);
   if (same) return;
@@ -52,8 +55,7 @@ async function reload() {
   try {
     const answer = await fetch(location.href);
     const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
-    renew("phones", fresh);
-    renew("faults", fresh);
+    for (const id of ["phones", "exchanges", "faults"]) renew(id, fresh);
   } catch {
     tell(words.offline);
   } finally {
@@ -97,7 +99,7 @@ document.addEventListener("click", (event) => {
   else copy(button);
 });
 
-document.getElementById("fault").addEventListener("submit", async (event) => {
+document.getElementById("fault")?.addEventListener("submit", async (event) => {
   event.preventDefault();
   const form = event.target;
   const fault = {};

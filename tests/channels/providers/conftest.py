@@ -1,13 +1,39 @@
+import importlib
+import pkgutil
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 import responses
 
+from channels import providers
+from channels.providers.http import HttpProvider
+from channels.providers.smpp.account import Smpp
+from tests.channels.providers.centre import Bound, Centre, Kept, account
 from tests.channels.providers.vendors import VENDORS, Vendor
+from tests.stack.programs import until
 
 
-@pytest.fixture(params=list(VENDORS))
+def http_providers() -> set[str]:
+    """Every account that is reached over HTTP: its module in `channels/providers` is enough."""
+    for module in pkgutil.iter_modules(providers.__path__):
+        importlib.import_module(f"{providers.__name__}.{module.name}")
+    return {one.name for one in HttpProvider.__subclasses__()}
+
+
+def is_signing(name: str) -> bool:
+    return name in VENDORS and bool(VENDORS[name].told)
+
+
+@pytest.fixture(params=sorted(http_providers()))
 def vendor(request: pytest.FixtureRequest) -> Vendor:
+    assert request.param in VENDORS, "a provider needs an entry in vendors.py"
+    return VENDORS[request.param]
+
+
+@pytest.fixture(params=sorted(name for name in http_providers() if is_signing(name)))
+def signing(request: pytest.FixtureRequest) -> Vendor:
+    """One that calls us, and signs what it says."""
     return VENDORS[request.param]
 
 
@@ -15,3 +41,32 @@ def vendor(request: pytest.FixtureRequest) -> Vendor:
 def wire() -> Iterator[responses.RequestsMock]:
     with responses.RequestsMock(assert_all_requests_are_fired=False) as mock:
         yield mock
+
+
+@pytest.fixture
+def centre() -> Iterator[Centre]:
+    one = Centre()
+    yield one
+    one.close()
+
+
+@pytest.fixture
+def kept() -> Kept:
+    return Kept()
+
+
+@pytest.fixture
+def bound(centre: Centre, kept: Kept) -> Iterator[Bound]:
+    """Makes an account that is bound to the centre."""
+    made: list[Smpp] = []
+
+    def bind(**changes: Any) -> Smpp:
+        one = account(centre.port, **changes)
+        made.append(one)
+        one.start(keep=kept, opened=lambda: None)
+        until(lambda: one.is_open and centre.esme is not None)
+        return one
+
+    yield bind
+    for one in made:
+        one.stop()

@@ -56,6 +56,12 @@ QUESTIONS = {
         {"code": 20003, "message": "Authenticate"}, 401, "20003",
         (vendors.TWILIO_TOKEN,),
     ),
+    "smsc": Question(
+        vendors.smsc, "POST", "https://smsc.example.com/sys/balance.php",
+        {"balance": "286.55"},
+        {"error": f"authorise error {vendors.SMSC_PASSWORD}", "error_code": 2}, 200, "2",
+        (vendors.SMSC_PASSWORD,),
+    ),
 }  # fmt: skip
 
 
@@ -99,6 +105,25 @@ def test_answer_of_somebody_else_is_no_proof(question: Question, wire: Wire, bod
     wire.add(question.method, question.url, body=body, status=200)
 
     refusal(question)
+
+
+@pytest.mark.parametrize(("named", "username"), [("kvitok_bot", "Kvitok_Bot"), ("", "kvitok_bot")])
+def test_bot_is_called_what_telegram_calls_it(wire: Wire, named: str, username: str) -> None:
+    question = QUESTIONS["telegram_bot"]
+    wire.get(question.url, json={"ok": True, "result": {"id": 1, "username": username}})
+
+    vendors.bot(username=named).check()
+
+
+def test_bot_of_another_name_is_not_ours(wire: Wire) -> None:
+    question = QUESTIONS["telegram_bot"]
+    wire.get(question.url, json={"ok": True, "result": {"id": 1, "username": "other_bot"}})
+
+    with pytest.raises(RefusedError) as caught:
+        vendors.bot(username="kvitok_bot").check()
+
+    words = "username: Telegram calls the bot @other_bot, the settings @kvitok_bot"
+    assert (str(caught.value), caught.value.account) == (words, True)
 
 
 def test_twilios_account_that_is_suspended(wire: Wire) -> None:

@@ -15,7 +15,14 @@ from channels.providers.base import (
     ThrottledError,
     UnreachableError,
 )
-from channels.providers.telegram_bot import BotBlocked, ContactShared, Started, Update
+from channels.providers.telegram_bot import (
+    BotBlocked,
+    ContactShared,
+    Started,
+    Stopped,
+    Update,
+    Word,
+)
 from tests.channels.providers.vendors import (
     BOT_TOKEN,
     PAYLOADS,
@@ -180,7 +187,7 @@ def test_throttling_says_how_long(wire: responses.RequestsMock) -> None:
 def test_asks_for_the_contact(wire: responses.RequestsMock, locale: str, label: str) -> None:
     wire.post(URL, body=VENDORS["telegram_bot"].accepted)
 
-    bot().ask_contact(CHAT, locale)
+    bot().answer(CHAT, locale, Word.SHARE)
 
     body = orjson.loads(body_of(wire.calls[0].request))
     assert body["chat_id"] == CHAT
@@ -195,17 +202,54 @@ def test_asking_someone_who_blocked_the_bot_says_so(wire: responses.RequestsMock
     wire.post(URL, body=payload("telegram_bot", "error_blocked_2026-09.json"), status=403)
 
     with pytest.raises(UnreachableError):
-        bot().ask_contact(CHAT, "ru")
+        bot().answer(CHAT, "ru", Word.SHARE)
+
+
+@pytest.mark.parametrize("word", [Word.READY, Word.STOPPED])
+def test_takes_its_button_away_afterwards(wire: responses.RequestsMock, word: Word) -> None:
+    wire.post(URL, body=VENDORS["telegram_bot"].accepted)
+
+    bot().answer(CHAT, "en", word)
+
+    body = orjson.loads(body_of(wire.calls[0].request))
+    assert body["reply_markup"] == {"remove_keyboard": True}
+    assert "/st" in body["text"]  # how to go back on it
+
+
+@pytest.mark.parametrize(
+    ("delivered_on", "by_accept", "by_click"),
+    [("accept", True, True), ("click", False, True), ("never", False, False)],
+)
+def test_operator_says_what_counts_as_delivered(
+    delivered_on: str, by_accept: bool, by_click: bool
+) -> None:
+    one = bot(delivered_on=delivered_on)
+
+    proofs = [
+        (one.is_proved_by(outgoing), one.capabilities.clicks_prove)
+        for outgoing in (message(), link(), code_with_link())
+    ]
+
+    assert proofs == [(by_accept, by_click)] * 3
+
+
+@pytest.mark.parametrize(
+    ("username", "url"), [("kvitok_bot", "https://t.me/kvitok_bot?start=contact"), ("", "")]
+)
+def test_link_to_the_bot(username: str, url: str) -> None:
+    assert bot(username=username).contact_url == url
 
 
 @pytest.mark.parametrize(
     ("file", "expected"),
     [
-        ("contact_own_2026-09.json", [ContactShared("+998901234567", CHAT)]),
+        ("contact_own_2026-09.json", [ContactShared("+998901234567", CHAT, "ru")]),
         ("contact_of_another_2026-09.json", []),
         ("contact_forwarded_2026-09.json", []),
         ("contact_in_group_2026-09.json", []),
         ("started_2026-09.json", [Started(CHAT, "en")]),
+        ("started_by_link_2026-11.json", [Started(CHAT, "ru")]),
+        ("stopped_2026-11.json", [Stopped(CHAT, "ru")]),
         ("blocked_2026-09.json", [BotBlocked(CHAT, blocked=True)]),
         ("unblocked_2026-09.json", [BotBlocked(CHAT, blocked=False)]),
         ("chat_2026-09.json", []),

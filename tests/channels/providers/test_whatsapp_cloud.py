@@ -1,22 +1,16 @@
-from datetime import UTC, datetime
 from typing import Any
 
-import httpx
 import orjson
 import pytest
 import responses
-from pywa.client import WhatsApp
-from pywa.types.templates import BodyText, CopyCodeOTPButton, TemplateLanguage, URLButton
-from pywa.utils import webhook_updates_validator
 
 from channels.providers.base import (
+    Accepted,
+    AccountAlert,
+    AlertKind,
     AmbiguousError,
     Content,
-    Inbound,
-    InvalidSignatureError,
     Outgoing,
-    Receipt,
-    ReceiptState,
     RefusedError,
     SendError,
     ThrottledError,
@@ -29,14 +23,12 @@ from tests.channels.providers.vendors import (
     code_with_link,
     link,
     message,
-    meta_call,
     payload,
     whatsapp,
 )
 
 URL = VENDORS["whatsapp_cloud"].send_url
 ACCEPTED = VENDORS["whatsapp_cloud"].accepted
-BODY: Any = BodyText.params  # annotated to take itself
 WAMID = "wamid.HBgLMTY1MDU1NTEyMzQVAgARGBI5QTNDQTVCM0Q0Q0Q2RTY3RTcA"
 
 
@@ -101,7 +93,7 @@ def test_link_puts_the_text_in_the_body_and_the_slug_on_the_button(
 def test_code_with_link_names_the_brand(wire: responses.RequestsMock) -> None:
     body = sent(wire, code_with_link(locale="en", brand="Demo\nShop"))
 
-    expected = template("code_with_link", "en", ["482915", "Demo Shop"], "bcdfghjkmn")
+    expected = template("code_with_link", "en_US", ["482915", "Demo Shop"], "bcdfghjkmn")
     assert body["template"] == expected
 
 
@@ -119,37 +111,33 @@ def test_a_template_that_is_not_there_carries_nothing(setting: str, lost: Conten
     assert provider.capabilities.contents == frozenset(Content) - {lost}
 
 
-def pywa_sends(name: str, language: str, params: list[Any]) -> dict[str, Any]:
-    seen: list[bytes] = []
+@pytest.mark.parametrize(("locale", "code"), [("ru", "ru"), ("en", "en_GB")])
+def test_template_has_the_language_that_the_operator_made_it_in(
+    wire: responses.RequestsMock, locale: str, code: str
+) -> None:
+    body = sent(wire, message(locale=locale), languages={"ru": "ru", "en": "en_GB"})
 
-    def vendor(request: httpx.Request) -> httpx.Response:
-        seen.append(request.content)
-        return httpx.Response(200, content=ACCEPTED)
-
-    with httpx.Client(transport=httpx.MockTransport(vendor)) as session:
-        client = WhatsApp(phone_id="106540352242922", token="t", session=session)
-        tongue = TemplateLanguage(language)
-        client.send_template("998901234567", name, tongue, params, tracker="att-1")
-    body: dict[str, Any] = orjson.loads(seen[0])
-    for component in body["template"]["components"]:  # Meta takes either spelling
-        component["type"] = component["type"].lower()
-        if "index" in component:
-            component["index"] = str(component["index"])
-            component["sub_type"] = component["sub_type"].lower()
-    return body
+    assert body["template"]["language"] == {"code": code}
 
 
-def test_pywa_sends_the_same_code(wire: responses.RequestsMock) -> None:
-    params = [BODY("482915"), CopyCodeOTPButton.params(otp="482915")]
+@pytest.mark.parametrize(
+    ("word", "alert"),
+    [
+        ("accepted", None),
+        ("held_for_quality_assessment", AlertKind.TEMPLATE),
+        ("paused", AlertKind.TEMPLATE),
+        ("something new", None),
+    ],
+)
+def test_what_meta_took_with_a_reservation_is_told_of(
+    wire: responses.RequestsMock, word: str, alert: AlertKind | None
+) -> None:
+    taken = payload("whatsapp_cloud", "accepted_held_2026-11.json")
+    wire.post(URL, body=taken.replace(b"held_for_quality_assessment", word.encode()))
 
-    assert sent(wire, message()) == pywa_sends("verification_code", "ru", params)
+    accepted = whatsapp().send(link())
 
-
-def test_pywa_sends_the_same_link(wire: responses.RequestsMock) -> None:
-    outgoing = link(locale="en", text="Your document")
-    params = [BODY("Your document"), URLButton.params(url_variable="bcdfghjk", index=0)]
-
-    assert sent(wire, outgoing) == pywa_sends("short_link", "en", params)
+    assert accepted == Accepted(WAMID, AccountAlert(word, "short_link", alert) if alert else None)
 
 
 def test_an_acceptance_without_an_id_is_ambiguous(wire: responses.RequestsMock) -> None:
@@ -225,110 +213,3 @@ def test_throttling_keeps_the_wait_meta_names(wire: responses.RequestsMock) -> N
         whatsapp().send(message())
 
     assert caught.value.retry_after == 12
-
-
-def test_reads_a_delivered_status() -> None:
-    call = meta_call(payload("whatsapp_cloud", "status_delivered_2026-09.json"))
-
-    assert whatsapp().receipts(call) == [
-        Receipt(
-            provider_id=WAMID,
-            ref="att-1",
-            state=ReceiptState.DELIVERED,
-            word="delivered",
-            at=datetime(2025, 6, 15, 23, 27, 53, tzinfo=UTC),
-        )
-    ]
-
-
-def test_reads_why_a_message_failed() -> None:
-    call = meta_call(payload("whatsapp_cloud", "status_failed_2026-09.json"))
-
-    assert whatsapp().receipts(call) == [
-        Receipt(
-            provider_id=WAMID,
-            ref="att-1",
-            state=ReceiptState.UNREACHABLE,
-            word="failed",
-            at=datetime(2025, 6, 15, 23, 28, tzinfo=UTC),
-            error_code="131026",
-            error_detail="Message Undeliverable.",
-        )
-    ]
-
-
-@pytest.mark.parametrize(
-    ("code", "state"),
-    [
-        *((code, ReceiptState.UNREACHABLE) for code in (131021, 131026, 131049, 130472, 131050)),
-        *((code, ReceiptState.FAILED) for code in (131047, 131000, 131053, "words", None)),
-    ],
-)
-def test_a_failure_says_whether_the_person_can_be_reached(
-    code: int | str | None, state: ReceiptState
-) -> None:
-    told = orjson.loads(payload("whatsapp_cloud", "status_failed_2026-09.json"))
-    status = told["entry"][0]["changes"][0]["value"]["statuses"][0]
-    status["errors"] = [{"code": code}]
-
-    (receipt,) = whatsapp().receipts(meta_call(orjson.dumps(told)))
-
-    assert (receipt.state, receipt.word) == (state, "failed")
-
-
-def test_reads_all_statuses_of_a_batch_and_nothing_else() -> None:
-    call = meta_call(payload("whatsapp_cloud", "batch_2026-09.json"))
-
-    read = [(r.provider_id, r.ref, r.state) for r in whatsapp().receipts(call)]
-
-    assert read == [
-        ("wamid.A", "att-1", ReceiptState.SENT),
-        ("wamid.B", "att-2", ReceiptState.READ),
-        ("wamid.D", None, ReceiptState.DELIVERED),
-    ]
-
-
-def test_an_out_of_band_error_is_no_receipt() -> None:
-    call = meta_call(payload("whatsapp_cloud", "out_of_band_error_2026-09.json"))
-
-    assert whatsapp().receipts(call) == []
-
-
-def test_agrees_with_the_published_signature() -> None:
-    body = b'{"object":"whatsapp_business_account","entry":[]}'
-    digest = "02fe0c96d28c59ddb7cf81eff0ca05809b360ba73b63c28210b5906a0a107d1f"
-    call = Inbound("", {"x-hub-signature-256": f"sha256={digest}"}, body)
-
-    assert whatsapp(app_secret="app_secret_123").receipts(call) == []
-    assert webhook_updates_validator("app_secret_123", body, f"sha256={digest}")
-
-
-def test_a_signature_without_its_algorithm_is_refused() -> None:
-    call = meta_call(payload("whatsapp_cloud", "status_delivered_2026-09.json"))
-    bare = call.headers["X-Hub-Signature-256"].removeprefix("sha256=")
-
-    with pytest.raises(InvalidSignatureError):
-        whatsapp().receipts(Inbound(call.url, {"X-Hub-Signature-256": bare}, call.body))
-
-
-HANDSHAKE = {
-    "hub.mode": "subscribe",
-    "hub.challenge": "1158201444",
-    "hub.verify_token": "whatsapp-verify-token",
-}
-
-
-def test_answers_the_handshake_with_its_challenge() -> None:
-    assert whatsapp().handshake(HANDSHAKE) == "1158201444"
-
-
-@pytest.mark.parametrize(
-    "change",
-    [{"hub.verify_token": "wrong"}, {"hub.verify_token": ""}, {"hub.mode": "unsubscribe"}],
-)
-def test_answers_no_stranger(change: dict[str, str]) -> None:
-    assert whatsapp().handshake(HANDSHAKE | change) is None
-
-
-def test_without_a_verify_token_there_is_no_handshake() -> None:
-    assert whatsapp(verify_token="").handshake(HANDSHAKE | {"hub.verify_token": ""}) is None

@@ -4,16 +4,17 @@ import base64
 import hashlib
 import hmac
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qs, parse_qsl, urlencode
 
 import requests
 
 from channels.providers.base import Content, Inbound, Outgoing
 from channels.providers.http import HttpProvider
+from channels.providers.smsc import Smsc
 from channels.providers.telegram_bot import TelegramBot
 from channels.providers.telegram_gateway import TelegramGateway
 from channels.providers.twilio import Twilio
@@ -24,6 +25,7 @@ PHONE = "+998901234567"
 META_TOKEN, META_SECRET = "EAAwhatsapp-secret-token", "whatsapp-app-secret"
 GATEWAY_TOKEN = "AAEgateway-secret-token"
 TWILIO_TOKEN = "twilio-secret-token"
+SMSC_PASSWORD, SMSC_SECRET = "smsc-secret-password", "smsc-callback-secret"
 BOT_SECRET = "bot-webhook-secret"
 BOT_TOKEN = "110201543:AAbot-secret-token"
 PAYLOADS = Path(__file__).parent / "payloads"
@@ -32,6 +34,7 @@ PAYLOADS = Path(__file__).parent / "payloads"
 def message(**changes: Any) -> Outgoing:
     usual: dict[str, Any] = {
         "ref": "att-1",
+        "message_id": "msg-1",
         "phone": PHONE,
         "content": Content.CODE,
         "locale": "ru",
@@ -117,6 +120,17 @@ def twilio(**changes: Any) -> Twilio:
     return Twilio(**usual | changes)
 
 
+def smsc(**changes: Any) -> Smsc:
+    usual: dict[str, Any] = {
+        "api_url": "https://smsc.example.com",
+        "login": "demo",
+        "password": SMSC_PASSWORD,
+        "sender": "KVITOK",
+        "callback_secret": SMSC_SECRET,
+    }
+    return Smsc(**usual | changes)
+
+
 def meta_call(body: bytes, secret: str = META_SECRET) -> Inbound:
     digest = hmac.new(secret.encode(), body, hashlib.sha256).hexdigest()
     headers = {"X-Hub-Signature-256": f"sha256={digest}"}
@@ -147,6 +161,40 @@ def twilio_call(
     return Inbound(url, {"X-Twilio-Signature": base64.b64encode(digest).decode()}, body)
 
 
+def smsc_call(body: bytes, secret: str = SMSC_SECRET) -> Inbound:
+    """The form with its md5 made anew, in its place."""
+    pairs = parse_qsl(body.decode("latin-1"), keep_blank_values=True, encoding="latin-1")
+    form = dict(pairs)
+    signed = ":".join([*(form.get(name, "") for name in ("id", "phone", "status")), secret])
+    md5 = hashlib.md5(signed.encode(), usedforsecurity=False).hexdigest()
+    told = urlencode([(name, md5 if name == "md5" else value) for name, value in pairs])
+    return Inbound("https://kvitok.example.com/hooks/smsc?md5&charset=utf-8", {}, told.encode())
+
+
+def _wrong(signature: str) -> tuple[str, ...]:
+    return "", signature[:-1], signature + "0", f"{signature[:-1]}ы", "\udcff"
+
+
+def _other_headers(call: Inbound) -> Iterator[Inbound]:
+    for name, value in call.headers.items():
+        for wrong in _wrong(value):
+            yield replace(call, headers={**call.headers, name: wrong})
+
+
+def _other_md5(call: Inbound) -> Iterator[Inbound]:
+    (md5,) = parse_qs(call.body.decode())["md5"]
+    for wrong in _wrong(md5):
+        yield replace(call, body=call.body.replace(md5.encode(), wrong.encode(errors="replace")))
+
+
+def _without_headers(call: Inbound) -> Inbound:
+    return replace(call, headers={})
+
+
+def _without_md5(call: Inbound) -> Inbound:
+    return replace(call, body=call.body.partition(b"&md5=")[0])
+
+
 @dataclass(frozen=True)
 class Vendor:
     account: Callable[..., HttpProvider]
@@ -157,11 +205,15 @@ class Vendor:
     call: Callable[..., Inbound]
     secret_setting: str
     read: Callable[[HttpProvider, Inbound], list[Any]]
-    told: bytes  # a genuine body
+    told: bytes  # a genuine body; empty for a vendor that signs nothing
+    token_setting: str = "token"
+    forged: Callable[[Inbound], Iterator[Inbound]] = _other_headers
+    unsigned: Callable[[Inbound], Inbound] = _without_headers
+    vouches_for: str = "body"  # or only for the "fields" that are read, or for the "caller"
 
 
 def _receipts(provider: HttpProvider, call: Inbound) -> list[Any]:
-    return list(provider.receipts(call))
+    return [*provider.receipts(call), *provider.alerts(call)]
 
 
 def _updates(provider: HttpProvider, call: Inbound) -> list[Any]:
@@ -204,6 +256,7 @@ VENDORS = {
         secret_setting="secret_token",
         read=_updates,
         told=payload("telegram_bot", "contact_own_2026-09.json"),
+        vouches_for="caller",
     ),
     "twilio": Vendor(
         account=twilio,
@@ -218,5 +271,21 @@ VENDORS = {
         secret_setting="auth_token",
         read=_receipts,
         told=payload("twilio", "status_delivered_2026-09.form"),
+        token_setting="auth_token",
+    ),
+    "smsc": Vendor(
+        account=smsc,
+        secrets=(SMSC_PASSWORD, SMSC_SECRET),
+        send_url="https://smsc.example.com/sys/send.php",
+        accepted=payload("smsc", "accepted_2026-09.json"),
+        refused=lambda words: f'{{"error":"{words}","error_code":6}}'.encode(),
+        call=smsc_call,
+        secret_setting="callback_secret",
+        read=_receipts,
+        told=payload("smsc", "report_delivered_2026-09.form"),
+        token_setting="password",
+        forged=_other_md5,
+        unsigned=_without_md5,
+        vouches_for="fields",
     ),
 }

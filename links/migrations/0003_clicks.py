@@ -20,7 +20,7 @@ CREATE INDEX links_click_of_link ON links_click (link_id, at);
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('links', '0001_initial'),
+        ('links', '0002_clicked'),
     ]
 
     operations = [

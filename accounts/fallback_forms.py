@@ -1,0 +1,70 @@
+"""The part of a company's settings that says how its messages fall back from channel to channel."""
+
+from collections.abc import Mapping
+from typing import Any, cast
+
+from django import forms
+from django.conf import settings
+from django.core.validators import MaxValueValidator, MinValueValidator
+from django.utils.translation import gettext_lazy as _
+
+from accounts.models import Company
+
+CHANNELS = [("whatsapp", "WhatsApp"), ("telegram", "Telegram"), ("sms", "SMS")]
+PATIENCE = tuple(f"patience_{name}" for name, _title in CHANNELS)
+FIELDS = ("falls_back", *PATIENCE, "fallback_max_cost")
+LABELS = {
+    "falls_back": _("Send by the next channel what was not delivered by the first"),
+    "patience_whatsapp": _("Seconds for WhatsApp"),
+    "patience_telegram": _("Seconds for Telegram"),
+    "patience_sms": _("Seconds for SMS"),
+    "fallback_max_cost": _("Tokens at most"),
+}
+HELP = {
+    "fallback_max_cost": _("For one message; dearer channels are left out. Empty: any price."),
+}
+PLACES = {"chain_1": _("First"), "chain_2": _("Then"), "chain_3": _("And then")}
+
+
+def place_fields(chain: list[str]) -> dict[str, forms.ChoiceField]:
+    """A select for each place of the chain: an order that needs no JavaScript."""
+    held = [*chain, "", "", ""]
+    return {
+        name: forms.ChoiceField(
+            label=title, required=False, choices=[("", "—"), *CHANNELS], initial=held[place]
+        )
+        for place, (name, title) in enumerate(PLACES.items())
+    }
+
+
+def limit_patience(fields: Mapping[str, forms.Field]) -> None:
+    least, most = settings.PATIENCE_RANGE
+    words = _("From %(least)d to %(most)d. Empty: %(code)d for a code, %(link)d for a link.")
+    for name in PATIENCE:
+        field = cast(forms.IntegerField, fields[name])
+        field.validators += [MinValueValidator(least), MaxValueValidator(most)]
+        field.widget.attrs |= {"min": least, "max": most}
+        field.help_text = words % {"least": least, "most": most, **settings.FALLBACK_PATIENCE}
+
+
+def clean_chain(form: "forms.ModelForm[Company]", cleaned: dict[str, Any]) -> None:
+    """The places become `fallback_chain`, which is what the company has."""
+    places = {name: cleaned.pop(name, "") for name in PLACES}
+    chain: list[str] = []
+    for name, channel in places.items():
+        if channel and channel in chain:
+            form.add_error(name, _("Each channel comes once."))
+        elif channel:
+            chain.append(channel)
+    if cleaned.get("falls_back") and not form.errors:
+        _check(form, chain, cleaned)
+    cleaned["fallback_chain"] = chain
+
+
+def _check(form: "forms.ModelForm[Company]", chain: list[str], cleaned: Mapping[str, Any]) -> None:
+    if len(chain) < 2:
+        form.add_error("chain_2", _("Choose two channels or more."))
+    elif cleaned.get("default_channel") == chain[-1]:
+        form.add_error(
+            "default_channel", _("Nothing follows this channel in the chain: choose another.")
+        )

@@ -1,0 +1,26 @@
+"""`manage.py run_smpp`: the process that an SMPP account lives in."""
+
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from channels import hosting, registry
+
+
+class Command(BaseCommand):
+    help = "Keep the bind of an SMPP account and send by it until stopped; one process per account."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--account", default="smpp", help="which, where there are several")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        name = options["account"]
+        provider = registry.hosted().get(name)
+        if provider is None:
+            raise CommandError(f"No SMPP account {name!r} is configured: set SMPP_HOST.")
+        self.stdout.write(f"{name}: started")
+        self.stdout.flush()
+        try:
+            hosting.host(provider)
+        except hosting.TakenError:
+            raise CommandError(f"Another process runs the account {name!r}.") from None

@@ -1,0 +1,234 @@
+"""A bind that is kept: one connection to one message centre, made again whenever it breaks."""
+
+import asyncio
+import logging
+import random
+import ssl
+import threading
+import time
+from collections.abc import Callable, Coroutine
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from channels.providers.smpp import status
+from channels.providers.smpp.keeping import Keeping
+from channels.providers.smpp.pdu import Pdu
+from channels.providers.smpp.session import Deliver, LostError, Session
+
+T = TypeVar("T")
+
+SHORTEST, LONGEST = 0.5, 60.0  # seconds: full jitter between two attempts to bind
+STABLE = 10.0  # seconds of a bind after which earlier failures are forgotten
+LEAVING = 2.0  # seconds for what is still to be done, and then for unbind to be answered
+VERSION = 0x34
+_LONGEST = {"system_id": 15, "password": 8, "system_type": 12}
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Peer:
+    host: str
+    port: int
+    tls: bool
+    system_id: str
+    password: str = field(repr=False)
+    system_type: str
+
+    def __post_init__(self) -> None:
+        """What a bind has no room for would be cut off without a word."""
+        for name, longest in _LONGEST.items():
+            value = getattr(self, name)
+            if len(value) > longest or not value.isascii():
+                raise ValueError(f"SMPP_{name.upper()} must be ASCII, {longest} octets at most")
+
+
+class NotBoundError(Exception):
+    """Nothing was written: there is no bind, or no place in its window came free."""
+
+
+class RefusedBindError(Exception):
+    """The centre does not let us in."""
+
+
+class Bind:
+    """Lives on a thread and an event loop of its own; others come in by `run`."""
+
+    def __init__(
+        self,
+        peer: Peer,
+        *,
+        window: int,
+        timeout: tuple[float, float],
+        enquire: float,
+        deliver: Deliver,
+        opened: Callable[[], None],
+        keeping: Keeping,
+    ) -> None:
+        self._peer, self._window = peer, window
+        self._connect_timeout, self._answer_timeout = timeout
+        self._enquire = enquire
+        self._deliver, self._opened, self._keeping = deliver, opened, keeping
+        self._session: Session | None = None
+        self._failures = 0
+        self._stopping = asyncio.Event()
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._live, name="smpp", daemon=True)
+
+    @property
+    def is_open(self) -> bool:
+        return self._session is not None
+
+    @property
+    def unanswered(self) -> int:
+        session = self._session
+        return session.unanswered if session else 0
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Hand in what was delivered, unbind, and go."""
+        self._loop.call_soon_threadsafe(self._stopping.set)
+        self._thread.join()
+
+    def run(self, work: Coroutine[Any, Any, T]) -> T:
+        """From another thread: have this done on ours, and wait for it."""
+        if not self._thread.is_alive():
+            work.close()
+            raise NotBoundError
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result()
+
+    async def submit(self, until: float, late: Callable[[Pdu], None], **fields: Any) -> Pdu:
+        """One submit_sm and its answer, if it comes before `until` by the monotonic clock.
+
+        Raises NotBoundError when nothing was written, else LostError or TimeoutError. An answer
+        that comes after its time is given to `late`.
+        """
+        session = await self._place(until)
+        answer = session.request("submit_sm", **fields)
+        answer.add_done_callback(lambda _: session.places.release())
+        try:
+            async with asyncio.timeout(until - time.monotonic()):
+                return await asyncio.shield(answer)
+        except TimeoutError:
+            answer.add_done_callback(lambda done: _pass_on(done, late))
+            raise
+
+    async def _place(self, until: float) -> Session:
+        session = self._session
+        if session is None:
+            raise NotBoundError
+        try:
+            async with asyncio.timeout(until - time.monotonic()):
+                await session.places.acquire()
+        except TimeoutError:
+            raise NotBoundError from None
+        if session is not self._session:
+            raise NotBoundError
+        return session
+
+    def _live(self) -> None:
+        with asyncio.Runner(loop_factory=lambda: self._loop) as runner:
+            runner.run(self._keep())
+
+    async def _keep(self) -> None:
+        storing = asyncio.create_task(self._keeping.run())
+        while not self._stopping.is_set():
+            began_at = time.monotonic()
+            try:
+                await self._serve()
+            except (OSError, LostError, RefusedBindError) as error:
+                logger.warning("no bind with %s: %s", self._peer.host, _worded(error))
+            except Exception:  # the thread's edge: a bug must not leave the account without a bind
+                logger.exception("the bind with %s broke", self._peer.host)
+            lasted = time.monotonic() - began_at
+            self._failures = 0 if lasted > STABLE else self._failures + 1
+            await self._rest()
+        storing.cancel()
+
+    async def _rest(self) -> None:
+        """Full jitter: the clients of a centre that restarts must not come back together."""
+        longest = min(LONGEST, SHORTEST * 2.0 ** min(self._failures, 10))
+        with suppress(TimeoutError):
+            async with asyncio.timeout(random.uniform(0, longest)):  # noqa: S311 - not a secret
+                await self._stopping.wait()
+
+    async def _serve(self) -> None:
+        """One connection, from its beginning to its end."""
+        session = await self._unless_stopped(self._connect())
+        reading = asyncio.create_task(session.read())
+        try:
+            await self._unless_stopped(self._enter(session))
+            self._session = session
+            logger.info("bound to %s", self._peer.host)
+            self._opened()
+            await self._watch(reading, session)
+            await self._leave(reading, session)
+        finally:
+            self._session = None
+            session.close()
+            reading.cancel()
+            await asyncio.gather(reading, return_exceptions=True)
+
+    async def _unless_stopped(self, work: Coroutine[Any, Any, T]) -> T:
+        """A centre that does not answer must not keep us from going."""
+        task, stopping = asyncio.create_task(work), asyncio.create_task(self._stopping.wait())
+        await asyncio.wait({task, stopping}, return_when=asyncio.FIRST_COMPLETED)
+        stopping.cancel()
+        if not task.done():
+            task.cancel()
+            raise LostError("asked to stop")
+        return task.result()
+
+    async def _connect(self) -> Session:
+        context = ssl.create_default_context() if self._peer.tls else None
+        async with asyncio.timeout(self._connect_timeout + self._answer_timeout):
+            streams = await asyncio.open_connection(self._peer.host, self._peer.port, ssl=context)
+        return Session(*streams, window=self._window, deliver=self._deliver)
+
+    async def _enter(self, session: Session) -> None:
+        asked = session.request(
+            "bind_transceiver",
+            system_id=self._peer.system_id,
+            password=self._peer.password,
+            system_type=self._peer.system_type,
+            interface_version=VERSION,
+        )
+        async with asyncio.timeout(self._answer_timeout):
+            answer = await asked
+        if answer.status:
+            raise RefusedBindError(status.name(answer.status))
+
+    async def _watch(self, reading: asyncio.Task[None], session: Session) -> None:
+        """Until we are to stop; raises LostError when the connection breaks before."""
+        asking = asyncio.create_task(session.keep_alive(self._enquire))
+        stopping = asyncio.create_task(self._stopping.wait())
+        try:
+            first = asyncio.FIRST_COMPLETED
+            done, _ = await asyncio.wait({reading, asking, stopping}, return_when=first)
+            if stopping not in done:
+                await done.pop()
+        finally:
+            for task in (asking, stopping):
+                task.cancel()
+            await asyncio.gather(asking, stopping, return_exceptions=True)
+
+    async def _leave(self, reading: asyncio.Task[None], session: Session) -> None:
+        self._session = None
+        with suppress(TimeoutError):
+            async with asyncio.timeout(LEAVING):
+                await self._keeping.drained()
+        # Some centres hang up instead of an answer.
+        told: set[asyncio.Future[Any]] = {session.request("unbind"), reading}
+        await asyncio.wait(told, timeout=LEAVING, return_when=asyncio.FIRST_COMPLETED)
+
+
+def _pass_on(answer: "asyncio.Future[Pdu]", late: Callable[[Pdu], None]) -> None:
+    if not answer.cancelled() and answer.exception() is None:
+        late(answer.result())
+
+
+def _worded(error: Exception) -> str:
+    return str(error) if isinstance(error, LostError | RefusedBindError) else type(error).__name__

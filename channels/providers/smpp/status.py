@@ -1,0 +1,75 @@
+"""What a command_status means: SMPP 3.4 §5.1.3."""
+
+from collections.abc import Mapping
+
+from smpplib import consts
+
+from channels.providers import http
+from channels.providers.base import SendError
+
+NOT_NOW = consts.SMPP_ESME_RX_T_APPN  # what we answer to a receipt that we cannot store yet
+
+# The words of an account's own table, for centres that mean something else by a status.
+WORDS: dict[str, http.Verdict] = {
+    "unreachable": http.UNREACHABLE,
+    "refused": http.REFUSED,
+    "account": http.ACCOUNT_REFUSED,
+    "transient": http.TRANSIENT,
+    "throttled": http.THROTTLED,
+    "account_throttled": http.ACCOUNT_THROTTLED,
+}
+_NAMES: dict[int, str] = {
+    value: name.removeprefix("SMPP_")
+    for name, value in vars(consts).items()
+    if name.startswith("SMPP_ESME_")
+}
+_VERDICTS: dict[int, http.Verdict] = {
+    consts.SMPP_ESME_RINVDSTADR: http.UNREACHABLE,
+    consts.SMPP_ESME_RTHROTTLED: http.ACCOUNT_THROTTLED,
+    consts.SMPP_ESME_RMSGQFUL: http.THROTTLED,  # often the queue of this one phone
+    **dict.fromkeys(
+        (
+            consts.SMPP_ESME_RSYSERR,
+            consts.SMPP_ESME_RSUBMITFAIL,
+            consts.SMPP_ESME_RX_T_APPN,
+            consts.SMPP_ESME_RUNKNOWNERR,
+        ),
+        http.TRANSIENT,
+    ),
+    **dict.fromkeys(
+        (
+            consts.SMPP_ESME_RINVCMDLEN,
+            consts.SMPP_ESME_RINVCMDID,
+            consts.SMPP_ESME_RINVBNDSTS,
+            consts.SMPP_ESME_RALYBND,
+            consts.SMPP_ESME_RINVSRCADR,
+            consts.SMPP_ESME_RBINDFAIL,
+            consts.SMPP_ESME_RINVPASWD,
+            consts.SMPP_ESME_RINVSYSID,
+            consts.SMPP_ESME_RINVSRCTON,
+            consts.SMPP_ESME_RINVSRCNPI,
+            consts.SMPP_ESME_RINVSYSTYP,
+        ),
+        http.ACCOUNT_REFUSED,
+    ),
+}
+
+
+def name(status: int) -> str:
+    """The standard's name, which the vendors' own support uses too."""
+    return _NAMES.get(status, f"0x{status:02X}")
+
+
+def own_table(written: Mapping[str, str]) -> dict[int, http.Verdict]:
+    """Statuses of the vendor's own, as {"0x401": "unreachable"}; raises ValueError."""
+    try:
+        return {int(number, 0): WORDS[word] for number, word in written.items()}
+    except KeyError as error:
+        raise ValueError(f"SMPP_STATUSES: {error} is none of {', '.join(WORDS)}") from None
+
+
+def refusal(status: int, own: Mapping[int, http.Verdict]) -> SendError:
+    """A status other than 0 says that the message was not taken: whatever it is, it is definite."""
+    kind, account = own.get(status) or _VERDICTS.get(status, http.REFUSED)
+    detail = consts.DESCRIPTIONS.get(status, "a status of the vendor's own")
+    return kind(name(status), detail, account=account)

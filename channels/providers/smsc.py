@@ -1,0 +1,169 @@
+"""SMSC (smsc.ru, smsc.kz and the houses that resell it): SMS.
+
+https://smsc.ru/api/http/
+"""
+
+import hashlib
+from urllib.parse import parse_qsl, urlencode
+
+from channels.providers import http
+from channels.providers.base import (
+    Accepted,
+    Capabilities,
+    Channel,
+    Content,
+    Inbound,
+    InvalidSignatureError,
+    Outgoing,
+    Receipt,
+    ReceiptState,
+    SendError,
+)
+
+_LARGEST_ID = 2**31 - 1
+_LONGEST_VALIDITY = 24 * 60  # minutes
+_REPEATED, _NOT_FOUND = 9, 3
+_VERDICTS: dict[int, http.Verdict] = {
+    **dict.fromkeys((1, 5, 6), http.REFUSED),
+    **dict.fromkeys((2, 3), http.ACCOUNT_REFUSED),
+    **dict.fromkeys((4, _REPEATED), http.ACCOUNT_THROTTLED),
+    **dict.fromkeys((7, 8), http.UNREACHABLE),
+}
+# -2, "stopped", is left out: it may still be let go.
+_STATES = {
+    "0": ReceiptState.SENT,
+    "1": ReceiptState.DELIVERED,
+    "2": ReceiptState.READ,
+    "3": ReceiptState.EXPIRED,
+    "4": ReceiptState.DELIVERED,  # and the link in it was followed
+    **dict.fromkeys(("20", "22", "25"), ReceiptState.UNREACHABLE),
+    **dict.fromkeys(("23", "24"), ReceiptState.FAILED),
+}
+# What only an answer says, never a report: waiting to be sent, and unknown.
+_ANSWERED = _STATES | {"-1": ReceiptState.SENT, "-3": ReceiptState.NOT_FOUND}
+
+
+class Smsc(http.HttpProvider):
+    name = "smsc"
+    channel = Channel.SMS
+    capabilities = Capabilities(frozenset(Content), receipts=True, pollable=True)
+
+    def __init__(
+        self,
+        *,
+        api_url: str,
+        login: str,
+        password: str,
+        sender: str,
+        callback_secret: str,
+        timeout: http.Timeout = (2.0, 8.0),
+    ) -> None:
+        super().__init__(
+            api_url=api_url,
+            token=password,
+            timeout=timeout,
+            content_type="application/x-www-form-urlencoded",
+        )
+        account = {"login": login, "psw": password} if login else {"apikey": password}
+        self._account = account | {"fmt": "3", "charset": "utf-8"}
+        self._sender = {"sender": sender} if sender else {}
+        self._secret = callback_secret
+
+    def send(self, message: Outgoing) -> Accepted:
+        self._check(message)
+        answer = self._post(
+            "/sys/send.php",
+            self._form(
+                **self._sender,
+                phones=message.phone,  # its plus keeps SMSC from correcting the number
+                mes=message.text,
+                id=_chosen_id(message.message_id),
+                valid=_validity(message.ttl),
+            ),
+        )
+        taken = http.text(answer.data.get("id"))
+        if answer.status >= 300 or taken is None or "error_code" in answer.data:
+            raise _refusal(answer, message.n)
+        return Accepted(_provider_id(message.phone, taken))
+
+    def provider_id_of(self, message_id: str, phone: str) -> str:
+        return _provider_id(phone, _chosen_id(message_id))
+
+    def check(self) -> None:
+        answer = self._look("/sys/balance.php", self._form())
+        if answer.status >= 300 or "balance" not in answer.data:
+            raise _refusal(answer, 1)
+
+    def receipts(self, call: Inbound) -> list[Receipt]:
+        # Nothing but these three is signed, so nothing else is looked at.
+        number, phone, word = self._verified(call.body)
+        if word not in _STATES:
+            return []
+        return [_receipt(_provider_id(phone, number), word)]
+
+    def _verified(self, body: bytes) -> tuple[str, str, str]:
+        # Names of senders and incoming texts come in any charset, and are not read.
+        pairs = parse_qsl(body.decode("latin-1"), keep_blank_values=True, encoding="latin-1")
+        found = dict(pairs)
+        if len(found) != len(pairs):
+            raise InvalidSignatureError("a form field is given twice")
+        number, phone, word = (found.get(name, "") for name in ("id", "phone", "status"))
+        signed = f"{number}:{phone}:{word}:{self._secret}".encode()
+        expected = hashlib.md5(signed, usedforsecurity=False).hexdigest()
+        if not (self._secret and http.same(found.get("md5", ""), expected)):
+            raise InvalidSignatureError("md5 does not match")
+        return number, phone, word
+
+    def poll(self, provider_id: str) -> Receipt | None:
+        phone, _, number = provider_id.rpartition(":")
+        status = self._ask("/sys/status.php", self._form(phone=phone, id=number))
+        # Of one message that it does not know SMSC says error 3; among several, status -3.
+        is_unknown = status.get("error_code") == _NOT_FOUND
+        word = "-3" if is_unknown else http.text(status.get("status"))
+        if word not in _ANSWERED:
+            return None
+        return _receipt(provider_id, word, status.get("last_timestamp"))
+
+    def _form(self, **fields: str) -> bytes:
+        return urlencode(self._account | fields).encode()
+
+
+def _refusal(answer: http.Answer, n: int) -> SendError:
+    code, detail = answer.data.get("error_code"), answer.data.get("error")
+    if not isinstance(code, int):
+        return answer.unclear()
+    if code == _REPEATED and n > 1:
+        # "The same request within a minute": an earlier try of this message may be that request.
+        return answer.error(http.AMBIGUOUS, code, detail)
+    if code in _VERDICTS:
+        return answer.error(_VERDICTS[code], code, detail)
+    return answer.unclear(code, detail)
+
+
+def _receipt(provider_id: str, word: str, at: object = None) -> Receipt:
+    state = _ANSWERED[word]
+    is_good = state in {ReceiptState.SENT, ReceiptState.DELIVERED, ReceiptState.READ}
+    return Receipt(
+        provider_id=provider_id,
+        ref=None,
+        state=state,
+        word=word,
+        at=http.moment(at) if at else None,
+        error_code=None if is_good else word,
+    )
+
+
+def _chosen_id(message_id: str) -> str:
+    """SMSC knows a message by a phone and a number of 31 bits that its sender may choose."""
+    digest = hashlib.sha256(message_id.encode()).digest()
+    return str(int.from_bytes(digest[:8]) % _LARGEST_ID + 1)
+
+
+def _provider_id(phone: str, number: str) -> str:
+    return f"{phone.removeprefix('+')}:{number}"
+
+
+def _validity(seconds: int) -> str:
+    """Hours and minutes, of which SMSC takes 00:01 to 24:00."""
+    minutes = min(max(seconds // 60, 1), _LONGEST_VALIDITY)
+    return f"{minutes // 60:02}:{minutes % 60:02}"

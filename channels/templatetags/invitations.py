@@ -1,0 +1,16 @@
+"""The bot's link with its picture, on pages of rooms above and below this one."""
+
+from typing import Any
+
+from django import template
+
+from channels import invitations
+
+register = template.Library()
+
+
+@register.inclusion_tag("cabinet/bot_invitation.html")
+def bot_invitation(url: str = "") -> dict[str, Any]:
+    """Nothing where no bot is set up."""
+    url = url or invitations.bot_url()
+    return {"url": url, "picture": invitations.picture(url) if url else ""}

@@ -1,0 +1,110 @@
+"""Breakers as they stand in the database, for every process; the operators are told."""
+
+import structlog
+from django.db import connection, transaction
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+
+from accounts import mail
+from accounts.models import User
+from channels import registry, wording
+from channels.breaker import Cause, Change, Close, Release, Trip
+from config import metrics
+
+log = structlog.get_logger(__name__)
+
+CAUSES: dict[str, str | Promise] = {
+    Cause.REFUSED: _("the provider refuses the account"),
+    Cause.THROTTLED: _("the provider asks to send more slowly"),
+    Cause.ERRORS: _("half of the calls come to nothing"),
+}
+# Nobody is woken because a vendor asks to wait a little.
+TOLD_OF = {Cause.REFUSED, Cause.ERRORS}
+
+# Calls that were under way when it opened fail too, and change nothing: only a probe opens it anew.
+TRIP = """
+INSERT INTO channels_provideraccount AS a (name, position, opened_at, open_until, trips, reason)
+VALUES (%(name)s, %(position)s, now(), now() + make_interval(secs => %(pause)s), 1, %(reason)s)
+ON CONFLICT (name) DO UPDATE SET
+  opened_at = COALESCE(a.opened_at, now()), open_until = excluded.open_until, probed_at = NULL,
+  trips = a.trips + 1, reason = excluded.reason
+WHERE a.open_until IS NULL OR %(is_probe)s
+RETURNING trips
+"""
+
+CLOSE = """
+UPDATE channels_provideraccount
+SET opened_at = NULL, open_until = NULL, probed_at = NULL, trips = 0, reason = ''
+WHERE name = %s AND open_until IS NOT NULL
+"""
+
+RELEASE = "UPDATE channels_provideraccount SET probed_at = NULL WHERE name = %s"
+
+
+def write(change: Change) -> None:
+    match change:
+        case Trip():
+            _trip(change)
+        case Close(call):
+            close(call.provider)
+        case Release(call):
+            with connection.cursor() as cursor:
+                cursor.execute(RELEASE, [call.provider])
+
+
+def close(provider: str) -> bool:
+    """False when it was closed already."""
+    with connection.cursor() as cursor:
+        cursor.execute(CLOSE, [provider])
+        closed = bool(cursor.rowcount)
+    if closed:
+        log.info("breaker_closed", provider=provider)
+    return closed
+
+
+def _trip(change: Trip) -> None:
+    name, cause = change.call.provider, change.cause
+    with transaction.atomic(), connection.cursor() as cursor:
+        params: dict[str, str | int | float] = {
+            "name": name,
+            "position": registry.position(name),
+            "pause": change.pause,
+            "reason": change.reason,
+            "is_probe": change.call.is_probe,
+        }
+        cursor.execute(TRIP, params)
+        opened = cursor.fetchone()
+        if opened and cause in TOLD_OF:
+            _tell_operators(change)
+    if opened:
+        metrics.count_trip(name, cause.value)
+        log.warning(
+            "breaker_opened",
+            provider=name,
+            cause=cause.value,
+            reason=change.reason,
+            seconds=round(change.pause, 1),
+            trips=opened[0],
+        )
+
+
+def _tell_operators(change: Trip) -> None:
+    """Once an hour for an account, however often it opens."""
+    name = change.call.provider
+    context = {
+        "title": wording.provider_title(name),
+        "cause": CAUSES[change.cause],
+        "reason": change.reason,
+        "path": reverse("admin:providers"),
+    }
+    hour = f"{timezone.now():%Y%m%d%H}"
+    for user in User.objects.filter(is_staff=True, is_active=True).order_by("pk"):
+        mail.post(
+            template="breaker_opened",
+            to=user.email,
+            language=user.language,
+            context=context,
+            key=f"breaker:{name}:{hour}:{user.pk}",
+        )

@@ -1,0 +1,47 @@
+"""What people tell our Telegram bot: a contact, a block, a word that wants an answer."""
+
+from functools import partial
+
+from django.db import transaction
+
+from channels import contacts, registry
+from channels.providers.base import Inbound, InvalidSignatureError
+from channels.providers.telegram_bot import (
+    BotBlocked,
+    ContactShared,
+    Started,
+    Stopped,
+    TelegramBot,
+    Update,
+    Word,
+)
+from channels.tasks import answer_person
+
+
+def receive(call: Inbound) -> None:
+    """Raises InvalidSignatureError."""
+    bot = registry.live_providers().get("telegram_bot")
+    if not isinstance(bot, TelegramBot):
+        raise InvalidSignatureError("no bot is configured")
+    for update in bot.updates(call):
+        _take(update)
+
+
+def _take(update: Update) -> None:
+    match update:
+        case ContactShared(phone, chat_id, locale):
+            contacts.share(phone=phone, chat_id=chat_id)
+            _answer(chat_id, locale, Word.READY)
+        case Started(chat_id, locale):
+            _answer(chat_id, locale, Word.READY if contacts.resume(chat_id) else Word.SHARE)
+        case Stopped(chat_id, locale):
+            contacts.stop(chat_id)
+            _answer(chat_id, locale, Word.STOPPED)
+        case BotBlocked(chat_id, blocked=True):
+            contacts.stop(chat_id)
+        case BotBlocked(chat_id):
+            contacts.resume(chat_id)
+
+
+def _answer(chat_id: int, locale: str, word: Word) -> None:
+    transaction.on_commit(partial(answer_person.delay, chat_id, locale, word.value))

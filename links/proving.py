@@ -1,0 +1,54 @@
+"""A person's click proves that the message with the link arrived, and calls off what would have
+followed it by other channels.
+"""
+
+from uuid import UUID
+
+import structlog
+from django.db import DataError, IntegrityError, connection, transaction
+
+from billing.ledger import Proof
+from channels import outcomes, proofs
+from links import sql
+from links.stream import Entry, Reader, by_people
+
+log = structlog.get_logger(__name__)
+
+READER = Reader("proofs", "prover")
+
+
+def prove_clicks() -> int:
+    """Returns how many entries of the stream were read."""
+    return READER.consume(_prove_entries)
+
+
+def _prove_entries(entries: list[Entry]) -> None:
+    first: dict[UUID, float] = {}
+    for _id, entry in entries:
+        for clicked, times in by_people(entry).items():
+            first.setdefault(UUID(hex=clicked), min(times) / 1000)  # the stream is in order
+    try:
+        prove(first)
+    except (IntegrityError, DataError):  # one that the database refuses must hold up no other
+        log.exception("clicks_prove_nothing")
+        for link_id, at in first.items():
+            _prove_one(link_id, at)
+
+
+def _prove_one(link_id: UUID, at: float) -> None:
+    try:
+        prove({link_id: at})
+    except (IntegrityError, DataError):
+        log.exception("click_proves_nothing", link=str(link_id))
+
+
+def prove(first_clicks: dict[UUID, float]) -> None:
+    """Link → Unix seconds; whatever is said of one link again changes nothing."""
+    if not first_clicks:
+        return
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(sql.CLICKED, [list(first_clicks), list(first_clicks.values())])
+        # Of a code's several messages one is proved, whichever was opened.
+        used = {subject_id: message_id for message_id, subject_id in cursor.fetchall()}
+        messages = proofs.prove(cursor, list(used.items()), Proof.CLICK) if used else []
+    outcomes.announce(messages)

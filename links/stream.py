@@ -1,0 +1,59 @@
+"""The stream of clicks, read by groups that know nothing of one another.
+
+An entry is done with once it is acknowledged; what a reader died with comes first the next time.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+import structlog
+from redis.exceptions import RedisError, ResponseError
+
+from config.redis_client import patient_redis
+from links.clicks import STREAM
+from links.visitors import Kind
+
+log = structlog.get_logger(__name__)
+
+ENTRIES = 100  # read at once
+Entry = tuple[bytes, dict[bytes, bytes]]
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    group: str
+    name: str
+
+    def consume(self, handle: Callable[[list[Entry]], None]) -> int:
+        """Returns how many entries were read; without Redis there are none."""
+        try:
+            entries = self.read("0") or self.read(">")
+            if entries:
+                handle(entries)
+                patient_redis().xack(STREAM, self.group, *(entry_id for entry_id, _ in entries))
+        except (RedisError, OSError) as error:
+            log.warning("clicks_not_read", group=self.group, error=type(error).__name__)
+            return 0
+        return len(entries)
+
+    def read(self, start: str) -> list[Entry]:
+        try:
+            found: Any = patient_redis().xreadgroup(
+                self.group, self.name, {STREAM: start}, count=ENTRIES
+            )
+        except ResponseError:  # no such group yet, or the stream went with it
+            patient_redis().xgroup_create(STREAM, self.group, id="0", mkstream=True)
+            return []
+        return found[0][1] if found else []
+
+
+def by_people(entry: dict[bytes, bytes]) -> dict[str, list[int]]:
+    """Link id in hexadecimal → when people clicked, in Unix milliseconds."""
+    times: dict[str, list[int]] = defaultdict(list)
+    for link_id, kind, at, *_rest in orjson.loads(entry[b"batch"]) if entry else []:
+        if kind == Kind.PERSON:
+            times[link_id].append(at)
+    return times

@@ -1,0 +1,35 @@
+"""What lets a phone fill a code in by itself: a site for browsers, a hash for an Android app."""
+
+import re
+
+from django.core.exceptions import ValidationError
+from django.utils.translation import gettext as _
+
+READ_BY_ANDROID = 140  # bytes: Android's SMS Retriever looks at no longer message
+# https://developers.google.com/identity/sms-retriever/verify: base64, cut to eleven characters.
+_HASH = re.compile(r"[A-Za-z0-9+/]{11}")
+_LABEL = r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
+_HOST = re.compile(rf"(?:{_LABEL}\.)+(?!\d+$){_LABEL}")
+
+
+def check_host(text: str) -> str:
+    """The name of a site in its one spelling, international names in Punycode."""
+    host = text.strip().lower()
+    if not host.isascii():
+        try:
+            host = host.encode("idna").decode()
+        except UnicodeError:
+            host = ""
+    if len(host) > 253 or not _HOST.fullmatch(host):
+        raise ValidationError(
+            _("The name of a site alone, without https:// and without a path: example.com.")
+        )
+    return host
+
+
+def check_hash(text: str) -> str:
+    if not _HASH.fullmatch(text):
+        raise ValidationError(
+            _("Eleven characters: Latin letters, digits, + and /, as Google's tool gives them.")
+        )
+    return text

@@ -1,0 +1,44 @@
+"""The chain of channels, set by hand, and what a message's page then tells of it."""
+
+import pytest
+from playwright.sync_api import Page, expect
+from pytest_django.live_server_helper import LiveServer
+
+from channels.models import Message, Turn
+from tests.browser.test_cabinet import sign_in
+from tests.factories import AttemptFactory, MessageFactory
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def test_chain_is_set_and_a_mistake_is_explained(page: Page, live_server: LiveServer) -> None:
+    company = sign_in(page, live_server).company
+    page.goto(f"{live_server.url}/cabinet/settings")
+    page.get_by_label("Отправлять следующим каналом").check()
+    page.get_by_label("Сначала").select_option("whatsapp")
+    page.get_by_role("button", name="Сохранить").click()
+    expect(page.get_by_text("Выберите хотя бы два канала.")).to_be_visible()
+
+    page.get_by_label("Затем").select_option("sms")
+    page.get_by_label("Секунд на WhatsApp").fill("20")
+    page.get_by_label("Не дороже, токенов").fill("16")
+    page.get_by_role("button", name="Сохранить").click()
+    expect(page.get_by_text("Настройки сохранены")).to_be_visible()
+
+    company.refresh_from_db()
+    assert (company.falls_back, company.fallback_chain) == (True, ["whatsapp", "sms"])
+    assert (company.patience_whatsapp, company.fallback_max_cost) == (20, 16)
+    expect(page.get_by_label("Затем")).to_have_value("sms")
+
+
+def test_message_tells_why_it_went_on(page: Page, live_server: LiveServer) -> None:
+    company = sign_in(page, live_server).company
+    message: Message = MessageFactory.create(
+        company=company, channel="sms", state="sent", price=16, hold=2, tries=2
+    )
+    AttemptFactory.create(message=message, channel="whatsapp", state="expired")
+    Turn.objects.create(message=message, why="patience", channel="sms")
+
+    page.goto(f"{live_server.url}/cabinet/messages/{message.public_id}")
+
+    expect(page.get_by_text("Подтверждения нет — дальше через SMS")).to_be_visible()

@@ -1,0 +1,140 @@
+"""A developer words the codes: typed, seen as on a phone, saved, changed, deleted; autofill."""
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+from pytest_django.live_server_helper import LiveServer
+
+from accounts.models import Company
+from otp.models import Autofill, CodeText
+from tests.browser.people import person, session
+from tests.browser.test_cabinet import sign_in
+from tests.factories import CompanyFactory
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def open_texts(page: Page) -> None:
+    page.get_by_role("link", name="Настройки").click()
+    page.get_by_role("link", name="Тексты", exact=True).click()
+    expect(page.get_by_role("heading", name="Тексты")).to_be_visible()
+
+
+def press(page: Page, name: str) -> None:
+    page.locator("main").get_by_role("button", name=name).click()
+
+
+def follow(page: Page, name: str) -> None:
+    page.locator("main").get_by_role("link", name=name, exact=True).first.click()
+
+
+def test_text_is_seen_while_it_is_typed(page: Page, live_server: LiveServer) -> None:
+    sign_in(page, live_server)
+    open_texts(page)
+    follow(page, "Написать текст")
+    preview = page.locator("#preview")
+    expect(preview).to_contain_text("Код 123456. Никому его не сообщайте.")
+
+    page.get_by_label("Текст", exact=True).fill("It’s {code} for {brand}")
+    page.locator("#id_locale").select_option("en")
+    expect(preview).to_contain_text("It’s 123456 for")
+    expect(preview).to_contain_text("U+2019")
+    page.get_by_label("Канал").select_option("telegram")
+    expect(preview).not_to_contain_text("UCS-2")
+    page.get_by_label("Текст", exact=True).fill("It is example.com")
+    expect(preview).to_contain_text("Поставьте {code}")
+    expect(preview).to_contain_text("Адрес в тексте запрещён")
+
+    press(page, "Сохранить")
+    expect(page.locator(".invalid-feedback")).to_contain_text("Адрес в тексте запрещён")
+    page.get_by_text("Что может стоять в тексте").click()
+    expect(page.get_by_text("Ваш бренд из настроек.")).to_be_visible()
+    page.get_by_label("Текст", exact=True).fill("{code} — code")
+    page.get_by_label("Назначение").fill("login")
+    press(page, "Показать")
+    expect(preview).to_contain_text("123456 — code")
+    assert not CodeText.objects.exists()
+
+    press(page, "Сохранить")
+    expect(page.get_by_text("Текст сохранён")).to_be_visible()
+    text = CodeText.objects.get()
+    assert (text.body, text.channel, text.locale, text.purpose) == (
+        "{code} — code",
+        "telegram",
+        "en",
+        "login",
+    )
+
+
+def test_text_is_changed_and_deleted(page: Page, live_server: LiveServer) -> None:
+    member = sign_in(page, live_server)
+    CodeText.objects.create(company=member.company, locale="ru", body="{code} — код")
+    open_texts(page)
+    page.locator("main tbody tr a").first.click()
+    page.get_by_label("Текст", exact=True).fill("{code} — новый")
+    press(page, "Сохранить")
+    expect(page.locator("main tbody")).to_contain_text("— новый")
+
+    follow(page, "Новый текст")
+    follow(page, "Отмена")
+    page.locator("main tbody").get_by_role("link", name="Удалить").click()
+    follow(page, "Отмена")
+    page.locator("main tbody tr a").first.click()
+    follow(page, "Удалить")
+    press(page, "Удалить")
+
+    expect(page.get_by_text("Текст удалён.")).to_be_visible()
+    expect(page.locator(".empty")).to_be_visible()
+    assert not CodeText.objects.exists()
+
+
+def test_autofill_is_set_up(page: Page, live_server: LiveServer) -> None:
+    sign_in(page, live_server)
+    open_texts(page)
+    follow(page, "Настроить автозаполнение")
+    follow(page, "Отмена")
+    follow(page, "Настроить автозаполнение")
+
+    page.get_by_label("Сайт, где вводят код").fill("https://example.com")
+    expect(page.locator("#preview")).to_contain_text("Только имя сайта")
+    page.get_by_label("Сайт, где вводят код").fill("Example.com")
+    expect(page.locator("#preview")).to_contain_text("@example.com #123456")
+    page.get_by_label("Хеш приложения").fill("FA+9qCX9VSu")
+    expect(page.locator("#preview")).to_contain_text("Android отдаёт приложению SMS до 140 байт")
+    press(page, "Показать")
+    expect(page.locator("#preview")).to_contain_text("FA+9qCX9VSu")
+    assert not Autofill.objects.exists()
+
+    press(page, "Сохранить")
+    expect(page.get_by_text("Автозаполнение сохранено.")).to_be_visible()
+    expect(page.locator(".sample").first).to_contain_text("@example.com #123456")
+
+
+@pytest.fixture
+def company() -> Company:
+    return CompanyFactory.create(name="Ромашка")
+
+
+@pytest.fixture
+def plain(browser: Browser, live_server: LiveServer, company: Company) -> Iterator[Page]:
+    """An owner of the company, whose browser runs no script."""
+    context = browser.new_context(
+        java_script_enabled=False, base_url=live_server.url, locale="ru-RU"
+    )
+    cookie = session(person(company))
+    context.add_cookies([{"name": "session", "value": cookie, "url": live_server.url}])
+    yield context.new_page()
+    context.close()
+
+
+def test_preview_needs_no_script(plain: Page) -> None:
+    plain.goto("/cabinet/texts/new")
+    plain.get_by_label("Текст", exact=True).fill("{code} для {brand}")
+    press(plain, "Показать")
+    expect(plain.locator("#preview")).to_contain_text("123456 для Ромашка")
+    expect(plain.get_by_label("Текст", exact=True)).to_have_value("{code} для {brand}")
+
+    press(plain, "Сохранить")
+
+    expect(plain.locator("main tbody tr")).to_have_count(1)

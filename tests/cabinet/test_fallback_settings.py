@@ -1,0 +1,85 @@
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from accounts import keys
+from accounts.keys import Fallback
+from accounts.models import Member
+from tests.cabinet.test_settings import FORM
+from tests.factories import ApiKeyFactory
+
+ON = FORM | {"falls_back": "on", "chain_1": "whatsapp", "chain_2": "sms", "chain_3": ""}
+
+
+def fallback_of(owner: Member) -> Fallback | None:
+    """As a request with a key of the company finds it."""
+    principal = keys.find(ApiKeyFactory.create(company=owner.company).plaintext)
+    assert principal is not None
+    return principal.fallback
+
+
+def test_fallback_is_off_until_it_is_turned_on(client: Client, owner: Member) -> None:
+    assert fallback_of(owner) is None
+
+    client.post(reverse("settings"), ON)
+
+    assert fallback_of(owner) == Fallback(("whatsapp", "sms"), {}, None)
+    assert owner.company.audit.get().subject == "falls_back, fallback_chain"
+
+
+def test_patience_and_cost_are_the_company_s_own(client: Client, owner: Member) -> None:
+    fields = {"patience_whatsapp": "10", "patience_sms": "600", "fallback_max_cost": "16"}
+
+    client.post(reverse("settings"), ON | fields)
+
+    assert fallback_of(owner) == Fallback(("whatsapp", "sms"), {"whatsapp": 10, "sms": 600}, 16)
+
+
+def test_turned_off_it_keeps_its_order(client: Client, owner: Member) -> None:
+    client.post(reverse("settings"), ON)
+
+    client.post(reverse("settings"), ON | {"falls_back": ""})
+
+    owner.company.refresh_from_db()
+    assert owner.company.fallback_chain == ["whatsapp", "sms"]
+    assert fallback_of(owner) is None
+
+
+def test_gap_in_the_order_is_closed(client: Client, owner: Member) -> None:
+    client.post(reverse("settings"), ON | {"chain_1": "", "chain_3": "telegram"})
+
+    fallback = fallback_of(owner)
+    assert fallback is not None
+    assert fallback.chain == ("sms", "telegram")
+
+
+@pytest.mark.parametrize(
+    ("changes", "field"),
+    [
+        ({"chain_2": ""}, "chain_2"),
+        ({"chain_2": "whatsapp"}, "chain_2"),
+        ({"chain_1": "pigeon"}, "chain_1"),
+        ({"default_channel": "sms"}, "default_channel"),
+        ({"patience_sms": "9"}, "patience_sms"),
+        ({"patience_sms": "601"}, "patience_sms"),
+        ({"fallback_max_cost": "0"}, "fallback_max_cost"),
+    ],
+    ids=str,
+)
+def test_fallback_settings_refuse(
+    client: Client, owner: Member, changes: dict[str, str], field: str
+) -> None:
+    response = client.post(reverse("settings"), ON | changes)
+
+    assert list(response.context["form"].errors) == [field]
+    assert not owner.company.audit.exists()
+
+
+def test_page_shows_the_order_that_is_set(client: Client, owner: Member) -> None:
+    client.post(reverse("settings"), ON)
+
+    body = client.get(reverse("settings")).content.decode()
+
+    assert body.count('<option value="sms" selected>') == 1
+    assert '<input type="checkbox" name="falls_back"' in body
+    assert "Секунд на WhatsApp" in body

@@ -1,0 +1,204 @@
+"""The page of a company's own texts: written, looked at, changed and deleted."""
+
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+from pytest_django import Settings
+
+from accounts.models import Member
+from channels import registry
+from otp.models import Autofill, CodeText
+from tests.factories import CodeTextFactory, MemberFactory
+
+FORM = {"body": "{code} — код", "locale": "ru", "channel": "sms", "purpose": "login"}
+
+
+def body_of(client: Client, name: str, query: Any = None, **kwargs: int) -> str:
+    return client.get(reverse(name, kwargs=kwargs), query).content.decode()
+
+
+def test_text_is_added_changed_and_deleted(client: Client, owner: Member) -> None:
+    added = client.post(reverse("text-create"), FORM)
+    text = CodeText.objects.get()
+    client.post(reverse("text-edit", args=[text.pk]), FORM | {"body": "Код: {code}\r\n\r\n"})
+    text.refresh_from_db()
+    client.post(reverse("text-delete", args=[text.pk]))
+
+    assert added.headers["Location"] == reverse("text-list")
+    assert (text.company, text.body, text.channel, text.purpose, text.locale) == (
+        owner.company,
+        "Код: {code}",
+        "sms",
+        "login",
+        "ru",
+    )
+    assert not CodeText.objects.exists()
+    assert owner.company.audit.count() == 3
+    assert "Удалён текст" in body_of(client, "audit-list")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "field", "words"),
+    [
+        ({"body": ""}, "body", "Обязательное поле"),
+        ({"body": "нет"}, "body", "Поставьте {code}"),
+        ({"body": "{code}" + " я" * 150}, "body", "частей SMS: 6"),
+        ({"body": "{code}" + " я" * 250}, "body", "не более 500"),
+        ({"locale": "de"}, "locale", "de"),
+        ({"channel": "whatsapp"}, "channel", "whatsapp"),
+        ({"purpose": "x" * 65}, "purpose", "64"),
+        ({"purpose": "a\u200bb"}, "purpose", "печатные"),
+    ],
+    ids=str,
+)
+def test_form_refuses(
+    client: Client, owner: Member, wrong: dict[str, str], field: str, words: str
+) -> None:
+    response = client.post(reverse("text-create"), FORM | wrong)
+
+    assert list(response.context["form"].errors) == [field]
+    assert words in " ".join(response.context["form"].errors[field])
+    assert not CodeText.objects.exists()
+
+
+def test_second_text_for_the_same_is_told_of(client: Client, owner: Member) -> None:
+    client.post(reverse("text-create"), FORM)
+
+    body = client.post(reverse("text-create"), FORM).content.decode()
+
+    assert "текст уже есть: измените его" in body
+    assert CodeText.objects.count() == 1
+
+
+def test_preview_button_saves_nothing(client: Client, owner: Member) -> None:
+    response = client.post(reverse("text-create"), FORM | {"preview": "1"})
+
+    assert '<p class="bubble bubble-text" lang="ru">123456 — код</p>' in response.content.decode()
+    assert not CodeText.objects.exists()
+
+
+def test_preview_is_counted_and_priced(client: Client, owner: Member) -> None:
+    body = body_of(client, "text-preview", {"body": "It’s {code}", "locale": "en"})
+
+    samples = client.get(reverse("text-preview"), FORM | {"channel": ""}).context["samples"]
+    assert [(one.channel.value, one.has_link) for one in samples] == [
+        ("sms", False),
+        ("sms", True),
+        ("telegram", False),
+        ("telegram", True),
+    ]
+    assert "It’s 123456" in body
+    assert "U+2019 RIGHT SINGLE QUOTATION MARK" in body
+    assert "длина 11 из 70" in body
+    assert "16 токенов, если доставлено" in body
+
+
+def test_character_that_costs_a_part_is_blamed(client: Client, owner: Member) -> None:
+    long = "x" * 70
+
+    costly = body_of(client, "text-preview", {"body": f"{{code}}’ {long}", "locale": "en"})
+    latin = body_of(client, "text-preview", {"body": "{code} — kod", "locale": "ru"})
+    russian = body_of(client, "text-preview", {"body": f"{{code}} — ж {long}", "locale": "ru"})
+
+    assert "Без этого текст займёт 1 SMS." in costly
+    assert "U+2014 EM DASH" in latin
+    assert "alert" not in russian
+
+
+def test_brand_is_blamed_as_well(client: Client, owner: Member) -> None:
+    owner.company.brand = "Ё"
+    owner.company.save()
+
+    body = body_of(client, "text-preview", {"body": "{code} {brand}", "locale": "en"})
+
+    assert "CYRILLIC CAPITAL LETTER IO" in body
+
+
+def test_preview_says_what_is_wrong(client: Client, owner: Member) -> None:
+    unfit = body_of(client, "text-preview", FORM | {"body": "{code} example.com"})
+    long = body_of(client, "text-preview", FORM | {"body": "{code}" + " я" * 150})
+
+    assert "Адрес в тексте запрещён" in unfit
+    assert "bubble" not in unfit
+    assert "частей SMS: 6" in long
+    assert "bubble" in long
+
+
+def test_what_is_written_is_shown_as_text(client: Client, owner: Member) -> None:
+    CodeTextFactory.create(company=owner.company, body="<b>{code}</b> & “{brand}”")
+
+    body = body_of(client, "text-list")
+
+    assert "&lt;b&gt;<code>{code}</code>&lt;/b&gt; &amp; “<code>{brand}</code>”" in body
+
+
+def test_empty_list_shows_the_standard_words(client: Client, owner: Member) -> None:
+    body = body_of(client, "text-list")
+
+    assert 'class="empty"' in body
+    assert "Никому его не сообщайте" in body
+    assert "Your code is" in body
+
+
+def test_reader_is_offered_no_change(client: Client, owner: Member) -> None:
+    CodeTextFactory.create(company=owner.company)
+    client.force_login(MemberFactory.create(company=owner.company, role="viewer").user)
+
+    body = body_of(client, "text-list")
+
+    for name in ("text-create", "autofill-edit"):
+        assert reverse(name) not in body
+    assert 'class="btn' not in body[body.index("<main") : body.index("</main")]
+
+
+def test_telegram_gateway_is_said_to_have_words_of_its_own(
+    client: Client, owner: Member, settings: Settings
+) -> None:
+    with_gateway = body_of(client, "text-list")
+    sample = body_of(client, "text-preview", FORM | {"channel": "telegram"})
+    settings.TELEGRAM_GATEWAY = settings.TELEGRAM_GATEWAY | {"token": ""}
+    registry.forget_settings()
+
+    without = body_of(client, "text-list")
+    of_bot = body_of(client, "text-preview", FORM | {"channel": "telegram"})
+
+    assert "словах самого Telegram" in with_gateway
+    assert sample.count("Сейчас коды несёт Telegram Gateway") == 1  # with a link the bot writes
+    assert "Gateway" not in of_bot
+    assert "словах самого Telegram" not in without
+
+
+def test_autofill_is_set_and_taken_away(client: Client, owner: Member) -> None:
+    path = reverse("autofill-edit")
+    client.post(path, {"webotp_host": "Example.com", "app_hash": "FA+9qCX9VSu"})
+    lines = Autofill.objects.get()
+    shown = body_of(client, "text-list")
+    client.post(path, {"webotp_host": "", "app_hash": ""})
+
+    assert (lines.webotp_host, lines.app_hash) == ("example.com", "FA+9qCX9VSu")
+    assert "FA+9qCX9VSu\n@example.com #123456</p>" in shown
+    assert str(Autofill.objects.get()) == ""
+
+
+def test_autofill_preview_tells_android_s_limit(client: Client, owner: Member) -> None:
+    lines = {"webotp_host": "example.com", "app_hash": "FA+9qCX9VSu"}
+    CodeTextFactory.create(company=owner.company, purpose="", body="{code} — код")
+
+    samples = client.get(reverse("autofill-preview"), lines).context["samples"]
+
+    too_long = [(one.has_link, one.is_too_long_for_app) for one in samples]
+    assert too_long == [(False, False), (True, True)]
+    assert "SMS до 140 байт, а здесь" in body_of(client, "autofill-preview", lines)
+    assert "Одиннадцать знаков" in body_of(client, "autofill-preview", {"app_hash": "x"})
+
+
+def test_settings_show_the_text_that_is_sent(client: Client, owner: Member) -> None:
+    CodeTextFactory.create(company=owner.company, purpose="", body="Своё: {code}, {brand}")
+
+    page = body_of(client, "settings")
+    typed = body_of(client, "settings-preview", {"brand": "Лавка", "code_length": "4"})
+
+    assert "Своё: 123456, Demo" in page
+    assert "Своё: 1234, Лавка" in typed

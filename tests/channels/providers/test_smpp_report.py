@@ -1,0 +1,132 @@
+"""Receipts as centres really write them, and ids in their two spellings."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from channels.providers.base import Receipt, ReceiptState
+from channels.providers.smpp.pdu import Pdu
+from channels.providers.smpp.report import SPELLINGS, raw, receipt
+
+ID, STATE, ERROR, PAYLOAD = 0x001E, 0x0427, 0x0423, 0x0424
+SAME = SPELLINGS["same"][1]
+
+
+def deliver(line: str = "", esm_class: int = 4, tlvs: dict[int, bytes] | None = None) -> Pdu:
+    fields = {"short_message": line.encode("latin-1"), "esm_class": esm_class}
+    return Pdu("deliver_sm", 0, 1, is_answer=False, fields=fields, tlvs=tlvs or {})
+
+
+def told(one: Pdu) -> tuple[str | None, str, str | None] | None:
+    found = receipt(one, SAME)
+    return None if found is None else (found.provider_id, found.word, found.error_code)
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        (
+            "id:m00001 sub:001 dlvrd:001 submit date:2511200900 done date:2511200901"
+            " stat:DELIVRD err:000 text:Your code",
+            ("m00001", "DELIVRD", None),
+        ),
+        (
+            "id:40072910491427628 sub:001 dlvrd:000 submit date:100729104900"
+            " done date:100729104907 stat:UNDELIV err:075 text:-PROFILE",
+            ("40072910491427628", "UNDELIV", "075"),
+        ),
+        (
+            "id:0118Z-0122I-2309U-57DGB sub:000 dlvrd:000 submitdate:180122230957"
+            " donedate:000000000000 stat:REJECTD err:375 text:",
+            ("0118Z-0122I-2309U-57DGB", "REJECTD", "375"),
+        ),
+        ("ID:7 STAT:expired ERR:1", ("7", "EXPIRED", "1")),
+        ("stat:DELIVRD id:7", ("7", "DELIVRD", None)),
+        ("id:7 stat:DELIVRD text:id:8 stat:UNDELIV", ("7", "DELIVRD", None)),
+        ("id:7 stat:UNKNOWN", None),
+        ("id:7 stat:ODDWORD", None),
+        ("stat:DELIVRD", None),
+        ("", None),
+    ],
+)
+def test_line_of_text(line: str, expected: tuple[str, str, str | None] | None) -> None:
+    assert told(deliver(line)) == expected
+
+
+@pytest.mark.parametrize(
+    ("state", "meaning"),
+    [
+        (1, ReceiptState.SENT),
+        (2, ReceiptState.DELIVERED),
+        (3, ReceiptState.EXPIRED),
+        (4, ReceiptState.FAILED),
+        (5, ReceiptState.UNREACHABLE),
+        (6, ReceiptState.SENT),
+        (8, ReceiptState.FAILED),
+    ],
+)
+def test_optional_parameters_say_it_without_a_text(state: int, meaning: ReceiptState) -> None:
+    tlvs = {ID: b"m1\0", STATE: bytes([state]), ERROR: b"\x03\x00\x12"}
+
+    found = receipt(deliver(tlvs=tlvs), SAME)
+
+    assert found is not None
+    assert (found.provider_id, found.state, found.error_code) == ("m1", meaning, "18")
+
+
+def test_optional_parameters_count_more_than_the_text() -> None:
+    tlvs = {ID: b"m1", STATE: b"\x02"}  # an id without its NUL
+
+    assert told(deliver("id:m2 stat:UNDELIV err:000", tlvs=tlvs)) == ("m1", "DELIVRD", None)
+
+
+def test_text_may_come_in_message_payload() -> None:
+    assert told(deliver(tlvs={PAYLOAD: b"id:7 stat:DELIVRD"})) == ("7", "DELIVRD", None)
+
+
+@pytest.mark.parametrize("esm_class", [0x00, 0x40, 0x08, 0x10])
+def test_what_is_no_receipt_is_none(esm_class: int) -> None:
+    assert receipt(deliver("id:7 stat:DELIVRD", esm_class), SAME) is None
+
+
+@pytest.mark.parametrize("esm_class", [0x04, 0x20, 0x24 & 0x3C, 0x44])
+def test_receipts_final_and_intermediate(esm_class: int) -> None:
+    found = receipt(deliver("id:7 stat:ENROUTE", 0x20 if esm_class == 0x24 else esm_class), SAME)
+
+    assert found == Receipt("7", None, ReceiptState.SENT, "ENROUTE")
+
+
+@pytest.mark.parametrize(
+    ("setting", "answered", "receipted"),
+    [
+        ("same", "00aF", "00aF"),
+        ("hex", "00aF", "AF"),
+        ("decimal", "0175", "175"),
+        ("hex-decimal", "AF", "0000000175"),
+        ("decimal-hex", "175", "00af"),
+    ],
+)
+def test_one_id_in_two_spellings(setting: str, answered: str, receipted: str) -> None:
+    in_answer, in_receipt = SPELLINGS[setting]
+
+    assert in_answer(answered) == in_receipt(receipted)
+
+
+def test_id_that_is_no_number_stays_as_it_is() -> None:
+    assert {spell("m-1") for pair in SPELLINGS.values() for spell in pair} == {"m-1"}
+
+
+@settings(deadline=None, max_examples=200)
+@given(
+    st.binary(max_size=254),
+    st.integers(0, 255),
+    st.dictionaries(st.sampled_from([ID, STATE, ERROR, PAYLOAD]), st.binary(max_size=70)),
+)
+def test_whatever_comes_breaks_nothing(
+    octets: bytes, esm_class: int, tlvs: dict[int, bytes]
+) -> None:
+    one = deliver(octets.decode("latin-1"), esm_class, tlvs)
+
+    receipt(one, SAME)
+
+    assert isinstance(raw(one), bytes)

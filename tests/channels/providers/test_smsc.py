@@ -1,0 +1,235 @@
+from datetime import UTC, datetime
+from typing import Any
+from urllib.parse import parse_qsl
+
+import pytest
+import responses
+
+from channels.providers.base import (
+    Accepted,
+    AmbiguousError,
+    InvalidSignatureError,
+    Outgoing,
+    Receipt,
+    ReceiptState,
+    RefusedError,
+    SendError,
+    ThrottledError,
+    UnreachableError,
+)
+from tests.channels.providers.vendors import (
+    SMSC_PASSWORD,
+    VENDORS,
+    body_of,
+    message,
+    payload,
+    smsc,
+    smsc_call,
+)
+
+URL = VENDORS["smsc"].send_url
+STATUS_URL = "https://smsc.example.com/sys/status.php"
+NUMBER = "1284562047"
+ID = f"998901234567:{NUMBER}"
+Wire = responses.RequestsMock
+
+
+def form_of(wire: Wire) -> dict[str, str]:
+    return dict(parse_qsl(body_of(wire.calls[0].request).decode(), strict_parsing=True))
+
+
+def sent(wire: Wire, outgoing: Outgoing, **settings: Any) -> dict[str, str]:
+    wire.post(URL, body=payload("smsc", "accepted_2026-09.json"))
+    assert smsc(**settings).send(outgoing) == Accepted(ID)
+    return form_of(wire)
+
+
+def refused(wire: Wire, body: bytes, n: int = 1) -> SendError:
+    wire.post(URL, body=body)
+    with pytest.raises(SendError) as caught:
+        smsc().send(message(n=n))
+    return caught.value
+
+
+def polled(wire: Wire, body: bytes) -> Receipt | None:
+    wire.post(STATUS_URL, body=body)
+    return smsc().poll(ID)
+
+
+def test_sends_a_form_under_an_id_of_ours(wire: Wire) -> None:
+    form = sent(wire, message(text="Ваш код: 482915 & ещё"))
+
+    assert form == {
+        "login": "demo",
+        "psw": SMSC_PASSWORD,
+        "fmt": "3",
+        "charset": "utf-8",
+        "sender": "KVITOK",
+        "phones": "+998901234567",
+        "mes": "Ваш код: 482915 & ещё",
+        "id": smsc().provider_id_of("msg-1", "+998901234567").partition(":")[2],
+        "valid": "00:05",
+    }
+    assert wire.calls[0].request.url == URL
+
+
+def test_without_a_login_the_password_is_a_key(wire: Wire) -> None:
+    form = sent(wire, message(), login="", sender="")
+
+    assert form["apikey"] == SMSC_PASSWORD
+    assert not form.keys() & {"login", "psw", "sender"}
+
+
+def test_the_id_is_that_of_the_message_whatever_the_try() -> None:
+    ids = {smsc().provider_id_of(f"msg-{number}", "+79001234567") for number in range(500)}
+    numbers = [int(one.removeprefix("79001234567:")) for one in ids]
+
+    assert len(ids) == 500
+    assert all(1 <= number <= 2147483647 for number in numbers)
+    assert smsc().provider_id_of("msg-7", "+79001234567") in ids
+
+
+@pytest.mark.parametrize(
+    ("ttl", "kept"),
+    [(-1, "00:01"), (59, "00:01"), (299, "00:04"), (5400, "01:30"), (10**6, "24:00")],
+)
+def test_validity_stays_within_smscs_range(wire: Wire, ttl: int, kept: str) -> None:
+    assert sent(wire, message(ttl=ttl))["valid"] == kept
+
+
+@pytest.mark.parametrize(
+    ("file", "verdict"),
+    [
+        ("error_authorise", (RefusedError, "2", True)),
+        ("error_no_money", (RefusedError, "3", True)),
+        ("error_denied", (RefusedError, "6", False)),
+        ("error_invalid_number", (UnreachableError, "7", False)),
+        ("error_cannot_deliver", (UnreachableError, "8", False)),
+        ("error_duplicate", (ThrottledError, "9", True)),
+    ],
+)
+def test_reads_errors_inside_a_200(
+    wire: Wire, file: str, verdict: tuple[type[SendError], str, bool]
+) -> None:
+    error = refused(wire, payload("smsc", f"{file}_2026-09.json"))
+
+    assert (type(error), error.code, error.account) == verdict
+    assert error.detail
+
+
+@pytest.mark.parametrize(
+    ("code", "kind", "account"),
+    [
+        *((code, RefusedError, False) for code in (1, 5, 6)),
+        *((code, RefusedError, True) for code in (2, 3)),
+        *((code, ThrottledError, True) for code in (4, 9)),
+        *((code, UnreachableError, False) for code in (7, 8)),
+        (99, AmbiguousError, False),
+    ],
+)
+def test_every_documented_code_has_its_class(
+    wire: Wire, code: int, kind: type[SendError], account: bool
+) -> None:
+    error = refused(wire, f'{{"error":"words","error_code":{code},"id":7}}'.encode())
+
+    assert (type(error), error.code, error.account) == (kind, str(code), account)
+
+
+def test_a_repeat_refused_as_one_may_mean_that_the_first_arrived(wire: Wire) -> None:
+    error = refused(wire, payload("smsc", "error_duplicate_2026-09.json"), n=2)
+
+    assert (type(error), error.code) == (AmbiguousError, "9")
+
+
+@pytest.mark.parametrize(
+    ("report", "state", "code"),
+    [
+        ("sent", ReceiptState.SENT, None),
+        ("delivered", ReceiptState.DELIVERED, None),
+        ("read", ReceiptState.READ, None),
+        ("link_followed", ReceiptState.DELIVERED, None),
+        ("expired", ReceiptState.EXPIRED, "3"),
+        ("impossible", ReceiptState.UNREACHABLE, "20"),
+        ("invalid_number", ReceiptState.UNREACHABLE, "22"),
+        ("unavailable_number", ReceiptState.UNREACHABLE, "25"),
+        ("denied", ReceiptState.FAILED, "23"),
+        ("no_money", ReceiptState.FAILED, "24"),
+    ],
+)
+def test_reads_a_report_as_it_comes(report: str, state: ReceiptState, code: str | None) -> None:
+    body = payload("smsc", f"report_{report}_2026-09.form")
+
+    (receipt,) = smsc().receipts(as_signed(body))
+
+    assert (receipt.provider_id, receipt.ref) == (ID, None)
+    assert (receipt.state, receipt.error_code) == (state, code)
+
+
+def as_signed(body: bytes) -> Any:
+    call = smsc_call(body)
+    assert call.body == body  # the file is signed already
+    return call
+
+
+@pytest.mark.parametrize("word", ["-3", "-2", "-1", "21", "", "delivered"])
+def test_a_report_of_another_status_says_nothing(word: str) -> None:
+    told = VENDORS["smsc"].told.replace(b"status=1", f"status={word}".encode())
+
+    assert smsc().receipts(smsc_call(told)) == []
+
+
+def test_an_incoming_text_in_another_charset_is_no_report() -> None:
+    told = b"phone=79001234567&mes=%CF%F0%E8%E2%E5%F2&to=79000000000&status=&id=&md5="
+
+    assert smsc().receipts(smsc_call(told)) == []
+
+
+@pytest.mark.parametrize("name", [b"id", b"phone", b"status", b"md5"])
+def test_a_field_given_twice_is_refused(name: bytes) -> None:
+    told = VENDORS["smsc"].told + b"&" + name + b"=1"
+
+    with pytest.raises(InvalidSignatureError):
+        smsc().receipts(smsc_call(told))
+
+
+def test_polls_by_phone_and_number_with_no_secret_in_the_url(wire: Wire) -> None:
+    receipt = polled(wire, payload("smsc", "status_delivered_2026-09.json"))
+
+    assert receipt == Receipt(
+        provider_id=ID,
+        ref=None,
+        state=ReceiptState.DELIVERED,
+        word="1",
+        at=datetime(2026, 8, 14, 10, 15, 5, tzinfo=UTC),
+    )
+    assert (form_of(wire)["phone"], form_of(wire)["id"]) == ("998901234567", NUMBER)
+    assert wire.calls[0].request.url == STATUS_URL
+
+
+@pytest.mark.parametrize("file", ["status_not_found", "status_unknown_of_several"])
+def test_a_message_that_never_came_is_not_found(wire: Wire, file: str) -> None:
+    receipt = polled(wire, payload("smsc", f"{file}_2026-09.json"))
+
+    assert receipt is not None
+    assert (receipt.state, receipt.error_code) == (ReceiptState.NOT_FOUND, "-3")
+
+
+def test_a_message_that_waits_is_known_there(wire: Wire) -> None:
+    receipt = polled(wire, payload("smsc", "status_waiting_2026-09.json"))
+
+    assert receipt is not None
+    assert (receipt.state, receipt.at) == (ReceiptState.SENT, None)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"error":"duplicate request, wait a minute","error_code":9}',
+        b'{"error":"authorise error","error_code":2}',
+        b'{"status":-2,"last_timestamp":0}',
+        b'{"status":true}',
+        b"<html>",
+    ],
+)
+def test_a_poll_without_news(wire: Wire, body: bytes) -> None:
+    assert polled(wire, body) is None

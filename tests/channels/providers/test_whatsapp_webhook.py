@@ -1,0 +1,201 @@
+"""What Meta's webhook says: of messages, of the account, and to whoever asks who we are."""
+
+from datetime import UTC, datetime
+
+import orjson
+import pytest
+from pywa.utils import webhook_updates_validator
+
+from channels.providers.base import (
+    AccountAlert,
+    AlertKind,
+    Inbound,
+    InvalidSignatureError,
+    Receipt,
+    ReceiptState,
+)
+from tests.channels.providers.vendors import meta_call, payload, whatsapp
+
+WAMID = "wamid.HBgLMTY1MDU1NTEyMzQVAgARGBI5QTNDQTVCM0Q0Q0Q2RTY3RTcA"
+TOO_FAST = (
+    "Message failed to send because there were too many messages sent from this phone number in "
+    "a short period of time"
+)
+
+
+def test_reads_a_delivered_status() -> None:
+    call = meta_call(payload("whatsapp_cloud", "status_delivered_2026-09.json"))
+
+    assert whatsapp().receipts(call) == [
+        Receipt(
+            provider_id=WAMID,
+            ref="att-1",
+            state=ReceiptState.DELIVERED,
+            word="delivered",
+            at=datetime(2025, 6, 15, 23, 27, 53, tzinfo=UTC),
+        )
+    ]
+
+
+def test_reads_why_a_message_failed() -> None:
+    call = meta_call(payload("whatsapp_cloud", "status_failed_2026-09.json"))
+
+    assert whatsapp().receipts(call) == [
+        Receipt(
+            provider_id=WAMID,
+            ref="att-1",
+            state=ReceiptState.UNREACHABLE,
+            word="failed",
+            at=datetime(2025, 6, 15, 23, 28, tzinfo=UTC),
+            error_code="131026",
+            error_detail="Message Undeliverable.",
+        )
+    ]
+
+
+@pytest.mark.parametrize(
+    ("code", "state"),
+    [
+        *((code, ReceiptState.UNREACHABLE) for code in (131021, 131026, 131049, 130472, 131050)),
+        *((code, ReceiptState.FAILED) for code in (131047, 131000, 131053, "words", None)),
+    ],
+)
+def test_a_failure_says_whether_the_person_can_be_reached(
+    code: int | str | None, state: ReceiptState
+) -> None:
+    told = orjson.loads(payload("whatsapp_cloud", "status_failed_2026-09.json"))
+    status = told["entry"][0]["changes"][0]["value"]["statuses"][0]
+    status["errors"] = [{"code": code}]
+
+    (receipt,) = whatsapp().receipts(meta_call(orjson.dumps(told)))
+
+    assert (receipt.state, receipt.word) == (state, "failed")
+
+
+def test_reads_all_statuses_of_a_batch_and_nothing_else() -> None:
+    call = meta_call(payload("whatsapp_cloud", "batch_2026-09.json"))
+
+    read = [(r.provider_id, r.ref, r.state) for r in whatsapp().receipts(call)]
+
+    assert read == [
+        ("wamid.A", "att-1", ReceiptState.SENT),
+        ("wamid.B", "att-2", ReceiptState.READ),
+        ("wamid.D", None, ReceiptState.DELIVERED),
+    ]
+
+
+def test_statuses_come_without_a_phone_out_of_order_and_twice() -> None:
+    call = meta_call(payload("whatsapp_cloud", "status_without_phone_2026-11.json"))
+
+    read = [(r.provider_id, r.ref, r.state) for r in whatsapp().receipts(call)]
+
+    assert read == [
+        ("wamid.A", "att-1", ReceiptState.READ),
+        ("wamid.A", "att-1", ReceiptState.SENT),
+        ("wamid.A", "att-1", ReceiptState.READ),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("file", "alerts"),
+    [
+        (
+            "out_of_band_error_2026-09.json",
+            [AccountAlert("130429", TOO_FAST, AlertKind.THROTTLED)],
+        ),
+        (
+            "template_paused_2026-11.json",
+            [AccountAlert("template_paused", "short_link ru NONE", AlertKind.TEMPLATE)],
+        ),
+        ("batch_2026-09.json", []),
+        ("status_failed_2026-09.json", []),
+    ],
+)
+def test_what_is_said_of_the_account_is_no_receipt(file: str, alerts: list[AccountAlert]) -> None:
+    call = meta_call(payload("whatsapp_cloud", file))
+
+    assert whatsapp().alerts(call) == alerts
+    assert not alerts or whatsapp().receipts(call) == []
+
+
+@pytest.mark.parametrize(
+    ("code", "kind"),
+    [
+        *((code, AlertKind.REFUSED) for code in (0, 190, 368, 131031, 131042, "131045", 132015)),
+        *((code, AlertKind.THROTTLED) for code in (4, 80007, 130429, 131048, 131000, 999999)),
+        *((code, AlertKind.THROTTLED) for code in (None, "words", 1.5)),
+    ],
+)
+def test_word_on_the_account_lasts_or_passes(code: object, kind: AlertKind) -> None:
+    told = orjson.loads(payload("whatsapp_cloud", "out_of_band_error_2026-09.json"))
+    told["entry"][0]["changes"][0]["value"]["errors"] = [{"code": code, "title": "Words 1234567"}]
+
+    (alert,) = whatsapp().alerts(meta_call(orjson.dumps(told)))
+
+    assert (alert.kind, alert.detail) == (kind, "Words ***")
+
+
+@pytest.mark.parametrize(
+    ("code", "kinds"),
+    [
+        (131042, [AlertKind.REFUSED]),
+        (131048, [AlertKind.THROTTLED]),
+        (131026, []),
+        (131056, []),
+        (132015, []),
+    ],
+)
+def test_message_that_failed_for_the_accounts_sake(code: int, kinds: list[AlertKind]) -> None:
+    told = orjson.loads(payload("whatsapp_cloud", "status_failed_2026-09.json"))
+    told["entry"][0]["changes"][0]["value"]["statuses"][0]["errors"] = [{"code": code}]
+    call = meta_call(orjson.dumps(told))
+
+    assert [alert.kind for alert in whatsapp().alerts(call)] == kinds
+    assert [receipt.word for receipt in whatsapp().receipts(call)] == ["failed"]
+
+
+def test_word_on_the_account_has_to_be_signed() -> None:
+    call = meta_call(payload("whatsapp_cloud", "out_of_band_error_2026-09.json"), "another secret")
+
+    with pytest.raises(InvalidSignatureError):
+        whatsapp().alerts(call)
+
+
+def test_agrees_with_the_published_signature() -> None:
+    body = b'{"object":"whatsapp_business_account","entry":[]}'
+    digest = "02fe0c96d28c59ddb7cf81eff0ca05809b360ba73b63c28210b5906a0a107d1f"
+    call = Inbound("", {"x-hub-signature-256": f"sha256={digest}"}, body)
+
+    assert whatsapp(app_secret="app_secret_123").receipts(call) == []
+    assert webhook_updates_validator("app_secret_123", body, f"sha256={digest}")
+
+
+def test_a_signature_without_its_algorithm_is_refused() -> None:
+    call = meta_call(payload("whatsapp_cloud", "status_delivered_2026-09.json"))
+    bare = call.headers["X-Hub-Signature-256"].removeprefix("sha256=")
+
+    with pytest.raises(InvalidSignatureError):
+        whatsapp().receipts(Inbound(call.url, {"X-Hub-Signature-256": bare}, call.body))
+
+
+HANDSHAKE = {
+    "hub.mode": "subscribe",
+    "hub.challenge": "1158201444",
+    "hub.verify_token": "whatsapp-verify-token",
+}
+
+
+def test_answers_the_handshake_with_its_challenge() -> None:
+    assert whatsapp().handshake(HANDSHAKE) == "1158201444"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"hub.verify_token": "wrong"}, {"hub.verify_token": ""}, {"hub.mode": "unsubscribe"}],
+)
+def test_answers_no_stranger(change: dict[str, str]) -> None:
+    assert whatsapp().handshake(HANDSHAKE | change) is None
+
+
+def test_without_a_verify_token_there_is_no_handshake() -> None:
+    assert whatsapp(verify_token="").handshake(HANDSHAKE | {"hub.verify_token": ""}) is None

@@ -1,0 +1,59 @@
+"""Further accounts of a vendor are read from variables of their own."""
+
+import pytest
+
+from config import vendors
+from tests.config.test_settings import start
+
+KZ = {"TWILIO_ACCOUNTS": "kz", "TWILIO_KZ_AUTH_TOKEN": "secret", "TWILIO_KZ_FROM": "+77010000000"}
+
+
+def test_named_account_has_what_is_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TWILIO_AUTH_TOKEN", "another secret")
+    for name, value in (KZ | {"TWILIO_ACCOUNTS": " kz, uz,"}).items():
+        monkeypatch.setenv(name, value)
+
+    found = vendors._further("TWILIO", vendors._twilio)
+
+    assert found == {
+        "kz": {
+            "api_url": "https://api.twilio.com",
+            "account_sid": "",
+            "auth_token": "secret",
+            "sender": "+77010000000",
+        },
+        "uz": {
+            "api_url": "https://api.twilio.com", "account_sid": "", "auth_token": "", "sender": "",
+        },
+    }  # fmt: skip
+
+
+def test_without_names_there_is_the_first_account_alone() -> None:
+    assert start().returncode == 0
+    assert vendors._further("TWILIO", vendors._twilio) == {}
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"TWILIO_ACCOUNTS": "KZ"}, "'KZ' must be 1 to 12 lower-case letters and digits"),
+        ({"TWILIO_ACCOUNTS": "k-z"}, "'k-z' must be"),
+        ({"TWILIO_ACCOUNTS": "7"}, "'7' must be"),
+        ({"TWILIO_ACCOUNTS": "kz,kz"}, "TWILIO_ACCOUNTS names an account twice"),
+        (
+            {
+                **KZ,
+                "TWILIO_KZ_API_URL": "http://x.example",
+                "ENVIRONMENT": "production",
+                "CALLBACK_KEYS": f"1:{'x' * 32}",
+                "PUBLIC_URL": "https://x.example",
+            },
+            "providers' API URLs must be https in production",
+        ),
+    ],
+)
+def test_accounts_that_could_not_work_are_refused(changes: dict[str, str], words: str) -> None:
+    refused = start(**changes)
+
+    assert refused.returncode != 0
+    assert words in refused.stderr
