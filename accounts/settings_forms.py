@@ -10,7 +10,7 @@ from django.core.validators import MaxValueValidator, MinValueValidator
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
-from accounts import fallback_forms
+from accounts import brands, fallback_forms
 from accounts.forms import ListField
 from accounts.models import Company
 
@@ -111,6 +111,14 @@ class SettingsForm(CompanyModelForm):
             "most": most,
             "own": own,
         }
+
+    def clean_brand(self) -> str:
+        brand: str = self.cleaned_data["brand"]
+        if not brands.is_fit(brand):
+            raise ValidationError(
+                _("A brand is one line, without an address to open and without a phone number.")
+            )
+        return brand
 
     def clean(self) -> dict[str, Any]:
         """A longer time cannot hold fewer: the shorter one's limit would never be reached."""

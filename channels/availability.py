@@ -60,6 +60,18 @@ def has_account(channel: Channel, content: Content, mode: str, phone: str = "") 
     return any(_latest.known.takes(way.provider, phone) for way in ways)
 
 
+def has_other(provider: str, content: Content, mode: str, phone: str) -> bool:
+    """Whether another account of its channel would take this, now or after a short pause."""
+    channel = registry.provider(provider).channel
+    ways = registry.ways().get((mode, channel.value, content.value), [])
+    return any(
+        way.provider != provider
+        and not way.needs_contact
+        and _latest.known.takes(way.provider, phone)
+        for way in ways
+    )
+
+
 def unbound() -> frozenset[str]:
     """Hosted accounts that would keep a message waiting; known as of `is_any_counted`."""
     return _latest.known.unbound

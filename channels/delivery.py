@@ -21,7 +21,7 @@ from django.conf import settings
 from django.db import DataError, IntegrityError, connection
 
 from billing.ledger import Proof
-from channels import alerts, contacts, nudge, outcomes, receipts, registry, tripping
+from channels import alerts, availability, contacts, nudge, outcomes, receipts, registry, tripping
 from channels.breaker import Breakers, Call, Change
 from channels.claiming import Claimed, claim
 from channels.heartbeats import Heartbeat
@@ -352,4 +352,10 @@ def _is_for_another(claimed: Claimed, error: SendError) -> bool:
     """
     if isinstance(error, UnreachableError):
         return claimed.by_contact
-    return claimed.elsewhere and error.account
+    if not error.account:
+        return False
+    # At the moment of the claim another may have been at its rate, or at its share of threads.
+    content = Content(claimed.content)
+    return claimed.elsewhere or availability.has_other(
+        claimed.provider, content, claimed.mode, claimed.phone
+    )

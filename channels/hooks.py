@@ -57,8 +57,10 @@ def hook(request: HttpRequest, hook: str, account: str = "") -> HttpResponse:
     if isinstance(provider, TelegramBot):
         updates.receive(call)
         return HttpResponse()
-    receipts.receive(name, call)
-    for alert in provider.alerts(call):
+    new = receipts.receive(name, call)
+    if not new and provider.receipts(call):
+        return HttpResponse()  # a repeat: what it says of the account was heeded then
+    for alert in dict.fromkeys(provider.alerts(call)):
         alerts.note(name, alert)
     return HttpResponse()
 

@@ -233,7 +233,7 @@ class Part(models.Model):
     attempt = models.ForeignKey(Attempt, models.CASCADE, related_name="parts", db_index=False)
     number = models.PositiveSmallIntegerField()  # from 1
     total = models.PositiveSmallIntegerField()
-    provider = models.CharField(max_length=20)
+    provider = models.CharField(max_length=40)
     provider_id = models.CharField(max_length=200)
     delivered_at = models.DateTimeField(null=True)
 
@@ -281,7 +281,7 @@ class BlockedPhone(models.Model):
 class ProviderAlert(models.Model):
     """What a vendor said of our account rather than of a message; `alerts.note` writes it."""
 
-    provider = models.CharField(_("provider"), max_length=20)
+    provider = models.CharField(_("provider"), max_length=40)
     code = models.CharField(_("provider's code"), max_length=60)
     detail = models.CharField(_("the provider's words"), max_length=300, blank=True)
     kind = models.CharField(max_length=9)  # providers.base.AlertKind

@@ -27,40 +27,41 @@ NOT EXISTS (SELECT 1 FROM channels_blockedphone WHERE phone = %(phone)s::text)""
 # worker only (SKIP LOCKED, due_at cleared); what has no account now, or too little time left to be
 # of use, is left alone. Returns all that is needed to send.
 #
-# Of the accounts that may carry a message: those that have not failed it yet, then the longest
+# Of the accounts that may carry a message, and have not said that this person is not there: those
+# that have not failed it yet, then the longest
 # prefix of its phone, then the operator's order, then by lot. `elsewhere`: should this one fail,
 # another is left; `by_contact`: another that has a contact of this very person.
 _CLAIM = """
 WITH {counted}
 route AS MATERIALIZED (
-  SELECT way.mode, way.channel, way.content, way.provider, way.needs_contact, way.is_sole,
-    way.is_ours, COALESCE(a.position, way.position) AS position, COALESCE(a.weight, 1) AS weight,
+  SELECT w.mode, w.channel, w.content, w.provider, w.needs_contact, w.is_sole,
+    w.is_ours, COALESCE(a.position, w.position) AS position, COALESCE(a.weight, 1) AS weight,
     a.prefixes, {use}
-  FROM json_to_recordset(%(ways)s::json) AS way(mode text, channel text, content text,
+  FROM json_to_recordset(%(ways)s::json) AS w(mode text, channel text, content text,
       provider text, needs_contact bool, is_sole bool, is_ours bool, position int)
-    LEFT JOIN channels_provideraccount a ON a.name = way.provider {with_use}
+    LEFT JOIN channels_provideraccount a ON a.name = w.provider {with_use}
   WHERE a.id IS NULL OR {is_counted}
     OR (a.is_enabled AND a.open_until IS NULL AND a.max_per_second IS NULL)),
 due AS (
   SELECT m.id, m.priority, m.due_at, chosen.* FROM channels_message m
   CROSS JOIN LATERAL (
     SELECT r.provider, r.needs_contact, r.room, r.trips, r.is_ours,
-      count(*) FILTER (WHERE NOT fit.is_tried) OVER () > 1 AS elsewhere,
-      count(*) FILTER (WHERE r.needs_contact AND NOT fit.is_tried) OVER ()
+      count(*) FILTER (WHERE fit.rank = 0) OVER () > 1 AS elsewhere,
+      count(*) FILTER (WHERE r.needs_contact AND fit.rank = 0) OVER ()
         > r.needs_contact::int AS by_contact
     FROM route r CROSS JOIN LATERAL (
-      SELECT m.tries > 0 AND EXISTS (
-          SELECT 1 FROM channels_attempt t
-          WHERE t.message_id = m.id AND t.provider = r.provider) AS is_tried,
+      SELECT COALESCE((
+          SELECT max(1 + (error_class = 'unreachable')::int) FROM channels_attempt
+          WHERE m.tries > 0 AND message_id = m.id AND provider = r.provider), 0) AS rank,
         CASE WHEN COALESCE(cardinality(r.prefixes), 0) = 0 THEN 0 ELSE (
           SELECT max(length(one)) FROM unnest(r.prefixes) AS one
           WHERE starts_with(m.phone, one)) END AS prefix
       OFFSET 0) fit
     WHERE r.mode = m.mode AND r.channel = m.channel AND r.content = m.content
-      AND fit.prefix IS NOT NULL
+      AND fit.prefix IS NOT NULL AND fit.rank < 2
       AND (NOT r.needs_contact OR r.is_sole OR %(assume_contact)s OR EXISTS (
         SELECT 1 FROM channels_contact WHERE phone = m.phone AND blocked_at IS NULL))
-    ORDER BY fit.is_tried, fit.prefix DESC, r.position, -ln(1 - random()) / r.weight
+    ORDER BY fit.rank, fit.prefix DESC, r.position, -ln(1 - random()) / r.weight
     LIMIT 1) chosen
   WHERE chosen.is_ours AND m.due_at <= now() AND m.state IN ('queued', 'sent')
     AND m.useful_until > now() + make_interval(secs => %(margin)s)
@@ -68,9 +69,8 @@ due AS (
 {picked}
 claimed AS (
   UPDATE channels_message m SET due_at = NULL, tries = m.tries + 1
-  FROM picked WHERE m.id = picked.id
-  RETURNING m.*, picked.provider, picked.needs_contact, picked.room, picked.trips,
-    picked.elsewhere, picked.by_contact),
+  FROM picked p WHERE m.id = p.id
+  RETURNING m.*, p.provider, p.needs_contact, p.room, p.trips, p.elsewhere, p.by_contact),
 intent AS (
   INSERT INTO channels_attempt
     (id, message_id, n, hold, price, channel, provider, state, lease_until)
@@ -79,11 +79,11 @@ intent AS (
   FROM claimed RETURNING id, message_id)
 SELECT intent.id, c.tries, c.kind, c.content, c.phone, c.subject_id, c.params, c.locale, c.mode,
   c.provider, EXTRACT(epoch FROM c.useful_until - now())::int,
-  CASE WHEN contact.blocked_at IS NULL THEN contact.chat_id ELSE 0 END, c.id,
+  CASE WHEN k.blocked_at IS NULL THEN k.chat_id ELSE 0 END, c.id,
   c.room IS NOT NULL, c.trips, c.elsewhere, c.by_contact
 FROM claimed c JOIN intent ON intent.message_id = c.id
-LEFT JOIN channels_contact contact
-  ON c.needs_contact AND contact.phone = c.phone
+LEFT JOIN channels_contact k
+  ON c.needs_contact AND k.phone = c.phone
 """
 
 # While no account's use is counted; one whose use is takes nothing by it. It costs half as much.
@@ -122,21 +122,21 @@ counted AS MATERIALIZED (
     AND (max_per_second IS NULL OR {_ROOM} >= 1)
     AND EXISTS (SELECT 1 FROM channels_message WHERE due_at <= now())
   ORDER BY name FOR UPDATE),""",  # noqa: S608
-        use="counted.room, counted.trips",
-        with_use="LEFT JOIN counted ON counted.name = way.provider",
-        is_counted="counted.name IS NOT NULL",
+        use="u.room, u.trips",
+        with_use="LEFT JOIN counted u ON u.name = w.provider",
+        is_counted="u.name IS NOT NULL",
         picked="""
 picked AS (
   SELECT * FROM (
     SELECT due.*, row_number() OVER (PARTITION BY provider ORDER BY priority, due_at) AS place
-    FROM due) placed
+    FROM due) p
   WHERE room IS NULL OR place <= room),
 used AS (
   UPDATE channels_provideraccount a SET
-    tat = GREATEST(a.tat, now()) + make_interval(secs => taken.n::float / a.max_per_second),
+    tat = GREATEST(a.tat, now()) + make_interval(secs => t.n::float / a.max_per_second),
     probed_at = CASE WHEN a.open_until IS NULL THEN NULL ELSE now() END
-  FROM (SELECT provider, count(*) AS n FROM picked WHERE room IS NOT NULL GROUP BY 1) taken
-  WHERE a.name = taken.provider),""",
+  FROM (SELECT provider, count(*) AS n FROM picked WHERE room IS NOT NULL GROUP BY 1) t
+  WHERE a.name = t.provider),""",
     )
 )
 

@@ -278,7 +278,7 @@ def _ambiguous(message: Message, attempt: Attempt, event: Event) -> None:
 def _expired(message: Message, attempt: Attempt, event: Event) -> None:
     if attempt.state in OPEN_ATTEMPT:
         _move(attempt, "expired", event)
-    _fall_back(message, attempt, "expired", "delivery_failed")
+        _fall_back(message, attempt, "expired", "delivery_failed")
 
 
 def _given_up(message: Message, attempt: Attempt, event: Event) -> None:

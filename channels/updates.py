@@ -2,7 +2,9 @@
 
 from functools import partial
 
+from django.core.cache import cache
 from django.db import transaction
+from redis.exceptions import RedisError
 
 from channels import contacts, registry
 from channels.providers.base import Inbound, InvalidSignatureError
@@ -16,6 +18,8 @@ from channels.providers.telegram_bot import (
     Word,
 )
 from channels.tasks import answer_person
+
+ANSWER_EVERY = 10  # seconds, of the same words to one chat
 
 
 def receive(call: Inbound) -> None:
@@ -44,4 +48,14 @@ def _take(update: Update) -> None:
 
 
 def _answer(chat_id: int, locale: str, word: Word) -> None:
+    """At most one in a while: Telegram would slow the bot down for everybody."""
+    if not _is_first(chat_id, word):
+        return
     transaction.on_commit(partial(answer_person.delay, chat_id, locale, word.value))
+
+
+def _is_first(chat_id: int, word: Word) -> bool:
+    try:
+        return cache.add(f"bot-answer:{chat_id}:{word.value}", 1, ANSWER_EVERY)
+    except RedisError:
+        return True

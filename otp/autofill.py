@@ -7,7 +7,7 @@ from django.utils.translation import gettext as _
 
 READ_BY_ANDROID = 140  # bytes: Android's SMS Retriever looks at no longer message
 # https://developers.google.com/identity/sms-retriever/verify: base64, cut to eleven characters.
-_HASH = re.compile(r"[A-Za-z0-9+/]{11}")
+_HASH = re.compile(r"(?=.*[A-Z])(?=.*[a-z])(?!.*\d{6})[A-Za-z0-9+/]{11}")
 _LABEL = r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
 _HOST = re.compile(rf"(?:{_LABEL}\.)+(?!\d+$){_LABEL}")
 

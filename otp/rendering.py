@@ -7,6 +7,7 @@ from uuid import UUID
 
 from django.conf import settings
 
+from accounts import brands
 from accounts.texts import NO_TEXTS, OwnTexts
 from channels.providers.base import Channel
 from channels.registry import NotRenderableError, Rendered
@@ -58,6 +59,8 @@ def fill(template: str, *, code: str, brand: str, minutes: int | None, link: str
 
 
 def _shown(brand: str) -> str:
+    if not brands.is_fit(brand):  # set before anybody asked, or a name of the company's
+        return ""
     if 2 * len(brand) <= BRAND_UNITS:
         return brand
     cut = brand.encode("utf-16-le", "surrogatepass")[: 2 * BRAND_UNITS]

@@ -19,11 +19,14 @@ from otp.rendering import BRAND_UNITS, VARIABLES, compose, fill, most_minutes
 
 LONGEST_CODE = 8
 _BRACED = re.compile(r"\{([^{}\n]*)\}")
-_ALONE = re.compile(r"(?<![\w}])\{code\}(?![\w{])")
+# Nor a digit that only a mark parts from it, nor a mark that would lie on its last digit.
+_ALONE = re.compile(
+    r"(?<![\w}])(?<!\d[^\w\s])\{code\}(?![\w{]|[^\w\s]\d|[\u0300-\u036f\ufe00-\ufe0f])"
+)
 _LINK = re.compile(r"(?<!\S)\{link\}(?!\S)")
 _LABEL = r"(?:[\w-]|\{\w+\})+"
 _ADDRESS = re.compile(rf"\S*://\S*|\S*@\S*|{_LABEL}[.。．｡](?:[^\W\d_]{{2,}}|\{{\w+\}})\S*")
-_NUMBER = re.compile(r"\d(?:[\s().+/-]*\d){3,}")
+_NUMBER = re.compile(r"\d(?:(?:[^\w{}\n]|_)*\d){3,}")
 # Of the sets of invisible characters only the line break is let in.
 _UNSEEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 
@@ -80,8 +83,13 @@ def _unseen(body: str) -> Iterator[str]:
             yield _("The invisible character %(name)s is not allowed.") % {"name": titled(char)}
 
 
+def _plain(body: str) -> str:
+    """As programs that look for addresses may read it: without marks, in plain characters."""
+    return "".join(char for char in normalize("NFKC", body) if category(char) != "Mn")
+
+
 def _addresses(body: str) -> Iterator[str]:
-    if found := _ADDRESS.search(body):
+    if found := _ADDRESS.search(_plain(body)):
         yield _(
             "An address is not allowed: “%(text)s”. The link goes where {link} stands; after a "
             "full stop put a space."
@@ -89,7 +97,7 @@ def _addresses(body: str) -> Iterator[str]:
 
 
 def _numbers(body: str) -> Iterator[str]:
-    if found := _NUMBER.search(body):
+    if found := _NUMBER.search(_plain(body)):
         yield _(
             "Four digits and more are not allowed: “%(text)s”. They could be a telephone number, "
             "or be taken for the code."

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from django.conf import settings as django_settings
-from django.test import override_settings
+from django.test import TransactionTestCase, override_settings
 
 import accounts.limits
 from accounts import keys
@@ -18,6 +18,7 @@ from channels import availability, nudge, registry, waiting
 from channels.delivery import Dispatcher
 from config.redis_client import redis_client
 from tests.api.clients import Api, ClientOf
+from tests.emptying import empty
 from tests.factories import ApiKeyFactory, CompanyFactory
 
 TOKENS = 1000
@@ -33,6 +34,13 @@ def pytest_unconfigure() -> None:
 def _patient_limiters() -> Iterator[None]:
     options = {"socket_timeout": PATIENCE, "socket_connect_timeout": PATIENCE}
     with override_settings(REDIS_TIMEOUT=PATIENCE, CACHES=_caches(OPTIONS=options)):
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _quick_emptying() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(TransactionTestCase, "_fixture_teardown", lambda _self: empty())
         yield
 
 

@@ -23,10 +23,11 @@ from channels.providers.base import (
 _LARGEST_ID = 2**31 - 1
 _LONGEST_VALIDITY = 24 * 60  # minutes
 _REPEATED, _NOT_FOUND = 9, 3
+_REPEATED_FOR = 60.0  # seconds
 _VERDICTS: dict[int, http.Verdict] = {
     **dict.fromkeys((1, 5, 6), http.REFUSED),
     **dict.fromkeys((2, 3), http.ACCOUNT_REFUSED),
-    **dict.fromkeys((4, _REPEATED), http.ACCOUNT_THROTTLED),
+    4: http.ACCOUNT_THROTTLED,
     **dict.fromkeys((7, 8), http.UNREACHABLE),
 }
 # -2, "stopped", is left out: it may still be let go.
@@ -135,6 +136,8 @@ def _refusal(answer: http.Answer, n: int) -> SendError:
     if code == _REPEATED and n > 1:
         # "The same request within a minute": an earlier try of this message may be that request.
         return answer.error(http.AMBIGUOUS, code, detail)
+    if code == _REPEATED:  # a resend of the same code, say: this message waits, no other
+        return answer.error(http.THROTTLED, code, detail, retry_after=_REPEATED_FOR)
     if code in _VERDICTS:
         return answer.error(_VERDICTS[code], code, detail)
     return answer.unclear(code, detail)

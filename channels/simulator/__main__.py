@@ -20,6 +20,8 @@ KEEP_ALIVE = 300.0
 
 
 def main() -> int:
+    if os.environ.get("ENVIRONMENT") == "production":
+        return _fail("it plays the vendors and signs in their names: not in production")
     try:
         settings = read_settings(os.environ)
         listener = _listen(settings.port)

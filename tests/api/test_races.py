@@ -82,7 +82,7 @@ def test_slow_call_and_a_twin_that_was_answered_first_say_the_same(
     dispatcher: Dispatcher, api: Api, settings: Settings, path: str
 ) -> None:
     dispatcher.stop()
-    settings.SEND_WAIT = 0.5
+    settings.SEND_WAIT = 1.5
 
     def call() -> Answer:
         return api.post(path, SENDS[path], Idempotency_Key="k")

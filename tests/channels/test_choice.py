@@ -260,3 +260,26 @@ def test_link_that_only_the_bot_carries_is_tried_without_a_contact() -> None:
     MessageFactory.create(channel="telegram", content="link", kind="link")
 
     assert carriers() == ["telegram_bot"]
+
+
+def test_who_said_that_the_person_is_not_there_is_not_asked_again() -> None:
+    Contact.objects.create(phone=MOSCOW, chat_id=7)
+    message = MessageFactory.create(channel="telegram", phone=MOSCOW, tries=2)
+    tried = {"state": "failed", "channel": "telegram", "accepted_at": None, "provider_id": None}
+    AttemptFactory.create(
+        message=message, n=1, provider="telegram_gateway", error_class="unreachable", **tried
+    )
+    AttemptFactory.create(message=message, n=2, provider="telegram_bot", **tried)
+
+    assert carriers() == ["telegram_bot"]
+
+
+def test_nobody_is_asked_while_the_other_is_paused() -> None:
+    Contact.objects.create(phone=MOSCOW, chat_id=7)
+    opened("telegram_bot")
+    message = MessageFactory.create(channel="telegram", phone=MOSCOW, tries=1)
+    AttemptFactory.create(
+        message=message, provider="telegram_gateway", state="failed", error_class="unreachable"
+    )
+
+    assert carriers() == []

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from django.utils import timezone
 
 from channels.models import Attempt, Message
 from channels.provider_account import ProviderAccount
@@ -88,7 +89,9 @@ def test_hanging_account_slows_no_other_and_is_left_alone_until_it_is_well(
 
 
 def _is_closed_by_a_probe(stack: Stack, sender: Sender) -> bool:
-    sender.send_code(stack.phone(), channel="sms")
+    """Sends only when one may probe: the tokens are not without end."""
+    if ProviderAccount.objects.filter(name="twilio", open_until__lte=timezone.now()).exists():
+        sender.send_code(stack.phone(), channel="sms")
     return not _breaker_is_open()
 
 

@@ -127,8 +127,8 @@ events.addEventListener("open", () => {
   if (lost) {
     lost = false;
     tell("");
-    reload();
   }
+  reload(); // for what happened before anybody listened
 });
 window.addEventListener("pagehide", () => events.close());
 

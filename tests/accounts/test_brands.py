@@ -1,0 +1,32 @@
+"""A brand stands beside a code: it may name a company and lead nowhere."""
+
+import pytest
+
+from accounts import brands
+
+
+@pytest.mark.parametrize(
+    "brand", ["", "Ромашка", "Kaspi.kz", "ООО «Ромашка-2026»", "Аптека 36,6", "M&M's", "5 звёзд"]
+)
+def test_names_are_fit(brand: str) -> None:
+    assert brands.is_fit(brand)
+
+
+@pytest.mark.parametrize(
+    "brand",
+    [
+        "evil.example/login",
+        "https://evil.example",
+        "www.evil.example",
+        "evil\ufe0f.example/x",
+        "evil․example/x",
+        "me@evil.example",
+        "8 800 555 35 35",
+        "8–800–555–35–35",
+        "8_800_555_35_35",
+        "first\nsecond",
+        "a\u202eb",
+    ],
+)
+def test_what_leads_somewhere_is_not(brand: str) -> None:
+    assert not brands.is_fit(brand)
