@@ -48,6 +48,18 @@ class Fallback(NamedTuple):
     max_cost: int | None = None  # in tokens, of a message
 
 
+class LinkRules(NamedTuple):
+    """What the company has set for its short links; empty: nothing."""
+
+    host: str = ""  # of new links
+    targets: tuple[str, ...] = ()  # sites that they may lead to
+    utm: str = ""  # a query added to their targets, with `{channel}`
+    expired_url: str = ""  # where expired ones lead
+
+
+NO_RULES = LinkRules()
+
+
 @dataclass(frozen=True, slots=True)
 class Principal:
     """The key a request came with and what its company has set; two seconds old at most."""
@@ -69,6 +81,7 @@ class Principal:
     own_limits: OwnLimits = NO_LIMITS
     fallback: Fallback | None = None  # None: a message goes by one channel only
     texts: OwnTexts = NO_TEXTS
+    link_rules: LinkRules = NO_RULES
 
     @property
     def is_test(self) -> bool:
@@ -124,6 +137,7 @@ SELECT k.digest, {texts},
        c.allowed_countries, c.default_link_lifetime, c.api_rate,
        CASE WHEN c.falls_back THEN c.fallback_chain END, c.patience_whatsapp, c.patience_telegram,
        c.patience_sms, c.fallback_max_cost,
+       c.link_host, c.link_targets, c.link_utm, c.link_expired_url,
        c.cool_down, c.codes_per_10_min, c.codes_per_hour, c.codes_per_day,
        c.links_per_10_min, c.links_per_day
 FROM accounts_apikey k JOIN accounts_company c ON c.id = k.company_id
@@ -198,9 +212,10 @@ def _read(digests: list[bytes]) -> dict[bytes, Principal | None]:
 def _principal(texts: OwnTexts, row: tuple[Any, ...]) -> Principal:
     (key_id, mode, scopes, ips, company, status, country, language, brand, channel, length,
      countries, lifetime, rate, chain, whatsapp, telegram, sms, max_cost,
-     *own_limits) = row  # fmt: skip
+     link_host, targets, utm, expired_url, *own_limits) = row  # fmt: skip
     patience = {"whatsapp": whatsapp, "telegram": telegram, "sms": sms}
     own = OwnLimits(*own_limits)
+    rules = LinkRules(link_host, tuple(targets), utm, expired_url)
     return Principal(
         key_id=key_id,
         mode=mode,
@@ -219,6 +234,7 @@ def _principal(texts: OwnTexts, row: tuple[Any, ...]) -> Principal:
         own_limits=NO_LIMITS if own == NO_LIMITS else own,
         fallback=Fallback(tuple(chain), _set(patience), max_cost) if chain else None,
         texts=texts,
+        link_rules=NO_RULES if rules == NO_RULES else rules,
     )
 
 

@@ -2,7 +2,6 @@
 
 from uuid import uuid4
 
-from django.conf import settings
 from django.db import models
 from django.db.models import F, Q
 from django.db.models.functions import Now
@@ -11,6 +10,37 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Company, Mode
 from config.ids import public_id, uuid7
+from links import hosts
+
+
+class ShortHost(models.Model):
+    """A host of a company's own that its short links may be under; the operator adds it."""
+
+    host = models.CharField(_("host"), max_length=253, unique=True)  # in lower case, ASCII
+    company = models.ForeignKey(Company, models.PROTECT, related_name="short_hosts")
+    created_at = models.DateTimeField(_("added"), auto_now_add=True)
+
+    class Meta:
+        verbose_name = _("host of short links")
+        verbose_name_plural = _("hosts of short links")
+
+    def __str__(self) -> str:
+        return self.host
+
+
+class BlockedHost(models.Model):
+    """A site that no link may lead to, with all that is under it."""
+
+    host = models.CharField(_("host"), max_length=253, unique=True)  # in lower case, ASCII
+    reason = models.CharField(_("reason"), max_length=200, blank=True)
+    created_at = models.DateTimeField(_("added"), auto_now_add=True)
+
+    class Meta:
+        verbose_name = _("blocked site")
+        verbose_name_plural = _("blocked sites")
+
+    def __str__(self) -> str:
+        return self.host
 
 
 class Link(models.Model):
@@ -18,7 +48,9 @@ class Link(models.Model):
     company = models.ForeignKey(Company, models.PROTECT, related_name="links", db_index=False)
     mode = models.CharField(_("mode"), max_length=4, choices=Mode.choices)
     slug = models.CharField(_("slug"), max_length=64)  # as typed or generated
-    key = models.CharField(max_length=64)  # what is looked up: an alias in lower case
+    # What is looked up: an alias in lower case; `<host id>/` first where the host is not ours.
+    key = models.CharField(max_length=85)
+    host = models.ForeignKey(ShortHost, models.PROTECT, null=True, db_index=False)
     is_alias = models.BooleanField(_("alias"), default=False)
     url = models.TextField(_("target"))
     created_at = models.DateTimeField(_("created"), db_default=Now())
@@ -26,6 +58,13 @@ class Link(models.Model):
     disabled_at = models.DateTimeField(_("disabled"), null=True, blank=True)
     message_id = models.UUIDField(null=True)  # the one it went out in, to one person
     clicked_at = models.DateTimeField(_("first opened"), null=True)  # by that person
+    batch_id = models.UUIDField(null=True)  # those made in one request
+    utm = models.CharField(max_length=300, default="", db_default="")  # added to the target
+    expired_url = models.TextField(_("leads to once expired"), default="", db_default="")
+    is_once = models.BooleanField(_("opens once"), default=False, db_default=False)
+    used_at = models.DateTimeField(_("opened"), null=True)  # a link that opens once
+    dies_with_code = models.BooleanField(default=False, db_default=False)
+    reuse_key = models.UUIDField(null=True)  # of what equal requests are answered with
     retired_at = models.DateTimeField(null=True)  # its alias was handed on; the row is history
     clicks = models.PositiveBigIntegerField(_("clicks"), default=0, db_default=0)  # by people
     previews = models.PositiveBigIntegerField(_("previews"), default=0, db_default=0)
@@ -39,12 +78,18 @@ class Link(models.Model):
         constraints = [
             models.UniqueConstraint(
                 fields=["key"], condition=Q(retired_at__isnull=True), name="link_key_once"
-            )
+            ),
+            models.UniqueConstraint(
+                fields=["company", "mode", "reuse_key"],
+                condition=Q(reuse_key__isnull=False),
+                name="link_reused_once",
+            ),
         ]
         indexes = [
             models.Index(
                 F("company"), F("mode"), F("created_at").desc(), F("id").desc(), name="link_history"
-            )
+            ),
+            models.Index("batch_id", condition=Q(batch_id__isnull=False), name="link_of_batch"),
         ]
 
     def __str__(self) -> str:
@@ -56,7 +101,7 @@ class Link(models.Model):
 
     @property
     def short_url(self) -> str:
-        return f"{settings.SHORT_URL}/{self.slug}"
+        return f"{hosts.base_url(self.host_id)}/{self.slug}"
 
     @property
     def is_live(self) -> bool:
@@ -95,3 +140,49 @@ class ClickDay(models.Model):
 
     def __str__(self) -> str:
         return f"{self.day}: {self.clicks}"
+
+
+class Stop(models.Model):
+    """All links of a company, or of one batch, lead nowhere while this row is here."""
+
+    company = models.ForeignKey(Company, models.CASCADE, related_name="link_stops")
+    batch_id = models.UUIDField(null=True)  # None: all of the company's
+    stopped_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        verbose_name = _("stopped links")
+        verbose_name_plural = _("stopped links")
+        constraints = [
+            models.UniqueConstraint(
+                fields=["company", "batch_id"], nulls_distinct=False, name="link_stop_once"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return str(self.batch_id or self.company_id)
+
+
+class Report(models.Model):
+    """What a visitor said of a link on its page of information; nothing is known of the visitor."""
+
+    class Reason(models.TextChoices):
+        SPAM = "spam", _("a message I did not ask for")
+        PHISHING = "phishing", _("pretends to be somebody else")
+        MALWARE = "malware", _("harms a device")
+        OTHER = "other", _("something else")
+
+    link = models.ForeignKey(Link, models.CASCADE, related_name="reports")
+    reason = models.CharField(_("reason"), max_length=10, choices=Reason.choices)
+    words = models.CharField(_("in own words"), max_length=500, blank=True)
+    reported_at = models.DateTimeField(_("reported"), auto_now_add=True)
+    handled_at = models.DateTimeField(_("handled"), null=True, blank=True)
+
+    class Meta:
+        verbose_name = _("report on a link")
+        verbose_name_plural = _("reports on links")
+        indexes = [
+            models.Index("reported_at", condition=Q(handled_at__isnull=True), name="report_waiting")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.link}: {self.get_reason_display()}"

@@ -134,6 +134,22 @@ class Company(models.Model):
     patience_telegram = _limit(_("seconds for a proof by Telegram"))
     patience_sms = _limit(_("seconds for a proof by SMS"))
     fallback_max_cost = _limit(_("tokens that a fallback may cost"))
+    link_host = models.CharField(
+        _("host of short links"), max_length=253, blank=True, default="", db_default=""
+    )  # one of its own; empty: the service's
+    link_targets = ArrayField(
+        models.CharField(max_length=253),
+        verbose_name=_("sites that links may lead to"),
+        default=list,
+        blank=True,
+        db_default=[],
+    )  # with all that is under them; empty: any
+    link_utm = models.CharField(
+        _("tags added to targets"), max_length=300, blank=True, default="", db_default=""
+    )  # a query; `{channel}` is the message's
+    link_expired_url = models.TextField(
+        _("where expired links lead"), blank=True, default="", db_default=""
+    )
     created_at = models.DateTimeField(_("created"), auto_now_add=True)
 
     objects = CompanyQuerySet.as_manager()
