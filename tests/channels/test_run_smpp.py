@@ -185,7 +185,8 @@ def test_process_killed_in_the_middle_sends_nothing_twice(service: Service, send
     give_up()
 
     assert set(service.copies().values()) == {1}
-    assert set(service.copies()) == set(numbers)
+    # One that it was about to write when it died is as unknown as one that was written.
+    assert len(set(numbers) - set(service.copies())) <= unknown
     assert states() == {"delivered": 100 - unknown} | ({"expired": unknown} if unknown else {})
     assert unknown <= smpp_service.WINDOW
 

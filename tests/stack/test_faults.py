@@ -56,9 +56,7 @@ def test_a_refusal_is_said_at_once_and_costs_nothing(
     assert stack.ending(phone).states == ["failed", "delivered"]
 
 
-def test_a_throttled_message_is_queued_and_delivered_a_little_later(
-    stack: Stack, sender: Sender
-) -> None:
+def test_a_throttled_message_is_delivered_a_little_later(stack: Stack, sender: Sender) -> None:
     phones = stack.phones(3)
     for phone in phones:
         stack.carrier.misbehave("throttle", phone=phone, times=1)
@@ -70,8 +68,9 @@ def test_a_throttled_message_is_queued_and_delivered_a_little_later(
         for phone, channel in zip(phones, CHANNELS, strict=True)
     ]
 
-    told = [(one.status_code, one.json()["status"]) for one in answers]
-    assert told == [(200, "queued")] * 3
+    # Telegram asks for a second's pause, which may end before the answer has to be given.
+    told = {(one.status_code, one.json()["status"]) for one in answers}
+    assert told <= {(200, "queued"), (200, "sent")}
     assert stack.endings(phones) == [
         Ending(["delivered"], charged=price, copies=1) for price in (1, 1, 16)
     ]
