@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from django.core.management import call_command
+from django.db import connection
 from django.db.models import Q
 from django.utils import timezone
 from pytest_django import Settings
@@ -26,7 +27,10 @@ from tests.channels.smpp_service import OPEN, RUN, Service, attempts, settled, s
 from tests.factories import CompanyFactory
 from tests.stack.programs import free_port, until
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.timeout(300),  # a thousand messages and two restarts, on a busy machine
+]
 
 MANY, TOKENS, PRICE = 1000, 20_000, 16
 
@@ -74,9 +78,19 @@ def send_with_throttling(service: Service, sender: Api, numbers: list[str]) -> N
 
 def end_leases() -> None:
     """Time passes, and a worker looks after the calls that a dead process has left."""
+    until(lambda: not _is_anybody_at_work())  # the database ends what the dead one asked of it
     past = timezone.now() - timedelta(seconds=1)
     Attempt.objects.filter(state="submitting").update(lease_until=past)
     sweeps.end_leases()
+
+
+def _is_anybody_at_work() -> bool:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT EXISTS (SELECT FROM pg_stat_activity WHERE datname = current_database()"
+            " AND pid <> pg_backend_pid() AND state <> 'idle')"
+        )
+        return bool(cursor.fetchone()[0])
 
 
 def give_up() -> None:
