@@ -64,7 +64,8 @@ WHERE p.ref IS NULL AND p.attempt_id IS NULL AND m.phone = p.phone
 UNNAMED = """
 SELECT a.id, m.id, m.phone, m.subject_id, m.params ->> 'key', (m.params ->> 'length')::int
 FROM channels_attempt a JOIN channels_message m ON m.id = a.message_id
-WHERE a.provider = 'telegram_bot' AND a.provider_id IS NULL AND m.content = 'code' AND m.params ? 'key'
+WHERE a.provider = 'telegram_bot' AND a.provider_id IS NULL AND m.content = 'code'
+  AND m.params ? 'key'
 ORDER BY a.started_at, a.id
 """
 # A code that is sent again is the same: the first to come is of the first attempt.

@@ -18,7 +18,7 @@ from pytest_django import Settings
 from billing import ledger
 from billing.models import Transfer
 from channels import registry, sweeps
-from channels.models import Attempt, Message
+from channels.models import Attempt, BlockedPhone, Message
 from config.embedded import Servers
 from config.env import ROOT
 from tests.api.clients import Api, ClientOf
@@ -256,3 +256,13 @@ def test_long_message_is_delivered_when_all_of_it_is(service: Service, sender: A
     assert (len(ids), attempt.provider_id) == (answer.body["segments"], "+".join(ids))
     assert attempt.receipts.count() == len(ids) > 1
     assert len(service.carrier.message("+79260000000")["links"]) == 1
+
+
+def test_stop_answered_by_sms_is_heeded(service: Service, sender: Api) -> None:
+    (phone,) = phones(1)
+    send(sender, [phone])
+    until(lambda: attempts("delivered") == 1)
+
+    service.carrier.reply(phone, "стоп")
+
+    until(lambda: BlockedPhone.objects.filter(phone=phone, said_stop=True).exists())
