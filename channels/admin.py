@@ -147,7 +147,8 @@ class ContactAdmin(ModelAdmin):
 
 @admin.register(BlockedPhone)
 class BlockedPhoneAdmin(ModelAdmin):
-    list_display = ("phone", "reason", "created_at")
+    list_display = ("phone", "said_stop", "reason", "created_at")
+    list_filter = ("said_stop",)
     search_fields = ("phone",)
     search_help_text = looking_up.PHONE_HELP
     ordering = ("-created_at",)

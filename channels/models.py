@@ -268,6 +268,8 @@ class BlockedPhone(models.Model):
 
     phone = models.CharField(_("phone"), max_length=16, unique=True)
     reason = models.CharField(_("reason"), max_length=200, blank=True)
+    # START of the person lifts what the person's STOP has set, and nothing else.
+    said_stop = models.BooleanField(_("said STOP"), default=False, db_default=False, editable=False)
     created_at = models.DateTimeField(_("created"), auto_now_add=True)
 
     class Meta:

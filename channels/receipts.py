@@ -13,8 +13,8 @@ from django.db import DataError, IntegrityError, connection, transaction
 from django.db.backends.utils import CursorWrapper
 
 from billing.ledger import Proof
-from channels import nudge, outcomes, parts, registry, sql
-from channels.providers.base import Inbound, Receipt, ReceiptState
+from channels import nudge, opting_out, outcomes, parts, registry, sql
+from channels.providers.base import Inbound, Receipt, ReceiptState, Reply
 from channels.providers.hosted import Part, Report
 from channels.transitions import Event, What
 
@@ -52,6 +52,8 @@ def store(provider: str, reports: Sequence[Report]) -> int:
         for report, raw in reports:
             if isinstance(report, Part):
                 parts.store(cursor, provider, report)
+            elif isinstance(report, Reply):
+                opting_out.heed(provider, report)
             else:
                 new += _store(cursor, provider, report, raw)
     if new:

@@ -6,6 +6,7 @@ backend's journal. They are temporary, so that every invariant can be one query.
 
 import json
 import sqlite3
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from contextlib import closing
 from pathlib import Path
@@ -17,14 +18,17 @@ from django.db import connection
 from django.db.backends.utils import CursorWrapper
 
 from config.ids import parse_id
+from otp import codes
 
 SCHEMA = """
 DROP TABLE IF EXISTS pg_temp.phone_message, pg_temp.client_order, pg_temp.client_call,
-  pg_temp.client_entry;
+  pg_temp.client_entry, pg_temp.unnamed_code;
 CREATE TEMP TABLE phone_message (
-  id bigint, provider text, provider_id text, ref uuid, phone text, links text[], state text,
+  id bigint, provider text, provider_id text, ref uuid, phone text, links text[], code text,
+  state text,
   faults text[], is_told boolean, attempt_id uuid, message_id uuid,
   has_arrived boolean GENERATED ALWAYS AS (state IN ('delivered', 'read')) STORED);
+CREATE TEMP TABLE unnamed_code (attempt_id uuid, message_id uuid, phone text, code text, n int);
 CREATE TEMP TABLE client_order (key text, company_id bigint, path text, phone text);
 CREATE TEMP TABLE client_call (
   key text, status int, code text, message_id uuid, body text, is_replayed boolean,
@@ -37,20 +41,45 @@ CREATE TEMP TABLE client_entry (
 """
 
 # Which attempt a vendor's message was: by our reference, which Twilio keeps in its callback's
-# address. The bot has none: a link is in one message only.
+# address. The bot has none: then by the name that it gave the message, which has the chat in it; by
+# the link, which is in one message only; or, of attempts whose answer was lost, by the code.
 MATCH_BY_REF = """
 UPDATE phone_message p SET attempt_id = a.id, message_id = a.message_id
 FROM channels_attempt a WHERE a.id = p.ref AND a.provider = p.provider
+"""
+MATCH_BY_NAME = """
+UPDATE phone_message p SET attempt_id = a.id, message_id = a.message_id
+FROM channels_attempt a
+WHERE p.ref IS NULL AND p.provider = 'telegram_bot' AND a.provider = p.provider
+  AND a.provider_id LIKE '%:' || ltrim(p.phone, '+') || ':' || p.provider_id
 """
 MATCH_BY_LINK = """
 UPDATE phone_message p SET message_id = m.id, attempt_id = (
   SELECT a.id FROM channels_attempt a WHERE a.message_id = m.id AND a.provider = p.provider
   ORDER BY a.state = 'delivered' DESC, a.n LIMIT 1)
 FROM channels_message m
-WHERE p.ref IS NULL AND m.phone = p.phone AND m.params ->> 'short_url' = ANY(p.links)
+WHERE p.ref IS NULL AND p.attempt_id IS NULL AND m.phone = p.phone
+  AND m.params ->> 'short_url' = ANY(p.links)
+"""
+UNNAMED = """
+SELECT a.id, m.id, m.phone, m.subject_id, m.params ->> 'key', (m.params ->> 'length')::int
+FROM channels_attempt a JOIN channels_message m ON m.id = a.message_id
+WHERE a.provider = 'telegram_bot' AND a.provider_id IS NULL AND m.content = 'code'
+  AND m.params ? 'key'
+ORDER BY a.started_at, a.id
+"""
+# A code that is sent again is the same: the first to come is of the first attempt.
+MATCH_BY_CODE = """
+UPDATE phone_message p SET attempt_id = u.attempt_id, message_id = u.message_id
+FROM unnamed_code u, (
+  SELECT id, row_number() OVER (PARTITION BY phone, code ORDER BY id) AS n FROM phone_message
+  WHERE ref IS NULL AND attempt_id IS NULL AND provider = 'telegram_bot') came
+WHERE came.id = p.id AND u.phone = p.phone AND u.code = p.code AND u.n = came.n
 """
 
-_PHONES = "SELECT id, provider, provider_id, ref, phone, links, state, extra, pending FROM messages"
+_PHONES = """
+SELECT id, provider, provider_id, ref, phone, links, code, state, extra, pending FROM messages
+"""
 _ORDERS = "SELECT key, company_id, path, phone FROM orders"
 _CALLS = "SELECT key, status, code, message, body, replayed, seconds, at FROM calls"
 _ENTRIES = """
@@ -92,9 +121,24 @@ def fill(cursor: CursorWrapper, table: str, rows: Iterable[Sequence[object]]) ->
 
 def match(cursor: CursorWrapper) -> None:
     cursor.execute(MATCH_BY_REF)
+    cursor.execute(MATCH_BY_NAME)
     cursor.execute(MATCH_BY_LINK)
+    cursor.execute(UNNAMED)
+    fill(cursor, "unnamed_code", _with_codes(cursor.fetchall()))
+    cursor.execute(MATCH_BY_CODE)
     for table in ("phone_message", "client_order", "client_call", "client_entry"):
         cursor.execute(f"ANALYZE {table}")
+
+
+def _with_codes(attempts: list[tuple[Any, ...]]) -> list[tuple[object, ...]]:
+    """Each with its code, and which of the attempts at that code on that phone it was."""
+    found: list[tuple[object, ...]] = []
+    seen = Counter[tuple[str, str]]()
+    for attempt_id, message_id, phone, verification_id, key_id, length in attempts:
+        code = codes.derive(verification_id, key_id=key_id, length=length)
+        seen[phone, code] += 1
+        found.append((attempt_id, message_id, phone, code, seen[phone, code]))
+    return found
 
 
 def _rows(path: Path, query: str) -> list[tuple[Any, ...]]:
@@ -103,7 +147,7 @@ def _rows(path: Path, query: str) -> list[tuple[Any, ...]]:
 
 
 def _phone_message(row: tuple[Any, ...]) -> tuple[object, ...]:
-    number, provider, provider_id, ref, phone, links, state, extra, pending = row
+    number, provider, provider_id, ref, phone, links, code, state, extra, pending = row
     more = json.loads(extra)
     given = parse_qs(urlsplit(more.get("callback") or "").query).get("ref", [None])[0]
     own = ref or given
@@ -114,6 +158,7 @@ def _phone_message(row: tuple[Any, ...]) -> tuple[object, ...]:
         UUID(own) if own else None,
         f"+{phone}",
         json.loads(links),
+        code,
         state,
         more.get("faults", []),
         pending == "",

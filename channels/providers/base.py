@@ -145,6 +145,14 @@ class Receipt:
 
 
 @dataclass(frozen=True, slots=True)
+class Reply:
+    """What a person wrote back to us, in as many words as matter."""
+
+    phone: str  # E.164 with its plus
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Inbound:
     """A vendor's HTTP call to us. `url` is the public one, as signatures cover it."""
 
@@ -182,6 +190,10 @@ class Provider(ABC):
         is left out.
         """
         raise InvalidSignatureError(f"{self.name} sends no receipts")
+
+    def replies(self, call: Inbound) -> list[Reply]:
+        """What people say in the same call; raises InvalidSignatureError as well."""
+        return []
 
     def alerts(self, call: Inbound) -> list[AccountAlert]:
         """What the same call says of the account; raises InvalidSignatureError as well."""

@@ -7,7 +7,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from channels.providers.base import Provider, Receipt
+from channels.providers.base import Provider, Receipt, Reply
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ class Part:
     provider_id: str
 
 
-Report = tuple[Receipt | Part, bytes]  # with the vendor's own words
+Report = tuple[Receipt | Part | Reply, bytes]  # with the vendor's own words
 Keep = Callable[[Sequence[Report]], None]  # stores them all, or raises and stores none
 
 

@@ -18,8 +18,11 @@ from channels.providers.base import (
     Outgoing,
     Receipt,
     ReceiptState,
+    Reply,
     SendError,
 )
+
+_PHONE = re.compile(r"\+[1-9][0-9]{6,14}")
 
 _VERDICTS: dict[int, http.Verdict] = {
     **dict.fromkeys((21211, 21610, 21612, 21614, 21635), http.UNREACHABLE),
@@ -114,6 +117,15 @@ class Twilio(http.HttpProvider):
                 error_code=code,
             )
         ]
+
+    def replies(self, call: Inbound) -> list[Reply]:
+        """Where "a message comes in" is set to the address of the receipts."""
+        form = self._verified(call)
+        phone = form.get("From", "")
+        if "MessageStatus" in form or "Body" not in form or not _PHONE.fullmatch(phone):
+            return []
+        # Twilio names the wish itself where its own opt-out is switched on, in any language.
+        return [Reply(phone, form.get("OptOutType") or form["Body"])]
 
     def _verified(self, call: Inbound) -> dict[str, str]:
         form = http.form(call.body)

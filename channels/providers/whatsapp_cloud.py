@@ -21,6 +21,7 @@ from channels.providers.base import (
     Receipt,
     ReceiptState,
     RefusedError,
+    Reply,
     SendError,
 )
 
@@ -124,6 +125,15 @@ class WhatsAppCloud(http.HttpProvider):
             if http.text(status.get("status")) in _STATES
         ]
 
+    def replies(self, call: Inbound) -> list[Reply]:
+        return [
+            Reply(f"+{phone}", said)
+            for _field, value in self._changes(call)
+            for message in http.objects(value.get("messages"))
+            if (phone := http.text(message.get("from"))) and phone.isascii() and phone.isdigit()
+            if (said := _said(message))
+        ]
+
     def alerts(self, call: Inbound) -> list[AccountAlert]:
         return [alert for field, value in self._changes(call) for alert in _alerts(field, value)]
 
@@ -154,6 +164,12 @@ def _components(message: Outgoing) -> list[http.Json]:
 def _texts(values: list[str]) -> list[http.Json]:
     # Meta refuses a parameter with a newline, a tab or more than four spaces in a row.
     return [{"type": "text", "text": " ".join(value.split())} for value in values]
+
+
+def _said(message: http.Json) -> str | None:
+    """The words of a person's message, typed or on a button of ours."""
+    written, pressed = http.mapping(message.get("text")), http.mapping(message.get("button"))
+    return http.text(written.get("body")) or http.text(pressed.get("text"))
 
 
 def _refusal(answer: http.Answer) -> SendError:

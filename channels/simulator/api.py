@@ -1,6 +1,7 @@
 """The JSON API: which phone got what, how a phone stands with the bot, faults."""
 
 import json
+from functools import partial
 from typing import Any
 
 from aiohttp import web
@@ -10,10 +11,12 @@ from channels.simulator.carrier import Carrier
 from channels.simulator.content import digits
 from channels.simulator.faults import read_fault
 from channels.simulator.guard import Guard
+from channels.simulator.message import Message
 from channels.simulator.telegram_bot import TelegramBot
 from channels.simulator.vendor import json_answer
 from channels.simulator.whatsapp import TITLES, account_word
 
+LONGEST_REPLY = 70
 CONTACT_ACTIONS = ("share", "unshare", "block", "unblock", "start", "stop")
 
 
@@ -28,6 +31,7 @@ class Api:
             web.get("/phones/{phone}/messages", guard(self.messages)),
             web.post("/phones/{phone}/contact", guard(self.contact)),
             web.post("/messages/{id}/read", guard(self.read)),
+            web.post("/messages/{id}/reply", guard(self.reply)),
             web.post("/alerts", guard(self.alert)),
             web.get("/faults", guard(self.faults)),
             web.post("/faults", guard(self.add_fault)),
@@ -56,9 +60,7 @@ class Api:
         return json_answer(self._bot.change_contact(phone, action).shown())
 
     async def read(self, request: web.Request) -> web.Response:
-        number = request.match_info["id"]
-        is_number = number.isascii() and number.isdigit() and len(number) < 19
-        message = self._carrier.log.by_id(int(number)) if is_number else None
+        message = self._asked_of(request)
         if message is None:
             return _errors({"id": "no such message"}, 404)
         if not self._carrier.vendors[message.provider].can_read or message.state == "failed":
@@ -66,6 +68,25 @@ class Api:
         if message.state != "read":
             self._carrier.courier.add(message, "read")
         return json_answer(message.shown())
+
+    async def reply(self, request: web.Request) -> web.Response:
+        """The person writes back, STOP if nothing else is asked for."""
+        message, text = self._asked_of(request), (await _body(request)).get("text", "STOP")
+        if message is None:
+            return _errors({"id": "no such message"}, 404)
+        vendor = self._carrier.vendors[message.provider]
+        if not vendor.can_reply:
+            return _errors({"id": "nobody writes back to this vendor's number"})
+        if not isinstance(text, str) or not 1 <= len(text) <= LONGEST_REPLY:
+            return _errors({"text": f"must have 1 to {LONGEST_REPLY} characters"})
+        make = partial(vendor.reply, message, text)
+        self._carrier.courier.run([make], vendor.name, message.phone)
+        return json_answer({"text": text}, 201)
+
+    def _asked_of(self, request: web.Request) -> Message | None:
+        number = request.match_info["id"]
+        is_number = number.isascii() and number.isdigit() and len(number) < 19
+        return self._carrier.log.by_id(int(number)) if is_number else None
 
     async def alert(self, request: web.Request) -> web.Response:
         """WhatsApp says something of the account: an error's code, or a template's end."""

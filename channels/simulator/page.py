@@ -154,11 +154,16 @@ class Sheet:
                 f'<code class="code">{html.escape(message.code)}</code>'
                 f'<button type="button" class="needs-js" data-copy>{words["copy"]}</button>'
             )
-        can_read = self._carrier.vendors[message.provider].can_read
-        if can_read and message.state in {"sent", "delivered"}:
+        vendor = self._carrier.vendors[message.provider]
+        if vendor.can_read and message.state in {"sent", "delivered"}:
             acts += (
                 f'<button type="button" class="needs-js" data-url="/messages/{message.id}/read">'
                 f"{words['mark_read']}</button>"
+            )
+        if vendor.can_reply:
+            acts += (
+                f'<button type="button" class="needs-js" data-url="/messages/{message.id}/reply">'
+                f"{words['reply_stop']}</button>"
             )
         return f'<div class="acts">{acts}</div>' if acts else ""
 

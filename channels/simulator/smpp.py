@@ -39,6 +39,7 @@ INTERNATIONAL = ISDN = 1
 class Smpp(Vendor):
     name = "smpp"
     channel = "sms"
+    can_reply = True
 
     def __init__(self, carrier: Carrier) -> None:
         self._carrier = carrier
@@ -126,6 +127,13 @@ class Smpp(Vendor):
             return None
         return partial(self._tell, message, event, moment)
 
+    def reply(self, message: Message, text: str) -> Tell:
+        return partial(self._bring, pdu.incoming(message.phone, message.extra["source"], text))
+
+    async def _bring(self, body: bytes) -> bool:
+        session = next((one for one in self._sessions if one.can_receive), None)
+        return session is not None and await session.deliver(body)
+
     async def _tell(self, message: Message, event: str, moment: float) -> bool:
         """A receipt for each part, to whoever is bound; with nobody there, later."""
         session = next((one for one in self._sessions if one.can_receive), None)
@@ -162,4 +170,4 @@ def _receipt(message: Message, message_id: str, event: str, moment: float) -> by
     )
     tlvs = pdu.tlv(pdu.RECEIPTED_MESSAGE_ID, pdu.cstring(message_id))
     tlvs += pdu.tlv(pdu.MESSAGE_STATE, bytes([state]))
-    return pdu.deliver(message.phone, message.extra["source"], line, tlvs)
+    return pdu.receipt(message.phone, message.extra["source"], line, tlvs)

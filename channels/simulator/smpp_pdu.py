@@ -4,7 +4,8 @@ import struct
 from dataclasses import dataclass, field
 
 HEADER = struct.Struct(">4L")
-LONGEST = 70_000
+LONGEST, LONGEST_TEXT = 70_000, 70
+A_RECEIPT, UCS2 = 0x04, 0x08  # esm_class; data_coding
 
 GENERIC_NACK = 0x8000_0000
 BIND_RECEIVER, BIND_TRANSMITTER, BIND_TRANSCEIVER = 0x01, 0x02, 0x09
@@ -123,17 +124,24 @@ class Submit:
         )
 
 
-def deliver(source: str, dest: str, line: str, tlvs: bytes) -> bytes:
+def receipt(source: str, dest: str, line: str, tlvs: bytes) -> bytes:
     """The body of a deliver_sm that is a delivery receipt."""
-    told = line.encode("latin-1")
+    return _deliver(source, dest, A_RECEIPT, 0, line.encode("latin-1")) + tlvs
+
+
+def incoming(source: str, dest: str, text: str) -> bytes:
+    """The body of a deliver_sm that is a message from a phone."""
+    return _deliver(source, dest, 0, UCS2, text[:LONGEST_TEXT].encode("utf-16-be"))
+
+
+def _deliver(source: str, dest: str, esm_class: int, coding: int, octets: bytes) -> bytes:
     return b"".join(
         [
             cstring(""),
             bytes([1, 1]) + cstring(source),
             bytes([5, 0]) + cstring(dest),
-            bytes([0x04, 0, 0]),  # esm_class: a receipt
+            bytes([esm_class, 0, 0]),
             cstring("") * 2,  # schedule_delivery_time, validity_period
-            bytes([0, 0, 0, 0, len(told)]) + told,
-            tlvs,
+            bytes([0, 0, coding, 0, len(octets)]) + octets,
         ]
     )

@@ -40,6 +40,7 @@ class RefusedError(Exception):
 class Twilio(HttpVendor):
     name = "twilio"
     channel = "sms"
+    can_reply = True
 
     def __init__(self, carrier: Carrier) -> None:
         self._carrier = carrier
@@ -118,13 +119,33 @@ class Twilio(HttpVendor):
         url = message.extra["callback"]
         if not url:
             return None
-        told = self._callback_form(message, event, moment)
+        return self._call(url, self._callback_form(message, event, moment))
+
+    def reply(self, message: Message, text: str) -> Post | None:
+        """To the address of the receipts, which an operator gives for incoming messages too."""
+        url = message.extra["callback"].partition("?")[0]
+        sid = "SM" + secrets.token_hex(16)
+        said = {
+            "ApiVersion": API,
+            "AccountSid": self._settings.twilio_account_sid,
+            "MessageSid": sid,
+            "SmsSid": sid,
+            "SmsStatus": "received",
+            "From": f"+{message.phone}",
+            "To": self._settings.twilio_from,
+            "Body": text,
+            "NumMedia": "0",
+            "NumSegments": str(count_segments(text)),
+        }
+        return self._call(url, said) if url else None
+
+    def _call(self, url: str, form: dict[str, str]) -> Post:
         headers = {
             "Content-Type": "application/x-www-form-urlencoded; charset=UTF-8",
             "I-Twilio-Idempotency-Token": secrets.token_hex(16),
-            "X-Twilio-Signature": signatures.twilio(self._settings.twilio_auth_token, url, told),
+            "X-Twilio-Signature": signatures.twilio(self._settings.twilio_auth_token, url, form),
         }
-        return Post(url, urlencode(told).encode(), headers)
+        return Post(url, urlencode(form).encode(), headers)
 
     def _check_account(self, request: web.Request) -> None:
         account, settings = request.match_info["account"], self._settings

@@ -35,6 +35,7 @@ class Vendor(ABC):
     name: ClassVar[str]
     channel: ClassVar[str]
     can_read: ClassVar[bool] = False  # whether a read receipt exists
+    can_reply: ClassVar[bool] = False  # whether people write back to the number
 
     def events(self, plan: Plan) -> list[str]:
         """Where nobody can tell that a message was read, it was only delivered."""
@@ -43,6 +44,10 @@ class Vendor(ABC):
 
     def receipt(self, message: Message, event: str, moment: float) -> Post | Tell | None:
         """The call that reports an event, or None where nobody asked to be told."""
+        return None
+
+    def reply(self, message: Message, text: str) -> Post | Tell | None:
+        """The call that brings what the person wrote back, or None where nobody can."""
         return None
 
 

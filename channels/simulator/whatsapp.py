@@ -4,6 +4,7 @@ import base64
 import json
 import re
 import secrets
+import time
 from typing import Any
 
 from aiohttp import web
@@ -50,6 +51,7 @@ class WhatsApp(HttpVendor):
     name = "whatsapp_cloud"
     channel = "whatsapp"
     can_read = True
+    can_reply = True
 
     def __init__(self, carrier: Carrier) -> None:
         self._carrier = carrier
@@ -101,6 +103,18 @@ class WhatsApp(HttpVendor):
         statuses = [_status(message, word, moment) for word in told]
         contact = {"wa_id": message.phone, "user_id": f"SIM.{message.phone}"}
         value = {"contacts": [contact], "statuses": statuses}
+        return _call(self._settings, "messages", _messaging(self._settings) | value)
+
+    def reply(self, message: Message, text: str) -> Post:
+        said = {
+            "from": message.phone,
+            "id": f"wamid.{secrets.token_hex(16)}",
+            "timestamp": str(int(time.time())),
+            "type": "text",
+            "text": {"body": text},
+        }
+        contact = {"profile": {"name": "Simulator"}, "wa_id": message.phone}
+        value = {"contacts": [contact], "messages": [said]}
         return _call(self._settings, "messages", _messaging(self._settings) | value)
 
     def _account_refusal(self, request: web.Request) -> web.Response | None:

@@ -90,4 +90,9 @@ def attempts(state: str) -> int:
 def settled(seconds: float = 40.0) -> None:
     """Nothing is open but what nobody knows the fate of."""
     open_ones = Message.objects.filter(state__in=OPEN)
-    until(lambda: not open_ones.exclude(attempts__state="ambiguous").exists(), seconds)
+    waiting = open_ones.exclude(attempts__state="ambiguous")
+    until(
+        lambda: not waiting.exists(),
+        seconds,
+        instead=lambda: list(Attempt.objects.filter(message__in=waiting).values()),
+    )

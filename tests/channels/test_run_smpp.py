@@ -10,13 +10,15 @@ from typing import Any
 
 import pytest
 from django.core.management import call_command
+from django.db import connection
+from django.db.models import Q
 from django.utils import timezone
 from pytest_django import Settings
 
 from billing import ledger
 from billing.models import Transfer
 from channels import registry, sweeps
-from channels.models import Attempt, Message
+from channels.models import Attempt, BlockedPhone, Message
 from config.embedded import Servers
 from config.env import ROOT
 from tests.api.clients import Api, ClientOf
@@ -25,7 +27,10 @@ from tests.channels.smpp_service import OPEN, RUN, Service, attempts, settled, s
 from tests.factories import CompanyFactory
 from tests.stack.programs import free_port, until
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.timeout(300),  # a thousand messages and two restarts, on a busy machine
+]
 
 MANY, TOKENS, PRICE = 1000, 20_000, 16
 
@@ -73,9 +78,19 @@ def send_with_throttling(service: Service, sender: Api, numbers: list[str]) -> N
 
 def end_leases() -> None:
     """Time passes, and a worker looks after the calls that a dead process has left."""
+    until(lambda: not _is_anybody_at_work())  # the database ends what the dead one asked of it
     past = timezone.now() - timedelta(seconds=1)
     Attempt.objects.filter(state="submitting").update(lease_until=past)
     sweeps.end_leases()
+
+
+def _is_anybody_at_work() -> bool:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT EXISTS (SELECT FROM pg_stat_activity WHERE datname = current_database()"
+            " AND pid <> pg_backend_pid() AND state <> 'idle')"
+        )
+        return bool(cursor.fetchone()[0])
 
 
 def give_up() -> None:
@@ -155,10 +170,10 @@ def test_how_each_fault_ends(service: Service, sender: Api) -> None:
 
 
 def is_answered(phone: str) -> bool:
-    """Tried, and not about to be tried again."""
-    message = Message.objects.filter(phone=phone).first()
-    tried = message and message.attempts.exclude(state="submitting").exists()
-    return bool(tried and message and (message.due_at is None or message.state == "failed"))
+    """Tried, with no try under way and none to come."""
+    tried = Message.objects.filter(phone=phone, attempts__isnull=False)
+    idle = tried.exclude(attempts__state="submitting")
+    return idle.filter(Q(due_at=None) | Q(state="failed")).exists()
 
 
 def late(wanted: dict[str, str]) -> dict[str, str]:
@@ -241,3 +256,13 @@ def test_long_message_is_delivered_when_all_of_it_is(service: Service, sender: A
     assert (len(ids), attempt.provider_id) == (answer.body["segments"], "+".join(ids))
     assert attempt.receipts.count() == len(ids) > 1
     assert len(service.carrier.message("+79260000000")["links"]) == 1
+
+
+def test_stop_answered_by_sms_is_heeded(service: Service, sender: Api) -> None:
+    (phone,) = phones(1)
+    send(sender, [phone])
+    until(lambda: attempts("delivered") == 1)
+
+    service.carrier.reply(phone, "стоп")
+
+    until(lambda: BlockedPhone.objects.filter(phone=phone, said_stop=True).exists())

@@ -120,6 +120,7 @@ class World:
             "ref": attempt.id,
             "phone": attempt.message.phone,
             "links": [],
+            "code": None,
             "state": "delivered",
             "faults": [],
             "is_told": True,

@@ -131,6 +131,7 @@ def test_faults_are_listed(simulator: Simulator, phone: str) -> None:
         ("messages/999999999/read", None, 404),
         ("messages/" + "9" * 30 + "/read", None, 404),
         ("messages/first/read", None, 404),
+        ("messages/first/reply", {"text": "STOP"}, 404),
     ],
 )
 def test_bad_action_is_refused(simulator: Simulator, path: str, body: object, status: int) -> None:

@@ -42,6 +42,11 @@ class Carrier:
         url = f"{self.url}/phones/{phone}/contact"
         requests.post(url, json={"action": action}, timeout=10).raise_for_status()
 
+    def reply(self, phone: str, text: str) -> None:
+        """The person answers the newest message."""
+        url = f"{self.url}/messages/{self.messages(phone)[0]['id']}/reply"
+        requests.post(url, json={"text": text}, timeout=10).raise_for_status()
+
     def say_of_account(self, told: dict[str, object]) -> None:
         """WhatsApp speaks of the account rather than of a message."""
         requests.post(f"{self.url}/alerts", json=told, timeout=10).raise_for_status()

@@ -10,6 +10,7 @@ from django.db import connection
 from django.test.utils import setup_databases, teardown_databases
 from pytest_django import DjangoDbBlocker
 
+from channels.provider_account import ProviderAccount
 from config.embedded import Servers
 from tests.stack.sender import Sender
 from tests.stack.stack import Stack, drop_connections
@@ -52,6 +53,7 @@ def stack(running_stack: Stack) -> Iterator[Stack]:
     """Everything up and well-behaved; afterwards the books agree and no program complained."""
     yield running_stack
     running_stack.carrier.behave()
+    ProviderAccount.objects.all().delete()  # what was throttled here is left alone nowhere else
     assert running_stack.complaints() == []
     call_command("reconcile")
 

@@ -19,11 +19,13 @@ COMPLAINT = re.compile(rb'Traceback|"level":"(error|critical)"(?!.*"django.reque
 PATIENCE = 60.0  # seconds: how long a start may take on a busy machine
 
 
-def until(true: Callable[[], bool], seconds: float = 15.0) -> None:
-    """Wait for what must come about; an AssertionError when it does not."""
+def until(
+    true: Callable[[], bool], seconds: float = 15.0, *, instead: Callable[[], object] = str
+) -> None:
+    """Wait for what must come about; an AssertionError that says what there is when it does not."""
     deadline = time.monotonic() + seconds
     while not true():
-        assert time.monotonic() < deadline, "did not happen in time"
+        assert time.monotonic() < deadline, f"did not happen in time {instead()}"
         time.sleep(0.02)
 
 

@@ -16,7 +16,7 @@ from django.utils import timezone
 
 from billing import ledger
 from billing.models import Transfer
-from channels.models import Message
+from channels.models import Attempt, Message
 from config.embedded import Servers
 from config.servers import Postgres, Redis
 from tests.factories import ApiKeyFactory, CompanyFactory
@@ -130,7 +130,11 @@ class Stack:
     def ending(self, phone: str) -> Ending:
         """Wait until nothing to this phone is open, then tell what became of it."""
         sent = Message.objects.filter(phone=phone)
-        until(lambda: not sent.filter(state__in=OPEN).exists())
+        tried = Attempt.objects.filter(message__phone=phone)
+        until(
+            lambda: not sent.filter(state__in=OPEN).exists(),
+            instead=lambda: [*sent.values(), *tried.values()],
+        )
         return Ending(
             states=list(sent.order_by("created_at").values_list("state", flat=True)),
             charged=_sum(_transfers(sent, Transfer.Kind.CAPTURE)),

@@ -198,13 +198,15 @@ class Smpp(HostedProvider):
             self._keeping.put((told, b""))
 
     def _deliver(self, session: Session, request: Pdu) -> None:
-        """The centre hears that we have a receipt once it is stored, and not before."""
+        """The centre hears that we have what it brought once that is stored, and not before."""
         told = report.receipt(request, self._receipted_id)
-        if told is None:
+        said = None if told else report.reply(request)
+        kept = (told, report.raw(request)) if told else said and (said, b"")
+        if not kept:
             session.answer(request)
             return
         self._keeping.put(
-            (told, report.raw(request)),
+            kept,
             lambda is_stored: session.answer(request, 0 if is_stored else status.NOT_NOW),
         )
 

@@ -9,10 +9,14 @@ from collections.abc import Callable
 
 from smpplib import consts
 
-from channels.providers.base import Receipt, ReceiptState
+from channels.providers.base import Receipt, ReceiptState, Reply
 from channels.providers.smpp.pdu import Pdu
 
 _KIND, _RECEIPT, _INTERMEDIATE = 0x3C, 0x04, 0x20  # of esm_class
+_HAS_HEADER = 0x40  # one part of a long message, and so no single word
+_UCS2 = 0x08  # data_coding
+_ENOUGH = 280  # octets: more than two of any words that we look for
+_PHONE = re.compile(r"\+?[1-9][0-9]{6,14}")
 _ID = consts.OPTIONAL_PARAMS["receipted_message_id"]
 _STATE = consts.OPTIONAL_PARAMS["message_state"]
 _ERROR = consts.OPTIONAL_PARAMS["network_error_code"]
@@ -98,6 +102,17 @@ def receipt(deliver: Pdu, spelled: Spelling) -> Receipt | None:
         word=word,
         error_code=_error(deliver, told),
     )
+
+
+def reply(deliver: Pdu) -> Reply | None:
+    """What a person wrote back; None for what a machine says, and what is not plain text."""
+    phone = text(deliver.fields.get("source_addr"))
+    is_message = not (deliver.fields.get("esm_class") or 0) & (_KIND | _HAS_HEADER)
+    if not is_message or not _PHONE.fullmatch(phone):
+        return None
+    octets = deliver.fields.get("short_message") or deliver.tlvs.get(_PAYLOAD) or b""
+    coding = "utf-16-be" if deliver.fields.get("data_coding") == _UCS2 else "latin-1"
+    return Reply("+" + phone.lstrip("+"), octets[:_ENOUGH].decode(coding, errors="replace"))
 
 
 def raw(deliver: Pdu) -> bytes:

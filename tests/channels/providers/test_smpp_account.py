@@ -10,6 +10,7 @@ from channels.providers.base import (
     Receipt,
     ReceiptState,
     RefusedError,
+    Reply,
     SendError,
     ThrottledError,
     TransientError,
@@ -236,14 +237,14 @@ def test_beginning_of_the_message_is_not_kept(centre: Centre, bound: Bound, kept
     assert b"482915" not in raw
 
 
-def test_message_from_a_phone_is_answered_and_left(
+def test_message_from_a_phone_is_handed_in_as_words(
     centre: Centre, bound: Bound, kept: Kept
 ) -> None:
     bound()
 
     assert centre.deliver("id:m1 stat:DELIVRD", esm_class=0) == 0
 
-    assert kept.reports == []
+    assert kept.reports == [(Reply("+998901234567", "id:m1 stat:DELIVRD"), b"")]
 
 
 def test_note_of_a_part_is_kept_however_often_the_store_fails(bound: Bound, kept: Kept) -> None:

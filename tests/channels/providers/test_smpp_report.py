@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from channels.providers.base import Receipt, ReceiptState
+from channels.providers.base import Receipt, ReceiptState, Reply
 from channels.providers.smpp.pdu import Pdu
-from channels.providers.smpp.report import SPELLINGS, raw, receipt
+from channels.providers.smpp.report import SPELLINGS, raw, receipt, reply
 
 ID, STATE, ERROR, PAYLOAD = 0x001E, 0x0427, 0x0423, 0x0424
 SAME = SPELLINGS["same"][1]
@@ -130,3 +130,24 @@ def test_whatever_comes_breaks_nothing(
     receipt(one, SAME)
 
     assert isinstance(raw(one), bytes)
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"short_message": b"STOP"}, Reply("+79161234567", "STOP")),
+        ({"short_message": "Стоп".encode("utf-16-be"), "data_coding": 8},
+         Reply("+79161234567", "Стоп")),
+        ({"source_addr": b"+79161234567\0", "short_message": b"stop"},
+         Reply("+79161234567", "stop")),
+        ({"short_message": b"id:7 stat:DELIVRD", "esm_class": 4}, None),
+        ({"short_message": b"\x05\x00\x03\x01\x02\x01STOP", "esm_class": 0x40}, None),
+        ({"short_message": b"STOP", "source_addr": b"BANK"}, None),
+        ({"short_message": b"STOP", "source_addr": b"900"}, None),
+        ({"short_message": b"\x04", "data_coding": 8}, Reply("+79161234567", "\ufffd")),
+    ],
+)  # fmt: skip
+def test_what_a_person_wrote_back(fields: dict[str, object], said: Reply | None) -> None:
+    known = {"source_addr": b"79161234567\0", "esm_class": 0, "data_coding": 0}
+
+    assert reply(Pdu("deliver_sm", 0, 1, is_answer=False, fields=known | fields, tlvs={})) == said

@@ -213,7 +213,7 @@ class Vendor:
 
 
 def _receipts(provider: HttpProvider, call: Inbound) -> list[Any]:
-    return [*provider.receipts(call), *provider.alerts(call)]
+    return [*provider.receipts(call), *provider.replies(call), *provider.alerts(call)]
 
 
 def _updates(provider: HttpProvider, call: Inbound) -> list[Any]:
