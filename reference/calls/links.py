@@ -1,5 +1,7 @@
 """POST /links/shorten and POST /links/send, written down."""
 
+from dataclasses import replace
+
 from accounts.models import Scope
 from channels.words import sent_words
 from config.errors import Error
@@ -40,6 +42,8 @@ TARGET = Field(
     "https://shop.example/orders/1024",
 )
 
+SHORTENED_URL = replace(SHORT_URL, example="https://kvitok.example/bcdfghjk")
+
 SHORTEN = Call(
     "POST",
     "/links/shorten",
@@ -55,7 +59,7 @@ SHORTEN = Call(
     body=(URL, ALIAS, LINK_LIFETIME),
     answer=(
         LINK_ID,
-        Field("short_url", SHORT_URL.schema, SHORT_URL.words, "https://kvitok.example/bcdfghjk"),
+        SHORTENED_URL,
         SLUG,
         TARGET,
         EXPIRES_AT,

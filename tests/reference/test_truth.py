@@ -31,12 +31,15 @@ ASKED = {
     "sendCode": {"phone": PHONE, "link": URL},
     "shortenLink": {"url": URL},
     "sendLink": {"phone": PHONE, "url": URL, "channel": "sms"},
+    "shortenLinks": {"links": [{"url": URL}, {"url": "http://10.0.0.1/"}]},
+    "changeLink": {"expires_in": 3600, "enabled": True},
     "createTopUp": {"tokens": 1000, "gateway": "sandbox"},
     "createWebhook": {"url": "https://shop.example/kvitok"},
     "changeWebhook": {"description": "Склад", "enabled": False},
 }
 # What must have been called before, by how a path begins.
 BEFORE = {
+    "/links/{": "shortenLink",
     "/messages/": "sendCode",
     "/test/": "sendCode",
     "/top-up/{": "createTopUp",
