@@ -14,10 +14,11 @@ from links import slugs, targets
 
 LIFETIMES = [
     ("", pgettext_lazy("link", "never")),
-    ("86400", _("in a day")),
-    ("604800", _("in a week")),
-    ("2592000", _("in a month")),
-    ("31536000", _("in a year")),
+    ("3600", _("an hour")),
+    ("86400", _("a day")),
+    ("604800", _("a week")),
+    ("2592000", _("a month")),
+    ("31536000", _("a year")),
 ]
 KEEP = "keep"
 STATES = [
@@ -37,7 +38,9 @@ class LinkFilter(forms.Form):
         required=False,
         widget=forms.TextInput(attrs={"spellcheck": "false", "placeholder": "https://…"}),
     )
-    state = forms.ChoiceField(label=_("State"), choices=[("", _("any")), *STATES], required=False)
+    state = forms.ChoiceField(
+        label=_("State"), choices=[("", pgettext_lazy("state", "any")), *STATES], required=False
+    )
 
     def chosen(self) -> dict[str, Any]:
         """What is filtered by; a field filled in wrongly filters nothing and shows its error."""
@@ -68,7 +71,7 @@ class LinkForm(TargetForm):
         help_text=_("3–64 Latin letters, digits, hyphens, underscores. Empty: a short random one."),
         widget=forms.TextInput(attrs={"spellcheck": "false", "autocomplete": "off"}),
     )
-    lifetime = forms.ChoiceField(label=_("Expires"), choices=LIFETIMES, required=False)
+    lifetime = forms.ChoiceField(label=_("Lifetime"), choices=LIFETIMES, required=False)
 
     def clean_alias(self) -> str:
         alias: str = self.cleaned_data["alias"]
@@ -82,7 +85,10 @@ class LinkForm(TargetForm):
 
 class ChangeForm(TargetForm):
     lifetime = forms.ChoiceField(
-        label=_("Expires"), choices=[(KEEP, _("as it is")), *LIFETIMES], required=False
+        label=_("Lifetime"),
+        choices=[(KEEP, _("as it is")), *LIFETIMES],
+        required=False,
+        help_text=_("Counted from now."),
     )
 
 
