@@ -24,6 +24,7 @@ from accounts.roles import CabinetRequest, can_change_settings, member_required
 from accounts.services import record
 from accounts.spreadsheet import csv_lines
 from channels.chart import Chart, chart
+from channels.models import Message
 from config.errors import DomainError
 from config.ids import parse_id
 from links import export, managing, services, stats
@@ -60,6 +61,7 @@ def link_list(request: CabinetRequest) -> HttpResponse:
         "form": form,
         "mode": form.mode_chosen,
         "is_filtered": bool(chosen.keys() - {"mode"}),
+        "base_url": settings.PUBLIC_URL,
         "is_first": not request.GET.get("cursor"),
         "page": forgiving_page_of(matching(request.company, chosen), request.GET),
     }
@@ -127,6 +129,7 @@ def link_detail(request: CabinetRequest, public_id: str) -> HttpResponse:
     since = max(stats.oldest_click(), timezone.now() - timedelta(days=DAYS))
     context = {
         "link": link,
+        "message": _message(link),
         "chart": _chart(link, today - timedelta(days=DAYS - 1), today),
         "visitors": _visitors(link, since) if link.clicks else [],
         "can_change": can_change_settings(request.member) and link.retired_at is None,
@@ -134,13 +137,21 @@ def link_detail(request: CabinetRequest, public_id: str) -> HttpResponse:
     return render(request, "cabinet/link_detail.html", context)
 
 
+def _message(link: Link) -> Message | None:
+    if link.message_id is None:
+        return None
+    return Message.objects.filter(company=link.company_id, pk=link.message_id).first()
+
+
 def _visitors(link: Link, since: datetime) -> list[tuple[str, list[tuple[str, int]]]]:
     found = stats.visitors(link, since, timezone.now())
-    return [
+    told = [
         (_("Came from"), found.referrers),
         (_("Device"), [(DEVICES.get(name, name), n) for name, n in found.devices]),
         (_("Country"), found.countries),
     ]
+    # Where nothing is known of anybody, a table of one "unknown" says less than none.
+    return [(title, rows) for title, rows in told if any(name for name, _n in rows)]
 
 
 def _chart(link: Link, first: date, last: date) -> Chart:

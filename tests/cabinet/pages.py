@@ -65,10 +65,14 @@ def furnish(company: Company) -> None:
 
 
 def furnish_links(company: Company) -> None:
-    """A link that people follow, and one that was switched off."""
+    """A link that people follow, one in a message, and two that lead nowhere any more."""
     now = timezone.now()
     link = LinkFactory.create(company=company, clicks=3, previews=1, last_click_at=now)
     LinkFactory.create(company=company, disabled_at=now)
+    LinkFactory.create(company=company, expires_at=now)
+    sent = MessageFactory.create(company=company, kind="link", params={"short_url": "https://…"})
+    carried = LinkFactory.create(company=company, message_id=sent.id)
+    Message.objects.filter(pk=sent.pk).update(subject_id=carried.id)
     ClickDay.objects.create(link=link, day=timezone.localdate(now), clicks=3, previews=1)
     partitions.keep_ahead()
     with connection.cursor() as cursor:
@@ -146,7 +150,7 @@ def addresses(company: Company) -> list[str]:
     names = ["overview", "message-list", "key-list", "key-create", "settings", "test-phone"]
     names += ["member-list", "member-invite", "audit-list", "settings-preview"]
     names += ["webhook-list", "webhook-create", "text-list", "text-create", "text-preview"]
-    names += ["autofill-edit", "autofill-preview"]
+    names += ["autofill-edit", "autofill-preview", "link-list", "link-create"]
     names += ["balance", "balance-statement", "balance-order-list", "balance-profile"]
     top_ups = [
         reverse(name, args=[order.public_id])
@@ -167,6 +171,9 @@ def addresses(company: Company) -> list[str]:
         reverse("delivery-detail", args=[delivery.public_id])
         for delivery in endpoint.deliveries.all()
     ]
+    links = [reverse("link-detail", args=[link.public_id]) for link in company.links.all()]
+    followed = company.links.get(clicks=3)
+    links += [reverse(f"link-{name}", args=[followed.public_id]) for name in ("edit", "disable")]
     own = company.code_texts.get()
     texts = [reverse(name, args=[own.pk]) for name in ("text-edit", "text-delete")]
     account = ["account_email", "account_change_password", "mfa_index", "account_logout"]
@@ -182,6 +189,7 @@ def addresses(company: Company) -> list[str]:
         *statuses,
         *key_pages,
         *callbacks,
+        *links,
         *texts,
         reverse("text-preview") + "?locale=en&body=It’s {code}",
         reverse("autofill-preview") + "?webotp_host=x",

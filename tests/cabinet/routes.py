@@ -42,7 +42,7 @@ def _key(company: Company) -> Args:
 
 
 def _link(company: Company) -> Args:
-    return {"public_id": company.links.get(disabled_at=None).public_id}
+    return {"public_id": company.links.get(clicks=3).public_id}
 
 
 def _message(company: Company) -> Args:
