@@ -31,7 +31,7 @@ from links import export, managing, services, stats
 from links.forms import KEEP, ChangeForm, LinkFilter, LinkForm, words_of
 from links.link_api import in_state
 from links.models import Link
-from links.services import NewLink
+from links.new_link import SLUG_LENGTH, NewLink
 
 DAYS = 14
 SERIES = [("people", gettext_lazy("people")), ("machines", gettext_lazy("previews and scanners"))]
@@ -110,7 +110,7 @@ def link_create(request: CabinetRequest) -> HttpResponse:
             url=form.cleaned_data["url"],
             alias=form.cleaned_data["alias"] or None,
             lifetime=form.cleaned_data["lifetime"],
-            length=services.SLUG_LENGTH,
+            length=SLUG_LENGTH,
         )
         try:
             link = services.shorten(owner=_Owner(request.company.pk), link=wanted)

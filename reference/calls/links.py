@@ -24,7 +24,7 @@ from reference.calls.fields import (
     URL,
     USED_CHANNEL,
 )
-from reference.shapes import Call, Field, integer, nullable, text
+from reference.shapes import Call, Field, boolean, integer, nullable, text
 
 LINK_ID = Field(
     "id",
@@ -43,6 +43,15 @@ TARGET = Field(
 )
 
 SHORTENED_URL = replace(SHORT_URL, example="https://kvitok.example/bcdfghjk")
+REUSED = Field(
+    "reused",
+    boolean(),
+    (
+        "`true`, если это ссылка, которая уже была: на запрос с `reuse`.",
+        "`true` when this link was there already: of a request with `reuse`.",
+    ),
+    False,
+)
 
 SHORTEN = Call(
     "POST",
@@ -64,6 +73,7 @@ SHORTEN = Call(
         TARGET,
         EXPIRES_AT,
         EXPIRES_IN,
+        REUSED,
     ),
     refusals=(Error.INVALID_INPUT, Error.URL_NOT_ALLOWED, Error.ALIAS_TAKEN),
 )

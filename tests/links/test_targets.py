@@ -9,6 +9,8 @@ from urllib3.util import parse_url
 from config.errors import DomainError, Error
 from links.targets import MAX_LENGTH, check_target
 
+pytestmark = pytest.mark.django_db
+
 UNCHANGED = [
     "https://example.com",
     "https://example.com/",
