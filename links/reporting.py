@@ -4,6 +4,8 @@ from uuid import UUID
 
 from django import forms
 from django.conf import settings
+from django.db.models import QuerySet
+from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 
 from accounts import limits
@@ -41,6 +43,14 @@ def wait_for(ip: str) -> int:
     except LimiterDownError:
         return 0  # the number of those that wait is limited anyway
     return 0 if place.verdict == limits.GRANTED else place.wait
+
+
+def waiting() -> int:
+    return Report.objects.filter(handled_at=None).count()
+
+
+def handle(reports: QuerySet[Report]) -> int:
+    return reports.filter(handled_at=None).update(handled_at=Now())
 
 
 def report(*, link_id: UUID, reason: str, words: str) -> None:
