@@ -1,7 +1,5 @@
 """POST /links/shorten and POST /links/send, written down."""
 
-from dataclasses import replace
-
 from accounts.models import Scope
 from channels.words import sent_words
 from config.errors import Error
@@ -24,34 +22,16 @@ from reference.calls.fields import (
     URL,
     USED_CHANNEL,
 )
-from reference.shapes import Call, Field, boolean, integer, nullable, text
-
-LINK_ID = Field(
-    "id",
-    text(),
-    ("Идентификатор ссылки.", "The link's id."),
-    "lnk_0192f0c1a6da7e2f9a3b4c5d6e7f8091",
+from reference.calls.link_fields import (
+    LINK_ID,
+    OPTIONS,
+    REUSE,
+    REUSED,
+    SHORTENED_URL,
+    SLUG,
+    TARGET,
 )
-SLUG = Field(
-    "slug", text(), ("Имя ссылки: то, что после `/`.", "What follows the slash."), "bcdfghjk"
-)
-TARGET = Field(
-    "url",
-    text(format="uri"),
-    ("Куда она ведёт.", "Where it leads."),
-    "https://shop.example/orders/1024",
-)
-
-SHORTENED_URL = replace(SHORT_URL, example="https://kvitok.example/bcdfghjk")
-REUSED = Field(
-    "reused",
-    boolean(),
-    (
-        "`true`, если это ссылка, которая уже была: на запрос с `reuse`.",
-        "`true` when this link was there already: of a request with `reuse`.",
-    ),
-    False,
-)
+from reference.shapes import Call, Field, integer, nullable, text
 
 SHORTEN = Call(
     "POST",
@@ -65,7 +45,7 @@ SHORTEN = Call(
     Scope.LINKS,
     page="shorten",
     message=(SHORTENED["ru"], SHORTENED["en"]),
-    body=(URL, ALIAS, LINK_LIFETIME),
+    body=(URL, ALIAS, LINK_LIFETIME, *OPTIONS, REUSE),
     answer=(
         LINK_ID,
         SHORTENED_URL,
@@ -108,6 +88,7 @@ SEND_LINK = Call(
         LOCALE,
         ALIAS,
         LINK_LIFETIME,
+        *OPTIONS,
     ),
     answer=(
         MESSAGE_ID,

@@ -40,6 +40,7 @@ ASKED = {
 # What must have been called before, by how a path begins.
 BEFORE = {
     "/links/{": "shortenLink",
+    "/links/batches/{": "shortenLinks",
     "/messages/": "sendCode",
     "/test/": "sendCode",
     "/top-up/{": "createTopUp",
@@ -69,8 +70,8 @@ def check(call: Call, body: Mapping[str, Any]) -> None:
 def addressed(api: Api, call: Call) -> str:
     """The call's path, with an object in it that is there."""
     before = next((name for path, name in BEFORE.items() if call.path.startswith(path)), None)
-    subject = perform(api, BY_NAME[before]).body["id"] if before else ""
-    return call.path.replace("{id}", subject)
+    made = perform(api, BY_NAME[before]).body if before else {}
+    return call.path.replace("{id}", made.get("id") or made.get("batch") or "")
 
 
 def perform(api: Api, call: Call) -> Answer:
