@@ -63,7 +63,9 @@ class Link(models.Model):
     expires_at = models.DateTimeField(_("expires"), null=True, blank=True)
     disabled_at = models.DateTimeField(_("disabled"), null=True, blank=True)
     message_id = models.UUIDField(null=True)  # the one it went out in, to one person
-    clicked_at = models.DateTimeField(_("first opened"), null=True)  # by that person
+    # By that person. Whoever sets it proves the message by it, once: so it is the provers' alone,
+    # while `first_click_at` is what the counters have seen, in whichever order they came.
+    clicked_at = models.DateTimeField(_("first opened"), null=True)
     batch_id = models.UUIDField(null=True)  # those made in one request
     utm = models.CharField(max_length=300, default="", db_default="")  # added to the target
     expired_url = models.TextField(_("leads to once expired"), default="", db_default="")

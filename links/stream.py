@@ -3,23 +3,20 @@
 An entry is done with once it is acknowledged; what a reader died with comes first the next time.
 """
 
-from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-import orjson
 import structlog
 from redis.exceptions import RedisError, ResponseError
 
 from config.redis_client import patient_redis
 from links.clicks import STREAM
-from links.visitors import Kind
+from links.judging import Batch, Entry, judged
 
 log = structlog.get_logger(__name__)
 
 ENTRIES = 100  # read at once
-Entry = tuple[bytes, dict[bytes, bytes]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,12 +24,12 @@ class Reader:
     group: str
     name: str
 
-    def consume(self, handle: Callable[[list[Entry]], None]) -> int:
+    def consume(self, handle: Callable[[list[Batch]], None]) -> int:
         """Returns how many entries were read; without Redis there are none."""
         try:
             entries = self.read("0") or self.read(">")
             if entries:
-                handle(entries)
+                handle(judged(entries))
                 patient_redis().xack(STREAM, self.group, *(entry_id for entry_id, _ in entries))
         except (RedisError, OSError) as error:
             log.warning("clicks_not_read", group=self.group, error=type(error).__name__)
@@ -48,12 +45,3 @@ class Reader:
             patient_redis().xgroup_create(STREAM, self.group, id="0", mkstream=True)
             return []
         return found[0][1] if found else []
-
-
-def by_people(entry: dict[bytes, bytes]) -> dict[str, list[int]]:
-    """Link id in hexadecimal → when people clicked, in Unix milliseconds."""
-    times: dict[str, list[int]] = defaultdict(list)
-    for link_id, kind, at, *_rest in orjson.loads(entry[b"batch"]) if entry else []:
-        if kind == Kind.PERSON:
-            times[link_id].append(at)
-    return times

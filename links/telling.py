@@ -14,7 +14,8 @@ from django.db import connection
 from accounts import events
 from config.ids import uuid7
 from links import hosts
-from links.stream import Reader, by_people
+from links.judging import Batch
+from links.stream import Reader
 
 READER = Reader("callbacks", "teller")
 
@@ -35,7 +36,7 @@ TELL = f"WITH {events.appending(_CLICKED)}"
 
 def tell_clicks() -> int:
     """Returns how many entries of the stream were read."""
-    return READER.consume(lambda entries: tell([row for _id, one in entries for row in _rows(one)]))
+    return READER.consume(lambda batches: tell([row for one in batches for row in _rows(one)]))
 
 
 def tell(rows: list[Row]) -> None:
@@ -56,10 +57,9 @@ def tell(rows: list[Row]) -> None:
         events.announce(cursor.rowcount)
 
 
-def _rows(entry: dict[bytes, bytes]) -> list[Row]:
-    """People's clicks of an entry, by link."""
-    batch = entry[b"id"].decode() if entry else ""
+def _rows(batch: Batch) -> list[Row]:
+    """People's clicks of a batch, by link."""
     return [
-        (uuid7(), UUID(hex=link_id), f"click:{batch}:{link_id}", len(several), max(several) / 1000)
-        for link_id, several in by_people(entry).items()
+        (uuid7(), link_id, f"click:{batch.id}:{link_id.hex}", len(times), max(times) / 1000)
+        for link_id, times in batch.by_people().items()
     ]

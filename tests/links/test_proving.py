@@ -14,7 +14,7 @@ from channels.models import Attempt, Message
 from channels.timeline import timeline
 from channels.transitions import What
 from config.redis_client import patient_redis
-from links import proving
+from links import judging, proving
 from links.clicks import STREAM
 from links.models import Link
 from links.visitors import Kind
@@ -52,9 +52,9 @@ def link_sent(api: Api) -> Message:
     return sent(api, url=URL)
 
 
-def click(message: Message, kind: Kind = Kind.PERSON) -> None:
+def click(message: Message, kind: Kind = Kind.PERSON, after: float = judging.HASTE + 1) -> None:
     link = Link.objects.get(message_id=message.pk)
-    rows = [(link.id.hex, kind, int(time.time() * 1000))]
+    rows = [(link.id.hex, kind, int((time.time() + after) * 1000))]
     patient_redis().xadd(STREAM, {"id": uuid4().hex, "batch": orjson.dumps(rows)})
 
 
@@ -103,6 +103,18 @@ def test_machines_prove_nothing(api: Api, kind: Kind) -> None:
     assert state(message) == ("sent", "whatsapp")
     assert Link.objects.get().clicked_at is None
     assert ledger.balance(api.company.pk) == (999, 1)
+
+
+def test_who_comes_with_the_hand_over_proves_nothing_and_a_later_visitor_does(api: Api) -> None:
+    message = link_sent(api)
+    click(message, after=0)
+    proving.prove_clicks()
+    unproved = state(message)
+
+    click(message)
+    proving.prove_clicks()
+
+    assert (unproved, state(message)) == (("sent", "whatsapp"), ("delivered", "whatsapp"))
 
 
 def test_click_calls_off_an_sms_that_nobody_has(api: Api) -> None:
