@@ -17,7 +17,7 @@ from billing import ledger
 from channels import availability, nudge, registry, waiting
 from channels.delivery import Dispatcher
 from config.redis_client import redis_client
-from links import misses
+from links import misses, resolution
 from tests.api.clients import Api, ClientOf
 from tests.emptying import empty
 from tests.factories import ApiKeyFactory, CompanyFactory
@@ -63,6 +63,7 @@ def _forget() -> None:
     registry.forget_settings()
     availability.forget()
     misses.reset()
+    resolution._directory._drop()
     forget_redis()
 
 
