@@ -232,6 +232,8 @@ if sum(PROVIDER_TIMEOUT) + 5 >= LEASE:
 DELIVERY_THREADS = env.int("DELIVERY_THREADS", 32)
 MAX_SMS_SEGMENTS = 3
 LINK_BLOCKLIST: list[str] = env.list("LINK_BLOCKLIST", [])  # hosts no link may lead to
+LINK_MISSES = (_at_least(1, "LINK_MISSES", 30), 600)  # of links that are not: (count, seconds)
+LINK_REPORTS = (5, 3600)  # of harmful links, by one visitor
 
 COOL_DOWN = 60  # seconds between codes to one phone of one company
 CODE_LIMITS = [(5, 600), (10, 3600), (20, 86_400)]  # sends per company and phone: (count, seconds)

@@ -1,4 +1,8 @@
-"""The operator's desk: short links, to look at; a harmful one is disabled here."""
+"""The operator's desk: short links, to look at; a harmful one is disabled here, or stopped with all
+that went out with it.
+"""
+
+from uuid import UUID
 
 from django.contrib import admin, messages
 from django.db.models import QuerySet
@@ -11,8 +15,12 @@ from accounts import services as accounts
 from accounts.addresses import client_ip
 from accounts.admin import ReadOnlyAdmin, operator
 from accounts.changelist import Since
-from links import resolution
+from accounts.models import Company
+from links import resolution, stopping
 from links.models import Link
+from links.report_admin import ReportAdmin, StopAdmin
+
+__all__ = ["LinkAdmin", "ReportAdmin", "StopAdmin"]
 
 
 @admin.register(Link)
@@ -23,7 +31,7 @@ class LinkAdmin(ReadOnlyAdmin):
     search_fields = ("key",)
     search_help_text = _("Short link, slug or alias")
     ordering = ("-pk",)
-    actions = ("disable",)
+    actions = ("disable", "stop_batches", "stop_companies")
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Link], search_term: str
@@ -47,6 +55,25 @@ class LinkAdmin(ReadOnlyAdmin):
         resolution.forget(*live)
         text = ngettext("%(n)d link disabled.", "%(n)d links disabled.", len(live))
         self.message_user(request, text % {"n": len(live)}, messages.SUCCESS)
+
+    @admin.action(description=_("Stop all links of their batches"), permissions=["disable"])
+    def stop_batches(self, request: HttpRequest, links: QuerySet[Link]) -> None:
+        chosen = links.exclude(batch_id=None).select_related("company")
+        self._stop(request, {(link.company, link.batch_id) for link in chosen})
+
+    @admin.action(description=_("Stop all links of their companies"), permissions=["disable"])
+    def stop_companies(self, request: HttpRequest, links: QuerySet[Link]) -> None:
+        chosen = links.select_related("company")
+        self._stop(request, {(link.company, None) for link in chosen})
+
+    def _stop(self, request: HttpRequest, chosen: set[tuple[Company, UUID | None]]) -> None:
+        user, ip = operator(request), client_ip(request.META)
+        count = sum(
+            stopping.stop(company=company, batch_id=batch_id, user=user, ip=ip)
+            for company, batch_id in chosen
+        )
+        text = ngettext("%(n)d stop is in force.", "%(n)d stops are in force.", count)
+        self.message_user(request, text % {"n": count}, messages.SUCCESS)
 
     def has_disable_permission(self, request: HttpRequest) -> bool:
         return request.user.has_perm("links.change_link")

@@ -1,13 +1,20 @@
-"""All links of a company, or of one batch, lead nowhere from one moment to the next, and back."""
+"""Stopping all links of a company or of a batch at once, and letting them lead on again.
+
+Every process knows within a second (`links.resolution`). No link is changed: what expired or was
+disabled meanwhile stays so.
+"""
 
 from uuid import UUID
 
 from django.db import transaction
 
+from accounts import services as accounts
 from accounts.models import Company, User
-from accounts.services import record
 from config.ids import public_id
+from links import resolution
 from links.models import Stop
+
+STOPPED, RELEASED = "links.stopped", "links.released"
 
 
 @transaction.atomic
@@ -17,10 +24,12 @@ def stop(
     batch_id: UUID | None = None,
     user: User | None = None,
     ip: str | None = None,
-) -> None:
-    _row, is_new = Stop.objects.get_or_create(company=company, batch_id=batch_id)
+) -> bool:
+    """None: all of the company's. False when they are stopped already."""
+    _, is_new = Stop.objects.get_or_create(company=company, batch_id=batch_id)
     if is_new:
-        record("links.stopped", _name(company, batch_id), company=company, user=user, ip=ip)
+        _tell(STOPPED, company, batch_id, user, ip)
+    return is_new
 
 
 @transaction.atomic
@@ -30,11 +39,17 @@ def release(
     batch_id: UUID | None = None,
     user: User | None = None,
     ip: str | None = None,
+) -> bool:
+    """False when they are not stopped. A stop of the company outlasts that of its batch."""
+    count, _ = Stop.objects.filter(company=company, batch_id=batch_id).delete()
+    if count:
+        _tell(RELEASED, company, batch_id, user, ip)
+    return bool(count)
+
+
+def _tell(
+    action: str, company: Company, batch_id: UUID | None, user: User | None, ip: str | None
 ) -> None:
-    gone, _rows = Stop.objects.filter(company=company, batch_id=batch_id).delete()
-    if gone:
-        record("links.released", _name(company, batch_id), company=company, user=user, ip=ip)
-
-
-def _name(company: Company, batch_id: UUID | None) -> str:
-    return public_id("bat", batch_id) if batch_id else str(company)
+    subject = public_id("bat", batch_id) if batch_id else str(company)
+    accounts.record(action, subject, company=company, user=user, ip=ip)
+    transaction.on_commit(resolution.restop)
