@@ -25,8 +25,9 @@ def answer(outcome: Outcome, visit: Visit) -> Answer:
     if isinstance(outcome, Dead):
         return dead(outcome, visit)
     with lent_connection(), translation.override(visit.language):
-        link = Link.objects.select_related("company").get(pk=UUID(outcome.link_id))
-        if not link.is_live or link.used_at:
+        found = Link.objects.select_related("company").filter(pk=UUID(outcome.link_id))
+        link = found.first()
+        if link is None or not link.is_live or link.used_at:
             return dead(outcome.gone(), visit)
         answer_of = _report if visit.method == "POST" else _show
         return answer_of(link, outcome, visit)

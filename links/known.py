@@ -12,6 +12,8 @@ import structlog
 from django.db import DatabaseError, connection
 from django.db.backends.utils import CursorWrapper
 
+from links.lending import lent_connection
+
 FRESH = 5.0  # seconds
 BACK_OFF = 1.0
 
@@ -58,9 +60,5 @@ class Known(Generic[T]):
                 self._reading.release()
 
     def _ask(self) -> T:
-        try:
-            with connection.cursor() as cursor:
-                return self._read(cursor)
-        finally:
-            if not connection.in_atomic_block:
-                connection.close()  # back to the pool: no Django request may end here
+        with lent_connection(), connection.cursor() as cursor:
+            return self._read(cursor)

@@ -41,6 +41,7 @@ class Misses:
         """A forked child inherits no thread, and counts of its parent's that the parent tells."""
         self._counts: dict[str, _Count] = {}
         self._lock = threading.Lock()
+        self._telling = threading.Lock()
         self._is_started = False
         self._off_until = 0.0
 
@@ -90,31 +91,38 @@ class Misses:
 
     def tell(self, keys: list[str]) -> bool:
         """Adds what is untold to Redis, and learns the sums; False when it is away."""
+        with self._telling:
+            with self._lock:
+                known = {key: count for key in keys if (count := self._counts.get(key))}
+                told = {key: count.untold for key, count in known.items()}
+                for count in known.values():
+                    count.told, count.untold = count.told + count.untold, 0
+            try:
+                sums = self._add(told)
+            except (RedisError, OSError):
+                self._off_until = time.monotonic() + BACK_OFF
+                self._take_back(known, told)
+                return False
+            limit, now = settings.LINK_MISSES[0], time.monotonic()
+            for count, (total, left) in zip(known.values(), sums, strict=True):
+                count.told, count.until = total, now + left / 1000
+                count.is_confirmed = total > limit
+            return True
+
+    def _take_back(self, known: dict[str, _Count], told: dict[str, int]) -> None:
         with self._lock:
-            known = {key: count for key in keys if (count := self._counts.get(key))}
-            told = {key: count.untold for key, count in known.items()}
-            for count in known.values():
-                count.untold = 0
-        try:
-            sums = self._add(told)
-        except (RedisError, OSError):
-            self._off_until = time.monotonic() + BACK_OFF
-            return False
-        limit, now = settings.LINK_MISSES[0], time.monotonic()
-        for count, (total, left) in zip(known.values(), sums, strict=True):
-            count.told, count.until = total, now + left / 1000
-            count.is_confirmed = total > limit
-        return True
+            for key, count in known.items():
+                count.told, count.untold = count.told - told[key], count.untold + told[key]
 
     def _add(self, told: dict[str, int]) -> list[tuple[int, int]]:
         """For each key all misses of the window, and the milliseconds that are left of it."""
         with redis_client().pipeline(transaction=False) as pipe:
             for key, number in told.items():
+                pipe.set(key, 0, px=settings.LINK_MISSES[1] * 1000, nx=True)
                 pipe.incrby(key, number)
-                pipe.pexpire(key, settings.LINK_MISSES[1] * 1000, nx=True)
                 pipe.pttl(key)
             answers: list[Any] = pipe.execute()
-        return list(zip(answers[::3], answers[2::3], strict=True))
+        return list(zip(answers[1::3], answers[2::3], strict=True))
 
 
 _misses = Misses()

@@ -17,7 +17,7 @@ from billing import ledger
 from channels import availability, nudge, registry, waiting
 from channels.delivery import Dispatcher
 from config.redis_client import redis_client
-from links import blocking, hosts, misses
+from links import blocking, hosts, misses, resolution
 from tests.api.clients import Api, ClientOf
 from tests.emptying import empty
 from tests.factories import ApiKeyFactory, CompanyFactory
@@ -65,6 +65,7 @@ def _forget() -> None:
     hosts.forget()
     blocking.forget()
     misses.reset()
+    resolution._directory._drop()
     forget_redis()
 
 
