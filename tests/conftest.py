@@ -64,6 +64,7 @@ def _forget() -> None:
     availability.forget()
     misses.reset()
     resolution._directory._drop()
+    resolution._directory._redis_after = 0.0
     forget_redis()
 
 
