@@ -66,6 +66,7 @@ def _forget() -> None:
     blocking.forget()
     misses.reset()
     resolution._directory._drop()
+    resolution._directory._redis_after = 0.0
     forget_redis()
 
 
