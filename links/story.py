@@ -1,6 +1,7 @@
 """What became of the link that a message carried, for the message's page."""
 
 from collections.abc import Iterator
+from datetime import datetime
 
 from django.db import connection
 from django.utils.translation import gettext as _
@@ -25,6 +26,15 @@ def story(message: Message) -> Iterator[Told]:
     if link.clicked_at:
         yield Told(link.clicked_at, _("The link was opened"), "success")
     yield from _machines(link)
+
+
+def opened_at(message: Message) -> datetime | None:
+    """When its person first opened the link that it carried, if it did."""
+    link_id = message.params.get("link") or (message.kind == "link" and message.subject_id)
+    if not link_id:
+        return None
+    found = Link.objects.filter(pk=link_id, message_id=message.pk)
+    return found.values_list("clicked_at", flat=True).first()
 
 
 def _machines(link: Link) -> Iterator[Told]:

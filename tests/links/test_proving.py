@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Iterator
+from datetime import datetime, timedelta
 from uuid import uuid4
 
 import orjson
@@ -186,6 +187,10 @@ def test_timeline_shows_the_click(api: Api, path: str) -> None:
     proving.prove_clicks()
 
     assert told_of_link(message) == [("Ссылку открыли", "")]
+    opened_at = Link.objects.get(message_id=message.pk).clicked_at
+    assert opened_at is not None
+    told = datetime.fromisoformat(api.get(f"/messages/{message.public_id}").body["opened_at"])
+    assert abs(told - opened_at) < timedelta(milliseconds=1)
 
 
 @pytest.mark.parametrize("path", ["/links/send", "/otp/send"])
@@ -201,6 +206,7 @@ def test_timeline_shows_machines_apart(api: Api, path: str) -> None:
         ("Загружен предпросмотр ссылки", "раз: 2; переходами не считаются"),
         ("Ссылку проверил сканер", "раз: 1; переходами не считаются"),
     ]
+    assert api.get(f"/messages/{message.public_id}").body["opened_at"] is None
 
 
 def told_of_link(message: Message) -> list[tuple[str, str]]:
