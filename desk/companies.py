@@ -135,13 +135,17 @@ class CompanyAdmin(ModelAdmin):
     @admin.action(description=_("Stop all links of these companies"), permissions=["change"])
     def stop_links(self, request: HttpRequest, companies: QuerySet[Company]) -> None:
         user, ip = operator(request), client_ip(request.META)
-        count = sum(stopping.stop(company=one, user=user, ip=ip) for one in companies)
+        count = sum(
+            stopping.stop(company=one, user=user, ip=ip, by_operator=True) for one in companies
+        )
         _tell_changed(request, count)
 
     @admin.action(description=_("Release the links of these companies"), permissions=["change"])
     def release_links(self, request: HttpRequest, companies: QuerySet[Company]) -> None:
         user, ip = operator(request), client_ip(request.META)
-        count = sum(stopping.release(company=one, user=user, ip=ip) for one in companies)
+        count = sum(
+            stopping.release(company=one, user=user, ip=ip, by_operator=True) for one in companies
+        )
         _tell_changed(request, count)
 
     def get_urls(self) -> list[URLPattern]:

@@ -6,6 +6,7 @@ from uuid import UUID
 
 from django.contrib import admin, messages
 from django.db.models import QuerySet
+from django.db.models.functions import Coalesce
 from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
@@ -16,7 +17,8 @@ from accounts.addresses import client_ip
 from accounts.admin import ReadOnlyAdmin, operator
 from accounts.changelist import Since
 from accounts.models import Company
-from links import resolution, stopping
+from links import managing, resolution, stopping
+from links.managing import Change
 from links.models import Link
 from links.report_admin import ReportAdmin, StopAdmin
 
@@ -25,13 +27,22 @@ __all__ = ["LinkAdmin", "ReportAdmin", "StopAdmin"]
 
 @admin.register(Link)
 class LinkAdmin(ReadOnlyAdmin):
-    list_display = ("slug", "company", "mode", "url", "created_at", "expires_at", "disabled_at")
+    list_display = (
+        "slug",
+        "company",
+        "mode",
+        "url",
+        "created_at",
+        "expires_at",
+        "disabled_at",
+        "is_barred",
+    )
     list_filter = (Since, "mode", "is_alias", ("disabled_at", admin.EmptyFieldListFilter))
     list_select_related = ("company",)
     search_fields = ("key",)
     search_help_text = _("Short link, slug or alias")
     ordering = ("-pk",)
-    actions = ("disable", "stop_batches", "stop_companies")
+    actions = ("disable", "enable", "stop_batches", "stop_companies")
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Link], search_term: str
@@ -43,7 +54,7 @@ class LinkAdmin(ReadOnlyAdmin):
     @admin.action(description=_("Disable: the link leads nowhere"), permissions=["disable"])
     def disable(self, request: HttpRequest, links: QuerySet[Link]) -> None:
         live = list(links.filter(disabled_at=None).select_related("company"))
-        links.filter(disabled_at=None).update(disabled_at=timezone.now())
+        links.update(disabled_at=Coalesce("disabled_at", timezone.now()), is_barred=True)
         for link in live:
             accounts.record(
                 "link.disabled",
@@ -55,6 +66,16 @@ class LinkAdmin(ReadOnlyAdmin):
         resolution.forget(*live)
         text = ngettext("%(n)d link disabled.", "%(n)d links disabled.", len(live))
         self.message_user(request, text % {"n": len(live)}, messages.SUCCESS)
+
+    @admin.action(description=_("Enable again: the links lead on"), permissions=["disable"])
+    def enable(self, request: HttpRequest, links: QuerySet[Link]) -> None:
+        user, ip = operator(request), client_ip(request.META)
+        off = list(links.filter(retired_at=None).exclude(disabled_at=None))
+        for link in off:
+            wanted = Change(is_enabled=True, by_operator=True)
+            managing.change(link=link, wanted=wanted, user=user, ip=ip)
+        text = ngettext("%(n)d link enabled.", "%(n)d links enabled.", len(off))
+        self.message_user(request, text % {"n": len(off)}, messages.SUCCESS)
 
     @admin.action(description=_("Stop all links of their batches"), permissions=["disable"])
     def stop_batches(self, request: HttpRequest, links: QuerySet[Link]) -> None:
@@ -69,7 +90,7 @@ class LinkAdmin(ReadOnlyAdmin):
     def _stop(self, request: HttpRequest, chosen: set[tuple[Company, UUID | None]]) -> None:
         user, ip = operator(request), client_ip(request.META)
         count = sum(
-            stopping.stop(company=company, batch_id=batch_id, user=user, ip=ip)
+            stopping.stop(company=company, batch_id=batch_id, user=user, ip=ip, by_operator=True)
             for company, batch_id in chosen
         )
         text = ngettext("%(n)d stop is in force.", "%(n)d stops are in force.", count)

@@ -1,13 +1,48 @@
 """Links made in one request, taken together."""
 
+from dataclasses import dataclass
+from datetime import datetime
+from urllib.parse import urlencode
 from uuid import UUID
+
+from django.db.models import Count, Min
+from django.urls import reverse
 
 from accounts.models import Company, User
 from config.errors import DomainError, Error
-from config.ids import parse_id
+from config.ids import parse_id, public_id
 from links import stopping
-from links.models import Link
+from links.models import Link, Stop
 from links.new_link import Owner
+
+
+@dataclass(frozen=True, slots=True)
+class SeenBatch:
+    """A batch as the cabinet shows it."""
+
+    id: UUID
+    mode: str
+    count: int
+    made_at: datetime
+    stop: Stop | None
+
+    @property
+    def public_id(self) -> str:
+        return public_id("bat", self.id)
+
+    @property
+    def url(self) -> str:
+        return f"{reverse('link-list')}?{urlencode({'mode': self.mode, 'batch': self.public_id})}"
+
+
+def seen(company: Company, mode: str, public_id: str) -> SeenBatch | None:
+    batch_id = parse_id("bat", public_id)
+    if batch_id is None:
+        return None
+    links = Link.objects.filter(company=company, mode=mode, batch_id=batch_id)
+    made = links.aggregate(count=Count("pk"), made_at=Min("created_at"))
+    stop = company.link_stops.filter(batch_id=batch_id).first()
+    return SeenBatch(batch_id, mode, stop=stop, **made) if made["count"] else None
 
 
 def find(*, owner: Owner, public_id: str) -> UUID:

@@ -63,7 +63,9 @@ def _disable(ids: list[UUID], host: str, *, user: User | None, ip: str | None) -
     with transaction.atomic():
         found = Link.objects.select_for_update().filter(pk__in=ids, disabled_at=None)
         links = list(found.order_by("pk"))
-        Link.objects.filter(pk__in=[link.pk for link in links]).update(disabled_at=timezone.now())
+        Link.objects.filter(pk__in=[link.pk for link in links]).update(
+            disabled_at=timezone.now(), is_barred=True
+        )
         for company in Company.objects.filter(pk__in={link.company_id for link in links}):
             count = sum(link.company_id == company.pk for link in links)
             record("links.blocked", f"{host}: {count}", company=company, user=user, ip=ip)

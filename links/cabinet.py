@@ -1,36 +1,30 @@
-"""The cabinet's pages of short links."""
+"""The cabinet's pages of one short link: made, looked at, changed, switched off and on."""
 
 from collections import Counter
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from io import BytesIO
-from typing import Any
 
 import segno
-from django.conf import settings
 from django.contrib import messages
-from django.db.models import Q, QuerySet
-from django.http import Http404, HttpResponse, StreamingHttpResponse
+from django.db.models import F, Q
+from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
-from django.utils.translation import get_language, gettext_lazy
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_GET, require_POST
 
 from accounts.addresses import client_ip
 from accounts.models import Company, Mode
-from accounts.paging import forgiving_page_of
 from accounts.roles import CabinetRequest, can_change_settings, member_required
-from accounts.services import record
-from accounts.spreadsheet import csv_lines
 from channels.chart import Chart, chart
 from channels.models import Message
-from config.errors import DomainError
+from config.errors import DomainError, Error
 from config.ids import parse_id
-from links import export, hosts, managing, services, stats
-from links.forms import ChangeForm, LinkFilter, LinkForm, words_of
-from links.link_api import in_state
-from links.models import Link
+from links import managing, services, stats
+from links.forms import ChangeForm, LinkForm, words_of
+from links.models import Link, Stop
 
 DAYS = 14
 SERIES = [("people", gettext_lazy("people")), ("machines", gettext_lazy("previews and scanners"))]
@@ -50,52 +44,6 @@ class _Owner:
 
     company_id: int
     mode: str = Mode.LIVE
-
-
-@member_required()
-def link_list(request: CabinetRequest) -> HttpResponse:
-    form = LinkFilter(request.GET)
-    chosen = form.chosen()
-    context = {
-        "form": form,
-        "mode": form.mode_chosen,
-        "is_filtered": bool(chosen.keys() - {"mode"}),
-        "base_url": settings.PUBLIC_URL,
-        "is_first": not request.GET.get("cursor"),
-        "page": forgiving_page_of(matching(request.company, chosen), request.GET),
-    }
-    return render(request, "cabinet/link_list.html", context)
-
-
-def matching(company: Company, chosen: dict[str, Any]) -> QuerySet[Link]:
-    own = Link.objects.filter(company=company, mode=chosen.get("mode", Mode.LIVE))
-    links: QuerySet[Link] = own.with_stops()
-    if state := chosen.get("state"):
-        links = links.filter(in_state(state))
-    if text := chosen.get("search", "").strip():
-        slug = text.rstrip("/").rpartition("/")[2]
-        by_name = Q(key__in=hosts.keys(slug, company.pk))
-        links = links.filter(by_name | Q(url__icontains=text))
-    return links
-
-
-@require_GET
-@member_required()
-def link_export(request: CabinetRequest) -> StreamingHttpResponse:
-    form = LinkFilter(request.GET)
-    record(
-        "links.exported",
-        ", ".join(sorted(form.chosen())),
-        company=request.company,
-        user=request.user,
-        ip=client_ip(request.META),
-    )
-    rows = export.rows_of(matching(request.company, form.chosen()))
-    lines = csv_lines(rows, get_language() or settings.LANGUAGE_CODE)
-    response = StreamingHttpResponse(lines, content_type="text/csv; charset=utf-8")
-    name = f"kvitok-links-{form.mode_chosen}-{timezone.localdate():%Y-%m-%d}.csv"
-    response["Content-Disposition"] = f'attachment; filename="{name}"'
-    return response
 
 
 @member_required(can_change_settings, can_change_settings)
@@ -125,6 +73,7 @@ def link_detail(request: CabinetRequest, public_id: str) -> HttpResponse:
     context = {
         "link": link,
         "message": _message(link),
+        "stop": _stop(link),
         "chart": _chart(link, today - timedelta(days=DAYS - 1), today),
         "visitors": _visitors(link, since) if link.clicks else [],
         "can_change": can_change_settings(request.member) and link.retired_at is None,
@@ -136,6 +85,13 @@ def _message(link: Link) -> Message | None:
     if link.message_id is None:
         return None
     return Message.objects.filter(company=link.company_id, pk=link.message_id).first()
+
+
+def _stop(link: Link) -> Stop | None:
+    """Of all links of the company, or else of its batch."""
+    of_it = Q(batch_id=None) | Q(batch_id=link.batch_id)
+    stops = Stop.objects.filter(of_it, company=link.company_id)
+    return stops.order_by(F("batch_id").asc(nulls_first=True)).first() if link.is_stopped else None
 
 
 def _visitors(link: Link, since: datetime) -> list[tuple[str, list[tuple[str, int]]]]:
@@ -199,8 +155,10 @@ def _changed(
 ) -> HttpResponse:
     try:
         managing.change(link=link, wanted=wanted, user=request.user, ip=client_ip(request.META))
-    except DomainError:
-        messages.error(request, _("The name of this link has been given to another one."))
+    except DomainError as refused:
+        handed_on = _("The name of this link has been given to another one.")
+        is_taken = refused.error is Error.ALIAS_TAKEN
+        messages.error(request, handed_on if is_taken else words_of(refused)[0])
     else:
         messages.success(request, words)
     return redirect("link-detail", link.public_id)

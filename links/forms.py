@@ -40,6 +40,7 @@ class LinkFilter(forms.Form):
     mode = forms.ChoiceField(
         choices=Mode.choices, required=False, initial=Mode.LIVE, widget=forms.HiddenInput
     )
+    batch = forms.CharField(max_length=50, required=False, widget=forms.HiddenInput)
     search = forms.CharField(
         label=_("Short link or target"),
         max_length=200,

@@ -16,7 +16,7 @@ from accounts.fields import Fields
 from accounts.models import Scope
 from accounts.queries import time_of
 from config.errors import DomainError, Error, invalid_input
-from config.ids import parse_id, public_id, uuid7
+from config.ids import parse_id, uuid7
 from links import fields, hosts, managing, stats
 from links.models import Link, LinkQuerySet
 
@@ -187,7 +187,7 @@ def shown(link: Link) -> dict[str, Any]:
         "once": link.is_once,
         "used_at": link.used_at,
         "until": "code" if link.dies_with_code else None,
-        "batch": public_id("bat", link.batch_id) if link.batch_id else None,
+        "batch": link.batch or None,
         **_counts(link),
     }
 

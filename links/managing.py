@@ -16,6 +16,11 @@ from config.errors import DomainError, Error
 from links import resolution, sql
 from links.models import Link
 
+BARRED = (
+    "Эту ссылку выключил оператор сервиса; включить её может только он",
+    "The operator of the service disabled this link, and only they can enable it",
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Change:
@@ -25,6 +30,7 @@ class Change:
     lifetime: int | None = None
     is_endless: bool = False
     is_enabled: bool | None = None
+    by_operator: bool = False  # then nobody else switches it on again
     expired_url: str | None = None
     utm: str | None = None
 
@@ -35,6 +41,8 @@ def change(*, link: Link, wanted: Change, user: User | None = None, ip: str | No
     link = Link.objects.select_for_update(of=("self",)).select_related("company").get(pk=link.pk)
     if link.retired_at is not None:
         raise DomainError(Error.ALIAS_TAKEN)
+    if link.is_barred and wanted.is_enabled and not wanted.by_operator:
+        raise DomainError(Error.FORBIDDEN, message=BARRED)
     fields = _apply(link, wanted)
     if not fields:
         return link
@@ -46,7 +54,7 @@ def change(*, link: Link, wanted: Change, user: User | None = None, ip: str | No
 
 
 def _apply(link: Link, wanted: Change) -> list[str]:
-    names = ("url", "expired_url", "utm", "expires_at", "disabled_at")
+    names = ("url", "expired_url", "utm", "expires_at", "disabled_at", "is_barred")
     before = [getattr(link, name) for name in names]
     for name in ("url", "expired_url", "utm"):
         if (value := getattr(wanted, name)) is not None:
@@ -58,8 +66,9 @@ def _apply(link: Link, wanted: Change) -> list[str]:
     if wanted.is_enabled is not None:
         off = link.disabled_at or timezone.now()
         link.disabled_at = None if wanted.is_enabled else off
+        link.is_barred = not wanted.is_enabled and (link.is_barred or wanted.by_operator)
     changed = [name for name, was in zip(names, before, strict=True) if was != getattr(link, name)]
-    if link.reuse_key is None or changed in ([], ["disabled_at"]):
+    if link.reuse_key is None or set(changed) <= {"disabled_at", "is_barred"}:
         return changed
     link.reuse_key = None  # it is no longer what was asked for
     return [*changed, "reuse_key"]

@@ -62,6 +62,8 @@ class Link(models.Model):
     created_at = models.DateTimeField(_("created"), db_default=Now())
     expires_at = models.DateTimeField(_("expires"), null=True, blank=True)
     disabled_at = models.DateTimeField(_("disabled"), null=True, blank=True)
+    # By the operator, who alone may switch it on again.
+    is_barred = models.BooleanField(_("barred"), default=False, db_default=False)
     message_id = models.UUIDField(null=True)  # the one it went out in, to one person
     # By that person. Whoever sets it proves the message by it, once: so it is the provers' alone,
     # while `first_click_at` is what the counters have seen, in whichever order they came.
@@ -111,6 +113,11 @@ class Link(models.Model):
     @property
     def public_id(self) -> str:
         return public_id("lnk", self.id)
+
+    @property
+    def batch(self) -> str:
+        """The id of those made with it, as the API has it; empty when it was made alone."""
+        return public_id("bat", self.batch_id) if self.batch_id else ""
 
     @property
     def short_url(self) -> str:
@@ -164,6 +171,7 @@ class Stop(models.Model):
     company = models.ForeignKey(Company, models.CASCADE, related_name="link_stops")
     batch_id = models.UUIDField(null=True)  # None: all of the company's
     stopped_at = models.DateTimeField(auto_now_add=True)
+    is_operators = models.BooleanField(_("by the operator"), default=False, db_default=False)
 
     class Meta:
         verbose_name = _("stopped links")

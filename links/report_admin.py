@@ -61,9 +61,10 @@ class ReportAdmin(ReadOnlyAdmin):
     def disable_links(self, request: HttpRequest, reports: QuerySet[Report]) -> None:
         user, ip = operator(request), client_ip(request.META)
         links = {one.link for one in reports.select_related("link")}
-        live = [one for one in links if one.disabled_at is None and one.retired_at is None]
+        live = [one for one in links if not one.is_barred and one.retired_at is None]
+        off = Change(is_enabled=False, by_operator=True)
         for link in live:
-            managing.change(link=link, wanted=Change(is_enabled=False), user=user, ip=ip)
+            managing.change(link=link, wanted=off, user=user, ip=ip)
         reporting.handle(reports)
         text = ngettext("%(n)d link disabled.", "%(n)d links disabled.", len(live))
         self.message_user(request, text % {"n": len(live)}, messages.SUCCESS)
@@ -77,7 +78,7 @@ class ReportAdmin(ReadOnlyAdmin):
 
 @admin.register(Stop)
 class StopAdmin(ReadOnlyAdmin):
-    list_display = ("stopped_at", "company", "what")
+    list_display = ("stopped_at", "company", "what", "is_operators")
     list_select_related = ("company",)
     search_fields = ("=company__id", "company__name__istartswith")
     ordering = ("-stopped_at",)
@@ -91,7 +92,9 @@ class StopAdmin(ReadOnlyAdmin):
     def release(self, request: HttpRequest, stops: QuerySet[Stop]) -> None:
         user, ip = operator(request), client_ip(request.META)
         count = sum(
-            stopping.release(company=one.company, batch_id=one.batch_id, user=user, ip=ip)
+            stopping.release(
+                company=one.company, batch_id=one.batch_id, user=user, ip=ip, by_operator=True
+            )
             for one in stops.select_related("company")
         )
         text = ngettext("%(n)d stop is released.", "%(n)d stops are released.", count)

@@ -28,4 +28,8 @@ def link_settings(request: CabinetRequest) -> HttpResponse:
         )
         messages.success(request, _("The settings are saved."))
         return redirect("link-settings")
-    return render(request, "cabinet/link_settings.html", {"form": form})
+    context = {
+        "form": form,
+        "stop": request.company.link_stops.filter(batch_id=None).first(),
+    }
+    return render(request, "cabinet/link_settings.html", context)

@@ -12,8 +12,9 @@ from billing import orders
 from billing.gateways import registry
 from billing.offers import Quote
 from channels.models import Message
+from config.ids import uuid7
 from links import partitions
-from links.models import ClickDay
+from links.models import ClickDay, Stop
 from otp.models import Autofill
 from tests.cabinet.routes import COLLEAGUE
 from tests.factories import (
@@ -70,6 +71,10 @@ def furnish_links(company: Company) -> None:
     link = LinkFactory.create(company=company, clicks=3, previews=1, last_click_at=now)
     LinkFactory.create(company=company, disabled_at=now)
     LinkFactory.create(company=company, expires_at=now)
+    stopped = LinkFactory.create(
+        company=company, batch_id=uuid7(), utm="utm_source=shop", is_once=True
+    )
+    Stop.objects.create(company=company, batch_id=stopped.batch_id)
     sent = MessageFactory.create(company=company, kind="link", params={"short_url": "https://…"})
     carried = LinkFactory.create(company=company, message_id=sent.id)
     Message.objects.filter(pk=sent.pk).update(subject_id=carried.id)
@@ -151,6 +156,7 @@ def addresses(company: Company) -> list[str]:
     names += ["member-list", "member-invite", "audit-list", "settings-preview"]
     names += ["webhook-list", "webhook-create", "text-list", "text-create", "text-preview"]
     names += ["autofill-edit", "autofill-preview", "link-list", "link-create"]
+    names += ["link-stop-all", "link-settings"]
     names += ["balance", "balance-statement", "balance-order-list", "balance-profile"]
     top_ups = [
         reverse(name, args=[order.public_id])
@@ -174,6 +180,8 @@ def addresses(company: Company) -> list[str]:
     links = [reverse("link-detail", args=[link.public_id]) for link in company.links.all()]
     followed = company.links.get(clicks=3)
     links += [reverse(f"link-{name}", args=[followed.public_id]) for name in ("edit", "disable")]
+    batch = company.links.exclude(batch_id=None).get().batch
+    links += [reverse("link-batch-stop", args=[batch]), f"{reverse('link-list')}?batch={batch}"]
     own = company.code_texts.get()
     texts = [reverse(name, args=[own.pk]) for name in ("text-edit", "text-delete")]
     account = ["account_email", "account_change_password", "mfa_index", "account_logout"]
