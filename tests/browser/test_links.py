@@ -34,7 +34,7 @@ def test_first_link_is_made_with_a_name_and_copied(page: Page, live_server: Live
     expect(page.locator(".empty")).to_contain_text("/api/v1/links/shorten")
     follow(page, "Создать ссылку")
 
-    page.get_by_label("Куда ведёт").fill("https://example.com/sale?utm=1")
+    page.get_by_label("Куда ведёт", exact=True).fill("https://example.com/sale?utm=1")
     page.get_by_label("Своё имя").fill("123456")
     page.get_by_label("Срок действия").select_option("604800")
     press(page, "Создать ссылку")
@@ -58,7 +58,7 @@ def test_taken_name_is_refused_beside_its_field(page: Page, live_server: LiveSer
     open_links(page)
     follow(page, "Новая ссылка")
 
-    page.get_by_label("Куда ведёт").fill("https://example.com/")
+    page.get_by_label("Куда ведёт", exact=True).fill("https://example.com/")
     page.get_by_label("Своё имя").fill("SALE")
     press(page, "Создать ссылку")
 
@@ -85,10 +85,10 @@ def test_link_is_changed_switched_off_and_on(page: Page, live_server: LiveServer
     page.goto(f"{live_server.url}/cabinet/links/{link.public_id}")
 
     follow(page, "Изменить")
-    page.get_by_label("Куда ведёт").fill("http://10.0.0.1/")
+    page.get_by_label("Куда ведёт", exact=True).fill("http://10.0.0.1/")
     press(page, "Сохранить")
     expect(page.locator(".invalid-feedback")).to_be_visible()
-    page.get_by_label("Куда ведёт").fill("https://example.com/new")
+    page.get_by_label("Куда ведёт", exact=True).fill("https://example.com/new")
     page.get_by_label("Срок действия").select_option("86400")
     press(page, "Сохранить")
     expect(page.get_by_text("Изменения сохранены.")).to_be_visible()

@@ -71,10 +71,10 @@ def furnish_links(company: Company) -> None:
     link = LinkFactory.create(company=company, clicks=3, previews=1, last_click_at=now)
     LinkFactory.create(company=company, disabled_at=now)
     LinkFactory.create(company=company, expires_at=now)
-    stopped = LinkFactory.create(
+    once = LinkFactory.create(
         company=company, batch_id=uuid7(), utm="utm_source=shop", is_once=True
     )
-    Stop.objects.create(company=company, batch_id=stopped.batch_id)
+    Stop.objects.create(company=company, batch_id=once.batch_id)
     sent = MessageFactory.create(company=company, kind="link", params={"short_url": "https://…"})
     carried = LinkFactory.create(company=company, message_id=sent.id)
     Message.objects.filter(pk=sent.pk).update(subject_id=carried.id)
