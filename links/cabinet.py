@@ -24,7 +24,7 @@ from accounts.roles import CabinetRequest, can_change_settings, member_required
 from accounts.services import record
 from accounts.spreadsheet import csv_lines
 from channels.chart import Chart, chart
-from config.errors import DomainError
+from config.errors import DomainError, Error
 from config.ids import parse_id
 from links import export, hosts, managing, services, stats
 from links.forms import ChangeForm, LinkFilter, LinkForm, words_of
@@ -188,8 +188,10 @@ def _changed(
 ) -> HttpResponse:
     try:
         managing.change(link=link, wanted=wanted, user=request.user, ip=client_ip(request.META))
-    except DomainError:
-        messages.error(request, _("The name of this link has been given to another one."))
+    except DomainError as refused:
+        is_renamed = refused.error is Error.ALIAS_TAKEN
+        renamed = _("The name of this link has been given to another one.")
+        messages.error(request, renamed if is_renamed else " ".join(words_of(refused)))
     else:
         messages.success(request, words)
     return redirect("link-detail", link.public_id)
