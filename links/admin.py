@@ -17,18 +17,20 @@ from accounts.addresses import client_ip
 from accounts.admin import ReadOnlyAdmin, operator
 from accounts.changelist import Since
 from accounts.models import Company
-from links import managing, resolution, stopping
+from links import hosts, managing, resolution, stopping
+from links.host_admin import BlockedHostAdmin, ShortHostAdmin
 from links.managing import Change
 from links.models import Link
 from links.report_admin import ReportAdmin, StopAdmin
 
-__all__ = ["LinkAdmin", "ReportAdmin", "StopAdmin"]
+__all__ = ["BlockedHostAdmin", "LinkAdmin", "ReportAdmin", "ShortHostAdmin", "StopAdmin"]
 
 
 @admin.register(Link)
 class LinkAdmin(ReadOnlyAdmin):
     list_display = (
         "slug",
+        "host",
         "company",
         "mode",
         "url",
@@ -38,7 +40,7 @@ class LinkAdmin(ReadOnlyAdmin):
         "is_barred",
     )
     list_filter = (Since, "mode", "is_alias", ("disabled_at", admin.EmptyFieldListFilter))
-    list_select_related = ("company",)
+    list_select_related = ("company", "host")
     search_fields = ("key",)
     search_help_text = _("Short link, slug or alias")
     ordering = ("-pk",)
@@ -48,7 +50,7 @@ class LinkAdmin(ReadOnlyAdmin):
         self, request: HttpRequest, queryset: QuerySet[Link], search_term: str
     ) -> tuple[QuerySet[Link], bool]:
         slug = search_term.strip().rstrip("/").rpartition("/")[2]
-        found = queryset.filter(key__in=[slug, slug.lower()]) if slug else queryset
+        found = queryset.filter(key__in=hosts.keys(slug)) if slug else queryset
         return found, False
 
     @admin.action(description=_("Disable: the link leads nowhere"), permissions=["disable"])

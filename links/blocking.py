@@ -7,7 +7,7 @@ from uuid import UUID
 from django.conf import settings
 from django.db import transaction
 from django.db.backends.utils import CursorWrapper
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from accounts.models import Company, User
@@ -16,7 +16,7 @@ from links import resolution
 from links.known import Known
 from links.models import Link
 
-BATCH = 1000
+PART = 20_000  # rows
 
 _NONE: frozenset[str] = frozenset()
 
@@ -36,27 +36,35 @@ def is_blocked(domains: set[str]) -> bool:
 
 
 def leading_to(host: str) -> QuerySet[Link]:
-    """Links that live and lead to this site or to one under it; their targets are normalised."""
+    """Links that are not disabled and lead to this site or to one under it, now or once they have
+    expired; their targets are normalised.
+    """
     site = rf"^https?://([^/?#]*\.)?{re.escape(host)}([:/?#]|$)"
-    return Link.objects.filter(url__regex=site, disabled_at=None, retired_at=None)
+    leads_there = Q(url__regex=site) | Q(expired_url__regex=site)
+    return Link.objects.filter(leads_there, disabled_at=None, retired_at=None)
+
+
+def count_leading_to(host: str) -> int:
+    return sum(links.count() for links in _parts(leading_to(host)))
 
 
 def disable_leading_to(host: str, *, user: User | None, ip: str | None = None) -> int:
-    """Batch after batch, each told of at once; returns how many were disabled."""
-    return sum(
-        _disable(ids, host, user=user, ip=ip) for ids in _batches(leading_to(host).order_by("pk"))
-    )
+    """Part after part, each told of at once; returns how many were disabled."""
+    ids = [list(links.values_list("pk", flat=True)) for links in _parts(leading_to(host))]
+    return sum(_disable(some, host, user=user, ip=ip) for some in ids if some)
 
 
-def _batches(links: QuerySet[Link]) -> Iterator[list[UUID]]:
+def _parts(links: QuerySet[Link]) -> Iterator[QuerySet[Link]]:
+    """Of the whole table, which no index searches by target: no statement reads more at once."""
     last: UUID | None = None
     while True:
-        rest = links.filter(pk__gt=last) if last else links
-        ids = list(rest.values_list("pk", flat=True)[:BATCH])
-        if not ids:
+        rest = Link.objects.filter(pk__gt=last) if last else Link.objects.all()
+        end = rest.order_by("pk").values_list("pk", flat=True)[PART - 1 : PART].first()
+        part = links.filter(pk__gt=last) if last else links
+        yield part.filter(pk__lte=end) if end else part
+        if end is None:
             return
-        yield ids
-        last = ids[-1]
+        last = end
 
 
 def _disable(ids: list[UUID], host: str, *, user: User | None, ip: str | None) -> int:

@@ -156,9 +156,9 @@ def _changed(
     try:
         managing.change(link=link, wanted=wanted, user=request.user, ip=client_ip(request.META))
     except DomainError as refused:
-        handed_on = _("The name of this link has been given to another one.")
-        is_taken = refused.error is Error.ALIAS_TAKEN
-        messages.error(request, handed_on if is_taken else words_of(refused)[0])
+        is_renamed = refused.error is Error.ALIAS_TAKEN
+        renamed = _("The name of this link has been given to another one.")
+        messages.error(request, renamed if is_renamed else " ".join(words_of(refused)))
     else:
         messages.success(request, words)
     return redirect("link-detail", link.public_id)

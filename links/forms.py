@@ -137,11 +137,13 @@ class LinkForm(TargetForm):
 
     def __init__(self, *args: Any, company: Company, **kwargs: Any) -> None:
         super().__init__(*args, company=company, **kwargs)
-        self.initial |= {
-            "host": self.rules.host,
-            "expired_url": self.rules.expired_url,
-            "has_tags": True,
-        }
+        self.initial.update(
+            {
+                "host": self.rules.host,
+                "expired_url": self.rules.expired_url,
+                "has_tags": True,
+            }
+        )
         offered = host_choices(company)
         if len(offered) > 1:
             cast(forms.ChoiceField, self.fields["host"]).choices = offered
@@ -189,12 +191,14 @@ class ChangeForm(TargetForm):
     def __init__(self, *args: Any, link: Link, **kwargs: Any) -> None:
         self.link = link
         super().__init__(*args, company=link.company, **kwargs)
-        self.initial |= {
-            "url": link.url,
-            "lifetime": KEEP,
-            "expired_url": link.expired_url,
-            "has_tags": bool(link.utm),
-        }
+        self.initial.update(
+            {
+                "url": link.url,
+                "lifetime": KEEP,
+                "expired_url": link.expired_url,
+                "has_tags": bool(link.utm),
+            }
+        )
 
     def _offered_tags(self) -> str:
         return self.link.utm or self.rules.utm

@@ -13,7 +13,7 @@ from django.utils import timezone
 from accounts import services as accounts
 from accounts.models import User
 from config.errors import DomainError, Error
-from links import resolution, sql
+from links import resolution, sql, targets
 from links.models import Link
 
 BARRED = (
@@ -37,12 +37,16 @@ class Change:
 
 @transaction.atomic
 def change(*, link: Link, wanted: Change, user: User | None = None, ip: str | None = None) -> Link:
-    """The link as it is then; raises `alias_taken` when its name was handed on meanwhile."""
+    """The link as it is then; raises `alias_taken` when its name was handed on meanwhile, and
+    `url_not_allowed` when it is to be enabled and its site is blocked.
+    """
     link = Link.objects.select_for_update(of=("self",)).select_related("company").get(pk=link.pk)
     if link.retired_at is not None:
         raise DomainError(Error.ALIAS_TAKEN)
     if link.is_barred and wanted.is_enabled and not wanted.by_operator:
         raise DomainError(Error.FORBIDDEN, message=BARRED)
+    if wanted.is_enabled:
+        targets.check_still_allowed(wanted.url or link.url)
     fields = _apply(link, wanted)
     if not fields:
         return link

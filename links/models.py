@@ -46,7 +46,7 @@ class BlockedHost(models.Model):
 class LinkQuerySet(models.QuerySet["Link"]):
     def with_stops(self) -> "LinkQuerySet":
         """Rows that know whether they are stopped, and so their state, by no query of their own."""
-        return self.annotate(is_stopped=stopped())  # a default of it is on the model
+        return self.annotate(is_stopped=stopped())  # type: ignore[no-redef]  # a default of it is on the model
 
 
 class Link(models.Model):

@@ -46,8 +46,8 @@ class LinkSettingsForm(forms.Form):
     link_expired_url = expired_url_field()
 
     def __init__(self, *args: Any, company: Company, **kwargs: Any) -> None:
-        initial = {name: getattr(company, name) for name in self.base_fields}
-        super().__init__(*args, initial=initial, **kwargs)
+        super().__init__(*args, **kwargs)
+        self.initial = {name: getattr(company, name) for name in self.base_fields}
         offered = host_choices(company)
         self.fields["link_host"].choices = offered  # type: ignore[attr-defined]
         if len(offered) == 1 and not company.link_host:

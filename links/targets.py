@@ -7,7 +7,7 @@ serve documentation and tests. Refused: names that a private network answers.
 import re
 import unicodedata
 from collections.abc import Iterable
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
 import idna
 
@@ -125,6 +125,12 @@ def check_site(name: object, field: str = "host") -> str:
     if reason := _never(host, _domains(host)):
         raise invalid_input(**{field: reason})
     return host
+
+
+def check_still_allowed(url: str) -> None:
+    """Of a target that is stored: whether its site has been blocked since."""
+    if blocking.is_blocked(_domains(urlsplit(url).hostname or "")):
+        raise DomainError(Error.URL_NOT_ALLOWED, message=_BLOCKED)
 
 
 class _InvalidError(Exception):

@@ -110,14 +110,21 @@ def test_links_to_a_blocked_site_are_found(url: str, *, leads_there: bool) -> No
     assert blocking.leading_to("fraud.example").exists() is leads_there
 
 
+def test_links_that_lead_there_once_expired_are_found_too() -> None:
+    LinkFactory.create(expired_url="https://fraud.example/late")
+
+    assert blocking.leading_to("fraud.example").exists()
+
+
 def test_links_to_a_blocked_site_are_disabled_and_told_of(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(blocking, "BATCH", 2)
+    monkeypatch.setattr(blocking, "PART", 2)
     mine = LinkFactory.create_batch(3, url="https://fraud.example/")
     theirs = LinkFactory.create_batch(2, url="https://a.fraud.example/", company=mine[0].company)
     LinkFactory.create_batch(2, url="https://example.com/")
 
+    assert blocking.count_leading_to("fraud.example") == 5
     assert blocking.disable_leading_to("fraud.example", user=None) == 5
     assert blocking.disable_leading_to("fraud.example", user=None) == 0
 
