@@ -16,11 +16,12 @@ from accounts.addresses import client_ip
 from accounts.admin import ReadOnlyAdmin, operator
 from accounts.changelist import Since
 from accounts.models import Company
-from links import resolution, stopping
+from links import hosts, resolution, stopping
+from links.host_admin import BlockedHostAdmin, ShortHostAdmin
 from links.models import Link
 from links.report_admin import ReportAdmin, StopAdmin
 
-__all__ = ["LinkAdmin", "ReportAdmin", "StopAdmin"]
+__all__ = ["BlockedHostAdmin", "LinkAdmin", "ReportAdmin", "ShortHostAdmin", "StopAdmin"]
 
 
 @admin.register(Link)
@@ -37,7 +38,7 @@ class LinkAdmin(ReadOnlyAdmin):
         self, request: HttpRequest, queryset: QuerySet[Link], search_term: str
     ) -> tuple[QuerySet[Link], bool]:
         slug = search_term.strip().rstrip("/").rpartition("/")[2]
-        found = queryset.filter(key__in=[slug, slug.lower()]) if slug else queryset
+        found = queryset.filter(key__in=hosts.keys(slug)) if slug else queryset
         return found, False
 
     @admin.action(description=_("Disable: the link leads nowhere"), permissions=["disable"])

@@ -24,13 +24,12 @@ from accounts.roles import CabinetRequest, can_change_settings, member_required
 from accounts.services import record
 from accounts.spreadsheet import csv_lines
 from channels.chart import Chart, chart
-from config.errors import DomainError
+from config.errors import DomainError, Error
 from config.ids import parse_id
-from links import export, managing, services, stats
-from links.forms import KEEP, ChangeForm, LinkFilter, LinkForm, words_of
+from links import export, hosts, managing, services, stats
+from links.forms import ChangeForm, LinkFilter, LinkForm, words_of
 from links.link_api import in_state
 from links.models import Link
-from links.services import NewLink
 
 DAYS = 14
 SERIES = [("people", gettext_lazy("people")), ("machines", gettext_lazy("previews and scanners"))]
@@ -67,12 +66,13 @@ def link_list(request: CabinetRequest) -> HttpResponse:
 
 
 def matching(company: Company, chosen: dict[str, Any]) -> QuerySet[Link]:
-    links = Link.objects.filter(company=company, mode=chosen.get("mode", Mode.LIVE))
+    own = Link.objects.filter(company=company, mode=chosen.get("mode", Mode.LIVE))
+    links: QuerySet[Link] = own.with_stops()
     if state := chosen.get("state"):
         links = links.filter(in_state(state))
     if text := chosen.get("search", "").strip():
-        slug = text.removeprefix(f"{settings.SHORT_URL}/")
-        by_name = Q(key__in=[slug, slug.lower()])
+        slug = text.rstrip("/").rpartition("/")[2]
+        by_name = Q(key__in=hosts.keys(slug, company.pk))
         links = links.filter(by_name | Q(url__icontains=text))
     return links
 
@@ -102,16 +102,11 @@ def link_create(request: CabinetRequest) -> HttpResponse:
         messages.error(request, _("Links that live are made once the company is approved."))
         return redirect("link-list")
     usual = request.company.default_link_lifetime
-    form = LinkForm(request.POST or None, initial={"lifetime": usual or ""})
+    initial = {"lifetime": usual or ""}
+    form = LinkForm(request.POST or None, company=request.company, initial=initial)
     if request.method == "POST" and form.is_valid():
-        wanted = NewLink(
-            url=form.cleaned_data["url"],
-            alias=form.cleaned_data["alias"] or None,
-            lifetime=form.cleaned_data["lifetime"],
-            length=services.SLUG_LENGTH,
-        )
         try:
-            link = services.shorten(owner=_Owner(request.company.pk), link=wanted)
+            link = services.shorten(owner=_Owner(request.company.pk), link=form.new_link())
         except DomainError as refused:
             form.add_error("alias", words_of(refused))
         else:
@@ -154,14 +149,10 @@ def _chart(link: Link, first: date, last: date) -> Chart:
 @member_required(can_change_settings, can_change_settings)
 def link_edit(request: CabinetRequest, public_id: str) -> HttpResponse:
     link = _link(request, public_id)
-    form = ChangeForm(request.POST or None, initial={"url": link.url, "lifetime": KEEP})
+    link.company = request.company
+    form = ChangeForm(request.POST or None, link=link)
     if request.method == "POST" and form.is_valid():
-        chosen = form.cleaned_data["lifetime"]
-        lifetime = int(chosen) if chosen not in {KEEP, ""} else None
-        wanted = managing.Change(
-            url=form.cleaned_data["url"], lifetime=lifetime, is_endless=chosen == ""
-        )
-        return _changed(request, link, wanted, _("The changes are saved."))
+        return _changed(request, link, form.change(), _("The changes are saved."))
     return render(request, "cabinet/link_edit.html", {"form": form, "link": link})
 
 
@@ -197,8 +188,10 @@ def _changed(
 ) -> HttpResponse:
     try:
         managing.change(link=link, wanted=wanted, user=request.user, ip=client_ip(request.META))
-    except DomainError:
-        messages.error(request, _("The name of this link has been given to another one."))
+    except DomainError as refused:
+        is_renamed = refused.error is Error.ALIAS_TAKEN
+        renamed = _("The name of this link has been given to another one.")
+        messages.error(request, renamed if is_renamed else " ".join(words_of(refused)))
     else:
         messages.success(request, words)
     return redirect("link-detail", link.public_id)
@@ -206,7 +199,8 @@ def _changed(
 
 def _link(request: CabinetRequest, public_id: str) -> Link:
     link_id = parse_id("lnk", public_id)
-    found = link_id and Link.objects.filter(company=request.company, pk=link_id).first()
+    own = Link.objects.filter(company=request.company).with_stops()
+    found = link_id and own.filter(pk=link_id).first()
     if not found:
         raise Http404
     return found

@@ -1,6 +1,7 @@
 from django.urls import path
 
 from links import cabinet
+from links.settings_page import link_settings
 
 urlpatterns = [
     path("links", cabinet.link_list, name="link-list"),
@@ -12,4 +13,5 @@ urlpatterns = [
     path("links/<str:public_id>/enable", cabinet.link_enable, name="link-enable"),
     path("links/<str:public_id>/qr.svg", cabinet.link_qr, {"kind": "svg"}, name="link-qr-svg"),
     path("links/<str:public_id>/qr.png", cabinet.link_qr, {"kind": "png"}, name="link-qr-png"),
+    path("settings/links", link_settings, name="link-settings"),
 ]

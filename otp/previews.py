@@ -17,7 +17,7 @@ from channels import registry, segments
 from channels.providers.base import Channel, Content
 from channels.routing import NAMES
 from channels.sending import price
-from links.services import SLUG_LENGTH_IN_MESSAGES, short_url
+from links.new_link import SLUG_LENGTH_IN_MESSAGES, short_url
 from otp import autofill, rendering, text_rules, texts
 from otp.api import DEFAULT_PURPOSE
 

@@ -17,7 +17,7 @@ from billing import ledger
 from channels import availability, nudge, registry, waiting
 from channels.delivery import Dispatcher
 from config.redis_client import redis_client
-from links import misses, resolution
+from links import blocking, hosts, misses, resolution
 from tests.api.clients import Api, ClientOf
 from tests.emptying import empty
 from tests.factories import ApiKeyFactory, CompanyFactory
@@ -62,6 +62,8 @@ def _forget() -> None:
     keys.forget_all()
     registry.forget_settings()
     availability.forget()
+    hosts.forget()
+    blocking.forget()
     misses.reset()
     resolution._directory._drop()
     resolution._directory._redis_after = 0.0

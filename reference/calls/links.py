@@ -22,7 +22,7 @@ from reference.calls.fields import (
     URL,
     USED_CHANNEL,
 )
-from reference.shapes import Call, Field, integer, nullable, text
+from reference.shapes import Call, Field, boolean, integer, nullable, text
 
 LINK_ID = Field(
     "id",
@@ -38,6 +38,16 @@ TARGET = Field(
     text(format="uri"),
     ("Куда она ведёт.", "Where it leads."),
     "https://shop.example/orders/1024",
+)
+
+REUSED = Field(
+    "reused",
+    boolean(),
+    (
+        "`true`, если это ссылка, которая уже была: на запрос с `reuse`.",
+        "`true` when this link was there already: of a request with `reuse`.",
+    ),
+    False,
 )
 
 SHORTEN = Call(
@@ -60,6 +70,7 @@ SHORTEN = Call(
         TARGET,
         EXPIRES_AT,
         EXPIRES_IN,
+        REUSED,
     ),
     refusals=(Error.INVALID_INPUT, Error.URL_NOT_ALLOWED, Error.ALIAS_TAKEN),
 )

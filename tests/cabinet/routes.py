@@ -95,6 +95,7 @@ CABINET = {
     "key-rotate": Route(MANAGERS, MANAGERS, of=_key),
     "key-revoke": Route(MANAGERS, MANAGERS, of=_key),
     "settings": Route(READERS, MANAGERS),
+    "link-settings": Route(READERS, MANAGERS),
     "webhook-list": Route(READERS),
     "webhook-create": Route(MANAGERS, MANAGERS),
     "webhook-detail": Route(READERS, of=_endpoint),
