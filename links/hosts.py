@@ -24,7 +24,7 @@ def _read(cursor: CursorWrapper) -> Mapping[str, Host]:
 
 _NONE: Mapping[str, Host] = {}
 _hosts = Known("hosts", _read, _NONE)
-forget = _hosts.forget
+forget, keep_fresh = _hosts.forget, _hosts.keep_fresh
 
 
 def find(host: str) -> Host | None:

@@ -41,6 +41,19 @@ class Known(Generic[T]):
     def forget(self) -> None:
         self._fresh_until = float("-inf")
 
+    def keep_fresh(self) -> None:
+        """From now on it is read beside the requests, which never wait for it."""
+        threading.Thread(target=self._keep, name=self._name, daemon=True).start()
+
+    def _keep(self) -> None:
+        while True:
+            try:
+                self._value = self._ask()
+            except Exception as error:  # the edge of a thread, which has to live on
+                log.warning("not_read", what=self._name, error=type(error).__name__)
+            self._fresh_until = float("inf")
+            time.sleep(FRESH)
+
     def _refresh(self) -> None:
         # Nobody waits for another's read: that one might wait for a connection held here. Before
         # the first read of a process each reads for itself.

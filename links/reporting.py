@@ -3,7 +3,6 @@
 from uuid import UUID
 
 from django import forms
-from django.conf import settings
 from django.db.models import QuerySet
 from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
@@ -13,6 +12,7 @@ from accounts.addresses import household
 from accounts.limits import LimiterDownError, Window
 from links.models import Report
 
+REPORTS = (5, 3600)  # by one visitor: (count, seconds)
 WAITING = 20  # of one link; the operator needs no more to look at it
 
 
@@ -39,7 +39,7 @@ def wait_for(ip: str) -> int:
     if not visitor:
         return 0
     try:
-        place = limits.count(Window(f"report:{limits.hashed(visitor)}", *settings.LINK_REPORTS))
+        place = limits.count(Window(f"report:{limits.hashed(visitor)}", *REPORTS))
     except LimiterDownError:
         return 0  # the number of those that wait is limited anyway
     return 0 if place.verdict == limits.GRANTED else place.wait

@@ -21,7 +21,7 @@ from redis.exceptions import ConnectionError as RedisSilentError
 from redis.exceptions import RedisError
 
 from config.redis_client import patient_redis, redis_client
-from links import rows, slugs
+from links import hosts, rows, slugs
 from links.lending import lent_connection
 from links.models import Link
 from links.rows import GONE, ONCE_GONE, UNKNOWN, Dead, Expired, Found, Outcome, Row
@@ -124,8 +124,7 @@ class Directory:
         self._fresh.clear()
 
     def _row(self, slug: str, host_id: int | None) -> Row | None:
-        under = "" if host_id is None else f"{host_id}/"
-        exact, folded = under + slug, under + slug.lower()
+        exact, folded = hosts.key(host_id, slug), hosts.key(host_id, slug.lower())
         keys = list(dict.fromkeys((exact, folded)))
         known = self._ask_redis(keys)
         if known.get(exact) is None and len(known) < len(keys):

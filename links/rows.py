@@ -10,7 +10,8 @@ from uuid import UUID
 import orjson
 
 from links.models import Link
-from links.tagging import CHANNEL, tagged
+from links.tagging import tagged
+from links.utm import CHANNEL
 
 KNOWN = 86_400.0  # seconds a live link lives in Redis
 ABSENT = 30.0  # seconds for what is not there, leads nowhere, or may soon lead elsewhere

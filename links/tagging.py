@@ -2,7 +2,7 @@
 
 from urllib.parse import parse_qsl, unquote_plus
 
-CHANNEL = "{channel}"  # in the marks: the channel of the message that the link went out in
+from links.utm import CHANNEL
 
 
 def tagged(url: str, utm: str, channel: str) -> str:

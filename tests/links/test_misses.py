@@ -169,7 +169,8 @@ def test_addresses_are_kept_nowhere_and_counts_no_longer_than_the_window(ask: As
 
 
 def test_misses_below_the_limit_ask_redis_for_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    counting, told = Misses(), []
+    counting = Misses()
+    told: list[list[str]] = []
     monkeypatch.setattr(counting, "tell", told.append)
 
     for _ in range(5):

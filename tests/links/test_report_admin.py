@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from accounts.models import AuditEvent, Company, User
-from config.ids import uuid7
+from config.ids import public_id, uuid7
 from links import resolution, stopping
 from links.models import Link, Report, Stop
 from links.resolution import GONE, Found
@@ -125,7 +125,8 @@ def test_what_is_stopped_is_listed_and_released(client: Client) -> None:
     listed = client.get(page(Stop)).content.decode()
     act(client, "release", stop)
 
-    assert f"bat_{link.batch_id.hex}" in listed
+    assert link.batch_id
+    assert public_id("bat", link.batch_id) in listed
     assert not Stop.objects.exists()
     assert isinstance(resolution.resolve(link.slug), Found)
 

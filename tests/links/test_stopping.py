@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from urllib.parse import urlsplit
 
 import pytest
-from django.db import connection
+from django.db import DatabaseError, connection
 from django.utils import timezone
 from pytest_django import Settings
 
@@ -199,14 +199,15 @@ def test_process_that_starts_without_the_database_reads_the_copy(
 
 
 def test_nothing_is_answered_while_nobody_can_tell(
-    ask: Ask, link: Link, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+    link: Link, request: pytest.FixtureRequest
 ) -> None:
-    monkeypatch.setattr(resolution._directory, "_stops", Stops())
+    resolution.resolve(link.slug)  # Redis knows the link now
+
     request.getfixturevalue("no_database")
     redis_client().delete(COPY)
-    resolution._directory._drop()
 
-    assert statuses(ask, link) == [503]
+    with pytest.raises(DatabaseError):
+        process().resolve(link.slug)
 
 
 PROGRAM = """

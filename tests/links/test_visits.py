@@ -41,7 +41,7 @@ LATER = {"Location": "https://example.com/later"}
 def make(state: str) -> str:
     """The path of a link in this state."""
     fields: dict[str, Any] = {"url": TARGET["Location"], "batch_id": uuid7()}
-    fields |= {
+    fields_of: dict[str, dict[str, Any]] = {
         "unknown": {},
         "live": {},
         "disabled": {"disabled_at": timezone.now(), "expired_url": LATER["Location"]},
@@ -57,8 +57,8 @@ def make(state: str) -> str:
             "expires_at": in_seconds(-1),
             "expired_url": LATER["Location"],
         },
-    }[state]
-    link: Link = LinkFactory.create(**fields)
+    }
+    link: Link = LinkFactory.create(**fields | fields_of[state])
     if "stopped" in state:
         batch_id = link.batch_id if state == "batch stopped" else None
         stopping.stop(company=link.company, batch_id=batch_id)
