@@ -1,11 +1,14 @@
 """What is noted of a visitor: the device, the page they came from, the country; never who it is."""
 
+from pathlib import Path
+
 import pytest
 from pytest_django import Settings
 
 from links import clicks, visitors
 from links.visitors import Device
 from tests.factories import LinkFactory
+from tests.links import mmdb
 from tests.links.visiting import Ask, entries
 
 IPHONE = "Mozilla/5.0 (iPhone; CPU iPhone OS 18_0 like Mac OS X) AppleWebKit/605.1.15 Safari/604.1"
@@ -59,6 +62,49 @@ def test_country_is_what_the_proxy_says(settings: Settings, said: str, country: 
 def test_country_of_a_header_that_nobody_vouches_for_is_unknown(settings: Settings) -> None:
     assert settings.COUNTRY_HEADER == ""
     assert visitors.country_of({"HTTP_CF_IPCOUNTRY": "KZ"}) == ""
+
+
+@pytest.mark.parametrize(
+    ("address", "country"),
+    [(ADDRESS, "KZ"), ("203.0.113.255", "KZ"), ("198.51.100.1", "UZ"), ("192.0.2.1", ""),
+     ("198.51.101.1", ""), ("", ""), ("unix:", "")],
+)  # fmt: skip
+def test_country_is_found_by_the_address(countries: Path, address: str, country: str) -> None:
+    assert visitors.country_of({"REMOTE_ADDR": address}) == country
+
+
+def test_address_is_the_one_that_our_proxies_vouch_for(countries: Path, settings: Settings) -> None:
+    settings.TRUSTED_PROXY_COUNT = 1
+
+    asked = {"REMOTE_ADDR": "10.0.0.1", "HTTP_X_FORWARDED_FOR": f"198.51.100.9, {ADDRESS}"}
+
+    assert visitors.country_of(asked) == "KZ"
+
+
+def test_header_goes_before_the_database(countries: Path, settings: Settings) -> None:
+    settings.COUNTRY_HEADER = "HTTP_CF_IPCOUNTRY"
+
+    assert visitors.country_of({"REMOTE_ADDR": ADDRESS, "HTTP_CF_IPCOUNTRY": "UZ"}) == "UZ"
+
+
+@pytest.mark.parametrize("content", [None, b"", b"no database"])
+def test_without_a_database_to_read_the_country_is_unknown(
+    tmp_path: Path, settings: Settings, content: bytes | None
+) -> None:
+    path = tmp_path / "broken.mmdb"
+    if content is not None:
+        path.write_bytes(content)
+    settings.COUNTRY_DATABASE = str(path)
+
+    assert visitors.country_of({"REMOTE_ADDR": ADDRESS}) == ""
+
+
+@pytest.fixture
+def countries(tmp_path: Path, settings: Settings) -> Path:
+    path = tmp_path / "countries.mmdb"
+    path.write_bytes(mmdb.database({"203.0.113.0/24": "KZ", "198.51.100.0/24": "UZ"}))
+    settings.COUNTRY_DATABASE = str(path)
+    return path
 
 
 def test_nothing_that_names_a_visitor_leaves_the_process(ask: Ask, settings: Settings) -> None:
