@@ -250,6 +250,7 @@ API_BODY = 65_536  # bytes
 DATA_UPLOAD_MAX_MEMORY_SIZE = 4 * 2**20  # vendors send receipts in batches; the API has its own
 PHONE_RETENTION, RAW_RETENTION = 90, 30  # days
 COUNTRY_HEADER = env.str("COUNTRY_HEADER", "")  # as in request.META: HTTP_CF_IPCOUNTRY, say
+COUNTRY_DATABASE = env.str("COUNTRY_DATABASE", "")  # a file of MaxMind's format (.mmdb)
 
 # --- Callbacks and letters ---------------------------------------------------------------------
 

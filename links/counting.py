@@ -20,7 +20,7 @@ from config.redis_client import patient_redis
 from links import partitions
 from links.clicks import STREAM
 from links.judging import Batch, Click
-from links.stream import Reader
+from links.stream import Reader, millis
 
 log = structlog.get_logger(__name__)
 
@@ -118,28 +118,10 @@ def _trim() -> None:
 
 
 def _trim_to(groups: Any) -> None:
-    done = min(_millis(group["last-delivered-id"]) for group in groups)
+    done = min(millis(group["last-delivered-id"]) for group in groups)
     if not any(group["pending"] for group in groups):
         old = int((time.time() - TRIM_AFTER) * 1000)
         patient_redis().xtrim(STREAM, minid=f"{min(done, old)}-0", approximate=True)
-
-
-def _millis(entry_id: bytes) -> int:
-    return int(entry_id.partition(b"-")[0])
-
-
-def backlog() -> int | None:
-    """Entries handed over and not counted yet; None when Redis cannot tell."""
-    try:
-        groups: Any = patient_redis().xinfo_groups(STREAM)
-        length = int(patient_redis().xlen(STREAM))
-    except (RedisError, OSError):
-        return None
-    found = {group["name"].decode(): group for group in groups}.get(READER.group)
-    if found is None:
-        return length
-    after: Any = patient_redis().xrange(STREAM, min=b"(" + found["last-delivered-id"], count=1000)
-    return int(found["pending"]) + len(after)
 
 
 def forget_batches(limit: int) -> int:

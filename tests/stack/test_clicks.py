@@ -11,7 +11,7 @@ from django.db import connection
 from django.db.models import Sum
 
 from config.servers import Redis
-from links import counting
+from links import stream
 from links.clicks import FLUSH_EVERY, STREAM
 from links.models import ClickDay, Link
 from tests.factories import LinkFactory
@@ -88,7 +88,7 @@ def handed_over_anew(stack: Stack) -> None:
 def drained(links: list[Link]) -> Counter[str]:
     """How often each visitor was counted, once nothing is on its way."""
     time.sleep(2 * FLUSH_EVERY)
-    until(lambda: counting.backlog() == 0, DRAINED)
+    until(lambda: stream.backlog() == 0, DRAINED)
     with connection.cursor() as cursor:
         cursor.execute(COUNTED, [[link.pk for link in links]])
         return Counter(referrer for (referrer,) in cursor.fetchall())
