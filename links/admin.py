@@ -16,7 +16,8 @@ from accounts import services as accounts
 from accounts.addresses import client_ip
 from accounts.admin import ReadOnlyAdmin, operator
 from accounts.changelist import Since
-from accounts.models import Company
+from accounts.models import Company, User
+from config.errors import DomainError
 from links import hosts, managing, resolution, stopping
 from links.host_admin import BlockedHostAdmin, ShortHostAdmin
 from links.managing import Change
@@ -24,6 +25,8 @@ from links.models import Link
 from links.report_admin import ReportAdmin, StopAdmin
 
 __all__ = ["BlockedHostAdmin", "LinkAdmin", "ReportAdmin", "ShortHostAdmin", "StopAdmin"]
+
+ENABLED = Change(is_enabled=True, by_operator=True)
 
 
 @admin.register(Link)
@@ -72,12 +75,18 @@ class LinkAdmin(ReadOnlyAdmin):
     @admin.action(description=_("Enable again: the links lead on"), permissions=["disable"])
     def enable(self, request: HttpRequest, links: QuerySet[Link]) -> None:
         user, ip = operator(request), client_ip(request.META)
-        off = list(links.filter(retired_at=None).exclude(disabled_at=None))
-        for link in off:
-            wanted = Change(is_enabled=True, by_operator=True)
-            managing.change(link=link, wanted=wanted, user=user, ip=ip)
-        text = ngettext("%(n)d link enabled.", "%(n)d links enabled.", len(off))
-        self.message_user(request, text % {"n": len(off)}, messages.SUCCESS)
+        off = links.filter(retired_at=None).exclude(disabled_at=None)
+        count = sum(self._enabled(link, user=user, ip=ip) for link in off)
+        text = ngettext("%(n)d link enabled.", "%(n)d links enabled.", count)
+        self.message_user(request, text % {"n": count}, messages.SUCCESS)
+
+    def _enabled(self, link: Link, *, user: User, ip: str | None) -> bool:
+        """Not one that leads to a site that is blocked."""
+        try:
+            managing.change(link=link, wanted=ENABLED, user=user, ip=ip)
+        except DomainError:
+            return False
+        return True
 
     @admin.action(description=_("Stop all links of their batches"), permissions=["disable"])
     def stop_batches(self, request: HttpRequest, links: QuerySet[Link]) -> None:
