@@ -34,8 +34,8 @@ WORDS: dict[EventKind, Words] = {
     EventKind.LINK_CLICKED: (
         "По ссылке перешёл человек. Предпросмотры и сканеры сюда не попадают, как и те, кто пришёл "
         "раньше, чем сообщение можно было прочесть. У одноразовой — нажатие её кнопки.",
-        "A person opened the link. Previews and scanners are left out, and so is whoever came before "
-        "the message could be read. Of a link that opens once: its button was pressed.",
+        "A person opened the link. Previews and scanners are left out, and so is whoever came "
+        "before the message could be read. Of a link that opens once: its button was pressed.",
     ),
     EventKind.BALANCE_LOW: (
         "Баланс опустился ниже порога из настроек.",
