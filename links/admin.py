@@ -26,9 +26,18 @@ __all__ = ["BlockedHostAdmin", "LinkAdmin", "ReportAdmin", "ShortHostAdmin", "St
 
 @admin.register(Link)
 class LinkAdmin(ReadOnlyAdmin):
-    list_display = ("slug", "company", "mode", "url", "created_at", "expires_at", "disabled_at")
+    list_display = (
+        "slug",
+        "host",
+        "company",
+        "mode",
+        "url",
+        "created_at",
+        "expires_at",
+        "disabled_at",
+    )
     list_filter = (Since, "mode", "is_alias", ("disabled_at", admin.EmptyFieldListFilter))
-    list_select_related = ("company",)
+    list_select_related = ("company", "host")
     search_fields = ("key",)
     search_help_text = _("Short link, slug or alias")
     ordering = ("-pk",)

@@ -7,7 +7,7 @@ from uuid import UUID
 from django.conf import settings
 from django.db import transaction
 from django.db.backends.utils import CursorWrapper
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from accounts.models import Company, User
@@ -36,9 +36,12 @@ def is_blocked(domains: set[str]) -> bool:
 
 
 def leading_to(host: str) -> QuerySet[Link]:
-    """Links that live and lead to this site or to one under it; their targets are normalised."""
+    """Links that are not disabled and lead to this site or to one under it, now or once they have
+    expired; their targets are normalised.
+    """
     site = rf"^https?://([^/?#]*\.)?{re.escape(host)}([:/?#]|$)"
-    return Link.objects.filter(url__regex=site, disabled_at=None, retired_at=None)
+    leads_there = Q(url__regex=site) | Q(expired_url__regex=site)
+    return Link.objects.filter(leads_there, disabled_at=None, retired_at=None)
 
 
 def count_leading_to(host: str) -> int:

@@ -19,6 +19,10 @@ NO_ALIAS_YET = (
     "Свои имена ссылок заработают, когда компанию подтвердят",
     "Aliases work once the company is approved",
 )
+NO_EXPIRED_URL_YET = (
+    "expired_url заработает, когда компанию подтвердят",
+    "expired_url works once the company is approved",
+)
 
 
 NOT_BOTH = (
@@ -56,7 +60,7 @@ def link_of_code(fields: Fields, principal: Principal) -> NewLink | None:
         length=SLUG_LENGTH_IN_MESSAGES,
         host=_own_host(rules.host, principal),
         utm=rules.utm,
-        expired_url=rules.expired_url,
+        expired_url=_expired_url(None, principal),
         dies_with_code=until == "code",
     )
 
@@ -150,6 +154,10 @@ def _own_host(name: str, principal: Principal) -> Host | None:
 def _expired_url(asked: str | None, principal: Principal) -> str:
     """Empty: none, though the company has a usual one."""
     rules = principal.link_rules
+    if _is_pending(principal):  # or its links would outlive the hour that they have
+        if asked:
+            raise DomainError(Error.FORBIDDEN, message=NO_EXPIRED_URL_YET)
+        return ""
     if asked is None:
         return rules.expired_url
     if not asked:

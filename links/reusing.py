@@ -14,9 +14,10 @@ _IS_LIVE = """
 (l.disabled_at IS NULL AND (l.expires_at IS NULL OR l.expires_at > now())
  AND NOT EXISTS (SELECT FROM links_stop s
                  WHERE s.company_id = l.company_id AND s.batch_id = l.batch_id))"""
+# That there is a key is said again for the planner, who takes the partial index only then.
 _EQUAL = """
 l.company_id = %(company_id)s AND l.mode = %(mode)s::text
-AND l.reuse_key = ANY(%(reuse_key)s::uuid[])"""
+AND l.reuse_key = ANY(%(reuse_key)s::uuid[]) AND l.reuse_key IS NOT NULL"""
 
 # What is there and lives is found; what died gives its key up, in one order, and new ones are made
 # of the rest. The unique index decides between two that come at once, and the later one is given

@@ -29,9 +29,9 @@ INSERT_WITH_CODE = _INSERT.format(
 RETIRE = """
 UPDATE links_link SET retired_at = now()
 WHERE key = %(slug_key)s::text AND is_alias AND retired_at IS NULL
-  AND (disabled_at IS NOT NULL OR expires_at <= now())
+  AND (disabled_at IS NOT NULL OR used_at IS NOT NULL OR expires_at <= now())
   AND (company_id = %(company_id)s
-       OR GREATEST(disabled_at, expires_at) < now() - interval '90 days')
+       OR GREATEST(disabled_at, used_at, expires_at) < now() - interval '90 days')
 """
 
 SHORTEN = f"""

@@ -1,5 +1,6 @@
 """Links of one request: their batch, stopped and let go on; and what a thousand of them cost."""
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -7,6 +8,7 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
+from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
 from accounts.models import AuditEvent, Company
@@ -110,6 +112,28 @@ def test_list_asks_the_same_of_one_and_of_many_stopped(
 
     with django_assert_num_queries(1):
         assert len(api.get("/links").body["data"]) == 31
+
+
+@pytest.mark.parametrize(
+    ("days", "is_free_for_owner", "is_free_for_others"), [(0, True, False), (91, True, True)]
+)
+def test_alias_of_a_link_that_opened_once_makes_room(
+    api: Api,
+    client_of: ClientOf,
+    *,
+    days: int,
+    is_free_for_owner: bool,
+    is_free_for_others: bool,
+) -> None:
+    stranger = client_of(CompanyFactory.create())
+    used = timezone.now() - timedelta(days=days)
+
+    for one, is_free in ((stranger, is_free_for_others), (api, is_free_for_owner)):
+        Link.objects.all().delete()
+        LinkFactory.create(
+            company=api.company, slug="sale", is_alias=True, is_once=True, used_at=used
+        )
+        assert bulk(one, 1, alias="sale").body["data"][0]["success"] is is_free
 
 
 def cost(api: Api, items: list[dict[str, Any]]) -> int:

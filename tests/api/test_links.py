@@ -101,6 +101,8 @@ def test_alias_that_cannot_be_one(api: Api, alias: str) -> None:
         ({"disabled_at": -timedelta(days=91)}, True, True),
         ({"expires_at": -timedelta(days=91)}, True, True),
         ({"expires_at": -timedelta(days=91), "disabled_at": -timedelta(days=1)}, True, False),
+        ({"used_at": -timedelta(days=1)}, True, False),
+        ({"used_at": -timedelta(days=91)}, True, True),
     ],
 )
 @pytest.mark.parametrize("call", [shorten, send])

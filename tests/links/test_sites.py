@@ -110,6 +110,12 @@ def test_links_to_a_blocked_site_are_found(url: str, *, leads_there: bool) -> No
     assert blocking.leading_to("fraud.example").exists() is leads_there
 
 
+def test_links_that_lead_there_once_expired_are_found_too() -> None:
+    LinkFactory.create(expired_url="https://fraud.example/late")
+
+    assert blocking.leading_to("fraud.example").exists()
+
+
 def test_links_to_a_blocked_site_are_disabled_and_told_of(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
