@@ -34,8 +34,8 @@ class Verify(Call):
         return Feed(heads, lines, mark={"phones": phones})
 
     def wrong(self, feed: Feed, load: Load) -> int:
-        right, judged = _count(self, _JUDGED, _ends(feed))
-        return _beyond(load.accepted, right) + _beyond(load.refused, judged - right)
+        right, judged = counted(self, _JUDGED, _ends(feed))
+        return beyond(load.accepted, right) + beyond(load.refused, judged - right)
 
 
 _JUDGED = """
@@ -45,11 +45,11 @@ WHERE phone BETWEEN %s AND %s
 
 
 def _guess(_account: Account, guess: seed.Guess) -> str:
-    return _json(phone=guess.phone, code=guess.code)
+    return as_json(phone=guess.phone, code=guess.code)
 
 
 def _floor_guess(account: Account, guess: seed.Guess) -> str:
-    return _json(company_id=account.company_id, phone=guess.phone, mac=guess.mac.hex())
+    return as_json(company_id=account.company_id, phone=guess.phone, mac=guess.mac.hex())
 
 
 class Send(Call):
@@ -76,8 +76,8 @@ class Send(Call):
 
     def wrong(self, feed: Feed, load: Load) -> int:
         """A refusal is wrong here, and so is an answer without a message and its hold."""
-        messages, holds = _count(self, _ACCEPTED, _ends(feed))
-        return load.refused + _beyond(load.accepted, min(messages, holds))
+        messages, holds = counted(self, _ACCEPTED, _ends(feed))
+        return load.refused + beyond(load.accepted, min(messages, holds))
 
 
 _ACCEPTED = """
@@ -88,11 +88,11 @@ WHERE m.phone BETWEEN %s AND %s
 
 
 def _send(_account: Account, phone: str) -> str:
-    return _json(phone=phone, channel="whatsapp")
+    return as_json(phone=phone, channel="whatsapp")
 
 
 def _floor_send(account: Account, phone: str) -> str:
-    return _json(company_id=account.company_id, key_id=account.key_id, phone=phone)
+    return as_json(company_id=account.company_id, key_id=account.key_id, phone=phone)
 
 
 class Hot(Send):
@@ -119,8 +119,8 @@ class Wait(Send):
 
     def wrong(self, feed: Feed, load: Load) -> int:
         until(lambda: not open_messages(self), seconds=60, what="the delivery of all messages")
-        (delivered,) = _count(self, _DELIVERED, _ends(feed))
-        return super().wrong(feed, load) + _beyond(load.accepted, delivered)
+        (delivered,) = counted(self, _DELIVERED, _ends(feed))
+        return super().wrong(feed, load) + beyond(load.accepted, delivered)
 
 
 _DELIVERED = """
@@ -130,7 +130,7 @@ SELECT count(*) FROM channels_message WHERE phone BETWEEN %s AND %s AND state = 
 
 def open_messages(call: Call) -> int:
     query = "SELECT count(*) FROM channels_message WHERE state IN ('queued', 'sent')"
-    return _count(call, query, [])[0]
+    return counted(call, query, [])[0]
 
 
 class Shorten(Call):
@@ -143,28 +143,29 @@ class Shorten(Call):
         for number in range(many):
             place = number % len(accounts)
             owner = {"company_id": accounts[place].company_id} if side == "floor" else {}
-            lines.append((place, _json(**owner, url=f"{hello.URL}&n={number}")))
+            lines.append((place, as_json(**owner, url=f"{hello.URL}&n={number}")))
         path = "/shorten" if side == "floor" else path
         heads = [post(path, self.port(side), one.key) for one in accounts]
         return Feed(heads, lines, mark={"before": self._links()})
 
     def wrong(self, feed: Feed, load: Load) -> int:
-        return load.refused + _beyond(load.accepted, self._links() - feed.mark["before"])
+        return load.refused + beyond(load.accepted, self._links() - feed.mark["before"])
 
     def _links(self) -> int:
-        return _count(self, "SELECT count(*) FROM links_link", [])[0]
+        return counted(self, "SELECT count(*) FROM links_link", [])[0]
 
 
 class Redirect(Call):
     """Links everybody follows: known to the process, each click counted to the stream."""
 
-    name, title = "redirect", "GET /<slug>, cached, clicks counted"
-    least, aim = 0.6, 0.9
+    name, title = "redirect", "GET /<slug>, cached, clicks handed over"
+    least: ClassVar[float | None] = 0.6
+    aim: ClassVar[float | None] = 0.9
     wanted = Wanted("bench_calls", waiters=0, floor=True, hello=True)
 
     def prepare(self) -> None:
         call = post("/api/v1/links/shorten", self.stack.web, self.bench.accounts[0].key)
-        made = [ask(self.stack.web, whole(call, _json(url=hello.URL))) for _ in range(SLUGS)]
+        made = [ask(self.stack.web, whole(call, as_json(url=hello.URL))) for _ in range(SLUGS)]
         if any(one.status != 200 for one in made):
             raise CannotMeasureError(f"no link to follow: {made[0].body.decode()[:200]}")
         self.slugs = [one.json()["slug"] for one in made]
@@ -177,29 +178,32 @@ class Redirect(Call):
             head("GET", f"/{slug}", self.port(side), User_Agent=BROWSER, Accept="text/html")
             for slug in self.slugs
         ]
-        self.stack.redis.delete(STREAM)
+        self.clear()
         lines = [(number, "") for number in range(len(heads))]
         return Feed(heads, lines, again=True, mark={"side": side})
+
+    def clear(self) -> None:
+        self.stack.redis.delete(STREAM)
 
     def wrong(self, feed: Feed, load: Load) -> int:
         if feed.mark["side"] == "floor":
             return load.refused
-        clicks = self._clicks(load.accepted)
+        clicks = self.clicks(feed, load)
         feed.notes["clicks counted"] = clicks
         feed.notes["redirects answered"] = load.accepted
-        return load.refused + _beyond(load.accepted, clicks)
+        return load.refused + beyond(load.accepted, clicks)
 
-    def _clicks(self, expected: int) -> int:
+    def clicks(self, feed: Feed, load: Load) -> int:
         """Those in the stream, once what the processes still hold has had time to get there."""
-        deadline, counted = time.monotonic() + 3, 0
-        while counted < expected and time.monotonic() < deadline:
+        deadline, found = time.monotonic() + 3, 0
+        while found < load.accepted and time.monotonic() < deadline:
             time.sleep(0.3)
             entries: Any = self.stack.redis.xrange(STREAM)
-            counted = sum(len(orjson.loads(fields[b"batch"])) for _id, fields in entries)
-        return counted
+            found = sum(len(orjson.loads(fields[b"batch"])) for _id, fields in entries)
+        return found
 
 
-def _json(**fields: object) -> str:
+def as_json(**fields: object) -> str:
     return orjson.dumps(fields).decode()
 
 
@@ -208,12 +212,12 @@ def _ends(feed: Feed) -> list[object]:
     return [feed.mark["phones"][0], feed.mark["phones"][-1]]
 
 
-def _count(call: Call, query: str, parameters: Sequence[object]) -> tuple[int, ...]:
+def counted(call: Call, query: str, parameters: Sequence[object]) -> tuple[int, ...]:
     found = call.stack.store.execute(query, parameters).fetchone()
     return tuple(map(int, found or ()))
 
 
-def _beyond(answered: int, done: int) -> int:
+def beyond(answered: int, done: int) -> int:
     """Answers beyond what was done. More may be done than answered: what was under way at the
     end.
     """

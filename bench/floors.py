@@ -62,17 +62,37 @@ def shorten(request: HttpRequest) -> HttpResponse:
     asked = orjson.loads(request.body)
     params = outbox.link(asked["company_id"], asked["url"])
     row = _execute(links_sql.SHORTEN, params)
-    return _answer(
-        _SHORTENED
-        | {
-            "id": public_id("lnk", params["link_id"]),
-            "short_url": f"{settings.SHORT_URL}/{params['slug']}",
-            "slug": params["slug"],
-            "url": asked["url"],
-            "expires_at": row[0] if row else None,
-            "expires_in": None,
-        }
-    )
+    return _answer(_SHORTENED | _shortened(params) | {"expires_at": row[0] if row else None})
+
+
+def _shortened(params: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "id": public_id("lnk", params["link_id"]),
+        "short_url": f"{settings.SHORT_URL}/{params['slug']}",
+        "slug": params["slug"],
+        "url": params["url"],
+        "expires_at": None,
+        "expires_in": None,
+    }
+
+
+def bulk(request: HttpRequest) -> HttpResponse:
+    asked = orjson.loads(request.body)
+    made = [outbox.link(asked["company_id"], one["url"]) for one in asked["links"]]
+    columns = ([one[name] for one in made] for name in ("link_id", "slug", "url"))
+    with connection.cursor() as cursor:
+        cursor.execute(INSERT_MANY, [asked["company_id"], *columns])
+    data = [{"success": True, **_shortened(one)} for one in made]
+    return _answer({"success": True, "message": "Создано ссылок: 1000", "data": data})
+
+
+def follow(_request: HttpRequest, slug: str) -> HttpResponse:
+    """What the redirect asks of a store, once, and what it says."""
+    row = _execute(LEADS_TO, {"key": slug})
+    answer = HttpResponse(status=302 if row else 404, headers=_NO_STORE)
+    if row:
+        answer["Location"] = row[0]
+    return answer
 
 
 def livez(_request: HttpRequest) -> HttpResponse:
@@ -91,6 +111,13 @@ def _answer(body: dict[str, Any], status: int = 200) -> HttpResponse:
     return HttpResponse(text, status=status, content_type="application/json")
 
 
+INSERT_MANY = """
+INSERT INTO links_link (id, company_id, mode, slug, key, is_alias, url)
+SELECT n.id, %s, 'live', n.slug, n.slug, false, n.url
+FROM unnest(%s::uuid[], %s::text[], %s::text[]) AS n(id, slug, url)
+"""
+LEADS_TO = "SELECT url FROM links_link WHERE key = %(key)s AND retired_at IS NULL"
+_NO_STORE = {"Cache-Control": "private, no-store", "X-Robots-Tag": "noindex, nofollow"}
 # As much to write and to read as the API's own answers are.
 _INVALID = {
     "success": False,
@@ -110,10 +137,12 @@ _QUEUED = {
 }
 _SHORTENED = {"success": True, "message": "Ссылка сокращена"}
 
-_VIEWS: list[tuple[str, Callable[[HttpRequest], HttpResponse]]] = [
+_VIEWS: list[tuple[str, Callable[..., HttpResponse]]] = [
     ("verify", verify),
     ("send", send),
     ("shorten", shorten),
+    ("bulk", bulk),
     ("livez", livez),
+    ("<str:slug>", follow),
 ]
 urlpatterns = [path(route, view) for route, view in _VIEWS]

@@ -39,6 +39,8 @@ class Call(ABC):
     sides: ClassVar[tuple[str, ...]] = ("floor", "ours")
     least: ClassVar[float | None] = None
     aim: ClassVar[float | None] = None
+    guess: ClassVar[float] = FIRST_GUESS
+    is_refused: ClassVar[bool] = False  # whether that is the right answer to every request
     # Without a worker: nothing but the call takes the machine's time.
     wanted: ClassVar[Wanted] = Wanted("bench_calls", waiters=0, floor=True)
 
@@ -80,7 +82,7 @@ class Series:
 
     def __init__(self, bench: Bench, call: Call, connections: int) -> None:
         self._bench, self._call, self._connections = bench, call, connections
-        self._rates = dict.fromkeys(call.sides, FIRST_GUESS)
+        self._rates = dict.fromkeys(call.sides, call.guess)
 
     def measure(self) -> Row:
         call = self._call
@@ -96,7 +98,7 @@ class Series:
         """One closed loop; begun anew with more requests if those made for it did not suffice."""
         for spare in SPARE:
             feed, load, reading = self._drive(side, seconds or self._bench.seconds, spare)
-            if not load.requests or load.refused == load.requests:
+            if not load.requests or (load.refused == load.requests) != self._call.is_refused:
                 raise CannotMeasureError(f"{self._call.name}: no good answer from {side}: {load}")
             if not load.starved:
                 self._rates[side] = max(self._rates[side], load.rate)

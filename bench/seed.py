@@ -10,6 +10,7 @@ from accounts import services
 from accounts.models import Company, Mode, User
 from billing import ledger
 from config.ids import uuid7
+from links.slugs import generate
 from otp import codes
 
 TOKENS = 10**12
@@ -17,10 +18,14 @@ COMPANIES = 100
 PURPOSE = "verification"
 LENGTH, ATTEMPTS = 6, 5
 WRONG = "000000"
+SLUG = 8
 
 _COPY = """
 COPY otp_verification (id, company_id, mode, phone, purpose, mac, key_id, length, max_attempts,
                        expires_at) FROM STDIN"""
+
+_COPY_LINKS = """
+COPY links_link (id, company_id, mode, slug, key, is_alias, url) FROM STDIN"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +52,19 @@ def _company(user: User, name: str) -> Account:
         company=company, user=user, mode=Mode.LIVE, name="bench"
     )
     return Account(company.pk, key.pk, plaintext)
+
+
+def slugs(many: int) -> list[str]:
+    return [generate(SLUG) for _ in range(many)]
+
+
+def links(store: psycopg.Connection, account: Account, many: int, *, url: str) -> list[str]:
+    """New links of this company's, by their slugs."""
+    made = slugs(many)
+    with store.cursor() as cursor, cursor.copy(_COPY_LINKS) as copy:
+        for slug in made:
+            copy.write_row((uuid7(), account.company_id, "live", slug, slug, False, url))
+    return made
 
 
 class Phones:

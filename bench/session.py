@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from django.core.management import call_command
 from django.db import connections
 
-from bench import beside, handover, hang, path, runner, seed
-from bench.calls import CALLS
+from bench import beside, calls, following, handover, hang, path, runner, seed
 from bench.load import CannotMeasureError, Generator
 from bench.results import Row
 from bench.runner import Bench
@@ -20,6 +19,7 @@ FLOWS: dict[str, Callable[[Bench], list[Row]]] = {
     "beside": beside.measure,
     "path": path.measure,
 }
+CALLS = calls.CALLS | following.CALLS
 ROWS = (*CALLS, *FLOWS)
 
 

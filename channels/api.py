@@ -72,6 +72,7 @@ class MessageDetail(ApiView):
                 "message": WORDS["message"][self.language],
                 **summary(message),
                 "timeline": [_attempt(attempt) for attempt in message.attempts.all()],
+                "opened_at": registry.opened_at(message),
                 "fallback": [_turn(turn) for turn in message.turns.all()],
             }
         )

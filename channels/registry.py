@@ -243,6 +243,8 @@ class Told:
 
 Teller = Callable[["Message"], Iterable[Told]]
 
+Opening = Callable[["Message"], datetime | None]
+
 Purger = Callable[[int], int]  # removes at most so many rows; fewer: there are no more
 
 CodeCounter = Callable[..., list[Codes]]
@@ -252,6 +254,7 @@ _settlers: list[Callable[[], int]] = []
 _purgers: list[Purger] = []
 _code_counters: list[CodeCounter] = []
 _tellers: dict[str, Teller] = {}
+_openings: list[Opening] = []
 
 
 def renders(kind: str, renderer: Renderer) -> None:
@@ -303,3 +306,12 @@ def tells(kind: str, teller: Teller) -> None:
 
 def told(message: "Message") -> Iterable[Told]:
     return _tellers[message.kind](message) if message.kind in _tellers else ()
+
+
+def knows_openings(opening: Opening) -> None:
+    """Registers what tells when a person opened what a message carried."""
+    _openings.append(opening)
+
+
+def opened_at(message: "Message") -> datetime | None:
+    return next(filter(None, (opening(message) for opening in _openings)), None)

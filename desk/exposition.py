@@ -13,6 +13,7 @@ from psycopg_pool import PoolTimeout
 
 from channels.registry import live_providers
 from desk import figures
+from links import stream
 
 log = structlog.get_logger(__name__)
 
@@ -54,6 +55,14 @@ class DatabaseCollector:
             yield GaugeMetricFamily(name, help_text, getattr(queue, field) or 0)
         yield from _of_processes(beats)
         yield _of_breakers(standings)
+        yield from _of_clicks()
+
+
+def _of_clicks() -> Iterator[GaugeMetricFamily]:
+    """Nothing where Redis cannot tell."""
+    if (age := stream.backlog()) is not None:
+        help_text = "Age of the oldest clicks that are not counted, told or proved by yet"
+        yield GaugeMetricFamily("kvitok_clicks_oldest_seconds", help_text, age)
 
 
 def _of_processes(beats: list[figures.Heartbeat]) -> Iterator[GaugeMetricFamily]:

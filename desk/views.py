@@ -19,6 +19,7 @@ from config.errors import AfterEffectError, DomainError
 from config.ids import parse_id
 from desk import doctor, figures, trial
 from desk.site import page
+from links import stream
 
 
 class TrialForm(forms.Form):
@@ -32,7 +33,12 @@ class TrialForm(forms.Form):
 
 @page("queue/", "queue")
 def queue(request: HttpRequest) -> HttpResponse:
-    context = {"queue": figures.queue(), "heartbeats": figures.heartbeats(), "late": figures.ALIVE}
+    context: dict[str, object] = {
+        "queue": figures.queue(),
+        "clicks": stream.backlog(),
+        "heartbeats": figures.heartbeats(),
+        "late": figures.ALIVE,
+    }
     return _page(request, "desk/queue.html", gettext_lazy("Queue"), context)
 
 

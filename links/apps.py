@@ -13,5 +13,6 @@ class LinksConfig(AppConfig):
 
         registry.renders("link", services.render)
         registry.tells("link", story.story)
+        registry.knows_openings(story.opened_at)
         registry.purges(partitions.turn)
         registry.purges(counting.forget_batches)

@@ -6,12 +6,10 @@ followed by one that reads the entry again and finds its id.
 """
 
 import time
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-import orjson
 import structlog
 from django.conf import settings
 from django.db import connection, transaction
@@ -21,14 +19,13 @@ from redis.exceptions import RedisError
 from config.redis_client import patient_redis
 from links import partitions
 from links.clicks import STREAM
-from links.stream import Entry, Reader
-from links.visitors import Kind
+from links.judging import Batch, Click
+from links.stream import Reader, millis
 
 log = structlog.get_logger(__name__)
 
 READER = Reader("counts", "counter")
 COUNTING = 0x6B766C6B  # the advisory lock of whoever counts
-TOO_SOON = 2.0  # seconds after the hand-over in which no person has read the message yet
 BATCHES_KEPT = timedelta(days=7)
 TRIM_AFTER = 600.0  # seconds
 STRAY = timedelta(days=2)  # clocks differ, and Redis may have been away; what is older counts now
@@ -40,18 +37,11 @@ INSERT INTO links_clickbatch (id, counted_at)
 SELECT unnest(%s::uuid[]), now() ON CONFLICT DO NOTHING RETURNING id
 """
 
-# Who fetches a link the moment its message was handed over is a machine, whatever it calls itself.
 # Links are locked in one order, and each is written once for all of its clicks.
 COUNT = """
 WITH said AS (
-  SELECT n.link_id, n.at, n.referrer, n.device, n.country,
-    CASE WHEN n.kind = 'person' AND EXISTS (
-      SELECT 1 FROM links_link l JOIN channels_attempt a ON a.message_id = l.message_id
-      WHERE l.id = n.link_id AND a.accepted_at IS NOT NULL
-        AND n.at < a.accepted_at + make_interval(secs => %(too_soon)s)
-        AND n.at >= a.started_at) THEN 'scanner' ELSE n.kind END AS kind
-  FROM unnest(%(links)s::uuid[], %(times)s::timestamptz[], %(kinds)s::text[],
-              %(referrers)s::text[], %(devices)s::text[], %(countries)s::text[])
+  SELECT * FROM unnest(%(links)s::uuid[], %(times)s::timestamptz[], %(kinds)s::text[],
+                       %(referrers)s::text[], %(devices)s::text[], %(countries)s::text[])
     AS n(link_id, at, kind, referrer, device, country)),
 known AS (
   SELECT id FROM links_link WHERE id IN (SELECT link_id FROM said) ORDER BY id FOR NO KEY UPDATE),
@@ -85,19 +75,14 @@ WHERE l.id = n.link_id
 
 def count_clicks() -> int:
     """Returns how many entries of the stream were read."""
-    read = READER.consume(_count_entries)
+    read = READER.consume(count)
     if read:
         _trim()
     return read
 
 
-def _count_entries(entries: list[Entry]) -> None:
-    count([entry for _id, entry in entries if entry])
-
-
-def count(entries: list[dict[bytes, bytes]]) -> int:
-    """How many of these entries were new."""
-    rows_of = {UUID(hex=entry[b"id"].decode()): list(_rows(entry[b"batch"])) for entry in entries}
+def count(batches: list[Batch]) -> None:
+    rows_of = {UUID(hex=batch.id): list(map(_row, batch.clicks)) for batch in batches}
     partitions.keep(*{partitions.month_of(row[1]) for rows in rows_of.values() for row in rows})
     with transaction.atomic(), connection.cursor() as cursor:
         # One at a time: two counters would write the same links in each other's way.
@@ -107,23 +92,21 @@ def count(entries: list[dict[bytes, bytes]]) -> int:
         rows = [row for batch_id in new for row in rows_of[batch_id]]
         if rows:
             cursor.execute(COUNT, _params(rows))
-    return len(new)
 
 
 def _params(rows: list[Row]) -> dict[str, Any]:
     names = ("links", "times", "kinds", "referrers", "devices", "countries")
     columns = zip(*rows, strict=True)
     params: dict[str, Any] = {name: list(one) for name, one in zip(names, columns, strict=True)}
-    return params | {"too_soon": TOO_SOON, "zone": settings.TIME_ZONE}
+    return params | {"zone": settings.TIME_ZONE}
 
 
-def _rows(batch: bytes) -> Iterator[Row]:
+def _row(click: Click) -> Row:
     now = timezone.now()
-    for link_id, kind, millis, referrer, device, country in orjson.loads(batch):
-        at = datetime.fromtimestamp(millis / 1000, UTC)
-        if not now - STRAY < at < now + timedelta(hours=1):
-            at = now
-        yield UUID(hex=link_id), at, Kind(kind).value, referrer, device, country
+    at = datetime.fromtimestamp(click.millis / 1000, UTC)
+    if not now - STRAY < at < now + timedelta(hours=1):
+        at = now
+    return click.link_id, at, click.kind, click.referrer, click.device, click.country
 
 
 def _trim() -> None:
@@ -135,28 +118,10 @@ def _trim() -> None:
 
 
 def _trim_to(groups: Any) -> None:
-    done = min(_millis(group["last-delivered-id"]) for group in groups)
+    done = min(millis(group["last-delivered-id"]) for group in groups)
     if not any(group["pending"] for group in groups):
         old = int((time.time() - TRIM_AFTER) * 1000)
         patient_redis().xtrim(STREAM, minid=f"{min(done, old)}-0", approximate=True)
-
-
-def _millis(entry_id: bytes) -> int:
-    return int(entry_id.partition(b"-")[0])
-
-
-def backlog() -> int | None:
-    """Entries handed over and not counted yet; None when Redis cannot tell."""
-    try:
-        groups: Any = patient_redis().xinfo_groups(STREAM)
-        length = int(patient_redis().xlen(STREAM))
-    except (RedisError, OSError):
-        return None
-    found = {group["name"].decode(): group for group in groups}.get(READER.group)
-    if found is None:
-        return length
-    after: Any = patient_redis().xrange(STREAM, min=b"(" + found["last-delivered-id"], count=1000)
-    return int(found["pending"]) + len(after)
 
 
 def forget_batches(limit: int) -> int:

@@ -10,7 +10,8 @@ from django.db import DataError, IntegrityError, connection, transaction
 from billing.ledger import Proof
 from channels import outcomes, proofs
 from links import sql
-from links.stream import Entry, Reader, by_people
+from links.judging import Batch
+from links.stream import Reader
 
 log = structlog.get_logger(__name__)
 
@@ -19,14 +20,14 @@ READER = Reader("proofs", "prover")
 
 def prove_clicks() -> int:
     """Returns how many entries of the stream were read."""
-    return READER.consume(_prove_entries)
+    return READER.consume(_prove_batches)
 
 
-def _prove_entries(entries: list[Entry]) -> None:
+def _prove_batches(batches: list[Batch]) -> None:
     first: dict[UUID, float] = {}
-    for _id, entry in entries:
-        for clicked, times in by_people(entry).items():
-            first.setdefault(UUID(hex=clicked), min(times) / 1000)  # the stream is in order
+    for batch in batches:
+        for link_id, times in batch.by_people().items():
+            first.setdefault(link_id, min(times) / 1000)  # the stream is in order
     try:
         prove(first)
     except (IntegrityError, DataError):  # one that the database refuses must hold up no other

@@ -3,23 +3,21 @@
 An entry is done with once it is acknowledged; what a reader died with comes first the next time.
 """
 
-from collections import defaultdict
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-import orjson
 import structlog
 from redis.exceptions import RedisError, ResponseError
 
-from config.redis_client import patient_redis
+from config.redis_client import patient_redis, redis_client
 from links.clicks import STREAM
-from links.visitors import Kind
+from links.judging import Batch, Entry, judged
 
 log = structlog.get_logger(__name__)
 
 ENTRIES = 100  # read at once
-Entry = tuple[bytes, dict[bytes, bytes]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,12 +25,12 @@ class Reader:
     group: str
     name: str
 
-    def consume(self, handle: Callable[[list[Entry]], None]) -> int:
+    def consume(self, handle: Callable[[list[Batch]], None]) -> int:
         """Returns how many entries were read; without Redis there are none."""
         try:
             entries = self.read("0") or self.read(">")
             if entries:
-                handle(entries)
+                handle(judged(entries))
                 patient_redis().xack(STREAM, self.group, *(entry_id for entry_id, _ in entries))
         except (RedisError, OSError) as error:
             log.warning("clicks_not_read", group=self.group, error=type(error).__name__)
@@ -50,10 +48,31 @@ class Reader:
         return found[0][1] if found else []
 
 
-def by_people(entry: dict[bytes, bytes]) -> dict[str, list[int]]:
-    """Link id in hexadecimal → when people clicked, in Unix milliseconds."""
-    times: dict[str, list[int]] = defaultdict(list)
-    for link_id, kind, at, *_rest in orjson.loads(entry[b"batch"]) if entry else []:
-        if kind == Kind.PERSON:
-            times[link_id].append(at)
-    return times
+def backlog() -> float | None:
+    """For how many seconds the oldest entry has waited for one of its readers; 0.0: there is none.
+    None when Redis cannot tell.
+    """
+    try:
+        groups: Any = redis_client().xinfo_groups(STREAM)
+        ids = [entry_id for group in groups or [None] if (entry_id := _oldest(group))]
+    except ResponseError:  # no such stream
+        return 0.0
+    except (RedisError, OSError):
+        return None
+    return max((time.time() - millis(entry_id) / 1000 for entry_id in ids), default=0.0)
+
+
+def _oldest(group: Any) -> bytes | None:
+    """The first entry that this group, or nobody, has done with."""
+    if group and group["pending"]:
+        pending: Any = redis_client().xpending(STREAM, group["name"])
+        if first := pending["min"]:
+            return bytes(first)
+    after = b"(" + group["last-delivered-id"] if group else b"-"
+    found: Any = redis_client().xrange(STREAM, min=after, count=1)
+    return bytes(found[0][0]) if found else None
+
+
+def millis(entry_id: bytes) -> int:
+    """Unix time of an entry's making, by Redis' clock."""
+    return int(entry_id.partition(b"-")[0])

@@ -13,7 +13,9 @@ from django.db import connection
 
 from accounts import events
 from config.ids import uuid7
-from links.stream import Reader, by_people
+from links import hosts
+from links.judging import Batch
+from links.stream import Reader
 
 READER = Reader("callbacks", "teller")
 
@@ -22,18 +24,19 @@ Row = tuple[UUID, UUID, str, int, float]  # event, link, key, clicks, the last o
 _CLICKED = f"""
 SELECT n.event_id AS id, l.company_id, l.mode, 'link.clicked' AS kind, n.key,
   jsonb_build_object(
-    'id', 'lnk_' || replace(l.id::text, '-', ''), 'short_url', %(base)s::text || l.slug,
+    'id', 'lnk_' || replace(l.id::text, '-', ''),
+    'short_url', COALESCE(%(scheme)s::text || h.host, %(base)s::text) || '/' || l.slug,
     'url', l.url, 'clicks', n.clicks, 'clicked_at', {events.iso("to_timestamp(n.at)")},
     'test', l.mode = 'test') AS data, to_timestamp(n.at) AS at
 FROM unnest(%(events)s::uuid[], %(links)s::uuid[], %(keys)s::text[], %(clicks)s::int[],
             %(times)s::float[]) AS n(event_id, link_id, key, clicks, at)
-JOIN links_link l ON l.id = n.link_id"""  # noqa: S608
+JOIN links_link l ON l.id = n.link_id LEFT JOIN links_shorthost h ON h.id = l.host_id"""  # noqa: S608
 TELL = f"WITH {events.appending(_CLICKED)}"
 
 
 def tell_clicks() -> int:
     """Returns how many entries of the stream were read."""
-    return READER.consume(lambda entries: tell([row for _id, one in entries for row in _rows(one)]))
+    return READER.consume(lambda batches: tell([row for one in batches for row in _rows(one)]))
 
 
 def tell(rows: list[Row]) -> None:
@@ -41,7 +44,8 @@ def tell(rows: list[Row]) -> None:
         return
     ids, links, keys, clicks, times = (list(column) for column in zip(*rows, strict=True))
     params: dict[str, Any] = {
-        "base": f"{settings.SHORT_URL}/",
+        "base": settings.SHORT_URL,
+        "scheme": hosts.scheme(),
         "events": ids,
         "links": links,
         "keys": keys,
@@ -53,10 +57,9 @@ def tell(rows: list[Row]) -> None:
         events.announce(cursor.rowcount)
 
 
-def _rows(entry: dict[bytes, bytes]) -> list[Row]:
-    """People's clicks of an entry, by link."""
-    batch = entry[b"id"].decode() if entry else ""
+def _rows(batch: Batch) -> list[Row]:
+    """People's clicks of a batch, by link."""
     return [
-        (uuid7(), UUID(hex=link_id), f"click:{batch}:{link_id}", len(several), max(several) / 1000)
-        for link_id, several in by_people(entry).items()
+        (uuid7(), link_id, f"click:{batch.id}:{link_id.hex}", len(times), max(times) / 1000)
+        for link_id, times in batch.by_people().items()
     ]

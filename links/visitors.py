@@ -11,6 +11,9 @@ from urllib.parse import urlsplit
 
 from django.conf import settings
 
+from accounts.addresses import client_ip
+from links import places
+
 
 class Kind(StrEnum):
     PERSON = "person"
@@ -90,9 +93,13 @@ def referrer_of(environ: Mapping[str, Any]) -> str:
 
 
 def country_of(environ: Mapping[str, Any]) -> str:
-    """Two letters, from the header of the proxy that knows them, if there is one."""
-    header = settings.COUNTRY_HEADER
-    code = environ.get(header, "") if header else ""
+    """Two letters: by the header of a proxy that knows them, or by a database of our own."""
+    if header := settings.COUNTRY_HEADER:
+        code = environ.get(header, "")
+    elif settings.COUNTRY_DATABASE:
+        code = places.country(client_ip(environ))
+    else:
+        return ""
     known = len(code) == 2 and code.isascii() and code.isalpha()
     return code.upper() if known and code.upper() not in {"XX", "T1"} else ""
 

@@ -3,6 +3,7 @@
 import asyncio
 import socket
 import struct
+from collections.abc import Callable
 
 from aiohttp import web
 
@@ -12,7 +13,8 @@ from channels.simulator.log import Log
 from channels.simulator.message import Message
 from channels.simulator.receipts import Courier
 from channels.simulator.settings import Settings
-from channels.simulator.vendor import HttpVendor, Vendor
+from channels.simulator.vendor import HttpVendor, Tell, Vendor
+from channels.simulator.visits import Visits
 from channels.simulator.wire import Wire
 
 ABORT_ON_CLOSE = struct.pack("ii", 1, 0)  # SO_LINGER on, 0 s: the peer gets a RST
@@ -27,6 +29,7 @@ class Carrier:
         self.vendors: dict[str, Vendor] = {}
         self.wire = Wire(settings, self.events)
         self.courier = Courier(log, self.events, self.vendors, self.wire)
+        self._visits = Visits(settings, self.wire)
 
     async def carry(
         self, request: web.Request, vendor: HttpVendor, message: Message
@@ -56,10 +59,16 @@ class Carrier:
             message.extra["due"] = message.at + plan.late
         self.log.add(message)
         self.events.changed([message.phone])
+        visits = [_made(visit) for visit in self._visits.of(message)]
+        self.courier.run(visits, vendor.name, message.phone)
 
     def delay(self, plan: Plan) -> float:
         """Seconds until the first receipt."""
         return self.settings.receipt_delay + plan.late
+
+
+def _made(visit: Tell) -> Callable[[], Tell]:
+    return lambda: visit
 
 
 def _untaken(

@@ -166,7 +166,7 @@ class Panel:
         parts = [
             f'<time datetime="{iso(one.at)}">{clock(one.at)}</time>',
             f"<b>{words[f'provider_{one.provider}']}</b>",
-            f"<span>{words['to_us' if one.is_receipt else 'to_vendor']}</span>",
+            f"<span>{words[_direction(one)]}</span>",
             f"<span>+{html.escape(one.phone)}</span>" if one.phone else "",
             f'<span class="{_tone(one)}">{self._outcome(one)}</span>',
             f"<span>{words['ms'].format(round(one.seconds * 1000))}</span>" if one.outcome else "",
@@ -179,5 +179,11 @@ class Panel:
         return self._words.get(f"outcome_{one.outcome}", html.escape(one.outcome))
 
 
+def _direction(one: Exchange) -> str:
+    if not one.is_receipt:
+        return "to_vendor"
+    return "visit" if one.method == "GET" else "to_us"
+
+
 def _tone(one: Exchange) -> str:
-    return "state-delivered" if one.outcome.startswith("2") else "state-failed"
+    return "state-delivered" if one.outcome.startswith(("2", "3")) else "state-failed"

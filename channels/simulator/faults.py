@@ -23,6 +23,8 @@ RECEIPTS = (
     "batched_receipts",
     "held",
 )
+PREVIEW, SCAN = "link_preview", "link_scan"  # who opens the links of what was taken
+VISITS = (PREVIEW, SCAN)
 # The states that the vendor tells in turn; some vendors contradict themselves.
 TOLD = {
     "undelivered": ["sent", "failed"],
@@ -30,7 +32,9 @@ TOLD = {
     "delivered_after_failed": ["sent", "failed", "delivered"],
     "read_at_once": ["sent", "read"],
 }
-KINDS = (*REFUSALS, *SILENCES, LOST, SERVER_ERROR, *RECEIPTS)
+KINDS = (*REFUSALS, *SILENCES, LOST, SERVER_ERROR, *RECEIPTS, *VISITS)
+# What befalls only a message that was taken, whatever was answered.
+AFTERWARDS = (*RECEIPTS, *VISITS)
 CHANNELS = ("whatsapp", "telegram", "sms")
 PROVIDERS = ("whatsapp_cloud", "telegram_gateway", "telegram_bot", "smpp", "twilio", "smsc")
 HANG_MS, LATE_MS = 60_000, 5_000
@@ -65,14 +69,14 @@ class Plan:
     latency: float = 0.0
     hold: float = 0.0
     late: float = 0.0
-    receipts: set[str] = field(default_factory=set)
+    afterwards: set[str] = field(default_factory=set)
 
     @property
     def is_taken(self) -> bool:
         return self.answer not in {*REFUSALS, LOST}
 
     def has_room(self, fault: Fault) -> bool:
-        if fault.kind in RECEIPTS:
+        if fault.kind in AFTERWARDS:
             return self.is_taken
         return fault.kind is None or self.answer is None
 
@@ -83,8 +87,8 @@ class Plan:
             self.late = max(self.late, _seconds(fault, LATE_MS))
         else:
             self.latency += _seconds(fault, 0)
-            if fault.kind in RECEIPTS:
-                self.receipts.add(fault.kind)
+            if fault.kind in AFTERWARDS:
+                self.afterwards.add(fault.kind)
             elif fault.kind:
                 self.answer = fault.kind
 
@@ -92,19 +96,19 @@ class Plan:
         """The faults that shaped this send, for the log."""
         late = ["late_receipt"] if self.late else []
         latency = ["latency"] if self.latency else []
-        return [*([self.answer] if self.answer else []), *sorted(self.receipts), *late, *latency]
+        return [*([self.answer] if self.answer else []), *sorted(self.afterwards), *late, *latency]
 
     def events(self) -> list[str]:
         """The receipts to come, in order, as `Message.pending` holds them."""
-        told = next((TOLD[kind] for kind in TOLD if kind in self.receipts), ["sent", "delivered"])
+        told = next((TOLD[kind] for kind in TOLD if kind in self.afterwards), ["sent", "delivered"])
         words = list(told)
-        if "batched_receipts" in self.receipts:
+        if "batched_receipts" in self.afterwards:
             words = words[-1:]  # one call, in which the vendor may speak of what came before
-        if "reorder_receipts" in self.receipts:
+        if "reorder_receipts" in self.afterwards:
             words.reverse()
-        if "no_receipt" in self.receipts:
+        if "no_receipt" in self.afterwards:
             return [SILENT + word for word in words]
-        if "duplicate_receipt" in self.receipts:
+        if "duplicate_receipt" in self.afterwards:
             return [twin for word in words for twin in (word, DUPLICATE + word)]
         return words
 
@@ -138,7 +142,7 @@ class Faults:
         """Spend one time of every fault that shapes this send."""
         plan = Plan()
         # Receipts are bent only on what was taken, so what decides the answer is judged first.
-        for fault in sorted(self, key=lambda fault: fault.kind in RECEIPTS):
+        for fault in sorted(self, key=lambda fault: fault.kind in AFTERWARDS):
             if fault.matches(place) and plan.has_room(fault):
                 plan.add(fault)
                 self._spend(fault)

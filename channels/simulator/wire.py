@@ -75,6 +75,11 @@ class Wire:
         exchange.headers = dict(post.headers)
         return exchange
 
+    def visit(self, provider: str, phone: str, url: str, headers: dict[str, str]) -> Exchange:
+        exchange = self._keep(provider, "GET", url, is_receipt=True)
+        exchange.phone, exchange.headers = phone, headers
+        return exchange
+
     def end(self, exchange: Exchange, outcome: str, answer: bytes = b"") -> None:
         exchange.outcome = exchange.outcome or outcome
         exchange.answer = answer[:LONGEST]

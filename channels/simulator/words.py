@@ -56,6 +56,7 @@ RU = {
     "reload": "Обновить",
     "to_vendor": "запрос",
     "to_us": "отчёт",
+    "visit": "переход по ссылке",
     "no_answer": "ответа пока нет",
     "outcome_reset": "связь оборвана",
     "outcome_closed": "связь закрыта без ответа",
@@ -100,6 +101,8 @@ RU = {
     "kind_read_at_once": "прочитали сразу, без отчёта о доставке",
     "kind_batched_receipts": "отчёты одним вызовом",
     "kind_held": "WhatsApp придержал из-за шаблона",
+    "kind_link_preview": "мессенджер загружает предпросмотр ссылки",
+    "kind_link_scan": "сканер сразу открывает ссылку под видом браузера",
 }
 EN = {
     "title": "Carrier simulator",
@@ -153,6 +156,7 @@ EN = {
     "reload": "Reload",
     "to_vendor": "call",
     "to_us": "receipt",
+    "visit": "visit of a link",
     "no_answer": "no answer yet",
     "outcome_reset": "connection reset",
     "outcome_closed": "closed without an answer",
@@ -197,6 +201,8 @@ EN = {
     "kind_read_at_once": "read at once, no delivery reported",
     "kind_batched_receipts": "receipts in one call",
     "kind_held": "WhatsApp holds it back for its template",
+    "kind_link_preview": "messenger fetches a preview of the link",
+    "kind_link_scan": "scanner opens the link at once as a browser would",
 }
 LANGUAGES: Mapping[str, Mapping[str, str]] = {"ru": RU, "en": EN}
 

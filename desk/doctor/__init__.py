@@ -13,6 +13,7 @@ OURS: list[Check] = [
     stores.redis,
     stores.redis_memory,
     stores.redis_persistence,
+    books.clicks,
     programs.broker,
     programs.static_files,
 ]

@@ -6,9 +6,11 @@ from django.conf import settings
 from accounts.models import User
 from channels import reconciliation
 from desk import figures
-from desk.doctor.finding import Finding, judged
+from desk.doctor.finding import Finding, failed, judged
+from links import stream
 
-LATE_QUEUE, LATE_OUTBOX = 30.0, 300.0  # seconds
+LATE_QUEUE, LATE_OUTBOX, LATE_CLICKS = 30.0, 300.0, 60.0  # seconds
+CLICKS = "See `redis`, `beat` and `worker`: a worker counts each second what the beat asks for."
 
 
 def ledger() -> Finding:
@@ -43,6 +45,13 @@ def outboxes() -> Finding:
     )
     cure = "See `worker`, `broker` and `mail`: a worker delivers both."
     return judged("outboxes", detail, cure, ok=age < LATE_OUTBOX)
+
+
+def clicks() -> Finding:
+    age = stream.backlog()
+    if age is None:
+        return failed("clicks", "Redis, which holds those to be counted, does not answer", CLICKS)
+    return judged("clicks", f"the oldest uncounted for {age:.0f} s", CLICKS, ok=age < LATE_CLICKS)
 
 
 def operators() -> Finding:

@@ -250,6 +250,12 @@ GET_MESSAGE = Call(
             ("Попытки доставки по порядку.", "The attempts to deliver it, in order."),
             fields=ATTEMPT,
         ),
+        _moment(
+            "opened_at",
+            "Когда человек впервые открыл ссылку из сообщения; предпросмотр и сканеры не в счёт.",
+            "When the person first opened the link in it; previews and scanners do not count.",
+            None,
+        ),
         Field(
             "fallback",
             array(),

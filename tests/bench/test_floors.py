@@ -94,6 +94,33 @@ def test_shorten(company: Company, api: Api) -> None:
     assert list(Link.objects.values_list("url", flat=True)) == [hello.URL] * 2
 
 
+def test_bulk(company: Company, api: Api) -> None:
+    links = [{"url": f"{hello.URL}&n={number}"} for number in range(3)]
+
+    floor = ask(floors.bulk, company_id=company.pk, links=links)
+    ours = api.post("/links/bulk", {"links": links})
+
+    assert (floor[0], ours.status) == (200, 200)
+    assert floor[1].keys() == ours.body.keys()
+    assert [one["url"] for one in floor[1]["data"]] == [one["url"] for one in links]
+    assert floor[1]["data"][0].keys() <= ours.body["data"][0].keys()
+    assert Link.objects.count() == 6
+
+
+@pytest.mark.parametrize("is_there", [True, False])
+def test_follow(company: Company, *, is_there: bool) -> None:
+    connection.ensure_connection()
+    account = seed.Account(company.pk, 0, "")
+    made = seed.links(connection.connection, account, 2, url=hello.URL)
+    (slug,) = made[:1] if is_there else seed.slugs(1)
+
+    floor = floors.follow(RequestFactory().get("/"), slug)
+
+    ours = redirect.answer(slug, {"REQUEST_METHOD": "GET"})
+    assert floor.status_code == int(ours.status[:3]) == (302 if is_there else 404)
+    assert floor.headers.get("Location") == dict(ours.headers).get("Location")
+
+
 def test_redirect(db: None) -> None:
     link = LinkFactory.create(url=hello.URL)
     resolution.remember(link)

@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
@@ -25,6 +26,7 @@ from config.redis_client import redis_client
 from desk import doctor
 from desk.doctor import books, outside, programs, stores, vendors
 from desk.doctor.finding import Finding
+from links.clicks import STREAM
 from tests.config.test_settings import GOOD, SECRET
 from tests.desk.operators import make_operator
 from tests.desk.strangers import answering, proxy, smtp
@@ -60,7 +62,7 @@ def test_with_nothing_there_everything_has_a_cross_and_a_cure() -> None:
     assert code == 1
     assert crosses(found) == {
         "database", "migrations", "clock", "redis", "redis memory",
-        "redis persistence",
+        "redis persistence", "clicks",
         "broker", "web", "worker", "beat", "binds", "ledger", "queue", "outboxes", "operators",
         "mail", "public URL", "proxies", "short host", "providers",
     }  # fmt: skip
@@ -234,6 +236,23 @@ def test_queue_that_stands_is_a_cross() -> None:
     MessageFactory.create(due_at=timezone.now() - timedelta(minutes=5))
 
     assert books.queue().detail.startswith("due: 1, the oldest for 300 s")
+
+
+def test_clicks_that_nobody_counts_are_a_cross() -> None:
+    redis_client().delete(STREAM)
+    assert books.clicks().ok
+    redis_client().xadd(STREAM, {"id": "a"}, id=f"{int(time.time() - 90) * 1000}-0")
+
+    found = books.clicks()
+
+    redis_client().delete(STREAM)
+    assert (found.ok, found.detail[:24]) == (False, "the oldest uncounted for")
+    assert "worker" in found.cure
+
+
+@pytest.mark.usefixtures("no_redis")
+def test_clicks_without_redis_are_a_cross() -> None:
+    assert not books.clicks().ok
 
 
 @pytest.mark.django_db

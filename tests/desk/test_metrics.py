@@ -5,6 +5,8 @@ import signal
 import socket
 import subprocess
 import sys
+import time
+from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
 
@@ -12,12 +14,16 @@ import pytest
 import requests
 from django.test import Client
 from django.utils import timezone
+from pytest_django import Settings
 
 from channels.models import Heartbeat
 from config.env import ROOT
+from config.redis_client import redis_client
 from desk.exposition import DatabaseCollector
+from links.clicks import STREAM
 from tests.config.test_settings import GOOD
 from tests.factories import AttemptFactory, MessageFactory, ReceiptFactory, WalletFactory
+from tests.links.visiting import without_redis
 
 COUNT = """
 import django; django.setup()
@@ -141,6 +147,34 @@ def test_gauges_are_what_the_database_says() -> None:
     assert found["kvitok_parked_receipts"] == 1
     assert (found["kvitok_waiters"], found["kvitok_listeners_down"]) == (5, 1)
     assert 1 <= found["kvitok_heartbeat_age_secondsweb"] < 30
+
+
+@pytest.mark.django_db(transaction=True)
+def test_clicks_that_nobody_has_counted_are_told_by_their_age() -> None:
+    redis_client().delete(STREAM)
+    none = gauges()["kvitok_clicks_oldest_seconds"]
+    redis_client().xadd(STREAM, {"id": "a"}, id=f"{int(time.time() - 90) * 1000}-0")
+
+    found = gauges()["kvitok_clicks_oldest_seconds"]
+
+    redis_client().delete(STREAM)
+    assert none == 0
+    assert 90 <= found < 120
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.usefixtures("redis_away")
+def test_without_redis_the_age_of_clicks_is_not_known() -> None:
+    found = gauges()
+
+    assert "kvitok_clicks_oldest_seconds" not in found
+    assert found["kvitok_database_up"] == 1
+
+
+@pytest.fixture
+def redis_away(settings: Settings) -> Iterator[None]:
+    with without_redis(settings):
+        yield
 
 
 @pytest.mark.django_db(transaction=True)

@@ -4,20 +4,22 @@ import time
 from collections.abc import Iterator
 from datetime import timedelta
 from threading import Barrier, Thread
+from typing import Any
 from uuid import uuid4
 
 import orjson
 import pytest
+from django.conf import settings
 from django.db import connection
 from django.utils import timezone
 
-from channels.models import Attempt
 from config.redis_client import patient_redis
-from links import counting, partitions
+from links import counting, partitions, stats
 from links.clicks import STREAM
+from links.judging import Batch, Click
 from links.models import ClickDay, Link
 from links.visitors import Kind
-from tests.factories import AttemptFactory, LinkFactory, MessageFactory
+from tests.factories import LinkFactory
 
 pytestmark = pytest.mark.django_db
 
@@ -38,6 +40,19 @@ def click(link: Link, *kinds: Kind, batch: str = "", at: float = 0.0) -> str:
     ]
     patient_redis().xadd(STREAM, {"id": batch, "batch": orjson.dumps(rows)})
     return batch
+
+
+class DyingError(Exception):
+    """Raised where a process would be killed."""
+
+
+def die(_batches: list[Batch]) -> None:
+    raise DyingError
+
+
+def count_and_die(batches: list[Batch]) -> None:
+    counting.count(batches)
+    raise DyingError
 
 
 def counts(link: Link) -> tuple[int, int, int]:
@@ -88,14 +103,44 @@ def test_entry_that_comes_twice_counts_once() -> None:
 def test_entry_that_a_counter_died_with_is_read_again() -> None:
     link = LinkFactory.create()
     click(link, Kind.PERSON)
-    patient_redis().xreadgroup(
-        counting.READER.group, counting.READER.name, {STREAM: ">"}
-    )  # and it dies here
 
+    with pytest.raises(DyingError):
+        counting.READER.consume(die)
     counting.count_clicks()
 
     assert counts(link) == (1, 0, 0)
-    assert counting.backlog() == 0
+
+
+def test_counter_that_dies_before_it_says_so_is_followed_by_one_that_counts_nothing() -> None:
+    link = LinkFactory.create()
+    click(link, Kind.PERSON)
+
+    with pytest.raises(DyingError):
+        counting.READER.consume(count_and_die)
+    counting.count_clicks()
+
+    assert counts(link) == (1, 0, 0)
+    assert len(rows_of(link)) == 1
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"id": "no id", "batch": "[]"},
+        {"id": uuid4().hex, "batch": "{"},
+        {"id": uuid4().hex, "batch": '[["no link", "person", 1]]'},
+        {"id": uuid4().hex, "batch": f'[["{uuid4().hex}", "angel", 1]]'},
+        {"batch": "[]"},
+    ],
+)
+def test_what_is_no_batch_holds_up_no_other(fields: dict[Any, Any]) -> None:
+    link = LinkFactory.create()
+    patient_redis().xadd(STREAM, fields)
+    click(link, Kind.PERSON)
+
+    assert counting.count_clicks() == 2
+
+    assert counts(link) == (1, 0, 0)
 
 
 def test_clicks_of_no_link_are_dropped() -> None:
@@ -105,22 +150,6 @@ def test_clicks_of_no_link_are_dropped() -> None:
     counting.count_clicks()
 
     assert rows_of(link) == []
-
-
-def test_visit_at_the_moment_of_hand_over_is_no_persons() -> None:
-    link = LinkFactory.create()
-    message = MessageFactory.create(kind="link", subject_id=link.id)
-    attempt = AttemptFactory.create(message=message)
-    handed_over = timezone.now() - timedelta(minutes=1)
-    Attempt.objects.filter(pk=attempt.pk).update(
-        started_at=handed_over - timedelta(seconds=1), accepted_at=handed_over
-    )
-
-    click(link, Kind.PERSON, at=handed_over.timestamp() + 0.5)
-    click(link, Kind.PERSON, at=handed_over.timestamp() + counting.TOO_SOON + 1)
-    counting.count_clicks()
-
-    assert counts(link) == (1, 0, 1)
 
 
 def test_clock_that_is_far_off_is_not_believed() -> None:
@@ -134,26 +163,42 @@ def test_clock_that_is_far_off_is_not_believed() -> None:
     assert abs(link.last_click_at - timezone.now()) < timedelta(minutes=5)
 
 
-def test_old_months_are_dropped() -> None:
-    partitions.keep(partitions.month_of(timezone.now() - timedelta(days=70)))
+def test_old_months_go_and_their_counts_stay() -> None:
+    link, old = LinkFactory.create(), timezone.now() - timedelta(days=70)
+    partitions.keep(partitions.month_of(old))
+    counting.count([Batch(uuid4().hex, [Click(link.id, "person", int(time.time() * 1000))])])
+    with connection.cursor() as cursor:
+        cursor.execute("UPDATE links_click SET at = %s", [old])
+    ClickDay.objects.update(day=old.date())
 
-    assert partitions.drop_old() == 1
-    assert partitions.drop_old() == 0
+    dropped = [partitions.turn(100), partitions.turn(100)]
+
+    assert dropped == [1, 0]
+    assert rows_of(link) == []
+    assert counts(link) == (1, 0, 0)
+    assert [day.clicks for day in stats.by_day(link, old.date(), old.date())] == [1]
+
+
+def test_month_with_a_click_that_is_still_kept_stays() -> None:
+    link, kept = LinkFactory.create(), timezone.now() - timedelta(days=settings.RAW_RETENTION - 1)
+    partitions.keep(partitions.month_of(kept))
+    counting.count([Batch(uuid4().hex, [Click(link.id, "person", int(time.time() * 1000))])])
+    with connection.cursor() as cursor:
+        cursor.execute("UPDATE links_click SET at = %s", [kept])
+
+    partitions.turn(100)
+
+    assert len(rows_of(link)) == 1
 
 
 @pytest.mark.django_db(transaction=True)
 def test_two_counters_at_once_count_once() -> None:
     links = [LinkFactory.create() for _ in range(5)]
-    entries = [
-        {
-            b"id": uuid4().hex.encode(),
-            b"batch": orjson.dumps([[link.id.hex, "person", int(time.time() * 1000), "", "", ""]]),
-        }
-        for link in links * 4
-    ]
+    now = int(time.time() * 1000)
+    entries = [Batch(uuid4().hex, [Click(link.id, "person", now)]) for link in links * 4]
     barrier = Barrier(4)
 
-    def work(own: list[dict[bytes, bytes]]) -> None:
+    def work(own: list[Batch]) -> None:
         barrier.wait()
         counting.count(own)
         connection.close()

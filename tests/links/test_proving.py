@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Iterator
+from datetime import datetime, timedelta
 from uuid import uuid4
 
 import orjson
@@ -14,7 +15,7 @@ from channels.models import Attempt, Message
 from channels.timeline import timeline
 from channels.transitions import What
 from config.redis_client import patient_redis
-from links import proving
+from links import counting, judging, proving
 from links.clicks import STREAM
 from links.models import Link
 from links.visitors import Kind
@@ -52,9 +53,9 @@ def link_sent(api: Api) -> Message:
     return sent(api, url=URL)
 
 
-def click(message: Message, kind: Kind = Kind.PERSON) -> None:
+def click(message: Message, kind: Kind = Kind.PERSON, after: float = judging.HASTE + 1) -> None:
     link = Link.objects.get(message_id=message.pk)
-    rows = [(link.id.hex, kind, int(time.time() * 1000))]
+    rows = [(link.id.hex, kind, int((time.time() + after) * 1000))]
     patient_redis().xadd(STREAM, {"id": uuid4().hex, "batch": orjson.dumps(rows)})
 
 
@@ -103,6 +104,18 @@ def test_machines_prove_nothing(api: Api, kind: Kind) -> None:
     assert state(message) == ("sent", "whatsapp")
     assert Link.objects.get().clicked_at is None
     assert ledger.balance(api.company.pk) == (999, 1)
+
+
+def test_who_comes_with_the_hand_over_proves_nothing_and_a_later_visitor_does(api: Api) -> None:
+    message = link_sent(api)
+    click(message, after=0)
+    proving.prove_clicks()
+    unproved = state(message)
+
+    click(message)
+    proving.prove_clicks()
+
+    assert (unproved, state(message)) == (("sent", "whatsapp"), ("delivered", "whatsapp"))
 
 
 def test_click_calls_off_an_sms_that_nobody_has(api: Api) -> None:
@@ -173,6 +186,30 @@ def test_timeline_shows_the_click(api: Api, path: str) -> None:
     click(message)
     proving.prove_clicks()
 
+    assert told_of_link(message) == [("Ссылку открыли", "")]
+    opened_at = Link.objects.get(message_id=message.pk).clicked_at
+    assert opened_at is not None
+    told = datetime.fromisoformat(api.get(f"/messages/{message.public_id}").body["opened_at"])
+    assert abs(told - opened_at) < timedelta(milliseconds=1)
+
+
+@pytest.mark.parametrize("path", ["/links/send", "/otp/send"])
+def test_timeline_shows_machines_apart(api: Api, path: str) -> None:
+    message = sent(api, path, **({"link": URL} if path == "/otp/send" else {"url": URL}))
+    for kind in (Kind.PREVIEW, Kind.PROBE, Kind.SCANNER):
+        click(message, kind)
+    counting.count_clicks()
+    counting.count_clicks()
+    proving.prove_clicks()
+
+    assert told_of_link(message) == [
+        ("Загружен предпросмотр ссылки", "раз: 2; переходами не считаются"),
+        ("Ссылку проверил сканер", "раз: 1; переходами не считаются"),
+    ]
+    assert api.get(f"/messages/{message.public_id}").body["opened_at"] is None
+
+
+def told_of_link(message: Message) -> list[tuple[str, str]]:
     message.refresh_from_db()
-    titles = [str(step.title) for step in timeline(message)]
-    assert titles.count("Ссылку открыли") == 1
+    steps = [(str(step.title), str(step.detail)) for step in timeline(message)]
+    return [step for step in steps if "сылк" in step[0]]

@@ -103,6 +103,14 @@ class Answerer(BaseHTTPRequestHandler):
         self.send_header("Content-Length", "0")
         self.end_headers()
 
+    def do_GET(self) -> None:
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        self.server.keep(Hook(self.path, headers, b"", time.time()))
+        self.send_response(302)
+        self.send_header("Location", f"{self.server.url}/target")
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
     def log_message(self, *_args: object) -> None:
         return
 

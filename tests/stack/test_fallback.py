@@ -1,9 +1,18 @@
 """The next channel, by real programs: after a refusal, after silence, and when nobody needs it."""
 
+from datetime import timedelta
+
+import pytest
 import requests
+from django.db.models import F
 
 from billing.models import Transfer
-from channels.models import Message
+from channels.models import Attempt, Message
+from config.redis_client import patient_redis
+from links import proving
+from links.clicks import STREAM
+from links.judging import HASTE
+from links.models import Link
 from tests.stack.programs import until
 from tests.stack.sender import Sender
 from tests.stack.stack import TOKENS, Ending, Stack, expire
@@ -23,6 +32,27 @@ def channels_of(phone: str) -> list[str]:
 def money_of(phone: str) -> list[tuple[str, int]]:
     (message,) = Message.objects.filter(phone=phone)
     return list(Transfer.objects.of_message(message.pk).values_list("kind", "amount"))
+
+
+def visitors_of(phone: str) -> tuple[int, int, int]:
+    """(people, previews, scanners) of the link that was sent there."""
+    link = Link.objects.get(message_id=Message.objects.get(phone=phone).pk)
+    return link.clicks, link.previews, link.scanners
+
+
+def proving_is_done() -> bool:
+    """Whether whoever proves by clicks has read all there are."""
+    stream, groups = patient_redis().xinfo_stream(STREAM), patient_redis().xinfo_groups(STREAM)
+    read = {group["name"].decode(): group for group in groups}[proving.READER.group]
+    return bool(read["pending"] == 0 and read["last-delivered-id"] == stream["last-generated-id"])
+
+
+def had_time_to_read(phone: str) -> None:
+    """Let the message have been handed over a while ago."""
+    sent = Attempt.objects.filter(message__phone=phone, accepted_at__isnull=False)
+    until(sent.exists)
+    earlier = timedelta(seconds=2 * HASTE)
+    sent.update(started_at=F("started_at") - earlier, accepted_at=F("accepted_at") - earlier)
 
 
 def test_refusal_goes_by_sms_in_the_same_call(stack: Stack) -> None:
@@ -52,11 +82,45 @@ def test_silence_goes_on_by_sms_and_one_delivery_is_charged(stack: Stack) -> Non
     assert sender.balance() == (TOKENS - 16, 0)
 
 
+@pytest.mark.parametrize(
+    ("fault", "expected"), [("link_preview", (0, 1, 0)), ("link_scan", (0, 0, 1))]
+)
+def test_machine_that_opens_the_link_proves_nothing_and_the_person_does(
+    stack: Stack, fault: str, expected: tuple[int, int, int]
+) -> None:
+    sender, phone = falling_back(stack), stack.phone()
+    stack.carrier.misbehave("no_receipt", channel="whatsapp", phone=phone)
+    stack.carrier.misbehave(fault, channel="whatsapp", phone=phone)
+    short_url = sender.send_link(phone, "https://example.com/").json()["short_url"]
+    until(lambda: visitors_of(phone) == expected)
+    until(proving_is_done)
+    unproved = Message.objects.get(phone=phone)
+
+    had_time_to_read(phone)
+    requests.get(short_url, headers=BROWSER, allow_redirects=False, timeout=10)
+
+    assert (unproved.state, unproved.fallback_at is None) == ("sent", False)
+    assert stack.ending(phone) == Ending(["delivered"], charged=1, copies=1)
+    assert stack.proofs(phone) == ["click"]
+    until(lambda: visitors_of(phone) == (1, *expected[1:]))
+
+
+@pytest.mark.parametrize("channel", ["telegram", "sms"])
+def test_previews_of_other_messengers_are_no_people(stack: Stack, channel: str) -> None:
+    sender, phone = stack.sender(), stack.phone()
+    stack.carrier.misbehave("link_preview", phone=phone)
+
+    sender.send_link(phone, "https://example.com/", channel=channel)
+
+    until(lambda: visitors_of(phone) == (0, 1, 0))
+
+
 def test_click_proves_the_delivery_and_spares_the_sms(stack: Stack) -> None:
     sender, phone = falling_back(stack), stack.phone()
     stack.carrier.misbehave("no_receipt", channel="whatsapp", phone=phone)
     short_url = sender.send_link(phone, "https://example.com/").json()["short_url"]
 
+    had_time_to_read(phone)
     requests.get(short_url, headers=BROWSER, allow_redirects=False, timeout=10)
 
     assert stack.ending(phone) == Ending(["delivered"], charged=1, copies=1)

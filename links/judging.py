@@ -1,0 +1,96 @@
+"""Whose clicks they are, judged once for all that read the stream: counts, proofs and callbacks.
+
+Headers were judged when the link was followed (`visitors`). What calls itself a browser and comes
+in the moment in which the message was handed over is a scanner: no person has read it yet. Of a
+link sent by a test key that cannot be said: the phone is read by the very program that sent it.
+
+The price: a person who opens a message within HASTE of its hand-over is counted as a scanner, and
+proves nothing by that click; by the next one they do.
+"""
+
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import NamedTuple
+from uuid import UUID
+
+import orjson
+import structlog
+from django.db import connection
+
+from links.visitors import Kind
+
+log = structlog.get_logger(__name__)
+
+HASTE = 2.0  # seconds
+Entry = tuple[bytes, dict[bytes, bytes]]
+Spans = dict[UUID, list[tuple[int, int]]]
+
+# An attempt whose answer is awaited, or never came, is timed from when it was begun.
+_SPANS = """
+SELECT l.id, (extract(epoch FROM a.started_at) * 1000)::bigint,
+  (extract(epoch FROM COALESCE(a.accepted_at, a.started_at)) * 1000)::bigint
+FROM links_link l JOIN channels_attempt a ON a.message_id = l.message_id
+WHERE l.id = ANY(%s) AND l.mode = 'live'
+"""
+
+
+class Click(NamedTuple):
+    link_id: UUID
+    kind: str
+    millis: int  # Unix time
+    referrer: str = ""
+    device: str = ""
+    country: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """An entry of the stream; its id is what it is known by when it comes again."""
+
+    id: str
+    clicks: list[Click]
+
+    def by_people(self) -> dict[UUID, list[int]]:
+        """Link → when people clicked, in Unix milliseconds."""
+        times: dict[UUID, list[int]] = defaultdict(list)
+        for click in self.clicks:
+            if click.kind == Kind.PERSON:
+                times[click.link_id].append(click.millis)
+        return times
+
+
+def judged(entries: list[Entry]) -> list[Batch]:
+    batches = [batch for batch in map(_read, entries) if batch]
+    spans = _spans({click.link_id for batch in batches for click in batch.clicks})
+    if not spans:
+        return batches
+    return [Batch(one.id, [_judged(click, spans) for click in one.clicks]) for one in batches]
+
+
+def _read(entry: Entry) -> Batch | None:
+    """None of what was trimmed, and of what is no batch: it must hold up no other."""
+    entry_id, fields = entry
+    try:
+        rows = orjson.loads(fields[b"batch"]) if fields else []
+        clicks = [Click(UUID(hex=row[0]), Kind(row[1]).value, *row[2:6]) for row in rows]
+        return Batch(UUID(hex=fields[b"id"].decode()).hex, clicks) if fields else None
+    except (ValueError, LookupError, TypeError, AttributeError):
+        log.exception("clicks_not_understood", entry=entry_id.decode())
+        return None
+
+
+def _spans(link_ids: set[UUID]) -> Spans:
+    """Link → when nobody can have read the message yet, in Unix milliseconds."""
+    spans: Spans = defaultdict(list)
+    with connection.cursor() as cursor:
+        cursor.execute(_SPANS, [list(link_ids)])
+        for link_id, begun, handed_over in cursor.fetchall():
+            spans[link_id].append((begun, handed_over + int(HASTE * 1000)))
+    return spans
+
+
+def _judged(click: Click, spans: Spans) -> Click:
+    if click.kind != Kind.PERSON or click.link_id not in spans:
+        return click
+    is_hasty = any(begun <= click.millis < end for begun, end in spans[click.link_id])
+    return click._replace(kind=Kind.SCANNER.value) if is_hasty else click

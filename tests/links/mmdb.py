@@ -1,0 +1,82 @@
+"""Writes a small country database in MaxMind's format: https://maxmind.github.io/MaxMind-DB/"""
+
+from collections.abc import Mapping
+from ipaddress import IPv4Network
+from typing import Any
+
+MARKER = b"\xab\xcd\xefMaxMind.com"
+SEPARATOR = bytes(16)
+TEXT, UINT16, UINT32, MAP, UINT64, ARRAY = 2, 5, 6, 7, 9, 11
+
+
+def database(countries: Mapping[str, str]) -> bytes:
+    """IPv4 networks of the same length → the two letters of their countries."""
+    data, places = b"", {}
+    for network, code in countries.items():
+        places[network] = len(data)
+        data += _map({"country": _map({"iso_code": _text(code)})})
+    tree = _tree({IPv4Network(network): place for network, place in places.items()})
+    nodes = b"".join(_record(node, len(tree)) for node in tree)
+    return nodes + SEPARATOR + data + MARKER + _metadata(len(tree))
+
+
+def _tree(places: Mapping[IPv4Network, int]) -> list[list[Any]]:
+    """Nodes of two records: the number of a node, None, or ("data", place)."""
+    nodes: list[list[Any]] = [[None, None]]
+    for network, place in places.items():
+        bits = f"{int(network.network_address):032b}"[: network.prefixlen]
+        node = 0
+        for bit in map(int, bits[:-1]):
+            if nodes[node][bit] is None:
+                nodes[node][bit] = len(nodes)
+                nodes.append([None, None])
+            node = nodes[node][bit]
+        nodes[node][int(bits[-1])] = ("data", place)
+    return nodes
+
+
+def _record(node: list[Any], many: int) -> bytes:
+    return b"".join(_number(record, many).to_bytes(3, "big") for record in node)
+
+
+def _number(record: Any, many: int) -> int:
+    if record is None:
+        return many  # not found
+    if isinstance(record, tuple):
+        place: int = record[1]
+        return many + len(SEPARATOR) + place
+    return int(record)
+
+
+def _metadata(many: int) -> bytes:
+    return _map(
+        {
+            "binary_format_major_version": _whole(UINT16, 2),
+            "binary_format_minor_version": _whole(UINT16, 0),
+            "build_epoch": _whole(UINT64, 1),
+            "database_type": _text("Country"),
+            "description": _map({}),
+            "ip_version": _whole(UINT16, 4),
+            "languages": _head(ARRAY, 0),
+            "node_count": _whole(UINT32, many),
+            "record_size": _whole(UINT16, 24),
+        }
+    )
+
+
+def _head(kind: int, size: int) -> bytes:
+    assert size < 29
+    return bytes([kind << 5 | size]) if kind <= MAP else bytes([size, kind - 7])
+
+
+def _text(text: str) -> bytes:
+    return _head(TEXT, len(text)) + text.encode()
+
+
+def _whole(kind: int, number: int) -> bytes:
+    octets = number.to_bytes((number.bit_length() + 7) // 8, "big")
+    return _head(kind, len(octets)) + octets
+
+
+def _map(pairs: Mapping[str, bytes]) -> bytes:
+    return _head(MAP, len(pairs)) + b"".join(_text(key) + value for key, value in pairs.items())

@@ -1,0 +1,120 @@
+"""What calls itself a browser and comes with the hand-over is no person, to anybody who asks."""
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from uuid import uuid4
+
+import orjson
+import pytest
+from django.utils import timezone
+
+from accounts.models import Company, Event, Mode
+from channels.models import Attempt
+from config.redis_client import patient_redis
+from links import counting, judging, proving, telling
+from links.clicks import STREAM
+from links.models import Link
+from links.visitors import Kind
+from tests.factories import AttemptFactory, EndpointFactory, LinkFactory, MessageFactory
+
+pytestmark = pytest.mark.django_db
+
+HANDED_OVER = timezone.now() - timedelta(minutes=1)
+MOMENT = timedelta(milliseconds=500)
+HASTE = timedelta(seconds=judging.HASTE)
+
+
+@pytest.fixture(autouse=True)
+def _groups() -> Iterator[None]:
+    patient_redis().delete(STREAM)
+    read_all()  # makes the groups
+    yield
+    patient_redis().delete(STREAM)
+
+
+def read_all() -> None:
+    counting.count_clicks()
+    proving.prove_clicks()
+    telling.tell_clicks()
+
+
+def sent_link(company: Company, *, accepted_at: datetime | None, mode: Mode = Mode.LIVE) -> Link:
+    EndpointFactory.create(company=company, mode=mode)
+    message = MessageFactory.create(company=company, mode=mode, kind="link", state="delivered")
+    link = LinkFactory.create(company=company, mode=mode, message_id=message.pk)
+    attempt = AttemptFactory.create(message=message, state="delivered")
+    times = {"started_at": HANDED_OVER - MOMENT, "accepted_at": accepted_at}
+    Attempt.objects.filter(pk=attempt.pk).update(**times)
+    return link
+
+
+def visit(link: Link, at: datetime) -> None:
+    rows = [[link.id.hex, Kind.PERSON, int(at.timestamp() * 1000), "", "", ""]]
+    patient_redis().xadd(STREAM, {"id": uuid4().hex, "batch": orjson.dumps(rows)})
+    read_all()
+
+
+def heard(link: Link) -> tuple[int, int, bool, int]:
+    """(people, scanners) counted, whether a click proved the delivery, events told."""
+    link.refresh_from_db()
+    told = Event.objects.filter(kind="link.clicked").count()
+    return link.clicks, link.scanners, link.clicked_at is not None, told
+
+
+@pytest.mark.parametrize(
+    "at",
+    [HANDED_OVER - MOMENT + timedelta(milliseconds=1), HANDED_OVER, HANDED_OVER + HASTE - MOMENT],
+)
+def test_visitor_in_the_moment_of_hand_over_is_a_scanner(company: Company, at: datetime) -> None:
+    link = sent_link(company, accepted_at=HANDED_OVER)
+
+    visit(link, at)
+
+    assert heard(link) == (0, 1, False, 0)
+
+
+@pytest.mark.parametrize("at", [HANDED_OVER + HASTE + MOMENT, HANDED_OVER - 2 * MOMENT])
+def test_visitor_at_any_other_time_is_a_person(company: Company, at: datetime) -> None:
+    link = sent_link(company, accepted_at=HANDED_OVER)
+
+    visit(link, at)
+
+    assert heard(link) == (1, 0, True, 1)
+
+
+def test_scanner_is_followed_by_the_person(company: Company) -> None:
+    link = sent_link(company, accepted_at=HANDED_OVER)
+
+    visit(link, HANDED_OVER)
+    visit(link, HANDED_OVER + HASTE + MOMENT)
+
+    assert heard(link) == (1, 1, True, 1)
+    assert link.clicked_at == link.first_click_at
+
+
+@pytest.mark.parametrize(("late", "expected"), [(0, (0, 1, False, 0)), (3, (1, 0, True, 1))])
+def test_call_without_an_answer_is_timed_from_its_beginning(
+    company: Company, late: int, expected: tuple[int, int, bool, int]
+) -> None:
+    link = sent_link(company, accepted_at=None)
+
+    visit(link, HANDED_OVER + timedelta(seconds=late))
+
+    assert heard(link) == expected
+
+
+def test_links_of_a_test_key_are_opened_as_soon_as_one_likes(company: Company) -> None:
+    link = sent_link(company, accepted_at=HANDED_OVER, mode=Mode.TEST)
+
+    visit(link, HANDED_OVER)
+
+    assert heard(link) == (1, 0, True, 1)
+
+
+def test_link_that_went_out_in_no_message_knows_no_haste(company: Company) -> None:
+    EndpointFactory.create(company=company)
+    link = LinkFactory.create(company=company)
+
+    visit(link, timezone.now())
+
+    assert heard(link) == (1, 0, False, 1)

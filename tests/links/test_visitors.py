@@ -1,0 +1,129 @@
+"""What is noted of a visitor: the device, the page they came from, the country; never who it is."""
+
+from pathlib import Path
+
+import pytest
+from pytest_django import Settings
+
+from links import clicks, visitors
+from links.visitors import Device
+from tests.factories import LinkFactory
+from tests.links import mmdb
+from tests.links.visiting import Ask, entries
+
+IPHONE = "Mozilla/5.0 (iPhone; CPU iPhone OS 18_0 like Mac OS X) AppleWebKit/605.1.15 Safari/604.1"
+ADDRESS = "203.0.113.77"
+pytestmark = [pytest.mark.django_db, pytest.mark.urls("tests.links.visiting")]
+
+
+@pytest.mark.parametrize(
+    ("agent", "device"),
+    [
+        (IPHONE, Device.IOS),
+        ("Mozilla/5.0 (Linux; Android 15) Chrome/140.0 Mobile", Device.ANDROID),
+        ("Mozilla/5.0 (Windows NT 10.0; Win64; x64) Chrome/140.0", Device.WINDOWS),
+        ("Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) Safari/605.1.15", Device.MACOS),
+        ("Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Firefox/140.0", Device.LINUX),
+        ("something else", Device.OTHER),
+        ("", Device.OTHER),
+    ],
+)
+def test_device_is_told_by_its_family(agent: str, device: Device) -> None:
+    assert visitors.device_of({"HTTP_USER_AGENT": agent}) == device
+
+
+@pytest.mark.parametrize(
+    ("referrer", "host"),
+    [
+        ("https://News.Example/a/b?user=me#x", "news.example"),
+        ("android-app://org.telegram.messenger/", "org.telegram.messenger"),
+        ("https://user:password@mail.example:8443/inbox", "mail.example"),
+        ("https://[::1", ""),
+        ("https://почта.example/", ""),
+        ("about:blank", ""),
+        ("", ""),
+    ],
+)
+def test_of_the_page_they_came_from_the_host_alone_is_kept(referrer: str, host: str) -> None:
+    assert visitors.referrer_of({"HTTP_REFERER": referrer}) == host
+
+
+@pytest.mark.parametrize(
+    ("said", "country"),
+    [("KZ", "KZ"), ("kz", "KZ"), ("XX", ""), ("T1", ""), ("", ""), ("KAZ", ""), ("K1", ""),
+     ("ҚЗ", "")],
+)  # fmt: skip
+def test_country_is_what_the_proxy_says(settings: Settings, said: str, country: str) -> None:
+    settings.COUNTRY_HEADER = "HTTP_CF_IPCOUNTRY"
+
+    assert visitors.country_of({"HTTP_CF_IPCOUNTRY": said}) == country
+
+
+def test_country_of_a_header_that_nobody_vouches_for_is_unknown(settings: Settings) -> None:
+    assert settings.COUNTRY_HEADER == ""
+    assert visitors.country_of({"HTTP_CF_IPCOUNTRY": "KZ"}) == ""
+
+
+@pytest.mark.parametrize(
+    ("address", "country"),
+    [(ADDRESS, "KZ"), ("203.0.113.255", "KZ"), ("198.51.100.1", "UZ"), ("192.0.2.1", ""),
+     ("198.51.101.1", ""), ("", ""), ("unix:", "")],
+)  # fmt: skip
+def test_country_is_found_by_the_address(countries: Path, address: str, country: str) -> None:
+    assert visitors.country_of({"REMOTE_ADDR": address}) == country
+
+
+def test_address_is_the_one_that_our_proxies_vouch_for(countries: Path, settings: Settings) -> None:
+    settings.TRUSTED_PROXY_COUNT = 1
+
+    asked = {"REMOTE_ADDR": "10.0.0.1", "HTTP_X_FORWARDED_FOR": f"198.51.100.9, {ADDRESS}"}
+
+    assert visitors.country_of(asked) == "KZ"
+
+
+def test_header_goes_before_the_database(countries: Path, settings: Settings) -> None:
+    settings.COUNTRY_HEADER = "HTTP_CF_IPCOUNTRY"
+
+    assert visitors.country_of({"REMOTE_ADDR": ADDRESS, "HTTP_CF_IPCOUNTRY": "UZ"}) == "UZ"
+
+
+@pytest.mark.parametrize("content", [None, b"", b"no database"])
+def test_without_a_database_to_read_the_country_is_unknown(
+    tmp_path: Path, settings: Settings, content: bytes | None
+) -> None:
+    path = tmp_path / "broken.mmdb"
+    if content is not None:
+        path.write_bytes(content)
+    settings.COUNTRY_DATABASE = str(path)
+
+    assert visitors.country_of({"REMOTE_ADDR": ADDRESS}) == ""
+
+
+@pytest.fixture
+def countries(tmp_path: Path, settings: Settings) -> Path:
+    path = tmp_path / "countries.mmdb"
+    path.write_bytes(mmdb.database({"203.0.113.0/24": "KZ", "198.51.100.0/24": "UZ"}))
+    settings.COUNTRY_DATABASE = str(path)
+    return path
+
+
+def test_nothing_that_names_a_visitor_leaves_the_process(ask: Ask, settings: Settings) -> None:
+    settings.COUNTRY_HEADER = "HTTP_CF_IPCOUNTRY"
+    link = LinkFactory.create()
+
+    ask(
+        f"/{link.slug}",
+        REMOTE_ADDR=ADDRESS,
+        HTTP_X_FORWARDED_FOR=ADDRESS,
+        HTTP_USER_AGENT=IPHONE,
+        HTTP_REFERER="https://news.example/?user=me",
+        HTTP_COOKIE="sessionid=secret",
+        HTTP_CF_IPCOUNTRY="UZ",
+    )
+
+    clicks._buffer.flush()
+    ((_id, fields),) = entries()
+    batch = fields[b"batch"].decode()
+    assert batch.startswith(f'[["{link.id.hex}","person",')
+    assert batch.endswith(',"news.example","ios","UZ"]]')
+    assert not [word for word in (ADDRESS, "iPhone", "user=me", "secret") if word in batch]

@@ -1,0 +1,117 @@
+"""Clicks, while what carries them is killed: none counts twice, and few are ever lost."""
+
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+import redis
+from django.db import connection
+from django.db.models import Sum
+
+from config.servers import Redis
+from links import stream
+from links.clicks import FLUSH_EVERY, STREAM
+from links.models import ClickDay, Link
+from tests.factories import LinkFactory
+from tests.stack.programs import until
+from tests.stack.stack import Stack
+from tests.stack.visitors import Visitors
+
+MANY = 10_000
+LINKS = 50
+# A click is handed over within FLUSH_EVERY of its answer; on a busy machine a little later.
+AT_RISK = 2 * FLUSH_EVERY
+DRAINED = 30.0  # seconds
+
+COUNTED = "SELECT referrer FROM links_click WHERE link_id = ANY(%s)"
+
+
+@pytest.fixture(autouse=True)
+def recovery(stack: Stack) -> Iterator[None]:
+    yield
+    stack.recover()
+    stack.complaints()  # of a lost store anybody may complain
+
+
+def test_kills_lose_only_the_last_moment_and_count_nothing_twice(stack: Stack) -> None:
+    links = LinkFactory.create_batch(LINKS, company=stack.sender().company)
+    kills: list[float] = []
+
+    with durable(stack.redis), Visitors(stack.url, [link.slug for link in links]) as visitors:
+        visitors.limit = MANY // 2
+        answered(visitors, MANY // 5)
+        kills.append(kill_web(stack))
+        answered(visitors, MANY * 2 // 5)
+        stack.redis.restart()
+        stack.worker.kill()
+        stack.worker.start()
+        visitors.limit = MANY
+        handed_over_anew(stack)
+        answered(visitors, MANY * 4 // 5)
+        kills.append(kill_web(stack))
+        answered(visitors, MANY)
+        times = drained(links)
+
+    assert visitors.strange == []
+    assert [referrer for referrer, n in times.items() if n > 1] == []
+    assert set(times) <= visitors.answered.keys() | visitors.unanswered
+    lost = {referrer: at for referrer, at in visitors.answered.items() if referrer not in times}
+    assert {referrer: at for referrer, at in lost.items() if not is_at_risk(at, kills)} == {}
+    assert totals(links) == (len(times), len(times))
+
+
+def answered(visitors: Visitors, many: int) -> None:
+    until(lambda: len(visitors.answered) >= many, 60)
+
+
+def kill_web(stack: Stack) -> float:
+    killed_at = time.monotonic()
+    stack.web.kill()
+    stack.web.start()
+    return killed_at
+
+
+def is_at_risk(at: float, kills: list[float]) -> bool:
+    """Answered in the last moment before a kill, or told of a little after it."""
+    return any(killed_at - AT_RISK <= at <= killed_at + AT_RISK for killed_at in kills)
+
+
+def handed_over_anew(stack: Stack) -> None:
+    """What the buffer kept while Redis was away is in the stream."""
+    with redis.Redis.from_url(stack.redis.url) as client:
+        before = client.xinfo_stream(STREAM)["last-generated-id"]
+        until(lambda: client.xinfo_stream(STREAM)["last-generated-id"] != before)
+
+
+def drained(links: list[Link]) -> Counter[str]:
+    """How often each visitor was counted, once nothing is on its way."""
+    time.sleep(2 * FLUSH_EVERY)
+    until(lambda: stream.backlog() == 0, DRAINED)
+    with connection.cursor() as cursor:
+        cursor.execute(COUNTED, [[link.pk for link in links]])
+        return Counter(referrer for (referrer,) in cursor.fetchall())
+
+
+def totals(links: list[Link]) -> tuple[int, int]:
+    """Clicks by the links, and by their days."""
+    by_link = Link.objects.filter(pk__in=[link.pk for link in links]).aggregate(n=Sum("clicks"))
+    by_day = ClickDay.objects.filter(link__in=links).aggregate(n=Sum("clicks"))
+    return by_link["n"], by_day["n"]
+
+
+@contextmanager
+def durable(server: Redis) -> Iterator[None]:
+    """With its data kept on disk, as in production."""
+    with redis.Redis.from_url(server.url) as client:
+        client.config_set("appendonly", "yes")
+        until(lambda: client.info("persistence")["aof_rewrite_in_progress"] == 0)
+    server.durable = True
+    try:
+        yield
+    finally:
+        server.durable = False
+        with redis.Redis.from_url(server.url) as client:
+            client.config_set("appendonly", "no")
+        (server.directory / "appendonly.aof").unlink(missing_ok=True)

@@ -1,0 +1,68 @@
+"""People who follow short links one after another, each by a referrer that nobody else has."""
+
+import threading
+import time
+from collections.abc import Sequence
+from http.client import HTTPConnection, HTTPException
+from itertools import count
+from urllib.parse import urlsplit
+
+VISITORS = 8  # at a time
+PAUSE = 0.05  # seconds, where nobody answers
+BROWSER = "Mozilla/5.0 (Linux; Android 15) AppleWebKit/537.36 Chrome/142.0 Mobile Safari/537.36"
+
+
+class Visitors:
+    """While entered, they come until `limit` of them were answered, and wait for a higher one."""
+
+    def __init__(self, url: str, slugs: Sequence[str]) -> None:
+        self._address = urlsplit(url).netloc
+        self._slugs = slugs
+        self._numbers = count()
+        self.limit = 0
+        self.answered: dict[str, float] = {}  # referrer → when, by the monotonic clock
+        self.unanswered: set[str] = set()  # connected, and then cut off: counted or not
+        self.strange: list[int] = []
+        self._leaving = threading.Event()
+        self._threads = [threading.Thread(target=self._come) for _ in range(VISITORS)]
+
+    def __enter__(self) -> "Visitors":
+        for thread in self._threads:
+            thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._leaving.set()
+        for thread in self._threads:
+            thread.join()
+
+    def _come(self) -> None:
+        connection = self._connection()
+        while not self._leaving.is_set():
+            if len(self.answered) >= self.limit:
+                time.sleep(PAUSE)
+                continue
+            number = next(self._numbers)
+            referrer = f"v{number}.example"
+            try:
+                status = self._follow(connection, self._slugs[number % len(self._slugs)], referrer)
+            except (OSError, HTTPException):
+                connection.close()
+                connection = self._connection()
+                self.unanswered.add(referrer)
+                time.sleep(PAUSE)
+                continue
+            self.answered[referrer] = time.monotonic()
+            if status != 302:
+                self.strange.append(status)
+        connection.close()
+
+    def _connection(self) -> HTTPConnection:
+        return HTTPConnection(self._address, timeout=10)
+
+    def _follow(self, connection: HTTPConnection, slug: str, referrer: str) -> int:
+        headers = {"User-Agent": BROWSER, "Referer": f"https://{referrer}/"}
+        connection.request("GET", f"/{slug}", headers=headers)
+        answer = connection.getresponse()
+        answer.read()
+        return answer.status
