@@ -1,6 +1,7 @@
 """Whose address a request came from, believing only the proxies we run."""
 
 from collections.abc import Mapping
+from ipaddress import IPv6Address, IPv6Network, ip_address
 from typing import Any
 
 from django.conf import settings
@@ -16,3 +17,17 @@ def client_ip(meta: Mapping[str, Any]) -> str:
     if count and len(forwarded) >= count and forwarded[-count]:
         return str(forwarded[-count])
     return str(meta.get("REMOTE_ADDR", ""))
+
+
+def household(ip: str) -> str:
+    """What is counted as one visitor: an IPv4 address, or the /64 that IPv6 gives to each line.
+
+    Empty when it is no address at all.
+    """
+    try:
+        address = ip_address(ip.partition("%")[0])
+    except ValueError:
+        return ""
+    if not isinstance(address, IPv6Address):
+        return str(address)
+    return str(address.ipv4_mapped or IPv6Network((address, 64), strict=False))

@@ -9,11 +9,13 @@ from accounts.roles import current_member, memberships
 
 # Pages that stand under another's entry of the menu.
 UNDER = dict.fromkeys(("member", "audit", "invitation", "text", "autofill"), "settings")
+NAMED = {"link-settings": "settings"}
 
 
 def cabinet(request: HttpRequest) -> dict[str, object]:
     match = request.resolver_match
-    section = (match.url_name or "").partition("-")[0] if match else ""
+    name = (match.url_name or "") if match else ""
+    section = NAMED.get(name, name.partition("-")[0])
     return {
         "section": UNDER.get(section, section),
         "member": SimpleLazyObject(partial(current_member, request)),

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import structlog
 from django.db import connection
 
+from accounts.models import Company
 from accounts.texts import NO_TEXTS, OwnTexts, column_sql, texts_of
 
 log = structlog.get_logger(__name__)
@@ -58,6 +59,12 @@ class LinkRules(NamedTuple):
 
 
 NO_RULES = LinkRules()
+
+
+def link_rules(company: Company) -> LinkRules:
+    """The same of a company at hand."""
+    targets = tuple(company.link_targets)
+    return LinkRules(company.link_host, targets, company.link_utm, company.link_expired_url)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,8 @@ from accounts.callbacks.api import RotateWebhook, TestWebhook, WebhookDetail, We
 from billing.api import Balance, TopUp, TopUpOptions, TopUps
 from channels.api import Channels, MessageDetail, Messages, TestMessages
 from links.api import SendLink, Shorten
-from links.link_api import BulkLinks, LinkDetail, Links, LinkStats
+from links.batch_api import Batch, BulkLinks, ReleaseBatch
+from links.link_api import LinkDetail, Links, LinkStats
 from otp.api import CheckCode, SendCode
 from reference.api import OpenApi
 
@@ -22,6 +23,8 @@ CALLS: list[tuple[str, type[APIView]]] = [
     ("links", Links),
     (r"links/(?P<public_id>[^/]+)", LinkDetail),
     (r"links/(?P<public_id>[^/]+)/stats", LinkStats),
+    (r"links/batches/(?P<public_id>[^/]+)", Batch),
+    (r"links/batches/(?P<public_id>[^/]+)/release", ReleaseBatch),
     ("balance", Balance),
     ("top-up", TopUps),
     ("top-up/options", TopUpOptions),

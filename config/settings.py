@@ -232,6 +232,7 @@ if sum(PROVIDER_TIMEOUT) + 5 >= LEASE:
 DELIVERY_THREADS = env.int("DELIVERY_THREADS", 32)
 MAX_SMS_SEGMENTS = 3
 LINK_BLOCKLIST: list[str] = env.list("LINK_BLOCKLIST", [])  # hosts no link may lead to
+LINK_MISSES = (_at_least(1, "LINK_MISSES", 30), 600)  # of links that are not: (count, seconds)
 
 COOL_DOWN = 60  # seconds between codes to one phone of one company
 CODE_LIMITS = [(5, 600), (10, 3600), (20, 86_400)]  # sends per company and phone: (count, seconds)
@@ -247,8 +248,7 @@ REFUSED_VERIFIES = (10, 600)  # with nothing left to judge
 API_RATE = (env.int("API_RATE", 1000), 10)  # requests per key: (count, seconds)
 API_BODY = 65_536  # bytes
 DATA_UPLOAD_MAX_MEMORY_SIZE = 4 * 2**20  # vendors send receipts in batches; the API has its own
-PHONE_RETENTION = 90  # days
-RAW_RETENTION = 30  # days
+PHONE_RETENTION, RAW_RETENTION = 90, 30  # days
 COUNTRY_HEADER = env.str("COUNTRY_HEADER", "")  # as in request.META: HTTP_CF_IPCOUNTRY, say
 COUNTRY_DATABASE = env.str("COUNTRY_DATABASE", "")  # a file of MaxMind's format (.mmdb)
 

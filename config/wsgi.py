@@ -13,11 +13,13 @@ from accounts import keys  # noqa: E402 - Django comes first
 from channels import availability, heartbeats, waiting  # noqa: E402
 from config.celery import cap_publishing  # noqa: E402
 from config.chunked import Measured  # noqa: E402
+from links import hosts  # noqa: E402
 from links.redirect import Redirects  # noqa: E402
 
 cap_publishing()
 keys.keep_fresh()
 availability.keep_fresh()
+hosts.keep_fresh()
 heartbeats.keep_beating("web", waiting.facts)
 application = Redirects(Measured(django_application))
 resolve("/livez")  # imports every view, now rather than in the first request

@@ -21,6 +21,7 @@ from accounts.changelist import ChangeList
 from accounts.models import Company, Member
 from desk import figures
 from desk.templatetags.desk import grouped
+from links import stopping
 
 Status = Company.Status
 TITLES = {
@@ -85,7 +86,7 @@ class CompanyAdmin(ModelAdmin):
     ordering = ("-created_at",)
     readonly_fields = ("status", "created_at")
     inlines = (MemberInline,)
-    actions = ("approve", "suspend")
+    actions = ("approve", "suspend", "stop_links", "release_links")
     change_form_template = "desk/company.html"
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
@@ -131,6 +132,22 @@ class CompanyAdmin(ModelAdmin):
     def suspend(self, request: HttpRequest, companies: QuerySet[Company]) -> HttpResponse:
         return _ask(companies, Status.SUSPENDED)
 
+    @admin.action(description=_("Stop all links of these companies"), permissions=["change"])
+    def stop_links(self, request: HttpRequest, companies: QuerySet[Company]) -> None:
+        user, ip = operator(request), client_ip(request.META)
+        count = sum(
+            stopping.stop(company=one, user=user, ip=ip, by_operator=True) for one in companies
+        )
+        _tell_changed(request, count)
+
+    @admin.action(description=_("Release the links of these companies"), permissions=["change"])
+    def release_links(self, request: HttpRequest, companies: QuerySet[Company]) -> None:
+        user, ip = operator(request), client_ip(request.META)
+        count = sum(
+            stopping.release(company=one, user=user, ip=ip, by_operator=True) for one in companies
+        )
+        _tell_changed(request, count)
+
     def get_urls(self) -> list[URLPattern]:
         view = self.admin_site.admin_view(self.status_view)
         return [path("status/<str:status>/", view, name="company-status"), *super().get_urls()]
@@ -168,9 +185,13 @@ class CompanyAdmin(ModelAdmin):
                 reason=reason,
                 ip=client_ip(request.META),
             )
-        text = ngettext("%(n)d company changed.", "%(n)d companies changed.", len(companies))
-        messages.success(request, text % {"n": len(companies)})
+        _tell_changed(request, len(companies))
         return HttpResponseRedirect(reverse("admin:accounts_company_changelist"))
+
+
+def _tell_changed(request: HttpRequest, count: int) -> None:
+    text = ngettext("%(n)d company changed.", "%(n)d companies changed.", count)
+    messages.success(request, text % {"n": count})
 
 
 def _ask(companies: QuerySet[Company], status: Status) -> HttpResponse:

@@ -16,6 +16,7 @@ from channels.models import Message, ProviderAlert
 from channels.routing import NAMES
 from config.ids import first_at
 from desk import sql
+from links import reporting
 
 ALIVE = 20.0  # seconds since a process was heard of: four heartbeats
 ALERTS = 50  # newest, of all accounts together
@@ -81,6 +82,7 @@ class Today:
     unpaid: int  # invoices
     troubled: int  # payments that somebody has to look at
     left_alone: list[str]  # accounts with an open breaker
+    reports: int  # on links, that nobody has handled
 
     @property
     def sends(self) -> int:
@@ -93,7 +95,16 @@ class Today:
 
 def today() -> Today:
     since = timezone.localtime().replace(hour=0, minute=0, second=0, microsecond=0)
-    return Today(since, sends(since), queue(), _pending(), _unpaid(), _troubled(), _left_alone())
+    return Today(
+        since,
+        sends(since),
+        queue(),
+        _pending(),
+        _unpaid(),
+        _troubled(),
+        _left_alone(),
+        reporting.waiting(),
+    )
 
 
 def _left_alone() -> list[str]:

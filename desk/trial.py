@@ -20,7 +20,8 @@ from channels.providers.base import Channel, Content
 from channels.sending import Sender, price
 from config.ids import request_id
 from config.logs import mask_phone
-from links.services import LinkOrder, NewLink, send_link
+from links.new_link import NewLink
+from links.services import LinkOrder, send_link
 from otp.services import CodeOrder, send_code
 
 COMPANY = "Kvitok · проверка отправки"

@@ -13,9 +13,10 @@ from channels.models import Message
 from channels.send_view import SendView
 from channels.sending import Sender
 from links import services
-from links.fields import TEXT_LENGTH, new_link
+from links.fields import TEXT_LENGTH, new_link, reusable_link
 from links.models import Link
-from links.services import SLUG_LENGTH_IN_MESSAGES, LinkOrder, SentLink
+from links.new_link import SLUG_LENGTH_IN_MESSAGES
+from links.services import LinkOrder, SentLink
 
 SHORTENED = {"ru": "Ссылка сокращена", "en": "The link was shortened"}
 
@@ -26,7 +27,7 @@ class Shorten(ApiView):
     def post(self, request: Request) -> HttpResponse:
         payload = self.payload(request)
         fields = Fields(payload)
-        link = new_link(fields, self.principal)
+        link = reusable_link(fields, self.principal)
         fields.check()
         assert link is not None  # noqa: S101 - `check` raises where it is
 
@@ -46,6 +47,7 @@ class Shorten(ApiView):
             "url": link.url,
             "expires_at": link.expires_at,
             "expires_in": lifetime,
+            "reused": link.was_there,
         }
 
 

@@ -1,36 +1,30 @@
-"""The cabinet's pages of short links."""
+"""The cabinet's pages of one short link: made, looked at, changed, switched off and on."""
 
 from collections import Counter
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from io import BytesIO
-from typing import Any
 
 import segno
-from django.conf import settings
 from django.contrib import messages
-from django.db.models import Q, QuerySet
-from django.http import Http404, HttpResponse, StreamingHttpResponse
+from django.db.models import F, Q
+from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
-from django.utils.translation import get_language, gettext_lazy
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_GET, require_POST
 
 from accounts.addresses import client_ip
 from accounts.models import Company, Mode
-from accounts.paging import forgiving_page_of
 from accounts.roles import CabinetRequest, can_change_settings, member_required
-from accounts.services import record
-from accounts.spreadsheet import csv_lines
 from channels.chart import Chart, chart
-from config.errors import DomainError
+from channels.models import Message
+from config.errors import DomainError, Error
 from config.ids import parse_id
-from links import export, managing, services, stats
-from links.forms import KEEP, ChangeForm, LinkFilter, LinkForm, words_of
-from links.link_api import in_state
-from links.models import Link
-from links.services import NewLink
+from links import managing, services, stats
+from links.forms import ChangeForm, LinkForm, words_of
+from links.models import Link, Stop
 
 DAYS = 14
 SERIES = [("people", gettext_lazy("people")), ("machines", gettext_lazy("previews and scanners"))]
@@ -52,66 +46,17 @@ class _Owner:
     mode: str = Mode.LIVE
 
 
-@member_required()
-def link_list(request: CabinetRequest) -> HttpResponse:
-    form = LinkFilter(request.GET)
-    chosen = form.chosen()
-    context = {
-        "form": form,
-        "mode": form.mode_chosen,
-        "is_filtered": bool(chosen.keys() - {"mode"}),
-        "is_first": not request.GET.get("cursor"),
-        "page": forgiving_page_of(matching(request.company, chosen), request.GET),
-    }
-    return render(request, "cabinet/link_list.html", context)
-
-
-def matching(company: Company, chosen: dict[str, Any]) -> QuerySet[Link]:
-    links = Link.objects.filter(company=company, mode=chosen.get("mode", Mode.LIVE))
-    if state := chosen.get("state"):
-        links = links.filter(in_state(state))
-    if text := chosen.get("search", "").strip():
-        slug = text.removeprefix(f"{settings.SHORT_URL}/")
-        by_name = Q(key__in=[slug, slug.lower()])
-        links = links.filter(by_name | Q(url__icontains=text))
-    return links
-
-
-@require_GET
-@member_required()
-def link_export(request: CabinetRequest) -> StreamingHttpResponse:
-    form = LinkFilter(request.GET)
-    record(
-        "links.exported",
-        ", ".join(sorted(form.chosen())),
-        company=request.company,
-        user=request.user,
-        ip=client_ip(request.META),
-    )
-    rows = export.rows_of(matching(request.company, form.chosen()))
-    lines = csv_lines(rows, get_language() or settings.LANGUAGE_CODE)
-    response = StreamingHttpResponse(lines, content_type="text/csv; charset=utf-8")
-    name = f"kvitok-links-{form.mode_chosen}-{timezone.localdate():%Y-%m-%d}.csv"
-    response["Content-Disposition"] = f'attachment; filename="{name}"'
-    return response
-
-
 @member_required(can_change_settings, can_change_settings)
 def link_create(request: CabinetRequest) -> HttpResponse:
     if request.company.status != Company.Status.APPROVED:
         messages.error(request, _("Links that live are made once the company is approved."))
         return redirect("link-list")
     usual = request.company.default_link_lifetime
-    form = LinkForm(request.POST or None, initial={"lifetime": usual or ""})
+    initial = {"lifetime": usual or ""}
+    form = LinkForm(request.POST or None, company=request.company, initial=initial)
     if request.method == "POST" and form.is_valid():
-        wanted = NewLink(
-            url=form.cleaned_data["url"],
-            alias=form.cleaned_data["alias"] or None,
-            lifetime=form.cleaned_data["lifetime"],
-            length=services.SLUG_LENGTH,
-        )
         try:
-            link = services.shorten(owner=_Owner(request.company.pk), link=wanted)
+            link = services.shorten(owner=_Owner(request.company.pk), link=form.new_link())
         except DomainError as refused:
             form.add_error("alias", words_of(refused))
         else:
@@ -127,6 +72,8 @@ def link_detail(request: CabinetRequest, public_id: str) -> HttpResponse:
     since = max(stats.oldest_click(), timezone.now() - timedelta(days=DAYS))
     context = {
         "link": link,
+        "message": _message(link),
+        "stop": _stop(link),
         "chart": _chart(link, today - timedelta(days=DAYS - 1), today),
         "visitors": _visitors(link, since) if link.clicks else [],
         "can_change": can_change_settings(request.member) and link.retired_at is None,
@@ -134,13 +81,28 @@ def link_detail(request: CabinetRequest, public_id: str) -> HttpResponse:
     return render(request, "cabinet/link_detail.html", context)
 
 
+def _message(link: Link) -> Message | None:
+    if link.message_id is None:
+        return None
+    return Message.objects.filter(company=link.company_id, pk=link.message_id).first()
+
+
+def _stop(link: Link) -> Stop | None:
+    """Of all links of the company, or else of its batch."""
+    of_it = Q(batch_id=None) | Q(batch_id=link.batch_id)
+    stops = Stop.objects.filter(of_it, company=link.company_id)
+    return stops.order_by(F("batch_id").asc(nulls_first=True)).first() if link.is_stopped else None
+
+
 def _visitors(link: Link, since: datetime) -> list[tuple[str, list[tuple[str, int]]]]:
     found = stats.visitors(link, since, timezone.now())
-    return [
+    told = [
         (_("Came from"), found.referrers),
         (_("Device"), [(DEVICES.get(name, name), n) for name, n in found.devices]),
         (_("Country"), found.countries),
     ]
+    # Where nothing is known of anybody, a table of one "unknown" says less than none.
+    return [(title, rows) for title, rows in told if any(name for name, _n in rows)]
 
 
 def _chart(link: Link, first: date, last: date) -> Chart:
@@ -154,14 +116,10 @@ def _chart(link: Link, first: date, last: date) -> Chart:
 @member_required(can_change_settings, can_change_settings)
 def link_edit(request: CabinetRequest, public_id: str) -> HttpResponse:
     link = _link(request, public_id)
-    form = ChangeForm(request.POST or None, initial={"url": link.url, "lifetime": KEEP})
+    link.company = request.company
+    form = ChangeForm(request.POST or None, link=link)
     if request.method == "POST" and form.is_valid():
-        chosen = form.cleaned_data["lifetime"]
-        lifetime = int(chosen) if chosen not in {KEEP, ""} else None
-        wanted = managing.Change(
-            url=form.cleaned_data["url"], lifetime=lifetime, is_endless=chosen == ""
-        )
-        return _changed(request, link, wanted, _("The changes are saved."))
+        return _changed(request, link, form.change(), _("The changes are saved."))
     return render(request, "cabinet/link_edit.html", {"form": form, "link": link})
 
 
@@ -197,8 +155,10 @@ def _changed(
 ) -> HttpResponse:
     try:
         managing.change(link=link, wanted=wanted, user=request.user, ip=client_ip(request.META))
-    except DomainError:
-        messages.error(request, _("The name of this link has been given to another one."))
+    except DomainError as refused:
+        is_renamed = refused.error is Error.ALIAS_TAKEN
+        renamed = _("The name of this link has been given to another one.")
+        messages.error(request, renamed if is_renamed else " ".join(words_of(refused)))
     else:
         messages.success(request, words)
     return redirect("link-detail", link.public_id)
@@ -206,7 +166,8 @@ def _changed(
 
 def _link(request: CabinetRequest, public_id: str) -> Link:
     link_id = parse_id("lnk", public_id)
-    found = link_id and Link.objects.filter(company=request.company, pk=link_id).first()
+    own = Link.objects.filter(company=request.company).with_stops()
+    found = link_id and own.filter(pk=link_id).first()
     if not found:
         raise Http404
     return found

@@ -1,23 +1,14 @@
-"""Hosts of companies' own that short links may be under: few, and known to every process.
+"""Hosts of companies' own that short links may be under."""
 
-Read again every few seconds, by one thread while others go on with what they have. Without the
-database what is known stays in force.
-"""
-
-import os
-import threading
-import time
 from collections.abc import Mapping
+from functools import cache
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
-import structlog
 from django.conf import settings
-from django.db import DatabaseError, connection
+from django.db.backends.utils import CursorWrapper
 
-FRESH = 5.0  # seconds
-
-log = structlog.get_logger(__name__)
+from links.known import Known
 
 
 class Host(NamedTuple):
@@ -26,63 +17,71 @@ class Host(NamedTuple):
     company_id: int
 
 
-class _Hosts:
-    def __init__(self) -> None:
-        self.reset()
-
-    def reset(self) -> None:
-        """A forked child inherits locks in any state."""
-        self._by_name: Mapping[str, Host] = {}
-        self._fresh_until = float("-inf")
-        self._reading = threading.Lock()
-
-    def by_name(self) -> Mapping[str, Host]:
-        if time.monotonic() >= self._fresh_until:
-            self._refresh()
-        return self._by_name
-
-    def forget(self) -> None:
-        self._fresh_until = float("-inf")
-
-    def _refresh(self) -> None:
-        # Who comes while the first read of a process is under way waits for it.
-        is_first = self._fresh_until == float("-inf")
-        if not self._reading.acquire(blocking=is_first):
-            return
-        try:
-            if time.monotonic() >= self._fresh_until:
-                self._by_name = _read()
-        except DatabaseError as error:
-            log.warning("hosts_not_read", error=type(error).__name__)
-        finally:
-            self._fresh_until = time.monotonic() + FRESH
-            self._reading.release()
+def _read(cursor: CursorWrapper) -> Mapping[str, Host]:
+    cursor.execute("SELECT id, host, company_id FROM links_shorthost ORDER BY id")
+    return {host: Host(host_id, host, company) for host_id, host, company in cursor}
 
 
-def _read() -> dict[str, Host]:
-    try:
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT id, host, company_id FROM links_shorthost")
-            return {host: Host(host_id, host, company) for host_id, host, company in cursor}
-    finally:
-        if not connection.in_atomic_block:
-            connection.close()  # back to the pool: no Django request may end here
-
-
-_hosts = _Hosts()
-os.register_at_fork(after_in_child=_hosts.reset)
-forget = _hosts.forget
+_NONE: Mapping[str, Host] = {}
+_hosts = Known("hosts", _read, _NONE)
+forget, keep_fresh = _hosts.forget, _hosts.keep_fresh
 
 
 def find(host: str) -> Host | None:
     """A host of some company's own, by its name in lower case without a port."""
-    return _hosts.by_name().get(host)
+    return _hosts.get().get(host)
+
+
+def of_company(company_id: int) -> list[Host]:
+    return [one for one in _hosts.get().values() if one.company_id == company_id]
 
 
 def base_url(host_id: int | None) -> str:
     """What a slug is put after; the service's own host unless there is another."""
     if host_id is None:
         return str(settings.SHORT_URL)
-    found = next((one for one in _hosts.by_name().values() if one.id == host_id), None)
-    scheme = urlsplit(settings.SHORT_URL).scheme
-    return f"{scheme}://{found.host}" if found else str(settings.SHORT_URL)
+    found = _by_id(host_id)
+    if found is None:  # added a moment ago: a host that has links is never taken away
+        forget()
+        found = _by_id(host_id)
+    return f"{scheme()}{found.host}" if found else str(settings.SHORT_URL)
+
+
+def scheme() -> str:
+    """Of every short link: `https://`, or `http://` where the service itself has no other."""
+    return f"{urlsplit(settings.SHORT_URL).scheme}://"
+
+
+def key(host_id: int | None, slug: str) -> str:
+    """What a slug is looked up by under this host; no slug has a slash in it."""
+    return slug if host_id is None else f"{host_id}/{slug}"
+
+
+def keys(slug: str, company_id: int | None = None) -> list[str]:
+    """Every key that this may be, under our own host and under those of a company, or of all."""
+    known = _hosts.get().values() if company_id is None else of_company(company_id)
+    names = dict.fromkeys((slug, slug.lower()))
+    return [key(one, name) for one in (None, *(host.id for host in known)) for name in names]
+
+
+def is_ours(host: str) -> bool:
+    """Whether this is a host of the service or of a company's short links, `www.` or not."""
+    plain = host.removeprefix("www.")
+    if plain in _own(settings.SHORT_URL, settings.PUBLIC_URL):
+        return True
+    known = _hosts.get()
+    return host in known or plain in known
+
+
+def is_own(name: str) -> bool:
+    """Whether this names the host that the service's own short links are under."""
+    return name in {urlsplit(settings.SHORT_URL).hostname, urlsplit(settings.SHORT_URL).netloc}
+
+
+@cache
+def _own(*urls: str) -> frozenset[str]:
+    return frozenset((urlsplit(url).hostname or "").removeprefix("www.") for url in urls)
+
+
+def _by_id(host_id: int) -> Host | None:
+    return next((one for one in _hosts.get().values() if one.id == host_id), None)

@@ -17,32 +17,31 @@ from accounts.models import Scope
 from accounts.queries import time_of
 from config.errors import DomainError, Error, invalid_input
 from config.ids import parse_id
-from links import bulk, fields, managing, stats
-from links.models import Link
-from links.services import NewLink
+from links import fields, hosts, managing, stats
+from links.models import Link, LinkQuerySet
 
 WORDS = {
     "list": {"ru": "Короткие ссылки", "en": "Short links"},
     "one": {"ru": "Короткая ссылка", "en": "Short link"},
     "changed": {"ru": "Изменения сохранены", "en": "The changes were saved"},
     "disabled": {"ru": "Ссылка отключена", "en": "The link was disabled"},
+    "stopped": {
+        "ru": "Ссылки остановлены: ни одна из них не открывается",
+        "en": "The links are stopped: none of them opens",
+    },
+    "released": {"ru": "Ссылки снова открываются", "en": "The links open again"},
     "stats": {"ru": "Переходы по ссылке", "en": "Clicks on the link"},
 }
-STATES = ("active", "expired", "disabled")
+STATES = ("active", "expired", "disabled", "used")
 INTERVALS = ("day", "hour")
-BULK_BODY = 2_500_000  # bytes: a thousand of the longest URLs
-NOT_LINKS = (
-    f"Список от 1 до {bulk.MOST} объектов с полем url",
-    f"A list of 1 to {bulk.MOST} objects with a url",
-)
-NOT_AN_OBJECT = ("Должен быть объект с полем url", "Must be an object with a url")
 
 
-class _View(ApiView):
+class LinkView(ApiView):
     scope = Scope.LINKS
 
-    def own(self) -> QuerySet[Link]:
-        return Link.objects.filter(company_id=self.principal.company_id, mode=self.principal.mode)
+    def own(self) -> LinkQuerySet:
+        own = Link.objects.filter(company_id=self.principal.company_id, mode=self.principal.mode)
+        return own.with_stops()
 
     def link(self, public_id: str) -> Link:
         link_id = parse_id("lnk", public_id)
@@ -55,10 +54,11 @@ class _View(ApiView):
         return JsonAnswer({"success": True, "message": WORDS[words][self.language], **body})
 
 
-class Links(_View):
+class Links(LinkView):
     def get(self, request: Request) -> HttpResponse:
         query = request.query_params
-        page = paging.page_of(filtered(self.own(), query), query)
+        found = filtered(self.own(), query, self.principal.company_id)
+        page = paging.page_of(found, query)
         return self.answer(
             "list",
             {
@@ -69,7 +69,7 @@ class Links(_View):
         )
 
 
-class LinkDetail(_View):
+class LinkDetail(LinkView):
     def get(self, request: Request, public_id: str) -> HttpResponse:
         return self.answer("one", shown(self.link(public_id)))
 
@@ -77,6 +77,7 @@ class LinkDetail(_View):
         link = self.link(public_id)
         wanted = fields.change_of(Fields(self.payload(request)), self.principal)
         changed = managing.change(link=link, wanted=wanted, ip=client_ip(request.META))
+        changed.is_stopped = link.is_stopped
         return self.answer("changed", shown(changed))
 
     def delete(self, request: Request, public_id: str) -> HttpResponse:
@@ -87,7 +88,7 @@ class LinkDetail(_View):
         return self.answer("disabled", shown(link))
 
 
-class LinkStats(_View):
+class LinkStats(LinkView):
     def get(self, request: Request, public_id: str) -> HttpResponse:
         link, query = self.link(public_id), request.query_params
         interval = query.get("interval", "day")
@@ -103,58 +104,13 @@ class LinkStats(_View):
         return self.answer("stats", _counts(link) | _series(interval, points) | _seen(link, start))
 
 
-class BulkLinks(_View):
-    largest_body = BULK_BODY
-
-    def post(self, request: Request) -> HttpResponse:
-        payload = self.payload(request)
-        items = payload.get("links")
-        if not isinstance(items, list) or not 1 <= len(items) <= bulk.MOST:
-            raise invalid_input(links=NOT_LINKS)
-        wanted = [self._wanted(item) for item in items]
-
-        def effect() -> dict[str, Any]:
-            good = [one for one in wanted if isinstance(one, NewLink)]
-            made = iter(bulk.shorten_many(owner=self.principal, wanted=good))
-            results = [next(made) if isinstance(one, NewLink) else one for one in wanted]
-            data = [self._result(*both) for both in zip(results, wanted, strict=True)]
-            return {"success": True, "message": self._message(data), "data": data}
-
-        return self.once_atomic(self.ticket(request, payload), effect)
-
-    def _wanted(self, item: object) -> NewLink | DomainError:
-        if not isinstance(item, dict):
-            return DomainError(Error.INVALID_INPUT, message=NOT_AN_OBJECT)
-        try:
-            found = Fields(item)
-            link = fields.new_link(found, self.principal)
-            found.check()
-        except DomainError as refused:
-            return refused
-        assert link is not None  # noqa: S101 - `check` raises where it is
-        return link
-
-    def _result(self, made: Link | DomainError, wanted: NewLink | DomainError) -> dict[str, Any]:
-        if isinstance(made, Link) and isinstance(wanted, NewLink):
-            return {"success": True, **_address(made), "expires_in": wanted.lifetime}
-        assert isinstance(made, DomainError)  # noqa: S101 - what was refused was not made
-        body = made.body(language=self.language, request_id=self.request_id)
-        del body["request_id"]  # that of the whole request
-        return body
-
-    def _message(self, data: list[dict[str, Any]]) -> str:
-        made = sum(one["success"] for one in data)
-        words = {
-            "ru": f"Ссылок создано: {made} из {len(data)}",
-            "en": f"Links made: {made} of {len(data)}",
-        }
-        return words[self.language]
-
-
-def filtered(links: QuerySet[Link], query: Mapping[str, str]) -> QuerySet[Link]:
-    """By slug or alias, state, and time of making (`from` ≤ created < `to`)."""
+def filtered(links: QuerySet[Link], query: Mapping[str, str], company_id: int) -> QuerySet[Link]:
+    """By slug or alias, state, batch, and time of making (`from` ≤ created < `to`)."""
     if slug := query.get("slug"):
-        links = links.filter(Q(key=slug) | Q(key=slug.lower(), is_alias=True))
+        links = links.filter(named(slug, company_id))
+    if batch := query.get("batch"):
+        batch_id = parse_id("bat", batch)
+        links = links.filter(batch_id=batch_id) if batch_id else links.none()
     if state := query.get("state"):
         links = links.filter(in_state(state))
     if query.get("from"):
@@ -164,12 +120,21 @@ def filtered(links: QuerySet[Link], query: Mapping[str, str]) -> QuerySet[Link]:
     return links
 
 
+def named(slug: str, company_id: int) -> Q:
+    """Under any host that the company's links may be under; in another case only an alias."""
+    exact = hosts.keys(slug, company_id)
+    return Q(key__in=exact, slug=slug) | Q(key__in=exact, is_alias=True)
+
+
 def in_state(state: str) -> Q:
+    """Of rows of `with_stops`."""
     now = timezone.now()
+    is_on = Q(disabled_at=None, is_stopped=False)
     states = {
-        "active": Q(disabled_at=None) & (Q(expires_at=None) | Q(expires_at__gt=now)),
-        "expired": Q(disabled_at=None, expires_at__lte=now),
-        "disabled": Q(disabled_at__isnull=False),
+        "active": is_on & Q(used_at=None) & (Q(expires_at=None) | Q(expires_at__gt=now)),
+        "expired": is_on & Q(used_at=None, expires_at__lte=now),
+        "used": is_on & Q(used_at__isnull=False),
+        "disabled": ~is_on,
     }
     if state not in states:
         words = ", ".join(STATES)
@@ -190,7 +155,7 @@ def _span(query: Mapping[str, str], interval: str) -> tuple[datetime, datetime]:
     return start, end
 
 
-def _address(link: Link) -> dict[str, Any]:
+def address(link: Link) -> dict[str, Any]:
     return {
         "id": link.public_id,
         "short_url": link.short_url,
@@ -213,11 +178,17 @@ def _counts(link: Link) -> dict[str, Any]:
 
 def shown(link: Link) -> dict[str, Any]:
     return {
-        **_address(link),
+        **address(link),
         "alias": link.slug if link.is_alias else None,
         "state": link.state,
         "test": link.mode == "test",
         "created_at": link.created_at,
+        "utm": link.utm or None,
+        "expired_url": link.expired_url or None,
+        "once": link.is_once,
+        "used_at": link.used_at,
+        "until": "code" if link.dies_with_code else None,
+        "batch": link.batch or None,
         **_counts(link),
     }
 

@@ -1,17 +1,25 @@
 """What becomes of links once they are made: shown, changed, switched off and on again."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
+from uuid import UUID
 
 from django.db import transaction
+from django.db.backends.utils import CursorWrapper
 from django.utils import timezone
 
 from accounts import services as accounts
 from accounts.models import User
 from config.errors import DomainError, Error
-from links import resolution
+from links import resolution, sql, targets
 from links.models import Link
+
+BARRED = (
+    "Эту ссылку выключил оператор сервиса; включить её может только он",
+    "The operator of the service disabled this link, and only they can enable it",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,14 +30,23 @@ class Change:
     lifetime: int | None = None
     is_endless: bool = False
     is_enabled: bool | None = None
+    by_operator: bool = False  # then nobody else switches it on again
+    expired_url: str | None = None
+    utm: str | None = None
 
 
 @transaction.atomic
 def change(*, link: Link, wanted: Change, user: User | None = None, ip: str | None = None) -> Link:
-    """The link as it is then; raises `alias_taken` when its name was handed on meanwhile."""
+    """The link as it is then; raises `alias_taken` when its name was handed on meanwhile, and
+    `url_not_allowed` when it is to be enabled and its site is blocked.
+    """
     link = Link.objects.select_for_update(of=("self",)).select_related("company").get(pk=link.pk)
     if link.retired_at is not None:
         raise DomainError(Error.ALIAS_TAKEN)
+    if link.is_barred and wanted.is_enabled and not wanted.by_operator:
+        raise DomainError(Error.FORBIDDEN, message=BARRED)
+    if wanted.is_enabled:
+        targets.check_still_allowed(wanted.url or link.url)
     fields = _apply(link, wanted)
     if not fields:
         return link
@@ -41,9 +58,11 @@ def change(*, link: Link, wanted: Change, user: User | None = None, ip: str | No
 
 
 def _apply(link: Link, wanted: Change) -> list[str]:
-    before = (link.url, link.expires_at, link.disabled_at)
-    if wanted.url is not None:
-        link.url = wanted.url
+    names = ("url", "expired_url", "utm", "expires_at", "disabled_at", "is_barred")
+    before = [getattr(link, name) for name in names]
+    for name in ("url", "expired_url", "utm"):
+        if (value := getattr(wanted, name)) is not None:
+            setattr(link, name, value)
     if wanted.is_endless:
         link.expires_at = None
     elif wanted.lifetime is not None:
@@ -51,6 +70,19 @@ def _apply(link: Link, wanted: Change) -> list[str]:
     if wanted.is_enabled is not None:
         off = link.disabled_at or timezone.now()
         link.disabled_at = None if wanted.is_enabled else off
-    after = (link.url, link.expires_at, link.disabled_at)
-    names = ("url", "expires_at", "disabled_at")
-    return [name for name, was, now in zip(names, before, after, strict=True) if was != now]
+        link.is_barred = not wanted.is_enabled and (link.is_barred or wanted.by_operator)
+    changed = [name for name, was in zip(names, before, strict=True) if was != getattr(link, name)]
+    if link.reuse_key is None or set(changed) <= {"disabled_at", "is_barred"}:
+        return changed
+    link.reuse_key = None  # it is no longer what was asked for
+    return [*changed, "reuse_key"]
+
+
+def end_with_codes(cursor: CursorWrapper, verification_ids: Sequence[UUID]) -> None:
+    """Links that were to live as long as these codes, which are over, in the caller's
+    transaction. Call it before messages are locked.
+    """
+    cursor.execute(sql.END_WITH_CODES, [list(verification_ids)])
+    dead = [Link(id=link_id, slug=key, key=key) for link_id, key in cursor.fetchall()]
+    if dead:
+        transaction.on_commit(lambda: resolution.forget(*dead))

@@ -3,7 +3,7 @@
 from uuid import uuid4
 
 from django.db import models
-from django.db.models import F, Q
+from django.db.models import Exists, F, OuterRef, Q
 from django.db.models.functions import Now
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
@@ -43,6 +43,12 @@ class BlockedHost(models.Model):
         return self.host
 
 
+class LinkQuerySet(models.QuerySet["Link"]):
+    def with_stops(self) -> "LinkQuerySet":
+        """Rows that know whether they are stopped, and so their state, by no query of their own."""
+        return self.annotate(is_stopped=stopped())  # type: ignore[no-redef]  # a default of it is on the model
+
+
 class Link(models.Model):
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     company = models.ForeignKey(Company, models.PROTECT, related_name="links", db_index=False)
@@ -56,6 +62,8 @@ class Link(models.Model):
     created_at = models.DateTimeField(_("created"), db_default=Now())
     expires_at = models.DateTimeField(_("expires"), null=True, blank=True)
     disabled_at = models.DateTimeField(_("disabled"), null=True, blank=True)
+    # By the operator, who alone may switch it on again.
+    is_barred = models.BooleanField(_("barred"), default=False, db_default=False)
     message_id = models.UUIDField(null=True)  # the one it went out in, to one person
     # By that person. Whoever sets it proves the message by it, once: so it is the provers' alone,
     # while `first_click_at` is what the counters have seen, in whichever order they came.
@@ -73,6 +81,11 @@ class Link(models.Model):
     scanners = models.PositiveBigIntegerField(_("scanners"), default=0, db_default=0)
     first_click_at = models.DateTimeField(_("first click"), null=True)
     last_click_at = models.DateTimeField(_("last click"), null=True)
+
+    is_stopped = False  # with its batch or its company: rows of `with_stops` know
+    was_there = False  # made for an earlier request that was equal
+
+    objects = LinkQuerySet.as_manager()
 
     class Meta:
         verbose_name = _("link")
@@ -102,19 +115,27 @@ class Link(models.Model):
         return public_id("lnk", self.id)
 
     @property
+    def batch(self) -> str:
+        """The id of those made with it, as the API has it; empty when it was made alone."""
+        return public_id("bat", self.batch_id) if self.batch_id else ""
+
+    @property
     def short_url(self) -> str:
         return f"{hosts.base_url(self.host_id)}/{self.slug}"
 
     @property
     def is_live(self) -> bool:
         is_expired = self.expires_at is not None and self.expires_at <= timezone.now()
-        return self.disabled_at is None and not is_expired
+        is_over = self.disabled_at is not None or self.used_at is not None
+        return not (is_over or self.is_stopped or is_expired)
 
     @property
     def state(self) -> str:
-        """`active`, `expired` or `disabled`."""
-        if self.disabled_at is not None:
+        """`active`, `expired`, `disabled` or `used`."""
+        if self.disabled_at is not None or self.is_stopped:
             return "disabled"
+        if self.used_at is not None:
+            return "used"
         return "active" if self.is_live else "expired"
 
 
@@ -150,6 +171,7 @@ class Stop(models.Model):
     company = models.ForeignKey(Company, models.CASCADE, related_name="link_stops")
     batch_id = models.UUIDField(null=True)  # None: all of the company's
     stopped_at = models.DateTimeField(auto_now_add=True)
+    is_operators = models.BooleanField(_("by the operator"), default=False, db_default=False)
 
     class Meta:
         verbose_name = _("stopped links")
@@ -162,6 +184,12 @@ class Stop(models.Model):
 
     def __str__(self) -> str:
         return str(self.batch_id or self.company_id)
+
+
+def stopped() -> Exists:
+    """Of a link: whether all of its company's, or of its batch, are stopped."""
+    of_company = Stop.objects.filter(company_id=OuterRef("company_id"))
+    return Exists(of_company.filter(Q(batch_id=None) | Q(batch_id=OuterRef("batch_id"))))
 
 
 class Report(models.Model):

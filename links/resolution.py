@@ -1,154 +1,166 @@
 """From a slug to where it leads.
 
-A link is looked for in this process (two seconds old at most), in Redis, then in PostgreSQL.
-Redis holds under `l:<key>` what is known of the row with exactly that key: the row, `null` when
-there is none, or, for a while after a change, an empty value, so that a reader slower than the
-change cannot bring the old row back.
+A link is looked for in this process (a second old at most), in Redis, then in PostgreSQL. Redis
+holds under its key what is known of the row with exactly that key: the row, `null` when there is
+none, or, for a while after a change, an empty value, so that a reader slower than the change cannot
+bring the old row back.
+
+Expiry and stops are judged on every hit, wherever it was found.
 """
 
 import os
 import threading
 import time
 from collections.abc import Mapping
-from datetime import datetime
-from enum import Enum
-from typing import Any, NamedTuple
-from uuid import UUID
+from concurrent.futures import Future
+from typing import Any
 
-import orjson
 from django.db import connection
 from redis.client import PubSub
+from redis.exceptions import ConnectionError as RedisSilentError
 from redis.exceptions import RedisError
 
 from config.redis_client import patient_redis, redis_client
-from links import slugs
+from links import hosts, rows, slugs
+from links.lending import lent_connection
 from links.models import Link
+from links.rows import GONE, ONCE_GONE, UNKNOWN, Dead, Expired, Found, Outcome, Row
+from links.stops import Stops
 
-FRESH = 2.0  # seconds an answer lives in this process
+__all__ = ["GONE", "ONCE_GONE", "UNKNOWN", "Dead", "Directory", "Expired", "Found", "Outcome"]
+
+FRESH = 1.0  # seconds an answer lives in this process
 FRESH_SLUGS = 50_000
-KNOWN = 86_400.0  # seconds a live link lives in Redis
-ABSENT = 30.0  # seconds for what is not there, or leads nowhere
 CHANGED = 60  # seconds Redis keeps nothing of a changed link
 BACK_OFF = 1.0
+AWAY = 0.6  # seconds between tries to hear Redis, and readings of what is stopped meanwhile
+SILENCE = 2.0  # seconds without a sign of Redis after which it is away
 CHANGES = "links"  # the channel that says: forget what you hold
+STOPPED = b"stops"  # said there: read anew what is stopped
 SQL_READERS = 4  # of the process's pool of connections; the rest are for those who write
 SQL_PATIENCE = 1.0
+FLIGHT = 2.0  # seconds to wait for another's search for the same slug
 
-# Retired rows are history. With another case in the slug only an alias may answer.
-SELECT = """
-    SELECT key, is_alias, id, url, expires_at, disabled_at
-    FROM links_link WHERE key = ANY(%s) AND retired_at IS NULL
-"""
-
-
-class Found(NamedTuple):
-    url: str
-    link_id: str  # in hexadecimal
-    expires_at: float | None  # Unix seconds
-
-
-class Dead(Enum):
-    GONE = "410 Gone"
-    UNKNOWN = "404 Not Found"
-
-
-GONE, UNKNOWN = Dead.GONE, Dead.UNKNOWN
-Outcome = Found | Dead
-
-
-class Row(NamedTuple):
-    is_alias: bool
-    link_id: str
-    expires_at: float | None
-    url: str  # empty when disabled
-
-    def outcome(self) -> Outcome:
-        return Found(self.url, self.link_id, self.expires_at) if self.url else GONE
-
-    def lifetime(self) -> float:
-        """Seconds that Redis may keep it."""
-        if not self.url:
-            return ABSENT
-        left = KNOWN if self.expires_at is None else self.expires_at - time.time()
-        return min(KNOWN, left) if left > 0 else ABSENT
+Asked = str | tuple[int, str]  # a slug of our own host, or of a company's
 
 
 class Directory:
     """What this process knows of slugs, and how it learns it."""
 
-    def __init__(self) -> None:
+    def __init__(self, stops: Stops | None = None) -> None:
+        self._stops = stops or _stops
         self.reset()
 
     def reset(self) -> None:
         """A forked child starts anew: it inherits no thread, and locks in any state."""
-        self._fresh: dict[str, tuple[float, Outcome]] = {}
+        self._fresh: dict[Asked, tuple[float, Outcome]] = {}
+        self._flights: dict[Asked, Future[Outcome]] = {}
         self._redis_after = 0.0
         self._untold: set[str] = set()
         self._readers = threading.BoundedSemaphore(SQL_READERS)
         self._starting = threading.Lock()
         self._is_listening = False
 
-    def resolve(self, slug: str) -> Outcome:
-        """Where the slug leads now; raises when no store can tell."""
-        entry = self._fresh.get(slug)
+    def resolve(self, slug: str, host_id: int | None = None) -> Outcome:
+        """Where the slug leads now under our own host, or a company's; raises when no store can
+        tell.
+        """
+        asked = slug if host_id is None else (host_id, slug)
+        entry = self._fresh.get(asked)
         if entry is None or entry[0] <= time.monotonic():
-            return self._look_up(slug)
-        return _now(entry[1])
+            return self._look_up(slug, host_id)
+        return self._now(entry[1])
 
-    def _look_up(self, text: str) -> Outcome:
+    def _now(self, outcome: Outcome) -> Outcome:
+        if not isinstance(outcome, Found):
+            return outcome
+        known = self._stops.known
+        if known and (outcome.company_id in known or outcome.batch in known):
+            return outcome.gone()
+        if outcome.expires_at and outcome.expires_at <= time.time():
+            return outcome.expired()
+        return outcome
+
+    def _look_up(self, text: str, host_id: int | None) -> Outcome:
         slug = slugs.repair(text)
         if slug is None:
             return UNKNOWN
         if slug != text:
-            return self.resolve(slug)
+            return self.resolve(slug, host_id)
         if not self._is_listening:
             self._start()
-        row = self._row(slug)
-        outcome = row.outcome() if row else UNKNOWN
+        self._stops.ensure()
+        return self._now(self._find(slug, host_id))
+
+    def _find(self, slug: str, host_id: int | None) -> Outcome:
+        """However many ask at once, one goes and looks."""
+        asked = slug if host_id is None else (host_id, slug)
+        mine: Future[Outcome] = Future()
+        flight = self._flights.setdefault(asked, mine)
+        if flight is not mine:
+            return flight.result(FLIGHT)
+        try:
+            row = self._row(slug, host_id)
+            outcome = row.outcome() if row else UNKNOWN
+            if self._flights.get(asked) is mine:  # nothing has changed since we asked
+                self._keep(asked, outcome)
+            mine.set_result(outcome)
+        except BaseException as error:
+            mine.set_exception(error)
+            raise
+        finally:
+            if self._flights.get(asked) is mine:
+                self._flights.pop(asked, None)
+        return outcome
+
+    def _keep(self, asked: Asked, outcome: Outcome) -> None:
         if len(self._fresh) >= FRESH_SLUGS:
             self._fresh.clear()
-        self._fresh[slug] = time.monotonic() + FRESH, outcome
-        return _now(outcome)
+        self._fresh[asked] = time.monotonic() + FRESH, outcome
 
-    def _row(self, slug: str) -> Row | None:
-        keys = list(dict.fromkeys((slug, slug.lower())))
-        rows = self._ask_redis(keys)
-        if rows.get(slug) is None and len(rows) < len(keys):
-            rows = self._ask_sql(keys)
-            self._tell_redis(rows)
-        exact, alias = rows[slug], rows.get(slug.lower())
-        return exact or (alias if alias and alias.is_alias else None)
+    def _drop(self) -> None:
+        """Nothing that was asked before this moment is believed after it."""
+        self._flights.clear()
+        self._fresh.clear()
+
+    def _row(self, slug: str, host_id: int | None) -> Row | None:
+        exact, folded = hosts.key(host_id, slug), hosts.key(host_id, slug.lower())
+        keys = list(dict.fromkeys((exact, folded)))
+        known = self._ask_redis(keys)
+        if known.get(exact) is None and len(known) < len(keys):
+            known = self._ask_sql(keys)
+            self._tell_redis(known)
+        alias = known.get(folded)
+        return known[exact] or (alias if alias and alias.is_alias else None)
 
     def _ask_redis(self, keys: list[str]) -> dict[str, Row | None]:
         if time.monotonic() < self._redis_after:
             return {}
         try:
-            values: Any = redis_client().mget(map(_name, keys))
+            values: Any = redis_client().mget(map(rows.redis_key, keys))
         except (RedisError, OSError):
             self._redis_after = time.monotonic() + BACK_OFF
             return {}
-        return {key: _unpack(value) for key, value in zip(keys, values, strict=True) if value}
+        return {key: rows.unpack(value) for key, value in zip(keys, values, strict=True) if value}
 
     def _ask_sql(self, keys: list[str]) -> dict[str, Row | None]:
         if not self._readers.acquire(timeout=SQL_PATIENCE):
             raise TimeoutError("every reader of links is busy")
         try:
-            with connection.cursor() as cursor:
-                cursor.execute(SELECT, [keys])
-                found = {key: _row(*rest) for key, *rest in cursor.fetchall()}
+            with lent_connection(), connection.cursor() as cursor:
+                cursor.execute(rows.SELECT, [keys])
+                found = {key: rows.from_sql(rest) for key, *rest in cursor.fetchall()}
         finally:
-            if not connection.in_atomic_block:
-                connection.close()  # back to the pool: no Django request ends here
             self._readers.release()
         return {key: found.get(key) for key in keys}
 
-    def _tell_redis(self, rows: Mapping[str, Row | None]) -> None:
+    def _tell_redis(self, known: Mapping[str, Row | None]) -> None:
         if time.monotonic() < self._redis_after:
             return
         try:
             with redis_client().pipeline(transaction=False) as pipe:
-                for key, row in rows.items():
-                    pipe.set(_name(key), _pack(row), px=_millis(row), nx=True)
+                for key, row in known.items():
+                    pipe.set(rows.redis_key(key), rows.pack(row), px=rows.millis(row), nx=True)
                 pipe.execute()
         except (RedisError, OSError):
             self._redis_after = time.monotonic() + BACK_OFF
@@ -160,8 +172,11 @@ class Directory:
         try:
             with redis_client().pipeline(transaction=False) as pipe:
                 for link in links:
-                    row = _row(link.is_alias, link.id, link.url, link.expires_at, link.disabled_at)
-                    pipe.set(_name(link.key), _pack(row), px=_millis(row), get=True)
+                    name, row = rows.redis_key(link.key), rows.of(link)
+                    if row is None:
+                        pipe.getdel(name)
+                    else:
+                        pipe.set(name, rows.pack(row), px=rows.millis(row), get=True)
                 before = pipe.execute()
             if any(value is not None for value in before):
                 # Somebody asked too early and was told 404; others may still hold that answer.
@@ -169,15 +184,22 @@ class Directory:
         except (RedisError, OSError):
             self._redis_after = time.monotonic() + BACK_OFF
         for link in links:
-            self._fresh.pop(link.slug, None)
-            self._fresh.pop(link.key, None)
+            for slug in (link.slug, link.slug.lower()):
+                self._fresh.pop(slug if link.host_id is None else (link.host_id, slug), None)
 
     def forget(self, *links: Link) -> None:
         """Call after a change to links is committed. Never raises; repeated until it is told."""
         self._untold.update(link.key for link in links)
         is_told = self._tell_changes()
-        self._fresh.clear()  # after Redis, or a reader would fetch the old row once more
+        self._drop()  # after Redis, or a reader would fetch the old row once more
         if not is_told:
+            self._start()
+
+    def restop(self) -> None:
+        """Call after a change to what is stopped is committed. Never raises; repeated likewise."""
+        self._stops.refresh()
+        self._untold.add("")
+        if not self._tell_changes():
             self._start()
 
     def _tell_changes(self) -> bool:
@@ -186,9 +208,9 @@ class Directory:
             return True
         try:
             with redis_client().pipeline(transaction=False) as pipe:
-                for key in keys:
-                    pipe.set(_name(key), b"", ex=CHANGED)
-                pipe.publish(CHANGES, b"")
+                for key in filter(None, keys):
+                    pipe.set(rows.redis_key(key), b"", ex=CHANGED)
+                pipe.publish(CHANGES, STOPPED if "" in keys else b"")
                 pipe.execute()
         except (RedisError, OSError):
             return False
@@ -205,50 +227,37 @@ class Directory:
         while True:
             client = patient_redis()
             try:
-                with PubSub(client.connection_pool, ignore_subscribe_messages=True) as changes:
+                with PubSub(client.connection_pool) as changes:
                     changes.subscribe(CHANGES)
-                    while self._tell_changes():
-                        if changes.get_message(timeout=BACK_OFF):
-                            self._fresh.clear()
+                    self._hear(changes)
             except (RedisError, OSError):
                 pass
-            time.sleep(BACK_OFF)
+            self._stops.refresh()
+            time.sleep(AWAY)
+
+    def _hear(self, changes: PubSub) -> None:
+        """Until there is a change that Redis cannot be told, or no sign of it."""
+        heard_at = time.monotonic()
+        while self._tell_changes():
+            message = changes.get_message(timeout=BACK_OFF)
+            if message:
+                heard_at = time.monotonic()
+                self._heed(message)
+            elif time.monotonic() - heard_at > SILENCE:
+                raise RedisSilentError("no sign of Redis")
+            else:
+                changes.ping()
+
+    def _heed(self, message: Mapping[str, Any]) -> None:
+        if message["type"] == "message":
+            self._drop()
+        if message["type"] == "subscribe" or message["data"] == STOPPED:
+            self._stops.refresh()
 
 
-def _now(outcome: Outcome) -> Outcome:
-    if isinstance(outcome, Found) and outcome.expires_at and outcome.expires_at <= time.time():
-        return GONE
-    return outcome
-
-
-def _row(
-    is_alias: bool,
-    link_id: UUID,
-    url: str,
-    expires_at: datetime | None,
-    disabled_at: datetime | None,
-) -> Row:
-    until = expires_at.timestamp() if expires_at else None
-    return Row(is_alias, link_id.hex, until, "" if disabled_at else url)
-
-
-def _name(key: str) -> str:
-    return f"l:{key}"
-
-
-def _pack(row: Row | None) -> bytes:
-    return orjson.dumps(tuple(row) if row else None)
-
-
-def _unpack(value: bytes) -> Row | None:
-    fields = orjson.loads(value)
-    return Row(*fields) if fields else None
-
-
-def _millis(row: Row | None) -> int:
-    return max(1, int(1000 * (row.lifetime() if row else ABSENT)))
-
-
+_stops = Stops()
+os.register_at_fork(after_in_child=_stops.reset)
 _directory = Directory()
 os.register_at_fork(after_in_child=_directory.reset)
 resolve, remember, forget = _directory.resolve, _directory.remember, _directory.forget
+restop = _directory.restop

@@ -4,9 +4,8 @@ import re
 from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
-from datetime import datetime
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 from uuid import UUID
 
 from django.conf import settings
@@ -17,56 +16,22 @@ from channels.models import Message
 from channels.providers.base import Content
 from channels.registry import Rendered
 from channels.sending import Outcome, Sender
+from channels.steps import Step
 from config.errors import DomainError, Error, invalid_input
-from config.ids import uuid7
-from links import resolution, slugs, sql
+from links import resolution, reusing, sql
 from links.models import Link
+from links.new_link import TRIES, NewLink, Owner, made_of
 
-SLUG_LENGTH, SLUG_LENGTH_IN_MESSAGES = 8, 10
-TRIES = 5
 PLACEHOLDER = re.compile(r"(?<![\w:]):link(?!\w)")
 
 TEXTS = {"ru": "Ссылка для вас: :link", "en": "A link for you: :link"}
 
 
-@dataclass(frozen=True, slots=True)
-class NewLink:
-    """A link to be made: its target and alias checked, its slug drawn when it is written."""
-
-    url: str
-    alias: str | None = None
-    lifetime: int | None = None  # seconds; None: for ever
-    length: int = SLUG_LENGTH_IN_MESSAGES
-
-    def params(self) -> dict[str, Any]:
-        """Fresh at each call, so that a slug already taken is not tried again."""
-        slug = self.alias or slugs.generate(self.length)
-        return {
-            "link_id": uuid7(),
-            "slug": slug,
-            "slug_key": slugs.check_alias(slug) if self.alias else slug,
-            "is_alias": self.alias is not None,
-            "url": self.url,
-            "link_lifetime": self.lifetime,
-            "short_url": short_url(slug),
-        }
-
-
-def short_url(slug: str) -> str:
-    return f"{settings.SHORT_URL}/{slug}"
-
-
-class Owner(Protocol):
-    """Whose a new link is: the principal of a key, or the cabinet's company."""
-
-    @property
-    def company_id(self) -> int: ...
-    @property
-    def mode(self) -> str: ...
-
-
 def shorten(*, owner: Owner, link: NewLink) -> Link:
-    """Make a short link; raises `alias_taken`."""
+    """Make a short link, or find an equal one if that will do; raises `alias_taken`."""
+    if link.is_reused:
+        (found,) = reusing.shorten(owner=owner, wanted=[link])
+        return found
     for left in reversed(range(TRIES)):
         params = link.params() | {"company_id": owner.company_id, "mode": owner.mode}
         try:
@@ -96,19 +61,6 @@ def _insert(params: Mapping[str, Any]) -> Link:
 def _retire(params: Mapping[str, Any]) -> None:
     with connection.cursor() as cursor:
         cursor.execute(sql.RETIRE, params)
-
-
-def made_of(params: Mapping[str, Any], expires_at: datetime | None) -> Link:
-    return Link(
-        id=params["link_id"],
-        company_id=params["company_id"],
-        mode=params["mode"],
-        slug=params["slug"],
-        key=params["slug_key"],
-        is_alias=params["is_alias"],
-        url=params["url"],
-        expires_at=expires_at,
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,11 +98,13 @@ class _Acceptance(sending.Acceptance[LinkOrder]):
     kind = "link"
     short_url = ""
 
+    def _steps(self) -> list[Step]:
+        steps = super()._steps()
+        self.link = self.order.link.sent_by({self.channel, *(one.channel for one in steps)})
+        return steps
+
     def count_segments(self) -> int:
-        """On a sample: every slug that is drawn is as long."""
-        link = self.order.link
-        sample = short_url(link.alias or "0" * link.length)
-        return segments.count(self._text(sample)).segments
+        return segments.count(self._text(self.link.sample_url)).segments
 
     def too_long(self) -> DomainError:
         most = settings.MAX_SMS_SEGMENTS
@@ -191,7 +145,7 @@ class _Acceptance(sending.Acceptance[LinkOrder]):
         raise sending.too_few_tokens(self.sender.principal, self.channel)
 
     def _params(self) -> dict[str, Any]:
-        params = self.params() | self.order.link.params()
+        params = self.params() | self.link.params()
         self.short_url = params["short_url"]
         params["params"] = {
             "text": self._text(self.short_url),

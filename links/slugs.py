@@ -88,11 +88,26 @@ def repair(text: str) -> str | None:
         return text
     if len(text) > LONGEST_PATH:
         return None
-    visible = "".join(char for char in unquote(_decoded(text)) if category(char) != "Cf")
+    visible = _visible(text)
     end = len(visible)
     while end and not visible[end - 1].isalnum():
         end -= 1
     return visible[:end] if _ALIAS.fullmatch(visible, 0, end) else None
+
+
+def asked_about(text: str) -> str | None:
+    """The slug in `<slug>+`, by which people ask what a link is; None when nobody asked that."""
+    if len(text) > LONGEST_PATH:
+        return None
+    visible = _visible(text)
+    end = len(visible)
+    while end and not (visible[end - 1].isalnum() or visible[end - 1] == "+"):
+        end -= 1
+    return visible[: end - 1] if end and visible[end - 1] == "+" else None
+
+
+def _visible(text: str) -> str:
+    return "".join(char for char in unquote(_decoded(text)) if category(char) != "Cf")
 
 
 def _decoded(text: str) -> str:

@@ -7,28 +7,36 @@ from billing import ledger
 from channels import sql as channels_sql
 
 _INSERT = """
-INSERT INTO links_link (id, company_id, mode, slug, key, is_alias, url, expires_at, message_id)
+INSERT INTO links_link (id, company_id, mode, slug, key, is_alias, url, expires_at, message_id,
+                        host_id, utm, expired_url, is_once, dies_with_code)
 SELECT %(link_id)s, company_id, %(mode)s::text, %(slug)s::text, %(slug_key)s::text,
-       %(is_alias)s::bool, %(url)s::text, now() + make_interval(secs => %(link_lifetime)s::float),
-       {message}
-FROM payer"""
+       %(is_alias)s::bool, %(url)s::text, {expires_at}, {message}, %(host_id)s::bigint,
+       %(utm)s::text, %(expired_url)s::text, %(is_once)s::bool, %(dies_with_code)s::bool
+FROM {source}"""
+_EXPIRES_AT = "now() + make_interval(secs => %(link_lifetime)s::float)"
 
-# A fragment of the statement that accepts a send with a link.
-INSERT = _INSERT.format(message="%(message_id)s::uuid")
+# Fragments of the statement that accepts a send with a link; in the second one the link dies with
+# the code that it goes out with.
+INSERT = _INSERT.format(message="%(message_id)s::uuid", expires_at=_EXPIRES_AT, source="payer")
+INSERT_WITH_CODE = _INSERT.format(
+    message="%(message_id)s::uuid",
+    expires_at=f"LEAST({_EXPIRES_AT}, code.expires_at)",
+    source="payer, code",
+)
 
 # An alias whose link is dead makes room: at once for the same company, after 90 days for others,
 # because old messages still point at it.
 RETIRE = """
 UPDATE links_link SET retired_at = now()
 WHERE key = %(slug_key)s::text AND is_alias AND retired_at IS NULL
-  AND (disabled_at IS NOT NULL OR expires_at <= now())
+  AND (disabled_at IS NOT NULL OR used_at IS NOT NULL OR expires_at <= now())
   AND (company_id = %(company_id)s
-       OR GREATEST(disabled_at, expires_at) < now() - interval '90 days')
+       OR GREATEST(disabled_at, used_at, expires_at) < now() - interval '90 days')
 """
 
 SHORTEN = f"""
 WITH payer AS (SELECT %(company_id)s::bigint AS company_id)
-{_INSERT.format(message="NULL::uuid")} RETURNING expires_at
+{_INSERT.format(message="NULL::uuid", expires_at=_EXPIRES_AT, source="payer")} RETURNING expires_at
 """
 
 # One statement, one commit: nothing is written unless the wallet paid.
@@ -72,4 +80,15 @@ noted AS (
   UPDATE links_link l SET clicked_at = to_timestamp(clicked.at)
   FROM clicked WHERE l.id = clicked.id RETURNING l.message_id)
 SELECT m.id, m.subject_id FROM noted JOIN channels_message m ON m.id = noted.message_id
+"""
+
+# Links that were to live as long as these codes, which are over; locked in one order, and before
+# any message, as above.
+END_WITH_CODES = """
+UPDATE links_link SET disabled_at = now() WHERE id IN (
+  SELECT l.id FROM channels_message m JOIN links_link l ON l.id = (m.params ->> 'link')::uuid
+  WHERE m.subject_id = ANY(%s::uuid[]) AND m.kind = 'code' AND l.dies_with_code
+    AND l.disabled_at IS NULL
+  ORDER BY l.id FOR UPDATE OF l)
+RETURNING id, key
 """

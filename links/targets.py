@@ -6,13 +6,13 @@ serve documentation and tests. Refused: names that a private network answers.
 
 import re
 import unicodedata
-from functools import cache
+from collections.abc import Iterable
 from urllib.parse import quote, urlsplit
 
 import idna
-from django.conf import settings
 
 from config.errors import DomainError, Error, Words, invalid_input
+from links import blocking, hosts
 
 MAX_LENGTH = 2048
 
@@ -93,18 +93,44 @@ _DECEPTIVE: Words = (
     "The host name imitates another with look-alike letters",
 )
 _BLOCKED: Words = ("Ссылки на этот сайт запрещены", "Links to this site are blocked")
+_NOT_LISTED: Words = (
+    "В настройках компании этого сайта нет среди разрешённых",
+    "The company's settings do not list this site among those that links may lead to",
+)
+_NOT_SITE: Words = ("Укажите сайт: example.com", "Give a site: example.com")
 
 
-def check_target(url: object, field: str = "url") -> str:
-    """The URL in the one form that is stored, ASCII only; raises a DomainError on `field`."""
+def check_target(url: object, field: str = "url", *, allowed: Iterable[str] = ()) -> str:
+    """The URL in the one form that is stored, ASCII only; raises a DomainError on `field`.
+
+    `allowed`: the only sites that it may lead to, each with all that is under it; none: any.
+    """
     try:
-        return _normalise(url)
+        return _normalise(url, frozenset(allowed))
     except _ForbiddenError as forbidden:
         raise DomainError(
             Error.URL_NOT_ALLOWED, message=forbidden.words, errors={field: [forbidden.words]}
         ) from None
     except _InvalidError as invalid:
         raise invalid_input(**{field: invalid.words}) from None
+
+
+def check_site(name: object, field: str = "host") -> str:
+    """A host in lower case and ASCII, such as is on the internet; raises a DomainError."""
+    try:
+        host = _host(str(name).strip().removeprefix("*."))
+    except _InvalidError as invalid:
+        words = _NOT_SITE if invalid.words == _BAD_HOST else invalid.words
+        raise invalid_input(**{field: words}) from None
+    if reason := _never(host, _domains(host)):
+        raise invalid_input(**{field: reason})
+    return host
+
+
+def check_still_allowed(url: str) -> None:
+    """Of a target that is stored: whether its site has been blocked since."""
+    if blocking.is_blocked(_domains(urlsplit(url).hostname or "")):
+        raise DomainError(Error.URL_NOT_ALLOWED, message=_BLOCKED)
 
 
 class _InvalidError(Exception):
@@ -117,7 +143,7 @@ class _ForbiddenError(_InvalidError):
     """The text is a URL, but not one to link to."""
 
 
-def _normalise(url: object) -> str:
+def _normalise(url: object, allowed: frozenset[str]) -> str:
     if not isinstance(url, str):
         raise _InvalidError(_NOT_TEXT)
     text = url.strip(" \t\r\n")
@@ -128,7 +154,7 @@ def _normalise(url: object) -> str:
     found = _URL.fullmatch(text)
     if found is None or found[1].lower() not in {"http", "https"}:
         raise _InvalidError(_NOT_URL)
-    normal = f"{found[1].lower()}://{_authority(found[2])}{_encode(found[3])}"
+    normal = f"{found[1].lower()}://{_authority(found[2], allowed)}{_encode(found[3])}"
     if found[4]:
         normal += "#" + _encode(found[4][1:])
     if len(normal) > MAX_LENGTH:
@@ -147,14 +173,14 @@ def _encode(text: str) -> str:
     return quote(_STRAY_PERCENT.sub("%25", text), safe=_SAFE)
 
 
-def _authority(text: str) -> str:
+def _authority(text: str, allowed: frozenset[str]) -> str:
     if "@" in text:
         raise _InvalidError(_USERINFO)
     if text.startswith("["):
         raise _ForbiddenError(_IP)
     name, _, port = text.partition(":")
     host = _host(name)
-    reason = _reason_against(host)
+    reason = _reason_against(host, allowed)
     if reason is not None:
         raise _ForbiddenError(reason)
     return f"{host}:{_port(port)}" if port else host
@@ -192,26 +218,27 @@ def _is_deceptive(word: str, ending: str) -> bool:
     return ending.isascii() and _LOOKALIKES.issuperset(letters)
 
 
-def _reason_against(host: str) -> Words | None:
+def _reason_against(host: str, allowed: frozenset[str]) -> Words | None:
+    domains = _domains(host)
+    if reason := _never(host, domains):
+        return reason
+    if hosts.is_ours(host):
+        return _OWN
+    if blocking.is_blocked(domains):
+        return _BLOCKED
+    if allowed:
+        return _NOT_LISTED if domains.isdisjoint(allowed) else None
+    return None if _SHORTENERS.isdisjoint(domains) else _SHORTENED
+
+
+def _never(host: str, domains: set[str]) -> Words | None:
+    """Why no link of anybody may lead to this host, whoever has it."""
     if _NUMBER.fullmatch(host.rpartition(".")[2]):
         return _IP
-    domains = _domains(host)
-    if host.removeprefix("www.") in _own_hosts(settings.SHORT_URL, settings.PUBLIC_URL):
-        return _OWN
-    if "." not in host or not _LOCAL.isdisjoint(domains):
-        return _PRIVATE
-    if not _SHORTENERS.isdisjoint(domains):
-        return _SHORTENED
-    blocked = getattr(settings, "LINK_BLOCKLIST", ())
-    return None if domains.isdisjoint(blocked) else _BLOCKED
+    return _PRIVATE if "." not in host or not _LOCAL.isdisjoint(domains) else None
 
 
 def _domains(host: str) -> set[str]:
     """`a.b.c` → `a.b.c`, `b.c`, `c`: the host and every domain that it lies under."""
     labels = host.split(".")
     return {".".join(labels[start:]) for start in range(len(labels))}
-
-
-@cache
-def _own_hosts(*urls: str) -> frozenset[str]:
-    return frozenset((urlsplit(url).hostname or "").removeprefix("www.") for url in urls)

@@ -13,6 +13,7 @@ from django.db import connection
 
 from accounts import events
 from config.ids import uuid7
+from links import hosts
 from links.judging import Batch
 from links.stream import Reader
 
@@ -23,12 +24,13 @@ Row = tuple[UUID, UUID, str, int, float]  # event, link, key, clicks, the last o
 _CLICKED = f"""
 SELECT n.event_id AS id, l.company_id, l.mode, 'link.clicked' AS kind, n.key,
   jsonb_build_object(
-    'id', 'lnk_' || replace(l.id::text, '-', ''), 'short_url', %(base)s::text || l.slug,
+    'id', 'lnk_' || replace(l.id::text, '-', ''),
+    'short_url', COALESCE(%(scheme)s::text || h.host, %(base)s::text) || '/' || l.slug,
     'url', l.url, 'clicks', n.clicks, 'clicked_at', {events.iso("to_timestamp(n.at)")},
     'test', l.mode = 'test') AS data, to_timestamp(n.at) AS at
 FROM unnest(%(events)s::uuid[], %(links)s::uuid[], %(keys)s::text[], %(clicks)s::int[],
             %(times)s::float[]) AS n(event_id, link_id, key, clicks, at)
-JOIN links_link l ON l.id = n.link_id"""  # noqa: S608
+JOIN links_link l ON l.id = n.link_id LEFT JOIN links_shorthost h ON h.id = l.host_id"""  # noqa: S608
 TELL = f"WITH {events.appending(_CLICKED)}"
 
 
@@ -42,7 +44,8 @@ def tell(rows: list[Row]) -> None:
         return
     ids, links, keys, clicks, times = (list(column) for column in zip(*rows, strict=True))
     params: dict[str, Any] = {
-        "base": f"{settings.SHORT_URL}/",
+        "base": settings.SHORT_URL,
+        "scheme": hosts.scheme(),
         "events": ids,
         "links": links,
         "keys": keys,

@@ -31,7 +31,7 @@ class Verification(models.Model):
     judged_at = models.DateTimeField(_("last attempt"), null=True)
     verified_at = models.DateTimeField(_("verified"), null=True)
     superseded_at = models.DateTimeField(_("superseded"), null=True)
-    settled_at = models.DateTimeField(null=True)  # when the delivery it proved was charged
+    settled_at = models.DateTimeField(null=True)  # when all that follows from its end was done
 
     class Meta:
         verbose_name = _("verification")
@@ -51,6 +51,15 @@ class Verification(models.Model):
                 fields=["verified_at"],
                 name="verification_unsettled",
                 condition=Q(verified_at__isnull=False, settled_at__isnull=True),
+            ),
+            models.Index(
+                fields=["judged_at"],
+                name="verification_locked_out",
+                condition=Q(
+                    verified_at__isnull=True,
+                    attempts__gte=models.F("max_attempts"),
+                    settled_at__isnull=True,
+                ),
             ),
             models.Index(
                 fields=["company", "phone", "judged_at"],

@@ -17,7 +17,8 @@ from channels import registry, segments
 from channels.providers.base import Channel, Content
 from channels.routing import NAMES
 from channels.sending import price
-from links.services import SLUG_LENGTH_IN_MESSAGES, short_url
+from links import hosts
+from links.new_link import SLUG_LENGTH_IN_MESSAGES, short_url
 from otp import autofill, rendering, text_rules, texts
 from otp.api import DEFAULT_PURPOSE
 
@@ -129,7 +130,7 @@ def _filled(company: Company, template: str) -> str:
         code=DIGITS[: company.code_length],
         brand=company.brand or company.name[:LONGEST_BRAND],
         minutes=None,
-        link=short_url(SLUG),
+        link=short_url(SLUG, hosts.find(company.link_host)),
     )
 
 

@@ -20,10 +20,12 @@ from channels.models import Message
 from channels.providers.base import Channel, Content
 from channels.registry import Codes
 from channels.sending import Outcome, Sender
+from channels.steps import Step
 from config.errors import DomainError, Error
 from config.ids import first_at, uuid7
-from links.services import NewLink, short_url
-from otp import codes, rendering, sql
+from links import managing
+from links.new_link import NewLink
+from otp import codes, lockouts, rendering, sql
 from otp.models import Verification
 
 SETTLE_BATCH = 200
@@ -77,8 +79,15 @@ class _Acceptance(sending.Acceptance[CodeOrder]):
 
     kind = "code"
     short_url: str | None = None
+    link: NewLink | None = None
     expires_in = 0.0
     attempts_left = 0
+
+    def _steps(self) -> list[Step]:
+        steps = super()._steps()
+        if self.order.link:
+            self.link = self.order.link.sent_by({self.channel, *(one.channel for one in steps)})
+        return steps
 
     def may_try_again(self, constraint: str) -> bool:
         return constraint in {"verification_one_live", "link_key_once"}
@@ -86,7 +95,8 @@ class _Acceptance(sending.Acceptance[CodeOrder]):
     def execute(self) -> None:
         statement = sql.send(
             is_test=self.sender.principal.is_test,
-            has_link=self.order.link is not None,
+            has_link=self.link is not None,
+            link_dies=self.link is not None and self.link.dies_with_code,
             has_ticket=self.sender.ticket is not None,
         )
         self._read(sending.first_row(statement, self._params()))
@@ -112,20 +122,18 @@ class _Acceptance(sending.Acceptance[CodeOrder]):
     def _params(self) -> dict[str, Any]:
         order, principal = self.order, self.sender.principal
         params = self.params() | _verification_params(principal, order)
-        if order.link:
-            params |= order.link.params()
+        if self.link:
+            params |= self.link.params()
             self.short_url = params["short_url"]
         # A message that may go on to another channel keeps its words for each of them.
         channels = list(Channel) if self.chain else [self.channel]
-        params["params"] = _renderer_params(
-            principal, order, channels, params if order.link else {}
-        )
+        params["params"] = _renderer_params(principal, order, channels, params if self.link else {})
         return params
 
     def count_segments(self) -> int:
         """In the text that will be sent, with a code and a slug as long as those drawn."""
         principal, order = self.sender.principal, self.order
-        link = order.link
+        link = self.link
         template = rendering.template(
             principal.texts,
             channel=Channel.SMS,
@@ -138,7 +146,7 @@ class _Acceptance(sending.Acceptance[CodeOrder]):
             code="0" * principal.code_length,
             brand=principal.brand,
             minutes=None,
-            link=short_url(link.alias or "0" * link.length) if link else None,
+            link=link.sample_url if link else None,
         )
         return segments.count(text).segments
 
@@ -253,17 +261,21 @@ def _why_not_judged(
 
 def settle_verified() -> int:
     """A right code proves a delivery: charge the cheapest open message of its verification, and
-    send the code by no further channel.
+    send the code by no further channel. Links that were to live as long as the code end.
     """
     with connection.cursor() as cursor:
         cursor.execute(sql.ANY_UNSETTLED)
-        if not cursor.fetchone()[0]:
-            return 0
+        is_any_right, is_any_locked_out = cursor.fetchone()
+    if is_any_locked_out:
+        lockouts.settle_locked_out()
+    if not is_any_right:
+        return 0
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(sql.UNSETTLED, [SETTLE_BATCH])
         ids = [row[0] for row in cursor.fetchall()]
         if not ids:
             return 0
+        managing.end_with_codes(cursor, ids)  # links are locked before messages everywhere
         messages = proofs.prove(cursor, [(one, None) for one in ids], Proof.CODE_ENTERED)
         cursor.execute(sql.SETTLED, [ids, [uuid7() for _ in ids]])
         outbox.announce(cursor.rowcount)

@@ -66,11 +66,12 @@ _MESSAGE = channels_sql.MESSAGE.format(
 
 
 @cache
-def send(*, is_test: bool, has_link: bool, has_ticket: bool) -> str:
+def send(*, is_test: bool, has_link: bool, has_ticket: bool, link_dies: bool = False) -> str:
     """The statement for this combination; each text is prepared once per connection."""
     more = "" if is_test else f",\nhold AS ({ledger.HOLD_TRANSFER})"
     if has_link:
-        more += f",\nlink AS ({links_sql.INSERT})"
+        insert = links_sql.INSERT_WITH_CODE if link_dies else links_sql.INSERT
+        more += f",\nlink AS ({insert})"
     if has_ticket:
         more += f",\nticket AS ({idempotency.INSERT})"
     return _SEND.format(
@@ -101,10 +102,21 @@ WHERE company_id = %(company_id)s AND mode = %(mode)s::text AND phone = %(phone)
   AND purpose = %(purpose)s::text AND superseded_at IS NULL
 """
 
+# Codes that nobody can enter any more, and what was to end with them may not have ended yet.
+_LOCKED_OUT = "verified_at IS NULL AND attempts >= max_attempts AND settled_at IS NULL"
+LOCKED_OUT = f"""
+UPDATE otp_verification SET settled_at = now() WHERE id IN (
+  SELECT id FROM otp_verification WHERE {_LOCKED_OUT}
+  ORDER BY judged_at LIMIT %s FOR NO KEY UPDATE SKIP LOCKED)
+RETURNING id
+"""  # noqa: S608
+
 # Asked on its own, since a worker asks often and mostly in vain.
-ANY_UNSETTLED = """
-SELECT EXISTS (SELECT 1 FROM otp_verification WHERE verified_at IS NOT NULL AND settled_at IS NULL)
-"""
+ANY_UNSETTLED = f"""
+SELECT
+  EXISTS (SELECT 1 FROM otp_verification WHERE verified_at IS NOT NULL AND settled_at IS NULL),
+  EXISTS (SELECT 1 FROM otp_verification WHERE {_LOCKED_OUT})
+"""  # noqa: S608
 
 # Right codes whose delivery is not settled yet.
 UNSETTLED = """

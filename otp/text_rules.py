@@ -14,7 +14,7 @@ from django.core.exceptions import ValidationError
 from django.utils.translation import gettext as _
 
 from channels import segments
-from links.services import SLUG_LENGTH_IN_MESSAGES, short_url
+from links.new_link import SLUG_LENGTH_IN_MESSAGES, short_url
 from otp.rendering import BRAND_UNITS, VARIABLES, compose, fill, most_minutes
 
 LONGEST_CODE = 8

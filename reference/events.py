@@ -32,8 +32,10 @@ WORDS: dict[EventKind, Words] = {
         "A right code was entered. The code itself is not in the event.",
     ),
     EventKind.LINK_CLICKED: (
-        "По ссылке перешёл человек. Предпросмотры и сканеры сюда не попадают.",
-        "A person opened the link. Previews and scanners are left out.",
+        "По ссылке перешёл человек. Предпросмотры и сканеры сюда не попадают, как и те, кто пришёл "
+        "раньше, чем сообщение можно было прочесть. У одноразовой — нажатие её кнопки.",
+        "A person opened the link. Previews and scanners are left out, and so is whoever came "
+        "before the message could be read. Of a link that opens once: its button was pressed.",
     ),
     EventKind.BALANCE_LOW: (
         "Баланс опустился ниже порога из настроек.",

@@ -6,6 +6,7 @@ from django.conf import settings
 
 from accounts import idempotency, keys, paging, services
 from accounts.callbacks import calls, endpoints
+from links import bulk, judging
 from links.fields import FIVE_YEARS, MINUTE, MONTH, TEXT_LENGTH
 from links.targets import MAX_LENGTH as URL_LENGTH
 from otp import autofill, rendering, texts
@@ -36,6 +37,10 @@ def numbers() -> dict[str, Any]:
         "patience_link": settings.FALLBACK_PATIENCE["link"],
         "hold_code": settings.HOLD_DEADLINE["code"],
         "hold_link": settings.HOLD_DEADLINE["link"],
+        "click_retention": settings.RAW_RETENTION * 86_400,
+        "bulk": bulk.MOST,
+        "haste": int(judging.HASTE),
+        "misses": settings.LINK_MISSES,
         "phone_retention": settings.PHONE_RETENTION * 86_400,
         "page": paging.PAGE,
         "largest_page": paging.LARGEST,

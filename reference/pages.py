@@ -52,6 +52,7 @@ SECTIONS: tuple[tuple[Words, tuple[Page, ...]], ...] = (
             Page("errors", ("Ошибки", "Errors")),
             Page("statuses", ("Статусы и списания", "Statuses and charges")),
             Page("limits", ("Лимиты", "Limits")),
+            Page("links", ("Короткие ссылки", "Short links")),
             Page("texts", ("Тексты и автозаполнение", "Texts and autofill")),
             Page("idempotency", ("Повторы без дублей", "Safe retries")),
             Page("callbacks", ("Вебхуки", "Callbacks")),

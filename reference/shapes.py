@@ -3,7 +3,7 @@
 Schemas are JSON Schema as OpenAPI 3.0 has it, since generators for typed languages read no newer.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -128,7 +128,7 @@ def text(**more: Any) -> Schema:
     return {"type": "string"} | more
 
 
-def choice(values: Mapping[str, Any] | list[str]) -> Schema:
+def choice(values: Iterable[str]) -> Schema:
     return {"type": "string", "enum": list(values)}
 
 

@@ -2,7 +2,7 @@
 
 from accounts.texts import NO_TEXTS, OwnTexts
 from channels.providers.base import Channel
-from links.services import short_url
+from links.new_link import short_url
 from otp import rendering
 from otp.api import DEFAULT_PURPOSE
 

@@ -17,6 +17,7 @@ from billing import ledger
 from channels import availability, nudge, registry, waiting
 from channels.delivery import Dispatcher
 from config.redis_client import redis_client
+from links import blocking, hosts, misses, resolution
 from tests.api.clients import Api, ClientOf
 from tests.emptying import empty
 from tests.factories import ApiKeyFactory, CompanyFactory
@@ -61,6 +62,11 @@ def _forget() -> None:
     keys.forget_all()
     registry.forget_settings()
     availability.forget()
+    hosts.forget()
+    blocking.forget()
+    misses.reset()
+    resolution._directory._drop()
+    resolution._directory._redis_after = 0.0
     forget_redis()
 
 

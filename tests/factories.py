@@ -31,7 +31,7 @@ from accounts.models import (
 from billing.models import Order, Package, Seller, Tariff, Transfer, Wallet
 from channels.models import Attempt, Message, Receipt
 from config.ids import uuid7
-from links.models import Link
+from links.models import Link, ShortHost
 from otp.models import CodeText, Verification
 
 PASSWORD = "correct horse battery"
@@ -299,6 +299,20 @@ class CodeTextFactory(DjangoModelFactory[CodeText]):
     body = "{brand}: вход по коду {code}"
 
 
+class ShortHostFactory(DjangoModelFactory[ShortHost]):
+    class Meta:
+        model = ShortHost
+
+    host = Sequence(lambda n: f"go{n}.example")
+    company = SubFactory(CompanyFactory)
+
+
+def _key_of_link(row: Any) -> str:
+    key = row.slug.lower() if row.is_alias else row.slug
+    host = getattr(row, "host", None)
+    return f"{host.pk}/{key}" if host else str(key)
+
+
 class LinkFactory(DjangoModelFactory[Link]):
     class Meta:
         model = Link
@@ -306,6 +320,6 @@ class LinkFactory(DjangoModelFactory[Link]):
     company = SubFactory(CompanyFactory)
     mode = Mode.LIVE
     slug = Sequence(lambda n: f"bcdfghj{n}")
-    key = LazyAttribute(lambda row: row.slug.lower() if row.is_alias else row.slug)
+    key = LazyAttribute(_key_of_link)
     is_alias = False
     url = "https://example.com/"

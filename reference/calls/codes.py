@@ -19,6 +19,7 @@ from reference.calls.fields import (
     TEST,
     USED_CHANNEL,
 )
+from reference.calls.link_fields import LINK_UNTIL
 from reference.shapes import Call, Field, integer, nullable, text, time
 
 PURPOSE = Field(
@@ -80,6 +81,7 @@ SEND_CODE = Call(
             ),
             required=False,
         ),
+        LINK_UNTIL,
     ),
     answer=(
         MESSAGE_ID,

@@ -22,23 +22,16 @@ from reference.calls.fields import (
     URL,
     USED_CHANNEL,
 )
+from reference.calls.link_fields import (
+    LINK_ID,
+    OPTIONS,
+    REUSE,
+    REUSED,
+    SHORTENED_URL,
+    SLUG,
+    TARGET,
+)
 from reference.shapes import Call, Field, integer, nullable, text
-
-LINK_ID = Field(
-    "id",
-    text(),
-    ("Идентификатор ссылки.", "The link's id."),
-    "lnk_0192f0c1a6da7e2f9a3b4c5d6e7f8091",
-)
-SLUG = Field(
-    "slug", text(), ("Имя ссылки: то, что после `/`.", "What follows the slash."), "bcdfghjk"
-)
-TARGET = Field(
-    "url",
-    text(format="uri"),
-    ("Куда она ведёт.", "Where it leads."),
-    "https://shop.example/orders/1024",
-)
 
 SHORTEN = Call(
     "POST",
@@ -52,14 +45,15 @@ SHORTEN = Call(
     Scope.LINKS,
     page="shorten",
     message=(SHORTENED["ru"], SHORTENED["en"]),
-    body=(URL, ALIAS, LINK_LIFETIME),
+    body=(URL, ALIAS, LINK_LIFETIME, *OPTIONS, REUSE),
     answer=(
         LINK_ID,
-        Field("short_url", SHORT_URL.schema, SHORT_URL.words, "https://kvitok.example/bcdfghjk"),
+        SHORTENED_URL,
         SLUG,
         TARGET,
         EXPIRES_AT,
         EXPIRES_IN,
+        REUSED,
     ),
     refusals=(Error.INVALID_INPUT, Error.URL_NOT_ALLOWED, Error.ALIAS_TAKEN),
 )
@@ -94,6 +88,7 @@ SEND_LINK = Call(
         LOCALE,
         ALIAS,
         LINK_LIFETIME,
+        *OPTIONS,
     ),
     answer=(
         MESSAGE_ID,

@@ -18,7 +18,7 @@ from billing.models import (
     Wallet,
 )
 from channels.models import Attempt, BlockedPhone, Contact, Message, Receipt
-from links.models import Link
+from links.models import Link, Report, Stop
 from otp.models import Verification
 from tests.factories import (
     ApiKeyFactory,
@@ -52,6 +52,8 @@ READ_ONLY: list[type[Model]] = [
     Receipt,
     Verification,
     Link,
+    Report,
+    Stop,
 ]
 EDITABLE: list[type[Model]] = [
     User,
@@ -99,7 +101,9 @@ def furnish(rows: int = 1) -> None:
         SellerFactory.create()
         ReceiptFactory.create(attempt__message__company=company)
         VerificationFactory.create(company=company)
-        LinkFactory.create(company=company)
+        link = LinkFactory.create(company=company)
+        Report.objects.create(link=link, reason="spam")
+        Stop.objects.create(company=company)
         Contact.objects.create(phone=f"+7916000000{n}", chat_id=n)
         BlockedPhone.objects.create(phone=f"+7916000000{n}")
 

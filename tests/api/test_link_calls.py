@@ -41,6 +41,12 @@ def test_one_link(api: Api) -> None:
         "test": False,
         "created_at": body["created_at"],
         "expires_at": None,
+        "utm": None,
+        "expired_url": None,
+        "once": False,
+        "used_at": None,
+        "until": None,
+        "batch": None,
         "clicks": 0,
         "previews": 0,
         "scanners": 0,
@@ -65,21 +71,23 @@ def test_list_is_paged_and_filtered(api: Api) -> None:
     active = LinkFactory.create(company=api.company)
     expired = LinkFactory.create(company=api.company, expires_at=past)
     disabled = LinkFactory.create(company=api.company, disabled_at=past)
+    used = LinkFactory.create(company=api.company, is_once=True, used_at=past, expires_at=past)
     LinkFactory.create(company=CompanyFactory.create())
 
     def ids(**query: Any) -> list[str]:
         return [one["id"] for one in api.get("/links", query).body["data"]]
 
-    assert ids() == [disabled.public_id, expired.public_id, active.public_id]
+    assert ids() == [used.public_id, disabled.public_id, expired.public_id, active.public_id]
     assert ids(state="active") == [active.public_id]
     assert ids(state="expired") == [expired.public_id]
     assert ids(state="disabled") == [disabled.public_id]
+    assert ids(state="used") == [used.public_id]
     assert ids(slug=expired.slug) == [expired.public_id]
     first = api.get("/links", {"limit": 2}).body
     assert (first["has_more"], len(first["data"])) == (True, 2)
-    assert ids(cursor=first["next_cursor"]) == [active.public_id]
+    assert ids(cursor=first["next_cursor"]) == [expired.public_id, active.public_id]
     assert api.get("/links", {"state": "lost"}).body["errors"] == {
-        "state": ["Допустимо: active, expired, disabled"]
+        "state": ["Допустимо: active, expired, disabled, used"]
     }
 
 

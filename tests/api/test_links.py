@@ -40,6 +40,7 @@ def test_answer_of_a_shorten(api: Api) -> None:
         "url": URL,
         "expires_at": None,
         "expires_in": None,
+        "reused": False,
     }
     assert (len(link.slug), link.company_id, link.mode) == (8, api.company.pk, "live")
 
@@ -100,6 +101,8 @@ def test_alias_that_cannot_be_one(api: Api, alias: str) -> None:
         ({"disabled_at": -timedelta(days=91)}, True, True),
         ({"expires_at": -timedelta(days=91)}, True, True),
         ({"expires_at": -timedelta(days=91), "disabled_at": -timedelta(days=1)}, True, False),
+        ({"used_at": -timedelta(days=1)}, True, False),
+        ({"used_at": -timedelta(days=91)}, True, True),
     ],
 )
 @pytest.mark.parametrize("call", [shorten, send])
@@ -136,7 +139,7 @@ def test_shorten_costs_nothing(client_of: ClientOf) -> None:
 def test_shorten_is_one_statement(
     api: Api, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
-    api.get("/balance")
+    shorten(api)  # the key, the hosts and the blocked sites are known
 
     with django_assert_num_queries(1):
         assert shorten(api, expires_in=60).status == 200
@@ -249,7 +252,7 @@ def test_link_in_a_message_lives_as_long_as_it_may(api: Api) -> None:
 def test_send_of_a_link_is_one_statement(
     api: Api, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
-    api.get("/balance")
+    shorten(api)  # the key, the hosts and the blocked sites are known
 
     with django_assert_num_queries(1):
         assert send(api).status == 200

@@ -1,10 +1,14 @@
 """The same Idempotency-Key, or the same alias, from many callers at once."""
 
 import time
+from collections import Counter
+from datetime import timedelta
 from functools import partial
 from typing import Any
 
 import pytest
+from django.db import connection
+from django.utils import timezone
 from pytest_django import Settings
 
 from accounts.models import IdempotentRequest
@@ -14,8 +18,9 @@ from channels.delivery import Dispatcher
 from channels.models import Message
 from links.models import Link
 from otp.models import Verification
-from tests.api.clients import Answer, Api
+from tests.api.clients import Answer, Api, ClientOf
 from tests.api.races import at_once
+from tests.factories import CompanyFactory, LinkFactory
 from tests.otp.reading import code_of, wrong_code
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -169,3 +174,46 @@ def test_of_twenty_the_alias_is_given_to_one(api: Api, path: str, round_number: 
     assert Link.objects.count() == 1
     assert Message.objects.count() == (path == "/links/send")
     assert ledger.balance(api.company.pk)[0] == 1000 - Message.objects.count()
+
+
+HUNDRED = 100
+COMPANIES = 10
+
+
+@pytest.fixture
+def patient_pool(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A hundred threads share the few connections of one process for as long as it takes."""
+    monkeypatch.setattr(connection.pool, "timeout", 60)  # type: ignore[attr-defined]
+
+
+@pytest.mark.usefixtures("patient_pool")
+@pytest.mark.parametrize("path", ["/links/shorten", "/links/bulk"])
+def test_of_a_hundred_companies_backends_one_gets_the_alias(client_of: ClientOf, path: str) -> None:
+    apis = [client_of(CompanyFactory.create()) for _ in range(COMPANIES)]
+    wanted = {"url": URL, "alias": "Best-Offer"}
+    payload = {"links": [wanted]} if path.endswith("bulk") else wanted
+
+    answers = at_once([partial(apis[n % COMPANIES].post, path, payload) for n in range(HUNDRED)])
+
+    results = [answer.body.get("data", [answer.body])[0] for answer in answers]
+    codes = Counter(one.get("code", "made") for one in results)
+    assert codes == {"made": 1, "alias_taken": HUNDRED - 1}
+    assert {answer.status for answer in answers} <= {200, 422}
+    assert Link.objects.count() == 1
+
+
+@pytest.mark.usefixtures("patient_pool")
+def test_of_a_hundred_one_gets_the_alias_of_a_dead_link(client_of: ClientOf) -> None:
+    apis = [client_of(CompanyFactory.create()) for _ in range(COMPANIES)]
+    LinkFactory.create(slug="sale", is_alias=True, disabled_at=timezone.now() - timedelta(days=91))
+
+    answers = at_once(
+        [
+            partial(apis[n % COMPANIES].post, "/links/shorten", {"url": URL, "alias": "sale"})
+            for n in range(HUNDRED)
+        ]
+    )
+
+    codes = Counter(answer.body.get("code", "made") for answer in answers)
+    assert codes == {"made": 1, "alias_taken": HUNDRED - 1}
+    assert Link.objects.filter(retired_at=None).count() == 1

@@ -112,6 +112,9 @@ def _others(company: Company, member: User) -> Iterator[tuple[str, str]]:
     for name in sorted(VISITOR):
         yield "", reverse(name, kwargs=_letter(name, member))
     yield "", "/no-such-link"
+    yield "", f"/{company.links.filter(disabled_at__isnull=False)[0].slug}"
+    yield "", f"/{company.links.get(is_once=True).slug}"
+    yield "", f"/{company.links.get(clicks=3).slug}+"
 
 
 def _alone() -> User:

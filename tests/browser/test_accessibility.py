@@ -28,7 +28,7 @@ SIZES = {360: 740, 1280: 800}
 Theme = Literal["light", "dark"]
 THEMES: tuple[Theme, ...] = ("light", "dark")
 ELSEWHERE = ("/account/password/reset/key/", "/admin/login/")  # these lead on to another page
-REFUSED = ("/cabinet/broken/", "/no-such-link")
+REFUSED = ("/cabinet/broken/", "/no-such-link", "/bcdfghj")  # the last: of links that are off
 INLINE = re.compile(r"<style|<[^>]*\s(?:style|on[a-z]+)=|javascript:", re.IGNORECASE)
 LISTEN = """
     window.breaches = [];

@@ -12,8 +12,9 @@ from billing import orders
 from billing.gateways import registry
 from billing.offers import Quote
 from channels.models import Message
+from config.ids import uuid7
 from links import partitions
-from links.models import ClickDay
+from links.models import ClickDay, Stop
 from otp.models import Autofill
 from tests.cabinet.routes import COLLEAGUE
 from tests.factories import (
@@ -65,10 +66,18 @@ def furnish(company: Company) -> None:
 
 
 def furnish_links(company: Company) -> None:
-    """A link that people follow, and one that was switched off."""
+    """A link that people follow, one in a message, and two that lead nowhere any more."""
     now = timezone.now()
     link = LinkFactory.create(company=company, clicks=3, previews=1, last_click_at=now)
     LinkFactory.create(company=company, disabled_at=now)
+    LinkFactory.create(company=company, expires_at=now)
+    once = LinkFactory.create(
+        company=company, batch_id=uuid7(), utm="utm_source=shop", is_once=True
+    )
+    Stop.objects.create(company=company, batch_id=once.batch_id)
+    sent = MessageFactory.create(company=company, kind="link", params={"short_url": "https://…"})
+    carried = LinkFactory.create(company=company, message_id=sent.id)
+    Message.objects.filter(pk=sent.pk).update(subject_id=carried.id)
     ClickDay.objects.create(link=link, day=timezone.localdate(now), clicks=3, previews=1)
     partitions.keep_ahead()
     with connection.cursor() as cursor:
@@ -146,7 +155,8 @@ def addresses(company: Company) -> list[str]:
     names = ["overview", "message-list", "key-list", "key-create", "settings", "test-phone"]
     names += ["member-list", "member-invite", "audit-list", "settings-preview"]
     names += ["webhook-list", "webhook-create", "text-list", "text-create", "text-preview"]
-    names += ["autofill-edit", "autofill-preview"]
+    names += ["autofill-edit", "autofill-preview", "link-list", "link-create"]
+    names += ["link-stop-all", "link-settings"]
     names += ["balance", "balance-statement", "balance-order-list", "balance-profile"]
     top_ups = [
         reverse(name, args=[order.public_id])
@@ -167,6 +177,11 @@ def addresses(company: Company) -> list[str]:
         reverse("delivery-detail", args=[delivery.public_id])
         for delivery in endpoint.deliveries.all()
     ]
+    links = [reverse("link-detail", args=[link.public_id]) for link in company.links.all()]
+    followed = company.links.get(clicks=3)
+    links += [reverse(f"link-{name}", args=[followed.public_id]) for name in ("edit", "disable")]
+    batch = company.links.exclude(batch_id=None).get().batch
+    links += [reverse("link-batch-stop", args=[batch]), f"{reverse('link-list')}?batch={batch}"]
     own = company.code_texts.get()
     texts = [reverse(name, args=[own.pk]) for name in ("text-edit", "text-delete")]
     account = ["account_email", "account_change_password", "mfa_index", "account_logout"]
@@ -182,6 +197,7 @@ def addresses(company: Company) -> list[str]:
         *statuses,
         *key_pages,
         *callbacks,
+        *links,
         *texts,
         reverse("text-preview") + "?locale=en&body=It’s {code}",
         reverse("autofill-preview") + "?webotp_host=x",

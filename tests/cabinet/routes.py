@@ -42,7 +42,13 @@ def _key(company: Company) -> Args:
 
 
 def _link(company: Company) -> Args:
-    return {"public_id": company.links.get(disabled_at=None).public_id}
+    return {"public_id": company.links.get(clicks=3).public_id}
+
+
+def _batch(company: Company) -> Args:
+    link = company.links.filter(batch_id__isnull=False).first()
+    assert link is not None
+    return {"public_id": link.batch}
 
 
 def _message(company: Company) -> Args:
@@ -80,6 +86,10 @@ CABINET = {
     "link-list": Route(),
     "link-export": Route(kind=Kind.FILE),
     "link-create": Route(MANAGERS, MANAGERS),
+    "link-stop-all": Route(OWNERS, OWNERS),
+    "link-release-all": Route(NOBODY, OWNERS),
+    "link-batch-stop": Route(MANAGERS, MANAGERS, of=_batch),
+    "link-batch-release": Route(NOBODY, MANAGERS, of=_batch),
     "link-detail": Route(of=_link),
     "link-edit": Route(MANAGERS, MANAGERS, of=_link),
     "link-disable": Route(MANAGERS, MANAGERS, of=_link),
@@ -95,6 +105,7 @@ CABINET = {
     "key-rotate": Route(MANAGERS, MANAGERS, of=_key),
     "key-revoke": Route(MANAGERS, MANAGERS, of=_key),
     "settings": Route(READERS, MANAGERS),
+    "link-settings": Route(READERS, MANAGERS),
     "webhook-list": Route(READERS),
     "webhook-create": Route(MANAGERS, MANAGERS),
     "webhook-detail": Route(READERS, of=_endpoint),

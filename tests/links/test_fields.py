@@ -1,5 +1,6 @@
 """What the request fields of links become, and what a company waiting for approval may not."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -7,10 +8,10 @@ from django.utils import timezone
 
 from accounts import keys
 from accounts.fields import Fields
-from accounts.keys import Principal
+from accounts.keys import LinkRules, Principal
 from accounts.models import Company
 from config.errors import DomainError, Error
-from links.fields import link_of_code, new_link
+from links.fields import change_of, link_of_code, new_link
 from links.models import Link
 from tests.api.books import books
 from tests.api.clients import Api
@@ -81,6 +82,23 @@ def test_alias_of_a_company_waiting_for_approval_is_refused() -> None:
 
     assert approved is not None
     assert approved.alias == "sale-2026"
+    assert caught.value.error is Error.FORBIDDEN
+
+
+def test_link_of_a_company_waiting_for_approval_leads_nowhere_once_expired() -> None:
+    waiting = principal("pending")
+    set_up = replace(waiting, link_rules=LinkRules(expired_url=f"{URL}late"))
+
+    link = new_link(Fields({"url": URL}), set_up)
+    of_code = link_of_code(Fields({"link": URL}), set_up)
+    with pytest.raises(DomainError) as caught:
+        new_link(Fields({"url": URL, "expired_url": f"{URL}late"}), waiting)
+    with pytest.raises(DomainError):
+        change_of(Fields({"expired_url": f"{URL}late"}), waiting)
+
+    assert link is not None
+    assert of_code is not None
+    assert (link.expired_url, of_code.expired_url) == ("", "")
     assert caught.value.error is Error.FORBIDDEN
 
 

@@ -27,7 +27,8 @@ pytestmark = [pytest.mark.django_db, pytest.mark.urls("tests.links.visiting")]
 def test_second_hit_asks_nobody(django_assert_num_queries: DjangoAssertNumQueries) -> None:
     link = LinkFactory.create()
     directory = Directory()
-    expected = Found(link.url, link.id.hex, None)
+    expected = Found(link.url, link.id.hex, company_id=link.company_id)
+    directory.resolve("nobody-1")  # the first answer of a process asks what is stopped, too
 
     with django_assert_num_queries(1):
         assert directory.resolve(link.slug) == expected
@@ -46,7 +47,7 @@ def test_another_process_learns_from_redis(
         assert [Directory().resolve(slug) for slug in asked] == told
 
     assert alias.expires_at is not None
-    live = Found(alias.url, alias.id.hex, alias.expires_at.timestamp())
+    live = Found(alias.url, alias.id.hex, alias.expires_at.timestamp(), alias.company_id)
     assert told == [live, live, live, UNKNOWN]
 
 
@@ -58,7 +59,7 @@ def test_redis_keeps_a_link_no_longer_than_it_lives() -> None:
         Directory().resolve(slug)
 
     lives: list[Any] = [
-        redis_client().ttl(f"l:{slug}") for slug in (link.slug, forever.slug, "nobody-2")
+        redis_client().ttl(f"l2:{slug}") for slug in (link.slug, forever.slug, "nobody-2")
     ]
     assert 48 <= lives[0] <= 50
     assert 86_390 <= lives[1] <= 86_400
@@ -87,7 +88,7 @@ def test_new_link_needs_no_sql(django_assert_num_queries: DjangoAssertNumQueries
     with django_assert_num_queries(0):
         told = [Directory().resolve(link.slug) for link in links]
 
-    assert told == [Found(link.url, link.id.hex, None) for link in links]
+    assert told == [Found(link.url, link.id.hex, company_id=link.company_id) for link in links]
 
 
 def test_new_link_replaces_the_answer_that_there_is_none() -> None:
@@ -145,7 +146,7 @@ def test_answer_in_the_process_is_seconds_old_at_most(
 
     directory._fresh[link.slug] = until - resolution.FRESH, outcome
     Link.objects.filter(pk=link.pk).update(disabled_at=timezone.now())
-    redis_client().delete(f"l:{link.key}")
+    redis_client().delete(f"l2:{link.key}")
 
     with django_assert_num_queries(1):
         assert directory.resolve(link.slug) is GONE
@@ -167,4 +168,4 @@ def test_change_is_told_when_redis_is_back(settings: Settings) -> None:
     with without_redis(settings):
         directory.forget(link)
 
-    assert wait_until(lambda: redis_client().get(f"l:{link.key}") == b"")
+    assert wait_until(lambda: redis_client().get(f"l2:{link.key}") == b"")

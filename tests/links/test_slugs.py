@@ -69,13 +69,16 @@ def test_alias_is_looked_up_in_lower_case(alias: str, key: str) -> None:
     [
         "", "ab", "a" * 65, "-abc", "abc-", "_abc", "abc_", "a.b", "a b", "a/b", "скидка", "ａbc",
         "abc\n", " abc", "abc?", "a%20b", "abc\u200b", None, 123456789, ["abc"], True,
+        "index.php", "wp-login.php", "robots.txt", ".well-known", "..", "a..b", "a\\b", "a#b",
+        "a+b", "a@b", "a:b", "abc\0", "аdmin", "ａｄｍｉｎ", "a\u0301bc", "a\u2010b", "٣٤٥٦",
+        "１２３４", "\u202eabc", {"abc": 1}, b"abc", 3.14,
     ],
 )  # fmt: skip
 def test_alias_of_another_shape_is_refused_with_the_rule(alias: object) -> None:
     assert words_of(alias).startswith("3–64 characters")
 
 
-@pytest.mark.parametrize("alias", ["1234", "123456", "12345678"])
+@pytest.mark.parametrize("alias", ["1234", "12345", "000000", "123456", "1234567", "12345678"])
 def test_alias_that_reads_as_a_code_is_refused(alias: str) -> None:
     assert "reads as a code" in words_of(alias)
 
@@ -84,7 +87,8 @@ def test_alias_that_reads_as_a_code_is_refused(alias: str) -> None:
     "alias",
     [
         "api", "API", "admin", "static", "otp", "undefined", "pricing", "Pricing", "cabinet2",
-        "terms", "deep", "readyz", "apple-touch-icon",
+        "terms", "deep", "readyz", "apple-touch-icon", "HeAlTh", "WWW", "nUlL", "Login",
+        "LOGOUT", "Cabinet", "HOOKS", "Docs", "Schema", "Metrics", "apple-app-site-association",
     ],
 )  # fmt: skip
 @pytest.mark.urls("tests.links.test_slugs")

@@ -7,7 +7,11 @@ from pytest_django import Settings
 from urllib3.util import parse_url
 
 from config.errors import DomainError, Error
+from links.models import BlockedHost, ShortHost
 from links.targets import MAX_LENGTH, check_target
+from tests.factories import CompanyFactory
+
+pytestmark = pytest.mark.django_db
 
 UNCHANGED = [
     "https://example.com",
@@ -35,6 +39,13 @@ UNCHANGED = [
     "https://notbit.ly/",
     "https://localhost.example.com/",
     "https://user.example.com/%00",
+    "https://not-go.kvitok.example/",
+    "https://go.kvitok.example.com/",
+    "https://brand.example/",
+    "https://example.com/https://bit.ly/x",
+    "https://example.com/?to=https://go.kvitok.example/x",
+    "https://www.www.example.com/",
+    "https://example.com:443/",
 ]
 NORMALISED = [
     ("  https://example.com/\n", "https://example.com/"),
@@ -110,6 +121,37 @@ INVALID: list[object] = [
     f"https://{'a.' * 126}example/",
     "https://☃.example/",
     "https://xn--a.example/",
+    "https:\\\\example.com\\",
+    "https://example.com\\.evil.example/",
+    "https:////example.com",
+    "https://@evil.example/",
+    "https://:@evil.example/",
+    "https://good.example:443@evil.example/",
+    "https://good.example%40evil.example/",
+    "https://good.example%00.evil.example/",
+    "https://good.example%2eevil.example/",
+    "https://exa\u202emple.com/",
+    "https://example.com/\u200e",
+    "https://example.com/\u200f",
+    "https://example.com/\u061c",
+    "https://example.com/\ufeff",
+    "https://example.com/\u2028",
+    "https://example.com:00000/",
+    "https://example.com:+80/",
+    "https://example.com:8 0/",
+    "https://example.com:0x50/",
+    "https://example.com:٨٠/",
+    "https://*.example.com/",
+    "https://example.com,evil.example/",
+    "https://example.com;evil.example/",
+    "https://exa\tmple.com/",
+    "java\tscript:alert(1)",
+    "vbscript:msgbox(1)",
+    "file:///etc/passwd",
+    "blob:https://example.com/x",
+    "view-source:https://example.com/",
+    "tel:+79990000000",
+    "http",
     "https://example.com/" + "a" * MAX_LENGTH,
     "https://example.com/" + "я" * 400,
 ]
@@ -144,16 +186,63 @@ FORBIDDEN = [
     ("https://xn--pple-43d.com/", "look-alike"),
     ("https://аррӏе.com/", "look-alike"),
     ("https://pаypal.example/", "look-alike"),
+    ("https://раураl.com/", "look-alike"),
+    ("https://gοοgle.com/", "look-alike"),
+    ("https://gооgle.com/", "look-alike"),
+    ("https://ѕсоре.com/", "look-alike"),
+    ("https://xn--80ak6aa92e.com/", "look-alike"),
+    ("https://127.0.0.1./", "IP address"),
+    ("https://0/", "IP address"),
+    ("https://0x7f.1/", "IP address"),
+    ("https://0xC0.0xA8.0x01.0x01/", "IP address"),
+    ("https://017700000001/", "IP address"),
+    ("https://3232235777/", "IP address"),
+    ("https://192.168.257/", "IP address"),
+    ("https://1.2.3.4.5/", "IP address"),
+    ("https://256.256.256.256/", "IP address"),
+    ("https://169.254.169.254/latest/meta-data/", "IP address"),
+    ("https://evil.example.0x7f/", "IP address"),
+    ("https://①②⑦.⓪.⓪.①/", "IP address"),
+    ("https://[::1", "IP address"),
+    ("https://[2001:db8::1]/", "IP address"),
+    ("https://[fe80::1%25eth0]/", "IP address"),
+    ("https://https://example.com/", "local address"),
+    ("https://com/", "local address"),
+    ("https://localhost./", "local address"),
+    ("https://www.localhost/", "local address"),
+    ("https://127.0.0.1.sslip.io/", "local address"),
+    ("https://WWW.Kvitok.Example./", "leads back"),
+    ("https://ｇｏ.kvitok.example/", "leads back"),
+    ("http://go.kvitok.example:80/x", "leads back"),
+    ("https://go.brand.example/", "leads back"),
+    ("https://go.brand.example:8443/x?y=1#z", "leads back"),
+    ("https://GO.Brand.Example./x", "leads back"),
+    ("https://www.go.brand.example/", "leads back"),
+    ("https://www.brand.shop.example/", "leads back"),
+    ("https://t.co/abc", "already shortened"),
+    ("https://vk.cc/abc", "already shortened"),
+    ("https://sub.bit.ly./abc", "already shortened"),
     ("https://casino.example/", "blocked"),
+    ("https://CASINO.example./", "blocked"),
+    ("https://casino.example:8443/x", "blocked"),
+    ("https://fraud.example/", "blocked"),
+    ("https://deep.under.fraud.example/", "blocked"),
+    ("https://xn--80aswg.xn--p1ai/", "blocked"),
+    ("https://САЙТ.рф/", "blocked"),
     ("https://www.casino.example/", "blocked"),
 ]
 
 
 @pytest.fixture(autouse=True)
-def hosts(settings: Settings) -> None:
+def _hosts(settings: Settings) -> None:
     settings.SHORT_URL = "https://go.kvitok.example"
     settings.PUBLIC_URL = "https://www.kvitok.example"
     settings.LINK_BLOCKLIST = ["casino.example"]
+    for site in ("fraud.example", "xn--80aswg.xn--p1ai"):
+        BlockedHost.objects.create(host=site)
+    company = CompanyFactory.create()
+    for host in ("go.brand.example", "www.brand.shop.example"):
+        ShortHost.objects.create(host=host, company=company)
 
 
 @pytest.mark.parametrize("url", UNCHANGED)

@@ -1,10 +1,13 @@
 """Following links as a visitor would, by the callable and by the view."""
 
+import re
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import datetime, timedelta
+from io import BytesIO
 from typing import Any
+from urllib.parse import urlencode
 from wsgiref.types import StartResponse, WSGIEnvironment
 from wsgiref.util import setup_testing_defaults
 
@@ -33,15 +36,29 @@ Told = tuple[int, dict[str, str], bytes]
 Ask = Callable[..., Told]
 
 
+FORM = "application/x-www-form-urlencoded"
+
+
 def call(
-    text: str, *, method: str = "GET", query: str = "", host: str = "testserver", **headers: str
+    text: str,
+    *,
+    method: str = "GET",
+    query: str = "",
+    host: str = "testserver",
+    form: dict[str, str] | None = None,
+    **headers: str,
 ) -> Told:
+    body = urlencode(form or {}).encode()
     environ: dict[str, Any] = {
         "REQUEST_METHOD": method,
         "PATH_INFO": text.encode().decode("latin-1"),
         "QUERY_STRING": query,
         "HTTP_HOST": host,
         "HTTP_USER_AGENT": BROWSER,
+        "REMOTE_ADDR": "127.0.0.1",
+        "CONTENT_TYPE": FORM,
+        "CONTENT_LENGTH": str(len(body)),
+        "wsgi.input": BytesIO(body),
         **headers,
     }
     setup_testing_defaults(environ)
@@ -50,9 +67,9 @@ def call(
     def start_response(status: str, pairs: list[tuple[str, str]], _error: object = None) -> Any:
         told.append((int(status[:3]), dict(pairs)))
 
-    body = b"".join(Redirects(passed_on)(environ, start_response))
+    page = b"".join(Redirects(passed_on)(environ, start_response))
     ((status, answered),) = told
-    return status, answered, body
+    return status, answered, page
 
 
 def passed_on(_environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
@@ -60,9 +77,19 @@ def passed_on(_environ: WSGIEnvironment, start_response: StartResponse) -> Itera
     return [b"django"]
 
 
-def view(text: str, *, method: str = "GET", query: str = "", **headers: str) -> Told:
-    headers.setdefault("HTTP_USER_AGENT", BROWSER)
-    response = Client().generic(method, text, QUERY_STRING=query, **headers)  # type: ignore[arg-type]
+def view(
+    text: str,
+    *,
+    method: str = "GET",
+    query: str = "",
+    host: str = "testserver",
+    form: dict[str, str] | None = None,
+    **headers: str,
+) -> Told:
+    known: dict[str, Any] = {"HTTP_USER_AGENT": BROWSER, "HTTP_HOST": host, **headers}
+    response = Client().generic(
+        method, text, urlencode(form or {}), FORM, QUERY_STRING=query, **known
+    )
     return response.status_code, dict(response.headers), response.content
 
 
@@ -97,3 +124,12 @@ def wait_until(is_done: Callable[[], bool], seconds: float = 3.0) -> bool:
     while not is_done() and time.monotonic() < deadline:
         time.sleep(0.01)
     return is_done()
+
+
+NONCE = re.compile(r'name="nonce" value="([^"]+)"')
+
+
+def nonce_of(page: bytes) -> str:
+    found = NONCE.search(page.decode())
+    assert found
+    return found[1]

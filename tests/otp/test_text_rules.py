@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from channels import segments
 from channels.segments import outside_gsm
-from links.services import short_url
+from links.new_link import short_url
 from otp import rendering, text_rules
 
 GOOD = [

@@ -31,12 +31,16 @@ ASKED = {
     "sendCode": {"phone": PHONE, "link": URL},
     "shortenLink": {"url": URL},
     "sendLink": {"phone": PHONE, "url": URL, "channel": "sms"},
+    "shortenLinks": {"links": [{"url": URL}, {"url": "http://10.0.0.1/"}]},
+    "changeLink": {"expires_in": 3600, "enabled": True},
     "createTopUp": {"tokens": 1000, "gateway": "sandbox"},
     "createWebhook": {"url": "https://shop.example/kvitok"},
     "changeWebhook": {"description": "Склад", "enabled": False},
 }
 # What must have been called before, by how a path begins.
 BEFORE = {
+    "/links/{": "shortenLink",
+    "/links/batches/{": "shortenLinks",
     "/messages/": "sendCode",
     "/test/": "sendCode",
     "/top-up/{": "createTopUp",
@@ -66,8 +70,8 @@ def check(call: Call, body: Mapping[str, Any]) -> None:
 def addressed(api: Api, call: Call) -> str:
     """The call's path, with an object in it that is there."""
     before = next((name for path, name in BEFORE.items() if call.path.startswith(path)), None)
-    subject = perform(api, BY_NAME[before]).body["id"] if before else ""
-    return call.path.replace("{id}", subject)
+    made = perform(api, BY_NAME[before]).body if before else {}
+    return call.path.replace("{id}", made.get("id") or made.get("batch") or "")
 
 
 def perform(api: Api, call: Call) -> Answer:

@@ -1,0 +1,81 @@
+"""Sites that the operator lets no link lead to, with all that is under them."""
+
+import re
+from collections.abc import Iterator
+from uuid import UUID
+
+from django.conf import settings
+from django.db import transaction
+from django.db.backends.utils import CursorWrapper
+from django.db.models import Q, QuerySet
+from django.utils import timezone
+
+from accounts.models import Company, User
+from accounts.services import record
+from links import resolution
+from links.known import Known
+from links.models import Link
+
+PART = 20_000  # rows
+
+_NONE: frozenset[str] = frozenset()
+
+
+def _read(cursor: CursorWrapper) -> frozenset[str]:
+    cursor.execute("SELECT host FROM links_blockedhost")
+    return frozenset(host for (host,) in cursor)
+
+
+_blocked = Known("blocked_hosts", _read, _NONE)
+forget = _blocked.forget
+
+
+def is_blocked(domains: set[str]) -> bool:
+    """`domains`: a host and every domain that it lies under."""
+    return not (domains.isdisjoint(_blocked.get()) and domains.isdisjoint(settings.LINK_BLOCKLIST))
+
+
+def leading_to(host: str) -> QuerySet[Link]:
+    """Links that are not disabled and lead to this site or to one under it, now or once they have
+    expired; their targets are normalised.
+    """
+    site = rf"^https?://([^/?#]*\.)?{re.escape(host)}([:/?#]|$)"
+    leads_there = Q(url__regex=site) | Q(expired_url__regex=site)
+    return Link.objects.filter(leads_there, disabled_at=None, retired_at=None)
+
+
+def count_leading_to(host: str) -> int:
+    return sum(links.count() for links in _parts(leading_to(host)))
+
+
+def disable_leading_to(host: str, *, user: User | None, ip: str | None = None) -> int:
+    """Part after part, each told of at once; returns how many were disabled."""
+    ids = [list(links.values_list("pk", flat=True)) for links in _parts(leading_to(host))]
+    return sum(_disable(some, host, user=user, ip=ip) for some in ids if some)
+
+
+def _parts(links: QuerySet[Link]) -> Iterator[QuerySet[Link]]:
+    """Of the whole table, which no index searches by target: no statement reads more at once."""
+    last: UUID | None = None
+    while True:
+        rest = Link.objects.filter(pk__gt=last) if last else Link.objects.all()
+        end = rest.order_by("pk").values_list("pk", flat=True)[PART - 1 : PART].first()
+        part = links.filter(pk__gt=last) if last else links
+        yield part.filter(pk__lte=end) if end else part
+        if end is None:
+            return
+        last = end
+
+
+def _disable(ids: list[UUID], host: str, *, user: User | None, ip: str | None) -> int:
+    with transaction.atomic():
+        found = Link.objects.select_for_update().filter(pk__in=ids, disabled_at=None)
+        links = list(found.order_by("pk"))
+        Link.objects.filter(pk__in=[link.pk for link in links]).update(
+            disabled_at=timezone.now(), is_barred=True
+        )
+        for company in Company.objects.filter(pk__in={link.company_id for link in links}):
+            count = sum(link.company_id == company.pk for link in links)
+            record("links.blocked", f"{host}: {count}", company=company, user=user, ip=ip)
+    resolution.forget(*links)
+    return len(links)

@@ -1,0 +1,73 @@
+"""The cabinet's list of short links, and the same as a spreadsheet."""
+
+from typing import Any
+
+from django.conf import settings
+from django.db.models import Q, QuerySet
+from django.http import HttpResponse, StreamingHttpResponse
+from django.shortcuts import render
+from django.utils import timezone
+from django.utils.translation import get_language
+from django.views.decorators.http import require_GET
+
+from accounts.addresses import client_ip
+from accounts.models import Company, Mode
+from accounts.paging import forgiving_page_of
+from accounts.roles import CabinetRequest, member_required
+from accounts.services import record
+from accounts.spreadsheet import csv_lines
+from config.ids import parse_id, uuid7
+from links import batches, export, hosts
+from links.forms import LinkFilter
+from links.link_api import in_state
+from links.models import Link
+
+
+@member_required()
+def link_list(request: CabinetRequest) -> HttpResponse:
+    form = LinkFilter(request.GET)
+    chosen = form.chosen()
+    context = {
+        "form": form,
+        "mode": form.mode_chosen,
+        "batch": batches.seen(request.company, form.mode_chosen, chosen.get("batch", "")),
+        "stop": request.company.link_stops.filter(batch_id=None).first(),
+        "is_filtered": bool(chosen.keys() - {"mode"}),
+        "base_url": settings.PUBLIC_URL,
+        "is_first": not request.GET.get("cursor"),
+        "page": forgiving_page_of(matching(request.company, chosen), request.GET),
+    }
+    return render(request, "cabinet/link_list.html", context)
+
+
+def matching(company: Company, chosen: dict[str, Any]) -> QuerySet[Link]:
+    own = Link.objects.filter(company=company, mode=chosen.get("mode", Mode.LIVE))
+    links: QuerySet[Link] = own.with_stops()
+    if batch := chosen.get("batch"):
+        links = links.filter(batch_id=parse_id("bat", batch) or uuid7())
+    if state := chosen.get("state"):
+        links = links.filter(in_state(state))
+    if text := chosen.get("search", "").strip():
+        slug = text.rstrip("/").rpartition("/")[2]
+        by_name = Q(key__in=hosts.keys(slug, company.pk))
+        links = links.filter(by_name | Q(url__icontains=text))
+    return links
+
+
+@require_GET
+@member_required()
+def link_export(request: CabinetRequest) -> StreamingHttpResponse:
+    form = LinkFilter(request.GET)
+    record(
+        "links.exported",
+        ", ".join(sorted(form.chosen())),
+        company=request.company,
+        user=request.user,
+        ip=client_ip(request.META),
+    )
+    rows = export.rows_of(matching(request.company, form.chosen()))
+    lines = csv_lines(rows, get_language() or settings.LANGUAGE_CODE)
+    response = StreamingHttpResponse(lines, content_type="text/csv; charset=utf-8")
+    name = f"kvitok-links-{form.mode_chosen}-{timezone.localdate():%Y-%m-%d}.csv"
+    response["Content-Disposition"] = f'attachment; filename="{name}"'
+    return response

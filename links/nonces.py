@@ -1,0 +1,39 @@
+"""What a page's form must bring back: proof that the page of that very link was fetched lately.
+
+No cookie is needed, and a page of somebody else's cannot know it without asking for ours.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.core.signing import BadSignature, TimestampSigner
+from django.http import QueryDict
+
+LIFETIME = 3600  # seconds
+LONGEST_FORM = 16_384  # bytes
+
+_signer = TimestampSigner(salt="links.nonce")
+
+
+def draw(link_id: str) -> str:
+    return _signer.sign(link_id).partition(":")[2]
+
+
+def is_good(link_id: str, nonce: str | None) -> bool:
+    try:
+        _signer.unsign(f"{link_id}:{nonce}", max_age=LIFETIME)
+    except BadSignature:
+        return False
+    return True
+
+
+def form_of(environ: Mapping[str, Any]) -> QueryDict:
+    """What was posted; nothing of what is too long, has no length or is no form."""
+    sort = environ.get("CONTENT_TYPE", "").partition(";")[0].strip().lower()
+    length = environ.get("CONTENT_LENGTH") or ""
+    is_read = (
+        sort == "application/x-www-form-urlencoded"
+        and length.isdecimal()
+        and int(length) <= LONGEST_FORM
+    )
+    return QueryDict(environ["wsgi.input"].read(int(length)) if is_read else b"")

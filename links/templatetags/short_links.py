@@ -1,0 +1,21 @@
+"""Pieces about short links for pages of other rooms."""
+
+from typing import Any
+
+from django import template
+
+from channels.models import Message
+from links.models import Link
+
+register = template.Library()
+
+
+@register.inclusion_tag("cabinet/message_link.html")
+def message_link(message: Message) -> dict[str, Any]:
+    """The short link a message carries, and how often it was followed."""
+    short_url = message.params.get("short_url")
+    link_id = message.params.get("link") or message.subject_id
+    found = (
+        Link.objects.filter(pk=link_id, message_id=message.pk) if short_url else Link.objects.none()
+    )
+    return {"short_url": short_url, "link": found.first()}

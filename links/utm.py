@@ -1,0 +1,59 @@
+"""Tags that a company adds to the targets of its links: `utm_source=acme&utm_medium={channel}`."""
+
+import re
+from urllib.parse import quote
+
+from config.errors import Words, invalid_input
+
+MAX_LENGTH = 300
+CHANNEL = "{channel}"
+
+_KEY = re.compile(r"[a-z0-9_]+")
+_STRAY_PERCENT = re.compile(r"%(?![0-9A-Fa-f]{2})")
+_SAFE = "-._~%:,+{}"
+
+_PAIRS: Words = (
+    "Пары ключ=значение через &; в ключах строчные латинские буквы, цифры и подчёркивание",
+    "Pairs of key=value joined by &; keys of lower-case Latin letters, digits and underscores",
+)
+_TWICE: Words = ("Каждый ключ — один раз", "Each key once")
+_PLACEHOLDER: Words = (
+    "Из подстановок есть только {channel}",
+    "The only placeholder is {channel}",
+)
+_TOO_LONG: Words = (
+    f"Не длиннее {MAX_LENGTH} символов",
+    f"At most {MAX_LENGTH} characters",
+)
+
+
+def check_tags(text: str, field: str = "utm") -> str:
+    """The tags in the one form that is stored, ASCII only; raises a DomainError on `field`."""
+    words, tags = _read(text.strip().removeprefix("?"))
+    if words:
+        raise invalid_input(**{field: words})
+    return tags
+
+
+def _read(text: str) -> tuple[Words | None, str]:
+    if not text:
+        return None, ""
+    pairs = [one.partition("=") for one in text.split("&")]
+    names = [name for name, _, _ in pairs]
+    values = [value for _, _, value in pairs]
+    tags = "&".join(f"{name}={_encode(value)}" for name, _, value in pairs)
+    if not all(map(_KEY.fullmatch, names)) or not all(map(_is_value, values)):
+        return _PAIRS, ""
+    if len(set(names)) < len(names):
+        return _TWICE, ""
+    if any(brace in value.replace(CHANNEL, "") for value in values for brace in "{}"):
+        return _PLACEHOLDER, ""
+    return (_TOO_LONG, "") if len(tags) > MAX_LENGTH else (None, tags)
+
+
+def _is_value(value: str) -> bool:
+    return bool(value) and value.isprintable() and not set(value) & set("=#?/\\\"'<> ")
+
+
+def _encode(value: str) -> str:
+    return quote(_STRAY_PERCENT.sub("%25", value), safe=_SAFE, errors="replace")

@@ -1,0 +1,162 @@
+"""Links of one request: their batch, stopped and let go on; and what a thousand of them cost."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+from django.utils import timezone
+from pytest_django import DjangoAssertNumQueries
+
+from accounts.models import AuditEvent, Company
+from config.ids import public_id, uuid7
+from links import resolution
+from links.models import Link, ShortHost, Stop
+from tests.api.clients import Answer, Api, ClientOf
+from tests.factories import CompanyFactory, LinkFactory, MemberFactory
+
+URL = "https://example.com/"
+
+
+def bulk(api: Api, count: int = 2, **fields: Any) -> Answer:
+    items = [{"url": f"{URL}{n}"} | fields for n in range(count)]
+    return api.post("/links/bulk", {"links": items})
+
+
+def test_links_of_a_request_are_a_batch(api: Api) -> None:
+    first, second = bulk(api).body["batch"], bulk(api, 3).body["batch"]
+    LinkFactory.create(company=api.company)
+
+    found = api.get("/links", {"batch": first}).body["data"]
+
+    assert [one["batch"] for one in found] == [first] * 2
+    assert len(api.get("/links", {"batch": second}).body["data"]) == 3
+    for other in (public_id("bat", uuid7()), "bat_x", "x"):
+        assert api.get("/links", {"batch": other}).body["data"] == []
+
+
+def test_request_that_made_nothing_has_no_batch(api: Api) -> None:
+    assert bulk(api, url="nonsense").body["batch"] is None
+    bulk(api, reuse=True)
+    assert bulk(api, reuse=True).body["batch"] is None
+
+
+@pytest.mark.django_db(transaction=True)
+def test_batch_is_stopped_and_let_go_on(api: Api) -> None:
+    answer, other = bulk(api).body, bulk(api).body
+    slugs = [one["slug"] for one in answer["data"]]
+    assert all(isinstance(resolution.resolve(slug), resolution.Found) for slug in slugs)
+
+    stopped = api.call("DELETE", f"/links/batches/{answer['batch']}")
+
+    assert stopped.body["batch"] == answer["batch"]
+    assert [resolution.resolve(slug) for slug in slugs] == [resolution.GONE] * 2
+    assert api.get(f"/links/{answer['data'][0]['id']}").body["state"] == "disabled"
+    assert api.get(f"/links/{other['data'][0]['id']}").body["state"] == "active"
+    released = api.post(f"/links/batches/{answer['batch']}/release")
+    assert (released.status, released.body["batch"]) == (200, answer["batch"])
+    assert all(isinstance(resolution.resolve(slug), resolution.Found) for slug in slugs)
+    assert api.get(f"/links/{answer['data'][0]['id']}").body["state"] == "active"
+
+
+def test_second_stop_and_second_release_change_nothing(api: Api) -> None:
+    batch = bulk(api).body["batch"]
+
+    for _ in range(2):
+        assert api.call("DELETE", f"/links/batches/{batch}").status == 200
+    for _ in range(2):
+        assert api.post(f"/links/batches/{batch}/release").status == 200
+
+    actions = AuditEvent.objects.filter(subject=batch).values_list("action", flat=True)
+    assert list(actions.order_by("pk")) == ["links.stopped", "links.released"]
+
+
+def test_batch_of_others_is_not_there(api: Api, test_api: Api, client_of: ClientOf) -> None:
+    batch = bulk(api).body["batch"]
+    stranger = client_of(CompanyFactory.create())
+
+    for client, name in ((stranger, batch), (test_api, batch), (api, "bat_x"), (api, "lnk_1")):
+        assert client.call("DELETE", f"/links/batches/{name}").status == 404
+        assert client.post(f"/links/batches/{name}/release").status == 404
+    assert not Stop.objects.exists()
+
+
+def states(api: Api, state: str) -> set[str]:
+    return {one["id"] for one in api.get("/links", {"state": state}).body["data"]}
+
+
+@pytest.mark.parametrize("is_whole_company", [False, True])
+def test_lists_know_what_is_stopped(api: Api, client: Client, *, is_whole_company: bool) -> None:
+    batch = bulk(api).body
+    alone = LinkFactory.create(company=api.company).public_id
+    ids = {one["id"] for one in batch["data"]} | ({alone} if is_whole_company else set())
+    batch_id = None if is_whole_company else Link.objects.exclude(batch_id=None)[0].batch_id
+    Stop.objects.create(company=api.company, batch_id=batch_id)
+    client.force_login(MemberFactory.create(company=api.company).user)
+
+    assert states(api, "disabled") == ids
+    assert states(api, "active") == {alone} - ids
+    page = client.get(reverse("link-list"), {"state": "disabled"}).content.decode()
+    assert all(one in page for one in ids)
+
+
+def test_list_asks_the_same_of_one_and_of_many_stopped(
+    api: Api, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    batch = bulk(api, 1).body["batch"]
+    api.call("DELETE", f"/links/batches/{batch}")
+    bulk(api, 30)
+
+    with django_assert_num_queries(1):
+        assert len(api.get("/links").body["data"]) == 31
+
+
+@pytest.mark.parametrize(
+    ("days", "is_free_for_owner", "is_free_for_others"), [(0, True, False), (91, True, True)]
+)
+def test_alias_of_a_link_that_opened_once_makes_room(
+    api: Api,
+    client_of: ClientOf,
+    *,
+    days: int,
+    is_free_for_owner: bool,
+    is_free_for_others: bool,
+) -> None:
+    stranger = client_of(CompanyFactory.create())
+    used = timezone.now() - timedelta(days=days)
+
+    for one, is_free in ((stranger, is_free_for_others), (api, is_free_for_owner)):
+        Link.objects.all().delete()
+        LinkFactory.create(
+            company=api.company, slug="sale", is_alias=True, is_once=True, used_at=used
+        )
+        assert bulk(one, 1, alias="sale").body["data"][0]["success"] is is_free
+
+
+def cost(api: Api, items: list[dict[str, Any]]) -> int:
+    with CaptureQueriesContext(connection) as asked:
+        answer = api.post("/links/bulk", {"links": items})
+
+    assert all(one["success"] for one in answer.body["data"])
+    return len(asked)
+
+
+@pytest.mark.parametrize("kind", ["plain", "alias", "reuse", "all"])
+def test_thousand_links_ask_no_more_than_ten(api: Api, kind: str) -> None:
+    ShortHost.objects.create(host="go.brand.example", company=api.company)
+    Company.objects.update(link_utm="utm_source=kvitok", link_host="go.brand.example")
+
+    def items(count: int, turn: str) -> list[dict[str, Any]]:
+        extra: dict[str, Any] = {"reuse": True} if kind in {"reuse", "all"} else {}
+        made = [{"url": f"{URL}{turn}{n}"} | extra for n in range(count)]
+        if kind in {"alias", "all"}:
+            made[::2] = [{"url": URL, "alias": f"name-{turn}-{n}"} for n in range(0, count, 2)]
+        return made
+
+    bulk(api)  # the key, the hosts and the blocked sites are known
+
+    assert cost(api, items(10, "a")) == cost(api, items(1000, "b"))
+    assert Link.objects.count() == 1012

@@ -1,0 +1,119 @@
+"""What the operator disables or stops, the company cannot bring back; the operator can."""
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from accounts.models import Company, Member
+from config.ids import uuid7
+from links import blocking, managing, stopping
+from links.managing import Change
+from links.models import BlockedHost, Link, Stop
+from tests.api.clients import Answer, Api
+from tests.desk.operators import make_operator, sign_in
+from tests.factories import LinkFactory, MemberFactory
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def link(company: Company) -> Link:
+    return LinkFactory.create(company=company, batch_id=uuid7())
+
+
+@pytest.fixture
+def desk(client: Client) -> Client:
+    sign_in(client, make_operator(), "password", "mfa")
+    return client
+
+
+def act(desk: Client, action: str, link: Link) -> None:
+    page = reverse("admin:links_link_changelist")
+    assert desk.post(page, {"action": action, "_selected_action": [link.pk]}).status_code == 302
+
+
+def enable(api: Api, link: Link) -> Answer:
+    return api.call("PATCH", f"/links/{link.public_id}", b'{"enabled": true}')
+
+
+def is_on(link: Link) -> bool:
+    return Link.objects.get(pk=link.pk).disabled_at is None
+
+
+@pytest.mark.parametrize("was_off", [False, True])
+def test_link_that_the_operator_disabled_stays_so(
+    api: Api, desk: Client, link: Link, was_off: bool
+) -> None:
+    if was_off:
+        api.call("DELETE", f"/links/{link.public_id}")
+    act(desk, "disable", link)
+
+    answer = enable(api, link)
+
+    assert (answer.status, answer.code) == (403, "forbidden")
+    assert "оператор" in answer.body["message"]
+    assert not is_on(link)
+    assert api.call("DELETE", f"/links/{link.public_id}").status == 200
+
+
+def test_operator_enables_it_again_for_good(api: Api, desk: Client, link: Link) -> None:
+    act(desk, "disable", link)
+
+    act(desk, "enable", link)
+
+    assert is_on(link)
+    api.call("DELETE", f"/links/{link.public_id}")
+    assert enable(api, link).body["state"] == "active"
+
+
+def test_link_to_a_blocked_site_stays_off(api: Api, desk: Client, link: Link) -> None:
+    BlockedHost.objects.create(host="example.com")
+    blocking.forget()
+    assert blocking.disable_leading_to("example.com", user=None) == 1
+
+    act(desk, "enable", link)
+
+    assert not is_on(link)
+    assert Link.objects.get(pk=link.pk).is_barred
+
+
+def test_cabinet_says_so_and_has_no_button(client: Client, company: Company, link: Link) -> None:
+    managing.change(link=link, wanted=Change(is_enabled=False, by_operator=True))
+    client.force_login(MemberFactory.create(company=company, role=Member.Role.OWNER).user)
+
+    page = client.get(reverse("link-detail", args=[link.public_id])).content.decode()
+    told = client.post(reverse("link-enable", args=[link.public_id]), follow=True)
+
+    assert reverse("link-enable", args=[link.public_id]) not in page
+    assert "Эту ссылку выключил оператор сервиса" in told.content.decode()
+    assert not is_on(link)
+
+
+@pytest.mark.parametrize("was_stopped", [False, True])
+def test_batch_that_the_operator_stopped_stays_so(
+    api: Api, company: Company, link: Link, was_stopped: bool
+) -> None:
+    if was_stopped:
+        api.call("DELETE", f"/links/batches/{link.batch}")
+    stopping.stop(company=company, batch_id=link.batch_id, by_operator=True)
+
+    answer = api.post(f"/links/batches/{link.batch}/release", {})
+
+    assert (answer.status, answer.code) == (403, "forbidden")
+    assert Stop.objects.get().is_operators
+
+
+def test_cabinet_releases_what_its_owner_stopped(
+    client: Client, company: Company, link: Link
+) -> None:
+    client.force_login(MemberFactory.create(company=company, role=Member.Role.OWNER).user)
+    client.post(reverse("link-stop-all"))
+    client.post(reverse("link-batch-stop", args=[link.batch]))
+    stopping.stop(company=company, by_operator=True)
+
+    client.post(reverse("link-batch-release", args=[link.batch]))
+    told = client.post(reverse("link-release-all"), follow=True)
+
+    assert [stop.batch_id for stop in Stop.objects.all()] == [None]
+    assert "остановил оператор сервиса" in told.content.decode()
+    assert stopping.release(company=company, by_operator=True)

@@ -1,0 +1,132 @@
+"""What a new link is given beside its target: tags, where it leads once expired, one opening."""
+
+import json
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from accounts.models import Company
+from links.models import Link
+from tests.api.clients import Answer, Api
+from tests.factories import LinkFactory
+
+PHONE, URL, LATE = "+79161234567", "https://example.com/", "https://example.com/late"
+UTM = "utm_source=kvitok&utm_medium={channel}"
+
+
+def shorten(api: Api, **fields: Any) -> Answer:
+    return api.post("/links/shorten", {"url": URL} | fields)
+
+
+def patch(api: Api, link: Link, **fields: object) -> Answer:
+    return api.call("PATCH", f"/links/{link.public_id}", json.dumps(fields).encode())
+
+
+@pytest.mark.parametrize(
+    ("fields", "utm"), [({}, UTM), ({"utm": True}, UTM), ({"utm": None}, UTM), ({"utm": False}, "")]
+)
+def test_company_s_tags_are_copied_unless_left_out(
+    api: Api, fields: dict[str, Any], utm: str
+) -> None:
+    Company.objects.update(link_utm=UTM)
+
+    answer = shorten(api, **fields)
+
+    link = Link.objects.get()
+    assert (link.utm, link.url, answer.body["url"]) == (utm, URL, URL)
+    assert api.get(f"/links/{link.public_id}").body["utm"] == (utm or None)
+
+
+@pytest.mark.parametrize(
+    ("fields", "expired_url"),
+    [({}, LATE), ({"expired_url": f"{LATE}2"}, f"{LATE}2"), ({"expired_url": ""}, "")],
+)
+def test_link_leads_elsewhere_once_expired(
+    api: Api, fields: dict[str, Any], expired_url: str
+) -> None:
+    Company.objects.update(link_expired_url=LATE)
+
+    shorten(api, **fields)
+    api.post("/links/bulk", {"links": [{"url": URL} | fields]})
+    api.post("/links/send", {"phone": PHONE, "url": URL} | fields)
+
+    assert set(Link.objects.values_list("expired_url", flat=True)) == {expired_url}
+
+
+def test_every_way_of_making_a_link_copies_the_company_s_settings(api: Api) -> None:
+    Company.objects.update(link_utm=UTM, link_expired_url=LATE)
+
+    shorten(api)
+    shorten(api, reuse=True)
+    api.post("/links/bulk", {"links": [{"url": URL}, {"url": URL, "reuse": True}]})
+    api.post("/links/send", {"phone": PHONE, "url": URL})
+    api.post("/otp/send", {"phone": PHONE, "link": URL})
+
+    made = Link.objects.values_list("utm", "expired_url")
+    assert list(made) == [(UTM, LATE)] * 5
+
+
+def test_link_that_opens_once(api: Api) -> None:
+    answer = shorten(api, once=True, expired_url=LATE)
+    api.post("/links/bulk", {"links": [{"url": URL, "once": True}]})
+
+    assert list(Link.objects.values_list("is_once", flat=True)) == [True, True]
+    Link.objects.update(used_at=timezone.now())
+    shown = api.get(f"/links/{answer.body['id']}").body
+    assert (shown["once"], shown["state"]) == (True, "used")
+
+
+@pytest.mark.parametrize(
+    ("fields", "field"),
+    [
+        ({"once": "yes"}, "once"),
+        ({"utm": "utm_source=x"}, "utm"),
+        ({"reuse": 1}, "reuse"),
+        ({"expired_url": "ftp://example.com"}, "expired_url"),
+        ({"expired_url": "https://bit.ly/x"}, "expired_url"),
+        ({"expired_url": 5}, "expired_url"),
+        ({"host": ["x"]}, "host"),
+    ],
+    ids=str,
+)
+def test_faulty_options_are_named(api: Api, fields: dict[str, Any], field: str) -> None:
+    answer = shorten(api, **fields)
+    bulk = api.post("/links/bulk", {"links": [{"url": URL} | fields]}).body["data"][0]
+
+    assert (answer.status, list(answer.body["errors"])) == (422, [field])
+    assert list(bulk["errors"]) == [field]
+    assert not Link.objects.exists()
+
+
+def test_company_s_list_of_sites_holds_for_every_call(api: Api) -> None:
+    Company.objects.update(link_targets=["shop.example"])
+    link = LinkFactory.create(company=api.company)
+    other = {"phone": PHONE, "url": URL, "link": URL}
+
+    answers = [
+        api.post("/links/shorten", other),
+        api.post("/links/send", other),
+        api.post("/otp/send", other),
+        patch(api, link, url=f"{URL}2"),
+        shorten(api, url="https://shop.example/", expired_url=URL),
+    ]
+
+    assert [answer.code for answer in answers] == ["url_not_allowed"] * 5
+    assert [next(iter(answer.body["errors"])) for answer in answers] == [
+        "url", "url", "link", "url", "expired_url",
+    ]  # fmt: skip
+    assert shorten(api, url="https://www.shop.example/x").status == 200
+
+
+def test_tags_and_where_it_leads_once_expired_are_changed(api: Api) -> None:
+    Company.objects.update(link_utm=UTM)
+    link = LinkFactory.create(company=api.company)
+
+    added = patch(api, link, utm=True, expired_url=LATE).body
+    same = patch(api, link, expires_in=600).body
+    removed = patch(api, link, utm=False, expired_url="").body
+
+    assert (added["utm"], added["expired_url"]) == (UTM, LATE)
+    assert (same["utm"], same["expired_url"]) == (UTM, LATE)
+    assert (removed["utm"], removed["expired_url"]) == (None, None)

@@ -1,0 +1,151 @@
+"""`link_until: code`: a link that lives no longer than the code it went out with."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.db import connection, transaction
+from pytest_django import DjangoAssertNumQueries
+
+from channels.models import Message
+from links import resolution
+from links.models import Link
+from otp import services
+from otp.models import Verification
+from tests.api.clients import Answer, Api
+from tests.api.races import at_once
+from tests.otp.passing import later
+from tests.otp.reading import code_of, wrong_code
+
+PHONE, URL = "+79161234567", "https://example.com/"
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def send(api: Api, **fields: Any) -> Answer:
+    answer = api.post("/otp/send", {"phone": PHONE, "link": URL, "link_until": "code"} | fields)
+    assert answer.status == 200, answer.body
+    return answer
+
+
+def verify(api: Api, code: str) -> Answer:
+    return api.post("/otp/verify", {"phone": PHONE, "code": code})
+
+
+def states() -> list[str]:
+    return [link.state for link in Link.objects.order_by("created_at")]
+
+
+def test_link_ends_with_the_code_at_the_latest(api: Api) -> None:
+    send(api, link_expires_in=3600)
+
+    link, code = Link.objects.get(), Verification.objects.get()
+    assert link.dies_with_code
+    assert link.expires_at == code.expires_at
+    assert api.get(f"/links/{link.public_id}").body["until"] == "code"
+
+
+def test_shorter_life_of_its_own_stays_shorter(api: Api) -> None:
+    send(api, link_expires_in=60)
+
+    link, code = Link.objects.get(), Verification.objects.get()
+    assert link.expires_at is not None
+    assert timedelta(0) < code.expires_at - link.expires_at < timedelta(seconds=245)
+
+
+def test_without_it_the_link_outlives_the_code(api: Api) -> None:
+    send(api, link_until=None)
+    verify(api, code_of(PHONE))
+    services.settle_verified()
+
+    assert (Link.objects.get().expires_at, states()) == (None, ["active"])
+
+
+def test_right_code_ends_every_link_it_went_out_with(api: Api) -> None:
+    first = send(api).body["short_url"].rpartition("/")[2]
+    later(seconds=61)
+    send(api, channel="sms")
+    other = send(api, phone="+79161234568")
+    assert isinstance(resolution.resolve(first), resolution.Found)
+
+    assert verify(api, code_of(PHONE)).status == 200
+    assert states() == ["active"] * 3
+    services.settle_verified()
+
+    assert states() == ["disabled", "disabled", "active"]
+    assert resolution.resolve(first) is resolution.GONE
+    slug = other.body["short_url"].rpartition("/")[2]
+    assert isinstance(resolution.resolve(slug), resolution.Found)
+
+
+def test_code_that_is_locked_out_ends_its_link(api: Api) -> None:
+    slug = send(api).body["short_url"].rpartition("/")[2]
+    resolution.resolve(slug)
+    for _ in range(5):
+        verify(api, wrong_code(PHONE))
+
+    services.settle_verified()
+
+    assert states() == ["disabled"]
+    assert resolution.resolve(slug) is resolution.GONE
+    assert Verification.objects.get().settled_at is not None
+
+
+def test_wrong_code_with_attempts_left_ends_nothing(api: Api) -> None:
+    send(api)
+    verify(api, wrong_code(PHONE))
+
+    services.settle_verified()
+
+    assert states() == ["active"]
+
+
+def test_end_that_was_not_committed_is_made_up_for(api: Api) -> None:
+    send(api)
+    verify(api, code_of(PHONE))
+    with transaction.atomic():
+        services.settle_verified()
+        transaction.set_rollback(True)
+    assert states() == ["active"]
+
+    services.settle_verified()
+
+    assert states() == ["disabled"]
+
+
+def test_settlers_at_once_end_it_once(api: Api) -> None:
+    send(api)
+    verify(api, code_of(PHONE))
+
+    at_once([services.settle_verified] * 4)
+
+    assert states() == ["disabled"]
+
+
+def test_nothing_to_settle_is_one_question(
+    api: Api, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    services.settle_verified()
+
+    with django_assert_num_queries(1):
+        services.settle_verified()
+
+
+@pytest.mark.parametrize("until", ["time", "", 5])
+def test_other_ends_are_refused(api: Api, until: object) -> None:
+    answer = api.post("/otp/send", {"phone": PHONE, "link": URL, "link_until": until})
+
+    assert (answer.status, list(answer.body["errors"])) == (422, ["link_until"])
+    assert not Message.objects.exists()
+
+
+def test_locked_out_ones_are_found_by_an_index(api: Api) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("SET enable_seqscan = off")
+        cursor.execute(
+            "EXPLAIN SELECT 1 FROM otp_verification WHERE verified_at IS NULL"
+            " AND attempts >= max_attempts AND settled_at IS NULL"
+        )
+        plan = "\n".join(row[0] for row in cursor.fetchall())
+        cursor.execute("RESET enable_seqscan")
+
+    assert "verification_locked_out" in plan

@@ -1,0 +1,81 @@
+"""A visitor's way by the real server: hosts of companies, links that open once, stops, reports."""
+
+import requests
+
+from accounts.models import Company
+from links import stopping
+from links.models import Link, Report
+from tests.factories import CompanyFactory, LinkFactory, ShortHostFactory
+from tests.links.visiting import BROWSER, nonce_of
+from tests.stack.programs import until
+from tests.stack.stack import Stack
+
+TARGET = "https://example.com/orders/77"
+
+
+def visit(
+    stack: Stack, path: str, *, host: str = "", form: dict[str, str] | None = None
+) -> requests.Response:
+    headers = {"User-Agent": BROWSER} | ({"Host": host} if host else {})
+    return requests.request(
+        "GET" if form is None else "POST",
+        f"{stack.url}/{path}",
+        headers=headers,
+        data=form,
+        allow_redirects=False,
+        timeout=10,
+    )
+
+
+def company() -> Company:
+    made: Company = CompanyFactory.create()
+    return made
+
+
+def test_link_of_a_company_host_opens_there_alone(stack: Stack) -> None:
+    host = ShortHostFactory.create(host="go.acme.example")
+    link = LinkFactory.create(slug="AcmeSale", host=host, company=host.company, url=TARGET)
+
+    # The server reads the hosts every few seconds; until then it is one like any other.
+    until(lambda: visit(stack, "cabinet", host=host.host).status_code == 404)
+
+    assert visit(stack, link.slug, host=host.host).headers["Location"] == TARGET
+    assert visit(stack, link.slug).status_code == 404
+    assert visit(stack, "api/v1/balance", host=host.host).status_code == 404
+    assert "go.acme.example/AcmeSale" in visit(stack, f"{link.slug}+", host=host.host).text
+
+
+def test_link_that_opens_once_opens_by_its_form(stack: Stack) -> None:
+    link = LinkFactory.create(slug="OnceStack", company=company(), url=TARGET, is_once=True)
+    form = {"nonce": nonce_of(visit(stack, link.slug).content)}
+
+    told = [visit(stack, link.slug, form=form) for _ in range(2)]
+
+    assert [(one.status_code, one.headers.get("Location")) for one in told] == [
+        (303, TARGET),
+        (410, None),
+    ]
+    assert visit(stack, link.slug).status_code == 410
+
+
+def test_links_stop_and_lead_on_in_the_server(stack: Stack) -> None:
+    links: list[Link] = LinkFactory.create_batch(3, company=company(), url=TARGET)
+
+    def told() -> set[int]:
+        return {visit(stack, link.slug).status_code for link in links}
+
+    assert told() == {302}
+    stopping.stop(company=links[0].company)
+    until(lambda: told() == {410}, 3)
+    stopping.release(company=links[0].company)
+    until(lambda: told() == {302}, 3)
+
+
+def test_link_is_reported_to_the_server(stack: Stack) -> None:
+    link = LinkFactory.create(company=company(), url=TARGET)
+    nonce = nonce_of(visit(stack, f"{link.slug}%2B").content)
+
+    told = visit(stack, f"{link.slug}+", form={"nonce": nonce, "reason": "spam", "words": "Ещё"})
+
+    assert told.status_code == 200
+    assert list(Report.objects.filter(link=link).values_list("words", flat=True)) == ["Ещё"]
