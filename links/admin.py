@@ -59,6 +59,7 @@ class LinkAdmin(ReadOnlyAdmin):
     @admin.action(description=_("Disable: the link leads nowhere"), permissions=["disable"])
     def disable(self, request: HttpRequest, links: QuerySet[Link]) -> None:
         live = list(links.filter(disabled_at=None).select_related("company"))
+        resolution.doubt(*live)
         links.update(disabled_at=Coalesce("disabled_at", timezone.now()), is_barred=True)
         for link in live:
             accounts.record(

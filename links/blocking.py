@@ -71,6 +71,7 @@ def _disable(ids: list[UUID], host: str, *, user: User | None, ip: str | None) -
     with transaction.atomic():
         found = Link.objects.select_for_update().filter(pk__in=ids, disabled_at=None)
         links = list(found.order_by("pk"))
+        resolution.doubt(*links)
         Link.objects.filter(pk__in=[link.pk for link in links]).update(
             disabled_at=timezone.now(), is_barred=True
         )

@@ -48,11 +48,12 @@ def change(*, link: Link, wanted: Change, user: User | None = None, ip: str | No
     if wanted.is_enabled:
         targets.check_still_allowed(wanted.url or link.url)
     fields = _apply(link, wanted)
-    if not fields:
-        return link
-    link.save(update_fields=fields)
-    action = "link.disabled" if wanted.is_enabled is False else "link.changed"
-    accounts.record(action, link, company=link.company, user=user, ip=ip)
+    if fields:
+        resolution.doubt(link)
+        link.save(update_fields=fields)
+        action = "link.disabled" if wanted.is_enabled is False else "link.changed"
+        accounts.record(action, link, company=link.company, user=user, ip=ip)
+    # When nothing changes too: whoever asks again may not have been answered the first time.
     transaction.on_commit(partial(resolution.forget, link))
     return link
 
@@ -85,4 +86,5 @@ def end_with_codes(cursor: CursorWrapper, verification_ids: Sequence[UUID]) -> N
     cursor.execute(sql.END_WITH_CODES, [list(verification_ids)])
     dead = [Link(id=link_id, slug=key, key=key) for link_id, key in cursor.fetchall()]
     if dead:
+        resolution.doubt(*dead)
         transaction.on_commit(lambda: resolution.forget(*dead))

@@ -187,6 +187,18 @@ class Directory:
             for slug in (link.slug, link.slug.lower()):
                 self._fresh.pop(slug if link.host_id is None else (link.host_id, slug), None)
 
+    def doubt(self, *links: Link) -> None:
+        """Call before a change to links is committed: a process that dies between its commit and
+        `forget` leaves no old row in Redis. Never raises.
+        """
+        try:
+            with redis_client().pipeline(transaction=False) as pipe:
+                for link in links:
+                    pipe.set(rows.redis_key(link.key), b"", ex=CHANGED)
+                pipe.execute()
+        except (RedisError, OSError):
+            self._redis_after = time.monotonic() + BACK_OFF
+
     def forget(self, *links: Link) -> None:
         """Call after a change to links is committed. Never raises; repeated until it is told."""
         self._untold.update(link.key for link in links)
@@ -259,5 +271,5 @@ _stops = Stops()
 os.register_at_fork(after_in_child=_stops.reset)
 _directory = Directory()
 os.register_at_fork(after_in_child=_directory.reset)
-resolve, remember, forget = _directory.resolve, _directory.remember, _directory.forget
-restop = _directory.restop
+resolve, remember = _directory.resolve, _directory.remember
+doubt, forget, restop = _directory.doubt, _directory.forget, _directory.restop

@@ -10,7 +10,7 @@ from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries, Settings
 
 from config.redis_client import redis_client
-from links import resolution
+from links import managing, resolution
 from links.models import Link
 from links.resolution import GONE, UNKNOWN, Directory, Found
 from tests.factories import LinkFactory
@@ -109,6 +109,16 @@ def test_changed_link_is_forgotten_at_once() -> None:
     resolution.forget(link)
 
     assert resolution.resolve(link.slug) is GONE
+    assert Directory().resolve(link.slug) is GONE
+
+
+def test_process_that_dies_after_its_commit_leaves_no_old_row() -> None:
+    link = LinkFactory.create()
+    Directory().resolve(link.slug)
+
+    # Within a test's own transaction nothing that follows a commit is done.
+    managing.change(link=link, wanted=managing.Change(is_enabled=False))
+
     assert Directory().resolve(link.slug) is GONE
 
 
