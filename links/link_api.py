@@ -16,7 +16,7 @@ from accounts.fields import Fields
 from accounts.models import Scope
 from accounts.queries import time_of
 from config.errors import DomainError, Error, invalid_input
-from config.ids import parse_id, uuid7
+from config.ids import parse_id
 from links import fields, hosts, managing, stats
 from links.models import Link, LinkQuerySet
 
@@ -109,7 +109,8 @@ def filtered(links: QuerySet[Link], query: Mapping[str, str], company_id: int) -
     if slug := query.get("slug"):
         links = links.filter(named(slug, company_id))
     if batch := query.get("batch"):
-        links = links.filter(batch_id=parse_id("bat", batch) or uuid7())
+        batch_id = parse_id("bat", batch)
+        links = links.filter(batch_id=batch_id) if batch_id else links.none()
     if state := query.get("state"):
         links = links.filter(in_state(state))
     if query.get("from"):
