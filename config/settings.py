@@ -360,8 +360,6 @@ SECURE_SSL_REDIRECT = False  # the proxy's job; the API refuses plain HTTP rathe
 SECURE_HSTS_SECONDS = 31_536_000 if PRODUCTION else 0
 SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = PRODUCTION
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if TRUSTED_PROXY_COUNT else None
-SECURE_REFERRER_POLICY = "same-origin"
-X_FRAME_OPTIONS = "DENY"
 SILENCED_SYSTEM_CHECKS = [
     "auth.W004",  # the e-mail is unique, by a constraint on its lower case
     "security.W008",  # SECURE_SSL_REDIRECT: see above

@@ -27,7 +27,7 @@ log = structlog.get_logger(__name__)
 READER = Reader("counts", "counter")
 COUNTING = 0x6B766C6B  # the advisory lock of whoever counts
 BATCHES_KEPT = timedelta(days=7)
-TRIM_AFTER = 600.0  # seconds
+TRIM_AFTER = 60.0  # seconds; what everybody has read is of no use to anybody
 STRAY = timedelta(days=2)  # clocks differ, and Redis may have been away; what is older counts now
 
 Row = tuple[UUID, datetime, str, str, str, str]  # link, at, kind, referrer, device, country

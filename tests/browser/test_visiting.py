@@ -1,9 +1,11 @@
 """A visitor's browser on the small pages behind short links."""
 
+import pytest
 from playwright.sync_api import Page, Response
 from pytest_django.live_server_helper import LiveServer
 
 from links.models import Report
+from tests.browser.test_accessibility import AXE, JUDGE, RULES, THEMES, Theme
 from tests.factories import LinkFactory
 
 
@@ -60,3 +62,14 @@ def test_pages_fit_a_phone(page: Page, live_server: LiveServer) -> None:
         answer: Response | None = page.goto(f"{live_server.url}/{path}")
         assert answer is not None
         assert page.evaluate("document.documentElement.scrollWidth") == 360
+
+
+@pytest.mark.parametrize("theme", THEMES)
+def test_pages_are_for_everybody(page: Page, live_server: LiveServer, theme: Theme) -> None:
+    page.emulate_media(color_scheme=theme)
+    slugs = [LinkFactory.create().slug, LinkFactory.create(is_once=True).slug]
+
+    for path in (f"{slugs[0]}+", slugs[1]):
+        page.goto(f"{live_server.url}/{path}")
+        page.evaluate(AXE)
+        assert page.evaluate(JUDGE, [RULES, theme == "dark"]) == []

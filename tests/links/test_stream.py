@@ -2,16 +2,21 @@
 
 import time
 from collections.abc import Iterator
+from typing import Any
+from uuid import uuid4
 
+import orjson
 import pytest
 
 from config.redis_client import patient_redis
 from links import counting, proving, stream
 from links.clicks import STREAM
 from links.judging import Batch
+from tests.factories import LinkFactory
 
 pytestmark = pytest.mark.django_db
 LATE = 90  # seconds
+MANY = 300
 
 
 @pytest.fixture(autouse=True)
@@ -21,9 +26,11 @@ def _stream() -> Iterator[None]:
     patient_redis().delete(STREAM)
 
 
-def add(age: float) -> None:
-    moment = int((time.time() - age) * 1000)
-    patient_redis().xadd(STREAM, {"id": "0" * 32, "batch": "[]"}, id=f"{moment}-0")
+def add(age: float, *, number: int = 0, link: str = "") -> None:
+    moment = int((time.time() - age) * 1000) + number
+    rows = [[link, "person", moment]] if link else []
+    fields: dict[Any, Any] = {"id": uuid4().hex, "batch": orjson.dumps(rows)}
+    patient_redis().xadd(STREAM, fields, id=f"{moment}-{number}")
 
 
 def age() -> int | None:
@@ -68,6 +75,28 @@ def test_what_a_reader_died_with_waits() -> None:
         pass
 
     assert stream.backlog() == 0
+
+
+def test_what_everybody_has_read_is_let_go_of() -> None:
+    link = LinkFactory.create()
+    readers = (proving.prove_clicks, counting.count_clicks)
+    for read in readers:
+        read()
+    for number in range(MANY):
+        add(2 * counting.TRIM_AFTER, number=number, link=link.id.hex)
+
+    while counting.count_clicks():
+        pass
+    kept = patient_redis().xlen(STREAM)
+    while proving.prove_clicks():
+        pass
+    add(0)
+    counting.count_clicks()
+
+    assert kept == MANY  # somebody had not read them
+    assert patient_redis().xlen(STREAM) < MANY / 2
+    link.refresh_from_db()
+    assert link.clicks == MANY
 
 
 @pytest.mark.usefixtures("no_redis")

@@ -39,7 +39,8 @@ def postgres() -> bytes:
 
 
 def _copy(cursor: Any, table: str) -> bytes:
-    with cursor.copy(f'COPY "{table}" TO STDOUT') as copy:
+    whole = f'COPY (SELECT * FROM "{table}") TO STDOUT'  # noqa: S608 - a table's own name
+    with cursor.copy(whole) as copy:
         return b"".join(map(bytes, copy))
 
 

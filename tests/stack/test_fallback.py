@@ -43,8 +43,10 @@ def visitors_of(phone: str) -> tuple[int, int, int]:
 def proving_is_done() -> bool:
     """Whether whoever proves by clicks has read all there are."""
     stream, groups = patient_redis().xinfo_stream(STREAM), patient_redis().xinfo_groups(STREAM)
-    read = {group["name"].decode(): group for group in groups}[proving.READER.group]
-    return bool(read["pending"] == 0 and read["last-delivered-id"] == stream["last-generated-id"])
+    read = {group["name"].decode(): group for group in groups}.get(proving.READER.group)
+    if read is None or read["pending"]:
+        return False
+    return bool(read["last-delivered-id"] == stream["last-generated-id"])
 
 
 def had_time_to_read(phone: str) -> None:

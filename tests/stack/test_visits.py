@@ -66,9 +66,9 @@ def test_links_stop_and_lead_on_in_the_server(stack: Stack) -> None:
 
     assert told() == {302}
     stopping.stop(company=links[0].company)
-    until(lambda: told() == {410}, 3)
+    until(lambda: told() == {410})
     stopping.release(company=links[0].company)
-    until(lambda: told() == {302}, 3)
+    until(lambda: told() == {302})
 
 
 def test_link_is_reported_to_the_server(stack: Stack) -> None:
