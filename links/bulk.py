@@ -18,7 +18,7 @@ MOST = 1000
 RETIRE = """
 UPDATE links_link SET retired_at = now() WHERE id IN (
   SELECT id FROM links_link
-  WHERE key = ANY(%(keys)s::text[]) AND is_alias AND retired_at IS NULL
+  WHERE key = ANY(%(keys)s::text[]) AND is_alias AND retired_at IS NULL AND NOT is_barred
     AND (disabled_at IS NOT NULL OR used_at IS NOT NULL OR expires_at <= now())
     AND (company_id = %(company_id)s
          OR GREATEST(disabled_at, used_at, expires_at) < now() - interval '90 days')

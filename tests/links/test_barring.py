@@ -117,3 +117,15 @@ def test_cabinet_releases_what_its_owner_stopped(
     assert [stop.batch_id for stop in Stop.objects.all()] == [None]
     assert "остановил оператор сервиса" in told.content.decode()
     assert stopping.release(company=company, by_operator=True)
+
+
+def test_alias_that_the_operator_disabled_is_not_made_anew(api: Api, company: Company) -> None:
+    link = LinkFactory.create(company=company, slug="Sale", is_alias=True)
+    managing.change(link=link, wanted=Change(is_enabled=False, by_operator=True))
+    asked = {"url": "https://example.com/", "alias": "sale"}
+
+    one = api.post("/links/shorten", asked)
+    many = api.post("/links/bulk", {"links": [asked]})
+
+    assert one.code == "alias_taken"
+    assert many.body["data"][0]["code"] == "alias_taken"
