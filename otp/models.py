@@ -53,13 +53,10 @@ class Verification(models.Model):
                 condition=Q(verified_at__isnull=False, settled_at__isnull=True),
             ),
             models.Index(
-                fields=["judged_at"],
-                name="verification_locked_out",
-                condition=Q(
-                    verified_at__isnull=True,
-                    attempts__gte=models.F("max_attempts"),
-                    settled_at__isnull=True,
-                ),
+                fields=["expires_at"],
+                name="verification_over_early",
+                condition=Q(verified_at__isnull=True, settled_at__isnull=True)
+                & (Q(superseded_at__isnull=False) | Q(attempts__gte=models.F("max_attempts"))),
             ),
             models.Index(
                 fields=["company", "phone", "judged_at"],

@@ -25,7 +25,7 @@ from config.errors import DomainError, Error
 from config.ids import first_at, uuid7
 from links import managing
 from links.new_link import NewLink
-from otp import codes, lockouts, rendering, sql
+from otp import codes, endings, rendering, sql
 from otp.models import Verification
 
 SETTLE_BATCH = 200
@@ -265,9 +265,9 @@ def settle_verified() -> int:
     """
     with connection.cursor() as cursor:
         cursor.execute(sql.ANY_UNSETTLED)
-        is_any_right, is_any_locked_out = cursor.fetchone()
-    if is_any_locked_out:
-        lockouts.settle_locked_out()
+        is_any_right, is_any_over_early = cursor.fetchone()
+    if is_any_over_early:
+        endings.settle_over_early()
     if not is_any_right:
         return 0
     with transaction.atomic(), connection.cursor() as cursor:

@@ -34,7 +34,9 @@ allowed AS (
          OR (hour < %(failed_hour)s AND day < %(failed_day)s))),
 payer AS ({payer}),
 superseded AS (
-  UPDATE otp_verification SET superseded_at = now()
+  UPDATE otp_verification SET superseded_at = now(),  -- one that ran out has nothing left to end
+    settled_at = CASE WHEN verified_at IS NULL AND expires_at <= now() THEN now()
+                      ELSE settled_at END
   WHERE company_id = %(company_id)s AND mode = %(mode)s::text AND phone = %(phone)s::text
     AND purpose = %(purpose)s::text AND superseded_at IS NULL
     AND EXISTS (SELECT 1 FROM payer) AND NOT EXISTS (SELECT 1 FROM current)
@@ -102,12 +104,15 @@ WHERE company_id = %(company_id)s AND mode = %(mode)s::text AND phone = %(phone)
   AND purpose = %(purpose)s::text AND superseded_at IS NULL
 """
 
-# Codes that nobody can enter any more, and what was to end with them may not have ended yet.
-_LOCKED_OUT = "verified_at IS NULL AND attempts >= max_attempts AND settled_at IS NULL"
-LOCKED_OUT = f"""
+# Codes that nobody can enter any more although their time is not over: a newer one came, or there
+# is no attempt left. What was to end with them may not have ended yet.
+_OVER_EARLY = """
+verified_at IS NULL AND settled_at IS NULL AND expires_at > now()
+AND (superseded_at IS NOT NULL OR attempts >= max_attempts)"""
+OVER_EARLY = f"""
 UPDATE otp_verification SET settled_at = now() WHERE id IN (
-  SELECT id FROM otp_verification WHERE {_LOCKED_OUT}
-  ORDER BY judged_at LIMIT %s FOR NO KEY UPDATE SKIP LOCKED)
+  SELECT id FROM otp_verification WHERE {_OVER_EARLY}
+  ORDER BY expires_at LIMIT %s FOR NO KEY UPDATE SKIP LOCKED)
 RETURNING id
 """  # noqa: S608
 
@@ -115,7 +120,7 @@ RETURNING id
 ANY_UNSETTLED = f"""
 SELECT
   EXISTS (SELECT 1 FROM otp_verification WHERE verified_at IS NOT NULL AND settled_at IS NULL),
-  EXISTS (SELECT 1 FROM otp_verification WHERE {_LOCKED_OUT})
+  EXISTS (SELECT 1 FROM otp_verification WHERE {_OVER_EARLY})
 """  # noqa: S608
 
 # Right codes whose delivery is not settled yet.
@@ -144,7 +149,9 @@ WITH settled AS (
 # Superseding first keeps the rule of one live row per phone out of the way.
 ANONYMISE = """
 UPDATE otp_verification
-SET superseded_at = COALESCE(superseded_at, now()), phone = left(phone, 5) || '*'
+SET superseded_at = COALESCE(superseded_at, now()),
+  settled_at = CASE WHEN verified_at IS NULL THEN now() ELSE settled_at END,
+  phone = left(phone, 5) || '*'
 WHERE id IN (SELECT id FROM otp_verification
              WHERE created_at < now() - make_interval(days => %s) AND phone NOT LIKE '%%*'
              ORDER BY created_at LIMIT %s)

@@ -116,6 +116,7 @@ def test_links_that_lead_there_are_disabled_after_a_question(client: Client) -> 
 
     assert Link.objects.exclude(disabled_at=None).get() == link
     assert link.company.audit.get().action == "links.blocked"
-    with pytest.raises(DomainError) as refusal:
-        managing.change(link=link, wanted=Change(is_enabled=True))
-    assert refusal.value.error.code == "url_not_allowed"
+    for by_operator, code in ((False, "forbidden"), (True, "url_not_allowed")):
+        with pytest.raises(DomainError) as refusal:
+            managing.change(link=link, wanted=Change(is_enabled=True, by_operator=by_operator))
+        assert refusal.value.error.code == code

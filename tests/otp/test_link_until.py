@@ -10,7 +10,7 @@ from pytest_django import DjangoAssertNumQueries
 from channels.models import Message
 from links import resolution
 from links.models import Link
-from otp import services
+from otp import services, sql
 from otp.models import Verification
 from tests.api.clients import Answer, Api
 from tests.api.races import at_once
@@ -90,6 +90,28 @@ def test_code_that_is_locked_out_ends_its_link(api: Api) -> None:
     assert Verification.objects.get().settled_at is not None
 
 
+def test_newer_code_ends_the_link_of_the_one_before(api: Api) -> None:
+    send(api)
+    later(seconds=250)  # too little is left to send it again
+    send(api)
+    assert Verification.objects.count() == 2
+
+    services.settle_verified()
+
+    assert states() == ["disabled", "active"]
+    old = Verification.objects.order_by("created_at")[0]
+    assert old.settled_at is not None
+
+
+def test_code_that_ran_out_is_settled_by_the_one_after_it(api: Api) -> None:
+    send(api)
+    later(seconds=301)
+    send(api)
+
+    settled = Verification.objects.order_by("created_at").values_list("settled_at", flat=True)
+    assert [at is not None for at in settled] == [True, False]
+
+
 def test_wrong_code_with_attempts_left_ends_nothing(api: Api) -> None:
     send(api)
     verify(api, wrong_code(PHONE))
@@ -138,14 +160,12 @@ def test_other_ends_are_refused(api: Api, until: object) -> None:
     assert not Message.objects.exists()
 
 
-def test_locked_out_ones_are_found_by_an_index(api: Api) -> None:
+def test_what_is_over_early_is_found_by_an_index(api: Api) -> None:
     with connection.cursor() as cursor:
         cursor.execute("SET enable_seqscan = off")
-        cursor.execute(
-            "EXPLAIN SELECT 1 FROM otp_verification WHERE verified_at IS NULL"
-            " AND attempts >= max_attempts AND settled_at IS NULL"
-        )
+        cursor.execute(f"EXPLAIN {sql.ANY_UNSETTLED}")
         plan = "\n".join(row[0] for row in cursor.fetchall())
         cursor.execute("RESET enable_seqscan")
 
-    assert "verification_locked_out" in plan
+    assert "verification_over_early" in plan
+    assert "verification_unsettled" in plan

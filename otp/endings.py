@@ -1,4 +1,4 @@
-"""Codes that were guessed at until no attempt was left: what was to live with them ends."""
+"""Codes that are over before their time: what was to live with them ends too."""
 
 from django.db import connection, transaction
 
@@ -8,9 +8,9 @@ from otp import sql
 BATCH = 200
 
 
-def settle_locked_out() -> int:
+def settle_over_early() -> int:
     with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute(sql.LOCKED_OUT, [BATCH])
+        cursor.execute(sql.OVER_EARLY, [BATCH])
         ids = [row[0] for row in cursor.fetchall()]
         managing.end_with_codes(cursor, ids)
     return len(ids)
