@@ -15,7 +15,7 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import path
 
 from bench import outbox
-from config.ids import public_id
+from config.ids import public_id, uuid7
 from links import sql as links_sql
 from otp import sql as otp_sql
 
@@ -73,6 +73,7 @@ def _shortened(params: dict[str, Any]) -> dict[str, Any]:
         "url": params["url"],
         "expires_at": None,
         "expires_in": None,
+        "reused": False,
     }
 
 
@@ -83,7 +84,7 @@ def bulk(request: HttpRequest) -> HttpResponse:
     with connection.cursor() as cursor:
         cursor.execute(INSERT_MANY, [asked["company_id"], *columns])
     data = [{"success": True, **_shortened(one)} for one in made]
-    return _answer({"success": True, "message": "Создано ссылок: 1000", "data": data})
+    return _answer(_MADE | {"batch": public_id("bat", uuid7()), "data": data})
 
 
 def follow(_request: HttpRequest, slug: str) -> HttpResponse:
@@ -135,6 +136,7 @@ _QUEUED = {
     "test": False,
     "resend_in": 60,
 }
+_MADE = {"success": True, "message": "Создано ссылок: 1000"}
 _SHORTENED = {"success": True, "message": "Ссылка сокращена"}
 
 _VIEWS: list[tuple[str, Callable[..., HttpResponse]]] = [

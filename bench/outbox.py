@@ -64,4 +64,9 @@ def link(company_id: int, url: str) -> dict[str, Any]:
         "is_alias": False,
         "url": url,
         "link_lifetime": None,
+        "host_id": None,
+        "utm": "",
+        "expired_url": "",
+        "is_once": False,
+        "dies_with_code": False,
     }
