@@ -43,9 +43,9 @@ ADVICE: dict[Error, Advice] = {
     Error.FORBIDDEN: Advice(
         (
             "Ключ верный, но действие ему не разрешено: нет права, чужой IP-адрес, компания "
-            "приостановлена или ещё не одобрена.",
+            "приостановлена или ещё не одобрена, ссылку выключил оператор сервиса.",
             "The key is right, but may not do this: no scope, another IP address, the company is "
-            "suspended or not yet approved.",
+            "suspended or not yet approved, the link was disabled by the service's operator.",
         ),
         (
             "Причина написана в `message`. Права и список адресов меняются созданием нового ключа.",
@@ -169,9 +169,10 @@ ADVICE: dict[Error, Advice] = {
     Error.URL_NOT_ALLOWED: Advice(
         (
             "Ссылка записана верно, но сокращать такую нельзя: IP-адрес, локальное имя, чужой "
-            "сокращатель, похожие буквы, запрещённый сайт.",
+            "сокращатель, похожие буквы, запрещённый сайт или сайт не из списка компании.",
             "The URL is well formed, but not one to shorten: an IP address, a local name, another "
-            "shortener, look-alike letters, a blocked site.",
+            "shortener, look-alike letters, a blocked site, or one that the company's list of "
+            "allowed sites does not have.",
         ),
         (
             "Причина написана в `message`; дайте ссылку на обычный сайт.",
