@@ -91,6 +91,7 @@ class Backend:
         self.journal = journal
         self.agenda = agenda
         self.answered = 0
+        self.asked_again: set[str] = set()  # keys of orders whose code was asked for once more
         self.given_up = threading.Event()  # nobody waits for answers any more
         self._carrier = carrier
         self._seed = seed
@@ -112,6 +113,8 @@ class Backend:
         self.journal.order(key=key, company_id=account.company_id, path=path, phone=order.phone)
         if order.fault and key == order.key:
             self._misbehave(order)
+        if key != order.key:
+            self.asked_again.add(order.key)
         if order.twin:
             self.agenda.now(partial(self._until_answered, order, key))
         self._until_answered(order, key)

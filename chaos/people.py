@@ -4,7 +4,6 @@ import json
 import sqlite3
 import threading
 import time
-from collections import Counter
 from collections.abc import Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass
@@ -36,7 +35,8 @@ class People:
         self._orders = {order.phone: order for order in orders}
         self._log = log
         self._carrier = carrier
-        self._seen: Counter[str] = Counter()
+        self._newest: dict[str, str] = {}  # code on each phone
+        self._typed: set[str] = set()
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._watch, name="people", daemon=True)
 
@@ -60,20 +60,24 @@ class People:
         order = self._orders.get(arrival.phone)
         if order is None or "undelivered" in arrival.faults:
             return
-        self._seen[arrival.phone] += 1
         moment = time.monotonic() + order.delay
         if order.reads:
             self._backend.agenda.at(moment, partial(self._read, arrival))
-        # Who asked for a code twice types in the second.
-        is_last = self._seen[arrival.phone] == (1 if order.again_at is None else 2)
-        if order.person and arrival.code and is_last:
-            self._backend.agenda.at(moment, partial(self._enter, order, arrival.code))
+        if not (order.person and arrival.code):
+            return
+        self._newest[arrival.phone] = arrival.code
+        # Who asks for a code twice waits for the second; a code may come by two channels as well.
+        is_awaited = order.again_at is None or order.key in self._backend.asked_again
+        if is_awaited and arrival.phone not in self._typed:
+            self._typed.add(arrival.phone)
+            self._backend.agenda.at(moment, partial(self._enter, order))
 
     def _read(self, arrival: Arrival) -> None:
         with suppress(requests.RequestException):
             requests.post(f"{self._carrier}/messages/{arrival.number}/read", timeout=10)
 
-    def _enter(self, order: Order, code: str) -> None:
+    def _enter(self, order: Order) -> None:
+        code = self._newest[order.phone]
         for number in range(1, order.wrong + 1):
             wrong = f"{(int(code) + number) % 10 ** len(code):0{len(code)}d}"
             self._type(order, wrong, f"wrong-{number}", is_right=False)
