@@ -207,19 +207,20 @@ def test_process_killed_in_the_middle_sends_nothing_twice(service: Service, send
 
 
 def test_asked_to_stop_it_finishes_what_it_began(service: Service, sender: Api) -> None:
-    service.carrier.misbehave(latency_ms=500)
-    send(sender, phones(40))
+    many = 120  # ten seconds' work, long after it was asked to stop
+    service.carrier.misbehave(latency_ms=1000)
+    send(sender, phones(many))
     until(lambda: Attempt.objects.count() >= 15)
 
     service.process.ask_to_stop()
     code = service.process.wait_stopped()
 
     assert (code, attempts("submitting"), attempts("ambiguous")) == (0, 0, 0)
-    assert Attempt.objects.count() < 40
+    assert Attempt.objects.count() < many
     service.carrier.behave()
     service.process.start()
     settled()
-    assert states() == {"delivered": 40}
+    assert states() == {"delivered": many}
 
 
 def test_account_has_one_process(service: Service) -> None:
