@@ -29,9 +29,7 @@ def is_good(link_id: str, nonce: str | None) -> bool:
 
 
 def form_of(environ: Mapping[str, Any]) -> QueryDict:
-    """What was posted; nothing of what is too long, has no length or is no form a
-    browser would send from our pages.
-    """
+    """What was posted; nothing of what is too long, has no length or is no form of ours."""
     sort = environ.get("CONTENT_TYPE", "").partition(";")[0].strip().lower()
     length = environ.get("CONTENT_LENGTH") or ""
     is_read = (
