@@ -96,7 +96,7 @@ class Redirects:
         self._own = urlsplit(settings.SHORT_URL).netloc
         self._host = short_host()
         self._takes = lru_cache(maxsize=16_384)(_takes)
-        self._is_allowed = lru_cache(maxsize=1_024)(_is_allowed)
+        self._is_allowed = lru_cache(maxsize=128)(_is_allowed)
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         text: str = environ.get("PATH_INFO", "")[1:]
