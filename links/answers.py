@@ -145,4 +145,4 @@ def short_host() -> str | None:
 
 
 def plain(host: str) -> str:
-    return host.lower().removesuffix(":80").removesuffix(":443")
+    return host.lower().removesuffix(":80").removesuffix(":443").removesuffix(".")

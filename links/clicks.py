@@ -56,6 +56,15 @@ class Buffer:
         self._reported_at = 0.0
 
     def note(self, link_id: str, environ: Mapping[str, Any]) -> None:
+        """Never raises: the visitor is led on, whatever becomes of the count."""
+        try:
+            self._note(link_id, environ)
+        except Exception:
+            if not self._dropped:  # once in a while, not once for every visitor
+                log.exception("click_not_noted")
+            self._dropped += 1
+
+    def _note(self, link_id: str, environ: Mapping[str, Any]) -> None:
         if not self._is_started:
             self._start()
         if len(self._clicks) == self._capacity:
@@ -98,8 +107,8 @@ class Buffer:
         with self._starting:
             if self._is_started:
                 return
-            self._is_started = True
             threading.Thread(target=self._run, name="clicks", daemon=True).start()
+            self._is_started = True
             # Unlike atexit's, these run in forked worker processes as well.
             Finalize(None, self.flush, exitpriority=1)
 

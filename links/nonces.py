@@ -6,6 +6,7 @@ No cookie is needed, and a page of somebody else's cannot know it without asking
 from collections.abc import Mapping
 from typing import Any
 
+from django.core.exceptions import SuspiciousOperation
 from django.core.signing import BadSignature, TimestampSigner
 from django.http import QueryDict
 
@@ -28,7 +29,7 @@ def is_good(link_id: str, nonce: str | None) -> bool:
 
 
 def form_of(environ: Mapping[str, Any]) -> QueryDict:
-    """What was posted; nothing of what is too long, has no length or is no form."""
+    """What was posted; nothing of what is too long, has no length or is no form of ours."""
     sort = environ.get("CONTENT_TYPE", "").partition(";")[0].strip().lower()
     length = environ.get("CONTENT_LENGTH") or ""
     is_read = (
@@ -36,4 +37,7 @@ def form_of(environ: Mapping[str, Any]) -> QueryDict:
         and length.isdecimal()
         and int(length) <= LONGEST_FORM
     )
-    return QueryDict(environ["wsgi.input"].read(int(length)) if is_read else b"")
+    try:
+        return QueryDict(environ["wsgi.input"].read(int(length)) if is_read else b"")
+    except (SuspiciousOperation, ValueError):
+        return QueryDict()

@@ -16,10 +16,10 @@ def country(address: str) -> str:
     if database is None:
         return ""
     try:
-        found = database.get(address) or {}
-    except ValueError:  # no address
-        return ""
-    return str(found.get("country", {}).get("iso_code", ""))
+        code = database.get(address)["country"]["iso_code"]
+    except Exception:  # no address, none found, a file of another shape or a damaged one:
+        return ""  # whatever it is, a click counts without its country
+    return code if isinstance(code, str) else ""
 
 
 @cache
@@ -29,6 +29,6 @@ def _database(path: str) -> Any:
         return None
     try:
         return import_module("maxminddb").open_database(path)  # needed by nobody else
-    except (OSError, ImportError, RuntimeError, ValueError):
+    except Exception:  # not there, no library, or a file that is damaged in whatever way
         log.exception("no_country_database", path=path)
         return None

@@ -8,6 +8,7 @@ from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
 import structlog
 from django.conf import settings
+from django.http.request import split_domain_port, validate_host
 
 from links import clicks, hosts, information, misses, once, slugs
 from links.answers import (
@@ -86,7 +87,8 @@ class Redirects:
 
     Hosts that are there for short links alone, our own or companies', are answered for whatever
     the path. On a host that is shared a path of one segment is taken if a link can be called so and
-    no route of the URLconf begins with it.
+    no route of the URLconf begins with it. Any other host is Django's to refuse: it may be a
+    company's that this process has not heard of yet.
     """
 
     def __init__(self, application: WSGIApplication) -> None:
@@ -94,6 +96,7 @@ class Redirects:
         self._own = urlsplit(settings.SHORT_URL).netloc
         self._host = short_host()
         self._takes = lru_cache(maxsize=16_384)(_takes)
+        self._is_allowed = lru_cache(maxsize=128)(_is_allowed)
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         text: str = environ.get("PATH_INFO", "")[1:]
@@ -107,13 +110,14 @@ class Redirects:
 
     def _is_ours(self, host: str, text: str) -> bool:
         if self._host is None:
-            return len(text) <= slugs.LONGEST_PATH and self._takes(text)
+            is_ours = host == self._own or self._is_allowed(host)
+            return is_ours and len(text) <= slugs.LONGEST_PATH and self._takes(text)
         return host == self._host or plain(host) == self._host
 
 
 def company_host(header: str) -> int | None:
     """Whose host it is that a request names, with whatever port; None: nobody's but ours."""
-    found = hosts.find(header.partition(":")[0].lower())
+    found = hosts.find(header.partition(":")[0].lower().removesuffix("."))
     return found.id if found else None
 
 
@@ -121,3 +125,10 @@ def _takes(text: str) -> bool:
     segment, _, rest = text.partition("/")
     slug = slugs.repair(segment)
     return not (rest or slug is None or slugs.is_reserved(segment) or slugs.is_reserved(slug))
+
+
+def _is_allowed(header: str) -> bool:
+    """Whether Django would answer on this host: the service's own, or one that it goes by."""
+    if plain(header) == plain(urlsplit(settings.SHORT_URL).netloc):
+        return True
+    return validate_host(split_domain_port(header)[0], settings.ALLOWED_HOSTS)

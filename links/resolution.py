@@ -1,9 +1,7 @@
 """From a slug to where it leads.
 
-A link is looked for in this process (a second old at most), in Redis, then in PostgreSQL. Redis
-holds under its key what is known of the row with exactly that key: the row, `null` when there is
-none, or, for a while after a change, an empty value, so that a reader slower than the change cannot
-bring the old row back.
+A link is looked for in this process (a second old at most), in Redis (`links.copies`), then in
+PostgreSQL.
 
 Expiry and stops are judged on every hit, wherever it was found.
 """
@@ -21,7 +19,7 @@ from redis.exceptions import ConnectionError as RedisSilentError
 from redis.exceptions import RedisError
 
 from config.redis_client import patient_redis, redis_client
-from links import hosts, rows, slugs
+from links import copies, hosts, rows, slugs
 from links.lending import lent_connection
 from links.models import Link
 from links.rows import GONE, ONCE_GONE, UNKNOWN, Dead, Expired, Found, Outcome, Row
@@ -31,8 +29,8 @@ __all__ = ["GONE", "ONCE_GONE", "UNKNOWN", "Dead", "Directory", "Expired", "Foun
 
 FRESH = 1.0  # seconds an answer lives in this process
 FRESH_SLUGS = 50_000
-CHANGED = 60  # seconds Redis keeps nothing of a changed link
 BACK_OFF = 1.0
+REREAD = 1.0  # seconds between readings of what is stopped: a change may be told by nobody
 AWAY = 0.6  # seconds between tries to hear Redis, and readings of what is stopped meanwhile
 SILENCE = 2.0  # seconds without a sign of Redis after which it is away
 CHANGES = "links"  # the channel that says: forget what you hold
@@ -137,11 +135,10 @@ class Directory:
         if time.monotonic() < self._redis_after:
             return {}
         try:
-            values: Any = redis_client().mget(map(rows.redis_key, keys))
+            return copies.read(keys)
         except (RedisError, OSError):
             self._redis_after = time.monotonic() + BACK_OFF
             return {}
-        return {key: rows.unpack(value) for key, value in zip(keys, values, strict=True) if value}
 
     def _ask_sql(self, keys: list[str]) -> dict[str, Row | None]:
         if not self._readers.acquire(timeout=SQL_PATIENCE):
@@ -158,10 +155,7 @@ class Directory:
         if time.monotonic() < self._redis_after:
             return
         try:
-            with redis_client().pipeline(transaction=False) as pipe:
-                for key, row in known.items():
-                    pipe.set(rows.redis_key(key), rows.pack(row), px=rows.millis(row), nx=True)
-                pipe.execute()
+            copies.add(known)
         except (RedisError, OSError):
             self._redis_after = time.monotonic() + BACK_OFF
 
@@ -170,16 +164,7 @@ class Directory:
         that name before, and been told 404. Their first visitors need no SQL. Never raises.
         """
         try:
-            with redis_client().pipeline(transaction=False) as pipe:
-                for link in links:
-                    name, row = rows.redis_key(link.key), rows.of(link)
-                    if row is None:
-                        pipe.getdel(name)
-                    else:
-                        pipe.set(name, rows.pack(row), px=rows.millis(row), get=True)
-                before = pipe.execute()
-            if any(value is not None for value in before):
-                # Somebody asked too early and was told 404; others may still hold that answer.
+            if copies.remember(links):  # others may still hold what they were told too early
                 redis_client().publish(CHANGES, b"")
         except (RedisError, OSError):
             self._redis_after = time.monotonic() + BACK_OFF
@@ -192,10 +177,7 @@ class Directory:
         `forget` leaves no old row in Redis. Never raises.
         """
         try:
-            with redis_client().pipeline(transaction=False) as pipe:
-                for link in links:
-                    pipe.set(rows.redis_key(link.key), b"", ex=CHANGED)
-                pipe.execute()
+            copies.doubt(links)
         except (RedisError, OSError):
             self._redis_after = time.monotonic() + BACK_OFF
 
@@ -220,8 +202,7 @@ class Directory:
             return True
         try:
             with redis_client().pipeline(transaction=False) as pipe:
-                for key in filter(None, keys):
-                    pipe.set(rows.redis_key(key), b"", ex=CHANGED)
+                copies.mark(pipe, list(filter(None, keys)))
                 pipe.publish(CHANGES, STOPPED if "" in keys else b"")
                 pipe.execute()
         except (RedisError, OSError):
@@ -249,7 +230,7 @@ class Directory:
 
     def _hear(self, changes: PubSub) -> None:
         """Until there is a change that Redis cannot be told, or no sign of it."""
-        heard_at = time.monotonic()
+        heard_at = read_at = time.monotonic()
         while self._tell_changes():
             message = changes.get_message(timeout=BACK_OFF)
             if message:
@@ -259,6 +240,9 @@ class Directory:
                 raise RedisSilentError("no sign of Redis")
             else:
                 changes.ping()
+            if time.monotonic() - read_at >= REREAD:
+                self._stops.refresh()
+                read_at = time.monotonic()
 
     def _heed(self, message: Mapping[str, Any]) -> None:
         if message["type"] == "message":

@@ -32,11 +32,12 @@ def stop(
     by_operator: bool = False,
 ) -> bool:
     """None: all of the company's. False when they are stopped already."""
+    _take_turn(company)
     row, is_new = Stop.objects.get_or_create(company=company, batch_id=batch_id)
     if by_operator and not row.is_operators:
         Stop.objects.filter(pk=row.pk).update(is_operators=True)
     if is_new:
-        _tell(STOPPED, company, batch_id, user, ip)
+        _record(STOPPED, company, batch_id, user, ip)
     return is_new
 
 
@@ -52,18 +53,28 @@ def release(
     """False when they are not stopped. A stop of the company outlasts that of its batch, and what
     the operator stopped nobody else releases: `forbidden`.
     """
+    _take_turn(company)
     stops = Stop.objects.filter(company=company, batch_id=batch_id)
-    if not by_operator and stops.select_for_update().filter(is_operators=True).exists():
+    if not by_operator and stops.filter(is_operators=True).exists():
         raise DomainError(Error.FORBIDDEN, message=BY_OPERATOR)
     count, _ = stops.delete()
     if count:
-        _tell(RELEASED, company, batch_id, user, ip)
+        _record(RELEASED, company, batch_id, user, ip)
     return bool(count)
 
 
-def _tell(
+def _take_turn(company: Company) -> None:
+    """One at a time for a company, whether or not a stop is there to be locked.
+
+    Processes are told when nothing changes, too: whoever asks again may have died the first time
+    between the commit and the telling.
+    """
+    Company.objects.select_for_update(no_key=True).get(pk=company.pk)
+    transaction.on_commit(resolution.restop)
+
+
+def _record(
     action: str, company: Company, batch_id: UUID | None, user: User | None, ip: str | None
 ) -> None:
     subject = public_id("bat", batch_id) if batch_id else str(company)
     accounts.record(action, subject, company=company, user=user, ip=ip)
-    transaction.on_commit(resolution.restop)

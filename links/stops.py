@@ -1,7 +1,8 @@
 """Which companies' and batches' links are stopped, as far as this process knows.
 
-The table is the truth. A process reads it before its first answer, and again whenever it is told
-of a change, hears Redis anew or, once a second, while it does not hear it (`links.resolution`).
+The table is the truth. A process reads it before its first answer, again whenever it is told of a
+change, and about once a second besides (`links.resolution`): whoever made the change may have died
+before telling, and a reading may have failed.
 """
 
 import threading

@@ -38,6 +38,12 @@ def _patient_limiters() -> Iterator[None]:
         yield
 
 
+@pytest.fixture(scope="session")
+def django_db_setup(django_db_setup: None) -> Iterator[None]:
+    yield
+    resolution.REREAD = float("inf")  # a database that is read every second cannot be dropped
+
+
 @pytest.fixture(autouse=True, scope="session")
 def _quick_emptying() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:

@@ -9,12 +9,17 @@ SEPARATOR = bytes(16)
 TEXT, UINT16, UINT32, MAP, UINT64, ARRAY = 2, 5, 6, 7, 9, 11
 
 
-def database(countries: Mapping[str, str]) -> bytes:
-    """IPv4 networks of the same length → the two letters of their countries."""
+def country(code: str) -> bytes:
+    """The record of a country in the usual shape."""
+    return mapping({"country": mapping({"iso_code": text(code)})})
+
+
+def database(records: Mapping[str, bytes]) -> bytes:
+    """IPv4 networks of the same length → what is told of them."""
     data, places = b"", {}
-    for network, code in countries.items():
+    for network, record in records.items():
         places[network] = len(data)
-        data += _map({"country": _map({"iso_code": _text(code)})})
+        data += record
     tree = _tree({IPv4Network(network): place for network, place in places.items()})
     nodes = b"".join(_record(node, len(tree)) for node in tree)
     return nodes + SEPARATOR + data + MARKER + _metadata(len(tree))
@@ -49,13 +54,13 @@ def _number(record: Any, many: int) -> int:
 
 
 def _metadata(many: int) -> bytes:
-    return _map(
+    return mapping(
         {
             "binary_format_major_version": _whole(UINT16, 2),
             "binary_format_minor_version": _whole(UINT16, 0),
             "build_epoch": _whole(UINT64, 1),
-            "database_type": _text("Country"),
-            "description": _map({}),
+            "database_type": text("Country"),
+            "description": mapping({}),
             "ip_version": _whole(UINT16, 4),
             "languages": _head(ARRAY, 0),
             "node_count": _whole(UINT32, many),
@@ -69,7 +74,7 @@ def _head(kind: int, size: int) -> bytes:
     return bytes([kind << 5 | size]) if kind <= MAP else bytes([size, kind - 7])
 
 
-def _text(text: str) -> bytes:
+def text(text: str) -> bytes:
     return _head(TEXT, len(text)) + text.encode()
 
 
@@ -78,5 +83,5 @@ def _whole(kind: int, number: int) -> bytes:
     return _head(kind, len(octets)) + octets
 
 
-def _map(pairs: Mapping[str, bytes]) -> bytes:
-    return _head(MAP, len(pairs)) + b"".join(_text(key) + value for key, value in pairs.items())
+def mapping(pairs: Mapping[str, bytes]) -> bytes:
+    return _head(MAP, len(pairs)) + b"".join(text(key) + value for key, value in pairs.items())

@@ -72,6 +72,16 @@ def test_one_flush_is_one_entry() -> None:
     assert redis_client().xlen(clicks.STREAM) == 1
 
 
+def test_click_that_cannot_be_noted_is_dropped() -> None:
+    buffer = clicks.Buffer()
+    buffer._is_started = True
+
+    buffer.note(uuid4().hex, {})  # of which no method is told
+    buffer.note(uuid4().hex, VISIT)
+
+    assert (buffer._dropped, len(buffer._clicks)) == (1, 1)
+
+
 def test_buffer_is_flushed_by_itself() -> None:
     clicks.Buffer().note(uuid4().hex, VISIT)
 

@@ -175,7 +175,7 @@ def test_new_row_of_a_changing_channel_is_not_written_ahead(
 
     resolution.remember(link)
 
-    assert redis_client().get(redis_key(link.key)) is None
+    assert redis_client().get(redis_key(link.key)) == b""  # nor may a slow reader's 404 be
     assert isinstance(resolution.resolve("sent-by-1"), Found)
 
 

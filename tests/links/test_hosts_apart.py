@@ -56,7 +56,14 @@ def test_resolver_forgives_there_too(ask: Ask, link: Link, path: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "named", ["go.acme.example:8000", "GO.Acme.Example", "go.acme.example:443"]
+    "named",
+    [
+        "go.acme.example:8000",
+        "GO.Acme.Example",
+        "go.acme.example:443",
+        "go.acme.example.",
+        "go.acme.example.:8000",
+    ],
 )
 def test_host_is_known_in_any_spelling(link: Link, named: str) -> None:
     assert call("/Sale", host=named)[1]["Location"] == link.url
@@ -87,6 +94,37 @@ def test_unknown_hosts_go_to_django_beside_a_short_host(link: Link, settings: Se
     assert call("/Sale", host="go.acme.example")[0] == 302
     assert call("/Sale", host="kvt.example")[1]["Location"] == OURS
     assert call("/Sale", host="go.nobody.example")[0] == 299
+
+
+def test_host_that_is_nobodys_is_refused_rather_than_served(link: Link, settings: Settings) -> None:
+    settings.ALLOWED_HOSTS = ["testserver", ".kvt.example"]
+
+    served = ["testserver", "TestServer:8000", "testserver.", "www.kvt.example"]
+    refused = ["go.nobody.example", "go.nobody.example.", "testserver.nobody.example", "", "[::1]"]
+
+    assert [call("/Sale", host=host)[0] for host in served] == [302] * 4
+    assert [call("/Sale", host=host)[0] for host in refused] == [299] * 5
+
+
+def test_company_host_that_is_not_known_yet_opens_nothing_of_ours(
+    link: Link, settings: Settings
+) -> None:
+    settings.ALLOWED_HOSTS = ["testserver"]
+    unknown: dict[str, hosts.Host] = {}
+    hosts._hosts._value, hosts._hosts._fresh_until = unknown, float("inf")
+
+    assert call("/Sale", host="go.acme.example")[0] == 299
+
+
+@pytest.mark.parametrize("named", ["kvt.example", "KVT.example", "kvt.example.", "kvt.example:443"])
+@pytest.mark.parametrize("public", ["https://kvt.example", "https://kvitok.example"])
+def test_own_host_need_not_be_among_the_allowed(
+    link: Link, settings: Settings, named: str, public: str
+) -> None:
+    settings.SHORT_URL, settings.PUBLIC_URL = "https://kvt.example", public
+    settings.ALLOWED_HOSTS = ["kvitok.example"]
+
+    assert call("/Sale", host=named)[1]["Location"] == OURS
 
 
 def test_pages_there_take_their_stylesheet_from_us(link: Link, settings: Settings) -> None:

@@ -2,15 +2,18 @@
 
 import threading
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 import time_machine
 from django.utils import timezone
+from pytest_django import Settings
 
 from links import nonces, resolution
 from links.models import Link
 from links.resolution import Directory
 from tests.factories import LinkFactory, MessageFactory
+from tests.links import mmdb
 from tests.links.visiting import BROWSER, Ask, call, counted, in_seconds, nonce_of
 
 pytestmark = [
@@ -109,6 +112,25 @@ def test_page_left_open_too_long_asks_again(ask: Ask, link: Link) -> None:
 )
 def test_what_is_no_form_opens_nothing(link: Link, body: dict[str, str]) -> None:
     assert press(call, link, **body) == (403, None)
+
+
+def test_form_of_too_many_fields_is_no_form(ask: Ask, link: Link) -> None:
+    form = {"nonce": nonces.draw(link.id.hex)} | {str(number): "" for number in range(2_000)}
+
+    told = [ask(f"/{link.slug}{end}", method="POST", form=form)[0] for end in ("", "+")]
+
+    assert told == [403, 400]
+    assert press(ask, link) == (303, SECRET)
+
+
+def test_click_that_cannot_be_counted_opens_it_all_the_same(
+    ask: Ask, link: Link, settings: Settings, tmp_path: Path
+) -> None:
+    path = tmp_path / "other.mmdb"
+    path.write_bytes(mmdb.database({"127.0.0.0/8": mmdb.text("KZ")}))
+    settings.COUNTRY_DATABASE = str(path)
+
+    assert press(ask, link) == (303, SECRET)
 
 
 def test_what_another_process_still_holds_opens_nothing(link: Link) -> None:

@@ -101,6 +101,30 @@ def test_new_link_replaces_the_answer_that_there_is_none() -> None:
     assert isinstance(Directory().resolve("Early-Bird"), Found)
 
 
+def test_maker_slower_than_a_change_cannot_bring_the_link_back() -> None:
+    made = LinkFactory.create(slug="Barred-1", is_alias=True)
+    Link.objects.filter(pk=made.pk).update(disabled_at=timezone.now())
+    resolution.forget(made)
+
+    Directory().remember(made)  # as it was when it was made
+
+    assert redis_client().get(f"l2:{made.key}") == b""
+    assert Directory().resolve(made.slug) is GONE
+
+
+def test_name_that_was_handed_on_leads_to_its_new_link_at_once() -> None:
+    old = LinkFactory.create(slug="Handed-On", is_alias=True, disabled_at=timezone.now())
+    assert resolution.resolve(old.slug) is GONE
+
+    Link.objects.filter(pk=old.pk).update(retired_at=timezone.now())
+    new = LinkFactory.create(slug="Handed-On", is_alias=True, url="https://example.com/new")
+    resolution.remember(new)
+
+    for directory in (resolution._directory, Directory()):
+        assert isinstance(found := directory.resolve("handed-on"), Found)
+        assert found.url == new.url
+
+
 def test_changed_link_is_forgotten_at_once() -> None:
     link = LinkFactory.create()
     resolution.resolve(link.slug)

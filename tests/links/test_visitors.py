@@ -87,6 +87,38 @@ def test_header_goes_before_the_database(countries: Path, settings: Settings) ->
     assert visitors.country_of({"REMOTE_ADDR": ADDRESS, "HTTP_CF_IPCOUNTRY": "UZ"}) == "UZ"
 
 
+NETWORK = "203.0.113.0/24"
+USUAL = mmdb.database({NETWORK: mmdb.country("KZ")})
+ODD = {
+    "country is a name": mmdb.database({NETWORK: mmdb.mapping({"country": mmdb.text("KZ")})}),
+    "code is a map": mmdb.database(
+        {NETWORK: mmdb.mapping({"country": mmdb.mapping({"iso_code": mmdb.mapping({})})})}
+    ),
+    "record is a text": mmdb.database({NETWORK: mmdb.text("KZ")}),
+    "record is nothing": mmdb.database({NETWORK: mmdb.mapping({})}),
+    "no such data": USUAL.replace(mmdb.country("KZ"), b"\xff" * len(mmdb.country("KZ"))),
+    "no such tree": b"\xfe" * 6 + USUAL[6:],
+    "no metadata": USUAL.partition(mmdb.MARKER)[0] + mmdb.MARKER + mmdb.mapping({}),
+    "metadata is a text": USUAL.partition(mmdb.MARKER)[0] + mmdb.MARKER + mmdb.text("KZ"),
+}
+
+
+@pytest.mark.parametrize("content", ODD.values(), ids=list(ODD))
+def test_odd_database_costs_the_country_alone(
+    ask: Ask, tmp_path: Path, settings: Settings, content: bytes
+) -> None:
+    path = tmp_path / "odd.mmdb"
+    path.write_bytes(content)
+    settings.COUNTRY_DATABASE = str(path)
+
+    status, _, _ = ask(f"/{LinkFactory.create().slug}", REMOTE_ADDR=ADDRESS)
+
+    clicks._buffer.flush()
+    ((_id, fields),) = entries()
+    assert status == 302
+    assert fields[b"batch"].endswith(b',"android",""]]')
+
+
 @pytest.mark.parametrize("content", [None, b"", b"no database"])
 def test_without_a_database_to_read_the_country_is_unknown(
     tmp_path: Path, settings: Settings, content: bytes | None
@@ -102,7 +134,9 @@ def test_without_a_database_to_read_the_country_is_unknown(
 @pytest.fixture
 def countries(tmp_path: Path, settings: Settings) -> Path:
     path = tmp_path / "countries.mmdb"
-    path.write_bytes(mmdb.database({"203.0.113.0/24": "KZ", "198.51.100.0/24": "UZ"}))
+    path.write_bytes(
+        mmdb.database({"203.0.113.0/24": mmdb.country("KZ"), "198.51.100.0/24": mmdb.country("UZ")})
+    )
     settings.COUNTRY_DATABASE = str(path)
     return path
 
