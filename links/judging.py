@@ -4,8 +4,13 @@ Headers were judged when the link was followed (`visitors`). What calls itself a
 in the moment in which the message was handed over is a scanner: no person has read it yet. Of a
 link sent by a test key that cannot be said: the phone is read by the very program that sent it.
 
+All the channels of a message carry one link, and a click does not say which of them was opened. So
+nobody is hasty any more once the first hand-over that may have come to a person is HASTE ago: they
+may be opening that one while the next goes out.
+
 The price: a person who opens a message within HASTE of its hand-over is counted as a scanner, and
-proves nothing by that click; by the next one they do.
+proves nothing by that click; by the next one they do. And a scanner that meets the second channel's
+message, on a first that may have arrived, is known by its headers alone.
 """
 
 from collections import defaultdict
@@ -23,12 +28,15 @@ log = structlog.get_logger(__name__)
 
 HASTE = 2.0  # seconds
 Entry = tuple[bytes, dict[bytes, bytes]]
-Spans = dict[UUID, list[tuple[int, int]]]
+LATEST = 2**42  # Unix ms: the year 2109
+Spans = dict[UUID, list["Span"]]
 
-# An attempt whose answer is awaited, or never came, is timed from when it was begun.
+# An attempt whose answer is awaited, or never came, is timed from when it was begun. One that only
+# ran out of patience may have arrived; of what a vendor refused or gave up nobody has anything.
 _SPANS = """
 SELECT l.id, (extract(epoch FROM a.started_at) * 1000)::bigint,
-  (extract(epoch FROM COALESCE(a.accepted_at, a.started_at)) * 1000)::bigint
+  (extract(epoch FROM COALESCE(a.accepted_at, a.started_at)) * 1000)::bigint,
+  a.state NOT IN ('failed', 'expired') OR (a.state = 'expired' AND a.error_class = 'patience')
 FROM links_link l JOIN channels_attempt a ON a.message_id = l.message_id
 WHERE l.id = ANY(%s) AND l.mode = 'live'
 """
@@ -41,6 +49,14 @@ class Click(NamedTuple):
     referrer: str = ""
     device: str = ""
     country: str = ""
+
+
+class Span(NamedTuple):
+    """In Unix ms, from when a message was about to be handed over to when it can have been read."""
+
+    begun: int
+    end: int
+    may_have_come: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,25 +88,39 @@ def _read(entry: Entry) -> Batch | None:
     entry_id, fields = entry
     try:
         rows = orjson.loads(fields[b"batch"]) if fields else []
-        clicks = [Click(UUID(hex=row[0]), Kind(row[1]).value, *row[2:6]) for row in rows]
+        clicks = [
+            Click(UUID(hex=row[0]), Kind(row[1]).value, _time(row[2]), *row[3:6]) for row in rows
+        ]
         return Batch(UUID(hex=fields[b"id"].decode()).hex, clicks) if fields else None
     except (ValueError, LookupError, TypeError, AttributeError):
         log.exception("clicks_not_understood", entry=entry_id.decode())
         return None
 
 
+def _time(millis: int) -> int:
+    if 0 <= millis < LATEST:
+        return millis
+    raise ValueError(millis)
+
+
 def _spans(link_ids: set[UUID]) -> Spans:
-    """Link → when nobody can have read the message yet, in Unix milliseconds."""
+    """Link → the hand-overs of its message."""
     spans: Spans = defaultdict(list)
     with connection.cursor() as cursor:
         cursor.execute(_SPANS, [list(link_ids)])
-        for link_id, begun, handed_over in cursor.fetchall():
-            spans[link_id].append((begun, handed_over + int(HASTE * 1000)))
+        for link_id, begun, handed_over, may_have_come in cursor.fetchall():
+            spans[link_id].append(Span(begun, handed_over + int(HASTE * 1000), may_have_come))
     return spans
 
 
 def _judged(click: Click, spans: Spans) -> Click:
     if click.kind != Kind.PERSON or click.link_id not in spans:
         return click
-    is_hasty = any(begun <= click.millis < end for begun, end in spans[click.link_id])
+    is_hasty = _is_hasty(click.millis, spans[click.link_id])
     return click._replace(kind=Kind.SCANNER.value) if is_hasty else click
+
+
+def _is_hasty(millis: int, spans: list[Span]) -> bool:
+    if any(span.may_have_come and span.end <= millis for span in spans):
+        return False
+    return any(span.begun <= millis < span.end for span in spans)

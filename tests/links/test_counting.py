@@ -130,6 +130,8 @@ def test_counter_that_dies_before_it_says_so_is_followed_by_one_that_counts_noth
         {"id": uuid4().hex, "batch": "{"},
         {"id": uuid4().hex, "batch": '[["no link", "person", 1]]'},
         {"id": uuid4().hex, "batch": f'[["{uuid4().hex}", "angel", 1]]'},
+        {"id": uuid4().hex, "batch": f'[["{uuid4().hex}", "person", "soon"]]'},
+        {"id": uuid4().hex, "batch": f'[["{uuid4().hex}", "person", 1e18]]'},
         {"batch": "[]"},
     ],
 )

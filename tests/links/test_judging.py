@@ -48,6 +48,19 @@ def sent_link(company: Company, *, accepted_at: datetime | None, mode: Mode = Mo
     return link
 
 
+def next_channel(
+    link: Link, after: timedelta, *, state: str = "expired", why: str = "patience"
+) -> datetime:
+    """When the SMS was handed over, after the first try ended so."""
+    assert link.message_id is not None
+    first = Attempt.objects.get(message_id=link.message_id)
+    Attempt.objects.filter(pk=first.pk).update(state=state, error_class=why)
+    second = AttemptFactory.create(message=first.message, n=2, channel="sms", state="sent")
+    at = HANDED_OVER + after
+    Attempt.objects.filter(pk=second.pk).update(started_at=at - MOMENT, accepted_at=at)
+    return at
+
+
 def visit(link: Link, at: datetime) -> None:
     rows = [[link.id.hex, Kind.PERSON, int(at.timestamp() * 1000), "", "", ""]]
     patient_redis().xadd(STREAM, {"id": uuid4().hex, "batch": orjson.dumps(rows)})
@@ -118,3 +131,48 @@ def test_link_that_went_out_in_no_message_knows_no_haste(company: Company) -> No
     visit(link, timezone.now())
 
     assert heard(link) == (1, 0, False, 1)
+
+
+@pytest.mark.parametrize("moment", [-MOMENT / 2, MOMENT])
+def test_who_opens_the_first_channels_message_while_the_next_goes_out_is_a_person(
+    company: Company, moment: timedelta
+) -> None:
+    link = sent_link(company, accepted_at=HANDED_OVER)
+    handed_over = next_channel(link, 10 * HASTE)
+
+    visit(link, handed_over + moment)
+
+    assert heard(link) == (1, 0, True, 1)
+
+
+def test_call_without_an_answer_may_have_come_to_a_person(company: Company) -> None:
+    link = sent_link(company, accepted_at=None)
+    handed_over = next_channel(link, 10 * HASTE)
+
+    visit(link, handed_over + MOMENT)
+
+    assert heard(link) == (1, 0, True, 1)
+
+
+@pytest.mark.parametrize(("state", "why"), [("failed", "rejected"), ("expired", "")])
+def test_message_that_never_came_lets_nobody_be_quick_with_the_next(
+    company: Company, state: str, why: str
+) -> None:
+    link = sent_link(company, accepted_at=HANDED_OVER)
+    handed_over = next_channel(link, 10 * HASTE, state=state, why=why)
+
+    visit(link, handed_over + MOMENT)
+
+    assert heard(link) == (0, 1, False, 0)
+
+
+def test_scanner_of_the_first_channel_stays_one_when_the_next_follows_at_once(
+    company: Company,
+) -> None:
+    link = sent_link(company, accepted_at=HANDED_OVER)
+    next_channel(link, HASTE / 2)
+
+    visit(link, HANDED_OVER + MOMENT)
+    visit(link, HANDED_OVER + HASTE + MOMENT)  # of the first they had the time to read
+
+    assert heard(link) == (1, 1, True, 1)
