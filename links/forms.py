@@ -20,7 +20,7 @@ from links.models import Link
 from links.new_link import SLUG_LENGTH, NewLink
 
 LIFETIMES = [
-    ("", pgettext_lazy("link", "never")),
+    ("", pgettext_lazy("link", "no limit")),
     ("3600", _("an hour")),
     ("86400", _("a day")),
     ("604800", _("a week")),
@@ -119,7 +119,7 @@ def _tags_field() -> forms.BooleanField:
 
 class LinkForm(TargetForm):
     alias = forms.CharField(
-        label=_("Name of your own"),
+        label=_("Name of your own, if you like"),
         max_length=64,
         required=False,
         help_text=_("3–64 Latin letters, digits, hyphens, underscores. Empty: a short random one."),
