@@ -20,7 +20,7 @@ UPDATE links_link SET retired_at = now() WHERE id IN (
   SELECT id FROM links_link
   WHERE key = ANY(%(keys)s::text[]) AND is_alias AND retired_at IS NULL AND NOT is_barred
     AND (disabled_at IS NOT NULL OR used_at IS NOT NULL OR expires_at <= now())
-    AND (company_id = %(company_id)s
+    AND ((company_id = %(company_id)s AND mode = %(mode)s::text)
          OR GREATEST(disabled_at, used_at, expires_at) < now() - interval '90 days')
   ORDER BY id FOR UPDATE)
 """
@@ -82,7 +82,8 @@ def _retire(owner: Owner, wanted: Sequence[NewLink]) -> None:
     keys = [one.params()["slug_key"] for one in wanted]
     if keys:
         with connection.cursor() as cursor:
-            cursor.execute(RETIRE, {"keys": keys, "company_id": owner.company_id})
+            own = {"company_id": owner.company_id, "mode": owner.mode}
+            cursor.execute(RETIRE, own | {"keys": keys})
 
 
 def _insert(
