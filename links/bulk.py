@@ -82,8 +82,9 @@ def _retire(owner: Owner, wanted: Sequence[NewLink]) -> None:
     keys = [one.params()["slug_key"] for one in wanted]
     if keys:
         with connection.cursor() as cursor:
-            own = {"company_id": owner.company_id, "mode": owner.mode}
-            cursor.execute(RETIRE, own | {"keys": keys})
+            cursor.execute(
+                RETIRE, {"keys": keys, "company_id": owner.company_id, "mode": owner.mode}
+            )
 
 
 def _insert(
