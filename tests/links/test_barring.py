@@ -144,3 +144,19 @@ def test_alias_that_the_operator_disabled_is_not_made_anew(api: Api, company: Co
 
     assert one.code == "alias_taken"
     assert many.body["data"][0]["code"] == "alias_taken"
+
+
+@pytest.mark.parametrize("by_operator", [True, False])
+def test_alias_of_a_batch_that_the_operator_stopped_is_not_made_anew(
+    api: Api, company: Company, by_operator: bool
+) -> None:
+    link = LinkFactory.create(company=company, slug="Sale", is_alias=True, batch_id=uuid7())
+    stopping.stop(company=company, batch_id=link.batch_id, by_operator=by_operator)
+    api.call("DELETE", f"/links/{link.public_id}")
+    asked = {"url": "https://example.com/", "alias": "sale"}
+
+    many = api.post("/links/bulk", {"links": [asked]}).body["data"][0]
+    one = api.post("/links/shorten", asked)
+
+    assert many["success"] is not by_operator
+    assert one.code == "alias_taken"
