@@ -104,7 +104,8 @@ def test_breakdown_is_of_the_same_time_as_the_series(api: Api, interval: str) ->
     noon = timezone.localtime().replace(hour=12, minute=0, second=0, microsecond=0)
     first, last = noon - timedelta(days=5), noon - timedelta(days=3)
     own = [first + timedelta(minutes=1), last - timedelta(minutes=1)]
-    clicked(link.id, first - timedelta(days=1), *own, last + timedelta(days=1))
+    beside = [first - timedelta(days=1), *(last + timedelta(days=n) for n in (1, 2))]
+    clicked(link.id, *own, *beside)
     asked: dict[str, Any] = {
         "interval": interval,
         "from": (first + timedelta(minutes=30)).isoformat(),
