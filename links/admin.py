@@ -53,8 +53,10 @@ class LinkAdmin(ReadOnlyAdmin):
         self, request: HttpRequest, queryset: QuerySet[Link], search_term: str
     ) -> tuple[QuerySet[Link], bool]:
         slug = search_term.strip().rstrip("/").rpartition("/")[2]
-        found = queryset.filter(key__in=hosts.keys(slug)) if slug else queryset
-        return found, False
+        if not slug:
+            return queryset, False
+        # The index of names leaves out those that were handed on.
+        return queryset.filter(key__in=hosts.keys(slug), retired_at=None), False
 
     @admin.action(description=_("Disable: the link leads nowhere"), permissions=["disable"])
     def disable(self, request: HttpRequest, links: QuerySet[Link]) -> None:

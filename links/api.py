@@ -33,11 +33,11 @@ class Shorten(ApiView):
 
         def effect() -> dict[str, Any]:
             made = services.shorten(owner=self.principal, link=link)
-            return self.body(made, link.lifetime)
+            return self.body(made, link.seconds_left(made))
 
         return self.once_atomic(self.ticket(request, payload), effect)
 
-    def body(self, link: Link, lifetime: int | None) -> dict[str, Any]:
+    def body(self, link: Link, seconds_left: int | None) -> dict[str, Any]:
         return {
             "success": True,
             "message": SHORTENED[self.language],
@@ -46,7 +46,7 @@ class Shorten(ApiView):
             "slug": link.slug,
             "url": link.url,
             "expires_at": link.expires_at,
-            "expires_in": lifetime,
+            "expires_in": seconds_left,
             "reused": link.was_there,
         }
 

@@ -59,7 +59,7 @@ class BulkLinks(LinkView):
 
     def _result(self, made: Link | DomainError, wanted: NewLink | DomainError) -> dict[str, Any]:
         if isinstance(made, Link) and isinstance(wanted, NewLink):
-            reused = {"expires_in": wanted.lifetime, "reused": made.was_there}
+            reused = {"expires_in": wanted.seconds_left(made), "reused": made.was_there}
             return {"success": True, **address(made), **reused}
         assert isinstance(made, DomainError)  # noqa: S101 - what was refused was not made
         body = made.body(language=self.language, request_id=self.request_id)

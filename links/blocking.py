@@ -8,6 +8,7 @@ from django.conf import settings
 from django.db import transaction
 from django.db.backends.utils import CursorWrapper
 from django.db.models import Q, QuerySet
+from django.db.models.functions import Coalesce
 from django.utils import timezone
 
 from accounts.models import Company, User
@@ -36,22 +37,22 @@ def is_blocked(domains: set[str]) -> bool:
 
 
 def leading_to(host: str) -> QuerySet[Link]:
-    """Links that are not disabled and lead to this site or to one under it, now or once they have
-    expired; their targets are normalised.
+    """Links that lead to this site or to one under it, now or once they have expired, those that
+    are disabled too unless only the operator can enable them; their targets are normalised.
     """
     site = rf"^https?://([^/?#]*\.)?{re.escape(host)}([:/?#]|$)"
     leads_there = Q(url__regex=site) | Q(expired_url__regex=site)
-    return Link.objects.filter(leads_there, disabled_at=None, retired_at=None)
+    return Link.objects.filter(leads_there, is_barred=False, retired_at=None)
 
 
 def count_leading_to(host: str) -> int:
     return sum(links.count() for links in _parts(leading_to(host)))
 
 
-def disable_leading_to(host: str, *, user: User | None, ip: str | None = None) -> int:
-    """Part after part, each told of at once; returns how many were disabled."""
+def bar_leading_to(host: str, *, user: User | None, ip: str | None = None) -> int:
+    """Part after part, each told of at once; returns how many were barred."""
     ids = [list(links.values_list("pk", flat=True)) for links in _parts(leading_to(host))]
-    return sum(_disable(some, host, user=user, ip=ip) for some in ids if some)
+    return sum(_bar(some, host, user=user, ip=ip) for some in ids if some)
 
 
 def _parts(links: QuerySet[Link]) -> Iterator[QuerySet[Link]]:
@@ -67,13 +68,13 @@ def _parts(links: QuerySet[Link]) -> Iterator[QuerySet[Link]]:
         last = end
 
 
-def _disable(ids: list[UUID], host: str, *, user: User | None, ip: str | None) -> int:
+def _bar(ids: list[UUID], host: str, *, user: User | None, ip: str | None) -> int:
     with transaction.atomic():
-        found = Link.objects.select_for_update().filter(pk__in=ids, disabled_at=None)
+        found = leading_to(host).select_for_update().filter(pk__in=ids)
         links = list(found.order_by("pk"))
         resolution.doubt(*links)
         Link.objects.filter(pk__in=[link.pk for link in links]).update(
-            disabled_at=timezone.now(), is_barred=True
+            disabled_at=Coalesce("disabled_at", timezone.now()), is_barred=True
         )
         for company in Company.objects.filter(pk__in={link.company_id for link in links}):
             count = sum(link.company_id == company.pk for link in links)

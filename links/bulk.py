@@ -20,8 +20,10 @@ UPDATE links_link SET retired_at = now() WHERE id IN (
   SELECT id FROM links_link
   WHERE key = ANY(%(keys)s::text[]) AND is_alias AND retired_at IS NULL AND NOT is_barred
     AND (disabled_at IS NOT NULL OR used_at IS NOT NULL OR expires_at <= now())
-    AND (company_id = %(company_id)s
+    AND ((company_id = %(company_id)s AND mode = %(mode)s::text)
          OR GREATEST(disabled_at, used_at, expires_at) < now() - interval '90 days')
+    AND NOT EXISTS (SELECT FROM links_stop s WHERE s.is_operators
+                    AND s.company_id = links_link.company_id AND s.batch_id = links_link.batch_id)
   ORDER BY id FOR UPDATE)
 """
 
@@ -82,7 +84,9 @@ def _retire(owner: Owner, wanted: Sequence[NewLink]) -> None:
     keys = [one.params()["slug_key"] for one in wanted]
     if keys:
         with connection.cursor() as cursor:
-            cursor.execute(RETIRE, {"keys": keys, "company_id": owner.company_id})
+            cursor.execute(
+                RETIRE, {"keys": keys, "company_id": owner.company_id, "mode": owner.mode}
+            )
 
 
 def _insert(

@@ -8,23 +8,15 @@ from accounts.models import Company
 from config.errors import DomainError, Error
 from links import hosts, slugs, targets
 from links.hosts import Host
-from links.managing import Change
-from links.new_link import SLUG_LENGTH, SLUG_LENGTH_IN_MESSAGES, NewLink
+from links.managing import NO_EXPIRED_URL_YET, Change
+from links.new_link import PENDING_LIFETIME, SLUG_LENGTH, SLUG_LENGTH_IN_MESSAGES, NewLink
 
 MINUTE, MONTH, FIVE_YEARS = 60, 2_592_000, 157_680_000
 TEXT_LENGTH = 500
-# What strangers can make before anybody has looked at them must not look trusted or last.
-PENDING_LIFETIME = 3600
 NO_ALIAS_YET = (
     "Свои имена ссылок заработают, когда компанию подтвердят",
     "Aliases work once the company is approved",
 )
-NO_EXPIRED_URL_YET = (
-    "expired_url заработает, когда компанию подтвердят",
-    "expired_url works once the company is approved",
-)
-
-
 NOT_BOTH = (
     "Укажите либо expires_in, либо never_expires",
     "Give either expires_in or never_expires",
@@ -122,11 +114,9 @@ def change_of(fields: Fields, principal: Principal) -> Change:
     if is_endless and lifetime is not None:
         fields.fault("never_expires", NOT_BOTH)
     fields.check()
-    if is_endless and _is_pending(principal):
-        lifetime, is_endless = PENDING_LIFETIME, False
     return Change(
         url=None if url is None else targets.check_target(url, allowed=rules.targets),
-        lifetime=None if lifetime is None else _lifetime(lifetime, principal),
+        lifetime=lifetime,
         is_endless=bool(is_endless),
         is_enabled=is_enabled,
         expired_url=None if expired_url is None else _expired_url(expired_url, principal),
@@ -152,14 +142,16 @@ def _own_host(name: str, principal: Principal) -> Host | None:
 
 
 def _expired_url(asked: str | None, principal: Principal) -> str:
-    """Empty: none, though the company has a usual one."""
+    """Empty: none, though the company has a usual one. That is left out while its site is blocked,
+    or every request would be refused for what none of them asked.
+    """
     rules = principal.link_rules
     if _is_pending(principal):  # or its links would outlive the hour that they have
         if asked:
             raise DomainError(Error.FORBIDDEN, message=NO_EXPIRED_URL_YET)
         return ""
     if asked is None:
-        return rules.expired_url
+        return "" if targets.is_blocked(rules.expired_url) else rules.expired_url
     if not asked:
         return ""
     return targets.check_target(asked, field="expired_url", allowed=rules.targets)

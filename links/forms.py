@@ -137,10 +137,11 @@ class LinkForm(TargetForm):
 
     def __init__(self, *args: Any, company: Company, **kwargs: Any) -> None:
         super().__init__(*args, company=company, **kwargs)
+        usual = self.rules.expired_url
         self.initial.update(
             {
                 "host": self.rules.host,
-                "expired_url": self.rules.expired_url,
+                "expired_url": "" if targets.is_blocked(usual) else usual,
                 "has_tags": True,
             }
         )

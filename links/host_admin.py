@@ -118,8 +118,12 @@ class BlockedHostAdmin(ModelAdmin):
         if "confirmed" not in request.POST:
             return self._ask(request, names)
         user, ip = operator(request), client_ip(request.META)
-        count = sum(blocking.disable_leading_to(name, user=user, ip=ip) for name in names)
-        text = ngettext("%(n)d link disabled.", "%(n)d links disabled.", count)
+        count = sum(blocking.bar_leading_to(name, user=user, ip=ip) for name in names)
+        text = ngettext(
+            "%(n)d link is off: only you can enable it again.",
+            "%(n)d links are off: only you can enable them again.",
+            count,
+        )
         self.message_user(request, text % {"n": count}, messages.SUCCESS)
         return None
 

@@ -1,7 +1,7 @@
 """/links: the links of the key's company and mode, one of them, its clicks, and many at once."""
 
 from collections.abc import Mapping
-from datetime import datetime, timedelta
+from datetime import MAXYEAR, MINYEAR, UTC, datetime, timedelta
 from typing import Any
 
 from django.db.models import Q, QuerySet
@@ -96,17 +96,22 @@ class LinkStats(LinkView):
             words = ", ".join(INTERVALS)
             raise invalid_input(interval=(f"Допустимо: {words}", f"Allowed: {words}"))
         start, end = _span(query, interval)
-        points = (
-            stats.by_hour(link, start, end)
-            if interval == "hour"
-            else stats.by_day(link, timezone.localdate(start), timezone.localdate(end))
-        )
-        return self.answer("stats", _counts(link) | _series(interval, points) | _seen(link, start))
+        if interval == "hour":
+            points = stats.by_hour(link, start, end)
+        else:
+            first, last = timezone.localdate(start), timezone.localdate(end)
+            points = stats.by_day(link, first, last)
+            start, end = stats.midnight(first), stats.midnight(last + timedelta(days=1))
+        seen = _seen(link, start, end)
+        return self.answer("stats", _counts(link) | _series(interval, points) | seen)
 
 
 def filtered(links: QuerySet[Link], query: Mapping[str, str], company_id: int) -> QuerySet[Link]:
     """By slug or alias, state, batch, and time of making (`from` ≤ created < `to`)."""
-    if slug := query.get("slug"):
+    asked = Fields(query)
+    slug = asked.text("slug")
+    asked.check()
+    if slug:
         links = links.filter(named(slug, company_id))
     if batch := query.get("batch"):
         batch_id = parse_id("bat", batch)
@@ -121,9 +126,11 @@ def filtered(links: QuerySet[Link], query: Mapping[str, str], company_id: int) -
 
 
 def named(slug: str, company_id: int) -> Q:
-    """Under any host that the company's links may be under; in another case only an alias."""
-    exact = hosts.keys(slug, company_id)
-    return Q(key__in=exact, slug=slug) | Q(key__in=exact, is_alias=True)
+    """Under any host that the company's links may be under; in another case only an alias. Not one
+    whose name was handed on: the index of names leaves those out.
+    """
+    found = Q(key__in=hosts.keys(slug, company_id), retired_at=None)
+    return found & (Q(slug=slug) | Q(is_alias=True))
 
 
 def in_state(state: str) -> Q:
@@ -144,15 +151,25 @@ def in_state(state: str) -> Q:
 
 def _span(query: Mapping[str, str], interval: str) -> tuple[datetime, datetime]:
     """The last 30 days or 48 hours unless asked otherwise."""
-    end = time_of("to", query["to"]) if query.get("to") else timezone.now()
+    end = _moment(query, "to") or timezone.now()
     usual = timedelta(hours=48) if interval == "hour" else timedelta(days=29)
-    start = time_of("from", query["from"]) if query.get("from") else end - usual
+    start = _moment(query, "from") or end - usual
     longest = timedelta(hours=stats.HOURS) if interval == "hour" else timedelta(days=stats.DAYS)
     if not timedelta(0) <= end - start <= longest:
         days = longest.days
         words = (f"От начала до конца — не больше {days} дней", f"At most {days} days in all")
         raise invalid_input(**{"from": words})
-    return start, end
+    return (stats.hour_of(start) if interval == "hour" else start), end
+
+
+def _moment(query: Mapping[str, str], name: str) -> datetime | None:
+    """None when it is not asked for; the first and the last year have days that are no dates."""
+    if not query.get(name):
+        return None
+    moment = time_of(name, query[name])
+    if not MINYEAR < moment.year < MAXYEAR:
+        raise invalid_input(**{name: ("Год слишком далёкий", "The year is too far away")})
+    return moment.astimezone(UTC)
 
 
 def address(link: Link) -> dict[str, Any]:
@@ -199,9 +216,8 @@ def _series(interval: str, points: list[stats.Point]) -> dict[str, Any]:
     return {"interval": interval, "series": series}
 
 
-def _seen(link: Link, start: datetime) -> dict[str, Any]:
-    since = max(start, stats.oldest_click())
-    found = stats.visitors(link, since, timezone.now())
+def _seen(link: Link, start: datetime, end: datetime) -> dict[str, Any]:
+    found = stats.visitors(link, max(start, stats.oldest_click()), end)
     return {
         name: [{"name": value or None, "clicks": count} for value, count in getattr(found, name)]
         for name in ("referrers", "devices", "countries")

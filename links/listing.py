@@ -16,7 +16,7 @@ from accounts.paging import forgiving_page_of
 from accounts.roles import CabinetRequest, member_required
 from accounts.services import record
 from accounts.spreadsheet import csv_lines
-from config.ids import parse_id, uuid7
+from config.ids import parse_id
 from links import batches, export, hosts
 from links.forms import LinkFilter
 from links.link_api import in_state
@@ -44,7 +44,8 @@ def matching(company: Company, chosen: dict[str, Any]) -> QuerySet[Link]:
     own = Link.objects.filter(company=company, mode=chosen.get("mode", Mode.LIVE))
     links: QuerySet[Link] = own.with_stops()
     if batch := chosen.get("batch"):
-        links = links.filter(batch_id=parse_id("bat", batch) or uuid7())
+        batch_id = parse_id("bat", batch)
+        links = links.filter(batch_id=batch_id) if batch_id else links.none()
     if state := chosen.get("state"):
         links = links.filter(in_state(state))
     if text := chosen.get("search", "").strip():

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import partial
 from uuid import UUID
 
@@ -11,11 +11,16 @@ from django.db.backends.utils import CursorWrapper
 from django.utils import timezone
 
 from accounts import services as accounts
-from accounts.models import User
+from accounts.models import Company, User
 from config.errors import DomainError, Error
 from links import resolution, sql, targets
 from links.models import Link
+from links.new_link import PENDING_LIFETIME
 
+NO_EXPIRED_URL_YET = (
+    "expired_url заработает, когда компанию подтвердят",
+    "expired_url works once the company is approved",
+)
 BARRED = (
     "Эту ссылку выключил оператор сервиса; включить её может только он",
     "The operator of the service disabled this link, and only they can enable it",
@@ -24,7 +29,9 @@ BARRED = (
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """None: as it is. `lifetime` is in seconds from now, `is_endless` for ever."""
+    """None: as it is. `lifetime` is in seconds from now, `is_endless` for ever; while a
+    company waits for approval, PENDING_LIFETIME from when the link was made at most.
+    """
 
     url: str | None = None
     lifetime: int | None = None
@@ -38,15 +45,18 @@ class Change:
 @transaction.atomic
 def change(*, link: Link, wanted: Change, user: User | None = None, ip: str | None = None) -> Link:
     """The link as it is then; raises `alias_taken` when its name was handed on meanwhile, and
-    `url_not_allowed` when it is to be enabled and its site is blocked.
+    `url_not_allowed` when it is to be enabled and a site that it may lead to is blocked.
     """
     link = Link.objects.select_for_update(of=("self",)).select_related("company").get(pk=link.pk)
     if link.retired_at is not None:
         raise DomainError(Error.ALIAS_TAKEN)
     if link.is_barred and wanted.is_enabled and not wanted.by_operator:
         raise DomainError(Error.FORBIDDEN, message=BARRED)
+    if wanted.expired_url and link.company.status == Company.Status.PENDING:
+        raise DomainError(Error.FORBIDDEN, message=NO_EXPIRED_URL_YET)
     if wanted.is_enabled:
-        targets.check_still_allowed(wanted.url or link.url)
+        late = link.expired_url if wanted.expired_url is None else wanted.expired_url
+        targets.check_still_allowed(wanted.url or link.url, late)
     fields = _apply(link, wanted)
     if fields:
         resolution.doubt(link)
@@ -64,10 +74,8 @@ def _apply(link: Link, wanted: Change) -> list[str]:
     for name in ("url", "expired_url", "utm"):
         if (value := getattr(wanted, name)) is not None:
             setattr(link, name, value)
-    if wanted.is_endless:
-        link.expires_at = None
-    elif wanted.lifetime is not None:
-        link.expires_at = timezone.now() + timedelta(seconds=wanted.lifetime)
+    if wanted.is_endless or wanted.lifetime is not None:
+        link.expires_at = _expiry(link, wanted.lifetime)
     if wanted.is_enabled is not None:
         off = link.disabled_at or timezone.now()
         link.disabled_at = None if wanted.is_enabled else off
@@ -77,6 +85,14 @@ def _apply(link: Link, wanted: Change) -> list[str]:
         return changed
     link.reuse_key = None  # it is no longer what was asked for
     return [*changed, "reuse_key"]
+
+
+def _expiry(link: Link, lifetime: int | None) -> datetime | None:
+    wanted = None if lifetime is None else timezone.now() + timedelta(seconds=lifetime)
+    if link.company.status != Company.Status.PENDING:
+        return wanted
+    latest = link.created_at + timedelta(seconds=PENDING_LIFETIME)
+    return min(wanted or latest, latest)
 
 
 def end_with_codes(cursor: CursorWrapper, verification_ids: Sequence[UUID]) -> None:

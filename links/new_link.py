@@ -9,6 +9,7 @@ from uuid import UUID
 
 import orjson
 from django.conf import settings
+from django.utils import timezone
 
 from channels.providers.base import Channel
 from config.errors import invalid_input
@@ -19,6 +20,8 @@ from links.models import Link
 
 SLUG_LENGTH, SLUG_LENGTH_IN_MESSAGES = 8, 10
 TRIES = 5
+# What strangers can make before anybody has looked at them must not look trusted or last.
+PENDING_LIFETIME = 3600  # seconds
 NOT_BY_WHATSAPP = (
     "В WhatsApp ссылки открываются только с домена сервиса: назовите другой канал или уберите host",
     "By WhatsApp links are under the service's own host: name another channel or leave host out",
@@ -65,6 +68,12 @@ class NewLink:
         host_id = self.host.id if self.host else None
         asked = [host_id, self.url, self.lifetime, self.utm, self.expired_url, self.length]
         return UUID(bytes=blake2b(orjson.dumps(asked), digest_size=16).digest())
+
+    def seconds_left(self, made: Link) -> int | None:
+        """All that was asked for, unless the link was there already; None: for ever."""
+        if not made.was_there or made.expires_at is None:
+            return self.lifetime
+        return max(0, round((made.expires_at - timezone.now()).total_seconds()))
 
     @property
     def sample_url(self) -> str:

@@ -24,14 +24,17 @@ INSERT_WITH_CODE = _INSERT.format(
     source="payer, code",
 )
 
-# An alias whose link is dead makes room: at once for the same company, after 90 days for others,
-# because old messages still point at it. One that the operator disabled makes none.
+# An alias whose link is dead makes room: at once for the same company and mode, after 90 days for
+# others, because old messages still point at it. One that the operator disabled, or stopped with
+# its batch, makes none.
 RETIRE = """
 UPDATE links_link SET retired_at = now()
 WHERE key = %(slug_key)s::text AND is_alias AND retired_at IS NULL AND NOT is_barred
   AND (disabled_at IS NOT NULL OR used_at IS NOT NULL OR expires_at <= now())
-  AND (company_id = %(company_id)s
+  AND ((company_id = %(company_id)s AND mode = %(mode)s::text)
        OR GREATEST(disabled_at, used_at, expires_at) < now() - interval '90 days')
+  AND NOT EXISTS (SELECT FROM links_stop s WHERE s.is_operators
+                  AND s.company_id = links_link.company_id AND s.batch_id = links_link.batch_id)
 """
 
 SHORTEN = f"""

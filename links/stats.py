@@ -61,12 +61,12 @@ def by_day(link: Link, first: date, last: date) -> list[Point]:
         day = first + timedelta(days=n)
         row = found.get(day)
         counts = (row.clicks, row.previews, row.scanners) if row else (0, 0, 0)
-        points.append(Point(_midnight(day), *counts))
+        points.append(Point(midnight(day), *counts))
     return points
 
 
 def by_hour(link: Link, start: datetime, end: datetime) -> list[Point]:
-    start = start.replace(minute=0, second=0, microsecond=0)
+    """A point for every hour of UTC that begins before the end; `start` is a whole one."""
     with connection.cursor() as cursor:
         cursor.execute(_HOURS, [link.pk, start, end])
         found: dict[datetime, Sequence[int]] = {at: counts for at, *counts in cursor.fetchall()}
@@ -93,6 +93,10 @@ def oldest_click() -> datetime:
     return timezone.now() - timedelta(days=settings.RAW_RETENTION)
 
 
-def _midnight(day: date) -> datetime:
-    midnight = datetime.min.time()
-    return timezone.make_aware(datetime.combine(day, midnight), timezone.get_default_timezone())
+def hour_of(moment: datetime) -> datetime:
+    return moment.replace(minute=0, second=0, microsecond=0)
+
+
+def midnight(day: date) -> datetime:
+    first = datetime.combine(day, datetime.min.time())
+    return timezone.make_aware(first, timezone.get_default_timezone())

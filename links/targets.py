@@ -127,9 +127,13 @@ def check_site(name: object, field: str = "host") -> str:
     return host
 
 
-def check_still_allowed(url: str) -> None:
+def is_blocked(url: str) -> bool:
     """Of a target that is stored: whether its site has been blocked since."""
-    if blocking.is_blocked(_domains(urlsplit(url).hostname or "")):
+    return blocking.is_blocked(_domains(urlsplit(url).hostname or ""))
+
+
+def check_still_allowed(*urls: str) -> None:
+    if any(map(is_blocked, urls)):
         raise DomainError(Error.URL_NOT_ALLOWED, message=_BLOCKED)
 
 

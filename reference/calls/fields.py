@@ -130,8 +130,8 @@ EXPIRES_IN = Field(
     "expires_in",
     nullable(integer()),
     (
-        "Срок жизни в секундах; `null` — бессрочная.",
-        "Its lifetime in seconds; `null`: it never expires.",
+        "Сколько секунд ей осталось; `null` — бессрочная.",
+        "How many seconds it has left; `null`: it never expires.",
     ),
     None,
 )

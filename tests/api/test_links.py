@@ -127,6 +127,22 @@ def test_dead_alias_makes_room(
         assert Link.objects.filter(retired_at=None, key="sale").count() == 1
 
 
+@pytest.mark.parametrize("path", ["/links/shorten", "/links/send", "/links/bulk"])
+@pytest.mark.parametrize(("days", "is_free"), [(1, False), (91, True)])
+def test_alias_that_lived_is_no_test_key_s_at_once(
+    test_api: Api, *, path: str, days: int, is_free: bool
+) -> None:
+    died = timezone.now() - timedelta(days=days)
+    link = LinkFactory.create(company=test_api.company, slug="sale", is_alias=True, expires_at=died)
+    asked = {"phone": PHONE, "url": URL, "alias": "sale"}
+
+    test_api.post(path, asked | {"links": [asked]})
+
+    assert Link.objects.filter(mode="test").exists() is is_free
+    link.refresh_from_db()
+    assert (link.retired_at is not None) is is_free
+
+
 def test_shorten_costs_nothing(client_of: ClientOf) -> None:
     api = client_of(CompanyFactory.create())
 

@@ -50,6 +50,7 @@ def several(company: Company) -> None:
         ("?search=SPRING", {"Sale-1"}),
         ("?search=offoff&state=active", set()),
         ("?search=foreign", set()),
+        ("?batch=bat_x", set()),
         ("?state=junk", {"Sale-1", "offoff", "overdue"}),
     ],
 )
@@ -131,6 +132,21 @@ def test_lifetime_is_kept_renewed_or_lifted(
     link.refresh_from_db()
     assert (link.expires_at == until) == is_kept
     assert (link.expires_at is None) == is_endless
+
+
+def test_company_that_waits_for_approval_lengthens_none(client: Client, owner: Member) -> None:
+    Company.objects.update(status="pending")
+    link = LinkFactory.create(company=owner.company, mode="test")
+    path = reverse("link-edit", args=[link.public_id])
+
+    client.post(path, {"url": link.url, "lifetime": ""})
+    refused = {"url": link.url, "lifetime": "keep", "expired_url": "https://example.com/late"}
+    told = client.post(path, refused, follow=True)
+
+    link.refresh_from_db()
+    assert link.expires_at == link.created_at + timedelta(hours=1)
+    assert link.expired_url == ""
+    assert "когда компанию подтвердят" in told.content.decode()
 
 
 def test_link_is_switched_off_and_on(client: Client, owner: Member) -> None:

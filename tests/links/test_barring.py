@@ -69,12 +69,27 @@ def test_operator_enables_it_again_for_good(api: Api, desk: Client, link: Link) 
 def test_link_to_a_blocked_site_stays_off(api: Api, desk: Client, link: Link) -> None:
     BlockedHost.objects.create(host="example.com")
     blocking.forget()
-    assert blocking.disable_leading_to("example.com", user=None) == 1
+    assert blocking.bar_leading_to("example.com", user=None) == 1
 
     act(desk, "enable", link)
 
     assert not is_on(link)
     assert Link.objects.get(pk=link.pk).is_barred
+
+
+def test_link_that_leads_to_a_blocked_site_once_expired_stays_off(
+    api: Api, company: Company
+) -> None:
+    link = LinkFactory.create(company=company, expired_url="https://fraud.example/")
+    api.call("DELETE", f"/links/{link.public_id}")
+    BlockedHost.objects.create(host="fraud.example")
+    blocking.forget()
+
+    answer = enable(api, link)
+    mended = api.call("PATCH", f"/links/{link.public_id}", b'{"enabled": true, "expired_url": ""}')
+
+    assert (answer.status, answer.code) == (422, "url_not_allowed")
+    assert mended.body["state"] == "active"
 
 
 def test_cabinet_says_so_and_has_no_button(client: Client, company: Company, link: Link) -> None:
@@ -129,3 +144,19 @@ def test_alias_that_the_operator_disabled_is_not_made_anew(api: Api, company: Co
 
     assert one.code == "alias_taken"
     assert many.body["data"][0]["code"] == "alias_taken"
+
+
+@pytest.mark.parametrize("by_operator", [True, False])
+def test_alias_of_a_batch_that_the_operator_stopped_is_not_made_anew(
+    api: Api, company: Company, by_operator: bool
+) -> None:
+    link = LinkFactory.create(company=company, slug="Sale", is_alias=True, batch_id=uuid7())
+    stopping.stop(company=company, batch_id=link.batch_id, by_operator=by_operator)
+    api.call("DELETE", f"/links/{link.public_id}")
+    asked = {"url": "https://example.com/", "alias": "sale"}
+
+    many = api.post("/links/bulk", {"links": [asked]}).body["data"][0]
+    one = api.post("/links/shorten", asked)
+
+    assert many["success"] is not by_operator
+    assert one.code == "alias_taken"

@@ -1,6 +1,7 @@
 """What the request fields of links become, and what a company waiting for approval may not."""
 
 from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -11,8 +12,9 @@ from accounts.fields import Fields
 from accounts.keys import LinkRules, Principal
 from accounts.models import Company
 from config.errors import DomainError, Error
+from links import blocking
 from links.fields import change_of, link_of_code, new_link
-from links.models import Link
+from links.models import BlockedHost, Link
 from tests.api.books import books
 from tests.api.clients import Api
 from tests.factories import ApiKeyFactory, CompanyFactory
@@ -102,6 +104,22 @@ def test_link_of_a_company_waiting_for_approval_leads_nowhere_once_expired() -> 
     assert caught.value.error is Error.FORBIDDEN
 
 
+def test_usual_place_for_the_expired_is_left_out_while_it_is_blocked() -> None:
+    set_up = replace(principal(), link_rules=LinkRules(expired_url="https://fraud.example/x"))
+    before = new_link(Fields({"url": URL}), set_up)
+    BlockedHost.objects.create(host="fraud.example")
+    blocking.forget()
+
+    link = new_link(Fields({"url": URL}), set_up)
+    of_code = link_of_code(Fields({"link": URL}), set_up)
+    with pytest.raises(DomainError) as caught:
+        new_link(Fields({"url": URL, "expired_url": "https://fraud.example/x"}), set_up)
+
+    expired_urls = [one.expired_url for one in (before, link, of_code) if one]
+    assert expired_urls == ["https://fraud.example/x", "", ""]
+    assert caught.value.error is Error.URL_NOT_ALLOWED
+
+
 def test_field_at_fault_is_named_before_the_alias_is_refused() -> None:
     fields = Fields({"url": 1, "alias": "sale-2026"})
 
@@ -119,6 +137,22 @@ def test_links_made_before_the_approval_end_within_the_hour(test_api: Api, path:
     assert answer.status == 200
     assert expires_at is not None
     assert HOUR - 60 < (expires_at - timezone.now()).total_seconds() <= HOUR
+
+
+@pytest.mark.parametrize("change", [b'{"expires_in": 86400}', b'{"never_expires": true}'])
+def test_change_before_the_approval_lengthens_no_life(test_api: Api, change: bytes) -> None:
+    Company.objects.update(status=Company.Status.PENDING)
+    made = test_api.post("/links/shorten", {"url": URL, "expires_in": 60}).body["id"]
+    Link.objects.update(created_at=timezone.now() - timedelta(seconds=HOUR - 90))
+
+    young = test_api.call("PATCH", f"/links/{made}", change)
+    link = Link.objects.get()
+    Link.objects.update(created_at=link.created_at - timedelta(days=30))
+    old = test_api.call("PATCH", f"/links/{made}", change)
+
+    assert (young.status, young.body["state"]) == (200, "active")
+    assert link.expires_at == link.created_at + timedelta(seconds=HOUR)
+    assert (old.status, old.body["state"]) == (200, "expired")
 
 
 @pytest.mark.parametrize(

@@ -24,8 +24,21 @@ def test_equal_request_is_answered_with_the_same_link(api: Api) -> None:
     first, again = shorten(api, expires_in=600), shorten(api, expires_in=600)
 
     assert (first.body["reused"], again.body["reused"]) == (False, True)
+    assert 590 <= again.body.pop("expires_in") <= first.body.pop("expires_in")
     assert again.body | {"reused": False} == first.body
     assert Link.objects.count() == 1
+
+
+def test_lifetime_of_a_link_that_is_given_again_is_what_is_left(api: Api) -> None:
+    item = {"url": URL, "reuse": True, "expires_in": 3600}
+    assert shorten(api, expires_in=3600).body["expires_in"] == 3600
+    Link.objects.update(expires_at=timezone.now() + timedelta(seconds=100))
+
+    one = shorten(api, expires_in=3600).body
+    many = api.post("/links/bulk", {"links": [item]}).body["data"][0]
+
+    assert (one["reused"], many["reused"]) == (True, True)
+    assert 90 <= many["expires_in"] <= one["expires_in"] <= 100
 
 
 def test_request_without_it_makes_a_new_one(api: Api) -> None:

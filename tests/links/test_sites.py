@@ -1,6 +1,9 @@
 """Sites: those that a company lists, those that nobody may lead to, and how they are spelled."""
 
+from datetime import timedelta
+
 import pytest
+from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
 from accounts.models import Company
@@ -116,6 +119,20 @@ def test_links_that_lead_there_once_expired_are_found_too() -> None:
     assert blocking.leading_to("fraud.example").exists()
 
 
+@pytest.mark.parametrize("target", ["url", "expired_url"])
+def test_link_that_its_company_disabled_is_barred_as_well(target: str) -> None:
+    off = timezone.now() - timedelta(days=1)
+    link = LinkFactory.create(**{target: "https://fraud.example/"}, disabled_at=off)
+    LinkFactory.create(**{target: "https://fraud.example/"}, retired_at=off, slug="handed-on")
+
+    assert blocking.count_leading_to("fraud.example") == 1
+    assert blocking.bar_leading_to("fraud.example", user=None) == 1
+
+    link.refresh_from_db()
+    assert (link.is_barred, link.disabled_at) == (True, off)
+    assert blocking.count_leading_to("fraud.example") == 0
+
+
 def test_links_to_a_blocked_site_are_disabled_and_told_of(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -125,8 +142,8 @@ def test_links_to_a_blocked_site_are_disabled_and_told_of(
     LinkFactory.create_batch(2, url="https://example.com/")
 
     assert blocking.count_leading_to("fraud.example") == 5
-    assert blocking.disable_leading_to("fraud.example", user=None) == 5
-    assert blocking.disable_leading_to("fraud.example", user=None) == 0
+    assert blocking.bar_leading_to("fraud.example", user=None) == 5
+    assert blocking.bar_leading_to("fraud.example", user=None) == 0
 
     assert Link.objects.filter(disabled_at=None).count() == 2
     subjects = theirs[0].company.audit.values_list("action", "subject")
