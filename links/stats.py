@@ -6,7 +6,7 @@ clicks themselves, which are kept RAW_RETENTION days.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 from django.conf import settings
@@ -66,7 +66,7 @@ def by_day(link: Link, first: date, last: date) -> list[Point]:
 
 
 def by_hour(link: Link, start: datetime, end: datetime) -> list[Point]:
-    start = start.replace(minute=0, second=0, microsecond=0)
+    start = start.astimezone(UTC).replace(minute=0, second=0, microsecond=0)
     with connection.cursor() as cursor:
         cursor.execute(_HOURS, [link.pk, start, end])
         found: dict[datetime, Sequence[int]] = {at: counts for at, *counts in cursor.fetchall()}
@@ -94,5 +94,6 @@ def oldest_click() -> datetime:
 
 
 def _midnight(day: date) -> datetime:
-    midnight = datetime.min.time()
-    return timezone.make_aware(datetime.combine(day, midnight), timezone.get_default_timezone())
+    """Where the day of the service's time zone begins."""
+    begins = datetime.combine(day, datetime.min.time(), timezone.get_default_timezone())
+    return begins.astimezone(UTC)
