@@ -20,8 +20,6 @@ class Counted(Redirect):
     """As `redirect`, while a worker writes every click to the database; none may be missing."""
 
     name, title = "counted", "GET /<slug>, cached, clicks counted in the database"
-    least: ClassVar[float | None] = 0.4
-    aim: ClassVar[float | None] = 0.6
     wanted = Wanted("bench_delivery", delivery=True, hello=True)
 
     def feed(self, side: str, many: int) -> Feed:

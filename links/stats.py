@@ -6,7 +6,7 @@ clicks themselves, which are kept RAW_RETENTION days.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 from django.conf import settings
@@ -98,5 +98,6 @@ def hour_of(moment: datetime) -> datetime:
 
 
 def midnight(day: date) -> datetime:
-    first = datetime.combine(day, datetime.min.time())
-    return timezone.make_aware(first, timezone.get_default_timezone())
+    """Where the day of the service's time zone begins."""
+    begins = datetime.combine(day, datetime.min.time(), timezone.get_default_timezone())
+    return begins.astimezone(UTC)

@@ -16,11 +16,11 @@ from links import places
 
 
 class Kind(StrEnum):
-    PERSON = "person"
+    PERSON = "person"  # by a browser, or the one inside an app
     PREVIEW = "preview"  # fetched by a messenger to show what a link leads to
     PREFETCH = "prefetch"  # by a browser, in case its user follows
     PROBE = "probe"  # only asked whether it is there
-    SCANNER = "scanner"  # crawlers, security scanners, scripts
+    SCANNER = "scanner"  # crawlers, security scanners, scripts, and whatever is not known
 
 
 class Device(StrEnum):
@@ -36,9 +36,9 @@ def _tokens(text: str) -> tuple[str, ...]:
     return tuple(text.split())
 
 
-# In lower case; part of the User-Agent is enough. Previews are looked for first.
+# All in lower case. Part of the User-Agent is enough, and previews are looked for first.
 _PREVIEWS = _tokens(
-    "preview facebookexternalhit facebot meta-externalfetcher whatsapp/ telegrambot twitterbot "
+    "preview facebookexternalhit facebot meta-externalfetcher telegrambot twitterbot "
     "slackbot slack-imgproxy discordbot linkedinbot viberbot vkshare odklbot pinterestbot "
     "redditbot google-pagerenderer google-inspectiontool embedly iframely mastodon/ microlink "
     "unfurl line-poker kakaotalk-scrap"
@@ -51,6 +51,10 @@ _SCANNERS = _tokens(
     "validator facebookplatform google-safety google-read-aloud googleother nmap masscan zgrab "
     "nikto sqlmap proofpoint mimecast barracuda urldefense safelinks"
 )
+_MESSENGERS = ("whatsapp/",)  # at its beginning; further on it is a browser inside the app
+# Each browser begins so. Who does not is no person: clicks of people cost money, and of the
+# machines that fetch links nobody has a whole list.
+_BROWSERS = ("mozilla/", "opera/")
 _PHONES_NAMED_BOT = "cubot"  # a maker of phones, whose browsers say so
 # In this order: Android says Linux too, and an iPad says that it is a Mac.
 _DEVICES = {
@@ -138,9 +142,9 @@ def _judge(agent: str) -> tuple[Kind, Device]:
 
 
 def _kind_of_words(words: str) -> Kind:
-    if any(token in words for token in _PREVIEWS):
+    if words.startswith(_MESSENGERS) or any(token in words for token in _PREVIEWS):
         return Kind.PREVIEW
-    if not words.strip() or any(token in words for token in _SCANNERS):
+    if not words.startswith(_BROWSERS) or any(token in words for token in _SCANNERS):
         return Kind.SCANNER
     return Kind.PERSON
 

@@ -38,6 +38,7 @@ def numbers() -> dict[str, Any]:
         "hold_code": settings.HOLD_DEADLINE["code"],
         "hold_link": settings.HOLD_DEADLINE["link"],
         "click_retention": settings.RAW_RETENTION * 86_400,
+        "time_zone": settings.TIME_ZONE,
         "bulk": bulk.MOST,
         "haste": int(judging.HASTE),
         "misses": settings.LINK_MISSES,

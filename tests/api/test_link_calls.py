@@ -1,9 +1,10 @@
 """/links: lists, one link, its clicks, and many links in one request."""
 
 import json
-from datetime import timedelta
+from datetime import date, timedelta
 from threading import Barrier, Thread
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 from django.db import connection
@@ -196,6 +197,34 @@ def test_clicks_by_day_and_by_hour(api: Api) -> None:
     ]
     assert days["devices"] == [{"name": "ios", "clicks": 2}, {"name": "android", "clicks": 1}]
     assert days["countries"] == [{"name": "KZ", "clicks": 2}, {"name": None, "clicks": 1}]
+
+
+def test_days_are_whole_ones_of_the_service_in_utc(api: Api) -> None:
+    link = LinkFactory.create(company=api.company)
+    ClickDay.objects.create(link=link, day=date(2026, 3, 2), clicks=3)
+    span = {"from": "2026-03-01T20:59:59Z", "to": "2026-03-01T21:00:00Z"}  # Moscow's midnight
+
+    series = api.get(f"/links/{link.public_id}/stats", span).body["series"]
+
+    assert [(one["at"], one["clicks"]) for one in series] == [
+        ("2026-02-28T21:00:00Z", 0),
+        ("2026-03-01T21:00:00Z", 3),
+    ]
+
+
+def test_hours_are_those_of_utc_however_they_were_asked_for(api: Api) -> None:
+    link, at = LinkFactory.create(company=api.company), timezone.now().replace(minute=10)
+    partitions.keep(partitions.month_of(at))
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "INSERT INTO links_click VALUES (%s, %s, 'person', '', '', '')", [link.id, at]
+        )
+    delhi = at.astimezone(ZoneInfo("Asia/Kolkata"))  # half an hour off
+    span = {"from": delhi.isoformat(), "to": (delhi + timedelta(minutes=1)).isoformat()}
+
+    series = api.get(f"/links/{link.public_id}/stats", span | {"interval": "hour"}).body["series"]
+
+    assert [(one["at"], one["clicks"]) for one in series] == [(f"{at:%Y-%m-%dT%H}:00:00Z", 1)]
 
 
 @pytest.mark.parametrize(

@@ -1,49 +1,80 @@
-"""A visitor's browser on the small pages behind short links."""
+"""Small pages behind short links in a browser: opened once, looked into, reported."""
+
+from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Page, Response
+from playwright.sync_api import Browser, Page, expect
 from pytest_django.live_server_helper import LiveServer
 
-from links.models import Report
-from tests.browser.test_accessibility import AXE, JUDGE, RULES, THEMES, Theme
+from links.models import Link, Report
+from tests.browser.test_accessibility import AXE, Visit
 from tests.factories import LinkFactory
+
+pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def elsewhere(live_server: LiveServer) -> str:
-    """Another origin to the browser, as targets are."""
-    return live_server.url.replace("localhost", "127.0.0.1")
+    """The same server by its other name: to a browser, another site."""
+    parts = urlsplit(live_server.url)
+    name = "127.0.0.1" if parts.hostname == "localhost" else "localhost"
+    return f"http://{name}:{parts.port}/docs/limits"
 
 
-def test_button_leads_to_another_site(page: Page, live_server: LiveServer) -> None:
-    target = f"{elsewhere(live_server)}/docs"
-    link = LinkFactory.create(is_once=True, url=target)
+def test_link_that_opens_once_is_opened_by_its_button(page: Page, live_server: LiveServer) -> None:
+    link = LinkFactory.create(url=elsewhere(live_server), is_once=True)
+    assert urlsplit(link.url).netloc != urlsplit(live_server.url).netloc
     page.goto(f"{live_server.url}/{link.slug}")
+    expect(page.get_by_role("heading", name="Ссылка открывается один раз")).to_be_visible()
+    page.reload()
 
     page.get_by_role("button", name="Открыть").click()
-    page.wait_for_url(target)
-    link.refresh_from_db()
 
-    assert target != f"{live_server.url}/docs"
+    page.wait_for_url(link.url)
+    expect(page.get_by_role("heading", name="Лимиты", level=1)).to_be_visible()
+    link.refresh_from_db()
     assert link.used_at is not None
 
 
-def test_link_is_reported(page: Page, live_server: LiveServer) -> None:
-    link = LinkFactory.create(url="https://shop.example/reset/password?from=sms&lang=ru")
-    page.goto(f"{live_server.url}/{link.slug}+")
+def test_link_that_was_opened_opens_no_more(browser: Browser, live_server: LiveServer) -> None:
+    link = LinkFactory.create(url=elsewhere(live_server), is_once=True)
+    context = browser.new_context(locale="ru-RU", java_script_enabled=False)
+    first, second = context.new_page(), context.new_page()
+    for page in (first, second):
+        page.goto(f"{live_server.url}/{link.slug}")
 
+    first.get_by_role("button", name="Открыть").click()
+    first.wait_for_url(link.url)
+    second.get_by_role("button", name="Открыть").click()
+
+    expect(second.get_by_role("heading", name="Ссылка больше не открывается")).to_be_visible()
+    assert second.url == f"{live_server.url}/{link.slug}"
+    context.close()
+
+
+def test_link_is_looked_into_and_reported(page: Page, live_server: LiveServer) -> None:
+    target = f"{elsewhere(live_server)}?token=<b>1</b>"
+    link = LinkFactory.create(url=target, company__name="ООО Ромашка")
+    page.goto(f"{live_server.url}/{link.slug}+")
+    expect(page.locator("dl")).to_contain_text("ООО Ромашка")
+    expect(page.locator("dl")).to_contain_text(target)
+    expect(page.locator(f'a[href="{target}"]')).to_have_count(0)
+
+    page.get_by_role("button", name="Пожаловаться").click()
     page.get_by_label("выдаёт себя за кого-то другого").check()
-    page.get_by_label("Своими словами, если хотите").fill("Просит пароль от банка")
+    page.get_by_label("Своими словами").fill("Это не наш банк")
     page.get_by_role("button", name="Пожаловаться").click()
 
-    page.get_by_role("heading", name="Спасибо").wait_for()
-    assert list(Report.objects.values_list("reason", "words")) == [
-        ("phishing", "Просит пароль от банка")
-    ]
+    expect(page.get_by_role("heading", name="Спасибо")).to_be_visible()
+    report = Report.objects.get()
+    assert (report.link_id, report.reason, report.words) == (
+        link.pk,
+        "phishing",
+        "Это не наш банк",
+    )
 
 
 def test_trap_is_seen_by_machines_alone(page: Page, live_server: LiveServer) -> None:
-    link = LinkFactory.create()
-    page.goto(f"{live_server.url}/{link.slug}+")
+    page.goto(f"{live_server.url}/{LinkFactory.create().slug}+")
 
     for _ in range(9):
         page.keyboard.press("Tab")
@@ -53,23 +84,21 @@ def test_trap_is_seen_by_machines_alone(page: Page, live_server: LiveServer) -> 
     assert box["x"] < 0
 
 
-def test_pages_fit_a_phone(page: Page, live_server: LiveServer) -> None:
-    page.set_viewport_size({"width": 360, "height": 740})
-    long = "https://shop.example/" + "catalogue/" * 30
-    links = [LinkFactory.create(url=long), LinkFactory.create(url=long, is_once=True)]
+def test_pages_of_links_are_for_everybody_and_fit_a_phone(
+    browser: Browser, live_server: LiveServer
+) -> None:
+    long = f"https://example.com/{'path/' * 60}"
+    once, plain = LinkFactory.create(url=long, is_once=True), LinkFactory.create(url=long)
+    visit = Visit(browser, live_server.url)
 
-    for path in (links[0].slug + "+", links[1].slug):
-        answer: Response | None = page.goto(f"{live_server.url}/{path}")
-        assert answer is not None
-        assert page.evaluate("document.documentElement.scrollWidth") == 360
+    found = {path: visit.complaints("", path) for path in (f"/{once.slug}", f"/{plain.slug}+")}
+    visit.page.set_viewport_size({"width": 360, "height": 740})
+    visit.page.get_by_label("другое").check()
+    visit.page.get_by_role("button").click()
+    expect(visit.page.locator("h1")).to_have_text("Спасибо")
+    visit.page.evaluate(AXE)
+    found["thanks"] = visit.judged(360, 740, "light")
 
-
-@pytest.mark.parametrize("theme", THEMES)
-def test_pages_are_for_everybody(page: Page, live_server: LiveServer, theme: Theme) -> None:
-    page.emulate_media(color_scheme=theme)
-    slugs = [LinkFactory.create().slug, LinkFactory.create(is_once=True).slug]
-
-    for path in (f"{slugs[0]}+", slugs[1]):
-        page.goto(f"{live_server.url}/{path}")
-        page.evaluate(AXE)
-        assert page.evaluate(JUDGE, [RULES, theme == "dark"]) == []
+    visit.context.close()
+    assert {path: several for path, several in found.items() if several} == {}
+    assert Link.objects.get(pk=once.pk).used_at is None

@@ -24,6 +24,12 @@ from tests.links.visiting import (
 pytestmark = [pytest.mark.django_db, pytest.mark.urls("tests.links.visiting")]
 
 
+def test_answer_is_held_no_longer_than_a_change_may_take() -> None:
+    """Changes reach every process within a second, also one that hears nothing of them."""
+    assert resolution.FRESH <= 1.0
+    assert resolution.AWAY <= 1.0
+
+
 def test_second_hit_asks_nobody(django_assert_num_queries: DjangoAssertNumQueries) -> None:
     link = LinkFactory.create()
     directory = Directory()

@@ -6,7 +6,7 @@ import pytest
 from pytest_django import Settings
 
 from links import clicks, visitors
-from links.visitors import Device
+from links.visitors import Device, Kind
 from tests.factories import LinkFactory
 from tests.links import mmdb
 from tests.links.visiting import Ask, entries
@@ -14,6 +14,51 @@ from tests.links.visiting import Ask, entries
 IPHONE = "Mozilla/5.0 (iPhone; CPU iPhone OS 18_0 like Mac OS X) AppleWebKit/605.1.15 Safari/604.1"
 ADDRESS = "203.0.113.77"
 pytestmark = [pytest.mark.django_db, pytest.mark.urls("tests.links.visiting")]
+
+
+ENGINE = "(KHTML, like Gecko)"
+IOS = f"Mozilla/5.0 (iPhone; CPU iPhone OS 18_0 like Mac OS X) AppleWebKit/605.1.15 {ENGINE}"
+ANDROID = f"Mozilla/5.0 (Linux; Android 15; Pixel 9 Build/X; wv) AppleWebKit/537.36 {ENGINE}"
+CHROME = "Version/4.0 Chrome/140.0.0.0 Mobile Safari/537.36"
+
+PEOPLE = {
+    "Safari": IPHONE,
+    "Firefox": "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0",
+    "Opera Mini": "Opera/9.80 (J2ME/MIDP; Opera Mini/9.80; U; ru) Presto/2.5.25 Version/10.54",
+    "inside Telegram": f"{ANDROID} {CHROME} Telegram-Android/12.3.1 (X; Android 15; SDK 35; HIGH)",
+    "inside WhatsApp": f"{ANDROID} {CHROME} WhatsApp/2.24.12.78",
+    "inside WhatsApp, iPhone": f"{IOS} Mobile/15E148 WhatsApp/2.24.15.78",
+    "inside Instagram": f"{IOS} Mobile/15E148 Instagram 330.0.0.25.84",
+    "inside Facebook": f"{IOS} Mobile/15E148 [FBAN/FBIOS;FBAV/470.0.0.0]",
+    "inside any app": f"{IOS} Mobile/15E148",
+}
+MACHINES = {
+    "no client we know": ("SomeClient", Kind.SCANNER),
+    "a messenger": ("Signal-Android/7.0", Kind.SCANNER),
+    "another messenger": ("Viber/22.5.0", Kind.SCANNER),
+    "an app's own calls": ("MyApp/1 CFNetwork/1568.100.1 Darwin/24.0.0", Kind.SCANNER),
+    "a phone's own calls": ("Dalvik/2.1.0 (Linux; U; Android 15)", Kind.SCANNER),
+    "a browser's name, not first": ("Fetcher Mozilla/5.0 (X11; Linux)", Kind.SCANNER),
+    "nothing": ("", Kind.SCANNER),
+    "a crawler in a browser's name": (f"{ANDROID} {CHROME} (compatible; xbot)", Kind.SCANNER),
+    "WhatsApp": ("WhatsApp/2.23.20.0 A", Kind.PREVIEW),
+    "who calls itself WhatsApp": ("WhatsApp/2", Kind.PREVIEW),
+    "an iPhone's preview": (f"{IOS} facebookexternalhit/1.1 Facebot Twitterbot/1.0", Kind.PREVIEW),
+}
+
+
+@pytest.mark.parametrize("agent", PEOPLE.values(), ids=PEOPLE)
+def test_people_come_by_a_browser(agent: str) -> None:
+    assert visitors.kind_of({"REQUEST_METHOD": "GET", "HTTP_USER_AGENT": agent}) == Kind.PERSON
+
+
+@pytest.mark.parametrize(("agent", "kind"), MACHINES.values(), ids=MACHINES)
+def test_whatever_is_no_browser_is_no_person(agent: str, kind: Kind) -> None:
+    assert visitors.kind_of({"REQUEST_METHOD": "GET", "HTTP_USER_AGENT": agent}) == kind
+
+
+def test_who_says_nothing_of_themselves_is_no_person() -> None:
+    assert visitors.kind_of({"REQUEST_METHOD": "GET"}) == Kind.SCANNER
 
 
 @pytest.mark.parametrize(

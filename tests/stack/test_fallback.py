@@ -1,5 +1,6 @@
 """The next channel, by real programs: after a refusal, after silence, and when nobody needs it."""
 
+from collections.abc import Iterator
 from datetime import timedelta
 
 import pytest
@@ -57,6 +58,11 @@ def had_time_to_read(phone: str) -> None:
     sent.update(started_at=F("started_at") - earlier, accepted_at=F("accepted_at") - earlier)
 
 
+def follow_later(short_url: str, phone: str) -> None:
+    had_time_to_read(phone)
+    requests.get(short_url, headers=BROWSER, allow_redirects=False, timeout=10)
+
+
 def test_refusal_goes_by_sms_in_the_same_call(stack: Stack) -> None:
     sender, phone = falling_back(stack), stack.phone()
     stack.carrier.misbehave("unreachable", channel="whatsapp", phone=phone)
@@ -98,8 +104,7 @@ def test_machine_that_opens_the_link_proves_nothing_and_the_person_does(
     until(proving_is_done)
     unproved = Message.objects.get(phone=phone)
 
-    had_time_to_read(phone)
-    requests.get(short_url, headers=BROWSER, allow_redirects=False, timeout=10)
+    follow_later(short_url, phone)
 
     assert (unproved.state, unproved.fallback_at is None) == ("sent", False)
     assert stack.ending(phone) == Ending(["delivered"], charged=1, copies=1)
@@ -107,14 +112,61 @@ def test_machine_that_opens_the_link_proves_nothing_and_the_person_does(
     until(lambda: visitors_of(phone) == (1, *expected[1:]))
 
 
-@pytest.mark.parametrize("channel", ["telegram", "sms"])
-def test_previews_of_other_messengers_are_no_people(stack: Stack, channel: str) -> None:
+def test_preview_of_an_sms_is_no_person(stack: Stack) -> None:
     sender, phone = stack.sender(), stack.phone()
     stack.carrier.misbehave("link_preview", phone=phone)
 
-    sender.send_link(phone, "https://example.com/", channel=channel)
+    sender.send_link(phone, "https://example.com/", channel="sms")
 
     until(lambda: visitors_of(phone) == (0, 1, 0))
+
+
+def test_person_in_telegram_counts_once_and_proves_what_was_charged_already_no_more(
+    stack: Stack,
+) -> None:
+    sender, phone = stack.sender(), stack.phone()
+    stack.carrier.misbehave("link_preview", phone=phone)
+    sent = sender.send_link(phone, "https://example.com/", channel="telegram").json()
+    until(lambda: visitors_of(phone) == (0, 1, 0))
+    accepted = stack.ending(phone), stack.proofs(phone)
+
+    follow_later(sent["short_url"], phone)
+
+    until(lambda: visitors_of(phone) == (1, 1, 0))
+    until(proving_is_done)
+    assert accepted == (Ending(["delivered"], charged=1, copies=1), ["handed_over"])
+    assert (stack.ending(phone), stack.proofs(phone)) == accepted
+
+
+@pytest.fixture
+def bot_waits_for_clicks(stack: Stack) -> Iterator[None]:
+    """The operator charges for what people open, not for what Telegram took."""
+    restart_worker(stack, TELEGRAM_BOT_DELIVERED_ON="click")
+    yield
+    restart_worker(stack)
+
+
+def restart_worker(stack: Stack, **environ: str) -> None:
+    stack.worker.ask_to_stop()
+    stack.worker.wait_stopped()
+    stack.worker.start(**environ)
+
+
+@pytest.mark.usefixtures("bot_waits_for_clicks")
+def test_person_in_telegram_proves_the_delivery_where_the_bot_waits_for_it(stack: Stack) -> None:
+    sender, phone = stack.sender(), stack.phone()
+    stack.carrier.misbehave("link_preview", phone=phone)
+    sent = sender.send_link(phone, "https://example.com/", channel="telegram").json()
+    until(lambda: visitors_of(phone) == (0, 1, 0))
+    until(proving_is_done)
+    unproved = stack.state(phone), sender.balance()
+
+    follow_later(sent["short_url"], phone)
+
+    assert unproved == ("sent", (TOKENS - 1, 1))
+    assert stack.ending(phone) == Ending(["delivered"], charged=1, copies=1)
+    assert stack.proofs(phone) == ["click"]
+    until(lambda: visitors_of(phone) == (1, 1, 0))
 
 
 def test_click_proves_the_delivery_and_spares_the_sms(stack: Stack) -> None:
@@ -122,8 +174,7 @@ def test_click_proves_the_delivery_and_spares_the_sms(stack: Stack) -> None:
     stack.carrier.misbehave("no_receipt", channel="whatsapp", phone=phone)
     short_url = sender.send_link(phone, "https://example.com/").json()["short_url"]
 
-    had_time_to_read(phone)
-    requests.get(short_url, headers=BROWSER, allow_redirects=False, timeout=10)
+    follow_later(short_url, phone)
 
     assert stack.ending(phone) == Ending(["delivered"], charged=1, copies=1)
     assert stack.proofs(phone) == ["click"]
