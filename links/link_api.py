@@ -155,7 +155,10 @@ def _span(query: Mapping[str, str], interval: str) -> tuple[datetime, datetime]:
     usual = timedelta(hours=48) if interval == "hour" else timedelta(days=29)
     start = _moment(query, "from") or end - usual
     longest = timedelta(hours=stats.HOURS) if interval == "hour" else timedelta(days=stats.DAYS)
-    if not timedelta(0) <= end - start <= longest:
+    if start > end:
+        words = ("Начало позже конца", "It begins after it ends")
+        raise invalid_input(**{"from": words})
+    if end - start > longest:
         days = longest.days
         words = (f"От начала до конца — не больше {days} дней", f"At most {days} days in all")
         raise invalid_input(**{"from": words})

@@ -49,10 +49,16 @@ def matching(company: Company, chosen: dict[str, Any]) -> QuerySet[Link]:
     if state := chosen.get("state"):
         links = links.filter(in_state(state))
     if text := chosen.get("search", "").strip():
-        slug = text.rstrip("/").rpartition("/")[2]
-        by_name = Q(key__in=hosts.keys(slug, company.pk))
-        links = links.filter(by_name | Q(url__icontains=text))
+        links = links.filter(_found_by(text, company))
     return links
+
+
+def _found_by(text: str, company: Company) -> Q:
+    """A short link, a part of a target, or the id of a batch."""
+    if batch_id := parse_id("bat", text):
+        return Q(batch_id=batch_id)
+    slug = text.rstrip("/").rpartition("/")[2]
+    return Q(key__in=hosts.keys(slug, company.pk)) | Q(url__icontains=text)
 
 
 @require_GET

@@ -12,11 +12,19 @@ from django.utils import timezone
 
 from accounts import services as accounts
 from accounts.models import Company, User
-from config.errors import DomainError, Error
+from config.errors import DomainError, Error, Words
 from links import resolution, sql, targets
 from links.models import Link
 from links.new_link import PENDING_LIFETIME
 
+USED = (
+    "Эта ссылка открывается один раз, и её уже открыли; создайте новую",
+    "This link opens once, and somebody opened it; make a new one",
+)
+STOPPED = (
+    "Эта ссылка остановлена вместе с пакетом или со всеми ссылками компании; откройте их все",
+    "This link is stopped with its batch or with all links of the company; release those",
+)
 NO_EXPIRED_URL_YET = (
     "expired_url заработает, когда компанию подтвердят",
     "expired_url works once the company is approved",
@@ -50,8 +58,8 @@ def change(*, link: Link, wanted: Change, user: User | None = None, ip: str | No
     link = Link.objects.select_for_update(of=("self",)).select_related("company").get(pk=link.pk)
     if link.retired_at is not None:
         raise DomainError(Error.ALIAS_TAKEN)
-    if link.is_barred and wanted.is_enabled and not wanted.by_operator:
-        raise DomainError(Error.FORBIDDEN, message=BARRED)
+    if wanted.is_enabled and not wanted.by_operator and (reason := _why_shut(link)):
+        raise DomainError(Error.FORBIDDEN, message=reason)
     if wanted.expired_url and link.company.status == Company.Status.PENDING:
         raise DomainError(Error.FORBIDDEN, message=NO_EXPIRED_URL_YET)
     if wanted.is_enabled:
@@ -66,6 +74,15 @@ def change(*, link: Link, wanted: Change, user: User | None = None, ip: str | No
     # When nothing changes too: whoever asks again may not have been answered the first time.
     transaction.on_commit(partial(resolution.forget, link))
     return link
+
+
+def _why_shut(link: Link) -> Words | None:
+    """Why enabling it would open nothing."""
+    if link.is_barred:
+        return BARRED
+    if link.used_at is not None:
+        return USED
+    return STOPPED if Link.objects.with_stops().get(pk=link.pk).is_stopped else None
 
 
 def _apply(link: Link, wanted: Change) -> list[str]:

@@ -49,9 +49,17 @@ LIST = Call(
             required=False,
         ),
         Field(
-            "from", time(), ("Создана не раньше.", "Made at this time or later."), required=False
+            "from",
+            text(),
+            ("Созданы не раньше, ISO 8601.", "Made then or later, ISO 8601."),
+            required=False,
         ),
-        Field("to", time(), ("Создана раньше.", "Made before this time."), required=False),
+        Field(
+            "to",
+            text(),
+            ("Созданы раньше, ISO 8601.", "Made before then, ISO 8601."),
+            required=False,
+        ),
         LIMIT,
         CURSOR,
     ),
@@ -177,8 +185,18 @@ STATS = Call(
             ),
             required=False,
         ),
-        Field("from", time(), ("С какого времени.", "Since when."), required=False),
-        Field("to", time(), ("До какого; по умолчанию до сейчас.", "Until when."), required=False),
+        Field(
+            "from", text(), ("С какого времени, ISO 8601.", "Since when, ISO 8601."), required=False
+        ),
+        Field(
+            "to",
+            text(),
+            (
+                "До какого, ISO 8601; по умолчанию до сейчас.",
+                "Until when, ISO 8601; now by default.",
+            ),
+            required=False,
+        ),
     ),
     answer=(
         LINK_ID,

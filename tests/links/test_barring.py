@@ -3,6 +3,7 @@
 import pytest
 from django.test import Client
 from django.urls import reverse
+from django.utils import timezone
 
 from accounts.models import Company, Member
 from config.ids import uuid7
@@ -160,3 +161,25 @@ def test_alias_of_a_batch_that_the_operator_stopped_is_not_made_anew(
 
     assert many["success"] is not by_operator
     assert one.code == "alias_taken"
+
+
+def test_link_stopped_with_its_batch_is_not_enabled_alone(
+    api: Api, company: Company, link: Link
+) -> None:
+    stopping.stop(company=company, batch_id=link.batch_id)
+
+    answer = enable(api, link)
+
+    assert (answer.status, answer.code) == (403, "forbidden")
+    assert "пакетом" in answer.body["message"]
+    stopping.release(company=company, batch_id=link.batch_id)
+    assert enable(api, link).status == 200
+
+
+def test_link_that_somebody_opened_is_not_enabled(api: Api, company: Company) -> None:
+    used = LinkFactory.create(company=company, is_once=True, used_at=timezone.now())
+
+    answer = enable(api, used)
+
+    assert (answer.status, answer.code) == (403, "forbidden")
+    assert "один раз" in answer.body["message"]
