@@ -3,9 +3,10 @@
 from datetime import UTC, date, datetime, timedelta
 
 from django.conf import settings
-from django.db import connection
+from django.db import connection, transaction
 from django.utils import timezone
 
+MAKING = 0x6B766C70  # an advisory lock: IF NOT EXISTS alone lets two makers collide
 _MAKE = """
 CREATE TABLE IF NOT EXISTS links_click_{year}_{month:02} PARTITION OF links_click
 FOR VALUES FROM ('{first}') TO ('{next}')
@@ -22,7 +23,9 @@ def month_of(at: datetime) -> date:
 def keep(*months: date) -> None:
     """Have a table for each of these months; asked once a process."""
     for month in set(months) - _made:
-        with connection.cursor() as cursor:
+        is_kept = not connection.in_atomic_block  # what is rolled back was not made
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute("SELECT pg_advisory_xact_lock(%s)", [MAKING])
             cursor.execute(
                 _MAKE.format(
                     year=month.year,
@@ -31,7 +34,7 @@ def keep(*months: date) -> None:
                     next=_midnight(_next(month)),
                 )
             )
-        if not connection.in_atomic_block:  # what is rolled back was not made
+        if is_kept:
             _made.add(month)
 
 
