@@ -145,7 +145,7 @@ class Directory:
             raise TimeoutError("every reader of links is busy")
         try:
             with lent_connection(), connection.cursor() as cursor:
-                cursor.execute(rows.SELECT, [keys])
+                cursor.execute(rows.SELECT, [keys[0], keys[-1]])
                 found = {key: rows.from_sql(rest) for key, *rest in cursor.fetchall()}
         finally:
             self._readers.release()

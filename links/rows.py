@@ -17,14 +17,15 @@ KNOWN = 86_400.0  # seconds a live link lives in Redis
 ABSENT = 30.0  # seconds for what is not there, leads nowhere, or may soon lead elsewhere
 
 # Retired rows are history. With another case in the slug only an alias may answer. A message is
-# looked at only for a target that names its channel.
+# looked at only for a target that names its channel. Two names, as many as there can be: an array
+# of unknown length PostgreSQL would plan for anew each time.
 SELECT = """
     SELECT l.key, l.is_alias, l.id, l.url, l.expires_at,
       l.disabled_at IS NOT NULL OR l.used_at IS NOT NULL,
       l.company_id, l.batch_id, l.utm, l.expired_url, l.is_once, m.channel
     FROM links_link l LEFT JOIN channels_message m
       ON m.id = l.message_id AND position('{channel}' IN l.utm) > 0
-    WHERE l.key = ANY(%s) AND l.retired_at IS NULL
+    WHERE l.key IN (%s, %s) AND l.retired_at IS NULL
 """
 
 
