@@ -12,13 +12,13 @@ from accounts import paging
 from accounts.models import Company, Mode
 from accounts.paging import Page, forgiving_page_of
 from billing.models import Transfer
+from channels import phone_search
 from channels.counting import start_of
 from channels.models import Message
 from config.errors import DomainError
 from config.ids import moment_of, parse_id
 
 EXACT = ("channel", "state", "kind", "api_key")
-FULL_PHONE = 11  # digits; a shorter one is a beginning
 WALK = 50_000  # messages looked at for one page of a filter that no index answers
 AROUND = timedelta(minutes=5)  # how far a request's message may be from the time in its id
 
@@ -39,14 +39,14 @@ def matching(company: Company, chosen: Mapping[str, Any]) -> QuerySet[Message]:
     rows = rows.filter(mode=chosen.get("mode", Mode.LIVE))
     rows = rows.filter(**{name: chosen[name] for name in EXACT if name in chosen})
     if phone := chosen.get("phone"):
-        rows = rows.filter(**_by_phone(phone))
+        rows = rows.filter(_by_phone(phone, company.country))
     return with_charges(rows.filter(_in_days(chosen)))
 
 
 def look(company: Company, chosen: Mapping[str, Any], query: Mapping[str, str]) -> Looked:
     """A page of them. A rare match is looked for in a bounded part of the history, page by page."""
     rows = matching(company, chosen)
-    end = None if _is_indexed(chosen) else _end_of_walk(company, chosen, query)
+    end = None if _is_indexed(chosen, company.country) else _end_of_walk(company, chosen, query)
     if end is None:
         return Looked(forgiving_page_of(rows, query))
     # The first condition says nothing new, but it alone can enter the index.
@@ -70,9 +70,9 @@ def with_charges(rows: QuerySet[Message]) -> QuerySet[Message]:
     return rows.annotate(charged=Subquery(captures.values("amount")[:1]))
 
 
-def _is_indexed(chosen: Mapping[str, Any]) -> bool:
+def _is_indexed(chosen: Mapping[str, Any], country: str) -> bool:
     """Whether matches are found without walking past others."""
-    is_whole_phone = "phone" in _by_phone(chosen.get("phone", ""))
+    is_whole_phone = phone_search.whole(chosen.get("phone", ""), country) is not None
     is_undelivered = chosen.get("state") in {Message.State.FAILED, Message.State.EXPIRED}
     by_day_alone = not chosen.keys() - {"mode", "date_from", "date_to"}
     return "id" in chosen or is_whole_phone or is_undelivered or by_day_alone
@@ -106,8 +106,6 @@ def _in_days(chosen: Mapping[str, Any]) -> Q:
     return days & Q(created_at__lt=start_of(last + timedelta(days=1))) if last else days
 
 
-def _by_phone(text: str) -> dict[str, str]:
-    digits = "".join(one for one in text if one in "0123456789")
-    if len(digits) == FULL_PHONE and digits.startswith("8") and "+" not in text:
-        digits = "7" + digits[1:]  # as people in Russia and Kazakhstan type it
-    return {"phone" if len(digits) >= FULL_PHONE else "phone__startswith": f"+{digits}"}
+def _by_phone(text: str, country: str) -> Q:
+    found = phone_search.matching(text, country)
+    return Q(pk__in=[]) if found is None else found

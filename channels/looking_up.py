@@ -4,14 +4,13 @@ from datetime import timedelta
 from typing import TypeVar
 from uuid import UUID
 
+from django.conf import settings
 from django.db.models import Model, Q, QuerySet
 from django.utils.translation import gettext_lazy as _
 
-from channels import wording
+from channels import phone_search, wording
 from channels.models import Attempt, Message, Part
-from channels.phones import normalise
 from channels.registry import hosted, test_providers
-from config.errors import DomainError
 from config.ids import first_at, moment_of, parse_id
 
 HELP = _(
@@ -20,8 +19,6 @@ HELP = _(
 )
 PHONE_HELP = _("Phone in any spelling or its beginning")
 AROUND = timedelta(minutes=1)  # a message is made within so much of its request
-_PUNCTUATION = " ()-.\u00a0\u2011"
-_SHORTEST_PHONE, _LONGEST_PREFIX = 10, 15  # digits
 T = TypeVar("T", bound=Model)
 
 
@@ -31,9 +28,9 @@ def messages(rows: QuerySet[Message], text: str) -> QuerySet[Message]:
         return rows
     if (found := _by_our_id(rows, text)) is not None:
         return found
-    if _digits(text) is not None:
-        by_phone = rows.filter(_phone(text))
-        return by_phone if by_phone.exists() else rows.filter(pk__in=_by_vendors_id(text))
+    if (phone := _phone(text)) is not None:
+        found = rows.filter(phone)
+        return found if found.exists() else rows.filter(pk__in=_by_vendors_id(text))
     return rows.filter(pk__in=_by_vendors_id(text))
 
 
@@ -46,7 +43,8 @@ def attempts(rows: QuerySet[Attempt], text: str) -> QuerySet[Attempt]:
 
 
 def by_phone(rows: QuerySet[T], text: str) -> QuerySet[T]:
-    return rows.filter(_phone(text)) if _digits(text.strip()) is not None else rows.none()
+    phone = _phone(text)
+    return rows.none() if phone is None else rows.filter(phone)
 
 
 def _by_our_id(rows: QuerySet[Message], text: str) -> QuerySet[Message] | None:
@@ -80,26 +78,8 @@ def _by_vendors_id(text: str) -> list[UUID]:
     ]
 
 
-def _phone(text: str) -> Q:
-    digits = _digits(text.strip()) or ""
-    if len(digits) >= _SHORTEST_PHONE:
-        try:
-            return Q(phone=normalise(text, "RU"))
-        except DomainError:
-            return Q(phone=f"+{digits}")
-    return Q(phone__gte=f"+{digits}", phone__lt=f"+{_next(digits)}")
-
-
-def _next(digits: str) -> str:
-    """The first that no longer begins with these digits."""
-    kept = digits.rstrip("9")
-    return kept[:-1] + str(int(kept[-1]) + 1) if kept else ":"  # what comes after a 9
-
-
-def _digits(text: str) -> str | None:
-    bare = text.removeprefix("+").translate({ord(mark): None for mark in _PUNCTUATION})
-    is_phone = bare.isascii() and bare.isdecimal() and 0 < len(bare) <= _LONGEST_PREFIX
-    return bare if is_phone else None
+def _phone(text: str) -> Q | None:
+    return phone_search.matching(text, settings.OPERATOR_COUNTRY)
 
 
 def _uuid(text: str) -> UUID | None:

@@ -4,7 +4,7 @@ import re
 from functools import lru_cache
 
 import phonenumbers
-from phonenumbers import PhoneNumberFormat, PhoneNumberType, ValidationResult
+from phonenumbers import PhoneNumber, PhoneNumberFormat, PhoneNumberType, ValidationResult
 
 from config.errors import DomainError, Error, Words
 
@@ -12,12 +12,14 @@ _ALLOWED = re.compile(r"\+?[0-9 ().\-\u00a0\u2011]{5,40}", re.ASCII)
 _PUNCTUATION = re.compile(r"[^0-9+]")
 PREMIUM = {PhoneNumberType.PREMIUM_RATE, PhoneNumberType.SHARED_COST}
 SATELLITE = (870, 881, 882, 883, 878, 979)  # country codes of satellite and global networks
-EIGHT_MEANS_SEVEN = {"RU", "KZ"}
+# How ten digits of a number in the +7 plan begin, as people there type it without the 8.
+TEN_DIGITS_AFTER_SEVEN = {"RU": ("9",), "KZ": ("9", "70", "74", "77")}
+SHORTEST_WITHOUT_PLUS = 11  # digits of a number that is merely possible, not valid
 LONGEST = 16  # a plus and the fifteen digits of E.164; some plans claim more
 
 NOT_A_PHONE: Words = (
-    "Укажите номер в международном формате, например +79161234567",
-    "Give the number in international format, +79161234567 for example",
+    "Укажите номер с плюсом и кодом страны, например +79161234567",
+    "Give the number with a plus and its country code, +79161234567 for example",
 )
 COSTLY: Words = (
     "На спутниковые и платные номера отправка не разрешена",
@@ -27,27 +29,33 @@ COSTLY: Words = (
 
 @lru_cache(maxsize=20_000)
 def normalise(phone: str, country: str) -> str:
-    """E.164 with its plus; raises `invalid_phone`.
+    """E.164 with its plus; raises `invalid_phone`. `country` is the company's (ISO 3166).
 
-    Digits without a plus are international. Eleven digits that begin with 8, with no plus or 00
-    before them, are +7 to a company in Russia or Kazakhstan. A number must be *possible*; one
-    that is not *valid* by today's plan is accepted, as plans change faster than metadata.
+    After a plus or 00 a number need only be *possible*: numbering plans change faster than the
+    library's metadata. Without one, `_read_without_plus` says how the digits are read.
     """
-    digits = _digits(phone, country)
-    try:
-        number = phonenumbers.parse("+" + digits)
-    except phonenumbers.NumberParseException:
-        raise _refusal(NOT_A_PHONE) from None
-    if phonenumbers.is_possible_number_with_reason(number) != ValidationResult.IS_POSSIBLE:
+    text = phone.strip()
+    if not _ALLOWED.fullmatch(text):
         raise _refusal(NOT_A_PHONE)
-    normal = phonenumbers.format_number(number, PhoneNumberFormat.E164)
+    bare = _PUNCTUATION.sub("", text)
+    number = _read(bare, country)
+    if number is None or not _is_possible(number):
+        raise _refusal(NOT_A_PHONE)
+    normal = _e164(number)
     if len(normal) > LONGEST:
         raise _refusal(NOT_A_PHONE)
-    if normal != "+" + digits and phonenumbers.parse(normal) != number:
+    if normal[1:] != bare.removeprefix("+") and _parsed(normal) != number:
         raise _refusal(NOT_A_PHONE)  # a row of zeros, which would lose one at each reading
     if number.country_code in SATELLITE or phonenumbers.number_type(number) in PREMIUM:
         raise _refusal(COSTLY)
     return normal  # not the digits as typed: +44 (0)20… and +44 20… are one number
+
+
+def e164_or_none(phone: str, country: str) -> str | None:
+    try:
+        return normalise(phone, country)
+    except DomainError:
+        return None
 
 
 @lru_cache(maxsize=20_000)
@@ -61,18 +69,59 @@ def country_of(phone: str) -> str:
     return found or (main if main.isalpha() and main != "ZZ" else "")
 
 
-def _digits(phone: str, country: str) -> str:
-    text = phone.strip()
-    if not _ALLOWED.fullmatch(text):
-        raise _refusal(NOT_A_PHONE)
-    bare = _PUNCTUATION.sub("", text)
+def _read(bare: str, country: str) -> PhoneNumber | None:
     if bare.startswith("+"):
-        return bare[1:]
+        return _parsed(bare)
     if bare.startswith("00"):
-        return bare[2:]
-    if country in EIGHT_MEANS_SEVEN and len(bare) == 11 and bare.startswith("8"):
-        return "7" + bare[1:]
-    return bare
+        return _parsed(f"+{bare[2:]}")
+    return _read_without_plus(bare, country)
+
+
+def in_plan_of_seven(digits: str, country: str) -> str | None:
+    """National digits of Russia or Kazakhstan, or the first few of them, with the 7 in front; None
+    when they are none. People there write 8 916 123-45-67, or leave the 8 out.
+    """
+    if country not in TEN_DIGITS_AFTER_SEVEN:
+        return None
+    if digits.startswith("8"):
+        return "7" + digits[1:]
+    if len(digits) <= 10 and digits.startswith(TEN_DIGITS_AFTER_SEVEN[country]):
+        return "7" + digits
+    return digits if digits.startswith("7") else None
+
+
+def _read_without_plus(digits: str, country: str) -> PhoneNumber | None:
+    """As the +7 plan writes numbers at home; else a valid international number, else a valid
+    national one of the country, else a possible international one that is long enough.
+
+    Ten digits that begin with 9 are a mobile in Russia before they are a number in India.
+    """
+    at_home = in_plan_of_seven(digits, country)
+    if at_home is not None and len(at_home) == 11:
+        return _parsed(f"+{at_home}")
+    international = _parsed(f"+{digits}")
+    if international is not None and phonenumbers.is_valid_number(international):
+        return international
+    national = _parsed(digits, country) if country else None
+    if national is not None and phonenumbers.is_valid_number(national):
+        return national
+    return international if len(digits) >= SHORTEST_WITHOUT_PLUS else None
+
+
+def _parsed(text: str, country: str | None = None) -> PhoneNumber | None:
+    try:
+        return phonenumbers.parse(text, country)
+    except phonenumbers.NumberParseException:
+        return None
+
+
+def _is_possible(number: PhoneNumber) -> bool:
+    reason = phonenumbers.is_possible_number_with_reason(number)
+    return bool(reason == ValidationResult.IS_POSSIBLE)
+
+
+def _e164(number: PhoneNumber) -> str:
+    return phonenumbers.format_number(number, PhoneNumberFormat.E164)
 
 
 def _refusal(words: Words) -> DomainError:

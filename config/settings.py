@@ -337,6 +337,7 @@ LANGUAGE_CODE = "ru"
 LANGUAGES = [("ru", "Русский"), ("en", "English")]
 LOCALE_PATHS = [ROOT / "locale"]
 TIME_ZONE = env.str("TIME_ZONE", "Europe/Moscow")
+OPERATOR_COUNTRY = env.str("OPERATOR_COUNTRY", "RU")  # whose national phones the desk reads
 USE_TZ = True
 STATIC_URL = "/static/"
 STATIC_ROOT = Path(env.str("STATIC_ROOT", str(ROOT / "staticfiles")))

@@ -27,7 +27,6 @@ from otp.services import CodeOrder, send_code
 COMPANY = "Kvitok · проверка отправки"
 PURPOSE = "operator trial"
 LINK_LIFETIME = 3600  # seconds
-MARKET = "RU"  # how an operator's eleven digits with an 8 are read
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +61,7 @@ def _first(ways: list[registry.Route]) -> str | None:
 
 def send_trial(*, trial: Trial, phone: str, locale: str, user: User, ip: str) -> UUID:
     """The message's id, once its first outcome is known; raises a DomainError."""
-    number = normalise(phone, MARKET)
+    number = normalise(phone, settings.OPERATOR_COUNTRY)
     company = _company(user)
     cost = price(trial.channel, "live")
     _fund(company, cost, user)

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import assume, given, reject, settings, strategies
 from phonenumbers import PhoneNumberFormat, PhoneNumberType
 
-from channels.phones import country_of, normalise
+from channels.phones import NOT_A_PHONE, country_of, in_plan_of_seven, normalise
 from config.errors import DomainError, Error
 
 SPELLINGS = [
@@ -46,7 +46,8 @@ def test_one_number_in_all_its_spellings(spelling: str, country: str) -> None:
         ("+375 29 123-45-67", "+375291234567"),
         ("+70001234567", "+70001234567"),  # possible, if no plan knows it
         ("+521234567890", "+521234567890"),
-        ("9161234567", "+9161234567"),  # no country code is ever guessed
+        ("4930901820", "+4930901820"),  # valid as an international number
+        ("15551234567", "+15551234567"),  # possible, and long enough to be international
     ],
 )
 def test_numbers_of_the_world(phone: str, normal: str) -> None:
@@ -69,6 +70,56 @@ def test_eight_is_seven_only_at_home_and_without_a_plus(
     phone: str, country: str, normal: str
 ) -> None:
     assert normalise(phone, country) == normal
+
+
+@pytest.mark.parametrize("prefix", range(900, 1000))
+@pytest.mark.parametrize("country", ["RU", "KZ"])
+def test_ten_digits_that_begin_with_nine_are_russian_mobiles(prefix: int, country: str) -> None:
+    assert normalise(f"{prefix}1234567", country) == f"+7{prefix}1234567"
+    assert normalise(f"({prefix}) 123-45-67", country) == f"+7{prefix}1234567"
+
+
+@pytest.mark.parametrize("prefix", ["700", "701", "705", "707", "708", "747", "771", "775", "778"])
+def test_ten_digits_of_a_kazakh_mobile(prefix: str) -> None:
+    assert normalise(f"{prefix}1234567", "KZ") == f"+7{prefix}1234567"
+
+
+@pytest.mark.parametrize(
+    ("phone", "country", "normal"),
+    [
+        ("919161234567", "RU", "+919161234567"),
+        ("+9161234567", "RU", "+9161234567"),  # with a plus, possible is enough
+        ("9161234567", "IN", "+919161234567"),
+        ("07911123456", "GB", "+447911123456"),
+        ("80291234567", "BY", "+375291234567"),
+        ("0501234567", "UA", "+380501234567"),
+        ("2025550123", "US", "+12025550123"),
+        ("901234567", "UZ", "+998901234567"),
+        ("998901234567", "KZ", "+998901234567"),
+    ],
+)
+def test_digits_without_a_plus_are_international_first_then_national(
+    phone: str, country: str, normal: str
+) -> None:
+    assert normalise(phone, country) == normal
+
+
+@pytest.mark.parametrize(
+    ("phone", "country"),
+    [
+        ("9161234567", "US"),
+        ("9161234567", ""),
+        ("916123456", "RU"),
+        ("1234567890", "RU"),
+        ("5551234567", "RU"),
+        ("09161234567", "RU"),
+    ],
+)
+def test_ambiguous_digits_are_refused_with_how_to_write_them(phone: str, country: str) -> None:
+    with pytest.raises(DomainError) as refused:
+        normalise(phone, country)
+
+    assert refused.value.errors == {"phone": [NOT_A_PHONE]}
 
 
 @pytest.mark.parametrize("country", ["BY", "UA", "US", ""])
@@ -171,7 +222,7 @@ def test_every_spelling_of_a_number_is_the_same_number(
         "+" + separator.join(digits),
         phonenumbers.format_number(number, PhoneNumberFormat.INTERNATIONAL).replace("/", " "),
     ]
-    if not (country in {"RU", "KZ"} and len(digits) == 11 and digits.startswith("8")):
+    if in_plan_of_seven(digits, country) in {None, digits}:  # not read as a number at home
         spellings.append(digits)
 
     spellings = [spelling for spelling in spellings if len(spelling) <= 40]
