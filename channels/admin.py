@@ -1,8 +1,11 @@
 """The operator's desk: what was sent and what became of it, to look at."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from django import forms
+from django.conf import settings
 from django.contrib import admin
+from django.core.exceptions import ValidationError
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext_lazy as _
@@ -13,7 +16,13 @@ from billing.models import Transfer
 from channels import looking_up, wording
 from channels.legible import legible
 from channels.models import Attempt, BlockedPhone, Contact, Message, Receipt
+from channels.phones import e164_or_none
 from channels.timeline import timeline
+
+if TYPE_CHECKING:
+    BlockedPhoneModelForm = forms.ModelForm[BlockedPhone]
+else:
+    BlockedPhoneModelForm = forms.ModelForm  # generic in the stubs alone
 
 
 class ErrorClass(admin.SimpleListFilter):
@@ -145,8 +154,27 @@ class ContactAdmin(ModelAdmin):
         return False
 
 
+class BlockedPhoneForm(BlockedPhoneModelForm):
+    """Takes a phone in any spelling; sends look it up in E.164."""
+
+    phone = forms.CharField(label=_("Phone"), max_length=40, help_text=_("in any spelling"))
+
+    class Meta:
+        model = BlockedPhone
+        fields = ("phone", "reason")
+
+    def clean_phone(self) -> str:
+        number = e164_or_none(self.cleaned_data["phone"], settings.OPERATOR_COUNTRY)
+        if number is None:
+            raise ValidationError(
+                _("Give the number with a plus and its country code, +79161234567 for example.")
+            )
+        return number
+
+
 @admin.register(BlockedPhone)
 class BlockedPhoneAdmin(ModelAdmin):
+    form = BlockedPhoneForm
     list_display = ("phone", "said_stop", "reason", "created_at")
     list_filter = ("said_stop",)
     search_fields = ("phone",)

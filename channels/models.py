@@ -275,6 +275,12 @@ class BlockedPhone(models.Model):
     class Meta:
         verbose_name = _("blocked phone")
         verbose_name_plural = _("blocked phones")
+        constraints = [
+            # In any other spelling a row would block nothing.
+            models.CheckConstraint(
+                condition=Q(phone__regex=r"^\+[0-9]{5,15}$"), name="blocked_phone_is_e164"
+            )
+        ]
 
     def __str__(self) -> str:
         return self.phone
