@@ -4,6 +4,7 @@
 import os
 import sys
 
+from django.core.exceptions import ImproperlyConfigured
 from django.core.management import execute_from_command_line
 from django.db.utils import OperationalError
 
@@ -16,3 +17,5 @@ if __name__ == "__main__":
         execute_from_command_line(sys.argv)
     except OperationalError as error:
         sys.exit(f"The database does not answer ({error}). Is the service running: make run?")
+    except ImproperlyConfigured as error:
+        sys.exit(f"The settings refuse to start: {error}")

@@ -12,9 +12,11 @@ _FREE_SPACE = 200 * 1024 * 1024  # bytes; a new database takes 40 MB of it
 
 
 def refuse_production(environ: Mapping[str, str]) -> None:
-    if environ.get("ENVIRONMENT", "").lower() == "production":
+    """Production under any spelling: `prod` must not become a development run."""
+    name = environ.get("ENVIRONMENT", "").strip()
+    if name not in {"", "development", "test"}:
         raise StartError(
-            "ENVIRONMENT=production: this command is for development, "
+            f"ENVIRONMENT={name}: this command is for development, "
             "see docs/operations.md for how to run in production"
         )
 

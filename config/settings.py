@@ -9,6 +9,7 @@ from environs import EnvError
 
 from config import logs
 from config.env import ROOT, env, keyring
+from config.production import known_environment, require_safe
 from config.schedule import SCHEDULE
 from config.vendors import (
     FURTHER_ACCOUNTS,
@@ -22,7 +23,7 @@ from config.vendors import (
 
 # --- Where it runs ---------------------------------------------------------------------------
 
-ENVIRONMENT = env.str("ENVIRONMENT", "production")
+ENVIRONMENT = known_environment(env.str("ENVIRONMENT", "production"))
 PRODUCTION = ENVIRONMENT == "production"
 DEBUG = env.bool("DEBUG", False)
 VAR_DIR = Path(env.str("VAR_DIR", str(ROOT / "var")))
@@ -57,7 +58,7 @@ CALLBACK_KEYS = keyring(env.str("CALLBACK_KEYS", _LASTING), "CALLBACK_KEYS")
 
 ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", [] if PRODUCTION else ["*"])
 CSRF_TRUSTED_ORIGINS: list[str] = env.list("CSRF_TRUSTED_ORIGINS", [])
-TRUSTED_PROXY_COUNT = env.int("TRUSTED_PROXY_COUNT", 0)
+TRUSTED_PROXY_COUNT = _at_least(0, "TRUSTED_PROXY_COUNT", 0)
 ALLAUTH_TRUSTED_PROXY_COUNT = TRUSTED_PROXY_COUNT
 
 # --- Applications ----------------------------------------------------------------------------
@@ -207,8 +208,6 @@ PAYMENT_GATEWAYS: list[str] = env.list(
 )
 if unknown := set(PAYMENT_GATEWAYS) - {"invoice", "sandbox"}:
     raise ImproperlyConfigured(f"PAYMENT_GATEWAYS: no such gateway: {', '.join(sorted(unknown))}")
-if PRODUCTION and "sandbox" in PAYMENT_GATEWAYS:
-    raise ImproperlyConfigured("PAYMENT_GATEWAYS: sandbox takes no money: not in production")
 TOP_UP_TOKENS = 100_000_000  # at most, in one order
 OPEN_ORDERS = 50  # per company, waiting for payment
 
@@ -264,17 +263,11 @@ MAX_ENDPOINTS = 10  # per company and mode
 # --- Providers -----------------------------------------------------------------------------------
 
 _VENDORS = (WHATSAPP, TELEGRAM_GATEWAY, TELEGRAM_BOT, TWILIO, SMSC)
-_ACCOUNTS = [*_VENDORS, *(one for named in FURTHER_ACCOUNTS.values() for one in named.values())]
+_FURTHER = (one for named in FURTHER_ACCOUNTS.values() for one in named.values())
+PROVIDER_ACCOUNTS = [*_VENDORS, *_FURTHER]
 BREAKER_LONGEST = env.int("BREAKER_LONGEST", 3600)  # seconds an account at fault is left alone
 
 TELEGRAM_BOT_ASSUME_CONTACT = env.bool("TELEGRAM_BOT_ASSUME_CONTACT", False)
-if PRODUCTION:
-    if any(not one["api_url"].startswith("https://") for one in _ACCOUNTS):
-        raise ImproperlyConfigured("providers' API URLs must be https in production")
-    if TELEGRAM_BOT_ASSUME_CONTACT or SIMULATOR_URL:
-        raise ImproperlyConfigured(
-            "TELEGRAM_BOT_ASSUME_CONTACT and SIMULATOR_URL belong to development: unset them"
-        )
 
 # --- People ----------------------------------------------------------------------------------
 
@@ -325,8 +318,6 @@ DEFAULT_FROM_EMAIL = env.str("DEFAULT_FROM_EMAIL", "Kvitok <no-reply@localhost>"
 # --- The operator's desk ------------------------------------------------------------------------
 
 OPERATOR_MFA = env.bool("OPERATOR_MFA", True)  # the admin opens with a second factor only
-if PRODUCTION and not OPERATOR_MFA:
-    raise ImproperlyConfigured("OPERATOR_MFA cannot be off in production")
 METRICS_PORT: int | None = int(env.str("METRICS_PORT", "") or 0) or None
 METRICS_HOST = env.str("METRICS_HOST", "127.0.0.1")
 METRICS_DIR = Path(env.str("METRICS_DIR", str(VAR_DIR / "metrics")))
@@ -398,3 +389,6 @@ SPECTACULAR_SETTINGS: dict[str, Any] = {
 # --- Logs ----------------------------------------------------------------------------------------
 
 LOGGING = logs.configure(env.str("LOG_LEVEL", "INFO"))
+
+if PRODUCTION:
+    require_safe(globals())

@@ -1,0 +1,37 @@
+"""Whether a secret looks random: what people type, repeat or copy from an example does not."""
+
+import re
+from itertools import pairwise
+
+SAMPLE = 256  # characters that are judged; longer secrets repeat trigrams by chance
+LEAST_CHARACTERS = 10  # different ones: 32 random hexadecimal digits have 14 on average
+_PLACEHOLDERS = re.compile(
+    r"change|secret|passw|example|insecure|placeholder|kvitok|default|qwerty|s3cret|your[-_ ]",
+    re.IGNORECASE,
+)
+
+
+def weakness(secret: str) -> str:
+    """Why it is not random, as the end of a sentence about it; empty when it looks random."""
+    text = secret[:SAMPLE]
+    if word := _PLACEHOLDERS.search(text):
+        return f"contains the word '{word[0].lower()}'"
+    if len(set(text)) < LEAST_CHARACTERS:
+        return f"has fewer than {LEAST_CHARACTERS} different characters"
+    if not (re.search(r"\d", text) and re.search(r"[^\W\d]", text)):
+        return "has no mix of letters and digits"
+    if _repeats(text):
+        return "repeats itself"
+    if _runs(text):
+        return "is a sequence of neighbouring characters"
+    return ""
+
+
+def _repeats(text: str) -> bool:
+    trigrams = [text[place : place + 3] for place in range(len(text) - 2)]
+    return len(set(trigrams)) < 0.8 * len(trigrams)
+
+
+def _runs(text: str) -> bool:
+    steps = [abs(ord(one) - ord(other)) for one, other in pairwise(text)]
+    return sum(step <= 1 for step in steps) > 0.5 * len(steps)
