@@ -154,7 +154,7 @@ class ApiKeyAdmin(ReadOnlyAdmin):
 
 @admin.register(AuditEvent)
 class AuditEventAdmin(ReadOnlyAdmin):
-    list_display = ("created_at", "company", "user", "action", "subject", "ip")
+    list_display = ("created_at", "company", "actor", "user", "action", "subject", "ip")
     list_filter = (since("created_at"),)
     list_select_related = ("company", "user")
     search_fields = (
@@ -162,6 +162,7 @@ class AuditEventAdmin(ReadOnlyAdmin):
         "=company__id",
         "company__name__istartswith",
         "user__email__istartswith",
+        "actor__istartswith",
         "=ip",
     )
     search_help_text = _("Action, company's name or number, user's e-mail, IP address")

@@ -39,7 +39,12 @@ def record(
     ip: str | None = None,
 ) -> AuditEvent:
     return AuditEvent.objects.create(
-        action=action, subject=str(subject)[:200], company=company, user=user, ip=ip
+        action=action,
+        subject=str(subject)[:200],
+        company=company,
+        user=user,
+        actor=user.email if user else "",
+        ip=ip or None,
     )
 
 

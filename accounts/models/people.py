@@ -366,10 +366,19 @@ class IdempotentRequest(models.Model):
 
 
 class AuditEvent(models.Model):
-    """Who did what, in words the cabinet can show. Only ever added to."""
+    """Who did what, in words the cabinet can show. The database refuses to change or drop a row.
 
-    company = models.ForeignKey(Company, models.CASCADE, related_name="audit", null=True)
-    user = models.ForeignKey(User, models.SET_NULL, null=True, related_name="+")
+    A deletion elsewhere must not touch it either, so its references have no constraint: a row keeps
+    the ids of users and companies that are gone, and `actor` names whoever it was.
+    """
+
+    company = models.ForeignKey(
+        Company, models.DO_NOTHING, related_name="audit", null=True, db_constraint=False
+    )
+    user = models.ForeignKey(
+        User, models.DO_NOTHING, null=True, related_name="+", db_constraint=False
+    )
+    actor = models.CharField(_("e-mail at that time"), max_length=254, default="", db_default="")
     action = models.CharField(_("action"), max_length=40)
     subject = models.CharField(_("subject"), max_length=200)
     ip = models.GenericIPAddressField(null=True)

@@ -1,0 +1,14 @@
+"""The transfers' guard against UPDATE and DELETE did not cover TRUNCATE."""
+
+from django.db import migrations
+
+FORBID = """
+CREATE TRIGGER billing_transfer_no_truncate BEFORE TRUNCATE ON billing_transfer
+  FOR EACH STATEMENT EXECUTE FUNCTION billing_transfer_is_immutable();
+"""
+ALLOW = "DROP TRIGGER billing_transfer_no_truncate ON billing_transfer;"
+
+
+class Migration(migrations.Migration):
+    dependencies = [("billing", "0003_top_ups")]
+    operations = [migrations.RunSQL(FORBID, ALLOW)]
