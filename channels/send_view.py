@@ -48,8 +48,9 @@ class SendView(ApiView):
     def answer(self, outcome: Outcome, **more: Any) -> dict[str, Any]:
         return {
             "success": True,
-            "message": sent_words(self.kind, outcome.channel, self.language),
+            "message": sent_words(self.kind, outcome.channel, outcome.state, self.language),
             "id": public_id("msg", outcome.message_id),
+            "phone": outcome.phone,
             "channel": outcome.channel,
             "status": outcome.state,
             "cost": outcome.cost,

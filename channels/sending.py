@@ -193,6 +193,7 @@ class Outcome:
     """What became of a send, as far as its sender is told."""
 
     message_id: UUID
+    phone: str
     channel: str
     state: str
     cost: int
@@ -201,7 +202,9 @@ class Outcome:
     @classmethod
     def of(cls, message: Message) -> "Outcome":
         is_test = message.mode == "test"
-        return cls(message.pk, message.channel, message.state, message.price, is_test)
+        return cls(
+            message.pk, message.phone, message.channel, message.state, message.price, is_test
+        )
 
 
 def send(acceptance: Acceptance[Any]) -> Outcome:
@@ -220,7 +223,9 @@ def send(acceptance: Acceptance[Any]) -> Outcome:
     channel = channel or acceptance.channel.value
     raise_if_failed(acceptance.message_id, state, channel, error)
     cost = acceptance.price if cost is None else cost
-    return Outcome(acceptance.message_id, channel, state, cost, principal.is_test)
+    return Outcome(
+        acceptance.message_id, acceptance.order.phone, channel, state, cost, principal.is_test
+    )
 
 
 def deliver(*, order: limits.Send, mark: str, accept: Callable[[], None]) -> waiting.Signal | None:

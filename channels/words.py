@@ -1,4 +1,6 @@
-"""What a sender is told of a message, by channel."""
+"""What a sender is told of a message: what was done with it, and by which channel."""
+
+from channels.models import Message
 
 BY = {
     "ru": {"whatsapp": "в WhatsApp", "telegram": "в Telegram", "sms": "по SMS"},
@@ -10,8 +12,19 @@ SENT = {
     ("link", "ru"): "Ссылка отправлена {by}",
     ("link", "en"): "The link was sent {by}",
 }
+QUEUED = {
+    ("code", "ru"): "Код поставлен в очередь: {channel}",
+    ("code", "en"): "The code is queued: {channel}",
+    ("link", "ru"): "Ссылка поставлена в очередь: {channel}",
+    ("link", "en"): "The link is queued: {channel}",
+}
 
 
-def sent_words(kind: str, channel: str, language: str) -> str:
-    """«Код отправлен в WhatsApp», whether the vendor has taken it yet or will in a moment."""
+def sent_words(kind: str, channel: str, state: str, language: str) -> str:
+    """«Код отправлен в WhatsApp» once the vendor has taken it, «Код поставлен в очередь: WhatsApp»
+    while nobody knows that.
+    """
+    if state == Message.State.QUEUED:
+        name = Message.ChannelName(channel).label
+        return QUEUED[kind, language].format(channel=name)
     return SENT[kind, language].format(by=BY[language][channel])

@@ -78,6 +78,7 @@ class CheckCode(ApiView):
                 "success": True,
                 "message": VERIFIED[self.language],
                 "id": public_id("otp", verified.id),
+                "phone": normal,
                 "verified_at": verified.verified_at,
             }
 

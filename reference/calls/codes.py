@@ -17,6 +17,7 @@ from reference.calls.fields import (
     SEND_STATUS,
     SHORT_URL,
     TEST,
+    UNDERSTOOD_PHONE,
     USED_CHANNEL,
 )
 from reference.calls.link_fields import LINK_UNTIL
@@ -57,7 +58,10 @@ SEND_CODE = Call(
     ),
     Scope.OTP,
     page="send-code",
-    message=(sent_words("code", "whatsapp", "ru"), sent_words("code", "whatsapp", "en")),
+    message=(
+        sent_words("code", "whatsapp", "sent", "ru"),
+        sent_words("code", "whatsapp", "sent", "en"),
+    ),
     body=(
         PHONE,
         PURPOSE,
@@ -85,6 +89,7 @@ SEND_CODE = Call(
     ),
     answer=(
         MESSAGE_ID,
+        UNDERSTOOD_PHONE,
         USED_CHANNEL,
         SEND_STATUS,
         COST,
@@ -161,6 +166,7 @@ VERIFY_CODE = Call(
             ("Идентификатор проверки.", "The verification's id."),
             "otp_0192f0c1a6d97c1d8e2f3a4b5c6d7e8f",
         ),
+        UNDERSTOOD_PHONE,
         Field(
             "verified_at",
             time(),

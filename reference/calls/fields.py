@@ -10,10 +10,23 @@ PHONE = Field(
     "phone",
     text(maxLength=64),
     (
-        "Номер получателя. Лучше всего в международном виде, `+79990000000`; пробелы, скобки и "
-        "дефисы не мешают.",
-        "The recipient's number, best in the international form, `+79990000000`; spaces, brackets "
-        "and hyphens do no harm.",
+        "Номер получателя. Лучше всего с плюсом и кодом страны, `+79990000000`; пробелы, скобки, "
+        "точки и дефисы не мешают. Без плюса у компании из России или Казахстана `8 999 …` и "
+        "десять цифр, начинающиеся с 9, читаются как `+7`; остальное — сначала как международный "
+        "номер, затем как номер страны компании.",
+        "The recipient's number, best with a plus and its country code, `+79990000000`; spaces, "
+        "brackets, dots and hyphens do no harm. Without a plus, `8 999 …` and ten digits that "
+        "begin with 9 are `+7` to a company in Russia or Kazakhstan; all else is read as an "
+        "international number first, then as one of the company's country.",
+    ),
+    "+79990000000",
+)
+UNDERSTOOD_PHONE = Field(
+    "phone",
+    text(),
+    (
+        "Номер, как его понял сервис, в виде E.164. Сравните с тем, что имели в виду.",
+        "The number as it was understood, in E.164. Compare it with what you meant.",
     ),
     "+79990000000",
 )

@@ -19,6 +19,7 @@ from reference.calls.fields import (
     SEND_STATUS,
     SHORT_URL,
     TEST,
+    UNDERSTOOD_PHONE,
     URL,
     USED_CHANNEL,
 )
@@ -69,7 +70,10 @@ SEND_LINK = Call(
     ),
     Scope.LINKS,
     page="send-link",
-    message=(sent_words("link", "whatsapp", "ru"), sent_words("link", "whatsapp", "en")),
+    message=(
+        sent_words("link", "whatsapp", "sent", "ru"),
+        sent_words("link", "whatsapp", "sent", "en"),
+    ),
     body=(
         PHONE,
         URL,
@@ -92,6 +96,7 @@ SEND_LINK = Call(
     ),
     answer=(
         MESSAGE_ID,
+        UNDERSTOOD_PHONE,
         USED_CHANNEL,
         SEND_STATUS,
         COST,

@@ -167,8 +167,9 @@ def test_answer_of_a_send(api: Api) -> None:
     message, link = Message.objects.get(), Link.objects.get()
     assert answer.body == {
         "success": True,
-        "message": "Ссылка отправлена в WhatsApp",
+        "message": "Ссылка поставлена в очередь: WhatsApp",
         "id": message.public_id,
+        "phone": "+79161234567",
         "short_url": link.short_url,
         "channel": "whatsapp",
         "status": "queued",
@@ -183,7 +184,7 @@ def test_answer_of_a_send(api: Api) -> None:
 def test_sms_tells_its_segments(api: Api) -> None:
     answer = send(api, channel="sms", text="д" * 100)
 
-    assert answer.body["message"] == "Ссылка отправлена по SMS"
+    assert answer.body["message"] == "Ссылка поставлена в очередь: SMS"
     assert (answer.body["cost"], answer.body["segments"]) == (16, 2)
     assert Message.objects.get().segments == 2
 
@@ -229,7 +230,7 @@ def test_language_of_the_message(api: Api) -> None:
     message = Message.objects.get()
     assert message.locale == "en"
     assert message.params["text"] == f"A link for you: {answer.body['short_url']}"
-    assert answer.body["message"] == "Ссылка отправлена в WhatsApp"
+    assert answer.body["message"] == "Ссылка поставлена в очередь: WhatsApp"
 
 
 def test_alias_and_lifetime_travel_too(api: Api) -> None:

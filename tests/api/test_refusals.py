@@ -26,8 +26,8 @@ VERIFY = {"phone": PHONE, "code": "123456"}
 URL = "https://example.com/"
 REQUIRED = ("Обязательное поле", "This field is required")
 NOT_A_PHONE = (
-    "Укажите номер в международном формате, например +79161234567",
-    "Give the number in international format, +79161234567 for example",
+    "Укажите номер с плюсом и кодом страны, например +79161234567",
+    "Give the number with a plus and its country code, +79161234567 for example",
 )
 
 

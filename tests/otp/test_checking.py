@@ -43,9 +43,19 @@ def test_right_code(api: Api, code: str) -> None:
         "success": True,
         "message": "Номер подтверждён",
         "id": verification.public_id,
+        "phone": PHONE,
         "verified_at": verification.verified_at.strftime("%Y-%m-%dT%H:%M:%S.%fZ"),
     }
     assert abs(timezone.now() - verification.verified_at) < timedelta(minutes=1)
+
+
+@pytest.mark.parametrize("spelling", ["8 (916) 123-45-67", "9161234567", "0079161234567"])
+def test_phone_is_answered_as_it_was_understood(api: Api, spelling: str) -> None:
+    sent = api.post("/otp/send", {"phone": spelling})
+    answer = api.post("/otp/verify", {"phone": spelling, "code": code_of(PHONE)})
+
+    assert (sent.status, answer.status) == (200, 200)
+    assert [sent.body["phone"], answer.body["phone"]] == [PHONE, PHONE]
 
 
 def test_five_wrong_codes_are_judged(api: Api, code: str, wrong: str) -> None:

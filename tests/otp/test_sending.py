@@ -30,8 +30,9 @@ def test_answer_of_a_send(api: Api) -> None:
     assert answer.status == 200
     assert answer.body == {
         "success": True,
-        "message": "Код отправлен в WhatsApp",
+        "message": "Код поставлен в очередь: WhatsApp",
         "id": message.public_id,
+        "phone": PHONE,
         "channel": "whatsapp",
         "status": "queued",
         "cost": 1,
@@ -45,9 +46,9 @@ def test_answer_of_a_send(api: Api) -> None:
 @pytest.mark.parametrize(
     ("channel", "cost", "ru", "en"),
     [
-        ("whatsapp", 1, "Код отправлен в WhatsApp", "The code was sent by WhatsApp"),
-        ("telegram", 1, "Код отправлен в Telegram", "The code was sent by Telegram"),
-        ("sms", 16, "Код отправлен по SMS", "The code was sent by SMS"),
+        ("whatsapp", 1, "Код поставлен в очередь: WhatsApp", "The code is queued: WhatsApp"),
+        ("telegram", 1, "Код поставлен в очередь: Telegram", "The code is queued: Telegram"),
+        ("sms", 16, "Код поставлен в очередь: SMS", "The code is queued: SMS"),
     ],
 )
 def test_channel_is_named_and_priced(api: Api, channel: str, cost: int, ru: str, en: str) -> None:
