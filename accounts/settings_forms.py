@@ -13,6 +13,7 @@ from django.utils.translation import ngettext
 from accounts import brands, fallback_forms
 from accounts.forms import ListField
 from accounts.models import Company
+from accounts.numbers import GroupedIntegerField
 
 HOUR, DAY = 3600, 86_400
 LIFETIMES = (HOUR, DAY, 7 * DAY, 30 * DAY, 90 * DAY, 365 * DAY)
@@ -66,6 +67,8 @@ class SettingsForm(CompanyModelForm):
             *LINKS,
             *fallback_forms.FIELDS,
         )
+        field_classes = {"fallback_max_cost": GroupedIntegerField}
+        widgets = {"fallback_max_cost": forms.TextInput({"inputmode": "numeric"})}
         labels = {
             **fallback_forms.LABELS,
             "default_channel": _("Default channel"),

@@ -1,6 +1,5 @@
 """The cabinet's forms about money."""
 
-import re
 from typing import Any
 
 from django import forms
@@ -9,6 +8,7 @@ from django.core.exceptions import ValidationError
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Company
+from accounts.numbers import GroupedIntegerField
 from billing import offers
 from billing.gateways import registry
 from billing.models import BillingProfile, Package, Transfer
@@ -16,25 +16,16 @@ from billing.offers import Quote
 from billing.requisites import INN, KPP
 
 OTHER = ""  # the package of who wants a number of their own
-GROUPED = re.compile(r"[\s\u00a0\u202f]+")
 Choices = list[tuple[str, Any]]
-
-
-class TokensField(forms.IntegerField):
-    """People group digits: 10 000."""
-
-    def to_python(self, value: Any) -> int | None:
-        return super().to_python(GROUPED.sub("", value) if isinstance(value, str) else value)
 
 
 class TopUpForm(forms.Form):
     package = forms.ChoiceField(
         label=_("How many tokens"), required=False, widget=forms.RadioSelect
     )
-    tokens = TokensField(
+    tokens = GroupedIntegerField(
         label=_("Number of tokens"),
         required=False,
-        widget=forms.TextInput(attrs={"inputmode": "numeric", "autocomplete": "off"}),
     )
     gateway = forms.ChoiceField(label=_("Way to pay"), widget=forms.RadioSelect)
 
@@ -99,11 +90,10 @@ class StatementFilter(forms.Form):
 
 
 class AlertForm(forms.Form):
-    low_balance = TokensField(
+    low_balance = GroupedIntegerField(
         label=_("Tell when fewer tokens are available than"),
         min_value=0,
         max_value=settings.TOP_UP_TOKENS,
-        widget=forms.TextInput(attrs={"inputmode": "numeric"}),
         help_text=_("An e-mail to owners and accountants, once each time. 0: do not tell."),
     )
 

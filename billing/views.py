@@ -11,13 +11,14 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
 
 from accounts.addresses import client_ip
+from accounts.numbers import GroupedIntegerField
 from accounts.paging import page_of
 from accounts.roles import CabinetRequest, can_manage_money, can_see_money, member_required
 from accounts.services import record
 from accounts.spreadsheet import csv_lines
 from billing import ledger, offers, orders, profiles
 from billing import statement as statements
-from billing.forms import AlertForm, ProfileForm, StatementFilter, TokensField, TopUpForm
+from billing.forms import AlertForm, ProfileForm, StatementFilter, TopUpForm
 from billing.models import Order, Tariff
 from config.errors import DomainError
 
@@ -54,7 +55,7 @@ def balance(request: CabinetRequest) -> HttpResponse:
 @member_required(can_see_money)
 def quote(request: CabinetRequest) -> HttpResponse:
     """What a typed number of tokens costs, while it is typed."""
-    tokens = TokensField(required=False)
+    tokens = GroupedIntegerField(required=False)
     try:
         found = offers.of_tokens(tokens.clean(request.GET.get("tokens", "")) or 0)
     except ValidationError:

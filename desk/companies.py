@@ -19,8 +19,8 @@ from accounts.addresses import client_ip
 from accounts.admin import InlineBase, ModelAdmin, operator
 from accounts.changelist import ChangeList
 from accounts.models import Company, Member
+from accounts.numbers import grouped
 from desk import figures
-from desk.templatetags.desk import grouped
 from links import stopping
 
 Status = Company.Status

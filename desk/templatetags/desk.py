@@ -1,15 +1,16 @@
 """Numbers, spans of time and classes of errors in the operator's words."""
 
 from django import template
-from django.utils.formats import number_format
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from accounts.numbers import grouped
 from channels import wording
 from channels.models import ProviderAlert
 
 register = template.Library()
+register.filter("grouped", grouped)
 
 CONTENTS = {
     "code": gettext_lazy("a code"),
@@ -29,12 +30,6 @@ ERRORS = {
     "expired": gettext_lazy("expired at the provider's"),
     "given_up": gettext_lazy("no proof by the deadline"),
 }
-
-
-@register.filter
-def grouped(number: int) -> str:
-    """1234567 → 1 234 567, as the language has it."""
-    return str(number_format(number, use_l10n=True, force_grouping=True))
 
 
 @register.filter

@@ -28,11 +28,11 @@ def test_fallback_is_off_until_it_is_turned_on(client: Client, owner: Member) ->
 
 
 def test_patience_and_cost_are_the_company_s_own(client: Client, owner: Member) -> None:
-    fields = {"patience_whatsapp": "10", "patience_sms": "600", "fallback_max_cost": "16"}
+    fields = {"patience_whatsapp": "10", "patience_sms": "600", "fallback_max_cost": "1 900"}
 
     client.post(reverse("settings"), ON | fields)
 
-    assert fallback_of(owner) == Fallback(("whatsapp", "sms"), {"whatsapp": 10, "sms": 600}, 16)
+    assert fallback_of(owner) == Fallback(("whatsapp", "sms"), {"whatsapp": 10, "sms": 600}, 1900)
 
 
 def test_turned_off_it_keeps_its_order(client: Client, owner: Member) -> None:

@@ -1,0 +1,54 @@
+"""Numbers as people type them: 1 900 (with any space), 1,900, −20."""
+
+import re
+from typing import Any
+
+from django import forms
+from django.utils.formats import get_format, number_format
+
+# \s has the no-break and the narrow no-break space, which spreadsheets and our own pages print.
+SPACES = re.compile(r"\s+")
+# A comma before exactly three digits groups them, whatever the language: tokens have no fractions.
+GROUPS = re.compile(r"[-+]?\d{1,3}(,\d{3})+")
+GROUPS_AND_PART = re.compile(r"[-+]?\d{1,3}(,\d{3})+(\.\d+)?")
+
+
+def grouped(number: int) -> str:
+    """1234567 → 1 234 567, as the language has it."""
+    return str(number_format(number, use_l10n=True, force_grouping=True))
+
+
+def ungrouped(text: str) -> str:
+    return SPACES.sub("", text).replace("\u2212", "-")
+
+
+class GroupedIntegerField(forms.IntegerField):
+    """A whole number. Its widget is text: `<input type=number>` refuses spaces by itself."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        attrs = {"inputmode": "numeric", "autocomplete": "off"}
+        kwargs.setdefault("widget", forms.TextInput(attrs=attrs))
+        super().__init__(**kwargs)
+
+    def to_python(self, value: Any) -> int | None:
+        if isinstance(value, str):
+            value = ungrouped(value)
+            value = value.replace(",", "") if GROUPS.fullmatch(value) else value
+        return super().to_python(value)
+
+
+class GroupedDecimalField(forms.DecimalField):
+    """An amount of money. A comma is read as the language has it: 1 900,00 or 1,900.00."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        attrs = {"inputmode": "decimal", "autocomplete": "off"}
+        kwargs.setdefault("widget", forms.TextInput(attrs=attrs))
+        kwargs.setdefault("localize", True)
+        super().__init__(**kwargs)
+
+    def to_python(self, value: Any) -> Any:
+        if isinstance(value, str):
+            value = ungrouped(value)
+            groups = get_format("DECIMAL_SEPARATOR") == "." and GROUPS_AND_PART.fullmatch(value)
+            value = value.replace(",", "") if groups else value
+        return super().to_python(value)
