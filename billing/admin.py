@@ -4,7 +4,8 @@ import re
 from typing import Any, ClassVar
 
 from django.contrib import admin, messages
-from django.db import transaction
+from django.contrib.admin.widgets import AdminTextInputWidget
+from django.db import models, transaction
 from django.db.models import Case, IntegerField, QuerySet, Value, When
 from django.http import HttpRequest, HttpResponse
 from django.urls import URLPattern, path
@@ -14,8 +15,9 @@ from django.utils.translation import gettext_lazy, ngettext
 from accounts.addresses import client_ip
 from accounts.admin import ModelAdmin, ReadOnlyAdmin, ReadOnlyInline, operator
 from accounts.changelist import Ranked
+from accounts.numbers import GroupedDecimalField, GroupedIntegerField
 from accounts.services import record
-from billing import admin_views, payments
+from billing import adjust_views, admin_views, payments
 from billing.models import BillingProfile, Order, Package, Payment, Seller, Tariff, Transfer, Wallet
 from billing.models.order import OPEN
 from config.ids import parse_id
@@ -37,7 +39,7 @@ class WalletAdmin(ReadOnlyAdmin):
         return [path("adjust/", adjust, name="billing_wallet_adjust"), *super().get_urls()]
 
     def adjust(self, request: HttpRequest) -> HttpResponse:
-        return admin_views.adjust(request, self)
+        return adjust_views.adjust(request, self)
 
 
 @admin.register(Transfer)
@@ -54,6 +56,17 @@ class RecordedAdmin(ModelAdmin):
     """What is asked of others is changed with a trace of it: what → what."""
 
     deed: ClassVar[str]
+    formfield_overrides: ClassVar[Any] = {
+        models.PositiveBigIntegerField: {
+            "form_class": GroupedIntegerField,
+            "widget": AdminTextInputWidget({"inputmode": "numeric"}),
+        },
+        models.DecimalField: {
+            "form_class": GroupedDecimalField,
+            "widget": AdminTextInputWidget({"inputmode": "decimal"}),
+            "localize": True,
+        },
+    }
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: Any) -> None:
         super().save_model(request, obj, form, change)

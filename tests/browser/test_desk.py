@@ -9,10 +9,11 @@ from pytest_django import Settings
 from pytest_django.live_server_helper import LiveServer
 
 from accounts.models import Mail
+from billing import ledger
 from channels.delivery import Dispatcher
 from channels.models import Message
 from tests.desk.operators import code_now, make_operator
-from tests.factories import PASSWORD, MemberFactory, MessageFactory
+from tests.factories import PASSWORD, CompanyFactory, MemberFactory, MessageFactory
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -107,3 +108,26 @@ def test_operator_without_a_second_factor_sets_it_up_first(
     page.locator("main form button[type=submit]").click()
 
     expect(page.get_by_text("Админка открывается только со вторым фактором").first).to_be_visible()
+
+
+def test_tokens_are_given_to_a_company_found_by_its_name(
+    page: Page, live_server: LiveServer
+) -> None:
+    company = CompanyFactory.create(name="Ромашка")
+    enter(page, live_server)
+
+    page.goto(f"{live_server.url}/admin/billing/wallet/adjust/")
+    page.locator("input[name=password]").fill(PASSWORD)
+    page.locator("main form button[type=submit]").first.click()
+    page.get_by_label("Компания: часть").fill("ромаш")
+    page.get_by_role("button", name="Найти").click()
+    page.get_by_role("link", name="Ромашка").click()
+    page.get_by_label("Токенов").fill("1 900")
+    page.get_by_label("Причина").fill("по договору")
+    page.get_by_role("button", name="Проверить и продолжить").click()
+    expect(page.get_by_text("Станет доступно")).to_be_visible()
+    assert ledger.balance(company.pk) == (0, 0)
+    page.get_by_role("button", name="Начислить токены").dblclick()
+
+    expect(page.get_by_text("Доступно сейчас: 1\u00a0900.")).to_be_visible()
+    assert ledger.balance(company.pk) == (1900, 0)
