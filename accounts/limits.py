@@ -22,9 +22,12 @@ log = structlog.get_logger(__name__)
 
 TWIN_SECONDS = 10  # longer than a call's statement takes, even when it waits for locks
 
-# KEYS: cool-down, windows… ARGV: cool-down ms (0: none), its holder, the twin's mark, limit ms…
+# KEYS: cool-down, pool, reserve, note of a draw on the reserve, windows…
+# ARGV: cool-down ms (0: none), its holder, the twin's mark, then of pool and reserve the ms between
+# two places and the ms of them all, the first sends that may draw on the reserve, limit ms…
 # A twin comes while the holder runs. Later than that the holder has died before its commit, or
 # the repeat would have been answered from the database: it takes the place over.
+# A bucket is kept as the moment at which it is full again (GCRA), so that the wait is exact.
 _TAKE = f"""
 if ARGV[1] ~= '0' then
   local held = redis.call('GET', KEYS[1])
@@ -34,19 +37,36 @@ if ARGV[1] ~= '0' then
     if tonumber(ARGV[1]) - left < {TWIN_SECONDS * 1000} then return {{-2, 0}} end
   end
 end
-for i = 2, #KEYS do
-  if tonumber(redis.call('GET', KEYS[i]) or '0') >= tonumber(ARGV[2 * i]) then
-    return {{i - 1, redis.call('PTTL', KEYS[i])}}
+for i = 5, #KEYS do
+  if tonumber(redis.call('GET', KEYS[i]) or '0') >= tonumber(ARGV[2 * i - 1]) then
+    return {{i - 4, redis.call('PTTL', KEYS[i])}}
   end
 end
-for i = 2, #KEYS do
-  if redis.call('INCR', KEYS[i]) == 1 then redis.call('PEXPIRE', KEYS[i], ARGV[2 * i + 1]) end
+if KEYS[2] ~= '' then
+  local time = redis.call('TIME')
+  local now = time[1] * 1000 + math.floor(time[2] / 1000)
+  local function full_after(bucket)
+    return math.max(tonumber(redis.call('GET', KEYS[bucket]) or '0'), now) + ARGV[2 * bucket]
+  end
+  local bucket, full = 2, full_after(2)
+  local wait = full - now - ARGV[5]
+  if wait > 0 and tonumber(redis.call('GET', KEYS[#KEYS]) or '0') < tonumber(ARGV[8]) then
+    bucket, full = 3, full_after(3)
+    wait = math.min(wait, math.max(0, full - now - ARGV[7]))
+  end
+  if wait > 0 then return {{-3, wait}} end
+  redis.call('SET', KEYS[bucket], string.format('%.0f', full), 'PX', full - now)
+  if bucket == 3 then redis.call('SET', KEYS[4], '1', 'PX', ARGV[5]) end
+end
+for i = 5, #KEYS do
+  if redis.call('INCR', KEYS[i]) == 1 then redis.call('PEXPIRE', KEYS[i], ARGV[2 * i]) end
 end
 if ARGV[1] ~= '0' then redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[1]) end
 return {{0, 0}}
 """
 
-# KEYS: cool-down, count of places given back, windows… ARGV: holder's beginning, limit, ms.
+# KEYS: cool-down, count of places given back, pool, reserve, note of a draw on it, windows…
+# ARGV: holder's beginning, limit, ms, then of pool and reserve the ms between two places.
 _GIVE_BACK = """
 if KEYS[2] ~= '' then
   local times = redis.call('INCR', KEYS[2])
@@ -55,13 +75,23 @@ if KEYS[2] ~= '' then
 end
 local held = redis.call('GET', KEYS[1])
 if held and string.sub(held, 1, #ARGV[1]) == ARGV[1] then redis.call('DEL', KEYS[1]) end
-for i = 3, #KEYS do
+if KEYS[3] ~= '' then
+  local bucket = 3 + redis.call('DEL', KEYS[5])
+  local full, place = tonumber(redis.call('GET', KEYS[bucket]) or '0'), ARGV[bucket + 1]
+  local left = redis.call('PTTL', KEYS[bucket]) - place
+  if left > 0 then
+    redis.call('SET', KEYS[bucket], string.format('%.0f', full - place), 'PX', left)
+  else
+    redis.call('DEL', KEYS[bucket])
+  end
+end
+for i = 6, #KEYS do
   if tonumber(redis.call('GET', KEYS[i]) or '0') > 0 then redis.call('DECR', KEYS[i]) end
 end
 return 1
 """
 
-COOLING, TWIN, GRANTED = -1, -2, 0
+COOLING, TWIN, EMPTY, GRANTED = -1, -2, -3, 0
 BACK_OFF = 1.0  # seconds Redis is left alone after it failed us
 
 
@@ -77,8 +107,39 @@ class Window:
 
 
 @dataclass(frozen=True, slots=True)
+class Bucket:
+    """`size` places at once; each that was taken comes back after `seconds / size`."""
+
+    key: str
+    size: int
+    seconds: int
+
+    @property
+    def interval(self) -> int:
+        """Milliseconds between two places."""
+        return self.seconds * 1000 // self.size
+
+
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """What several owners share. When it is empty, whoever has taken fewer than `firsts` under
+    the last of his windows draws on the reserve: the others cannot shut him out.
+    """
+
+    shared: Bucket
+    reserve: Bucket
+    firsts: int
+
+    def keys(self, holder: str) -> list[str]:
+        note = f"{self.reserve.key}:{holder.partition(':')[0]}"
+        return [self.shared.key, self.reserve.key, note]
+
+
+@dataclass(frozen=True, slots=True)
 class Place:
-    """The answer: GRANTED, COOLING, TWIN, or the number (from 1) of the window that is full."""
+    """The answer: GRANTED, COOLING, TWIN, EMPTY (the pool), or the number (from 1) of the window
+    that is full.
+    """
 
     verdict: int
     wait: int  # seconds until it is worth asking again
@@ -127,29 +188,44 @@ def take(
     seconds: int = 0,
     holder: str = "",
     mark: str = "",
+    pool: Pool | None = None,
 ) -> Place:
-    """Ask for a place under every window and, if named, the cool-down.
+    """Ask for a place under every window, in the pool and, if named, the cool-down.
 
     `holder` is what the cool-down will be held by; it ends with `mark`, the hash of an
     Idempotency-Key, by which a parallel twin of the holder is told from a stranger.
     """
+    keys = [cool_down, *_pool_keys(pool, holder), *(window.key for window in windows)]
     args: list[str | int] = [seconds * 1000, holder, mark]
+    for bucket in (pool.shared, pool.reserve) if pool else ():
+        args += [bucket.interval, bucket.interval * bucket.size]
+    args += [pool.firsts] if pool else [0] * 5
     for window in windows:
         args += [window.limit, window.seconds * 1000]
-    verdict, millis = _run(_TAKE, [cool_down, *(window.key for window in windows)], args)
+    verdict, millis = _run(_TAKE, keys, args)
     return Place(verdict, max(1, -(-millis // 1000)))
 
 
 def give_back(
-    windows: Sequence[Window], *, cool_down: str, holder: str, back: Window | None = None
+    windows: Sequence[Window],
+    *,
+    cool_down: str,
+    holder: str,
+    back: Window | None = None,
+    pool: Pool | None = None,
 ) -> None:
     """Return a place; with `back`, only if that did not happen too often lately."""
-    keys = [cool_down, back.key if back else "", *(window.key for window in windows)]
-    times = [back.limit, back.seconds * 1000] if back else [0, 0]
+    keys = [cool_down, back.key if back else "", *_pool_keys(pool, holder)]
+    args: list[str | int] = [holder, *([back.limit, back.seconds * 1000] if back else [0, 0])]
+    args += [pool.shared.interval, pool.reserve.interval] if pool else [0, 0]
     try:
-        _run(_GIVE_BACK, keys, [holder, *times])
+        _run(_GIVE_BACK, [*keys, *(window.key for window in windows)], args)
     except LimiterDownError:
         log.warning("place_not_given_back")
+
+
+def _pool_keys(pool: Pool | None, holder: str) -> list[str]:
+    return pool.keys(holder) if pool else [""] * 3
 
 
 def count(window: Window) -> Place:

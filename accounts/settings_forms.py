@@ -104,9 +104,9 @@ class SettingsForm(CompanyModelForm):
 
     def _limit(self, name: str, least: int, most: int, own: int) -> None:
         field = cast(forms.IntegerField, self.fields[name])
-        held = getattr(self.instance, name) or own
-        # What the operator gave beyond the bounds may stay as it is.
-        least, most = min(least, held), max(most, held)
+        if name == "cool_down":  # what the operator gave beyond the bounds may stay as it is
+            held = self.instance.cool_down or own
+            least, most = min(least, held), max(most, held)
         field.validators += [MinValueValidator(least), MaxValueValidator(most)]
         field.widget.attrs |= {"min": least, "max": most, "placeholder": own}
         field.help_text = _("From %(least)d to %(most)d. Empty: %(own)d.") % {

@@ -2,11 +2,16 @@
 
 Redis counts; without it Postgres does, from the messages themselves. Accepted sends count; a
 refused or failed one gives its place back, so that another channel can be tried.
+
+A phone has a pool of codes and one of links that all companies share. It refills evenly, so that
+nobody waits for longer than one place takes to come back; and each company's first sends of a day
+may draw on a reserve, so that no other company can keep them from a person.
 """
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from math import ceil
 from typing import Protocol
 from uuid import UUID
 
@@ -16,8 +21,15 @@ from psycopg import errors
 
 from accounts import limits
 from accounts.keys import NO_LIMITS, OwnLimits
-from accounts.limits import LimiterDownError, Place, Window, hashed
-from config.errors import DomainError, Error
+from accounts.limits import Bucket, LimiterDownError, Place, Pool, Window, hashed
+from channels import phone_pool
+from channels.phone_pool import Draw
+from config.errors import DomainError, Error, Words
+
+TAKEN_BY_ALL: Words = (
+    "На этот номер приходит слишком много сообщений от разных отправителей",
+    "This number gets too many messages from various senders",
+)
 
 
 class Counted(Protocol):
@@ -62,6 +74,7 @@ def place(send: Send, *, mark: str = "") -> Iterator[None]:
             seconds=seconds,
             holder=f"{send.id.hex}:{mark}",
             mark=mark,
+            pool=_pool(send),
         )
     except LimiterDownError:
         with _counted_in_postgres(send):
@@ -72,7 +85,8 @@ def place(send: Send, *, mark: str = "") -> Iterator[None]:
         yield
     except Exception as error:
         if nothing_was_written(error) or (mark and not isinstance(error, IntegrityError)):
-            limits.give_back(_windows(send), cool_down=gate, holder=f"{send.id.hex}:")
+            holder = f"{send.id.hex}:"
+            limits.give_back(_windows(send), cool_down=gate, holder=holder, pool=_pool(send))
         raise
 
 
@@ -86,6 +100,7 @@ def give_back(send: Counted) -> None:
         cool_down=_cool_down_key(send),
         holder=f"{send.id.hex}:",
         back=Window(f"back:{send.company_id}:{send.mode}:{hashed(send.phone)}", count, seconds),
+        pool=_pool(send),
     )
 
 
@@ -94,8 +109,13 @@ def _refuse(place: Place) -> None:
         raise DomainError(Error.REQUEST_IN_PROGRESS, retry_after=1)
     if place.verdict == limits.COOLING:
         raise DomainError(Error.RESEND_TOO_SOON, retry_after=place.wait)
+    if place.verdict == limits.EMPTY:
+        kind, words = "phone_all_companies", TAKEN_BY_ALL
+        raise DomainError(
+            Error.SEND_LIMIT, message=words, retry_after=place.wait, limit={"kind": kind}
+        )
     if place.verdict > 0:
-        raise DomainError(Error.SEND_LIMIT, retry_after=place.wait)
+        raise DomainError(Error.SEND_LIMIT, retry_after=place.wait, limit={"kind": "phone"})
 
 
 _DEFINITE = (errors.LockNotAvailable, errors.QueryCanceled, errors.DeadlockDetected)
@@ -132,27 +152,40 @@ def _cool_down_key(send: Counted) -> str:
 
 
 def _company_limits(kind: str, own: OwnLimits) -> list[tuple[int, int]]:
-    """(count, seconds): the company's own count where it has set one."""
-    standard = settings.CODE_LIMITS if kind == "code" else settings.LINK_LIMITS
+    """(count, seconds): the company's own count where it has set one, never above the most that
+    leaves something to others.
+    """
+    is_code = kind == "code"
+    standard = settings.CODE_LIMITS if is_code else settings.LINK_LIMITS
     if own is NO_LIMITS:
         return standard
-    counts = own[1:4] if kind == "code" else own[4:]
+    most = settings.MOST_CODES if is_code else settings.MOST_LINKS
+    counts = own[1:4] if is_code else own[4:]
     return [
-        (mine or count, seconds) for mine, (count, seconds) in zip(counts, standard, strict=True)
+        (min(mine or count, bound), seconds)
+        for mine, bound, (count, seconds) in zip(counts, most, standard, strict=True)
     ]
 
 
 def _windows(send: Counted, own: OwnLimits = NO_LIMITS) -> list[Window]:
     """A place is given back by the names of its windows alone, whatever their counts."""
     phone = hashed(send.phone)
-    windows = [
+    return [
         Window(f"send:{send.company_id}:{send.mode}:{send.kind}:{seconds}:{phone}", count, seconds)
         for count, seconds in _company_limits(send.kind, own)
     ]
-    if send.mode == "live":
-        count, seconds = settings.PLATFORM_LIMIT
-        windows.append(Window(f"send:all:{seconds}:{phone}", count, seconds))
-    return windows
+
+
+def _pool(send: Counted) -> Pool | None:
+    """Of codes and of links apart: nobody's links can hold a code up."""
+    if send.mode != "live":
+        return None
+    phone = hashed(send.phone)
+    return Pool(
+        shared=Bucket(f"pool:{send.kind}:{phone}", *settings.PHONE_POOL),
+        reserve=Bucket(f"reserve:{send.kind}:{phone}", *settings.PHONE_RESERVE),
+        firsts=settings.RESERVED_SENDS,
+    )
 
 
 _COUNT = """
@@ -163,7 +196,16 @@ SELECT count(*) FILTER (WHERE created_at > now() - make_interval(secs => %(secon
 FROM channels_message
 WHERE phone = %(phone)s AND mode = %(mode)s AND state <> 'failed'
   AND created_at > now() - interval '1 day'
-  AND (%(company_id)s::bigint IS NULL OR (company_id = %(company_id)s AND kind = %(kind)s::text))
+  AND company_id = %(company_id)s AND kind = %(kind)s::text
+"""
+
+# By all companies, with the seconds since; twice as long as an empty pool takes to be full again.
+_SENT = """
+SELECT company_id, EXTRACT(epoch FROM now() - created_at)::float
+FROM channels_message
+WHERE phone = %s AND mode = 'live' AND kind = %s AND state <> 'failed'
+  AND created_at > now() - interval '2 days'
+ORDER BY created_at
 """
 
 
@@ -182,15 +224,14 @@ def _counted_in_postgres(send: Send) -> Iterator[None]:
 
 
 def _count_in_postgres(send: Send) -> Place:
-    checks: list[tuple[int, int, int, int | None]] = []
+    checks = [
+        (number, count, seconds)
+        for number, (count, seconds) in enumerate(_company_limits(send.kind, send.own), start=1)
+    ]
     if _cool_down(send):
-        checks.append((limits.COOLING, 1, _cool_down(send), send.company_id))
-    for number, (count, seconds) in enumerate(_company_limits(send.kind, send.own), start=1):
-        checks.append((number, count, seconds, send.company_id))
-    if send.mode == "live":
-        checks.append((len(checks) + 1, *settings.PLATFORM_LIMIT, None))
+        checks.insert(0, (limits.COOLING, 1, _cool_down(send)))
     with connection.cursor() as cursor:
-        for verdict, limit, seconds, company_id in checks:
+        for verdict, limit, seconds in checks:
             cursor.execute(
                 _COUNT,
                 {
@@ -198,10 +239,16 @@ def _count_in_postgres(send: Send) -> Place:
                     "phone": send.phone,
                     "mode": send.mode,
                     "kind": send.kind,
-                    "company_id": company_id,
+                    "company_id": send.company_id,
                 },
             )
             used, wait = cursor.fetchone()
             if used >= limit:
                 return Place(verdict, max(1, wait))
-    return Place(limits.GRANTED, 0)
+        pool = _pool(send)
+        if pool is None:
+            return Place(limits.GRANTED, 0)
+        cursor.execute(_SENT, [send.phone, send.kind])
+        sent = [Draw(company_id, -ago) for company_id, ago in cursor.fetchall()]
+    wait = phone_pool.wait(pool, sent, Draw(send.company_id, 0.0))
+    return Place(limits.EMPTY, max(1, ceil(wait))) if wait > 0 else Place(limits.GRANTED, 0)

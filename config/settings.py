@@ -238,9 +238,12 @@ CODE_LIMITS = [(5, 600), (10, 3600), (20, 86_400)]  # sends per company and phon
 LINK_LIMITS = [(5, 600), (20, 86_400)]
 # What a company may set for itself in their place: a cool-down from … to …, counts up to ….
 COOL_DOWN_RANGE = (_at_least(1, "COOL_DOWN_LEAST", 30), 3600)
-MOST_CODES = (10, 20, 30)
-MOST_LINKS = (10, 30)
-PLATFORM_LIMIT = (30, 86_400)  # per phone, whoever sends
+MOST_CODES = (10, 20, 20)
+MOST_LINKS = (10, 20)
+# Per phone, whoever sends, codes and links apart: so many at once, and as many a day, evenly; the
+# reserve is for each company's first sends in 24 hours, when others have emptied the pool.
+PHONE_POOL, PHONE_RESERVE = (20, 86_400), (10, 86_400)
+RESERVED_SENDS = 2
 PLACES_BACK = (3, 600)  # how often a refused send gives its place back
 FAILED_ATTEMPTS = [(10, 3600), (20, 86_400)]  # wrong codes per company and phone
 REFUSED_VERIFIES = (10, 600)  # with nothing left to judge

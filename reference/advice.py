@@ -265,7 +265,7 @@ ADVICE: dict[Error, Advice] = {
             "Try again after `retry_after` seconds; the numbers are on the page about limits.",
         ),
         retry=True,
-        extra=("retry_after",),
+        extra=("limit", "retry_after"),
     ),
     Error.TOO_MANY_ATTEMPTS: Advice(
         (

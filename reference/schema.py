@@ -191,6 +191,24 @@ EXTRAS = (
         42,
     ),
     Field(
+        "limit",
+        {"type": "object"},
+        ("Какой предел достигнут.", "Which limit is reached."),
+        fields=(
+            Field(
+                "kind",
+                {"type": "string"},
+                (
+                    "`phone` — предел компании на этот номер, `phone_all_companies` — предел "
+                    "номера для всех компаний вместе.",
+                    "`phone`: the company's limit for this number, `phone_all_companies`: that of "
+                    "the number for all companies together.",
+                ),
+                "phone",
+            ),
+        ),
+    ),
+    Field(
         "required",
         {"type": "integer"},
         ("Сколько токенов нужно.", "Tokens the send needs."),

@@ -238,7 +238,10 @@ REFUSALS = {
     "no code": Refusal(Error.CODE_NOT_FOUND, verify),
     "cool-down": Refusal(Error.RESEND_TOO_SOON, send, sent_before, extra={"retry_after": 60}),
     "link limit": Refusal(
-        Error.SEND_LIMIT, send_link, links_sent_before, extra={"retry_after": 600}
+        Error.SEND_LIMIT,
+        send_link,
+        links_sent_before,
+        extra={"retry_after": 600, "limit": {"kind": "phone"}},
     ),
     "attempts used up": Refusal(
         Error.TOO_MANY_ATTEMPTS, verify, verification(attempts=5), extra={"retry_after": 60}

@@ -104,7 +104,7 @@ def test_own_limits_are_stored_and_may_be_given_up(client: Client, owner: Member
         {"codes_per_10_min": "0"},
         {"codes_per_10_min": "11"},
         {"codes_per_hour": "4"},  # fewer than the service's five in ten minutes
-        {"codes_per_day": "31"},
+        {"codes_per_day": "21"},
         {"links_per_day": "4"},
         {"links_per_10_min": "x"},
     ],
@@ -120,13 +120,13 @@ def test_limits_stay_within_the_operator_s(
 
 
 def test_what_the_operator_gave_beyond_them_may_stay(client: Client, owner: Member) -> None:
-    owner.company.codes_per_day = 500
+    owner.company.cool_down = 7200
     owner.company.save()
 
-    client.post(reverse("settings"), FORM | {"codes_per_day": "500", "brand": "Demo"})
+    client.post(reverse("settings"), FORM | {"cool_down": "7200", "brand": "Demo"})
 
     owner.company.refresh_from_db()
-    assert (owner.company.codes_per_day, owner.company.brand) == (500, "Demo")
+    assert (owner.company.cool_down, owner.company.brand) == (7200, "Demo")
 
 
 @pytest.mark.parametrize(
