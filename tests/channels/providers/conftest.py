@@ -1,24 +1,14 @@
-import importlib
-import pkgutil
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 import responses
 
-from channels import providers
-from channels.providers.http import HttpProvider
 from channels.providers.smpp.account import Smpp
 from tests.channels.providers.centre import Bound, Centre, Kept, account
+from tests.channels.providers.finding import http_providers
 from tests.channels.providers.vendors import VENDORS, Vendor
 from tests.stack.programs import until
-
-
-def http_providers() -> set[str]:
-    """Every account that is reached over HTTP: its module in `channels/providers` is enough."""
-    for module in pkgutil.iter_modules(providers.__path__):
-        importlib.import_module(f"{providers.__name__}.{module.name}")
-    return {one.name for one in HttpProvider.__subclasses__()}
 
 
 def is_signing(name: str) -> bool:

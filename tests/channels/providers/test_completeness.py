@@ -1,15 +1,19 @@
 """What a provider needs besides its file, so that none is half there."""
 
+import gc
 import re
+from collections.abc import Iterator
 
 import pytest
 
 from channels import registry, wording
+from channels.providers.base import Provider
+from channels.providers.twilio import Twilio
 from channels.simulator.faults import PROVIDERS
 from channels.simulator.words import LANGUAGES
-from tests.channels.providers.conftest import http_providers
+from tests.channels.providers.finding import http_providers, name_of, provider_classes
 from tests.channels.providers.test_checks import QUESTIONS
-from tests.channels.providers.vendors import PAYLOADS
+from tests.channels.providers.vendors import PAYLOADS, VENDORS
 from tests.channels.test_fault_matrix import SENDS
 from tests.simulator import sends
 
@@ -40,10 +44,65 @@ def test_is_asked_whether_it_works_and_tried_with_every_fault(name: str) -> None
 
 
 def test_has_dated_payloads_with_their_source(name: str) -> None:
-    files = [path.name for path in (PAYLOADS / name).iterdir()]
-    source = (PAYLOADS / "README.md").read_text(encoding="utf-8")
+    assert lacking(name) == []
 
-    assert all(re.fullmatch(r"[a-z_]+_20\d\d-(0[1-9]|1[0-2])\.(json|form)", one) for one in files)
-    assert {"accepted", "error"} <= {one.partition("_")[0] for one in files}
-    assert len(files) >= 5
-    assert f"| `{name}` |" in source
+
+def test_declares_what_it_carries(name: str) -> None:
+    assert VENDORS[name].account().capabilities.contents
+
+
+def lacking(name: str) -> list[str]:
+    """What is missing among the payloads of a provider."""
+    folder = PAYLOADS / name
+    files = [path.name for path in folder.iterdir()] if folder.is_dir() else []
+    source = (PAYLOADS / "README.md").read_text(encoding="utf-8")
+    dated = re.compile(r"[a-z_]+_20\d\d-(0[1-9]|1[0-2])\.(json|form)")
+    wanted = {
+        "names with their dates": all(dated.fullmatch(one) for one in files),
+        "accepted and error": {"accepted", "error"} <= {one.partition("_")[0] for one in files},
+        "five files": len(files) >= 5,
+        "its source": f"| `{name}` |" in source,
+    }
+    return [what for what, is_there in wanted.items() if not is_there]
+
+
+@pytest.fixture
+def stray() -> Iterator[type[Provider]]:
+    """A subclass of a subclass, as somebody might add it: no name, payloads or entries."""
+
+    class Stray(Twilio):
+        __module__ = "channels.providers.stray"
+
+    yield Stray
+    del Stray
+    gc.collect()  # or the classes' references to each other would keep it among the subclasses
+
+
+def test_subclass_of_a_subclass_is_found_and_lacks_everything(stray: type[Provider]) -> None:
+    name = name_of(stray)
+
+    assert stray in provider_classes()
+    assert name in http_providers()
+    assert lacking(name) == ["accepted and error", "five files", "its source"]
+    assert name not in VENDORS
+
+
+def test_provider_that_is_not_reached_over_http_is_found(stray: type[Provider]) -> None:
+    class Raw(Provider):
+        __module__ = "channels.providers.raw"
+        name = "raw"
+
+        def send(self, message: object) -> None:  # type: ignore[override]
+            raise NotImplementedError
+
+    assert "raw" in http_providers()
+    del Raw
+    gc.collect()
+
+
+def test_every_vendor_of_the_registry_is_found_under_its_name() -> None:
+    found = {name_of(one): one for one in provider_classes()}
+
+    assert {name: found.get(name) for name in registry.VENDORS} == {
+        name: one.make for name, one in registry.VENDORS.items()
+    }
