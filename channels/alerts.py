@@ -7,8 +7,10 @@ from queue import Empty, SimpleQueue
 import structlog
 from django.conf import settings
 from django.db import connection
+from django.urls import reverse
+from django.utils import timezone
 
-from channels import breaker, registry, tripping
+from channels import breaker, operators, registry, tripping, wording
 from channels.providers.base import AccountAlert, AlertKind
 
 log = structlog.get_logger(__name__)
@@ -30,9 +32,25 @@ def note(provider: str, alert: AccountAlert) -> None:
     said = [provider, alert.code[:60], alert.detail[:300], alert.kind.value]
     with connection.cursor() as cursor:
         cursor.execute(_NOTE, said)
-    if alert.kind is AlertKind.REFUSED and provider in registry.live_providers():
-        reason = f"{alert.code}: {alert.detail}" if alert.detail else alert.code
-        tripping.write(breaker.accused(provider, reason, settings.BREAKER_LONGEST))
+    if provider not in registry.live_providers():
+        return
+    words = f"{alert.code}: {alert.detail}" if alert.detail else alert.code
+    if alert.kind is AlertKind.REFUSED:
+        tripping.write(breaker.accused(provider, words, settings.BREAKER_LONGEST))
+    elif alert.kind in {AlertKind.WARNING, AlertKind.TEMPLATE}:
+        _warn(provider, alert, words)
+
+
+def _warn(provider: str, alert: AccountAlert, words: str) -> None:
+    """Once a day for the same words."""
+    context = {
+        "title": wording.provider_title(provider),
+        "meaning": wording.alert_meaning(provider, alert.code, alert.kind.value),
+        "said": words,
+        "path": reverse("admin:providers"),
+    }
+    about = f"{provider}:{words}:{timezone.now():%Y%m%d}"
+    operators.write(template="provider_alert", context=context, about=about)
 
 
 def overhear(provider: str, alert: AccountAlert) -> None:

@@ -286,6 +286,23 @@ class BlockedPhone(models.Model):
         return self.phone
 
 
+class KnownRecipient(models.Model):
+    """A vendor's own id of a person we sent to: some tell it in place of the phone."""
+
+    vendor = models.CharField(max_length=20)
+    user_id = models.CharField(max_length=150)
+    attempt_id = models.UUIDField()  # the latest: its message has the phone, while it is kept
+    seen_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["vendor", "user_id"], name="known_recipient_once")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.vendor} {self.user_id}"
+
+
 class ProviderAlert(models.Model):
     """What a vendor said of our account rather than of a message; `alerts.note` writes it."""
 

@@ -7,10 +7,10 @@ such a word and nothing else counts.
 
 import structlog
 
-from channels import wording
+from channels import alerts, recipients, wording
 from channels.models import BlockedPhone
 from channels.phones import e164_or_none
-from channels.providers.base import Reply
+from channels.providers.base import AccountAlert, AlertKind, Reply
 
 log = structlog.get_logger(__name__)
 
@@ -37,19 +37,32 @@ _AROUND = " \t\r\n\0.,!?\"'«»()"
 def heed(provider: str, reply: Reply) -> None:
     """Whoever said STOP is sent nothing more, by any channel, until they say START."""
     word = reply.text.strip(_AROUND).casefold()
-    if word not in STOP | START:
-        return
-    phone = e164_or_none(reply.phone, country="")
-    if phone is None:  # a short code, an e-mail gateway, a forged number of 500 digits
-        log.warning("sender_is_no_phone", provider=provider)
-    elif word in STOP:
-        _, is_new = BlockedPhone.objects.get_or_create(
-            phone=phone,
-            defaults={"said_stop": True, "reason": f"STOP, {wording.provider_title(provider)}"},
-        )
-        if is_new:
-            log.info("phone_opted_out", provider=provider)
-    else:
-        count, _ = BlockedPhone.objects.filter(phone=phone, said_stop=True).delete()
+    if word in STOP:
+        _block(provider, reply)
+    elif word in START:
+        phones = _phones(provider, reply)
+        count, _ = BlockedPhone.objects.filter(phone__in=phones, said_stop=True).delete()
         if count:
             log.info("phone_opted_in", provider=provider)
+
+
+def _block(provider: str, reply: Reply) -> None:
+    phones = _phones(provider, reply)
+    reason = f"STOP, {wording.provider_title(provider)}"
+    for phone in phones:
+        defaults = {"said_stop": True, "reason": reason}
+        _, is_new = BlockedPhone.objects.get_or_create(phone=phone, defaults=defaults)
+        if is_new:
+            log.info("phone_opted_out", provider=provider)
+    if reply.user_id and not phones:
+        unheard = AccountAlert("stop_unmatched", reply.user_id, AlertKind.WARNING)
+        alerts.note(provider, unheard)
+
+
+def _phones(provider: str, reply: Reply) -> set[str]:
+    """As the vendor tells it, and as we sent to it: the two are not always spelled alike."""
+    theirs = e164_or_none(reply.phone, country="") if reply.phone else None
+    if reply.phone and theirs is None:  # a short code, an e-mail gateway, a forged number
+        log.warning("sender_is_no_phone", provider=provider)
+    ours = recipients.phone_of(provider, reply.user_id) if reply.user_id else ""
+    return set(filter(None, (theirs, ours)))

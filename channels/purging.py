@@ -25,6 +25,11 @@ DELETE FROM channels_provideralert WHERE id IN (
   SELECT id FROM channels_provideralert WHERE at < now() - make_interval(days => %s) LIMIT %s)
 """
 
+RECIPIENTS = """
+DELETE FROM channels_knownrecipient WHERE id IN (
+  SELECT id FROM channels_knownrecipient WHERE seen_at < now() - make_interval(days => %s) LIMIT %s)
+"""
+
 PARTS = """
 DELETE FROM channels_part WHERE id IN (
   SELECT p.id FROM channels_part p JOIN channels_attempt a ON a.id = p.attempt_id
@@ -48,6 +53,7 @@ def purge() -> int:
         partial(_execute, RAW_RECEIPTS, settings.RAW_RETENTION),
         partial(_execute, ALERTS, settings.RAW_RETENTION),
         partial(_execute, PARTS, settings.RAW_RETENTION),
+        partial(_execute, RECIPIENTS, settings.PHONE_RETENTION),
         partial(_execute, PHONES, settings.PHONE_RETENTION),
         *retention.PURGERS,
         *registry.purgers(),

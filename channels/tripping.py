@@ -7,10 +7,9 @@ from django.utils import timezone
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
-from accounts import mail
-from accounts.models import User
-from channels import registry, wording
+from channels import operators, registry, wording
 from channels.breaker import Cause, Change, Close, Release, Trip
+from channels.stand_ins import stand_ins
 from config import metrics
 
 log = structlog.get_logger(__name__)
@@ -93,18 +92,14 @@ def _trip(change: Trip) -> None:
 def _tell_operators(change: Trip) -> None:
     """Once an hour for an account, however often it opens."""
     name = change.call.provider
+    others = stand_ins(name)
     context = {
         "title": wording.provider_title(name),
         "cause": CAUSES[change.cause],
         "reason": change.reason,
+        "whole": ", ".join(others.whole),
+        "part": ", ".join(others.part),
         "path": reverse("admin:providers"),
     }
-    hour = f"{timezone.now():%Y%m%d%H}"
-    for user in User.objects.filter(is_staff=True, is_active=True).order_by("pk"):
-        mail.post(
-            template="breaker_opened",
-            to=user.email,
-            language=user.language,
-            context=context,
-            key=f"breaker:{name}:{hour}:{user.pk}",
-        )
+    about = f"{name}:{timezone.now():%Y%m%d%H}"
+    operators.write(template="breaker_opened", context=context, about=about)

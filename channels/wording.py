@@ -24,6 +24,7 @@ _NOT_THERE = _("This number has no account in this messenger, or cannot get such
 _ACCOUNT = _("The service's account with the provider is not in order; the operator is told.")
 _TEMPLATE = _("The message template is missing, paused or does not match; the operator is told.")
 _TEMPLATE_LOST = _("Meta took the template out of use; see it in WhatsApp Manager.")
+_FLAGGED = _("People complain of the template: it may soon be paused.")
 _TOO_FAST = _("The provider asks to send more slowly.")
 _BUSY = _("The provider was not able to take the message at that moment.")
 _BAD_NUMBER = _("The provider does not accept this number.")
@@ -46,11 +47,6 @@ CODES: dict[tuple[str, str], Text] = {
             (("33", "100", "131008", "131009", "131047"), _TEMPLATE),
             (("131030",), _("A trial account of WhatsApp writes to listed numbers only.")),
             (("4", "80007", "130429", "131048", "131056"), _TOO_FAST),
-            (("held_for_quality_assessment",), _("Held back until Meta has judged the template.")),
-            (("paused", "template_paused", "template_disabled"), _TEMPLATE_LOST),
-            (("template_rejected", "template_archived"), _TEMPLATE_LOST),
-            (("template_pending_deletion",), _TEMPLATE_LOST),
-            (("template_flagged",), _("People complain of the template: it may soon be paused.")),
             (("1", "2", "131000", "131016", "131057", "133004"), _BUSY),
         )
         for code in codes
@@ -94,13 +90,14 @@ CODES: dict[tuple[str, str], Text] = {
         ("twilio", code): words
         for codes, words in (
             (("21211", "30005"), _BAD_NUMBER),
-            (("21612", "30004"), _NO_ROUTE),
+            (("30004",), _NO_ROUTE),
             (("21610",), _("The person answered STOP and gets no more SMS.")),
             (("21614", "21635", "30006"), _LANDLINE),
             (("30003",), _("The phone is off or out of reach.")),
             (("30007",), _("The operator filtered the message as unwanted.")),
             (("21408",), _("Sending to this country is not enabled.")),
-            (("20003", "20404", "21606", "21608", "30002", "30034"), _ACCOUNT),
+            (("20003", "20404", "21212", "21606", "21608", "21612"), _ACCOUNT),
+            (("21659", "21703", "30002", "30034"), _ACCOUNT),
             (("14107", "20429", "30001"), _TOO_FAST),
             (("30008", "30009"), _("The operator did not say why.")),
         )
@@ -159,6 +156,52 @@ ALERTS: dict[str, Text] = {
     "refused": _("It lasts until somebody mends the account."),
     "throttled": _("It passes by itself."),
     "template": _("It concerns one template; with the others the account goes on."),
+    "warning": _("The account goes on, but the provider warns."),
+}
+
+# What vendors say of an account unasked, to the operator.
+_RESTRICTED = _("Meta restricts the account. See Account quality in Meta Business Suite.")
+_LOST_ACCOUNT = _("Meta has taken the WhatsApp account away: nothing goes out by it.")
+_APP_REMOVED = _("Our app lost its access to the WhatsApp account: subscribe it again.")
+_COMPLAINTS = _("People complain of the number's messages: its limit may be lowered next.")
+_CATEGORY = _("Meta puts the template into another category: its price and its limits change.")
+_NO_COUNTRY = _("Switch the country on in Twilio: Messaging, Settings, Geo permissions.")
+_NO_SENDER = _("The sender (TWILIO_FROM) may not be used for this: choose another in Twilio.")
+_STOP_UNMATCHED = _(
+    "Somebody said STOP, and WhatsApp hides the phone: find the person by the id and block it."
+)
+ALERTS_BY_CODE: dict[tuple[str, str], Text] = {
+    **{
+        ("whatsapp_cloud", code): words
+        for codes, words in (
+            (("held_for_quality_assessment",), _("Held back until Meta has judged the template.")),
+            (("paused", "template_paused", "template_disabled"), _TEMPLATE_LOST),
+            (("template_rejected", "template_archived", "template_deleted"), _TEMPLATE_LOST),
+            (("template_pending_deletion",), _TEMPLATE_LOST),
+            (("template_flagged", "template_quality_red"), _FLAGGED),
+            (("template_locked",), _("Meta has locked the template: it cannot be edited.")),
+            (("template_limit_exceeded",), _("The account has as many templates as it may.")),
+            (("template_category", "template_category_soon"), _CATEGORY),
+            (("account_restriction", "account_violation", "review_rejected"), _RESTRICTED),
+            (("disabled_update", "account_deleted", "account_offboarded"), _LOST_ACCOUNT),
+            (("review_disabled",), _LOST_ACCOUNT),
+            (("partner_app_uninstalled", "partner_removed"), _APP_REMOVED),
+            (("quality_flagged", "quality_downgrade", "quality_red"), _COMPLAINTS),
+            (("quality_yellow",), _COMPLAINTS),
+            (("stop_unmatched",), _STOP_UNMATCHED),
+        )
+        for code in codes
+    },
+    ("twilio", "21408"): _NO_COUNTRY,
+    ("twilio", "21612"): _NO_SENDER,
+    ("twilio", "21212"): _NO_SENDER,
+    ("twilio", "21606"): _NO_SENDER,
+    ("twilio", "21659"): _NO_SENDER,
+    ("twilio", "21703"): _("The messaging service has no sender for this country: add one."),
+    ("twilio", "30034"): _("The sender is not registered for the USA (A2P 10DLC)."),
+    ("twilio", "30002"): _("Twilio has suspended the account: write to its support."),
+    ("smsc", "6"): _("SMSC does not let the sender (SMSC_SENDER) through: have it approved."),
+    ("smsc", "24"): _("The balance with SMSC is used up: top it up."),
 }
 
 REASONS: dict[str, Text] = {
@@ -231,7 +274,12 @@ def failure(provider: str, code: str, error_class: str = "") -> Text:
 
 def alert(said: ProviderAlert) -> Text:
     """What the provider's word on our account means to the operator."""
-    return CODES.get((vendor_of(said.provider), said.code)) or ALERTS[said.kind]
+    return alert_meaning(said.provider, said.code, said.kind)
+
+
+def alert_meaning(provider: str, code: str, kind: str) -> Text:
+    vendor = vendor_of(provider)
+    return ALERTS_BY_CODE.get((vendor, code)) or CODES.get((vendor, code)) or ALERTS[kind]
 
 
 def attempt_failure(attempt: Attempt) -> Text:

@@ -67,6 +67,7 @@ class AlertKind(StrEnum):
     REFUSED = "refused"  # lasts until somebody mends the account
     THROTTLED = "throttled"  # passes by itself
     TEMPLATE = "template"  # of one template alone: with the others the account goes on
+    WARNING = "warning"  # the account goes on, for some destinations or until it gets worse
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +103,14 @@ class UnreachableError(SendError):
 
 class RefusedError(SendError):
     """The vendor will not send this: configuration, policy, content. Definite."""
+
+
+class DestinationRefusedError(RefusedError):
+    """The account may not send there, to that country, say: its fault, and no other place's.
+
+    Another account may carry the message. One company's odd destination must not shut the account
+    for all.
+    """
 
 
 class TransientError(SendError):
@@ -148,8 +157,17 @@ class Receipt:
 class Reply:
     """What a person wrote back to us, in as many words as matter."""
 
-    phone: str  # E.164 with its plus
+    phone: str  # E.164 with its plus; empty when the vendor keeps it to itself
     text: str
+    user_id: str = ""  # the vendor's own id of the person, where it has one
+
+
+@dataclass(frozen=True, slots=True)
+class Recipient:
+    """The vendor's own id of the person who got a message of ours."""
+
+    user_id: str
+    ref: str  # our attempt id
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,9 +213,17 @@ class Provider(ABC):
         """What people say in the same call; raises InvalidSignatureError as well."""
         return []
 
+    def recipients(self, call: Inbound) -> list[Recipient]:
+        """Whom the same call's receipts are about; raises InvalidSignatureError as well."""
+        return []
+
     def alerts(self, call: Inbound) -> list[AccountAlert]:
         """What the same call says of the account; raises InvalidSignatureError as well."""
         return []
+
+    def alert_of(self, receipt: Receipt) -> AccountAlert | None:
+        """What a failed receipt, pushed or polled, says of the account."""
+        return None
 
     def check(self) -> None:  # noqa: B027 - what is played within has nobody to ask
         """Ask the vendor whether our account works, at no cost and without a message.

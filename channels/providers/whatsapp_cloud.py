@@ -3,6 +3,7 @@
 https://developers.facebook.com/documentation/business-messaging/whatsapp/
 """
 
+import re
 from collections.abc import Mapping
 from urllib.parse import quote, urlsplit
 
@@ -20,33 +21,23 @@ from channels.providers.base import (
     Outgoing,
     Receipt,
     ReceiptState,
-    RefusedError,
+    Recipient,
     Reply,
     SendError,
 )
+from channels.providers.whatsapp_alerts import alerts_of
+from channels.providers.whatsapp_errors import VERDICTS, words
 
-# By error.code alone: the HTTP status of one and the same code has changed over the years.
-_VERDICTS: dict[int, http.Verdict] = {
-    **dict.fromkeys((131021, 131026, 131049, 131050, 130472), http.UNREACHABLE),
-    **dict.fromkeys((33, 100, 131008, 131009, 131030, 131047, 130497), http.REFUSED),
-    **dict.fromkeys((132000, 132001, 132005, 132007, 132012, 132015, 132016), http.REFUSED),
-    **dict.fromkeys((0, 3, 10, 190, *range(200, 300), 368), http.ACCOUNT_REFUSED),
-    **dict.fromkeys((131031, 131037, 131042, 131045, 133010), http.ACCOUNT_REFUSED),
-    **dict.fromkeys((1, 2, 131000, 131016, 133004), http.TRANSIENT),
-    131057: http.ACCOUNT_TRANSIENT,  # the account is being moved or maintained
-    131056: http.THROTTLED,  # too fast for this one recipient
-    **dict.fromkeys((4, 80007, 130429, 131048), http.ACCOUNT_THROTTLED),
-}
 _STATES = {
     "sent": ReceiptState.SENT,
     "delivered": ReceiptState.DELIVERED,
     "read": ReceiptState.READ,  # `delivered` may never come before it
     "failed": ReceiptState.FAILED,
 }
+_PHONE = re.compile(r"[1-9][0-9]{6,14}")
+_USER_ID = re.compile(r"[A-Z]{2}\.[A-Za-z0-9.]{1,140}")  # BSUID: the country, a dot, 128 at most
 # `message_status` of what Meta took and may yet drop; then `failed` with 132015 comes.
 _RESERVATIONS = ("held_for_quality_assessment", "paused")
-# Of `message_template_status_update`: by then the template carries nothing, or soon will not.
-_TEMPLATE_LOSSES = {"PAUSED", "DISABLED", "REJECTED", "FLAGGED", "ARCHIVED", "PENDING_DELETION"}
 LANGUAGES = {"ru": "ru", "en": "en_US"}  # our locale → Meta's code of the template's language
 
 
@@ -127,15 +118,23 @@ class WhatsAppCloud(http.HttpProvider):
 
     def replies(self, call: Inbound) -> list[Reply]:
         return [
-            Reply(f"+{phone}", said)
+            reply
             for _field, value in self._changes(call)
             for message in http.objects(value.get("messages"))
-            if (phone := http.text(message.get("from"))) and phone.isascii() and phone.isdigit()
-            if (said := _said(message))
+            if (reply := _reply(message))
+        ]
+
+    def recipients(self, call: Inbound) -> list[Recipient]:
+        return [
+            Recipient(user_id, ref)
+            for _field, value in self._changes(call)
+            for status in http.objects(value.get("statuses"))
+            if (user_id := _user_id(status.get("recipient_user_id")))
+            if (ref := http.text(status.get("biz_opaque_callback_data")))
         ]
 
     def alerts(self, call: Inbound) -> list[AccountAlert]:
-        return [alert for field, value in self._changes(call) for alert in _alerts(field, value)]
+        return [alert for field, value in self._changes(call) for alert in alerts_of(field, value)]
 
     def _changes(self, call: Inbound) -> list[tuple[str, http.Json]]:
         """The signed body's changes, of all its entries: (field, value)."""
@@ -166,6 +165,19 @@ def _texts(values: list[str]) -> list[http.Json]:
     return [{"type": "text", "text": " ".join(value.split())} for value in values]
 
 
+def _reply(message: http.Json) -> Reply | None:
+    """From a phone, or from a business-scoped user id when the person hides the phone."""
+    phone = http.text(message.get("from")) or ""
+    known = f"+{phone}" if _PHONE.fullmatch(phone) else ""
+    user_id, said = _user_id(message.get("from_user_id")), _said(message)
+    return Reply(known, said, user_id) if said and (known or user_id) else None
+
+
+def _user_id(value: object) -> str:
+    found = http.text(value) or ""
+    return found if _USER_ID.fullmatch(found) else ""
+
+
 def _said(message: http.Json) -> str | None:
     """The words of a person's message, typed or on a button of ours."""
     written, pressed = http.mapping(message.get("text")), http.mapping(message.get("button"))
@@ -177,53 +189,14 @@ def _refusal(answer: http.Answer) -> SendError:
     code = error.get("code")
     if not isinstance(code, int):
         return answer.unclear()
-    told = http.mapping(error.get("error_data")).get("details") or error.get("message")
-    if code not in _VERDICTS and answer.status >= 500:
+    told = words(error)
+    if code not in VERDICTS and answer.status >= 500:
         return answer.unclear(code, told)
-    return answer.error(_VERDICTS.get(code, http.TRANSIENT), code, told)
+    return answer.error(VERDICTS.get(code, http.TRANSIENT), code, told)
 
 
 def _reservation(word: object, template: str) -> AccountAlert | None:
     return AccountAlert(str(word), template, AlertKind.TEMPLATE) if word in _RESERVATIONS else None
-
-
-def _alerts(field: str, value: http.Json) -> list[AccountAlert]:
-    if field == "message_template_status_update":
-        return _template_lost(value)
-    # Meta may take a message and fail it afterwards for the account's sake.
-    of_messages = [
-        error
-        for status in http.objects(value.get("statuses"))
-        for error in http.objects(status.get("errors"))
-        if _verdict(error)[1]
-    ]
-    return [_alert(error) for error in [*http.objects(value.get("errors")), *of_messages]]
-
-
-def _alert(error: http.Json) -> AccountAlert:
-    refused = issubclass(_verdict(error)[0], RefusedError)
-    kind = AlertKind.REFUSED if refused else AlertKind.THROTTLED
-    code = http.text(error.get("code")) or "unknown"
-    return AccountAlert(code, http.clean(_told(error)), kind)
-
-
-def _verdict(error: http.Json) -> http.Verdict:
-    code = http.number(error.get("code"))
-    return _VERDICTS.get(-1 if code is None else code, http.TRANSIENT)
-
-
-def _template_lost(value: http.Json) -> list[AccountAlert]:
-    event = http.text(value.get("event")) or ""
-    if event.upper() not in _TEMPLATE_LOSSES:
-        return []
-    parts = ("message_template_name", "message_template_language", "reason")
-    told = " ".join(filter(None, (http.text(value.get(part)) for part in parts)))
-    return [AccountAlert(f"template_{event.lower()}", http.clean(told), AlertKind.TEMPLATE)]
-
-
-def _told(error: http.Json) -> object:
-    details = http.mapping(error.get("error_data")).get("details")
-    return details or error.get("title") or error.get("message")
 
 
 def _receipt(status: http.Json) -> Receipt:
@@ -236,12 +209,12 @@ def _receipt(status: http.Json) -> Receipt:
         word=status["status"],
         at=http.moment(status.get("timestamp")),
         error_code=code,
-        error_detail=http.clean(_told(error)),
+        error_detail=http.clean(words(error)),
     )
 
 
 def _state(word: str, code: str | None) -> ReceiptState:
     state = _STATES[word]
-    if state is ReceiptState.FAILED and _VERDICTS.get(http.number(code) or 0) == http.UNREACHABLE:
+    if state is ReceiptState.FAILED and VERDICTS.get(http.number(code) or 0) == http.UNREACHABLE:
         return ReceiptState.UNREACHABLE
     return state

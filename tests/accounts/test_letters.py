@@ -100,7 +100,13 @@ def _reason(_company: Company) -> dict[str, Any]:
 
 
 def _breaker(_company: Company) -> dict[str, Any]:
-    return {"title": "Twilio", "cause": "<b> 42", "reason": "20003", "path": "/admin/providers/"}
+    parts = {"title": "Twilio", "cause": "<b> 42", "reason": "20003", "path": "/admin/providers/"}
+    return parts | {"whole": "Twilio · <b> kz", "part": ""}
+
+
+def _alert(_company: Company) -> dict[str, Any]:
+    parts = {"title": "Twilio", "meaning": "<b> 42", "said": "21408: <b>"}
+    return parts | {"path": "/admin/providers/"}
 
 
 # What each letter of ours is told; a letter without a row fails.
@@ -112,6 +118,7 @@ OURS: dict[str, Callable[[Company], dict[str, Any]]] = {
     "company_approved": _reason,
     "company_suspended": _reason,
     "breaker_opened": _breaker,
+    "provider_alert": _alert,
 }
 
 

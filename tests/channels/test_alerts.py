@@ -12,14 +12,16 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from channels import alerts, delivery, purging
+from accounts.models import Mail
+from channels import alerts, delivery, purging, wording
 from channels.models import ProviderAlert, Receipt
 from channels.provider_account import ProviderAccount
 from channels.providers.base import AccountAlert, AlertKind
 from tests.api.clients import Api
 from tests.channels.lives import claim, send
-from tests.channels.providers.vendors import payload
+from tests.channels.providers.vendors import PAYLOADS, meta_call, payload, whatsapp
 from tests.desk.operators import make_operator, sign_in
+from tests.factories import UserFactory
 
 pytestmark = pytest.mark.django_db
 TOO_FAST = AccountAlert("130429", "Too many messages", AlertKind.THROTTLED)
@@ -56,13 +58,47 @@ def test_word_on_the_account_is_kept_beside_receipts() -> None:
 
 @pytest.mark.parametrize(
     ("kind", "is_shut"),
-    [(AlertKind.REFUSED, True), (AlertKind.THROTTLED, False), (AlertKind.TEMPLATE, False)],
+    [
+        (AlertKind.REFUSED, True),
+        (AlertKind.THROTTLED, False),
+        (AlertKind.TEMPLATE, False),
+        (AlertKind.WARNING, False),
+    ],
 )
 def test_account_at_fault_is_left_alone(kind: AlertKind, is_shut: bool) -> None:
     alerts.note("whatsapp_cloud", AccountAlert("131031", "Account locked", kind))
 
     opened = ProviderAccount.objects.filter(name="whatsapp_cloud", open_until__gt=timezone.now())
     assert opened.exists() is is_shut
+
+
+@pytest.mark.parametrize(
+    ("kind", "letters"), [(AlertKind.WARNING, 1), (AlertKind.TEMPLATE, 1), (AlertKind.THROTTLED, 0)]
+)
+def test_operators_get_a_letter_about_a_warning_once_a_day(kind: AlertKind, letters: int) -> None:
+    UserFactory.create(is_staff=True, language="en")
+
+    for _ in range(2):
+        alerts.note("whatsapp_cloud", AccountAlert("quality_flagged", "TIER_2K", kind))
+
+    assert Mail.objects.count() == letters
+    assert all("quality_flagged: TIER_2K" in letter.text for letter in Mail.objects.all())
+    assert all("its limit may be lowered" in letter.text for letter in Mail.objects.all())
+
+
+def test_every_alert_of_whatsapp_has_words_of_its_own() -> None:
+    files = (PAYLOADS / "whatsapp_cloud").glob("*_2026-11.json")
+    said = {
+        alert.code
+        for file in files
+        for alert in whatsapp().alerts(meta_call(file.read_bytes()))
+        if alert.code != "increased_capabilities_eligibility_deferred"  # Meta words it itself
+    }
+
+    assert len(said) >= 15
+    assert {
+        code for code in said if ("whatsapp_cloud", code) not in wording.ALERTS_BY_CODE
+    } == set()
 
 
 def test_unsigned_word_is_not_kept() -> None:

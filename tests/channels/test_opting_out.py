@@ -1,13 +1,18 @@
 """STOP, and START afterwards: by whichever channel, and only as the person's own whole word."""
 
+from datetime import timedelta
+from uuid import uuid4
+
 import pytest
 from django.conf import settings
 from django.test import Client
+from django.utils import timezone
 
-from channels import opting_out
-from channels.models import BlockedPhone
-from channels.providers.base import Inbound, Reply
+from channels import opting_out, purging, recipients
+from channels.models import BlockedPhone, KnownRecipient, Message, ProviderAlert
+from channels.providers.base import Inbound, Recipient, Reply
 from tests.api.clients import Api
+from tests.channels.lives import claim, send
 from tests.channels.providers.vendors import meta_call, payload, twilio, twilio_call, whatsapp
 
 pytestmark = pytest.mark.django_db
@@ -76,6 +81,23 @@ def test_replies_by_whatsapp_typed_or_by_a_button() -> None:
     assert whatsapp().receipts(call) == []
 
 
+def test_reply_by_whatsapp_may_have_a_user_id_in_place_of_the_phone() -> None:
+    call = meta_call(payload("whatsapp_cloud", "message_stop_without_phone_2026-11.json"))
+
+    assert whatsapp().replies(call) == [Reply("", "STOP", "US.13491208655302741918")]
+
+
+@pytest.mark.parametrize(
+    "sender", ["1" * 500, "0", "", "+1", "16315551234x", "１６３１５５５１２３４"]
+)
+def test_sender_that_is_no_phone_has_said_nothing(sender: str) -> None:
+    body = payload("whatsapp_cloud", "message_stop_2026-11.json").decode()
+
+    replies = whatsapp().replies(meta_call(body.replace("16315551234", sender).encode()))
+
+    assert [reply.phone for reply in replies] == ["+16315551235"]
+
+
 @pytest.mark.parametrize(
     ("file", "said"),
     [("message_stop_2026-11.form", " Stop "), ("message_opt_out_2026-11.form", "STOP")],
@@ -119,3 +141,91 @@ def _call(path: str, call: Inbound) -> int:
     kind = "application/x-www-form-urlencoded" if is_form else "application/json"
     told = Client().post(path, call.body, content_type=kind, headers=dict(call.headers))
     return told.status_code
+
+
+USER_ID = "US.13491208655302741918"
+
+
+def tell_meta(file: str, ref: str = "att-1") -> int:
+    body = payload("whatsapp_cloud", file).replace(b"att-1", ref.encode())
+    return _call("/hooks/whatsapp", meta_call(body, settings.WHATSAPP["app_secret"]))
+
+
+@pytest.mark.parametrize(
+    "receipt", ["status_delivered_to_user_id_2026-11.json", "status_without_phone_2026-11.json"]
+)
+def test_stop_of_a_person_who_hides_the_phone_blocks_the_phone_we_sent_to(
+    api: Api, receipt: str
+) -> None:
+    send(api, channel="whatsapp")
+    (claimed,) = claim()
+    assert tell_meta(receipt, str(claimed.attempt_id)) == 200
+
+    assert tell_meta("message_stop_without_phone_2026-11.json") == 200
+
+    assert list(BlockedPhone.objects.values_list("phone", "said_stop")) == [(claimed.phone, True)]
+    assert not ProviderAlert.objects.exists()
+
+
+def test_start_of_a_person_who_hides_the_phone_lifts_it(api: Api) -> None:
+    send(api, channel="whatsapp")
+    (claimed,) = claim()
+    recipients.learn("whatsapp_cloud", [Recipient(USER_ID, str(claimed.attempt_id))])
+
+    opting_out.heed("whatsapp_cloud", Reply("", "STOP", USER_ID))
+    opting_out.heed("whatsapp_cloud", Reply("", "START", USER_ID))
+
+    assert not BlockedPhone.objects.exists()
+
+
+def test_phone_that_whatsapp_spells_otherwise_is_blocked_in_both_spellings(api: Api) -> None:
+    send(api, channel="whatsapp")
+    (claimed,) = claim()
+    recipients.learn("whatsapp_cloud:kz", [Recipient(USER_ID, str(claimed.attempt_id))])
+
+    opting_out.heed("whatsapp_cloud", Reply("+5511912345678", "STOP", USER_ID))
+
+    assert is_blocked("+5511912345678")
+    assert is_blocked(claimed.phone)
+
+
+def test_stop_of_somebody_unknown_is_told_to_the_operator() -> None:
+    assert tell_meta("message_stop_without_phone_2026-11.json") == 200
+
+    assert not BlockedPhone.objects.exists()
+    assert [(one.code, one.kind) for one in ProviderAlert.objects.all()] == [
+        ("stop_unmatched", "warning")
+    ]
+
+
+def test_forgotten_phone_is_not_blocked_by_its_prefix(api: Api) -> None:
+    send(api, channel="whatsapp")
+    (claimed,) = claim()
+    recipients.learn("whatsapp_cloud", [Recipient(USER_ID, str(claimed.attempt_id))])
+    Message.objects.update(phone="+7916*")
+
+    opting_out.heed("whatsapp_cloud", Reply("", "STOP", USER_ID))
+
+    assert not BlockedPhone.objects.exists()
+
+
+def test_a_person_is_known_by_the_latest_message_of_another_day(api: Api) -> None:
+    first, second = uuid4(), uuid4()
+
+    recipients.learn("whatsapp_cloud", [Recipient(USER_ID, str(first)), Recipient("US.2", "junk")])
+    recipients.learn("whatsapp_cloud", [Recipient(USER_ID, str(second))])
+    known = KnownRecipient.objects.get()
+    assert known.attempt_id == first
+    KnownRecipient.objects.update(seen_at=timezone.now() - timedelta(days=2))
+    recipients.learn("whatsapp_cloud", [Recipient(USER_ID, str(second))])
+
+    assert KnownRecipient.objects.get().attempt_id == second
+
+
+def test_people_are_forgotten_with_their_phones() -> None:
+    recipients.learn("whatsapp_cloud", [Recipient(USER_ID, str(uuid4()))])
+    KnownRecipient.objects.update(seen_at=timezone.now() - timedelta(days=91))
+
+    purging.purge()
+
+    assert not KnownRecipient.objects.exists()
