@@ -1,7 +1,8 @@
 """When an account is left alone for a while. Pure: no database, no clock of its own.
 
 One that says that it is itself at fault (a dead token, an empty balance, too many calls) is left
-alone at once; one of whose calls half come to nothing, as soon as that is seen. After the pause one
+alone at once; one of whose calls half come to nothing, or half go where it may not send, as soon as
+that is seen. After the pause one
 message probes it. Each process counts the calls it made itself; what it decides holds for all.
 """
 
@@ -95,6 +96,7 @@ class Breakers:
         is_error = event.what in {What.RETRY, What.AMBIGUOUS}
         if call.is_probe:
             return Cause.ERRORS if is_error else None
+        is_error = is_error or event.destination
         return Cause.ERRORS if self._is_failing(call.provider, now, is_error=is_error) else None
 
     def _is_failing(self, provider: str, now: float, *, is_error: bool) -> bool:

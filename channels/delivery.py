@@ -26,8 +26,11 @@ from channels.breaker import Breakers, Call, Change
 from channels.claiming import Claimed, claim
 from channels.heartbeats import Heartbeat
 from channels.providers.base import (
+    AccountAlert,
+    AlertKind,
     AmbiguousError,
     Content,
+    DestinationRefusedError,
     Outgoing,
     RefusedError,
     SendError,
@@ -327,6 +330,10 @@ _MEANING: list[tuple[type[SendError], What]] = [
 
 def _refusal(claimed: Claimed, error: SendError) -> Event:
     log.info("not_accepted", provider=claimed.provider, kind=type(error).__name__, code=error.code)
+    is_local = isinstance(error, DestinationRefusedError)
+    if is_local:
+        warning = AccountAlert(error.code, error.detail, AlertKind.WARNING)
+        alerts.overhear(claimed.provider, warning)
     what = next((what for kind, what in _MEANING if isinstance(error, kind)), What.AMBIGUOUS)
     return Event(
         claimed.attempt_id,
@@ -335,7 +342,8 @@ def _refusal(claimed: Claimed, error: SendError) -> Event:
         detail=error.detail,
         retry_after=_wait(error),
         is_called=True,
-        account=error.account,
+        account=error.account and not is_local,
+        destination=is_local,
         elsewhere=_is_for_another(claimed, error),
     )
 

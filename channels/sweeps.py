@@ -11,7 +11,7 @@ from uuid import UUID
 import structlog
 from django.db import IntegrityError, connection, transaction
 
-from channels import outcomes, receipts, registry
+from channels import alerts, outcomes, receipts, registry
 from channels.claiming import LEAST_USE
 from channels.delivery import named
 from channels.providers.base import SendError
@@ -136,6 +136,7 @@ def poll() -> int:
     with ThreadPoolExecutor(POLLS_AT_ONCE, thread_name_prefix="poll") as pool:
         events = list(pool.map(lambda row: _ask(*row), rows))
     outcomes.apply(events)
+    alerts.note_overheard()
     return len(events)
 
 
@@ -147,6 +148,8 @@ def _ask(attempt_id: UUID, provider_name: str, provider_id: str, state: str) -> 
         receipt = None
     if receipt is None:
         return Event(attempt_id, What.NO_NEWS)
+    if alert := provider.alert_of(receipt):
+        alerts.overhear(provider_name, alert)
     event = receipts.event_of(attempt_id, receipt, pollable=True)
     is_known = event.what is What.ACCEPTED and state == "sent"
     return Event(attempt_id, What.NO_NEWS) if is_known else event

@@ -52,6 +52,7 @@ class Event:
     ask_in: float | None = None  # seconds until an unclear outcome can be asked about
     is_called: bool = False  # the vendor was asked, and this is what came of it
     account: bool = False  # it is the account that is at fault
+    destination: bool = False  # it is at fault, for this destination alone
     elsewhere: bool = False  # another account can carry the message, and should
 
 

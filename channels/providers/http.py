@@ -23,6 +23,7 @@ from urllib3.exceptions import HTTPError
 
 from channels.providers.base import (
     AmbiguousError,
+    DestinationRefusedError,
     Inbound,
     InvalidSignatureError,
     Outgoing,
@@ -41,6 +42,7 @@ Timeout = tuple[float, float]  # seconds to connect, seconds of silence while re
 UNREACHABLE: Verdict = (UnreachableError, False)
 REFUSED: Verdict = (RefusedError, False)
 ACCOUNT_REFUSED: Verdict = (RefusedError, True)
+DESTINATION_REFUSED: Verdict = (DestinationRefusedError, True)
 TRANSIENT: Verdict = (TransientError, False)
 ACCOUNT_TRANSIENT: Verdict = (TransientError, True)
 THROTTLED: Verdict = (ThrottledError, False)
@@ -74,12 +76,15 @@ class _Body:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What came back, whatever its status; `data` is empty unless it was a JSON object."""
+    """What came back, whatever its status; `data` is empty unless it was a JSON object, and
+    `rows` is None unless it was a list of them.
+    """
 
     status: int
     data: Json
     retry_after: float | None
     token: str = field(repr=False)
+    rows: list[Json] | None = None
 
     def error(
         self, verdict: Verdict, code: object, detail: object = "", retry_after: float | None = None
@@ -168,11 +173,11 @@ class HttpProvider(Provider):
             request.body = cast(bytes, body)
         try:
             response = self._adapter.send(request, timeout=self._timeout)
-            data = parse(response.content)
+            data, rows = parse(response.content), parse_rows(response.content)
         except (requests.RequestException, HTTPError) as error:
             return None, _innermost(error)
         wait = number(response.headers.get("Retry-After"))
-        return Answer(response.status_code, data, wait, self._token), ""
+        return Answer(response.status_code, data, wait, self._token, rows), ""
 
 
 def _by_status(status: int) -> Verdict:
@@ -198,6 +203,15 @@ def parse(body: bytes) -> Json:
     except orjson.JSONDecodeError:
         return {}
     return data if isinstance(data, dict) else {}
+
+
+def parse_rows(body: bytes) -> list[Json] | None:
+    if not body.lstrip().startswith(b"["):
+        return None
+    try:
+        return objects(orjson.loads(body))
+    except orjson.JSONDecodeError:
+        return None
 
 
 def objects(value: object) -> list[Json]:

@@ -4,11 +4,15 @@ https://smsc.ru/api/http/
 """
 
 import hashlib
+import re
+import time
 from urllib.parse import parse_qsl, urlencode
 
 from channels.providers import http
 from channels.providers.base import (
     Accepted,
+    AccountAlert,
+    AlertKind,
     Capabilities,
     Channel,
     Content,
@@ -24,8 +28,12 @@ _LARGEST_ID = 2**31 - 1
 _LONGEST_VALIDITY = 24 * 60  # minutes
 _REPEATED, _NOT_FOUND = 9, 3
 _REPEATED_FOR = 60.0  # seconds
+_DENIED = 6  # "for its text or its sender's name", which of the two the words seldom say
+_OF_SENDER, _OF_TEXT = re.compile(r"sender|отправител", re.I), re.compile(r"\btext|текст", re.I)
+_SENDER_KNOWN_FOR = 300.0  # seconds
+_NO_MONEY = "24"
 _VERDICTS: dict[int, http.Verdict] = {
-    **dict.fromkeys((1, 5, 6), http.REFUSED),
+    **dict.fromkeys((1, 5), http.REFUSED),
     **dict.fromkeys((2, 3), http.ACCOUNT_REFUSED),
     4: http.ACCOUNT_THROTTLED,
     **dict.fromkeys((7, 8), http.UNREACHABLE),
@@ -68,6 +76,7 @@ class Smsc(http.HttpProvider):
         account = {"login": login, "psw": password} if login else {"apikey": password}
         self._account = account | {"fmt": "3", "charset": "utf-8"}
         self._sender = {"sender": sender} if sender else {}
+        self._sender_asked_at, self._is_sender_refused = -_SENDER_KNOWN_FOR, False
         self._secret = callback_secret
 
     def send(self, message: Outgoing) -> Accepted:
@@ -84,8 +93,38 @@ class Smsc(http.HttpProvider):
         )
         taken = http.text(answer.data.get("id"))
         if answer.status >= 300 or taken is None or "error_code" in answer.data:
-            raise _refusal(answer, message.n)
+            raise self._denial(answer) or _refusal(answer, message.n)
         return Accepted(_provider_id(message.phone, taken))
+
+    def _denial(self, answer: http.Answer) -> SendError | None:
+        """Code 6: a refused sender is the account's fault, a refused text this message's."""
+        code, detail = answer.data.get("error_code"), answer.data.get("error")
+        if code != _DENIED:
+            return None
+        words = http.text(detail) or ""
+        is_of_sender = bool(_OF_SENDER.search(words))
+        if is_of_sender == bool(_OF_TEXT.search(words)):  # both, or neither
+            is_of_sender = self._lacks_sender()
+        return answer.error(http.ACCOUNT_REFUSED if is_of_sender else http.REFUSED, code, detail)
+
+    def _lacks_sender(self) -> bool:
+        """Whether SMSC, asked now and then, leaves our sender out of those it has approved."""
+        if not self._sender:
+            return False
+        if time.monotonic() - self._sender_asked_at >= _SENDER_KNOWN_FOR:
+            try:
+                approved = self.approved_senders()
+            except SendError:
+                return False
+            self._sender_asked_at = time.monotonic()
+            self._is_sender_refused = self._sender["sender"] not in approved
+        return self._is_sender_refused
+
+    def approved_senders(self) -> set[str]:
+        answer = self._look("/sys/senders.php", self._form(get="1"))
+        if answer.status >= 300 or answer.rows is None:  # an error is an object
+            raise _refusal(answer, 1)
+        return {name for row in answer.rows if (name := http.text(row.get("sender")))}
 
     def provider_id_of(self, message_id: str, phone: str) -> str:
         return _provider_id(phone, _chosen_id(message_id))
@@ -110,10 +149,24 @@ class Smsc(http.HttpProvider):
             raise InvalidSignatureError("a form field is given twice")
         number, phone, word = (found.get(name, "") for name in ("id", "phone", "status"))
         signed = f"{number}:{phone}:{word}:{self._secret}".encode()
-        expected = hashlib.md5(signed, usedforsecurity=False).hexdigest()
-        if not (self._secret and http.same(found.get("md5", ""), expected)):
-            raise InvalidSignatureError("md5 does not match")
+        expected = {
+            "md5": hashlib.md5(signed, usedforsecurity=False).hexdigest(),
+            "sha1": hashlib.sha1(signed, usedforsecurity=False).hexdigest(),
+        }
+        # The handler's address asks for one or both; none of those given may be wrong.
+        given = found.keys() & expected.keys()
+        if not (self._secret and given):
+            raise InvalidSignatureError("there is no signature")
+        if not all(http.same(found[name], expected[name]) for name in given):
+            raise InvalidSignatureError("the signature does not match")
         return number, phone, word
+
+    def alert_of(self, receipt: Receipt) -> AccountAlert | None:
+        is_empty = receipt.error_code == _NO_MONEY
+        return AccountAlert(_NO_MONEY, "no money", AlertKind.REFUSED) if is_empty else None
+
+    def alerts(self, call: Inbound) -> list[AccountAlert]:
+        return [alert for one in self.receipts(call) if (alert := self.alert_of(one))]
 
     def poll(self, provider_id: str) -> Receipt | None:
         phone, _, number = provider_id.rpartition(":")

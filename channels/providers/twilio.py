@@ -11,24 +11,32 @@ from urllib.parse import parse_qs, quote, urlencode, urlsplit
 from channels.providers import http
 from channels.providers.base import (
     Accepted,
+    AccountAlert,
+    AlertKind,
     Capabilities,
     Channel,
     Content,
+    DestinationRefusedError,
     Inbound,
     Outgoing,
     Receipt,
     ReceiptState,
+    RefusedError,
     Reply,
     SendError,
 )
 
+_LONGEST_VALIDITY = 36_000  # seconds
 _PHONE = re.compile(r"\+[1-9][0-9]{6,14}")
 
 _VERDICTS: dict[int, http.Verdict] = {
-    **dict.fromkeys((21211, 21610, 21612, 21614, 21635), http.UNREACHABLE),
+    **dict.fromkeys((21211, 21610, 21614, 21635), http.UNREACHABLE),
     **dict.fromkeys((30004, 30005, 30006), http.UNREACHABLE),
-    **dict.fromkeys((20003, 20404, 21606, 21608, 30002, 30034), http.ACCOUNT_REFUSED),
-    **dict.fromkeys((21408, 21617, 30007), http.REFUSED),
+    **dict.fromkeys((20003, 20404, 21606, 21608, 30002), http.ACCOUNT_REFUSED),
+    **dict.fromkeys((21212, 21659, 21703), http.ACCOUNT_REFUSED),  # the sender, or none
+    # The country is not switched on, the sender cannot reach it, or is not registered there.
+    **dict.fromkeys((21408, 21612, 30034), http.DESTINATION_REFUSED),
+    **dict.fromkeys((21617, 30007), http.REFUSED),
     **dict.fromkeys((14107, 20429, 30001), http.ACCOUNT_THROTTLED),
     **dict.fromkeys((30003, 30008, 30009), http.TRANSIENT),
 }
@@ -80,7 +88,7 @@ class Twilio(http.HttpProvider):
             **self._sender,
             "Body": message.text,
             "StatusCallback": self._callback(message.ref),
-            "ValidityPeriod": min(max(message.ttl, 1), 14400),
+            "ValidityPeriod": min(max(message.ttl, 1), _LONGEST_VALIDITY),
         }
         answer = self._post(f"{self._path}.json", urlencode(form).encode())
         provider_id = http.text(answer.data.get("sid"))
@@ -126,6 +134,19 @@ class Twilio(http.HttpProvider):
             return []
         # Twilio names the wish itself where its own opt-out is switched on, in any language.
         return [Reply(phone, form.get("OptOutType") or form["Body"])]
+
+    def alerts(self, call: Inbound) -> list[AccountAlert]:
+        # Twilio takes most messages first, and says afterwards that the account may not send them.
+        return [alert for one in self.receipts(call) if (alert := self.alert_of(one))]
+
+    def alert_of(self, receipt: Receipt) -> AccountAlert | None:
+        kind, is_account = _VERDICTS.get(http.number(receipt.error_code) or 0, http.REFUSED)
+        is_failed = receipt.state is ReceiptState.FAILED
+        if not (is_failed and is_account and issubclass(kind, RefusedError)):
+            return None
+        is_local = issubclass(kind, DestinationRefusedError)
+        told = AlertKind.WARNING if is_local else AlertKind.REFUSED
+        return AccountAlert(receipt.error_code or "", receipt.error_detail, told)
 
     def _verified(self, call: Inbound) -> dict[str, str]:
         form = http.form(call.body)

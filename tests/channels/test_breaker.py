@@ -4,7 +4,17 @@ from uuid import uuid4
 
 import pytest
 
-from channels.breaker import JITTER, WINDOW, Breakers, Call, Cause, Close, Release, Trip
+from channels.breaker import (
+    JITTER,
+    LEAST_CALLS,
+    WINDOW,
+    Breakers,
+    Call,
+    Cause,
+    Close,
+    Release,
+    Trip,
+)
 from channels.transitions import Event, What
 
 ONE, PROBE = Call("twilio"), Call("twilio", trips=2)
@@ -29,6 +39,21 @@ def trip(breakers: Breakers, call: Call, happened: Event, now: float = 0.0) -> T
     change = breakers.judge(call, happened, now)
     assert isinstance(change, Trip)
     return change
+
+
+ELSEWHERE = event(What.REFUSED, destination=True, code="21408")
+
+
+def test_one_odd_destination_shuts_nobody_out(breakers: Breakers) -> None:
+    assert breakers.judge(ONE, ELSEWHERE, 0.0) is None
+    assert isinstance(breakers.judge(PROBE, ELSEWHERE, 0.0), Close)
+
+
+def test_account_that_may_send_to_hardly_any_destination_is_left_alone(breakers: Breakers) -> None:
+    changes = [breakers.judge(ONE, ELSEWHERE, 0.0) for _ in range(LEAST_CALLS)]
+
+    assert changes[:-1] == [None] * (LEAST_CALLS - 1)
+    assert isinstance(changes[-1], Trip)
 
 
 def test_refused_account_is_left_alone_at_once_and_for_long(breakers: Breakers) -> None:

@@ -5,20 +5,22 @@ from datetime import timedelta
 
 import pytest
 import responses
+from django.test import Client
 from django.utils import timezone
 from pytest_django import Settings
 
 from accounts.models import Mail
 from billing import ledger
 from billing.models import Transfer
-from channels import registry, tripping
+from channels import registry, sweeps, tripping
 from channels.breaker import Call, Cause, Close, Release, Trip
 from channels.delivery import Dispatcher
-from channels.models import Attempt, Contact, Message
+from channels.models import Attempt, Contact, Message, ProviderAlert
 from channels.provider_account import ProviderAccount
 from tests.api.clients import Api
-from tests.channels.accounts import KZ, half_open, name_accounts, opened
+from tests.channels.accounts import KZ, half_open, name_accounts, opened, set_up
 from tests.channels.lives import PHONE
+from tests.channels.providers.vendors import twilio_call
 from tests.factories import UserFactory
 from tests.stack.programs import until
 
@@ -101,6 +103,47 @@ def test_operators_are_told_once_an_hour() -> None:
     assert "20003: Authenticate" in letter.text
 
 
+ALONE = "No other account can stand in"
+
+
+def letter_about(name: str) -> str:
+    UserFactory.create(is_staff=True, language="en")
+    tripping.write(trip(name))
+    return Mail.objects.get().text
+
+
+def test_letter_about_the_only_account_promises_no_other() -> None:
+    assert ALONE in letter_about("twilio")
+
+
+def test_letter_names_the_account_that_carries_on(settings: Settings) -> None:
+    name_accounts(settings, "kz")
+
+    text = letter_about("twilio")
+
+    assert "Meanwhile its messages go by Twilio · kz." in text
+    assert ALONE not in text
+
+
+@pytest.mark.parametrize("fields", [{"is_enabled": False}, {"open_until": timezone.now()}])
+def test_letter_names_no_account_that_is_off(settings: Settings, fields: dict[str, object]) -> None:
+    name_accounts(settings, "kz")
+    set_up(KZ, **fields)
+
+    assert ALONE in letter_about("twilio")
+
+
+@pytest.mark.parametrize("name", ["telegram_gateway", "telegram_bot", "twilio"])
+def test_letter_says_when_another_carries_only_a_part(settings: Settings, name: str) -> None:
+    name_accounts(settings, "kz")
+    set_up(KZ, prefixes=["+7701"])
+
+    text = letter_about(name)
+
+    assert "takes what it can of its messages" in text
+    assert ALONE not in text
+
+
 def test_nobody_is_told_of_a_vendor_that_asks_to_wait() -> None:
     UserFactory.create(is_staff=True)
 
@@ -180,8 +223,75 @@ def test_account_at_fault_without_another_is_delivery_failed(
     assert account().reason == "20003: Authenticate"
 
 
+@pytest.mark.parametrize("code", [21408, 21612, 30034])
+def test_destination_the_account_may_not_send_to_goes_by_another_and_shuts_nobody_out(
+    wire: responses.RequestsMock, dispatcher: Dispatcher, api: Api, settings: Settings, code: int
+) -> None:
+    operator = UserFactory.create(is_staff=True, language="en")
+    name_accounts(settings, "kz")
+    wrong = {"code": code, "message": "Permission has not been enabled"}
+    wire.post(address(settings.TWILIO["account_sid"], settings), json=wrong, status=400)
+    wire.post(address("ACkz", settings), json=TAKEN, status=201)
+
+    answer = api.post("/otp/send", {"phone": PHONE, "channel": "sms"})
+
+    assert answer.body["status"] == "sent"
+    assert attempts() == [("twilio", "failed", 1), (KZ, "sent", 1)]
+    assert not ProviderAccount.objects.filter(open_until__isnull=False).exists()
+    until(Mail.objects.exists)
+    assert Mail.objects.get().to == operator.email
+    assert "Permission has not been enabled" in Mail.objects.get().text
+
+
+@pytest.mark.parametrize("code", [21212, 21659, 21703, 30002])
+def test_sender_or_account_that_twilio_refuses_is_left_alone(
+    wire: responses.RequestsMock, dispatcher: Dispatcher, api: Api, settings: Settings, code: int
+) -> None:
+    wrong = {"code": code, "message": "no"}
+    wire.post(address(settings.TWILIO["account_sid"], settings), json=wrong, status=400)
+
+    answer = api.post("/otp/send", {"phone": PHONE, "channel": "sms"})
+
+    assert answer.code == "delivery_failed"
+    assert account().reason == f"{code}: no"
+
+
+@pytest.mark.parametrize(("code", "is_shut"), [("30002", True), ("21703", True), ("30034", False)])
+def test_callback_that_accuses_the_account_is_heeded(
+    settings: Settings, code: str, is_shut: bool
+) -> None:
+    body = f"MessageSid=SM1&MessageStatus=undelivered&ErrorCode={code}".encode()
+    call = twilio_call(body, settings.TWILIO["auth_token"], f"{settings.PUBLIC_URL}/hooks/twilio")
+
+    answer = Client().post(
+        "/hooks/twilio",
+        body,
+        content_type="application/x-www-form-urlencoded",
+        headers=dict(call.headers),
+    )
+
+    assert answer.status_code == 200
+    assert ProviderAlert.objects.get().code == code
+    assert ProviderAccount.objects.filter(open_until__gt=timezone.now()).exists() is is_shut
+
+
+def test_poll_that_accuses_the_account_is_heeded(
+    wire: responses.RequestsMock, dispatcher: Dispatcher, api: Api, settings: Settings
+) -> None:
+    url = address(settings.TWILIO["account_sid"], settings)
+    wire.post(url, json=TAKEN, status=201)
+    failed = {"sid": TAKEN["sid"], "status": "undelivered", "error_code": 30002}
+    wire.get(url.replace(".json", f"/{TAKEN['sid']}.json"), json=failed)
+    api.post("/otp/send", {"phone": PHONE, "channel": "sms"})
+    Attempt.objects.update(poll_at=timezone.now() - timedelta(seconds=1))
+
+    sweeps.poll()
+
+    assert account().reason == "30002"
+
+
 @pytest.mark.parametrize(
-    ("code", "error"), [(21614, "recipient_unreachable"), (21408, "delivery_failed")]
+    ("code", "error"), [(21614, "recipient_unreachable"), (21617, "delivery_failed")]
 )
 def test_fault_of_the_message_is_tried_by_one_account_only(
     wire: responses.RequestsMock,

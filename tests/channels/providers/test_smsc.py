@@ -8,6 +8,7 @@ import responses
 from channels.providers.base import (
     Accepted,
     AmbiguousError,
+    Inbound,
     InvalidSignatureError,
     Outgoing,
     Receipt,
@@ -102,7 +103,6 @@ def test_validity_stays_within_smscs_range(wire: Wire, ttl: int, kept: str) -> N
     [
         ("error_authorise", (RefusedError, "2", True)),
         ("error_no_money", (RefusedError, "3", True)),
-        ("error_denied", (RefusedError, "6", False)),
         ("error_invalid_number", (UnreachableError, "7", False)),
         ("error_cannot_deliver", (UnreachableError, "8", False)),
         ("error_duplicate", (ThrottledError, "9", False)),
@@ -136,6 +136,63 @@ def test_every_documented_code_has_its_class(
     assert (type(error), error.code, error.account) == (kind, str(code), account)
 
 
+SENDERS_URL = "https://smsc.example.com/sys/senders.php"
+APPROVED = payload("smsc", "senders_2026-11.json")
+
+
+@pytest.mark.parametrize(
+    ("words", "account"),
+    [
+        ("sender is denied", True),
+        ("имя отправителя запрещено", True),
+        ("message text is denied", False),
+        ("сообщение запрещено по тексту", False),
+    ],
+)
+def test_denial_is_the_accounts_when_its_words_name_the_sender(
+    wire: Wire, words: str, account: bool
+) -> None:
+    error = refused(wire, f'{{"error":"{words}","error_code":6}}'.encode())
+
+    assert (type(error), error.code, error.account) == (RefusedError, "6", account)
+    assert len(wire.calls) == 1
+
+
+@pytest.mark.parametrize(
+    "words", ["message is denied", "сообщение запрещено (по тексту или по имени отправителя)"]
+)
+@pytest.mark.parametrize(("sender", "account"), [("KVITOK", False), ("NOBODY", True), ("", False)])
+def test_denial_that_may_be_either_is_the_accounts_when_its_sender_is_not_approved(
+    wire: Wire, words: str, sender: str, account: bool
+) -> None:
+    wire.post(SENDERS_URL, body=APPROVED)
+    wire.post(URL, body=f'{{"error":"{words}","error_code":6}}'.encode())
+    one = smsc(sender=sender)
+
+    errors = []
+    for _ in range(2):
+        with pytest.raises(RefusedError) as caught:
+            one.send(message())
+        errors.append((caught.value.code, caught.value.account))
+
+    assert errors == [("6", account)] * 2
+    asked = [call for call in wire.calls if call.request.url == SENDERS_URL]
+    assert len(asked) == (1 if sender else 0)
+
+
+@pytest.mark.parametrize(
+    "answer", [b'{"error":"authorise error","error_code":2}', b"<html>", b"", b"{}"]
+)
+def test_denial_stays_the_messages_when_the_senders_cannot_be_read(
+    wire: Wire, answer: bytes
+) -> None:
+    wire.post(SENDERS_URL, body=answer, status=200 if answer[:1] == b"{" else 502)
+
+    error = refused(wire, payload("smsc", "error_denied_2026-09.json"))
+
+    assert (error.code, error.account) == ("6", False)
+
+
 def test_a_repeat_refused_as_one_may_mean_that_the_first_arrived(wire: Wire) -> None:
     error = refused(wire, payload("smsc", "error_duplicate_2026-09.json"), n=2)
 
@@ -164,6 +221,52 @@ def test_reads_a_report_as_it_comes(report: str, state: ReceiptState, code: str 
 
     assert (receipt.provider_id, receipt.ref) == (ID, None)
     assert (receipt.state, receipt.error_code) == (state, code)
+
+
+def test_a_report_may_be_signed_with_sha1() -> None:
+    body = payload("smsc", "report_signed_sha_2026-11.form")
+
+    (receipt,) = smsc().receipts(Inbound("https://kvitok.example.com/hooks/smsc", {}, body))
+
+    assert (receipt.provider_id, receipt.state) == (ID, ReceiptState.DELIVERED)
+
+
+@pytest.mark.parametrize(
+    ("md5", "sha1", "is_good"),
+    [
+        (True, True, True),
+        (True, False, False),
+        (False, True, False),
+        (False, False, False),
+    ],
+)
+def test_none_of_two_signatures_may_be_wrong(md5: bool, sha1: bool, is_good: bool) -> None:
+    signed = payload("smsc", "report_delivered_2026-09.form").decode()
+    other = payload("smsc", "report_signed_sha_2026-11.form").decode().partition("&sha1=")[2]
+    body = f"{signed if md5 else signed[:-1] + 'x'}&sha1={other if sha1 else 'x' + other[1:]}"
+    call = Inbound("https://kvitok.example.com/hooks/smsc", {}, body.encode())
+
+    if is_good:
+        assert len(smsc().receipts(call)) == 1
+        return
+    with pytest.raises(InvalidSignatureError):
+        smsc().receipts(call)
+
+
+def test_sha1_of_another_status_is_refused() -> None:
+    body = payload("smsc", "report_signed_sha_2026-11.form").replace(b"status=1", b"status=2")
+
+    with pytest.raises(InvalidSignatureError):
+        smsc().receipts(Inbound("https://kvitok.example.com/hooks/smsc", {}, body))
+
+
+@pytest.mark.parametrize(
+    ("report", "codes"), [("no_money", ["24"]), ("denied", []), ("delivered", [])]
+)
+def test_a_report_of_an_empty_balance_is_of_the_account(report: str, codes: list[str]) -> None:
+    body = payload("smsc", f"report_{report}_2026-09.form")
+
+    assert [alert.code for alert in smsc().alerts(as_signed(body))] == codes
 
 
 def as_signed(body: bytes) -> Any:

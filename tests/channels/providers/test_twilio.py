@@ -11,7 +11,9 @@ from twilio.rest import Client
 
 from channels.providers.base import (
     Accepted,
+    AlertKind,
     AmbiguousError,
+    DestinationRefusedError,
     Inbound,
     InvalidSignatureError,
     Outgoing,
@@ -114,7 +116,9 @@ def test_a_callback_with_a_query_keeps_it(wire: responses.RequestsMock) -> None:
     assert form["StatusCallback"] == "https://k.example.com/hooks/twilio?v=1&ref=a+b"
 
 
-@pytest.mark.parametrize(("ttl", "kept"), [(-1, "1"), (0, "1"), (600, "600"), (10**6, "14400")])
+@pytest.mark.parametrize(
+    ("ttl", "kept"), [(-1, "1"), (0, "1"), (14401, "14401"), (36000, "36000"), (10**6, "36000")]
+)
 def test_validity_stays_within_twilios_range(
     wire: responses.RequestsMock, ttl: int, kept: str
 ) -> None:
@@ -141,10 +145,12 @@ def test_reads_twilios_errors(
 @pytest.mark.parametrize(
     ("code", "kind", "account"),
     [
-        *((code, UnreachableError, False) for code in (21211, 21614, 21610, 21612, 21635)),
+        *((code, UnreachableError, False) for code in (21211, 21614, 21610, 21635)),
         *((code, UnreachableError, False) for code in (30004, 30005, 30006)),
-        *((code, RefusedError, True) for code in (20003, 20404, 21606, 21608, 30002, 30034)),
-        *((code, RefusedError, False) for code in (21408, 21617, 30007, 21999)),
+        *((code, RefusedError, True) for code in (20003, 20404, 21606, 21608, 30002)),
+        *((code, RefusedError, True) for code in (21212, 21659, 21703)),
+        *((code, DestinationRefusedError, True) for code in (21408, 21612, 30034)),
+        *((code, RefusedError, False) for code in (21617, 30007, 21999)),
         *((code, ThrottledError, True) for code in (20429, 14107, 30001)),
         *((code, TransientError, False) for code in (30003, 30008, 30009)),
     ],
@@ -216,6 +222,32 @@ def test_a_failure_says_whether_the_person_can_be_reached(
     (receipt,) = twilio().receipts(twilio_call(body))
 
     assert receipt.state is (ReceiptState.SENT if word == "sent" else failed)
+
+
+@pytest.mark.parametrize("word", ["failed", "undelivered", "sent", "delivered"])
+@pytest.mark.parametrize(
+    ("code", "kind"),
+    [
+        *((code, AlertKind.REFUSED) for code in ("21212", "21606", "21659", "21703", "30002")),
+        *((code, AlertKind.WARNING) for code in ("21408", "21612", "30034")),
+        *((code, None) for code in ("30003", "30005", "30007", "21610", "20429", "", "words")),
+    ],
+)
+def test_a_failure_says_whether_the_account_is_at_fault(
+    word: str, code: str, kind: AlertKind | None
+) -> None:
+    body = f"MessageSid={SID}&MessageStatus={word}&ErrorCode={code}".encode()
+    is_failed = word in {"failed", "undelivered"}
+
+    alerts = twilio().alerts(twilio_call(body))
+
+    expected = [(code, kind)] if is_failed and kind else []
+    assert [(alert.code, alert.kind) for alert in alerts] == expected
+
+
+def test_what_is_said_of_the_account_has_to_be_signed() -> None:
+    with pytest.raises(InvalidSignatureError):
+        twilio().alerts(twilio_call(DELIVERED, token="another token"))
 
 
 def test_a_callback_without_our_reference_is_known_by_its_id() -> None:
