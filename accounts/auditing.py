@@ -64,6 +64,7 @@ FIELDS: dict[str, str | Promise] = {
     "code_length": _("Digits in a code"),
     "default_channel": _("Default channel"),
     "allowed_countries": _("Allowed countries"),
+    "all_countries": _("Send to every country"),
     "default_link_lifetime": _("Default link lifetime"),
     "link_host": _("Host of new short links"),
     "link_targets": _("Sites that links may lead to"),

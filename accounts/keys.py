@@ -82,7 +82,7 @@ class Principal:
     brand: str
     default_channel: str
     code_length: int
-    allowed_countries: frozenset[str]
+    allowed_countries: frozenset[str]  # empty: every country
     default_link_lifetime: int | None
     api_rate: int | None
     own_limits: OwnLimits = NO_LIMITS
@@ -141,7 +141,8 @@ WITH used AS (
 SELECT k.digest, {texts},
        k.id, k.mode, k.scopes, k.allowed_ips, c.id, c.status, c.country, c.language,
        left(COALESCE(NULLIF(c.brand, ''), c.name), 30), c.default_channel, c.code_length,
-       c.allowed_countries, c.default_link_lifetime, c.api_rate,
+       CASE WHEN c.all_countries THEN '{{}}' WHEN c.allowed_countries = '{{}}' THEN ARRAY[c.country]
+            ELSE c.allowed_countries END, c.default_link_lifetime, c.api_rate,
        CASE WHEN c.falls_back THEN c.fallback_chain END, c.patience_whatsapp, c.patience_telegram,
        c.patience_sms, c.fallback_max_cost,
        c.link_host, c.link_targets, c.link_utm, c.link_expired_url,

@@ -43,7 +43,7 @@ class SettingsForm(CompanyModelForm):
         label=_("Allowed countries"),
         max_length=1000,
         widget=forms.TextInput(attrs={"placeholder": "RU, KZ, BY"}),
-        help_text=_("Two-letter codes of the countries you send to. Empty: every country."),
+        help_text=_("Two-letter codes of the countries you send to. Empty: your own alone."),
     )
     default_link_lifetime = forms.TypedChoiceField(
         label=_("Default link lifetime"),
@@ -60,6 +60,7 @@ class SettingsForm(CompanyModelForm):
             "language",
             "code_length",
             "default_channel",
+            "all_countries",
             "allowed_countries",
             "default_link_lifetime",
             "cool_down",
@@ -72,6 +73,7 @@ class SettingsForm(CompanyModelForm):
         labels = {
             **fallback_forms.LABELS,
             "default_channel": _("Default channel"),
+            "all_countries": _("Send to every country"),
             "brand": _("Brand in messages"),
             "language": _("Language of messages"),
             "code_length": _("Digits in a code"),
@@ -85,6 +87,10 @@ class SettingsForm(CompanyModelForm):
         help_texts = {
             **fallback_forms.HELP,
             "default_channel": _("For requests that name no channel."),
+            "all_countries": _(
+                "A stolen key can then be used for dear numbers anywhere: name the countries "
+                "instead, if you know them."
+            ),
             "brand": _("Shown to the person who gets the code. Empty: the company's name."),
             "language": _("For requests that name no language."),
             "code_length": _("From 4 to 8."),
@@ -145,7 +151,7 @@ class SettingsForm(CompanyModelForm):
 
     @property
     def sending(self) -> list[forms.BoundField]:
-        names = ("default_channel", "allowed_countries", "default_link_lifetime")
+        names = ("default_channel", "allowed_countries", "all_countries", "default_link_lifetime")
         return [self[name] for name in names]
 
     @property

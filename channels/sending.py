@@ -57,8 +57,20 @@ def too_few_tokens(principal: Principal, channel: Channel) -> DomainError:
 
 
 def check_country(principal: Principal, phone: str) -> None:
-    if principal.allowed_countries and country_of(phone) not in principal.allowed_countries:
-        raise DomainError(Error.COUNTRY_NOT_ALLOWED)
+    """The company's countries hold where money is spent: test keys are free everywhere."""
+    allowed, country = principal.allowed_countries, country_of(phone)
+    if allowed and country not in allowed and not principal.is_test:
+        name = country or phone[:4]
+        raise DomainError(
+            Error.COUNTRY_NOT_ALLOWED,
+            message=(
+                f"Отправка в эту страну ({name}) не включена: добавьте её в кабинете, "
+                "«Настройки» → «Разрешённые страны»",
+                f"Sending to this country ({name}) is not switched on: add it in the cabinet, "
+                "Settings → Allowed countries",
+            ),
+            country=country,
+        )
 
 
 class Order(Protocol):

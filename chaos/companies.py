@@ -18,6 +18,7 @@ def found(tokens: Sequence[int], speed: Speed) -> list[Account]:
         chain = CHAINS.get(number, [])
         company = CompanyFactory.create(
             name=f"Company {number}",
+            all_countries=True,
             falls_back=bool(chain),
             fallback_chain=chain,
             patience_whatsapp=speed.patience,

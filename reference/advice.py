@@ -123,9 +123,13 @@ ADVICE: dict[Error, Advice] = {
             "The number's country is not on the company's list.",
         ),
         (
-            "Добавьте страну в настройках или не отправляйте туда.",
-            "Add the country in the settings, or do not send there.",
+            "Добавьте страну в кабинете: «Настройки» → «Разрешённые страны»; действует через "
+            "две секунды. Новая компания отправляет только в свою страну. Тестовые ключи этим не "
+            "связаны.",
+            "Add the country in the cabinet: Settings → Allowed countries; it takes two seconds. "
+            "A new company sends to its own country only. Test keys are not held by it.",
         ),
+        extra=("country",),
     ),
     Error.RECIPIENT_UNREACHABLE: Advice(
         (

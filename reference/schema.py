@@ -209,6 +209,12 @@ EXTRAS = (
         ),
     ),
     Field(
+        "country",
+        {"type": "string"},
+        ("Страна номера, ISO 3166.", "The number's country, ISO 3166."),
+        "SO",
+    ),
+    Field(
         "required",
         {"type": "integer"},
         ("Сколько токенов нужно.", "Tokens the send needs."),

@@ -108,8 +108,9 @@ class Company(models.Model):
         verbose_name=_("allowed countries"),
         default=list,
         blank=True,
-        help_text=_("empty: every country"),
+        help_text=_("empty: the company's own"),
     )
+    all_countries = models.BooleanField(_("every country"), default=False, db_default=False)
     default_link_lifetime = models.PositiveIntegerField(
         _("default link lifetime, seconds"), null=True, blank=True
     )

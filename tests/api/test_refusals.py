@@ -161,6 +161,12 @@ NOT_APPROVED = (
     "Боевые ключи заработают после одобрения компании; тестовые работают уже сейчас",
     "Live keys work once the company is approved; test keys work now",
 )
+NO_COUNTRY = (
+    "Отправка в эту страну (RU) не включена: добавьте её в кабинете, «Настройки» → "
+    "«Разрешённые страны»",
+    "Sending to this country (RU) is not switched on: add it in the cabinet, "
+    "Settings → Allowed countries",
+)
 send = post("/otp/send", SEND)
 verify = post("/otp/verify", VERIFY)
 send_link = post("/links/send", SEND | {"url": URL})
@@ -209,7 +215,13 @@ REFUSALS = {
     "phone": Refusal(
         Error.INVALID_PHONE, post("/otp/send", {"phone": "123456"}), errors={"phone": NOT_A_PHONE}
     ),
-    "country": Refusal(Error.COUNTRY_NOT_ALLOWED, send, company_is(allowed_countries=["KZ"])),
+    "country": Refusal(
+        Error.COUNTRY_NOT_ALLOWED,
+        send,
+        company_is(allowed_countries=["KZ"]),
+        NO_COUNTRY,
+        extra={"country": "RU"},
+    ),
     "blocked for codes": Refusal(Error.RECIPIENT_UNREACHABLE, send, blocked),
     "blocked for links": Refusal(Error.RECIPIENT_UNREACHABLE, send_link, blocked),
     "channel": Refusal(

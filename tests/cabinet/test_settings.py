@@ -32,6 +32,7 @@ def test_every_setting_is_stored(client: Client, owner: Member) -> None:
             "language": "en",
             "code_length": "4",
             "allowed_countries": "ru, kz kz",
+            "all_countries": "on",
             "default_link_lifetime": "604800",
         },
     )
@@ -45,6 +46,7 @@ def test_every_setting_is_stored(client: Client, owner: Member) -> None:
         4,
     )
     assert (stored.allowed_countries, stored.default_link_lifetime) == (["RU", "KZ"], 604_800)
+    assert stored.all_countries
 
 
 @pytest.mark.parametrize(

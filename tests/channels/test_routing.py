@@ -1,6 +1,9 @@
 """Which channel a message goes by, and what it is refused for."""
 
+from importlib import import_module
+
 import pytest
+from django.db import connection
 from pytest_django import Settings
 
 from accounts.models import Company
@@ -9,6 +12,7 @@ from channels.models import BlockedPhone, Message
 from channels.providers.base import Channel, Content
 from config.errors import DomainError, Error
 from tests.api.clients import Api
+from tests.factories import CompanyFactory, MessageFactory
 
 PHONE = "+79161234567"
 URL = "https://example.com/"
@@ -172,7 +176,8 @@ def test_channels_are_listed_with_price_and_capabilities(api: Api, settings: Set
 @pytest.mark.parametrize(
     ("allowed", "phone", "status"),
     [
-        ([], "+12025550123", 200),
+        ([], "+12025550123", 422),
+        ([], PHONE, 200),
         (["RU"], PHONE, 200),
         (["RU"], "+77012345678", 422),
         (["KZ", "RU"], "+77012345678", 200),
@@ -189,6 +194,55 @@ def test_countries_of_a_company(
 
     assert answer.status == status
     assert status == 200 or answer.code == "country_not_allowed"
+
+
+@pytest.mark.parametrize("path", ["/otp/send", "/links/send"])
+def test_every_country_is_a_choice_of_the_company(api: Api, path: str) -> None:
+    Company.objects.update(all_countries=True, allowed_countries=["RU"])
+
+    assert api.post(path, {"phone": "+252612345678", "url": URL}).status == 200
+
+
+def test_own_country_is_where_the_company_is(api: Api) -> None:
+    Company.objects.update(country="KZ")
+
+    answer = api.post("/otp/send", {"phone": PHONE})
+
+    assert (answer.code, answer.body["country"]) == ("country_not_allowed", "RU")
+    assert "«Настройки» → «Разрешённые страны»" in answer.body["message"]
+    assert api.post("/otp/send", {"phone": "+77012345678"}).status == 200
+
+
+def test_test_keys_are_held_by_no_country(test_api: Api) -> None:
+    assert test_api.post("/otp/send", {"phone": "+252612345678"}).status == 200
+
+
+def test_consecutive_numbers_of_an_unused_country_are_refused_at_the_first(api: Api) -> None:
+    """What a stolen key is used for."""
+    numbers = [f"+25261{n:07d}" for n in range(2345600, 2345800)]
+
+    answers = [api.post("/otp/send", {"phone": one, "channel": "sms"}) for one in numbers]
+
+    assert {answer.code for answer in answers} == {"country_not_allowed"}
+    assert not Message.objects.exists()
+
+
+def test_companies_keep_the_countries_that_they_sent_to(company: Company) -> None:
+    for phone in ("+77012345678", "+79161234567", "+37529*"):
+        MessageFactory.create(company=company, phone=phone)
+    MessageFactory.create(company=company, phone="+12025550123", mode="test")
+    listed = MessageFactory.create(phone="+12025550123").company
+    Company.objects.filter(pk=listed.pk).update(allowed_countries=["KZ"])
+    new = CompanyFactory.create()
+
+    migration = import_module("channels.migrations.0012_keep_countries_in_use")
+    with connection.schema_editor() as editor:
+        migration.keep(None, editor)
+
+    for one in (company, listed, new):
+        one.refresh_from_db()
+    assert company.allowed_countries == ["BY", "KZ", "RU"]
+    assert (listed.allowed_countries, new.allowed_countries) == (["KZ"], [])
 
 
 def test_blocked_phone_is_reached_by_nobody(api: Api, test_api: Api) -> None:

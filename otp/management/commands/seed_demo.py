@@ -99,7 +99,10 @@ def _user() -> tuple[User, str]:
 
 def _company(user: User, name: str) -> Company:
     found = Company.objects.of(user).filter(name=name).first()
-    return found or services.sign_up_company(user=user, name=name)
+    if found is None:
+        found = services.sign_up_company(user=user, name=name)
+        services.change_settings(company=found, user=user, changes={"all_countries": True})
+    return found
 
 
 def _key(company: Company, user: User, mode: Mode) -> str:
