@@ -8,8 +8,9 @@ from django.conf import settings
 from django.contrib.auth.base_user import AbstractBaseUser
 from django.core.mail import EmailMultiAlternatives
 from django.http import HttpRequest, HttpResponse
+from django.utils.translation import gettext_lazy as _
 
-from accounts import mail
+from accounts import mail, throttle
 from accounts.addresses import client_ip
 from accounts.models import User
 
@@ -27,6 +28,13 @@ def remember_language(response: HttpResponse, language: str) -> None:
 
 
 class AccountAdapter(DefaultAccountAdapter):
+    error_messages: dict[str, Any] = DefaultAccountAdapter.error_messages | {
+        "too_many_login_attempts": _(
+            "Too many wrong passwords. Wait five minutes, or set a new password by a letter: "
+            "“Forgot the password?”"
+        )
+    }
+
     def format_email_subject(self, subject: str) -> str:
         return f"{SITE}: {subject}"
 
@@ -50,6 +58,24 @@ class AccountAdapter(DefaultAccountAdapter):
             html="".join(html),
         )
 
+    def _get_login_attempts_cache_key(self, request: HttpRequest, **credentials: Any) -> str:
+        return throttle.key_of(request, credentials.get("email", ""))
+
+    def pre_authenticate(self, request: HttpRequest, **credentials: Any) -> None:
+        super().pre_authenticate(request, **credentials)
+        near, far = (
+            self._login_failed_rl_usage,
+            throttle.consume(request, credentials.get("email", "")),
+        )
+        if near is None or far is None:
+            self._rollback_login_failed_rl_usage()
+            raise self.validation_error("too_many_login_attempts")
+        near.usage += far.usage  # all given back if the password is right
+
+    def _delete_login_attempts_cached_email(self, request: HttpRequest, **credentials: Any) -> None:
+        super()._delete_login_attempts_cached_email(request, **credentials)
+        throttle.clear(request, credentials.get("email", ""))
+
     def get_client_ip(self, request: HttpRequest) -> str:
         return client_ip(request.META) or "unknown"
 
@@ -59,4 +85,5 @@ class AccountAdapter(DefaultAccountAdapter):
         response = super().post_login(request, user, **kwargs)
         if isinstance(user, User):
             remember_language(response, user.language)
+            throttle.remember_device(response, user.email)
         return response

@@ -1,4 +1,4 @@
-"""Removes events, letters and deleted endpoints that outlived their use.
+"""Removes events, letters, deleted endpoints and cache entries that outlived their use.
 
 Events hold phones, so they go long before messages lose theirs.
 """
@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from django.conf import settings
 from django.utils import timezone
 
-from accounts.models import Endpoint, Event, Mail
+from accounts.models import CacheEntry, Endpoint, Event, Mail
 
 
 def _outlived() -> datetime:
@@ -33,4 +33,10 @@ def purge_endpoints(limit: int) -> int:
     return Endpoint.objects.filter(pk__in=gone.values("pk")[:limit]).delete()[0]
 
 
-PURGERS = [purge_events, purge_mail, purge_endpoints]
+def purge_cache(limit: int) -> int:
+    """What is over: nobody sees it any more, but tries by strangers would pile up."""
+    over = CacheEntry.objects.filter(expires_at__lt=timezone.now()).order_by("expires_at")
+    return CacheEntry.objects.filter(pk__in=over.values("pk")[:limit]).delete()[0]
+
+
+PURGERS = [purge_events, purge_mail, purge_endpoints, purge_cache]

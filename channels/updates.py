@@ -4,7 +4,6 @@ from functools import partial
 
 from django.core.cache import cache
 from django.db import transaction
-from redis.exceptions import RedisError
 
 from channels import contacts, registry
 from channels.providers.base import Inbound, InvalidSignatureError
@@ -55,7 +54,4 @@ def _answer(chat_id: int, locale: str, word: Word) -> None:
 
 
 def _is_first(chat_id: int, word: Word) -> bool:
-    try:
-        return cache.add(f"bot-answer:{chat_id}:{word.value}", 1, ANSWER_EVERY)
-    except RedisError:
-        return True
+    return cache.add(f"bot-answer:{chat_id}:{word.value}", 1, ANSWER_EVERY)

@@ -1,36 +1,80 @@
-"""Redis as a cache that may be away."""
+"""A cache in PostgreSQL, for what must hold while Redis is away or was flushed.
 
+allauth counts log-ins, resets and sign-ups in Django's default cache, and remembers there which
+one-time passwords were used: a cache that forgets switches both off. The table is not logged, so
+that a write costs no disk flush; a crash of the database empties it.
+"""
+
+import json
+from datetime import UTC, datetime
 from typing import Any
 
-import redis
-import structlog
-from django.core.cache.backends.redis import RedisCache
+from django.core.cache.backends.base import DEFAULT_TIMEOUT, BaseCache
+from django.db import connection
 
-log = structlog.get_logger(__name__)
+_GET = """
+SELECT value::text FROM accounts_cacheentry WHERE key = %s AND expires_at > clock_timestamp()
+"""
+
+_SET = """
+INSERT INTO accounts_cacheentry (key, value, expires_at) VALUES (%s, %s::jsonb, %s)
+ON CONFLICT (key) DO UPDATE SET value = EXCLUDED.value, expires_at = EXCLUDED.expires_at
+"""
+
+# Of several at once one writes: the others meet its row, which is not over yet.
+_ADD = f"{_SET} WHERE accounts_cacheentry.expires_at <= clock_timestamp()"
+
+_TOUCH = """
+UPDATE accounts_cacheentry SET expires_at = %s WHERE key = %s AND expires_at > clock_timestamp()
+"""
+
+_DELETE = "DELETE FROM accounts_cacheentry WHERE key = %s AND expires_at > clock_timestamp()"
 
 
-class ForgivingRedisCache(RedisCache):
-    """While Redis fails, nothing is found and everything is accepted.
+class PostgresCache(BaseCache):
+    """Values are JSON, so that whoever can write the table cannot run code here."""
 
-    `add` then says True: those who count tries with it must not wait for a lock that never comes.
-    What has to be exact (the API's rate, the send limits) does not use this cache.
-    """
-
-    def add(self, *args: Any, **kwargs: Any) -> bool:
-        return bool(self._forgiving(super().add, True, *args, **kwargs))
+    def __init__(self, _location: str, params: dict[str, Any]) -> None:
+        super().__init__(params)
 
     def get(self, key: Any, default: Any = None, version: int | None = None) -> Any:
-        return self._forgiving(super().get, default, key, default, version)
+        with connection.cursor() as cursor:
+            cursor.execute(_GET, [self.make_and_validate_key(key, version)])
+            row = cursor.fetchone()
+        return json.loads(row[0]) if row else default
 
-    def set(self, *args: Any, **kwargs: Any) -> None:
-        self._forgiving(super().set, None, *args, **kwargs)
+    def add(
+        self, key: Any, value: Any, timeout: Any = DEFAULT_TIMEOUT, version: int | None = None
+    ) -> bool:
+        is_added = self._write(_ADD, key, value, timeout, version)
+        if not is_added and not connection.in_atomic_block:
+            connection.close()  # who waits for a lock gives the connection back to the pool
+        return is_added
 
-    def delete(self, *args: Any, **kwargs: Any) -> bool:
-        return bool(self._forgiving(super().delete, False, *args, **kwargs))
+    def set(
+        self, key: Any, value: Any, timeout: Any = DEFAULT_TIMEOUT, version: int | None = None
+    ) -> None:
+        self._write(_SET, key, value, timeout, version)
 
-    def _forgiving(self, call: Any, instead: Any, *args: Any, **kwargs: Any) -> Any:
-        try:
-            return call(*args, **kwargs)
-        except redis.RedisError as error:
-            log.warning("cache_away", error=type(error).__name__)
-            return instead
+    def touch(self, key: Any, timeout: Any = DEFAULT_TIMEOUT, version: int | None = None) -> bool:
+        key = self.make_and_validate_key(key, version)
+        return self._execute(_TOUCH, [self._expires_at(timeout), key])
+
+    def delete(self, key: Any, version: int | None = None) -> bool:
+        return self._execute(_DELETE, [self.make_and_validate_key(key, version)])
+
+    def clear(self) -> None:
+        self._execute("DELETE FROM accounts_cacheentry", [])
+
+    def _write(self, statement: str, key: Any, value: Any, timeout: Any, version: Any) -> bool:
+        key = self.make_and_validate_key(key, version)
+        return self._execute(statement, [key, json.dumps(value), self._expires_at(timeout)])
+
+    def _expires_at(self, timeout: Any) -> datetime:
+        at = self.get_backend_timeout(timeout)
+        return datetime.max.replace(tzinfo=UTC) if at is None else datetime.fromtimestamp(at, UTC)
+
+    def _execute(self, statement: str, params: list[Any]) -> bool:
+        with connection.cursor() as cursor:
+            cursor.execute(statement, params)
+            return bool(cursor.rowcount)

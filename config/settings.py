@@ -8,6 +8,7 @@ from django.core.exceptions import ImproperlyConfigured
 from environs import EnvError
 
 from config import logs
+from config.authentication import PASSWORD_VALIDATORS, RATE_LIMITS
 from config.env import ROOT, env, keyring
 from config.production import known_environment, require_safe
 from config.schedule import SCHEDULE
@@ -168,12 +169,12 @@ DATABASES["default"] |= {
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 REDIS_TIMEOUT = env.float("REDIS_TIMEOUT", 0.05)  # a limiter that is late is worse than none
-_CACHE = {
+_CACHE: dict[str, Any] = {
     "LOCATION": REDIS_URL,
     "OPTIONS": {"socket_timeout": REDIS_TIMEOUT, "socket_connect_timeout": REDIS_TIMEOUT},
 }
 CACHES = {
-    "default": _CACHE | {"BACKEND": "config.cache.ForgivingRedisCache", "KEY_PREFIX": "cache"},
+    "default": {"BACKEND": "config.cache.PostgresCache"},  # allauth counts log-ins in it
     "rate": _CACHE
     | {"BACKEND": "django.core.cache.backends.redis.RedisCache", "KEY_PREFIX": "rate"},
 }
@@ -276,14 +277,7 @@ TELEGRAM_BOT_ASSUME_CONTACT = env.bool("TELEGRAM_BOT_ASSUME_CONTACT", False)
 
 AUTH_USER_MODEL = "accounts.User"
 AUTHENTICATION_BACKENDS = ["allauth.account.auth_backends.AuthenticationBackend"]
-AUTH_PASSWORD_VALIDATORS = [
-    {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
-    {
-        "NAME": "django.contrib.auth.password_validation.MinimumLengthValidator",
-        "OPTIONS": {"min_length": 10},
-    },
-    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
-]
+AUTH_PASSWORD_VALIDATORS = PASSWORD_VALIDATORS
 ACCOUNT_LOGIN_METHODS = {"email"}
 ACCOUNT_SIGNUP_FIELDS = ["email*", "password1*"]
 ACCOUNT_USER_MODEL_USERNAME_FIELD = None
@@ -292,6 +286,7 @@ ACCOUNT_EMAIL_VERIFICATION = env.str(
 )
 ACCOUNT_SIGNUP_FORM_CLASS = "accounts.forms.SignupForm"
 ACCOUNT_ADAPTER = "accounts.adapter.AccountAdapter"
+ACCOUNT_RATE_LIMITS = RATE_LIMITS
 ACCOUNT_LOGOUT_ON_PASSWORD_CHANGE = True
 ACCOUNT_EMAIL_NOTIFICATIONS = True  # of every change to an account, to its owner
 ACCOUNT_DEFAULT_HTTP_PROTOCOL = "https" if PRODUCTION else "http"

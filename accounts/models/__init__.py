@@ -1,5 +1,6 @@
 """Who uses the service, and what the service owes them: callbacks and letters."""
 
+from accounts.models.cache import CacheEntry
 from accounts.models.outbox import (
     Delivery,
     DeliveryAttempt,
@@ -32,6 +33,7 @@ __all__ = [
     "ApiKey",
     "ApiKeyQuerySet",
     "AuditEvent",
+    "CacheEntry",
     "Company",
     "CompanyQuerySet",
     "Delivery",
