@@ -26,6 +26,7 @@ Address = IPv4Address | IPv6Address
 Failure = DeliveryAttempt.Failure
 
 LONGEST_URL = 2000
+LONGEST_HOST = 253  # RFC 1035, as text
 PORTS = {443, 8443}
 ANSWER_KEPT = 2048  # bytes of the answer's body
 ADDRESSES_TRIED = 3
@@ -99,6 +100,8 @@ def destination(url: str) -> Destination:
     if "@" in parts.netloc or parts.fragment or not path.isascii():
         raise UrlError(Failure.URL)
     found = Destination(parts.scheme, host, port or _default_port(parts.scheme), path)
+    if len(found.url) > LONGEST_URL:  # a slash or a name in ASCII may have made it longer
+        raise UrlError(Failure.URL)
     _check_scheme_and_port(found)
     if (literal := _literal(host)) is not None:
         _check_address(literal, found)
@@ -107,9 +110,10 @@ def destination(url: str) -> Destination:
 
 def _ascii(host: str) -> str:
     host = host.rstrip(".")
-    if not host:
+    found = host.lower() if host.isascii() else idna.encode(host, uts46=True).decode()
+    if len(found) > LONGEST_HOST or not all(0 < len(part) < 64 for part in found.split(".")):
         raise ValueError
-    return host.lower() if host.isascii() else idna.encode(host, uts46=True).decode()
+    return found
 
 
 def _default_port(scheme: str) -> int:

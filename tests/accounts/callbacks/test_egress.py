@@ -185,6 +185,10 @@ def test_one_bad_address_among_good_ones_is_enough(
         ("https://", Failure.URL),
         ("", Failure.URL),
         (f"https://{HOST}/{'a' * 2000}", Failure.URL),
+        (f"https://{HOST}?{'a' * (1999 - len(HOST) - 8)}", Failure.URL),  # 2001 with its slash
+        (f"https://{'a.' * 127}example/", Failure.URL),
+        (f"https://{'a' * 64}.example/", Failure.URL),
+        (f"https://a..{HOST}/", Failure.URL),
     ],
 )
 def test_address_is_refused_with_its_reason(production: None, url: str, failure: Failure) -> None:
