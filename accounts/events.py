@@ -13,6 +13,7 @@ import orjson
 from django.db import connection, transaction
 from django.utils import timezone
 
+from accounts.models import Mode
 from config.ids import uuid7
 
 # Set whenever deliveries were committed by this process; its courier, if it has one, waits on it.
@@ -72,13 +73,14 @@ def emit(
 
     Decimals are written as strings and times as ISO 8601 in UTC, as everywhere in the API.
     """
+    whole = {**data, "test": mode == Mode.TEST}
     params: dict[str, Any] = {
         "id": uuid7(),
         "company_id": company_id,
         "mode": mode,
         "kind": kind,
         "key": key,
-        "data": orjson.dumps(data, default=str, option=orjson.OPT_UTC_Z).decode(),
+        "data": orjson.dumps(whole, default=str, option=orjson.OPT_UTC_Z).decode(),
         "at": at or timezone.now(),
     }
     with connection.cursor() as cursor:

@@ -70,7 +70,7 @@ def signed() -> Signed:
     """A small event with a published secret: whoever checks signatures can try theirs on it."""
     event_id = parse_id("evt", EVENT_ID)
     assert event_id is not None  # noqa: S101 - it is written above
-    data = {"available": 96, "held": 2, "threshold": 100, "test": False}
+    data = {"available": 96, "threshold": 100, "test": False}
     body = calls.body_of(event_id, EventKind.BALANCE_LOW.value, SIGNED_AT, data)
     headers = signing.headers([SECRET], EVENT_ID, body, SIGNED_AT)
     return Signed(headers, body.decode(), SECRET)

@@ -125,7 +125,7 @@ def _message(status: str, subject: str, now: datetime) -> dict[str, Any]:
         "cost": 1,
         "segments": None,
         "short_url": None,
-        "request_id": "req_example",
+        "request_id": "req_6f1d2c3b4a59687766aa00",
         "created_at": _iso(now - timedelta(seconds=3)),
         "sent_at": _iso(now - timedelta(seconds=2)) if is_sent else None,
         "delivered_at": _iso(now) if status == "delivered" else None,

@@ -138,5 +138,5 @@ def test_endpoint_is_called_back(owner: Member) -> None:
     assert (event.kind, event.mode, event.data) == (
         "balance.low",
         "live",
-        {"available": 99, "threshold": 100},
+        {"available": 99, "threshold": 100, "test": False},
     )

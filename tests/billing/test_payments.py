@@ -353,5 +353,7 @@ def test_endpoint_is_called_back_once(payer: Company) -> None:
     tell(notice(order))
 
     event = Event.objects.get()
-    assert event.data.keys() == {"id", "status", "tokens", "amount", "currency", "paid_at"}
+    assert event.data.keys() == {
+        "id", "status", "tokens", "amount", "currency", "paid_at", "test"
+    }  # fmt: skip
     assert (event.data["id"], event.data["amount"]) == (order.public_id, "1900.00")
