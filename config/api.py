@@ -23,8 +23,8 @@ CALLS: list[tuple[str, type[APIView]]] = [
     ("links", Links),
     (r"links/(?P<public_id>[^/]+)", LinkDetail),
     (r"links/(?P<public_id>[^/]+)/stats", LinkStats),
-    (r"links/batches/(?P<public_id>[^/]+)", Batch),
-    (r"links/batches/(?P<public_id>[^/]+)/release", ReleaseBatch),
+    (r"batches/(?P<public_id>[^/]+)", Batch),
+    (r"batches/(?P<public_id>[^/]+)/release", ReleaseBatch),
     ("balance", Balance),
     ("top-up", TopUps),
     ("top-up/options", TopUpOptions),
@@ -39,8 +39,16 @@ CALLS: list[tuple[str, type[APIView]]] = [
     (r"webhooks/(?P<public_id>[^/]+)/test", TestWebhook),
 ]
 
+# Paths that were documented before and still answer. A path may not fit two calls: a link's id and
+# a batch's stood in one place, which generators and linters refuse.
+FORMER: list[tuple[str, type[APIView]]] = [
+    (r"links/batches/(?P<public_id>[^/]+)", Batch),
+    (r"links/batches/(?P<public_id>[^/]+)/release", ReleaseBatch),
+]
+
 urlpatterns: list[URLPattern] = [
     *(re_path(rf"^v1/{path}/?$", view.as_view()) for path, view in CALLS),
+    *(re_path(rf"^v1/{path}/?$", view.as_view(schema=None)) for path, view in FORMER),
     re_path(r"^v1/openapi\.json$", OpenApi.as_view(), name="openapi"),
     re_path(r"", Unknown.as_view()),
 ]

@@ -377,7 +377,8 @@ REST_FRAMEWORK: dict[str, Any] = {
 SPECTACULAR_SETTINGS: dict[str, Any] = {
     "TITLE": "Kvitok API",
     "VERSION": "1",
-    "OAS_VERSION": "3.0.3",
+    "OAS_VERSION": "3.1.1",
+    "LICENSE": {"name": "MIT", "identifier": "MIT"},
     "SCHEMA_PATH_PREFIX": "/api/v1",
     "SCHEMA_PATH_PREFIX_TRIM": True,
     "PREPROCESSING_HOOKS": ["reference.schema.only_calls"],

@@ -48,6 +48,8 @@ def _one_kind(schema: Schema) -> str:
         return " | ".join(f"`{one}`" for one in schema["enum"] if one is not None)
     if schema["type"] == "array":
         return gettext("list of %(kind)s") % {"kind": kind(schema["items"])}
+    if "anyOf" in schema:
+        return gettext("time or day, ISO 8601")
     if schema.get("format") == "date-time":
         return gettext("time, ISO 8601 UTC")
     return _bounded(schema) or _plain(schema["type"])

@@ -13,22 +13,39 @@ from drf_spectacular.drainage import warn
 from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.plumbing import ComponentRegistry
 
-from config.errors import Error
+from accounts.models import Scope
+from config.errors import Error, Words
+from reference import headers, webhooks
 from reference.advice import ADVICE
-from reference.calls import BY_ROUTE
-from reference.shapes import Call, Field, Schema, example_of, object_of, schema_of, worded
+from reference.calls import BY_ROUTE, CALLS
+from reference.calls.fields import REQUEST_ID
+from reference.components import Components, reference
+from reference.payloads import PAYLOADS
+from reference.shapes import Call, Field, Schema, example_of, object_of, worded
 
 PREFIX = "/api/v1"
 Endpoint = tuple[str, str, str, Callable[..., Any]]
 
-TAGS = {  # by the scope a call needs, in the order Swagger UI shows them
-    "otp": ("Коды", "Codes"),
-    "links": ("Ссылки", "Links"),
-    "messages": ("История", "History"),
-    "": ("Каналы", "Channels"),
-    "balance": ("Баланс", "Balance"),
-    "top_up": ("Пополнение", "Top-up"),
-    "webhooks": ("Вебхуки", "Callbacks"),
+TAGS: dict[str, tuple[Words, Words]] = {  # by a call's scope, in the order Swagger UI shows them
+    "otp": (
+        ("Коды", "Codes"),
+        ("Отправить одноразовый код и проверить его.", "Send a one-time code and verify it."),
+    ),
+    "links": (
+        ("Ссылки", "Links"),
+        ("Короткие ссылки: создать, отправить, сосчитать переходы.", "Make, send, count clicks."),
+    ),
+    "messages": (
+        ("История", "History"),
+        ("Что отправлено и что с этим стало.", "What was sent and what became of it."),
+    ),
+    "": (("Каналы", "Channels"), ("Цены и возможности каналов.", "Prices and capabilities.")),
+    "balance": (("Баланс", "Balance"), ("Сколько токенов есть.", "The tokens there are.")),
+    "top_up": (("Пополнение", "Top-up"), ("Купить токены.", "Buy tokens.")),
+    "webhooks": (
+        ("Вебхуки", "Webhooks"),
+        ("Адреса, на которые приходят события, и сами события.", "Endpoints, and their events."),
+    ),
 }
 DESCRIPTION = (
     "Одноразовые коды и короткие ссылки в WhatsApp, Telegram и SMS. Списывается только "
@@ -88,21 +105,26 @@ def operation(call: Call, language: str) -> dict[str, Any]:
         "operationId": call.name,
         "summary": worded(call.title, language),
         "description": worded(call.purpose, language),
-        "tags": [worded(TAGS[call.scope.value if call.scope else ""], language)],
+        "tags": [tag(call.scope, language)],
         "security": [{"apiKey": []}],
         "externalDocs": {"url": f"{settings.PUBLIC_URL}/docs/{call.page}"},
         "parameters": parameters(call, language),
         "responses": responses(call, language),
     }
-    if call.method in {"POST", "PUT", "PATCH"}:
+    if call.has_body:
         made["requestBody"] = request_body(call, language)
     return made
+
+
+def tag(scope: Scope | None, language: str) -> str:
+    title, _words = TAGS[scope.value if scope else ""]
+    return title[1 if language == "en" else 0]
 
 
 def parameters(call: Call, language: str) -> list[Schema]:
     names = [part[1:-1] for part in call.path.split("/") if part.startswith("{")]
     found = [
-        {"name": name, "in": "path", "required": True, "schema": {"type": "string"}}
+        {"name": name, "in": "path", "required": True, "schema": {"type": "string", "minLength": 1}}
         for name in names
     ]
     found += [_in_query(field, language) for field in call.query]
@@ -114,8 +136,8 @@ def parameters(call: Call, language: str) -> list[Schema]:
 
 
 def _in_query(field: Field, language: str) -> Schema:
-    schema = schema_of(field, language)
-    words = schema.pop("description")
+    schema = Components(language).value_of(field.schema)
+    words = worded(field.words, language)
     return {"name": field.name, "in": "query", "description": words, "schema": schema}
 
 
@@ -129,46 +151,41 @@ def _header(name: str, words: tuple[str, str], language: str, schema: Schema) ->
 
 
 def request_body(call: Call, language: str) -> Schema:
-    schema = object_of(call.body, language)
-    media: Schema = {"schema": schema}
+    media: Schema = {"schema": Components(language).request(call)}
     if call.body:
         media["example"] = call.request_example()
-    return {"required": bool(schema.get("required")), "content": {"application/json": media}}
+    is_required = bool(call.one_of) or any(field.required for field in call.body)
+    return {"required": is_required, "content": {"application/json": media}}
 
 
 def responses(call: Call, language: str) -> dict[str, Schema]:
     by_status: dict[str, list[Error]] = {}
     for error in call.errors:
         by_status.setdefault(str(error.status.value), []).append(error)
-    refused = {status: _refused(errors, language) for status, errors in by_status.items()}
+    refused = {status: _refused(call, errors, language) for status, errors in by_status.items()}
     return {"200": _answered(call, language)} | refused
 
 
 def _answered(call: Call, language: str) -> Schema:
-    schema = object_of(call.answer, language)
-    envelope = {"$ref": "#/components/schemas/Success"}
     return {
         "description": worded(call.message, language),
-        "headers": {"X-Request-Id": {"$ref": "#/components/headers/RequestId"}},
+        "headers": headers.of_success(call),
         "content": {
             "application/json": {
-                "schema": {"allOf": [envelope, schema]},
+                "schema": Components(language).answer(call),
                 "example": call.answer_example(language),
             }
         },
     }
 
 
-def _refused(errors: list[Error], language: str) -> Schema:
-    headers = {"X-Request-Id": {"$ref": "#/components/headers/RequestId"}}
-    if any("retry_after" in ADVICE[error].extra for error in errors if error in ADVICE):
-        headers["Retry-After"] = {"$ref": "#/components/headers/RetryAfter"}
+def _refused(call: Call, errors: list[Error], language: str) -> Schema:
     return {
         "description": " · ".join(error.code for error in errors),
-        "headers": headers,
+        "headers": headers.of_refusals(call, errors),
         "content": {
             "application/json": {
-                "schema": {"$ref": "#/components/schemas/Error"},
+                "schema": reference("Error"),
                 "examples": {
                     error.code: {"value": refusal_example(error, language)} for error in errors
                 },
@@ -254,6 +271,8 @@ EXTRAS = (
         "https://t.me/kvitok_bot?start=contact",
     ),
 )
+KNOWN_CODES = [error.code for error in Error]
+_KNOWN = ", ".join(f"`{code}`" for code in KNOWN_CODES)
 _FAULTS = {
     Error.INVALID_INPUT: {"phone": [("Обязательное поле", "This field is required")]},
     Error.URL_NOT_ALLOWED: {
@@ -278,26 +297,25 @@ def refusal_example(error: Error, language: str) -> dict[str, Any]:
     if "errors" in extra:
         faults = _FAULTS[error]
         body["errors"] = {name: [worded(w, language) for w in ws] for name, ws in faults.items()}
-    return body | {"request_id": "req_6f1d2c3b4a59687766aa"}
+    return body | {"request_id": REQUEST_ID.example}
 
 
 def add_components(result: Schema, **_: Any) -> Schema:
-    """A postprocessing hook: the envelope, the key and the address, in the reader's language."""
+    """A postprocessing hook: the envelope, the events, the key and the address, in the reader's
+    language.
+    """
     chosen = language()
     result["info"]["description"] = worded(DESCRIPTION, chosen)
-    calls = [call for path in result["paths"].values() for call in path.values()]
-    used = {tag for call in calls for tag in call["tags"]}
-    names = [worded(words, chosen) for words in TAGS.values()]
-    result["tags"] = [{"name": name} for name in names if name in used]
+    result["info"]["contact"] = {"name": "Kvitok", "url": f"{settings.PUBLIC_URL}/docs"}
+    result["tags"] = [
+        {"name": worded(title, chosen), "description": worded(words, chosen)}
+        for title, words in TAGS.values()
+    ]
     result["servers"] = [{"url": settings.PUBLIC_URL + PREFIX}]
+    result["webhooks"] = webhooks.posts(chosen, tag(Scope.WEBHOOKS, chosen))
     result["components"] = {
-        "schemas": {"Success": success_schema(chosen), "Error": error_schema(chosen)},
-        "headers": {
-            "RequestId": _answer_header(
-                ("Номер запроса, он же в журналах.", "The request's id, also in the logs."), chosen
-            ),
-            "RetryAfter": _answer_header(EXTRAS[1].words, chosen, {"type": "integer"}),
-        },
+        "schemas": schemas(chosen),
+        "headers": headers.components(chosen),
         "securitySchemes": {
             "apiKey": {
                 "type": "http",
@@ -309,23 +327,40 @@ def add_components(result: Schema, **_: Any) -> Schema:
     return result
 
 
-def _answer_header(words: tuple[str, str], language: str, schema: Schema | None = None) -> Schema:
-    return {"description": worded(words, language), "schema": schema or {"type": "string"}}
+def schemas(language: str) -> dict[str, Schema]:
+    """Every component there is: of the calls, of the events, and the envelope."""
+    found = Components(language)
+    found.add("Success", success_schema(language))
+    found.add("Error", error_schema(language))
+    for call in CALLS:
+        for field in call.query:
+            found.value_of(field.schema)
+        if call.has_body:
+            found.request(call)
+        found.answer(call)
+    for payload in PAYLOADS:
+        found.object_of(payload.shape)
+    return found.schemas
 
 
 def success_schema(language: str) -> Schema:
-    return _envelope({"type": "boolean", "enum": [True]}, (), language)
+    return _envelope({"type": "boolean", "const": True}, (), language)
 
 
 def error_schema(language: str) -> Schema:
     code = Field(
         "code",
-        {"type": "string", "enum": [error.code for error in Error]},
-        ("Код ошибки: по нему и решайте.", "The error code: decide by it."),
+        {"type": "string", "pattern": "^[a-z][a-z_]*$", "x-extensible-enum": KNOWN_CODES},
+        (
+            f"Код ошибки: по нему и решайте. Сейчас это {_KNOWN}. Появятся и новые: незнакомый код "
+            "толкуйте по статусу ответа.",
+            f"The error code: decide by it. Today it is one of {_KNOWN}. New ones will come: treat "
+            "an unknown code by the status of the answer.",
+        ),
     )
-    request_id = Field("request_id", {"type": "string"}, ("Номер запроса.", "The request's id."))
+    request_id = Field("request_id", REQUEST_ID.schema, ("Номер запроса.", "The request's id."))
     extras = tuple(field.optional() for field in EXTRAS)
-    return _envelope({"type": "boolean", "enum": [False]}, (code, request_id, *extras), language)
+    return _envelope({"type": "boolean", "const": False}, (code, request_id, *extras), language)
 
 
 def _envelope(success: Schema, fields: tuple[Field, ...], language: str) -> Schema:

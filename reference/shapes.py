@@ -1,9 +1,10 @@
 """How a call is written down: fields, answer, refusals. Pages and schema are made of it.
 
-Schemas are JSON Schema as OpenAPI 3.0 has it, since generators for typed languages read no newer.
+Schemas are JSON Schema with two marks of our own, which `published` translates: `nullable`, and
+`title`, the name under which several fields share a choice of values.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -22,10 +23,31 @@ class Field:
     words: Words
     example: Any = None
     required: bool = True  # in a request: must be given; in an answer: is always there
-    fields: "tuple[Field, ...]" = ()  # of an object, or of the objects of an array
+    fields: "Fields" = ()  # of an object, or of the objects of an array
 
     def optional(self) -> "Field":
         return replace(self, required=False)
+
+    def chosen(self) -> "Field":
+        """The field where it must be given, and not as null."""
+        return replace(self, schema=self.schema | {"nullable": False}, required=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """Fields under a name: a component of the schema, to which all calls that have it refer."""
+
+    name: str
+    own: tuple[Field, ...]
+    base: "Shape | None" = None  # whose fields come first
+
+    def __iter__(self) -> Iterator[Field]:
+        if self.base is not None:
+            yield from self.base
+        yield from self.own
+
+
+Fields = tuple[Field, ...] | Shape
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,18 +58,23 @@ class Call:
     title: Words
     purpose: Words
     scope: Scope | None
-    answer: tuple[Field, ...]
+    answer: Fields
     message: Words  # what the success says
-    body: tuple[Field, ...] = ()
+    body: Fields = ()
+    one_of: tuple[str, ...] = ()  # of these fields of the body exactly one must be given
     query: tuple[Field, ...] = ()
     refusals: tuple[Error, ...] = ()
     page: str = "calls"  # the page that describes it at length
 
     @property
+    def has_body(self) -> bool:
+        return self.method in WITH_BODY
+
+    @property
     def errors(self) -> list[Error]:
         """All that it may answer, in the order of the table of errors."""
         mine = {*ALWAYS, *self.refusals}
-        if self.method in WITH_BODY:
+        if self.has_body:
             mine |= {Error.INVALID_INPUT, Error.UNSUPPORTED_MEDIA_TYPE}
         if self.method == "POST":
             mine |= {Error.IDEMPOTENCY_MISMATCH, Error.REQUEST_IN_PROGRESS}
@@ -59,6 +86,11 @@ class Call:
     def own_errors(self) -> list[Error]:
         """Those that are worth a line on the call's own page."""
         return [error for error in Error if error in self.refusals]
+
+    @property
+    def title_name(self) -> str:
+        """The operation's id as the beginning of a component's name."""
+        return self.name[0].upper() + self.name[1:]
 
     def request_example(self) -> dict[str, Any]:
         return {field.name: field.example for field in self.body if field.example is not None}
@@ -85,7 +117,7 @@ def worded(words: Any, language: str) -> Any:
     return words
 
 
-def example_of(fields: tuple[Field, ...], language: str) -> dict[str, Any]:
+def example_of(fields: Fields, language: str) -> dict[str, Any]:
     """What is always there, and of the rest what has an example."""
     return {
         field.name: _example(field, language)
@@ -102,23 +134,34 @@ def _example(field: Field, language: str) -> Any:
 
 
 def schema_of(field: Field, language: str) -> Schema:
-    """The field's schema with its description, and of nested fields too."""
-    schema = dict(field.schema) | {"description": worded(field.words, language)}
-    if field.fields:
-        inner = object_of(field.fields, language)
-        if schema["type"] == "array":
-            return schema | {"items": inner}
-        return schema | inner
-    return schema
+    """The field's schema with its description, whole: nested objects stand in it."""
+    schema = published(field.schema) | {"description": worded(field.words, language)}
+    if not field.fields:
+        return schema
+    inner = object_of(field.fields, language)
+    return schema | ({"items": inner} if is_array(schema) else inner)
 
 
-def object_of(fields: tuple[Field, ...], language: str) -> Schema:
-    schema: Schema = {
-        "type": "object",
-        "properties": {field.name: schema_of(field, language) for field in fields},
-    }
+def object_of(fields: Fields, language: str) -> Schema:
+    return object_with({one.name: schema_of(one, language) for one in fields}, fields)
+
+
+def object_with(properties: dict[str, Schema], fields: Fields) -> Schema:
     required = [field.name for field in fields if field.required]
+    schema: Schema = {"type": "object", "properties": properties}
     return schema | ({"required": required} if required else {})
+
+
+def is_array(schema: Schema) -> bool:
+    return "array" in schema.get("type", ())
+
+
+def published(schema: Schema) -> Schema:
+    """As JSON Schema has it: without marks of ours."""
+    made = {name: one for name, one in schema.items() if name not in {"nullable", "title"}}
+    if "items" in made:
+        made["items"] = published(made["items"])
+    return made | {"type": [made["type"], "null"]} if schema.get("nullable") else made
 
 
 # --- Kinds of values ---
@@ -128,8 +171,14 @@ def text(**more: Any) -> Schema:
     return {"type": "string"} | more
 
 
-def choice(values: Iterable[str]) -> Schema:
-    return {"type": "string", "enum": list(values)}
+def identifier(prefix: str) -> Schema:
+    """An id of `config.ids`. Clients treat it as opaque; its form helps to tell ids apart."""
+    return text(pattern=f"^{prefix}_[0-9a-f]{{32}}$")
+
+
+def choice(values: Iterable[str], name: str) -> Schema:
+    """One of these, under a name that all fields with these values share."""
+    return {"type": "string", "enum": list(values), "title": name}
 
 
 def integer(least: int | None = None, most: int | None = None) -> Schema:
@@ -143,6 +192,12 @@ def boolean() -> Schema:
 
 def time() -> Schema:
     return {"type": "string", "format": "date-time"}
+
+
+def time_or_day() -> Schema:
+    """What `accounts.queries.time_of` reads; empty is as good as absent."""
+    formats = [text(format=one) for one in ("date-time", "date")]
+    return text(anyOf=[*formats, text(maxLength=0)])
 
 
 def array(items: Schema | None = None) -> Schema:

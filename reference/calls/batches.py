@@ -4,18 +4,17 @@ from accounts.models import Scope
 from config.errors import Error, Words
 from links import bulk
 from links.link_api import WORDS
-from reference.calls.fields import ALIAS, EXPIRES_AT, EXPIRES_IN, LINK_LIFETIME, URL
+from reference.calls.fields import EXPIRES_AT, EXPIRES_IN
 from reference.calls.link_fields import (
     BATCH_ID,
     LINK_ID,
-    OPTIONS,
-    REUSE,
+    NEW_LINK,
     REUSED,
     SHORTENED_URL,
     SLUG,
     TARGET,
 )
-from reference.shapes import Call, Field, array, boolean, nullable, text
+from reference.shapes import Call, Field, Shape, array, boolean, identifier, nullable, text
 
 
 def _words(name: str) -> Words:
@@ -43,24 +42,29 @@ def _results(language: str) -> list[dict[str, object]]:
     return [_MADE, refused]
 
 
-RESULT = (
-    Field("success", boolean(), ("Создана ли эта.", "Whether this one was made."), True),
-    *(
-        one.optional()
-        for one in (LINK_ID, SHORTENED_URL, SLUG, TARGET, EXPIRES_AT, EXPIRES_IN, REUSED)
-    ),
-    Field(
-        "code",
-        text(),
-        ("Код ошибки, если не создана.", "The error code, if it was not made."),
-        required=False,
-    ),
-    Field("message", text(), ("Что не так, словами.", "What is wrong, in words."), required=False),
-    Field(
-        "errors",
-        {"type": "object", "additionalProperties": array(text())},
-        ("Поле → что с ним не так.", "Field → what is wrong with it."),
-        required=False,
+RESULT = Shape(
+    "LinkResult",
+    (
+        Field("success", boolean(), ("Создана ли эта.", "Whether this one was made."), True),
+        *(
+            one.optional()
+            for one in (LINK_ID, SHORTENED_URL, SLUG, TARGET, EXPIRES_AT, EXPIRES_IN, REUSED)
+        ),
+        Field(
+            "code",
+            text(),
+            ("Код ошибки, если не создана.", "The error code, if it was not made."),
+            required=False,
+        ),
+        Field(
+            "message", text(), ("Что не так, словами.", "What is wrong, in words."), required=False
+        ),
+        Field(
+            "errors",
+            {"type": "object", "additionalProperties": array(text())},
+            ("Поле → что с ним не так.", "Field → what is wrong with it."),
+            required=False,
+        ),
     ),
 )
 BULK = Call(
@@ -83,13 +87,13 @@ BULK = Call(
             array() | {"minItems": 1, "maxItems": bulk.MOST},
             (f"Что сократить: от 1 до {bulk.MOST}.", f"What to shorten: 1 to {bulk.MOST}."),
             [{"url": TARGET.example}, {"url": TARGET.example, "alias": "sale"}],
-            fields=(URL, ALIAS, LINK_LIFETIME, *OPTIONS, REUSE),
+            fields=NEW_LINK,
         ),
     ),
     answer=(
         Field(
             "batch",
-            nullable(text()),
+            nullable(identifier("bat")),
             (
                 "Пакет созданных ссылок; `null`, если новых нет.",
                 "The batch of what was made; `null` when nothing new was.",
@@ -107,10 +111,10 @@ BULK = Call(
     refusals=(Error.INVALID_INPUT,),
 )
 
-BATCH = Field("batch", text(), ("Пакет.", "The batch."), BATCH_ID)
+BATCH = Field("batch", identifier("bat"), ("Пакет.", "The batch."), BATCH_ID)
 STOP = Call(
     "DELETE",
-    "/links/batches/{id}",
+    "/batches/{id}",
     "stopBatch",
     ("Остановить пакет ссылок", "Stop a batch of links"),
     (
@@ -127,7 +131,7 @@ STOP = Call(
 )
 RELEASE = Call(
     "POST",
-    "/links/batches/{id}/release",
+    "/batches/{id}/release",
     "releaseBatch",
     ("Снова открыть пакет", "Release a batch of links"),
     (

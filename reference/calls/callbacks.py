@@ -11,20 +11,23 @@ from reference.calls.fields import HAS_MORE, NEXT_CURSOR
 from reference.shapes import (
     Call,
     Field,
+    Shape,
     array,
     boolean,
     choice,
+    identifier,
     nullable,
     text,
     time,
 )
 
 KINDS = list(EventKind.values)
+EVENT_TYPES = choice(KINDS, "EventType")
 ID = "whk_0192f0c1a6db7f3a8b4c5d6e7f809102"
 
 URL = Field(
     "url",
-    text(maxLength=LONGEST_URL),
+    text(format="uri", minLength=1, maxLength=LONGEST_URL),
     (
         "Адрес вашего сервера: `https://`, порт 443 или 8443, доступен из интернета.",
         "Your server's address: `https://`, port 443 or 8443, reachable from the internet.",
@@ -33,7 +36,7 @@ URL = Field(
 )
 EVENTS = Field(
     "events",
-    nullable(array(choice(KINDS)) | {"minItems": 1}),
+    nullable(array(EVENT_TYPES) | {"minItems": 1}),
     ("О чём сообщать. По умолчанию обо всём.", "What to tell of; everything by default."),
     ["message.delivered", "message.failed"],
     required=False,
@@ -52,7 +55,7 @@ ENABLED = Field(
 )
 SECRET = Field(
     "secret",
-    text(),
+    text(pattern="^whsec_[A-Za-z0-9+/=]+$"),
     (
         "Секрет подписи. Показывается только здесь: сохраните его.",
         "The signing secret. It is shown only here: keep it.",
@@ -65,33 +68,40 @@ def _moment(name: str, russian: str, english: str) -> Field:
     return Field(name, nullable(time()), (russian, english), None)
 
 
-ENDPOINT = (
-    Field("id", text(), ("Идентификатор адреса.", "The endpoint's id."), ID),
-    Field("url", text(format="uri"), ("Адрес.", "The address."), URL.example),
-    Field(
-        "events", array(choice(KINDS)), ("О чём сообщать.", "What it is told of."), EVENTS.example
-    ),
-    Field("description", nullable(text()), ("Ваша заметка.", "Your note."), None),
-    Field("enabled", boolean(), ("Включён ли.", "Whether it is on."), True),
-    Field(
-        "disabled_reason",
-        nullable(choice(list(Endpoint.Reason.values))),
-        (
-            "Почему выключен: вручную, получатель ответил 410 или сутки не принимал.",
-            "Why it is off: by hand, the receiver answered 410, or took nothing for a day.",
+ENDPOINT_ID = Field("id", identifier("whk"), ("Идентификатор адреса.", "The endpoint's id."), ID)
+ENDPOINT = Shape(
+    "WebhookEndpoint",
+    (
+        ENDPOINT_ID,
+        Field("url", text(format="uri"), ("Адрес.", "The address."), URL.example),
+        Field(
+            "events", array(EVENT_TYPES), ("О чём сообщать.", "What it is told of."), EVENTS.example
         ),
-        None,
-    ),
-    Field("test", boolean(), ("Для тестового ли ключа.", "Whether it is a test key's."), False),
-    Field("created_at", time(), ("Когда добавлен.", "When it was added."), "2026-11-20T10:00:00Z"),
-    _moment("last_success_at", "Когда последний раз принял.", "When it last accepted one."),
-    _moment("failing_since", "С какого времени не принимает.", "Since when it accepts none."),
-    _moment(
-        "old_secret_until",
-        "До какого времени подписывает и прежний секрет.",
-        "Until when the last secret signs as well.",
+        Field("description", nullable(text()), ("Ваша заметка.", "Your note."), None),
+        Field("enabled", boolean(), ("Включён ли.", "Whether it is on."), True),
+        Field(
+            "disabled_reason",
+            nullable(choice(list(Endpoint.Reason.values), "DisabledReason")),
+            (
+                "Почему выключен: вручную, получатель ответил 410 или сутки не принимал.",
+                "Why it is off: by hand, the receiver answered 410, or took nothing for a day.",
+            ),
+            None,
+        ),
+        Field("test", boolean(), ("Для тестового ли ключа.", "Whether it is a test key's."), False),
+        Field(
+            "created_at", time(), ("Когда добавлен.", "When it was added."), "2026-11-20T10:00:00Z"
+        ),
+        _moment("last_success_at", "Когда последний раз принял.", "When it last accepted one."),
+        _moment("failing_since", "С какого времени не принимает.", "Since when it accepts none."),
+        _moment(
+            "old_secret_until",
+            "До какого времени подписывает и прежний секрет.",
+            "Until when the last secret signs as well.",
+        ),
     ),
 )
+ENDPOINT_WITH_SECRET = Shape("WebhookEndpointWithSecret", (SECRET,), base=ENDPOINT)
 
 
 def _words(name: str) -> Words:
@@ -127,7 +137,7 @@ CREATE = Call(
     Scope.WEBHOOKS,
     message=_words("created"),
     body=(URL, EVENTS, DESCRIPTION),
-    answer=(*ENDPOINT, SECRET),
+    answer=ENDPOINT_WITH_SECRET,
     refusals=(Error.INVALID_INPUT,),
 )
 GET = Call(
@@ -167,7 +177,7 @@ DELETE = Call(
     ),
     Scope.WEBHOOKS,
     message=_words("deleted"),
-    answer=(ENDPOINT[0],),
+    answer=(ENDPOINT_ID,),
     refusals=(Error.NOT_FOUND,),
 )
 ROTATE = Call(
@@ -181,7 +191,7 @@ ROTATE = Call(
     ),
     Scope.WEBHOOKS,
     message=_words("rotated"),
-    answer=(*ENDPOINT, SECRET),
+    answer=ENDPOINT_WITH_SECRET,
     refusals=(Error.NOT_FOUND,),
 )
 TEST = Call(
@@ -198,7 +208,7 @@ TEST = Call(
     body=(
         Field(
             "event",
-            nullable(choice(KINDS)),
+            nullable(EVENT_TYPES),
             (
                 "Какое событие. По умолчанию первое из тех, что заказаны.",
                 "Which event; by default the first one the endpoint asked for.",
@@ -209,20 +219,20 @@ TEST = Call(
     answer=(
         Field(
             "id",
-            text(),
+            identifier("dlv"),
             ("Идентификатор доставки.", "The delivery's id."),
             "dlv_0192f0c1a6dc7a4b9c5d6e7f80910213",
         ),
         Field(
             "event_id",
-            text(),
+            identifier("evt"),
             (
                 "Идентификатор события, он же `webhook-id`.",
                 "The event's id, which is `webhook-id`.",
             ),
             "evt_0192f0c1a6dd7b5c8d6e7f8091021324",
         ),
-        Field("event", choice(KINDS), ("Что это за событие.", "Which event it is."), KINDS[0]),
+        Field("event", EVENT_TYPES, ("Что это за событие.", "Which event it is."), KINDS[0]),
     ),
     refusals=(Error.INVALID_INPUT, Error.NOT_FOUND),
 )

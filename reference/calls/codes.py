@@ -21,7 +21,7 @@ from reference.calls.fields import (
     USED_CHANNEL,
 )
 from reference.calls.link_fields import LINK_UNTIL
-from reference.shapes import Call, Field, integer, nullable, text, time
+from reference.shapes import Call, Field, Shape, identifier, integer, nullable, text, time
 
 PURPOSE = Field(
     "purpose",
@@ -69,7 +69,7 @@ SEND_CODE = Call(
         LOCALE,
         Field(
             "link",
-            nullable(text(maxLength=URL_LENGTH)),
+            nullable(text(format="uri", maxLength=URL_LENGTH)),
             (
                 "Ссылка, которую нужно сократить и отправить вместе с кодом.",
                 "A URL to shorten and to send along with the code.",
@@ -134,6 +134,19 @@ SEND_CODE = Call(
     refusals=(*SENT_REFUSALS, Error.RESEND_TOO_SOON, Error.TOO_MANY_ATTEMPTS),
 )
 
+VERIFICATION_ID = Field(
+    "id",
+    identifier("otp"),
+    ("Идентификатор проверки.", "The verification's id."),
+    "otp_0192f0c1a6d97c1d8e2f3a4b5c6d7e8f",
+)
+VERIFIED_AT = Field(
+    "verified_at",
+    time(),
+    ("Когда код подошёл, UTC.", "When the code was accepted, UTC."),
+    "2026-11-20T10:15:30.482915Z",
+)
+VERIFICATION = Shape("Verification", (VERIFICATION_ID, UNDERSTOOD_PHONE, VERIFIED_AT))
 VERIFY_CODE = Call(
     "POST",
     "/otp/verify",
@@ -159,21 +172,7 @@ VERIFY_CODE = Call(
         ),
         PURPOSE,
     ),
-    answer=(
-        Field(
-            "id",
-            text(),
-            ("Идентификатор проверки.", "The verification's id."),
-            "otp_0192f0c1a6d97c1d8e2f3a4b5c6d7e8f",
-        ),
-        UNDERSTOOD_PHONE,
-        Field(
-            "verified_at",
-            time(),
-            ("Когда код подошёл, UTC.", "When the code was accepted, UTC."),
-            "2026-11-20T10:15:30.482915Z",
-        ),
-    ),
+    answer=VERIFICATION,
     refusals=(
         Error.INVALID_INPUT,
         Error.INVALID_PHONE,

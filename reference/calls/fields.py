@@ -4,11 +4,14 @@ from channels.fields import CHANNELS, LOCALES
 from channels.models import Message
 from links.fields import FIVE_YEARS, MINUTE
 from links.targets import MAX_LENGTH as URL_LENGTH
-from reference.shapes import Field, boolean, choice, integer, nullable, text, time
+from reference.shapes import Field, boolean, choice, identifier, integer, nullable, text, time
+
+CHANNEL_NAMES = choice(CHANNELS, "ChannelName")
+MESSAGE_STATUSES = choice(list(Message.State.values), "MessageStatus")
 
 PHONE = Field(
     "phone",
-    text(maxLength=64),
+    text(minLength=1, maxLength=64),
     (
         "Номер получателя. Лучше всего с плюсом и кодом страны, `+79990000000`; пробелы, скобки, "
         "точки и дефисы не мешают. Без плюса у компании из России или Казахстана `8 999 …` и "
@@ -23,7 +26,7 @@ PHONE = Field(
 )
 UNDERSTOOD_PHONE = Field(
     "phone",
-    text(),
+    text(pattern=r"^\+[0-9]+$"),
     (
         "Номер, как его понял сервис, в виде E.164. Сравните с тем, что имели в виду.",
         "The number as it was understood, in E.164. Compare it with what you meant.",
@@ -32,7 +35,7 @@ UNDERSTOOD_PHONE = Field(
 )
 CHANNEL = Field(
     "channel",
-    nullable(choice(CHANNELS)),
+    nullable(CHANNEL_NAMES),
     (
         "Канал: сообщение пойдёт только им. Если не указан, канал выберет сервис: сначала канал по "
         "умолчанию из настроек компании, а если там включены запасные каналы — и за ним они.",
@@ -43,7 +46,7 @@ CHANNEL = Field(
 )
 LOCALE = Field(
     "locale",
-    nullable(choice(LOCALES)),
+    nullable(choice(LOCALES, "Locale")),
     (
         "Язык сообщения. По умолчанию — язык из настроек компании.",
         "The language of the message; the company's by default.",
@@ -52,7 +55,7 @@ LOCALE = Field(
 )
 URL = Field(
     "url",
-    text(maxLength=URL_LENGTH),
+    text(format="uri", minLength=1, maxLength=URL_LENGTH),
     (
         "Полная ссылка, `http://` или `https://`. Ссылки на IP-адреса, локальные имена и другие "
         "сокращатели не принимаются.",
@@ -84,7 +87,7 @@ LINK_LIFETIME = Field(
 )
 MESSAGE_ID = Field(
     "id",
-    text(),
+    identifier("msg"),
     (
         "Идентификатор сообщения: по нему открывается `GET /messages/{id}`.",
         "The message's id, for `GET /messages/{id}`.",
@@ -93,7 +96,7 @@ MESSAGE_ID = Field(
 )
 USED_CHANNEL = Field(
     "channel",
-    choice(CHANNELS),
+    CHANNEL_NAMES,
     (
         "Канал, которым ушло сообщение; если их было несколько — последний.",
         "The channel the message went by; of several, the last one.",
@@ -102,13 +105,13 @@ USED_CHANNEL = Field(
 )
 SEND_STATUS = Field(
     "status",
-    choice(["queued", "sent", "delivered"]),
+    choice(["queued", "sent", "delivered"], "SendStatus"),
     ("Что с сообщением сейчас.", "What has become of the message so far."),
     "delivered",
 )
 STATUS = Field(
     "status",
-    choice(list(Message.State.values)),
+    MESSAGE_STATUSES,
     ("Статус сообщения.", "The message's status."),
     "delivered",
 )
@@ -176,3 +179,9 @@ NEXT_CURSOR = Field(
     None,
 )
 PATH_ID = Field("id", text(), ("Идентификатор.", "The id."), required=True)
+REQUEST_ID = Field(
+    "request_id",
+    text(pattern="^req_[0-9a-f]{22}$"),
+    ("`X-Request-Id` запроса.", "`X-Request-Id` of the request."),
+    "req_6f1d2c3b4a59687766aa00",
+)

@@ -5,12 +5,25 @@ from dataclasses import replace
 from links.fields import UNTIL
 from links.link_api import STATES
 from links.targets import MAX_LENGTH as URL_LENGTH
-from reference.calls.fields import EXPIRES_AT, LINK_LIFETIME, SHORT_URL, TEST, URL
-from reference.shapes import Field, boolean, choice, integer, nullable, text, time
+from reference.calls.fields import ALIAS, EXPIRES_AT, LINK_LIFETIME, SHORT_URL, TEST, URL
+from reference.shapes import (
+    Field,
+    Shape,
+    boolean,
+    choice,
+    identifier,
+    integer,
+    nullable,
+    text,
+    time,
+)
+
+STATE_NAMES = choice(STATES, "LinkState")
+UNTIL_NAMES = choice(UNTIL, "LinkUntil")
 
 LINK_ID = Field(
     "id",
-    text(),
+    identifier("lnk"),
     ("Идентификатор ссылки.", "The link's id."),
     "lnk_0192f0c1a6da7e2f9a3b4c5d6e7f8091",
 )
@@ -27,7 +40,7 @@ SHORTENED_URL = replace(SHORT_URL, example="https://kvitok.example/bcdfghjk")
 
 HOST = Field(
     "host",
-    nullable(text(maxLength=253)),
+    nullable(text(format="hostname", maxLength=253)),
     (
         "Домен ссылки: один из доменов компании или домен сервиса. По умолчанию — из настроек "
         "компании.",
@@ -78,7 +91,7 @@ REUSE = Field(
 )
 LINK_UNTIL = Field(
     "link_until",
-    nullable(choice(UNTIL)),
+    nullable(UNTIL_NAMES),
     (
         "`code` — ссылка живёт не дольше кода: закрывается, когда код введён, заменён или истёк.",
         "`code`: the link lives no longer than the code: it closes once the code is entered, "
@@ -87,6 +100,7 @@ LINK_UNTIL = Field(
     required=False,
 )
 OPTIONS = (HOST, TAGS, EXPIRED_URL, ONCE)
+NEW_LINK = Shape("NewLink", (URL, ALIAS, LINK_LIFETIME, *OPTIONS, REUSE))
 
 REUSED = Field(
     "reused",
@@ -134,7 +148,7 @@ CLICK_TIMES = (
 )
 STATE = Field(
     "state",
-    choice(STATES),
+    STATE_NAMES,
     (
         "Работает, истекла, выключена (сама или вместе с пакетом) или уже открыта, если была "
         "одноразовой.",
@@ -143,46 +157,54 @@ STATE = Field(
     ),
     "active",
 )
-LINK = (
-    LINK_ID,
-    SHORTENED_URL,
-    SLUG,
-    TARGET,
-    EXPIRES_AT,
-    Field("alias", nullable(text()), ("Имя, если его задали вы.", "Your own name for it."), None),
-    STATE,
-    TEST,
-    Field(
-        "created_at", time(), ("Когда создана.", "When it was made."), "2026-11-20T10:15:12.044Z"
+LINK = Shape(
+    "Link",
+    (
+        LINK_ID,
+        SHORTENED_URL,
+        SLUG,
+        TARGET,
+        EXPIRES_AT,
+        Field(
+            "alias", nullable(text()), ("Имя, если его задали вы.", "Your own name for it."), None
+        ),
+        STATE,
+        TEST,
+        Field(
+            "created_at",
+            time(),
+            ("Когда создана.", "When it was made."),
+            "2026-11-20T10:15:12.044Z",
+        ),
+        Field(
+            "utm",
+            nullable(text()),
+            ("Метки, которые добавятся к адресу.", "The tags that are added to the target."),
+            "utm_source=shop&utm_medium={channel}",
+        ),
+        Field(
+            "expired_url",
+            nullable(text(format="uri")),
+            ("Куда ведёт, когда срок вышел.", "Where it leads once it has expired."),
+            None,
+        ),
+        Field("once", boolean(), ("Открывается один раз.", "Whether it opens once."), False),
+        moment("used_at", "Когда открыта одноразовая.", "When the one that opens once was opened."),
+        Field(
+            "until",
+            nullable(UNTIL_NAMES),
+            ("`code` — живёт не дольше своего кода.", "`code`: lives no longer than its code."),
+            None,
+        ),
+        Field(
+            "batch",
+            nullable(identifier("bat")),
+            ("Пакет, в котором создана.", "The batch it was made in."),
+            None,
+        ),
+        *COUNTS,
+        *CLICK_TIMES,
     ),
-    Field(
-        "utm",
-        nullable(text()),
-        ("Метки, которые добавятся к адресу.", "The tags that are added to the target."),
-        "utm_source=shop&utm_medium={channel}",
-    ),
-    Field(
-        "expired_url",
-        nullable(text(format="uri")),
-        ("Куда ведёт, когда срок вышел.", "Where it leads once it has expired."),
-        None,
-    ),
-    Field("once", boolean(), ("Открывается один раз.", "Whether it opens once."), False),
-    moment("used_at", "Когда открыта одноразовая.", "When the one that opens once was opened."),
-    Field(
-        "until",
-        nullable(choice(UNTIL)),
-        ("`code` — живёт не дольше своего кода.", "`code`: lives no longer than its code."),
-        None,
-    ),
-    Field(
-        "batch",
-        nullable(text()),
-        ("Пакет, в котором создана.", "The batch it was made in."),
-        None,
-    ),
-    *COUNTS,
-    *CLICK_TIMES,
 )
 NEW_URL = replace(URL, schema=nullable(URL.schema), required=False)
 NEW_LIFETIME = replace(

@@ -25,8 +25,8 @@ from reference.calls.fields import (
 )
 from reference.calls.link_fields import (
     LINK_ID,
+    NEW_LINK,
     OPTIONS,
-    REUSE,
     REUSED,
     SHORTENED_URL,
     SLUG,
@@ -46,7 +46,7 @@ SHORTEN = Call(
     Scope.LINKS,
     page="shorten",
     message=(SHORTENED["ru"], SHORTENED["en"]),
-    body=(URL, ALIAS, LINK_LIFETIME, *OPTIONS, REUSE),
+    body=NEW_LINK,
     answer=(
         LINK_ID,
         SHORTENED_URL,

@@ -3,7 +3,7 @@
 from accounts.models import Scope
 from config.errors import Error, Words
 from links import stats
-from links.link_api import INTERVALS, STATES, WORDS
+from links.link_api import INTERVALS, WORDS
 from reference.calls.fields import (
     CURSOR,
     HAS_MORE,
@@ -19,8 +19,22 @@ from reference.calls.link_fields import (
     NEW_LIFETIME,
     NEW_TAGS,
     NEW_URL,
+    STATE_NAMES,
 )
-from reference.shapes import Call, Field, array, boolean, choice, nullable, text, time
+from reference.shapes import (
+    Call,
+    Field,
+    Shape,
+    array,
+    boolean,
+    choice,
+    nullable,
+    text,
+    time,
+    time_or_day,
+)
+
+INTERVAL_NAMES = choice(INTERVALS, "StatsInterval")
 
 
 def _words(name: str) -> Words:
@@ -40,7 +54,7 @@ LIST = Call(
     page="links",
     message=_words("list"),
     query=(
-        Field("state", choice(STATES), ("Состояние.", "The state."), required=False),
+        Field("state", STATE_NAMES, ("Состояние.", "The state."), required=False),
         Field("slug", text(), ("Имя ссылки.", "The slug or alias."), required=False),
         Field(
             "batch",
@@ -50,13 +64,13 @@ LIST = Call(
         ),
         Field(
             "from",
-            text(),
+            time_or_day(),
             ("Созданы не раньше, ISO 8601.", "Made then or later, ISO 8601."),
             required=False,
         ),
         Field(
             "to",
-            text(),
+            time_or_day(),
             ("Созданы раньше, ISO 8601.", "Made before then, ISO 8601."),
             required=False,
         ),
@@ -142,67 +156,38 @@ DISABLE = Call(
     refusals=(Error.NOT_FOUND,),
 )
 
-POINT = (
-    Field(
-        "at",
-        time(),
-        ("Начало дня или часа.", "When the day or the hour begins."),
-        "2026-11-19T21:00:00Z",
+POINT = Shape(
+    "ClickCounts",
+    (
+        Field(
+            "at",
+            time(),
+            ("Начало дня или часа.", "When the day or the hour begins."),
+            "2026-11-19T21:00:00Z",
+        ),
+        *COUNTS,
     ),
-    *COUNTS,
 )
 
 
 def _breakdown(name: str, russian: str, english: str, example: str) -> Field:
-    rows = (
-        Field("name", nullable(text()), ("`null` — неизвестно.", "`null`: unknown."), example),
-        COUNTS[0],
+    rows = Shape(
+        "ClickBreakdown",
+        (
+            Field("name", nullable(text()), ("`null` — неизвестно.", "`null`: unknown."), example),
+            COUNTS[0],
+        ),
     )
     return Field(name, array(), (russian, english), fields=rows)
 
 
-STATS = Call(
-    "GET",
-    "/links/{id}/stats",
-    "getLinkStats",
-    ("Переходы по ссылке", "Clicks on a link"),
+LINK_STATS = Shape(
+    "LinkStats",
     (
-        "Сколько раз ссылку открыли по дням или часам, и с чем приходили люди.",
-        "How often the link was followed by day or by hour, and what people came with.",
-    ),
-    Scope.LINKS,
-    page="links",
-    message=_words("stats"),
-    query=(
-        Field(
-            "interval",
-            choice(INTERVALS),
-            (
-                f"Шаг. По дням — до {stats.DAYS} дней, по умолчанию 30; по часам — до "
-                f"{stats.HOURS // 24} дней, по умолчанию 48 часов.",
-                f"The step. By day up to {stats.DAYS} days, 30 by default; by hour up to "
-                f"{stats.HOURS // 24} days, 48 hours by default.",
-            ),
-            required=False,
-        ),
-        Field(
-            "from", text(), ("С какого времени, ISO 8601.", "Since when, ISO 8601."), required=False
-        ),
-        Field(
-            "to",
-            text(),
-            (
-                "До какого, ISO 8601; по умолчанию до сейчас.",
-                "Until when, ISO 8601; now by default.",
-            ),
-            required=False,
-        ),
-    ),
-    answer=(
         LINK_ID,
         *COUNTS,
         *CLICK_TIMES,
-        Field("interval", choice(INTERVALS), ("Шаг.", "The step."), "day"),
+        Field("interval", INTERVAL_NAMES, ("Шаг.", "The step."), "day"),
         Field(
             "series",
             array(),
@@ -223,6 +208,48 @@ STATS = Call(
             "KZ",
         ),
     ),
+)
+STATS = Call(
+    "GET",
+    "/links/{id}/stats",
+    "getLinkStats",
+    ("Переходы по ссылке", "Clicks on a link"),
+    (
+        "Сколько раз ссылку открыли по дням или часам, и с чем приходили люди.",
+        "How often the link was followed by day or by hour, and what people came with.",
+    ),
+    Scope.LINKS,
+    page="links",
+    message=_words("stats"),
+    query=(
+        Field(
+            "interval",
+            INTERVAL_NAMES,
+            (
+                f"Шаг. По дням — до {stats.DAYS} дней, по умолчанию 30; по часам — до "
+                f"{stats.HOURS // 24} дней, по умолчанию 48 часов.",
+                f"The step. By day up to {stats.DAYS} days, 30 by default; by hour up to "
+                f"{stats.HOURS // 24} days, 48 hours by default.",
+            ),
+            required=False,
+        ),
+        Field(
+            "from",
+            time_or_day(),
+            ("С какого времени, ISO 8601.", "Since when, ISO 8601."),
+            required=False,
+        ),
+        Field(
+            "to",
+            time_or_day(),
+            (
+                "До какого, ISO 8601; по умолчанию до сейчас.",
+                "Until when, ISO 8601; now by default.",
+            ),
+            required=False,
+        ),
+    ),
+    answer=LINK_STATS,
     refusals=(Error.INVALID_INPUT, Error.NOT_FOUND),
 )
 

@@ -10,8 +10,10 @@ from reference.calls.fields import CURSOR, HAS_MORE, LIMIT, NEXT_CURSOR
 from reference.shapes import (
     Call,
     Field,
+    Shape,
     array,
     choice,
+    identifier,
     integer,
     nullable,
     text,
@@ -29,9 +31,12 @@ GET_BALANCE = Call(
     ),
     Scope.BALANCE,
     message=(BALANCE["ru"], BALANCE["en"]),
-    answer=(
-        Field("available", integer(0), ("Можно потратить.", "Can be spent."), 985),
-        Field("held", integer(0), ("Отложено.", "Set aside."), 1),
+    answer=Shape(
+        "Balance",
+        (
+            Field("available", integer(0), ("Можно потратить.", "Can be spent."), 985),
+            Field("held", integer(0), ("Отложено.", "Set aside."), 1),
+        ),
     ),
 )
 
@@ -41,49 +46,69 @@ AMOUNT = Field(
     ("Сумма к оплате, десятичной строкой.", "The amount to pay, as a decimal string."),
     "1900.00",
 )
-CURRENCY = Field("currency", text(), ("Валюта.", "The currency."), settings.CURRENCY)
+CURRENCY = Field(
+    "currency", text(pattern="^[A-Z]{3}$"), ("Валюта.", "The currency."), settings.CURRENCY
+)
 TOKENS = Field("tokens", integer(1), ("Сколько токенов.", "How many tokens."), 1000)
 
-ORDER = (
-    Field(
-        "id",
-        text(),
-        ("Идентификатор пополнения.", "The top-up's id."),
-        "top_0192f0c1a6de7c6d9e7f809102132435",
-    ),
-    Field(
-        "status",
-        choice(list(Order.State.values)),
-        (
-            "`created` — готовится, `pending` — ждёт оплаты, `paid` — токены зачислены, "
-            "`canceled` — отменено, `expired` — не оплачено вовремя.",
-            "`created`: being prepared, `pending`: waits for payment, `paid`: the tokens are "
-            "there, `canceled`, `expired`: not paid in time.",
+ORDER = Shape(
+    "TopUp",
+    (
+        Field(
+            "id",
+            identifier("top"),
+            ("Идентификатор пополнения.", "The top-up's id."),
+            "top_0192f0c1a6de7c6d9e7f809102132435",
         ),
-        "pending",
+        Field(
+            "status",
+            choice(list(Order.State.values), "TopUpStatus"),
+            (
+                "`created` — готовится, `pending` — ждёт оплаты, `paid` — токены зачислены, "
+                "`canceled` — отменено, `expired` — не оплачено вовремя.",
+                "`created`: being prepared, `pending`: waits for payment, `paid`: the tokens are "
+                "there, `canceled`, `expired`: not paid in time.",
+            ),
+            "pending",
+        ),
+        Field(
+            "payment_url",
+            nullable(text(format="uri")),
+            ("Куда направить плательщика.", "Where to send whoever pays."),
+            "https://pay.example/p/4711",
+        ),
+        TOKENS,
+        Field(
+            "package",
+            nullable(text()),
+            ("Пакет, если выбран он.", "The package, if one was."),
+            None,
+        ),
+        AMOUNT,
+        CURRENCY,
+        Field("gateway", text(), ("Способ оплаты.", "The way to pay."), "invoice"),
+        Field("invoice", nullable(text()), ("Номер счёта.", "The invoice's number."), "2026-17"),
+        Field(
+            "created_at", time(), ("Когда создано.", "When it was made."), "2026-11-20T10:00:00Z"
+        ),
+        Field(
+            "expires_at",
+            nullable(time()),
+            ("До какого времени можно оплатить.", "Until when it can be paid."),
+            "2026-11-27T10:00:00Z",
+        ),
+        Field("paid_at", nullable(time()), ("Когда оплачено.", "When it was paid."), None),
     ),
-    Field(
-        "payment_url",
-        nullable(text(format="uri")),
-        ("Куда направить плательщика.", "Where to send whoever pays."),
-        "https://pay.example/p/4711",
+)
+
+PACKAGE = Shape(
+    "Package",
+    (
+        Field("package", text(), ("Код пакета.", "The package's code."), "start"),
+        TOKENS,
+        AMOUNT,
+        CURRENCY,
     ),
-    TOKENS,
-    Field(
-        "package", nullable(text()), ("Пакет, если выбран он.", "The package, if one was."), None
-    ),
-    AMOUNT,
-    CURRENCY,
-    Field("gateway", text(), ("Способ оплаты.", "The way to pay."), "invoice"),
-    Field("invoice", nullable(text()), ("Номер счёта.", "The invoice's number."), "2026-17"),
-    Field("created_at", time(), ("Когда создано.", "When it was made."), "2026-11-20T10:00:00Z"),
-    Field(
-        "expires_at",
-        nullable(time()),
-        ("До какого времени можно оплатить.", "Until when it can be paid."),
-        "2026-11-27T10:00:00Z",
-    ),
-    Field("paid_at", nullable(time()), ("Когда оплачено.", "When it was paid."), None),
 )
 
 LIST_TOP_UPS = Call(
@@ -143,7 +168,7 @@ CREATE_TOP_UP = Call(
         ),
         Field(
             "return_url",
-            nullable(text(maxLength=500)),
+            nullable(text(format="uri", maxLength=500)),
             (
                 "Куда вернуть плательщика после оплаты.",
                 "Where to bring whoever paid back to.",
@@ -151,6 +176,7 @@ CREATE_TOP_UP = Call(
             required=False,
         ),
     ),
+    one_of=("tokens", "package"),
     answer=ORDER,
     refusals=(Error.INVALID_INPUT,),
 )
@@ -184,12 +210,7 @@ OPTIONS_OF_TOP_UP = Call(
             "packages",
             array(),
             ("Пакеты.", "The packages."),
-            fields=(
-                Field("package", text(), ("Код пакета.", "The package's code."), "start"),
-                TOKENS,
-                AMOUNT,
-                CURRENCY,
-            ),
+            fields=PACKAGE,
         ),
         Field(
             "min_tokens",

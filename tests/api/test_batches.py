@@ -50,13 +50,13 @@ def test_batch_is_stopped_and_let_go_on(api: Api) -> None:
     slugs = [one["slug"] for one in answer["data"]]
     assert all(isinstance(resolution.resolve(slug), resolution.Found) for slug in slugs)
 
-    stopped = api.call("DELETE", f"/links/batches/{answer['batch']}")
+    stopped = api.call("DELETE", f"/batches/{answer['batch']}")
 
     assert stopped.body["batch"] == answer["batch"]
     assert [resolution.resolve(slug) for slug in slugs] == [resolution.GONE] * 2
     assert api.get(f"/links/{answer['data'][0]['id']}").body["state"] == "disabled"
     assert api.get(f"/links/{other['data'][0]['id']}").body["state"] == "active"
-    released = api.post(f"/links/batches/{answer['batch']}/release")
+    released = api.post(f"/batches/{answer['batch']}/release")
     assert (released.status, released.body["batch"]) == (200, answer["batch"])
     assert all(isinstance(resolution.resolve(slug), resolution.Found) for slug in slugs)
     assert api.get(f"/links/{answer['data'][0]['id']}").body["state"] == "active"
@@ -66,9 +66,9 @@ def test_second_stop_and_second_release_change_nothing(api: Api) -> None:
     batch = bulk(api).body["batch"]
 
     for _ in range(2):
-        assert api.call("DELETE", f"/links/batches/{batch}").status == 200
+        assert api.call("DELETE", f"/batches/{batch}").status == 200
     for _ in range(2):
-        assert api.post(f"/links/batches/{batch}/release").status == 200
+        assert api.post(f"/batches/{batch}/release").status == 200
 
     actions = AuditEvent.objects.filter(subject=batch).values_list("action", flat=True)
     assert list(actions.order_by("pk")) == ["links.stopped", "links.released"]
@@ -79,8 +79,8 @@ def test_batch_of_others_is_not_there(api: Api, test_api: Api, client_of: Client
     stranger = client_of(CompanyFactory.create())
 
     for client, name in ((stranger, batch), (test_api, batch), (api, "bat_x"), (api, "lnk_1")):
-        assert client.call("DELETE", f"/links/batches/{name}").status == 404
-        assert client.post(f"/links/batches/{name}/release").status == 404
+        assert client.call("DELETE", f"/batches/{name}").status == 404
+        assert client.post(f"/batches/{name}/release").status == 404
     assert not Stop.objects.exists()
 
 
@@ -107,7 +107,7 @@ def test_list_asks_the_same_of_one_and_of_many_stopped(
     api: Api, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
     batch = bulk(api, 1).body["batch"]
-    api.call("DELETE", f"/links/batches/{batch}")
+    api.call("DELETE", f"/batches/{batch}")
     bulk(api, 30)
 
     with django_assert_num_queries(1):
@@ -160,3 +160,13 @@ def test_thousand_links_ask_no_more_than_ten(api: Api, kind: str) -> None:
 
     assert cost(api, items(10, "a")) == cost(api, items(1000, "b"))
     assert Link.objects.count() == 1012
+
+
+def test_path_documented_before_still_answers(api: Api) -> None:
+    batch = bulk(api).body["batch"]
+
+    stopped = api.call("DELETE", f"/links/batches/{batch}")
+    released = api.post(f"/links/batches/{batch}/release")
+
+    assert (stopped.status, stopped.body["batch"]) == (200, batch)
+    assert (released.status, released.body["batch"]) == (200, batch)

@@ -110,10 +110,10 @@ def test_batch_that_the_operator_stopped_stays_so(
     api: Api, company: Company, link: Link, was_stopped: bool
 ) -> None:
     if was_stopped:
-        api.call("DELETE", f"/links/batches/{link.batch}")
+        api.call("DELETE", f"/batches/{link.batch}")
     stopping.stop(company=company, batch_id=link.batch_id, by_operator=True)
 
-    answer = api.post(f"/links/batches/{link.batch}/release", {})
+    answer = api.post(f"/batches/{link.batch}/release", {})
 
     assert (answer.status, answer.code) == (403, "forbidden")
     assert Stop.objects.get().is_operators

@@ -99,7 +99,7 @@ def test_dead_link_is_not_given_again(api: Api, end: dict[str, Any]) -> None:
 
 def test_link_of_a_stopped_batch_is_not_given_again(api: Api) -> None:
     batch = api.post("/links/bulk", {"links": [{"url": URL, "reuse": True}]}).body["batch"]
-    api.call("DELETE", f"/links/batches/{batch}")
+    api.call("DELETE", f"/batches/{batch}")
 
     assert shorten(api).body["reused"] is False
     assert Stop.objects.count() == 1

@@ -11,7 +11,7 @@ from django.utils import translation
 
 from reference import samples
 from reference.kinds import duration, kind, tokens, windows
-from reference.shapes import array, choice, integer, nullable, text, time
+from reference.shapes import array, choice, integer, nullable, text, time, time_or_day
 
 FILES = {
     "curl/send_code.sh": 'curl "$URL" # <code>\n',
@@ -129,9 +129,10 @@ def test_limits_in_a_row() -> None:
         (text(minLength=3, maxLength=5), "string, 3 to 5 characters"),
         (integer(60, 90), "integer, 60 to 90"),
         (integer(0), "integer"),
-        (nullable(choice(["a", "b"])), "`a` | `b` or `null`"),
-        (array(choice(["a"])), "list of `a`"),
+        (nullable(choice(["a", "b"], "X")), "`a` | `b` or `null`"),
+        (array(choice(["a"], "X")), "list of `a`"),
         (time(), "time, ISO 8601 UTC"),
+        (time_or_day(), "time or day, ISO 8601"),
     ],
 )
 def test_kind_of_a_value_in_words(schema: dict[str, object], words: str) -> None:

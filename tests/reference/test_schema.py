@@ -2,15 +2,20 @@
 
 import json
 import warnings
+from collections import Counter
 from typing import Any
 
 import pytest
 from django.core.management import call_command
 from django.test import Client
 from drf_spectacular.validation import validate_schema
+from jsonschema import Draft202012Validator
+from openapi_spec_validator import validate
 
 import config.api
+from accounts.models import EventKind
 from config.errors import Error
+from reference import events
 from reference.api import document
 from reference.calls import BY_ROUTE
 from reference.shapes import Call
@@ -53,7 +58,7 @@ def test_command_finds_nothing_to_warn_of(capsys: pytest.CaptureFixture[str]) ->
         warnings.simplefilter("error")
         call_command("spectacular", "--validate", "--fail-on-warn")
 
-    assert "openapi: 3.0.3" in capsys.readouterr().out
+    assert "openapi: 3.1.1" in capsys.readouterr().out
 
 
 def test_languages_differ_in_words_alone() -> None:
@@ -76,10 +81,99 @@ def test_every_refusal_of_a_call_has_its_status(call: Call) -> None:
     assert set(answers) == {"200", *(str(error.status.value) for error in call.errors)}
 
 
-def test_every_code_is_listed() -> None:
-    code = schema("ru")["components"]["schemas"]["Error"]["properties"]["code"]
+def components() -> dict[str, Any]:
+    found: dict[str, Any] = schema("en")["components"]["schemas"]
+    return found
 
-    assert code["enum"] == [error.code for error in Error]
+
+def test_codes_are_an_open_set_with_the_known_ones_listed() -> None:
+    code = components()["Error"]["properties"]["code"]
+
+    assert "enum" not in code
+    assert code["x-extensible-enum"] == [error.code for error in Error]
+    assert all(f"`{error.code}`" in code["description"] for error in Error)
+
+
+def references(schema: Any) -> list[str]:
+    if isinstance(schema, dict):
+        own = [schema["$ref"]] if isinstance(schema.get("$ref"), str) else []
+        return own + [one for value in schema.values() for one in references(value)]
+    return (
+        [one for value in schema for one in references(value)] if isinstance(schema, list) else []
+    )
+
+
+def test_calls_share_named_components() -> None:
+    """No call has an object or a choice of values of its own in its answer or its body."""
+    made = schema("en")
+    for calls in made["paths"].values():
+        for call in calls.values():
+            bodies = [*call["responses"].values(), call.get("requestBody", {"content": {}})]
+            for body in bodies:
+                for media in body["content"].values():
+                    assert set(media["schema"]) == {"$ref"}
+
+    link = "#/components/schemas/Link"
+    users = {name for name, one in components().items() if link in references(one)}
+    assert users == {"LinkResponse", "ListLinksResponse"}
+
+
+def test_names_for_generators_are_there() -> None:
+    names = {"Message", "Link", "Verification", "Event", "WebhookEndpoint", "TopUp", "Balance"}
+
+    assert names <= set(components())
+
+
+def enums(schema: Any, name: str) -> list[tuple[str, Any]]:
+    if isinstance(schema, dict):
+        own = [(name, schema["enum"])] if "enum" in schema else []
+        return own + [one for key, value in schema.items() for one in enums(value, key)]
+    return (
+        [one for value in schema for one in enums(value, name)] if isinstance(schema, list) else []
+    )
+
+
+def test_choices_of_values_are_made_once() -> None:
+    found = Counter(str(values) for _name, values in enums(components(), ""))
+
+    assert [values for values, count in found.items() if count > 1] == []
+
+
+def test_top_up_takes_tokens_or_a_package() -> None:
+    checked = Draft202012Validator(
+        {"$ref": "#/components/schemas/CreateTopUpRequest"}
+        | {"components": schema("en")["components"]}
+    )
+
+    assert checked.is_valid({"tokens": 1000})
+    assert checked.is_valid({"package": "start", "gateway": None})
+    assert checked.is_valid({"tokens": 1000, "package": None})
+    assert not checked.is_valid({})
+    assert not checked.is_valid({"tokens": 1000, "package": "start"})
+
+
+@pytest.mark.parametrize("call", BY_ROUTE.values(), ids=lambda call: call.name)
+def test_answers_name_their_headers(call: Call) -> None:
+    answers = schema("en")["paths"][call.path][call.method.lower()]["responses"]
+
+    assert {"X-Request-Id", "RateLimit", "RateLimit-Policy"} <= set(answers["200"]["headers"])
+    assert ("Idempotent-Replayed" in answers["200"]["headers"]) is (call.method == "POST")
+    assert "Retry-After" in answers["429"]["headers"]
+    assert set(answers["401"]["headers"]) == {"X-Request-Id", "WWW-Authenticate"}
+
+
+def test_every_event_is_among_the_webhooks() -> None:
+    posts = schema("en")["webhooks"]
+
+    assert set(posts) == set(EventKind.values)
+    for kind in EventKind:
+        request = posts[kind.value]["post"]["requestBody"]["content"]["application/json"]
+        body = {"$ref": request["schema"]["$ref"], "components": schema("en")["components"]}
+        Draft202012Validator(body).validate(events.whole(kind))
+
+
+def test_openapi_spec_validator_finds_no_fault() -> None:
+    validate(schema("en"))
 
 
 @pytest.mark.parametrize(

@@ -40,7 +40,7 @@ ASKED = {
 # What must have been called before, by how a path begins.
 BEFORE = {
     "/links/{": "shortenLink",
-    "/links/batches/{": "shortenLinks",
+    "/batches/{": "shortenLinks",
     "/messages/": "sendCode",
     "/test/": "sendCode",
     "/top-up/{": "createTopUp",
@@ -51,13 +51,13 @@ WITH_BODY = [call for call in CALLS if call.body]
 
 def strict(schema: Schema) -> Schema:
     """The schema as JSON Schema, with no field but those that are written down."""
-    made = {name: one for name, one in schema.items() if name not in {"nullable", "example"}}
+    made = dict(schema)
     if "properties" in made:
         inner = {name: strict(one) for name, one in made["properties"].items()}
         made |= {"properties": inner, "additionalProperties": False}
     if isinstance(made.get("items"), dict):
         made["items"] = strict(made["items"])
-    return {"anyOf": [made, {"type": "null"}]} if schema.get("nullable") else made
+    return made
 
 
 def check(call: Call, body: Mapping[str, Any]) -> None:
@@ -155,8 +155,8 @@ CASES = [
 
 def payload(call: Call, field: Field, value: Any) -> dict[str, Any]:
     needed = {one.name: one.example for one in call.body if one.required}
-    if call.name == "createTopUp" and field.name != "tokens":
-        needed["tokens"] = 1000
+    if field.name not in call.one_of or value is None:
+        needed |= dict.fromkeys(call.one_of[:1], 1000)
     return needed | {field.name: value}
 
 
