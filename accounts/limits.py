@@ -91,6 +91,17 @@ end
 return 1
 """
 
+# KEYS: cool-down, windows… ARGV: limit of each window.
+_WAIT = """
+local wait = redis.call('PTTL', KEYS[1])
+for i = 2, #KEYS do
+  if tonumber(redis.call('GET', KEYS[i]) or '0') >= tonumber(ARGV[i - 1]) then
+    wait = math.max(wait, redis.call('PTTL', KEYS[i]))
+  end
+end
+return {wait}
+"""
+
 COOLING, TWIN, EMPTY, GRANTED = -1, -2, -3, 0
 BACK_OFF = 1.0  # seconds Redis is left alone after it failed us
 
@@ -204,6 +215,13 @@ def take(
         args += [window.limit, window.seconds * 1000]
     verdict, millis = _run(_TAKE, keys, args)
     return Place(verdict, max(1, -(-millis // 1000)))
+
+
+def wait(windows: Sequence[Window], *, cool_down: str) -> int:
+    """Seconds until `take` would grant a place; it is not taken."""
+    keys = [cool_down, *(window.key for window in windows)]
+    (millis,) = _run(_WAIT, keys, [window.limit for window in windows])
+    return max(0, -(-millis // 1000))
 
 
 def give_back(

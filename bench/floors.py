@@ -30,6 +30,8 @@ def verify(request: HttpRequest) -> HttpResponse:
             "phone": asked["phone"],
             "purpose": "verification",
             "macs": [bytes.fromhex(asked["mac"])],
+            "failed_hour": settings.FAILED_ATTEMPTS[0][0],
+            "failed_day": settings.FAILED_ATTEMPTS[1][0],
         },
     )
     if row is None:
@@ -52,8 +54,8 @@ def send(request: HttpRequest) -> HttpResponse:
         _QUEUED
         | {
             "id": public_id("msg", params["message_id"]),
-            "expires_in": int(row[5]),
-            "attempts_left": row[6],
+            "expires_in": int(row[3]),
+            "attempts_left": row[4],
         }
     )
 

@@ -90,6 +90,15 @@ def place(send: Send, *, mark: str = "") -> Iterator[None]:
         raise
 
 
+def wait(send: Send) -> int:
+    """Seconds until this send would be given a place; 0 if it would be now. Takes none."""
+    try:
+        return limits.wait(_windows(send, send.own), cool_down=_cool_down_key(send))
+    except LimiterDownError:
+        place = _count_in_postgres(send)
+        return 0 if place.verdict == limits.GRANTED else place.wait
+
+
 def give_back(send: Counted) -> None:
     """The place of a message a vendor refused, so that another channel can be tried at once;
     a few times only, or the limits would not hold for numbers that no channel reaches.

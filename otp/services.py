@@ -12,10 +12,9 @@ from django.db import connection, transaction
 from django.utils import timezone
 
 from accounts import events as outbox
-from accounts import limits as counters
 from accounts.keys import Principal
 from billing.ledger import Proof
-from channels import limits, nudge, outcomes, proofs, scripts, segments, sending
+from channels import nudge, outcomes, proofs, scripts, segments, sending
 from channels.models import Message
 from channels.providers.base import Channel, Content
 from channels.registry import Codes
@@ -25,7 +24,7 @@ from config.errors import DomainError, Error
 from config.ids import first_at, uuid7
 from links import managing
 from links.new_link import NewLink
-from otp import codes, endings, rendering, sql
+from otp import codes, endings, guesses, rendering, sql
 from otp.models import Verification
 
 SETTLE_BATCH = 200
@@ -102,21 +101,16 @@ class _Acceptance(sending.Acceptance[CodeOrder]):
         self._read(sending.first_row(statement, self._params()))
 
     def _read(self, row: tuple[Any, ...]) -> None:
-        is_paid, is_blocked, hour, day, code_id, expires_in, attempts_left = row
+        is_paid, is_blocked, is_capped, expires_in, attempts_left = row
         if not is_paid:
-            if code_id is not None:  # a live code is repeated whatever failed before it
-                hour = day = 0
-            raise self._refusal(is_blocked, hour, day)
+            raise self._refusal(is_blocked=is_blocked, is_capped=is_capped)
         self.expires_in, self.attempts_left = expires_in, attempts_left
 
-    def _refusal(self, is_blocked: bool, hour: int, day: int) -> DomainError:
-        (hourly, hour_seconds), (daily, day_seconds) = settings.FAILED_ATTEMPTS
+    def _refusal(self, *, is_blocked: bool, is_capped: bool) -> DomainError:
         if is_blocked:
             return DomainError(Error.RECIPIENT_UNREACHABLE)
-        if day >= daily:
-            return DomainError(Error.TOO_MANY_ATTEMPTS, retry_after=day_seconds)
-        if hour >= hourly:
-            return DomainError(Error.TOO_MANY_ATTEMPTS, retry_after=hour_seconds)
+        if is_capped:
+            return guesses.no_new_code(self.sender.principal, self.order.phone)
         return sending.too_few_tokens(self.sender.principal, self.channel)
 
     def _params(self) -> dict[str, Any]:
@@ -158,7 +152,6 @@ class _Acceptance(sending.Acceptance[CodeOrder]):
 def _verification_params(principal: Principal, order: CodeOrder) -> dict[str, Any]:
     verification_id, key_id = uuid7(), codes.current_key()
     code = codes.derive(verification_id, key_id=key_id, length=principal.code_length)
-    (failed_hour, _), (failed_day, _) = settings.FAILED_ATTEMPTS
     is_born_dead = scripts.is_scripted(principal, order.phone, scripts.EXPIRED_CODE)
     return {
         "verification_id": verification_id,
@@ -178,8 +171,7 @@ def _verification_params(principal: Principal, order: CodeOrder) -> dict[str, An
         "lifetime": 0 if is_born_dead else settings.CODE_LIFETIME,
         "least_use": settings.CODE_LIFETIME if is_born_dead else 0,
         "resend_margin": settings.RESEND_MARGIN,
-        "failed_hour": failed_hour,
-        "failed_day": failed_day,
+        **guesses.cap_params(),
     }
 
 
@@ -215,13 +207,14 @@ def check_code(*, principal: Principal, phone: str, purpose: str, code: str) -> 
             purpose=purpose,
             code=code,
         ),
+        **guesses.cap_params(),
     }
     with connection.cursor() as cursor:
         cursor.execute(sql.JUDGE, params)
         row = cursor.fetchone()
         if row is None:
             cursor.execute(sql.STANDING, params)
-            raise _why_not_judged(principal, phone, cursor.fetchone())
+            raise guesses.not_judged(principal, phone, cursor.fetchone())
     verification_id, verified_at, attempts_left = row
     if verified_at is None:
         raise DomainError(Error.CODE_INVALID, attempts_left=attempts_left)
@@ -233,30 +226,6 @@ def check_code(*, principal: Principal, phone: str, purpose: str, code: str) -> 
 class Verified:
     id: UUID
     verified_at: datetime
-
-
-def _why_not_judged(
-    principal: Principal, phone: str, standing: tuple[bool, bool, bool] | None
-) -> DomainError:
-    """Judged before the code ever was, so the answer is no oracle."""
-    is_used, is_expired, is_exhausted = standing or (False, False, False)
-    if is_exhausted and not is_used and not is_expired:
-        wait = limits.cool_down(principal.own_limits)
-        return DomainError(Error.TOO_MANY_ATTEMPTS, retry_after=wait)
-    limit, seconds = settings.REFUSED_VERIFIES
-    phone_key = counters.hashed(phone)
-    window = counters.Window(
-        f"refused:{principal.company_id}:{principal.mode}:{phone_key}", limit, seconds
-    )
-    try:
-        place = counters.count(window)
-    except counters.LimiterDownError:
-        place = None  # nothing is left to judge, so an uncounted refusal gives nothing away
-    if place is not None and place.verdict > 0:
-        return DomainError(Error.TOO_MANY_ATTEMPTS, retry_after=place.wait)
-    if is_used:
-        return DomainError(Error.CODE_USED)
-    return DomainError(Error.CODE_EXPIRED if is_expired else Error.CODE_NOT_FOUND)
 
 
 def settle_verified() -> int:

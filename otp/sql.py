@@ -18,20 +18,16 @@ WITH standing AS (  -- locked before the wallet, and seen as its last judge left
   WHERE company_id = %(company_id)s AND mode = %(mode)s::text AND phone = %(phone)s::text
     AND purpose = %(purpose)s::text AND superseded_at IS NULL
   FOR NO KEY UPDATE),
+cap AS (  -- as of the snapshot: exact is the count of the judge alone
+  SELECT guesses FROM otp_guess_cap(%(company_id)s, %(mode)s::text, %(phone)s::text,
+                                    %(failed_hour)s::int, %(failed_day)s::int)),
 current AS (
   SELECT id, expires_at, attempts, max_attempts, key_id, length FROM standing
   WHERE verified_at IS NULL AND attempts < max_attempts AND key_id = ANY(%(key_ids)s::text[])
     AND expires_at >= now() + make_interval(secs => %(resend_margin)s)),
-failures AS (
-  SELECT COALESCE(sum(wrong) FILTER (WHERE judged_at > now() - interval '1 hour'), 0)::int AS hour,
-         COALESCE(sum(wrong), 0)::int AS day
-  FROM (SELECT judged_at, attempts - (verified_at IS NOT NULL)::int AS wrong FROM otp_verification
-        WHERE company_id = %(company_id)s AND mode = %(mode)s::text AND phone = %(phone)s::text
-          AND judged_at > now() - interval '24 hours') AS lately),
 allowed AS (
-  SELECT FROM failures, (SELECT count(*) FROM standing) AS first WHERE {not_blocked}
-    AND (EXISTS (SELECT 1 FROM current)
-         OR (hour < %(failed_hour)s AND day < %(failed_day)s))),
+  SELECT FROM cap, (SELECT count(*) FROM standing) AS first
+  WHERE {not_blocked} AND guesses > 0),
 payer AS ({payer}),
 superseded AS (
   UPDATE otp_verification SET superseded_at = now(),  -- one that ran out has nothing left to end
@@ -52,10 +48,10 @@ made AS (
   RETURNING id, expires_at, attempts, max_attempts, key_id, length),
 code AS (SELECT * FROM current UNION ALL SELECT * FROM made),
 message AS ({message}){more}
-SELECT EXISTS (SELECT 1 FROM payer), NOT ({not_blocked}), hour, day, code.id,
+SELECT EXISTS (SELECT 1 FROM payer), NOT ({not_blocked}), guesses = 0,
        EXTRACT(epoch FROM code.expires_at - now())::float,
-       code.max_attempts - code.attempts
-FROM failures LEFT JOIN code ON true
+       LEAST(code.max_attempts - code.attempts, guesses)
+FROM cap LEFT JOIN code ON true
 """
 
 _MESSAGE = channels_sql.MESSAGE.format(
@@ -84,24 +80,42 @@ def send(*, is_test: bool, has_link: bool, has_ticket: bool, link_dies: bool = F
     )
 
 
-# Spends the attempt and, if the code is right, consumes it: one round trip, one commit. Parallel
-# guesses queue on the row and see what those before them left, so they share neither an attempt
-# nor a success.
+# Spends the attempt and, if the code is right, consumes it: one round trip, one commit. Guesses at
+# one phone take turns and see what those before them left, so they share neither an attempt nor a
+# success, and no more are judged than its cap allows. The function is in migration 0004.
 JUDGE = """
-UPDATE otp_verification SET attempts = attempts + 1, judged_at = now(),
-  verified_at = CASE WHEN mac = ANY(%(macs)s::bytea[]) THEN now() END
-WHERE company_id = %(company_id)s AND mode = %(mode)s::text AND phone = %(phone)s::text
-  AND purpose = %(purpose)s::text AND superseded_at IS NULL
-  AND verified_at IS NULL AND expires_at > now() AND attempts < max_attempts
-RETURNING id, verified_at, max_attempts - attempts
+SELECT judged_id, right_at, attempts_left FROM otp_judge(
+  %(company_id)s, %(mode)s::text, %(phone)s::text, %(purpose)s::text, %(macs)s::bytea[],
+  %(failed_hour)s::int, %(failed_day)s::int)
+WHERE judged_id IS NOT NULL
 """
 
 # Why nothing was judged; read only then.
 STANDING = """
-SELECT verified_at IS NOT NULL, expires_at <= now(), attempts >= max_attempts
-FROM otp_verification
+SELECT verified_at IS NOT NULL, expires_at <= now(),
+       attempts >= max_attempts OR guesses = 0
+FROM otp_verification, otp_guess_cap(%(company_id)s, %(mode)s::text, %(phone)s::text,
+                                     %(failed_hour)s::int, %(failed_day)s::int)
 WHERE company_id = %(company_id)s AND mode = %(mode)s::text AND phone = %(phone)s::text
   AND purpose = %(purpose)s::text AND superseded_at IS NULL
+"""
+
+# Seconds until the cap on wrong guesses lets a new code be sent: until enough of them are older
+# than an hour and a day, or the last one is older than an hour.
+UNTIL_ALLOWED = """
+SELECT EXTRACT(epoch FROM LEAST(
+         GREATEST(max(judged_at) FILTER (WHERE so_far >= %(failed_hour)s) + interval '1 hour',
+                  max(judged_at) FILTER (WHERE so_far >= %(failed_day)s) + interval '24 hours',
+                  now()),
+         CASE WHEN max(judged_at) FILTER (WHERE verified_at IS NULL)
+                   > COALESCE(max(verified_at), '-infinity')
+              THEN max(judged_at) FILTER (WHERE verified_at IS NULL) + interval '1 hour'
+              ELSE now() END) - now())::float
+FROM (SELECT judged_at, verified_at,
+             sum(attempts - (verified_at IS NOT NULL)::int) OVER (ORDER BY judged_at DESC) AS so_far
+      FROM otp_verification
+      WHERE company_id = %(company_id)s AND mode = %(mode)s::text AND phone = %(phone)s::text
+        AND judged_at > now() - interval '24 hours') AS lately
 """
 
 # Codes that nobody can enter any more although their time is not over: a newer one came, or there

@@ -11,7 +11,7 @@ from billing import ledger
 from otp.models import Verification
 from tests.api.clients import Answer, Api, ClientOf
 from tests.factories import CompanyFactory
-from tests.otp.passing import forget_limits, later
+from tests.otp.passing import later
 from tests.otp.reading import code_of, verification_of, wrong_code
 
 PHONE = "+79161234567"
@@ -234,89 +234,6 @@ def test_refused_verifies_without_redis_are_answered(api: Api, no_redis: None) -
     codes = {check(api, "123456").code for _ in range(15)}
 
     assert codes == {"code_not_found"}
-
-
-def fail(api: Api, times: int, **ago: float) -> None:
-    """So many wrong codes, so long ago."""
-    for start in range(0, times, 5):
-        later(seconds=301)
-        assert api.post("/otp/send", {"phone": PHONE}).status == 200
-        wrong = wrong_code(PHONE)
-        for _ in range(min(5, times - start)):
-            assert check(api, wrong).code == "code_invalid"
-    later(**ago)
-
-
-@pytest.mark.parametrize(
-    ("times", "ago", "status"),
-    [(9, {"minutes": 6}, 200), (10, {"minutes": 6}, 429), (10, {"minutes": 61}, 200),
-     (10, {"hours": 25}, 200)],
-)  # fmt: skip
-def test_failed_attempts_are_capped_by_hour(
-    api: Api, times: int, ago: dict[str, float], status: int
-) -> None:
-    fail(api, times, **ago)
-
-    answer = api.post("/otp/send", {"phone": PHONE})
-
-    assert answer.status == status
-    if status == 429:
-        assert (answer.code, answer.body["retry_after"]) == ("too_many_attempts", 3600)
-
-
-@pytest.mark.parametrize(
-    ("ago", "status", "retry_after"), [({"hours": 2}, 429, 86_400), ({"hours": 24}, 200, None)]
-)
-def test_failed_attempts_are_capped_by_day(
-    api: Api, ago: dict[str, float], status: int, retry_after: int | None
-) -> None:
-    fail(api, 10, hours=2)
-    fail(api, 10, **ago)
-
-    answer = api.post("/otp/send", {"phone": PHONE})
-
-    assert (answer.status, answer.body.get("retry_after")) == (status, retry_after)
-
-
-def test_cap_of_failures_is_across_purposes_and_of_one_company(
-    api: Api, client_of: ClientOf
-) -> None:
-    fail(api, 10, minutes=6)
-    other = client_of(CompanyFactory.create())
-    ledger.grant(company=other.company, amount=5, reason="test")
-
-    assert api.post("/otp/send", {"phone": PHONE, "purpose": "x"}).code == "too_many_attempts"
-    assert api.post("/otp/send", {"phone": "+79161234568"}).status == 200
-    assert api.post("/links/send", {"phone": PHONE, "url": "https://example.com"}).status == 200
-    assert other.post("/otp/send", {"phone": PHONE}).status == 200
-
-
-def test_success_is_no_failure(api: Api) -> None:
-    for _ in range(5):
-        later(seconds=61)
-        api.post("/otp/send", {"phone": PHONE})
-        check(api, wrong_code(PHONE))
-        assert check(api, code_of(PHONE)).status == 200
-        later(seconds=61)
-        api.post("/otp/send", {"phone": PHONE})
-        assert check(api, code_of(PHONE)).status == 200
-
-    later(seconds=61)
-    assert api.post("/otp/send", {"phone": PHONE}).status == 200
-
-
-def test_live_code_is_sent_again_however_often_others_failed(api: Api) -> None:
-    fail(api, 9)
-    fail(api, 1)
-    later(seconds=61)
-
-    answer = api.post("/otp/send", {"phone": PHONE})
-    forget_limits()
-    ledger.withdraw(company=api.company, amount=ledger.balance(api.company.pk)[0], reason="test")
-    unpaid = api.post("/otp/send", {"phone": PHONE})
-
-    assert (answer.status, answer.body["expires_in"]) == (200, 239)
-    assert (unpaid.status, unpaid.code) == (402, "insufficient_tokens")
 
 
 def test_verify_is_one_statement(
