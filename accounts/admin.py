@@ -13,10 +13,11 @@ from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
-from accounts import services
+from accounts import auditing, services
 from accounts.addresses import client_ip
 from accounts.changelist import ChangeList, Uncounted, since
 from accounts.models import ApiKey, AuditEvent, IdempotentRequest, Member, User
+from accounts.permissions import NamesPermissions
 
 if TYPE_CHECKING:
     Base = admin.ModelAdmin[Any]
@@ -64,7 +65,7 @@ POWERS = ("is_staff", "is_superuser", "groups", "user_permissions")
 
 
 @admin.register(User)
-class UserAdmin(ModelAdmin, UserBase):
+class UserAdmin(NamesPermissions, ModelAdmin, UserBase):
     list_display = ("email", "name", "language", "is_staff", "is_active", "date_joined")
     list_filter = ("is_staff", "is_active", "language")
     search_fields = ("email__istartswith", "name")
@@ -154,7 +155,8 @@ class ApiKeyAdmin(ReadOnlyAdmin):
 
 @admin.register(AuditEvent)
 class AuditEventAdmin(ReadOnlyAdmin):
-    list_display = ("created_at", "company", "actor", "user", "action", "subject", "ip")
+    list_display = ("created_at", "company", "actor", "user", "what", "on_what", "ip")
+    fields = ("created_at", "company", "actor", "user", "what", "on_what", "ip")
     list_filter = (since("created_at"),)
     list_select_related = ("company", "user")
     search_fields = (
@@ -167,6 +169,14 @@ class AuditEventAdmin(ReadOnlyAdmin):
     )
     search_help_text = _("Action, company's name or number, user's e-mail, IP address")
     ordering = ("-id",)
+
+    @admin.display(description=_("action"))
+    def what(self, event: AuditEvent) -> str:
+        return f"{auditing.words(event.action)} ({event.action})"
+
+    @admin.display(description=_("subject"))
+    def on_what(self, event: AuditEvent) -> str:
+        return auditing.subject(event)
 
 
 @admin.register(IdempotentRequest)

@@ -29,8 +29,8 @@ class ErrorClass(admin.SimpleListFilter):
     title = _("error")
     parameter_name = "error"
 
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return [(one, one) for one in ("unreachable", "refused", "retry", "ambiguous", "expired")]
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, Any]]:
+        return list(wording.ERROR_CLASSES.items())
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         return queryset.filter(error_class=self.value()) if self.value() else queryset
@@ -103,6 +103,8 @@ def _told(message: Message) -> dict[str, Any]:
 @admin.register(Attempt)
 class AttemptAdmin(ReadOnlyAdmin):
     list_display = ("started_at", "message", "n", "channel", "provider", "state", "error_code")
+    exclude = ("error_class",)
+    readonly_fields = ("kind_of_error",)
     list_filter = (since("started_at"), "state", "channel", ProviderName, ErrorClass)
     list_select_related = ("message",)
     search_fields = ("phone",)
@@ -115,6 +117,10 @@ class AttemptAdmin(ReadOnlyAdmin):
         self, request: HttpRequest, queryset: QuerySet[Attempt], search_term: str
     ) -> tuple[QuerySet[Attempt], bool]:
         return looking_up.attempts(queryset, search_term), False
+
+    @admin.display(description=_("kind of error"), empty_value="—")
+    def kind_of_error(self, attempt: Attempt) -> wording.Text | None:
+        return wording.ERROR_CLASSES.get(attempt.error_class)
 
 
 @admin.register(Receipt)
@@ -135,7 +141,7 @@ class ReceiptAdmin(ReadOnlyAdmin):
     exclude = ("digest", "raw")
     readonly_fields = ("as_received",)
 
-    @admin.display(description="raw")
+    @admin.display(description=_("as received"))
     def as_received(self, receipt: Receipt) -> str:
         return legible(bytes(receipt.raw))  # whatever the vendor echoed of the message is masked
 

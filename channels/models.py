@@ -35,37 +35,53 @@ class Message(models.Model):
         SMS = "sms", "SMS"
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
-    company = models.ForeignKey(Company, models.PROTECT, related_name="messages", db_index=False)
+    company = models.ForeignKey(
+        Company, models.PROTECT, related_name="messages", db_index=False, verbose_name=_("company")
+    )
     api_key = models.ForeignKey(
-        ApiKey, models.SET_NULL, null=True, related_name="+", db_constraint=False, db_index=False
+        ApiKey,
+        models.SET_NULL,
+        null=True,
+        related_name="+",
+        db_constraint=False,
+        db_index=False,
+        verbose_name=_("API key"),
     )
     mode = models.CharField(_("mode"), max_length=4, choices=Mode.choices)
     kind = models.CharField(_("kind"), max_length=4, choices=Kind.choices)
-    content = models.CharField(max_length=16)  # providers.base.Content
+    content = models.CharField(_("content"), max_length=16)  # providers.base.Content
     channel = models.CharField(_("channel"), max_length=8, choices=ChannelName.choices)
-    chain = models.JSONField(default=list)  # steps.Step: still to fall back to, in order
+    # steps.Step: still to fall back to, in order
+    chain = models.JSONField(_("channels left to try"), default=list)
     phone = models.CharField(_("phone"), max_length=16)
-    subject_id = models.UUIDField()  # the verification of a code, the link of a link
-    params = models.JSONField(default=dict)  # what its renderer needs; never the code
-    locale = models.CharField(max_length=2)
+    # the verification of a code, the link of a link
+    subject_id = models.UUIDField(_("subject"))
+    # what its renderer needs; never the code
+    params = models.JSONField(_("parameters"), default=dict)
+    locale = models.CharField(_("language"), max_length=2)
     request_id = models.CharField(_("request id"), max_length=40, blank=True)
 
     state = models.CharField(
         _("state"), max_length=9, choices=State.choices, default=State.QUEUED, db_default="queued"
     )
     error = models.CharField(_("error"), max_length=30, blank=True, db_default="")
-    tries = models.PositiveSmallIntegerField(default=0, db_default=0)  # attempts made
-    hold = models.PositiveSmallIntegerField(default=1, db_default=1)  # which hold is open
+    tries = models.PositiveSmallIntegerField(_("tries"), default=0, db_default=0)  # attempts made
+    # which hold is open
+    hold = models.PositiveSmallIntegerField(_("hold number"), default=1, db_default=1)
     price = models.PositiveIntegerField(_("price"))
-    segments = models.PositiveSmallIntegerField(default=1, db_default=1)
-    priority = models.PositiveSmallIntegerField(default=0)  # codes before links
+    segments = models.PositiveSmallIntegerField(_("segments"), default=1, db_default=1)
+    priority = models.PositiveSmallIntegerField(_("priority"), default=0)  # codes before links
 
     created_at = models.DateTimeField(_("created"), db_default=Now())
-    due_at = models.DateTimeField(null=True, db_default=Now())  # null: with a provider, or final
-    useful_until = models.DateTimeField()  # after this the person has no use for it
-    deadline = models.DateTimeField()  # after this an unproved delivery is given up
-    fallback_at = models.DateTimeField(null=True)  # when patience with this channel is over
-    is_owed = models.BooleanField(default=False, db_default=False)  # a later try may yet cost
+    # null: with a provider, or final
+    due_at = models.DateTimeField(_("due"), null=True, db_default=Now())
+    # after this the person has no use for it
+    useful_until = models.DateTimeField(_("useful until"))
+    deadline = models.DateTimeField(_("deadline"))  # after this an unproved delivery is given up
+    # when patience with this channel is over
+    fallback_at = models.DateTimeField(_("falls back at"), null=True)
+    # a later try may yet cost
+    is_owed = models.BooleanField(_("settlement pending"), default=False, db_default=False)
     sent_at = models.DateTimeField(_("sent"), null=True)
     delivered_at = models.DateTimeField(_("delivered"), null=True)
     read_at = models.DateTimeField(_("read"), null=True)
@@ -133,23 +149,28 @@ class Attempt(models.Model):
         EXPIRED = "expired", _("expired")
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
-    message = models.ForeignKey(Message, models.CASCADE, related_name="attempts", db_index=False)
-    n = models.PositiveSmallIntegerField()
-    hold = models.PositiveSmallIntegerField(default=1)
+    message = models.ForeignKey(
+        Message, models.CASCADE, related_name="attempts", db_index=False, verbose_name=_("message")
+    )
+    n = models.PositiveSmallIntegerField(_("number"))
+    hold = models.PositiveSmallIntegerField(_("hold number"), default=1)
     price = models.PositiveIntegerField(_("price"), default=0, db_default=0)  # of its hold
     channel = models.CharField(_("channel"), max_length=8, choices=Message.ChannelName.choices)
     provider = models.CharField(_("provider"), max_length=40)
     provider_id = models.CharField(_("provider's id"), max_length=200, null=True)  # noqa: DJ001
     state = models.CharField(_("state"), max_length=10, choices=State.choices)
-    error_class = models.CharField(max_length=12, blank=True, db_default="")
+    error_class = models.CharField(_("kind of error"), max_length=12, blank=True, db_default="")
     error_code = models.CharField(_("provider's code"), max_length=60, blank=True, db_default="")
-    error_detail = models.CharField(max_length=300, blank=True, db_default="")
+    error_detail = models.CharField(
+        _("the provider's words"), max_length=300, blank=True, db_default=""
+    )
     started_at = models.DateTimeField(_("started"), db_default=Now())
-    lease_until = models.DateTimeField(null=True)
+    lease_until = models.DateTimeField(_("lease until"), null=True)
     accepted_at = models.DateTimeField(_("accepted"), null=True)
     finished_at = models.DateTimeField(_("finished"), null=True)
-    poll_at = models.DateTimeField(null=True)  # when to ask the provider what became of it
-    polls = models.PositiveSmallIntegerField(default=0, db_default=0)
+    # when to ask the provider what became of it
+    poll_at = models.DateTimeField(_("next poll"), null=True)
+    polls = models.PositiveSmallIntegerField(_("polls"), default=0, db_default=0)
 
     class Meta:
         verbose_name = _("attempt")
@@ -203,16 +224,19 @@ class Receipt(models.Model):
     provider = models.CharField(_("provider"), max_length=40)
     digest = models.BinaryField(max_length=32, unique=True)  # what makes a repeat a repeat
     provider_id = models.CharField(_("provider's id"), max_length=200, blank=True)
-    ref = models.UUIDField(null=True)
+    ref = models.UUIDField(_("our reference"), null=True)
     state = models.CharField(_("state"), max_length=12)
     word = models.CharField(_("provider's word"), max_length=40)
     error_code = models.CharField(_("provider's code"), max_length=60, blank=True)
-    error_detail = models.CharField(max_length=300, blank=True)
+    error_detail = models.CharField(_("the provider's words"), max_length=300, blank=True)
     at = models.DateTimeField(_("at the provider"), null=True)
     received_at = models.DateTimeField(_("received"), db_default=Now())
-    due_at = models.DateTimeField(null=True, db_default=Now())  # when to match it; null: done with
+    # when to match it; null: done with
+    due_at = models.DateTimeField(_("due"), null=True, db_default=Now())
     applied_at = models.DateTimeField(_("applied"), null=True)
-    attempt = models.ForeignKey(Attempt, models.CASCADE, null=True, related_name="receipts")
+    attempt = models.ForeignKey(
+        Attempt, models.CASCADE, null=True, related_name="receipts", verbose_name=_("attempt")
+    )
     raw = models.BinaryField()
 
     class Meta:
@@ -251,7 +275,7 @@ class Contact(models.Model):
     """A person who shared their phone with our Telegram bot, and so can be written to."""
 
     phone = models.CharField(_("phone"), max_length=16, unique=True)
-    chat_id = models.BigIntegerField(unique=True)
+    chat_id = models.BigIntegerField(_("chat"), unique=True)
     shared_at = models.DateTimeField(_("shared"), db_default=Now())
     blocked_at = models.DateTimeField(_("blocked the bot"), null=True)
 

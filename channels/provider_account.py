@@ -20,7 +20,7 @@ class ProviderAccount(models.Model):
     name = models.CharField(_("name"), max_length=40, unique=True, editable=False)
     is_enabled = models.BooleanField(_("in use"), default=True, db_default=True)
     position = models.PositiveSmallIntegerField(
-        _("place in the order"),
+        _("sequence number"),
         default=0,
         db_default=0,
         help_text=_("The smallest number is tried first."),
@@ -30,7 +30,7 @@ class ProviderAccount(models.Model):
         default=1,
         db_default=1,
         validators=[MinValueValidator(1), MaxValueValidator(1000)],
-        help_text=_("Accounts of the same order share messages in this proportion."),
+        help_text=_("Accounts with the same sequence number share messages in this proportion."),
     )
     prefixes = ArrayField(
         models.CharField(

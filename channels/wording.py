@@ -20,6 +20,16 @@ PROVIDERS = {
     "smsc": "SMSC",
 }
 
+# `Attempt.error_class`: what kind of failure a call to a provider was.
+ERROR_CLASSES: dict[str, Text] = {
+    "unreachable": _("not reachable there"),
+    "refused": _("refused"),
+    "retry": _("not taken, may be later"),
+    "ambiguous": _("outcome unknown"),
+    "expired": _("expired at the provider's"),
+    "given_up": _("no proof by the deadline"),
+}
+
 _NOT_THERE = _("This number has no account in this messenger, or cannot get such messages.")
 _ACCOUNT = _("The service's account with the provider is not in order; the operator is told.")
 _TEMPLATE = _("The message template is missing, paused or does not match; the operator is told.")

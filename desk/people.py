@@ -4,14 +4,41 @@ from typing import Any
 
 from allauth.mfa.models import Authenticator
 from django.contrib import admin
+from django.contrib.auth.admin import GroupAdmin as DjangoGroupAdmin
+from django.contrib.auth.models import Group
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
 from accounts import services
 from accounts.addresses import client_ip
 from accounts.admin import ModelAdmin, may_touch, operator
+from accounts.permissions import NamesPermissions
 
 admin.site.unregister(Authenticator)  # the library's own page would show the secret
+
+NAMES = {
+    "user": _("user"),
+    "type": _("kind"),
+    "created_at": _("created"),
+    "last_used_at": _("last used"),
+}
+
+
+def _name_in_our_languages(options: Any) -> None:
+    """The library has no translatable names, and a proxy model would move its permissions."""
+    options.verbose_name = _("second factor")
+    options.verbose_name_plural = _("second factors")
+    for field, name in NAMES.items():
+        options.get_field(field).verbose_name = name
+
+
+_name_in_our_languages(Authenticator._meta)  # noqa: SLF001 - Django's documented Options API
+admin.site.unregister(Group)  # its permissions would be in English
+
+
+@admin.register(Group)
+class GroupAdmin(NamesPermissions, DjangoGroupAdmin):
+    pass
 
 
 @admin.register(Authenticator)

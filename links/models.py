@@ -17,7 +17,9 @@ class ShortHost(models.Model):
     """A host of a company's own that its short links may be under; the operator adds it."""
 
     host = models.CharField(_("host"), max_length=253, unique=True)  # in lower case, ASCII
-    company = models.ForeignKey(Company, models.PROTECT, related_name="short_hosts")
+    company = models.ForeignKey(
+        Company, models.PROTECT, related_name="short_hosts", verbose_name=_("company")
+    )
     created_at = models.DateTimeField(_("added"), auto_now_add=True)
 
     class Meta:
@@ -51,12 +53,16 @@ class LinkQuerySet(models.QuerySet["Link"]):
 
 class Link(models.Model):
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
-    company = models.ForeignKey(Company, models.PROTECT, related_name="links", db_index=False)
+    company = models.ForeignKey(
+        Company, models.PROTECT, related_name="links", db_index=False, verbose_name=_("company")
+    )
     mode = models.CharField(_("mode"), max_length=4, choices=Mode.choices)
     slug = models.CharField(_("slug"), max_length=64)  # as typed or generated
     # What is looked up: an alias in lower case; `<host id>/` first where the host is not ours.
-    key = models.CharField(max_length=85)
-    host = models.ForeignKey(ShortHost, models.PROTECT, null=True, db_index=False)
+    key = models.CharField(_("key"), max_length=85)
+    host = models.ForeignKey(
+        ShortHost, models.PROTECT, null=True, db_index=False, verbose_name=_("host")
+    )
     is_alias = models.BooleanField(_("alias"), default=False)
     url = models.TextField(_("target"))
     created_at = models.DateTimeField(_("created"), db_default=Now())
@@ -64,18 +70,23 @@ class Link(models.Model):
     disabled_at = models.DateTimeField(_("disabled"), null=True, blank=True)
     # By the operator, who alone may switch it on again.
     is_barred = models.BooleanField(_("barred"), default=False, db_default=False)
-    message_id = models.UUIDField(null=True)  # the one it went out in, to one person
+    message_id = models.UUIDField(_("message"), null=True)  # the one it went out in, to one person
     # By that person. Whoever sets it proves the message by it, once: so it is the provers' alone,
     # while `first_click_at` is what the counters have seen, in whichever order they came.
     clicked_at = models.DateTimeField(_("first opened"), null=True)
-    batch_id = models.UUIDField(null=True)  # those made in one request
-    utm = models.CharField(max_length=300, default="", db_default="")  # added to the target
+    batch_id = models.UUIDField(_("batch"), null=True)  # those made in one request
+    # added to the target
+    utm = models.CharField(_("tags"), max_length=300, default="", db_default="")
     expired_url = models.TextField(_("leads to once expired"), default="", db_default="")
     is_once = models.BooleanField(_("opens once"), default=False, db_default=False)
     used_at = models.DateTimeField(_("opened"), null=True)  # a link that opens once
-    dies_with_code = models.BooleanField(default=False, db_default=False)
-    reuse_key = models.UUIDField(null=True)  # of what equal requests are answered with
-    retired_at = models.DateTimeField(null=True)  # its alias was handed on; the row is history
+    dies_with_code = models.BooleanField(
+        _("expires with its code"), default=False, db_default=False
+    )
+    # of what equal requests are answered with
+    reuse_key = models.UUIDField(_("deduplication key"), null=True)
+    # its alias was handed on; the row is history
+    retired_at = models.DateTimeField(_("alias released"), null=True)
     clicks = models.PositiveBigIntegerField(_("clicks"), default=0, db_default=0)  # by people
     previews = models.PositiveBigIntegerField(_("previews"), default=0, db_default=0)
     scanners = models.PositiveBigIntegerField(_("scanners"), default=0, db_default=0)
@@ -168,9 +179,11 @@ class ClickDay(models.Model):
 class Stop(models.Model):
     """All links of a company, or of one batch, lead nowhere while this row is here."""
 
-    company = models.ForeignKey(Company, models.CASCADE, related_name="link_stops")
-    batch_id = models.UUIDField(null=True)  # None: all of the company's
-    stopped_at = models.DateTimeField(auto_now_add=True)
+    company = models.ForeignKey(
+        Company, models.CASCADE, related_name="link_stops", verbose_name=_("company")
+    )
+    batch_id = models.UUIDField(_("batch"), null=True)  # None: all of the company's
+    stopped_at = models.DateTimeField(_("stopped"), auto_now_add=True)
     is_operators = models.BooleanField(_("by the operator"), default=False, db_default=False)
 
     class Meta:
@@ -201,7 +214,7 @@ class Report(models.Model):
         MALWARE = "malware", _("harms a device")
         OTHER = "other", _("something else")
 
-    link = models.ForeignKey(Link, models.CASCADE, related_name="reports")
+    link = models.ForeignKey(Link, models.CASCADE, related_name="reports", verbose_name=_("link"))
     reason = models.CharField(_("reason"), max_length=10, choices=Reason.choices)
     words = models.CharField(_("in own words"), max_length=500, blank=True)
     reported_at = models.DateTimeField(_("reported"), auto_now_add=True)

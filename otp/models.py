@@ -16,22 +16,28 @@ class Verification(models.Model):
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     company = models.ForeignKey(
-        Company, models.PROTECT, related_name="verifications", db_index=False
+        Company,
+        models.PROTECT,
+        related_name="verifications",
+        db_index=False,
+        verbose_name=_("company"),
     )
     mode = models.CharField(_("mode"), max_length=4, choices=Mode.choices)
     phone = models.CharField(_("phone"), max_length=16)
     purpose = models.CharField(_("purpose"), max_length=64)
     mac = models.BinaryField(max_length=32)
-    key_id = models.CharField(max_length=16)  # which of OTP_KEYS made the code and the MAC
+    # which of OTP_KEYS made the code and the MAC
+    key_id = models.CharField(_("key"), max_length=16)
     length = models.PositiveSmallIntegerField(_("code length"))
     attempts = models.PositiveSmallIntegerField(_("attempts"), default=0, db_default=0)
-    max_attempts = models.PositiveSmallIntegerField()
+    max_attempts = models.PositiveSmallIntegerField(_("attempts allowed"))
     created_at = models.DateTimeField(_("created"), db_default=Now())
     expires_at = models.DateTimeField(_("expires"))
     judged_at = models.DateTimeField(_("last attempt"), null=True)
     verified_at = models.DateTimeField(_("verified"), null=True)
     superseded_at = models.DateTimeField(_("superseded"), null=True)
-    settled_at = models.DateTimeField(null=True)  # when all that follows from its end was done
+    # when all that follows from its end was done
+    settled_at = models.DateTimeField(_("processed"), null=True)
 
     class Meta:
         verbose_name = _("verification")
@@ -83,7 +89,9 @@ class CodeText(models.Model):
 
     LONGEST = 500  # characters
 
-    company = models.ForeignKey(Company, models.CASCADE, related_name="code_texts")
+    company = models.ForeignKey(
+        Company, models.CASCADE, related_name="code_texts", verbose_name=_("company")
+    )
     purpose = models.CharField(_("purpose"), max_length=64, blank=True)  # empty: every one
     channel = models.CharField(
         _("channel"), max_length=10, blank=True, choices=[("telegram", "Telegram"), ("sms", "SMS")]

@@ -11,6 +11,7 @@ from django.db.models import Q
 from django.db.models.functions import Lower, Now
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
 
 class Language(models.TextChoices):
@@ -39,7 +40,7 @@ class UserManager(BaseUserManager["User"]):
 
 class User(AbstractBaseUser, PermissionsMixin):
     email = models.EmailField(_("e-mail"), max_length=254)
-    name = models.CharField(_("name"), max_length=150, blank=True)
+    name = models.CharField(pgettext_lazy("person", "name"), max_length=150, blank=True)
     language = models.CharField(
         _("language"), max_length=2, choices=Language.choices, default=Language.RUSSIAN
     )
@@ -135,19 +136,22 @@ class Company(models.Model):
     patience_telegram = _limit(_("seconds for a proof by Telegram"))
     patience_sms = _limit(_("seconds for a proof by SMS"))
     fallback_max_cost = _limit(_("tokens that a fallback may cost"))
+    # one of its own; empty: the service's
     link_host = models.CharField(
         _("host of short links"), max_length=253, blank=True, default="", db_default=""
-    )  # one of its own; empty: the service's
+    )
+    # with all that is under them; empty: any
     link_targets = ArrayField(
         models.CharField(max_length=253),
         verbose_name=_("sites that links may lead to"),
         default=list,
         blank=True,
         db_default=[],
-    )  # with all that is under them; empty: any
+    )
+    # a query; `{channel}` is the message's
     link_utm = models.CharField(
         _("tags added to targets"), max_length=300, blank=True, default="", db_default=""
-    )  # a query; `{channel}` is the message's
+    )
     link_expired_url = models.TextField(
         _("where expired links lead"), blank=True, default="", db_default=""
     )
@@ -175,8 +179,12 @@ class Member(models.Model):
         ACCOUNTANT = "accountant", _("accountant")
         VIEWER = "viewer", _("viewer")
 
-    company = models.ForeignKey(Company, models.CASCADE, related_name="members")
-    user = models.ForeignKey(User, models.CASCADE, related_name="memberships")
+    company = models.ForeignKey(
+        Company, models.CASCADE, related_name="members", verbose_name=_("company")
+    )
+    user = models.ForeignKey(
+        User, models.CASCADE, related_name="memberships", verbose_name=_("user")
+    )
     role = models.CharField(_("role"), max_length=10, choices=Role.choices)
     created_at = models.DateTimeField(_("created"), auto_now_add=True)
 
@@ -278,13 +286,17 @@ class ApiKey(models.Model):
 
     ROTATION = timedelta(hours=24)  # how long a replaced key lives beside its successor
 
-    company = models.ForeignKey(Company, models.CASCADE, related_name="api_keys")
+    company = models.ForeignKey(
+        Company, models.CASCADE, related_name="api_keys", verbose_name=_("company")
+    )
     mode = models.CharField(_("mode"), max_length=4, choices=Mode.choices)
     name = models.CharField(_("name"), max_length=60)
     prefix = models.CharField(_("begins with"), max_length=16)
     last4 = models.CharField(_("ends with"), max_length=4)
     digest = models.BinaryField(max_length=32, unique=True)
-    scopes = ArrayField(models.CharField(max_length=10), default=every_scope)
+    scopes = ArrayField(
+        models.CharField(max_length=10), default=every_scope, verbose_name=_("scopes")
+    )
     allowed_ips = ArrayField(
         models.CharField(max_length=43),
         verbose_name=_("allowed IP addresses"),
@@ -292,7 +304,9 @@ class ApiKey(models.Model):
         blank=True,
         help_text=_("addresses or networks; empty: from anywhere"),
     )
-    created_by = models.ForeignKey(User, models.SET_NULL, null=True, blank=True, related_name="+")
+    created_by = models.ForeignKey(
+        User, models.SET_NULL, null=True, blank=True, related_name="+", verbose_name=_("created by")
+    )
     created_at = models.DateTimeField(_("created"), auto_now_add=True)
     expires_at = models.DateTimeField(_("expires"), null=True, blank=True)
     revoked_at = models.DateTimeField(_("revoked"), null=True, blank=True)
@@ -340,15 +354,18 @@ class IdempotencyQuerySet(models.QuerySet["IdempotentRequest"]):
 class IdempotentRequest(models.Model):
     """A POST under an Idempotency-Key: inserted with its effect, answered when known."""
 
-    company = models.ForeignKey(Company, models.CASCADE, related_name="+")
-    mode = models.CharField(max_length=4, choices=Mode.choices)
-    path = models.CharField(max_length=60)
-    key = models.CharField(max_length=255)
+    company = models.ForeignKey(
+        Company, models.CASCADE, related_name="+", verbose_name=_("company")
+    )
+    mode = models.CharField(_("mode"), max_length=4, choices=Mode.choices)
+    path = models.CharField(_("path"), max_length=60)
+    key = models.CharField(_("key"), max_length=255)
     request_hash = models.BinaryField(max_length=32)
-    subject_id = models.UUIDField(null=True)  # the message, whose state can rebuild the answer
-    status = models.PositiveSmallIntegerField(null=True)  # null while it runs
-    body = models.TextField(null=True)  # noqa: DJ001 - as it was sent, to the byte
-    created_at = models.DateTimeField(db_default=Now())
+    # the message, whose state can rebuild the answer
+    subject_id = models.UUIDField(_("subject"), null=True)
+    status = models.PositiveSmallIntegerField(_("HTTP status"), null=True)  # null while it runs
+    body = models.TextField(_("response body"), null=True)  # noqa: DJ001 - as it was sent, to the byte
+    created_at = models.DateTimeField(_("created"), db_default=Now())
 
     objects = IdempotencyQuerySet.as_manager()
 
@@ -374,15 +391,25 @@ class AuditEvent(models.Model):
     """
 
     company = models.ForeignKey(
-        Company, models.DO_NOTHING, related_name="audit", null=True, db_constraint=False
+        Company,
+        models.DO_NOTHING,
+        related_name="audit",
+        null=True,
+        db_constraint=False,
+        verbose_name=_("company"),
     )
     user = models.ForeignKey(
-        User, models.DO_NOTHING, null=True, related_name="+", db_constraint=False
+        User,
+        models.DO_NOTHING,
+        null=True,
+        related_name="+",
+        db_constraint=False,
+        verbose_name=_("user"),
     )
     actor = models.CharField(_("e-mail at that time"), max_length=254, default="", db_default="")
     action = models.CharField(_("action"), max_length=40)
     subject = models.CharField(_("subject"), max_length=200)
-    ip = models.GenericIPAddressField(null=True)
+    ip = models.GenericIPAddressField(_("IP address"), null=True)
     created_at = models.DateTimeField(_("time"), db_default=Now())
 
     class Meta:

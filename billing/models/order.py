@@ -42,8 +42,12 @@ class Order(models.Model):
         EXPIRED = "expired", _("expired")
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
-    company = models.ForeignKey(Company, models.PROTECT, related_name="orders", db_index=False)
-    package = models.ForeignKey(Package, models.SET_NULL, null=True, blank=True, related_name="+")
+    company = models.ForeignKey(
+        Company, models.PROTECT, related_name="orders", db_index=False, verbose_name=_("company")
+    )
+    package = models.ForeignKey(
+        Package, models.SET_NULL, null=True, blank=True, related_name="+", verbose_name=_("package")
+    )
     tokens = models.PositiveBigIntegerField(_("tokens"))
     amount = models.DecimalField(_("amount"), max_digits=14, decimal_places=2)
     currency = models.CharField(_("currency"), max_length=3)
@@ -52,14 +56,18 @@ class Order(models.Model):
     state = models.CharField(_("state"), max_length=8, choices=State.choices, default=State.CREATED)
     # What the provider calls the payment that we asked it for; empty until it has answered.
     payment_id = models.CharField(_("provider's payment"), max_length=120, blank=True)
-    payment_url = models.CharField(max_length=500, blank=True)
-    return_url = models.CharField(max_length=500, blank=True)
+    payment_url = models.CharField(_("payment page"), max_length=500, blank=True)
+    return_url = models.CharField(_("return address"), max_length=500, blank=True)
     language = models.CharField(_("language"), max_length=2, default="ru")
-    invoice_year = models.PositiveSmallIntegerField(null=True, blank=True)
-    invoice_number = models.PositiveIntegerField(_("invoice"), null=True, blank=True)
+    invoice_year = models.PositiveSmallIntegerField(_("year of the invoice"), null=True, blank=True)
+    invoice_number = models.PositiveIntegerField(_("invoice number"), null=True, blank=True)
     parties = models.JSONField(_("parties"), default=dict)  # as they were: seller and buyer
-    created_by = models.ForeignKey(User, models.SET_NULL, null=True, blank=True, related_name="+")
-    api_key = models.ForeignKey(ApiKey, models.SET_NULL, null=True, blank=True, related_name="+")
+    created_by = models.ForeignKey(
+        User, models.SET_NULL, null=True, blank=True, related_name="+", verbose_name=_("created by")
+    )
+    api_key = models.ForeignKey(
+        ApiKey, models.SET_NULL, null=True, blank=True, related_name="+", verbose_name=_("API key")
+    )
     created_at = models.DateTimeField(_("created"), default=timezone.now)
     expires_at = models.DateTimeField(_("to be paid until"))
     paid_at = models.DateTimeField(_("paid"), null=True, blank=True)
@@ -164,16 +172,37 @@ class Payment(models.Model):
 
     gateway = models.CharField(_("way to pay"), max_length=20)
     payment_id = models.CharField(_("provider's payment"), max_length=120)
-    order = models.ForeignKey(Order, models.PROTECT, null=True, blank=True, related_name="payments")
+    order = models.ForeignKey(
+        Order,
+        models.PROTECT,
+        null=True,
+        blank=True,
+        related_name="payments",
+        verbose_name=_("top-up"),
+    )
     amount = models.DecimalField(_("amount"), max_digits=14, decimal_places=2)
     currency = models.CharField(_("currency"), max_length=3)
     is_credited = models.BooleanField(_("credited"), default=False)
     problem = models.CharField(_("problem"), max_length=16, choices=Problem.choices, blank=True)
     reference = models.CharField(_("bank reference"), max_length=60, blank=True)
     paid_on = models.DateField(_("paid on"), null=True, blank=True)
-    confirmed_by = models.ForeignKey(User, models.SET_NULL, null=True, blank=True, related_name="+")
+    confirmed_by = models.ForeignKey(
+        User,
+        models.SET_NULL,
+        null=True,
+        blank=True,
+        related_name="+",
+        verbose_name=_("confirmed by"),
+    )
     settled_at = models.DateTimeField(_("settled"), null=True, blank=True)
-    settled_by = models.ForeignKey(User, models.SET_NULL, null=True, blank=True, related_name="+")
+    settled_by = models.ForeignKey(
+        User,
+        models.SET_NULL,
+        null=True,
+        blank=True,
+        related_name="+",
+        verbose_name=_("settled by"),
+    )
     created_at = models.DateTimeField(_("time"), default=timezone.now)
 
     objects = PaymentQuerySet.as_manager()

@@ -54,7 +54,9 @@ class Seller(models.Model):
 class BillingProfile(models.Model):
     """How a company wants to be billed and when to be told that tokens run out."""
 
-    company = models.OneToOneField(Company, models.CASCADE, primary_key=True)
+    company = models.OneToOneField(
+        Company, models.CASCADE, primary_key=True, verbose_name=_("company")
+    )
     legal_name = models.CharField(_("legal name"), max_length=200, blank=True)
     inn = models.CharField(_("INN"), max_length=20, blank=True)
     kpp = models.CharField(_("KPP"), max_length=9, blank=True)

@@ -13,7 +13,9 @@ from accounts.models import Company, User
 class Wallet(models.Model):
     """The sum of the company's transfers, kept for speed. `ledger` alone writes it."""
 
-    company = models.OneToOneField(Company, models.PROTECT, primary_key=True)
+    company = models.OneToOneField(
+        Company, models.PROTECT, primary_key=True, verbose_name=_("company")
+    )
     available = models.BigIntegerField(_("available"), default=0)
     held = models.BigIntegerField(_("held"), default=0)
 
@@ -51,15 +53,24 @@ class Transfer(models.Model):
         CODE_ENTERED = "code_entered", _("the code was entered")
         CLICK = "click", _("the link was opened")
 
-    company = models.ForeignKey(Company, models.PROTECT, related_name="transfers", db_index=False)
+    company = models.ForeignKey(
+        Company, models.PROTECT, related_name="transfers", db_index=False, verbose_name=_("company")
+    )
     kind = models.CharField(_("kind"), max_length=8, choices=Kind.choices)
     amount = models.PositiveBigIntegerField(_("tokens"))
-    key = models.CharField(max_length=80, unique=True)  # what makes this movement happen once
+    # what makes this movement happen once
+    key = models.CharField(_("key"), max_length=80, unique=True)
     message_id = models.UUIDField(_("message"), null=True, blank=True)
     proof = models.CharField(_("proof"), max_length=12, choices=Proof.choices, blank=True)
     reason = models.CharField(_("reason"), max_length=200, blank=True)
     created_by = models.ForeignKey(
-        User, models.PROTECT, null=True, blank=True, related_name="+", db_index=False
+        User,
+        models.PROTECT,
+        null=True,
+        blank=True,
+        related_name="+",
+        db_index=False,
+        verbose_name=_("created by"),
     )
     created_at = models.DateTimeField(_("time"), db_default=Now())
 

@@ -22,14 +22,6 @@ BREAKERS = {
     "half-open": gettext_lazy("half-open: one message at a time is tried"),
     "open": gettext_lazy("open: nothing is sent"),
 }
-ERRORS = {
-    "unreachable": gettext_lazy("not reachable there"),
-    "refused": gettext_lazy("refused"),
-    "retry": gettext_lazy("not taken, may be later"),
-    "ambiguous": gettext_lazy("outcome unknown"),
-    "expired": gettext_lazy("expired at the provider's"),
-    "given_up": gettext_lazy("no proof by the deadline"),
-}
 
 
 @register.filter
@@ -60,4 +52,4 @@ def breaker_word(state: str) -> str | Promise:
 
 @register.filter
 def error_word(kind: str) -> str | Promise:
-    return ERRORS.get(kind, kind)
+    return wording.ERROR_CLASSES.get(kind, kind)
