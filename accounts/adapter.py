@@ -1,6 +1,7 @@
 """allauth's sign-in made ours: the name on letters, whose address counts, the user's language."""
 
 from typing import Any
+from urllib.parse import urlsplit, urlunsplit
 
 from allauth.account.adapter import DefaultAccountAdapter
 from allauth.core import context as allauth
@@ -27,6 +28,14 @@ def remember_language(response: HttpResponse, language: str) -> None:
     )
 
 
+def on_public_url(value: Any) -> Any:
+    """A link of ours with PUBLIC_URL as its origin; allauth takes it from the Host header."""
+    if not (isinstance(value, str) and value.startswith(("http://", "https://"))):
+        return value
+    url = urlsplit(value)
+    return settings.PUBLIC_URL + urlunsplit(("", "", url.path, url.query, url.fragment))
+
+
 class AccountAdapter(DefaultAccountAdapter):
     error_messages: dict[str, Any] = DefaultAccountAdapter.error_messages | {
         "too_many_login_attempts": _(
@@ -47,7 +56,8 @@ class AccountAdapter(DefaultAccountAdapter):
             "current_site": site,
             "site_url": settings.PUBLIC_URL,
         }
-        letter = self.render_mail(template_prefix, email, words | context)
+        own = {name: on_public_url(value) for name, value in context.items()}
+        letter = self.render_mail(template_prefix, email, words | own)
         parts = letter.alternatives if isinstance(letter, EmailMultiAlternatives) else []
         html = [str(part) for part, kind in parts if kind == "text/html"]
         mail.append(

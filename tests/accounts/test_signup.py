@@ -1,6 +1,7 @@
 import re
 
 import pytest
+from django.conf import settings
 from django.core import mail
 from django.core.mail import EmailMessage
 from django.test import Client
@@ -67,7 +68,7 @@ def test_letters_are_ours_and_in_the_language_of_the_page(client: Client) -> Non
 
 def test_confirmation_link_confirms_the_address(client: Client) -> None:
     client.post(reverse("account_signup"), NEW)
-    found = re.search(r"http://testserver(/account/confirm-email/\S+)", str(letters()[0].body))
+    found = re.search(rf"{settings.PUBLIC_URL}(/account/confirm-email/\S+)", str(letters()[0].body))
     assert found is not None
 
     page = client.get(found[1])
@@ -122,7 +123,9 @@ def test_log_out_needs_a_post(client: Client) -> None:
 def test_password_is_reset_by_letter(client: Client) -> None:
     user = UserFactory.create()
     client.post(reverse("account_reset_password"), {"email": user.email})
-    found = re.search(r"http://testserver(/account/password/reset/key/\S+)", str(letters()[0].body))
+    found = re.search(
+        rf"{settings.PUBLIC_URL}(/account/password/reset/key/\S+)", str(letters()[0].body)
+    )
     assert found is not None
 
     page = client.get(found[1], follow=True)

@@ -1,0 +1,94 @@
+"""Links in letters lead to PUBLIC_URL, whatever name the request that caused them gave the host."""
+
+import re
+
+import pytest
+from allauth.account.models import EmailAddress
+from django.test import Client
+from django.urls import reverse
+from pytest_django import Settings
+
+from accounts.models import Company, Mail, Member, User
+from tests.factories import PASSWORD, MemberFactory
+
+PUBLIC = "https://kvitok.example"
+HOSTILE = {"host": "evil.example:8443", "x-forwarded-host": "evil.example"}
+OWNER, STRANGER = "owner@example.com", "stranger@example.com"
+SIGN_UP = {"company": "Daisy", "password1": "plum Tractor 81 seven"}
+
+
+@pytest.fixture(autouse=True)
+def _public_url(settings: Settings) -> None:
+    settings.PUBLIC_URL = PUBLIC
+    settings.ALLOWED_HOSTS = ["*"]
+    settings.ACCOUNT_EMAIL_VERIFICATION = "mandatory"
+
+
+@pytest.fixture
+def owner(company: Company) -> User:
+    user = MemberFactory.create(company=company, user__email=OWNER).user
+    EmailAddress.objects.create(user=user, email=user.email, verified=True, primary=True)
+    return user
+
+
+@pytest.fixture
+def hostile(owner: User) -> Client:
+    return Client(headers=HOSTILE)
+
+
+def links_of(letter: Mail) -> set[str]:
+    return set(re.findall(r"https?://[^\s\"'<>]+", letter.text + letter.html))
+
+
+def only_letter(template: str) -> Mail:
+    return Mail.objects.get(template=template)
+
+
+def expect_links_of_ours(template: str) -> None:
+    letter = only_letter(template)
+
+    assert {link for link in links_of(letter) if not link.startswith(f"{PUBLIC}")} == set()
+    assert any(link.startswith(f"{PUBLIC}/") for link in links_of(letter))
+    assert "evil" not in letter.subject + letter.text + letter.html
+
+
+def test_reset_link_uses_public_url_not_host_header(hostile: Client) -> None:
+    hostile.post(reverse("account_reset_password"), {"email": OWNER})
+
+    expect_links_of_ours("account/email/password_reset_key")
+
+
+def test_letter_to_an_unknown_address_uses_public_url(hostile: Client) -> None:
+    hostile.post(reverse("account_reset_password"), {"email": STRANGER})
+
+    expect_links_of_ours("account/email/unknown_account")
+
+
+def test_confirmation_link_uses_public_url(hostile: Client) -> None:
+    hostile.post(reverse("account_signup"), SIGN_UP | {"email": STRANGER})
+
+    expect_links_of_ours("account/email/email_confirmation_signup")
+
+
+def test_letter_about_an_existing_account_uses_public_url(hostile: Client) -> None:
+    hostile.post(reverse("account_signup"), SIGN_UP | {"email": OWNER})
+
+    expect_links_of_ours("account/email/account_already_exists")
+
+
+def test_notice_of_a_new_password_uses_public_url(hostile: Client) -> None:
+    hostile.post(reverse("account_login"), {"login": OWNER, "password": PASSWORD})
+    new = {"oldpassword": PASSWORD, "password1": SIGN_UP["password1"]}
+    hostile.post(reverse("account_change_password"), new | {"password2": new["password1"]})
+
+    letter = only_letter("account/email/password_changed")
+    assert links_of(letter) == {PUBLIC}
+    assert "evil" not in letter.text + letter.html
+
+
+def test_invitation_uses_public_url(hostile: Client) -> None:
+    hostile.post(reverse("account_login"), {"login": OWNER, "password": PASSWORD})
+
+    hostile.post(reverse("member-invite"), {"email": STRANGER, "role": Member.Role.DEVELOPER})
+
+    expect_links_of_ours("invitation")
