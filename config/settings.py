@@ -285,6 +285,7 @@ ACCOUNT_EMAIL_VERIFICATION = env.str(
     "ACCOUNT_EMAIL_VERIFICATION", "mandatory" if PRODUCTION else "optional"
 )
 ACCOUNT_SIGNUP_FORM_CLASS = "accounts.forms.SignupForm"
+ACCOUNT_FORMS = {"signup": "accounts.signup.QuietSignupForm"}
 ACCOUNT_ADAPTER = "accounts.adapter.AccountAdapter"
 ACCOUNT_RATE_LIMITS = RATE_LIMITS
 ACCOUNT_LOGOUT_ON_PASSWORD_CHANGE = True
