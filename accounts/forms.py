@@ -13,8 +13,9 @@ from django.utils import timezone
 from django.utils.translation import get_language
 from django.utils.translation import gettext_lazy as _
 
-from accounts import members, services
+from accounts import countries, members, services
 from accounts.addresses import client_ip
+from accounts.countries import CountryField
 from accounts.models import Invitation, Language, Mode, Scope, User, every_scope
 
 
@@ -35,17 +36,29 @@ class CompanyForm(forms.Form):
         max_length=120,
         widget=forms.TextInput(attrs={"autocomplete": "organization"}),
     )
+    country = CountryField(
+        help_text=_(
+            "Where the people you write to live: their numbers may be typed without a country "
+            "code, and messages go there from the first day."
+        )
+    )
+
+    def __init__(self, *args: Any, guess: str = "", **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if guess:
+            self.initial.setdefault("country", guess)
 
 
 class SignupForm(CompanyForm):
     """Becomes the base of allauth's sign-up form, which adds e-mail and password."""
 
-    field_order = ("email", "company", "password1")
+    field_order = ("email", "company", "country", "password1")
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        if invitation := invitation_of(context.request):
-            del self.fields["company"]  # they come to join one
+        request = context.request
+        super().__init__(*args, guess=countries.guess(request) if request else "", **kwargs)
+        if invitation := invitation_of(request):
+            del self.fields["company"], self.fields["country"]  # they come to join one
             self.initial.setdefault("email", invitation.email)
 
     def signup(self, request: HttpRequest, user: User) -> None:
@@ -57,7 +70,7 @@ class SignupForm(CompanyForm):
         services.sign_up_company(
             user=user,
             name=self.cleaned_data["company"],
-            language=language,
+            country=self.cleaned_data["country"],
             ip=client_ip(request.META),
         )
 

@@ -9,12 +9,11 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from accounts import keys, mail
+from accounts import countries, keys, mail
 from accounts.models import (
     ApiKey,
     AuditEvent,
     Company,
-    Language,
     Member,
     Scope,
     User,
@@ -54,10 +53,14 @@ def sign_up_company(
     user: User,
     name: str,
     country: str = "RU",
-    language: str = Language.RUSSIAN,
+    language: str = "",
     ip: str | None = None,
 ) -> Company:
-    """A company with the user as its owner; its live keys work once it is approved."""
+    """A company with the user as its owner; its live keys work once it is approved.
+
+    It writes in the language of its country unless one is named.
+    """
+    language = language or countries.language(country)
     status = Company.Status.APPROVED if settings.AUTO_APPROVE_COMPANIES else Company.Status.PENDING
     company = Company.objects.create(name=name, country=country, language=language, status=status)
     Member.objects.create(company=company, user=user, role=Member.Role.OWNER)

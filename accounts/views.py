@@ -11,9 +11,9 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 from django.views.i18n import set_language
 
-from accounts import services
+from accounts import countries, services
 from accounts.addresses import client_ip
-from accounts.forms import CompanyForm, KeyForm, interface_language, invitation_of
+from accounts.forms import CompanyForm, KeyForm, invitation_of
 from accounts.models import ApiKey, User
 from accounts.roles import (
     CabinetRequest,
@@ -42,12 +42,12 @@ def company_create(request: HttpRequest) -> HttpResponse:
         return redirect("overview")
     if invitation_of(request):
         return redirect("invitation-join", request.session["invitation"])
-    form = CompanyForm(request.POST or None)
+    form = CompanyForm(request.POST or None, guess=countries.guess(request))
     if request.method == "POST" and form.is_valid() and isinstance(request.user, User):
         services.sign_up_company(
             user=request.user,
             name=form.cleaned_data["company"],
-            language=interface_language(),
+            country=form.cleaned_data["country"],
             ip=client_ip(request.META),
         )
         return redirect("overview")

@@ -18,6 +18,7 @@ from accounts import services
 from accounts.addresses import client_ip
 from accounts.admin import InlineBase, ModelAdmin, operator
 from accounts.changelist import ChangeList
+from accounts.countries import CountryField
 from accounts.models import Company, Member
 from accounts.numbers import grouped
 from desk import figures
@@ -91,6 +92,11 @@ class CompanyAdmin(ModelAdmin):
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
         return CompanyList
+
+    def formfield_for_dbfield(self, db_field: Any, request: Any, **kwargs: Any) -> Any:
+        if db_field.name == "country":
+            return CountryField(label=db_field.verbose_name, initial=db_field.default)
+        return super().formfield_for_dbfield(db_field, request, **kwargs)
 
     def has_delete_permission(self, request: HttpRequest, obj: Company | None = None) -> bool:
         return False  # its money and messages stay

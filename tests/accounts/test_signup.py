@@ -21,7 +21,12 @@ def letters() -> list[EmailMessage]:
     return mail.outbox
 
 
-NEW = {"email": "new@example.com", "company": "Demo", "password1": "a long new password"}
+NEW = {
+    "email": "new@example.com",
+    "company": "Demo",
+    "country": "RU",
+    "password1": "a long new password",
+}
 
 
 @pytest.mark.parametrize("auto", [True, False])
@@ -35,7 +40,7 @@ def test_sign_up_creates_a_company_with_its_owner(
     member = Member.objects.select_related("company", "user").get()
     assert response.status_code == 302
     assert (member.user.email, member.role) == ("new@example.com", Member.Role.OWNER)
-    assert (member.company.name, member.company.language) == ("Demo", "en")
+    assert (member.company.name, member.company.country) == ("Demo", "RU")
     assert (member.company.status == Company.Status.APPROVED) is auto
     assert member.user.language == "en"
 

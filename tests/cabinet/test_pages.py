@@ -106,11 +106,12 @@ def test_somebody_without_a_company_creates_one(client: Client, db: None) -> Non
     user = UserFactory.create()
     client.force_login(user)
 
-    response = client.post(reverse("company-create"), {"company": "Mine"})
+    response = client.post(reverse("company-create"), {"company": "Mine", "country": "KZ"})
 
     member = user.memberships.select_related("company").get()
     assert response.headers["Location"] == reverse("overview")
     assert (member.company.name, member.role) == ("Mine", Member.Role.OWNER)
+    assert (member.company.country, member.company.language) == ("KZ", "ru")
 
 
 def test_two_step_pages_wear_our_layout(client: Client, owner: Member) -> None:

@@ -1,0 +1,81 @@
+"""Countries as people choose them: names from Unicode's CLDR, which Babel carries."""
+
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+import phonenumbers
+from babel import Locale
+from babel.core import get_global
+from babel.numbers import get_territory_currencies
+from django import forms
+from django.conf import settings
+from django.http import HttpRequest
+from django.utils.translation import get_language
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation.trans_real import parse_accept_lang_header
+
+from accounts.models import Language
+
+# Where a code in Russian is understood by nearly everybody who gets one.
+RUSSIAN = frozenset({"AM", "AZ", "BY", "KG", "KZ", "MD", "RU", "TJ", "TM", "UZ"})
+CODES = frozenset(phonenumbers.SUPPORTED_REGIONS)  # those one can send to
+
+
+@cache
+def names(language: str) -> dict[str, str]:
+    """Code → name, in the order of the names."""
+    titles = Locale(language).territories
+    known = {code: titles[code] for code in CODES if code in titles}
+    return dict(sorted(known.items(), key=lambda pair: pair[1].casefold().replace("ё", "е")))
+
+
+def name(code: str) -> str:
+    return names(_interface()).get(code, code)
+
+
+def language(code: str) -> str:
+    """What companies of a country write to their people in, until they say otherwise."""
+    return Language.RUSSIAN if code in RUSSIAN else Language.ENGLISH
+
+
+def currencies(code: str) -> list[str]:
+    """Legal tender there now."""
+    return list(get_territory_currencies(code))
+
+
+def guess(request: HttpRequest) -> str:
+    """By the proxy's header, else by the languages of the browser; empty when nothing tells."""
+    told = request.META.get(settings.COUNTRY_HEADER, "") if settings.COUNTRY_HEADER else ""
+    if told.upper() in CODES:
+        return str(told.upper())
+    tags = [tag for tag, _q in parse_accept_lang_header(request.headers.get("accept-language", ""))]
+    # English is what browsers everywhere are installed in: any other language says more.
+    tags.sort(key=lambda tag: tag.partition("-")[0] == "en")
+    return next(filter(None, map(_country_of, tags)), "")
+
+
+def _country_of(tag: str) -> str:
+    """kk-KZ and kk are Kazakhstan; en alone is no country."""
+    spoken, *rest = tag.split("-")
+    regions = [part.upper() for part in rest if part.upper() in CODES]
+    if regions or spoken == "en":
+        return regions[0] if regions else ""
+    likely = get_global("likely_subtags").get(spoken, "").rpartition("_")[2]
+    return likely if likely in CODES else ""
+
+
+def choices() -> Iterator[tuple[str, Any]]:
+    yield "", _("— choose —")
+    yield from names(_interface()).items()
+
+
+def _interface() -> str:
+    return "en" if (get_language() or "").startswith("en") else "ru"
+
+
+class CountryField(forms.ChoiceField):
+    def __init__(self, **kwargs: Any) -> None:
+        kwargs.setdefault("label", _("Country"))
+        super().__init__(choices=choices, **kwargs)
+        self.widget.attrs.setdefault("autocomplete", "country")
