@@ -82,6 +82,7 @@ FIELDS: dict[str, str | Promise] = {
     "patience_telegram": _("Seconds for Telegram"),
     "patience_sms": _("Seconds for SMS"),
     "fallback_max_cost": _("Tokens at most"),
+    "country": _("Country"),
     "legal_name": _("Legal name"),
     "inn": _("INN"),
     "kpp": _("KPP"),

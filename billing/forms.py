@@ -7,13 +7,13 @@ from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext_lazy as _
 
-from accounts.models import Company
+from accounts.countries import CountryField
 from accounts.numbers import GroupedIntegerField
-from billing import offers
+from billing import offers, requisites
 from billing.gateways import registry
-from billing.models import BillingProfile, Package, Transfer
+from billing.models import BillingProfile, Transfer
 from billing.offers import Quote
-from billing.requisites import INN, KPP
+from billing.requisites import KPP
 
 OTHER = ""  # the package of who wants a number of their own
 Choices = list[tuple[str, Any]]
@@ -29,9 +29,9 @@ class TopUpForm(forms.Form):
     )
     gateway = forms.ChoiceField(label=_("Way to pay"), widget=forms.RadioSelect)
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, country: str, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.packages = list(Package.objects.on_sale())
+        self.packages = offers.packages_for(country)
         self.fewest = offers.fewest()
         self.gateways = {one.name: one for one in registry.offered()}
         other: Choices = [(OTHER, _("Another number"))] if self.fewest else []
@@ -99,9 +99,13 @@ class AlertForm(forms.Form):
 
 
 class ProfileForm(forms.ModelForm):  # type: ignore[type-arg]
+    """Its fields are those of the chosen country; `is_complete`: an invoice is to follow."""
+
+    country = CountryField()
+
     class Meta:
         model = BillingProfile
-        fields = ("legal_name", "inn", "kpp", "address", "email")
+        fields = ("country", "legal_name", "inn", "kpp", "address", "email")
         labels = {
             "legal_name": _("Legal name"),
             "inn": _("INN"),
@@ -110,21 +114,23 @@ class ProfileForm(forms.ModelForm):  # type: ignore[type-arg]
             "email": _("E-mail for documents"),
         }
         help_texts = {
-            "legal_name": _("As it should stand on invoices. Empty: the company's name."),
+            "legal_name": _("As it should stand on invoices."),
             "kpp": _("Organisations only; empty for a sole proprietor."),
         }
 
-    def __init__(self, *args: Any, company: Company, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, is_complete: bool = False, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.is_russian = company.country == "RU"
-        if not self.is_russian:
-            self.fields["inn"].label = _("Tax number")
+        self.is_complete = is_complete
+        self.initial["country"] = self.initial.get("country") or self.instance.of_country
+        chosen = str(self["country"].value() or "")
+        self.fields["inn"].label = str(requisites.tax_number_name(chosen))
+        if chosen != "RU":
             del self.fields["kpp"]
+        self.fields["legal_name"].required = is_complete
+        self.fields["inn"].required = is_complete and chosen == "RU"
 
     def clean_inn(self) -> str:
         inn: str = self.cleaned_data["inn"].replace(" ", "")
-        if inn and self.is_russian:
-            INN(inn)
         return inn
 
     def clean_kpp(self) -> str:
@@ -132,3 +138,30 @@ class ProfileForm(forms.ModelForm):  # type: ignore[type-arg]
         if kpp:
             KPP(kpp)
         return kpp
+
+    def clean(self) -> dict[str, Any]:
+        data = super().clean() or self.cleaned_data
+        data.setdefault("kpp", "")
+        if not self.errors:
+            country, inn, kpp = data["country"], data["inn"], data["kpp"]
+            found = requisites.wrong(country=country, inn=inn, kpp=kpp)
+            if self.is_complete and not found:
+                name = data["legal_name"]
+                found = requisites.missing(country=country, legal_name=name, inn=inn, kpp=kpp)
+            for field, words in found.items():
+                self.add_error(field if field in self.fields else None, str(words))
+        return data
+
+
+class OrderAfterwardsForm(forms.Form):
+    """What was to be bought by invoice when its requisites were found missing."""
+
+    package = forms.CharField(required=False, max_length=40, widget=forms.HiddenInput)
+    tokens = forms.IntegerField(required=False, widget=forms.HiddenInput)
+
+    def quote(self) -> Quote | None:
+        """None when nothing is asked for, or it is not sold."""
+        if not self.is_bound or not self.is_valid():
+            return None
+        package, tokens = self.cleaned_data["package"], self.cleaned_data["tokens"]
+        return offers.of_package(package) if package else offers.of_tokens(tokens or 0)

@@ -8,8 +8,9 @@ from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 from django.utils.translation import pgettext
 
+from accounts import countries
 from accounts.models import Company
-from billing import amounts, offers
+from billing import amounts, offers, requisites
 from billing.models import BillingProfile, Order, Seller
 
 SELLER = (
@@ -51,8 +52,9 @@ def parties(seller: Seller | None, company: Company) -> dict[str, Party]:
 
 def buyer(company: Company) -> Party:
     profile = BillingProfile.objects.filter(company=company).first() or BillingProfile()
-    name = profile.legal_name or company.name
-    return {"name": name} | {field: getattr(profile, field) for field in BUYER}
+    profile.company = company
+    said = {"name": profile.legal_name or company.name, "country": profile.of_country}
+    return said | {field: getattr(profile, field) for field in BUYER}
 
 
 def follow(company: Company) -> int:
@@ -142,7 +144,10 @@ def _code(order: Order, seller: Party, purpose: str) -> str:
 
 def _described(party: Party) -> str:
     parts = [party.get("name", "")]
-    parts += [f"{_('INN')} {party['inn']}"] if party.get("inn") else []
+    country = party.get("country", "RU")  # sellers, and buyers of old, are Russian
+    tax_number = requisites.tax_number_name(country)
+    parts += [f"{tax_number} {party['inn']}"] if party.get("inn") else []
     parts += [f"{_('KPP')} {party['kpp']}"] if party.get("kpp") else []
     parts += [party["address"]] if party.get("address") else []
+    parts += [countries.name(country)] if country != "RU" else []
     return ", ".join(parts)

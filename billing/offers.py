@@ -5,6 +5,7 @@ from decimal import ROUND_HALF_UP, Decimal
 
 from django.conf import settings
 
+from accounts.countries import currencies
 from billing.models import Package, Tariff
 from billing.models.offer import CENT
 
@@ -32,6 +33,15 @@ def of_tokens(tokens: int) -> Quote | None:
         return None
     amount = step.amount(tokens)
     return Quote(tokens, amount, settings.CURRENCY) if amount >= CENT else None
+
+
+def packages_for(country: str) -> list[Package]:
+    """Those sold in the country's own currency, if any are, else those in the service's, or all."""
+    sold = list(Package.objects.on_sale())
+    for currency in (*currencies(country), settings.CURRENCY):
+        if chosen := [one for one in sold if one.currency == currency]:
+            return chosen
+    return sold
 
 
 def fewest() -> int | None:

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from django.conf import settings
 from django.db import transaction
+from django.urls import reverse
 from django.utils import timezone, translation
 from django.utils.translation import ngettext
 
@@ -11,7 +12,7 @@ from accounts import idempotency
 from accounts.idempotency import Ticket
 from accounts.models import Company, User
 from accounts.services import record
-from billing import invoices
+from billing import invoices, profiles
 from billing.gateways import registry
 from billing.gateways.base import Due, Gateway, GatewayError
 from billing.models import InvoiceCounter, Order, Seller
@@ -22,6 +23,20 @@ TOO_MANY: Words = (
     "Слишком много неоплаченных пополнений: оплатите или отмените прежние",
     "Too many unpaid top-ups: pay or cancel the earlier ones",
 )
+REQUISITES: Words = (
+    "Для счёта нужны реквизиты покупателя, заполните их: {url}",
+    "An invoice needs the buyer's requisites, fill them in: {url}",
+)
+
+
+class RequisitesNeededError(DomainError):
+    """No invoice without whom it is made out to."""
+
+    def __init__(self) -> None:
+        url = f"{settings.PUBLIC_URL}{reverse('balance-profile')}"
+        russian, english = (words.format(url=url) for words in REQUISITES)
+        words = (russian, english)
+        super().__init__(Error.INVALID_INPUT, message=words, errors={"gateway": [words]})
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +58,8 @@ def place(
     ticket: Ticket | None = None,
 ) -> Order:
     """An order, committed, and then opened with its provider."""
+    if gateway.has_invoice and profiles.of(company).missing:
+        raise RequisitesNeededError
     order = Order(
         company=company,
         package=quote.package,

@@ -12,8 +12,9 @@ from billing.models import BillingProfile
 
 def of(company: Company) -> BillingProfile:
     """As it is, or as it begins: a company without a row has the defaults."""
-    found = BillingProfile.objects.filter(company=company).first()
-    return found or BillingProfile(company=company)
+    found = BillingProfile.objects.filter(company=company).first() or BillingProfile()
+    found.company = company
+    return found
 
 
 @transaction.atomic

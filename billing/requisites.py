@@ -1,18 +1,23 @@
-"""Russian requisites, judged by their shape and control digits."""
+"""The requisites of a party to an invoice: what which country asks for, and control digits."""
 
 import re
 
 from django.core.exceptions import ValidationError
 from django.core.validators import RegexValidator
+from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 KPP = RegexValidator(r"^\d{4}[\dA-Z]{2}\d{3}$", _("A KPP has nine characters."))
 BIC = RegexValidator(r"^\d{9}$", _("A BIC has nine digits."))
 ACCOUNT = RegexValidator(r"^\d{20}$", _("An account number has twenty digits."))
 
+TAX_NUMBERS: dict[str, Promise] = {"RU": _("INN"), "KZ": _("BIN or IIN"), "BY": _("UNP")}
+
 _TENTH = (2, 4, 10, 3, 5, 9, 4, 6, 8)
 _ELEVENTH = (7, *_TENTH)
 _TWELFTH = (3, *_ELEVENTH)
+_BIN = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11)
+_BIN_AGAIN = (3, 4, 5, 6, 7, 8, 9, 10, 11, 1, 2)
 
 
 def is_inn(text: str) -> bool:
@@ -25,10 +30,59 @@ def is_inn(text: str) -> bool:
 
 
 def _control(text: str, weights: tuple[int, ...]) -> bool:
-    total = sum(weight * int(digit) for weight, digit in zip(weights, text, strict=False))
-    return total % 11 % 10 == int(text[len(weights)])
+    return _sum(text, weights) % 11 % 10 == int(text[len(weights)])
+
+
+def is_bin(text: str) -> bool:
+    """Kazakhstan's BIN of an organisation or IIN of a person: 12 digits, the last one control."""
+    if not re.fullmatch(r"[0-9]{12}", text):
+        return False
+    rest = _sum(text, _BIN) % 11
+    if rest == 10:
+        rest = _sum(text, _BIN_AGAIN) % 11
+    return rest == int(text[11])
+
+
+def _sum(text: str, weights: tuple[int, ...]) -> int:
+    return sum(weight * int(digit) for weight, digit in zip(weights, text, strict=False))
 
 
 def INN(text: str) -> None:  # noqa: N802 - a validator, named as its neighbours
     if not is_inn(text):
         raise ValidationError(_("This is not an INN: check the digits."), code="inn")
+
+
+CHECKS = {
+    "RU": (is_inn, _("This is not an INN: check the digits.")),
+    "KZ": (is_bin, _("This is not a BIN or an IIN: check the twelve digits.")),
+}
+
+
+def tax_number_name(country: str) -> Promise:
+    return TAX_NUMBERS.get(country, _("Tax number"))
+
+
+def wrong(*, country: str, inn: str, kpp: str) -> dict[str, Promise]:
+    """What is filled in and cannot be so, by field."""
+    found: dict[str, Promise] = {}
+    if inn and country in CHECKS:
+        is_right, words = CHECKS[country]
+        if not is_right(inn):
+            found["inn"] = words
+    if country == "RU" and kpp and len(inn) == 12:
+        found["kpp"] = _("A person has no KPP: it goes with an INN of ten digits.")
+    return found
+
+
+def missing(*, country: str, legal_name: str, inn: str, kpp: str) -> dict[str, Promise]:
+    """What an invoice to this buyer cannot do without, by field."""
+    found: dict[str, Promise] = {}
+    if not country:
+        found["country"] = _("Choose the country: an invoice names it.")
+    if not legal_name:
+        found["legal_name"] = _("An invoice is made out to a legal name.")
+    if country == "RU" and not inn:
+        found["inn"] = _("An invoice in Russia needs the buyer's INN.")
+    if country == "RU" and len(inn) == 10 and not kpp:
+        found["kpp"] = _("An organisation's invoice needs its KPP.")
+    return found

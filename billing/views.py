@@ -1,10 +1,13 @@
 """The cabinet's pages about money: the balance, the statement, requisites."""
 
+from urllib.parse import urlencode
+
 from django.conf import settings
 from django.contrib import messages
 from django.core.exceptions import ValidationError
 from django.http import HttpResponse, StreamingHttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import get_language
 from django.utils.translation import gettext as _
@@ -18,8 +21,17 @@ from accounts.services import record
 from accounts.spreadsheet import csv_lines
 from billing import ledger, offers, orders, profiles
 from billing import statement as statements
-from billing.forms import AlertForm, ProfileForm, StatementFilter, TopUpForm
+from billing.forms import (
+    AlertForm,
+    OrderAfterwardsForm,
+    ProfileForm,
+    StatementFilter,
+    TopUpForm,
+)
+from billing.gateways import registry
+from billing.gateways.invoice import Invoice
 from billing.models import Order, Tariff
+from billing.offers import Quote
 from config.errors import DomainError
 
 RECENT = 5
@@ -28,9 +40,12 @@ RECENT = 5
 @member_required(can_see_money, can_manage_money)
 def balance(request: CabinetRequest) -> HttpResponse:
     """What there is, what it is enough for, and more of it: a POST places an order."""
-    form = TopUpForm(request.POST or None)
+    form = TopUpForm(request.POST or None, country=profiles.of(request.company).of_country)
     if request.method == "POST" and form.is_valid():
-        order = _place(request, form)
+        try:
+            order = _place(request, form)
+        except orders.RequisitesNeededError:
+            return _to_requisites(request, form)
         if order is not None:
             return redirect("balance-order", order.public_id)
     company, profile = request.company, profiles.of(request.company)
@@ -120,8 +135,16 @@ def export(request: CabinetRequest) -> HttpResponse:
 
 @member_required(can_see_money, can_manage_money)
 def profile(request: CabinetRequest) -> HttpResponse:
+    """Requisites; with a package or tokens in the query they are for an invoice, which follows."""
     stored = profiles.of(request.company)
-    form = ProfileForm(request.POST or None, instance=stored, company=request.company)
+    afterwards = OrderAfterwardsForm(request.POST or request.GET)
+    quote = afterwards.quote()
+    form = ProfileForm(
+        request.POST or None,
+        instance=stored,
+        initial=_typed(request),
+        is_complete=quote is not None,
+    )
     if request.method == "POST" and form.is_valid():
         profiles.change(
             company=request.company,
@@ -129,9 +152,38 @@ def profile(request: CabinetRequest) -> HttpResponse:
             changes=form.cleaned_data,
             ip=client_ip(request.META),
         )
+        if quote is not None:
+            return _invoice(request, quote)
         messages.success(request, _("The requisites are saved."))
         return redirect("balance-profile")
-    return render(request, "billing/profile.html", {"form": form})
+    context = {"form": form, "quote": quote, "afterwards": afterwards}
+    return render(request, "billing/profile.html", context)
+
+
+def _typed(request: CabinetRequest) -> dict[str, str]:
+    """What stood in the form when another country was chosen: the fields follow it."""
+    names = ProfileForm.base_fields
+    return {name: request.GET[name] for name in names if name in request.GET}
+
+
+def _invoice(request: CabinetRequest, quote: Quote) -> HttpResponse:
+    gateway = registry.find(Invoice.name)
+    by = orders.By(user=request.user, ip=client_ip(request.META))
+    try:
+        if gateway is not None:
+            order = orders.place(company=request.company, quote=quote, gateway=gateway, by=by)
+            return redirect("balance-order", order.public_id)
+    except DomainError as error:
+        messages.error(request, _words(error))
+    return redirect("balance")
+
+
+def _to_requisites(request: CabinetRequest, form: TopUpForm) -> HttpResponse:
+    """The order waits in the query, and is placed once the requisites are there."""
+    chosen = {name: form.cleaned_data[name] for name in ("package", "tokens")}
+    query = urlencode({name: value for name, value in chosen.items() if value})
+    messages.info(request, _("Say whom the invoice is made out to: it is issued right after that."))
+    return redirect(f"{reverse('balance-profile')}?{query}")
 
 
 def _place(request: CabinetRequest, form: TopUpForm) -> Order | None:
@@ -144,7 +196,12 @@ def _place(request: CabinetRequest, form: TopUpForm) -> Order | None:
             gateway=form.gateways[data["gateway"]],
             by=orders.By(user=request.user, ip=client_ip(request.META)),
         )
+    except orders.RequisitesNeededError:
+        raise
     except DomainError as error:
-        body = error.body(language=(get_language() or "ru")[:2], request_id="")
-        form.add_error(None, body["message"])
+        form.add_error(None, _words(error))
         return None
+
+
+def _words(error: DomainError) -> str:
+    return str(error.body(language=(get_language() or "ru")[:2], request_id="")["message"])

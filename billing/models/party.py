@@ -5,10 +5,11 @@ from decimal import Decimal
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.db.models import Q
+from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Company
-from billing.requisites import ACCOUNT, BIC, INN, KPP
+from billing.requisites import ACCOUNT, BIC, INN, KPP, missing
 
 DEFAULT_THRESHOLD = 100  # tokens
 
@@ -57,6 +58,8 @@ class BillingProfile(models.Model):
     company = models.OneToOneField(
         Company, models.CASCADE, primary_key=True, verbose_name=_("company")
     )
+    # Of the party on invoices; empty: the company's own, by which its phones are read.
+    country = models.CharField(_("country"), max_length=2, blank=True, default="", db_default="")
     legal_name = models.CharField(_("legal name"), max_length=200, blank=True)
     inn = models.CharField(_("INN"), max_length=20, blank=True)
     kpp = models.CharField(_("KPP"), max_length=9, blank=True)
@@ -73,3 +76,14 @@ class BillingProfile(models.Model):
 
     def __str__(self) -> str:
         return self.legal_name or str(self.pk)
+
+    @property
+    def of_country(self) -> str:
+        return self.country or self.company.country
+
+    @property
+    def missing(self) -> dict[str, Promise]:
+        """What an invoice cannot be issued without, by field."""
+        return missing(
+            country=self.of_country, legal_name=self.legal_name, inn=self.inn, kpp=self.kpp
+        )

@@ -134,9 +134,11 @@ CREATE_TOP_UP = Call(
     ("Пополнить баланс", "Top up"),
     (
         "Создаёт пополнение и даёт ссылку на оплату. Укажите `tokens` или `package`. "
-        "Нужен боевой ключ.",
+        "Для счёта реквизиты компании должны быть заполнены в кабинете: иначе 422, и ответ "
+        "называет страницу. Нужен боевой ключ.",
         "Makes a top-up and gives the link to pay it. Give `tokens` or `package`. "
-        "A live key is needed.",
+        "An invoice needs the company's requisites, filled in in the cabinet: without them 422, "
+        "and the answer names the page. A live key is needed.",
     ),
     Scope.TOP_UP,
     message=(PLACED["ru"], PLACED["en"]),

@@ -13,7 +13,7 @@ from billing.models import Order, Package, Seller
 from tests.api.books import books
 from tests.api.clients import Answer, Api, ClientOf
 from tests.api.races import at_once
-from tests.billing.paying import notice, tell
+from tests.billing.paying import introduce, notice, tell
 from tests.factories import (
     CompanyFactory,
     OrderFactory,
@@ -30,7 +30,8 @@ FIELDS = {
 
 
 @pytest.fixture(autouse=True)
-def shop(db: None) -> None:
+def shop(company: Company) -> None:
+    introduce(company)
     SellerFactory.create()
     PackageFactory.create()
     TariffFactory.create(tokens_from=100)

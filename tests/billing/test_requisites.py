@@ -1,0 +1,198 @@
+"""No invoice without whom it is made out to: in the cabinet, in the API, by country."""
+
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from accounts.models import Company, Member
+from billing import invoices
+from billing.models import BillingProfile, Order
+from billing.requisites import is_bin, is_inn
+from tests.api.clients import ClientOf
+from tests.billing.paying import introduce, place
+from tests.factories import MemberFactory, PackageFactory, SellerFactory, TariffFactory
+
+pytestmark = pytest.mark.django_db
+RUSSIAN = {"country": "RU", "legal_name": "ООО «Ромашка»", "inn": "7707083893", "kpp": "770701001"}
+PAGE = "/cabinet/balance/requisites"
+
+
+@pytest.fixture
+def member(client: Client) -> Member:
+    """An accountant of a company that has said nothing of itself."""
+    member: Member = MemberFactory.create(role=Member.Role.ACCOUNTANT)
+    client.force_login(member.user)
+    SellerFactory.create()
+    PackageFactory.create()
+    TariffFactory.create(tokens_from=100)
+    return member
+
+
+def save(client: Client, **fields: str) -> Any:
+    return client.post(reverse("balance-profile"), RUSSIAN | {"package": "start"} | fields)
+
+
+@pytest.mark.parametrize("chosen", [{"package": "start"}, {"package": "", "tokens": "1500"}])
+def test_invoice_is_issued_once_its_requisites_are_there(
+    client: Client, member: Member, chosen: dict[str, str]
+) -> None:
+    asked = client.post(reverse("balance"), {"gateway": "invoice"} | chosen)
+
+    assert Order.objects.count() == 0
+    page = client.get(asked["Location"])
+    carried = {field.name: field.value() or "" for field in page.context["afterwards"]}
+    answer = client.post(reverse("balance-profile"), RUSSIAN | carried)
+
+    order = Order.objects.get()
+    assert asked["Location"].startswith(f"{PAGE}?")
+    assert answer["Location"] == reverse("balance-order", args=[order.public_id])
+    assert order.tokens == int(chosen.get("tokens", 1000))
+    assert order.parties["buyer"]["inn"] == "7707083893"
+
+
+@pytest.mark.parametrize(
+    ("changes", "at_fault"),
+    [
+        ({"legal_name": ""}, ["legal_name"]),
+        ({"inn": ""}, ["inn"]),
+        ({"inn": "7707083894"}, ["inn"]),
+        ({"kpp": ""}, ["kpp"]),
+        ({"kpp": "77"}, ["kpp"]),
+        ({"inn": "500100732259"}, ["kpp"]),
+        ({"country": ""}, ["country"]),
+        ({"country": "KZ", "inn": "123456789012"}, ["inn"]),
+        ({"country": "DE", "legal_name": ""}, ["legal_name"]),
+    ],
+)
+def test_what_is_missing_is_named_and_nothing_is_issued(
+    client: Client, member: Member, changes: dict[str, str], at_fault: list[str]
+) -> None:
+    answer = save(client, **changes)
+
+    assert list(answer.context["form"].errors) == at_fault
+    assert Order.objects.count() == 0
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"inn": "500100732259", "kpp": ""},
+        {"country": "KZ", "inn": "980540000397", "kpp": ""},
+        {"country": "KZ", "inn": "", "kpp": ""},
+        {"country": "DE", "inn": "DE123456789", "kpp": ""},
+        {"country": "US", "inn": "", "kpp": "770701001"},
+    ],
+)
+def test_each_country_asks_for_its_own(
+    client: Client, member: Member, changes: dict[str, str]
+) -> None:
+    answer = save(client, **changes)
+
+    assert answer.status_code == 302
+    assert Order.objects.get().parties["buyer"]["inn"] == changes["inn"]
+    assert BillingProfile.objects.get().kpp == ""
+
+
+@pytest.mark.parametrize(
+    ("country", "label", "has_kpp"),
+    [("RU", "ИНН", True), ("KZ", "БИН или ИИН", False), ("DE", "Налоговый номер", False)],
+)
+def test_fields_follow_the_country_chosen(
+    client: Client, member: Member, country: str, label: str, has_kpp: bool
+) -> None:
+    form = client.get(
+        reverse("balance-profile"), {"country": country, "legal_name": "Ромашка"}
+    ).context["form"]
+
+    assert (str(form["inn"].label), "kpp" in form.fields) == (label, has_kpp)
+    assert form["legal_name"].value() == "Ромашка"
+
+
+def test_requisites_may_be_saved_in_part_when_nothing_is_bought(
+    client: Client, member: Member
+) -> None:
+    client.post(reverse("balance-profile"), {"country": "RU", "email": "docs@example.com"})
+
+    assert BillingProfile.objects.get().email == "docs@example.com"
+    assert Order.objects.count() == 0
+
+
+def test_api_says_where_to_fill_the_requisites_in(
+    member: Member, client_of: ClientOf, settings: Any
+) -> None:
+    answer = client_of(member.company).post("/top-up", {"tokens": 150, "gateway": "invoice"})
+
+    assert (answer.status, answer.code) == (422, "invalid_input")
+    assert f"{settings.PUBLIC_URL}{PAGE}" in answer.body["message"]
+    assert list(answer.body["errors"]) == ["gateway"]
+    assert Order.objects.count() == 0
+
+
+def test_api_sells_without_requisites_what_needs_no_invoice(
+    member: Member, client_of: ClientOf
+) -> None:
+    answer = client_of(member.company).post("/top-up", {"tokens": 150, "gateway": "sandbox"})
+
+    assert answer.status == 200
+
+
+def test_refused_invoice_is_issued_under_the_same_idempotency_key(
+    member: Member, client_of: ClientOf
+) -> None:
+    api, wish = client_of(member.company), {"tokens": 150, "gateway": "invoice"}
+
+    refused = api.post("/top-up", wish, idempotency_key="order-1")
+    introduce(member.company)
+    issued = api.post("/top-up", wish, idempotency_key="order-1")
+
+    assert (refused.status, issued.status) == (422, 200)
+
+
+def test_invoice_issued_before_stays_as_it_is(client: Client, member: Member) -> None:
+    order = place(member.company, "invoice")
+    BillingProfile.objects.all().delete()
+
+    page = client.get(reverse("balance-order", args=[order.public_id]))
+
+    assert page.status_code == 200
+    assert order.parties["buyer"]["inn"] == "7800000002"
+
+
+def test_buyer_abroad_is_described_with_the_country(company: Company) -> None:
+    fields = {"country": "KZ", "legal_name": "ТОО «Алма»", "inn": "980540000397"}
+    BillingProfile.objects.create(company=company, **fields)
+    SellerFactory.create()
+
+    customer = invoices.document(place(company, "invoice")).customer
+
+    assert customer == "ТОО «Алма», БИН или ИИН 980540000397, Казахстан"
+
+
+def test_packages_in_the_countrys_currency_come_alone(client: Client, member: Member) -> None:
+    PackageFactory.create(code="kz", currency="KZT")
+    packages = [client.get(reverse("balance")).context["form"].packages]
+    Company.objects.filter(pk=member.company_id).update(country="KZ")
+    packages.append(client.get(reverse("balance")).context["form"].packages)
+    Company.objects.filter(pk=member.company_id).update(country="DE")
+    packages.append(client.get(reverse("balance")).context["form"].packages)
+
+    assert [[one.code for one in some] for some in packages] == [["start"], ["kz"], ["start"]]
+
+
+@pytest.mark.parametrize(
+    ("text", "is_right"),
+    [
+        ("980540000397", True),
+        ("940740000911", True),
+        ("980540000398", False),
+        ("98054000039", False),
+    ],
+)
+def test_bin_is_judged_by_its_control_digit(text: str, is_right: bool) -> None:
+    assert is_bin(text) is is_right
+
+
+def test_inn_of_a_person_has_twelve_digits() -> None:
+    assert (is_inn("500100732259"), is_inn("500100732258")) == (True, False)
