@@ -215,6 +215,8 @@ WHERE earlier.message_id = later.message_id AND earlier.n < later.n
   AND earlier.provider = later.provider AND earlier.provider_id = n.provider_id
 """
 
+# Vendors' clocks go wrong, or count whole seconds: no time that is shown comes before the one that
+# it follows, nor lies in the future.
 # A message of an earlier day makes that day's count stale, in the same commit.
 UPDATE_MESSAGES = """
 WITH changed AS (
@@ -225,11 +227,16 @@ UPDATE channels_message m SET
                      WHEN n.fallback_in IS NULL THEN m.fallback_at
                      ELSE now() + make_interval(secs => n.fallback_in) END,
   due_at = now() + make_interval(secs => n.due_in),
-  sent_at = CASE WHEN n.state IN ('sent', 'delivered') THEN COALESCE(m.sent_at, now())
+  sent_at = CASE WHEN n.state IN ('sent', 'delivered')
+                 THEN COALESCE(m.sent_at, GREATEST(m.created_at, LEAST(n.at, now())))
                  ELSE m.sent_at END,
   delivered_at = CASE WHEN n.state = 'delivered'
-                      THEN COALESCE(m.delivered_at, n.at, now()) END,
-  read_at = CASE WHEN n.is_read THEN COALESCE(m.read_at, n.read_at, now()) ELSE m.read_at END,
+                      THEN COALESCE(m.delivered_at,
+                        GREATEST(m.created_at, m.sent_at, LEAST(n.at, now()))) END,
+  read_at = CASE WHEN n.is_read
+                 THEN COALESCE(m.read_at, GREATEST(m.created_at, m.sent_at, m.delivered_at,
+                   LEAST(n.read_at, now())))
+                 ELSE m.read_at END,
   finished_at = CASE WHEN n.state IN ('delivered', 'failed', 'expired')
                      THEN COALESCE(m.finished_at, now()) END
 FROM unnest(%s::uuid[], %s::text[], %s::text[], %s::text[], %s::text[], %s::int[], %s::float[],

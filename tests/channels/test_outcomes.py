@@ -67,8 +67,16 @@ def test_what_is_accepted_and_delivered_at_once_is_not_asked_about(api: Api) -> 
     assert Attempt.objects.get().poll_at is None
 
 
+def sent_before(moment: datetime) -> None:
+    """As if the message had been made and handed over just before."""
+    Message.objects.update(
+        created_at=moment - timedelta(seconds=2), sent_at=moment - timedelta(seconds=1)
+    )
+
+
 def test_delivery_charges(api: Api) -> None:
     attempt = accepted(api, channel="sms")
+    sent_before(AT)
 
     outcomes.apply([Event(attempt.id, What.DELIVERED, at=AT)])
 
@@ -100,6 +108,7 @@ def test_failure_gives_the_tokens_back(api: Api, what: What, state: str, reason:
 @pytest.mark.parametrize("what", [What.EXPIRED, What.REFUSED])
 def test_late_delivery_is_told_and_free(api: Api, what: What) -> None:
     attempt = accepted(api)
+    sent_before(AT)
     outcomes.apply([Event(attempt.id, what)])
 
     outcomes.apply([Event(attempt.id, What.DELIVERED, at=AT)])
@@ -110,8 +119,30 @@ def test_late_delivery_is_told_and_free(api: Api, what: What) -> None:
     assert ledger.balance(api.company.pk) == (1000, 0)
 
 
+@pytest.mark.parametrize("hours", [-1, 1])
+@pytest.mark.parametrize("is_sent", [True, False])
+def test_times_are_in_order_whatever_the_vendors_clock_says(
+    api: Api, hours: int, *, is_sent: bool
+) -> None:
+    attempt = accepted(api)
+    if not is_sent:  # the receipt overtook our own commit
+        Message.objects.update(state="queued", sent_at=None)
+    wrong = timezone.now() + timedelta(hours=hours)
+
+    outcomes.apply([Event(attempt.id, What.DELIVERED, at=wrong)])
+    outcomes.apply([Event(attempt.id, What.READ, at=wrong)])
+
+    one = Message.objects.get()
+    assert one.sent_at is not None
+    assert one.delivered_at is not None
+    assert one.read_at is not None
+    times = [one.created_at, one.sent_at, one.delivered_at, one.read_at, timezone.now()]
+    assert times == sorted(times)
+
+
 def test_read_keeps_both_times(api: Api) -> None:
     attempt = accepted(api)
+    sent_before(AT)
     later = AT + timedelta(minutes=1)
 
     outcomes.apply([Event(attempt.id, What.DELIVERED, at=AT)])

@@ -53,6 +53,7 @@ def states(attempt: Attempt) -> tuple[str, str]:
 
 def test_receipt_is_applied_once(api: Api) -> None:
     attempt = accepted(api)
+    Message.objects.update(created_at=AT, sent_at=AT)
     receipt = hear(attempt, at=AT)
 
     apply_stored()
