@@ -147,7 +147,8 @@ def _clicked(subject: str, now: datetime) -> dict[str, Any]:
         "id": f"lnk_{subject}",
         "short_url": "https://example.com/bcdfghjk",
         "url": "https://example.com/orders/77",
-        "clicks": 1,
+        "new_clicks": 1,
+        "clicks": 42,
         "clicked_at": _iso(now),
     }
 

@@ -10,7 +10,7 @@ from django.conf import settings
 
 from accounts.models import Company, Event, Mode
 from config.redis_client import patient_redis
-from links import telling
+from links import counting, telling
 from links.clicks import STREAM
 from links.models import Link
 from links.visitors import Kind
@@ -48,12 +48,29 @@ def test_clicks_of_a_batch_are_one_event_for_each_link(link: Link) -> None:
         "id": link.public_id,
         "short_url": f"{settings.SHORT_URL}/{link.slug}",
         "url": link.url,
+        "new_clicks": 2,
         "clicks": 2,
         "clicked_at": event.data["clicked_at"],
         "test": False,
     }
     assert int(event.at.timestamp() * 1000) in {NOW + 2, NOW + 1}
     assert Event.objects.get(data__id=other.public_id).data["clicks"] == 1
+
+
+def test_clicks_are_the_links_total_whether_they_are_counted_yet_or_not(link: Link) -> None:
+    click((link, Kind.PERSON), (link, Kind.PERSON))
+    counting.count_clicks()  # of its own pace: here before the event, below after it
+    telling.tell_clicks()
+    click((link, Kind.PERSON))
+    click((link, Kind.PERSON))
+    telling.tell_clicks()
+    counting.count_clicks()
+
+    data = [event.data for event in Event.objects.order_by("at", "id")]
+
+    assert sorted((one["new_clicks"], one["clicks"]) for one in data) == [(1, 3), (1, 4), (2, 2)]
+    link.refresh_from_db()
+    assert link.clicks == 4
 
 
 @pytest.mark.parametrize("kind", [Kind.PREVIEW, Kind.SCANNER])
