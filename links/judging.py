@@ -1,8 +1,8 @@
 """Whose clicks they are, judged once for all that read the stream: counts, proofs and callbacks.
 
 Headers were judged when the link was followed (`visitors`). What calls itself a browser and comes
-in the moment in which the message was handed over is a scanner: no person has read it yet. Of a
-link sent by a test key that cannot be said: the phone is read by the very program that sent it.
+in the moment in which the message was handed over is a scanner: no person has read it yet. Links
+sent by test keys are no exception, so that what was tried with them is what live ones do.
 
 All the channels of a message carry one link, and a click does not say which of them was opened. So
 nobody is hasty any more once the first hand-over that may have come to a person is HASTE ago: they
@@ -38,7 +38,7 @@ SELECT l.id, (extract(epoch FROM a.started_at) * 1000)::bigint,
   (extract(epoch FROM COALESCE(a.accepted_at, a.started_at)) * 1000)::bigint,
   a.state NOT IN ('failed', 'expired') OR (a.state = 'expired' AND a.error_class = 'patience')
 FROM links_link l JOIN channels_attempt a ON a.message_id = l.message_id
-WHERE l.id = ANY(%s) AND l.mode = 'live'
+WHERE l.id = ANY(%s)
 """
 
 
