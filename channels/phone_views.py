@@ -3,10 +3,11 @@
 from django.conf import settings
 from django.http import HttpResponse
 from django.shortcuts import render
+from django.utils.translation import get_language
 
 from accounts.models import Mode
 from accounts.roles import CabinetRequest, can_read_keys, member_required
-from channels import history, screens
+from channels import history, screens, scripts
 from channels.forms import PhoneFilter
 
 
@@ -18,6 +19,8 @@ def test_phone(request: CabinetRequest) -> HttpResponse:
     stamp = screens.stamp(page.rows)
     if request.htmx and request.GET.get("seen") == stamp:
         return HttpResponse(status=204)  # a code may be being copied just now
+    scripted = scripts.OUTCOMES.items()
+    is_english = get_language() == "en"  # the second of a pair of words
     context = {
         "form": form,
         "page": page,
@@ -25,7 +28,7 @@ def test_phone(request: CabinetRequest) -> HttpResponse:
         "stamp": stamp,
         "is_first": not request.GET.get("cursor"),
         "is_filtered": bool(form.chosen()),
-        "magic": screens.MAGIC,
+        "magic": [(digits, words[is_english], error) for digits, (words, error) in scripted],
         "base_url": settings.PUBLIC_URL,
     }
     return render(request, "cabinet/test_phone.html", context)

@@ -4,25 +4,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from hashlib import sha1
 
-from django.utils.functional import Promise
-from django.utils.translation import gettext_lazy as _
-
 from channels import registry
 from channels.models import Message
 
-# Last four digits → what they script, in the order of the API's documentation.
-MAGIC: list[tuple[str, str | Promise]] = [
-    ("0000", _("Delivered at once, as any number that is not listed here.")),
-    ("0001", _("Refused: invalid_phone.")),
-    ("0002", _("Refused: insufficient_tokens.")),
-    ("0003", _("Refused: recipient_unreachable.")),
-    ("0004", _("Accepted, but the code has expired already.")),
-    ("0005", _("Refused: resend_too_soon.")),
-    ("0006", _("Delivered after 30 seconds.")),
-    ("0007", _("Never delivered: it expires.")),
-    ("0008", _("Refused: delivery_failed.")),
-    ("0009", _("Falls back to the next channel.")),
-]
 ARRIVED = {Message.State.SENT, Message.State.DELIVERED}
 
 

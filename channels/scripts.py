@@ -3,8 +3,13 @@
 The rest of the script is played by the `test` provider.
 """
 
+from typing import Any
+
+from django.conf import settings
+
 from accounts.keys import Fallback, Principal
 from channels import routing
+from channels.phones import country_of
 from channels.providers import test
 from channels.providers.base import Channel
 from config.errors import DomainError, Error, Words
@@ -13,8 +18,23 @@ REFUSED_AT_ONCE = {
     "0001": Error.INVALID_PHONE,
     "0002": Error.INSUFFICIENT_TOKENS,
     "0005": Error.RESEND_TOO_SOON,
+    "0011": Error.SEND_LIMIT,
+    "0012": Error.TOO_MANY_ATTEMPTS,
+    "0013": Error.CHANNEL_UNAVAILABLE,
+    "0014": Error.COUNTRY_NOT_ALLOWED,
+}
+RETRY_AFTER = {  # seconds, as the shortest window of each says
+    Error.RESEND_TOO_SOON: settings.COOL_DOWN,
+    Error.SEND_LIMIT: settings.CODE_LIMITS[0][1],
+    Error.TOO_MANY_ATTEMPTS: settings.FAILED_ATTEMPTS[0][1],
+}
+EXTRA: dict[Error, dict[str, Any]] = {  # beside code and message, as with a live key
+    Error.INSUFFICIENT_TOKENS: {"required": 1, "available": 0},
+    Error.SEND_LIMIT: {"limit": {"kind": "phone"}},
 }
 EXPIRED_CODE = "0004"
+QUEUED = test.QUEUED
+NO_MORE_GUESSES = "0012"
 
 # For people: what each ending brings about, and the error it is answered with, if any.
 OUTCOMES: dict[str, tuple[Words, Error | None]] = {
@@ -43,17 +63,39 @@ OUTCOMES: dict[str, tuple[Words, Error | None]] = {
         ("ушло следующим каналом", "falls back to the next channel"),
         None,
     ),
+    QUEUED: (
+        (
+            f"ждёт в очереди {test.QUEUED_FOR} секунд, затем доставлено",
+            f"stays queued for {test.QUEUED_FOR} seconds, then delivered",
+        ),
+        None,
+    ),
+    "0011": (("исчерпан лимит отправок", "the sending limit is reached"), Error.SEND_LIMIT),
+    NO_MORE_GUESSES: (
+        (
+            "слишком много попыток, и при отправке, и при проверке",
+            "too many attempts, of a send and of a verify alike",
+        ),
+        Error.TOO_MANY_ATTEMPTS,
+    ),
+    "0013": (("канал недоступен", "the channel is not available"), Error.CHANNEL_UNAVAILABLE),
+    "0014": (("страна не разрешена", "the country is not allowed"), Error.COUNTRY_NOT_ALLOWED),
 }
 
 
 def refuse_scripted(principal: Principal, phone: str) -> None:
     error = REFUSED_AT_ONCE.get(phone[-4:]) if principal.is_test else None
-    if error is Error.INSUFFICIENT_TOKENS:
-        raise DomainError(error, required=1, available=0)
-    if error is Error.RESEND_TOO_SOON:
-        raise DomainError(error, retry_after=60)
-    if error is not None:
-        raise DomainError(error)
+    if error is None:
+        return
+    extra = EXTRA.get(error, {})
+    if error is Error.COUNTRY_NOT_ALLOWED:
+        extra = {"country": country_of(phone)}
+    raise DomainError(error, retry_after=RETRY_AFTER.get(error), **extra)
+
+
+def refuse_scripted_guess(principal: Principal, phone: str) -> None:
+    if is_scripted(principal, phone, NO_MORE_GUESSES):
+        raise DomainError(Error.TOO_MANY_ATTEMPTS, retry_after=RETRY_AFTER[Error.TOO_MANY_ATTEMPTS])
 
 
 def is_scripted(principal: Principal, phone: str, script: str) -> bool:

@@ -7,6 +7,7 @@ rows and the message in one commit. What is the same for all is here.
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 from uuid import UUID
@@ -230,7 +231,12 @@ def send(acceptance: Acceptance[Any]) -> Outcome:
         acceptance.order.phone,
         principal.own_limits,
     )
-    signal = deliver(order=place, mark=acceptance.sender.mark, accept=acceptance.accept)
+    signal = deliver(
+        order=place,
+        mark=acceptance.sender.mark,
+        accept=acceptance.accept,
+        waits=not scripts.is_scripted(principal, place.phone, scripts.QUEUED),
+    )
     state, channel, error, cost = first_outcome(acceptance.message_id, signal)
     channel = channel or acceptance.channel.value
     raise_if_failed(acceptance.message_id, state, channel, error)
@@ -240,13 +246,15 @@ def send(acceptance: Acceptance[Any]) -> Outcome:
     )
 
 
-def deliver(*, order: limits.Send, mark: str, accept: Callable[[], None]) -> waiting.Signal | None:
+def deliver(
+    *, order: limits.Send, mark: str, accept: Callable[[], None], waits: bool
+) -> waiting.Signal | None:
     """Take a place under the limits, accept, and wait for the first outcome.
 
     `accept` is one commit; if it refuses nothing was written. While the send waits its database
     connection serves others.
     """
-    with waiting.waiter(order.id) as waiter:
+    with waiting.waiter(order.id) if waits else nullcontext() as waiter:
         with limits.place(order, mark=mark):
             accept()
         nudge.wake()

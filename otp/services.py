@@ -195,6 +195,7 @@ def _renderer_params(
 
 def check_code(*, principal: Principal, phone: str, purpose: str, code: str) -> "Verified":
     """Spend one attempt and, if the code is right, consume it; raises why not."""
+    scripts.refuse_scripted_guess(principal, phone)
     params: dict[str, Any] = {
         "company_id": principal.company_id,
         "mode": principal.mode,

@@ -13,11 +13,13 @@ from channels.providers.base import (
     Receipt,
     ReceiptState,
     RefusedError,
+    ThrottledError,
     UnreachableError,
 )
 
 UNREACHABLE, LATE, NEVER, REFUSED, FALLS_BACK = "0003", "0006", "0007", "0008", "0009"
-LATE_BY = 30  # seconds
+QUEUED = "0010"
+LATE_BY = QUEUED_FOR = 30  # seconds
 
 
 class ScriptedProvider(Provider):
@@ -33,6 +35,10 @@ class ScriptedProvider(Provider):
         script = message.phone[-4:]
         if script == UNREACHABLE:
             raise UnreachableError("test_unreachable", "scripted by the number's last digits")
+        if script == QUEUED and message.n == 1:
+            raise ThrottledError(
+                "test_throttled", "scripted by the number's last digits", retry_after=QUEUED_FOR
+            )
         if script == REFUSED:
             raise RefusedError("test_refused", "scripted by the number's last digits")
         if script == FALLS_BACK and message.n == 1:

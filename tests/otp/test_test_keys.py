@@ -1,9 +1,11 @@
 """Test keys: the script in a number's last digits, and what never happens with them."""
 
+import time
 from datetime import timedelta
 
 import pytest
 import time_machine
+from django.conf import settings
 from django.utils import timezone
 
 from billing import ledger
@@ -15,6 +17,7 @@ from tests.api.books import books
 from tests.api.clients import Answer, Api
 from tests.otp.passing import forget_limits, later
 from tests.otp.reading import code_of
+from tests.stack.programs import until
 
 URL = "https://example.com/"
 
@@ -57,6 +60,35 @@ def verify(api: Api, digits: str) -> Answer:
                 "code": "resend_too_soon",
                 "message": "Код уже отправлен, повторить можно чуть позже",
                 "retry_after": 60,
+            },
+        ),
+        (
+            "0011",
+            429,
+            {
+                "code": "send_limit",
+                "message": "Превышен лимит отправок на этот номер",
+                "limit": {"kind": "phone"},
+                "retry_after": 600,
+            },
+        ),
+        (
+            "0012",
+            429,
+            {
+                "code": "too_many_attempts",
+                "message": "Слишком много попыток, запросите новый код позже",
+                "retry_after": 3600,
+            },
+        ),
+        ("0013", 422, {"code": "channel_unavailable", "message": "Канал сейчас недоступен"}),
+        (
+            "0014",
+            422,
+            {
+                "code": "country_not_allowed",
+                "message": "Отправка в эту страну не разрешена",
+                "country": "RU",
             },
         ),
     ],
@@ -109,7 +141,7 @@ def test_refused_by_the_channel(
     assert Message.objects.get().state == "failed"
 
 
-@pytest.mark.parametrize("digits", ["0000", "4567", "0010", "9999"])
+@pytest.mark.parametrize("digits", ["0000", "4567", "0100", "9999"])
 @pytest.mark.parametrize("channel", ["whatsapp", "telegram", "sms"])
 def test_delivered_at_once(
     dispatcher: Dispatcher, test_api: Api, digits: str, channel: str
@@ -184,7 +216,7 @@ def test_falls_back_to_the_next_channel(
     assert list(attempts) == [(channel, "failed"), (fallback, "delivered")]
 
 
-@pytest.mark.parametrize("digits", [f"000{digit}" for digit in range(10)])
+@pytest.mark.parametrize("digits", [f"{number:04d}" for number in range(15)])
 def test_live_keys_have_no_script(api: Api, digits: str) -> None:
     assert send(api, digits).status == 200
     assert send_link(api, digits).status == 200
@@ -200,6 +232,28 @@ def test_nothing_is_ever_charged(dispatcher: Dispatcher, test_api: Api) -> None:
 
     assert ledger.balance(test_api.company.pk) == (1000, 0)
     assert Transfer.objects.count() == 1  # the grant
+
+
+def test_guess_at_a_number_with_no_guesses_left(test_api: Api) -> None:
+    answer = test_api.post("/otp/verify", {"phone": number("0012"), "code": "123456"})
+
+    assert (answer.status, answer.code) == (429, "too_many_attempts")
+    assert answer.headers["Retry-After"] == "3600"
+
+
+@pytest.mark.parametrize("call", [send, send_link])
+def test_queued_is_answered_at_once_and_delivered_later(
+    dispatcher: Dispatcher, test_api: Api, call: type
+) -> None:
+    began = time.monotonic()
+    answer = call(test_api, "0010")
+    took = time.monotonic() - began
+
+    assert (answer.status, answer.body["status"]) == (200, "queued")
+    assert took < settings.SEND_WAIT
+    until(lambda: Attempt.objects.filter(state="failed").exists())
+    Message.objects.update(due_at=timezone.now())
+    until(lambda: Message.objects.get().state == "delivered")
 
 
 def test_no_cool_down(test_api: Api) -> None:
