@@ -11,7 +11,7 @@ from accounts.api import ApiView, JsonAnswer
 from accounts.callbacks import deliveries, endpoints
 from accounts.fields import Fields
 from accounts.models import Company, Endpoint, EventKind, Scope
-from config.errors import DomainError, Error
+from config.errors import DomainError, Error, invalid_input
 from config.ids import parse_id
 
 WORDS = {
@@ -32,6 +32,10 @@ WORDS = {
 IS_OFF = (
     "Адрес выключен: включите его, передав enabled: true",
     "The endpoint is off: switch it on by enabled: true",
+)
+TWO_KINDS = (
+    "В type и event разные события: оставьте одно",
+    "type and event name different events: give one",
 )
 NOT_BOOLEAN = ("Должно быть true или false", "Must be true or false")
 
@@ -68,6 +72,8 @@ class _View(ApiView):
 
 
 class Webhooks(_View):
+    parameters = ()
+
     def get(self, request: Request) -> HttpResponse:
         own = Endpoint.objects.of(self.principal.company_id).filter(mode=self.principal.mode)
         found = own.order_by("-created_at", "-id")  # MAX_ENDPOINTS at most: one page
@@ -129,18 +135,26 @@ class TestWebhook(_View):
         payload = self.payload(request)
         endpoint = self.endpoint(public_id)
         fields = Fields(payload)
-        kind = fields.choice("event", list(EventKind.values)) or endpoint.kinds[0]
-        fields.check()
+        kind = _kind(fields) or endpoint.kinds[0]
         if not endpoint.is_enabled:
             raise DomainError(Error.INVALID_INPUT, message=IS_OFF)
 
         def effect() -> dict[str, Any]:
             delivery = deliveries.send_example(endpoint=endpoint, kind=kind)
             event_id = delivery.event.public_id
-            body = {"id": delivery.public_id, "event_id": event_id, "event": kind}
+            body = {"id": delivery.public_id, "event_id": event_id, "type": kind, "event": kind}
             return self.answer("example", body)
 
         return self.once_atomic(self.ticket(request, payload), effect)
+
+
+def _kind(fields: Fields) -> str | None:
+    """`type`, as it stands in an event, or `event`; the same if both are given."""
+    names = {name: fields.choice(name, list(EventKind.values)) for name in ("type", "event")}
+    fields.check()
+    if None not in names.values() and names["type"] != names["event"]:
+        raise invalid_input(event=TWO_KINDS)
+    return names["type"] or names["event"]
 
 
 def shown(endpoint: Endpoint) -> dict[str, Any]:

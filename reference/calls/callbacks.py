@@ -207,12 +207,18 @@ TEST = Call(
     message=_words("example"),
     body=(
         Field(
-            "event",
+            "type",
             nullable(EVENT_TYPES),
             (
                 "Какое событие. По умолчанию первое из тех, что заказаны.",
                 "Which event; by default the first one the endpoint asked for.",
             ),
+            required=False,
+        ),
+        Field(
+            "event",
+            nullable(EVENT_TYPES),
+            ("То же, что `type`.", "The same as `type`."),
             required=False,
         ),
     ),
@@ -232,7 +238,8 @@ TEST = Call(
             ),
             "evt_0192f0c1a6dd7b5c8d6e7f8091021324",
         ),
-        Field("event", EVENT_TYPES, ("Что это за событие.", "Which event it is."), KINDS[0]),
+        Field("type", EVENT_TYPES, ("Что это за событие.", "Which event it is."), KINDS[0]),
+        Field("event", EVENT_TYPES, ("То же, что `type`.", "The same as `type`."), KINDS[0]),
     ),
     refusals=(Error.INVALID_INPUT, Error.NOT_FOUND),
 )

@@ -236,19 +236,28 @@ def test_rotated_secret_is_new_and_told_once(api: Api) -> None:
     assert Endpoint.objects.get().generation == 2
 
 
+@pytest.mark.parametrize("name", ["type", "event"])
 @pytest.mark.parametrize("kind", EventKind.values)
 def test_example_of_each_event_arrives(
-    api: Api, endpoint: Endpoint, receiver: Any, kind: str
+    api: Api, endpoint: Endpoint, receiver: Any, *, kind: str, name: str
 ) -> None:
     Endpoint.objects.update(kinds=["message.sent"], company=api.company)
 
-    answer = api.post(path_of(endpoint, "/test"), {"event": kind})
+    answer = api.post(path_of(endpoint, "/test"), {name: kind})
     make_round()
 
     (call,) = receiver.calls
     event = call.verified(endpoints.secret_of(endpoint))
     assert (answer.status, answer.body["event_id"]) == (200, call.id)
     assert (event["type"], event["data"]["example"]) == (kind, True)
+
+
+def test_example_of_two_different_events_is_refused(api: Api) -> None:
+    endpoint = EndpointFactory.create(company=api.company)
+    both = {"type": "otp.verified", "event": "message.sent"}
+
+    assert api.post(path_of(endpoint, "/test"), both).body["errors"].keys() == {"event"}
+    assert api.post(path_of(endpoint, "/test"), both | {"event": "otp.verified"}).status == 200
 
 
 def test_example_is_of_an_event_that_is_wanted(api: Api) -> None:
