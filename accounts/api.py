@@ -17,7 +17,7 @@ from rest_framework.exceptions import APIException, MethodNotAllowed
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
-from accounts import idempotency, keys
+from accounts import idempotency, keys, queries
 from accounts.addresses import client_ip
 from accounts.keys import Principal
 from accounts.models import Company, Scope
@@ -66,6 +66,8 @@ class ApiView(APIView):
     http_method_names = ["get", "head", "post", "put", "patch", "delete"]
     scope: ClassVar[Scope | None] = None
     largest_body: ClassVar[int] = settings.API_BODY
+    # Of a list's query: any other is refused. None: no list, nothing is read from the query.
+    parameters: ClassVar[tuple[str, ...] | None] = None
 
     principal: Principal
     request_id: str
@@ -84,6 +86,8 @@ class ApiView(APIView):
             raise MethodNotAllowed(str(request.method))
         self.principal = self.authenticate(request)
         self.count_request(request)
+        if self.parameters is not None and request.method in {"GET", "HEAD"}:
+            queries.check_names(request.query_params, self.parameters)
 
     def authenticate(self, request: Request) -> Principal:
         scheme, _, key = request.META.get("HTTP_AUTHORIZATION", "").strip().partition(" ")

@@ -1,10 +1,36 @@
 """What the queries of several lists of the API have in common."""
 
+from collections.abc import Collection, Mapping
 from datetime import UTC, datetime
+from difflib import get_close_matches
 
 from django.utils.dateparse import parse_date, parse_datetime
 
-from config.errors import invalid_input
+from config.errors import DomainError, Error, Words, invalid_input
+
+PAGING = ("limit", "cursor")
+PERIOD = ("from", "to")
+
+
+def check_names(query: Mapping[str, str], known: Collection[str]) -> None:
+    """Refuse parameters that the list does not have; raises `invalid_input` on each.
+
+    `?staus=failed` would otherwise answer everything as if it had been filtered.
+    """
+    unknown = sorted(query.keys() - set(known))
+    if unknown:
+        errors = {name: [_no_such(name, known)] for name in unknown}
+        raise DomainError(Error.INVALID_INPUT, errors=errors)
+
+
+def _no_such(name: str, known: Collection[str]) -> Words:
+    if not known:
+        return "У этого списка нет параметров", "This list has no parameters"
+    near = get_close_matches(name, known, n=1)
+    if near:
+        return f"Нет такого параметра; может быть, {near[0]}?", f"Unknown; did you mean {near[0]}?"
+    words = ", ".join(known)
+    return f"Нет такого параметра; есть: {words}", f"Unknown; there are: {words}"
 
 
 def time_of(name: str, text: str) -> datetime:

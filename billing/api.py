@@ -15,6 +15,7 @@ from accounts.fields import Fields
 from accounts.keys import Principal
 from accounts.models import Company, Scope
 from accounts.paging import page_of
+from accounts.queries import PAGING
 from billing import ledger, offers, orders
 from billing.gateways import registry
 from billing.gateways.base import Gateway
@@ -80,6 +81,8 @@ class TopUpView(ApiView):
 
 
 class TopUps(TopUpView):
+    parameters = PAGING
+
     def get(self, request: Request) -> HttpResponse:
         rows = Order.objects.of(self.principal.company_id).select_related("package")
         page = page_of(rows, request.query_params.dict())
@@ -131,6 +134,7 @@ class TopUpOptions(ApiView):
     """What can be bought and how; for any key, a test one too."""
 
     scope = Scope.TOP_UP
+    parameters = ()
 
     def get(self, request: Request) -> HttpResponse:
         packages = [_offered(package) for package in Package.objects.on_sale()]

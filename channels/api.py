@@ -11,7 +11,7 @@ from rest_framework.request import Request
 from accounts import paging
 from accounts.api import ApiView, JsonAnswer
 from accounts.models import Scope
-from accounts.queries import time_of
+from accounts.queries import PAGING, PERIOD, time_of
 from channels import availability, phones, registry
 from channels.models import Attempt, Message, MessageQuerySet, Receipt, Turn
 from channels.providers.base import Channel, Content
@@ -26,11 +26,13 @@ WORDS = {
     "channels": {"ru": "Каналы", "en": "Channels"},
     "test": {"ru": "Сообщения тестовых ключей", "en": "Messages of test keys"},
 }
+FILTERS = ("phone", "channel", "status", "kind", *PERIOD, *PAGING)
 TEST_KEYS_ONLY = ("Только для тестовых ключей", "For test keys only")
 
 
 class Messages(ApiView):
     scope = Scope.MESSAGES
+    parameters = FILTERS
 
     def get(self, request: Request) -> HttpResponse:
         query = request.query_params
@@ -79,6 +81,8 @@ class MessageDetail(ApiView):
 
 
 class Channels(ApiView):
+    parameters = ()
+
     def get(self, request: Request) -> HttpResponse:
         return JsonAnswer(
             {
@@ -94,6 +98,7 @@ class TestMessages(ApiView):
 
     __test__ = False
     scope = Scope.MESSAGES
+    parameters = FILTERS
 
     def get(self, request: Request) -> HttpResponse:
         if not self.principal.is_test:

@@ -14,7 +14,7 @@ from accounts.addresses import client_ip
 from accounts.api import ApiView, JsonAnswer
 from accounts.fields import Fields
 from accounts.models import Scope
-from accounts.queries import time_of
+from accounts.queries import PAGING, PERIOD, time_of
 from config.errors import DomainError, Error, invalid_input
 from config.ids import parse_id
 from links import fields, hosts, managing, stats
@@ -55,6 +55,8 @@ class LinkView(ApiView):
 
 
 class Links(LinkView):
+    parameters = ("state", "slug", "batch", *PERIOD, *PAGING)
+
     def get(self, request: Request) -> HttpResponse:
         query = request.query_params
         found = filtered(self.own(), query, self.principal.company_id)
@@ -89,6 +91,8 @@ class LinkDetail(LinkView):
 
 
 class LinkStats(LinkView):
+    parameters = ("interval", *PERIOD)
+
     def get(self, request: Request, public_id: str) -> HttpResponse:
         link, query = self.link(public_id), request.query_params
         interval = query.get("interval", "day")

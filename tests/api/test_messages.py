@@ -106,7 +106,6 @@ FILTERS = [
     ({"from": "2026-02-28", "to": "2026-03-01"}, "d"),
     ({"from": "2026-03-01T12:00:00.5Z"}, "ab"),
     ({"phone": "", "channel": "", "status": "", "kind": "", "from": "", "to": ""}, "abcd"),
-    ({"unknown": "x"}, "abcd"),
 ]
 
 
@@ -326,3 +325,30 @@ def test_queries_do_not_grow_with_rows(
         assert len(api.get("/channels").body["data"]) == 3
     with django_assert_num_queries(1):
         api.get("/balance")
+
+
+@pytest.mark.parametrize(
+    ("name", "ru", "en"),
+    [
+        (
+            "staus",
+            "Нет такого параметра; может быть, status?",
+            "Unknown; did you mean status?",
+        ),
+        (
+            "x",
+            "Нет такого параметра; есть: phone, channel, status, kind, from, to, limit, cursor",
+            "Unknown; there are: phone, channel, status, kind, from, to, limit, cursor",
+        ),
+    ],
+)
+def test_unknown_parameter_is_refused_rather_than_answered_with_everything(
+    api: Api, name: str, ru: str, en: str
+) -> None:
+    made(api)
+
+    russian = api.get("/messages", {name: "failed"})
+    english = api.get("/messages", {name: "failed"}, Accept_Language="en")
+
+    assert [russian.status, english.status] == [422, 422]
+    assert [russian.body["errors"], english.body["errors"]] == [{name: [ru]}, {name: [en]}]

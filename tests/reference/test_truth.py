@@ -187,6 +187,27 @@ def test_values_within_the_bounds_are_taken(
         assert "errors" not in answer.body, (value, answer.body)
 
 
+LISTS = [call for call in CALLS if call.method == "GET" and "{id}" not in call.path]
+
+
+@pytest.mark.parametrize("call", LISTS, ids=lambda call: call.name)
+def test_list_takes_the_parameters_that_are_written_down_and_no_other(
+    api: Api, test_api: Api, call: Call
+) -> None:
+    caller = test_api if call.path.startswith("/test/") else api
+    if call.name == "getBalance":
+        return  # no list: nothing in it could be filtered away
+    names = [field.name for field in call.query]
+
+    answer = caller.get(call.path, {"staus": "failed"})
+
+    assert (answer.status, answer.code) == (422, "invalid_input")
+    assert list(answer.body["errors"]) == ["staus"]
+    for name in names:
+        known = caller.get(call.path, {name: "…"})
+        assert "Нет такого параметра" not in str(known.body.get("errors", "")), name
+
+
 @pytest.mark.parametrize("error", Error, ids=lambda error: error.code)
 def test_every_error_is_advised_on(error: Error) -> None:
     assert error in ADVICE
