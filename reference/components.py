@@ -73,7 +73,7 @@ class Components:
     def answer(self, call: Call) -> Schema:
         own = self.object_of(call.answer)
         name = call.answer.name if isinstance(call.answer, Shape) else call.title_name
-        return self.add(f"{name}Response", {"allOf": [reference("Success"), own]})
+        return self.add(f"{name}Response", {"allOf": [reference("Envelope"), own]})
 
 
 def reference(name: str) -> dict[str, Any]:

@@ -330,7 +330,7 @@ def add_components(result: Schema, **_: Any) -> Schema:
 def schemas(language: str) -> dict[str, Schema]:
     """Every component there is: of the calls, of the events, and the envelope."""
     found = Components(language)
-    found.add("Success", success_schema(language))
+    found.add("Envelope", success_schema(language))
     found.add("Error", error_schema(language))
     for call in CALLS:
         for field in call.query:

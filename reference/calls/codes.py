@@ -25,7 +25,7 @@ from reference.shapes import Call, Field, Shape, identifier, integer, nullable, 
 
 PURPOSE = Field(
     "purpose",
-    nullable(text(minLength=1, maxLength=PURPOSE_LENGTH, default=DEFAULT_PURPOSE)),
+    nullable(text(minLength=1, maxLength=PURPOSE_LENGTH)),
     (
         f"Зачем нужен код: `login`, `payment` и так далее. По умолчанию `{DEFAULT_PURPOSE}`. "
         "Код одного назначения не подойдёт к другому.",

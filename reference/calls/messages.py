@@ -257,7 +257,7 @@ TEST_MESSAGE = Shape(
 )
 
 CHANNEL = Shape(
-    "Channel",
+    "ChannelInfo",
     (
         Field("channel", CHANNEL_NAMES, ("Канал.", "The channel."), "whatsapp"),
         Field("name", text(), ("Название для людей.", "Its name for people."), "WhatsApp"),

@@ -102,7 +102,7 @@ ORDER = Shape(
 )
 
 PACKAGE = Shape(
-    "Package",
+    "TokenPackage",
     (
         Field("package", text(), ("Код пакета.", "The package's code."), "start"),
         TOKENS,

@@ -124,6 +124,23 @@ def test_names_for_generators_are_there() -> None:
     assert names <= set(components())
 
 
+def test_no_object_has_a_field_of_its_own_name() -> None:
+    """Generators make a variable of each; typed ones then mix the two up."""
+    mixed = {
+        name
+        for name, one in components().items()
+        for field in one.get("properties", ())
+        if field.replace("_", "") == name.lower()
+    }
+
+    assert mixed == set()
+
+
+def test_no_field_has_a_default() -> None:
+    """openapi-typescript then takes it for one that must be given."""
+    assert '"default"' not in document("en")
+
+
 def enums(schema: Any, name: str) -> list[tuple[str, Any]]:
     if isinstance(schema, dict):
         own = [(name, schema["enum"])] if "enum" in schema else []

@@ -1,0 +1,39 @@
+"""Tools of npm that judge the OpenAPI schema and make a TypeScript client of it.
+
+`python -m examples_run.schema_tools` installs them into var/; tests that need them are skipped
+where they are not.
+"""
+
+import sys
+from pathlib import Path
+
+from config.env import ROOT
+from examples_run.toolchains import BuildError, MissingError, Place, npm, tool, version
+
+PACKAGES = ("@redocly/cli@2.77.0", "@stoplight/spectral-cli@6.16.3", "openapi-typescript@7.13.0",
+            "openapi-fetch@0.17.0", "typescript@5.9.3", "@types/node@24")  # fmt: skip
+PLACE = Place(ROOT / "docs/examples", ROOT / "var/examples/schema-tools")
+MODULES = PLACE.build / "node_modules"
+OLDEST_NODE = (20, 19)  # what redocly asks for
+
+
+def find(name: str) -> Path:
+    """The command of that name; raises MissingError."""
+    _text, numbers = version(tool("node"), "--version")
+    if numbers < OLDEST_NODE:
+        raise MissingError("Node.js 20.19 or newer")
+    command = MODULES / ".bin" / name
+    if not command.exists():
+        raise MissingError(f"no {name}: python -m examples_run.schema_tools")
+    return command
+
+
+def install() -> None:
+    npm(PLACE, ["--ignore-scripts", *PACKAGES])
+
+
+if __name__ == "__main__":
+    try:
+        install()
+    except (BuildError, MissingError) as error:
+        sys.exit(str(error))
