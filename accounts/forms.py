@@ -13,7 +13,7 @@ from django.utils import timezone
 from django.utils.translation import get_language
 from django.utils.translation import gettext_lazy as _
 
-from accounts import countries, members, services
+from accounts import company_names, countries, members, services
 from accounts.addresses import client_ip
 from accounts.countries import CountryField
 from accounts.models import Invitation, Language, Mode, Scope, User, every_scope
@@ -34,6 +34,7 @@ class CompanyForm(forms.Form):
     company = forms.CharField(
         label=_("Company name"),
         max_length=120,
+        validators=[company_names.validate],
         widget=forms.TextInput(attrs={"autocomplete": "organization"}),
     )
     country = CountryField(

@@ -7,6 +7,7 @@ from django.conf import settings
 from django.template.loader import render_to_string
 from django.utils import translation
 
+from accounts import company_names
 from accounts.models import Company, Mail, Member
 
 
@@ -47,7 +48,7 @@ def append(
     letter = Mail(
         template=template,
         to=to,
-        subject=" ".join(subject.split())[:255],
+        subject=company_names.one_line(subject)[:255],
         text=text.strip() + "\n",
         html=html.strip(),
         key=key,

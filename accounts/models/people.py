@@ -13,6 +13,8 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
+from accounts import company_names
+
 
 class Language(models.TextChoices):
     RUSSIAN = "ru", "Русский"
@@ -170,6 +172,16 @@ class Company(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def one_line_name(self) -> str:
+        """For letters; names given before they were judged may hold anything."""
+        return company_names.one_line(self.name)
+
+    @property
+    def name_for_strangers(self) -> str:
+        """Empty when a mail program might make a link of it."""
+        return self.one_line_name if company_names.is_harmless(self.name) else ""
 
 
 class Member(models.Model):

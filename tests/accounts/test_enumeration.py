@@ -98,7 +98,7 @@ def expect_same(one: Work, other: Work) -> None:
 
 @pytest.mark.parametrize("email", [KNOWN, INACTIVE, UNUSABLE])
 def test_sign_up_does_the_same_for_known_and_new_addresses(work_of: Measure, email: str) -> None:
-    data = {"company": "Daisy", "password1": PASSWORD}
+    data = {"company": "Daisy", "country": "RU", "password1": PASSWORD}
 
     known = work_of("account_signup", data | {"email": email})
     new = work_of("account_signup", data | {"email": UNKNOWN})
@@ -129,7 +129,7 @@ def test_known_address_keeps_its_account_as_it_was() -> None:
     before = list(User.objects.order_by("pk").values())
     companies = Company.objects.count()
 
-    data = {"email": KNOWN, "company": "Daisy", "password1": PASSWORD}
+    data = {"email": KNOWN, "company": "Daisy", "country": "RU", "password1": PASSWORD}
     Client().post(reverse("account_signup"), data)
 
     assert list(User.objects.order_by("pk").values()) == before

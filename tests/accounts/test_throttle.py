@@ -226,7 +226,12 @@ def test_password_is_asked_again_only_so_often_without_redis(client: Client, own
 
 def test_strangers_cannot_fill_a_mailbox(owner: User, settings: Settings) -> None:
     settings.ACCOUNT_EMAIL_VERIFICATION = "mandatory"
-    data = {"email": owner.email, "company": "X", "password1": "some long password 7"}
+    data = {
+        "email": owner.email,
+        "company": "X",
+        "country": "RU",
+        "password1": "some long password 7",
+    }
 
     for number in range(12):
         client = Client(REMOTE_ADDR=f"198.51.{number}.1")
