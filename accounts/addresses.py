@@ -5,6 +5,7 @@ from ipaddress import IPv6Address, IPv6Network, ip_address
 from typing import Any
 
 from django.conf import settings
+from django.http import HttpRequest
 
 
 def client_ip(meta: Mapping[str, Any]) -> str:
@@ -17,6 +18,14 @@ def client_ip(meta: Mapping[str, Any]) -> str:
     if count and len(forwarded) >= count and forwarded[-count]:
         return str(forwarded[-count])
     return str(meta.get("REMOTE_ADDR", ""))
+
+
+def address_of(request: HttpRequest | None) -> str | None:
+    """The client's address for the database; None when it has none, as behind a socket file."""
+    try:
+        return str(ip_address(client_ip(request.META))) if request else None
+    except ValueError:
+        return None
 
 
 def household(ip: str) -> str:

@@ -6,9 +6,10 @@ Events hold phones, so they go long before messages lose theirs.
 from datetime import datetime, timedelta
 
 from django.conf import settings
+from django.contrib.sessions.models import Session
 from django.utils import timezone
 
-from accounts.models import CacheEntry, Endpoint, Event, Mail
+from accounts.models import CacheEntry, Endpoint, Event, Mail, UserSession
 
 
 def _outlived() -> datetime:
@@ -39,4 +40,13 @@ def purge_cache(limit: int) -> int:
     return CacheEntry.objects.filter(pk__in=over.values("pk")[:limit]).delete()[0]
 
 
-PURGERS = [purge_events, purge_mail, purge_endpoints, purge_cache]
+def purge_sessions(limit: int) -> int:
+    """Notes of sessions that ran out; Django's own rows of them as well."""
+    Session.objects.filter(
+        pk__in=Session.objects.filter(expire_date__lt=timezone.now()).values("pk")[:limit]
+    ).delete()
+    dead = UserSession.objects.dead()
+    return UserSession.objects.filter(pk__in=dead.values("pk")[:limit]).delete()[0]
+
+
+PURGERS = [purge_events, purge_mail, purge_endpoints, purge_cache, purge_sessions]

@@ -28,6 +28,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("cabinet/", include("channels.urls")),
     path("cabinet/", include("otp.urls")),
     path("cabinet/", include("links.urls")),
+    path("account/", include("accounts.security.urls")),
     path("account/", include("allauth.urls")),
     path("admin/", admin.site.urls),
     path("cabinet", RedirectView.as_view(pattern_name="overview")),

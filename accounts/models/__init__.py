@@ -28,6 +28,7 @@ from accounts.models.people import (
     UserManager,
     every_scope,
 )
+from accounts.models.sessions import UserSession, UserSessionQuerySet
 
 __all__ = [
     "ApiKey",
@@ -53,5 +54,7 @@ __all__ = [
     "Scope",
     "User",
     "UserManager",
+    "UserSession",
+    "UserSessionQuerySet",
     "every_scope",
 ]

@@ -1,5 +1,6 @@
 """Who uses the service: people, companies, their roles and their API keys."""
 
+from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import Any, ClassVar
 
@@ -49,6 +50,8 @@ class User(AbstractBaseUser, PermissionsMixin):
     is_staff = models.BooleanField(_("operator"), default=False)
     is_active = models.BooleanField(_("active"), default=True)
     date_joined = models.DateTimeField(_("joined"), default=timezone.now)
+    # Part of what each session is checked against: one step ends all of them.
+    session_generation = models.PositiveIntegerField(default=0, db_default=0, editable=False)
 
     USERNAME_FIELD = "email"
     REQUIRED_FIELDS: ClassVar[list[str]] = []
@@ -61,6 +64,18 @@ class User(AbstractBaseUser, PermissionsMixin):
 
     def __str__(self) -> str:
         return self.email
+
+    def get_session_auth_hash(self) -> str:
+        return self._of_generation(super().get_session_auth_hash())
+
+    def get_session_auth_fallback_hash(self) -> Iterator[str]:
+        for one in super().get_session_auth_fallback_hash():
+            yield self._of_generation(one)
+
+    def _of_generation(self, auth_hash: str) -> str:
+        if not self.session_generation:
+            return auth_hash
+        return f"{auth_hash}:{self.session_generation}"
 
 
 class CompanyQuerySet(models.QuerySet["Company"]):

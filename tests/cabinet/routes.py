@@ -154,6 +154,7 @@ PERSON = {
     "account_email",
     "account_change_password",
     "account_reauthenticate",
+    "session-list",
     "mfa_index",
     "mfa_activate_totp",
     "mfa_list_webauthn",
@@ -189,6 +190,8 @@ DOCS = {"docs", "docs-page", "docs-api"}  # open to everyone: tests/reference
 HALFWAY = {"mfa_authenticate"}  # the password was right, the second step is to come
 NO_PAGE = {
     "language",  # POST alone
+    "session-end",
+    "session-end-others",
     "mfa_download_recovery_codes",
     "mfa_login_webauthn",  # JSON for the script of the sign-in page
     "account_set_password",  # for people without a password, of whom there are none

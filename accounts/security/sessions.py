@@ -1,0 +1,114 @@
+"""The sessions of a person: which there are, and ending them.
+
+allauth.usersessions was looked at first. It writes in a transaction with every request once it
+tracks activity, fails for clients without an address, and ends nothing when a factor changes or a
+password is reset.
+"""
+
+import time
+
+from django.contrib.auth import update_session_auth_hash
+from django.contrib.sessions.models import Session
+from django.db import transaction
+from django.db.models import F
+from django.http import HttpRequest
+from django.utils import timezone
+
+from accounts.addresses import address_of
+from accounts.models import User, UserSession
+
+SEEN_EVERY = 60.0  # seconds between two notes of one session by one process
+MOST_NOTED = 10_000
+MOST_ATTEMPTS = 5  # wrong re-authentications in a session
+
+_seen: dict[str, float] = {}
+
+
+def note_seen(request: HttpRequest, user: User) -> None:
+    """Remember where from and when this session was used; once a minute at most."""
+    key, now = request.session.session_key, time.monotonic()
+    if key is None or now - _seen.get(key, -SEEN_EVERY) < SEEN_EVERY:
+        return
+    if len(_seen) >= MOST_NOTED:
+        _seen.clear()
+    _seen[key] = now
+    _write(request, user, key)
+
+
+def _write(request: HttpRequest, user: User, key: str) -> None:
+    row = UserSession(
+        session_key=key,
+        user=user,
+        ip=address_of(request),
+        user_agent=request.META.get("HTTP_USER_AGENT", "")[:300],
+        last_seen_at=timezone.now(),
+    )
+    UserSession.objects.bulk_create(
+        [row],
+        update_conflicts=True,
+        unique_fields=["session_key"],
+        update_fields=["ip", "user_agent", "last_seen_at"],
+    )
+
+
+def spend_attempt(request: HttpRequest, user: User) -> bool:
+    """Whether this session may try to re-authenticate once more. Spent before it is judged, so
+    that parallel guesses share none.
+    """
+    key = request.session.session_key or ""
+    _write(request, user, key)
+    rows = UserSession.objects.filter(session_key=key, failed_attempts__lt=MOST_ATTEMPTS)
+    return bool(rows.update(failed_attempts=F("failed_attempts") + 1))
+
+
+def renew(request: HttpRequest) -> None:
+    """Give the session a new key, so that a stolen copy of the old one is of no use."""
+    old = request.session.session_key
+    request.session.cycle_key()
+    _follow(request, old)
+
+
+def _follow(request: HttpRequest, old: str | None) -> None:
+    UserSession.objects.filter(session_key=old).update(
+        session_key=request.session.session_key, failed_attempts=0
+    )
+
+
+@transaction.atomic
+def end_others(request: HttpRequest, user: User) -> int:
+    """End all sessions of the person but this one; how many there were."""
+    _outdate(user)
+    old = request.session.session_key
+    update_session_auth_hash(request, user)
+    _follow(request, old)
+    return _delete(user, but=request.session.session_key)
+
+
+@transaction.atomic
+def end_all(user: User) -> int:
+    _outdate(user)
+    return _delete(user)
+
+
+@transaction.atomic
+def end(session: UserSession) -> None:
+    Session.objects.filter(session_key=session.session_key).delete()
+    session.delete()
+
+
+def forget(key: str | None) -> None:
+    """The note of a session that signed out."""
+    UserSession.objects.filter(session_key=key).delete()
+
+
+def _outdate(user: User) -> None:
+    # Judged with every request: a session that is being opened at this moment, or that was never
+    # noted, ends as well.
+    User.objects.filter(pk=user.pk).update(session_generation=F("session_generation") + 1)
+    user.refresh_from_db(fields=["session_generation"])
+
+
+def _delete(user: User, *, but: str | None = None) -> int:
+    rows = UserSession.objects.filter(user=user).exclude(session_key=but or "")
+    Session.objects.filter(session_key__in=rows.values("session_key")).delete()
+    return rows.delete()[0]

@@ -1,0 +1,61 @@
+"""The page of one's sessions, and their ends."""
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+from django.views.decorators.http import require_POST
+
+from accounts import auditing
+from accounts.models import AuditEvent, User, UserSession
+from accounts.security import sessions
+from accounts.security.audit import record
+
+RECENT = 20  # events
+
+
+def _user(request: HttpRequest) -> User:
+    assert isinstance(request.user, User)  # noqa: S101 - behind login_required
+    return request.user
+
+
+@login_required
+def session_list(request: HttpRequest) -> HttpResponse:
+    user, key = _user(request), request.session.session_key
+    sessions.note_seen(request, user)
+    found = UserSession.objects.alive().filter(user=user).order_by("-last_seen_at")
+    rows = sorted(((one, one.session_key == key) for one in found), key=lambda row: not row[1])
+    events = AuditEvent.objects.filter(user=user, company=None).order_by("-id")[:RECENT]
+    context = {
+        "sessions": rows,
+        "has_others": any(not is_this for _session, is_this in rows),
+        "events": [(event, auditing.words(event.action)) for event in events],
+    }
+    return render(request, "account/session_list.html", context)
+
+
+@require_POST
+@login_required
+def session_end(request: HttpRequest, pk: int) -> HttpResponse:
+    user = _user(request)
+    session = get_object_or_404(UserSession, pk=pk, user=user)
+    if session.session_key == request.session.session_key:
+        messages.info(request, _("This is the session you are in: use “Sign out”."))
+        return redirect("session-list")
+    sessions.end(session)
+    record("session.ended", user=user, request=request, subject=session.ip or "")
+    messages.success(request, _("The session is ended."))
+    return redirect("session-list")
+
+
+@require_POST
+@login_required
+def session_end_others(request: HttpRequest) -> HttpResponse:
+    user = _user(request)
+    count = sessions.end_others(request, user)
+    record("sessions.ended", user=user, request=request, subject=count)
+    text = ngettext("%(n)d other session is ended.", "%(n)d other sessions are ended.", count)
+    messages.success(request, text % {"n": count})
+    return redirect("session-list")
