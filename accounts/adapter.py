@@ -5,8 +5,12 @@ from urllib.parse import urlsplit, urlunsplit
 
 from allauth.account.adapter import DefaultAccountAdapter
 from allauth.core import context as allauth
+from allauth.mfa.models import Authenticator
+from allauth.mfa.utils import is_mfa_enabled
 from django.conf import settings
 from django.contrib.auth.base_user import AbstractBaseUser
+from django.contrib.auth.hashers import check_password
+from django.contrib.auth.models import AnonymousUser
 from django.core.mail import EmailMultiAlternatives
 from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext_lazy as _
@@ -14,6 +18,9 @@ from django.utils.translation import gettext_lazy as _
 from accounts import mail, throttle
 from accounts.addresses import client_ip
 from accounts.models import User
+from accounts.security import sessions
+from accounts.security.audit import record
+from accounts.security.reauthentication import has_factor
 
 SITE = "Kvitok"
 
@@ -88,6 +95,29 @@ class AccountAdapter(DefaultAccountAdapter):
 
     def get_client_ip(self, request: HttpRequest) -> str:
         return client_ip(request.META) or "unknown"
+
+    def logout(self, request: HttpRequest) -> None:
+        if isinstance(request.user, User):
+            record("logout", user=request.user, request=request)
+            sessions.forget(request.session.session_key)
+        super().logout(request)
+
+    def get_reauthentication_methods(
+        self, user: AbstractBaseUser | AnonymousUser
+    ) -> list[dict[str, Any]]:
+        """Who has a second factor proves it by that, not by the password; a passkey comes before
+        recovery codes.
+        """
+        ways: list[dict[str, Any]] = super().get_reauthentication_methods(user)
+        if not isinstance(user, User) or not has_factor(user):
+            return ways
+        has_app = is_mfa_enabled(user, [Authenticator.Type.TOTP])
+        factors = [way for way in ways if way["id"] != "reauthenticate"]
+        return factors if has_app else factors[::-1]
+
+    def reauthenticate(self, user: AbstractBaseUser, password: str) -> bool:
+        # Attempts are counted by session: those here must not close the door to the owner.
+        return check_password(password, user.password)
 
     def post_login(
         self, request: HttpRequest, user: AbstractBaseUser, **kwargs: Any

@@ -6,6 +6,7 @@ from django.http import HttpRequest
 from django.utils.functional import SimpleLazyObject
 
 from accounts.roles import current_member, memberships
+from accounts.security.reauthentication import is_fresh
 
 # Pages that stand under another's entry of the menu.
 UNDER = dict.fromkeys(("member", "audit", "invitation", "text", "autofill"), "settings")
@@ -20,4 +21,5 @@ def cabinet(request: HttpRequest) -> dict[str, object]:
         "section": UNDER.get(section, section),
         "member": SimpleLazyObject(partial(current_member, request)),
         "memberships": SimpleLazyObject(partial(memberships, request)),
+        "is_confirmed": SimpleLazyObject(partial(is_fresh, request)),
     }

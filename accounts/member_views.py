@@ -22,6 +22,7 @@ from accounts.roles import (
     member_required,
     nobody,
 )
+from accounts.security import reauthentication
 
 
 class InvitationForm(forms.Form):
@@ -50,8 +51,10 @@ def member_list(request: CabinetRequest) -> HttpResponse:
 
 @member_required(can_manage_members, can_manage_members)
 def member_invite(request: CabinetRequest) -> HttpResponse:
-    form = InvitationForm(request.POST or None)
+    form = InvitationForm(request.POST or None, initial=reauthentication.draft(request))
     if request.method == "POST" and form.is_valid():
+        if form.cleaned_data["role"] == Member.Role.OWNER:
+            reauthentication.require(request, form)
         try:
             members.invite(
                 company=request.company,
@@ -82,8 +85,11 @@ def invitation_revoke(request: CabinetRequest, pk: int) -> HttpResponse:
 @member_required(can_manage_members, can_manage_members)
 def member_role(request: CabinetRequest, pk: int) -> HttpResponse:
     person = get_object_or_404(request.company.members.select_related("user"), pk=pk)
-    form = RoleForm(request.POST or None, initial={"role": person.role})
+    now = {"role": person.role} | reauthentication.draft(request)
+    form = RoleForm(request.POST or None, initial=now)
     if request.method == "POST" and form.is_valid():
+        if Member.Role.OWNER in {person.role, form.cleaned_data["role"]}:
+            reauthentication.require(request, form)
         try:
             members.change_role(
                 member=person,
@@ -105,6 +111,8 @@ def member_remove(request: CabinetRequest, pk: int) -> HttpResponse:
     person = get_object_or_404(request.company.members.select_related("user", "company"), pk=pk)
     if not (request.member.can_manage_members or person.pk == request.member.pk):
         raise PermissionDenied
+    if person.role == Member.Role.OWNER:
+        reauthentication.require(request)
     if request.method == "POST":
         try:
             members.remove(member=person, user=request.user, ip=client_ip(request.META))

@@ -12,6 +12,7 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts import mail
 from accounts.models import Company, Invitation, Member, User
+from accounts.security.notifications import post_company_change
 from accounts.services import record
 
 SALT = "accounts.invitation"
@@ -65,6 +66,8 @@ def invite(
         },
     )
     record("member.invited", invitation, company=company, user=user, ip=ip)
+    if role == Member.Role.OWNER:
+        post_company_change("owner.invited", company=company, user=user, ip=ip, whom=email)
     return invitation
 
 
@@ -87,6 +90,8 @@ def join(*, invitation: Invitation, user: User, ip: str | None = None) -> Member
         company=invitation.company, user=user, defaults={"role": invitation.role}
     )
     record("member.joined", member, company=invitation.company, user=user, ip=ip)
+    if member.role == Member.Role.OWNER:
+        _write_of_owner("owner.made", member, user, ip)
     return member
 
 
@@ -98,9 +103,12 @@ def change_role(*, member: Member, role: str, user: User, ip: str | None = None)
         return
     if role != Member.Role.OWNER:
         _keep_an_owner(member)
+    was_owner = member.role == Member.Role.OWNER
     member.role = role
     member.save(update_fields=["role"])
     record("member.role_changed", member, company=member.company, user=user, ip=ip)
+    if was_owner or role == Member.Role.OWNER:
+        _write_of_owner("owner.gone" if was_owner else "owner.made", member, user, ip)
 
 
 @transaction.atomic
@@ -112,6 +120,14 @@ def remove(*, member: Member, user: User, ip: str | None = None) -> None:
     action = "member.left" if member.user_id == user.pk else "member.removed"
     record(action, member, company=member.company, user=user, ip=ip)
     member.delete()
+    if member.role == Member.Role.OWNER:
+        _write_of_owner("owner.gone", member, user, ip)
+
+
+def _write_of_owner(kind: str, member: Member, user: User, ip: str | None) -> None:
+    """To the owners, and to the person themselves, who may be one no longer."""
+    whom = member.user
+    post_company_change(kind, company=member.company, user=user, ip=ip, also=whom, whom=whom.email)
 
 
 def _lock(company: Company) -> None:

@@ -15,10 +15,12 @@ from accounts.models import (
     AuditEvent,
     Company,
     Member,
+    Mode,
     Scope,
     User,
     every_scope,
 )
+from accounts.security.notifications import post_company_change
 
 MAX_ACTIVE_KEYS = 5
 MAX_WHILE_ROTATING = 2 * MAX_ACTIVE_KEYS  # every key may have its successor beside it for a day
@@ -132,6 +134,7 @@ def create_api_key(
         expires_at=expires_at,
     )
     record("key.created", f"{key.name} {key}", company=company, user=user, ip=ip)
+    _write_of_live_key("key.created", key, user, ip)
     return key, plaintext
 
 
@@ -155,6 +158,7 @@ def rotate_api_key(*, key: ApiKey, user: User, ip: str | None = None) -> tuple[A
     key.expires_at = last_day
     key.save(update_fields=["expires_at"])
     record("key.rotated", f"{key.name} {key} → {successor}", company=key.company, user=user, ip=ip)
+    _write_of_live_key("key.rotated", successor, user, ip)
     _forget([key])
     return successor, plaintext
 
@@ -166,6 +170,11 @@ def revoke_api_key(*, key: ApiKey, user: User, ip: str | None = None) -> None:
         return
     record("key.revoked", f"{key.name} {key}", company=key.company, user=user, ip=ip)
     _forget([key])
+
+
+def _write_of_live_key(kind: str, key: ApiKey, user: User, ip: str | None) -> None:
+    if key.mode == Mode.LIVE:
+        post_company_change(kind, company=key.company, user=user, ip=ip, key=f"{key.name} {key}")
 
 
 def _allow_one_more(company: Company, limit: int) -> None:

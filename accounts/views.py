@@ -14,7 +14,7 @@ from django.views.i18n import set_language
 from accounts import countries, services
 from accounts.addresses import client_ip
 from accounts.forms import CompanyForm, KeyForm, invitation_of
-from accounts.models import ApiKey, User
+from accounts.models import ApiKey, Mode, User
 from accounts.roles import (
     CabinetRequest,
     can_change_settings,
@@ -24,6 +24,7 @@ from accounts.roles import (
     member_required,
     memberships,
 )
+from accounts.security import reauthentication
 from accounts.settings_forms import SettingsForm
 
 
@@ -82,8 +83,10 @@ def key_list(request: CabinetRequest) -> HttpResponse:
 
 @member_required(can_manage_keys, can_manage_keys)
 def key_create(request: CabinetRequest) -> HttpResponse:
-    form = KeyForm(request.POST or None)
+    form = KeyForm(request.POST or None, initial=reauthentication.draft(request))
     if request.method == "POST" and form.is_valid():
+        if form.cleaned_data["mode"] == Mode.LIVE:
+            reauthentication.require(request, form)
         try:
             key, plaintext = services.create_api_key(
                 company=request.company,
@@ -105,6 +108,8 @@ def key_create(request: CabinetRequest) -> HttpResponse:
 @member_required(can_manage_keys, can_manage_keys)
 def key_rotate(request: CabinetRequest, pk: int) -> HttpResponse:
     key = get_object_or_404(request.company.api_keys.active(), pk=pk)
+    if key.mode == Mode.LIVE:
+        reauthentication.require(request)
     if request.method == "POST":
         try:
             successor, plaintext = services.rotate_api_key(

@@ -104,6 +104,7 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "allauth.account.middleware.AccountMiddleware",
+    "accounts.security.middleware.AccountSecurity",  # before allauth's, for exceptions
     "django_htmx.middleware.HtmxMiddleware",
     "config.middleware.NoStore",
     "config.middleware.ErrorPages",
@@ -285,9 +286,14 @@ ACCOUNT_EMAIL_VERIFICATION = env.str(
     "ACCOUNT_EMAIL_VERIFICATION", "mandatory" if PRODUCTION else "optional"
 )
 ACCOUNT_SIGNUP_FORM_CLASS = "accounts.forms.SignupForm"
-ACCOUNT_FORMS = {"signup": "accounts.signup.QuietSignupForm"}
+ACCOUNT_FORMS = {
+    "signup": "accounts.signup.QuietSignupForm",
+    "reset_password": "accounts.security.forms.ResetPasswordForm",
+}
 ACCOUNT_ADAPTER = "accounts.adapter.AccountAdapter"
 ACCOUNT_RATE_LIMITS = RATE_LIMITS
+ACCOUNT_REAUTHENTICATION_REQUIRED = True
+ACCOUNT_REAUTHENTICATION_TIMEOUT = 300  # seconds a proof is good for; signing in is none
 ACCOUNT_LOGOUT_ON_PASSWORD_CHANGE = True
 ACCOUNT_EMAIL_NOTIFICATIONS = True  # of every change to an account, to its owner
 ACCOUNT_DEFAULT_HTTP_PROTOCOL = "https" if PRODUCTION else "http"

@@ -14,7 +14,7 @@ from django.utils.translation import ngettext
 from accounts.addresses import client_ip
 from accounts.callbacks import calls, deliveries, endpoints
 from accounts.callbacks.forms import EndpointForm, ExampleForm, NewEndpointForm, field_of, words_of
-from accounts.models import Delivery, Endpoint
+from accounts.models import Delivery, Endpoint, Mode
 from accounts.paging import Page, page_of
 from accounts.roles import (
     CabinetRequest,
@@ -23,6 +23,7 @@ from accounts.roles import (
     member_required,
     nobody,
 )
+from accounts.security import reauthentication
 from config.errors import DomainError
 from config.ids import parse_id
 
@@ -38,8 +39,10 @@ def webhook_list(request: CabinetRequest) -> HttpResponse:
 
 @member_required(can_manage_keys, can_manage_keys)
 def webhook_create(request: CabinetRequest) -> HttpResponse:
-    form = NewEndpointForm(request.POST or None)
+    form = NewEndpointForm(request.POST or None, initial=reauthentication.draft(request))
     if request.method == "POST" and form.is_valid():
+        if form.cleaned_data["mode"] == Mode.LIVE:
+            reauthentication.require(request, form)
         try:
             endpoint, secret = endpoints.create(
                 company=request.company, **form.cleaned_data, **_by(request)
@@ -70,8 +73,10 @@ def webhook_detail(request: CabinetRequest, public_id: str) -> HttpResponse:
 def webhook_edit(request: CabinetRequest, public_id: str) -> HttpResponse:
     endpoint = _endpoint(request, public_id)
     now = {name: getattr(endpoint, name) for name in ("url", "kinds", "description")}
-    form = EndpointForm(request.POST or None, initial=now)
+    form = EndpointForm(request.POST or None, initial=now | reauthentication.draft(request))
     if request.method == "POST" and form.is_valid():
+        if endpoint.mode == Mode.LIVE and form.cleaned_data["url"] != endpoint.url:
+            reauthentication.require(request, form)
         try:
             endpoints.change(endpoint=endpoint, changes=form.cleaned_data, **_by(request))
         except DomainError as error:
@@ -98,6 +103,8 @@ def webhook_switch(request: CabinetRequest, public_id: str) -> HttpResponse:
 @member_required(can_manage_keys, can_manage_keys)
 def webhook_rotate(request: CabinetRequest, public_id: str) -> HttpResponse:
     endpoint = _endpoint(request, public_id)
+    if endpoint.mode == Mode.LIVE:
+        reauthentication.require(request)
     if request.method == "POST":
         secret = endpoints.rotate(endpoint=endpoint, **_by(request))
         return _show_once(request, endpoint, secret)

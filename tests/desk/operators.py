@@ -1,13 +1,11 @@
 """People who work at the desk, with or without a second factor."""
 
-import time
-
-from allauth.account.internal.flows import login
 from allauth.mfa.totp.internal import auth
 from django.test import Client
 
 from accounts.models import User
 from tests.factories import UserFactory
+from tests.proofs import prove
 
 SECRET = "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP"
 
@@ -28,9 +26,5 @@ def code_now(secret: str = SECRET) -> str:
 def sign_in(client: Client, user: User, *methods: str, age: float = 0.0) -> None:
     """A session that went through these steps of signing in, so many seconds ago."""
     client.force_login(user)
-    session = client.session
-    session[login.AUTHENTICATION_METHODS_SESSION_KEY] = [
-        {"method": method, "at": time.time() - age, "reauthenticated": True} for method in methods
-    ]
-    session[login._AUTHENTICATION_METHODS_USER_SESSION_KEY] = str(user.pk)
-    session.save()
+    if methods:
+        prove(client, user, *methods, age=age)

@@ -138,7 +138,7 @@ def test_status_changes_only_after_a_recent_sign_in(client: Client, settings: Se
 
     company.refresh_from_db()
     assert company.status == "pending"
-    assert answer.headers["Location"].startswith(reverse("account_reauthenticate"))
+    assert answer.headers["Location"].startswith(reverse("mfa_reauthenticate"))
 
 
 def test_operator_without_the_right_changes_nothing(client: Client) -> None:

@@ -86,7 +86,7 @@ def test_key_of_no_row_is_the_first_page(client: Client, after: str) -> None:
 def test_nothing_is_counted(client: Client, django_assert_num_queries: Any) -> None:
     MessageFactory.create_batch(3)
 
-    with django_assert_num_queries(4) as asked:  # session, user, rows; the menu: is there a seller
+    with django_assert_num_queries(5) as asked:  # session, user, rows, seller; it was seen
         client.get(reverse(MESSAGES))
 
     assert [one["sql"] for one in asked.captured_queries if "COUNT(" in one["sql"].upper()] == []

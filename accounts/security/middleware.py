@@ -1,0 +1,86 @@
+"""Asks for a fresh proof where the views are allauth's, and counts attempts at it."""
+
+from collections.abc import Callable
+from http import HTTPStatus
+from typing import Any
+
+from allauth.core.exceptions import ReauthenticationRequired
+from django.contrib import messages
+from django.contrib.auth import logout
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.utils.translation import gettext as _
+
+from accounts.models import User
+from accounts.security import audit, notifications, reauthentication, sessions
+
+PROVES = {"account_reauthenticate", "mfa_reauthenticate", "mfa_reauthenticate_webauthn"}
+SHOWS_CODES = {"mfa_view_recovery_codes", "mfa_download_recovery_codes"}
+GUARDED = {
+    "account_change_password",
+    "account_set_password",
+    "mfa_activate_totp",
+    "mfa_deactivate_totp",
+    "mfa_add_webauthn",
+    "mfa_edit_webauthn",
+    "mfa_remove_webauthn",
+    "mfa_generate_recovery_codes",
+    *SHOWS_CODES,
+}
+GUARDED_POSTS = {"account_email"}  # the list of addresses alone may be looked at
+
+
+class AccountSecurity:
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        response = self.get_response(request)
+        user, name = request.user, _name(request)
+        if not isinstance(user, User):
+            return response
+        sessions.note_seen(request, user)
+        if name in PROVES and request.method == "POST" and not reauthentication.is_fresh(request):
+            audit.record("reauthentication.failed", user=user, request=request)
+        if name in SHOWS_CODES and response.status_code == HTTPStatus.OK:
+            audit.record("recovery_codes.viewed", user=user, request=request)
+            notifications.post_change("recovery_codes.viewed", user=user, request=request)
+        return response
+
+    def process_view(
+        self, request: HttpRequest, view: object, args: object, kwargs: object
+    ) -> HttpResponse | None:
+        user = getattr(request, "user", None)  # machines have none: config.middleware.Shortcut
+        if not isinstance(user, User):
+            return None
+        name = _name(request)
+        if (
+            name in PROVES
+            and request.method == "POST"
+            and not sessions.spend_attempt(request, user)
+        ):
+            return _end(request, user)
+        is_guarded = name in GUARDED or (name in GUARDED_POSTS and request.method == "POST")
+        if is_guarded and not reauthentication.is_fresh(request):
+            return reauthentication.ask(request)
+        return None
+
+    def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
+        """Before allauth's own middleware, which would keep the POST and carry it out later."""
+        if not isinstance(error, ReauthenticationRequired) or not request.user.is_authenticated:
+            return None
+        return reauthentication.ask(request, getattr(error, "draft", None))
+
+
+def _end(request: HttpRequest, user: User) -> HttpResponse:
+    audit.record("session.ended", user=user, request=request, subject="reauthentication")
+    notifications.post_change("session.locked", user=user, request=request)
+    sessions.forget(request.session.session_key)
+    logout(request)
+    messages.error(request, _("Too many wrong attempts: this session is over. Sign in again."))
+    return redirect("account_login")
+
+
+def _name(request: HttpRequest) -> str:
+    match: Any = request.resolver_match
+    return (match.url_name or "") if match else ""

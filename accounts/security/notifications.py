@@ -1,0 +1,122 @@
+"""Letters about what changes who can get in: to the primary address, in the reader's language."""
+
+from typing import NamedTuple
+
+from allauth.account.models import EmailAddress
+from django.http import HttpRequest
+from django.utils import timezone, translation
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+
+from accounts import mail
+from accounts.addresses import address_of
+from accounts.models import Company, Member, User
+from accounts.security.devices import device_name
+
+
+class Notice(NamedTuple):
+    subject: str | Promise
+    text: str | Promise
+
+
+# allauth writes itself when a password or a factor changes and when an address is removed.
+NOTICES = {
+    "address.added": Notice(
+        _("An address was added to your account"),
+        _("The address %(address)s was added to your account. It waits to be confirmed."),
+    ),
+    "address.confirmed": Notice(
+        _("An address of your account was confirmed"),
+        _("The address %(address)s was confirmed. Your account can be entered with it."),
+    ),
+    "address.primary": Notice(
+        _("Your main address was changed"),
+        _("%(address)s is the main address of your account now, instead of %(old)s."),
+    ),
+    "address.removed": Notice(
+        _("An address was removed from your account"),
+        _("The address %(address)s was removed from your account."),
+    ),
+    "recovery_codes.viewed": Notice(
+        _("Your recovery codes were shown"),
+        _("The recovery codes of your account were shown."),
+    ),
+    "session.locked": Notice(
+        _("Somebody tried to confirm that they are you"),
+        _(
+            "In a session of your account the password or the code was entered wrong too often. "
+            "That session was ended."
+        ),
+    ),
+    "key.created": Notice(
+        _("A live API key was created"),
+        _("%(who)s created the live key “%(key)s” of %(company)s."),
+    ),
+    "key.rotated": Notice(
+        _("A live API key was replaced"),
+        _("%(who)s replaced the live key “%(key)s” of %(company)s."),
+    ),
+    "owner.invited": Notice(
+        _("An owner was invited"),
+        _("%(who)s invited %(whom)s to %(company)s as its owner."),
+    ),
+    "owner.made": Notice(
+        _("A company has a new owner"),
+        _("%(whom)s is an owner of %(company)s now. It was done by %(who)s."),
+    ),
+    "owner.gone": Notice(
+        _("A company has one owner less"),
+        _("%(whom)s is no longer an owner of %(company)s. It was done by %(who)s."),
+    ),
+}
+
+
+def primary_address(user: User) -> str:
+    return EmailAddress.objects.get_primary_email(user) or user.email
+
+
+def post_change(
+    kind: str, *, user: User, request: HttpRequest, to: str | None = None, **params: str
+) -> None:
+    """What was done to an account, to its primary address or to the one given."""
+    agent = request.META.get("HTTP_USER_AGENT", "")
+    ip, device = address_of(request), device_name(agent)
+    _post(kind, user, params, ip=ip, device=device, to=to or primary_address(user))
+
+
+def post_company_change(
+    kind: str,
+    *,
+    company: Company,
+    user: User,
+    ip: str | None,
+    also: User | None = None,
+    **params: str,
+) -> None:
+    """What was done to a company: to its owners, to who did it and to whom it was done."""
+    owners = User.objects.filter(
+        memberships__company=company, memberships__role=Member.Role.OWNER, is_active=True
+    )
+    params |= {"company": company.name, "who": user.email}
+    for reader in {one.pk: one for one in (user, also or user, *owners)}.values():
+        _post(kind, reader, params, ip=ip, device="", to=primary_address(reader))
+
+
+def _post(
+    kind: str, reader: User, params: dict[str, str], *, ip: str | None, device: str, to: str
+) -> None:
+    notice = NOTICES[kind]
+    with translation.override(reader.language):
+        subject, text = str(notice.subject), str(notice.text) % params
+    mail.post(
+        template="account_change",
+        to=to,
+        language=reader.language,
+        context={
+            "notice": subject,
+            "what": text,
+            "at": timezone.now(),
+            "ip": ip,
+            "device": device,
+        },
+    )

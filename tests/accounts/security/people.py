@@ -1,0 +1,60 @@
+"""People with an address, a password and what else they sign in by."""
+
+from collections.abc import Mapping
+
+from allauth.account.models import EmailAddress
+from allauth.mfa.totp.internal.auth import TOTP
+from django.test import Client
+from django.urls import reverse
+
+from accounts.models import Mail, User
+from tests.desk.operators import SECRET, code_now
+from tests.factories import PASSWORD, MemberFactory
+
+FIREFOX = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"
+
+
+def make_person(email: str = "anna@example.com", **fields: str) -> User:
+    """An owner whose address is confirmed."""
+    user = MemberFactory.create(user__email=email, **fields).user
+    add_address(user, email, primary=True)
+    return user
+
+
+def add_address(user: User, email: str, *, primary: bool = False, verified: bool = True) -> None:
+    EmailAddress.objects.create(user=user, email=email, primary=primary, verified=verified)
+
+
+def add_app(user: User) -> None:
+    TOTP.activate(user, SECRET)
+
+
+def signed_in(user: User, password: str = PASSWORD) -> Client:
+    """By the form, as everybody does."""
+    client = Client(headers={"user-agent": FIREFOX})
+    client.post(reverse("account_login"), {"login": user.email, "password": password})
+    return client
+
+
+def confirm(client: Client, password: str = PASSWORD, then: str = "") -> str:
+    """Re-authenticate by the password; where it leads."""
+    answer = client.post(reverse("account_reauthenticate"), {"password": password, "next": then})
+    return answer.headers.get("Location", "")
+
+
+def confirm_by_code(client: Client) -> str:
+    answer = client.post(reverse("mfa_reauthenticate"), {"code": code_now()})
+    return answer.headers.get("Location", "")
+
+
+def is_asked(client: Client, name: str, data: Mapping[str, object] | None = None) -> bool:
+    """Whether the page (or, with data, the sending of its form) asks who is there first."""
+    path = reverse(name)
+    answer = client.get(path) if data is None else client.post(path, data)
+    return "reauthenticate" in answer.headers.get("Location", "")
+
+
+def letters_to(email: str) -> list[str]:
+    """Their subjects, the oldest first."""
+    letters = Mail.objects.filter(to=email).order_by("created_at")
+    return [one.subject.removeprefix("Kvitok: ") for one in letters]

@@ -1,0 +1,150 @@
+"""Who is told by letter of what changes the way in."""
+
+import pytest
+from allauth.account.models import EmailConfirmationHMAC
+from django.test import Client
+from django.urls import reverse
+
+from accounts.models import Mail, Member, User
+from tests.accounts.security.people import (
+    add_address,
+    add_app,
+    confirm,
+    confirm_by_code,
+    letters_to,
+    make_person,
+    signed_in,
+)
+from tests.desk.operators import code_now
+from tests.factories import PASSWORD, ApiKeyFactory, MemberFactory
+
+pytestmark = pytest.mark.django_db
+
+ANNA, SECOND = "anna@example.com", "second@example.com"
+
+
+@pytest.fixture
+def user() -> User:
+    return make_person(ANNA)
+
+
+@pytest.fixture
+def client(user: User) -> Client:
+    client = signed_in(user)
+    confirm(client)
+    return client
+
+
+def test_primary_address_hears_of_an_added_and_a_confirmed_one(client: Client, user: User) -> None:
+    client.post(reverse("account_email"), {"email": SECOND, "action_add": ""})
+    key = EmailConfirmationHMAC(user.emailaddress_set.get(email=SECOND)).key
+    Client().post(reverse("account_confirm_email", args=[key]))
+
+    assert letters_to(ANNA) == [
+        "К учётной записи добавлен адрес",
+        "Адрес учётной записи подтверждён",
+    ]
+    letter = Mail.objects.filter(to=ANNA).order_by("created_at")[0]
+    assert all(text in letter.text for text in (SECOND, "127.0.0.1", "Firefox, Linux"))
+    assert SECOND in letter.html
+
+
+def test_old_and_new_primary_addresses_hear_of_the_change(client: Client, user: User) -> None:
+    add_address(user, SECOND)
+
+    client.post(reverse("account_email"), {"email": SECOND, "action_primary": ""})
+
+    assert len(letters_to(ANNA)) == 1
+    assert letters_to(SECOND) == ["Изменён основной адрес"]
+
+
+def test_primary_and_removed_addresses_hear_of_the_removal(client: Client, user: User) -> None:
+    add_address(user, SECOND)
+
+    client.post(reverse("account_email"), {"email": SECOND, "action_remove": ""})
+
+    assert len(letters_to(ANNA)) == 1
+    assert letters_to(SECOND) == ["Из учётной записи удалён адрес"]
+
+
+def test_password_change_is_told(client: Client) -> None:
+    new = "another long passphrase 7"
+    form = {"oldpassword": PASSWORD, "password1": new, "password2": new}
+
+    client.post(reverse("account_change_password"), form)
+
+    assert letters_to(ANNA) == ["Ваш пароль изменён"]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_factors_are_told(client: Client, user: User) -> None:
+    secret = client.get(reverse("mfa_activate_totp")).context["form"].secret
+    client.post(reverse("mfa_activate_totp"), {"code": code_now(secret)})
+    client.get(reverse("mfa_view_recovery_codes"))
+    client.post(reverse("mfa_generate_recovery_codes"))
+    client.post(reverse("mfa_deactivate_totp"))
+
+    assert letters_to(ANNA) == [
+        "Двухэтапный вход включён",
+        "Показаны коды восстановления",
+        "Новые коды восстановления",
+        "Двухэтапный вход выключен",
+    ]
+
+
+def test_locked_session_is_told(user: User) -> None:
+    client = signed_in(user)
+
+    for _ in range(6):
+        confirm(client, "wrong")
+
+    assert letters_to(ANNA) == ["Кто-то пытался подтвердить, что он — это вы"]
+
+
+@pytest.mark.parametrize(("mode", "letters"), [("live", 2), ("test", 0)])
+def test_owners_and_the_maker_hear_of_live_keys(user: User, mode: str, letters: int) -> None:
+    company = user.memberships.get().company
+    developer = make_person("dev@example.com")
+    developer.memberships.update(company=company, role=Member.Role.DEVELOPER)
+    MemberFactory.create(company=company, role=Member.Role.VIEWER)
+    client = signed_in(developer)
+    confirm(client)
+
+    client.post(reverse("key-create"), {"name": "Site", "mode": mode, "scopes": ["otp"]})
+
+    assert Mail.objects.count() == letters
+    assert letters_to(ANNA) == letters_to("dev@example.com")
+
+
+def test_rotation_of_a_live_key_is_told(client: Client, user: User) -> None:
+    key = ApiKeyFactory.create(company=user.memberships.get().company)
+
+    client.post(reverse("key-rotate", args=[key.pk]))
+
+    assert letters_to(ANNA) == ["Заменён боевой API-ключ"]
+
+
+def test_new_owner_is_told_to_the_owners(client: Client, user: User) -> None:
+    member = MemberFactory.create(company=user.memberships.get().company, role="viewer")
+    path = reverse("member-role", args=[member.pk])
+
+    client.post(reverse("member-invite"), {"email": SECOND, "role": "owner"})
+    client.post(path, {"role": "owner"})
+    client.post(path, {"role": "viewer"})
+
+    assert letters_to(ANNA) == [
+        "Приглашён владелец",
+        "У компании новый владелец",
+        "У компании стало на одного владельца меньше",
+    ]
+    assert letters_to(member.user.email) == letters_to(ANNA)[1:]
+
+
+def test_readers_language_is_spoken(client: Client, user: User) -> None:
+    User.objects.filter(pk=user.pk).update(language="en")
+    add_app(user)
+    confirm_by_code(client)
+
+    client.post(reverse("member-invite"), {"email": SECOND, "role": "owner"})
+
+    assert letters_to(ANNA) == ["An owner was invited"]

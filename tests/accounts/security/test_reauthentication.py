@@ -1,0 +1,322 @@
+"""What a stolen session cannot do, and what its owner is asked before they can."""
+
+import re
+import time
+from urllib.parse import unquote
+
+import pytest
+import time_machine
+from allauth.account.models import EmailAddress
+from allauth.mfa.recovery_codes.internal.auth import RecoveryCodes
+from django.test import Client
+from django.urls import reverse
+from pytest_django import Settings
+
+from accounts.models import Invitation, Member, User
+from tests.accounts.security.people import (
+    add_address,
+    add_app,
+    confirm,
+    confirm_by_code,
+    is_asked,
+    letters_to,
+    make_person,
+    signed_in,
+)
+from tests.browser.people import guard
+from tests.factories import ApiKeyFactory, EndpointFactory, MemberFactory
+
+pytestmark = pytest.mark.django_db
+
+THIEF = "thief@example.net"
+PAGES = ["account_change_password", "mfa_activate_totp", "mfa_add_webauthn"]
+PAGES_WITH_FACTOR = [
+    "account_change_password",
+    "mfa_add_webauthn",
+    "mfa_deactivate_totp",
+    "mfa_generate_recovery_codes",
+    "mfa_view_recovery_codes",
+    "mfa_download_recovery_codes",
+]
+KEY = {"name": "Site", "mode": "live", "scopes": ["otp"]}
+
+
+@pytest.fixture
+def user() -> User:
+    return make_person()
+
+
+@pytest.fixture
+def client(user: User) -> Client:
+    """A session that has just been opened: no proof of anything that comes later."""
+    return signed_in(user)
+
+
+def company_of(user: User) -> "Member":
+    return user.memberships.get()
+
+
+@pytest.mark.parametrize("action", ["action_add", "action_primary", "action_remove"])
+def test_addresses_are_changed_only_after_a_proof(client: Client, user: User, action: str) -> None:
+    add_address(user, "second@example.com")
+    email = THIEF if action == "action_add" else "second@example.com"
+    change = {"email": email, action: ""}
+
+    asked = is_asked(client, "account_email", change)
+    unchanged = sorted(EmailAddress.objects.values_list("email", "primary"))
+    confirm(client)
+    client.post(reverse("account_email"), change)
+
+    assert asked
+    assert unchanged == [("anna@example.com", True), ("second@example.com", False)]
+    assert sorted(EmailAddress.objects.values_list("email", "primary")) != unchanged
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_pages_about_credentials_ask_first(client: Client, name: str) -> None:
+    assert is_asked(client, name)
+    assert is_asked(client, name, {})
+
+    confirm(client)
+
+    assert client.get(reverse(name)).status_code == 200
+
+
+@pytest.mark.parametrize("name", PAGES_WITH_FACTOR)
+def test_pages_about_factors_ask_for_the_factor(client: Client, user: User, name: str) -> None:
+    add_app(user)
+    RecoveryCodes.activate(user)
+    assert is_asked(client, name)
+
+    confirm(client)  # the password alone is not enough any more
+    assert is_asked(client, name)
+    confirm_by_code(client)
+
+    assert client.get(reverse(name)).status_code == 200
+
+
+def test_password_view_leads_to_the_factor_of_who_has_one(client: Client, user: User) -> None:
+    add_app(user)
+
+    assert confirm(client).startswith(reverse("mfa_reauthenticate"))
+
+
+def test_earlier_proof_by_password_ends_with_the_first_factor(client: Client, user: User) -> None:
+    confirm(client)
+    add_app(user)
+
+    assert is_asked(client, "account_change_password")
+
+
+def test_proof_is_good_for_five_minutes(client: Client, settings: Settings) -> None:
+    confirm(client)
+    assert settings.ACCOUNT_REAUTHENTICATION_TIMEOUT == 300
+
+    with time_machine.travel(time.time() + 299):
+        before = is_asked(client, "account_change_password")
+    with time_machine.travel(time.time() + 301):
+        after = is_asked(client, "account_change_password")
+
+    assert (before, after) == (False, True)
+
+
+def test_live_keys_are_made_only_after_a_proof(client: Client, user: User) -> None:
+    keys = company_of(user).company.api_keys
+    assert is_asked(client, "key-create", KEY)
+    assert client.post(reverse("key-create"), KEY | {"mode": "test"}).status_code == 200
+
+    confirm(client)
+    client.post(reverse("key-create"), KEY)
+
+    assert sorted(keys.values_list("mode", flat=True)) == ["live", "test"]
+
+
+@pytest.mark.parametrize(("mode", "is_guarded"), [("live", True), ("test", False)])
+def test_live_keys_and_secrets_are_rotated_only_after_a_proof(
+    client: Client, user: User, mode: str, is_guarded: bool
+) -> None:
+    company = company_of(user).company
+    key = ApiKeyFactory.create(company=company, mode=mode)
+    endpoint = EndpointFactory.create(company=company, mode=mode)
+    paths = [
+        reverse("key-rotate", args=[key.pk]),
+        reverse("webhook-rotate", args=[endpoint.public_id]),
+    ]
+
+    answers = [client.post(path) for path in paths]
+
+    assert [one.status_code for one in answers] == [302 if is_guarded else 200] * 2
+    if is_guarded:
+        confirm(client)
+        assert [client.post(path).status_code for path in paths] == [200, 200]
+
+
+@pytest.mark.parametrize(("role", "is_guarded"), [("owner", True), ("developer", False)])
+def test_owners_are_invited_only_after_a_proof(client: Client, role: str, is_guarded: bool) -> None:
+    client.post(reverse("member-invite"), {"email": THIEF, "role": role})
+
+    assert Invitation.objects.exists() is not is_guarded
+
+
+@pytest.mark.parametrize(("was", "becomes"), [("viewer", "owner"), ("owner", "viewer")])
+def test_owners_come_and_go_only_after_a_proof(
+    client: Client, user: User, was: str, becomes: str
+) -> None:
+    member = MemberFactory.create(company=company_of(user).company, role=was)
+    path = reverse("member-role", args=[member.pk])
+
+    client.post(path, {"role": becomes})
+    member.refresh_from_db()
+    before = member.role
+    confirm(client)
+    client.post(path, {"role": becomes})
+
+    member.refresh_from_db()
+    assert (before, member.role) == (was, becomes)
+
+
+def test_owner_is_removed_only_after_a_proof(client: Client, user: User) -> None:
+    member = MemberFactory.create(company=company_of(user).company)
+    path = reverse("member-remove", args=[member.pk])
+
+    client.post(path)
+
+    assert Member.objects.filter(pk=member.pk).exists()
+
+
+def test_live_webhook_is_made_or_moved_only_after_a_proof(client: Client, user: User) -> None:
+    company = company_of(user).company
+    endpoint = EndpointFactory.create(company=company, url="https://ours.example.com/")
+    form = {"url": "https://theirs.example.net/", "mode": "live", "kinds": ["message.delivered"]}
+
+    assert is_asked(client, "webhook-create", form)
+    client.post(reverse("webhook-edit", args=[endpoint.public_id]), form)
+
+    assert list(company.endpoints.values_list("url", flat=True)) == ["https://ours.example.com/"]
+
+
+def test_form_is_shown_again_as_it_was_filled_in(client: Client) -> None:
+    answer = client.post(reverse("member-invite"), {"email": THIEF, "role": "owner"})
+    then = re.search(r"next=(\S+)", answer.headers["Location"])
+    assert then is not None
+
+    back = confirm(client, then=unquote(then[1]))
+    page = client.get(back)
+
+    assert page.context["form"]["email"].value() == THIEF
+    assert page.context["form"]["role"].value() == "owner"
+    assert not Invitation.objects.exists()
+
+
+def test_post_left_by_a_thief_is_not_carried_out_by_the_owners_proof(client: Client) -> None:
+    """allauth would keep it in the session and repeat it."""
+    path = reverse("account_email")
+    client.post(path, {"email": THIEF, "action_add": ""})
+
+    confirm(client, then=path)
+
+    assert not EmailAddress.objects.filter(email=THIEF).exists()
+
+
+def test_draft_left_by_a_thief_is_not_shown_to_the_owner(client: Client) -> None:
+    client.post(reverse("member-invite"), {"email": THIEF, "role": "owner"})
+
+    page = client.get(reverse("member-invite"))
+
+    assert page.context["form"]["email"].value() is None
+
+
+def test_proof_makes_copies_of_the_session_useless(client: Client, user: User) -> None:
+    thief = Client()
+    thief.cookies = client.cookies.__class__(client.cookies.output(header=""))
+    assert thief.get(reverse("overview")).status_code == 200
+
+    confirm(client)
+
+    assert client.get(reverse("overview")).status_code == 200
+    assert thief.get(reverse("overview")).status_code == 302
+
+
+def test_fifth_wrong_password_ends_the_session(client: Client) -> None:
+    for _ in range(5):
+        confirm(client, "not the password")
+    assert client.get(reverse("overview")).status_code == 200
+
+    confirm(client)  # the sixth try is not judged any more, right as it is
+
+    assert client.get(reverse("overview")).status_code == 302
+
+
+def test_wrong_proofs_do_not_keep_the_owner_from_signing_in(client: Client, user: User) -> None:
+    for _ in range(6):
+        confirm(client, "not the password")
+
+    assert signed_in(user).get(reverse("overview")).status_code == 200
+
+
+def test_wrong_codes_are_bounded_without_redis(client: Client, user: User, no_redis: None) -> None:
+    add_app(user)
+    for _ in range(6):
+        client.post(reverse("mfa_reauthenticate"), {"code": "000000"})
+
+    assert client.get(reverse("overview")).status_code == 302
+
+
+def test_right_proof_forgives_the_wrong_ones(client: Client) -> None:
+    for _ in range(3):
+        for _ in range(3):
+            confirm(client, "not the password")
+        confirm(client)
+
+    assert client.get(reverse("overview")).status_code == 200
+
+
+def test_account_without_any_proof_is_led_to_its_mailbox(client: Client, user: User) -> None:
+    """A passkey alone that the operator has taken away, say: the session lives on."""
+    user.set_unusable_password()
+    user.save()
+    client.force_login(user)
+
+    answer = client.get(reverse("account_set_password"))
+
+    assert answer.headers["Location"] == reverse("account_reset_password")
+
+
+def test_account_with_passkey_alone_sets_a_password_by_the_passkey(user: User) -> None:
+    guard(user)
+    user.authenticator_set.filter(type="totp").delete()
+    user.set_unusable_password()
+    user.save()
+    client = Client()
+    client.force_login(user)
+
+    answer = client.get(reverse("account_set_password"))
+
+    assert answer.headers["Location"].startswith(reverse("mfa_reauthenticate_webauthn"))
+
+
+def test_addresses_are_listed_without_a_proof_and_without_the_forms(client: Client) -> None:
+    before = client.get(reverse("account_email")).content.decode()
+    confirm(client)
+    after = client.get(reverse("account_email")).content.decode()
+
+    assert ("anna@example.com" in before, "action_add" in before) == (True, False)
+    assert "action_add" in after
+
+
+def test_password_is_reset_by_the_primary_address_alone(user: User) -> None:
+    add_address(user, "second@example.com")
+    for email in ("second@example.com", "anna@example.com"):
+        Client().post(reverse("account_reset_password"), {"email": email})
+
+    assert "Новый пароль" in " ".join(letters_to("anna@example.com"))
+    assert "Новый пароль" not in " ".join(letters_to("second@example.com"))
+
+
+def test_password_is_not_reset_by_an_unconfirmed_primary_address(user: User) -> None:
+    user.emailaddress_set.update(verified=False)
+    add_address(user, "second@example.com")
+
+    Client().post(reverse("account_reset_password"), {"email": "anna@example.com"})
+
+    assert "Новый пароль" not in " ".join(letters_to("anna@example.com"))
