@@ -1,6 +1,8 @@
 """Who uses the service, and what the service owes them: callbacks and letters."""
 
+from accounts.models.audit import AuditEvent
 from accounts.models.cache import CacheEntry
+from accounts.models.idempotency import IdempotencyQuerySet, IdempotentRequest
 from accounts.models.outbox import (
     Delivery,
     DeliveryAttempt,
@@ -13,11 +15,8 @@ from accounts.models.outbox import (
 from accounts.models.people import (
     ApiKey,
     ApiKeyQuerySet,
-    AuditEvent,
     Company,
     CompanyQuerySet,
-    IdempotencyQuerySet,
-    IdempotentRequest,
     Invitation,
     InvitationQuerySet,
     Language,

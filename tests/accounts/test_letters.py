@@ -23,6 +23,7 @@ from django.utils import timezone, translation
 from accounts.adapter import AccountAdapter
 from accounts.mail import post
 from accounts.models import Company, Mail, Member
+from accounts.security.notifications import NOTICES
 from tests.factories import (
     PASSWORD,
     EndpointFactory,
@@ -109,6 +110,17 @@ def _alert(_company: Company) -> dict[str, Any]:
     return parts | {"path": "/admin/providers/"}
 
 
+def _change(_company: Company) -> dict[str, Any]:
+    notice = NOTICES["recovery_codes.viewed"]
+    return {
+        "notice": notice.subject,
+        "what": notice.text,
+        "at": timezone.now(),
+        "ip": "203.0.113.7",
+        "device": "Firefox, Linux",
+    }
+
+
 # What each letter of ours is told; a letter without a row fails.
 OURS: dict[str, Callable[[Company], dict[str, Any]]] = {
     "endpoint_disabled": _endpoint,
@@ -119,6 +131,7 @@ OURS: dict[str, Callable[[Company], dict[str, Any]]] = {
     "company_suspended": _reason,
     "breaker_opened": _breaker,
     "provider_alert": _alert,
+    "account_change": _change,
 }
 
 

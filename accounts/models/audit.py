@@ -1,0 +1,45 @@
+"""Who did what."""
+
+from django.db import models
+from django.db.models.functions import Now
+from django.utils.translation import gettext_lazy as _
+
+from accounts.models.people import Company, User
+
+
+class AuditEvent(models.Model):
+    """Who did what, in words the cabinet can show. The database refuses to change or drop a row.
+
+    A deletion elsewhere must not touch it either, so its references have no constraint: a row keeps
+    the ids of users and companies that are gone, and `actor` names whoever it was.
+    """
+
+    company = models.ForeignKey(
+        Company,
+        models.DO_NOTHING,
+        related_name="audit",
+        null=True,
+        db_constraint=False,
+        verbose_name=_("company"),
+    )
+    user = models.ForeignKey(
+        User,
+        models.DO_NOTHING,
+        null=True,
+        related_name="+",
+        db_constraint=False,
+        verbose_name=_("user"),
+    )
+    actor = models.CharField(_("e-mail at that time"), max_length=254, default="", db_default="")
+    action = models.CharField(_("action"), max_length=40)
+    subject = models.CharField(_("subject"), max_length=200)
+    ip = models.GenericIPAddressField(_("IP address"), null=True)
+    created_at = models.DateTimeField(_("time"), db_default=Now())
+
+    class Meta:
+        verbose_name = _("audit event")
+        verbose_name_plural = _("audit events")
+        indexes = [models.Index(fields=["company", "-created_at"], name="audit_of_company")]
+
+    def __str__(self) -> str:
+        return f"{self.action} {self.subject}"
