@@ -2,6 +2,7 @@
 that went out with it.
 """
 
+from typing import Any
 from uuid import UUID
 
 from django.contrib import admin, messages
@@ -18,7 +19,7 @@ from accounts.admin import ReadOnlyAdmin, operator
 from accounts.changelist import Since
 from accounts.models import Company, User
 from config.errors import DomainError
-from links import hosts, managing, resolution, stopping
+from links import hosts, managing, resolution, slugs, stopping
 from links.host_admin import BlockedHostAdmin, ShortHostAdmin
 from links.managing import Change
 from links.models import Link
@@ -27,6 +28,23 @@ from links.report_admin import ReportAdmin, StopAdmin
 __all__ = ["BlockedHostAdmin", "LinkAdmin", "ReportAdmin", "ShortHostAdmin", "StopAdmin"]
 
 ENABLED = Change(is_enabled=True, by_operator=True)
+
+
+class Imitating(admin.SimpleListFilter):
+    """Aliases given away before their names were reserved; they go on leading where they do."""
+
+    title = _("name")
+    parameter_name = "name"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, Any]]:
+        return [("reserved", _("Reads as a page of the service"))]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Link]) -> QuerySet[Link]:
+        if self.value() != "reserved":
+            return queryset
+        aliases = queryset.filter(is_alias=True, retired_at=None).values_list("pk", "slug")
+        found = [pk for pk, slug in aliases.iterator() if slugs.is_reserved_alias(slug)]
+        return queryset.filter(pk__in=found)
 
 
 @admin.register(Link)
@@ -42,7 +60,13 @@ class LinkAdmin(ReadOnlyAdmin):
         "disabled_at",
         "is_barred",
     )
-    list_filter = (Since, "mode", "is_alias", ("disabled_at", admin.EmptyFieldListFilter))
+    list_filter = (
+        Since,
+        "mode",
+        "is_alias",
+        ("disabled_at", admin.EmptyFieldListFilter),
+        Imitating,
+    )
     list_select_related = ("company", "host")
     search_fields = ("key",)
     search_help_text = _("Short link, slug or alias")

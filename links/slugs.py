@@ -12,6 +12,7 @@ from django.urls import URLPattern, URLResolver, get_resolver
 from django.urls.resolvers import RegexPattern
 
 from config.errors import invalid_input
+from links import reserved_names
 
 # No vowels, so no accidental words; none of 0 O 1 l I, so it survives being read aloud.
 ALPHABET = "23456789bcdfghjkmnpqrstvwxyzBCDFGHJKLMNPQRSTVWXYZ"
@@ -73,7 +74,7 @@ def check_alias(alias: object) -> str:
         raise invalid_input(alias=_SHAPE_WORDS)
     if _CODE.fullmatch(alias):
         raise invalid_input(alias=_CODE_WORDS)
-    if is_reserved(alias):
+    if is_reserved_alias(alias):
         raise invalid_input(alias=_RESERVED_WORDS)
     return alias.lower()
 
@@ -119,7 +120,13 @@ def _decoded(text: str) -> str:
 
 
 def is_reserved(segment: str) -> bool:
+    """Whether the service itself answers there: a link of that name would never be seen."""
     return segment.lower() in _reserved(settings.ROOT_URLCONF)
+
+
+def is_reserved_alias(alias: str) -> bool:
+    """Whether people would take it for a page of the service."""
+    return reserved_names.is_reserved(alias, _reserved(settings.ROOT_URLCONF))
 
 
 @cache

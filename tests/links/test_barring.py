@@ -183,3 +183,23 @@ def test_link_that_somebody_opened_is_not_enabled(api: Api, company: Company) ->
 
     assert (answer.status, answer.code) == (403, "forbidden")
     assert "один раз" in answer.body["message"]
+
+
+def test_aliases_given_before_their_names_were_reserved_are_listed(
+    api: Api, desk: Client, company: Company
+) -> None:
+    for slug in ("s1gn-in", "Kvitok-Sale", "summer"):
+        LinkFactory.create(company=company, slug=slug, is_alias=True)
+    LinkFactory.create(company=company, slug="billing")  # drawn, as it were
+
+    page = desk.get(reverse("admin:links_link_changelist"), {"name": "reserved"})
+
+    listed = {link.slug for link in page.context["cl"].result_list}
+    assert listed == {"s1gn-in", "Kvitok-Sale"}
+    assert api.post("/links/shorten", {"url": "https://example.com", "alias": "s1gn-in"}).code == (
+        "invalid_input"
+    )
+    (bulk,) = api.post(
+        "/links/bulk", {"links": [{"url": "https://example.com", "alias": "Sign-In"}]}
+    ).body["data"]
+    assert (bulk["success"], bulk["code"]) == (False, "invalid_input")

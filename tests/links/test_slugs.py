@@ -96,6 +96,27 @@ def test_words_of_the_service_and_of_its_routes_are_reserved(alias: str) -> None
     assert "keeps this name" in words_of(alias)
 
 
+@pytest.mark.parametrize(
+    "alias",
+    [
+        "signin", "Sign-In", "s1gn1n", "sign_up", "password", "passw0rd", "PASSVVORD", "verify",
+        "ver1fy", "billing", "b1ll1ng", "8illing", "support", "supp0rt", "5upport", "kvitok",
+        "k-vitok", "KV1T0K", "kvitok-sale", "my_kvitok", "auth", "oauth", "account", "secure",
+        "security", "pay", "payment", "help", "mail", "rnail", "status", "privacy", "brand",
+        "account-verify", "secure_login", "cab1net", "webhooks", "p4y", "l0gin", "1ogin",
+    ],
+)  # fmt: skip
+def test_name_that_reads_as_a_page_of_the_service_is_refused(alias: str) -> None:
+    assert "keeps this name" in words_of(alias)
+
+
+@pytest.mark.parametrize(
+    "alias", ["sale", "pay-day", "support4you", "helpful", "verify-me-2026", "kvit", "order-7"]
+)
+def test_name_that_only_holds_such_a_word_is_free(alias: str) -> None:
+    assert slugs.check_alias(alias) == alias
+
+
 @pytest.mark.parametrize("alias", ["keys", "raw", "slug", "terms2", "apis", "str-slug"])
 @pytest.mark.urls("tests.links.test_slugs")
 def test_only_first_segments_are_reserved(alias: str) -> None:
