@@ -12,7 +12,7 @@ import structlog
 from django.conf import settings
 from django.core.exceptions import SuspiciousOperation
 from django.db import IntegrityError, InterfaceError, OperationalError, connection, transaction
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, UnreadablePostError
 from rest_framework.exceptions import APIException, MethodNotAllowed
 from rest_framework.request import Request
 from rest_framework.views import APIView
@@ -90,19 +90,7 @@ class ApiView(APIView):
             queries.check_names(request.query_params, self.parameters)
 
     def authenticate(self, request: Request) -> Principal:
-        scheme, _, key = request.META.get("HTTP_AUTHORIZATION", "").strip().partition(" ")
-        principal = keys.find(key.strip()) if scheme.lower() == "bearer" else None
-        if principal is None:
-            raise DomainError(Error.INVALID_API_KEY)
-        if self.scope is not None and self.scope.value not in principal.scopes:
-            raise DomainError(Error.FORBIDDEN, message=NO_SCOPE)
-        if principal.allowed_ips and not principal.allows_ip(client_ip(request.META)):
-            raise DomainError(Error.FORBIDDEN, message=WRONG_IP)
-        if principal.company_status == Company.Status.SUSPENDED:
-            raise DomainError(Error.FORBIDDEN, message=SUSPENDED)
-        if principal.company_status == Company.Status.PENDING and not principal.is_test:
-            raise DomainError(Error.FORBIDDEN, message=NOT_APPROVED)
-        return principal
+        return identify(request.META, self.scope)
 
     def count_request(self, request: Request) -> None:
         usage = key_rate.count(request._request, self.principal)  # noqa: SLF001 - DRF's own seam
@@ -254,6 +242,23 @@ class ApiView(APIView):
         return response
 
 
+def identify(meta: Mapping[str, Any], scope: Scope | None = None) -> Principal:
+    """Who asks, by headers alone; DomainError when they may not."""
+    scheme, _, key = meta.get("HTTP_AUTHORIZATION", "").strip().partition(" ")
+    principal = keys.find(key.strip()) if scheme.lower() == "bearer" else None
+    if principal is None:
+        raise DomainError(Error.INVALID_API_KEY)
+    if scope is not None and scope.value not in principal.scopes:
+        raise DomainError(Error.FORBIDDEN, message=NO_SCOPE)
+    if principal.allowed_ips and not principal.allows_ip(client_ip(meta)):
+        raise DomainError(Error.FORBIDDEN, message=WRONG_IP)
+    if principal.company_status == Company.Status.SUSPENDED:
+        raise DomainError(Error.FORBIDDEN, message=SUSPENDED)
+    if principal.company_status == Company.Status.PENDING and not principal.is_test:
+        raise DomainError(Error.FORBIDDEN, message=NOT_APPROVED)
+    return principal
+
+
 NO_SCOPE = ("У ключа нет права на это действие", "This key has no scope for that")
 WRONG_IP = ("Запросы с этого IP-адреса не разрешены", "Requests from this IP are not allowed")
 SUSPENDED = ("Работа компании приостановлена", "The company is suspended")
@@ -314,6 +319,7 @@ REFUSALS: dict[type[Exception], Error] = {
     MethodNotAllowed: Error.METHOD_NOT_ALLOWED,
     Http404: Error.NOT_FOUND,
     SuspiciousOperation: Error.INVALID_INPUT,
+    UnreadablePostError: Error.UNAVAILABLE,  # its key became valid after the body was refused
     APIException: Error.INVALID_INPUT,
 }
 

@@ -16,20 +16,19 @@ from config.preflight import check_port
 from config.processes import last_lines, signal_group, spawn
 
 PATIENCE = 60.0  # seconds until a program must answer
-# Those of `config.supervisor`; a test holds the two together.
-GRANIAN = {
-    "interface": "wsgi",
-    "workers": "2",
-    "blocking-threads": "64",
-    "backpressure": "512",
-    "workers-kill-timeout": "8",
-}
+GRANIAN = {"interface": "wsgi", "workers": "2", "blocking-threads": "64", "backpressure": "2048"}
 CELERY = ["-m", "celery", "-q", "-A", "config"]
 WORKER = [*CELERY, "worker", "--pool", "threads", "--concurrency", "4"]
 WORKER += ["--without-mingle", "--without-gossip", "--loglevel", "WARNING"]
 
 
+def web(port: int) -> list[str]:
+    """As `config.supervisor` starts it; a test holds the two together."""
+    return ["-m", "config.web", "--host", "127.0.0.1", "--port", str(port), "--workers", "2"]
+
+
 def granian(port: int, application: str) -> list[str]:
+    """An application to compare ours with, under the server's own bridge."""
     options = GRANIAN | {"host": "127.0.0.1", "port": str(port)}
     words = [word for name, value in options.items() for word in (f"--{name}", value)]
     return ["-m", "granian", *words, "--no-ws", "--respawn-failed-workers", application]

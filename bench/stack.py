@@ -12,7 +12,7 @@ import redis
 from psycopg import sql
 
 from bench.load import CannotMeasureError
-from bench.programs import WORKER, Plan, Program, beat, free_ports, granian
+from bench.programs import WORKER, Plan, Program, beat, free_ports, granian, web
 from config.development import environment
 from config.embedded import Servers
 
@@ -69,7 +69,7 @@ class Stack:
     def _plans(self, wanted: Wanted, url: str) -> dict[str, Plan]:
         database = ("DATABASE_URL", url)
         ours = (database, ("SEND_WAITERS", str(wanted.waiters)))
-        plans = {"web": _granian(self.web, "config.wsgi:application", *ours)}
+        plans = {"web": Plan(tuple(web(self.web)), ours, self.web)}
         if wanted.floor:
             plans["floor"] = _granian(self.floor, "bench.floor_wsgi:application", database)
         if wanted.hello:

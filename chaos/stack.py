@@ -213,10 +213,7 @@ def _shortened(speed: Speed) -> dict[str, str]:
 
 
 def _web(port: int) -> list[str]:
-    place = ["--host", HOST, "--port", str(port), "--workers", "2", "--blocking-threads", "64"]
-    rest = ["--backpressure", "512", "--workers-kill-timeout", "8", "--no-ws"]
-    respawn = ["--respawn-failed-workers", "config.wsgi:application"]
-    return ["-m", "granian", "--interface", "wsgi", *place, *rest, *respawn]
+    return ["-m", "config.web", "--host", HOST, "--port", str(port), "--workers", "2"]
 
 
 def _worker(name: str) -> list[str]:

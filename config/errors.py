@@ -16,6 +16,11 @@ class Error(Enum):
     FORBIDDEN = (403, "Этому ключу это не разрешено", "This key is not allowed to do that")
     NOT_FOUND = (404, "Не найдено", "Not found")
     METHOD_NOT_ALLOWED = (405, "Метод не поддерживается", "Method not allowed")
+    REQUEST_TIMEOUT = (
+        408,
+        "Тело запроса передавалось слишком долго",
+        "The request body took too long to arrive",
+    )
     REQUEST_IN_PROGRESS = (
         409,
         "Запрос с этим Idempotency-Key ещё выполняется",

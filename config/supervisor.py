@@ -144,20 +144,9 @@ def _start_programs(supervisor: Supervisor, place: Place) -> None:
 
 
 def _web(place: Place) -> Child:
-    options = {
-        "interface": "wsgi",
-        "host": place.host,
-        "port": str(place.port),
-        "workers": "2",
-        # A send waits for its outcome on a thread: 48 waiters may leave verify 16 of them.
-        "blocking-threads": "64",
-        "backpressure": "512",
-        "workers-kill-timeout": "8",
-    }
-    words = [word for name, value in options.items() for word in (f"--{name}", value)]
-    flags = ["--no-ws", "--respawn-failed-workers", "config.wsgi:application"]
+    words = ["--host", place.host, "--port", str(place.port), "--workers", "2"]
     # Killed outright, granian would leave its workers behind.
-    child = place.child("web", "-m", "granian", *words, *flags, die=signal.SIGTERM)
+    child = place.child("web", "-m", "config.web", *words, die=signal.SIGTERM)
     child.shown = _WEB_WARNINGS
     return child
 

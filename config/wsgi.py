@@ -1,4 +1,7 @@
-"""The web process: short links are followed in front of Django, all else goes through it."""
+"""The web process: short links are followed in front of Django, all else goes through it.
+
+`gateway` is what `python -m config.web` serves; `application` is for any other WSGI server.
+"""
 
 import gc
 import os
@@ -9,10 +12,14 @@ from django.urls import resolve
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 django_application = get_wsgi_application()
 
-from accounts import keys  # noqa: E402 - Django comes first
+from django.conf import settings  # noqa: E402 - Django comes first
+
+from accounts import keys  # noqa: E402
+from accounts.admission import admit, refuse  # noqa: E402
 from channels import availability, heartbeats, waiting  # noqa: E402
+from config.bodies import Bounds  # noqa: E402
 from config.celery import cap_publishing  # noqa: E402
-from config.chunked import Measured  # noqa: E402
+from config.gateway import Gateway  # noqa: E402
 from links import hosts  # noqa: E402
 from links.redirect import Redirects  # noqa: E402
 
@@ -21,7 +28,14 @@ keys.keep_fresh()
 availability.keep_fresh()
 hosts.keep_fresh()
 heartbeats.keep_beating("web", waiting.facts)
-application = Redirects(Measured(django_application))
+application = Redirects(django_application)
+bounds = Bounds(
+    deadline=settings.BODY_TIMEOUT,
+    most=settings.BODIES,
+    most_per_sender=settings.BODIES_PER_SENDER,
+    memory=settings.BODY_MEMORY,
+)
+gateway = Gateway(application, admit=admit, refuse=refuse, bounds=bounds)
 resolve("/livez")  # imports every view, now rather than in the first request
 gc.collect()
 gc.freeze()  # all of that stays: no later collection need look through it

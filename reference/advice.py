@@ -74,6 +74,17 @@ ADVICE: dict[Error, Advice] = {
             "The header `Allow` lists the methods.",
         ),
     ),
+    Error.REQUEST_TIMEOUT: Advice(
+        (
+            "Тело запроса не пришло целиком за отведённое время. Ничего не выполнено.",
+            "The request body did not arrive in time. Nothing was done.",
+        ),
+        (
+            "Отправьте запрос заново; соединение мы закрыли.",
+            "Send the request again; we closed the connection.",
+        ),
+        retry=True,
+    ),
     Error.REQUEST_IN_PROGRESS: Advice(
         (
             "Первый запрос с этим `Idempotency-Key` ещё выполняется.",

@@ -11,6 +11,7 @@ PROMISED = {
     "forbidden": 403,
     "not_found": 404,
     "method_not_allowed": 405,
+    "request_timeout": 408,
     "request_in_progress": 409,
     "unsupported_media_type": 415,
     "invalid_input": 422,
@@ -34,8 +35,10 @@ PROMISED = {
     "delivery_failed": 502,
     "unavailable": 503,
 }
-# Produced by tests of their own: keys, rate, outcomes after the effect, a database that hangs.
+# Produced by tests of their own: keys, rate, slow bodies, outcomes after the
+# effect, a database that hangs.
 ELSEWHERE = {
+    Error.REQUEST_TIMEOUT,
     Error.INVALID_API_KEY,
     Error.RATE_LIMITED,
     Error.DELIVERY_FAILED,

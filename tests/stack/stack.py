@@ -28,6 +28,7 @@ TOKENS = 1000  # what a sender has to begin with
 SEND_WAIT = 2.0
 SEND_WAITERS = 4
 PROVIDER_READ = 3.0
+BODY_TIMEOUT = 5.0
 # Short, so that what a vendor's silence does can be seen within seconds.
 SPEED = {
     "SEND_WAIT": str(SEND_WAIT),
@@ -36,6 +37,8 @@ SPEED = {
     "PROVIDER_READ": str(PROVIDER_READ),
     "LEASE": "10",
     "BREAKER_LONGEST": "2",
+    "BODY_TIMEOUT": str(BODY_TIMEOUT),
+    "GRANIAN_BLOCKING_THREADS_IDLE_TIMEOUT": "5s",
 }
 OPEN = ("queued", "sent")
 SIMULATOR = ("-m", "channels.simulator")
@@ -175,9 +178,7 @@ def _environ(url: str, database: str, logs: Path) -> dict[str, str]:
 
 def _web(url: str) -> list[str]:
     host, _, port = url.removeprefix("http://").partition(":")
-    place = ["--host", host, "--port", port, "--workers", "1", "--blocking-threads", "64"]
-    rest = ["--backpressure", "512", "--workers-kill-timeout", "8", "--no-ws"]
-    return ["-m", "granian", "--interface", "wsgi", *place, *rest, "config.wsgi:application"]
+    return ["-m", "config.web", "--host", host, "--port", port, "--no-respawn-failed-workers"]
 
 
 def _worker(application: str) -> list[str]:

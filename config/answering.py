@@ -1,0 +1,78 @@
+"""From a WSGI application to granian's RSGI protocol; no thread waits for a slow reader."""
+
+import os
+import tempfile
+import time
+from collections import deque
+from collections.abc import Iterable, Iterator
+from itertools import chain
+from threading import Lock
+from typing import Any
+from wsgiref.types import WSGIApplication, WSGIEnvironment
+
+Headers = list[tuple[str, str]]
+LARGEST = 2**20  # bytes; a longer answer waits in a file rather than in memory
+OPENED_WITHIN = 15.0  # seconds; granian opens such a file at once
+
+
+class _Started:
+    """The application's `start_response`."""
+
+    status = 500
+    headers: Headers = []
+
+    def __call__(self, status: str, headers: Headers, exc_info: Any = None) -> Any:
+        self.status = int(status[:3])
+        self.headers = headers
+
+
+class Answers:
+    """Sends answers. Files of long ones have no name: nothing of them outlives the process."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._files: deque[tuple[float, Any]] = deque()
+
+    def send(self, application: WSGIApplication, environ: WSGIEnvironment, protocol: Any) -> None:
+        started = _Started()
+        chunks = application(environ, started)
+        try:
+            if isinstance(chunks, list | tuple) or getattr(chunks, "streaming", True) is False:
+                whole = b"".join(chunks)
+            else:
+                whole, rest = _beginning(iter(chunks))
+                if rest is not None:
+                    self._send_file(started, chain([whole], rest), protocol)
+                    return
+        finally:
+            if hasattr(chunks, "close"):
+                chunks.close()
+        protocol.response_bytes(started.status, started.headers, whole)
+
+    def close_files(self) -> None:
+        """Those that have been opened by now."""
+        with self._lock:
+            before = time.monotonic() - OPENED_WITHIN
+            while self._files and self._files[0][0] < before:
+                self._files.popleft()[1].close()
+
+    def _send_file(self, started: _Started, chunks: Iterable[bytes], protocol: Any) -> None:
+        file = tempfile.TemporaryFile()  # noqa: SIM115 - closed once granian has it open
+        file.writelines(chunks)
+        file.flush()
+        headers = [one for one in started.headers if one[0].lower() != "content-length"]
+        headers.append(("Content-Length", str(os.fstat(file.fileno()).st_size)))
+        with self._lock:
+            self._files.append((time.monotonic(), file))
+        protocol.response_file(started.status, headers, f"/proc/self/fd/{file.fileno()}")
+
+
+def _beginning(chunks: Iterator[bytes]) -> tuple[bytes, Iterator[bytes] | None]:
+    """All of it, or as much as LARGEST and what follows."""
+    parts, size = [], 0
+    for chunk in chunks:
+        parts.append(chunk)
+        size += len(chunk)
+        if size > LARGEST:
+            return b"".join(parts), chunks
+    return b"".join(parts), None

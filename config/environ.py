@@ -1,0 +1,86 @@
+"""A WSGI environ (PEP 3333) from granian's RSGI scope."""
+
+import sys
+from functools import lru_cache
+from typing import Any
+from wsgiref.types import WSGIEnvironment
+
+_BASE: WSGIEnvironment = {
+    "GATEWAY_INTERFACE": "CGI/1.1",
+    "SCRIPT_NAME": "",
+    "SERVER_SOFTWARE": "Granian",
+    "wsgi.errors": sys.stderr,
+    "wsgi.multiprocess": True,
+    "wsgi.multithread": True,
+    "wsgi.run_once": False,
+    "wsgi.version": (1, 0),
+}
+_PROTOCOLS = {"1": "HTTP/1.0", "1.1": "HTTP/1.1", "2": "HTTP/2"}
+FORWARDED = ("x-forwarded-for", "x-forwarded-proto")
+
+
+class MalformedRequestError(ValueError):
+    """A header that decides who the client is cannot be read."""
+
+
+def environ_of(scope: Any) -> WSGIEnvironment:
+    """Names with an underscore are dropped: they would pass for those with a hyphen.
+
+    Several lines of one name are joined in their order.
+    """
+    server, _, port = scope.server.rpartition(":")
+    client, _, client_port = scope.client.rpartition(":")
+    environ = _BASE | {
+        "SERVER_PROTOCOL": _PROTOCOLS.get(scope.http_version, "HTTP/1.1"),
+        "SERVER_NAME": server.strip("[]"),
+        "SERVER_PORT": port,
+        "REMOTE_ADDR": client.strip("[]"),
+        "REMOTE_PORT": client_port,
+        "REQUEST_METHOD": scope.method,
+        "PATH_INFO": _latin(scope.path),
+        "QUERY_STRING": _latin(scope.query_string),
+        "wsgi.url_scheme": scope.scheme,
+    }
+    _add_headers(environ, scope.headers)
+    if "HTTP_HOST" not in environ:
+        environ["HTTP_HOST"] = scope.authority or ""
+    return environ
+
+
+def _add_headers(environ: WSGIEnvironment, headers: Any) -> None:
+    names = 0
+    previous = ""
+    for name, value in headers.items():  # lines of one name come together
+        key = _key(name)
+        if name != previous:
+            names += 1
+            previous = name
+            if key:
+                environ[key] = value
+        elif key:
+            environ[key] += f"{'; ' if key == 'HTTP_COOKIE' else ','}{value}"
+    if names != len(headers):
+        _add_unreadable(environ, headers)
+
+
+def _add_unreadable(environ: WSGIEnvironment, headers: Any) -> None:
+    """Values beyond ASCII, which `items` leaves out."""
+    for name in headers.keys():  # noqa: SIM118 - no mapping
+        key = _key(name)
+        if key and key not in environ:
+            if name in FORWARDED:
+                raise MalformedRequestError(name)
+            environ[key] = ""
+
+
+@lru_cache(maxsize=1024)
+def _key(name: str) -> str:
+    if "_" in name:
+        return ""
+    key = name.upper().replace("-", "_")
+    return key if key in {"CONTENT_TYPE", "CONTENT_LENGTH"} else f"HTTP_{key}"
+
+
+def _latin(text: str) -> str:
+    """PEP 3333's strings hold bytes."""
+    return text if text.isascii() else text.encode().decode("latin-1")

@@ -1,0 +1,122 @@
+"""The web server: granian with the gateway in the place of its WSGI bridge.
+
+    python -m config.web --host 127.0.0.1 --port 8000 --workers 2
+
+It takes granian's options. granian runs RSGI applications on an event loop, one hop away from its
+threads. Here the "loop" runs what it is given at once, so that the application runs on the threads
+that granian has for WSGI.
+"""
+
+import resource
+import sys
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from granian import _granian, _signals, cli
+from granian.constants import HTTPModes
+from granian.server.common import WORKERS_METHODS
+from granian.server.mp import MPServer, WorkerProcess
+
+from config.gateway import Gateway
+
+APPLICATION = "config.wsgi:gateway"
+DEFAULTS = {
+    "interface": "wsgi",
+    # A send waits for its outcome on a thread: 48 waiters may leave verify 16 of them.
+    "blocking_threads": 64,
+    "backpressure": 2048,  # connections; one that idles or is slow holds nothing else
+    "http1_header_read_timeout": 15_000,  # ms; also of an idle connection
+    "workers_kill_timeout": "8s",
+    "websockets": False,
+    "respawn_failed_workers": True,
+}
+# What granian has annotated for its own use does not fit its own calls.
+_command: Any = cli
+_internal: Any = _granian
+_Worker: Any = _granian.RSGIWorker
+_set_signals: Any = _signals.set_sync_signals
+
+
+class _AtOnce:
+    """What granian takes for an event loop."""
+
+    def call_soon(self, callback: Callable[..., Any], *arguments: Any, context: Any = None) -> None:
+        callback(*arguments)
+
+    call_soon_threadsafe = call_soon
+
+
+def _scheduler(loop: _AtOnce, gateway: Gateway) -> Any:
+    scheduler = _internal.CallbackScheduler(loop, gateway.schedule, None, None, None)
+    scheduler._schedule_fn = gateway.schedule  # noqa: SLF001 - as granian's own does
+    return scheduler
+
+
+class Server(MPServer):
+    def __init__(self, target: str, *, ssl_cert: Any = None, **options: Any) -> None:
+        if ssl_cert is None:
+            options["http"] = HTTPModes.http1  # without TLS nobody has any business with HTTP/2
+        super().__init__(target, ssl_cert=ssl_cert, **options)
+
+    @staticmethod
+    @WorkerProcess.wrap_target  # type: ignore[untyped-decorator]
+    def _spawn_wsgi_worker(  # noqa: PLR0917 - granian's order
+        worker_id: int,
+        gateway: Gateway,
+        sock: Any,
+        ipc: Any,
+        _loop: Any,
+        runtime_mode: Any,
+        runtime_threads: int,
+        runtime_blocking_threads: int | None,
+        blocking_threads: int,
+        blocking_threads_idle_timeout: int,
+        backpressure: int,
+        _task_impl: Any,
+        http_mode: Any,
+        http1_settings: Any,
+        http2_settings: Any,
+        _websockets: bool,
+        static_path: Any,
+        _log_access_fmt: str | None,
+        ssl_ctx: Any,
+        _scope_opts: dict[str, Any],
+        metrics: Any,
+    ) -> None:
+        stopped = threading.Event()
+        signal = _set_signals()
+        signal.add_cb(stopped.set)
+        worker = _Worker(
+            worker_id,
+            sock,
+            ipc,
+            runtime_threads,
+            runtime_blocking_threads,
+            blocking_threads,
+            blocking_threads_idle_timeout,
+            backpressure,
+            http_mode,
+            http1_settings,
+            http2_settings,
+            False,
+            static_path,
+            *ssl_ctx,
+            metrics,
+        )
+        loop = _AtOnce()
+        serve = getattr(worker, WORKERS_METHODS[runtime_mode][(sock[0] or sock[1]).is_uds()])
+        gateway.start()
+        serve(_scheduler(loop, gateway), loop, signal)
+        stopped.wait()
+
+
+def main() -> None:
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+    _command.Server = Server
+    _command.cli([*sys.argv[1:], APPLICATION], default_map=DEFAULTS, auto_envvar_prefix="GRANIAN")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,61 @@
+"""A process of `config.web` around an application of a few lines, with short bounds."""
+
+import sys
+from collections.abc import Iterable, Iterator
+from typing import Any
+from wsgiref.types import StartResponse, WSGIEnvironment
+
+import orjson
+from granian.constants import Interfaces
+
+from config.bodies import Bounds
+from config.errors import Error
+from config.gateway import Allowance, Gateway, Refusal
+from config.web import Server
+
+DEADLINE = 1.5
+BOUNDS = Bounds(deadline=DEADLINE, most=40, most_per_sender=20, memory=2**22, slow=0.3)
+LONG = 8 * 2**20  # bytes
+
+
+def application(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+    if environ["PATH_INFO"] == "/long":
+        start_response("200 OK", [("Content-Type", "text/plain")])
+        return _long()
+    body = b""
+    try:
+        body = environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0))
+    except OSError:
+        start_response("401 Unauthorized", [])
+        return [b""]
+    said = {name: value for name, value in environ.items() if isinstance(value, str)}
+    start_response("200 OK", [("Content-Type", "application/json")])
+    return [orjson.dumps(said | {"body": body.decode()})]
+
+
+def _long() -> Iterator[bytes]:
+    for _ in range(LONG // 2**16):
+        yield b"x" * 2**16
+
+
+def admit(environ: Any) -> Allowance | None:
+    sender = environ.get("HTTP_X_SENDER", "")
+    return Allowance(sender, 1000) if sender else None
+
+
+def refuse(_environ: Any, error: Error) -> Refusal:
+    return Refusal(error.status, [("Connection", "close")], error.code.encode())
+
+
+gateway = Gateway(application, admit=admit, refuse=refuse, bounds=BOUNDS)
+
+if __name__ == "__main__":
+    Server(
+        "tests.config.small_web:gateway",
+        port=int(sys.argv[1]),
+        interface=Interfaces.WSGI,
+        blocking_threads=4,
+        blocking_threads_idle_timeout=5,
+        backpressure=500,
+        websockets=False,
+    ).serve()

@@ -1,0 +1,297 @@
+"""The gateway under granian itself: what bodies, headers and readers can do to a process."""
+
+import os
+import socket
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+
+from tests.config.small_web import BOUNDS, DEADLINE, LONG
+from tests.stack import footprint
+from tests.stack.programs import Program, free_port, until
+
+THREADS = 4  # of the small web process
+POST = "POST / HTTP/1.1\r\nHost: x\r\n"
+CHUNKED = "Transfer-Encoding: chunked\r\n"
+SECONDS = 10.0  # a busy machine may take
+
+Ask = Callable[..., "Connection"]
+
+
+class Connection:
+    """One to the small web process, of bytes."""
+
+    def __init__(self, port: int, said: str = "") -> None:
+        self.socket = socket.create_connection(("127.0.0.1", port), timeout=SECONDS)
+        self.say(said)
+
+    def say(self, text: str) -> None:
+        self.socket.sendall(text.encode("latin-1"))
+
+    def read(self) -> bytes:
+        """What comes until it is closed."""
+        found = b""
+        while part := self.socket.recv(65_536):
+            found += part
+        return found
+
+    def status(self) -> int:
+        return int(self.socket.recv(4096).split(b" ", 2)[1])
+
+    def json(self) -> dict[str, Any]:
+        head, _, body = self.socket.recv(65_536).partition(b"\r\n\r\n")
+        assert head.startswith(b"HTTP/1.1 200"), head
+        found: dict[str, Any] = orjson.loads(body)
+        return found
+
+
+@pytest.fixture(scope="module")
+def web(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Program]:
+    port = free_port()
+    command = ["-m", "tests.config.small_web", str(port)]
+    log = tmp_path_factory.mktemp("small") / "web.log"
+    program = Program(command, log=log, environ=os.environ, url=f"http://127.0.0.1:{port}/")
+    program.start()
+    yield program
+    program.ask_to_stop()
+    program.wait_stopped()
+
+
+@pytest.fixture
+def ask(web: Program) -> Iterator[Ask]:
+    """Open a connection and say something."""
+    opened = []
+
+    def connect(said: str = "") -> Connection:
+        opened.append(Connection(int(web.command[-1]), said))
+        return opened[-1]
+
+    yield connect
+    for one in opened:
+        one.socket.close()
+
+
+def body_of(length: int, sender: str = "a", *more: str) -> str:
+    lines = [f"X-Sender: {sender}", f"Content-Length: {length}", *more]
+    return POST + "\r\n".join(lines) + "\r\n\r\n"
+
+
+def chunks(*parts: str, sender: str = "a") -> str:
+    framed = "".join(f"{len(part):x}\r\n{part}\r\n" for part in parts)
+    return f"{POST}X-Sender: {sender}\r\n{CHUNKED}\r\n{framed}"
+
+
+# --- Bodies
+
+
+@pytest.mark.parametrize(
+    "said",
+    [body_of(5) + "hello", chunks("he", "llo", ""), chunks("hello", "")],
+    ids=["length", "chunks", "one chunk"],
+)
+def test_body_reaches_the_application_with_its_length(ask: Ask, said: str) -> None:
+    seen = ask(said).json()
+
+    assert (seen["body"], seen["CONTENT_LENGTH"]) == ("hello", "5")
+    assert "HTTP_TRANSFER_ENCODING" not in seen
+
+
+def test_body_may_come_in_pieces(ask: Ask) -> None:
+    connection = ask(body_of(5))
+    for letter in "hello":
+        time.sleep(0.02)
+        connection.say(letter)
+
+    assert connection.json()["body"] == "hello"
+
+
+def test_connection_is_kept_from_one_body_to_the_next(ask: Ask) -> None:
+    connection = ask()
+
+    for text in ("one", "two", "six"):
+        connection.say(body_of(3) + text)
+        assert connection.json()["body"] == text
+
+
+def test_slow_body_is_cut_at_its_deadline_however_it_drips(ask: Ask) -> None:
+    started = time.monotonic()
+    connection = ask(body_of(1000))
+    connection.socket.settimeout(0.1)
+    answer = b""
+    while not answer:
+        assert time.monotonic() < started + SECONDS
+        connection.say("x")
+        try:
+            answer = connection.socket.recv(1000)
+        except TimeoutError:
+            continue
+
+    assert answer.startswith(b"HTTP/1.1 408")
+    assert answer.endswith(b"request_timeout")
+    assert time.monotonic() - started >= DEADLINE
+
+
+def test_cut_body_closes_the_connection(ask: Ask) -> None:
+    started = time.monotonic()
+
+    said = ask(body_of(1000) + "half").read()
+
+    assert said.startswith(b"HTTP/1.1 408")
+    assert time.monotonic() - started < SECONDS
+
+
+@pytest.mark.parametrize("said", [body_of(1000), chunks("x")], ids=["length", "chunks"])
+def test_slow_bodies_hold_no_thread(ask: Ask, said: str) -> None:
+    slow = [ask(said) for _ in range(THREADS * 4)]
+    started = time.monotonic()
+
+    answers = [ask(body_of(2, "b") + "ok").json()["body"] for _ in range(20)]
+
+    assert answers == ["ok"] * 20
+    assert time.monotonic() - started < DEADLINE
+    assert [one.status() for one in slow] == [408] * len(slow)
+
+
+def test_body_that_nobody_may_have_is_not_received(ask: Ask) -> None:
+    started = time.monotonic()
+
+    said = ask(f"{POST}Content-Length: 10000000000\r\n\r\n").read()
+
+    assert said.startswith(b"HTTP/1.1 401")
+    assert time.monotonic() - started < DEADLINE
+
+
+def test_body_longer_than_allowed_is_not_received(ask: Ask) -> None:
+    assert ask(body_of(1001)).read().startswith(b"HTTP/1.1 401")
+
+
+def test_chunks_longer_than_allowed_are_cut_one_byte_later(ask: Ask) -> None:
+    seen = ask(chunks("x" * 900, "y" * 900)).json()
+
+    assert seen["body"] == "x" * 900 + "y" * 900
+    assert int(seen["CONTENT_LENGTH"]) > 1000
+
+
+@pytest.mark.parametrize("said", [body_of(9) + "half", chunks("half"), chunks("half") + "5\r\nxx"])
+def test_body_that_ends_early_does_not_reach_the_application(ask: Ask, said: str) -> None:
+    connection = ask(said)
+    time.sleep(0.1)
+    connection.socket.shutdown(socket.SHUT_WR)
+
+    assert b" 200 " not in connection.read()
+
+
+def test_senders_slow_bodies_give_way_to_its_next(ask: Ask) -> None:
+    slow = [ask(body_of(9, "c")) for _ in range(BOUNDS.most_per_sender)]
+    time.sleep(BOUNDS.slow + 0.1)
+
+    assert ask(body_of(2, "c") + "ok").json()["body"] == "ok"
+    assert slow[0].status() == 408
+
+
+def test_one_sender_does_not_fill_the_place_of_others(ask: Ask) -> None:
+    slow = [ask(body_of(9, "d")) for _ in range(BOUNDS.most_per_sender)]
+    time.sleep(0.05)
+
+    refused = ask(body_of(2, "d") + "o").status()
+    other = ask(body_of(2, "e") + "ok").json()["body"]
+
+    assert (refused, other) == (503, "ok")
+    assert len(slow) == BOUNDS.most_per_sender
+
+
+# --- Headers
+
+
+@pytest.mark.parametrize("name", ["X_Forwarded_For", "X_FORWARDED-FOR", "x-forwarded_for"])
+@pytest.mark.parametrize("is_first", [True, False])
+def test_names_with_underscores_are_dropped(ask: Ask, name: str, *, is_first: bool) -> None:
+    lines = ["X-Forwarded-For: 198.51.100.9", f"{name}: 10.0.0.1"]
+    lines = lines[::-1] if is_first else lines
+
+    seen = ask("GET / HTTP/1.1\r\nHost: x\r\n" + "\r\n".join(lines) + "\r\n\r\n").json()
+
+    assert seen["HTTP_X_FORWARDED_FOR"] == "198.51.100.9"
+
+
+def test_lines_of_one_name_are_joined_in_their_order(ask: Ask) -> None:
+    lines = ["X-Forwarded-For: 10.0.0.1", "Cookie: a=1", "x-forwarded-for: 198.51.100.9"]
+    lines += ["Cookie: b=2"]
+
+    seen = ask("GET / HTTP/1.1\r\nHost: x\r\n" + "\r\n".join(lines) + "\r\n\r\n").json()
+
+    assert seen["HTTP_X_FORWARDED_FOR"] == "10.0.0.1,198.51.100.9"
+    assert seen["HTTP_COOKIE"] == "a=1; b=2"
+
+
+def test_unreadable_address_is_refused_rather_than_lost(ask: Ask) -> None:
+    unreadable = "X-Forwarded-For: \xe9, 198.51.100.9"
+
+    assert ask(f"GET / HTTP/1.1\r\nHost: x\r\n{unreadable}\r\n\r\n").status() == 400
+    other = ask("GET / HTTP/1.1\r\nHost: x\r\nReferer: \xe9\r\n\r\n").json()
+    assert other["HTTP_REFERER"] == ""
+
+
+def test_environment_of_the_process_is_not_in_the_environ(ask: Ask) -> None:
+    seen = ask("GET /%D1%84?a=b HTTP/1.1\r\nHost: x:1\r\n\r\n").json()
+
+    assert "PATH" not in seen
+    assert seen["PATH_INFO"].encode("latin-1").decode() == "/ф"
+    assert (seen["QUERY_STRING"], seen["HTTP_HOST"], seen["REMOTE_ADDR"]) == (
+        "a=b",
+        "x:1",
+        "127.0.0.1",
+    )
+
+
+def test_http2_without_tls_is_not_spoken(ask: Ask) -> None:
+    said = ask("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + "\0\0\0\4\0\0\0\0\0").read()
+
+    assert not said.startswith(b"\0")
+
+
+# --- Answers
+
+
+def test_long_answer_arrives_whole_with_its_length(ask: Ask) -> None:
+    said = ask("GET /long HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").read()
+
+    head, _, body = said.partition(b"\r\n\r\n")
+    assert f"content-length: {LONG}".encode() in head.lower()
+    assert body == b"x" * LONG
+
+
+def test_slow_readers_hold_neither_threads_nor_memory(ask: Ask, web: Program) -> None:
+    before, readers = _memory(web), THREADS * 4
+    for _ in range(readers):
+        ask("GET /long HTTP/1.1\r\nHost: x\r\n\r\n")
+    time.sleep(0.5)
+    started = time.monotonic()
+
+    answers = [ask(body_of(2, "b") + "ok").json()["body"] for _ in range(20)]
+
+    assert answers == ["ok"] * 20
+    assert time.monotonic() - started < SECONDS
+    assert _memory(web) - before < readers * LONG / 2
+
+
+def test_threads_and_descriptors_are_given_back(ask: Ask, web: Program) -> None:
+    time.sleep(0.5)  # until the connections of other tests are closed
+    before = footprint.of([web])
+
+    slow = [ask(body_of(1000, str(number))) for number in range(30)]
+    until(lambda: footprint.of([web]).files >= before.files + 25)
+
+    assert [one.status() for one in slow] == [408] * 30
+    until(lambda: not footprint.of([web]).exceeds(before, threads=THREADS, files=2))
+
+
+def _memory(web: Program) -> int:
+    """Resident, of the process and its children, in bytes."""
+    pids = list(footprint._tree(web.running.pid))
+    text = [Path(f"/proc/{pid}/statm").read_text().split() for pid in set(pids)]
+    return sum(int(fields[1]) for fields in text) * os.sysconf("SC_PAGE_SIZE")
