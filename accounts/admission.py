@@ -12,16 +12,20 @@ from accounts.api import UNAVAILABLE, identify, language_of
 from config import ids
 from config.errors import DomainError, Error
 from config.gateway import Allowance, Refusal
+from config.transport import is_refused, with_security
 
 _LATER = {Error.UNAVAILABLE: 1}  # Retry-After, seconds
 _PLAIN = {
     Error.REQUEST_TIMEOUT: b"The request body took too long.\n",
     Error.UNAVAILABLE: b"Too many requests at once; try again.\n",
+    Error.HTTPS_REQUIRED: b"Use https.\n",
 }
 
 
 def admit(environ: Mapping[str, Any]) -> Allowance | None:
     """None: nobody who may send one; the application refuses without it."""
+    if is_refused(environ):
+        return None
     longest = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
     if not environ["PATH_INFO"].startswith("/api/"):
         ip = client_ip(environ)
@@ -50,4 +54,4 @@ def refuse(environ: Mapping[str, Any], error: Error) -> Refusal:
         body = _PLAIN[error]
         headers.append(("Content-Type", "text/plain; charset=utf-8"))
     headers.append(("Content-Length", str(len(body))))
-    return Refusal(error.status, headers, body)
+    return Refusal(error.status, with_security(headers, environ), body)

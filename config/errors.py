@@ -14,6 +14,11 @@ class Error(Enum):
     INVALID_API_KEY = (401, "Недействительный API-ключ", "Invalid API key")
     INSUFFICIENT_TOKENS = (402, "Недостаточно токенов", "Недостаточно токенов")
     FORBIDDEN = (403, "Этому ключу это не разрешено", "This key is not allowed to do that")
+    HTTPS_REQUIRED = (
+        403,
+        "Запросы принимаются только по HTTPS; ключ, отправленный без него, замените",
+        "Requests are accepted over HTTPS only; replace a key that was sent without it",
+    )
     NOT_FOUND = (404, "Не найдено", "Not found")
     METHOD_NOT_ALLOWED = (405, "Метод не поддерживается", "Method not allowed")
     REQUEST_TIMEOUT = (

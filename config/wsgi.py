@@ -20,6 +20,7 @@ from channels import availability, heartbeats, waiting  # noqa: E402
 from config.bodies import Bounds  # noqa: E402
 from config.celery import cap_publishing  # noqa: E402
 from config.gateway import Gateway  # noqa: E402
+from config.transport import Transport  # noqa: E402
 from links import hosts  # noqa: E402
 from links.redirect import Redirects  # noqa: E402
 
@@ -28,7 +29,7 @@ keys.keep_fresh()
 availability.keep_fresh()
 hosts.keep_fresh()
 heartbeats.keep_beating("web", waiting.facts)
-application = Redirects(django_application)
+application = Transport(Redirects(django_application), refuse)
 bounds = Bounds(
     deadline=settings.BODY_TIMEOUT,
     most=settings.BODIES,

@@ -52,6 +52,17 @@ ADVICE: dict[Error, Advice] = {
             "`message` says which. Scopes and addresses are changed by making a new key.",
         ),
     ),
+    Error.HTTPS_REQUIRED: Advice(
+        (
+            "Запрос пришёл по `http://`. Ничего не выполнено.",
+            "The request came by `http://`. Nothing was done.",
+        ),
+        (
+            "Обращайтесь по `https://`. Ключ, отправленный открытым текстом, отзовите и создайте "
+            "новый.",
+            "Use `https://`. Revoke the key that travelled in the clear and make a new one.",
+        ),
+    ),
     Error.NOT_FOUND: Advice(
         (
             "Такого пути нет, либо объект не существует, принадлежит другой компании или "

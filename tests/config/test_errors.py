@@ -9,6 +9,7 @@ PROMISED = {
     "invalid_api_key": 401,
     "insufficient_tokens": 402,
     "forbidden": 403,
+    "https_required": 403,
     "not_found": 404,
     "method_not_allowed": 405,
     "request_timeout": 408,
@@ -35,9 +36,10 @@ PROMISED = {
     "delivery_failed": 502,
     "unavailable": 503,
 }
-# Produced by tests of their own: keys, rate, slow bodies, outcomes after the
+# Produced by tests of their own: keys, rate, plain HTTP, slow bodies, outcomes after the
 # effect, a database that hangs.
 ELSEWHERE = {
+    Error.HTTPS_REQUIRED,
     Error.REQUEST_TIMEOUT,
     Error.INVALID_API_KEY,
     Error.RATE_LIMITED,

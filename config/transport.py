@@ -1,0 +1,95 @@
+"""HTTPS or nothing in production, and the headers that every answer of the process carries."""
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from http import HTTPStatus
+from typing import Any
+from urllib.parse import quote, urlsplit
+from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
+
+from django.conf import settings
+
+from config.errors import Error
+
+Headers = list[tuple[str, str]]
+PROBES = ("/livez", "/readyz")  # asked by load balancers beside us
+MACHINES = ("/api/", "/hooks/")  # whose secrets must not travel in the clear a second time
+_HOST = re.compile(r"[a-z0-9.-]{1,253}", re.ASCII)
+_NOSNIFF = ("X-Content-Type-Options", "nosniff")
+_AGE = f"max-age={settings.HSTS_SECONDS}"
+_PLAIN = [_NOSNIFF]
+_OURS = [_NOSNIFF, ("Strict-Transport-Security", f"{_AGE}; includeSubDomains; preload")]
+_COMPANYS = [_NOSNIFF, ("Strict-Transport-Security", _AGE)]  # other hosts of theirs are not ours
+_OUR_HOSTS = {urlsplit(url).hostname for url in (settings.PUBLIC_URL, settings.SHORT_URL)}
+
+Answer = tuple[int, Headers, bytes]
+
+
+class Transport:
+    """Around everything else that answers."""
+
+    def __init__(
+        self,
+        application: WSGIApplication,
+        refuse: Callable[[WSGIEnvironment, Error], Answer],
+    ) -> None:
+        self._application = application
+        self._refuse = refuse
+
+    def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+        settle_scheme(environ)
+        if is_refused(environ):
+            status, headers, body = self._answer_plain_http(environ)
+            start_response(f"{status} {HTTPStatus(status).phrase}", headers)
+            return [b"" if environ["REQUEST_METHOD"] == "HEAD" else body]
+
+        def start(status: str, headers: Headers, exc_info: Any = None) -> Any:
+            return start_response(status, with_security(headers, environ), exc_info)
+
+        return self._application(environ, start)
+
+    def _answer_plain_http(self, environ: WSGIEnvironment) -> Answer:
+        """A page's address is led to HTTPS; what carries a body or a key is not sent again."""
+        host = environ.get("HTTP_HOST", "").partition(":")[0].lower()
+        is_page = not environ["PATH_INFO"].startswith(MACHINES)
+        if not (is_page and environ["REQUEST_METHOD"] in {"GET", "HEAD"} and _HOST.fullmatch(host)):
+            return self._refuse(environ, Error.HTTPS_REQUIRED)
+        path = quote(environ["PATH_INFO"].encode("latin-1"), safe="/:@!$&'()*+,;=~")
+        query = f"?{environ['QUERY_STRING']}" if environ.get("QUERY_STRING") else ""
+        location = ("Location", f"https://{host}{path}{query}")
+        return 301, [location, ("Content-Length", "0"), _NOSNIFF], b""
+
+
+def is_refused(environ: Mapping[str, Any]) -> bool:
+    """Whether it came in the clear where that is not good enough."""
+    return settings.PRODUCTION and not is_secure(environ) and environ.get("PATH_INFO") not in PROBES
+
+
+def is_secure(environ: Mapping[str, Any]) -> bool:
+    """As Django judges it, by SECURE_PROXY_SSL_HEADER."""
+    if settings.TRUSTED_PROXY_COUNT and "HTTP_X_FORWARDED_PROTO" in environ:
+        return bool(_proto(environ["HTTP_X_FORWARDED_PROTO"]) == "https")
+    return environ.get("wsgi.url_scheme") == "https"
+
+
+def settle_scheme(environ: WSGIEnvironment) -> None:
+    """Several lines of X-Forwarded-Proto become one for Django, which would take the first."""
+    said = environ.get("HTTP_X_FORWARDED_PROTO")
+    if said and "," in said:
+        environ["HTTP_X_FORWARDED_PROTO"] = _proto(said)
+
+
+def _proto(header: str) -> str:
+    """What the outermost proxy of ours said; further left stands what the client wrote."""
+    values = header.split(",")
+    return values[-min(max(settings.TRUSTED_PROXY_COUNT, 1), len(values))].strip()
+
+
+def with_security(headers: Headers, environ: Mapping[str, Any]) -> Headers:
+    """Django's middleware does it for pages alone."""
+    if _NOSNIFF in headers:
+        return headers
+    if not (settings.PRODUCTION and is_secure(environ)):
+        return headers + _PLAIN
+    host = environ.get("HTTP_HOST", "").partition(":")[0].lower()
+    return headers + (_OURS if host in _OUR_HOSTS else _COMPANYS)
