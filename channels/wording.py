@@ -211,6 +211,9 @@ ALERTS_BY_CODE: dict[tuple[str, str], Text] = {
     ("twilio", "30034"): _("The sender is not registered for the USA (A2P 10DLC)."),
     ("twilio", "30002"): _("Twilio has suspended the account: write to its support."),
     ("smsc", "6"): _("SMSC does not let the sender (SMSC_SENDER) through: have it approved."),
+    ("telegram_gateway", "balance_low"): _(
+        "The balance with Telegram Gateway runs low: add funds."
+    ),
     ("smsc", "24"): _("The balance with SMSC is used up: top it up."),
 }
 

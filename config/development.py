@@ -19,6 +19,7 @@ _SECRETS: dict[str, Callable[[], str]] = {
     "CALLBACK_KEYS": lambda: f"1:{secrets.token_hex(32)}",
     "WHATSAPP_TOKEN": lambda: f"EAA{secrets.token_hex(32)}",
     "WHATSAPP_PHONE_NUMBER_ID": lambda: _digits(15),
+    "WHATSAPP_BUSINESS_ACCOUNT_ID": lambda: _digits(15),
     "WHATSAPP_APP_SECRET": lambda: secrets.token_hex(16),
     "WHATSAPP_VERIFY_TOKEN": lambda: secrets.token_urlsafe(16),
     "TELEGRAM_GATEWAY_TOKEN": lambda: secrets.token_urlsafe(24),

@@ -68,6 +68,7 @@ def _whatsapp(env: Reads) -> Options:
         "version": env.str("WHATSAPP_API_VERSION", "v25.0"),
         "token": env.str("WHATSAPP_TOKEN", ""),
         "phone_number_id": env.str("WHATSAPP_PHONE_NUMBER_ID", ""),
+        "business_account_id": env.str("WHATSAPP_BUSINESS_ACCOUNT_ID", ""),
         "app_secret": env.str("WHATSAPP_APP_SECRET", ""),
         "verify_token": env.str("WHATSAPP_VERIFY_TOKEN", ""),
         "code_template": env.str("WHATSAPP_CODE_TEMPLATE", "verification_code"),

@@ -87,6 +87,23 @@ class Accepted:
     alert: AccountAlert | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What an account is for, as its checks need to know it."""
+
+    hook_url: str  # where the vendor should call us
+    countries: tuple[str, ...] = ()  # ISO 3166 codes of those it is to send to
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One thing that a working account needs, as the vendor tells it."""
+
+    topic: str
+    ok: bool | None  # None: the vendor does not tell, or not to this token
+    detail: str = ""  # in the vendor's words and ours; never a secret
+
+
 class SendError(Exception):
     """Why a message was not taken. `code` is the vendor's own, `detail` never holds a secret."""
 
@@ -224,6 +241,23 @@ class Provider(ABC):
     def alert_of(self, receipt: Receipt) -> AccountAlert | None:
         """What a failed receipt, pushed or polled, says of the account."""
         return None
+
+    def checks(self, wanted: Wanted) -> list[Check]:
+        """What a fresh account may lack, asked of the vendor by calls that change nothing.
+
+        When the account itself does not answer, that alone.
+        """
+        try:
+            self.check()
+        except TransientError as error:
+            return [Check("away", False, str(error))]
+        except SendError as error:
+            return [Check("account", False, str(error))]
+        return [Check("account", True), *self.more_checks(wanted)]
+
+    def more_checks(self, wanted: Wanted) -> list[Check]:
+        """Of an account that works."""
+        return []
 
     def check(self) -> None:  # noqa: B027 - what is played within has nobody to ask
         """Ask the vendor whether our account works, at no cost and without a message.

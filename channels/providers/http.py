@@ -8,7 +8,7 @@ import hmac
 import logging
 import re
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -23,6 +23,7 @@ from urllib3.exceptions import HTTPError
 
 from channels.providers.base import (
     AmbiguousError,
+    Check,
     DestinationRefusedError,
     Inbound,
     InvalidSignatureError,
@@ -155,19 +156,26 @@ class HttpProvider(Provider):
             return {}
         return answer.data
 
-    def _look(self, path: str, data: bytes | None = None) -> Answer:
+    def _look(
+        self, path: str, data: bytes | None = None, *, url: str = "", authorization: str = ""
+    ) -> Answer:
         """For checks, which send nothing: no answer is a failure to connect."""
         body = None if data is None else _Body(data)
-        answer, failure = self._attempt("GET" if body is None else "POST", path, body)
+        method = "GET" if body is None else "POST"
+        answer, failure = self._attempt(method, path, body, url, authorization)
         if answer is None:
             raise TransientError("no_connection", failure)
         return answer
 
-    def _attempt(self, method: str, path: str, body: _Body | None) -> tuple[Answer | None, str]:
+    def _attempt(
+        self, method: str, path: str, body: _Body | None, url: str = "", authorization: str = ""
+    ) -> tuple[Answer | None, str]:
         # Prepared by hand: requests' own preparation costs more than the rest of the call.
         request = requests.PreparedRequest()
-        request.method, request.url = method, self._url + path
+        request.method, request.url = method, (url or self._url) + path
         request.headers = self._headers.copy()
+        if authorization:
+            request.headers["Authorization"] = authorization
         if body is not None:
             request.headers["Content-Length"] = str(len(body.data))
             request.body = cast(bytes, body)
@@ -253,6 +261,14 @@ def number(value: object) -> int | None:
     return int(digits) if digits.isascii() and digits.isdecimal() and len(digits) < 12 else None
 
 
+def is_positive(value: object) -> bool:
+    """Of an amount of money, as a number or in a string."""
+    try:
+        return float(str(value)) > 0
+    except ValueError:
+        return False
+
+
 def moment(value: object) -> datetime | None:
     seconds = number(value)
     return None if seconds is None else datetime.fromtimestamp(seconds, UTC)
@@ -265,6 +281,14 @@ def rfc_moment(value: object) -> datetime | None:
     except ValueError:
         return None
     return at if at.tzinfo else None
+
+
+def asked(topic: str, look: Callable[[], Iterable[Check]]) -> list[Check]:
+    """What `look` finds; when the vendor does not tell, that this is not known."""
+    try:
+        return list(look())
+    except SendError as error:
+        return [Check(topic, None, str(error))]
 
 
 def clean(words: object, token: str = "") -> str:

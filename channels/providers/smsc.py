@@ -6,6 +6,7 @@ https://smsc.ru/api/http/
 import hashlib
 import re
 import time
+from collections.abc import Iterator
 from urllib.parse import parse_qsl, urlencode
 
 from channels.providers import http
@@ -15,6 +16,7 @@ from channels.providers.base import (
     AlertKind,
     Capabilities,
     Channel,
+    Check,
     Content,
     Inbound,
     InvalidSignatureError,
@@ -22,6 +24,7 @@ from channels.providers.base import (
     Receipt,
     ReceiptState,
     SendError,
+    Wanted,
 )
 
 _LARGEST_ID = 2**31 - 1
@@ -133,6 +136,28 @@ class Smsc(http.HttpProvider):
         answer = self._look("/sys/balance.php", self._form())
         if answer.status >= 300 or "balance" not in answer.data:
             raise _refusal(answer, 1)
+
+    def more_checks(self, wanted: Wanted) -> list[Check]:
+        return [
+            *http.asked("balance", self._balance),
+            *http.asked("sender", self._approval),
+            Check("callback_secret", bool(self._secret)),
+        ]
+
+    def _balance(self) -> Iterator[Check]:
+        answer = self._look("/sys/balance.php", self._form(cur="1"))
+        if answer.status >= 300 or "balance" not in answer.data:
+            raise _refusal(answer, 1)
+        balance = http.text(answer.data["balance"]) or ""
+        told = f"{balance} {http.text(answer.data.get('currency')) or ''}".strip()
+        yield Check("balance", http.is_positive(balance), told)
+
+    def _approval(self) -> Iterator[Check]:
+        if not self._sender:
+            yield Check("sender", None)
+            return
+        name = self._sender["sender"]
+        yield Check("sender", name in self.approved_senders(), name)
 
     def receipts(self, call: Inbound) -> list[Receipt]:
         # Nothing but these three is signed, so nothing else is looked at.

@@ -3,6 +3,7 @@
 https://core.telegram.org/bots/api
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal
@@ -14,12 +15,14 @@ from channels.providers.base import (
     Accepted,
     Capabilities,
     Channel,
+    Check,
     Content,
     Inbound,
     Outgoing,
     RefusedError,
     SendError,
     UnreachableError,
+    Wanted,
 )
 
 # What counts as delivered where nothing is ever receipted: Telegram's taking it, the person's
@@ -29,6 +32,7 @@ DeliveredOn = Literal["accept", "click", "never"]
 _OPEN = {"ru": "Открыть", "en": "Open"}
 _SHARE = {"ru": "Поделиться номером", "en": "Share my number"}
 _START = "contact"  # of the link; whatever stands there, the bot only asks for the contact
+_UPDATES = ("message", "my_chat_member")  # shared contacts and commands; blocks of the bot
 _GONE = ("chat not found", "user not found", "peer_id_invalid")  # said with a 400, not a 403
 
 
@@ -138,6 +142,27 @@ class TelegramBot(http.HttpProvider):
         if self._username and name.lower() != self._username.lower():
             told = f"Telegram calls the bot @{name}, the settings @{self._username}"
             raise RefusedError("username", told, account=True)
+
+    def more_checks(self, wanted: Wanted) -> list[Check]:
+        return [
+            Check("secret", bool(self._secret_token)),
+            *http.asked("webhook", lambda: self._webhook(wanted.hook_url)),
+        ]
+
+    def _webhook(self, hook_url: str) -> Iterator[Check]:
+        answer = self._look(f"/bot{self._token}/getWebhookInfo")
+        if answer.data.get("ok") is not True:
+            raise _refusal(answer)
+        info = http.mapping(answer.data.get("result"))
+        address = http.text(info.get("url")) or ""
+        yield Check("webhook_address", address == hook_url, address)
+        # Empty or absent: all but a few kinds, and these two are not among the few.
+        told = info.get("allowed_updates") or _UPDATES
+        missing = [name for name in _UPDATES if name not in told]
+        yield Check("webhook_fields", not missing, ", ".join(missing))
+        trouble = http.clean(info.get("last_error_message"), self._token)
+        pending = http.number(info.get("pending_update_count")) or 0
+        yield Check("webhook_calls", not (trouble and pending), trouble)
 
     def answer(self, chat_id: int, locale: str, word: Word) -> None:
         """Say something to a person who turned to the bot; the button shares their number."""

@@ -11,8 +11,11 @@ import orjson
 from channels.providers import http
 from channels.providers.base import (
     Accepted,
+    AccountAlert,
+    AlertKind,
     Capabilities,
     Channel,
+    Check,
     Content,
     Inbound,
     InvalidSignatureError,
@@ -20,8 +23,10 @@ from channels.providers.base import (
     Receipt,
     ReceiptState,
     SendError,
+    Wanted,
 )
 
+_LOW_BALANCES = (1.0, 5.0)  # of Telegram's currency units: a hundred codes, five hundred
 _FRESH = 300  # seconds a report's timestamp may be off, either way
 # Only ACCESS_TOKEN_INVALID is documented; the other names were observed by client authors.
 _VERDICTS: dict[str, http.Verdict] = {
@@ -82,7 +87,8 @@ class TelegramGateway(http.HttpProvider):
         answer = self._post("/sendVerificationMessage", orjson.dumps(payload))
         if answer.data.get("ok") is not True:
             raise _refusal(answer)
-        return Accepted(http.text(http.mapping(answer.data.get("result")).get("request_id")))
+        result = http.mapping(answer.data.get("result"))
+        return Accepted(http.text(result.get("request_id")), _low(result.get("remaining_balance")))
 
     def receipts(self, call: Inbound) -> list[Receipt]:
         stamp = http.header(call, "X-Request-Timestamp")
@@ -102,6 +108,10 @@ class TelegramGateway(http.HttpProvider):
         if answer.data.get("ok") is not True and answer.data.get("error") != "REQUEST_ID_INVALID":
             raise _refusal(answer)
 
+    def more_checks(self, wanted: Wanted) -> list[Check]:
+        # Only an answer to a paid send tells the balance; `send` warns when it runs low.
+        return [Check("balance", None)]
+
     def poll(self, provider_id: str) -> Receipt | None:
         asked = orjson.dumps({"request_id": provider_id})
         return _receipt(http.mapping(self._ask("/checkVerificationStatus", asked).get("result")))
@@ -119,6 +129,16 @@ def _refusal(answer: http.Answer) -> SendError:
     if answer.status == 429 or answer.status >= 500:
         return answer.unclear(detail=name)
     return answer.error(http.TRANSIENT, "unknown_error", name)
+
+
+def _low(balance: object) -> AccountAlert | None:
+    """Of what is left after a send; said of steps, so that not every send says something new."""
+    if isinstance(balance, bool) or not isinstance(balance, int | float):
+        return None
+    step = next((step for step in _LOW_BALANCES if balance < step), None)
+    if step is None:
+        return None
+    return AccountAlert("balance_low", f"< {step:g}", AlertKind.WARNING)
 
 
 def _receipt(status: http.Json) -> Receipt | None:

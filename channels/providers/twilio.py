@@ -15,6 +15,7 @@ from channels.providers.base import (
     AlertKind,
     Capabilities,
     Channel,
+    Check,
     Content,
     DestinationRefusedError,
     Inbound,
@@ -24,7 +25,9 @@ from channels.providers.base import (
     RefusedError,
     Reply,
     SendError,
+    Wanted,
 )
+from channels.providers.twilio_checks import Checks
 
 _LONGEST_VALIDITY = 36_000  # seconds
 _PHONE = re.compile(r"\+[1-9][0-9]{6,14}")
@@ -109,6 +112,11 @@ class Twilio(http.HttpProvider):
             raise _refusal(answer)
         if status != "active":
             raise answer.error(http.ACCOUNT_REFUSED, "account_status", status)
+
+    def more_checks(self, wanted: Wanted) -> list[Check]:
+        ((kind, sender),) = self._sender.items()
+        asked = Checks(self._url, self._account, self._look, _refusal)
+        return list(asked.of(sender, is_service=kind == "MessagingServiceSid", wanted=wanted))
 
     def receipts(self, call: Inbound) -> list[Receipt]:
         form = self._verified(call)

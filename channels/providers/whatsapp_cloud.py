@@ -16,6 +16,7 @@ from channels.providers.base import (
     AlertKind,
     Capabilities,
     Channel,
+    Check,
     Content,
     Inbound,
     Outgoing,
@@ -24,8 +25,10 @@ from channels.providers.base import (
     Recipient,
     Reply,
     SendError,
+    Wanted,
 )
 from channels.providers.whatsapp_alerts import alerts_of
+from channels.providers.whatsapp_checks import Account, checks
 from channels.providers.whatsapp_errors import VERDICTS, words
 
 _STATES = {
@@ -52,6 +55,7 @@ class WhatsAppCloud(http.HttpProvider):
         version: str,
         token: str,
         phone_number_id: str,
+        business_account_id: str = "",
         app_secret: str,
         verify_token: str,
         code_template: str,
@@ -71,6 +75,15 @@ class WhatsAppCloud(http.HttpProvider):
             Content.LINK: link_template,
             Content.CODE_WITH_LINK: code_link_template,
         }
+        self._account = Account(
+            version,
+            phone_number_id,
+            business_account_id,
+            app_secret,
+            verify_token,
+            [name for name in self._templates.values() if name],
+            languages.values(),
+        )
         # A template the operator has not made carries nothing.
         contents = frozenset(content for content, name in self._templates.items() if name)
         self.capabilities = Capabilities(contents, receipts=True)
@@ -100,6 +113,9 @@ class WhatsAppCloud(http.HttpProvider):
         answer = self._look(f"{self._number}?fields=id")
         if http.text(answer.data.get("id")) is None:
             raise _refusal(answer)
+
+    def more_checks(self, wanted: Wanted) -> list[Check]:
+        return list(checks(self._account, self._look, _refusal, wanted))
 
     def handshake(self, query: Mapping[str, str]) -> str | None:
         """The challenge to answer Meta's GET with, or None when it does not know our token."""

@@ -11,6 +11,7 @@ from channels.simulator.carrier import Carrier
 from channels.simulator.content import digits
 from channels.simulator.faults import read_fault
 from channels.simulator.guard import Guard
+from channels.simulator.lacks import read_lacks
 from channels.simulator.message import Message
 from channels.simulator.telegram_bot import TelegramBot
 from channels.simulator.vendor import json_answer
@@ -33,6 +34,8 @@ class Api:
             web.post("/messages/{id}/read", guard(self.read)),
             web.post("/messages/{id}/reply", guard(self.reply)),
             web.post("/alerts", guard(self.alert)),
+            web.get("/lacks", guard(self.lacks)),
+            web.put("/lacks", guard(self.set_lacks)),
             web.get("/faults", guard(self.faults)),
             web.post("/faults", guard(self.add_fault)),
             web.delete("/faults", guard(self.clear_faults)),
@@ -93,9 +96,22 @@ class Api:
         body = await _body(request)
         make = account_word(self._carrier.settings, body)
         if make is None:
-            return _errors({"code": f"must be one of {', '.join(map(str, TITLES))}, or template"})
+            return _errors(
+                {"code": f"must be one of {', '.join(map(str, TITLES))}, or template, or field"}
+            )
         self._carrier.courier.run([make], "whatsapp", "")
         return json_answer(body, 201)
+
+    async def lacks(self, _request: web.Request) -> web.Response:
+        return json_answer({"lacks": sorted(self._carrier.lacks)})
+
+    async def set_lacks(self, request: web.Request) -> web.Response:
+        """What the accounts lack from now on, as fresh ones would."""
+        wanted, errors = read_lacks(await _body(request))
+        if errors:
+            return _errors(errors)
+        self._carrier.lacks = wanted
+        return await self.lacks(request)
 
     async def faults(self, _request: web.Request) -> web.Response:
         return json_answer([fault.shown() for fault in self._carrier.faults])

@@ -25,6 +25,7 @@ class Carrier:
         self.settings = settings
         self.log = log
         self.faults = Faults()
+        self.lacks: set[str] = set()
         self.events = Events()
         self.vendors: dict[str, Vendor] = {}
         self.wire = Wire(settings, self.events)

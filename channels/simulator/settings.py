@@ -20,6 +20,7 @@ class Settings:
     receipt_delay: float
     whatsapp_token: str
     whatsapp_phone_number_id: str
+    whatsapp_business_account_id: str
     whatsapp_app_secret: str
     whatsapp_code_template: str
     whatsapp_link_template: str
@@ -34,6 +35,7 @@ class Settings:
     twilio_from: str
     smsc_login: str
     smsc_password: str
+    smsc_sender: str
     smsc_callback_secret: str
     smpp_port: int | None  # None: no message centre
     smpp_system_id: str
@@ -54,6 +56,7 @@ def read_settings(env: Mapping[str, str]) -> Settings:
         receipt_delay=_whole(env, "SIMULATOR_RECEIPT_DELAY_MS", 20, 0, 600_000) / 1000,
         whatsapp_token=env.get("WHATSAPP_TOKEN", ""),
         whatsapp_phone_number_id=env.get("WHATSAPP_PHONE_NUMBER_ID", ""),
+        whatsapp_business_account_id=env.get("WHATSAPP_BUSINESS_ACCOUNT_ID", ""),
         whatsapp_app_secret=env.get("WHATSAPP_APP_SECRET", ""),
         whatsapp_code_template=env.get("WHATSAPP_CODE_TEMPLATE", "verification_code"),
         whatsapp_link_template=env.get("WHATSAPP_LINK_TEMPLATE", "short_link"),
@@ -68,6 +71,7 @@ def read_settings(env: Mapping[str, str]) -> Settings:
         twilio_from=env.get("TWILIO_FROM", ""),
         smsc_login=env.get("SMSC_LOGIN", ""),
         smsc_password=env.get("SMSC_PASSWORD", ""),
+        smsc_sender=env.get("SMSC_SENDER", ""),
         smsc_callback_secret=env.get("SMSC_CALLBACK_SECRET", ""),
         smpp_port=_smpp_port(env),
         smpp_system_id=env.get("SMPP_SYSTEM_ID", ""),

@@ -40,7 +40,8 @@ INVALID_NUMBER = RefusedError(7, "invalid number")
 REPEATED = RefusedError(9, "duplicate request, wait a minute")
 REFUSED = {
     "unreachable": RefusedError(8, "can't to deliver"),
-    "refuse": RefusedError(3, "no money"),
+    "refuse": RefusedError(6, "message is denied"),
+    "account": RefusedError(3, "no money"),
     "throttle": RefusedError(9, "too many concurrent requests"),
 }
 
@@ -59,6 +60,7 @@ class Smsc(HttpVendor):
             web.route("*", "/smsc/sys/send.php", self.send),
             web.route("*", "/smsc/sys/status.php", self.poll),
             web.route("*", "/smsc/sys/balance.php", self.balance),
+            web.route("*", "/smsc/sys/senders.php", self.senders),
         ]
 
     async def send(self, request: web.Request) -> web.StreamResponse:
@@ -81,10 +83,22 @@ class Smsc(HttpVendor):
 
     async def balance(self, request: web.Request) -> web.Response:
         try:
-            await self._given(request)
+            given = await self._given(request)
         except RefusedError as refused:
             return _refusal(refused)
-        return json_answer({"balance": "1000.00"})
+        balance = {"balance": "0.00" if "money" in self._carrier.lacks else "1000.00"}
+        return json_answer(balance | ({"currency": "RUR"} if given.get("cur") == "1" else {}))
+
+    async def senders(self, request: web.Request) -> web.Response:
+        """The names that the moderator has approved."""
+        try:
+            given = await self._given(request)
+            if given.get("get") != "1":
+                raise PARAMETERS
+        except RefusedError as refused:
+            return _refusal(refused)
+        ours = [] if "sender" in self._carrier.lacks else [self._settings.smsc_sender]
+        return json_answer([{"sender": name} for name in filter(None, ["SMSC.RU", *ours])])
 
     def accepted(self, message: Message) -> web.Response:
         return json_answer({"id": message.extra["id"], "cnt": 1})

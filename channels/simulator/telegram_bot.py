@@ -197,7 +197,7 @@ class TelegramBot(HttpVendor):
 
     def _webhook_info(self, _given: dict[str, Any]) -> Json:
         return {
-            "url": self._webhook().url,
+            "url": "" if "webhook" in self._carrier.lacks else self._webhook().url,
             "has_custom_certificate": False,
             "pending_update_count": 0,
             "max_connections": 40,

@@ -16,13 +16,13 @@ from channels.simulator.content import digits
 from channels.simulator.message import Message
 from channels.simulator.vendor import HttpVendor, Json, Post, is_callback, json_answer
 
-PHONE = re.compile(r"\+?[1-9][0-9]{6,14}")
+PHONE = re.compile(r"\+[1-9][0-9]{6,14}")  # E.164: without its plus it is refused
 CODE = re.compile(r"[0-9]{4,8}")
 SENDER = re.compile(r"@?\w{5,32}", re.ASCII)
 LONGEST_PAYLOAD = 128
 LONGEST_CALLBACK = 256
 WRONG_CODES = 5
-PRICE, BALANCE = 0.01, 1000.0
+PRICE, BALANCE, LOW = 0.01, 1000.0, 0.5
 REFUSALS = {
     "unreachable": "PHONE_NUMBER_NOT_AVAILABLE",
     "refuse": "CODE_INVALID",
@@ -69,7 +69,7 @@ class TelegramGateway(HttpVendor):
             return _refusal(str(refused))
 
     def accepted(self, message: Message) -> web.Response:
-        return _result(_status(message))
+        return _result(_status(message) | self._balance())
 
     def refused(self, kind: str, message: Message) -> web.Response:
         return _refusal(REFUSALS[kind])
@@ -148,7 +148,11 @@ class TelegramGateway(HttpVendor):
             raise RefusedError("PHONE_NUMBER_NOT_AVAILABLE")
         number = self._request_id({}, phone)
         self._able[number] = phone
-        return _result(_request(number, phone))
+        return _result(_request(number, phone) | self._balance())
+
+    def _balance(self) -> Json:
+        """Told in the answer to what was paid for, and nowhere else."""
+        return {"remaining_balance": LOW if "money" in self._carrier.lacks else BALANCE}
 
     def _sent(self, given: dict[str, Any]) -> Message:
         number = given.get("request_id")
@@ -228,7 +232,6 @@ def _request(number: str, phone: str) -> Json:
         "phone_number": phone,
         "request_cost": PRICE,
         "is_refunded": False,
-        "remaining_balance": BALANCE,
     }
 
 

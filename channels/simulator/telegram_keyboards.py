@@ -28,7 +28,7 @@ def read_keyboard(markup: object) -> Keyboard:
     if not isinstance(markup, dict):
         raise MalformedError
     if "inline_keyboard" not in markup:
-        return Keyboard(markup)
+        return Keyboard()  # a reply keyboard is the person's: the message does not have it
     rows = markup["inline_keyboard"]
     if not isinstance(rows, list):
         raise MalformedError

@@ -4,14 +4,14 @@ import base64
 import binascii
 import re
 import secrets
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from urllib.parse import urlencode
 
 from aiohttp import web
 
-from channels.simulator import content, signatures
+from channels.simulator import content, signatures, twilio_account
 from channels.simulator.bodies import MalformedError, form, whole
 from channels.simulator.carrier import Carrier
 from channels.simulator.message import Message
@@ -21,6 +21,7 @@ from channels.simulator.vendor import HttpVendor, Json, Post, is_callback, json_
 API = "2010-04-01"
 PHONE = re.compile(r"\+[1-9][0-9]{6,14}")
 SERVICE = re.compile(r"MG[0-9a-fA-F]{32}")
+SENDER_LISTS = "PhoneNumbers|ShortCodes|AlphaSenders"  # of a messaging service
 LONGEST_BODY = 1600
 LONGEST_VALIDITY = 36_000
 PAGE, LARGEST_PAGE = 50, 1000
@@ -50,6 +51,10 @@ class Twilio(HttpVendor):
         account = f"/twilio/{API}/Accounts/{{account}}"
         return [
             web.get(f"/twilio/{API}/Accounts/{{account:[^/.]+}}.json", self.account),
+            web.get(f"{account}/Balance.json", self.balance),
+            web.get(f"{account}/IncomingPhoneNumbers.json", self.numbers),
+            web.get("/twilio/v1/Messaging/GeoPermissions", self.permissions),
+            web.get(f"/twilio/v1/Services/{{sid}}/{{kind:{SENDER_LISTS}}}", self.senders),
             web.post(f"{account}/Messages.json", self.send),
             web.get(f"{account}/Messages.json", self.find),
             web.get(f"{account}/Messages/{{sid}}.json", self.poll),
@@ -88,12 +93,38 @@ class Twilio(HttpVendor):
         return json_answer({"messages": shown, **page})
 
     async def account(self, request: web.Request) -> web.Response:
+        lacks = self._carrier.lacks
+        return self._told(request, lambda sid: twilio_account.account(sid, lacks))
+
+    async def balance(self, request: web.Request) -> web.Response:
+        lacks = self._carrier.lacks
+        return self._told(request, lambda sid: twilio_account.balance(sid, lacks))
+
+    async def numbers(self, request: web.Request) -> web.Response:
+        wanted, lacks = request.query.get("PhoneNumber", ""), self._carrier.lacks
+        return self._told(
+            request, lambda _sid: twilio_account.numbers(self._settings, lacks, wanted)
+        )
+
+    async def senders(self, request: web.Request) -> web.Response:
+        kind, service, lacks = (
+            request.match_info["kind"],
+            request.match_info["sid"],
+            self._carrier.lacks,
+        )
+        return self._told(request, lambda _sid: twilio_account.senders(kind, service, lacks))
+
+    async def permissions(self, request: web.Request) -> web.Response:
+        wanted, lacks = request.query.get("CountryCode", ""), self._carrier.lacks
+        return self._told(request, lambda _sid: twilio_account.permissions(wanted, lacks))
+
+    def _told(self, request: web.Request, tell: Callable[[str], Json]) -> web.Response:
+        """A read of the account, for who may read it."""
         try:
             self._check_account(request)
         except RefusedError as refused:
             return _refusal(refused)
-        sid = request.match_info["account"]
-        return json_answer({"sid": sid, "status": "active", "type": "Full"})
+        return json_answer(tell(self._settings.twilio_account_sid))
 
     async def unknown(self, request: web.Request) -> web.Response:
         path = request.path.removeprefix("/twilio")
@@ -109,7 +140,7 @@ class Twilio(HttpVendor):
         return _refusal(
             {
                 "unreachable": RefusedError(21614, f"'To' number: {to}, is not a mobile number"),
-                "refuse": RefusedError(21408, f"Permission to send to {to} is not enabled"),
+                "refuse": RefusedError(21617, "The concatenated message body exceeds the limit"),
                 "account": _not_ours(sender),
                 "throttle": RefusedError(20429, "Too Many Requests", status=429),
             }[kind]
@@ -148,7 +179,8 @@ class Twilio(HttpVendor):
         return Post(url, urlencode(form).encode(), headers)
 
     def _check_account(self, request: web.Request) -> None:
-        account, settings = request.match_info["account"], self._settings
+        settings = self._settings
+        account = request.match_info.get("account", settings.twilio_account_sid)
         wrong = RefusedError(20003, "Authenticate", status=401)
         scheme, _, given = request.headers.get("Authorization", "").partition(" ")
         try:

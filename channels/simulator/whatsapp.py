@@ -10,6 +10,7 @@ from typing import Any
 from aiohttp import web
 
 from channels.simulator import signatures
+from channels.simulator import whatsapp_account as account
 from channels.simulator.bodies import MalformedError, json_object, mapping
 from channels.simulator.carrier import Carrier
 from channels.simulator.content import digits
@@ -61,7 +62,10 @@ class WhatsApp(HttpVendor):
     def routes(self) -> list[web.RouteDef]:
         return [
             web.post("/whatsapp/{version}/{number}/messages", self.send),
+            web.get("/whatsapp/{version}/app", self.app),
             web.get("/whatsapp/{version}/{number}", self.number),
+            web.get(f"/whatsapp/{{version}}/{account.APP_ID}/subscriptions", self.subscriptions),
+            web.get("/whatsapp/{version}/{id}/{edge:subscribed_apps|message_templates}", self.edge),
             web.route("*", "/whatsapp/{tail:.*}", self.unknown),
         ]
 
@@ -79,17 +83,44 @@ class WhatsApp(HttpVendor):
     async def number(self, request: web.Request) -> web.Response:
         if refusal := self._account_refusal(request):
             return refusal
-        return json_answer({"id": request.match_info["number"]})
+        fields = request.query.get("fields", "")
+        return json_answer(account.number(self._settings, self._carrier.lacks, fields))
+
+    async def app(self, request: web.Request) -> web.Response:
+        if refusal := self._token_refusal(request):
+            return refusal
+        return json_answer({"id": account.APP_ID, "name": account.APP_NAME})
+
+    async def subscriptions(self, request: web.Request) -> web.Response:
+        """Of the app itself, which has a token of its own."""
+        secret = f"{account.APP_ID}|{self._settings.whatsapp_app_secret}"
+        if refusal := self._token_refusal(request, secret):
+            return refusal
+        return json_answer(account.subscriptions(self._settings, self._carrier.lacks))
+
+    async def edge(self, request: web.Request) -> web.Response:
+        """The lists of a business account."""
+        if refusal := self._token_refusal(request):
+            return refusal
+        whose, lacks = request.match_info["id"], self._carrier.lacks
+        if whose != self._settings.whatsapp_business_account_id or not whose:
+            return _no_such_object(whose)
+        if request.match_info["edge"] == "subscribed_apps":
+            return json_answer(account.subscribed_apps(lacks))
+        part = request.query.get("name", "")
+        return json_answer(account.templates(self._templates, lacks, part))
 
     async def unknown(self, request: web.Request) -> web.Response:
-        text = f"Unknown path components: /{request.match_info['tail']}"
+        text = f"Unknown path components: {request.path.removeprefix('/whatsapp')}"
         return _graph_error(404, 2500, text)
 
     def accepted(self, message: Message) -> web.Response:
+        # No `user_id`: it is told only of what was sent to one.
+        contact = {"input": message.extra["input"], "wa_id": message.phone}
         return json_answer(
             {
                 "messaging_product": "whatsapp",
-                "contacts": [{"input": message.extra["input"], "wa_id": message.phone}],
+                "contacts": [contact],
                 "messages": [{"id": message.provider_id, "message_status": _taken(message)}],
             }
         )
@@ -101,33 +132,38 @@ class WhatsApp(HttpVendor):
         # In a batch the newest comes first and twice: neither order nor number is promised.
         told = [event, "sent", event] if message.suffers("batched_receipts") else [event]
         statuses = [_status(message, word, moment) for word in told]
-        contact = {"wa_id": message.phone, "user_id": f"SIM.{message.phone}"}
-        value = {"contacts": [contact], "statuses": statuses}
+        value: Json = {"statuses": statuses}
+        if event != "failed":
+            value["contacts"] = [_contact(message.phone)]
         return _call(self._settings, "messages", _messaging(self._settings) | value)
 
     def reply(self, message: Message, text: str) -> Post:
         said = {
             "from": message.phone,
+            "from_user_id": _user_id(message.phone),
             "id": f"wamid.{secrets.token_hex(16)}",
             "timestamp": str(int(time.time())),
             "type": "text",
             "text": {"body": text},
         }
-        contact = {"profile": {"name": "Simulator"}, "wa_id": message.phone}
-        value = {"contacts": [contact], "messages": [said]}
+        value = {"contacts": [_contact(message.phone)], "messages": [said]}
         return _call(self._settings, "messages", _messaging(self._settings) | value)
 
     def _account_refusal(self, request: web.Request) -> web.Response | None:
-        version, number = request.match_info["version"], request.match_info["number"]
+        if refusal := self._token_refusal(request):
+            return refusal
+        number = request.match_info["number"]
+        is_ours = number == self._settings.whatsapp_phone_number_id
+        return None if is_ours else _no_such_object(number)
+
+    def _token_refusal(self, request: web.Request, known: str = "") -> web.Response | None:
+        version = request.match_info["version"]
         if not VERSION.fullmatch(version):
             return _graph_error(404, 2500, f"Unknown path components: /{version}")
         scheme, _, token = request.headers.get("Authorization", "").partition(" ")
-        known = self._settings.whatsapp_token
+        known = known or self._settings.whatsapp_token
         if scheme.lower() != "bearer" or not known or token.strip() != known:
             return _graph_error(401, 190, "Invalid OAuth access token - Cannot parse access token")
-        if number != self._settings.whatsapp_phone_number_id:
-            text = f"Unsupported post request. Object with ID '{number}' does not exist"
-            return _graph_error(400, 100, text)
         return None
 
     def _message(self, body: dict[str, Any]) -> Message:
@@ -153,9 +189,27 @@ class WhatsApp(HttpVendor):
         )
 
 
+def _no_such_object(name: str) -> web.Response:
+    return _graph_error(400, 100, f"Unsupported request. Object with ID '{name}' does not exist")
+
+
+def _contact(phone: str) -> Json:
+    known_as = {"wa_id": phone, "user_id": _user_id(phone)}
+    return {"profile": {"name": "Simulator"}, **known_as}
+
+
+def _user_id(phone: str) -> str:
+    """Business-scoped: a country, a dot, and what is no phone."""
+    return f"RU.{int(phone) * 7919 % 10**20:020}"
+
+
 def account_word(settings: Settings, told: dict[str, Any]) -> MakePost | None:
-    """A call that speaks of the account: `code` of an error, or a `template` that is lost."""
-    code, name = told.get("code"), told.get("template")
+    """A call that speaks of the account: `code` of an error, a `template` that is lost, or any
+    `field` of the webhook with its `value`.
+    """
+    code, name, field = told.get("code"), told.get("template"), told.get("field")
+    if field in account.WEBHOOK_FIELDS and field != "messages":
+        return lambda: _call(settings, str(field), mapping(told.get("value")))
     if isinstance(name, str) and name:
         lost = {
             "event": str(told.get("event", "PAUSED")),
@@ -180,7 +234,10 @@ def _messaging(settings: Settings) -> Json:
 
 
 def _call(settings: Settings, field: str, value: Json) -> Post:
-    entry = {"id": "102290129340398", "changes": [{"value": value, "field": field}]}
+    entry: Json = {"id": settings.whatsapp_business_account_id or "102290129340398"}
+    if field != "messages":
+        entry["time"] = int(time.time())  # of the webhook; messages carry times of their own
+    entry["changes"] = [{"value": value, "field": field}]
     body = {"object": "whatsapp_business_account", "entry": [entry]}
     # Meta escapes slashes and all that is not ASCII: re-serialised, the bytes differ.
     raw = json.dumps(body, separators=(",", ":")).replace("/", "\\/").encode()
@@ -214,6 +271,8 @@ def _status(message: Message, event: str, moment: float) -> Json:
         "timestamp": str(int(moment)),
         "recipient_id": message.phone,
     }
+    if event != "failed":  # Meta leaves it out where the message went to a phone and failed
+        status["recipient_user_id"] = _user_id(message.phone)
     if message.ref is not None:
         status["biz_opaque_callback_data"] = message.ref
     if event == "failed":

@@ -20,6 +20,7 @@ ROOT = Path(__file__).parents[2]
 ACCOUNT = {
     "WHATSAPP_TOKEN": "wa-token",
     "WHATSAPP_PHONE_NUMBER_ID": "106540352242922",
+    "WHATSAPP_BUSINESS_ACCOUNT_ID": "102290129340398",
     "WHATSAPP_APP_SECRET": "app_secret_123",
     "TELEGRAM_GATEWAY_TOKEN": "AAEtesttoken",
     "TELEGRAM_BOT_TOKEN": "123456:bot-token",
@@ -29,6 +30,7 @@ ACCOUNT = {
     "TWILIO_FROM": "+15005550006",
     "SMSC_LOGIN": "demo",
     "SMSC_PASSWORD": "smsc-password",
+    "SMSC_SENDER": "KVITOK",
     "SMSC_CALLBACK_SECRET": "smsc-secret",
     "SHORT_URL": "https://kv.example",
 }

@@ -54,11 +54,11 @@ def refusal(vendor: Vendor, answer: requests.Response) -> tuple[int, Any]:
         (BOT, "account", (401, "Unauthorized")),
         (BOT, "throttle", (429, "Too Many Requests: retry after 1")),
         (TWILIO, "unreachable", (400, 21614)),
-        (TWILIO, "refuse", (400, 21408)),
+        (TWILIO, "refuse", (400, 21617)),
         (TWILIO, "account", (400, 21606)),
         (TWILIO, "throttle", (429, 20429)),
         (SMSC, "unreachable", (200, 8)),
-        (SMSC, "refuse", (200, 3)),
+        (SMSC, "refuse", (200, 6)),
         (SMSC, "throttle", (200, 9)),
     ],
 )

@@ -71,7 +71,18 @@ def test_keyboard_may_be_json_within_a_form(simulator: Simulator, phone: str) ->
 def test_request_for_a_contact_is_taken(simulator: Simulator, phone: str) -> None:
     markup = {"keyboard": [[{"text": "Share", "request_contact": True}]]}
 
-    assert send_bot(simulator, phone, reply_markup=markup).status_code == 200
+    answer = send_bot(simulator, phone, reply_markup=markup)
+
+    assert answer.status_code == 200
+    assert "reply_markup" not in answer.json()["result"]  # of a Message only an inline keyboard is
+
+
+def test_inline_keyboard_comes_back_with_the_message(simulator: Simulator, phone: str) -> None:
+    markup = {"inline_keyboard": [[{"text": "Go", "url": "https://a.example/1"}]]}
+
+    answer = send_bot(simulator, phone, reply_markup=markup)
+
+    assert answer.json()["result"]["reply_markup"] == markup
 
 
 def button(**fields: object) -> dict[str, Any]:

@@ -64,6 +64,7 @@ def test_parameters_may_come_in_any_encoding(simulator: Simulator, phone: str, w
     [
         ({"phone_number": None}, "PHONE_NUMBER_INVALID"),
         ({"phone_number": "+0123"}, "PHONE_NUMBER_INVALID"),
+        ({"phone_number": "79161234567"}, "PHONE_NUMBER_INVALID"),  # E.164 has a plus
         ({"code": "12a4"}, "CODE_INVALID"),
         ({"code": "123"}, "CODE_INVALID"),
         ({"code": "123456789"}, "CODE_INVALID"),
@@ -86,6 +87,20 @@ def test_malformed_send_is_refused(
 ) -> None:
     assert send_gateway(simulator, phone, **changed).json() == {"ok": False, "error": error}
     assert simulator.messages(phone) == []
+
+
+@pytest.mark.parametrize("lacks", [[], ["money"]])
+def test_only_a_paid_request_tells_the_balance(
+    simulator: Simulator, receiver: Receiver, phone: str, lacks: list[str]
+) -> None:
+    requests.put(f"{simulator.url}/lacks", json={"lacks": lacks}, timeout=5)
+    paid = send_gateway(simulator, phone).json()["result"]
+    requests.put(f"{simulator.url}/lacks", json={"lacks": []}, timeout=5)
+    asked = call(simulator, "checkVerificationStatus", request_id=paid["request_id"])["result"]
+
+    (report,) = receiver.wait(lambda hook: paid["request_id"].encode() in hook.body)
+    assert paid["remaining_balance"] == (0.5 if lacks else 1000.0)
+    assert "remaining_balance" not in asked.keys() | report.json.keys()
 
 
 def test_length_alone_makes_the_vendor_choose_a_code(simulator: Simulator, phone: str) -> None:

@@ -1,5 +1,7 @@
 """What Meta's webhook may also say: read without delivered, batches, words on the account."""
 
+import re
+import time
 from typing import Any
 
 import pytest
@@ -95,6 +97,58 @@ def test_template_is_lost(simulator: Simulator, receiver: Receiver) -> None:
     told = change(hook)
     assert told["field"] == "message_template_status_update"
     assert told["value"]["message_template_name"] == "short_link"
+    (entry,) = hook.json["entry"]
+    assert abs(entry["time"] - time.time()) < 60
+
+
+def test_any_word_of_the_account_can_be_said(simulator: Simulator, receiver: Receiver) -> None:
+    value = {"event": "ACCOUNT_VIOLATION", "violation_info": {"violation_type": "SCAM"}}
+
+    said = post(f"{simulator.url}/alerts", json={"field": "account_update", "value": value})
+
+    assert said.status_code == 201
+    (hook,) = receiver.wait(lambda hook: b"ACCOUNT_VIOLATION" in hook.body)
+    assert change(hook) == {"field": "account_update", "value": value}
+    assert hook.json["entry"][0].keys() == {"id", "time", "changes"}
+
+
+BSUID = re.compile(r"[A-Z]{2}\.[A-Za-z0-9]{1,128}")
+
+
+def test_person_has_a_user_id_of_metas_beside_the_phone(
+    simulator: Simulator, receiver: Receiver, phone: str
+) -> None:
+    sent = send_whatsapp(simulator, phone).json()
+    wamid = sent["messages"][0]["id"]
+    (hook,) = receiver.wait(
+        lambda hook: b'"delivered"' in hook.body and wamid.encode() in hook.body
+    )
+    post(f"{simulator.url}/messages/{simulator.messages(phone)[0]['id']}/reply", json={})
+    (reply,) = receiver.wait(
+        lambda hook: b'"from_user_id"' in hook.body and phone.encode() in hook.body
+    )
+
+    told, said = change(hook)["value"], change(reply)["value"]
+    user_id = told["contacts"][0]["user_id"]
+    assert BSUID.fullmatch(user_id)
+    assert phone not in user_id
+    assert told["contacts"][0]["wa_id"] == phone
+    assert told["statuses"][0]["recipient_user_id"] == user_id
+    assert said["contacts"][0]["user_id"] == said["messages"][0]["from_user_id"] == user_id
+    assert "user_id" not in sent["contacts"][0]  # told there only of what was sent to one
+    assert "time" not in hook.json["entry"][0]
+
+
+def test_failed_status_tells_no_contact(
+    simulator: Simulator, receiver: Receiver, phone: str
+) -> None:
+    simulator.set_fault(phone=phone, kind="undelivered")
+    wamid = send_whatsapp(simulator, phone).json()["messages"][0]["id"]
+
+    (hook,) = receiver.wait(lambda hook: b'"failed"' in hook.body and wamid.encode() in hook.body)
+    value = change(hook)["value"]
+    assert "contacts" not in value
+    assert "recipient_user_id" not in value["statuses"][0]
 
 
 @pytest.mark.parametrize("body", [{}, {"code": 1}, {"code": "131031"}, {"template": ""}, []])

@@ -8,6 +8,7 @@ import time_machine
 
 from channels.providers.base import (
     Accepted,
+    AlertKind,
     AmbiguousError,
     Inbound,
     InvalidSignatureError,
@@ -63,6 +64,22 @@ def test_ttl_stays_within_telegrams_range(
     wire: responses.RequestsMock, ttl: int, kept: int
 ) -> None:
     assert sent(wire, message(ttl=ttl))["ttl"] == kept
+
+
+@pytest.mark.parametrize(
+    ("balance", "said"),
+    [(0.99, "< 1"), (1.0, "< 5"), (4.99, "< 5"), (5.0, ""), ("1", ""), (None, ""), (True, "")],
+)
+def test_balance_that_runs_low_is_told_by_steps(
+    wire: responses.RequestsMock, balance: object, said: str
+) -> None:
+    result = {"request_id": "1", "remaining_balance": balance}
+    wire.post(URL, json={"ok": True, "result": result})
+
+    alert = gateway().send(message()).alert
+
+    assert (alert.detail if alert else "") == said
+    assert alert is None or (alert.code, alert.kind) == ("balance_low", AlertKind.WARNING)
 
 
 def test_an_acceptance_may_have_no_id(wire: responses.RequestsMock) -> None:

@@ -1,0 +1,81 @@
+"""What a fresh Twilio account may lack: money, a sender, the countries it may send to.
+
+https://www.twilio.com/docs/messaging/guides/sms-geo-permissions
+"""
+
+from collections.abc import Callable, Iterator
+from urllib.parse import quote
+
+from channels.providers import http
+from channels.providers.base import Check, SendError, Wanted
+
+Look = Callable[..., http.Answer]
+Refusal = Callable[[http.Answer], SendError]
+SENDER_LISTS = ("PhoneNumbers", "ShortCodes", "AlphaSenders")
+
+
+class Checks:
+    """`url` is that of the REST API; other parts of Twilio have hosts of their own beside it."""
+
+    def __init__(self, url: str, account: str, look: Look, refusal: Refusal) -> None:
+        self._url, self._account, self._look, self._refusal = url, account, look, refusal
+
+    def of(self, sender: str, *, is_service: bool, wanted: Wanted) -> Iterator[Check]:
+        yield from http.asked("trial", self._trial)
+        yield from http.asked("balance", self._balance)
+        if is_service:
+            yield from http.asked("service", lambda: self._service(sender))
+        else:
+            yield from http.asked("sender", lambda: self._sender(sender))
+        if wanted.countries:
+            yield from http.asked("countries", lambda: self._countries(wanted.countries))
+
+    def _get(self, path: str, host: str = "") -> http.Json:
+        url = self._url.replace("://api.", f"://{host}.", 1) if host else self._url
+        answer = self._look(path, url=url)
+        if answer.status >= 300 or not answer.data:
+            raise self._refusal(answer)
+        return answer.data
+
+    def _trial(self) -> Iterator[Check]:
+        kind = http.text(self._get(f"{self._account}.json").get("type")) or ""
+        yield Check("trial", kind.lower() != "trial", kind)
+
+    def _balance(self) -> Iterator[Check]:
+        money = self._get(f"{self._account}/Balance.json")
+        balance = http.text(money.get("balance")) or ""
+        told = f"{balance} {http.text(money.get('currency')) or ''}".strip()
+        yield Check("balance", http.is_positive(balance), told)
+
+    def _service(self, sid: str) -> Iterator[Check]:
+        """A messaging service without a sender in its pool sends nothing (21703)."""
+        path = f"/v1/Services/{quote(sid, safe='')}"
+        for name in SENDER_LISTS:
+            listed = self._get(f"{path}/{name}?PageSize=20", "messaging")
+            key = {"PhoneNumbers": "phone_numbers", "ShortCodes": "short_codes"}.get(
+                name, "alpha_senders"
+            )
+            if found := http.objects(listed.get(key)):
+                yield Check("service", True, f"{name}: {len(found)}")
+                return
+        yield Check("service", False)
+
+    def _sender(self, sender: str) -> Iterator[Check]:
+        if not sender.startswith("+"):  # a name or a short code: Twilio lists neither here
+            yield Check("sender", None if sender else False, sender)
+            return
+        path = f"{self._account}/IncomingPhoneNumbers.json?PhoneNumber={quote(sender, safe='')}"
+        found = [
+            one
+            for one in http.objects(self._get(path).get("incoming_phone_numbers"))
+            if one.get("phone_number") == sender
+        ]
+        can_send = any(http.mapping(one.get("capabilities")).get("sms") is True for one in found)
+        yield Check("sender", can_send, sender)
+
+    def _countries(self, countries: tuple[str, ...]) -> Iterator[Check]:
+        path = f"/v1/Messaging/GeoPermissions?CountryCode={quote(','.join(countries))}"
+        listed = http.objects(self._get(path, "accounts").get("permissions"))
+        enabled = {one.get("country_code") for one in listed if one.get("enabled") is True}
+        missing = [country for country in countries if country not in enabled]
+        yield Check("countries", not missing, ", ".join(missing or countries))
