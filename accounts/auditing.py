@@ -73,6 +73,7 @@ WORDS: dict[str, str | Promise] = {
     "trial.sent": _("sent a trial message"),
     "account.changed": _("changed a provider account"),
     "account.enabled": _("switched a provider account on"),
+    "account.tested": _("tested a provider account"),
     "account.disabled": _("switched a provider account off"),
     "breaker.closed": _("closed a breaker"),
 }

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 import responses
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Page, expect
 from pytest_django import Settings
 from pytest_django.live_server_helper import LiveServer
 
@@ -29,6 +29,20 @@ def vendor(settings: Settings) -> Iterator[None]:
     url = f"{twilio['api_url']}/2010-04-01/Accounts/{twilio['account_sid']}/Messages.json"
     with responses.RequestsMock(assert_all_requests_are_fired=False) as wire:
         wire.post(url, json={"sid": "SM1", "status": "queued"}, status=201)
+        yield
+
+
+@pytest.fixture
+def account(settings: Settings) -> Iterator[None]:
+    """With Twilio, a trial one."""
+    twilio = settings.TWILIO
+    url = f"{twilio['api_url']}/2010-04-01/Accounts/{twilio['account_sid']}"
+    ours = {"phone_number": twilio["sender"], "capabilities": {"sms": True}}
+    sid = twilio["account_sid"]
+    with responses.RequestsMock(assert_all_requests_are_fired=False) as wire:
+        wire.get(f"{url}.json", json={"sid": sid, "status": "active", "type": "Trial"})
+        wire.get(f"{url}/Balance.json", json={"balance": "15.50", "currency": "USD"})
+        wire.get(f"{url}/IncomingPhoneNumbers.json", json={"incoming_phone_numbers": [ours]})
         yield
 
 
@@ -96,6 +110,61 @@ def test_trial_is_sent_and_its_fate_is_seen(
 
     expect(page.get_by_text("Отправлено. Ниже видно")).to_be_visible()
     assert Message.objects.get().phone == "+79161234567"
+
+
+@pytest.mark.usefixtures("account")
+def test_vendors_page_copies_tests_and_leads_to_a_trial(
+    page: Page, live_server: LiveServer, settings: Settings
+) -> None:
+    enter(page, live_server)
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+
+    page.get_by_role("link", name="Провайдеры").click()
+    page.locator("section", has_text="Twilio").get_by_role(
+        "link", name="Настройка и проверка"
+    ).click()
+    expect(page.get_by_role("heading", name="Что и где заполнить")).to_be_visible()
+    page.get_by_role("button", name="Копировать").first.click()
+    expect(page.get_by_role("button", name="Скопировано")).to_be_visible()
+    copied = page.evaluate("navigator.clipboard.readText()")
+    page.get_by_role("button", name="Проверить подключение").click()
+
+    expect(page.get_by_text("аккаунт не пробный")).to_be_visible()
+    expect(page.get_by_text("Переведите аккаунт на платный: пробный").first).to_be_visible()
+    assert copied == f"{settings.PUBLIC_URL}/hooks/twilio"
+    page.get_by_role("link", name="Отправить на мой телефон").click()
+    expect(page.get_by_label("Ваш телефон")).to_be_visible()
+
+
+@pytest.mark.parametrize("name", ["whatsapp_cloud", "telegram_bot", "twilio", "smsc"])
+@pytest.mark.usefixtures("account")
+def test_vendors_page_fits_a_phone(page: Page, live_server: LiveServer, name: str) -> None:
+    enter(page, live_server)
+    page.set_viewport_size({"width": 360, "height": 740})
+
+    page.goto(f"{live_server.url}/admin/providers/{name}/")
+    if name == "twilio":
+        page.get_by_role("button", name="Проверить подключение").click()
+
+    expect(page.get_by_role("heading", name="Что и где заполнить")).to_be_visible()
+    assert page.evaluate("document.documentElement.scrollWidth") == 360
+
+
+def test_vendors_page_works_without_javascript(
+    page: Page, browser: Browser, live_server: LiveServer, account: None
+) -> None:
+    enter(page, live_server)
+    context = browser.new_context(
+        java_script_enabled=False, storage_state=page.context.storage_state(), locale="ru-RU"
+    )
+    plain = context.new_page()
+
+    plain.goto(f"{live_server.url}/admin/providers/twilio/")
+    expect(plain.get_by_role("button", name="Копировать")).to_have_count(0)
+    plain.get_by_role("button", name="Проверить подключение").click()
+
+    expect(plain.get_by_text("аккаунт не пробный")).to_be_visible()
+    context.close()
 
 
 def test_operator_without_a_second_factor_sets_it_up_first(
