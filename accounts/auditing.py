@@ -42,6 +42,7 @@ WORDS: dict[str, str | Promise] = {
     "billing.changed": _("changed the details for invoices"),
     "seller.changed": _("changed the seller's details"),
     "prices.changed": _("changed the prices"),
+    "budget.changed": _("changed the budgets"),
     "wallet.adjusted": _("changed the balance by hand"),
     "statement.exported": _("downloaded the statement"),
     "link.disabled": _("disabled a short link"),

@@ -6,11 +6,12 @@ import threading
 import time
 import zlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from ipaddress import ip_address, ip_network
 from threading import Lock
 from typing import Any, NamedTuple
 
+import orjson
 import structlog
 from django.db import connection
 
@@ -59,6 +60,7 @@ class LinkRules(NamedTuple):
 
 
 NO_RULES = LinkRules()
+Budgets = Mapping[str, tuple[int | None, int | None]]  # country → (set by somebody, usual)
 
 
 def link_rules(company: Company) -> LinkRules:
@@ -89,6 +91,7 @@ class Principal:
     fallback: Fallback | None = None  # None: a message goes by one channel only
     texts: OwnTexts = NO_TEXTS
     link_rules: LinkRules = NO_RULES
+    budgets: Budgets = field(default_factory=dict)  # as in the company's row
 
     @property
     def is_test(self) -> bool:
@@ -145,7 +148,7 @@ SELECT k.digest, {texts},
             ELSE c.allowed_countries END, c.default_link_lifetime, c.api_rate,
        CASE WHEN c.falls_back THEN c.fallback_chain END, c.patience_whatsapp, c.patience_telegram,
        c.patience_sms, c.fallback_max_cost,
-       c.link_host, c.link_targets, c.link_utm, c.link_expired_url,
+       c.budgets, c.link_host, c.link_targets, c.link_utm, c.link_expired_url,
        c.cool_down, c.codes_per_10_min, c.codes_per_hour, c.codes_per_day,
        c.links_per_10_min, c.links_per_day
 FROM accounts_apikey k JOIN accounts_company c ON c.id = k.company_id
@@ -220,7 +223,7 @@ def _read(digests: list[bytes]) -> dict[bytes, Principal | None]:
 def _principal(texts: OwnTexts, row: tuple[Any, ...]) -> Principal:
     (key_id, mode, scopes, ips, company, status, country, language, brand, channel, length,
      countries, lifetime, rate, chain, whatsapp, telegram, sms, max_cost,
-     link_host, targets, utm, expired_url, *own_limits) = row  # fmt: skip
+     budgets, link_host, targets, utm, expired_url, *own_limits) = row  # fmt: skip
     patience = {"whatsapp": whatsapp, "telegram": telegram, "sms": sms}
     own = OwnLimits(*own_limits)
     rules = LinkRules(link_host, tuple(targets), utm, expired_url)
@@ -243,6 +246,7 @@ def _principal(texts: OwnTexts, row: tuple[Any, ...]) -> Principal:
         fallback=Fallback(tuple(chain), _set(patience), max_cost) if chain else None,
         texts=texts,
         link_rules=NO_RULES if rules == NO_RULES else rules,
+        budgets=orjson.loads(budgets),
     )
 
 

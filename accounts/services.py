@@ -214,6 +214,11 @@ def _issue(
     return key, plaintext
 
 
+def forget_keys(company: Company) -> None:
+    """What they are known by here is read anew after the commit; elsewhere within two seconds."""
+    _forget(company.api_keys.active())
+
+
 def _forget(several: Iterable[ApiKey]) -> None:
     digests = [bytes(key.digest) for key in several]
 

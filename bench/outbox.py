@@ -6,7 +6,7 @@ from typing import Any
 
 from django.conf import settings
 
-from billing import ledger
+from billing import budgets, ledger
 from config.ids import uuid7
 from otp import sql
 
@@ -36,6 +36,7 @@ def params(company_id: int, key_id: int, phone: str) -> dict[str, Any]:
         "patience": None,
         "hold_seconds": settings.HOLD_DEADLINE["code"],
         "hold_key": ledger.hold_key(message_id),
+        **budgets.params({}, "RU"),
         "verification_id": uuid7(),
         "purpose": "verification",
         "mac": _MAC,

@@ -8,7 +8,7 @@ import psycopg
 
 from accounts import services
 from accounts.models import Company, Mode, User
-from billing import ledger
+from billing import budgets, ledger
 from config.ids import uuid7
 from links.slugs import generate
 from otp import codes
@@ -48,6 +48,7 @@ def _company(user: User, name: str) -> Account:
     company.status, company.all_countries = Company.Status.APPROVED, True
     company.save(update_fields=["status", "all_countries"])
     ledger.grant(company=company, amount=TOKENS, reason="bench")
+    budgets.open_wide(company)
     key, plaintext = services.create_api_key(
         company=company, user=user, mode=Mode.LIVE, name="bench"
     )

@@ -9,14 +9,17 @@ locked last, companies ascending.
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from enum import Enum, auto
 from typing import Any
 from uuid import UUID, uuid4
 
+from django.conf import settings
 from django.db import connection, transaction
 from django.db.backends.utils import CursorWrapper
 
 from accounts.models import Company, User
-from billing.models import Transfer, Wallet
+from billing import budget_sql
+from billing.models import Budget, Transfer, Wallet
 
 Kind = Transfer.Kind
 Proof = Transfer.Proof
@@ -33,10 +36,16 @@ ACCOUNTS: dict[Kind, tuple[str, str]] = {
 
 # Fragments of the statement that accepts a message. The condition in the UPDATE is what keeps
 # parallel sends from spending a token twice; no row means nothing at all was written.
-HOLD_WALLET = """
-UPDATE billing_wallet SET available = available - %(price)s, held = held + %(price)s
+HOLD_WALLET = f"""
+UPDATE billing_wallet w SET available = available - %(price)s, held = held + %(price)s,
+  day = GREATEST(w.day, p.today), day_tokens = {budget_sql.DAY_USED} + %(price)s,
+  hour = GREATEST(w.hour, p.hour), hour_tokens = {budget_sql.HOUR_BASE}
+    || jsonb_build_object(%(country)s::text, {budget_sql.hour_used("%(country)s")} + %(price)s)
+FROM ({budget_sql.PERIOD}) AS p
 WHERE company_id = %(company_id)s AND available >= %(price)s AND EXISTS (SELECT 1 FROM allowed)
-RETURNING company_id"""
+  AND {budget_sql.DAY_USED} + %(price)s <= %(day_budget)s
+  AND {budget_sql.hour_used("%(country)s")} + %(price)s <= %(hour_budget)s
+RETURNING company_id"""  # noqa: S608
 
 HOLD_TRANSFER = """
 INSERT INTO billing_transfer (company_id, kind, amount, key, message_id, proof, reason)
@@ -63,46 +72,85 @@ class Settlement:
     kind: Kind
     proof: str = ""
     reason: str = ""
+    country: str = ""  # whose hour a release of the same hour gives back to
 
 
 # A hold settled twice conflicts on the key, a message captured twice on its own index: such rows
 # are skipped, and since only rows inserted here move the wallet, so is their money.
 _SETTLE = """
-WITH moved AS (
+WITH asked AS (
+  SELECT * FROM unnest(%(company_id)s::bigint[], %(kind)s::text[], %(amount)s::bigint[],
+                       %(key)s::text[], %(message_id)s::uuid[], %(proof)s::text[],
+                       %(reason)s::text[], %(hold_key)s::text[], %(country)s::text[])
+    AS n(company_id, kind, amount, key, message_id, proof, reason, hold_key, country)),
+moved AS (
   INSERT INTO billing_transfer (company_id, kind, amount, key, message_id, proof, reason)
-  SELECT * FROM unnest(%s::bigint[], %s::text[], %s::bigint[], %s::text[], %s::uuid[],
-                       %s::text[], %s::text[])
-  ON CONFLICT DO NOTHING RETURNING company_id, kind, amount),
+  SELECT company_id, kind, amount, key, message_id, proof, reason FROM asked
+  ON CONFLICT DO NOTHING RETURNING company_id, kind, amount, key),
 due AS (
   SELECT company_id, sum(amount) AS settled,
          COALESCE(sum(amount) FILTER (WHERE kind = 'release'), 0) AS returned
   FROM moved GROUP BY company_id),
 locked AS (
   SELECT company_id FROM billing_wallet WHERE company_id IN (SELECT company_id FROM due)
-  ORDER BY company_id FOR UPDATE)
+  ORDER BY company_id FOR UPDATE){back}
 UPDATE billing_wallet w
-SET held = w.held - due.settled, available = w.available + due.returned
-FROM due JOIN locked USING (company_id) WHERE w.company_id = due.company_id
+SET held = w.held - due.settled, available = w.available + due.returned{budgets}
+FROM due JOIN locked USING (company_id){joined} WHERE w.company_id = due.company_id
 """
+_CAPTURE = _SETTLE.format(back="", budgets="", joined="")
+
+# Where tokens come back, so does their room in the budgets, as long as the day and the hour last
+# in which they were held: an hour of a vendor's failures must not cost the hour after it.
+_RELEASE = _SETTLE.format(
+    back=f""",
+p AS ({budget_sql.PERIOD}),
+back AS (
+  SELECT m.company_id, a.country,
+    sum(m.amount) FILTER (
+      WHERE (h.created_at AT TIME ZONE %(time_zone)s::text)::date = p.today) AS day,
+    COALESCE(sum(m.amount) FILTER (WHERE h.created_at >= p.hour), 0) AS hour
+  FROM p, moved m JOIN asked a USING (key) JOIN billing_transfer h ON h.key = a.hold_key
+  WHERE m.kind = 'release' GROUP BY m.company_id, a.country),
+room AS (
+  SELECT company_id, COALESCE(sum(day), 0) AS day, jsonb_object_agg(country, hour) AS hours
+  FROM back GROUP BY company_id)""",  # noqa: S608
+    budgets=""",
+  day_tokens = CASE WHEN w.day = p.today THEN GREATEST(0,
+    w.day_tokens - COALESCE(room.day, 0)) ELSE w.day_tokens END,
+  hour_tokens = CASE WHEN w.hour = p.hour THEN w.hour_tokens || COALESCE((
+    SELECT jsonb_object_agg(n.key, GREATEST(
+      0, COALESCE((w.hour_tokens->>n.key)::bigint, 0) - n.value::bigint))
+    FROM jsonb_each_text(room.hours) AS n), '{}') ELSE w.hour_tokens END""",
+    joined=" LEFT JOIN room USING (company_id) CROSS JOIN p",
+)
 
 
 def settle(cursor: CursorWrapper, settlements: Sequence[Settlement]) -> None:
     """Resolve holds inside the caller's transaction, each exactly once however often asked."""
-    rows = [
-        (
-            one.company_id,
-            one.kind.value,
-            one.amount,
-            settle_key(one.message_id, one.hold),
-            one.message_id,
-            one.proof,
-            one.reason,
-        )
-        for one in settlements
-        if one.amount
-    ]
-    if rows:
-        cursor.execute(_SETTLE, [list(column) for column in zip(*rows, strict=True)])
+    asked = [one for one in settlements if one.amount]
+    if not asked:
+        return
+    params: dict[str, Any] = {
+        "company_id": [one.company_id for one in asked],
+        "kind": [one.kind.value for one in asked],
+        "amount": [one.amount for one in asked],
+        "key": [settle_key(one.message_id, one.hold) for one in asked],
+        "message_id": [one.message_id for one in asked],
+        "proof": [one.proof for one in asked],
+        "reason": [one.reason for one in asked],
+        "hold_key": [hold_key(one.message_id, one.hold) for one in asked],
+        "country": [one.country or Budget.UNKNOWN for one in asked],
+        "time_zone": settings.TIME_ZONE,
+    }
+    has_release = any(one.kind is Kind.RELEASE for one in asked)
+    cursor.execute(_RELEASE if has_release else _CAPTURE, params)
+
+
+class Moved(Enum):
+    PAID = auto()
+    TOO_FEW_TOKENS = auto()
+    OVER_BUDGET = auto()
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,46 +163,67 @@ class Move:
     old: int
     new: int
     reason: str
+    country: str = ""
 
 
 # Every wallet that the caller's transaction is going to touch is locked here, ascending. Within a
 # company the cheapest go first: whoever is refused then could not have been paid for anyway. Keys
-# that are there already are an error, for then the message's own row has lied.
-_MOVE_HOLD = """
+# that are there already are an error, for then the message's own row has lied. What the next step
+# costs more counts against the budgets.
+_MOVE_HOLD = f"""
 WITH wanted AS (
-  SELECT n.*, sum(n.new - n.old) OVER (PARTITION BY n.company_id
-                                       ORDER BY n.new - n.old, n.message_id) AS needed
-  FROM unnest(%(companies)s::bigint[], %(messages)s::uuid[], %(old)s::bigint[], %(new)s::bigint[],
-              %(settle_keys)s::text[], %(hold_keys)s::text[], %(reasons)s::text[])
-    AS n(company_id, message_id, old, new, settle_key, hold_key, reason)),
-locked AS (
-  SELECT company_id, available FROM billing_wallet
+  SELECT n.*, sum(n.new - n.old) OVER cheapest AS needed, sum(n.more) OVER cheapest AS of_day,
+    sum(n.more) OVER (PARTITION BY n.company_id, n.country
+                      ORDER BY n.new - n.old, n.message_id) AS of_hour
+  FROM (
+    SELECT *, GREATEST(new - old, 0) AS more
+    FROM unnest(%(companies)s::bigint[], %(messages)s::uuid[], %(old)s::bigint[],
+                %(new)s::bigint[], %(settle_keys)s::text[], %(hold_keys)s::text[],
+                %(reasons)s::text[], %(countries)s::text[])
+      AS m(company_id, message_id, old, new, settle_key, hold_key, reason, country)) AS n
+  WINDOW cheapest AS (PARTITION BY n.company_id ORDER BY n.new - n.old, n.message_id)),
+p AS ({budget_sql.PERIOD}),
+w AS (
+  SELECT company_id, available, day, day_tokens, hour, hour_tokens FROM billing_wallet
   WHERE company_id = ANY(%(all_companies)s::bigint[]) ORDER BY company_id FOR UPDATE),
-paid AS (
-  SELECT wanted.* FROM wanted JOIN locked USING (company_id) WHERE locked.available >= needed),
+judged AS (
+  SELECT n.*, COALESCE(w.available >= needed, false) AS is_affordable, n.more = 0 OR (
+      {budget_sql.DAY_USED} + of_day <= budget.day
+      AND {budget_sql.hour_used("n.country")} + of_hour <= budget.hour) AS is_within
+  FROM p CROSS JOIN wanted n LEFT JOIN w USING (company_id)
+    CROSS JOIN LATERAL ({budget_sql.of("n.company_id", "n.country")}) AS budget),
+paid AS (SELECT * FROM judged WHERE is_affordable AND is_within),
 moved AS (
   INSERT INTO billing_transfer (company_id, kind, amount, key, message_id, proof, reason)
   SELECT company_id, 'release', old, settle_key, message_id, '', reason FROM paid WHERE old > 0
   UNION ALL
   SELECT company_id, 'hold', new, hold_key, message_id, '', '' FROM paid WHERE new > 0),
 changed AS (
-  UPDATE billing_wallet w SET available = w.available - d.more, held = w.held + d.more
-  FROM (SELECT company_id, sum(new - old) AS more FROM paid GROUP BY company_id) d
+  UPDATE billing_wallet w SET available = w.available - d.change, held = w.held + d.change,
+    day = GREATEST(w.day, p.today), day_tokens = {budget_sql.DAY_USED} + d.more,
+    hour = GREATEST(w.hour, p.hour),
+    hour_tokens = {budget_sql.HOUR_BASE} || (
+      SELECT jsonb_object_agg(
+        n.country, {budget_sql.hour_used("n.country")} + n.more)
+      FROM (SELECT country, sum(more)::bigint AS more FROM paid
+            WHERE paid.company_id = w.company_id GROUP BY country) AS n)
+  FROM (SELECT company_id, sum(new - old) AS change, sum(more) AS more
+        FROM paid GROUP BY company_id) d, p
   WHERE w.company_id = d.company_id)
-SELECT message_id FROM paid
-"""
+SELECT message_id, is_affordable, is_within FROM judged
+"""  # noqa: S608
 
 
 def move_hold(
     cursor: CursorWrapper, moves: Sequence[Move], *, touching: Collection[int] = ()
-) -> set[UUID]:
-    """The messages whose next hold could be paid for, exchanged for the last one at once; of the
-    others nothing has changed. `touching`: companies that the transaction settles holds of later.
+) -> dict[UUID, Moved]:
+    """What became of each message's next hold: paid for and exchanged for the last one at once, or
+    else nothing has changed. `touching`: companies that the transaction settles holds of later.
     """
-    paid = {one.message_id for one in moves if not one.old and not one.new}
-    asked = [one for one in moves if one.message_id not in paid]
+    moved = {one.message_id: Moved.PAID for one in moves if not one.old and not one.new}
+    asked = [one for one in moves if one.message_id not in moved]
     if not asked:
-        return paid
+        return moved
     params: dict[str, Any] = {
         "companies": [one.company_id for one in asked],
         "messages": [one.message_id for one in asked],
@@ -163,10 +232,15 @@ def move_hold(
         "settle_keys": [settle_key(one.message_id, one.hold) for one in asked],
         "hold_keys": [hold_key(one.message_id, one.hold + 1) for one in asked],
         "reasons": [one.reason for one in asked],
+        "countries": [one.country or Budget.UNKNOWN for one in asked],
         "all_companies": list({*touching, *(one.company_id for one in asked)}),
     }
-    cursor.execute(_MOVE_HOLD, params)
-    return paid | {message_id for (message_id,) in cursor.fetchall()}
+    cursor.execute(_MOVE_HOLD, params | budget_sql.floors())
+    for message_id, is_affordable, is_within in cursor.fetchall():
+        is_paid = is_affordable and is_within
+        over = Moved.OVER_BUDGET if is_affordable else Moved.TOO_FEW_TOKENS
+        moved[message_id] = Moved.PAID if is_paid else over
+    return moved
 
 
 @transaction.atomic

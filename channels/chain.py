@@ -1,6 +1,7 @@
 """On along a message's chain of channels, no further, or no more. Pure: no database, no clock."""
 
 from billing.ledger import Move
+from channels.phones import country_of
 from channels.steps import Why, Wish
 from channels.transitions import LEAST_TIME, OPEN_ATTEMPT, OPEN_MESSAGE, Message, finish
 
@@ -25,6 +26,7 @@ def move_of(message: Message, wish: Wish) -> Move:
         old=message.price,
         new=message.chain[0].price,
         reason=wish.why.value,
+        country=country_of(message.phone),
     )
 
 
@@ -43,12 +45,12 @@ def go_on(message: Message, wish: Wish) -> None:
     message.has_gone_on = message.changed = True
 
 
-def stay(message: Message, wish: Wish) -> None:
-    """The wallet cannot pay: a try that is open goes on, one that failed was the last."""
+def stay(message: Message, wish: Wish, why: Why = Why.TOKENS) -> None:
+    """The wallet does not pay: a try that is open goes on, one that failed was the last."""
     if wish.why is Why.PATIENCE:
-        _go_no_further(message, Why.TOKENS)
+        _go_no_further(message, why)
     else:
-        message.turns.append((Why.TOKENS, message.chain[0].channel))
+        message.turns.append((why, message.chain[0].channel))
         finish(message, wish.state, wish.error)
 
 

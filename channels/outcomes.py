@@ -17,13 +17,14 @@ from django.db.backends.utils import CursorWrapper
 from accounts import events as outbox
 from billing import ledger
 from channels import chain, limits, nudge, sql, waiting
-from channels.steps import Step
+from channels.steps import Step, Why
 from channels.transitions import Attempt, Event, Message
 from channels.transitions import apply as apply_event
 from channels.transitions import give_up as give_up_message
 from config import metrics
 from config.ids import uuid7
 
+_STAYS = {ledger.Moved.TOO_FEW_TOKENS: Why.TOKENS, ledger.Moved.OVER_BUDGET: Why.BUDGET}
 _COLUMNS = 17  # of a message in `sql.LIVES`; those of an attempt follow
 
 
@@ -130,9 +131,13 @@ def _move_holds(cursor: CursorWrapper, messages: Sequence[Message]) -> None:
         return
     moves = [chain.move_of(message, wish) for message, wish in wishes]
     settled = {each.company_id for one in messages for each in one.settlements}
-    paid = ledger.move_hold(cursor, moves, touching=settled)
+    moved = ledger.move_hold(cursor, moves, touching=settled)
     for message, wish in wishes:
-        (chain.go_on if message.id in paid else chain.stay)(message, wish)
+        why = _STAYS.get(moved[message.id])
+        if why is None:
+            chain.go_on(message, wish)
+        else:
+            chain.stay(message, wish, why)
 
 
 def _write_attempts(cursor: CursorWrapper, attempts: Sequence[Attempt]) -> None:

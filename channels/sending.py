@@ -19,7 +19,7 @@ from django.db import IntegrityError, connection
 
 from accounts.idempotency import Ticket
 from accounts.keys import Principal
-from billing import ledger
+from billing import budgets, ledger
 from channels import invitations, limits, nudge, routing, scripts, waiting
 from channels.models import Message
 from channels.phones import country_of
@@ -49,12 +49,15 @@ def price(channel: Channel, mode: str) -> int:
     return 0 if mode == "test" else int(settings.PRICES[channel.value])
 
 
-def too_few_tokens(principal: Principal, channel: Channel) -> DomainError:
-    """With the balance as it is now: the refusing statement saw an older one."""
-    available, _held = ledger.balance(principal.company_id)
-    return DomainError(
-        Error.INSUFFICIENT_TOKENS, required=price(channel, principal.mode), available=available
-    )
+class PaidByNowError(Exception):
+    """What was not paid for would be now: tokens, or room in a budget, came back."""
+
+
+def unpaid(principal: Principal, channel: Channel, phone: str) -> Exception:
+    """Why, as it is now: the refusing statement saw an older balance."""
+    cost = price(channel, principal.mode)
+    refusal = budgets.refusal(principal.company_id, country=country_of(phone), price=cost)
+    return refusal or PaidByNowError()
 
 
 def check_country(principal: Principal, phone: str) -> None:
@@ -164,6 +167,9 @@ class Acceptance(ABC, Generic[OrderT]):
         for left in reversed(range(TRIES)):
             try:
                 self.execute()
+            except PaidByNowError:
+                if not left:
+                    raise DomainError(Error.UNAVAILABLE, retry_after=1) from None
             except IntegrityError as error:
                 if not left or not self.may_try_again(violated(error)):
                     raise
@@ -191,6 +197,7 @@ class Acceptance(ABC, Generic[OrderT]):
             "priority": 0 if self.kind == "code" else 1,
             "hold_seconds": settings.HOLD_DEADLINE[self.kind],
             "hold_key": ledger.hold_key(self.message_id),
+            **budgets.params(principal.budgets, country_of(self.order.phone)),
             **(ticket.params if ticket else {}),
         }
 

@@ -3,7 +3,11 @@
 Lock order everywhere: verification → message → attempt → inserts → wallet last.
 """
 
+import re
+
 from accounts import events
+
+COMMENT = re.compile(r"--.*")
 
 # A fragment of the statement that accepts a send: `payer` has one row when it was paid for.
 MESSAGE = """
@@ -96,9 +100,9 @@ CLAIM = _CLAIM.format(
 )
 
 
-def _short(statement: str) -> str:
+def short(statement: str) -> str:
     """Psycopg reads statements of more than 4,096 characters anew each time."""
-    return " ".join(statement.split())
+    return " ".join(COMMENT.sub("", statement).split())
 
 
 # How many messages an account's rate allows at this moment: GCRA, a tenth of a second at once.
@@ -108,7 +112,7 @@ _ROOM = """floor(1e-6 + max_per_second * (GREATEST(0.1, 1.0 / max_per_second)
 # The same where a rate, or the one probe of a half-open breaker, counts what an account is given.
 # Such accounts are locked before anything else, so that workers who claim at the same time share
 # what there is.
-CLAIM_COUNTED = _short(
+CLAIM_COUNTED = short(
     _CLAIM.format(
         counted=f"""
 counted AS MATERIALIZED (

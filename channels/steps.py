@@ -19,6 +19,7 @@ class Why(StrEnum):
     PATIENCE = "patience"  # no proof in time: went on
     REFUSED = "refused"  # not delivered there: went on
     TOKENS = "tokens"  # the next channel costs more than there is: goes no further
+    BUDGET = "budget"  # it costs more than a budget has left: goes no further
     TIME = "time"  # too little of its use is left: goes no further
     LATE = "late"  # an earlier channel had delivered it: called off
     OWED = "owed"  # the same, but the next had it already: charged if that delivers too

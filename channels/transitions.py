@@ -15,6 +15,7 @@ from typing import Any
 from uuid import UUID
 
 from billing.ledger import Kind, Proof, Settlement
+from channels.phones import country_of
 from channels.steps import Step, Why, Wish
 
 OPEN_MESSAGE = {"queued", "sent"}
@@ -112,8 +113,11 @@ class Message:
         return next((one for one in self.attempts if one.state in OPEN_ATTEMPT), None)
 
     def settle(self, kind: Kind, *, proof: str = "", reason: str = "") -> None:
+        country = country_of(self.phone) if kind is Kind.RELEASE else ""
         self.settlements.append(
-            Settlement(self.company_id, self.id, self.hold, self.price, kind, proof, reason)
+            Settlement(
+                self.company_id, self.id, self.hold, self.price, kind, proof, reason, country
+            )
         )
 
 

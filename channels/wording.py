@@ -147,6 +147,11 @@ TURNS: dict[Why, tuple[Text, str, Text]] = {
         "warning",
         _("Top up, and later messages can go on by this channel."),
     ),
+    Why.BUDGET: (
+        _("Over a budget of tokens: not on by %(channel)s"),
+        "warning",
+        _("Raise the budget in the settings, and later messages can go on by this channel."),
+    ),
     Why.TIME: (
         _("Too late for %(channel)s"),
         "",

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from django.db import connections
 from django.db.backends.postgresql.base import DatabaseWrapper
 
-from billing import ledger
+from billing import budgets, ledger
 from chaos.client import Account
 from chaos.plan import CHAINS, Speed
 from tests.factories import ApiKeyFactory, CompanyFactory
@@ -27,6 +27,7 @@ def found(tokens: Sequence[int], speed: Speed) -> list[Account]:
         )
         key = ApiKeyFactory.create(company=company)
         ledger.grant(company=key.company, amount=amount, reason="chaos")
+        budgets.open_wide(key.company)
         accounts.append(Account(key.company.pk, key.plaintext))
     return accounts
 

@@ -202,6 +202,12 @@ PRICES = {
     "telegram": _at_least(1, "PRICE_TELEGRAM", 1),
     "sms": _at_least(1, "PRICE_SMS", 16),
 }
+# Tokens of a company for a day, and for an hour and country, where its past asks for no more.
+BUDGET_DAY = _at_least(1, "BUDGET_DAY", 3200)
+BUDGET_COUNTRY_HOUR = _at_least(1, "BUDGET_COUNTRY_HOUR", 800)
+BUDGET_USUAL = (3, 28)  # times the busiest of so many days
+BUDGET_WARNING = 80  # per cent of a budget after which its owners get a letter
+BUDGET_MOST = 1_000_000_000  # tokens an owner may set
 AUTO_APPROVE_COMPANIES = env.bool("AUTO_APPROVE_COMPANIES", False)
 
 CURRENCY = env.str("CURRENCY", "RUB")  # of prices per token; a package names its own

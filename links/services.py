@@ -142,7 +142,7 @@ class _Acceptance(sending.Acceptance[LinkOrder]):
             return
         if is_blocked:
             raise DomainError(Error.RECIPIENT_UNREACHABLE)
-        raise sending.too_few_tokens(self.sender.principal, self.channel)
+        raise sending.unpaid(self.sender.principal, self.channel, self.order.phone)
 
     def _params(self) -> dict[str, Any]:
         params = self.params() | self.link.params()

@@ -106,12 +106,12 @@ class _Acceptance(sending.Acceptance[CodeOrder]):
             raise self._refusal(is_blocked=is_blocked, is_capped=is_capped)
         self.expires_in, self.attempts_left = expires_in, attempts_left
 
-    def _refusal(self, *, is_blocked: bool, is_capped: bool) -> DomainError:
+    def _refusal(self, *, is_blocked: bool, is_capped: bool) -> Exception:
         if is_blocked:
             return DomainError(Error.RECIPIENT_UNREACHABLE)
         if is_capped:
             return guesses.no_new_code(self.sender.principal, self.order.phone)
-        return sending.too_few_tokens(self.sender.principal, self.channel)
+        return sending.unpaid(self.sender.principal, self.channel, self.order.phone)
 
     def _params(self) -> dict[str, Any]:
         order, principal = self.order, self.sender.principal

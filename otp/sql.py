@@ -72,12 +72,13 @@ def send(*, is_test: bool, has_link: bool, has_ticket: bool, link_dies: bool = F
         more += f",\nlink AS ({insert})"
     if has_ticket:
         more += f",\nticket AS ({idempotency.INSERT})"
-    return _SEND.format(
+    statement = _SEND.format(
         not_blocked=channels_sql.NOT_BLOCKED,
         payer=channels_sql.FREE_PAYER if is_test else ledger.HOLD_WALLET,
         message=_MESSAGE,
         more=more,
     )
+    return channels_sql.short(statement)
 
 
 # Spends the attempt and, if the code is right, consumes it: one round trip, one commit. Guesses at

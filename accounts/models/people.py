@@ -129,6 +129,8 @@ class Company(models.Model):
         help_text=_("empty: the company's own"),
     )
     all_countries = models.BooleanField(_("every country"), default=False, db_default=False)
+    # Country → [set by somebody, usual lately] of `billing.budgets`, which alone writes it.
+    budgets = models.JSONField(default=dict, db_default={}, editable=False)
     default_link_lifetime = models.PositiveIntegerField(
         _("default link lifetime, seconds"), null=True, blank=True
     )

@@ -1,5 +1,6 @@
 """Money: tokens and their movements, what they are sold for, orders, payments, requisites."""
 
+from billing.models.budget import Budget, SpentDay
 from billing.models.offer import Package, Tariff
 from billing.models.order import InvoiceCounter, Order, Payment
 from billing.models.party import BillingProfile, Seller
@@ -7,11 +8,13 @@ from billing.models.wallet import Transfer, Wallet
 
 __all__ = [
     "BillingProfile",
+    "Budget",
     "InvoiceCounter",
     "Order",
     "Package",
     "Payment",
     "Seller",
+    "SpentDay",
     "Tariff",
     "Transfer",
     "Wallet",

@@ -18,6 +18,11 @@ class Wallet(models.Model):
     )
     available = models.BigIntegerField(_("available"), default=0)
     held = models.BigIntegerField(_("held"), default=0)
+    # What counts against the budgets: tokens held on this day, and in this hour by country.
+    day = models.DateField(null=True, editable=False)
+    day_tokens = models.BigIntegerField(default=0, db_default=0, editable=False)
+    hour = models.DateTimeField(null=True, editable=False)
+    hour_tokens = models.JSONField(default=dict, db_default={}, editable=False)
 
     class Meta:
         verbose_name = _("wallet")

@@ -14,7 +14,7 @@ from django.db.backends.postgresql.base import DatabaseWrapper
 from django.db.models import Sum
 from django.utils import timezone
 
-from billing import ledger
+from billing import budgets, ledger
 from billing.models import Transfer
 from channels.models import Attempt, Message
 from config.embedded import Servers
@@ -124,6 +124,7 @@ class Stack:
         """A company of its own with a live key and TOKENS tokens."""
         key = ApiKeyFactory.create(company=CompanyFactory.create(**company))
         ledger.grant(company=key.company, amount=TOKENS, reason="tests")
+        budgets.open_wide(key.company)
         return Sender(self.url, key.company, key.plaintext)
 
     def state(self, phone: str) -> str:

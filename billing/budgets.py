@@ -1,0 +1,195 @@
+"""What a company may spend in a day and, by country, in an hour: read, set, named in refusals."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from math import ceil
+from typing import Any
+
+from django.conf import settings
+from django.db import connection, transaction
+
+from accounts.keys import Budgets
+from accounts.models import Company, User
+from accounts.services import forget_keys, record
+from billing import budget_sql
+from billing.models import Budget
+from config.errors import DomainError, Error, Words
+
+NOTHING = (None, None)
+
+
+def params(budgets: Budgets, country: str) -> dict[str, Any]:
+    """What `ledger.HOLD_WALLET` needs to judge a send to this country."""
+    country = country or Budget.UNKNOWN
+    any_own = budgets.get(Budget.ANY, NOTHING)[0]
+    floor = settings.BUDGET_COUNTRY_HOUR if any_own is None else any_own
+    return {
+        "country": country,
+        "time_zone": settings.TIME_ZONE,
+        "day_budget": _holds(budgets.get(Budget.DAY, NOTHING), settings.BUDGET_DAY),
+        "hour_budget": _holds(budgets.get(country, NOTHING), floor),
+    }
+
+
+def _holds(budget: tuple[int | None, int | None], floor: int) -> int:
+    own, usual = budget
+    return max(usual or 0, floor) if own is None else own
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """How much of a budget is used; `country` is empty for that of the day."""
+
+    country: str
+    used: int
+    tokens: int
+    resets_at: datetime
+    own: int | None = None  # as somebody has set it
+
+    @property
+    def left(self) -> int:
+        return max(0, self.tokens - self.used)
+
+    @property
+    def percent(self) -> int:
+        return min(100, self.used * 100 // self.tokens) if self.tokens else 100
+
+
+_STANDING = f"""
+SELECT w.available, {budget_sql.DAY_USED}, budget.day, {budget_sql.DAY_ENDS},
+  {budget_sql.hour_used("%(country)s::text")}, budget.hour, {budget_sql.HOUR_ENDS}, now()
+FROM billing_wallet w, ({budget_sql.PERIOD}) AS p,
+  ({budget_sql.of("%(company_id)s", "%(country)s::text")}) AS budget
+WHERE w.company_id = %(company_id)s
+"""  # noqa: S608
+
+
+def refusal(company_id: int, *, country: str, price: int) -> DomainError | None:
+    """Why the wallet does not pay this now; None when it would, since others gave back."""
+    with connection.cursor() as cursor:
+        country = country or Budget.UNKNOWN
+        values = {"company_id": company_id, "country": country, **budget_sql.floors()}
+        cursor.execute(_STANDING, values)
+        row = cursor.fetchone()
+    available = row[0] if row else 0
+    if row is None or available < price:
+        return DomainError(Error.INSUFFICIENT_TOKENS, required=price, available=available)
+    _, day_used, day, day_ends, hour_used, hour, hour_ends, now = row
+    if day_used + price > day:
+        return _over(Use("", day_used, day, day_ends), now)
+    if hour_used + price > hour:
+        return _over(Use(country, hour_used, hour, hour_ends), now)
+    return None
+
+
+def _over(use: Use, now: datetime) -> DomainError:
+    kind = "budget_country_hour" if use.country else "budget_day"
+    country = {"country": use.country} if use.country else {}
+    resets_at = use.resets_at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return DomainError(
+        Error.SEND_LIMIT,
+        message=_words(use),
+        retry_after=max(1, ceil((use.resets_at - now).total_seconds())),
+        limit={"kind": kind, **country, "tokens": use.tokens, "resets_at": resets_at},
+    )
+
+
+def _words(use: Use) -> Words:
+    if use.country:
+        return (
+            f"Исчерпан бюджет компании на час для страны {use.country}: {use.tokens} токенов. "
+            "Поднять его можно в кабинете, «Настройки» → «Бюджеты»",
+            f"The company's budget for an hour in {use.country} is used up: {use.tokens} tokens. "
+            "Raise it in the cabinet, Settings → Budgets",
+        )
+    return (
+        f"Исчерпан бюджет компании на день: {use.tokens} токенов. "
+        "Поднять его можно в кабинете, «Настройки» → «Бюджеты»",
+        f"The company's budget for the day is used up: {use.tokens} tokens. "
+        "Raise it in the cabinet, Settings → Budgets",
+    )
+
+
+# The day's first, then the hour's of each country in use or with a budget, the fullest first.
+_USES = f"""
+SELECT c.country, CASE WHEN c.country = '' THEN {budget_sql.DAY_USED}
+    ELSE {budget_sql.hour_used("c.country")} END AS used,
+  CASE WHEN c.country = '' THEN budget.day ELSE budget.hour END AS tokens,
+  CASE WHEN c.country = '' THEN {budget_sql.DAY_ENDS} ELSE {budget_sql.HOUR_ENDS} END,
+  (SELECT own FROM billing_budget b WHERE b.company_id = %(company_id)s AND b.country = c.country)
+FROM (SELECT '' AS country UNION SELECT unnest(%(countries)s::text[])
+      UNION SELECT country FROM billing_budget
+        WHERE company_id = %(company_id)s AND country <> '*' AND (own > -1 OR usual > -1)
+      UNION SELECT key FROM billing_wallet u, jsonb_each_text(u.hour_tokens)
+        WHERE u.company_id = %(company_id)s AND u.hour >= date_trunc('hour', now())) AS c
+  CROSS JOIN ({budget_sql.PERIOD}) AS p LEFT JOIN billing_wallet w ON w.company_id = %(company_id)s
+  CROSS JOIN LATERAL ({budget_sql.of("%(company_id)s", "c.country")}) AS budget
+ORDER BY c.country = '' DESC, used DESC, c.country
+"""  # noqa: S608
+
+
+def uses(company_id: int, countries: list[str]) -> list[Use]:
+    """Of the day, and of each country named, in use or with a budget."""
+    values = {"company_id": company_id, "countries": countries, **budget_sql.floors()}
+    with connection.cursor() as cursor:
+        cursor.execute(_USES, values)
+        return [Use(*row) for row in cursor.fetchall()]
+
+
+def of_any_country(company_id: int) -> int | None:
+    """What somebody has set for an hour in countries without a budget of their own."""
+    found = Budget.objects.filter(company=company_id, country=Budget.ANY)
+    return found.values_list("own", flat=True).first()
+
+
+@transaction.atomic
+def set_own(
+    *, company: Company, tokens: Mapping[str, int | None], user: User | None, ip: str | None = None
+) -> list[str]:
+    """Set budgets by country (`Budget.DAY`, `Budget.ANY`); None: by what is usual. It holds
+    within two seconds in every process. The countries whose budget changed come back.
+    """
+    Company.objects.select_for_update(no_key=True).get(pk=company.pk)
+    known = dict(Budget.objects.filter(company=company).values_list("country", "own"))
+    changed = {one: own for one, own in tokens.items() if known.get(one) != own}
+    if not changed:
+        return []
+    Budget.objects.bulk_create(
+        [Budget(company=company, country=country, own=own) for country, own in changed.items()],
+        update_conflicts=True,
+        unique_fields=["company", "country"],
+        update_fields=["own"],
+    )
+    publish([company.pk])
+    forget_keys(company)
+    words = ", ".join(
+        f"{country or '24 h'}: {_figure(known.get(country))} → {_figure(own)}"
+        for country, own in changed.items()
+    )
+    record("budget.changed", words, company=company, user=user, ip=ip)
+    return list(changed)
+
+
+_PUBLISH = """
+UPDATE accounts_company c SET budgets = COALESCE((
+  SELECT jsonb_object_agg(country, jsonb_build_array(own, usual)) FROM billing_budget
+  WHERE company_id = c.id), '{}')
+WHERE id = ANY(%s)
+"""
+
+
+def publish(company_ids: list[int]) -> None:
+    """Write them where keys are read from, so that a send needs no query for them."""
+    with connection.cursor() as cursor:
+        cursor.execute(_PUBLISH, [company_ids])
+
+
+def _figure(tokens: int | None) -> str:
+    return "auto" if tokens is None else str(tokens)
+
+
+def open_wide(company: Company) -> None:
+    """As good as none: for demonstrations and measurements."""
+    most = settings.BUDGET_MOST
+    set_own(company=company, tokens={Budget.DAY: most, Budget.ANY: most}, user=None)

@@ -1,0 +1,61 @@
+"""Bounds of what a company can spend, so that a stolen key cannot spend all it has."""
+
+from django.db import models
+from django.utils.translation import gettext_lazy as _
+
+from accounts.models import Company
+
+
+class Budget(models.Model):
+    """Tokens of a company for a day or, by country, for an hour of the clock."""
+
+    DAY, ANY = (
+        "",
+        "*",
+    )  # in place of a country: the day's; the hour's of countries without their own
+    UNKNOWN = "ZZ"  # the country of numbers that no country owns
+
+    company = models.ForeignKey(
+        Company, models.CASCADE, related_name="+", db_index=False, verbose_name=_("company")
+    )
+    country = models.CharField(
+        _("country"),
+        max_length=2,
+        blank=True,
+        help_text=_("ISO 3166; empty: the company's day; *: an hour in any other country"),
+    )
+    own = models.PositiveBigIntegerField(
+        _("tokens"), null=True, blank=True, help_text=_("empty: by what was usual lately")
+    )
+    usual = models.PositiveBigIntegerField(
+        _("by what was usual lately"), null=True, blank=True, editable=False
+    )
+    warned_for = models.DateTimeField(null=True, editable=False)  # the period a letter went out for
+
+    class Meta:
+        verbose_name = _("budget")
+        verbose_name_plural = _("budgets")
+        constraints = [models.UniqueConstraint(fields=["company", "country"], name="budget_once")]
+
+    def __str__(self) -> str:
+        return f"{self.company} {self.country}"
+
+
+class SpentDay(models.Model):
+    """Tokens held on a past day, by country: what budgets are worked out from."""
+
+    company = models.ForeignKey(Company, models.CASCADE, related_name="+")
+    country = models.CharField(max_length=2)
+    day = models.DateField()
+    tokens = models.PositiveBigIntegerField()
+    busiest_hour = models.PositiveBigIntegerField()
+
+    class Meta:
+        verbose_name = _("spending of a day")
+        verbose_name_plural = _("spending by day")
+        constraints = [
+            models.UniqueConstraint(fields=["day", "company", "country"], name="spent_day_once")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.day} {self.country}: {self.tokens}"
