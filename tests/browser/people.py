@@ -27,6 +27,7 @@ from tests.cabinet.routes import (
     Kind,
     address,
 )
+from tests.desk.operators import SECRET, code_now
 from tests.factories import PASSWORD, MemberFactory
 
 ONLY_POST = {"company-switch"}
@@ -71,7 +72,7 @@ def session(user: User) -> str:
 
 def guard(user: User) -> Authenticator:
     """An authenticator app, recovery codes and a passkey."""
-    TOTP.activate(user, generate_totp_secret())
+    TOTP.activate(user, SECRET)
     RecoveryCodes.activate(user)
     passkey: Authenticator = Authenticator.objects.create(
         user=user,
@@ -100,6 +101,7 @@ def _others(company: Company, member: User) -> Iterator[tuple[str, str]]:
     guarded = person(company)
     cookie = session(guarded)
     key = guard(guarded)
+    cookie = _proved(cookie)
     for name in sorted(GUARDED):
         has_key = name in {"mfa_remove_webauthn", "mfa_edit_webauthn"}
         yield cookie, reverse(name, args=[key.pk] if has_key else [])
@@ -115,6 +117,14 @@ def _others(company: Company, member: User) -> Iterator[tuple[str, str]]:
     yield "", f"/{company.links.filter(disabled_at__isnull=False)[0].slug}"
     yield "", f"/{company.links.get(is_once=True).slug}"
     yield "", f"/{company.links.get(clicks=3).slug}+"
+
+
+def _proved(cookie: str) -> str:
+    """The cookie after the code of the app was entered once more."""
+    client = Client()
+    client.cookies[settings.SESSION_COOKIE_NAME] = cookie
+    client.post(reverse("mfa_reauthenticate"), {"code": code_now()})
+    return client.cookies[settings.SESSION_COOKIE_NAME].value
 
 
 def _alone() -> User:

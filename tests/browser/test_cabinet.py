@@ -34,6 +34,12 @@ def enter(page: Page, live_server: LiveServer, member: Member) -> None:
     expect(page.get_by_role("heading", name="Обзор")).to_be_visible()
 
 
+def confirm(page: Page) -> None:
+    """The password once more, before something dangerous."""
+    page.get_by_label("Пароль").fill(PASSWORD)
+    page.get_by_role("button", name="Подтвердить").click()
+
+
 def test_sign_up_makes_a_company_and_a_key_that_is_shown_once(
     page: Page, live_server: LiveServer
 ) -> None:
@@ -225,6 +231,7 @@ def test_key_is_replaced_and_revoked(page: Page, live_server: LiveServer) -> Non
     page.get_by_role("link", name="API-ключи").click()
 
     page.get_by_role("link", name="Заменить сайт").click()
+    confirm(page)
     page.get_by_role("button", name="Создать новый ключ").click()
     page.get_by_role("link", name="Я сохранил").click()
     expect(page.get_by_text("остаётся меньше суток")).to_be_visible()

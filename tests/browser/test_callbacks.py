@@ -10,7 +10,7 @@ from accounts.callbacks.courier import Courier
 from accounts.models import Delivery
 from tests.accounts.callbacks.conftest import courier
 from tests.accounts.callbacks.receivers import Receiver, listening
-from tests.browser.test_cabinet import sign_in
+from tests.browser.test_cabinet import confirm, sign_in
 
 __all__ = ["courier"]  # the fixture
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -28,6 +28,8 @@ def add_address(page: Page, receiver: Receiver) -> str:
     page.get_by_role("link", name="Добавить адрес").click()
     page.get_by_label("Адрес", exact=True).fill(receiver.url)
     page.get_by_label("Описание").fill("Проба")
+    page.get_by_role("button", name="Добавить адрес").click()
+    confirm(page)
     page.get_by_role("button", name="Добавить адрес").click()
     secret = page.locator("#new-secret").inner_text()
     page.get_by_role("button", name="Копировать").first.click()

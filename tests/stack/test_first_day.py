@@ -60,6 +60,9 @@ def make_key(page: Page) -> str:
     page.get_by_label("Название").fill("сервер")
     page.get_by_label(re.compile("^Боевой")).check()
     page.get_by_role("button", name="Создать ключ").click()
+    page.get_by_label("Пароль").fill(PASSWORD)
+    page.get_by_role("button", name="Подтвердить").click()
+    page.get_by_role("button", name="Создать ключ").click()
     key = page.locator("#new-key").inner_text()
     page.get_by_role("link", name="Я сохранил").click()
     return key
