@@ -19,6 +19,7 @@ OURS: list[Check] = [
 ]
 OF_DATABASE: list[Check] = [
     stores.migrations,
+    stores.database_role,
     stores.clock,
     programs.web,
     programs.worker,

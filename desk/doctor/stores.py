@@ -12,6 +12,7 @@ from psycopg_pool import PoolTimeout
 
 from config.redis_client import redis_client
 from config.schema import unapplied_migrations
+from desk import database_role as roles
 from desk.doctor.finding import Finding, failed, judged, passed
 
 OLDEST_POSTGRES, OLDEST_REDIS = 15, (6, 2)
@@ -52,6 +53,16 @@ def migrations() -> Finding:
     missing = unapplied_migrations()
     detail = ", ".join(missing[:5]) or "all applied"
     return judged("migrations", detail, "Run: python manage.py migrate", ok=not missing)
+
+
+def database_role() -> Finding:
+    """Who owns a table can drop the triggers that keep it as it is."""
+    found = roles.powers()
+    if not settings.PRODUCTION:
+        return passed("database role", "not asked for here")
+    detail = "; ".join(found) or "cannot rewrite the audit or the books"
+    cure = "Run the application with a role of its own: see “Two roles” in docs/operations.md."
+    return judged("database role", detail, cure, ok=not found)
 
 
 def clock() -> Finding:

@@ -63,7 +63,7 @@ def test_with_nothing_there_everything_has_a_cross_and_a_cure() -> None:
 
     assert code == 1
     assert crosses(found) == {
-        "database", "migrations", "clock", "redis", "redis memory",
+        "database", "migrations", "database role", "clock", "redis", "redis memory",
         "redis persistence", "clicks",
         "broker", "web", "worker", "beat", "binds", "ledger", "queue", "outboxes", "operators",
         "mail", "public URL", "proxies", "short host", "providers",

@@ -1,0 +1,69 @@
+"""What the application's role in PostgreSQL may do, where another role owns the tables.
+
+Who owns a table can drop its triggers. A role that does not, and has no right to change or delete
+its rows, cannot rewrite the audit or the books even with the application's own password.
+"""
+
+from django.db import connection, transaction
+
+APPEND_ONLY = ("accounts_auditevent", "billing_transfer")
+READ_ONLY = ("django_migrations",)
+OWNED = "links_click"  # the worker makes and drops its months, which takes its owner
+
+_PARTITIONS = "SELECT relid::regclass::text FROM pg_partition_tree(%s)"
+_POWERS = """
+SELECT r.rolsuper,
+       pg_has_role(c.relowner, 'MEMBER'),
+       has_table_privilege(c.oid, 'UPDATE') OR has_table_privilege(c.oid, 'DELETE')
+         OR has_table_privilege(c.oid, 'TRUNCATE')
+FROM pg_class c, pg_roles r
+WHERE c.oid = %s::regclass AND r.rolname = current_user
+"""
+
+
+class UnknownRoleError(Exception):
+    pass
+
+
+@transaction.atomic
+def grant(role: str) -> None:
+    """Give the role what the application needs; to be run by the owner after each `migrate`."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT FROM pg_roles WHERE rolname = %s", [role])
+        if cursor.fetchone() is None:
+            raise UnknownRoleError(role)
+        for statement in _statements(connection.ops.quote_name(role)):
+            cursor.execute(statement)
+        cursor.execute(_PARTITIONS, [OWNED])
+        for (table,) in cursor.fetchall():
+            cursor.execute(f"ALTER TABLE {table} OWNER TO {connection.ops.quote_name(role)}")
+
+
+def _statements(role: str) -> list[str]:
+    rights = "SELECT, INSERT, UPDATE, DELETE"
+    tables, fixed = ", ".join(APPEND_ONLY), ", ".join(READ_ONLY)
+    return [
+        f"GRANT USAGE, CREATE ON SCHEMA public TO {role}",
+        f"GRANT {rights} ON ALL TABLES IN SCHEMA public TO {role}",
+        f"GRANT USAGE, SELECT ON ALL SEQUENCES IN SCHEMA public TO {role}",
+        f"ALTER DEFAULT PRIVILEGES IN SCHEMA public GRANT {rights} ON TABLES TO {role}",
+        f"ALTER DEFAULT PRIVILEGES IN SCHEMA public GRANT USAGE, SELECT ON SEQUENCES TO {role}",
+        f"REVOKE UPDATE, DELETE, TRUNCATE ON {tables} FROM {role}",
+        f"REVOKE INSERT, UPDATE, DELETE, TRUNCATE ON {fixed} FROM {role}",
+    ]
+
+
+def powers() -> list[str]:
+    """How this connection's role could rewrite what must only be added to; empty: not at all."""
+    found: list[str] = []
+    with connection.cursor() as cursor:
+        for table in APPEND_ONLY:
+            cursor.execute(_POWERS, [table])
+            is_superuser, is_owner, may_change = cursor.fetchone()
+            if is_superuser:
+                return ["it is a superuser"]
+            if is_owner:
+                found.append(f"it owns {table}")
+            elif may_change:
+                found.append(f"it may change {table}")
+    return found
