@@ -17,6 +17,7 @@ _SECRETS: dict[str, Callable[[], str]] = {
     "SECRET_KEY": lambda: secrets.token_urlsafe(48),
     "OTP_KEYS": lambda: f"1:{secrets.token_hex(32)}",
     "CALLBACK_KEYS": lambda: f"1:{secrets.token_hex(32)}",
+    "MFA_KEYS": lambda: f"1:{secrets.token_hex(32)}",
     "WHATSAPP_TOKEN": lambda: f"EAA{secrets.token_hex(32)}",
     "WHATSAPP_PHONE_NUMBER_ID": lambda: _digits(15),
     "WHATSAPP_BUSINESS_ACCOUNT_ID": lambda: _digits(15),
@@ -109,6 +110,7 @@ def environment(
         "SECRET_KEY": known["SECRET_KEY"],
         "OTP_KEYS": known["OTP_KEYS"],
         "CALLBACK_KEYS": known["CALLBACK_KEYS"],
+        "MFA_KEYS": known["MFA_KEYS"],
     }
     ours = {
         "ENVIRONMENT": "development",

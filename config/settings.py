@@ -56,6 +56,8 @@ OTP_KEYS = keyring(env.str("OTP_KEYS", ""))  # apart from SECRET_KEY, so each ro
 # Signing secrets of callbacks are derived from these, which therefore have to last.
 _LASTING = "" if PRODUCTION else f"1:{sha256(SECRET_KEY.encode()).hexdigest()}"
 CALLBACK_KEYS = keyring(env.str("CALLBACK_KEYS", _LASTING), "CALLBACK_KEYS")
+_FACTORS = "" if PRODUCTION else f"1:{sha256(b'mfa' + SECRET_KEY.encode()).hexdigest()}"
+MFA_KEYS = keyring(env.str("MFA_KEYS", _FACTORS), "MFA_KEYS")  # encrypt second factors at rest
 
 ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", [] if PRODUCTION else ["*"])
 CSRF_TRUSTED_ORIGINS: list[str] = env.list("CSRF_TRUSTED_ORIGINS", [])
@@ -310,6 +312,7 @@ ACCOUNT_DEFAULT_HTTP_PROTOCOL = "https" if PRODUCTION else "http"
 LOGIN_URL = "account_login"
 LOGIN_REDIRECT_URL = "overview"
 LOGOUT_REDIRECT_URL = "home"
+MFA_ADAPTER = "accounts.mfa.MFAAdapter"
 MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
 MFA_PASSKEY_LOGIN_ENABLED = True
 MFA_WEBAUTHN_ALLOW_INSECURE_ORIGIN = not PRODUCTION  # plain http on a developer's machine

@@ -14,12 +14,13 @@ from config.env import ROOT
 from config.production import known_environment, problems, require_safe
 from tests.config.test_settings import GOOD, start
 
-KEYS = [secrets.token_urlsafe(60) for _ in range(4)]
+KEYS = [secrets.token_urlsafe(60) for _ in range(5)]
 SAFE = {
     "ENVIRONMENT": "production",
     "SECRET_KEY": KEYS[0],
     "OTP_KEYS": f"k1:{KEYS[1]}",
     "CALLBACK_KEYS": f"k1:{KEYS[2]}",
+    "MFA_KEYS": f"k1:{KEYS[4]}",
     "PUBLIC_URL": "https://kvitok.example",
     "ALLOWED_HOSTS": "kvitok.example",
 }
@@ -33,6 +34,7 @@ ORDINARY = {
     "SECRET_KEY_FALLBACKS": [KEYS[3]],
     "OTP_KEYS": {"k1": KEYS[1].encode()},
     "CALLBACK_KEYS": {"k1": KEYS[2].encode()},
+    "MFA_KEYS": {"k1": KEYS[4].encode()},
     "DATABASES": {"default": {"PASSWORD": "j3nf83"}},
     "ACCOUNT_EMAIL_VERIFICATION": "mandatory",
     "EMAIL_BACKEND": "django.core.mail.backends.smtp.EmailBackend",
@@ -181,6 +183,8 @@ def test_safe_production_starts() -> None:
         ({"ALLOWED_HOSTS": ""}, "ALLOWED_HOSTS is empty"),
         ({"SECRET_KEY": "abc" * 20}, "SECRET_KEY has fewer"),
         ({"OTP_KEYS": SAFE["CALLBACK_KEYS"]}, "are the same"),
+        ({"MFA_KEYS": ""}, "MFA_KEYS must hold at least one id:secret"),
+        ({"MFA_KEYS": SAFE["OTP_KEYS"]}, "OTP_KEYS (key k1) and MFA_KEYS (key k1) are the same"),
         ({"OTP_KEYS": f"k1:{'a1' * 16}"}, "OTP_KEYS (key k1) has fewer"),
         ({"CALLBACK_KEYS": f"k1:{'a1' * 16}"}, "CALLBACK_KEYS (key k1) has fewer"),
         ({"ACCOUNT_EMAIL_VERIFICATION": "none"}, "ACCOUNT_EMAIL_VERIFICATION must be"),
@@ -201,7 +205,7 @@ def test_the_example_as_it_is_does_not_start() -> None:
     lines = (ROOT / ".env.example").read_text(encoding="utf-8").splitlines()
     pairs = [line.split("#", 1)[0].strip().partition("=") for line in lines if "=" in line]
     example = {name: value for name, _, value in pairs if name.isupper()}
-    keys = {name: SAFE[name] for name in ("SECRET_KEY", "OTP_KEYS", "CALLBACK_KEYS")}
+    keys = {name: SAFE[name] for name in ("SECRET_KEY", "OTP_KEYS", "CALLBACK_KEYS", "MFA_KEYS")}
 
     refused = start(**example | keys)
 

@@ -18,6 +18,7 @@ GOOD = {
     "ENVIRONMENT": "test",
     "SECRET_KEY": "a" * 60,
     "OTP_KEYS": f"k1:{SECRET}",
+    "MFA_KEYS": f"k1:{SECRET}",
     "DATABASE_URL": "postgresql:///none",
     "REDIS_URL": "redis://127.0.0.1:1",
 }

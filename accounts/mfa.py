@@ -1,0 +1,93 @@
+"""Secrets of second factors, encrypted at rest with MFA_KEYS.
+
+What is stored is `fernet:<id of the key>:<token>` (https://github.com/fernet/spec: AES-CBC with
+HMAC-SHA-256), so that keys rotate: a new one goes first, `manage.py rotate_mfa_keys` moves what the
+old ones hold. A secret without the prefix was stored before and is read as it is.
+"""
+
+import base64
+from collections import Counter
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+from allauth.mfa.adapter import DefaultMFAAdapter
+from allauth.mfa.models import Authenticator
+from cryptography.fernet import Fernet, InvalidToken
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
+from django.db import transaction
+
+PREFIX = "fernet"
+CLEAR = ""  # the key of what is not encrypted
+SECRETS = ("secret", "seed")  # of an authenticator app, of recovery codes
+
+
+class MFAAdapter(DefaultMFAAdapter):
+    def encrypt(self, text: str) -> str:
+        return encrypt(text)
+
+    def decrypt(self, encrypted_text: str) -> str:
+        return decrypt(encrypted_text)
+
+
+def encrypt(text: str) -> str:
+    key_id = current_key_id()
+    return f"{PREFIX}:{key_id}:{_fernet(settings.MFA_KEYS[key_id]).encrypt(text.encode()).decode()}"
+
+
+def decrypt(stored: str) -> str:
+    """Raises ImproperlyConfigured when the key was taken away or is another one now."""
+    key_id = key_id_of(stored)
+    if key_id == CLEAR:
+        return stored
+    if key_id not in settings.MFA_KEYS:
+        raise ImproperlyConfigured(f"MFA_KEYS lacks the key {key_id!r}: second factors need it")
+    try:
+        return _fernet(settings.MFA_KEYS[key_id]).decrypt(stored.split(":", 2)[2]).decode()
+    except InvalidToken:
+        raise ImproperlyConfigured(
+            f"MFA_KEYS has another secret for {key_id!r} than second factors were stored with"
+        ) from None
+
+
+def current_key_id() -> str:
+    return next(iter(settings.MFA_KEYS))
+
+
+def key_id_of(stored: str) -> str:
+    prefix, _, rest = stored.partition(":")
+    return rest.partition(":")[0] if prefix == PREFIX else CLEAR
+
+
+def rotate() -> Counter[str]:
+    """Bring every stored secret under the current key; says how many there were under each."""
+    found: Counter[str] = Counter()
+    for pk in Authenticator.objects.order_by("pk").values_list("pk", flat=True):
+        with transaction.atomic():  # a recovery code that is being used waits, and is not forgotten
+            row = Authenticator.objects.select_for_update().filter(pk=pk).first()
+            if row is None:
+                continue
+            found.update(key_id_of(row.data[name]) for name in SECRETS if name in row.data)
+            if replace_secrets(row.data, _under_current_key):
+                row.save(update_fields=["data"])
+    return found
+
+
+def replace_secrets(data: dict[str, Any], change: Callable[[str], str]) -> bool:
+    """In place; whether anything is another now."""
+    before = {name: data[name] for name in SECRETS if name in data}
+    data.update({name: change(text) for name, text in before.items()})
+    return any(data[name] != text for name, text in before.items())
+
+
+def _under_current_key(stored: str) -> str:
+    return stored if key_id_of(stored) == current_key_id() else encrypt(decrypt(stored))
+
+
+@lru_cache(maxsize=16)
+def _fernet(secret: bytes) -> Fernet:
+    key = HKDF(algorithm=SHA256(), length=32, salt=None, info=b"kvitok second factors")
+    return Fernet(base64.urlsafe_b64encode(key.derive(secret)))
