@@ -6,7 +6,8 @@ from django import forms
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext_lazy as _
 
-from accounts.models import ApiKey, Company, Mode
+from accounts.models import ApiKey, Member, Mode
+from channels import phone_search
 from channels.models import Message
 from config.ids import moment_of, parse_id
 
@@ -19,11 +20,22 @@ class PhoneFilter(forms.Form):
         widget=forms.TextInput(attrs={"inputmode": "tel", "placeholder": "+7 916 123-45-67"}),
     )
 
+    def __init__(self, *args: Any, member: Member, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.member = member
+
     def clean_phone(self) -> str:
         phone: str = self.cleaned_data["phone"]
         if phone and not any(one in "0123456789" for one in phone):
             raise ValidationError(_("Give the number or its beginning, in digits."))
+        if phone and not self._is_searchable(phone):
+            raise ValidationError(_("Give the whole number: in your role phones are masked."))
         return phone
+
+    def _is_searchable(self, phone: str) -> bool:
+        """A beginning, made longer digit by digit, would show what the mask hides."""
+        whole = phone_search.whole(phone, self.member.company.country)
+        return self.member.can_see_phones or whole is not None
 
     def chosen(self) -> dict[str, Any]:
         """What is filtered by; a field filled in wrongly filters nothing and shows its error."""
@@ -81,10 +93,10 @@ class HistoryFilter(PhoneFilter):
         widget=forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d"),
     )
 
-    def __init__(self, *args: Any, company: Company, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
+    def __init__(self, *args: Any, member: Member, **kwargs: Any) -> None:
+        super().__init__(*args, member=member, **kwargs)
         keys = cast(KeyField, self.fields["api_key"])
-        keys.queryset = company.api_keys.all()
+        keys.queryset = member.company.api_keys.all()
 
     def clean_id(self) -> str:
         text: str = self.cleaned_data["id"].strip().lower()

@@ -13,7 +13,7 @@ from channels.forms import PhoneFilter
 
 @member_required(can_read_keys)
 def test_phone(request: CabinetRequest) -> HttpResponse:
-    form = PhoneFilter(request.GET)
+    form = PhoneFilter(request.GET, member=request.member)
     chosen = form.chosen() | {"mode": Mode.TEST}
     page = history.look(request.company, chosen, request.GET).page
     stamp = screens.stamp(page.rows)

@@ -23,7 +23,7 @@ QUICK, SLOW = 2, 15  # seconds between the looks a page takes at a message on it
 
 @member_required()
 def message_list(request: CabinetRequest) -> HttpResponse:
-    form = HistoryFilter(request.GET, company=request.company)
+    form = HistoryFilter(request.GET, member=request.member)
     found = history.look(request.company, form.chosen(), request.GET)
     context = {
         "form": form,
@@ -41,7 +41,7 @@ def message_list(request: CabinetRequest) -> HttpResponse:
 @member_required()
 def message_export(request: CabinetRequest) -> StreamingHttpResponse:
     """What the filter shows, as a file."""
-    form = HistoryFilter(request.GET, company=request.company)
+    form = HistoryFilter(request.GET, member=request.member)
     rows = history.matching(request.company, form.chosen())
     record(
         "history.exported",
@@ -50,7 +50,9 @@ def message_export(request: CabinetRequest) -> StreamingHttpResponse:
         user=request.user,
         ip=client_ip(request.META),
     )
-    lines = csv_lines(export.rows_of(rows), get_language() or settings.LANGUAGE_CODE)
+    lines = csv_lines(
+        export.rows_of(rows, request.member), get_language() or settings.LANGUAGE_CODE
+    )
     response = StreamingHttpResponse(lines, content_type="text/csv; charset=utf-8")
     name = f"kvitok-{form.mode_chosen}-{timezone.localdate():%Y-%m-%d}.csv"
     response["Content-Disposition"] = f'attachment; filename="{name}"'

@@ -14,7 +14,8 @@ from django.utils.translation import ngettext
 from accounts.addresses import client_ip
 from accounts.callbacks import calls, deliveries, endpoints
 from accounts.callbacks.forms import EndpointForm, ExampleForm, NewEndpointForm, field_of, words_of
-from accounts.models import Delivery, Endpoint, Mode
+from accounts.masking import event_for
+from accounts.models import Delivery, Endpoint, Member, Mode
 from accounts.paging import Page, page_of
 from accounts.roles import (
     CabinetRequest,
@@ -152,14 +153,14 @@ def webhook_replay(request: CabinetRequest, public_id: str) -> HttpResponse:
 
 @member_required(can_read_keys)
 def delivery_detail(request: CabinetRequest, public_id: str) -> HttpResponse:
-    context = _told(_delivery(request, public_id))
+    context = _told(_delivery(request, public_id), request.member)
     return render(request, "cabinet/delivery_detail.html", context)
 
 
 @member_required(can_read_keys)
 def delivery_status(request: CabinetRequest, public_id: str) -> HttpResponse:
     """The live part of the page alone: what it polls until the delivery is final."""
-    context = _told(_delivery(request, public_id))
+    context = _told(_delivery(request, public_id), request.member)
     return render(request, "cabinet/delivery_status.html", context)
 
 
@@ -206,9 +207,10 @@ def _show_once(request: CabinetRequest, endpoint: Endpoint, secret: str) -> Http
     return render(request, "cabinet/webhook_secret.html", context)
 
 
-def _told(delivery: Delivery) -> dict[str, object]:
+def _told(delivery: Delivery, member: Member) -> dict[str, object]:
     event, attempts = delivery.event, list(delivery.attempts.order_by("-started_at", "-id"))
-    body = orjson.loads(calls.body_of(event.id, event.kind, event.at, event.data))
+    said = event_for(event.data, member)
+    body = orjson.loads(calls.body_of(event.id, event.kind, event.at, said))
     is_soon = delivery.due_in is not None and delivery.due_in <= settings.CALLBACK_LEASE
     return {
         "section": "webhook",

@@ -236,6 +236,11 @@ class Member(models.Model):
         return self.role in {self.Role.OWNER, self.Role.DEVELOPER}
 
     @property
+    def can_see_phones(self) -> bool:
+        """Whole; viewers and accountants see them masked, and leave with no list of customers."""
+        return self.role in {self.Role.OWNER, self.Role.DEVELOPER}
+
+    @property
     def can_change_settings(self) -> bool:
         return self.role in {self.Role.OWNER, self.Role.DEVELOPER}
 

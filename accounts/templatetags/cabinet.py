@@ -10,6 +10,9 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext, pgettext
 
+from accounts import masking
+from accounts.models import Member
+
 register = template.Library()
 
 CLASSES = {
@@ -17,6 +20,16 @@ CLASSES = {
     "selectmultiple": "form-select",
     "checkbox": "form-check-input",
 }
+
+
+@register.filter
+def phone_for(phone: str, member: Member | None) -> str:
+    return masking.phone_for(phone, member)
+
+
+@register.filter
+def text_for(text: str, member: Member | None) -> str:
+    return masking.text_for(text, member)
 
 
 @register.filter
