@@ -15,9 +15,10 @@ from accounts.changelist import Since, since
 from billing.models import Transfer
 from channels import looking_up, wording
 from channels.legible import legible
-from channels.models import Attempt, BlockedPhone, Contact, Message, Receipt
+from channels.models import Attempt, BlockedPhone, Message, Receipt
 from channels.phones import e164_or_none
 from channels.timeline import timeline
+from channels.vendor_records import Contact
 
 if TYPE_CHECKING:
     BlockedPhoneModelForm = forms.ModelForm[BlockedPhone]

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from django.db import connection, transaction
 from django.db.models.functions import Now
 
-from channels.models import Contact
 from channels.transitions import Event, What
+from channels.vendor_records import Contact
 
 _GONE = {"400", "403"}  # Telegram's codes for a chat that is not there, or blocked the bot
 

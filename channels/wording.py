@@ -4,9 +4,10 @@ from django.utils.functional import Promise
 from django.utils.translation import get_language
 from django.utils.translation import gettext_lazy as _
 
-from channels.models import Attempt, Message, ProviderAlert, Receipt
+from channels.models import Attempt, Message, Receipt
 from channels.registry import vendor_of
 from channels.steps import Why
+from channels.vendor_records import ProviderAlert
 from config.errors import Error
 
 Text = str | Promise

@@ -12,8 +12,9 @@ from django.utils import timezone
 from accounts.models import Company
 from billing.models import Order, Payment
 from channels import registry, wording
-from channels.models import Message, ProviderAlert
+from channels.models import Message
 from channels.routing import NAMES
+from channels.vendor_records import ProviderAlert
 from config.ids import first_at
 from desk import sql
 from links import reporting

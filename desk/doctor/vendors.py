@@ -8,8 +8,8 @@ from django.utils import timezone, translation
 
 from accounts.models import Company
 from channels import registry, wording
-from channels.models import ProviderAlert
 from channels.providers.base import Check, Provider, Wanted
+from channels.vendor_records import ProviderAlert
 from desk import vendor_words
 from desk.doctor.finding import Finding, failed, passed
 

@@ -7,7 +7,7 @@ from django.utils.translation import gettext_lazy
 
 from accounts.numbers import grouped
 from channels import wording
-from channels.models import ProviderAlert
+from channels.vendor_records import ProviderAlert
 
 register = template.Library()
 register.filter("grouped", grouped)

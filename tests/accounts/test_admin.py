@@ -17,7 +17,8 @@ from billing.models import (
     Transfer,
     Wallet,
 )
-from channels.models import Attempt, BlockedPhone, Contact, Message, Receipt
+from channels.models import Attempt, BlockedPhone, Message, Receipt
+from channels.vendor_records import Contact
 from links.models import Link, Report, Stop
 from otp.models import Verification
 from tests.factories import (

@@ -14,9 +14,10 @@ from django.utils import timezone
 
 from accounts.models import Mail
 from channels import alerts, delivery, purging, wording
-from channels.models import ProviderAlert, Receipt
+from channels.models import Receipt
 from channels.provider_account import ProviderAccount
 from channels.providers.base import AccountAlert, AlertKind
+from channels.vendor_records import ProviderAlert
 from tests.api.clients import Api
 from tests.channels.lives import claim, send
 from tests.channels.providers.vendors import PAYLOADS, meta_call, payload, whatsapp

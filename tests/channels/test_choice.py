@@ -11,8 +11,9 @@ from django.utils import timezone
 from pytest_django import Settings
 
 from channels import claiming
-from channels.models import Attempt, Contact, Message
+from channels.models import Attempt, Message
 from channels.provider_account import ProviderAccount
+from channels.vendor_records import Contact
 from tests.api.blocking import behind_us
 from tests.api.races import at_once
 from tests.channels.accounts import KZ, UZ, half_open, name_accounts, opened, set_up, sms

@@ -16,8 +16,9 @@ from hypothesis import strategies as st
 from pytest_django import Settings
 
 from channels import receipts, registry
-from channels.models import BlockedPhone, Contact, KnownRecipient
+from channels.models import BlockedPhone
 from channels.providers.base import Inbound
+from channels.vendor_records import Contact, KnownRecipient
 from tests.channels.providers import vendors
 
 pytestmark = pytest.mark.django_db

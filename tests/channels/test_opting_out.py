@@ -9,8 +9,9 @@ from django.test import Client
 from django.utils import timezone
 
 from channels import opting_out, purging, recipients
-from channels.models import BlockedPhone, KnownRecipient, Message, ProviderAlert
+from channels.models import BlockedPhone, Message
 from channels.providers.base import Inbound, Recipient, Reply
+from channels.vendor_records import KnownRecipient, ProviderAlert
 from tests.api.clients import Api
 from tests.channels.lives import claim, send
 from tests.channels.providers.vendors import meta_call, payload, twilio, twilio_call, whatsapp

@@ -15,8 +15,9 @@ from billing.models import Transfer
 from channels import registry, sweeps, tripping
 from channels.breaker import Call, Cause, Close, Release, Trip
 from channels.delivery import Dispatcher
-from channels.models import Attempt, Contact, Message, ProviderAlert
+from channels.models import Attempt, Message
 from channels.provider_account import ProviderAccount
+from channels.vendor_records import Contact, ProviderAlert
 from tests.api.clients import Api
 from tests.channels.accounts import KZ, half_open, name_accounts, opened, set_up
 from tests.channels.lives import PHONE

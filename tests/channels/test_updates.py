@@ -18,8 +18,9 @@ from pytest_django import Settings as SettingsFixture
 
 from channels import claiming, contacts, delivery, outcomes
 from channels.delivery import Dispatcher
-from channels.models import BlockedPhone, Contact
+from channels.models import BlockedPhone
 from channels.transitions import Event, What
+from channels.vendor_records import Contact
 from tests.api.clients import Api
 from tests.channels.lives import PHONE, claim
 from tests.channels.providers.vendors import body_of, payload

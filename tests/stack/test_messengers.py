@@ -2,7 +2,8 @@
 
 import pytest
 
-from channels.models import Contact, ProviderAlert, Receipt
+from channels.models import Receipt
+from channels.vendor_records import Contact, ProviderAlert
 from tests.stack.programs import until
 from tests.stack.sender import Sender
 from tests.stack.stack import TOKENS, Ending, Stack
