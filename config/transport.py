@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
 from http import HTTPStatus
 from typing import Any
 from urllib.parse import quote, urlsplit
@@ -81,6 +82,8 @@ def settle_scheme(environ: WSGIEnvironment) -> None:
 
 def _proto(header: str) -> str:
     """What the outermost proxy of ours said; further left stands what the client wrote."""
+    if "," not in header:
+        return header.strip()
     values = header.split(",")
     return values[-min(max(settings.TRUSTED_PROXY_COUNT, 1), len(values))].strip()
 
@@ -89,7 +92,11 @@ def with_security(headers: Headers, environ: Mapping[str, Any]) -> Headers:
     """Django's middleware does it for pages alone."""
     if _NOSNIFF in headers:
         return headers
-    if not (settings.PRODUCTION and is_secure(environ)):
-        return headers + _PLAIN
-    host = environ.get("HTTP_HOST", "").partition(":")[0].lower()
-    return headers + (_OURS if host in _OUR_HOSTS else _COMPANYS)
+    if settings.PRODUCTION and is_secure(environ):
+        return headers + _over_https(environ.get("HTTP_HOST", ""))
+    return headers + _PLAIN
+
+
+@lru_cache(maxsize=1024)
+def _over_https(host: str) -> Headers:
+    return _OURS if host.partition(":")[0].lower() in _OUR_HOSTS else _COMPANYS
