@@ -90,10 +90,11 @@ class Bodies:
             self._remove(body)
             return True
 
-    def take_late(self) -> list[Body]:
-        """Those past their deadline."""
+    def take_late(self, *, is_stopping: bool = False) -> list[Body]:
+        """Those past their deadline; of a process that stops, all that are slow."""
         with self._lock:
-            before = self._clock() - self._bounds.deadline
+            allowed = self._bounds.slow if is_stopping else self._bounds.deadline
+            before = self._clock() - allowed
             late = []
             for body in self._all:
                 if body.started > before:

@@ -56,10 +56,15 @@ class Gateway:
         self._refuse = refuse
         self._bodies = Bodies(bounds)
         self._answers = Answers()
+        self._is_stopping = False
         self._cut: Counter[str] = Counter()  # senders, since the last sweep
 
     def start(self) -> None:
         threading.Thread(target=self._sweep, name="bodies", daemon=True).start()
+
+    def stop(self) -> None:
+        """Wait for slow bodies no longer; called by a signal's handler."""
+        self._is_stopping = True
 
     def schedule(self, watcher: Any) -> None:
         """granian's call for each request, on a thread of its own; it must not raise."""
@@ -171,8 +176,9 @@ class Gateway:
 
     def _cut_late(self) -> None:
         """Apart from the loop, whose variables would keep the last one, and with it the body."""
-        for body in self._bodies.take_late():
-            self._refuse_body(body, Error.REQUEST_TIMEOUT)
+        error = Error.UNAVAILABLE if self._is_stopping else Error.REQUEST_TIMEOUT
+        for body in self._bodies.take_late(is_stopping=self._is_stopping):
+            self._refuse_body(body, error)
 
     def _report(self) -> None:
         """One line for all: who floods us must not flood the log."""

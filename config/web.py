@@ -8,12 +8,13 @@ that granian has for WSGI.
 """
 
 import resource
+import signal
 import sys
 import threading
 from collections.abc import Callable
 from typing import Any
 
-from granian import _granian, _signals, cli
+from granian import _granian, cli
 from granian.constants import HTTPModes
 from granian.server.common import WORKERS_METHODS
 from granian.server.mp import MPServer, WorkerProcess
@@ -35,7 +36,6 @@ DEFAULTS = {
 _command: Any = cli
 _internal: Any = _granian
 _Worker: Any = _granian.RSGIWorker
-_set_signals: Any = _signals.set_sync_signals
 
 
 class _AtOnce:
@@ -51,6 +51,19 @@ def _scheduler(loop: _AtOnce, gateway: Gateway) -> Any:
     scheduler = _internal.CallbackScheduler(loop, gateway.schedule, None, None, None)
     scheduler._schedule_fn = gateway.schedule  # noqa: SLF001 - as granian's own does
     return scheduler
+
+
+def _stop_signal(gateway: Gateway) -> Any:
+    """As granian's own; it is told to the gateway as well."""
+    stop = _internal.WorkerSignal()
+
+    def handle(_number: int, _frame: Any) -> None:
+        gateway.stop()
+        stop.set()
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, handle)
+    return stop
 
 
 class Server(MPServer):
@@ -85,8 +98,8 @@ class Server(MPServer):
         metrics: Any,
     ) -> None:
         stopped = threading.Event()
-        signal = _set_signals()
-        signal.add_cb(stopped.set)
+        stop = _stop_signal(gateway)
+        stop.add_cb(stopped.set)
         worker = _Worker(
             worker_id,
             sock,
@@ -107,7 +120,7 @@ class Server(MPServer):
         loop = _AtOnce()
         serve = getattr(worker, WORKERS_METHODS[runtime_mode][(sock[0] or sock[1]).is_uds()])
         gateway.start()
-        serve(_scheduler(loop, gateway), loop, signal)
+        serve(_scheduler(loop, gateway), loop, stop)
         stopped.wait()
 
 

@@ -4,6 +4,7 @@ import os
 import socket
 import time
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -49,13 +50,18 @@ class Connection:
         return found
 
 
-@pytest.fixture(scope="module")
-def web(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Program]:
+def small_web(folder: Path) -> Program:
     port = free_port()
     command = ["-m", "tests.config.small_web", str(port)]
-    log = tmp_path_factory.mktemp("small") / "web.log"
-    program = Program(command, log=log, environ=os.environ, url=f"http://127.0.0.1:{port}/")
+    url = f"http://127.0.0.1:{port}/"
+    program = Program(command, log=folder / "web.log", environ=os.environ, url=url)
     program.start()
+    return program
+
+
+@pytest.fixture(scope="module")
+def web(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Program]:
+    program = small_web(tmp_path_factory.mktemp("small"))
     yield program
     program.ask_to_stop()
     program.wait_stopped()
@@ -202,6 +208,21 @@ def test_one_sender_does_not_fill_the_place_of_others(ask: Ask) -> None:
 
     assert (refused, other) == (503, "ok")
     assert len(slow) == BOUNDS.most_per_sender
+
+
+def test_process_that_stops_waits_for_no_slow_body(tmp_path: Path) -> None:
+    web = small_web(tmp_path)
+    port = int(web.command[-1])
+    with ExitStack() as stack:
+        slow = [Connection(port, body_of(1000, str(number))) for number in range(9)]
+        for one in slow:
+            stack.enter_context(one.socket)
+        time.sleep(0.1)
+
+        web.ask_to_stop()
+
+        assert [one.status() for one in slow] == [503] * 9
+        web.wait_stopped()
 
 
 # --- Headers
