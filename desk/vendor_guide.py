@@ -242,10 +242,10 @@ def _smsc(name: str) -> Guide:
                 _("Give the address for statuses, by POST, and a secret of your choice."),
                 ("SMSC_CALLBACK_SECRET",),
                 (
-                    Copy(ADDRESS, f"{registry.hook_url(name)}?sha1&charset=utf-8"),
+                    Copy(ADDRESS, f"{registry.hook_url(name)}?md5&charset=utf-8"),
                     Copy(
-                        _("The same, where sha1 is not offered"),
-                        f"{registry.hook_url(name)}?md5&charset=utf-8",
+                        _("The same, signed with sha1"),
+                        f"{registry.hook_url(name)}?sha1&charset=utf-8",
                     ),
                 ),
             ),
