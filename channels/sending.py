@@ -17,6 +17,7 @@ import psycopg
 from django.conf import settings
 from django.db import IntegrityError, connection
 
+from accounts import quotas
 from accounts.idempotency import Ticket
 from accounts.keys import Principal
 from billing import budgets, ledger
@@ -230,6 +231,8 @@ class Outcome:
 def send(acceptance: Acceptance[Any]) -> Outcome:
     """Accept, and wait for the first outcome; AfterEffectError when that is a failure."""
     principal = acceptance.sender.principal
+    if principal.is_test:
+        _take_quota(principal, acceptance.order.content)
     place = limits.Send(
         acceptance.message_id,
         principal.company_id,
@@ -251,6 +254,12 @@ def send(acceptance: Acceptance[Any]) -> Outcome:
     return Outcome(
         acceptance.message_id, acceptance.order.phone, channel, state, cost, principal.is_test
     )
+
+
+def _take_quota(principal: Principal, content: Content) -> None:
+    quotas.take(principal.company_id, "messages")
+    if content is not Content.CODE:
+        quotas.take(principal.company_id, "links")
 
 
 def deliver(

@@ -258,6 +258,10 @@ PLACES_BACK = (3, 600)  # how often a refused send gives its place back
 FAILED_ATTEMPTS = [(10, 3600), (20, 86_400)]  # wrong codes per company and phone
 REFUSED_VERIFIES = (10, 600)  # with nothing left to judge
 API_RATE = (env.int("API_RATE", 1000), 10)  # requests per key: (count, seconds)
+TEST_QUOTAS = {  # what all test keys of a company make in a day
+    "links": _at_least(1, "TEST_LINKS_A_DAY", 3000),
+    "messages": _at_least(1, "TEST_MESSAGES_A_DAY", 3000),
+}
 API_BODY = 65_536  # bytes
 DATA_UPLOAD_MAX_MEMORY_SIZE = 4 * 2**20  # vendors send receipts in batches; the API has its own
 BODY_TIMEOUT = env.float("BODY_TIMEOUT", 10.0)  # seconds for a request's body, from its headers on

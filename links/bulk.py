@@ -7,6 +7,8 @@ from uuid import UUID
 
 from django.db import connection, transaction
 
+from accounts import quotas
+from accounts.models import Mode
 from config.errors import DomainError, Error
 from links import resolution, reusing
 from links.models import Link
@@ -59,6 +61,8 @@ Result = Link | DomainError
 def shorten_many(*, owner: Owner, wanted: Sequence[NewLink], batch_id: UUID) -> list[Result]:
     """In the order asked for; a name that is taken is that item's error alone."""
     with transaction.atomic():
+        if owner.mode == Mode.TEST:
+            quotas.take(owner.company_id, "links", len(wanted))
         found = _reuse(owner, wanted, batch_id)
         _retire(owner, [one for one in wanted if one.alias])
         for left in reversed(range(TRIES)):

@@ -34,6 +34,7 @@ def numbers() -> dict[str, Any]:
         "failed_attempts": settings.FAILED_ATTEMPTS,
         "refused_verifies": settings.REFUSED_VERIFIES,
         "api_rate": settings.API_RATE,
+        "test_quotas": settings.TEST_QUOTAS,
         "api_body": settings.API_BODY // 1024,
         "send_wait": int(settings.SEND_WAIT),
         "patience_code": settings.FALLBACK_PATIENCE["code"],
