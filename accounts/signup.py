@@ -4,12 +4,27 @@ from typing import Any
 from uuid import uuid4
 
 from allauth.account.forms import SignupForm
+from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.http import HttpRequest
+
+from accounts import passwords
 
 
 class QuietSignupForm(SignupForm):
     """Does for a known address what it does for a new one, and undoes it."""
+
+    def clean(self) -> dict[str, Any]:
+        """The validators know no company yet: its name is as easy to guess as the person's."""
+        cleaned: dict[str, Any] = super().clean() or self.cleaned_data
+        if password := cleaned.get("password1"):
+            known = passwords.words_of(cleaned.get("email", ""), cleaned.get("company", ""))
+            try:
+                passwords.require_strong(password, known)
+            except ValidationError as error:
+                if not self.has_error("password1", error.code):
+                    self.add_error("password1", error)
+        return cleaned
 
     def try_save(self, request: HttpRequest) -> Any:
         with transaction.atomic():  # a user without the company would be asked for it again

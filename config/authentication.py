@@ -12,6 +12,7 @@ RATE_LIMITS = {
 _DJANGO = "django.contrib.auth.password_validation"
 PASSWORD_VALIDATORS: list[dict[str, Any]] = [
     {"NAME": f"{_DJANGO}.UserAttributeSimilarityValidator"},
-    {"NAME": f"{_DJANGO}.MinimumLengthValidator", "OPTIONS": {"min_length": 10}},
+    {"NAME": f"{_DJANGO}.MinimumLengthValidator", "OPTIONS": {"min_length": 12}},
     {"NAME": f"{_DJANGO}.CommonPasswordValidator"},
+    {"NAME": "accounts.passwords.GuessablePasswordValidator"},
 ]

@@ -1,0 +1,125 @@
+"""What a new password must be: hard to guess for somebody who knows the person and the product.
+
+A password is worth what a guesser has to find out: a letter by itself 1, a digit ½, a common word
+3, and next to nothing what is known or follows from what stands before: the product's name, the
+person's and the company's, a year, a row of keys, a repetition. Read are the password as typed,
+with its leet undone (0 for o), and as if the other keyboard layout had been on; the worst counts.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from functools import cache
+from itertools import chain
+from unicodedata import normalize
+
+from django.contrib.auth.password_validation import CommonPasswordValidator
+from django.core.exceptions import ValidationError
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+
+from accounts.models import Company, User
+
+ENOUGH = 7.5  # of 20,000 random ones of 12 letters and digits 31 have less
+LONGEST_WORD = 16
+PRODUCT = frozenset({"kvitok", "квиток"})
+OBVIOUS = frozenset({
+    "password", "passwort", "pass", "parol", "пароль", "admin", "administrator", "root", "login",
+    "welcome", "letmein", "secret", "changeme", "default", "user", "guest", "test", "demo",
+    "master", "privet", "привет", "qwerty", "йцукен",
+})  # fmt: skip
+_YEAR = re.compile(r"(?:19|20)\d\d")
+_WORD = re.compile(r"[^\W\d_]{3,}")
+_LEET = str.maketrans("013457@$!|", "oieastasii")
+_ROWS = ("`1234567890-=", "qwertyuiop[]", "asdfghjkl;'", "zxcvbnm,./")
+_COLUMNS = ("1qaz", "2wsx", "3edc", "4rfv", "5tgb", "6yhn", "7ujm", "8ik,", "9ol.", "0p;/")
+_RUSSIAN_ROWS = ("ё1234567890-=", "йцукенгшщзхъ", "фывапролджэ", "ячсмитьбю.")
+_TO_LATIN = str.maketrans("".join(_RUSSIAN_ROWS), "".join(_ROWS))
+_TO_RUSSIAN = str.maketrans("".join(_ROWS), "".join(_RUSSIAN_ROWS))
+
+
+class GuessablePasswordValidator:
+    def validate(self, password: str, user: User | None = None) -> None:
+        require_strong(password, known_words(user) if user else ())
+
+    def get_help_text(self) -> str:
+        return gettext(
+            "Not made of names known here, years, rows of keys or one or two common words."
+        )
+
+
+def require_strong(password: str, known: Iterable[str]) -> None:
+    if worth(password, known) < ENOUGH:
+        raise ValidationError(
+            _(
+                "This password is easy to guess: little is left of it without common words, "
+                "names known here, years and rows of keys. Take four words that have nothing to "
+                "do with each other, or let a password manager make one."
+            ),
+            code="password_guessable",
+        )
+
+
+def known_words(user: User) -> set[str]:
+    """What anybody knows of the person: mailbox, name, companies and their brands."""
+    texts = [user.email or "", user.name]
+    if user.pk:
+        companies = Company.objects.filter(members__user=user)
+        texts += chain.from_iterable(companies.values_list("name", "brand"))
+    return words_of(*texts)
+
+
+def words_of(*texts: str) -> set[str]:
+    return set(_WORD.findall(" ".join(texts).lower()))
+
+
+def worth(password: str, known: Iterable[str] = ()) -> float:
+    typed = normalize("NFKC", password).lower()
+    obvious = OBVIOUS | PRODUCT | set(known)
+    return min(_worth(reading, obvious) for reading in _readings(typed))
+
+
+def _readings(typed: str) -> Iterator[str]:
+    for text in (typed, typed.translate(_TO_LATIN), typed.translate(_TO_RUSSIAN)):
+        yield text
+        yield text.translate(_LEET)
+
+
+def _worth(text: str, obvious: frozenset[str]) -> float:
+    total, place, seen = 0.0, 0, set[str]()
+    while place < len(text):
+        part, value = _next(text, place, obvious)
+        total += 0.0 if len(part) > 1 and part in seen else value
+        seen.add(part)
+        place += len(part)
+    return total
+
+
+def _next(text: str, place: int, obvious: frozenset[str]) -> tuple[str, float]:
+    """The part that begins here, and what it is worth."""
+    if year := _YEAR.match(text, place):
+        return year[0], 1.0
+    for length in range(min(LONGEST_WORD, len(text) - place), 2, -1):
+        part = text[place : place + length]
+        if part in obvious:
+            return part, 1.0
+        if length > 3 and part in _common():
+            return part, 3.0
+    char = text[place]
+    if place > 1 and all(_follows(*text[at : at + 2]) for at in (place - 2, place - 1)):
+        return char, 0.0
+    return char, 1.0 if char.isalpha() else 0.5
+
+
+def _follows(before: str, char: str) -> bool:
+    if abs(ord(before) - ord(char)) <= 1:
+        return True
+    for row in (*_ROWS, *_COLUMNS, *_RUSSIAN_ROWS):
+        if before in row and char in row:
+            return abs(row.index(before) - row.index(char)) <= 1
+    return False
+
+
+@cache
+def _common() -> frozenset[str]:
+    """Django's 20,000 most common passwords, those of letters."""
+    return frozenset(word for word in CommonPasswordValidator().passwords if word.isalpha())
