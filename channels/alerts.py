@@ -2,11 +2,13 @@
 that its vendor says is at fault is left alone for a while.
 """
 
+from collections import Counter
+from datetime import datetime
 from queue import Empty, SimpleQueue
 
 import structlog
 from django.conf import settings
-from django.db import connection
+from django.db import connection, transaction
 from django.urls import reverse
 from django.utils import timezone
 
@@ -17,28 +19,50 @@ log = structlog.get_logger(__name__)
 
 # The same words again are one row that counts them: a vendor repeats itself by the thousand.
 _NOTE = """
-INSERT INTO channels_provideralert (provider, code, detail, kind)
-VALUES (%s, %s, %s, %s)
+WITH earlier AS (
+  SELECT at FROM channels_provideralert
+  WHERE provider = %(provider)s AND code = %(code)s AND detail = %(detail)s)
+INSERT INTO channels_provideralert AS alert (provider, code, detail, kind, times)
+VALUES (%(provider)s, %(code)s, %(detail)s, %(kind)s, %(times)s)
 ON CONFLICT (provider, code, detail)
-DO UPDATE SET at = now(), times = channels_provideralert.times + 1, kind = excluded.kind
+DO UPDATE SET at = now(), times = alert.times + excluded.times, kind = excluded.kind
+RETURNING (SELECT at FROM earlier)
 """
 
 _overheard: SimpleQueue[tuple[str, AccountAlert]] = SimpleQueue()
 
 
-def note(provider: str, alert: AccountAlert) -> None:
+@transaction.atomic
+def note(provider: str, alert: AccountAlert, times: int = 1) -> None:
     """Keep what a vendor said of the account, and say it in the log."""
     log.warning("account_alert", provider=provider, code=alert.code, kind=alert.kind.value)
-    said = [provider, alert.code[:60], alert.detail[:300], alert.kind.value]
-    with connection.cursor() as cursor:
-        cursor.execute(_NOTE, said)
+    earlier = _keep(provider, alert, times)
     if provider not in registry.live_providers():
         return
     words = f"{alert.code}: {alert.detail}" if alert.detail else alert.code
     if alert.kind is AlertKind.REFUSED:
         tripping.write(breaker.accused(provider, words, settings.BREAKER_LONGEST))
-    elif alert.kind in {AlertKind.WARNING, AlertKind.TEMPLATE}:
+    elif alert.kind in {AlertKind.WARNING, AlertKind.TEMPLATE} and _is_of_another_day(earlier):
         _warn(provider, alert, words)
+
+
+def _keep(provider: str, alert: AccountAlert, times: int) -> datetime | None:
+    """When it was said before, if it was."""
+    said = {
+        "provider": provider,
+        "code": alert.code[:60],
+        "detail": alert.detail[:300],
+        "kind": alert.kind.value,
+        "times": times,
+    }
+    with connection.cursor() as cursor:
+        cursor.execute(_NOTE, said)
+        earlier: datetime | None = cursor.fetchone()[0]
+    return earlier
+
+
+def _is_of_another_day(earlier: datetime | None) -> bool:
+    return earlier is None or earlier.date() < timezone.now().date()
 
 
 def _warn(provider: str, alert: AccountAlert, words: str) -> None:
@@ -59,9 +83,12 @@ def overhear(provider: str, alert: AccountAlert) -> None:
 
 
 def note_overheard() -> None:
-    while True:
-        try:
-            provider, alert = _overheard.get_nowait()
-        except Empty:
-            return
-        note(provider, alert)
+    """The same words, however often, in one statement: thousands of refusals hold up no round."""
+    heard: Counter[tuple[str, AccountAlert]] = Counter()
+    try:
+        while True:
+            heard[_overheard.get_nowait()] += 1
+    except Empty:
+        pass
+    for (provider, alert), times in heard.items():
+        note(provider, alert, times)

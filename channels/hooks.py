@@ -9,7 +9,7 @@ from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods
 
 from accounts.api import UNAVAILABLE, as_refusal
-from channels import alerts, opting_out, receipts, recipients, registry, updates
+from channels import alerts, opting_out, receipts, registry, updates
 from channels.providers.base import Inbound, InvalidSignatureError, Provider
 from channels.providers.telegram_bot import TelegramBot
 from channels.providers.whatsapp_cloud import WhatsAppCloud
@@ -57,10 +57,9 @@ def hook(request: HttpRequest, hook: str, account: str = "") -> HttpResponse:
     if isinstance(provider, TelegramBot):
         updates.receive(call)
         return HttpResponse()
-    recipients.learn(name, provider.recipients(call))
+    new = receipts.receive(name, call)
     for reply in provider.replies(call):
         opting_out.heed(name, reply)
-    new = receipts.receive(name, call)
     if not new and provider.receipts(call):
         return HttpResponse()  # a repeat: what it says of the account was heeded then
     for alert in dict.fromkeys(provider.alerts(call)):

@@ -13,8 +13,8 @@ from django.db import DataError, IntegrityError, connection, transaction
 from django.db.backends.utils import CursorWrapper
 
 from billing.ledger import Proof
-from channels import nudge, opting_out, outcomes, parts, registry, sql
-from channels.providers.base import Inbound, Receipt, ReceiptState, Reply
+from channels import nudge, opting_out, outcomes, parts, recipients, registry, sql
+from channels.providers.base import Inbound, Receipt, ReceiptState, Recipient, Reply
 from channels.providers.hosted import Part, Report
 from channels.transitions import Event, What
 
@@ -38,14 +38,15 @@ WHAT = {
 
 def receive(provider: str, call: Inbound) -> int:
     """Verify and store; returns how many were new. Raises InvalidSignatureError."""
-    found = registry.live_providers()[provider].receipts(call)
+    vendor = registry.live_providers()[provider]
+    found = vendor.receipts(call)
     # Of a batch of many the first keeps the words of all: a thousand copies would be too much.
     is_short = len(found) * len(call.body) <= COPIES_AT_MOST
     raw = [call.body if is_short or not n else b"" for n in range(len(found))]
-    return store(provider, list(zip(found, raw, strict=True)))
+    return store(provider, list(zip(found, raw, strict=True)), vendor.recipients(call))
 
 
-def store(provider: str, reports: Sequence[Report]) -> int:
+def store(provider: str, reports: Sequence[Report], met: Sequence[Recipient] = ()) -> int:
     """All of them in one commit, in their order; returns how many receipts were new."""
     with transaction.atomic(), connection.cursor() as cursor:
         new = 0
@@ -56,6 +57,8 @@ def store(provider: str, reports: Sequence[Report]) -> int:
                 opting_out.heed(provider, report)
             else:
                 new += _store(cursor, provider, report, raw)
+        if new and met:  # last, and in one order, so that no two calls wait for each other
+            recipients.learn(provider, met)
     if new:
         nudge.wake()
     return new

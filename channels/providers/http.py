@@ -9,7 +9,7 @@ import logging
 import re
 import socket
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any, cast
@@ -165,7 +165,9 @@ class HttpProvider(Provider):
         answer, failure = self._attempt(method, path, body, url, authorization)
         if answer is None:
             raise TransientError("no_connection", failure)
-        return answer
+        # What was asked with is what must not be quoted: of "id|secret", the secret.
+        secret = authorization.rpartition("|")[2]
+        return replace(answer, token=secret) if secret else answer
 
     def _attempt(
         self, method: str, path: str, body: _Body | None, url: str = "", authorization: str = ""

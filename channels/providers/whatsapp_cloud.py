@@ -145,6 +145,7 @@ class WhatsAppCloud(http.HttpProvider):
             Recipient(user_id, ref)
             for _field, value in self._changes(call)
             for status in http.objects(value.get("statuses"))
+            if status.get("status") in {"delivered", "read"}
             if (user_id := _user_id(status.get("recipient_user_id")))
             if (ref := http.text(status.get("biz_opaque_callback_data")))
         ]

@@ -7,10 +7,12 @@ from datetime import timedelta
 
 import pytest
 import responses
+import time_machine
 from django.conf import settings
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
+from pytest_django import DjangoAssertNumQueries
 
 from accounts.models import Mail
 from channels import alerts, delivery, purging, wording
@@ -85,6 +87,33 @@ def test_operators_get_a_letter_about_a_warning_once_a_day(kind: AlertKind, lett
     assert Mail.objects.count() == letters
     assert all("quality_flagged: TIER_2K" in letter.text for letter in Mail.objects.all())
     assert all("its limit may be lowered" in letter.text for letter in Mail.objects.all())
+
+
+def test_the_same_word_of_another_day_brings_another_letter() -> None:
+    UserFactory.create(is_staff=True, language="en")
+    flagged = AccountAlert("quality_flagged", "TIER_2K", AlertKind.WARNING)
+
+    alerts.note("whatsapp_cloud", flagged)
+    with time_machine.travel(timezone.now() + timedelta(days=1)):
+        alerts.note("whatsapp_cloud", flagged)
+
+    assert Mail.objects.count() == 2
+
+
+def test_thousand_refusals_of_one_kind_are_one_statement(
+    django_assert_num_queries: DjangoAssertNumQueries,
+) -> None:
+    UserFactory.create(is_staff=True, language="en")
+    refused = AccountAlert("21408", "Permission has not been enabled", AlertKind.WARNING)
+    alerts.note("twilio", refused)
+
+    for _ in range(1000):
+        alerts.overhear("twilio", refused)
+    with django_assert_num_queries(3):  # the statement, between a savepoint and its release
+        alerts.note_overheard()
+
+    assert kept() == [("twilio", "21408", "warning", 1001)]
+    assert Mail.objects.count() == 1
 
 
 def test_every_alert_of_whatsapp_has_words_of_its_own() -> None:

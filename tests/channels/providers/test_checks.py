@@ -1,6 +1,8 @@
 """Asking a vendor whether our account works: no message, no cost, no secret in the answer."""
 
+import base64
 import json
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -9,7 +11,7 @@ import pytest
 import requests
 import responses
 
-from channels.providers.base import Channel, RefusedError, SendError, TransientError
+from channels.providers.base import Channel, Check, RefusedError, SendError, TransientError, Wanted
 from channels.providers.http import HttpProvider
 from channels.providers.test import ScriptedProvider
 from tests.channels.providers import vendors
@@ -98,6 +100,33 @@ def test_vendor_that_is_away(question: Question, wire: Wire) -> None:
     wire.add(question.method, question.url, body=requests.ConnectTimeout("no"))
 
     assert isinstance(refusal(question), TransientError)
+
+
+APP_ID = "2949482758682047"
+CHECKED = Wanted("https://kvitok.example.com/hooks/x", ("RU",))
+
+
+def echoing(request: requests.PreparedRequest) -> tuple[int, dict[str, str], str]:
+    """A vendor that quotes what it was asked with, address, credentials and body."""
+    scheme, _, given = str(request.headers.get("Authorization", "")).partition(" ")
+    if scheme == "Basic":
+        given = base64.b64decode(given).decode()
+    words = f"{request.url} {given} {vendors.body_of(request) if request.body else b''!r}"
+    error = {"code": 190, "message": words}
+    return 400, {}, json.dumps({"error": error, "code": 20404, "message": words})
+
+
+def test_no_secret_in_a_check_whatever_the_vendor_quotes(question: Question, wire: Wire) -> None:
+    wire.add(question.method, question.url, json=question.good)
+    wire.get(re.compile(r".*/app\?fields=id"), json={"id": APP_ID})
+    for method in ("GET", "POST"):
+        wire.add_callback(method, re.compile(".*"), callback=echoing)
+    secrets = (*question.secrets, vendors.META_SECRET)
+
+    found = question.account().checks(CHECKED)
+
+    assert found[0] == Check("account", True)
+    assert [one for one in found if any(secret in one.detail for secret in secrets)] == []
 
 
 @pytest.mark.parametrize("body", [b"", b"<html>", b"[]", b"{}"])
