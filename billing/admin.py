@@ -17,8 +17,18 @@ from accounts.admin import ModelAdmin, ReadOnlyAdmin, ReadOnlyInline, operator
 from accounts.changelist import Ranked
 from accounts.numbers import GroupedDecimalField, GroupedIntegerField
 from accounts.services import record
-from billing import adjust_views, admin_views, payments
-from billing.models import BillingProfile, Order, Package, Payment, Seller, Tariff, Transfer, Wallet
+from billing import adjust_views, admin_views, budgets, payments
+from billing.models import (
+    BillingProfile,
+    Budget,
+    Order,
+    Package,
+    Payment,
+    Seller,
+    Tariff,
+    Transfer,
+    Wallet,
+)
 from billing.models.order import OPEN
 from config.ids import parse_id
 
@@ -40,6 +50,33 @@ class WalletAdmin(ReadOnlyAdmin):
 
     def adjust(self, request: HttpRequest) -> HttpResponse:
         return adjust_views.adjust(request, self)
+
+
+@admin.register(Budget)
+class BudgetAdmin(ModelAdmin):
+    """By country; without one the day's, and with a star that of countries without their own."""
+
+    list_display = ("company", "country", "own", "usual")
+    list_select_related = ("company",)
+    search_fields = ("company__name__istartswith", "=company__id")
+    autocomplete_fields = ("company",)
+    readonly_fields = ("usual",)
+    ordering = ("-company_id", "country")
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Budget | None = None) -> list[str]:
+        return ["usual", *(["company", "country"] if obj else [])]
+
+    def has_delete_permission(self, request: HttpRequest, obj: Budget | None = None) -> bool:
+        return False  # emptied, it is what is usual
+
+    def save_model(self, request: HttpRequest, obj: Budget, form: Any, change: Any) -> None:
+        budgets.set_own(
+            company=obj.company,
+            tokens={obj.country: obj.own},
+            user=operator(request),
+            ip=client_ip(request.META),
+        )
+        obj.pk = Budget.objects.filter(company=obj.company, country=obj.country).get().pk
 
 
 @admin.register(Transfer)

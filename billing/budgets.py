@@ -17,6 +17,7 @@ from billing.models import Budget
 from config.errors import DomainError, Error, Words
 
 NOTHING = (None, None)
+UNKNOWN = Budget.UNKNOWN
 
 
 def params(budgets: Budgets, country: str) -> dict[str, Any]:
@@ -57,29 +58,29 @@ class Use:
 
 
 _STANDING = f"""
-SELECT w.available, {budget_sql.DAY_USED}, budget.day, {budget_sql.DAY_ENDS},
-  {budget_sql.hour_used("%(country)s::text")}, budget.hour, {budget_sql.HOUR_ENDS}, now()
-FROM billing_wallet w, ({budget_sql.PERIOD}) AS p,
-  ({budget_sql.of("%(company_id)s", "%(country)s::text")}) AS budget
+SELECT w.available, {budget_sql.DAY_USED}, {budget_sql.DAY_ENDS},
+  {budget_sql.hour_used("%(country)s::text")}, {budget_sql.HOUR_ENDS}, now()
+FROM billing_wallet w, ({budget_sql.PERIOD}) AS p
 WHERE w.company_id = %(company_id)s
 """  # noqa: S608
 
 
-def refusal(company_id: int, *, country: str, price: int) -> DomainError | None:
-    """Why the wallet does not pay this now; None when it would, since others gave back."""
+def refusal(company_id: int, *, budgets: Budgets, country: str, price: int) -> DomainError | None:
+    """Why the wallet does not pay this now, by the budgets that the statement had; None when it
+    would, since others gave back.
+    """
+    values = params(budgets, country)
     with connection.cursor() as cursor:
-        country = country or Budget.UNKNOWN
-        values = {"company_id": company_id, "country": country, **budget_sql.floors()}
-        cursor.execute(_STANDING, values)
+        cursor.execute(_STANDING, values | {"company_id": company_id})
         row = cursor.fetchone()
     available = row[0] if row else 0
     if row is None or available < price:
         return DomainError(Error.INSUFFICIENT_TOKENS, required=price, available=available)
-    _, day_used, day, day_ends, hour_used, hour, hour_ends, now = row
-    if day_used + price > day:
-        return _over(Use("", day_used, day, day_ends), now)
-    if hour_used + price > hour:
-        return _over(Use(country, hour_used, hour, hour_ends), now)
+    _, day_used, day_ends, hour_used, hour_ends, now = row
+    if day_used + price > values["day_budget"]:
+        return _over(Use("", day_used, values["day_budget"], day_ends), now)
+    if hour_used + price > values["hour_budget"]:
+        return _over(Use(values["country"], hour_used, values["hour_budget"], hour_ends), now)
     return None
 
 
@@ -169,6 +170,41 @@ def set_own(
     )
     record("budget.changed", words, company=company, user=user, ip=ip)
     return list(changed)
+
+
+_LEARN = """
+WITH peaks AS (
+  SELECT company_id, '' AS country, max(tokens) AS most
+  FROM (SELECT company_id, sum(tokens) AS tokens FROM billing_spentday GROUP BY company_id, day) d
+  GROUP BY company_id
+  UNION ALL
+  SELECT company_id, country, max(busiest_hour) FROM billing_spentday
+  GROUP BY company_id, country),
+over AS (
+  UPDATE billing_budget b SET usual = NULL
+  WHERE usual IS NOT NULL AND NOT EXISTS (
+    SELECT 1 FROM peaks p WHERE p.company_id = b.company_id AND p.country = b.country)
+  RETURNING company_id),
+learnt AS (
+  INSERT INTO billing_budget AS b (company_id, country, usual)
+  SELECT company_id, country, most * %(times)s FROM peaks ORDER BY company_id, country
+  ON CONFLICT (company_id, country) DO UPDATE SET usual = EXCLUDED.usual
+    WHERE b.usual IS DISTINCT FROM EXCLUDED.usual
+  RETURNING company_id)
+SELECT company_id FROM over UNION SELECT company_id FROM learnt ORDER BY company_id
+"""
+
+
+@transaction.atomic
+def learn() -> int:
+    """Take what was spent on the days that are kept for what is usual; what somebody has set stays.
+    How many companies' budgets moved.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(_LEARN, {"times": settings.BUDGET_USUAL[0]})
+        moved = [company_id for (company_id,) in cursor.fetchall()]
+    publish(moved)
+    return len(moved)
 
 
 _PUBLISH = """

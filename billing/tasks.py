@@ -2,7 +2,7 @@
 
 from celery import shared_task
 
-from billing import low_balance, orders
+from billing import budget_letters, low_balance, orders
 
 
 @shared_task(name="billing.expire_orders")
@@ -13,3 +13,8 @@ def expire_orders() -> None:
 @shared_task(name="billing.tell_low_balances")
 def tell_low_balances() -> None:
     low_balance.sweep()
+
+
+@shared_task(name="billing.tell_budgets")
+def tell_budgets() -> None:
+    budget_letters.sweep()

@@ -1,8 +1,9 @@
 from django.urls import path
 
-from billing import order_views, views
+from billing import budget_views, order_views, views
 
 urlpatterns = [
+    path("settings/budgets", budget_views.budget_list, name="budget-list"),
     path("balance", views.balance, name="balance"),
     path("balance/quote", views.quote, name="balance-quote"),
     path("balance/alert", views.alert, name="balance-alert"),

@@ -57,7 +57,9 @@ class PaidByNowError(Exception):
 def unpaid(principal: Principal, channel: Channel, phone: str) -> Exception:
     """Why, as it is now: the refusing statement saw an older balance."""
     cost = price(channel, principal.mode)
-    refusal = budgets.refusal(principal.company_id, country=country_of(phone), price=cost)
+    refusal = budgets.refusal(
+        principal.company_id, budgets=principal.budgets, country=country_of(phone), price=cost
+    )
     return refusal or PaidByNowError()
 
 

@@ -23,5 +23,7 @@ SCHEDULE = {
     "count-days": _every(30, "channels.count_days", expires=30),
     "check-recent-ledger": _every(60, "channels.check_ledger", expires=60, recent=True),
     "check-ledger": _every(21_600, "channels.check_ledger", expires=3600),
+    "refresh-budgets": _every(3600, "otp.refresh_budgets", expires=600),
+    "tell-budgets": _every(30, "billing.tell_budgets", expires=30),
     "purge": _every(3600, "channels.purge", expires=600),
 }

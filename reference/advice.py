@@ -283,12 +283,18 @@ ADVICE: dict[Error, Advice] = {
     ),
     Error.SEND_LIMIT: Advice(
         (
-            "На этот номер отправлено слишком много сообщений.",
-            "Too many messages were sent to this number.",
+            "На этот номер отправлено слишком много сообщений, или исчерпан бюджет компании на "
+            "день либо на час для страны. Что именно, говорит `limit.kind`.",
+            "Too many messages were sent to this number, or the company's budget for the day, or "
+            "for an hour and country, is used up. `limit.kind` says which.",
         ),
         (
-            "Повторите через `retry_after` секунд; числа — на странице «Лимиты».",
-            "Try again after `retry_after` seconds; the numbers are on the page about limits.",
+            "Повторите через `retry_after` секунд; числа — на странице «Лимиты». Бюджет владелец "
+            "может поднять сразу: «Настройки» → «Бюджеты». Если это не ваши отправки, отзовите "
+            "ключ.",
+            "Try again after `retry_after` seconds; the numbers are on the page about limits. An "
+            "owner can raise a budget at once: Settings → Budgets. If the sends are not yours, "
+            "revoke the key.",
         ),
         retry=True,
         extra=("limit", "retry_after"),

@@ -26,6 +26,8 @@ def numbers() -> dict[str, Any]:
         "cool_down": settings.COOL_DOWN,
         "code_limits": settings.CODE_LIMITS,
         "link_limits": settings.LINK_LIMITS,
+        "budget_day": settings.BUDGET_DAY,
+        "budget_hour": settings.BUDGET_COUNTRY_HOUR,
         "phone_pool": settings.PHONE_POOL[0],
         "phone_reserve": settings.PHONE_RESERVE[0],
         "reserved_sends": settings.RESERVED_SENDS,

@@ -217,11 +217,34 @@ EXTRAS = (
                 {"type": "string"},
                 (
                     "`phone` — предел компании на этот номер, `phone_all_companies` — предел "
-                    "номера для всех компаний вместе.",
+                    "номера для всех компаний вместе, `budget_day` — бюджет компании на день, "
+                    "`budget_country_hour` — на час для страны.",
                     "`phone`: the company's limit for this number, `phone_all_companies`: that of "
-                    "the number for all companies together.",
+                    "the number for all companies together, `budget_day`: the company's budget "
+                    "for a day, `budget_country_hour`: that for an hour and country.",
                 ),
-                "phone",
+                "budget_country_hour",
+            ),
+            Field(
+                "country",
+                {"type": "string"},
+                ("Страна бюджета.", "The budget's country."),
+                "SO",
+                required=False,
+            ),
+            Field(
+                "tokens",
+                {"type": "integer", "minimum": 0},
+                ("Токенов в бюджете.", "The tokens of the budget."),
+                800,
+                required=False,
+            ),
+            Field(
+                "resets_at",
+                {"type": "string", "format": "date-time"},
+                ("Когда бюджет начнётся заново.", "When the budget begins anew."),
+                "2026-11-22T15:00:00Z",
+                required=False,
             ),
         ),
     ),

@@ -24,6 +24,7 @@ from accounts.adapter import AccountAdapter
 from accounts.mail import post
 from accounts.models import Company, Mail, Member
 from accounts.security.notifications import NOTICES
+from billing.budgets import Use
 from tests.factories import (
     PASSWORD,
     EndpointFactory,
@@ -121,11 +122,17 @@ def _change(_company: Company) -> dict[str, Any]:
     }
 
 
+def _budget(_company: Company) -> dict[str, Any]:
+    use = Use("SO", 640, 800, timezone.now())
+    return {"use": use, "url": f"{HERE}/cabinet/settings/budgets"}
+
+
 # What each letter of ours is told; a letter without a row fails.
 OURS: dict[str, Callable[[Company], dict[str, Any]]] = {
     "endpoint_disabled": _endpoint,
     "invitation": _invitation,
     "balance_low": _balance,
+    "budget_nearly_used": _budget,
     "top_up_paid": _order,
     "company_approved": _reason,
     "company_suspended": _reason,

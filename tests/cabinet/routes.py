@@ -106,6 +106,7 @@ CABINET = {
     "key-revoke": Route(MANAGERS, MANAGERS, of=_key),
     "settings": Route(READERS, MANAGERS),
     "link-settings": Route(READERS, MANAGERS),
+    "budget-list": Route(READERS, OWNERS),
     "webhook-list": Route(READERS),
     "webhook-create": Route(MANAGERS, MANAGERS),
     "webhook-detail": Route(READERS, of=_endpoint),
