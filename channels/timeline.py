@@ -40,9 +40,9 @@ class Step:
 
 
 DELIVERIES: dict[str, tuple[Text, str]] = {
-    "pending": (gettext_lazy("Callback is on its way"), ""),
-    "delivered": (gettext_lazy("Callback accepted"), "success"),
-    "failed": (gettext_lazy("Callback not accepted"), "warning"),
+    "pending": (gettext_lazy("Webhook is on its way"), ""),
+    "delivered": (gettext_lazy("Webhook accepted"), "success"),
+    "failed": (gettext_lazy("Webhook not accepted"), "warning"),
 }
 
 

@@ -26,7 +26,7 @@ QUEUE = {
     "kvitok_open_leases": ("leases", "Provider calls under way"),
     "kvitok_overdue_leases": ("overdue_leases", "Attempts whose lease ran out"),
     "kvitok_ambiguous_attempts": ("ambiguous", "Attempts of unknown outcome, message open"),
-    "kvitok_callbacks_due": ("callbacks", "Callbacks due now"),
+    "kvitok_callbacks_due": ("callbacks", "Webhooks due now"),
     "kvitok_callbacks_oldest_seconds": ("oldest_callback", "Age of the oldest callback due"),
     "kvitok_letters_due": ("letters", "Letters due now"),
     "kvitok_letters_oldest_seconds": ("oldest_letter", "Age of the oldest letter due"),

@@ -13,7 +13,7 @@ from pathlib import Path
 from config.env import ROOT
 
 SOURCES = ROOT / "docs/examples"
-STEMS = ("send_code", "verify_code", "shorten", "send_link", "handle_errors", "verify_callback")
+STEMS = ("send_code", "verify_code", "shorten", "send_link", "handle_errors", "verify_webhook")
 _CRATES = Path("/usr/share/cargo/registry")  # Debian's, for machines that reach no other
 _JARS = Path("/usr/share/java")
 _BUILD_SECONDS = 900

@@ -137,7 +137,7 @@ def _one_message_through_a_bad_network(trial: Trial) -> None:
     expect(len(trial.service.messages(number)) == 1, "more than one message was sent")
 
 
-def verify_callback(trial: Trial) -> None:
+def verify_webhook(trial: Trial) -> None:
     secret = callbacks.new_secret()
     sent = callbacks.callbacks(secret)
     if trial.language.name == "curl":  # it receives nothing itself
@@ -147,7 +147,7 @@ def verify_callback(trial: Trial) -> None:
     with tempfile.TemporaryDirectory(prefix="kvitok-callback-") as place:
         log = Path(place) / "log"
         with callbacks.receiver(
-            trial.command("verify_callback"),
+            trial.command("verify_webhook"),
             address=trial.language.name == "php",
             env={"KVITOK_SECRET": secret},
             log=log,
@@ -162,7 +162,7 @@ def verify_callback(trial: Trial) -> None:
 
 def _judged(trial: Trial, secret: str, one: callbacks.Callback) -> bool:
     told = {name.upper().replace("-", "_"): value for name, value in one.headers.items()}
-    code, said = trial.run("verify_callback", {"KVITOK_SECRET": secret, **told}, one.body)
+    code, said = trial.run("verify_webhook", {"KVITOK_SECRET": secret, **told}, one.body)
     return (code == 0 and "message.delivered" in said) is one.is_genuine
 
 
@@ -172,5 +172,5 @@ TRIALS: dict[str, Callable[[Trial], None]] = {
     "shorten": shorten,
     "send_link": send_link,
     "handle_errors": handle_errors,
-    "verify_callback": verify_callback,
+    "verify_webhook": verify_webhook,
 }

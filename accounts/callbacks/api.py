@@ -15,8 +15,8 @@ from config.errors import DomainError, Error, invalid_input
 from config.ids import parse_id
 
 WORDS = {
-    "list": {"ru": "Адреса для вебхуков", "en": "Callback endpoints"},
-    "one": {"ru": "Адрес для вебхуков", "en": "Callback endpoint"},
+    "list": {"ru": "Адреса для вебхуков", "en": "Webhook endpoints"},
+    "one": {"ru": "Адрес для вебхуков", "en": "Webhook endpoint"},
     "created": {
         "ru": "Адрес добавлен. Сохраните secret: он показан один раз",
         "en": "The endpoint was added. Keep the secret: it is shown once",

@@ -112,7 +112,7 @@ LIST = Call(
     "GET",
     "/webhooks",
     "listWebhooks",
-    ("Адреса для вебхуков", "Callback endpoints"),
+    ("Адреса для вебхуков", "Webhook endpoints"),
     (
         "Адреса компании в режиме ключа, все на одной странице.",
         "The company's endpoints in the key's mode, all on one page.",

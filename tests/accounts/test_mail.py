@@ -27,7 +27,7 @@ def post(context: dict[str, Any], language: str = "ru", key: str | None = None) 
     ("language", "subject", "greeting"),
     [
         ("ru", "Kvitok: вебхуки отключены", "Здравствуйте!"),
-        ("en", "Kvitok: callbacks are switched off", "Hello!"),
+        ("en", "Kvitok: webhooks are switched off", "Hello!"),
     ],
 )
 def test_letter_is_worded_in_its_language(
@@ -99,7 +99,7 @@ def test_members_are_written_to_by_role_each_in_their_language(
 
     assert dict(Mail.objects.values_list("to", "subject")) == {
         owner.user.email: "Kvitok: вебхуки отключены",
-        english.email: "Kvitok: callbacks are switched off",
+        english.email: "Kvitok: webhooks are switched off",
     }
     assert Mail.objects.count() == 2
 

@@ -40,14 +40,14 @@ def test_programs_take_addresses_and_secrets_from_the_environment() -> None:
     texts = {path: path.read_text(encoding="utf-8") for path in programs()}
 
     for path, text in texts.items():
-        is_receiver = "allback" in path.stem
+        is_receiver = "webhook" in path.stem.lower()
         names = {"KVITOK_SECRET"} if is_receiver else {"KVITOK_URL", "KVITOK_KEY"}
         assert names <= set(re.findall(r"KVITOK_[A-Z]+", text)), path
         assert re.search(r"kv_(live|test)_|https?://(?!127\.0\.0\.1)", text) is None, path
 
 
 def test_every_call_is_given_up_after_ten_seconds() -> None:
-    calls = [path for path in programs() if "allback" not in path.stem]
+    calls = [path for path in programs() if "webhook" not in path.stem.lower()]
 
     patient = [
         path

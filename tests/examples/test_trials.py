@@ -8,7 +8,7 @@ import pytest
 from examples_run.languages import LANGUAGES
 from examples_run.service import Service
 from examples_run.toolchains import SOURCES, Toolchain
-from examples_run.trials import FailedError, Trial, verify_callback
+from examples_run.trials import FailedError, Trial, verify_webhook
 
 PYTHON = next(one for one in LANGUAGES if one.name == "python")
 NOWHERE = Service("http://127.0.0.1:1/api/v1", "kv_test_none")
@@ -20,7 +20,7 @@ def trial_of(example: Path) -> Trial:
 
 
 def test_the_receiver_is_right() -> None:
-    verify_callback(trial_of(SOURCES / "python/verify_callback.py"))
+    verify_webhook(trial_of(SOURCES / "python/verify_webhook.py"))
 
 
 @pytest.mark.parametrize(
@@ -36,10 +36,10 @@ def test_the_receiver_is_right() -> None:
     ],
 )
 def test_a_spoiled_receiver_is_noticed(good: str, bad: str, misjudged: str, tmp_path: Path) -> None:
-    source = (SOURCES / "python/verify_callback.py").read_text(encoding="utf-8")
+    source = (SOURCES / "python/verify_webhook.py").read_text(encoding="utf-8")
     assert source.count(good) == 1
-    spoiled = tmp_path / "verify_callback.py"
+    spoiled = tmp_path / "verify_webhook.py"
     spoiled.write_text(source.replace(good, bad), encoding="utf-8")
 
     with pytest.raises((FailedError, OSError), match=misjudged):
-        verify_callback(trial_of(spoiled))
+        verify_webhook(trial_of(spoiled))

@@ -350,4 +350,4 @@ def test_each_change_is_in_the_audit_log(api: Api) -> None:
 def test_english_is_spoken(api: Api) -> None:
     answer = api.get("/webhooks", None, Accept_Language="en")
 
-    assert answer.body["message"] == "Callback endpoints"
+    assert answer.body["message"] == "Webhook endpoints"

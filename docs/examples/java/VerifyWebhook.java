@@ -15,7 +15,7 @@ import java.util.Base64;
 import javax.crypto.Mac;
 import javax.crypto.spec.SecretKeySpec;
 
-public class VerifyCallback {
+public class VerifyWebhook {
     static final byte[] SECRET =
             Base64.getDecoder().decode(System.getenv("KVITOK_SECRET").replaceFirst("^whsec_", ""));
     static final Duration TOLERANCE = Duration.ofMinutes(5);
@@ -64,7 +64,7 @@ public class VerifyCallback {
     public static void main(String[] args) throws IOException {
         var port = Integer.parseInt(System.getenv().getOrDefault("PORT", "8080"));
         var server = HttpServer.create(new InetSocketAddress("127.0.0.1", port), 0);
-        server.createContext("/", VerifyCallback::receive);
+        server.createContext("/", VerifyWebhook::receive);
         server.start();
     }
 }
