@@ -1,5 +1,7 @@
 """The cabinet's pages about the company itself: keys, settings, and the door."""
 
+import re
+
 from django.conf import settings as conf
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
@@ -34,7 +36,10 @@ def language(request: HttpRequest) -> HttpResponse:
     code = request.POST.get("language", "")
     if isinstance(request.user, User) and code in dict(conf.LANGUAGES) and check_for_language(code):
         User.objects.filter(pk=request.user.pk).update(language=code)
-    return set_language(request)
+    response = set_language(request)
+    if response.has_header("Location"):  # an address that chooses a language would undo the choice
+        response["Location"] = re.sub(r"(?<=[?&])lang=(ru|en)(&|$)", "", response["Location"])
+    return response
 
 
 @login_required

@@ -11,8 +11,9 @@ from channels import hooks
 from config import health
 from links.views import follow
 from reference.home import home
+from reference.views import fill_key, llms, page_as_markdown, try_it
 from reference.views import page as docs_page
-from reference.views import try_it
+from reference.views import search as docs_search
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("", home, name="home"),
@@ -36,7 +37,11 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("docs", docs_page, name="docs"),
     path("docs/", docs_page),
     path("docs/api", try_it, name="docs-api"),
+    path("docs/search", docs_search, name="docs-search"),
+    path("docs/<slug:slug>/key", fill_key, name="docs-key"),
+    path("docs/<slug:slug>.md", page_as_markdown, name="docs-markdown"),
     path("docs/<slug:slug>", docs_page, name="docs-page"),
+    path("llms.txt", llms, name="llms"),
     path("livez", health.livez),
     path("readyz", health.readyz),
     re_path(r"^(?P<slug>[^/]+)/?$", follow, name="follow"),

@@ -55,11 +55,13 @@ SECTIONS: tuple[tuple[Words, tuple[Page, ...]], ...] = (
             Page("links", ("Короткие ссылки", "Short links")),
             Page("texts", ("Тексты и автозаполнение", "Texts and autofill")),
             Page("idempotency", ("Повторы без дублей", "Safe retries")),
-            Page("callbacks", ("Вебхуки", "Callbacks")),
+            Page("webhooks", ("Вебхуки", "Webhooks")),
+            Page("changelog", ("История изменений", "Changelog")),
         ),
     ),
 )
 PAGES = [page for _title, pages in SECTIONS for page in pages]
+FORMER = {"callbacks": "webhooks"}  # names that pages had before
 BY_SLUG = {page.slug: page for page in PAGES}
 
 

@@ -11,7 +11,28 @@ from pygments.formatters import HtmlFormatter
 from pygments.lexers import get_lexer_by_name
 
 FOLDER = settings.BASE_DIR / "docs" / "examples"
-STEMS = ("send_code", "verify_code", "shorten", "send_link", "handle_errors", "verify_callback")
+STEMS = ("send_code", "verify_code", "shorten", "send_link", "handle_errors", "verify_webhook")
+_API = ("KVITOK_URL", "KVITOK_KEY")
+VARIABLES = {  # what each example reads from the environment
+    "send_code": (*_API, "PHONE"),
+    "verify_code": (*_API, "PHONE", "CODE"),
+    "shorten": (*_API, "LINK"),
+    "send_link": (*_API, "PHONE", "LINK"),
+    "handle_errors": (*_API, "PHONE"),
+    "verify_webhook": ("KVITOK_SECRET", "PORT"),
+}
+# The code is read back: so the example that verifies can be run after the one that sends.
+READ_CODE = (
+    '$(curl -s "$KVITOK_URL/test/messages?phone=%2B79990000000&limit=1" '
+    '-H "Authorization: Bearer $KVITOK_KEY" | sed -E \'s/.*"code":"([0-9]+)".*/\\1/\')'
+)
+VALUES = {
+    "PHONE": "+79990000000",
+    "CODE": READ_CODE,
+    "LINK": "https://shop.example/orders/1024",
+    "KVITOK_SECRET": "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
+    "PORT": "8080",
+}
 
 
 @dataclass(frozen=True, slots=True)

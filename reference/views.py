@@ -1,144 +1,153 @@
 """The documentation's pages: open to everyone, in the reader's language."""
 
-from typing import Any
+from collections.abc import Callable
+from functools import wraps
 
 from csp.decorators import csp_update
 from django.conf import settings
+from django.contrib import messages
+from django.core.exceptions import ValidationError
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import render
+from django.shortcuts import redirect, render
+from django.utils import translation
+from django.utils.translation import gettext
+from django.views.decorators.debug import sensitive_variables
 
-from accounts.models import ApiKey, EventKind, Member, Mode
-from accounts.roles import can_read_keys, current_member
-from channels import scripts
-from config.errors import Error
-from otp import rendering
-from reference import events, pages, samples, wording
-from reference.advice import ADVICE
-from reference.calls import CALLS
-from reference.calls.codes import SEND_CODE, VERIFY_CODE
-from reference.numbers import numbers
-from reference.schema import language, refusal_example
+from accounts import services
+from accounts.adapter import remember_language as remember
+from accounts.addresses import client_ip
+from accounts.models import Mode
+from accounts.roles import CabinetRequest, can_manage_keys, member_required
+from reference import articles, contexts, pages, samples
+from reference.markdown import first_words, markdown
+from reference.pages import Page
+from reference.schema import language
+from reference.search import search as found_by
 
 COOKIE = "sample"
 KEPT = 365 * 86_400
+MARKDOWN = "text/markdown; charset=utf-8"
+
+View = Callable[..., HttpResponse]
 
 
+def in_asked_language(view: View) -> View:
+    """`?lang=en` and `?lang=ru` choose the language of this page and of those read after it."""
+
+    @wraps(view)
+    def wrapped(request: HttpRequest, *args: str, **kwargs: str) -> HttpResponse:
+        asked = request.GET.get("lang", "")
+        if asked not in dict(settings.LANGUAGES):
+            return view(request, *args, **kwargs)
+        translation.activate(asked)
+        response = view(request, *args, **kwargs)
+        remember(response, asked)
+        return response
+
+    return wrapped
+
+
+@in_asked_language
 def page(request: HttpRequest, slug: str = pages.FIRST) -> HttpResponse:
-    found = pages.BY_SLUG.get(slug)
-    if found is None:
-        raise Http404
-    before, after = pages.beside(found)
-    context = {
-        "page": found,
-        "sections": pages.SECTIONS,
-        "before": before,
-        "after": after,
-        "lang": language(),
-        "sample_language": sample_language(request),
-        "base_url": f"{settings.PUBLIC_URL}/api/v1",
-        "call": found.call,
-        "n": numbers(),
-        **EXTRA.get(slug, nothing)(request),
-    }
+    if slug in pages.FORMER:
+        return redirect("docs-page", pages.FORMER[slug], permanent=True)
+    found = _page(slug)
+    context = contexts.of_page(request, found, sample_language(request))
+    context["frame"] = "docs/base_docs.html"
     return remember_language(request, render(request, f"docs/{language()}/{slug}.html", context))
+
+
+@sensitive_variables("plaintext")
+@member_required(can_manage_keys, can_manage_keys)
+def fill_key(request: CabinetRequest, slug: str) -> HttpResponse:
+    """The page again, with a new test key in its snippets: the whole of it is shown this once."""
+    found = _page(slug)
+    if request.method != "POST":  # the address of a page read again, or in another language
+        return redirect(found.url)
+    try:
+        _key, plaintext = services.create_api_key(
+            company=request.company,
+            user=request.user,
+            mode=Mode.TEST,
+            name=gettext("Documentation"),
+            ip=client_ip(request.META),
+        )
+    except ValidationError as error:
+        messages.error(request, " ".join(error.messages))
+        return redirect(found.url)
+    context = contexts.of_page(request, found, sample_language(request), fresh_key=plaintext)
+    context["frame"] = "docs/base_docs.html"
+    return render(request, f"docs/{language()}/{slug}.html", context)
+
+
+@in_asked_language
+def page_as_markdown(request: HttpRequest, slug: str) -> HttpResponse:
+    found = _page(pages.FORMER.get(slug, slug))
+    article = articles.article(found, language(), sample_language(request))
+    text = markdown(article, f"{settings.PUBLIC_URL}{found.url}")
+    return HttpResponse(text, content_type=MARKDOWN)
+
+
+@in_asked_language
+def llms(request: HttpRequest) -> HttpResponse:
+    """The pages for language models, as llmstxt.org has it."""
+    context = {
+        "lang": language(),
+        "base_url": settings.PUBLIC_URL,
+        "sections": [
+            (
+                title,
+                [(one, first_words(articles.article(one, language(), "curl"))) for one in group],
+            )
+            for title, group in pages.SECTIONS
+        ],
+    }
+    return render(request, "docs/llms.txt", context, content_type="text/plain; charset=utf-8")
+
+
+@in_asked_language
+def search(request: HttpRequest) -> HttpResponse:
+    query = request.GET.get("q", "").strip()
+    context = {
+        "lang": language(),
+        "sections": pages.SECTIONS,
+        "query": query,
+        "found": found_by(query, language()),
+    }
+    return render(request, "docs/search.html", context)
 
 
 # Swagger UI sets `style` attributes from its script; no other page may.
 @csp_update({"style-src-attr": ["'unsafe-inline'"]})
+@in_asked_language
 def try_it(request: HttpRequest) -> HttpResponse:
     return render(request, "docs/try.html", {"lang": language()})
 
 
+def _page(slug: str) -> Page:
+    found = pages.BY_SLUG.get(slug)
+    if found is None:
+        raise Http404
+    return found
+
+
 def sample_language(request: HttpRequest) -> str:
     """The one asked for, else the one read last, else the first."""
-    asked = request.GET.get("lang", request.COOKIES.get(COOKIE, ""))
+    asked = _asked_sample(request) or request.COOKIES.get(COOKIE, "")
     return asked if asked in samples.BY_NAME else samples.LANGUAGES[0].name
+
+
+def _asked_sample(request: HttpRequest) -> str | None:
+    """In `?code=`; in `?lang=` too, as addresses had it before."""
+    asked = request.GET.get("code", request.GET.get("lang"))
+    return asked if asked in samples.BY_NAME else None
 
 
 def remember_language(request: HttpRequest, response: HttpResponse) -> HttpResponse:
     """The language of examples that was asked for is shown first from now on."""
     chosen = sample_language(request)
-    if chosen != request.COOKIES.get(COOKIE) and "lang" in request.GET:
+    if chosen != request.COOKIES.get(COOKIE) and _asked_sample(request):
         response.set_cookie(
             COOKIE, chosen, max_age=KEPT, samesite="Lax", secure=settings.PRODUCTION, httponly=True
         )
     return response
-
-
-def nothing(request: HttpRequest) -> dict[str, Any]:
-    return {}
-
-
-def quickstart(request: HttpRequest) -> dict[str, Any]:
-    member = current_member(request)
-    with_test_key = {"cost": 0, "test": True, "resend_in": 0}
-    return {
-        "member": member,
-        "key": test_key(member),
-        "sent": SEND_CODE.answer_example(language()) | with_test_key,
-        "verified": VERIFY_CODE.answer_example(language()),
-    }
-
-
-def test_key(member: Member | None) -> ApiKey | None:
-    """The newest active test key of the reader's company, for its beginning and its end."""
-    if member is None or not can_read_keys(member):
-        return None
-    return member.company.api_keys.active().filter(mode=Mode.TEST).first()
-
-
-def wrong_code(request: HttpRequest) -> dict[str, Any]:
-    return {"refused": refusal_example(Error.CODE_INVALID, language())}
-
-
-def bad_url(request: HttpRequest) -> dict[str, Any]:
-    return {"refused": refusal_example(Error.URL_NOT_ALLOWED, language())}
-
-
-def errors(request: HttpRequest) -> dict[str, Any]:
-    callers = {error: [call for call in CALLS if error in call.own_errors] for error in Error}
-    return {
-        "errors": [(error, ADVICE.get(error), callers[error]) for error in Error],
-        "example": refusal_example(Error.INVALID_INPUT, language()),
-    }
-
-
-def all_calls(request: HttpRequest) -> dict[str, Any]:
-    return {"calls": CALLS}
-
-
-def scripted(request: HttpRequest) -> dict[str, Any]:
-    return {"outcomes": [(digits, *outcome) for digits, outcome in scripts.OUTCOMES.items()]}
-
-
-def callbacks(request: HttpRequest) -> dict[str, Any]:
-    return {
-        "kinds": [(kind, words, events.data_of(kind)) for kind, words in events.WORDS.items()],
-        "example": events.whole(EventKind.MESSAGE_DELIVERED),
-        "signed": events.signed(),
-    }
-
-
-def own_texts(request: HttpRequest) -> dict[str, Any]:
-    return {
-        "text": wording.OWN_TEXT[language()],
-        "sent": wording.own(language()),
-        "minutes": rendering.most_minutes(),
-    }
-
-
-def every_sample(request: HttpRequest) -> dict[str, Any]:
-    return {"stems": samples.STEMS}
-
-
-EXTRA = {
-    pages.FIRST: quickstart,
-    "verify-code": wrong_code,
-    "shorten": bad_url,
-    "errors": errors,
-    "calls": all_calls,
-    "test-mode": scripted,
-    "examples": every_sample,
-    "callbacks": callbacks,
-    "texts": own_texts,
-}

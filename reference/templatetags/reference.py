@@ -66,6 +66,29 @@ def sample(context: Context, stem: str) -> dict[str, Any]:
         "stem": stem,
         "chosen": chosen,
         "languages": [one.language for one in found.values()],
+        **(
+            _setup(context, f"setup-{stem}", samples.VARIABLES[stem])
+            if "page" in context  # the first page of all shows code to look at
+            else {"exports": ""}
+        ),
+    }
+
+
+@register.inclusion_tag("docs/parts/setup.html", takes_context=True)
+def setup(context: Context, anchor: str, names: str = "KVITOK_URL KVITOK_KEY") -> dict[str, Any]:
+    """The variables that the snippets below read, ready to be pasted."""
+    return _setup(context, anchor, names.split())
+
+
+def _setup(context: Context, anchor: str, names: Sequence[str]) -> dict[str, Any]:
+    values = {"KVITOK_URL": context["base_url"], "KVITOK_KEY": context["test_key"]}
+    lines = [f'export {name}="{(values | samples.VALUES)[name]}"' for name in names]
+    return {
+        "anchor": anchor,
+        "exports": samples.coloured("\n".join(lines), "bash"),
+        "page": context["page"],
+        "can_fill": context["can_fill"] and "KVITOK_KEY" in names,
+        "csrf_token": context.get("csrf_token"),
     }
 
 
@@ -96,7 +119,7 @@ def refusals(context: Context, errors: Sequence[Error]) -> dict[str, Any]:
 @register.inclusion_tag("docs/parts/code.html")
 def as_json(body: Mapping[str, Any], anchor: str) -> dict[str, Any]:
     text = json.dumps(body, ensure_ascii=False, indent=2)
-    return {"id": anchor, "code": samples.coloured(text, "json")}
+    return {"id": anchor, "code": samples.coloured(text, "json"), "lexer": "json"}
 
 
 @register.simple_tag(takes_context=True)
@@ -124,4 +147,4 @@ class CodeNode(template.Node):
             context.autoescape = before
         coloured = samples.coloured(text, self.lexer)
         rendered = context.template.engine.get_template("docs/parts/code.html")  # type: ignore[union-attr]
-        return rendered.render(Context({"id": self.anchor, "code": coloured}))
+        return rendered.render(Context({"id": self.anchor, "code": coloured, "lexer": self.lexer}))

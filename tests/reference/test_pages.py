@@ -12,7 +12,8 @@ from django.test import Client
 from django.urls import reverse
 from pytest_django import DjangoAssertNumQueries, Settings
 
-from accounts.models import Member, Mode
+from accounts import keys, services
+from accounts.models import ApiKey, Member, Mode
 from config.errors import Error
 from reference.pages import PAGES
 from tests.factories import ApiKeyFactory
@@ -26,7 +27,7 @@ NAMES = """
     Kvitok WhatsApp Telegram SMS API OpenAPI Swagger UI HTTP HTTPS JSON GET POST PATCH DELETE IP
     UUID ASCII ISO UTC JavaScript TypeScript Python PHP Java Go Rust curl xx Authorize
     Unix HMAC SHA base Standard Webhooks
-    Android Chrome Gateway
+    Android Chrome Gateway Markdown llms txt
 """
 # Fields, their names and kinds, where they are the subject: the term of a definition, say.
 TECHNICAL = re.compile(r"openapi\.json|purpose|Idempotency-Key|queued|application/json")
@@ -162,3 +163,47 @@ def test_pages_are_read_one_after_another(client: Client) -> None:
         url = found[1] if found else ""
 
     assert seen == URLS
+
+
+def test_button_puts_a_new_test_key_into_the_snippets(client: Client, reader: Member) -> None:
+    page = client.get("/docs/send-code").content.decode()
+    assert 'action="/docs/send-code/key"' in page
+
+    response = client.post("/docs/send-code/key")
+
+    body = response.content.decode()
+    key = ApiKey.objects.get()
+    shown = re.search(r"kv_test_[0-9A-Za-z]{38}", body)
+    assert shown is not None
+    assert (key.mode, key.company) == (Mode.TEST, reader.company)
+    assert keys.find(shown[0]) is not None
+    assert re.sub(r"<[^>]+>", "", body).count(shown[0]) == 1
+    assert "no-store" in response["Cache-Control"]
+    assert client.get("/docs/send-code/key")["Location"] == "/docs/send-code"
+    assert shown[0] not in client.get("/docs/send-code").content.decode()
+
+
+@pytest.mark.parametrize("role", [Member.Role.ACCOUNTANT, Member.Role.VIEWER])
+def test_who_makes_no_keys_has_no_button(client: Client, reader: Member, role: str) -> None:
+    Member.objects.update(role=role)
+
+    assert "/docs/send-code/key" not in client.get("/docs/send-code").content.decode()
+    assert client.post("/docs/send-code/key").status_code == 403
+    assert not ApiKey.objects.exists()
+
+
+def test_stranger_s_key_button_leads_to_the_door(client: Client, db: None) -> None:
+    response = client.post("/docs/send-code/key")
+
+    assert response.status_code == 302
+    assert response["Location"].startswith(reverse("account_login"))
+
+
+def test_full_set_of_keys_is_said_and_makes_none(client: Client, reader: Member) -> None:
+    for _ in range(services.MAX_ACTIVE_KEYS):
+        ApiKeyFactory.create(company=reader.company, mode=Mode.TEST)
+
+    response = client.post("/docs/limits/key", follow=True)
+
+    assert ApiKey.objects.count() == services.MAX_ACTIVE_KEYS
+    assert "alert" in response.content.decode()

@@ -48,7 +48,7 @@ def test_example_is_found_under_each_language_s_name() -> None:
 
 
 def test_what_is_not_written_is_not_shown() -> None:
-    assert samples.samples("verify_callback") == {}
+    assert samples.samples("verify_webhook") == {}
 
 
 def test_code_is_escaped() -> None:
