@@ -12,6 +12,7 @@ from accounts.models import Mail
 from billing import ledger
 from channels.delivery import Dispatcher
 from channels.models import Message
+from tests.browser.test_accessibility import AXE, JUDGE, RULES, THEMES, Theme
 from tests.desk.operators import code_now, make_operator
 from tests.factories import PASSWORD, CompanyFactory, MemberFactory, MessageFactory
 
@@ -134,6 +135,22 @@ def test_vendors_page_copies_tests_and_leads_to_a_trial(
     assert copied == f"{settings.PUBLIC_URL}/hooks/twilio"
     page.get_by_role("link", name="Отправить на мой телефон").click()
     expect(page.get_by_label("Ваш телефон")).to_be_visible()
+
+
+@pytest.mark.parametrize("theme", THEMES)
+@pytest.mark.usefixtures("account")
+def test_vendors_page_breaks_no_rule_of_accessibility(
+    page: Page, live_server: LiveServer, theme: Theme
+) -> None:
+    page.emulate_media(color_scheme=theme)
+    enter(page, live_server)
+
+    page.goto(f"{live_server.url}/admin/providers/twilio/")
+    page.get_by_role("button", name="Проверить подключение").click()
+    expect(page.get_by_text("аккаунт не пробный")).to_be_visible()
+
+    page.evaluate(AXE)
+    assert page.evaluate(JUDGE, [RULES, False]) == []
 
 
 @pytest.mark.parametrize("name", ["whatsapp_cloud", "telegram_bot", "twilio", "smsc"])
