@@ -6,7 +6,12 @@ https://developers.facebook.com/documentation/business-messaging/whatsapp/webhoo
 from collections.abc import Callable
 
 from channels.providers import http
-from channels.providers.base import AccountAlert, AlertKind, RefusedError
+from channels.providers.base import (
+    AccountAlert,
+    AlertKind,
+    DestinationRefusedError,
+    RefusedError,
+)
 from channels.providers.whatsapp_errors import verdict, words
 
 # Events of `account_update` after which Meta takes nothing from us, or soon will not. Its other
@@ -129,8 +134,10 @@ def _errors(value: http.Json) -> list[AccountAlert]:
 
 
 def _error(error: http.Json) -> AccountAlert:
-    refused = issubclass(verdict(error)[0], RefusedError)
-    kind = AlertKind.REFUSED if refused else AlertKind.THROTTLED
+    meaning = verdict(error)[0]
+    kind = AlertKind.REFUSED if issubclass(meaning, RefusedError) else AlertKind.THROTTLED
+    if issubclass(meaning, DestinationRefusedError):
+        kind = AlertKind.WARNING
     return AccountAlert(http.text(error.get("code")) or "unknown", http.clean(words(error)), kind)
 
 

@@ -41,7 +41,7 @@ TITLES = {
 }
 REFUSALS = {
     "unreachable": RefusedError(131026, "Message undeliverable"),
-    "refuse": RefusedError(130497, "Message failed to send: country not allowed"),
+    "refuse": RefusedError(131009, "Parameter value is not valid"),
     "account": RefusedError(131042, "Message failed to send: payment method of the account"),
     "throttle": RefusedError(130429, "Cloud API message throughput has been reached", status=429),
 }

@@ -42,7 +42,7 @@ def refusal(vendor: Vendor, answer: requests.Response) -> tuple[int, Any]:
     ("vendor", "kind", "expected"),
     [
         (WHATSAPP, "unreachable", (400, 131026)),
-        (WHATSAPP, "refuse", (400, 130497)),
+        (WHATSAPP, "refuse", (400, 131009)),
         (WHATSAPP, "account", (400, 131042)),
         (WHATSAPP, "throttle", (429, 130429)),
         (GATEWAY_VENDOR, "unreachable", (200, "PHONE_NUMBER_NOT_AVAILABLE")),

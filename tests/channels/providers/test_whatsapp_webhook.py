@@ -140,6 +140,7 @@ def test_word_on_the_account_lasts_or_passes(code: object, kind: AlertKind) -> N
     [
         (131042, [AlertKind.REFUSED]),
         (131048, [AlertKind.THROTTLED]),
+        (130497, [AlertKind.WARNING]),
         (131026, []),
         (131056, []),
         (132015, []),
