@@ -7,14 +7,18 @@ from typing import Any
 from allauth.core.exceptions import ReauthenticationRequired
 from django.contrib import messages
 from django.contrib.auth import logout
+from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
+from django.urls import Resolver404, resolve
 from django.utils.translation import gettext as _
 
 from accounts.models import User
 from accounts.security import audit, notifications, reauthentication, sessions
 
+ACCOUNT = "/account/"
 PROVES = {"account_reauthenticate", "mfa_reauthenticate", "mfa_reauthenticate_webauthn"}
+PASSKEY_LOGIN = "mfa_login_webauthn"
 SHOWS_CODES = {"mfa_view_recovery_codes", "mfa_download_recovery_codes"}
 GUARDED = {
     "account_change_password",
@@ -35,9 +39,21 @@ class AccountSecurity:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
+        if not _changes_account(request):
+            return self._respond(request)
+        # The change, its letter, its audit and the ends of sessions: all of it or nothing.
+        with transaction.atomic():
+            response = self._respond(request)
+            if response.status_code >= HTTPStatus.INTERNAL_SERVER_ERROR:
+                transaction.set_rollback(True)
+        return response
+
+    def _respond(self, request: HttpRequest) -> HttpResponse:
         response = self.get_response(request)
         user, name = request.user, _name(request)
         if not isinstance(user, User):
+            if name == PASSKEY_LOGIN and request.method == "POST":
+                audit.record("login.failed", user=None, request=request, subject="passkey")
             return response
         sessions.note_seen(request, user)
         if name in PROVES and request.method == "POST" and not reauthentication.is_fresh(request):
@@ -70,6 +86,15 @@ class AccountSecurity:
         if not isinstance(error, ReauthenticationRequired) or not request.user.is_authenticated:
             return None
         return reauthentication.ask(request, getattr(error, "draft", None))
+
+
+def _changes_account(request: HttpRequest) -> bool:
+    if request.method != "POST" or not request.path_info.startswith(ACCOUNT):
+        return False
+    try:
+        return resolve(request.path_info).url_name in GUARDED | GUARDED_POSTS
+    except Resolver404:
+        return False
 
 
 def _end(request: HttpRequest, user: User) -> HttpResponse:

@@ -13,7 +13,7 @@ from pytest_django import Settings
 from structlog.testing import LogCapture
 
 from accounts.models import AuditEvent, User
-from accounts.security import audit
+from accounts.security import audit, notifications
 from tests.accounts.security.people import (
     add_app,
     confirm,
@@ -143,3 +143,25 @@ def test_end_of_a_session_is_recorded(user: User) -> None:
         confirm(client, "wrong")
 
     assert actions()[-1] == "session.ended"
+
+
+@pytest.mark.django_db(transaction=True)
+def test_change_without_its_letter_does_not_happen(
+    user: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client = signed_in(user)
+    confirm(client)
+    client.raise_request_exception = False
+    with monkeypatch.context() as patch:
+        patch.delitem(notifications.NOTICES, "address.added")
+        answer = client.post(reverse("account_email"), {"email": "b@example.com", "action_add": ""})
+
+    assert answer.status_code == 500
+    assert list(user.emailaddress_set.values_list("email", flat=True)) == [user.email]
+    assert actions()[-1] == "reauthentication.passed"
+
+
+def test_refused_passkey_is_recorded(db: None) -> None:
+    Client().post(reverse("mfa_login_webauthn"), {"credential": "{}"})
+
+    assert actions() == ["login.failed"]
