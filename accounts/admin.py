@@ -16,6 +16,7 @@ from django.utils.translation import ngettext
 from accounts import auditing, services
 from accounts.addresses import client_ip
 from accounts.changelist import ChangeList, Uncounted, since
+from accounts.desk_audit import Audited
 from accounts.models import ApiKey, AuditEvent, IdempotentRequest, Member, User
 from accounts.permissions import NamesPermissions
 
@@ -65,7 +66,7 @@ POWERS = ("is_staff", "is_superuser", "groups", "user_permissions")
 
 
 @admin.register(User)
-class UserAdmin(NamesPermissions, ModelAdmin, UserBase):
+class UserAdmin(Audited, NamesPermissions, ModelAdmin, UserBase):
     list_display = ("email", "name", "language", "is_staff", "is_active", "date_joined")
     list_filter = ("is_staff", "is_active", "language")
     search_fields = ("email__istartswith", "name")
@@ -111,7 +112,7 @@ def may_touch(request: HttpRequest, person: User | None) -> bool:
 
 
 @admin.register(Member)
-class MemberAdmin(ModelAdmin):
+class MemberAdmin(Audited, ModelAdmin):
     list_display = ("user", "company", "role", "created_at")
     list_filter = ("role",)
     list_select_related = ("user", "company")

@@ -2,7 +2,6 @@
 
 from typing import TYPE_CHECKING, Any
 
-from allauth.account.internal.flows.reauthentication import raise_if_reauthentication_required
 from django import forms
 from django.conf import settings
 from django.contrib import admin, messages
@@ -19,8 +18,10 @@ from accounts.addresses import client_ip
 from accounts.admin import InlineBase, ModelAdmin, operator
 from accounts.changelist import ChangeList
 from accounts.countries import CountryField
+from accounts.desk_audit import Audited, write_of_owners
 from accounts.models import Company, Member
 from accounts.numbers import grouped
+from accounts.security import reauthentication
 from desk import figures
 from links import stopping
 
@@ -70,7 +71,7 @@ if TYPE_CHECKING:
 
 
 @admin.register(Company)
-class CompanyAdmin(ModelAdmin):
+class CompanyAdmin(Audited, ModelAdmin):
     list_display = (
         "name",
         "status_word",
@@ -92,6 +93,11 @@ class CompanyAdmin(ModelAdmin):
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
         return CompanyList
+
+    def save_formset(self, request: HttpRequest, form: Any, formset: Any, change: Any) -> None:
+        super().save_formset(request, form, formset, change)
+        changed = [member for member, _fields in formset.changed_objects]
+        write_of_owners(request, [*formset.new_objects, *changed])
 
     def formfield_for_dbfield(self, db_field: Any, request: Any, **kwargs: Any) -> Any:
         if db_field.name == "country":
@@ -166,7 +172,7 @@ class CompanyAdmin(ModelAdmin):
             messages.info(request, _("No company to change: it is so already."))
             return HttpResponseRedirect(reverse("admin:accounts_company_changelist"))
         if settings.OPERATOR_MFA:
-            raise_if_reauthentication_required(request, app="desk")
+            reauthentication.require(request)
         form = StatusForm(request.POST or None, status=wanted)
         if form.is_valid():
             return self._change(request, companies, wanted, form.cleaned_data["reason"])

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from allauth.account.admin import EmailAddressAdmin as AllauthEmailAddressAdmin
+from allauth.account.models import EmailAddress
 from allauth.mfa.models import Authenticator
 from django.contrib import admin
 from django.contrib.auth.admin import GroupAdmin as DjangoGroupAdmin
@@ -12,9 +14,18 @@ from django.utils.translation import gettext_lazy as _
 from accounts import services
 from accounts.addresses import client_ip
 from accounts.admin import ModelAdmin, may_touch, operator
+from accounts.desk_audit import Audited
 from accounts.permissions import NamesPermissions
+from accounts.security import notifications, sessions
 
 admin.site.unregister(Authenticator)  # the library's own page would show the secret
+admin.site.unregister(EmailAddress)  # and that of addresses is not audited
+
+
+@admin.register(EmailAddress)
+class EmailAddressAdmin(Audited, AllauthEmailAddressAdmin):
+    """An address that is confirmed here opens the account."""
+
 
 NAMES = {
     "user": _("user"),
@@ -67,6 +78,8 @@ class AuthenticatorAdmin(ModelAdmin):
     def delete_model(self, request: HttpRequest, obj: Authenticator) -> None:
         self._record(request, obj)
         super().delete_model(request, obj)
+        sessions.end_all(obj.user)
+        notifications.post_desk_change(obj.user)
 
     def _record(self, request: HttpRequest, one: Authenticator) -> None:
         services.record(

@@ -12,6 +12,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from accounts.models import User
+from accounts.security import reauthentication
 
 FACTORS = [Authenticator.Type.TOTP, Authenticator.Type.WEBAUTHN]
 
@@ -30,3 +31,19 @@ def lead(request: HttpRequest, user: User, then: str) -> HttpResponse:
         messages.warning(request, _("The admin opens with two-factor authentication: set it up."))
         return HttpResponseRedirect(reverse("mfa_activate_totp"))
     return HttpResponseRedirect(f"{reverse('mfa_reauthenticate')}?{urlencode({'next': then})}")
+
+
+# Pages that change who gets in: prefixes of their names. Adding, deleting and setting passwords
+# want a proof when they are opened, changing when it is sent.
+PEOPLE = ("accounts_user_", "accounts_member_", "account_emailaddress_", "mfa_authenticator_",
+          "auth_group_", "accounts_company_change")  # fmt: skip
+PASSWORD = "auth_user_password_change"  # noqa: S105 - the name of a page
+
+
+def require_proof(request: HttpRequest) -> None:
+    """Raise unless a change of people was preceded by a proof of the last minutes."""
+    match = request.resolver_match
+    name = (match.url_name or "") if match else ""
+    is_changing = request.method == "POST" or name.endswith(("_add", "_delete"))
+    if name == PASSWORD or (name.startswith(PEOPLE) and is_changing):
+        reauthentication.require(request)

@@ -1,6 +1,7 @@
 """The operator's desk: Django's admin behind a second factor, with pages that answer questions."""
 
 from collections.abc import Callable
+from functools import wraps
 from typing import Any
 from urllib.parse import urlencode
 
@@ -57,6 +58,16 @@ class DeskSite(admin.AdminSite):
         if not second_factor.is_proved(request, user):
             return second_factor.lead(request, user, then)
         return HttpResponseRedirect(then)
+
+    def admin_view(self, view: Any, cacheable: bool = False) -> Any:
+        @wraps(view)
+        def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+            if settings.OPERATOR_MFA:
+                second_factor.require_proof(request)
+            response: HttpResponse = view(request, *args, **kwargs)
+            return response
+
+        return super().admin_view(guarded, cacheable)
 
     def index(
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None

@@ -48,6 +48,10 @@ NOTICES = {
             "That session was ended."
         ),
     ),
+    "desk.changed": Notice(
+        _("Your account was changed by the operator"),
+        _("The operator of the service changed your account, its address or its second factor."),
+    ),
     "key.created": Notice(
         _("A live API key was created"),
         _("%(who)s created the live key “%(key)s” of %(company)s."),
@@ -82,6 +86,11 @@ def post_change(
     agent = request.META.get("HTTP_USER_AGENT", "")
     ip, device = address_of(request), device_name(agent)
     _post(kind, user, params, ip=ip, device=device, to=to or primary_address(user))
+
+
+def post_desk_change(user: User) -> None:
+    """That an operator changed somebody's account; not from where."""
+    _post("desk.changed", user, {}, ip=None, device="", to=primary_address(user))
 
 
 def post_company_change(
