@@ -78,6 +78,7 @@ def test_letter_about_an_existing_account_uses_public_url(hostile: Client) -> No
 
 def test_notice_of_a_new_password_uses_public_url(hostile: Client) -> None:
     hostile.post(reverse("account_login"), {"login": OWNER, "password": PASSWORD})
+    hostile.post(reverse("account_reauthenticate"), {"password": PASSWORD})
     new = {"oldpassword": PASSWORD, "password1": SIGN_UP["password1"]}
     hostile.post(reverse("account_change_password"), new | {"password2": new["password1"]})
 

@@ -340,7 +340,7 @@ def test_pages_read_the_same_whatever_their_length(
             delivery=delivery, started_at=timezone.now(), duration_ms=3, status=500
         )
 
-    with django_assert_num_queries(6):  # session, user, memberships, endpoint, failed?, rows
+    with django_assert_num_queries(7):  # session, user, memberships, endpoint, failed?, rows; seen
         client.get(reverse("webhook-detail", args=[endpoint.public_id]))
     with django_assert_num_queries(5):  # session, user, memberships, delivery, attempts
         client.get(reverse("delivery-detail", args=[delivery.public_id]))
