@@ -13,6 +13,7 @@ from desk.doctor.finding import Finding, failed, judged, passed
 
 TIMEOUT = 4.0
 FORGED = "192.0.2.77"  # an address of nobody's (RFC 5737), as a client might claim it
+MISSPELT = "192.0.2.78"  # the same in `X_Forwarded_For`, which most servers take for the real one
 
 
 def mail_server() -> Finding:
@@ -48,7 +49,7 @@ def public_url() -> Finding:
 
 def proxies() -> Finding:
     """The service tells, to those who know its secret, whose address it would believe."""
-    headers = {probe.HEADER: probe.sign(), "X-Forwarded-For": FORGED}
+    headers = {probe.HEADER: probe.sign(), "X-Forwarded-For": FORGED, "X_Forwarded_For": MISSPELT}
     try:
         answer = _get(f"{settings.PUBLIC_URL}/livez", headers).json()
         seen: dict[str, Any] = answer["seen"]
@@ -61,6 +62,9 @@ def proxies() -> Finding:
 def _judge_proxies(seen: dict[str, Any]) -> Finding:
     trusted, added = settings.TRUSTED_PROXY_COUNT, int(seen["forwarded"]) - 1
     detail = f"TRUSTED_PROXY_COUNT={trusted}, {max(added, 0)} before us added an address"
+    if seen["client_ip"] == MISSPELT:
+        cure = "Start the web process with `python -m config.web`, which drops such names."
+        return failed("proxies", "X_Forwarded_For was believed", cure)
     if seen["client_ip"] == FORGED:
         cure = "Lower TRUSTED_PROXY_COUNT: as it is, anybody can claim any address."
         return failed("proxies", f"{detail}: a forged address was believed", cure)

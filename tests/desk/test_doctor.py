@@ -342,6 +342,15 @@ def test_proxies_are_counted(
     assert found.ok == (words == "")
 
 
+def test_misspelt_header_that_is_believed_is_a_cross(settings: Settings) -> None:
+    settings.TRUSTED_PROXY_COUNT = 1
+
+    found = outside._judge_proxies({"client_ip": outside.MISSPELT, "forwarded": 1, "secure": True})
+
+    assert (found.ok, found.detail) == (False, "X_Forwarded_For was believed")
+    assert "python -m config.web" in found.cure
+
+
 def test_check_that_breaks_silences_no_other() -> None:
     def breaks() -> Finding:
         raise RuntimeError("no")
