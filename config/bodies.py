@@ -18,6 +18,7 @@ class Bounds:
     most_per_sender: int
     memory: int  # of what has arrived of them
     slow: float = 1.0  # a body that takes longer gives way to another
+    unread: float = 60.0  # for a client that takes nothing of its answer
 
 
 @dataclass(eq=False, slots=True)

@@ -54,6 +54,7 @@ class Gateway:
         self._application = application
         self._admit = admit
         self._refuse = refuse
+        self.bounds = bounds
         self._bodies = Bodies(bounds)
         self._answers = Answers()
         self._is_stopping = False

@@ -268,6 +268,7 @@ BODY_TIMEOUT = env.float("BODY_TIMEOUT", 10.0)  # seconds for a request's body, 
 BODIES = _at_least(1, "BODIES", 1000)  # being received at once, per process
 BODIES_PER_SENDER = _at_least(1, "BODIES_PER_SENDER", 100)  # a key; without one, an address
 BODY_MEMORY = _at_least(2**23, "BODY_MEMORY", 2**26)  # bytes of them, per process
+UNREAD_TIMEOUT = env.float("UNREAD_TIMEOUT", 60.0)  # seconds for a client to take of an answer
 PHONE_RETENTION, RAW_RETENTION = 90, 30  # days
 COUNTRY_HEADER = env.str("COUNTRY_HEADER", "")  # as in request.META: HTTP_CF_IPCOUNTRY, say
 COUNTRY_DATABASE = env.str("COUNTRY_DATABASE", "")  # a file of MaxMind's format (.mmdb)

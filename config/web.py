@@ -7,11 +7,15 @@ threads. Here the "loop" runs what it is given at once, so that the application 
 that granian has for WSGI.
 """
 
+import os
 import resource
 import signal
+import socket
 import sys
 import threading
 from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 from granian import _granian, cli
@@ -121,7 +125,22 @@ class Server(MPServer):
         serve = getattr(worker, WORKERS_METHODS[runtime_mode][(sock[0] or sock[1]).is_uds()])
         gateway.start()
         serve(_scheduler(loop, gateway), loop, stop)
+        give_up_unread(gateway.bounds.unread)
         stopped.wait()
+
+
+def give_up_unread(seconds: float) -> None:
+    """Have the kernel end connections whose client takes nothing of an answer for so long.
+
+    Accepted sockets have what is set on the one that listens, which granian keeps to itself.
+    """
+    milliseconds = int(seconds * 1000)
+    for path in Path("/proc/self/fd").iterdir():
+        with suppress(OSError):  # closed meanwhile, or not of TCP
+            if path.is_socket():
+                with socket.socket(fileno=os.dup(int(path.name))) as one:
+                    if one.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN):
+                        one.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, milliseconds)
 
 
 def main() -> None:

@@ -35,6 +35,7 @@ bounds = Bounds(
     most=settings.BODIES,
     most_per_sender=settings.BODIES_PER_SENDER,
     memory=settings.BODY_MEMORY,
+    unread=settings.UNREAD_TIMEOUT,
 )
 gateway = Gateway(application, admit=admit, refuse=refuse, bounds=bounds)
 resolve("/livez")  # imports every view, now rather than in the first request

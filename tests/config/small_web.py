@@ -14,7 +14,7 @@ from config.gateway import Allowance, Gateway, Refusal
 from config.web import Server
 
 DEADLINE = 1.5
-BOUNDS = Bounds(deadline=DEADLINE, most=40, most_per_sender=20, memory=2**22, slow=0.3)
+BOUNDS = Bounds(deadline=DEADLINE, most=40, most_per_sender=20, memory=2**22, slow=0.3, unread=2)
 LONG = 8 * 2**20  # bytes
 
 

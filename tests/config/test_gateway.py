@@ -300,6 +300,16 @@ def test_slow_readers_hold_neither_threads_nor_memory(ask: Ask, web: Program) ->
     assert _memory(web) - before < readers * LONG / 2
 
 
+def test_reader_of_nothing_is_given_up(ask: Ask, web: Program) -> None:
+    connection = ask()
+    connection.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    connection.say("GET /long HTTP/1.1\r\nHost: x\r\n\r\n")
+    time.sleep(BOUNDS.unread + 2)
+
+    with pytest.raises(ConnectionResetError):
+        connection.read()
+
+
 def test_threads_and_descriptors_are_given_back(ask: Ask, web: Program) -> None:
     time.sleep(0.5)  # until the connections of other tests are closed
     before = footprint.of([web])
