@@ -12,6 +12,13 @@ ROOT = Path(__file__).resolve().parent.parent
 env = FileAwareEnv(strip_whitespace=True)
 
 
+def at_least(least: int, name: str, default: int) -> int:
+    value: int = env.int(name, default)
+    if value < least:
+        raise ImproperlyConfigured(f"{name} must be {least} or more")
+    return value
+
+
 def keyring(text: str, name: str = "OTP_KEYS") -> dict[str, bytes]:
     """`id:secret,id2:secret2` as a dict in that order; the first key is the current one.
 

@@ -5,13 +5,19 @@ from pathlib import Path
 from typing import Any
 
 from django.core.exceptions import ImproperlyConfigured
-from environs import EnvError
 
 from config import logs
 from config.authentication import PASSWORD_VALIDATORS, RATE_LIMITS
-from config.env import ROOT, env, keyring
+from config.env import ROOT, at_least, env, keyring
 from config.production import known_environment, require_safe
 from config.schedule import SCHEDULE
+from config.stores import (
+    CACHES,  # noqa: F401 - read as settings.CACHES, as are the next
+    DATABASES,  # noqa: F401
+    RATELIMIT_USE_CACHE,  # noqa: F401
+    REDIS_TIMEOUT,  # noqa: F401
+    REDIS_URL,
+)
 from config.vendors import (
     FURTHER_ACCOUNTS,
     SMPP,  # noqa: F401 - read as settings.SMPP
@@ -43,13 +49,6 @@ def _secret(name: str, minimum: int) -> str:
     return value
 
 
-def _at_least(least: int, name: str, default: int) -> int:
-    value: int = env.int(name, default)
-    if value < least:
-        raise ImproperlyConfigured(f"{name} must be {least} or more")
-    return value
-
-
 SECRET_KEY = _secret("SECRET_KEY", 50)
 SECRET_KEY_FALLBACKS: list[str] = env.list("SECRET_KEY_FALLBACKS", [])
 OTP_KEYS = keyring(env.str("OTP_KEYS", ""))  # apart from SECRET_KEY, so each rotates alone
@@ -61,7 +60,7 @@ MFA_KEYS = keyring(env.str("MFA_KEYS", _FACTORS), "MFA_KEYS")  # encrypt second 
 
 ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", [] if PRODUCTION else ["*"])
 CSRF_TRUSTED_ORIGINS: list[str] = env.list("CSRF_TRUSTED_ORIGINS", [])
-TRUSTED_PROXY_COUNT = _at_least(0, "TRUSTED_PROXY_COUNT", 0)
+TRUSTED_PROXY_COUNT = at_least(0, "TRUSTED_PROXY_COUNT", 0)
 ALLAUTH_TRUSTED_PROXY_COUNT = TRUSTED_PROXY_COUNT
 
 # --- Applications ----------------------------------------------------------------------------
@@ -113,6 +112,7 @@ MIDDLEWARE = [
     "config.middleware.Views",
 ]
 
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 ROOT_URLCONF = "config.urls"
 WSGI_APPLICATION = "config.wsgi.application"
 APPEND_SLASH = False  # a POST is never redirected; the URLconf tolerates one slash itself
@@ -134,55 +134,6 @@ TEMPLATES = [
     },
 ]
 
-# --- Stores ----------------------------------------------------------------------------------
-
-try:
-    DATABASES = {"default": env.dj_db_url("DATABASE_URL")}
-    REDIS_URL = env.str("REDIS_URL")
-except EnvError as error:
-    raise ImproperlyConfigured(
-        f"{error}: set DATABASE_URL and REDIS_URL, or start with `make run` / `make test`, "
-        "which bring their own servers"
-    ) from None
-
-# A database that vanished without a word is noticed within seconds, not by TCP's own hours.
-_NETWORK = {
-    "connect_timeout": 3,
-    "keepalives": 1,
-    "keepalives_idle": 10,
-    "keepalives_interval": 5,
-    "keepalives_count": 3,
-    "tcp_user_timeout": 15_000,
-}
-_STATEMENT_TIMEOUT = _at_least(0, "DATABASE_STATEMENT_TIMEOUT", 10_000)  # ms; 0: none
-DATABASES["default"] |= {
-    "CONN_MAX_AGE": 0,
-    "OPTIONS": _NETWORK
-    | DATABASES["default"].get("OPTIONS", {})
-    | {
-        # 64 request threads share 8 connections: each holds one for a millisecond or two.
-        "pool": {"min_size": 1, "max_size": env.int("DATABASE_POOL", 8), "timeout": 5},
-        # Django leaves both off; together they are worth a fifth of the throughput.
-        "server_side_binding": True,
-        "prepare_threshold": 2,
-        "options": f"-c lock_timeout=3000 -c statement_timeout={_STATEMENT_TIMEOUT}"
-        " -c idle_in_transaction_session_timeout=20000",
-    },
-}
-DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
-
-REDIS_TIMEOUT = env.float("REDIS_TIMEOUT", 0.05)  # a limiter that is late is worse than none
-_CACHE: dict[str, Any] = {
-    "LOCATION": REDIS_URL,
-    "OPTIONS": {"socket_timeout": REDIS_TIMEOUT, "socket_connect_timeout": REDIS_TIMEOUT},
-}
-CACHES = {
-    "default": {"BACKEND": "config.cache.PostgresCache"},  # allauth counts log-ins in it
-    "rate": _CACHE
-    | {"BACKEND": "django.core.cache.backends.redis.RedisCache", "KEY_PREFIX": "rate"},
-}
-RATELIMIT_USE_CACHE = "rate"
-
 # --- Celery: mail, sweeps and the delivery loop's host; never the truth ------------------------
 
 CELERY_BROKER_URL = env.str("CELERY_BROKER_URL", REDIS_URL)
@@ -200,13 +151,13 @@ CELERY_BEAT_SCHEDULE = SCHEDULE
 # --- What is promised ------------------------------------------------------------------------
 
 PRICES = {
-    "whatsapp": _at_least(1, "PRICE_WHATSAPP", 1),
-    "telegram": _at_least(1, "PRICE_TELEGRAM", 1),
-    "sms": _at_least(1, "PRICE_SMS", 16),
+    "whatsapp": at_least(1, "PRICE_WHATSAPP", 1),
+    "telegram": at_least(1, "PRICE_TELEGRAM", 1),
+    "sms": at_least(1, "PRICE_SMS", 16),
 }
 # Tokens of a company for a day, and for an hour and country, where its past asks for no more.
-BUDGET_DAY = _at_least(1, "BUDGET_DAY", 3200)
-BUDGET_COUNTRY_HOUR = _at_least(1, "BUDGET_COUNTRY_HOUR", 800)
+BUDGET_DAY = at_least(1, "BUDGET_DAY", 3200)
+BUDGET_COUNTRY_HOUR = at_least(1, "BUDGET_COUNTRY_HOUR", 800)
 BUDGET_USUAL = (3, 28)  # times the busiest of so many days
 BUDGET_WARNING = 80  # per cent of a budget after which its owners get a letter
 BUDGET_MOST = 1_000_000_000  # tokens an owner may set
@@ -221,12 +172,12 @@ if unknown := set(PAYMENT_GATEWAYS) - {"invoice", "sandbox"}:
 TOP_UP_TOKENS = 100_000_000  # at most, in one order
 OPEN_ORDERS = 50  # per company, waiting for payment
 
-CODE_LIFETIME = _at_least(60, "CODE_LIFETIME", 300)  # seconds
+CODE_LIFETIME = at_least(60, "CODE_LIFETIME", 300)  # seconds
 CODE_ATTEMPTS = 5
 RESEND_MARGIN = 60  # a live code with less left than this is superseded, not resent
 HOLD_DEADLINE = {  # seconds until an unproved delivery is given up, and is free
-    "code": _at_least(60, "HOLD_DEADLINE_CODE", 600),
-    "link": _at_least(60, "HOLD_DEADLINE_LINK", 86_400),
+    "code": at_least(60, "HOLD_DEADLINE_CODE", 600),
+    "link": at_least(60, "HOLD_DEADLINE_LINK", 86_400),
 }
 if HOLD_DEADLINE["code"] < CODE_LIFETIME:
     raise ImproperlyConfigured("HOLD_DEADLINE_CODE must be CODE_LIFETIME or more")
@@ -241,13 +192,13 @@ if sum(PROVIDER_TIMEOUT) + 5 >= LEASE:
 DELIVERY_THREADS = env.int("DELIVERY_THREADS", 32)
 MAX_SMS_SEGMENTS = 3
 LINK_BLOCKLIST: list[str] = env.list("LINK_BLOCKLIST", [])  # hosts no link may lead to
-LINK_MISSES = (_at_least(1, "LINK_MISSES", 30), 600)  # of links that are not: (count, seconds)
+LINK_MISSES = (at_least(1, "LINK_MISSES", 30), 600)  # of links that are not: (count, seconds)
 
 COOL_DOWN = 60  # seconds between codes to one phone of one company
 CODE_LIMITS = [(5, 600), (10, 3600), (20, 86_400)]  # sends per company and phone: (count, seconds)
 LINK_LIMITS = [(5, 600), (20, 86_400)]
 # What a company may set for itself in their place: a cool-down from … to …, counts up to ….
-COOL_DOWN_RANGE = (_at_least(1, "COOL_DOWN_LEAST", 30), 3600)
+COOL_DOWN_RANGE = (at_least(1, "COOL_DOWN_LEAST", 30), 3600)
 MOST_CODES = (10, 20, 20)
 MOST_LINKS = (10, 20)
 # Per phone, whoever sends, codes and links apart: so many at once, and as many a day, evenly; the
@@ -259,15 +210,15 @@ FAILED_ATTEMPTS = [(10, 3600), (20, 86_400)]  # wrong codes per company and phon
 REFUSED_VERIFIES = (10, 600)  # with nothing left to judge
 API_RATE = (env.int("API_RATE", 1000), 10)  # requests per key: (count, seconds)
 TEST_QUOTAS = {  # what all test keys of a company make in a day
-    "links": _at_least(1, "TEST_LINKS_A_DAY", 3000),
-    "messages": _at_least(1, "TEST_MESSAGES_A_DAY", 3000),
+    "links": at_least(1, "TEST_LINKS_A_DAY", 3000),
+    "messages": at_least(1, "TEST_MESSAGES_A_DAY", 3000),
 }
 API_BODY = 65_536  # bytes
 DATA_UPLOAD_MAX_MEMORY_SIZE = 4 * 2**20  # vendors send receipts in batches; the API has its own
 BODY_TIMEOUT = env.float("BODY_TIMEOUT", 10.0)  # seconds for a request's body, from its headers on
-BODIES = _at_least(1, "BODIES", 1000)  # being received at once, per process
-BODIES_PER_SENDER = _at_least(1, "BODIES_PER_SENDER", 100)  # a key; without one, an address
-BODY_MEMORY = _at_least(2**23, "BODY_MEMORY", 2**26)  # bytes of them, per process
+BODIES = at_least(1, "BODIES", 1000)  # being received at once, per process
+BODIES_PER_SENDER = at_least(1, "BODIES_PER_SENDER", 100)  # a key; without one, an address
+BODY_MEMORY = at_least(2**23, "BODY_MEMORY", 2**26)  # bytes of them, per process
 UNREAD_TIMEOUT = env.float("UNREAD_TIMEOUT", 60.0)  # seconds for a client to take of an answer
 PHONE_RETENTION, RAW_RETENTION = 90, 30  # days
 COUNTRY_HEADER = env.str("COUNTRY_HEADER", "")  # as in request.META: HTTP_CF_IPCOUNTRY, say
