@@ -26,7 +26,7 @@ def library() -> Any:
 
     A pid alone would not do for the name of a process's file: each container has a pid 7.
     """
-    settings.METRICS_DIR.mkdir(parents=True, exist_ok=True)
+    settings.METRICS_DIR.mkdir(mode=0o700, parents=True, exist_ok=True)
     os.environ["PROMETHEUS_MULTIPROC_DIR"] = str(settings.METRICS_DIR)
     import prometheus_client  # noqa: PLC0415 - it reads the environment when it is imported
     from prometheus_client import values  # noqa: PLC0415

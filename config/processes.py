@@ -84,6 +84,8 @@ def spawn(
     identity: dict[str, Any] = {}
     if account is not None:
         identity = {"user": account.uid, "group": account.gid, "extra_groups": []}
+    private = 0o077 if account is None else -1  # another account must reach what we make for it
+    log.touch(mode=0o600)
     with log.open("ab") as output:
         return subprocess.Popen(  # noqa: S603 - our own commands only
             [os.fspath(word) for word in command],
@@ -93,6 +95,7 @@ def spawn(
             cwd=cwd,
             env=env,
             start_new_session=True,
+            umask=private,
             # It runs between fork and exec, after the change of user, which would clear the wish.
             preexec_fn=lambda: die_with_parent(die, me),  # noqa: PLW1509
             **identity,

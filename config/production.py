@@ -14,8 +14,9 @@ ENVIRONMENTS = ("production", "development", "test")
 KEYRINGS = ("OTP_KEYS", "CALLBACK_KEYS", "MFA_KEYS")
 NEW_KEY = "make a new one: python -c 'import secrets; print(secrets.token_urlsafe(60))'"
 # Backends that keep letters on this machine, or nowhere: nobody could confirm an address.
-_LOCAL_MAIL = tuple(f"django.core.mail.backends.{one}." for one in
-                    ("console", "filebased", "locmem", "dummy"))  # fmt: skip
+_LOCAL_MAIL = ("config.letter_files.", *(
+    f"django.core.mail.backends.{one}." for one in ("console", "filebased", "locmem", "dummy")
+))  # fmt: skip
 _EXAMPLE_HOSTS = ("example.com", "example.org", "example.net")  # RFC 2606: never anybody's own
 
 

@@ -278,7 +278,7 @@ EMAIL_BACKEND = env.str(
     "EMAIL_BACKEND",
     "django.core.mail.backends.smtp.EmailBackend"
     if PRODUCTION
-    else "django.core.mail.backends.filebased.EmailBackend",
+    else "config.letter_files.EmailBackend",
 )
 EMAIL_FILE_PATH = VAR_DIR / "mail"
 EMAIL_HOST = env.str("EMAIL_HOST", "localhost")

@@ -20,6 +20,7 @@ from config.checkout import CHECKOUT
 from config.children import Child, StoppedError, Supervisor
 from config.development import environment, publish, reachable
 from config.embedded import Servers
+from config.private_files import make_private
 from config.processes import StartError, die_with_parent, end_survivors, lock, spawn
 
 _MARK = "KVITOK_SUPERVISED"  # in the environment of every child: whose it is
@@ -101,7 +102,7 @@ def _prepare(var: Path, environ: Mapping[str, str]) -> Place:
         metrics_port = preflight.number(environ, "METRICS_PORT", 0)
         preflight.check_port("METRICS_PORT", "127.0.0.1", metrics_port)
     preflight.check_space(var)
-    (var / "log").mkdir(exist_ok=True)
+    make_private(var)
     for log in (var / "log").glob("*.log"):
         if log.stat().st_size > _LONGEST_LOG:
             log.replace(log.with_suffix(".log.1"))

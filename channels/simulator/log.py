@@ -7,6 +7,7 @@ Others may read the file while it is written (WAL); only one simulator may write
 import asyncio
 import fcntl
 import json
+import os
 import sqlite3
 from collections import deque
 from collections.abc import Iterator
@@ -64,8 +65,9 @@ class LogInUseError(Exception):
 
 class Log:
     def __init__(self, path: Path) -> None:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._lock = _lock(path.with_name(path.name + ".lock"))
+        _make_private(path)
         self._db = sqlite3.connect(path, isolation_level=None)
         self._db.executescript(PRAGMAS + SCHEMA)
         newest = self._db.execute("SELECT coalesce(max(id), 0) FROM messages").fetchone()
@@ -178,6 +180,13 @@ class Log:
             phone = known.setdefault(digits, Phone(digits))
             phone.shared, phone.blocked = shared, bool(blocked)
         return iter(known.values())
+
+
+def _make_private(path: Path) -> None:
+    """Codes and phones are in it; what SQLite puts beside it has the same mode."""
+    os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+    for one in path.parent.glob(f"{path.name}*"):
+        one.chmod(0o600)
 
 
 def _lock(path: Path) -> IO[str]:

@@ -19,10 +19,9 @@ MISSPELT = "192.0.2.78"  # the same in `X_Forwarded_For`, which most servers tak
 def mail_server() -> Finding:
     cure = "Mend EMAIL_HOST, EMAIL_PORT, EMAIL_HOST_USER, EMAIL_HOST_PASSWORD, EMAIL_USE_TLS."
     backend = settings.EMAIL_BACKEND.split(".")[-2]
-    if backend == "filebased":
-        path = Path(settings.EMAIL_FILE_PATH)
-        path.mkdir(parents=True, exist_ok=True)
-        return passed("mail", f"letters are written to {path.name}/")
+    if backend in {"filebased", "letter_files"}:
+        get_connection()  # makes the folder
+        return passed("mail", f"letters are written to {Path(settings.EMAIL_FILE_PATH).name}/")
     connection = get_connection(timeout=TIMEOUT)
     try:
         try:
