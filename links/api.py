@@ -12,7 +12,7 @@ from channels.fields import channel_field, locale_field, phone_field
 from channels.models import Message
 from channels.send_view import SendView
 from channels.sending import Sender
-from links import services
+from links import services, text_addresses
 from links.fields import TEXT_LENGTH, new_link, reusable_link
 from links.models import Link
 from links.new_link import SLUG_LENGTH_IN_MESSAGES
@@ -64,6 +64,9 @@ class SendLink(SendView):
         link = new_link(fields, self.principal, length=SLUG_LENGTH_IN_MESSAGES)
         fields.check()
         assert link is not None  # noqa: S101 - `check` raises where it is
+        if text:
+            sites = self.principal.link_rules.targets
+            text_addresses.check(text, target=link.url, allowed=sites)
         return LinkOrder(
             phone=phone_field(phone, self.principal),
             locale=locale,

@@ -115,6 +115,12 @@ def check_target(url: object, field: str = "url", *, allowed: Iterable[str] = ()
         raise invalid_input(**{field: invalid.words}) from None
 
 
+def host_of(address: str, *, allowed: Iterable[str] = ()) -> str:
+    """The host of a URL, or of an address that lacks its scheme; refused as `check_target` does."""
+    url = address if "://" in address else f"http://{address}"
+    return urlsplit(check_target(url, allowed=allowed)).hostname or ""
+
+
 def check_site(name: object, field: str = "host") -> str:
     """A host in lower case and ASCII, such as is on the internet; raises a DomainError."""
     try:

@@ -6,8 +6,19 @@ from accounts import brands
 
 
 @pytest.mark.parametrize(
-    "brand", ["", "Ромашка", "Kaspi.kz", "ООО «Ромашка-2026»", "Аптека 36,6", "M&M's", "5 звёзд"]
-)
+    "brand",
+    [
+        "",
+        "Ромашка",
+        "Kaspi.kz",
+        "Кремль.рф",
+        "Яндекс Go",
+        "ООО «Ромашка-2026»",
+        "Аптека 36,6",
+        "M&M's",
+        "5 звёзд",
+    ],
+)  # fmt: skip
 def test_names_are_fit(brand: str) -> None:
     assert brands.is_fit(brand)
 
@@ -24,6 +35,8 @@ def test_names_are_fit(brand: str) -> None:
         "8 800 555 35 35",
         "8–800–555–35–35",
         "8_800_555_35_35",
+        "аpple.com",
+        "gооgle.com Support",
         "first\nsecond",
         "a\u202eb",
     ],
