@@ -21,7 +21,7 @@ from channels.transitions import Event, What
 from tests.api.clients import Answer, Api, ClientOf
 from tests.api.races import at_once
 from tests.channels.lives import submitted
-from tests.factories import CompanyFactory
+from tests.factories import CompanyFactory, LinkFactory
 
 pytestmark = pytest.mark.django_db
 
@@ -321,3 +321,13 @@ def test_settings_have_floors(settings: Settings, company: Company) -> None:
 
     assert (day.tokens, hour.tokens) == (11, 7)
     assert conf.TIME_ZONE
+
+
+def test_send_that_is_undone_leaves_the_budgets_as_they_were(api: Api) -> None:
+    """The counts are of the transaction that pays: whatever ends it takes them back."""
+    send(api)
+    LinkFactory.create(slug="sale", key="sale", is_alias=True)
+
+    refused = send(api, 1, "/links/send", alias="sale")
+
+    assert (refused.code, used(api.company)) == ("alias_taken", (1, {"RU": 1}))

@@ -1,0 +1,34 @@
+"""An owner whose sends are refused raises the budget in the cabinet."""
+
+import pytest
+from playwright.sync_api import Page, expect
+from pytest_django.live_server_helper import LiveServer
+
+from billing import budgets
+from billing.models import Budget
+from tests.browser.test_cabinet import sign_in
+from tests.factories import PASSWORD
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def test_owner_raises_the_budget_of_the_day(page: Page, live_server: LiveServer) -> None:
+    company = sign_in(page, live_server).company
+    budgets.set_own(company=company, tokens={Budget.DAY: 40}, user=None)
+    page.get_by_role("link", name="Настройки", exact=True).first.click()
+    page.get_by_role("link", name="Бюджеты", exact=True).click()
+    expect(page.get_by_role("row", name="Компания, за день")).to_contain_text("0 из 40")
+
+    page.get_by_label("Компания, за день").fill("5 000")
+    page.get_by_role("button", name="Сохранить").click()
+    page.get_by_label("Пароль").fill(PASSWORD)
+    page.get_by_role("button", name="Подтвердить").click()
+    expect(page.get_by_label("Компания, за день")).to_have_value("5 000")  # typed once only
+    page.get_by_role("button", name="Сохранить").click()
+
+    expect(page.get_by_role("status")).to_contain_text("Бюджеты сохранены")
+    expect(page.get_by_role("row", name="Компания, за день")).to_contain_text("0 из 5\u00a0000")
+    assert Budget.objects.get(company=company, country=Budget.DAY).own == 5000
+    page.set_viewport_size({"width": 360, "height": 740})
+    wide = "document.documentElement.scrollWidth > document.documentElement.clientWidth"
+    assert not page.evaluate(wide)
