@@ -2,9 +2,12 @@
 
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
 from datetime import timedelta
 
+from django.db import DatabaseError, connection
 from django.utils import timezone, translation
+from psycopg_pool import PoolTimeout
 
 from accounts.models import Company
 from channels import registry, wording
@@ -33,31 +36,45 @@ def providers() -> list[Finding]:
 
 def examine(accounts: Mapping[str, Provider]) -> dict[str, list[Check]]:
     """What each of them lacks and has, by its name; the vendors are asked at the same time."""
-    wanted = {name: Wanted(registry.hook_url(name), countries()) for name in accounts}
+    ours = _ours()
+    wanted = {name: Wanted(registry.hook_url(name), ours.countries) for name in accounts}
     with ThreadPoolExecutor(max(1, len(accounts)), thread_name_prefix="vendor") as pool:
         asked = {name: pool.submit(one.checks, wanted[name]) for name, one in accounts.items()}
-        return {name: _as_alerted(name, one.result()) for name, one in asked.items()}
+        return {
+            name: _as_alerted(one.result(), ours.low_balances.get(name))
+            for name, one in asked.items()
+        }
 
 
-def countries() -> tuple[str, ...]:
-    """Those of the companies, which are where their messages go."""
-    known = Company.objects.filter(status=Company.Status.APPROVED).exclude(country="")
-    return tuple(known.order_by("country").values_list("country", flat=True).distinct())[
-        :MOST_COUNTRIES
-    ]
+@dataclass(frozen=True, slots=True)
+class _Ours:
+    """What the database knows of the accounts; vendors can be asked without it as well."""
+
+    countries: tuple[str, ...] = ()  # of the companies, which is where their messages go
+    low_balances: Mapping[str, ProviderAlert] = field(default_factory=dict)
 
 
-def _as_alerted(name: str, checks: list[Check]) -> list[Check]:
+def _ours() -> _Ours:
+    try:
+        approved = Company.objects.filter(status=Company.Status.APPROVED).exclude(country="")
+        countries = approved.order_by("country").values_list("country", flat=True).distinct()
+        since = timezone.now() - RECENTLY
+        low = ProviderAlert.objects.filter(code="balance_low", at__gte=since).order_by("at")
+        return _Ours(tuple(countries[:MOST_COUNTRIES]), {one.provider: one for one in low})
+    except (DatabaseError, PoolTimeout):
+        return _Ours()
+    finally:
+        # The doctor asks on a thread that is about to end: its connection must not be lost with it.
+        if not connection.in_atomic_block:
+            connection.close()
+
+
+def _as_alerted(checks: list[Check], low: ProviderAlert | None) -> list[Check]:
     """A balance that the vendor does not tell when asked, it may have told with a send."""
-    if not any(one.topic == "balance" and one.ok is None for one in checks):
+    if low is None:
         return checks
-    since = timezone.now() - RECENTLY
-    low = ProviderAlert.objects.filter(provider=name, code="balance_low", at__gte=since)
-    latest = low.order_by("-at").first()
-    if latest is None:
-        return checks
-    told = Check("balance", False, f"{latest.detail}, {latest.at:%d.%m %H:%M} UTC")
-    return [told if one.topic == "balance" else one for one in checks]
+    told = Check("balance", False, f"{low.detail}, {low.at:%d.%m %H:%M} UTC")
+    return [told if (one.topic, one.ok) == ("balance", None) else one for one in checks]
 
 
 def _findings(name: str, checks: list[Check]) -> list[Finding]:

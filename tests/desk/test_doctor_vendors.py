@@ -1,7 +1,10 @@
 """What the doctor says of each vendor's account."""
 
+import threading
+
 import pytest
 import responses
+from django.db import connection
 from pytest_django import Settings
 
 from channels import alerts, registry
@@ -90,3 +93,25 @@ def test_provider_that_is_away_is_a_cross() -> None:
 def _providers() -> list[Finding]:
     """Nobody listens where the tests' accounts point."""
     return vendors.providers()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_vendors_are_asked_without_the_database_and_no_connection_is_kept(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    kept: list[bool] = []
+
+    def ask() -> None:
+        vendors.providers()
+        kept.append(connection.connection is not None)
+
+    thread = threading.Thread(target=ask)
+    thread.start()
+    thread.join()
+    monkeypatch.setattr(vendors, "Company", None)
+    monkeypatch.setattr(vendors, "DatabaseError", AttributeError)
+
+    found = vendors.providers()
+
+    assert kept == [False]
+    assert {one.cure for one in found} == {vendors.AWAY}

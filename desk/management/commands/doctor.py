@@ -35,6 +35,11 @@ class Command(BaseCommand):
 
     def _show(self, finding: Finding) -> None:
         style = self.style.SUCCESS if finding.ok else self.style.ERROR
-        self.stdout.write(f"{style(MARKS[finding.ok])} {finding.name:<18} {finding.detail}")
+        self.stdout.write(f"{style(MARKS[finding.ok])} {_name(finding):<18} {finding.detail}")
         if finding.cure:
             self.stdout.write(f"  {'':<18} → {finding.cure}")
+
+
+def _name(finding: Finding) -> str:
+    """What is longer than its column is set apart by a dash."""
+    return finding.name if len(finding.name) <= 18 else f"{finding.name} —"
