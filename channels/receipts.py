@@ -13,7 +13,16 @@ from django.db import DataError, IntegrityError, connection, transaction
 from django.db.backends.utils import CursorWrapper
 
 from billing.ledger import Proof
-from channels import nudge, opting_out, outcomes, parts, recipients, registry, sql
+from channels import (
+    nudge,
+    opting_out,
+    outcomes,
+    parts,
+    receipt_ids,
+    recipients,
+    registry,
+    sql,
+)
 from channels.providers.base import Inbound, Receipt, ReceiptState, Recipient, Reply
 from channels.providers.hosted import Part, Report
 from channels.transitions import Event, What
@@ -49,14 +58,17 @@ def receive(provider: str, call: Inbound) -> int:
 def store(provider: str, reports: Sequence[Report], met: Sequence[Recipient] = ()) -> int:
     """All of them in one commit, in their order; returns how many receipts were new."""
     with transaction.atomic(), connection.cursor() as cursor:
-        new = 0
-        for report, raw in reports:
+        for report, _raw in reports:
             if isinstance(report, Part):
                 parts.store(cursor, provider, report)
             elif isinstance(report, Reply):
                 opting_out.heed(provider, report)
-            else:
-                new += _store(cursor, provider, report, raw)
+        found = [(one, raw) for one, raw in reports if isinstance(one, Receipt)]
+        receipts = receipt_ids.resolve(cursor, provider, [one for one, _raw in found])
+        new = sum(
+            _store(cursor, provider, receipt, raw)
+            for receipt, (_one, raw) in zip(receipts, found, strict=True)
+        )
         if new and met:  # last, and in one order, so that no two calls wait for each other
             recipients.learn(provider, met)
     if new:

@@ -168,6 +168,10 @@ class Receipt:
     at: datetime | None = None
     error_code: str | None = None
     error_detail: str = ""
+    # Where a vendor spells ids otherwise than when it took the message: what `provider_id` may have
+    # been then, and the phone it went to, by which the right one is told.
+    alternatives: tuple[str, ...] = ()
+    phone: str = ""
 
 
 @dataclass(frozen=True, slots=True)

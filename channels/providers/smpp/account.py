@@ -31,6 +31,7 @@ from channels.providers.smpp import report, status
 from channels.providers.smpp.bind import Bind, NotBoundError, Peer
 from channels.providers.smpp.keeping import Keeping
 from channels.providers.smpp.message import BY_LOOKS, Fields, Style
+from channels.providers.smpp.message_ids import SPELLINGS
 from channels.providers.smpp.pdu import MalformedError, Pdu
 from channels.providers.smpp.session import LostError, Session
 
@@ -55,23 +56,27 @@ class Smpp(HostedProvider):
         password: str,
         source: str,
         system_type: str = "",
+        ca_file: str = "",
         source_ton: int = BY_LOOKS,
         source_npi: int = BY_LOOKS,
         dest_ton: int = 1,
         dest_npi: int = 1,
         alphabet: str = "gsm",
         long: str = "udh",
-        message_ids: str = "same",
+        validity: str = "relative",
+        message_ids: str = "auto",
         statuses: Mapping[str, str] | None = None,
         window: int = 10,
         enquire: float = 30.0,
         timeout: http.Timeout = (2.0, 8.0),
     ) -> None:
-        self._peer = Peer(host, port, tls, system_id, password, system_type)
-        self._style = Style(source, source_ton, source_npi, dest_ton, dest_npi, alphabet, long)
+        self._peer = Peer(host, port, tls, system_id, password, system_type, ca_file)
+        self._style = Style(
+            source, source_ton, source_npi, dest_ton, dest_npi, alphabet, long, validity
+        )
         self._statuses = status.own_table(statuses or {})
         self.window, self._enquire, self._timeout = window, enquire, timeout
-        self._answered_id, self._receipted_id = report.SPELLINGS[message_ids]
+        self._spelling = SPELLINGS[message_ids]
         self._references = count(os.urandom(1)[0])
         self._throttled = 0  # times in a row
         self._paused_until = 0.0
@@ -177,7 +182,7 @@ class Smpp(HostedProvider):
 
     def _took(self, answer: Pdu, place: Place) -> str:
         ref, number, total = place
-        message_id = self._answered_id(report.text(answer.fields.get("message_id")))
+        message_id = self._spelling.answered(report.text(answer.fields.get("message_id")))
         if total > 1 and message_id:
             self._keeping.put((Part(ref, number, total, message_id), b""))
         return message_id
@@ -199,7 +204,7 @@ class Smpp(HostedProvider):
 
     def _deliver(self, session: Session, request: Pdu) -> None:
         """The centre hears that we have what it brought once that is stored, and not before."""
-        told = report.receipt(request, self._receipted_id)
+        told = report.receipt(request, self._spelling)
         said = None if told else report.reply(request)
         kept = (told, report.raw(request)) if told else said and (said, b"")
         if not kept:

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import cycle
 from typing import Any, TypeVar
 
 from channels.providers.smpp import status
@@ -29,12 +30,17 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Peer:
+    """`host` may name several, by commas, each with a port of its own: `a.example,b.example:2776`.
+    The next one is tried when a bind fails or breaks.
+    """
+
     host: str
     port: int
     tls: bool
     system_id: str
     password: str = field(repr=False)
     system_type: str
+    ca_file: str = ""  # certificates to trust instead of the system's
 
     def __post_init__(self) -> None:
         """What a bind has no room for would be cut off without a word."""
@@ -42,6 +48,17 @@ class Peer:
             value = getattr(self, name)
             if len(value) > longest or not value.isascii():
                 raise ValueError(f"SMPP_{name.upper()} must be ASCII, {longest} octets at most")
+        if not all(host and 0 < port < 65_536 for host, port in self.addresses):
+            raise ValueError("SMPP_HOST: each is a name, or a name and a port: a.example:2776")
+
+    @property
+    def addresses(self) -> list[tuple[str, int]]:
+        """Raises ValueError for a port that is no number."""
+        pairs = (one.strip().rpartition(":") for one in self.host.split(","))
+        return [(host or port, int(port) if host else self.port) for host, _, port in pairs]
+
+    def tls_context(self) -> ssl.SSLContext | None:
+        return ssl.create_default_context(cafile=self.ca_file or None) if self.tls else None
 
 
 class NotBoundError(Exception):
@@ -72,6 +89,8 @@ class Bind:
         self._deliver, self._opened, self._keeping = deliver, opened, keeping
         self._session: Session | None = None
         self._failures = 0
+        self._addresses = cycle(peer.addresses)
+        self._address = next(self._addresses)
         self._stopping = asyncio.Event()
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._live, name="smpp", daemon=True)
@@ -140,9 +159,10 @@ class Bind:
             try:
                 await self._serve()
             except (OSError, LostError, RefusedBindError) as error:
-                logger.warning("no bind with %s: %s", self._peer.host, _worded(error))
+                logger.warning("no bind with %s: %s", self._address[0], _worded(error))
             except Exception:  # the thread's edge: a bug must not leave the account without a bind
-                logger.exception("the bind with %s broke", self._peer.host)
+                logger.exception("the bind with %s broke", self._address[0])
+            self._address = next(self._addresses)
             lasted = time.monotonic() - began_at
             self._failures = 0 if lasted > STABLE else self._failures + 1
             await self._rest()
@@ -162,7 +182,7 @@ class Bind:
         try:
             await self._unless_stopped(self._enter(session))
             self._session = session
-            logger.info("bound to %s", self._peer.host)
+            logger.info("bound to %s", self._address[0])
             self._opened()
             await self._watch(reading, session)
             await self._leave(reading, session)
@@ -183,9 +203,9 @@ class Bind:
         return task.result()
 
     async def _connect(self) -> Session:
-        context = ssl.create_default_context() if self._peer.tls else None
+        host, port = self._address
         async with asyncio.timeout(self._connect_timeout + self._answer_timeout):
-            streams = await asyncio.open_connection(self._peer.host, self._peer.port, ssl=context)
+            streams = await asyncio.open_connection(host, port, ssl=self._peer.tls_context())
         return Session(*streams, window=self._window, deliver=self._deliver)
 
     async def _enter(self, session: Session) -> None:

@@ -8,13 +8,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from smpplib import client, smpp
-from smpplib.command_codes import get_command_name
+from smpplib.command_codes import get_command_code, get_command_name
 from smpplib.consts import OPTIONAL_PARAMS as _OPTIONAL
 from smpplib.exceptions import UnknownCommandError
 
 HEADER = 16  # octets
 LONGEST = 65_536  # octets; more is no PDU of SMPP 3.4 but a stream that slipped
 ANSWER = 0x8000_0000  # the bit of a command_id
+
+_WITH_ID = {"deliver_sm_resp", "data_sm_resp"}  # a message_id that says nothing
 
 Numbers: Any = client.SimpleSequenceGenerator
 
@@ -45,10 +47,9 @@ def encode(name: str, numbers: Any, /, **fields: Any) -> tuple[int, bytes]:
 
 
 def answer(name: str, sequence: int, status: int = 0) -> bytes:
-    made = smpp.make_pdu(name, status=status)
-    made.sequence = sequence
-    octets: bytes = made.generate()
-    return octets
+    body = b"\0" if name in _WITH_ID else b""
+    command = get_command_code(name)
+    return struct.pack(">4L", HEADER + len(body), command, status, sequence) + body
 
 
 def decode(octets: bytes) -> Pdu:

@@ -1,15 +1,16 @@
-"""A delivery receipt as it comes in a deliver_sm: in optional parameters, or as a line of text.
+"""A delivery receipt as it comes in a deliver_sm or data_sm: in optional parameters, or as a line.
 
-The text's form is Appendix B of SMPP 3.4, which calls it vendor specific: names in any case and
+The line's form is Appendix B of SMPP 3.4, which calls it vendor specific: names in any case and
 order, spaces where others have none, dates of ten or twelve digits in nobody knows whose time.
+Some centres write it in UCS-2, some leave esm_class at 0, some spell the words out.
 """
 
 import re
-from collections.abc import Callable
 
 from smpplib import consts
 
 from channels.providers.base import Receipt, ReceiptState, Reply
+from channels.providers.smpp.message_ids import Spelling
 from channels.providers.smpp.pdu import Pdu
 
 _KIND, _RECEIPT, _INTERMEDIATE = 0x3C, 0x04, 0x20  # of esm_class
@@ -32,6 +33,16 @@ _WORDS = {
     7: "UNKNOWN",
     8: "REJECTD",
 }
+_SPELLED_OUT = {
+    "DELIVERED": "DELIVRD",
+    "DELIVERD": "DELIVRD",
+    "UNDELIVERED": "UNDELIV",
+    "UNDELIVERABLE": "UNDELIV",
+    "UNDELIVRD": "UNDELIV",
+    "ACCEPTED": "ACCEPTD",
+    "REJECTED": "REJECTD",
+    "EN_ROUTE": "ENROUTE",
+}
 # UNKNOWN is left out: nothing is known, and the deadline decides.
 _STATES = {
     "ENROUTE": ReceiptState.SENT,
@@ -47,72 +58,67 @@ _FIELD = re.compile(
     r"\b(id|sub|dlvrd|submit ?date|done ?date|stat|err)\s*:\s*([^\s:]+)", re.IGNORECASE
 )
 _TEXT = re.compile(r"\btext\s*:", re.IGNORECASE)
-
-Spelling = Callable[[str], str]
-
-
-def _as_it_is(written: str) -> str:
-    return written
-
-
-def _hexadecimal(written: str) -> str:
-    return _number(written, 16)
-
-
-def _decimal(written: str) -> str:
-    return _number(written, 10)
-
-
-def _number(written: str, base: int) -> str:
-    """What is no number after all stays as it is."""
-    try:
-        return str(int(written, base))
-    except ValueError:
-        return written
-
-
-# How one id is written in the answer to submit_sm, and in a receipt.
-SPELLINGS: dict[str, tuple[Spelling, Spelling]] = {
-    "same": (_as_it_is, _as_it_is),
-    "hex": (_hexadecimal, _hexadecimal),
-    "decimal": (_decimal, _decimal),
-    "hex-decimal": (_hexadecimal, _decimal),
-    "decimal-hex": (_decimal, _hexadecimal),
-}
+# With an id and a state, what a person would hardly write: a receipt without its esm_class.
+_OF_A_RECEIPT = {"sub", "dlvrd", "submit date", "submitdate", "done date", "donedate"}
 
 
 def text(octets: bytes | None) -> str:
     return (octets or b"").rstrip(b"\x00").decode("latin-1").strip()
 
 
-def receipt(deliver: Pdu, spelled: Spelling) -> Receipt | None:
+def receipt(deliver: Pdu, spelling: Spelling) -> Receipt | None:
     """None for what is no receipt, or says nothing: a message from a phone, an unknown state."""
-    if (deliver.fields.get("esm_class") or 0) & _KIND not in {_RECEIPT, _INTERMEDIATE}:
-        return None
     told = _told(deliver)
-    state = int.from_bytes(deliver.tlvs.get(_STATE, b""))
-    word = _WORDS.get(state, told.get("stat", "").upper())
+    if not _is_receipt(deliver, told):
+        return None
+    word = _word(deliver, told)
     message_id = text(deliver.tlvs.get(_ID)) or told.get("id", "")
     if word not in _STATES or not message_id:
         return None
+    first, *others = spelling.receipted(message_id)
     return Receipt(
-        provider_id=spelled(message_id),
+        provider_id=first,
         ref=None,
         state=_STATES[word],
         word=word,
         error_code=_error(deliver, told),
+        alternatives=tuple(others),
+        phone=_phone(deliver),
     )
+
+
+def _is_receipt(deliver: Pdu, told: dict[str, str]) -> bool:
+    """By its esm_class; where that is 0, by optional parameters that no phone can send, or by the
+    whole form of a receipt's line. A person who wrote such a line would need the id of a message to
+    their own phone, and could claim its delivery alone.
+    """
+    kind = (deliver.fields.get("esm_class") or 0) & _KIND
+    if kind:
+        return kind in {_RECEIPT, _INTERMEDIATE}
+    if _ID in deliver.tlvs and _STATE in deliver.tlvs:
+        return True
+    return {"id", "stat"} <= told.keys() and not _OF_A_RECEIPT.isdisjoint(told)
+
+
+def _word(deliver: Pdu, told: dict[str, str]) -> str:
+    state = int.from_bytes(deliver.tlvs.get(_STATE, b""))
+    word = told.get("stat", "").upper()
+    return _WORDS.get(state, _SPELLED_OUT.get(word, word))
+
+
+def _phone(deliver: Pdu) -> str:
+    """Whom the message went to; empty where the centre names something else."""
+    source = text(deliver.fields.get("source_addr"))
+    return "+" + source.lstrip("+") if _PHONE.fullmatch(source) else ""
 
 
 def reply(deliver: Pdu) -> Reply | None:
     """What a person wrote back; None for what a machine says, and what is not plain text."""
-    phone = text(deliver.fields.get("source_addr"))
+    phone = _phone(deliver)
     is_message = not (deliver.fields.get("esm_class") or 0) & (_KIND | _HAS_HEADER)
-    if not is_message or not _PHONE.fullmatch(phone):
+    if not is_message or not phone:
         return None
-    octets = deliver.fields.get("short_message") or deliver.tlvs.get(_PAYLOAD) or b""
-    coding = "utf-16-be" if deliver.fields.get("data_coding") == _UCS2 else "latin-1"
-    return Reply("+" + phone.lstrip("+"), octets[:_ENOUGH].decode(coding, errors="replace"))
+    return Reply(phone, _read(deliver, _octets(deliver)[:_ENOUGH]))
 
 
 def raw(deliver: Pdu) -> bytes:
@@ -124,9 +130,22 @@ def raw(deliver: Pdu) -> bytes:
 
 def _told(deliver: Pdu) -> dict[str, str]:
     """The fields in front of `text:`; the first of a name is the one that counts."""
-    octets = deliver.fields.get("short_message") or deliver.tlvs.get(_PAYLOAD)
-    line = _TEXT.split(text(octets), maxsplit=1)[0]
+    line = _TEXT.split(_read(deliver, _octets(deliver)), maxsplit=1)[0]
     return {name.lower(): value for name, value in reversed(_FIELD.findall(line))}
+
+
+def _octets(deliver: Pdu) -> bytes:
+    return deliver.fields.get("short_message") or deliver.tlvs.get(_PAYLOAD) or b""
+
+
+def _read(deliver: Pdu, octets: bytes) -> str:
+    """UCS-2 by its data_coding, or by the zeros that Latin letters have in it."""
+    is_wide = deliver.fields.get("data_coding") == _UCS2 or (
+        len(octets) >= 2 and not any(octets[0:20:2])
+    )
+    if is_wide:
+        return octets.decode("utf-16-be", errors="replace").rstrip("\0").strip()
+    return text(octets)
 
 
 def _error(deliver: Pdu, told: dict[str, str]) -> str | None:

@@ -89,7 +89,7 @@ class Session:
             return
         if one.is_answer:
             self._resolve(one)
-        elif one.name == "deliver_sm":
+        elif one.name in {"deliver_sm", "data_sm"}:  # receipts come in either
             self._deliver(self, one)
         else:
             self._oblige(one)

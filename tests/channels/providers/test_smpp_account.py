@@ -223,7 +223,7 @@ def test_receipt_is_answered_once_it_is_kept(centre: Centre, bound: Bound, kept:
 
     assert (refused_once, taken) == (0x64, 0)
     assert [report for report, _ in kept.reports] == [
-        Receipt("m1", None, ReceiptState.DELIVERED, "DELIVRD")
+        Receipt("m1", None, ReceiptState.DELIVERED, "DELIVRD", phone="+998901234567")
     ]
 
 

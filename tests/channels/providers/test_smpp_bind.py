@@ -4,6 +4,7 @@ import asyncio
 import logging
 import socket
 import ssl
+import struct
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -123,8 +124,15 @@ def test_dead_line_is_noticed_and_left(kept: Kept) -> None:
 class Deaf:
     """Answers a bind and nothing else; counts binds and questions, hangs up on a message."""
 
-    def __init__(self, *, hangs_up: bool = False, tls: ssl.SSLContext | None = None) -> None:
-        self.hangs_up, self.tls = hangs_up, tls
+    def __init__(
+        self,
+        *,
+        hangs_up: bool = False,
+        tls: ssl.SSLContext | None = None,
+        brings: bytes = b"",
+    ) -> None:
+        self.hangs_up, self.tls, self.brings = hangs_up, tls, brings
+        self.answers: list[bytes] = []
         self.came = self.asked = 0
         self.port = free_port()
         self._loop = asyncio.new_event_loop()
@@ -142,8 +150,11 @@ class Deaf:
             if octets[7] == 0x09:
                 self.came += 1
                 writer.write(b"\0\0\0\x11\x80\0\0\x09\0\0\0\0" + octets[12:16] + b"\0")
-            elif octets[7] == 0x15:
+                writer.write(self.brings)
+            elif octets[4:8] == b"\0\0\0\x15":
                 self.asked += 1
+            elif octets[4]:
+                self.answers.append(octets)
             elif octets[7] == 0x04 and self.hangs_up:
                 break
         writer.close()
@@ -152,6 +163,54 @@ class Deaf:
         self._loop.call_soon_threadsafe(self._ended.set)
         self._thread.join(5)
         self._loop.close()
+
+
+def test_receipt_by_data_sm_is_taken_and_answered(kept: Kept) -> None:
+    addresses = b"\0" + b"\1\1998901234567\0" + b"\5\0Kvitok\0" + b"\4\0\0"
+    said = b"\x00\x1e\x00\x03AF\0" + b"\x04\x27\x00\x01\x02"  # its id, and that it is delivered
+    length = 16 + len(addresses + said)
+    deaf = Deaf(brings=struct.pack(">4L", length, 0x103, 0, 77) + addresses + said)
+    one = account(deaf.port)
+    one.start(keep=kept, opened=lambda: None)
+
+    found = kept.first()
+
+    until(lambda: bool(deaf.answers))
+    assert (found.provider_id, found.state, found.phone) == ("af", "delivered", "+998901234567")
+    assert deaf.answers[0][4:16] == struct.pack(">3L", 0x80000103, 0, 77)
+    one.stop()
+    deaf.close()
+
+
+def test_second_host_is_bound_to_when_the_first_is_away(
+    centre: Centre, kept: Kept, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.WARNING, bind.logger.name)
+    one = account(centre.port, host=f"127.0.0.1:{free_port()},127.0.0.1")
+    one.start(keep=kept, opened=lambda: None)
+
+    until(lambda: one.is_open)
+
+    assert one.send(message()).provider_id == "m00001"
+    assert "no bind with 127.0.0.1" in caplog.text
+    one.stop()
+
+
+def test_certificate_is_believed_by_the_accounts_own_authority(kept: Kept, tmp_path: Path) -> None:
+    context, roots = server_context(tmp_path, "localhost")
+    deaf = Deaf(tls=context)
+    trusting, other = (
+        account(deaf.port, tls=True, host="localhost", ca_file=file) for file in (str(roots), "")
+    )
+
+    for one in (trusting, other):
+        one.start(keep=kept, opened=lambda: None)
+    until(lambda: trusting.is_open)
+
+    assert (other.is_open, deaf.came) == (False, 1)
+    for one in (trusting, other):
+        one.stop()
+    deaf.close()
 
 
 def test_tls_believes_no_certificate_of_another_host(

@@ -5,11 +5,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from channels.providers.base import Receipt, ReceiptState, Reply
+from channels.providers.smpp.message_ids import SPELLINGS
 from channels.providers.smpp.pdu import Pdu
-from channels.providers.smpp.report import SPELLINGS, raw, receipt, reply
+from channels.providers.smpp.report import raw, receipt, reply
 
 ID, STATE, ERROR, PAYLOAD = 0x001E, 0x0427, 0x0423, 0x0424
-SAME = SPELLINGS["same"][1]
+SAME = SPELLINGS["same"]
+FULL = "id:7 sub:001 dlvrd:001 submit date:2511200900 done date:2511200901 stat:{} err:000 text:"
 
 
 def deliver(line: str = "", esm_class: int = 4, tlvs: dict[int, bytes] | None = None) -> Pdu:
@@ -107,13 +109,75 @@ def test_receipts_final_and_intermediate(esm_class: int) -> None:
     ],
 )
 def test_one_id_in_two_spellings(setting: str, answered: str, receipted: str) -> None:
-    in_answer, in_receipt = SPELLINGS[setting]
+    spelling = SPELLINGS[setting]
 
-    assert in_answer(answered) == in_receipt(receipted)
+    assert spelling.receipted(receipted) == (spelling.answered(answered),)
+
+
+@pytest.mark.parametrize(
+    ("answered", "receipted"),
+    [
+        ("00aF", "00aF"),
+        ("00AF", "af"),
+        ("0175", "175"),
+        ("AF", "0000000175"),
+        ("175", "00af"),
+        ("00000175", "000000AF"),
+        ("0118Z-0122I-2309U-57DGB", "0118z-0122i-2309u-57dgb"),
+        ("9" * 40, "9" * 40),
+        ("0", "00"),
+    ],
+)
+def test_spelling_of_an_id_is_recognised_by_itself(answered: str, receipted: str) -> None:
+    spelling = SPELLINGS["auto"]
+
+    assert spelling.answered(answered) in spelling.receipted(receipted)
+
+
+def test_id_of_any_length_is_read() -> None:
+    assert SPELLINGS["auto"].receipted("9" * 10_000) == ("9" * 10_000,)
+    assert SPELLINGS["hex"].receipted("f" * 10_000) != ()
 
 
 def test_id_that_is_no_number_stays_as_it_is() -> None:
-    assert {spell("m-1") for pair in SPELLINGS.values() for spell in pair} == {"m-1"}
+    assert {one.answered("m-1") for one in SPELLINGS.values()} == {"m-1"}
+    assert {one.receipted("m-1") for one in SPELLINGS.values()} == {("m-1",)}
+
+
+@pytest.mark.parametrize("word", ["DELIVRD", "DELIVERED", "Delivered", "delivrd"])
+def test_receipt_without_its_esm_class_is_known_by_its_form(word: str) -> None:
+    assert told(deliver(FULL.format(word), esm_class=0)) == ("7", "DELIVRD", None)
+
+
+def test_receipt_without_its_esm_class_is_known_by_what_no_phone_can_send() -> None:
+    tlvs = {ID: b"m1\0", STATE: b"\x02"}
+
+    assert told(deliver("", esm_class=0, tlvs=tlvs)) == ("m1", "DELIVRD", None)
+
+
+@pytest.mark.parametrize(
+    "line", ["id:7 stat:DELIVRD", "sub:001 stat:DELIVRD", "STOP", "id: my id is 7 and stat: fine"]
+)
+def test_what_a_person_may_write_is_no_receipt(line: str) -> None:
+    assert receipt(deliver(line, esm_class=0), SAME) is None
+
+
+@pytest.mark.parametrize("coding", [8, 0])  # said, and forgotten
+def test_receipt_in_ucs2_is_read(coding: int) -> None:
+    one = deliver()
+    one.fields.update(short_message=FULL.format("UNDELIV").encode("utf-16-be"), data_coding=coding)
+
+    assert told(one) == ("7", "UNDELIV", None)
+
+
+def test_receipt_names_the_phone_it_is_about() -> None:
+    one = deliver(FULL.format("DELIVRD"))
+    one.fields["source_addr"] = b"79161234567\0"
+
+    found = receipt(one, SAME)
+
+    assert found is not None
+    assert found.phone == "+79161234567"
 
 
 @settings(deadline=None, max_examples=200)
