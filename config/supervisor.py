@@ -166,8 +166,16 @@ def _beat(place: Place) -> Child:
 
 
 def _smpp(place: Place) -> list[Child]:
-    """Only where an account is configured."""
-    return [place.child("smpp", "manage.py", "run_smpp")] if place.environ.get("SMPP_HOST") else []
+    """A process for each account that is configured."""
+    further = [name.strip() for name in place.environ.get("SMPP_ACCOUNTS", "").split(",")]
+    accounts = {"smpp": "SMPP_HOST"} | {
+        f"smpp:{name}": f"SMPP_{name.upper()}_HOST" for name in further if name
+    }
+    return [
+        place.child(name.replace(":", "-"), "manage.py", "run_smpp", "--account", name)
+        for name, variable in accounts.items()
+        if place.environ.get(variable)
+    ]
 
 
 def _metrics(place: Place) -> list[Child]:

@@ -17,18 +17,34 @@ NAME = re.compile(r"[a-z][a-z0-9]{0,11}")
 
 
 class Reads(Protocol):
+    def name(self, variable: str, /) -> str:
+        """What the variable is called for this account."""
+
     def str(self, variable: str, default: str, /) -> str: ...
 
 
-class _Named:
+class _First:
+    """The vendor's first account, whose variables have no name in them."""
+
+    def name(self, variable: str, /) -> str:
+        return variable
+
+    def str(self, variable: str, default: str, /) -> str:
+        own: str = environment.str(variable, default)
+        return own
+
+
+class _Named(_First):
     """Reads `TWILIO_KZ_TOKEN` when asked for `TWILIO_TOKEN`."""
 
     def __init__(self, vendor: str, account: str) -> None:
         self._first, self._own = f"{vendor}_", f"{vendor}_{account.upper()}_"
 
+    def name(self, variable: str, /) -> str:
+        return self._own + variable.removeprefix(self._first)
+
     def str(self, variable: str, default: str, /) -> str:
-        own: str = environment.str(self._own + variable.removeprefix(self._first), default)
-        return own
+        return super().str(self.name(variable), default)
 
 
 def _further(vendor: str, options: Callable[[Reads], Options]) -> dict[str, Options]:
@@ -118,37 +134,66 @@ def _smsc(env: Reads) -> Options:
     }
 
 
-WHATSAPP = _whatsapp(environment)
-TELEGRAM_GATEWAY = _telegram_gateway(environment)
-TELEGRAM_BOT = _telegram_bot(environment)
-TWILIO = _twilio(environment)
-SMSC = _smsc(environment)
-# Of one bind only: an account lives in a process of its own.
-SMPP: Options = {
-    "host": environment.str("SMPP_HOST", ""),
-    "port": environment.int("SMPP_PORT", 2775),
-    "tls": environment.bool("SMPP_TLS", True),
-    "system_id": environment.str("SMPP_SYSTEM_ID", ""),
-    "password": environment.str("SMPP_PASSWORD", ""),
-    "system_type": environment.str("SMPP_SYSTEM_TYPE", ""),
-    "source": environment.str("SMPP_SOURCE", ""),
-    "source_ton": environment.int("SMPP_SOURCE_TON", -1),
-    "source_npi": environment.int("SMPP_SOURCE_NPI", -1),
-    "dest_ton": environment.int("SMPP_DEST_TON", 1),
-    "dest_npi": environment.int("SMPP_DEST_NPI", 1),
-    "alphabet": environment.str("SMPP_ALPHABET", "gsm"),
-    "long": environment.str("SMPP_LONG", "udh"),
-    "message_ids": environment.str("SMPP_MESSAGE_IDS", "same"),
-    "statuses": environment.dict("SMPP_STATUSES", {}),
-    "window": environment.int("SMPP_WINDOW", 10),
-    "enquire": environment.float("SMPP_ENQUIRE", 30.0),
-}
-if SMPP["host"] and not (SMPP["system_id"] and SMPP["source"]):
-    raise ImproperlyConfigured("SMPP_HOST wants SMPP_SYSTEM_ID and SMPP_SOURCE as well")
+def _smpp(env: Reads) -> Options:
+    """An account is one lasting connection, and so a process: `manage.py run_smpp --account`."""
+    options = {
+        "host": env.str("SMPP_HOST", ""),
+        "port": _integer(env, "SMPP_PORT", 2775),
+        "tls": env.str("SMPP_TLS", "true").lower() in _YES,
+        "ca_file": env.str("SMPP_CA_FILE", ""),
+        "system_id": env.str("SMPP_SYSTEM_ID", ""),
+        "password": env.str("SMPP_PASSWORD", ""),
+        "system_type": env.str("SMPP_SYSTEM_TYPE", ""),
+        "source": env.str("SMPP_SOURCE", ""),
+        "source_ton": _integer(env, "SMPP_SOURCE_TON", -1),
+        "source_npi": _integer(env, "SMPP_SOURCE_NPI", -1),
+        "dest_ton": _integer(env, "SMPP_DEST_TON", 1),
+        "dest_npi": _integer(env, "SMPP_DEST_NPI", 1),
+        "alphabet": env.str("SMPP_ALPHABET", "gsm"),
+        "long": env.str("SMPP_LONG", "udh"),
+        "validity": env.str("SMPP_VALIDITY", "relative"),
+        "message_ids": env.str("SMPP_MESSAGE_IDS", "auto"),
+        "statuses": _pairs(env.str("SMPP_STATUSES", "")),
+        "window": _integer(env, "SMPP_WINDOW", 10),
+        "enquire": _number(env, "SMPP_ENQUIRE", 30),
+    }
+    if options["host"] and not (options["system_id"] and options["source"]):
+        host, *needed = map(env.name, ("SMPP_HOST", "SMPP_SYSTEM_ID", "SMPP_SOURCE"))
+        raise ImproperlyConfigured(f"{host} needs {' and '.join(needed)} as well")
+    return options
+
+
+def _number(env: Reads, name: str, default: float) -> float:
+    text = env.str(name, "") or str(default)
+    try:
+        return float(text)
+    except ValueError:
+        raise ImproperlyConfigured(f"{env.name(name)} must be a number, not {text!r}") from None
+
+
+def _integer(env: Reads, name: str, default: int) -> int:
+    return int(_number(env, name, default))
+
+
+def _pairs(text: str) -> dict[str, str]:
+    """`0x401=unreachable,0x402=account`."""
+    pairs = (one.partition("=") for one in text.split(",") if one.strip())
+    return {name.strip(): value.strip() for name, _, value in pairs}
+
+
+_FIRST = _First()
+_YES = {"1", "true", "yes", "on", "y", "t"}
+WHATSAPP = _whatsapp(_FIRST)
+TELEGRAM_GATEWAY = _telegram_gateway(_FIRST)
+TELEGRAM_BOT = _telegram_bot(_FIRST)
+TWILIO = _twilio(_FIRST)
+SMSC = _smsc(_FIRST)
+SMPP = _smpp(_FIRST)
 # Not of the bot: a person shares their contact with one bot, and no other may write to them.
 FURTHER_ACCOUNTS = {
     "WHATSAPP": _further("WHATSAPP", _whatsapp),
     "TELEGRAM_GATEWAY": _further("TELEGRAM_GATEWAY", _telegram_gateway),
     "TWILIO": _further("TWILIO", _twilio),
     "SMSC": _further("SMSC", _smsc),
+    "SMPP": _further("SMPP", _smpp),
 }

@@ -78,12 +78,13 @@ def binds() -> list[Finding]:
 def _bind(name: str, beats: list[figures.Heartbeat]) -> Finding:
     title = wording.PROVIDERS[name]
     alive = [one for one in beats if one.age <= figures.ALIVE]
+    unit = "kvitok-" + name.replace(":", "@")
     if not alive:
-        cure = "Start its process (systemctl start kvitok-smpp); its messages wait meanwhile."
+        cure = f"Start its process (systemctl start {unit}); its messages wait meanwhile."
         return failed(title, "its process was not heard of", cure)
     facts = alive[0].facts
     cure = (
-        "Read the log of kvitok-smpp: it says why the centre lets nobody in. Compare SMPP_HOST, "
+        f"Read the log of {unit}: it says why the centre lets nobody in. Compare SMPP_HOST, "
         "SMPP_PORT, SMPP_TLS, SMPP_SYSTEM_ID and SMPP_PASSWORD with what the vendor gave you."
     )
     detail = f"bound, {facts.get('unanswered', 0)} of {facts.get('window', 0)} under way"

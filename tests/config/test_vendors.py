@@ -1,7 +1,9 @@
 """Further accounts of a vendor are read from variables of their own."""
 
 import pytest
+from django.test import override_settings
 
+from channels import registry
 from config import vendors
 from tests.config.test_settings import start
 
@@ -53,6 +55,39 @@ def test_without_names_there_is_the_first_account_alone() -> None:
     ],
 )
 def test_accounts_that_could_not_work_are_refused(changes: dict[str, str], words: str) -> None:
+    refused = start(**changes)
+
+    assert refused.returncode != 0
+    assert words in refused.stderr
+
+
+def test_further_smpp_accounts_are_hosted_each_by_a_process_of_its_own(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    own = {"HOST": "smpp.example", "SYSTEM_ID": "kvitok", "SOURCE": "12345", "TLS": "no"}
+    for name, value in own.items():
+        monkeypatch.setenv(f"SMPP_KZ_{name}", value)
+    monkeypatch.setenv("SMPP_ACCOUNTS", "kz")
+
+    found = vendors._further("SMPP", vendors._smpp)["kz"]
+
+    assert (found["host"], found["port"], found["tls"]) == ("smpp.example", 2775, False)
+    with override_settings(FURTHER_ACCOUNTS={"SMPP": {"kz": found}}):
+        registry.forget_settings()
+        assert list(registry.hosted()) == ["smpp:kz"]
+        assert "smpp:kz" not in registry.called_here(None)
+    registry.forget_settings()
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"SMPP_ACCOUNTS": "kz", "SMPP_KZ_HOST": "a.example"}, "SMPP_KZ_SYSTEM_ID"),
+        ({"SMPP_PORT": "many"}, "SMPP_PORT must be a number, not 'many'"),
+        ({"SMPP_ENQUIRE": "often"}, "SMPP_ENQUIRE must be a number, not 'often'"),
+    ],
+)
+def test_smpp_account_that_could_not_work_is_refused(changes: dict[str, str], words: str) -> None:
     refused = start(**changes)
 
     assert refused.returncode != 0

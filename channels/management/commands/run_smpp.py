@@ -11,13 +11,19 @@ class Command(BaseCommand):
     help = "Keep the bind of an SMPP account and send by it until stopped; one process per account."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--account", default="smpp", help="which, where there are several")
+        parser.add_argument(
+            "--account", default="smpp", help="smpp, or smpp:kz for the one of SMPP_ACCOUNTS=kz"
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         name = options["account"]
         provider = registry.hosted().get(name)
         if provider is None:
-            raise CommandError(f"No SMPP account {name!r} is configured: set SMPP_HOST.")
+            known = ", ".join(registry.hosted()) or "none"
+            raise CommandError(
+                f"No SMPP account {name!r} is configured (there are: {known}): set SMPP_HOST, or "
+                "name it in SMPP_ACCOUNTS and set its SMPP_…_HOST."
+            )
         self.stdout.write(f"{name}: started")
         self.stdout.flush()
         try:
