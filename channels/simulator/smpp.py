@@ -15,13 +15,13 @@ from channels.simulator import smpp_pdu as pdu
 from channels.simulator.carrier import Carrier
 from channels.simulator.faults import LOST, SERVER_ERROR, SILENCES, Plan
 from channels.simulator.message import Message
-from channels.simulator.smpp_pdu import Bind, Submit
+from channels.simulator.smpp_pdu import Bind, Query, Submit
 from channels.simulator.smpp_session import OK, THROTTLED, Session
 from channels.simulator.smpp_text import Parts, UnreadableError
 from channels.simulator.vendor import Tell, Vendor
 
 INVALID_SOURCE, INVALID_DEST, INVALID_PASSWORD, INVALID_SYSTEM_ID = 0x0A, 0x0B, 0x0E, 0x0F
-SYSTEM_ERROR = 0x08
+SYSTEM_ERROR, QUERY_FAILED = 0x08, 0x67
 SUBMIT_FAILED, INVALID_DEST_TON, INVALID_DEST_NPI, INVALID_EXPIRY = 0x45, 0x50, 0x51, 0x62
 REFUSALS = {
     "unreachable": INVALID_DEST,
@@ -30,6 +30,8 @@ REFUSALS = {
     SERVER_ERROR: SYSTEM_ERROR,  # and here it says that nothing was taken
 }
 STATES = {"delivered": (2, "DELIVRD"), "failed": (5, "UNDELIV")}  # no receipt tells of "sent"
+EN_ROUTE, OVER = 1, {"delivered": 2, "read": 2, "failed": 5}  # message_state
+REMEMBERED = 10_000  # parts of long messages
 PHONE = re.compile(r"[1-9][0-9]{6,14}")
 SOURCE = re.compile(r"[ -~]{1,20}")
 EXPIRY = re.compile(r"([0-9]{15}R)?|[0-9]{15}[+-]")
@@ -45,6 +47,7 @@ class Smpp(Vendor):
         self._carrier = carrier
         self._settings = carrier.settings
         self._parts = Parts()
+        self._first_of: dict[str, str] = {}
         self._sessions: dict[Session, asyncio.Task[None]] = {}
         self.window = carrier.settings.smpp_window
 
@@ -92,6 +95,8 @@ class Smpp(Vendor):
         whole = self._parts.add(submit, piece, message_id)
         message = self._message(submit, *whole) if whole else None
         if message is not None:
+            self._remember(message)
+        if message is not None:
             self._carrier.keep(self, message, plan)
         return await self._reply(session, plan, message, message_id)
 
@@ -109,6 +114,13 @@ class Smpp(Vendor):
             session.close(abort=True)
         return None
 
+    def _remember(self, message: Message) -> None:
+        """Under which id a long message was logged, for who asks by that of another part."""
+        first, *others = message.extra["ids"]
+        self._first_of.update(dict.fromkeys(others, first))
+        while len(self._first_of) > REMEMBERED:
+            del self._first_of[next(iter(self._first_of))]
+
     def _message(self, submit: Submit, text: str, ids: list[str]) -> Message:
         read = content.read(text)
         return Message(
@@ -121,6 +133,18 @@ class Smpp(Vendor):
             links=read.links,
             extra={"ids": ids, "source": submit.source, "registered": submit.registered & 3},
         )
+
+    def look_up(self, query: Query) -> tuple[int, bytes]:
+        """The id of any part is good; nobody but the sender may ask."""
+        message = self._carrier.log.by_provider_id(
+            self.name, self._first_of.get(query.message_id, query.message_id)
+        )
+        if message is None or message.extra["source"] != query.source:
+            return QUERY_FAILED, b""
+        is_over = message.state in OVER
+        done = time.strftime("%y%m%d%H%M%S000+", time.gmtime()) if is_over else ""
+        state = OVER[message.state] if is_over else EN_ROUTE
+        return OK, pdu.cstring(query.message_id) + pdu.cstring(done) + bytes([state, 0])
 
     def receipt(self, message: Message, event: str, moment: float) -> Tell | None:
         if event not in STATES or not message.extra["registered"]:

@@ -9,13 +9,14 @@ A_RECEIPT, UCS2 = 0x04, 0x08  # esm_class; data_coding
 
 GENERIC_NACK = 0x8000_0000
 BIND_RECEIVER, BIND_TRANSMITTER, BIND_TRANSCEIVER = 0x01, 0x02, 0x09
-SUBMIT_SM, DELIVER_SM = 0x04, 0x05
+QUERY_SM, SUBMIT_SM, DELIVER_SM = 0x03, 0x04, 0x05
 UNBIND, ENQUIRE_LINK = 0x06, 0x15
 RESPONSE = 0x8000_0000
 
 MESSAGE_PAYLOAD = 0x0424
 RECEIPTED_MESSAGE_ID = 0x001E
 MESSAGE_STATE = 0x0427
+SAR_REFERENCE, SAR_TOTAL, SAR_NUMBER = 0x020C, 0x020E, 0x020F
 
 
 class BadPduError(Exception):
@@ -122,6 +123,19 @@ class Submit:
         return cls(
             source, ton, npi, dest, esm_class, validity, registered, coding, message, body.tlvs()
         )
+
+
+@dataclass(slots=True)
+class Query:
+    message_id: str
+    source: str
+
+    @classmethod
+    def read(cls, octets: bytes) -> "Query":
+        body = Body(octets)
+        message_id = body.text(65)
+        body.octets(2)  # source_addr_ton, source_addr_npi
+        return cls(message_id, body.text(21))
 
 
 def receipt(source: str, dest: str, line: str, tlvs: bytes) -> bytes:

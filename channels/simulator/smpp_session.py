@@ -7,7 +7,7 @@ from itertools import count
 from typing import Protocol
 
 from channels.simulator import smpp_pdu as pdu
-from channels.simulator.smpp_pdu import BadPduError, Bind, Head, Submit
+from channels.simulator.smpp_pdu import BadPduError, Bind, Head, Query, Submit
 
 OK = 0x00
 INVALID_LENGTH, INVALID_COMMAND, NOT_BOUND, ALREADY_BOUND = 0x02, 0x03, 0x04, 0x05
@@ -27,6 +27,9 @@ class Centre(Protocol):
 
     async def take(self, session: "Session", submit: Submit) -> tuple[int, str] | None:
         """Status and message id; None: this one is never answered."""
+
+    def look_up(self, query: Query) -> tuple[int, bytes]:
+        """Status and body of the answer to a query_sm."""
 
 
 class Session:
@@ -104,6 +107,8 @@ class Session:
             self._writer.close()
         elif head.command == pdu.SUBMIT_SM:
             self._submit(head, body)
+        elif head.command == pdu.QUERY_SM and self._bound_as in SENDERS:
+            self._answer(head, *self._centre.look_up(Query.read(body)))
         else:
             self._nack(head, INVALID_COMMAND)
 

@@ -3,7 +3,13 @@
 from collections import OrderedDict
 from dataclasses import dataclass
 
-from channels.simulator.smpp_pdu import MESSAGE_PAYLOAD, Submit
+from channels.simulator.smpp_pdu import (
+    MESSAGE_PAYLOAD,
+    SAR_NUMBER,
+    SAR_REFERENCE,
+    SAR_TOTAL,
+    Submit,
+)
 
 # 3GPP TS 23.038: a column for each high digit, sixteen rows for the low one.
 COLUMNS = (
@@ -29,7 +35,7 @@ SECOND = {
     0x65: "€",
 }
 ESCAPE = 0x1B
-GSM, LATIN, UCS2 = 0, 3, 8  # data_coding
+GSM, ASCII, LATIN, UCS2 = 0, 1, 3, 8  # data_coding
 HAS_HEADER = 0x40  # of esm_class
 INCOMPLETE = 1000  # messages with parts missing that are remembered
 
@@ -42,7 +48,7 @@ class UnreadableError(Exception):
         self.status = status
 
 
-INVALID_LENGTH, INVALID_CLASS, SUBMIT_FAILED = 0x01, 0x43, 0x45
+INVALID_LENGTH, INVALID_CLASS, SUBMIT_FAILED, INVALID_OPTIONAL = 0x01, 0x43, 0x45, 0xC4
 
 
 @dataclass(slots=True)
@@ -59,7 +65,9 @@ def read(submit: Submit) -> Piece:
         if submit.octets:
             raise UnreadableError(INVALID_LENGTH)
         return Piece(_text(submit.tlvs[MESSAGE_PAYLOAD], submit.coding))
-    longest = 140 if submit.coding == UCS2 else 160
+    longest = _longest(submit.coding)
+    if SAR_REFERENCE in submit.tlvs:
+        return _segment(submit, longest)
     if not submit.esm_class & HAS_HEADER:
         if len(submit.octets) > longest:
             raise UnreadableError(INVALID_LENGTH)
@@ -72,10 +80,31 @@ def _part(submit: Submit, longest: int) -> Piece:
     header, body = submit.octets[1 : 1 + length], submit.octets[1 + length :]
     if length != 5 or header[:2] != b"\x00\x03" or not 1 <= header[4] <= header[3]:
         raise UnreadableError(INVALID_CLASS)
-    # Six octets of header take the place of seven septets, or of three UTF-16 units.
-    if len(body) > (longest - 6 if submit.coding == UCS2 else longest - 7):
+    if len(body) > longest - _header(submit.coding):
         raise UnreadableError(INVALID_LENGTH)
     return Piece(_text(body, submit.coding), header[2], header[3], header[4])
+
+
+def _segment(submit: Submit, longest: int) -> Piece:
+    """A part whose header the centre makes itself, of sar_… parameters: SMPP 3.4 §5.3.2.22 ff."""
+    reference, total, number = (
+        int.from_bytes(submit.tlvs.get(tag, b"")) for tag in (SAR_REFERENCE, SAR_TOTAL, SAR_NUMBER)
+    )
+    if not 1 <= number <= total:
+        raise UnreadableError(INVALID_OPTIONAL)
+    if len(submit.octets) > longest - _header(submit.coding):
+        raise UnreadableError(INVALID_LENGTH)
+    return Piece(_text(submit.octets, submit.coding), reference, total, number)
+
+
+def _longest(coding: int) -> int:
+    """Octets of one SMS: septets come one to an octet, Latin-1 travels as 8-bit data."""
+    return 160 if coding in {GSM, ASCII} else 140
+
+
+def _header(coding: int) -> int:
+    """What six octets of header take away: seven septets, or themselves."""
+    return 7 if coding in {GSM, ASCII} else 6
 
 
 def _text(octets: bytes, coding: int) -> str:
@@ -84,6 +113,8 @@ def _text(octets: bytes, coding: int) -> str:
             return octets.decode("utf-16-be")
         if coding == LATIN:
             return octets.decode("latin-1")
+        if coding == ASCII:
+            return octets.decode("ascii")
         if coding == GSM:
             return _septets(octets)
     except (UnicodeDecodeError, IndexError, KeyError):

@@ -2,6 +2,8 @@
 
 import asyncio
 import re
+import socket
+import struct
 from collections.abc import Awaitable, Callable, Iterator
 
 import pytest
@@ -127,6 +129,79 @@ def test_parts_are_joined_in_their_order_and_reported_one_by_one(
     assert [one["text"] for one in centre.messages(phone)] == ["".join(words)]
 
 
+def test_parts_may_be_numbered_by_optional_parameters(centre: Simulator, phone: str) -> None:
+    words = ["Ваш код: ", "482915, ", "никому"]
+
+    async def work(smsc: smpp34.Smsc) -> None:
+        for number in (3, 1, 2):
+            tlvs = [
+                smpp34.Tlv(0x020C, b"\x00\x4d"),  # sar_msg_ref_num
+                smpp34.Tlv(0x020E, bytes([3])),  # sar_total_segments
+                smpp34.Tlv(0x020F, bytes([number])),  # sar_segment_seqnum
+            ]
+            octets = words[number - 1].encode("utf-16-be")
+            assert (await submit(smsc, phone, octets, data_coding=8, tlvs=tlvs)).is_success
+
+    bound(centre, work)
+
+    assert [one["text"] for one in centre.messages(phone)] == ["".join(words)]
+
+
+@pytest.mark.parametrize(
+    ("coding", "octets", "shown"),
+    [
+        (0, b"\x00 482915", "@ 482915"),
+        (1, b"@ 482915 ~", "@ 482915 ~"),
+        (3, b"caf\xe9 482915", "café 482915"),
+    ],
+)
+def test_text_is_read_in_its_data_coding(
+    centre: Simulator, phone: str, *, coding: int, octets: bytes, shown: str
+) -> None:
+    async def work(smsc: smpp34.Smsc) -> None:
+        assert (await submit(smsc, phone, octets, data_coding=coding)).is_success
+
+    bound(centre, work)
+
+    assert [one["text"] for one in centre.messages(phone)] == [shown]
+
+
+def query(centre: Simulator, message_id: str, source: str = "Kvitok") -> tuple[int, bytes]:
+    """Status and body of the answer to a query_sm, which the client's library has not."""
+
+    def pdu(command: int, sequence: int, body: bytes) -> bytes:
+        return struct.pack(">4L", 16 + len(body), command, 0, sequence) + body
+
+    def answer(peer: socket.socket) -> tuple[int, bytes]:
+        length, _command, status, _sequence = struct.unpack(">4L", peer.recv(16))
+        return status, peer.recv(length - 16) if length > 16 else b""
+
+    with socket.create_connection(("127.0.0.1", port(centre)), 10) as peer:
+        who = f"{SYSTEM_ID}\0{PASSWORD}\0\0".encode() + bytes([0x34, 0, 0]) + b"\0"
+        peer.sendall(pdu(0x02, 1, who))
+        assert answer(peer)[0] == 0
+        peer.sendall(pdu(0x03, 2, f"{message_id}\0".encode() + b"\5\0" + f"{source}\0".encode()))
+        return answer(peer)
+
+
+def test_query_tells_what_became_of_a_message(centre: Simulator, phone: str) -> None:
+    taken: list[str] = []
+
+    async def work(smsc: smpp34.Smsc) -> None:
+        answer = await submit(smsc, phone)
+        taken.append(answer.message_id or "")
+        await receipt(smsc, phone)
+
+    bound(centre, work)
+
+    status, body = query(centre, taken[0])
+    message_id, final_date, rest = body.split(b"\0", 2)
+    assert (status, message_id, len(final_date)) == (0, taken[0].encode(), 16)
+    assert rest[0] == 2  # delivered
+    assert query(centre, "unknown")[0] == 0x67
+    assert query(centre, taken[0], "Stranger")[0] == 0x67
+
+
 def test_long_text_may_come_whole(centre: Simulator, phone: str) -> None:
     text = "Ваш код: 482915. " + "Никому его не сообщайте. " * 5
 
@@ -148,6 +223,8 @@ def test_long_text_may_come_whole(centre: Simulator, phone: str) -> None:
         ({"source_addr": ""}, 0x0A),
         ({"text": b"x" * 161}, 0x01),
         ({"text": "я".encode("utf-16-be") * 71, "data_coding": 8}, 0x01),
+        ({"text": b"caf\xe9", "data_coding": 1}, 0x45),
+        ({"text": b"x" * 141, "data_coding": 3}, 0x01),
         ({"text": b"\x1b"}, 0x45),  # an escape that was cut off
         ({"text": b"\xd8\x3d", "data_coding": 8}, 0x45),  # half a face
         ({"text": b"\x05\x00\x03\x01\x02\x03abc", "esm_class": 0x40}, 0x43),  # 3 of 2
