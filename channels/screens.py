@@ -15,6 +15,7 @@ class Bubble:
     message: Message
     text: str | None  # None: the key of its code is gone, and with it the code
     code: str | None
+    button: str | None = None  # where the button under the text leads
 
     @property
     def has_arrived(self) -> bool:
@@ -47,8 +48,15 @@ def screens(messages: Iterable[Message]) -> list[Screen]:
     for message in messages:
         assert message.mode == "test", "codes of live messages are shown to nobody"  # noqa: S101
         screen = found.setdefault(message.phone, Screen(message.phone))
-        screen.bubbles.append(Bubble(message, *rendered(message)))
+        text, code = rendered(message)
+        screen.bubbles.append(Bubble(message, text, code, _button(message, text)))
     return list(found.values())
+
+
+def _button(message: Message, text: str | None) -> str | None:
+    url = str(message.params.get("short_url") or "")
+    is_on_a_button = message.channel == "whatsapp" and text is not None and url not in text
+    return url if url and is_on_a_button else None
 
 
 def stamp(messages: Iterable[Message]) -> str:

@@ -1,12 +1,10 @@
 """Making links, alone or inside a message."""
 
-import re
 from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
-from uuid import UUID
 
 from django.conf import settings
 from django.db import IntegrityError, connection, transaction
@@ -16,17 +14,13 @@ from accounts.models import Mode
 from channels import segments, sending
 from channels.models import Message
 from channels.providers.base import Content
-from channels.registry import Rendered
 from channels.sending import Outcome, Sender
 from channels.steps import Step
 from config.errors import DomainError, Error, invalid_input
 from links import resolution, reusing, sql
 from links.models import Link
 from links.new_link import TRIES, NewLink, Owner, made_of
-
-PLACEHOLDER = re.compile(r"(?<![\w:]):link(?!\w)")
-
-TEXTS = {"ru": "Ссылка для вас: :link", "en": "A link for you: :link"}
+from links.wording import TEXTS, with_link
 
 
 def shorten(*, owner: Owner, link: NewLink) -> Link:
@@ -157,17 +151,6 @@ class _Acceptance(sending.Acceptance[LinkOrder]):
             "brand": self.sender.principal.brand,
         }
         return params
-
-
-def with_link(text: str, url: str) -> str:
-    """Every whole-word `:link` replaced; where there is none, the link comes last."""
-    replaced, count = PLACEHOLDER.subn(lambda _found: url, text)
-    return replaced if count else f"{text} {url}"
-
-
-def render(*, subject_id: UUID, params: Mapping[str, Any], locale: str, channel: str) -> Rendered:
-    """The message of a link: its text was settled when it was accepted."""
-    return Rendered(text=params["text"], short_url=params["short_url"])
 
 
 def sent_link(message: Message) -> SentLink:

@@ -35,7 +35,7 @@ def test_test_messages_show_what_is_left(test_api: Api, settings: Settings) -> N
 
     shown = [(one["text"], one["code"], one["short_url"]) for one in answer.body["data"]]
     assert answer.status == 200
-    assert shown == [(None, None, with_link), (f"Ссылка для вас: {link}", None, link), (None,) * 3]
+    assert shown == [(None, None, with_link), ("ссылка от Ромашка", None, link), (None,) * 3]
 
 
 def test_message_that_cannot_be_rendered_is_not_handed_over(api: Api, settings: Settings) -> None:
