@@ -42,8 +42,10 @@ class RoleForm(forms.Form):
 
 @member_required(can_read_settings)
 def member_list(request: CabinetRequest) -> HttpResponse:
+    people = list(request.company.members.select_related("user").order_by("created_at", "pk"))
     context = {
-        "people": request.company.members.select_related("user").order_by("created_at", "pk"),
+        "people": people,
+        "is_only_owner": members.is_only_owner(request.member),
         "invitations": request.company.invitations.open().order_by("-sent_at"),
     }
     return render(request, "cabinet/member_list.html", context)
@@ -121,7 +123,8 @@ def member_remove(request: CabinetRequest, pk: int) -> HttpResponse:
             return redirect("member-list")
         messages.success(request, _("%(who)s is no longer a member.") % {"who": person.user.email})
         return redirect("overview" if person.user_id == request.user.pk else "member-list")
-    return render(request, "cabinet/member_remove.html", {"person": person})
+    context = {"person": person, "is_only_owner": members.is_only_owner(person)}
+    return render(request, "cabinet/member_remove.html", context)
 
 
 def invitation_join(request: HttpRequest, token: str) -> HttpResponse:

@@ -135,9 +135,13 @@ def _lock(company: Company) -> None:
     Company.objects.select_for_update(no_key=True).get(pk=company.pk)
 
 
+def is_only_owner(member: Member) -> bool:
+    owners = Member.objects.filter(company=member.company_id, role=Member.Role.OWNER)
+    return member.role == Member.Role.OWNER and not owners.exclude(pk=member.pk).exists()
+
+
 def _keep_an_owner(member: Member) -> None:
-    others = Member.objects.filter(company=member.company_id, role=Member.Role.OWNER)
-    if member.role == Member.Role.OWNER and not others.exclude(pk=member.pk).exists():
+    if is_only_owner(member):
         raise ValidationError(
             _("A company needs an owner: make somebody else one first."), code="last_owner"
         )

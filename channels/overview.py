@@ -6,9 +6,10 @@ from django.conf import settings
 from django.http import HttpResponse
 from django.shortcuts import render
 
-from accounts.models import Mode
+from accounts.models import Member, Mode
 from accounts.roles import CabinetRequest, member_required
-from billing import ledger
+from billing import ledger, profiles
+from billing.models import Order
 from channels import history
 from channels.chart import chart
 from channels.figures import figures, has_verified
@@ -25,7 +26,7 @@ def overview(request: CabinetRequest) -> HttpResponse:
         "figures": found,
         "chart": chart(found.days),
         "recent": history.recent(company, 5),
-        **_quickstart(request),
+        **_first_steps(request),
     }
     return render(request, "cabinet/overview.html", context)
 
@@ -37,6 +38,19 @@ def overview_quickstart(request: CabinetRequest) -> HttpResponse:
     if request.GET.get("done") == str(context["done"]):
         return HttpResponse(status=204)  # nothing to swap: a request may be being copied just now
     return render(request, "cabinet/quickstart.html", context)
+
+
+def _first_steps(request: CabinetRequest) -> dict[str, Any]:
+    """An accountant makes no keys and runs nothing in a terminal: theirs are about money."""
+    if request.member.role != Member.Role.ACCOUNTANT:
+        return _quickstart(request)
+    orders = Order.objects.of(request.company)
+    steps = {
+        "requisites": not profiles.of(request.company).missing,
+        "order": orders.exists(),
+        "paid": orders.filter(state=Order.State.PAID).exists(),
+    }
+    return {"is_ready": True, "money_steps": {} if all(steps.values()) else steps}
 
 
 def _quickstart(request: CabinetRequest) -> dict[str, Any]:

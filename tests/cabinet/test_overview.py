@@ -106,7 +106,8 @@ def test_request_of_the_steps_names_the_own_key(client: Client, owner: Member) -
 
     body = client.get(reverse("overview")).content.decode()
 
-    assert f"Bearer {key}" in body
+    assert "Bearer YOUR_API_KEY" in body
+    assert f"{key.name}, {key}" in body
     assert key.plaintext not in body
 
 

@@ -1,0 +1,93 @@
+"""What each role is told to do first, and that a copied command is whole or plainly is not."""
+
+import re
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from accounts.models import Company, Member
+from billing.models import Order
+from tests.billing.paying import introduce
+from tests.cabinet.routes import CABINET, Kind, address
+from tests.factories import ApiKeyFactory, MemberFactory, OrderFactory
+
+COPIED = re.compile(r'data-copy="([^"]+)"')
+
+
+@pytest.fixture
+def accountant(client: Client, company: Company) -> Member:
+    member: Member = MemberFactory.create(company=company, role=Member.Role.ACCOUNTANT)
+    client.force_login(member.user)
+    return member
+
+
+def pages(client: Client, company: Company) -> dict[str, str]:
+    """Every page of the cabinet that opens to who is signed in, as it is when nothing was sent."""
+    names = [name for name, route in CABINET.items() if route.kind is Kind.PAGE and not route.of]
+    answers = {name: client.get(address(name, company)) for name in names}
+    return {name: one.content.decode() for name, one in answers.items() if one.status_code == 200}
+
+
+def test_accountant_is_shown_no_terminal_commands(client: Client, accountant: Member) -> None:
+    ApiKeyFactory.create(company=accountant.company)
+
+    found = pages(client, accountant.company)
+
+    assert {"overview", "message-list", "link-list", "balance"} <= found.keys()
+    assert [name for name, page in found.items() if "curl" in page] == []
+
+
+def test_accountants_steps_are_about_money(client: Client, accountant: Member) -> None:
+    company, seen = accountant.company, []
+    for act in (
+        lambda: None,
+        lambda: introduce(company),
+        lambda: OrderFactory.create(company=company),
+        lambda: Order.objects.update(state="paid", paid_at=timezone.now()),
+    ):
+        act()
+        seen.append(client.get(reverse("overview")).context["money_steps"])
+
+    assert [list(steps.values()) for steps in seen] == [
+        [False, False, False],
+        [True, False, False],
+        [True, True, False],
+        [],
+    ]
+
+
+def test_developer_still_has_the_steps_to_the_first_code(client: Client, owner: Member) -> None:
+    ApiKeyFactory.create(company=owner.company)
+
+    assert "/otp/send" in client.get(reverse("overview")).content.decode()
+
+
+def test_nothing_that_is_copied_is_shortened(client: Client, owner: Member) -> None:
+    key = ApiKeyFactory.create(company=owner.company, mode="test")
+
+    found = pages(client, owner.company)
+
+    copied = [
+        re.split(rf'id="{re.escape(one)}"', page)[1].split("</pre>")[0].split("</code>")[0]
+        for page in found.values()
+        for one in COPIED.findall(page)
+    ]
+    assert len(copied) > 3
+    assert [text for text in copied if "…" in text or key.prefix in text] == []
+    assert f"{key.prefix}…{key.last4}" in found["overview"]  # beside it, so that it is found
+
+
+def test_only_owner_is_not_offered_to_leave(client: Client, owner: Member) -> None:
+    leave = reverse("member-remove", args=[owner.pk])
+    alone = [client.get(one).content.decode() for one in (reverse("member-list"), leave)]
+    MemberFactory.create(company=owner.company)
+
+    in_company = [client.get(one).content.decode() for one in (reverse("member-list"), leave)]
+
+    assert leave not in alone[0]
+    assert "btn-danger" not in alone[1]
+    assert all("Единственный владелец" in page for page in alone)
+    assert leave in in_company[0]
+    assert "btn-danger" in in_company[1]
