@@ -19,6 +19,9 @@ HOUR, DAY = 3600, 86_400
 LIFETIMES = (HOUR, DAY, 7 * DAY, 30 * DAY, 90 * DAY, 365 * DAY)
 CODES = ("codes_per_10_min", "codes_per_hour", "codes_per_day")
 LINKS = ("links_per_10_min", "links_per_day")
+WORDING = ("brand", "language", "code_length")
+SENDING = ("default_channel", "allowed_countries", "all_countries", "default_link_lifetime")
+PATIENCE = (*fallback_forms.PATIENCE, "fallback_max_cost")
 
 
 def bounds() -> dict[str, tuple[int, int, int]]:
@@ -151,8 +154,7 @@ class SettingsForm(CompanyModelForm):
 
     @property
     def sending(self) -> list[forms.BoundField]:
-        names = ("default_channel", "allowed_countries", "all_countries", "default_link_lifetime")
-        return [self[name] for name in names]
+        return [self[name] for name in SENDING]
 
     @property
     def chain(self) -> list[forms.BoundField]:

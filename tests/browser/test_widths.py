@@ -1,0 +1,143 @@
+"""The cabinet and the desk from 320 px up: nothing scrolls sideways, no action is out of reach."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+from playwright.sync_api import Browser, Page
+from pytest_django.live_server_helper import LiveServer
+
+from accounts.models import Company
+from tests.browser.people import person, session
+from tests.cabinet.pages import furnish
+from tests.desk.operators import make_operator, sign_in
+from tests.factories import ApiKeyFactory, CompanyFactory, LinkFactory, MemberFactory
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+WIDTHS = (320, 360, 600, 768, 1024, 1200)
+CABINET = (
+    *("overview", "message-list", "link-list", "key-list", "member-list", "balance"),
+    *("balance-order-list", "balance-statement", "webhook-list", "text-list", "audit-list"),
+    *("settings", "link-settings", "balance-profile", "test-phone"),
+)
+LONG = "ООО «Производственно-коммерческое объединение Северо-Западного округа»"
+
+# What sticks out of the screen, and what can be pressed in a row but is cut off, hidden or tiny.
+JUDGE = """() => {
+    const found = [];
+    const over = document.documentElement.scrollWidth - innerWidth;
+    const say = (one) => one.outerHTML.replace(/\\s+/g, " ").slice(0, 90);
+    if (over > 0) {
+        const wide = [...document.querySelectorAll("body *")]
+            .filter((one) => one.getBoundingClientRect().right > innerWidth + 1);
+        found.push(`page: ${over} px too wide: ${wide.slice(0, 2).map(say)}`);
+    }
+    for (const one of document.querySelectorAll("main a, main button, main input, main select")) {
+        const box = one.getBoundingClientRect();
+        if (!one.checkVisibility() || one.closest(".visually-hidden, .snippet, pre")) continue;
+        if (!box.width || one.type === "hidden") continue;
+        let left = -Infinity, right = Infinity;
+        for (let up = one.parentElement; up; up = up.parentElement) {
+            const flow = getComputedStyle(up).overflowX;
+            if (up.matches("tr") || (flow === "visible" && up.parentElement)) continue;
+            if (flow !== "hidden" && up.scrollWidth > up.clientWidth) break; // it scrolls there
+            const frame = up.getBoundingClientRect();
+            left = Math.max(left, frame.left); right = Math.min(right, frame.right);
+            if (up === document.documentElement) right = Math.min(right, innerWidth);
+        }
+        if (box.left < left - 1 || box.right > right + 1) found.push(`cut off: ${say(one)}`);
+    }
+    return found;
+}"""
+
+
+@pytest.fixture
+def company() -> Company:
+    company: Company = CompanyFactory.create(name=LONG)
+    furnish(company)
+    ApiKeyFactory.create(company=company, name="Ключ боевого сервера интернет-магазина, склад № 2")
+    MemberFactory.create(
+        company=company, user__email=f"{'very.long.name' * 3}@department.example.com"
+    )
+    LinkFactory.create(company=company, url="https://shop.example/" + "catalogue-" * 20)
+    return company
+
+
+@pytest.fixture
+def at_work(browser: Browser, live_server: LiveServer, company: Company) -> Iterator[Page]:
+    context = browser.new_context(base_url=live_server.url, locale="ru-RU")
+    cookie = session(person(company))
+    context.add_cookies([{"name": "session", "value": cookie, "url": live_server.url}])
+    yield context.new_page()
+    context.close()
+
+
+def faults(page: Page, path: str, widths: tuple[int, ...] = WIDTHS) -> list[Any]:
+    page.goto(path)
+    found = []
+    for width in widths:
+        page.set_viewport_size({"width": width, "height": 800})
+        found += [f"{path} at {width}: {one}" for one in page.evaluate(JUDGE)]
+    return found
+
+
+def test_cabinet_fits_every_width(at_work: Page, company: Company) -> None:
+    found = [one for name in CABINET for one in faults(at_work, reverse(name))]
+
+    assert found == []
+
+
+def test_cabinet_fits_with_letters_twice_as_large(at_work: Page, company: Company) -> None:
+    found = []
+    at_work.set_viewport_size({"width": 1280, "height": 800})
+    for name in CABINET:
+        at_work.goto(reverse(name))
+        at_work.evaluate("document.documentElement.style.fontSize = '200%'")
+        found += [f"{name}: {one}" for one in at_work.evaluate(JUDGE)]
+
+    assert found == []
+
+
+DESK = (
+    *("index", "queue", "providers", "system", "channels_message_changelist"),
+    *("channels_attempt_changelist", "accounts_company_changelist", "accounts_member_changelist"),
+    *("accounts_apikey_changelist", "accounts_auditevent_changelist", "links_link_changelist"),
+    *("billing_wallet_changelist", "billing_order_changelist", "billing_payment_changelist"),
+    *(
+        "billing_package_add",
+        "billing_seller_add",
+        "billing_wallet_adjust",
+        "links_report_changelist",
+    ),
+    *("auth_group_add", "accounts_user_changelist", "channels_blockedphone_add"),
+)
+
+
+@pytest.fixture
+def at_the_desk(browser: Browser, live_server: LiveServer, company: Company) -> Iterator[Page]:
+    client = Client()
+    sign_in(client, make_operator(), "password", "mfa")
+    context = browser.new_context(base_url=live_server.url, locale="ru-RU")
+    cookie = client.cookies["session"].value
+    context.add_cookies([{"name": "session", "value": cookie, "url": live_server.url}])
+    yield context.new_page()
+    context.close()
+
+
+def test_desk_fits_every_width(at_the_desk: Page, company: Company) -> None:
+    message = company.messages.filter(state="delivered")[0]
+    paths = [reverse(f"admin:{name}") for name in DESK]
+    paths += [
+        reverse("admin:channels_message_change", args=[message.pk]),
+        reverse("admin:accounts_company_change", args=[company.pk]),
+        reverse("admin:company-status", args=["suspended"]) + f"?ids={company.pk}",
+        reverse("admin:billing_wallet_adjust") + "?q=ООО",
+        reverse("admin:billing_wallet_adjust") + f"?company={company.pk}",
+    ]
+
+    found = [one for path in paths for one in faults(at_the_desk, path)]
+
+    assert found == []
