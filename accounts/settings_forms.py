@@ -110,6 +110,8 @@ class SettingsForm(CompanyModelForm):
             self._limit(name, least, most, own)
         self.fields.update(fallback_forms.place_fields(self.instance.fallback_chain))
         fallback_forms.limit_patience(self.fields)
+        # As on the page: of several that are refused the first is focused.
+        self.order_fields((*WORDING, *SENDING, "falls_back", *fallback_forms.PLACES, *PATIENCE))
 
     def _limit(self, name: str, least: int, most: int, own: int) -> None:
         field = cast(forms.IntegerField, self.fields[name])
@@ -150,7 +152,7 @@ class SettingsForm(CompanyModelForm):
 
     @property
     def wording(self) -> list[forms.BoundField]:
-        return [self[name] for name in ("brand", "language", "code_length")]
+        return [self[name] for name in WORDING]
 
     @property
     def sending(self) -> list[forms.BoundField]:
@@ -162,7 +164,7 @@ class SettingsForm(CompanyModelForm):
 
     @property
     def patience(self) -> list[forms.BoundField]:
-        return [self[name] for name in (*fallback_forms.PATIENCE, "fallback_max_cost")]
+        return [self[name] for name in PATIENCE]
 
     @property
     def limits(self) -> list[forms.BoundField]:

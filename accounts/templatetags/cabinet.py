@@ -1,9 +1,10 @@
 """What templates need beyond Django's own tags."""
 
 from datetime import date, datetime
+from typing import Any
 
 from django import template
-from django.forms import BoundField
+from django.forms import BaseForm, BoundField
 from django.utils import timezone
 from django.utils.formats import date_format, number_format
 from django.utils.html import format_html
@@ -20,6 +21,30 @@ CLASSES = {
     "selectmultiple": "form-select",
     "checkbox": "form-check-input",
 }
+
+
+LONG = 3  # fields: a form of more may not fit a screen, and says above what is wrong below
+
+
+@register.inclusion_tag("components/error_summary.html")
+def error_summary(form: BaseForm) -> dict[str, Any]:
+    """What to correct, above a form that was refused; each field is a link away."""
+    faults = _faults(form)
+    return {
+        "form": form,
+        "faults": faults if len(form.visible_fields()) > LONG else [],
+        "focused": bool(faults),
+    }
+
+
+def _faults(form: BaseForm) -> list[BoundField]:
+    return [field for field in form.visible_fields() if field.errors]
+
+
+@register.filter
+def is_first_fault(field: BoundField) -> bool:
+    """The field that a refused form puts the cursor into, with no script: by `autofocus`."""
+    return bool(field.errors) and _faults(field.form)[0].name == field.name
 
 
 @register.filter
@@ -39,6 +64,8 @@ def control(field: BoundField) -> SafeString:
         return field.as_widget()
     classes = CLASSES.get(field.widget_type, "form-control")
     attrs: dict[str, str | bool] = {"class": f"{classes} is-invalid" if field.errors else classes}
+    if field.form.errors:
+        attrs["autofocus"] = is_first_fault(field)
     if field.field.widget.attrs.get("placeholder") == field.label:
         attrs["placeholder"] = False  # allauth's say the label once more
     return field.as_widget(attrs=attrs)

@@ -1,5 +1,6 @@
 """Lists without JavaScript: filtered, turned and opened by plain links and forms."""
 
+import re
 from collections.abc import Iterator
 
 import pytest
@@ -73,3 +74,17 @@ def test_list_is_filtered_by_its_form(plain: Page, company: Company, name: str) 
 
     expect(plain.locator("main .empty")).to_be_visible()
     expect(plain.locator("main tbody tr")).to_have_count(0)
+
+
+def test_refused_settings_show_the_first_field_at_fault(plain: Page) -> None:
+    plain.goto(reverse("settings"))
+    plain.locator("#id_codes_per_10_min").fill("5")
+    plain.locator("#id_codes_per_hour").fill("4")
+    plain.get_by_role("button", name="Сохранить").click()
+
+    refused = plain.locator("#id_codes_per_hour")
+    expect(refused).to_be_focused()
+    expect(refused).to_be_in_viewport()
+    expect(refused).to_have_attribute("aria-invalid", "true")
+    plain.get_by_role("alert").get_by_role("link", name="Кодов за час").click()
+    expect(plain).to_have_url(re.compile("#id_codes_per_hour$"))

@@ -1,0 +1,69 @@
+"""A refused form puts the cursor into the first field at fault, with or without JavaScript."""
+
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from accounts.models import Member
+from tests.cabinet.test_settings import FORM
+from tests.factories import PackageFactory, TariffFactory
+
+REFUSED: list[tuple[str, dict[str, Any], str]] = [
+    ("settings", FORM | {"brand": "http://x.ru", "code_length": "99"}, "brand"),
+    ("settings", FORM | {"codes_per_10_min": "5", "codes_per_hour": "4"}, "codes_per_hour"),
+    ("settings", FORM | {"falls_back": "on", "fallback_max_cost": "x"}, "fallback_max_cost"),
+    ("key-create", {"mode": "test", "scopes": "otp"}, "name"),
+    ("key-create", {"name": "x", "mode": "test", "allowed_ips": "y"}, "scopes"),
+    ("member-invite", {"role": "viewer"}, "email"),
+    ("webhook-create", {"mode": "live"}, "url"),
+    ("link-create", {"url": "x"}, "url"),
+    ("link-settings", {"link_utm": "&&"}, "link_utm"),
+    ("text-create", {"locale": "ru"}, "body"),
+    ("balance-profile", {"country": "ZZ"}, "country"),
+    ("balance", {"package": "", "tokens": "5", "gateway": "sandbox"}, "tokens"),
+]
+
+
+@pytest.mark.parametrize(("name", "fields", "at_fault"), REFUSED)
+def test_first_field_at_fault_is_focused_and_marked(
+    client: Client, owner: Member, name: str, fields: dict[str, Any], at_fault: str
+) -> None:
+    PackageFactory.create()
+    TariffFactory.create(tokens_from=100)
+
+    page = client.post(reverse(name), fields)
+
+    (focused,) = [tag for tag in page.content.decode().split("<") if " autofocus" in tag]
+    assert f'id="id_{at_fault}"' in focused
+    assert 'aria-invalid="true"' in focused or focused.startswith("fieldset")
+    assert f"id_{at_fault}_error" in focused
+
+
+def test_page_that_was_not_refused_takes_no_focus(client: Client, owner: Member) -> None:
+    pages = [client.get(reverse(name)).content.decode() for name, _fields, _at in REFUSED]
+
+    assert [page for page in pages if " autofocus" in page] == []
+
+
+def test_long_form_says_above_what_is_wrong_below(client: Client, owner: Member) -> None:
+    fields = FORM | {"code_length": "99", "codes_per_10_min": "5", "codes_per_hour": "4"}
+
+    page = client.post(reverse("settings"), fields).content.decode()
+
+    summary = page[page.index("error-summary") :].split("</form>")[0][:600]
+    assert '<a href="#id_code_length">' in summary
+    assert '<a href="#id_codes_per_hour">' in summary
+
+
+def test_refusal_of_the_whole_form_is_focused_itself(client: Client, owner: Member) -> None:
+    for n in range(5):
+        client.post(reverse("key-create"), {"name": str(n), "mode": "test", "scopes": "otp"})
+
+    page = client.post(
+        reverse("key-create"), {"name": "6", "mode": "test", "scopes": "otp"}
+    ).content.decode()
+
+    (focused,) = [tag for tag in page.split("<") if " autofocus" in tag]
+    assert 'role="alert" tabindex="-1"' in focused
