@@ -40,7 +40,12 @@ def verify(request: HttpRequest) -> HttpResponse:
     if verified_at is None:
         return _answer(_INVALID | {"attempts_left": attempts_left}, 422)
     return _answer(
-        _VERIFIED | {"id": public_id("otp", verification_id), "verified_at": verified_at}
+        _VERIFIED
+        | {
+            "id": public_id("otp", verification_id),
+            "phone": asked["phone"],
+            "verified_at": verified_at,
+        }
     )
 
 
@@ -54,6 +59,7 @@ def send(request: HttpRequest) -> HttpResponse:
         _QUEUED
         | {
             "id": public_id("msg", params["message_id"]),
+            "phone": asked["phone"],
             "expires_in": int(row[3]),
             "attempts_left": row[4],
         }
@@ -131,7 +137,7 @@ _INVALID = {
 _VERIFIED = {"success": True, "message": "Номер подтверждён"}
 _QUEUED = {
     "success": True,
-    "message": "Код отправлен в WhatsApp",
+    "message": "Код поставлен в очередь: WhatsApp",
     "channel": "whatsapp",
     "status": "queued",
     "cost": 1,
