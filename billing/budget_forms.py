@@ -7,9 +7,11 @@ import phonenumbers
 from django import forms
 from django.conf import settings
 from django.core.exceptions import ValidationError
+from django.utils import timezone
+from django.utils.dateformat import time_format
 from django.utils.translation import gettext_lazy as _
 
-from accounts.numbers import GroupedIntegerField
+from accounts.numbers import GroupedIntegerField, grouped
 from billing.budgets import Use
 from billing.models import Budget
 
@@ -22,7 +24,7 @@ class TokensField(GroupedIntegerField):
 
 
 class BudgetForm(forms.Form):
-    day = TokensField(label=_("Tokens a day"))
+    day = TokensField(label=_("The company, a day"))
     any_country = TokensField(label=_("Tokens an hour, any other country"))
     new_country = forms.CharField(
         label=_("Another country"),
@@ -41,14 +43,21 @@ class BudgetForm(forms.Form):
         self.stored = stored
         super().__init__(data, initial={**stored, **typed})
         for use in self.hours:
-            self.fields[_name(use)] = TokensField(label=use.country)
+            label = _("%(country)s, an hour") % {"country": use.country}
+            self.fields[_name(use)] = TokensField(label=label)
         for use in uses:
-            name = _name(use) if use.country else "day"
-            self.fields[name].widget.attrs |= {"placeholder": use.tokens}
+            field = self.fields[_name(use)]
+            field.widget.attrs |= {"placeholder": grouped(use.tokens)}
+            field.help_text = _("%(used)s of %(tokens)s used; begins anew at %(at)s.") % {
+                "used": grouped(use.used),
+                "tokens": grouped(use.tokens),
+                "at": time_format(timezone.localtime(use.resets_at), "H:i"),
+            }
         self.fields["any_country"].widget.attrs["placeholder"] = settings.BUDGET_COUNTRY_HOUR
 
-    def rows(self) -> list[tuple[Use, forms.BoundField]]:
-        return [(self.day_use, self["day"]), *((use, self[_name(use)]) for use in self.hours)]
+    @property
+    def budgets(self) -> list[forms.BoundField]:
+        return [self["day"], *(self[_name(use)] for use in self.hours)]
 
     def clean_new_country(self) -> str:
         code: str = self.cleaned_data["new_country"].upper()
@@ -81,7 +90,7 @@ class BudgetForm(forms.Form):
 
 
 def _name(use: Use) -> str:
-    return f"hour_{use.country}"
+    return f"hour_{use.country}" if use.country else "day"
 
 
 def _key(country: str) -> str:

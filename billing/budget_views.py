@@ -38,7 +38,6 @@ def budget_list(request: CabinetRequest) -> HttpResponse:
     available, _held = ledger.balance(company.pk)
     context = {
         "form": form,
-        "rows": form.rows(),
         "most": min(available, uses[0].left),
         "is_owner": request.member.can_manage_members,
     }

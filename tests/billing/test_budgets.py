@@ -270,6 +270,17 @@ def test_budget_that_was_raised_holds_from_the_next_send_on(api: Api) -> None:
     assert send(api, 1).status == 200
 
 
+def test_refusal_names_the_budget_that_refused(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another process may know the one before for two seconds more."""
+    monkeypatch.setattr(keys, "CACHE_SECONDS", 60.0)
+    set_budget(api.company, day=1)
+    assert send(api).status == 200
+
+    budgets.set_own(company=api.company, tokens={"": 9}, user=None)
+
+    assert send(api, 1).body["limit"]["tokens"] == 1
+
+
 def test_change_is_audited(company: Company) -> None:
     set_budget(company, day=9, SO=4)
     assert budgets.set_own(company=company, tokens={"": 9}, user=None) == []
