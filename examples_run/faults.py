@@ -1,4 +1,4 @@
-"""A bad network in front of the service: a silence, a lost answer, an outage, then peace."""
+"""A bad network in front of the service: a silence, a proxy's own 502, an outage, then peace."""
 
 import http.client
 import select
@@ -19,8 +19,9 @@ class BadNetwork(ThreadingHTTPServer):
 
     daemon_threads = True
 
-    def __init__(self, upstream: str) -> None:
+    def __init__(self, upstream: str, *, is_down: bool = False) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
+        self.is_down = is_down  # a proxy answers for it, whatever is asked
         self.upstream = urlsplit(upstream)
         self.keys: list[str | None] = []  # the Idempotency-Key of each request
         self.replayed = False  # the last answer was that of an earlier request
@@ -32,8 +33,8 @@ class BadNetwork(ThreadingHTTPServer):
 
 
 @contextmanager
-def bad_network(upstream: str) -> Iterator[BadNetwork]:
-    server = BadNetwork(upstream)
+def bad_network(upstream: str, *, is_down: bool = False) -> Iterator[BadNetwork]:
+    server = BadNetwork(upstream, is_down=is_down)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
     thread.start()
     try:
@@ -50,14 +51,19 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         body = self._body()
         self.server.keys.append(self.headers.get("Idempotency-Key"))
+        if self.server.is_down:
+            self._answer(502, [*_HTML, ("Retry-After", "1")], _BAD_GATEWAY)
+            self.close_connection = True
+            return
         match len(self.server.keys):
             case 1:
                 self._forward(body)
                 self._keep_silent()
             case 2:
                 self._forward(body)
+                self._answer(502, _HTML, _BAD_GATEWAY)
             case 3:
-                self._answer(503, [("Retry-After", str(RETRY_AFTER))], _UNAVAILABLE)
+                self._answer(503, [*_JSON, ("Retry-After", str(RETRY_AFTER))], _UNAVAILABLE)
             case _:
                 answer, content = self._forward(body)
                 self.server.replayed = answer.headers.get("Idempotent-Replayed") == "true"
@@ -108,4 +114,7 @@ class _Handler(BaseHTTPRequestHandler):
         pass
 
 
+_JSON = [("Content-Type", "application/json")]
+_HTML = [("Content-Type", "text/html")]
+_BAD_GATEWAY = b"<html><head><title>502 Bad Gateway</title></head><body>nginx</body></html>"
 _UNAVAILABLE = b'{"success": false, "code": "unavailable", "message": "-", "request_id": "-"}'

@@ -37,6 +37,8 @@ def _debian(*packages: str) -> Callable[[Place], None]:
 _RUST = ("reqwest", "serde", "serde-derive", "serde-json", "hmac", "sha2", "data-encoding",
          "tiny-http", "uuid")  # fmt: skip
 
+_WEBHOOKS = "standardwebhooks@1.1.1"
+
 LANGUAGES = (
     Language("curl", "sh", toolchains.curl, _debian("curl", "jq", "openssl")),
     Language("csharp", "cs", dotnet.csharp, dotnet.install, capitals=True),
@@ -48,7 +50,12 @@ LANGUAGES = (
         _debian("default-jdk-headless", "libjackson2-databind-java"),
         capitals=True,
     ),
-    Language("javascript", "mjs", toolchains.javascript, _debian("nodejs")),
+    Language(
+        "javascript",
+        "mjs",
+        toolchains.javascript,
+        partial(npm, packages=[_WEBHOOKS]),
+    ),
     Language("php", "php", toolchains.php, _debian("php-cli", "php-curl")),
     Language("python", "py", toolchains.python, _debian()),
     Language(
@@ -58,6 +65,6 @@ LANGUAGES = (
         "typescript",
         "ts",
         toolchains.typescript,
-        partial(npm, packages=["typescript", "tsx", "@types/node"]),
+        partial(npm, packages=["typescript", "tsx", "@types/node", _WEBHOOKS]),
     ),
 )

@@ -1,4 +1,5 @@
-"""Tools of npm that judge the OpenAPI schema and make a TypeScript client of it.
+"""Tools of npm that judge the OpenAPI schema and make a TypeScript client of it, and what the
+JavaScript examples import.
 
 `python -m examples_run.schema_tools` installs them into var/; tests that need them are skipped
 where they are not.
@@ -8,6 +9,7 @@ import sys
 from pathlib import Path
 
 from config.env import ROOT
+from examples_run.languages import LANGUAGES
 from examples_run.toolchains import BuildError, MissingError, Place, npm, tool, version
 
 PACKAGES = ("@redocly/cli@2.77.0", "@stoplight/spectral-cli@6.16.3", "openapi-typescript@7.13.0",
@@ -30,6 +32,8 @@ def find(name: str) -> Path:
 
 def install() -> None:
     npm(PLACE, ["--ignore-scripts", *PACKAGES])
+    javascript = next(one for one in LANGUAGES if one.name == "javascript")
+    javascript.install(javascript.place)
 
 
 if __name__ == "__main__":

@@ -107,15 +107,18 @@ def javascript(place: Place) -> Toolchain:
     text, numbers = version(node, "--version")
     if numbers < (18,):
         raise MissingError(f"Node.js 18 or newer; this one is {text}")
-    return Toolchain(f"Node.js {text}", lambda file: [node, place.source / file])
+    if not (place.build / "node_modules/standardwebhooks").is_dir():
+        raise MissingError("no standardwebhooks")
+    sources = place.copy()  # beside the packages they import
+    return Toolchain(f"Node.js {text}", lambda file: [node, sources / file])
 
 
 def typescript(place: Place) -> Toolchain:
     """Node.js strips the types itself since 22.18; before, tsx does. `tsc` checks them."""
     node, modules = tool("node"), place.build / "node_modules"
     tsc, tsx = modules / ".bin/tsc", modules / ".bin/tsx"
-    if not tsc.exists() or not tsx.exists():
-        raise MissingError("no typescript and tsx")
+    if not tsc.exists() or not tsx.exists() or not (modules / "standardwebhooks").is_dir():
+        raise MissingError("no typescript, tsx and standardwebhooks")
     sources = place.copy()
     build([tsc, "--project", sources])
     text, numbers = version(node, "--version")

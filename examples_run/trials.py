@@ -73,6 +73,7 @@ def send_code(trial: Trial) -> None:
     expect(found[1] == "Код отправлен в WhatsApp", f"it read the message as {found[1]!r}")
     expect(290 <= int(found[2]) <= 300, f"{found[2]} s")
     trial.says(r"invalid_phone: .+ \(request req_\w+\)", "send_code", code=1, PHONE=phone("0001"))
+    _survives_a_proxy(trial, "send_code")
 
 
 def verify_code(trial: Trial) -> None:
@@ -84,6 +85,7 @@ def verify_code(trial: Trial) -> None:
     trial.says("wrong code, 4 attempts left", "verify_code", code=1, PHONE=number, CODE=wrong)
     trial.says(r"verified at 20\d\d-.+", "verify_code", PHONE=number, CODE=code)
     trial.says("code_used: .+", "verify_code", code=1, PHONE=number, CODE=code)
+    _survives_a_proxy(trial, "verify_code", CODE=code)
 
 
 def shorten(trial: Trial) -> None:
@@ -91,6 +93,7 @@ def shorten(trial: Trial) -> None:
 
     _leads_to_link(found[1])
     trial.says("invalid_input: .+", "shorten", code=1, LINK="javascript:alert(1)")
+    _survives_a_proxy(trial, "shorten")
 
 
 def send_link(trial: Trial) -> None:
@@ -101,6 +104,7 @@ def send_link(trial: Trial) -> None:
     (sent,) = trial.service.messages(number)
     expect(sent["text"] == f"Your order is on its way: {found[1]}", f"it said {sent['text']!r}")
     _leads_to_link(found[1])
+    _survives_a_proxy(trial, "send_link")
 
 
 def _leads_to_link(short_url: str) -> None:
@@ -120,6 +124,7 @@ def handle_errors(trial: Trial) -> None:
     )
     trial.says("check the API key", "handle_errors", code=1, PHONE=phone(), KVITOK_KEY="kv_test_x")
     _one_message_through_a_bad_network(trial)
+    _survives_a_proxy(trial, "handle_errors")
 
 
 def _one_message_through_a_bad_network(trial: Trial) -> None:
@@ -135,6 +140,16 @@ def _one_message_through_a_bad_network(trial: Trial) -> None:
     expect(len(network.keys) == 4 and len(set(network.keys)) == 1, f"keys {network.keys}")
     expect(network.keys[0] and network.replayed, "the last answer was not the first one's")
     expect(len(trial.service.messages(number)) == 1, "more than one message was sent")
+
+
+def _survives_a_proxy(trial: Trial, stem: str, **environ: str) -> None:
+    """A page of a proxy instead of an answer is told as that; who does not retry asks once."""
+    with bad_network(trial.service.url, is_down=True) as network:
+        asked = {"KVITOK_URL": network.url, "PHONE": phone(), "LINK": LINK, **environ}
+        trial.says(".*no answer.*", stem, code=1, **asked)
+    tries = 4 if stem == "handle_errors" else 1
+    expect(len(network.keys) == tries, f"{len(network.keys)} requests to a proxy that answers 502")
+    expect(len(set(network.keys)) == 1, f"keys {network.keys}")
 
 
 def verify_webhook(trial: Trial) -> None:

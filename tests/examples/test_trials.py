@@ -23,6 +23,20 @@ def test_the_receiver_is_right() -> None:
     verify_webhook(trial_of(SOURCES / "python/verify_webhook.py"))
 
 
+def test_a_receiver_that_checks_nothing_is_noticed(tmp_path: Path) -> None:
+    source = (SOURCES / "python/verify_webhook.py").read_text(encoding="utf-8")
+    checked, unchecked = (
+        "WEBHOOK.verify(body, dict(self.headers))",
+        "__import__('json').loads(body)",
+    )
+    assert source.count(checked) == 1
+    spoiled = tmp_path / "verify_webhook.py"
+    spoiled.write_text(source.replace(checked, unchecked), encoding="utf-8")
+
+    with pytest.raises(FailedError, match="flipped bit, 6 minutes old"):
+        verify_webhook(trial_of(spoiled))
+
+
 @pytest.mark.parametrize(
     ("good", "bad", "misjudged"),
     [
@@ -36,7 +50,8 @@ def test_the_receiver_is_right() -> None:
     ],
 )
 def test_a_spoiled_receiver_is_noticed(good: str, bad: str, misjudged: str, tmp_path: Path) -> None:
-    source = (SOURCES / "python/verify_webhook.py").read_text(encoding="utf-8")
+    """One that checks by hand, as those of languages without the library do."""
+    source = Path(__file__).with_name("receiver.txt").read_text(encoding="utf-8")
     assert source.count(good) == 1
     spoiled = tmp_path / "verify_webhook.py"
     spoiled.write_text(source.replace(good, bad), encoding="utf-8")

@@ -8,7 +8,17 @@ using var client = new HttpClient { Timeout = TimeSpan.FromSeconds(10) };
 client.DefaultRequestHeaders.Authorization =
     new AuthenticationHeaderValue("Bearer", Environment.GetEnvironmentVariable("KVITOK_KEY"));
 
-var (status, retryAfter, answer) = await SendCode(Environment.GetEnvironmentVariable("PHONE"));
+Result result;
+try
+{
+    result = await SendCode(Environment.GetEnvironmentVariable("PHONE"));
+}
+catch (HttpRequestException error)
+{
+    Console.Error.WriteLine(error.Message);
+    return 1;
+}
+var (status, retryAfter, answer) = result;
 
 Console.WriteLine(status switch
 {
@@ -30,9 +40,9 @@ async Task<Result> SendCode(string? phone)
         var pause = TimeSpan.FromSeconds(seconds);
         try
         {
-            var result = await Post(phone, key);
-            if (result.Status is not (409 or 500 or 503)) return result;
-            pause = result.RetryAfter ?? pause;
+            var reply = await Post(phone, key);
+            if (reply.Status is not (409 or 500 or 503)) return reply;
+            pause = reply.RetryAfter ?? pause;
         }
         catch (Exception error) when (error is HttpRequestException or TaskCanceledException)
         {
@@ -53,6 +63,8 @@ async Task<Result> Post(string? phone, string idempotencyKey)
         Headers = { { "Idempotency-Key", idempotencyKey } },
     };
     using var response = await client.SendAsync(request);
+    if (response.Content.Headers.ContentType?.MediaType != "application/json") // a proxy's own page
+        throw new HttpRequestException($"no answer from the service: {(int)response.StatusCode}");
     var answer = await response.Content.ReadFromJsonAsync<Answer>();
     return new((int)response.StatusCode, response.Headers.RetryAfter?.Delta, answer!);
 }

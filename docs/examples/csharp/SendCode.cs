@@ -10,6 +10,11 @@ client.DefaultRequestHeaders.Authorization =
 var url = Environment.GetEnvironmentVariable("KVITOK_URL") + "/otp/send";
 var phone = Environment.GetEnvironmentVariable("PHONE");
 using var response = await client.PostAsJsonAsync(url, new { phone });
+if (response.Content.Headers.ContentType?.MediaType != "application/json") // a proxy's own page
+{
+    Console.Error.WriteLine($"no answer from the service: {(int)response.StatusCode}");
+    return 1;
+}
 var answer = (await response.Content.ReadFromJsonAsync<Answer>())!;
 
 if (!answer.Success)

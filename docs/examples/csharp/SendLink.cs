@@ -15,6 +15,11 @@ var message = new
 };
 var url = Environment.GetEnvironmentVariable("KVITOK_URL") + "/links/send";
 using var response = await client.PostAsJsonAsync(url, message);
+if (response.Content.Headers.ContentType?.MediaType != "application/json") // a proxy's own page
+{
+    Console.Error.WriteLine($"no answer from the service: {(int)response.StatusCode}");
+    return 1;
+}
 var answer = (await response.Content.ReadFromJsonAsync<Answer>())!;
 
 if (!answer.Success)

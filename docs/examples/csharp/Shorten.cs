@@ -14,6 +14,11 @@ var link = new
 };
 var url = Environment.GetEnvironmentVariable("KVITOK_URL") + "/links/shorten";
 using var response = await client.PostAsJsonAsync(url, link);
+if (response.Content.Headers.ContentType?.MediaType != "application/json") // a proxy's own page
+{
+    Console.Error.WriteLine($"no answer from the service: {(int)response.StatusCode}");
+    return 1;
+}
 var answer = (await response.Content.ReadFromJsonAsync<Answer>())!;
 
 if (!answer.Success)

@@ -11,6 +11,11 @@ var url = Environment.GetEnvironmentVariable("KVITOK_URL") + "/otp/verify";
 var phone = Environment.GetEnvironmentVariable("PHONE");
 var code = Environment.GetEnvironmentVariable("CODE");
 using var response = await client.PostAsJsonAsync(url, new { phone, code });
+if (response.Content.Headers.ContentType?.MediaType != "application/json") // a proxy's own page
+{
+    Console.Error.WriteLine($"no answer from the service: {(int)response.StatusCode}");
+    return 1;
+}
 var answer = (await response.Content.ReadFromJsonAsync<Answer>())!;
 
 if (answer.Success)

@@ -1,4 +1,4 @@
-// Receive callbacks and believe only those that the service signed.
+// Receive webhooks and believe only those that the service signed.
 
 using System.Security.Cryptography;
 using System.Text;
@@ -17,10 +17,10 @@ app.MapPost("/{**path}", async (HttpRequest request) =>
     var body = buffer.ToArray(); // the bytes as sent: parsing comes after the check
     if (!IsGenuine(request.Headers, body)) return Results.BadRequest();
 
-    using var callback = JsonDocument.Parse(body);
+    using var webhook = JsonDocument.Parse(body);
     // The same event can come twice: act once per webhook-id, and answer at once.
-    Console.WriteLine($"{callback.RootElement.GetProperty("type")} " +
-                      $"{callback.RootElement.GetProperty("data")}");
+    Console.WriteLine($"{webhook.RootElement.GetProperty("type")} " +
+                      $"{webhook.RootElement.GetProperty("data")}");
     return Results.NoContent();
 });
 

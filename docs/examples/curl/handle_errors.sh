@@ -15,6 +15,8 @@ post() { # sets $answer and $status, which is 000 without an answer
       --header "Idempotency-Key: $key" \
       --dump-header "$headers" --write-out '\n%{http_code}' --data-binary @-) || true
   status=${answer##*$'\n'} answer=${answer%$'\n'*}
+  # A proxy in between answers with a page of its own, 502 for example: that is no answer.
+  jq --exit-status 'has("success")' <<<"$answer" &>/dev/null || status=000
 }
 
 retry_after() {

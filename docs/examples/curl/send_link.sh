@@ -10,6 +10,10 @@ answer=$(jq -n --arg phone "$PHONE" --arg url "$LINK" --arg text "$text" '{$phon
     --header "Content-Type: application/json" \
     --data-binary @-)
 
+if ! jq -e 'has("success")' <<<"$answer" &>/dev/null; then # a proxy's own page
+  echo "no answer from the service" >&2
+  exit 1
+fi
 if [[ $(jq .success <<<"$answer") != true ]]; then
   jq -r '"\(.code): \(.message) (request \(.request_id))"' <<<"$answer" >&2
   exit 1

@@ -8,6 +8,10 @@ answer=$(jq -n --arg phone "$PHONE" --arg code "$CODE" '{$phone, $code}' |
     --header "Content-Type: application/json" \
     --data-binary @-)
 
+if ! jq -e 'has("success")' <<<"$answer" &>/dev/null; then # a proxy's own page
+  echo "no answer from the service" >&2
+  exit 1
+fi
 if [[ $(jq .success <<<"$answer") == true ]]; then
   jq -r '"verified at \(.verified_at)"' <<<"$answer"
 elif [[ $(jq -r .code <<<"$answer") == code_invalid ]]; then

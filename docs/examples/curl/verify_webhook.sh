@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Believe a callback only if the service signed it: the body comes on standard input, its
+# Believe a webhook only if the service signed it: the body comes on standard input, its
 # headers in WEBHOOK_ID, WEBHOOK_TIMESTAMP and WEBHOOK_SIGNATURE.
 set -euo pipefail
 

@@ -46,6 +46,9 @@ func post(body []byte, idempotencyKey string) (*answer, error) {
 		return nil, err
 	}
 	defer response.Body.Close()
+	if response.Header.Get("Content-Type") != "application/json" { // a proxy's own page
+		return nil, fmt.Errorf("no answer from the service: %d", response.StatusCode)
+	}
 	a := &answer{status: response.StatusCode}
 	a.retryAfter, _ = strconv.Atoi(response.Header.Get("Retry-After"))
 	return a, json.NewDecoder(response.Body).Decode(a)

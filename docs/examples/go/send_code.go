@@ -39,6 +39,9 @@ func sendCode(phone string) (*answer, error) {
 		return nil, err
 	}
 	defer response.Body.Close()
+	if response.Header.Get("Content-Type") != "application/json" { // a proxy's own page
+		return nil, fmt.Errorf("no answer from the service: %d", response.StatusCode)
+	}
 	var a answer
 	return &a, json.NewDecoder(response.Body).Decode(&a)
 }

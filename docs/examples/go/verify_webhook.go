@@ -1,4 +1,4 @@
-// Receive callbacks and believe only those that the service signed.
+// Receive webhooks and believe only those that the service signed.
 package main
 
 import (

@@ -36,6 +36,10 @@ public class HandleErrors {
                 .POST(BodyPublishers.ofString(body))
                 .build();
         var response = CLIENT.send(request, BodyHandlers.ofString());
+        var type = response.headers().firstValue("Content-Type").orElse("");
+        if (!type.equals("application/json")) { // a proxy's own page, 502 for example
+            throw new IOException("no answer from the service: " + response.statusCode());
+        }
         var retryAfter = response.headers().firstValue("Retry-After").orElse(null);
         return new Result(response.statusCode(), retryAfter, JSON.readTree(response.body()));
     }
@@ -62,7 +66,14 @@ public class HandleErrors {
     }
 
     public static void main(String[] args) throws Exception {
-        var result = sendCode(System.getenv("PHONE"));
+        Result result;
+        try {
+            result = sendCode(System.getenv("PHONE"));
+        } catch (IOException error) {
+            System.err.println(error.getMessage());
+            System.exit(1);
+            return;
+        }
         System.out.println(switch (result.status()) {
             case 200 -> "sent by " + result.text("channel");
             case 401 -> "check the API key";

@@ -23,7 +23,13 @@ public class Shorten {
                 .timeout(Duration.ofSeconds(10))
                 .POST(BodyPublishers.ofString(body))
                 .build();
-        var answer = json.readTree(client.send(request, BodyHandlers.ofString()).body());
+        var response = client.send(request, BodyHandlers.ofString());
+        var type = response.headers().firstValue("Content-Type").orElse("");
+        if (!type.equals("application/json")) { // a proxy's own page
+            System.err.println("no answer from the service: " + response.statusCode());
+            System.exit(1);
+        }
+        var answer = json.readTree(response.body());
 
         if (!answer.path("success").asBoolean()) {
             System.err.printf("%s: %s (request %s)%n", answer.path("code").asText(),

@@ -18,7 +18,10 @@ async function post(phone, idempotencyKey) {
     signal: AbortSignal.timeout(10_000),
   });
   const { status, headers } = response;
-  return { status, retryAfter: headers.get("Retry-After"), answer: await response.json() };
+  // A proxy in between answers with a page of its own, 502 for example.
+  const isAnswer = headers.get("Content-Type") === "application/json";
+  const answer = isAnswer ? await response.json() : undefined;
+  return { status, retryAfter: headers.get("Retry-After"), answer };
 }
 
 async function sendCode(phone) {
@@ -28,7 +31,7 @@ async function sendCode(phone) {
     let seconds = pause;
     try {
       const result = await post(phone, key);
-      if (![409, 500, 503].includes(result.status)) return result;
+      if (result.answer && ![409, 500, 503].includes(result.status)) return result;
       seconds = Number(result.retryAfter ?? pause);
     } catch {
       // Nobody knows whether the code was sent; the next try finds out.
@@ -41,7 +44,10 @@ async function sendCode(phone) {
 
 const { status, retryAfter, answer } = await sendCode(PHONE);
 
-if (status === 200) {
+if (!answer) {
+  console.error(`no answer from the service: ${status}`);
+  process.exitCode = 1;
+} else if (status === 200) {
   console.log(`sent by ${answer.channel}`);
 } else {
   process.exitCode = 1;

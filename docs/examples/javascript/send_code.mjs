@@ -11,6 +11,10 @@ const response = await fetch(`${KVITOK_URL}/otp/send`, {
   body: JSON.stringify({ phone: PHONE }),
   signal: AbortSignal.timeout(10_000),
 });
+if (response.headers.get("Content-Type") !== "application/json") {
+  console.error(`no answer from the service: ${response.status}`); // a proxy's own page
+  process.exit(1);
+}
 const answer = await response.json();
 
 if (!answer.success) {

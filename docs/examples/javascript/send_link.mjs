@@ -15,6 +15,10 @@ const response = await fetch(`${KVITOK_URL}/links/send`, {
   }),
   signal: AbortSignal.timeout(10_000),
 });
+if (response.headers.get("Content-Type") !== "application/json") {
+  console.error(`no answer from the service: ${response.status}`); // a proxy's own page
+  process.exit(1);
+}
 const answer = await response.json();
 
 if (!answer.success) {

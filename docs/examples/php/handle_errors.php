@@ -6,7 +6,7 @@ declare(strict_types=1);
 
 const PAUSES = [1, 2, 4]; // seconds before the second try, the third and the last
 
-/** @return array{int, ?int, array<string, mixed>} the status, Retry-After and the answer */
+/** @return array{int, ?int, ?array<string, mixed>} the status, Retry-After and the answer */
 function post(string $phone, string $idempotencyKey): array
 {
     $retryAfter = null;
@@ -32,7 +32,10 @@ function post(string $phone, string $idempotencyKey): array
         throw new RuntimeException(curl_error($curl)); // no connection, or no answer in time
     }
     $status = curl_getinfo($curl, CURLINFO_RESPONSE_CODE);
-    return [$status, $retryAfter, json_decode($body, true, flags: JSON_THROW_ON_ERROR)];
+    // A proxy in between answers with a page of its own, 502 for example.
+    $isAnswer = curl_getinfo($curl, CURLINFO_CONTENT_TYPE) === 'application/json';
+    $answer = $isAnswer ? json_decode($body, true, flags: JSON_THROW_ON_ERROR) : null;
+    return [$status, $retryAfter, $answer];
 }
 
 function sendCode(string $phone): array
@@ -41,8 +44,8 @@ function sendCode(string $phone): array
     $key = bin2hex(random_bytes(16));
     foreach (PAUSES as $seconds) {
         try {
-            [$status, $retryAfter] = $result = post($phone, $key);
-            if (!in_array($status, [409, 500, 503], true)) {
+            [$status, $retryAfter, $answer] = $result = post($phone, $key);
+            if ($answer !== null && !in_array($status, [409, 500, 503], true)) {
                 return $result;
             }
             $seconds = $retryAfter ?? $seconds;
@@ -57,6 +60,10 @@ function sendCode(string $phone): array
 
 [$status, $retryAfter, $answer] = sendCode(getenv('PHONE'));
 
+if ($answer === null) {
+    fwrite(STDERR, "no answer from the service: $status\n");
+    exit(1);
+}
 echo match ($status) {
     200 => "sent by {$answer['channel']}",
     401 => 'check the API key',

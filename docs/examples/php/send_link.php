@@ -24,6 +24,11 @@ $body = curl_exec($curl);
 if ($body === false) {
     throw new RuntimeException(curl_error($curl));
 }
+if (curl_getinfo($curl, CURLINFO_CONTENT_TYPE) !== 'application/json') {
+    $status = curl_getinfo($curl, CURLINFO_RESPONSE_CODE);
+    fwrite(STDERR, "no answer from the service: $status\n"); // a proxy's own page
+    exit(1);
+}
 $answer = json_decode($body, true, flags: JSON_THROW_ON_ERROR);
 
 if (!$answer['success']) {

@@ -1,6 +1,6 @@
 <?php
 
-// Receive callbacks and believe only those that the service signed.
+// Receive webhooks and believe only those that the service signed.
 // Try it with: php -S 127.0.0.1:8080 verify_webhook.php
 
 declare(strict_types=1);

@@ -22,6 +22,11 @@ def post(phone: str, idempotency_key: str) -> requests.Response:
     )
 
 
+def is_answer(response: requests.Response) -> bool:
+    """A proxy in between answers with a page of its own, 502 for example."""
+    return response.headers.get("Content-Type") == "application/json"
+
+
 def send_code(phone: str) -> requests.Response:
     # One key for all tries: the service knows them for one request and sends one message.
     key = str(uuid.uuid4())
@@ -29,7 +34,7 @@ def send_code(phone: str) -> requests.Response:
         seconds = pause
         try:
             response = post(phone, key)
-            if response.status_code not in {409, 500, 503}:
+            if is_answer(response) and response.status_code not in {409, 500, 503}:
                 return response
             seconds = int(response.headers.get("Retry-After", pause))
         except (requests.ConnectionError, requests.Timeout):
@@ -40,6 +45,8 @@ def send_code(phone: str) -> requests.Response:
 
 
 response = send_code(os.environ["PHONE"])
+if not is_answer(response):
+    sys.exit(f"no answer from the service: {response.status_code}")
 answer = response.json()
 
 match response.status_code:

@@ -15,6 +15,8 @@ response = requests.post(
     },
     timeout=10,
 )
+if response.headers.get("Content-Type") != "application/json":
+    sys.exit(f"no answer from the service: {response.status_code}")  # a proxy's own page
 answer = response.json()
 
 if not answer["success"]:

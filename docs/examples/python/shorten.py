@@ -11,6 +11,8 @@ response = requests.post(
     json={"url": os.environ["LINK"], "expires_in": 7 * 24 * 3600},
     timeout=10,
 )
+if response.headers.get("Content-Type") != "application/json":
+    sys.exit(f"no answer from the service: {response.status_code}")  # a proxy's own page
 answer = response.json()
 
 if not answer["success"]:

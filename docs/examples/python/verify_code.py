@@ -11,6 +11,8 @@ response = requests.post(
     json={"phone": os.environ["PHONE"], "code": os.environ["CODE"]},
     timeout=10,
 )
+if response.headers.get("Content-Type") != "application/json":
+    sys.exit(f"no answer from the service: {response.status_code}")  # a proxy's own page
 answer = response.json()
 
 if answer["success"]:

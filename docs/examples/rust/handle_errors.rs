@@ -35,10 +35,15 @@ fn post(client: &Client, phone: &str, idempotency_key: &str) -> Result<Reply, Bo
         .json(&json!({ "phone": phone }))
         .send()?;
     let retry_after = response.headers().get(RETRY_AFTER);
+    let retry_after = retry_after.and_then(|value| value.to_str().ok()?.parse().ok());
+    let status = response.status();
+    let answer = response
+        .json() // a proxy in between answers with a page of its own, 502 for example
+        .map_err(|_| format!("no answer from the service: {status}"))?;
     Ok(Reply {
-        status: response.status().as_u16(),
-        retry_after: retry_after.and_then(|value| value.to_str().ok()?.parse().ok()),
-        answer: response.json()?,
+        status: status.as_u16(),
+        retry_after,
+        answer,
     })
 }
 

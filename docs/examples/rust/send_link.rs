@@ -23,7 +23,7 @@ enum Answer {
 
 fn main() -> Result<(), Box<dyn Error>> {
     let client = Client::builder().timeout(Duration::from_secs(10)).build()?;
-    let answer = client
+    let response = client
         .post(format!("{}/links/send", env::var("KVITOK_URL")?))
         .bearer_auth(env::var("KVITOK_KEY")?)
         .json(&json!({
@@ -31,8 +31,11 @@ fn main() -> Result<(), Box<dyn Error>> {
             "url": env::var("LINK")?,
             "text": "Your order is on its way: :link", // the short link takes the place of :link
         }))
-        .send()?
-        .json()?;
+        .send()?;
+    let status = response.status();
+    let answer = response
+        .json()
+        .map_err(|_| format!("no answer from the service: {status}"))?; // a proxy's own page
 
     match answer {
         Answer::Sent {

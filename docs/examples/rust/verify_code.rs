@@ -22,12 +22,15 @@ enum Answer {
 
 fn main() -> Result<(), Box<dyn Error>> {
     let client = Client::builder().timeout(Duration::from_secs(10)).build()?;
-    let answer = client
+    let response = client
         .post(format!("{}/otp/verify", env::var("KVITOK_URL")?))
         .bearer_auth(env::var("KVITOK_KEY")?)
         .json(&json!({ "phone": env::var("PHONE")?, "code": env::var("CODE")? }))
-        .send()?
-        .json()?;
+        .send()?;
+    let status = response.status();
+    let answer = response
+        .json()
+        .map_err(|_| format!("no answer from the service: {status}"))?; // a proxy's own page
 
     match answer {
         Answer::Verified { verified_at } => {

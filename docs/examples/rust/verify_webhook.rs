@@ -1,4 +1,4 @@
-//! Receive callbacks and believe only those that the service signed.
+//! Receive webhooks and believe only those that the service signed.
 
 use std::{env, error::Error, time::SystemTime};
 

@@ -13,7 +13,7 @@ interface Answer {
   errors?: Record<string, string[]>;
 }
 
-type Result = { status: number; retryAfter: string | null; answer: Answer };
+type Result = { status: number; retryAfter: string | null; answer?: Answer };
 
 const { KVITOK_URL, KVITOK_KEY, PHONE = "" } = process.env;
 const PAUSES = [1, 2, 4]; // seconds before the second try, the third and the last
@@ -29,8 +29,11 @@ async function post(phone: string, idempotencyKey: string): Promise<Result> {
     body: JSON.stringify({ phone }),
     signal: AbortSignal.timeout(10_000),
   });
-  const answer = (await response.json()) as Answer;
-  return { status: response.status, retryAfter: response.headers.get("Retry-After"), answer };
+  const { status, headers } = response;
+  // A proxy in between answers with a page of its own, 502 for example.
+  const isAnswer = headers.get("Content-Type") === "application/json";
+  const answer = isAnswer ? ((await response.json()) as Answer) : undefined;
+  return { status, retryAfter: headers.get("Retry-After"), answer };
 }
 
 async function sendCode(phone: string): Promise<Result> {
@@ -40,7 +43,7 @@ async function sendCode(phone: string): Promise<Result> {
     let seconds = pause;
     try {
       const result = await post(phone, key);
-      if (![409, 500, 503].includes(result.status)) return result;
+      if (result.answer && ![409, 500, 503].includes(result.status)) return result;
       seconds = Number(result.retryAfter ?? pause);
     } catch {
       // Nobody knows whether the code was sent; the next try finds out.
@@ -52,6 +55,7 @@ async function sendCode(phone: string): Promise<Result> {
 }
 
 function reaction({ status, retryAfter, answer }: Result): string {
+  if (!answer) return `no answer from the service: ${status}`;
   switch (status) {
     case 200:
       return `sent by ${answer.channel}`;

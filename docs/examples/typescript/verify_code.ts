@@ -25,6 +25,10 @@ const response = await fetch(`${KVITOK_URL}/otp/verify`, {
   body: JSON.stringify({ phone: PHONE, code: CODE }),
   signal: AbortSignal.timeout(10_000),
 });
+if (response.headers.get("Content-Type") !== "application/json") {
+  console.error(`no answer from the service: ${response.status}`); // a proxy's own page
+  process.exit(1);
+}
 const answer = (await response.json()) as Verified | Refusal;
 
 if (answer.success) {
