@@ -17,7 +17,9 @@ from tests.stack.sender import Sender
 from tests.stack.slow_clients import Attack, request
 from tests.stack.stack import BODY_TIMEOUT, Stack
 
-MANY = 500  # slow clients at once
+HELD = 500  # slow clients at once
+MANY = 650  # clients; those without a good key are refused before their bodies, and come again
+PATIENCE = 60.0  # seconds: a busy machine
 P99 = 0.5  # seconds, on a machine that has them to spare
 WRONG_KEY = "Authorization: Bearer kv_live_abcdefghijklmnopqrstuvwxyzABCDEF000000"
 JSON = "Content-Type: application/json"
@@ -25,20 +27,19 @@ FORM = "Content-Type: application/x-www-form-urlencoded"
 
 
 def test_five_hundred_slow_clients_delay_nobody(stack: Stack, sender: Sender) -> None:
-    codes = _codes(stack, sender, 120)
+    codes = _codes(stack, sender, 70)
     link = LinkFactory.create(slug="SlowDoor", company=sender.company)
-    calm = _p99(_busy_minute(stack, sender, codes[:40], link.slug))
+    calm = _p99(_busy_minute(stack, sender, codes[:20], link.slug))
     before = footprint.of([stack.web])
 
     with Attack(stack.url, _targets(stack, sender, link.slug), MANY):
-        until(lambda: footprint.of([stack.web]).files >= before.files + MANY * 0.9)
-        time.sleep(1)
-        seconds = _busy_minute(stack, sender, codes[40:], link.slug)
-        held = footprint.of([stack.web])
+        until(lambda: footprint.of([stack.web]).files >= before.files + HELD, PATIENCE)
+        seconds = _busy_minute(stack, sender, codes[20:], link.slug)
+        _, most = footprint.extremes([stack.web], 1.0)
 
     assert _p99(seconds) < max(P99, 4 * calm)
-    assert held.files >= before.files + MANY * 0.8
-    until(lambda: not footprint.of([stack.web]).exceeds(before, threads=8, files=8), seconds=30)
+    assert most.files >= before.files + HELD
+    until(lambda: not footprint.of([stack.web]).exceeds(before, threads=8, files=8), PATIENCE)
 
 
 def test_slow_body_is_answered_in_the_envelope(stack: Stack, sender: Sender) -> None:
@@ -98,7 +99,7 @@ def _codes(stack: Stack, sender: Sender, many: int) -> list[tuple[str, str]]:
     phones = stack.phones(many)
     with ThreadPoolExecutor(8) as pool:
         assert {one.status_code for one in pool.map(sender.send_code, phones)} == {200}
-    until(lambda: all(stack.carrier.messages(phone) for phone in phones))
+    until(lambda: all(map(stack.carrier.messages, phones)), PATIENCE)
     return [(phone, stack.carrier.code(phone)) for phone in phones]
 
 
