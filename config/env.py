@@ -12,6 +12,14 @@ ROOT = Path(__file__).resolve().parent.parent
 env = FileAwareEnv(strip_whitespace=True)
 
 
+def web_address(name: str) -> str:
+    """An http or https URL, or nothing: it becomes a link on every page."""
+    value: str = env.str(name, "")
+    if value and not value.startswith(("https://", "http://")):
+        raise ImproperlyConfigured(f"{name} must begin with https://")
+    return value
+
+
 def at_least(least: int, name: str, default: int) -> int:
     value: int = env.int(name, default)
     if value < least:

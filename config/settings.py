@@ -8,7 +8,7 @@ from django.core.exceptions import ImproperlyConfigured
 
 from config import logs
 from config.authentication import PASSWORD_VALIDATORS, RATE_LIMITS
-from config.env import ROOT, at_least, env, keyring
+from config.env import ROOT, at_least, env, keyring, web_address
 from config.production import known_environment, require_safe
 from config.schedule import SCHEDULE
 from config.stores import (
@@ -37,6 +37,10 @@ VAR_DIR = Path(env.str("VAR_DIR", str(ROOT / "var")))
 PUBLIC_URL = env.str("PUBLIC_URL", "http://127.0.0.1:8000").rstrip("/")
 SHORT_URL = env.str("SHORT_URL", PUBLIC_URL).rstrip("/")
 SIMULATOR_URL = env.str("SIMULATOR_URL", "")
+TERMS_URL = web_address("TERMS_URL")  # these stand on every page and letter, if they are set
+PRIVACY_URL = web_address("PRIVACY_URL")
+SUPPORT_URL = web_address("SUPPORT_URL")
+SUPPORT_EMAIL = env.str("SUPPORT_EMAIL", "")
 BASE_DIR = ROOT
 
 

@@ -10,6 +10,7 @@ Check = Callable[[], Finding | list[Finding]]
 
 OURS: list[Check] = [
     stores.settings_are_sound,
+    stores.legal_addresses,
     stores.redis,
     stores.redis_memory,
     stores.redis_persistence,

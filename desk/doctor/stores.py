@@ -38,6 +38,19 @@ def settings_are_sound() -> Finding:
     return judged("settings", detail, cure, ok=not told)
 
 
+def legal_addresses() -> Finding:
+    """Whom to write to and what to agree to: in production their absence is a cross."""
+    named = {
+        "TERMS_URL": settings.TERMS_URL,
+        "PRIVACY_URL": settings.PRIVACY_URL,
+        "SUPPORT_EMAIL or SUPPORT_URL": settings.SUPPORT_EMAIL or settings.SUPPORT_URL,
+    }
+    absent = [name for name, value in named.items() if not value]
+    detail = f"not set: {', '.join(absent)}" if absent else "terms, privacy, support"
+    cure = "Set them (see .env.example): they stand on every page and in every letter."
+    return judged("legal_addresses", detail, cure, ok=not absent or not settings.PRODUCTION)
+
+
 def database() -> Finding:
     try:
         with connection.cursor() as cursor:

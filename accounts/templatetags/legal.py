@@ -1,0 +1,41 @@
+"""Where the service's terms are, how it treats data and whom to write to: on every page."""
+
+from dataclasses import dataclass
+
+from django import template
+from django.conf import settings
+from django.utils import translation
+from django.utils.translation import gettext as _
+
+register = template.Library()
+
+
+@dataclass(frozen=True, slots=True)
+class LegalLink:
+    title: str
+    url: str
+    shown: str  # what letters in plain text say
+
+
+def links(language: str | None = None) -> list[LegalLink]:
+    """Those that the operator has set, in this language or in the page's own."""
+    with translation.override(language or translation.get_language()):
+        email = settings.SUPPORT_EMAIL
+        support = settings.SUPPORT_URL or (f"mailto:{email}" if email else "")
+        found = [
+            LegalLink(_("Terms of service"), settings.TERMS_URL, settings.TERMS_URL),
+            LegalLink(_("Privacy policy"), settings.PRIVACY_URL, settings.PRIVACY_URL),
+            LegalLink(_("Support"), support, settings.SUPPORT_URL or email),
+        ]
+        return [one for one in found if one.url]
+
+
+@register.inclusion_tag("components/legal_links.html")
+def legal_links(language: str | None = None) -> dict[str, object]:
+    return {"links": links(language)}
+
+
+@register.simple_tag
+def legal_lines() -> list[LegalLink]:
+    """For letters, which are laid out by themselves."""
+    return links()
