@@ -142,3 +142,26 @@ def test_call_with_anything_in_a_field_is_answered(vendor: str, data: st.DataObj
     hostile = data.draw(st.sampled_from(VALUES))
 
     assert_harmless(vendor, replaced(told, path, hostile))
+
+
+STOPS: list[tuple[str, str, Path]] = [
+    ("twilio", "message_stop_2026-11.form", ("From",)),
+    (
+        "whatsapp_cloud",
+        "message_stop_2026-11.json",
+        ("entry", 0, "changes", 0, "value", "messages", 0, "from"),
+    ),
+]
+
+
+@pytest.mark.parametrize("sender", ["9" * 500, "+" + "7" * 500, "+7", "\0", "STOP", "x" * 10_000])
+@pytest.mark.parametrize(("vendor", "file", "path"), STOPS, ids=["twilio", "whatsapp"])
+def test_stop_of_a_sender_that_is_no_phone_is_answered_and_blocks_nobody(
+    vendor: str, file: str, path: Path, sender: str
+) -> None:
+    raw = vendors.payload(vendor, file)
+    told = dict(parse_qsl(raw.decode())) if vendor == "twilio" else orjson.loads(raw)
+
+    assert call(vendor, body_of(vendor, replaced(told, path, sender))) == 200
+    assert not BlockedPhone.objects.filter(phone__contains=sender[:16].replace("\0", "?")).exists()
+    assert all(len(one.phone) <= 16 for one in BlockedPhone.objects.all())
