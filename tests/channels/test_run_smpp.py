@@ -15,7 +15,7 @@ from django.db.models import Q
 from django.utils import timezone
 from pytest_django import Settings
 
-from billing import ledger
+from billing import budgets, ledger
 from billing.models import Transfer
 from channels import registry, sweeps
 from channels.models import Attempt, BlockedPhone, Message
@@ -58,6 +58,7 @@ def service(
 def sender(service: Service, client_of: ClientOf) -> Api:
     company = CompanyFactory.create(api_rate=1_000_000)
     ledger.grant(company=company, amount=TOKENS, reason="tests")
+    budgets.open_wide(company)
     return client_of(company)
 
 
