@@ -18,7 +18,8 @@ def weakness(secret: str) -> str:
         return f"contains the word '{word[0].lower()}'"
     if len(set(text)) < LEAST_CHARACTERS:
         return f"has fewer than {LEAST_CHARACTERS} different characters"
-    if not (re.search(r"\d", text) and re.search(r"[^\W\d]", text)):
+    kinds = (str.islower, str.isupper, str.isdigit)
+    if sum(sum(map(is_kind, text)) > 1 for is_kind in kinds) < 2:
         return "has no mix of letters and digits"
     if _repeats(text):
         return "repeats itself"
