@@ -1,15 +1,18 @@
 """The documentation in a browser: read on a phone, by keyboard, without scripts, and tried out."""
 
+import re
+
 import pytest
 from playwright.sync_api import Browser, Page, expect
 from pytest_django import Settings
 from pytest_django.live_server_helper import LiveServer
 
-from accounts.models import Mode
+from accounts.models import Member, Mode
 from reference.api import document
 from reference.pages import PAGES
+from tests.browser.people import session
 from tests.browser.test_accessibility import Visit
-from tests.factories import ApiKeyFactory, CompanyFactory
+from tests.factories import ApiKeyFactory, CompanyFactory, MemberFactory
 
 pytestmark = pytest.mark.django_db(transaction=True)
 PER_TEST = 5
@@ -99,3 +102,43 @@ def test_call_is_tried_out_with_a_test_key(
     expect(page.locator(".live-responses-table tbody .response-col_status")).to_contain_text("200")
     expect(page.locator(".live-responses-table")).to_contain_text("Ссылка сокращена")
     document.cache_clear()
+
+
+def test_slash_goes_to_the_search_and_enter_finds(page: Page, live_server: LiveServer) -> None:
+    page.goto(f"{live_server.url}/docs/limits")
+
+    page.keyboard.press("/")
+    page.keyboard.type("alias_taken")
+    page.keyboard.press("Enter")
+
+    page.locator(".docs-found a").first.click()
+    expect(page).to_have_url(f"{live_server.url}/docs/errors#alias_taken")
+
+
+def test_new_test_key_fills_the_snippets_of_the_tab(
+    browser: Browser, live_server: LiveServer
+) -> None:
+    member = MemberFactory.create(role=Member.Role.DEVELOPER)
+    context = browser.new_context(locale="ru-RU")
+    context.add_cookies(
+        [{"name": "session", "value": session(member.user), "url": live_server.url}]
+    )
+    page = context.new_page()
+    page.goto(f"{live_server.url}/docs/send-code")
+
+    page.get_by_role("button", name="Подставить новый тестовый ключ").first.click()
+
+    key = re.compile(r"kv_test_[0-9A-Za-z]{38}")
+    expect(page.locator("#setup-send_code")).to_contain_text(key)
+    page.goto(f"{live_server.url}/docs/verify-code")
+    expect(page.locator("#setup-verify_code")).to_contain_text(key)
+    context.close()
+
+
+def test_search_page_is_accessible(browser: Browser, live_server: LiveServer) -> None:
+    visit = Visit(browser, live_server.url)
+
+    found = visit.complaints("", "/docs/search")
+
+    visit.context.close()
+    assert found == []
