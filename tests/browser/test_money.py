@@ -12,6 +12,7 @@ from accounts.models import Member
 from billing import ledger
 from billing.gateways import registry
 from billing.models import Order, Payment
+from tests.billing.paying import introduce
 from tests.browser.test_cabinet import sign_in
 from tests.factories import PASSWORD, PackageFactory, SellerFactory, TariffFactory, UserFactory
 
@@ -80,6 +81,13 @@ def test_invoice_is_confirmed_by_the_operator(
 ) -> None:
     page.get_by_label("Счёт для банка").check()
     page.get_by_role("button", name="Перейти к оплате").click()
+    page.get_by_label("Страна").select_option("KZ")
+    expect(page.get_by_label("БИН или ИИН")).to_be_visible()
+    page.get_by_label("Страна").select_option("RU")
+    page.get_by_label("Полное название").fill("ООО «Ромашка»")
+    page.get_by_label("ИНН").fill("7707083893")
+    page.get_by_label("КПП").fill("770701001")
+    page.get_by_role("button", name="Сохранить и выставить счёт").click()
     expect(page.get_by_role("heading", name="Как оплатить")).to_be_visible()
     page.get_by_role("link", name="Открыть счёт").click()
     expect(page.get_by_role("heading", name="Счёт на оплату")).to_be_visible()
@@ -113,6 +121,7 @@ def operate(browser: Browser, live_server: LiveServer, order: Order) -> None:
 
 
 def test_top_up_is_canceled_after_asking(page: Page, shopper: Member) -> None:
+    introduce(shopper.company)
     page.get_by_role("button", name="Перейти к оплате").click()
     page.get_by_role("link", name="Отменить пополнение").click()
     page.get_by_role("button", name="Отменить пополнение").click()
