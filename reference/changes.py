@@ -34,6 +34,33 @@ CHANGES: tuple[Change, ...] = (
     Change(
         NOVEMBER_22,
         (
+            "Неизвестный параметр в адресе списка — 422 `invalid_input`, а не молчаливый ответ без "
+            "отбора.",
+            "An unknown query parameter of a list is refused with 422 `invalid_input`; it was "
+            "passed over, and everything came back.",
+        ),
+    ),
+    Change(
+        NOVEMBER_22,
+        (
+            "В событии `link.clicked` поле `clicks` — все переходы по ссылке, а `new_clicks` — "
+            "переходы этого события.",
+            "In the event `link.clicked`, `clicks` are all clicks of the link and `new_clicks` "
+            "those of this event.",
+        ),
+    ),
+    Change(
+        NOVEMBER_22,
+        (
+            "Новая компания отправляет в свою страну, пока не добавит другие, и не больше "
+            "бюджета на день и на страну: `country_not_allowed`, `send_limit` с полем `limit`.",
+            "A new company sends to its own country until it adds others, and within budgets by "
+            "day and by country: `country_not_allowed`, `send_limit` with the field `limit`.",
+        ),
+    ),
+    Change(
+        NOVEMBER_22,
+        (
             "Схема — OpenAPI 3.1 с именованными компонентами и событиями вебхуков; `code` ошибок — "
             "открытое множество. Заголовки ответов описаны.",
             "The schema is OpenAPI 3.1 with named components and the events of webhooks; `code` of "

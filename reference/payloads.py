@@ -51,8 +51,13 @@ CLICK_DATA = _data(
     TARGET,
     _count(
         "clicks",
-        "Сколько новых переходов людей в этом событии.",
-        "How many new clicks by people this event tells of.",
+        "Переходы людей всего, как в `GET /links/{id}`.",
+        "Clicks by people in all, as in `GET /links/{id}`.",
+    ),
+    _count(
+        "new_clicks",
+        "Сколько из них новых: о которых говорит это событие.",
+        "How many of them are new: those that this event tells of.",
     ),
     Field("clicked_at", time(), ("Последний из них.", "The last of them.")),
 )

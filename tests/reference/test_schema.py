@@ -18,6 +18,7 @@ from config.errors import Error
 from reference import events
 from reference.api import document
 from reference.calls import BY_ROUTE
+from reference.payloads import BY_KIND
 from reference.shapes import Call
 
 LANGUAGES = ["ru", "en"]
@@ -187,6 +188,13 @@ def test_every_event_is_among_the_webhooks() -> None:
         request = posts[kind.value]["post"]["requestBody"]["content"]["application/json"]
         body = {"$ref": request["schema"]["$ref"], "components": schema("en")["components"]}
         Draft202012Validator(body).validate(events.whole(kind))
+
+
+@pytest.mark.parametrize("kind", EventKind)
+def test_event_has_the_fields_that_are_written_down(kind: EventKind) -> None:
+    described = {field.name for field in BY_KIND[kind].data}
+
+    assert described - {"example"} == set(events.data_of(kind))
 
 
 def test_openapi_spec_validator_finds_no_fault() -> None:
