@@ -5,6 +5,7 @@ from typing import Any
 from django import forms
 from django.conf import settings
 from django.core.exceptions import ValidationError
+from django.urls import reverse_lazy
 from django.utils.translation import gettext_lazy as _
 
 from accounts.countries import CountryField
@@ -98,6 +99,17 @@ class AlertForm(forms.Form):
     )
 
 
+# The fields are drawn anew for another country; without a script the server asks for what lacks.
+FOLLOWED = {
+    "hx-get": reverse_lazy("balance-profile"),
+    "hx-include": "closest form",
+    "hx-params": "not csrfmiddlewaretoken",
+    "hx-target": "#requisites",
+    "hx-select": "#requisites",
+    "hx-swap": "outerHTML",
+}
+
+
 class ProfileForm(forms.ModelForm):  # type: ignore[type-arg]
     """Its fields are those of the chosen country; `is_complete`: an invoice is to follow."""
 
@@ -122,6 +134,7 @@ class ProfileForm(forms.ModelForm):  # type: ignore[type-arg]
         super().__init__(*args, **kwargs)
         self.is_complete = is_complete
         self.initial["country"] = self.initial.get("country") or self.instance.of_country
+        self.fields["country"].widget.attrs |= FOLLOWED
         chosen = str(self["country"].value() or "")
         self.fields["inn"].label = str(requisites.tax_number_name(chosen))
         if chosen != "RU":

@@ -84,6 +84,7 @@ def test_invoice_is_confirmed_by_the_operator(
     page.get_by_label("Страна").select_option("KZ")
     expect(page.get_by_label("БИН или ИИН")).to_be_visible()
     page.get_by_label("Страна").select_option("RU")
+    expect(page.get_by_label("КПП")).to_be_visible()
     page.get_by_label("Полное название").fill("ООО «Ромашка»")
     page.get_by_label("ИНН").fill("7707083893")
     page.get_by_label("КПП").fill("770701001")
