@@ -135,7 +135,10 @@ def give_up_unread(seconds: float) -> None:
     Accepted sockets have what is set on the one that listens, which granian keeps to itself.
     """
     milliseconds = int(seconds * 1000)
-    for path in Path("/proc/self/fd").iterdir():
+    descriptors = Path("/proc/self/fd")
+    if not descriptors.exists():  # not Linux, which alone has this option
+        return
+    for path in descriptors.iterdir():
         with suppress(OSError):  # closed meanwhile, or not of TCP
             if path.is_socket():
                 with socket.socket(fileno=os.dup(int(path.name))) as one:
