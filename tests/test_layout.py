@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = ["config", "accounts", "billing", "channels", "otp", "links", "desk", "reference"]
 LONGEST_FILE = 400
 _READ = re.compile(
-    r"""\benv(?:\.\w+)?\(\s*"([A-Z][A-Z0-9_]*)"|(?:_secret\(|at_least\([\d_*]+,)\s*"([A-Z_]+)\""""
+    r"""\benv(?:\.\w+)?\(\s*"([A-Z][A-Z0-9_]*)"|(?:_secret\(|at_least\([\d_*]+,|_(?:integer|number)\(env,)\s*"([A-Z_]+)\""""
 )
 _LISTED = re.compile(r"^#?\s?([A-Z][A-Z0-9_]*)=", re.MULTILINE)
 
@@ -35,6 +35,28 @@ def test_every_variable_is_listed_in_the_example() -> None:
     assert read - set(_LISTED.findall(example)) == set()
 
 
+def test_every_promise_of_security_names_its_code_and_its_tests() -> None:
+    text = (ROOT / "SECURITY.md").read_text(encoding="utf-8")
+    rows = [line.strip("|").split("|") for line in text.splitlines() if line.startswith("| ")]
+    promises = [row for row in rows if row[0].strip() != "promise"]
+
+    assert len(promises) > 40
+    for promise, mechanism, tests in promises:
+        assert [one for one in _code(mechanism) if "/" in one and not (ROOT / one).exists()] == []
+        assert _code(tests), promise
+        assert [one for one in _code(tests) if not _is_test(one)] == [], promise
+
+
+def _code(cell: str) -> list[str]:
+    return re.findall(r"`([^`]+)`", cell)
+
+
+def _is_test(name: str) -> bool:
+    file, _, test = name.partition("::")
+    path = ROOT / file
+    return path.is_file() and f"def {test or 'test_'}" in path.read_text(encoding="utf-8")
+
+
 def test_no_file_is_too_long() -> None:
     lengths = {path: len(path.read_text(encoding="utf-8").splitlines()) for path in ours()}
 
@@ -43,8 +65,10 @@ def test_no_file_is_too_long() -> None:
 
 
 def test_only_the_ledger_writes_money() -> None:
-    writes = re.compile(r"(INSERT INTO|UPDATE|DELETE FROM) billing_|(Wallet|Transfer)\.objects"
-                        r"\.\w*(create|update|delete)")  # fmt: skip
+    writes = re.compile(
+        r"(INSERT INTO|UPDATE|DELETE FROM) billing_(wallet|transfer)"
+        r"|(Wallet|Transfer)\.objects\.\w*(create|update|delete)"
+    )
     sources = [path for package in PACKAGES for path in (ROOT / package).rglob("*.py")]
 
     writers = {
