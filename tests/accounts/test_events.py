@@ -26,7 +26,8 @@ def test_event_goes_to_each_endpoint_that_wants_it(company: Company) -> None:
     emit(company)
 
     event = Event.objects.get()
-    assert (event.kind, event.key, event.data) == ("message.delivered", "msg_1", {"id": "msg_1"})
+    assert (event.kind, event.key) == ("message.delivered", "msg_1")
+    assert event.data == {"id": "msg_1", "test": False}
     assert event.id.version == 7
     assert {one.endpoint for one in event.deliveries.all()} == {first, second}
     assert Delivery.objects.exclude(due_at=None).count() == 2
@@ -97,6 +98,7 @@ def test_data_reads_as_in_the_api(company: Company) -> None:
         "amount": "100.50",
         "at": "2026-11-20T12:30:00Z",
         "name": "Ромашка",
+        "test": False,
     }
 
 
