@@ -61,6 +61,33 @@ CHANGES: tuple[Change, ...] = (
     Change(
         NOVEMBER_22,
         (
+            "Неверные коды считаются по номеру, а не по назначению; сверх предела проверяется "
+            "один код в час. Исчерпанный код сообщает, когда запросить новый.",
+            "Wrong codes count by phone, not by purpose; past the cap one an hour is judged. An "
+            "exhausted code says when to ask for a new one.",
+        ),
+    ),
+    Change(
+        NOVEMBER_22,
+        (
+            "Тестовые номера 0010–0014: очередь, `send_limit`, `too_many_attempts`, "
+            "`channel_unavailable`, `country_not_allowed`.",
+            "Test numbers 0010–0014: queued, `send_limit`, `too_many_attempts`, "
+            "`channel_unavailable`, `country_not_allowed`.",
+        ),
+    ),
+    Change(
+        NOVEMBER_22,
+        (
+            "Адреса в `text` ссылки проверяются так же, как `url`; имена вроде `signin` и "
+            "`support` заняты сервисом.",
+            "Addresses in a link's `text` are judged like `url`; aliases such as `signin` and "
+            "`support` are reserved.",
+        ),
+    ),
+    Change(
+        NOVEMBER_22,
+        (
             "Схема — OpenAPI 3.1 с именованными компонентами и событиями вебхуков; `code` ошибок — "
             "открытое множество. Заголовки ответов описаны.",
             "The schema is OpenAPI 3.1 with named components and the events of webhooks; `code` of "
