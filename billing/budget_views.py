@@ -13,7 +13,7 @@ from billing.budget_forms import BudgetForm
 
 
 @member_required(can_read_settings, can_manage_members)
-def budget_list(request: CabinetRequest) -> HttpResponse:
+def budget_edit(request: CabinetRequest) -> HttpResponse:
     """What is used, what there is, until when; an owner sets other figures."""
     company = request.company
     countries = company.allowed_countries or [company.country]
@@ -34,11 +34,11 @@ def budget_list(request: CabinetRequest) -> HttpResponse:
             ip=client_ip(request.META),
         )
         messages.success(request, _("The budgets are saved; they hold within two seconds."))
-        return redirect("budget-list")
+        return redirect("budget-edit")
     available, _held = ledger.balance(company.pk)
     context = {
         "form": form,
         "most": min(available, uses[0].left),
         "is_owner": request.member.can_manage_members,
     }
-    return render(request, "billing/budget_list.html", context)
+    return render(request, "billing/budget_form.html", context)

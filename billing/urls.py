@@ -3,7 +3,7 @@ from django.urls import path
 from billing import budget_views, order_views, views
 
 urlpatterns = [
-    path("settings/budgets", budget_views.budget_list, name="budget-list"),
+    path("settings/budgets", budget_views.budget_edit, name="budget-edit"),
     path("balance", views.balance, name="balance"),
     path("balance/quote", views.quote, name="balance-quote"),
     path("balance/alert", views.alert, name="balance-alert"),

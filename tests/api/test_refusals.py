@@ -92,7 +92,7 @@ def used_up(world: World) -> None:
             phone=PHONE,
             purpose=purpose,
             attempts=5,
-            judged_at=timezone.now(),
+            judged_at=timezone.now() - timedelta(seconds=1),
         )
 
 
@@ -256,10 +256,24 @@ REFUSALS = {
         extra={"retry_after": 600, "limit": {"kind": "phone"}},
     ),
     "attempts used up": Refusal(
-        Error.TOO_MANY_ATTEMPTS, verify, verification(attempts=5), extra={"retry_after": 60}
+        Error.TOO_MANY_ATTEMPTS,
+        verify,
+        verification(attempts=5),
+        words=(
+            "Попытки закончились, этот код больше не подойдёт. Запросите новый код",
+            "No attempts are left: this code no longer works. Ask for a new one",
+        ),
+        extra={"retry_after": 1},
     ),
     "failed too often": Refusal(
-        Error.TOO_MANY_ATTEMPTS, send, used_up, extra={"retry_after": 3600}
+        Error.TOO_MANY_ATTEMPTS,
+        send,
+        used_up,
+        words=(
+            "Слишком много неверных кодов. Новый можно запросить через 60 мин",
+            "Too many wrong codes. Ask for a new one in 60 min",
+        ),
+        extra={"retry_after": 3600},
     ),
     "asked too often": Refusal(
         Error.TOO_MANY_ATTEMPTS, verify, asked_often, extra={"retry_after": 600}

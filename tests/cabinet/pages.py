@@ -158,7 +158,7 @@ def addresses(company: Company) -> list[str]:
     names += ["member-list", "member-invite", "audit-list", "settings-preview"]
     names += ["webhook-list", "webhook-create", "text-list", "text-create", "text-preview"]
     names += ["autofill-edit", "autofill-preview", "link-list", "link-create"]
-    names += ["link-stop-all", "link-settings", "budget-list"]
+    names += ["link-stop-all", "link-settings", "budget-edit"]
     names += ["balance", "balance-statement", "balance-order-list", "balance-profile"]
     top_ups = [
         reverse(name, args=[order.public_id])

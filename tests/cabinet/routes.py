@@ -106,7 +106,7 @@ CABINET = {
     "key-revoke": Route(MANAGERS, MANAGERS, of=_key),
     "settings": Route(READERS, MANAGERS),
     "link-settings": Route(READERS, MANAGERS),
-    "budget-list": Route(READERS, OWNERS),
+    "budget-edit": Route(READERS, OWNERS),
     "webhook-list": Route(READERS),
     "webhook-create": Route(MANAGERS, MANAGERS),
     "webhook-detail": Route(READERS, of=_endpoint),
@@ -187,10 +187,18 @@ VISITOR = {
     "invoice",
     "sandbox-gateway",
 }
-DOCS = {"docs", "docs-page", "docs-api"}  # open to everyone: tests/reference
+DOCS = {  # open to everyone: tests/reference
+    "docs",
+    "docs-page",
+    "docs-api",
+    "docs-markdown",
+    "docs-search",
+    "llms",
+}
 HALFWAY = {"mfa_authenticate"}  # the password was right, the second step is to come
 NO_PAGE = {
     "language",  # POST alone
+    "docs-key",  # the same
     "session-end",
     "session-end-others",
     "mfa_download_recovery_codes",

@@ -1,5 +1,7 @@
 """People who work at the desk, with or without a second factor."""
 
+import time
+
 from allauth.mfa.totp.internal import auth
 from django.test import Client
 
@@ -7,6 +9,7 @@ from accounts.models import User
 from tests.factories import UserFactory
 from tests.proofs import prove
 
+STEP, SOON = 30, 5  # seconds that a code is good for, and that typing it may take
 SECRET = "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP"
 
 
@@ -18,7 +21,9 @@ def make_operator(*, has_factor: bool = True) -> User:
 
 
 def code_now(secret: str = SECRET) -> str:
-    """What the operator's phone shows."""
+    """What the operator's phone shows; the next code, if this one is about to end."""
+    if (left := STEP - time.time() % STEP) < SOON:
+        time.sleep(left)
     counters = list(auth.yield_hotp_counters_from_time())
     return auth.format_hotp_value(auth.hotp_value(secret, counters[len(counters) // 2]))
 

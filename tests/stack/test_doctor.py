@@ -33,7 +33,7 @@ def crosses(stack: Stack) -> set[str]:
 def test_doctor_finds_a_sound_service_sound(stack: Stack) -> None:
     until(lambda: not crosses(stack), seconds=60)
 
-    assert len(examined(stack)) == 25
+    assert len(examined(stack)) == 27
 
 
 def test_worker_that_died_is_noticed_within_half_a_minute(stack: Stack) -> None:
