@@ -73,6 +73,8 @@ class Bodies:
     def grow(self, body: Body, part: bytes) -> Body | None:
         """Note what arrived; the slow body that was taken out to keep to the memory, if any."""
         with self._lock:
+            if body.is_over:  # taken out meanwhile: nobody would ever subtract this part
+                return None
             body.parts.append(part)
             body.size += len(part)
             self._memory += len(part)

@@ -86,6 +86,21 @@ def test_memory_is_freed_by_the_slowest() -> None:
     assert several.grow(second, b"x" * 30) is None
 
 
+def test_part_of_a_body_that_is_out_takes_no_memory() -> None:
+    several, clock = bodies()
+    cut, slow = body("a"), body("b")
+    several.add(cut)
+    several.add(slow)
+    several.take(cut)
+    clock.now += 2
+
+    for _ in range(5):
+        assert several.grow(cut, b"x" * 60) is None
+
+    assert several.grow(slow, b"x" * 60) is None
+    assert not slow.is_over
+
+
 def test_late_ones_are_taken_once() -> None:
     several, clock = bodies()
     first, second = body("a"), body("b", at=105.0)
