@@ -17,6 +17,9 @@ def spell_as_sent(apps, schema_editor):
         if number and not BlockedPhone.objects.filter(phone=number).exists():
             BlockedPhone.objects.filter(pk=row.pk).update(phone=number)
             continue
+        if number and not row.said_stop:  # a START may lift the person's STOP, not the operator's
+            twin = BlockedPhone.objects.filter(phone=number, said_stop=True)
+            twin.update(said_stop=False, reason=row.reason)
         AuditEvent.objects.create(action="blocked_phone.removed", subject=row.phone)
         row.delete()
 

@@ -87,3 +87,16 @@ def test_rows_of_before_are_spelled_as_sent_or_removed_with_a_record() -> None:
     assert kept == {PHONE, "+79161234569", "+77011234568"}
     removed = AuditEvent.objects.filter(action="blocked_phone.removed")
     assert set(removed.values_list("subject", flat=True)) == {"abc", "79161234568"}
+
+
+def test_operator_s_block_survives_in_the_row_that_a_stop_made() -> None:
+    migration = importlib.import_module("channels.migrations.0010_blocked_phones_e164")
+    with connection.cursor() as cursor:
+        cursor.execute("ALTER TABLE channels_blockedphone DROP CONSTRAINT blocked_phone_is_e164")
+    BlockedPhone.objects.create(phone=PHONE, reason="STOP", said_stop=True)
+    BlockedPhone.objects.create(phone="79161234568", reason="court order")
+
+    migration.spell_as_sent(apps, None)
+
+    kept = BlockedPhone.objects.get()
+    assert (kept.phone, kept.reason, kept.said_stop) == (PHONE, "court order", False)
