@@ -1,5 +1,6 @@
 """Messages, the attempts to deliver them, and what vendors say became of those."""
 
+from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import F, Q
 from django.db.models.functions import Now
@@ -225,6 +226,12 @@ class Receipt(models.Model):
     provider = models.CharField(_("provider"), max_length=40)
     digest = models.BinaryField(max_length=32, unique=True)  # what makes a repeat a repeat
     provider_id = models.CharField(_("provider's id"), max_length=200, blank=True)
+    # Other spellings of the id, and the phone by which the right one is told: SMPP alone has these.
+    alternatives = ArrayField(
+        models.CharField(max_length=200), verbose_name=_("other ids"), default=list, db_default=[]
+    )
+    phone = models.CharField(_("phone"), max_length=16, blank=True, db_default="")
+    needs_phone = models.BooleanField(_("of its phone alone"), default=False, db_default=False)
     ref = models.UUIDField(_("our reference"), null=True)
     state = models.CharField(_("state"), max_length=12)
     word = models.CharField(_("provider's word"), max_length=40)

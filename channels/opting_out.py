@@ -6,6 +6,7 @@ such a word and nothing else counts.
 """
 
 import structlog
+from django.conf import settings
 
 from channels import alerts, recipients, wording
 from channels.models import BlockedPhone
@@ -61,7 +62,7 @@ def _block(provider: str, reply: Reply) -> None:
 
 def _phones(provider: str, reply: Reply) -> set[str]:
     """As the vendor tells it, and as we sent to it: the two are not always spelled alike."""
-    theirs = e164_or_none(reply.phone, country="") if reply.phone else None
+    theirs = e164_or_none(reply.phone, settings.OPERATOR_COUNTRY) if reply.phone else None
     if reply.phone and theirs is None:  # a short code, an e-mail gateway, a forged number
         log.warning("sender_is_no_phone", provider=provider)
     ours = recipients.phone_of(provider, reply.user_id) if reply.user_id else ""

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from uuid import UUID
 
 import structlog
+from django.conf import settings
 from django.db import DataError, IntegrityError, connection, transaction
 from django.db.backends.utils import CursorWrapper
 
@@ -18,11 +19,11 @@ from channels import (
     opting_out,
     outcomes,
     parts,
-    receipt_ids,
     recipients,
     registry,
     sql,
 )
+from channels.phones import e164_or_none
 from channels.providers.base import Inbound, Receipt, ReceiptState, Recipient, Reply
 from channels.providers.hosted import Part, Report
 from channels.transitions import Event, What
@@ -58,17 +59,14 @@ def receive(provider: str, call: Inbound) -> int:
 def store(provider: str, reports: Sequence[Report], met: Sequence[Recipient] = ()) -> int:
     """All of them in one commit, in their order; returns how many receipts were new."""
     with transaction.atomic(), connection.cursor() as cursor:
-        for report, _raw in reports:
+        new = 0
+        for report, raw in reports:
             if isinstance(report, Part):
                 parts.store(cursor, provider, report)
             elif isinstance(report, Reply):
                 opting_out.heed(provider, report)
-        found = [(one, raw) for one, raw in reports if isinstance(one, Receipt)]
-        receipts = receipt_ids.resolve(cursor, provider, [one for one, _raw in found])
-        new = sum(
-            _store(cursor, provider, receipt, raw)
-            for receipt, (_one, raw) in zip(receipts, found, strict=True)
-        )
+            else:
+                new += _store(cursor, provider, report, raw)
         if new and met:  # last, and in one order, so that no two calls wait for each other
             recipients.learn(provider, met)
     if new:
@@ -83,6 +81,9 @@ def _store(cursor: CursorWrapper, provider: str, receipt: Receipt, raw: bytes) -
             provider,
             _digest(provider, receipt),
             _storable(receipt.provider_id, 200),
+            [_storable(one, 200) for one in receipt.alternatives],
+            _phone(receipt),
+            receipt.needs_phone,
             _uuid(receipt.ref),
             receipt.state.value,
             _storable(receipt.word, 40),
@@ -93,6 +94,13 @@ def _store(cursor: CursorWrapper, provider: str, receipt: Receipt, raw: bytes) -
         ],
     )
     return int(cursor.rowcount)
+
+
+def _phone(receipt: Receipt) -> str:
+    """In E.164; something else, which no message went to, where the vendor's is no phone."""
+    if not receipt.phone:
+        return "?" if receipt.needs_phone else ""
+    return e164_or_none(receipt.phone, settings.OPERATOR_COUNTRY) or "?"
 
 
 def _digest(provider: str, receipt: Receipt) -> bytes:

@@ -171,14 +171,15 @@ class Receipt:
     # Where a vendor spells ids otherwise than when it took the message: what `provider_id` may have
     # been then, and the phone it went to, by which the right one is told.
     alternatives: tuple[str, ...] = ()
-    phone: str = ""
+    phone: str = ""  # as the vendor writes it
+    needs_phone: bool = False  # a phone could have written it: it speaks of its own messages alone
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
     """What a person wrote back to us, in as many words as matter."""
 
-    phone: str  # E.164 with its plus; empty when the vendor keeps it to itself
+    phone: str  # with a plus where it is surely E.164; empty when the vendor keeps it to itself
     text: str
     user_id: str = ""  # the vendor's own id of the person, where it has one
 

@@ -1,11 +1,8 @@
 """A receipt finds its message in whatever spelling the centre writes the id."""
 
-import threading
-import time
 from datetime import timedelta
 
 import pytest
-from django.db import connection
 from django.utils import timezone
 
 from channels import receipts
@@ -29,12 +26,28 @@ def taken(answered: str, phone: str = "+79161234567") -> Attempt:
     return attempt
 
 
-def hear(receipted: str, phone: str = "+79161234567") -> None:
+def hear(
+    receipted: str,
+    phone: str = "+79161234567",
+    *,
+    state: ReceiptState = ReceiptState.DELIVERED,
+    needs_phone: bool = False,
+) -> None:
     first, *others = AUTO.receipted(receipted)
     said = Receipt(
-        first, None, ReceiptState.DELIVERED, "DELIVRD", alternatives=tuple(others), phone=phone
+        first,
+        None,
+        state,
+        state.name,
+        alternatives=tuple(others),
+        phone=phone,
+        needs_phone=needs_phone,
     )
     receipts.store("smpp", [(said, b"")])
+    due_again()
+
+
+def due_again() -> None:
     StoredReceipt.objects.update(due_at=timezone.now() - timedelta(minutes=1))
     apply_stored()
 
@@ -72,17 +85,50 @@ def test_receipt_without_a_phone_of_ours_goes_by_its_id_alone() -> None:
     assert set(states().values()) == {"delivered"}
 
 
-@pytest.mark.django_db(transaction=True)
-def test_receipt_that_overtakes_the_commit_of_its_id_waits_for_it() -> None:
-    def commit() -> None:
-        time.sleep(0.15)
-        taken("AF")
-        connection.close()
-
-    late = threading.Thread(target=commit)
-    late.start()
+def test_receipt_that_overtook_the_commit_of_its_id_is_matched_when_that_is_there() -> None:
     hear("175")
-    late.join()
+    assert states() == {}
+
+    taken("AF")
+    due_again()
+
+    assert set(states().values()) == {"delivered"}
+
+
+def test_another_reading_of_an_id_to_another_phone_is_no_match() -> None:
+    taken("1000", "+79160000010")
+
+    hear("4096", "+79160000016")  # 4096 is hexadecimal 1000
+
+    assert states() == {"+79160000010": "sent"}
+
+
+def test_phone_in_national_spelling_is_the_same_phone() -> None:
+    taken("10", "+79160000010")
+    taken("16", "+79160000016")
+
+    hear("16", "89160000010")
+
+    assert states() == {"+79160000010": "delivered", "+79160000016": "sent"}
+
+
+@pytest.mark.parametrize("state", [ReceiptState.DELIVERED, ReceiptState.UNREACHABLE])
+@pytest.mark.parametrize("phone", ["+79990000000", "", "BANK"])
+def test_what_a_person_may_have_written_moves_no_message_of_another(
+    phone: str, state: ReceiptState
+) -> None:
+    attempt = taken("1234567")
+
+    hear("1234567", phone, state=state, needs_phone=True)
+
+    attempt.refresh_from_db()
+    assert (attempt.state, states()) == ("sent", {"+79161234567": "sent"})
+
+
+def test_receipt_of_their_own_phone_counts_without_its_class() -> None:
+    taken("1234567")
+
+    hear("1234567", needs_phone=True)
 
     assert set(states().values()) == {"delivered"}
 

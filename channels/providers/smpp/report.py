@@ -14,6 +14,7 @@ from channels.providers.smpp.message_ids import Spelling
 from channels.providers.smpp.pdu import Pdu
 
 _KIND, _RECEIPT, _INTERMEDIATE = 0x3C, 0x04, 0x20  # of esm_class
+_INTERNATIONAL = 1  # type of number
 _HAS_HEADER = 0x40  # one part of a long message, and so no single word
 _UCS2 = 0x08  # data_coding
 _ENOUGH = 280  # octets: more than two of any words that we look for
@@ -76,6 +77,7 @@ def receipt(deliver: Pdu, spelling: Spelling) -> Receipt | None:
     if word not in _STATES or not message_id:
         return None
     first, *others = spelling.receipted(message_id)
+    may_be_written = _may_be_written(deliver)
     return Receipt(
         provider_id=first,
         ref=None,
@@ -83,21 +85,25 @@ def receipt(deliver: Pdu, spelling: Spelling) -> Receipt | None:
         word=word,
         error_code=_error(deliver, told),
         alternatives=tuple(others),
-        phone=_phone(deliver),
+        phone=_address(deliver, "source") if may_be_written else _phone(deliver),
+        needs_phone=may_be_written,
     )
 
 
 def _is_receipt(deliver: Pdu, told: dict[str, str]) -> bool:
     """By its esm_class; where that is 0, by optional parameters that no phone can send, or by the
-    whole form of a receipt's line. A person who wrote such a line would need the id of a message to
-    their own phone, and could claim its delivery alone.
+    whole form of a receipt's line.
     """
-    kind = (deliver.fields.get("esm_class") or 0) & _KIND
-    if kind:
-        return kind in {_RECEIPT, _INTERMEDIATE}
-    if _ID in deliver.tlvs and _STATE in deliver.tlvs:
-        return True
+    if not _may_be_written(deliver):
+        kind = (deliver.fields.get("esm_class") or 0) & _KIND
+        return kind in {0, _RECEIPT, _INTERMEDIATE}
     return {"id", "stat"} <= told.keys() and not _OF_A_RECEIPT.isdisjoint(told)
+
+
+def _may_be_written(deliver: Pdu) -> bool:
+    """Whether a person's message may look the same, so that it speaks of their phone alone."""
+    kind = (deliver.fields.get("esm_class") or 0) & _KIND
+    return not kind and not (_ID in deliver.tlvs and _STATE in deliver.tlvs)
 
 
 def _word(deliver: Pdu, told: dict[str, str]) -> str:
@@ -107,14 +113,23 @@ def _word(deliver: Pdu, told: dict[str, str]) -> str:
 
 
 def _phone(deliver: Pdu) -> str:
-    """Whom the message went to; empty where the centre names something else."""
-    source = text(deliver.fields.get("source_addr"))
-    return "+" + source.lstrip("+") if _PHONE.fullmatch(source) else ""
+    """Who a receipt is about: some centres put the addresses as they were in the message."""
+    return _address(deliver, "source") or _address(deliver, "dest")
+
+
+def _address(deliver: Pdu, end: str) -> str:
+    """A phone, with a plus where the centre says that it is international; empty for a name."""
+    field = "source_addr" if end == "source" else "destination_addr"
+    address = text(deliver.fields.get(field))
+    if not _PHONE.fullmatch(address):
+        return ""
+    is_international = deliver.fields.get(f"{end}_addr_ton") == _INTERNATIONAL
+    return "+" + address.lstrip("+") if is_international else address
 
 
 def reply(deliver: Pdu) -> Reply | None:
     """What a person wrote back; None for what a machine says, and what is not plain text."""
-    phone = _phone(deliver)
+    phone = _address(deliver, "source")
     is_message = not (deliver.fields.get("esm_class") or 0) & (_KIND | _HAS_HEADER)
     if not is_message or not phone:
         return None

@@ -90,6 +90,7 @@ class Centre:
             return await self.esme.deliver_sm(
                 destination_addr="Kvitok",
                 source_addr="998901234567",
+                source_addr_ton=1,
                 short_message=line.encode(),
                 esm_class=esm_class,
                 tlvs=list(tlvs),

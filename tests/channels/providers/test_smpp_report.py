@@ -11,6 +11,7 @@ from channels.providers.smpp.report import raw, receipt, reply
 
 ID, STATE, ERROR, PAYLOAD = 0x001E, 0x0427, 0x0423, 0x0424
 SAME = SPELLINGS["same"]
+PLAIN: dict[str, object] = {"esm_class": 0, "data_coding": 0}
 FULL = "id:7 sub:001 dlvrd:001 submit date:2511200900 done date:2511200901 stat:{} err:000 text:"
 
 
@@ -173,11 +174,32 @@ def test_receipt_in_ucs2_is_read(coding: int) -> None:
 def test_receipt_names_the_phone_it_is_about() -> None:
     one = deliver(FULL.format("DELIVRD"))
     one.fields["source_addr"] = b"79161234567\0"
+    one.fields["source_addr_ton"] = 1
 
     found = receipt(one, SAME)
 
     assert found is not None
-    assert found.phone == "+79161234567"
+    assert (found.phone, found.needs_phone) == ("+79161234567", False)
+
+
+def test_receipt_may_have_its_addresses_as_the_message_had_them() -> None:
+    one = deliver(FULL.format("DELIVRD"))
+    one.fields.update(source_addr=b"Kvitok\0", destination_addr=b"89161234567\0")
+
+    found = receipt(one, SAME)
+
+    assert found is not None
+    assert found.phone == "89161234567"  # national, as nothing says otherwise
+
+
+def test_receipt_that_a_person_may_have_written_needs_the_phone_it_came_from() -> None:
+    one = deliver(FULL.format("DELIVRD"), esm_class=0)
+    one.fields.update(source_addr=b"BANK\0", destination_addr=b"79161234567\0")
+
+    found = receipt(one, SAME)
+
+    assert found is not None
+    assert (found.phone, found.needs_phone) == ("", True)
 
 
 @settings(deadline=None, max_examples=200)
@@ -212,6 +234,6 @@ def test_whatever_comes_breaks_nothing(
     ],
 )  # fmt: skip
 def test_what_a_person_wrote_back(fields: dict[str, object], said: Reply | None) -> None:
-    known = {"source_addr": b"79161234567\0", "esm_class": 0, "data_coding": 0}
+    known = {"source_addr": b"79161234567\0", "source_addr_ton": 1} | PLAIN
 
     assert reply(Pdu("deliver_sm", 0, 1, is_answer=False, fields=known | fields, tlvs={})) == said
