@@ -18,6 +18,7 @@ from config.errors import DomainError, Error, Words
 
 NOTHING = (None, None)
 UNKNOWN = Budget.UNKNOWN
+COMPANIES = 500  # whose rows one transaction of `learn` locks
 
 
 def params(budgets: Budgets, country: str) -> dict[str, Any]:
@@ -172,17 +173,23 @@ def set_own(
     return list(changed)
 
 
+_KNOWN = """
+SELECT company_id FROM billing_spentday UNION SELECT company_id FROM billing_budget
+UNION SELECT id FROM accounts_company WHERE budgets <> '{}' ORDER BY 1
+"""
+
 _LEARN = """
 WITH peaks AS (
   SELECT company_id, '' AS country, max(tokens) AS most
-  FROM (SELECT company_id, sum(tokens) AS tokens FROM billing_spentday GROUP BY company_id, day) d
+  FROM (SELECT company_id, sum(tokens) AS tokens FROM billing_spentday
+        WHERE company_id = ANY(%(ids)s) GROUP BY company_id, day) d
   GROUP BY company_id
   UNION ALL
   SELECT company_id, country, max(busiest_hour) FROM billing_spentday
-  GROUP BY company_id, country),
+  WHERE company_id = ANY(%(ids)s) GROUP BY company_id, country),
 over AS (
   UPDATE billing_budget b SET usual = NULL
-  WHERE usual IS NOT NULL AND NOT EXISTS (
+  WHERE company_id = ANY(%(ids)s) AND usual IS NOT NULL AND NOT EXISTS (
     SELECT 1 FROM peaks p WHERE p.company_id = b.company_id AND p.country = b.country)
   RETURNING company_id),
 learnt AS (
@@ -191,33 +198,52 @@ learnt AS (
   ON CONFLICT (company_id, country) DO UPDATE SET usual = EXCLUDED.usual
     WHERE b.usual IS DISTINCT FROM EXCLUDED.usual
   RETURNING company_id)
-SELECT company_id FROM over UNION SELECT company_id FROM learnt ORDER BY company_id
+SELECT count(*) FROM (SELECT company_id FROM over UNION SELECT company_id FROM learnt) AS moved
+"""
+
+
+def learn() -> int:
+    """Take what was spent on the days that are kept for what is usual; what somebody has set stays.
+    What keys are read with is made to agree. How many companies' budgets moved.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(_KNOWN)
+        known = [company_id for (company_id,) in cursor.fetchall()]
+    return sum(
+        _learn(known[start : start + COMPANIES]) for start in range(0, len(known), COMPANIES)
+    )
+
+
+@transaction.atomic
+def _learn(company_ids: list[int]) -> int:
+    """As `set_own` does, it locks companies before their budgets."""
+    with connection.cursor() as cursor:
+        cursor.execute(_LOCK, [company_ids])
+        cursor.execute(_LEARN, {"ids": company_ids, "times": settings.BUDGET_USUAL[0]})
+        (moved,) = cursor.fetchone()
+    publish(company_ids)
+    return int(moved)
+
+
+# A statement of its own: a subquery of one that waited for the company's row would still read the
+# budgets as they were before.
+_LOCK = "SELECT 1 FROM accounts_company WHERE id = ANY(%s) ORDER BY id FOR NO KEY UPDATE"
+
+_PUBLISH = """
+UPDATE accounts_company c SET budgets = known.budgets
+FROM (SELECT ids.id, COALESCE((
+        SELECT jsonb_object_agg(country, jsonb_build_array(own, usual)) FROM billing_budget
+        WHERE company_id = ids.id), '{}') AS budgets
+      FROM unnest(%s::bigint[]) AS ids(id)) AS known
+WHERE c.id = known.id AND c.budgets <> known.budgets
 """
 
 
 @transaction.atomic
-def learn() -> int:
-    """Take what was spent on the days that are kept for what is usual; what somebody has set stays.
-    How many companies' budgets moved.
-    """
-    with connection.cursor() as cursor:
-        cursor.execute(_LEARN, {"times": settings.BUDGET_USUAL[0]})
-        moved = [company_id for (company_id,) in cursor.fetchall()]
-    publish(moved)
-    return len(moved)
-
-
-_PUBLISH = """
-UPDATE accounts_company c SET budgets = COALESCE((
-  SELECT jsonb_object_agg(country, jsonb_build_array(own, usual)) FROM billing_budget
-  WHERE company_id = c.id), '{}')
-WHERE id = ANY(%s)
-"""
-
-
 def publish(company_ids: list[int]) -> None:
     """Write them where keys are read from, so that a send needs no query for them."""
     with connection.cursor() as cursor:
+        cursor.execute(_LOCK, [company_ids])
         cursor.execute(_PUBLISH, [company_ids])
 
 
