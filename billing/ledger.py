@@ -167,31 +167,44 @@ class Move:
 
 
 # Every wallet that the caller's transaction is going to touch is locked here, ascending. Within a
-# company the cheapest go first: whoever is refused then could not have been paid for anyway. Keys
-# that are there already are an error, for then the message's own row has lied. What the next step
-# costs more counts against the budgets.
+# company the cheapest go first, and who is refused takes nothing of what the others ask for: first
+# the country's hour judges, then the day, then the wallet, each by the sums of those that are left.
+# Whoever fits the one but not the next is as cheap as all that come after it, so these are refused
+# there as well. Keys that are there already are an error, for then the message's own row has lied.
+# A cheaper step gives its room back as a release does.
 _MOVE_HOLD = f"""
-WITH wanted AS (
-  SELECT n.*, sum(n.new - n.old) OVER cheapest AS needed, sum(n.more) OVER cheapest AS of_day,
-    sum(n.more) OVER (PARTITION BY n.company_id, n.country
-                      ORDER BY n.new - n.old, n.message_id) AS of_hour
-  FROM (
-    SELECT *, GREATEST(new - old, 0) AS more
-    FROM unnest(%(companies)s::bigint[], %(messages)s::uuid[], %(old)s::bigint[],
-                %(new)s::bigint[], %(settle_keys)s::text[], %(hold_keys)s::text[],
-                %(reasons)s::text[], %(countries)s::text[])
-      AS m(company_id, message_id, old, new, settle_key, hold_key, reason, country)) AS n
-  WINDOW cheapest AS (PARTITION BY n.company_id ORDER BY n.new - n.old, n.message_id)),
-p AS ({budget_sql.PERIOD}),
+WITH p AS ({budget_sql.PERIOD}),
 w AS (
   SELECT company_id, available, day, day_tokens, hour, hour_tokens FROM billing_wallet
   WHERE company_id = ANY(%(all_companies)s::bigint[]) ORDER BY company_id FOR UPDATE),
-judged AS (
-  SELECT n.*, COALESCE(w.available >= needed, false) AS is_affordable, n.more = 0 OR (
-      {budget_sql.DAY_USED} + of_day <= budget.day
-      AND {budget_sql.hour_used("n.country")} + of_hour <= budget.hour) AS is_within
+wanted AS (
+  SELECT m.*, new - old AS change,
+    CASE WHEN new >= old OR w.day = p.today
+      AND (h.created_at AT TIME ZONE %(time_zone)s::text)::date = p.today
+      THEN new - old ELSE 0 END AS of_day,
+    CASE WHEN new >= old OR w.hour = p.hour AND h.created_at >= p.hour
+      THEN new - old ELSE 0 END AS of_hour
+  FROM p CROSS JOIN unnest(
+      %(companies)s::bigint[], %(messages)s::uuid[], %(old)s::bigint[], %(new)s::bigint[],
+      %(old_keys)s::text[], %(settle_keys)s::text[], %(hold_keys)s::text[], %(reasons)s::text[],
+      %(countries)s::text[]) AS m(
+        company_id, message_id, old, new, old_key, settle_key, hold_key, reason, country)
+    LEFT JOIN w USING (company_id) LEFT JOIN billing_transfer h ON h.key = m.old_key),
+by_hour AS (
+  SELECT n.*, w.available, {budget_sql.DAY_USED} AS day_used, budget.day AS day_budget,
+    change <= 0 OR {budget_sql.hour_used("n.country")} + sum(of_hour) OVER (
+      PARTITION BY n.company_id, n.country ORDER BY change, message_id) <= budget.hour AS fits
   FROM p CROSS JOIN wanted n LEFT JOIN w USING (company_id)
     CROSS JOIN LATERAL ({budget_sql.of("n.company_id", "n.country")}) AS budget),
+by_day AS (
+  SELECT n.*, fits AND (change <= 0 OR day_used + sum(of_day) FILTER (WHERE fits) OVER (
+    PARTITION BY company_id ORDER BY change, message_id) <= day_budget) AS is_within
+  FROM by_hour n),
+judged AS (
+  SELECT n.*, COALESCE(available >= CASE WHEN is_within THEN 0 ELSE change END
+    + COALESCE(sum(change) FILTER (WHERE is_within) OVER (
+        PARTITION BY company_id ORDER BY change, message_id), 0), false) AS is_affordable
+  FROM by_day n),
 paid AS (SELECT * FROM judged WHERE is_affordable AND is_within),
 moved AS (
   INSERT INTO billing_transfer (company_id, kind, amount, key, message_id, proof, reason)
@@ -200,14 +213,14 @@ moved AS (
   SELECT company_id, 'hold', new, hold_key, message_id, '', '' FROM paid WHERE new > 0),
 changed AS (
   UPDATE billing_wallet w SET available = w.available - d.change, held = w.held + d.change,
-    day = GREATEST(w.day, p.today), day_tokens = {budget_sql.DAY_USED} + d.more,
+    day = GREATEST(w.day, p.today), day_tokens = GREATEST(0, {budget_sql.DAY_USED} + d.of_day),
     hour = GREATEST(w.hour, p.hour),
     hour_tokens = {budget_sql.HOUR_BASE} || (
       SELECT jsonb_object_agg(
-        n.country, {budget_sql.hour_used("n.country")} + n.more)
-      FROM (SELECT country, sum(more)::bigint AS more FROM paid
+        n.country, GREATEST(0, {budget_sql.hour_used("n.country")} + n.of_hour))
+      FROM (SELECT country, sum(of_hour)::bigint AS of_hour FROM paid
             WHERE paid.company_id = w.company_id GROUP BY country) AS n)
-  FROM (SELECT company_id, sum(new - old) AS change, sum(more) AS more
+  FROM (SELECT company_id, sum(change) AS change, sum(of_day) AS of_day
         FROM paid GROUP BY company_id) d, p
   WHERE w.company_id = d.company_id)
 SELECT message_id, is_affordable, is_within FROM judged
@@ -229,6 +242,7 @@ def move_hold(
         "messages": [one.message_id for one in asked],
         "old": [one.old for one in asked],
         "new": [one.new for one in asked],
+        "old_keys": [hold_key(one.message_id, one.hold) for one in asked],
         "settle_keys": [settle_key(one.message_id, one.hold) for one in asked],
         "hold_keys": [hold_key(one.message_id, one.hold + 1) for one in asked],
         "reasons": [one.reason for one in asked],
