@@ -18,6 +18,7 @@ from config.errors import DomainError, Error, Words
 
 NOTHING = (None, None)
 UNKNOWN = Budget.UNKNOWN
+TIME = "%Y-%m-%dT%H:%M:%SZ"
 COMPANIES = 500  # whose rows one transaction of `learn` locks
 
 
@@ -78,23 +79,48 @@ def refusal(company_id: int, *, budgets: Budgets, country: str, price: int) -> D
     if row is None or available < price:
         return DomainError(Error.INSUFFICIENT_TOKENS, required=price, available=available)
     _, day_used, day_ends, hour_used, hour_ends, now = row
-    if day_used + price > values["day_budget"]:
-        return _over(Use("", day_used, values["day_budget"], day_ends), now)
-    if hour_used + price > values["hour_budget"]:
-        return _over(Use(values["country"], hour_used, values["hour_budget"], hour_ends), now)
+    day = Use("", day_used, values["day_budget"], day_ends)
+    hour = Use(values["country"], hour_used, values["hour_budget"], hour_ends)
+    for use in (day, hour):
+        if use.tokens < price:
+            return _below_price(use, price)
+    for use in (day, hour):
+        if use.used + price > use.tokens:
+            return _used_up(use, now)
     return None
 
 
-def _over(use: Use, now: datetime) -> DomainError:
-    kind = "budget_country_hour" if use.country else "budget_day"
-    country = {"country": use.country} if use.country else {}
-    resets_at = use.resets_at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+def _used_up(use: Use, now: datetime) -> DomainError:
     return DomainError(
         Error.SEND_LIMIT,
         message=_words(use),
         retry_after=max(1, ceil((use.resets_at - now).total_seconds())),
-        limit={"kind": kind, **country, "tokens": use.tokens, "resets_at": resets_at},
+        limit=_limit(use) | {"resets_at": use.resets_at.astimezone(UTC).strftime(TIME)},
     )
+
+
+def _below_price(use: Use, price: int) -> DomainError:
+    """No time will help, so none is named."""
+    period = (
+        (f"час для страны {use.country}", f"an hour in {use.country}")
+        if use.country
+        else ("день", "the day")
+    )
+    words = (
+        f"Бюджет компании на {period[0]} меньше цены одного сообщения: токенов в бюджете — "
+        f"{use.tokens}, цена — {price}. Ждать бесполезно: поднимите его в кабинете, "
+        "«Настройки» → «Бюджеты»",
+        f"The company's budget for {period[1]} is below the price of one message: {use.tokens} "
+        f"tokens, the price is {price}. Waiting will not help: raise it in the cabinet, "
+        "Settings → Budgets",
+    )
+    return DomainError(Error.SEND_LIMIT, message=words, limit=_limit(use))
+
+
+def _limit(use: Use) -> dict[str, str | int]:
+    kind = "budget_country_hour" if use.country else "budget_day"
+    country = {"country": use.country} if use.country else {}
+    return {"kind": kind, **country, "tokens": use.tokens}
 
 
 def _words(use: Use) -> Words:

@@ -290,11 +290,13 @@ ADVICE: dict[Error, Advice] = {
         ),
         (
             "Повторите через `retry_after` секунд; числа — на странице «Лимиты». Бюджет владелец "
-            "может поднять сразу: «Настройки» → «Бюджеты». Если это не ваши отправки, отзовите "
-            "ключ.",
+            "может поднять сразу: «Настройки» → «Бюджеты». Нет `retry_after` — бюджет меньше цены "
+            "одного сообщения: ждать бесполезно, его нужно поднять. Если это не ваши отправки, "
+            "отзовите ключ.",
             "Try again after `retry_after` seconds; the numbers are on the page about limits. An "
-            "owner can raise a budget at once: Settings → Budgets. If the sends are not yours, "
-            "revoke the key.",
+            "owner can raise a budget at once: Settings → Budgets. Without `retry_after` the "
+            "budget is below the price of one message: it must be raised, waiting will not help. "
+            "If the sends are not yours, revoke the key.",
         ),
         retry=True,
         extra=("limit", "retry_after"),

@@ -38,7 +38,10 @@ HEADERS: dict[str, tuple[Words, Schema, str | int]] = {
         "true",
     ),
     "Retry-After": (
-        ("Через сколько секунд повторить.", "Seconds to wait before a repeat."),
+        (
+            "Через сколько секунд повторить. Нет, если ждать бесполезно.",
+            "Seconds to wait before a repeat. Absent where waiting does not help.",
+        ),
         integer(1),
         42,
     ),

@@ -242,7 +242,10 @@ EXTRAS = (
             Field(
                 "resets_at",
                 {"type": "string", "format": "date-time"},
-                ("Когда бюджет начнётся заново.", "When the budget begins anew."),
+                (
+                    "Когда бюджет начнётся заново; нет, если он меньше цены одного сообщения.",
+                    "When the budget begins anew; absent where it is below one message's price.",
+                ),
                 "2026-11-22T15:00:00Z",
                 required=False,
             ),

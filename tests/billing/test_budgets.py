@@ -112,6 +112,36 @@ def test_refused_send_leaves_its_place_and_no_trace(api: Api) -> None:
     assert used(api.company) == (1, {"RU": 1})
 
 
+@pytest.mark.parametrize(
+    ("budget", "price", "limit"),
+    [
+        ({"day": 0}, 1, {"kind": "budget_day", "tokens": 0}),
+        ({"day": 10}, 16, {"kind": "budget_day", "tokens": 10}),
+        ({"RU": 10}, 16, {"kind": "budget_country_hour", "country": "RU", "tokens": 10}),
+        (
+            {"day": 16, "RU": 10},  # the day is used up as well, but it ends
+            16,
+            {"kind": "budget_country_hour", "country": "RU", "tokens": 10},
+        ),
+    ],
+)
+def test_budget_below_one_message_s_price_names_no_time(
+    api: Api, budget: dict[str, int], price: int, limit: dict[str, Any]
+) -> None:
+    set_budget(api.company, **budget)
+    if "day" in budget and "RU" in budget:
+        Wallet.objects.update(day=timezone.localdate(), day_tokens=16)
+
+    refused = send(api, channel="sms" if price > 1 else "whatsapp")
+
+    assert (refused.status, refused.code) == (429, "send_limit")
+    assert refused.body["limit"] == limit
+    assert "retry_after" not in refused.body
+    assert "Retry-After" not in refused.headers
+    words = f"меньше цены одного сообщения: токенов в бюджете — {limit['tokens']}, цена — {price}"
+    assert words in refused.body["message"]
+
+
 def test_lack_of_tokens_is_told_before_a_budget(client_of: ClientOf) -> None:
     api = client_of(CompanyFactory.create())
     set_budget(api.company, day=0)

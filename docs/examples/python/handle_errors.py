@@ -58,6 +58,8 @@ match response.status_code:
         sys.exit(f"top up: {answer['required']} needed, {answer['available']} available")
     case 422:
         sys.exit(f"correct the request: {answer['code']} {answer.get('errors', '')}")
+    case 429 if "Retry-After" not in response.headers:
+        sys.exit(answer["message"])  # waiting does not help
     case 429:
         sys.exit(f"wait {response.headers['Retry-After']} s: {answer['code']}")
     case _:
