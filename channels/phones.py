@@ -64,9 +64,10 @@ def country_of(phone: str) -> str:
     plan does not know the number; empty when no country owns the code.
     """
     number = phonenumbers.parse(phone)
-    found = phonenumbers.region_code_for_number(number)
+    found = phonenumbers.region_code_for_number(number) or ""
     main = phonenumbers.region_code_for_country_code(number.country_code or 0)
-    return found or (main if main.isalpha() and main != "ZZ" else "")
+    countries = (one for one in (found, main) if one.isalpha() and one != "ZZ")  # 001: nobody's
+    return next(countries, "")
 
 
 def _read(bare: str, country: str) -> PhoneNumber | None:

@@ -21,15 +21,17 @@ LENGTH = 12  # of most numbers; digits stand in for those that were taken off an
 def country_of(phone: str) -> str:
     """As `channels.phones` had it; of an anonymised one as far as its beginning tells."""
     number = phonenumbers.parse(phone.replace("*", "").ljust(LENGTH, "1"))
-    found = phonenumbers.region_code_for_number(number)
+    found = phonenumbers.region_code_for_number(number) or ""
     main = phonenumbers.region_code_for_country_code(number.country_code or 0)
-    return found or (main if main.isalpha() and main != "ZZ" else "")
+    countries = (one for one in (found, main) if one.isalpha() and one != "ZZ")  # 001: nobody's
+    return next(countries, "")
 
 
 def keep(apps: Any, schema_editor: Any) -> None:
     used: dict[int, set[str]] = defaultdict(set)
     with schema_editor.connection.cursor() as cursor:
         cursor.execute("SET LOCAL statement_timeout = 0")  # reads every message once
+        cursor.execute("SET LOCAL idle_in_transaction_session_timeout = 0")  # then reads phones
         cursor.execute(PHONES)
         for company_id, own, phone in cursor.fetchall():
             used[company_id] |= {own, country_of(phone)} - {""}

@@ -181,6 +181,8 @@ def test_satellites_and_premium_numbers_are_refused(phone: str) -> None:
         ("+77012345678", "KZ"),
         ("+12025550123", "US"),
         ("+70001234567", "RU"),
+        ("+80012345678", ""),  # of no country: the library says 001
+        ("+88812345678901", ""),
     ],
 )
 def test_country_of_a_number(phone: str, country: str) -> None:

@@ -228,7 +228,7 @@ def test_consecutive_numbers_of_an_unused_country_are_refused_at_the_first(api: 
 
 
 def test_companies_keep_the_countries_that_they_sent_to(company: Company) -> None:
-    for phone in ("+77012345678", "+79161234567", "+37529*"):
+    for phone in ("+77012345678", "+79161234567", "+37529*", "+80012345678"):
         MessageFactory.create(company=company, phone=phone)
     MessageFactory.create(company=company, phone="+12025550123", mode="test")
     listed = MessageFactory.create(phone="+12025550123").company
@@ -238,6 +238,9 @@ def test_companies_keep_the_countries_that_they_sent_to(company: Company) -> Non
     migration = import_module("channels.migrations.0012_keep_countries_in_use")
     with connection.schema_editor() as editor:
         migration.keep(None, editor)
+        with connection.cursor() as cursor:
+            cursor.execute("SHOW idle_in_transaction_session_timeout")
+            assert cursor.fetchone() == ("0",)
 
     for one in (company, listed, new):
         one.refresh_from_db()
