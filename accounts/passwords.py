@@ -14,12 +14,15 @@ from unicodedata import normalize
 
 from django.contrib.auth.password_validation import CommonPasswordValidator
 from django.core.exceptions import ValidationError
+from django.core.validators import MaxLengthValidator
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Company, User
 
 ENOUGH = 7.5  # of 20,000 random ones of 12 letters and digits 31 have less
+LONGEST = 1000  # characters of a password that anybody may send
+JUDGED = 128  # characters that are looked at: judging takes time for each
 LONGEST_WORD = 16
 PRODUCT = frozenset({"kvitok", "квиток"})
 OBVIOUS = frozenset({
@@ -27,6 +30,7 @@ OBVIOUS = frozenset({
     "welcome", "letmein", "secret", "changeme", "default", "user", "guest", "test", "demo",
     "master", "privet", "привет", "qwerty", "йцукен",
 })  # fmt: skip
+require_bounded = MaxLengthValidator(LONGEST)
 _YEAR = re.compile(r"(?:19|20)\d\d")
 _WORD = re.compile(r"[^\W\d_]{3,}")
 _LEET = str.maketrans("013457@$!|", "oieastasii")
@@ -48,6 +52,7 @@ class GuessablePasswordValidator:
 
 
 def require_strong(password: str, known: Iterable[str]) -> None:
+    require_bounded(password)
     if worth(password, known) < ENOUGH:
         raise ValidationError(
             _(
@@ -73,7 +78,8 @@ def words_of(*texts: str) -> set[str]:
 
 
 def worth(password: str, known: Iterable[str] = ()) -> float:
-    typed = normalize("NFKC", password).lower()
+    # Cut twice: one character may become eighteen.
+    typed = normalize("NFKC", password[:JUDGED]).lower()[:JUDGED]
     obvious = OBVIOUS | PRODUCT | set(known)
     return min(_worth(reading, obvious) for reading in _readings(typed))
 

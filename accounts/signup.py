@@ -9,9 +9,10 @@ from django.db import transaction
 from django.http import HttpRequest
 
 from accounts import passwords
+from accounts.security.password_forms import BoundedPasswords
 
 
-class QuietSignupForm(SignupForm):
+class QuietSignupForm(BoundedPasswords, SignupForm):
     """Does for a known address what it does for a new one, and undoes it."""
 
     def clean(self) -> dict[str, Any]:

@@ -16,3 +16,11 @@ PASSWORD_VALIDATORS: list[dict[str, Any]] = [
     {"NAME": f"{_DJANGO}.CommonPasswordValidator"},
     {"NAME": "accounts.passwords.GuessablePasswordValidator"},
 ]
+_FORMS = "accounts.security.password_forms"
+PASSWORD_FORMS = {
+    "login": f"{_FORMS}.LoginForm",
+    "reauthenticate": f"{_FORMS}.ReauthenticateForm",
+    "change_password": f"{_FORMS}.ChangePasswordForm",
+    "set_password": f"{_FORMS}.SetPasswordForm",
+    "reset_password_from_key": f"{_FORMS}.ResetPasswordKeyForm",
+}

@@ -7,7 +7,7 @@ from typing import Any
 from django.core.exceptions import ImproperlyConfigured
 
 from config import logs
-from config.authentication import PASSWORD_VALIDATORS, RATE_LIMITS
+from config.authentication import PASSWORD_FORMS, PASSWORD_VALIDATORS, RATE_LIMITS
 from config.env import ROOT, at_least, env, keyring, web_address
 from config.production import known_environment, require_safe
 from config.schedule import SCHEDULE
@@ -261,6 +261,7 @@ ACCOUNT_SIGNUP_FORM_CLASS = "accounts.forms.SignupForm"
 ACCOUNT_FORMS = {
     "signup": "accounts.signup.QuietSignupForm",
     "reset_password": "accounts.security.forms.ResetPasswordForm",
+    **PASSWORD_FORMS,
 }
 ACCOUNT_ADAPTER = "accounts.adapter.AccountAdapter"
 ACCOUNT_RATE_LIMITS = RATE_LIMITS
