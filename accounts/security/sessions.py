@@ -62,16 +62,17 @@ def spend_attempt(request: HttpRequest, user: User) -> bool:
 
 
 def renew(request: HttpRequest) -> None:
-    """Give the session a new key, so that a stolen copy of the old one is of no use."""
+    """After a proof: give the session a new key, so that a stolen copy of the old one is of no
+    use, and forgive what failed before. Nothing else does.
+    """
     old = request.session.session_key
     request.session.cycle_key()
-    _follow(request, old)
+    _follow(request, old, failed_attempts=0)
 
 
-def _follow(request: HttpRequest, old: str | None) -> None:
-    UserSession.objects.filter(session_key=old).update(
-        session_key=request.session.session_key, failed_attempts=0
-    )
+def _follow(request: HttpRequest, old: str | None, **changes: int) -> None:
+    key = request.session.session_key
+    UserSession.objects.filter(session_key=old).update(session_key=key, **changes)
 
 
 @transaction.atomic

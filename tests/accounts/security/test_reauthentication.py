@@ -271,6 +271,17 @@ def test_right_proof_forgives_the_wrong_ones(client: Client) -> None:
     assert client.get(reverse("overview")).status_code == 200
 
 
+def test_ending_other_sessions_forgives_no_wrong_proofs(client: Client, user: User) -> None:
+    """It asks for no proof: a thief would end them between two guesses."""
+    for _ in range(5):
+        confirm(client, "not the password")
+        client.post(reverse("session-end-others"))
+
+    confirm(client)
+
+    assert client.get(reverse("overview")).status_code == 302
+
+
 def test_account_without_any_proof_is_led_to_its_mailbox(client: Client, user: User) -> None:
     """A passkey alone that the operator has taken away, say: the session lives on."""
     user.set_unusable_password()
