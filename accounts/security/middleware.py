@@ -52,11 +52,12 @@ class AccountSecurity:
         response = self.get_response(request)
         user, name = request.user, _name(request)
         if not isinstance(user, User):
-            if name == PASSKEY_LOGIN and request.method == "POST":
+            if name == PASSKEY_LOGIN and _was_judged(request, response):
                 audit.record("login.failed", user=None, request=request, subject="passkey")
             return response
         sessions.note_seen(request, user)
-        if name in PROVES and request.method == "POST" and not reauthentication.is_fresh(request):
+        is_proof = name in PROVES and _was_judged(request, response)
+        if is_proof and not reauthentication.is_fresh(request):
             audit.record("reauthentication.failed", user=user, request=request)
         if name in SHOWS_CODES and response.status_code == HTTPStatus.OK:
             audit.record("recovery_codes.viewed", user=user, request=request)
@@ -86,6 +87,13 @@ class AccountSecurity:
         if not isinstance(error, ReauthenticationRequired) or not request.user.is_authenticated:
             return None
         return reauthentication.ask(request, getattr(error, "draft", None))
+
+
+def _was_judged(request: HttpRequest, response: HttpResponse) -> bool:
+    """Whether what was sent got as far as a form. Without a CSRF token (403) or over the rate
+    limit (429) it did not: the audit keeps everything for ever, so nobody may fill it for nothing.
+    """
+    return request.method == "POST" and response.status_code < HTTPStatus.BAD_REQUEST
 
 
 def _changes_account(request: HttpRequest) -> bool:

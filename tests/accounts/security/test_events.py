@@ -165,3 +165,35 @@ def test_refused_passkey_is_recorded(db: None) -> None:
     Client().post(reverse("mfa_login_webauthn"), {"credential": "{}"})
 
     assert actions() == ["login.failed"]
+
+
+def test_passkeys_that_nobody_judged_are_not_recorded(db: None) -> None:
+    """The audit is kept for ever: strangers fill it no faster than the rate limit."""
+    path, form = reverse("mfa_login_webauthn"), {"credential": "{}"}
+    without_token = Client(enforce_csrf_checks=True).post(path, form)
+    statuses = [Client().post(path, form).status_code for _ in range(14)]
+
+    assert without_token.status_code == 403
+    assert statuses == [302] * 10 + [429] * 4
+    assert actions() == ["login.failed"] * 10
+
+
+def test_proofs_that_nobody_judged_are_not_recorded(user: User) -> None:
+    strict = Client(enforce_csrf_checks=True)
+    strict.cookies = signed_in(user).cookies
+    before = actions()
+
+    answer = strict.post(reverse("account_reauthenticate"), {"password": "wrong"})
+
+    assert (answer.status_code, actions()) == (403, before)
+
+
+def test_proofs_over_the_rate_limit_are_not_recorded(user: User) -> None:
+    """Ten a minute of one person, from however many sessions."""
+    clients = [signed_in(user) for _ in range(4)]
+
+    for client in clients:
+        for _ in range(4):
+            confirm(client, "wrong")
+
+    assert actions().count("reauthentication.failed") == 10
