@@ -15,6 +15,7 @@ from accounts import services
 from accounts.addresses import client_ip
 from accounts.admin import ModelAdmin, may_touch, operator
 from accounts.desk_audit import Audited
+from accounts.models import User
 from accounts.permissions import NamesPermissions
 from accounts.security import notifications, sessions
 
@@ -22,9 +23,27 @@ admin.site.unregister(Authenticator)  # the library's own page would show the se
 admin.site.unregister(EmailAddress)  # and that of addresses is not audited
 
 
+def _may_touch_owner(request: HttpRequest, obj: Any) -> bool:
+    return may_touch(request, obj.user if obj is not None else None)
+
+
 @admin.register(EmailAddress)
 class EmailAddressAdmin(Audited, AllauthEmailAddressAdmin):
-    """An address that is confirmed here opens the account."""
+    """An address that is confirmed here opens the account: those of administrators are theirs."""
+
+    def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+        if db_field.name == "user" and not operator(request).is_superuser:
+            kwargs["queryset"] = User.objects.filter(is_superuser=False)
+        return super().formfield_for_foreignkey(db_field, request, **kwargs)
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return super().has_change_permission(request, obj) and _may_touch_owner(request, obj)
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return super().has_delete_permission(request, obj) and _may_touch_owner(request, obj)
+
+    def get_actions(self, request: HttpRequest) -> dict[str, Any]:
+        return {}  # the library's confirms addresses unasked and unaudited
 
 
 NAMES = {
@@ -48,8 +67,17 @@ admin.site.unregister(Group)  # its permissions would be in English
 
 
 @admin.register(Group)
-class GroupAdmin(NamesPermissions, DjangoGroupAdmin):
-    pass
+class GroupAdmin(Audited, NamesPermissions, DjangoGroupAdmin):
+    """Who may change a group may have every permission: put it into one's own."""
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return operator(request).is_superuser
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return operator(request).is_superuser
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return operator(request).is_superuser
 
 
 @admin.register(Authenticator)
@@ -69,8 +97,7 @@ class AuthenticatorAdmin(ModelAdmin):
         return False
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        person = obj.user if obj is not None else None
-        return super().has_delete_permission(request, obj) and may_touch(request, person)
+        return super().has_delete_permission(request, obj) and _may_touch_owner(request, obj)
 
     def get_actions(self, request: HttpRequest) -> dict[str, Any]:
         return {}  # one at a time, each asked about

@@ -3,6 +3,7 @@
 import pytest
 from allauth.account.models import EmailAddress
 from allauth.mfa.models import Authenticator
+from django.contrib.auth.models import Group, Permission
 from django.test import Client
 from django.urls import reverse
 from pytest_django import Settings
@@ -86,3 +87,82 @@ def test_factor_that_an_operator_resets_ends_the_sessions(client: Client, operat
 
     assert theirs.get(reverse("overview")).status_code == 302
     assert letters_to(person.email) == ["Оператор изменил вашу учётную запись"]
+
+
+@pytest.fixture
+def assistant(client: Client, settings: Settings) -> User:
+    """Not an administrator, with every permission on addresses and groups."""
+    settings.OPERATOR_MFA = True
+    user = make_operator()
+    User.objects.filter(pk=user.pk).update(is_superuser=False)
+    user = User.objects.get(pk=user.pk)
+    kinds = ["emailaddress", "group"]
+    user.user_permissions.set(Permission.objects.filter(content_type__model__in=kinds))
+    sign_in(client, user, "mfa")
+    return user
+
+
+def test_addresses_of_administrators_are_theirs(client: Client, assistant: User) -> None:
+    boss = make_person(user__is_superuser=True)
+    address = EmailAddress.objects.get(user=boss)
+    change = reverse("admin:account_emailaddress_change", args=[address.pk])
+    delete = reverse("admin:account_emailaddress_delete", args=[address.pk])
+    form = {"user": boss.pk, "email": THIEF, "verified": "on", "primary": "on"}
+
+    statuses = [
+        client.post(change, form).status_code,
+        client.post(delete, {"post": "yes"}).status_code,
+    ]
+    refused = client.post(reverse("admin:account_emailaddress_add"), form)
+
+    assert statuses == [403, 403]
+    assert "user" in refused.context["adminform"].form.errors
+    assert [one.email for one in EmailAddress.objects.filter(user=boss)] == [boss.email]
+
+
+def test_address_is_not_moved_to_an_administrator(client: Client, assistant: User) -> None:
+    boss, own = make_person(user__is_superuser=True), make_person("own@example.com")
+    address = EmailAddress.objects.get(user=own)
+    path = reverse("admin:account_emailaddress_change", args=[address.pk])
+    form = {"email": own.email, "verified": "on", "primary": ""}
+
+    client.post(path, form | {"user": boss.pk})
+    moved = EmailAddress.objects.get(pk=address.pk).user
+    answer = client.post(path, form | {"user": own.pk})
+
+    assert (moved, answer.status_code) == (own, 302)
+
+
+def test_addresses_have_no_actions_for_many(client: Client, operator: User) -> None:
+    person = make_person()
+    EmailAddress.objects.filter(user=person).update(verified=False)
+    sign_in(client, operator, "mfa")
+    addresses = EmailAddress.objects.filter(user=person)
+
+    form = {"action": "make_verified", "_selected_action": [one.pk for one in addresses]}
+    client.post(reverse("admin:account_emailaddress_changelist"), form)
+
+    assert not addresses.get().verified
+
+
+def test_groups_are_changed_by_administrators_alone(client: Client, assistant: User) -> None:
+    group = Group.objects.create(name="Support")
+    assistant.groups.add(group)
+    everything = [one.pk for one in Permission.objects.all()]
+    path = reverse("admin:auth_group_change", args=[group.pk])
+
+    changed = client.post(path, {"name": "Support", "permissions": everything})
+    added = client.post(reverse("admin:auth_group_add"), {"name": "Other"})
+    deleted = client.post(reverse("admin:auth_group_delete", args=[group.pk]), {"post": "yes"})
+
+    assert [one.status_code for one in (changed, added, deleted)] == [403] * 3
+    assert (group.permissions.count(), Group.objects.count()) == (0, 1)
+
+
+def test_changes_of_groups_are_audited(client: Client, operator: User) -> None:
+    sign_in(client, operator, "mfa")
+
+    client.post(reverse("admin:auth_group_add"), {"name": "Support"})
+
+    event = AuditEvent.objects.get(action="desk.added")
+    assert (event.user, "Support" in event.subject) == (operator, True)

@@ -14,7 +14,7 @@ from tests.factories import PASSWORD, MemberFactory
 FIREFOX = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"
 
 
-def make_person(email: str = "anna@example.com", **fields: str) -> User:
+def make_person(email: str = "anna@example.com", **fields: object) -> User:
     """An owner whose address is confirmed."""
     user = MemberFactory.create(user__email=email, **fields).user
     add_address(user, email, primary=True)
