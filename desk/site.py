@@ -5,12 +5,13 @@ from functools import wraps
 from typing import Any
 from urllib.parse import urlencode
 
+from allauth.account.adapter import get_adapter
 from django.conf import settings
 from django.contrib import admin
 from django.contrib.auth import REDIRECT_FIELD_NAME
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
-from django.shortcuts import resolve_url
+from django.shortcuts import redirect, resolve_url
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, URLResolver, path, reverse
 from django.utils.http import url_has_allowed_host_and_scheme
@@ -58,6 +59,19 @@ class DeskSite(admin.AdminSite):
         if not second_factor.is_proved(request, user):
             return second_factor.lead(request, user, then)
         return HttpResponseRedirect(then)
+
+    def password_change(  # type: ignore[override]  # leads elsewhere
+        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        """Where it is asked who is there, and where the change is audited and announced."""
+        return redirect("account_change_password")
+
+    def logout(  # type: ignore[override]  # shows no page of its own
+        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        if request.method == "POST":
+            get_adapter(request).logout(request)  # audited, and the session's note forgotten
+        return redirect(settings.LOGOUT_REDIRECT_URL)
 
     def admin_view(self, view: Any, cacheable: bool = False) -> Any:
         @wraps(view)

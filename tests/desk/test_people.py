@@ -8,14 +8,15 @@ from django.test import Client
 from django.urls import reverse
 from pytest_django import Settings
 
-from accounts.models import AuditEvent, Member, User
+from accounts.models import AuditEvent, Member, User, UserSession
 from tests.accounts.security.people import add_app, letters_to, make_person, signed_in
 from tests.desk.operators import make_operator, sign_in
-from tests.factories import CompanyFactory, UserFactory
+from tests.factories import PASSWORD, CompanyFactory, UserFactory
 
 pytestmark = pytest.mark.django_db
 
 THIEF = "thief@example.net"
+NEW = "another long passphrase 7"
 
 
 @pytest.fixture
@@ -166,3 +167,26 @@ def test_changes_of_groups_are_audited(client: Client, operator: User) -> None:
 
     event = AuditEvent.objects.get(action="desk.added")
     assert (event.user, "Support" in event.subject) == (operator, True)
+
+
+def test_own_password_is_changed_where_a_proof_is_asked(client: Client, operator: User) -> None:
+    form = {"old_password": PASSWORD, "new_password1": NEW, "new_password2": NEW}
+
+    answer = client.post(reverse("admin:password_change"), form)
+
+    operator.refresh_from_db()
+    assert answer.headers["Location"] == reverse("account_change_password")
+    assert operator.check_password(PASSWORD)
+
+
+def test_signing_out_at_the_desk_is_recorded(client: Client, operator: User) -> None:
+    client.get(reverse("admin:index"))
+    assert UserSession.objects.filter(user=operator).exists()
+
+    client.get(reverse("admin:logout"))
+    stayed = "_auth_user_id" in client.session
+    client.post(reverse("admin:logout"))
+
+    assert (stayed, "_auth_user_id" in client.session) == (True, False)
+    assert list(AuditEvent.objects.values_list("action", "user")) == [("logout", operator.pk)]
+    assert not UserSession.objects.filter(user=operator).exists()
