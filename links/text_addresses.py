@@ -18,9 +18,20 @@ from links import targets
 
 _SCHEME = re.compile(r"(?<![^\W_])([A-Za-z][A-Za-z0-9+.-]*):(?:/|\\){2}")
 _SPACE_OR_QUOTE = re.compile(r"[\s<>\"«»“”]")
-_HOST = re.compile(r"[\w-]+(?:\.[\w-]+)+|(?<![\w-])localhost(?=[:/])", re.IGNORECASE)
-_IPV4 = re.compile(r"(?:[0-9]{1,3}\.){3}[0-9]{1,3}")
-_TOWN = re.compile(r"[а-я]\.[А-Я][а-я]+")  # «г.Москва», though .москва is a domain
+# Some registries sell names with emoji and symbols. Before a name's first letter they adorn it.
+_ANY = r"[^\s\x00-,./:-@\[-^`{-\x7f]"
+_SYMBOLS = rf"(?:(?![\w-]){_ANY})+"
+_HOST = re.compile(
+    rf"(?:{_SYMBOLS}(?=\.)|[\w-]{_ANY}*)(?:\.{_ANY}+)+|(?<![\w-])localhost(?=[:/])",
+    re.IGNORECASE,
+)
+_WORD = re.compile(r"[\w-]+")
+_LATIN_WORD = re.compile(r"[a-z0-9]+", re.IGNORECASE)
+_IPV4 = re.compile(r"(?:[0-9]{1,3}\.){3}[0-9]{1,3}(?![\w.-])")
+# .москва is a domain and the one town among them.
+_TOWN = re.compile(
+    r"(?:[гсдпмх]|гор|дер|пос|пгт|ул|пер|пр|просп|пл|наб|обл|ст|им)\.Москва", re.IGNORECASE
+)
 _DOTS = re.compile(r"[。．｡]|\s?[\[({]\s?(?:\.|dot)\s?[\])}]\s?", re.IGNORECASE)
 
 
@@ -76,6 +87,7 @@ def _addresses(text: str) -> Iterator[str]:
         stop = end.start() if end else len(rest)
         yield rest[found.start() : stop].rstrip(".,;:!?)]}'…")
         rest = f"{rest[: found.start()]} {rest[stop:]}"
+    rest = "".join(" " if _is_separator(char) else char for char in rest)
     for found in _HOST.finditer(rest):
         is_alone = rest[found.end() : found.end() + 1] not in {"/", ":"}
         if is_alone and _TOWN.fullmatch(found[0]):
@@ -84,15 +96,28 @@ def _addresses(text: str) -> Iterator[str]:
             yield host
 
 
+def _is_separator(char: str) -> bool:
+    return not char.isascii() and unicodedata.category(char)[0] in "PZ"
+
+
 def _named_host(text: str) -> str | None:
     """The longest beginning of it that ends in a top-level domain, or is an IPv4 address."""
-    if _IPV4.fullmatch(text) or "." not in text:
+    if "." not in text:
         return text
+    if address := _IPV4.match(text):
+        return address[0]
     labels = text.split(".")
     for count in range(len(labels), 1, -1):
-        if labels[count - 1].lower() in _top_level_domains():
-            return ".".join(labels[:count])
+        if ending := _ending(labels[count - 1]):
+            return ".".join([*labels[: count - 1], ending])
     return None
+
+
+def _ending(label: str) -> str | None:
+    """The top-level domain that it is, or begins with: a phone's link ends at «❤», «_» or «-»."""
+    found = (_WORD.match(label), _LATIN_WORD.match(label))
+    words = [label, *(one[0].rstrip("-_") for one in found if one)]
+    return next((word for word in words if word.lower() in _top_level_domains()), None)
 
 
 @cache

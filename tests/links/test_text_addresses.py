@@ -43,6 +43,15 @@ def reason_against(text: str, *allowed: str) -> str:
         "www.shop.example.com/returns и https://shop.example.com/x?y=1.",
         "help@shop.example.com",
         "и/или 24/7 c/o",
+        "г.Москва; Г.МОСКВА, ул.Москва",
+        "👉shop.example.com❤ и ★shop.example.com",
+        "Спасибо❤.Ждём вас 😊. Приходите🎉.",
+        "Цена 1.990₽.Скидка 15.5%, с 9.00 до 21.30, 01.12.2026г.",
+        "Обновите до 2.10.3-beta и 3.11.rc1",
+        "И.И.Иванов, ООО «Ромашка», т.д. и т.п., р/с, т.е.вы",
+        "Dr.Smith, e.g. at 9 a.m. or 5 p.m., No.5, U.S. only",
+        "Hi😀. See you soon❤.Yours, Anna",
+        "It costs $5.99 (€4.50), approx. 3.5x faster",
     ],
 )
 def test_text_without_a_foreign_address_is_taken(text: str) -> None:
@@ -82,6 +91,33 @@ def test_other_site_is_refused(text: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "text",
+    [
+        "i❤.ws",
+        "i❤️.ws",
+        "💩.la",
+        "💩.la/login",
+        "evil❤.com/login",
+        "evil\u2800.com",
+        "evil\ufffc.com",
+        "evil\ue000.com",
+        "a.❤.ws",
+        "👉evil.com",
+        "evil.com❤",
+        "evil.com❤вход",
+        "evil.com-вход",
+        "evil.com_",
+        "evil.онлайн❤",
+        "я.Онлайн",
+        "д.Сайт",
+        "ул.Онлайн",
+    ],
+)
+def test_symbols_and_abbreviations_hide_no_site(text: str) -> None:
+    assert "The text has" in reason_against(f"Здравствуйте! {text}")
+
+
+@pytest.mark.parametrize(
     ("text", "reason"),
     [
         ("https://раураl.com/x", "look-alike"),
@@ -90,6 +126,7 @@ def test_other_site_is_refused(text: str) -> None:
         ("localhost/admin", "local address"),
         ("http://router.lan", "local address"),
         ("192.168.0.1", "IP address"),
+        ("192.168.0.1❤вход", "IP address"),
         ("http://[::1]/x", "IP address"),
         ("bit.ly/abc", "already shortened"),
         ("hxxp://shop.example.com/x", "begins with http://"),
