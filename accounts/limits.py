@@ -91,13 +91,27 @@ end
 return 1
 """
 
-# KEYS: cool-down, windows… ARGV: limit of each window.
+# KEYS: cool-down, pool, reserve, windows… ARGV: of pool and reserve the ms between two places and
+# the ms of them all, the first sends that may draw on the reserve, limit of each window.
 _WAIT = """
 local wait = redis.call('PTTL', KEYS[1])
-for i = 2, #KEYS do
-  if tonumber(redis.call('GET', KEYS[i]) or '0') >= tonumber(ARGV[i - 1]) then
+for i = 4, #KEYS do
+  if tonumber(redis.call('GET', KEYS[i]) or '0') >= tonumber(ARGV[i + 2]) then
     wait = math.max(wait, redis.call('PTTL', KEYS[i]))
   end
+end
+if KEYS[2] ~= '' then
+  local time = redis.call('TIME')
+  local now = time[1] * 1000 + math.floor(time[2] / 1000)
+  local function left(bucket)
+    local full = math.max(tonumber(redis.call('GET', KEYS[bucket]) or '0'), now)
+    return math.max(0, full + ARGV[2 * bucket - 3] - now - ARGV[2 * bucket - 2])
+  end
+  local pool = left(2)
+  if tonumber(redis.call('GET', KEYS[#KEYS]) or '0') < tonumber(ARGV[5]) then
+    pool = math.min(pool, left(3))
+  end
+  wait = math.max(wait, pool)
 end
 return {wait}
 """
@@ -208,19 +222,18 @@ def take(
     """
     keys = [cool_down, *_pool_keys(pool, holder), *(window.key for window in windows)]
     args: list[str | int] = [seconds * 1000, holder, mark]
-    for bucket in (pool.shared, pool.reserve) if pool else ():
-        args += [bucket.interval, bucket.interval * bucket.size]
-    args += [pool.firsts] if pool else [0] * 5
+    args += _pool_bounds(pool)
     for window in windows:
         args += [window.limit, window.seconds * 1000]
     verdict, millis = _run(_TAKE, keys, args)
     return Place(verdict, max(1, -(-millis // 1000)))
 
 
-def wait(windows: Sequence[Window], *, cool_down: str) -> int:
+def wait(windows: Sequence[Window], *, cool_down: str, pool: Pool | None = None) -> int:
     """Seconds until `take` would grant a place; it is not taken."""
-    keys = [cool_down, *(window.key for window in windows)]
-    (millis,) = _run(_WAIT, keys, [window.limit for window in windows])
+    keys = [cool_down, *_pool_keys(pool, "")[:2], *(window.key for window in windows)]
+    args = [*_pool_bounds(pool), *(window.limit for window in windows)]
+    (millis,) = _run(_WAIT, keys, args)
     return max(0, -(-millis // 1000))
 
 
@@ -244,6 +257,14 @@ def give_back(
 
 def _pool_keys(pool: Pool | None, holder: str) -> list[str]:
     return pool.keys(holder) if pool else [""] * 3
+
+
+def _pool_bounds(pool: Pool | None) -> list[int]:
+    if pool is None:
+        return [0] * 5
+    sizes = (pool.shared, pool.reserve)
+    bounds = [ms for one in sizes for ms in (one.interval, one.interval * one.size)]
+    return [*bounds, pool.firsts]
 
 
 def count(window: Window) -> Place:

@@ -93,7 +93,9 @@ def place(send: Send, *, mark: str = "") -> Iterator[None]:
 def wait(send: Send) -> int:
     """Seconds until this send would be given a place; 0 if it would be now. Takes none."""
     try:
-        return limits.wait(_windows(send, send.own), cool_down=_cool_down_key(send))
+        return limits.wait(
+            _windows(send, send.own), cool_down=_cool_down_key(send), pool=_pool(send)
+        )
     except LimiterDownError:
         place = _count_in_postgres(send)
         return 0 if place.verdict == limits.GRANTED else place.wait

@@ -10,7 +10,17 @@ from django.db import connection
 from django.utils import timezone
 
 from accounts.keys import OwnLimits
-from accounts.limits import EMPTY, GRANTED, Bucket, LimiterDownError, Place, Pool, Window, take
+from accounts.limits import (
+    EMPTY,
+    GRANTED,
+    Bucket,
+    LimiterDownError,
+    Place,
+    Pool,
+    Window,
+    take,
+    wait,
+)
 from accounts.models import Company
 from accounts.settings_forms import SettingsForm
 from channels import limits
@@ -241,3 +251,34 @@ def test_no_form_takes_more_than_leaves_something_to_others(company: Company) ->
     form = SettingsForm(instance=company)
 
     assert form.fields["codes_per_day"].help_text == "От 1 до 20. Пусто: 20."
+
+
+def test_wait_that_is_told_counts_the_pool_and_takes_nothing() -> None:
+    pool, first, second = a_pool(), by("a"), by("b")
+
+    def told(windows: list[Window]) -> int:
+        return wait(windows, cool_down="cool:none", pool=pool)
+
+    assert told(first) == 0
+    for _ in range(4):
+        assert take(first, pool=pool).verdict == GRANTED
+    assert (told(first), told(second)) == (10, 0)
+
+    pass_time(pool.shared, 4)
+    assert told(first) == 6
+
+    pass_time(pool.shared, 6)
+    assert told(first) == 0
+    assert take(first, pool=pool).verdict == GRANTED
+    assert take(first, pool=pool).verdict == EMPTY
+
+
+@pytest.mark.usefixtures("store")
+def test_company_is_told_to_wait_as_long_as_the_pool_refuses_it() -> None:
+    first, _second = empty_pool()
+    own = OwnLimits(30, 30, 30, first.codes_per_day, 30, first.links_per_day)
+    send = limits.Send(uuid4(), first.pk, "live", "code", PHONE, own)
+
+    told = limits.wait(send)
+
+    assert told - int(str(refused(first)["retry_after"])) in {0, 1}
