@@ -1,7 +1,7 @@
 """The operator gives tokens to a company or takes them: who, how many and why, sure?, done."""
 
 from typing import TYPE_CHECKING, Any
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 from allauth.account.internal.flows.reauthentication import raise_if_reauthentication_required
 from django import forms
@@ -93,7 +93,7 @@ def _chosen(request: HttpRequest) -> Company | None:
 
 def _found(request: HttpRequest) -> dict[str, Any]:
     """Companies by a part of the name, the number, or a member's address."""
-    typed = request.GET.get("q", "").strip()
+    typed = request.GET.get("q", "").replace("\0", "").strip()  # Postgres takes no NUL
     wanted = Q(name__icontains=typed) | Q(members__user__email__istartswith=typed)
     if typed.isdecimal() and len(typed) <= 18:
         wanted |= Q(pk=typed)
@@ -105,8 +105,11 @@ def _found(request: HttpRequest) -> dict[str, Any]:
 
 def _is_done(request: HttpRequest, form: AdjustForm) -> bool:
     """By an earlier press of the same button."""
-    once = form.data.get("once", "").replace("-", "")
-    if not once or not Transfer.objects.filter(key=f"adjust:{once}").exists():
+    try:
+        once = UUID(form.data.get("once", ""))
+    except ValueError:  # the form will say so
+        return False
+    if not Transfer.objects.filter(key=f"adjust:{once.hex}").exists():
         return False
     messages.warning(request, _("This was done already: nothing is moved again."))
     return True

@@ -183,3 +183,17 @@ def test_tokens_are_moved_only_after_a_recent_sign_in(
     adjust(client, payer, tokens=5)
 
     assert ledger.balance(payer.pk) == (0, 0)
+
+
+@pytest.mark.parametrize("typed", ["\0", "маш\0", "\0маш"])
+def test_nul_in_a_search_finds_as_without_it(client: Client, payer: Company, typed: str) -> None:
+    assert found(client, typed) == ([payer] if typed != "\0" else [])
+
+
+@pytest.mark.parametrize("once", ["\0", "", "x" * 300])
+def test_unreadable_mark_of_a_form_moves_nothing(client: Client, payer: Company, once: str) -> None:
+    answer = adjust(client, payer, tokens="5", once=once)
+
+    assert answer.status_code == 200
+    assert "once" in answer.context["form"].errors
+    assert not Transfer.objects.filter(company=payer).exists()

@@ -156,3 +156,10 @@ def make_staff() -> User:
     user.is_superuser = False
     user.save()
     return user
+
+
+@pytest.mark.parametrize("ids", ["²", "9" * 30, "%00"])
+def test_unreadable_numbers_of_companies_name_none(
+    client: Client, operator: User, ids: str
+) -> None:
+    assert client.get(status_url("suspended") + ids).status_code < 500
