@@ -34,10 +34,12 @@ WORDS: dict[EventKind, Words] = {
     EventKind.LINK_CLICKED: (
         "По ссылке перешёл человек. Предпросмотры и сканеры сюда не попадают, как и те, кто пришёл "
         "раньше, чем сообщение можно было прочесть. У одноразовой — нажатие её кнопки. "
-        "`new_clicks` — сколько переходов в этом событии, `clicks` — сколько их у ссылки всего.",
+        "`new_clicks` — сколько переходов в этом событии, `clicks` — сколько их у ссылки всего; "
+        "пока подсчёт отстаёт, это число может отставать тоже.",
         "A person opened the link. Previews and scanners are left out, and so is whoever came "
         "before the message could be read. Of a link that opens once: its button was pressed. "
-        "`new_clicks` are the clicks of this event, `clicks` all of the link's so far.",
+        "`new_clicks` are the clicks of this event, `clicks` all of the link's so far; "
+        "while counting is behind, that number may be behind as well.",
     ),
     EventKind.BALANCE_LOW: (
         "Баланс опустился ниже порога из настроек.",
