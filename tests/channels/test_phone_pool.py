@@ -246,6 +246,28 @@ def test_limits_above_the_bound_are_clamped_by_the_migration(company: Company) -
     assert (other.codes_per_day, other.links_per_day) == (3, None)
 
 
+LIMITS = [
+    "codes_per_10_min",
+    "codes_per_hour",
+    "codes_per_day",
+    "links_per_10_min",
+    "links_per_day",
+]
+
+
+@pytest.mark.parametrize("name", LIMITS)
+def test_limits_that_follow_the_default_are_left_to_it(company: Company, name: str) -> None:
+    values = dict.fromkeys(LIMITS) | {name: 999}
+    Company.objects.filter(pk=company.pk).update(**values)
+
+    with connection.cursor() as cursor:
+        cursor.execute(import_module("accounts.migrations.0009_bound_phone_limits").CLAMP)
+
+    company.refresh_from_db()
+    bound = 10 if name.endswith("10_min") else 20
+    assert {one: getattr(company, one) for one in LIMITS} == dict.fromkeys(LIMITS) | {name: bound}
+
+
 def test_no_form_takes_more_than_leaves_something_to_others(company: Company) -> None:
     company.codes_per_day = 30
     form = SettingsForm(instance=company)
