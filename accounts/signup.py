@@ -3,12 +3,14 @@
 from typing import Any
 from uuid import uuid4
 
+from allauth.account.adapter import get_adapter
 from allauth.account.forms import SignupForm
 from django.core.exceptions import ValidationError
-from django.db import transaction
+from django.db import IntegrityError, transaction
 from django.http import HttpRequest
 
 from accounts import passwords
+from accounts.models import User
 from accounts.security.password_forms import BoundedPasswords
 
 
@@ -28,11 +30,18 @@ class QuietSignupForm(BoundedPasswords, SignupForm):
         return cleaned
 
     def try_save(self, request: HttpRequest) -> Any:
-        with transaction.atomic():  # a user without the company would be asked for it again
-            if not self.account_already_exists:
-                return super().try_save(request)
-            self._rehearse(request)
-            transaction.set_rollback(True)
+        try:
+            with transaction.atomic():  # a user without the company would be asked for it again
+                if not self.account_already_exists:
+                    return super().try_save(request)
+                self._rehearse(request)
+                transaction.set_rollback(True)
+        except IntegrityError:
+            if not User.objects.filter(email__iexact=self.cleaned_data["email"]).exists():
+                raise
+            # A second click came in between and made the account: it gets the letter. Another one,
+            # that there is an account already, would take its place within the minutes of a letter.
+            return None, get_adapter().respond_email_verification_sent(request, None)
         return super().try_save(request)
 
     def _rehearse(self, request: HttpRequest) -> None:
