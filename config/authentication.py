@@ -24,3 +24,11 @@ PASSWORD_FORMS = {
     "set_password": f"{_FORMS}.SetPasswordForm",
     "reset_password_from_key": f"{_FORMS}.ResetPasswordKeyForm",
 }
+_FACTORS = "accounts.security.factor_forms"
+FACTOR_FORMS = {
+    "reauthenticate": f"{_FACTORS}.ReauthenticateForm",
+    "reauthenticate_webauthn": f"{_FACTORS}.ReauthenticateWebAuthnForm",
+    "login_webauthn": f"{_FACTORS}.LoginWebAuthnForm",
+    "authenticate_webauthn": f"{_FACTORS}.AuthenticateWebAuthnForm",
+    "add_webauthn": f"{_FACTORS}.AddWebAuthnForm",
+}

@@ -7,7 +7,7 @@ from typing import Any
 from django.core.exceptions import ImproperlyConfigured
 
 from config import logs
-from config.authentication import PASSWORD_FORMS, PASSWORD_VALIDATORS, RATE_LIMITS
+from config.authentication import FACTOR_FORMS, PASSWORD_FORMS, PASSWORD_VALIDATORS, RATE_LIMITS
 from config.env import ROOT, at_least, env, keyring, web_address
 from config.production import known_environment, require_safe
 from config.schedule import SCHEDULE
@@ -273,6 +273,7 @@ ACCOUNT_DEFAULT_HTTP_PROTOCOL = "https" if PRODUCTION else "http"
 LOGIN_URL = "account_login"
 LOGIN_REDIRECT_URL = "overview"
 LOGOUT_REDIRECT_URL = "home"
+MFA_FORMS = FACTOR_FORMS
 MFA_ADAPTER = "accounts.mfa.MFAAdapter"
 MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
 MFA_PASSKEY_LOGIN_ENABLED = True

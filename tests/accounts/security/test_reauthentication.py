@@ -1,7 +1,9 @@
 """What a stolen session cannot do, and what its owner is asked before they can."""
 
+import json
 import re
 import time
+from base64 import urlsafe_b64encode
 from urllib.parse import unquote
 
 import pytest
@@ -24,6 +26,7 @@ from tests.accounts.security.people import (
     signed_in,
 )
 from tests.browser.people import guard
+from tests.desk.operators import code_now
 from tests.factories import ApiKeyFactory, EndpointFactory, MemberFactory
 
 pytestmark = pytest.mark.django_db
@@ -39,6 +42,20 @@ PAGES_WITH_FACTOR = [
     "mfa_download_recovery_codes",
 ]
 KEY = {"name": "Site", "mode": "live", "scopes": ["otp"]}
+
+_CLIENT_DATA = json.dumps({"type": "webauthn.get", "challenge": "eA", "origin": "https://x"})
+PASSKEY = json.dumps(  # well-formed, and nobody's
+    {
+        "id": "eA",
+        "rawId": "eA",
+        "type": "public-key",
+        "response": {
+            "clientDataJSON": urlsafe_b64encode(_CLIENT_DATA.encode()).rstrip(b"=").decode(),
+            "authenticatorData": "A" * 50,
+            "signature": "eA",
+        },
+    }
+)
 
 
 @pytest.fixture
@@ -252,6 +269,28 @@ def test_wrong_proofs_do_not_keep_the_owner_from_signing_in(client: Client, user
         confirm(client, "not the password")
 
     assert signed_in(user).get(reverse("overview")).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("name", "form"),
+    [
+        ("mfa_reauthenticate", {"code": "000000"}),
+        ("mfa_reauthenticate_webauthn", {"credential": PASSKEY}),
+    ],
+)
+def test_wrong_factors_of_a_stolen_session_do_not_keep_the_owner_out(
+    client: Client, user: User, name: str, form: dict[str, str]
+) -> None:
+    guard(user)
+    user.authenticator_set.filter(type="totp").delete()
+    add_app(user)
+    for _ in range(5):
+        client.post(reverse(name), form)
+
+    owner = signed_in(user)
+    owner.post(reverse("mfa_authenticate"), {"code": code_now()})
+
+    assert owner.get(reverse("overview")).status_code == 200
 
 
 def test_wrong_codes_are_bounded_without_redis(client: Client, user: User, no_redis: None) -> None:

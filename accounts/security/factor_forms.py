@@ -1,0 +1,85 @@
+"""allauth's forms of second factors: malformed passkeys are refused, re-authentication has a bound
+of its own.
+"""
+
+import struct
+from typing import TYPE_CHECKING, Any
+
+from allauth.mfa.adapter import get_adapter
+from allauth.mfa.base import forms as codes
+from allauth.mfa.models import Authenticator
+from allauth.mfa.webauthn import forms as passkeys
+from allauth.mfa.webauthn.internal import auth
+from cryptography.exceptions import UnsupportedAlgorithm
+from django import forms
+
+# What fido2 raises for credentials that no browser makes; allauth expects some of these.
+MALFORMED = (
+    AttributeError,
+    LookupError,
+    NotImplementedError,
+    RecursionError,
+    TypeError,
+    UnsupportedAlgorithm,
+    ValueError,
+    struct.error,
+)
+
+if TYPE_CHECKING:
+    Base = forms.Form
+else:  # each of allauth's is a form already
+    Base = object
+
+
+class RefusesMalformed(Base):
+    def clean_credential(self) -> Any:
+        try:
+            return super().clean_credential()  # type: ignore[misc]
+        except MALFORMED as error:
+            raise get_adapter().validation_error("incorrect_code") from error
+
+
+class LoginWebAuthnForm(RefusesMalformed, passkeys.LoginWebAuthnForm):
+    pass
+
+
+class AuthenticateWebAuthnForm(RefusesMalformed, passkeys.AuthenticateWebAuthnForm):
+    pass
+
+
+class AddWebAuthnForm(passkeys.AddWebAuthnForm):
+    def clean(self) -> dict[str, Any]:
+        try:
+            cleaned: dict[str, Any] = super().clean()
+        except MALFORMED as error:
+            raise get_adapter().validation_error("incorrect_code") from error
+        return cleaned
+
+
+# allauth counts wrong codes of re-authentication and of signing in together, so that a stolen
+# session would keep its owner out. Here each session has few attempts (sessions.spend_attempt),
+# and each person some a minute ("reauthenticate").
+
+
+class ReauthenticateForm(codes.ReauthenticateForm):
+    def clean_code(self) -> str:
+        code: str = self.cleaned_data["code"]
+        factors = Authenticator.objects.filter(user=self.user).exclude(
+            type=Authenticator.Type.WEBAUTHN
+        )
+        for factor in factors:
+            if factor.wrap().validate_code(code):
+                factor.user = self.user
+                self.authenticator = factor
+                return code
+        raise get_adapter().validation_error("incorrect_code")
+
+
+class ReauthenticateWebAuthnForm(passkeys.ReauthenticateWebAuthnForm):
+    def clean_credential(self) -> Authenticator:
+        credential = self.cleaned_data["credential"]
+        try:
+            auth.parse_authentication_response(credential)
+            return auth.complete_authentication(self.user, credential)
+        except MALFORMED as error:
+            raise get_adapter().validation_error("incorrect_code") from error
