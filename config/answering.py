@@ -4,14 +4,20 @@ import os
 import tempfile
 import time
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
-from threading import Lock
+from pathlib import Path
+from threading import BoundedSemaphore, Lock
 from typing import Any
 from wsgiref.types import WSGIApplication, WSGIEnvironment
 
+from config.errors import Error
+
 Headers = list[tuple[str, str]]
 LARGEST = 2**20  # bytes; a longer answer waits in a file rather than in memory
+FILES = 2  # written at once: an export may hold its thread for minutes, and fills the disk
+FILE_WAIT = 1.0  # seconds; large static files are written sooner than that
+DESCRIPTORS = Path("/proc/self/fd")  # Linux alone has it
 OPENED_WITHIN = 15.0  # seconds; granian opens such a file at once
 
 
@@ -29,7 +35,9 @@ class _Started:
 class Answers:
     """Sends answers. Files of long ones have no name: nothing of them outlives the process."""
 
-    def __init__(self) -> None:
+    def __init__(self, refuse: Callable[[WSGIEnvironment, Error], Any]) -> None:
+        self._refuse = refuse
+        self._places = BoundedSemaphore(FILES)
         self._lock = Lock()
         self._files: deque[tuple[float, Any]] = deque()
 
@@ -42,7 +50,7 @@ class Answers:
             else:
                 whole, rest = _beginning(iter(chunks))
                 if rest is not None:
-                    self._send_file(started, chain([whole], rest), protocol)
+                    self._send_long(started, chain([whole], rest), environ, protocol)
                     return
         finally:
             if hasattr(chunks, "close"):
@@ -56,15 +64,37 @@ class Answers:
             while self._files and self._files[0][0] < before:
                 self._files.popleft()[1].close()
 
+    def _send_long(
+        self,
+        started: _Started,
+        chunks: Iterable[bytes],
+        environ: WSGIEnvironment,
+        protocol: Any,
+    ) -> None:
+        if not self._places.acquire(timeout=FILE_WAIT):
+            protocol.response_bytes(*self._refuse(environ, Error.UNAVAILABLE))
+            return
+        try:
+            if DESCRIPTORS.exists():
+                self._send_file(started, chunks, protocol)
+            else:
+                protocol.response_bytes(started.status, started.headers, b"".join(chunks))
+        finally:
+            self._places.release()
+
     def _send_file(self, started: _Started, chunks: Iterable[bytes], protocol: Any) -> None:
         file = tempfile.TemporaryFile()  # noqa: SIM115 - closed once granian has it open
-        file.writelines(chunks)
-        file.flush()
+        try:
+            file.writelines(chunks)
+            file.flush()
+        except BaseException:  # nobody else would close it
+            file.close()
+            raise
         headers = [one for one in started.headers if one[0].lower() != "content-length"]
         headers.append(("Content-Length", str(os.fstat(file.fileno()).st_size)))
         with self._lock:
             self._files.append((time.monotonic(), file))
-        protocol.response_file(started.status, headers, f"/proc/self/fd/{file.fileno()}")
+        protocol.response_file(started.status, headers, f"{DESCRIPTORS}/{file.fileno()}")
 
 
 def _beginning(chunks: Iterator[bytes]) -> tuple[bytes, Iterator[bytes] | None]:

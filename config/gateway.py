@@ -56,7 +56,7 @@ class Gateway:
         self._refuse = refuse
         self.bounds = bounds
         self._bodies = Bodies(bounds)
-        self._answers = Answers()
+        self._answers = Answers(refuse)
         self._is_stopping = False
         self._cut: Counter[str] = Counter()  # senders, since the last sweep
 

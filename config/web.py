@@ -36,6 +36,7 @@ DEFAULTS = {
     "websockets": False,
     "respawn_failed_workers": True,
 }
+OPEN_FILES = 65_536
 # What granian has annotated for its own use does not fit its own calls.
 _command: Any = cli
 _internal: Any = _granian
@@ -146,9 +147,17 @@ def give_up_unread(seconds: float) -> None:
                         one.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, milliseconds)
 
 
+def raise_open_files() -> None:
+    """As far as is allowed. macOS says that all are, and refuses just that."""
+    now, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = OPEN_FILES if most == resource.RLIM_INFINITY else min(most, OPEN_FILES)
+    if now != resource.RLIM_INFINITY and now < wanted:
+        with suppress(ValueError, OSError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, most))
+
+
 def main() -> None:
-    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+    raise_open_files()
     _command.Server = Server
     _command.cli([*sys.argv[1:], APPLICATION], default_map=DEFAULTS, auto_envvar_prefix="GRANIAN")
 
