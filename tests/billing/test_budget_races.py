@@ -37,6 +37,7 @@ def published(company: Company) -> dict[str, object]:
 def test_budget_set_meanwhile_is_not_undone(company: Company, name: str) -> None:
     call = partial(budgets.publish, [company.pk]) if name == "publish" else budgets.learn
     spent(company, 100)
+    Company.objects.filter(pk=company.pk).update(budgets={"SO": [1, None]})  # there is to write
     with ThreadPoolExecutor(1) as pool:
         with transaction.atomic():
             budgets.set_own(company=company, tokens={"KZ": 0}, user=None)
