@@ -36,7 +36,7 @@ class Work(NamedTuple):
 
 
 @pytest.fixture
-def hashes(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def hashes(monkeypatch: pytest.MonkeyPatch, settings: Settings) -> list[str]:
     """What was hashed; each is cheap here, and still counted."""
     made: list[str] = []
     encode = PBKDF2PasswordHasher.encode
@@ -47,6 +47,7 @@ def hashes(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         made.append(password)
         return encode(self, password, salt, iterations)
 
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.PBKDF2PasswordHasher"]
     monkeypatch.setattr(PBKDF2PasswordHasher, "iterations", 1)
     monkeypatch.setattr(PBKDF2PasswordHasher, "encode", count)
     return made

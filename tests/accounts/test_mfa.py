@@ -8,13 +8,7 @@ import pytest
 from allauth.account.models import EmailAddress
 from allauth.mfa.models import Authenticator
 from allauth.mfa.recovery_codes.internal.auth import RecoveryCodes
-from allauth.mfa.totp.internal.auth import (
-    TOTP,
-    format_hotp_value,
-    generate_totp_secret,
-    hotp_value,
-    yield_hotp_counters_from_time,
-)
+from allauth.mfa.totp.internal.auth import TOTP, generate_totp_secret
 from django.apps import apps
 from django.core.exceptions import ImproperlyConfigured
 from django.core.management import call_command
@@ -24,6 +18,7 @@ from pytest_django import Settings
 
 from accounts import mfa
 from accounts.models import User
+from tests.desk.operators import code_now
 from tests.factories import PASSWORD, UserFactory
 
 pytestmark = pytest.mark.django_db
@@ -41,10 +36,6 @@ def user(db: None) -> User:
     user = UserFactory.create()
     EmailAddress.objects.create(user=user, email=user.email, verified=True, primary=True)
     return user
-
-
-def code_of(secret: str) -> str:
-    return format_hotp_value(hotp_value(secret, next(yield_hotp_counters_from_time())))
 
 
 def stored() -> str:
@@ -71,7 +62,7 @@ def test_authenticator_app_lies_encrypted_and_opens_the_door(user: User) -> None
 
     assert stored().startswith('[{"secret": "fernet:old:')
     assert secret not in stored()
-    assert sign_in(user, code_of(secret))
+    assert sign_in(user, code_now(secret))
 
 
 def test_seed_of_recovery_codes_lies_encrypted(user: User, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -97,7 +88,7 @@ def test_migration_encrypts_what_lay_in_clear_and_back(user: User) -> None:
     assert secret not in stored()
     assert "5eed" not in stored()
     assert '"used_mask": 2' in stored()
-    assert sign_in(user, code_of(secret))
+    assert sign_in(user, code_now(secret))
     migration.decrypt(apps, None)
     assert json.loads(stored()) == [{"secret": secret}, {"seed": "5eed", "used_mask": 2}]
 
@@ -107,7 +98,7 @@ def test_old_key_still_opens_after_a_new_one_came(user: User, settings: Settings
     TOTP.activate(user, secret)
     settings.MFA_KEYS = {"new": NEW, "old": OLD}
 
-    assert sign_in(user, code_of(secret))
+    assert sign_in(user, code_now(secret))
     assert mfa.encrypt("x").startswith("fernet:new:")
 
 
@@ -128,7 +119,7 @@ def test_rotation_lets_the_old_key_go(user: User, settings: Settings) -> None:
     ]
     assert "fernet:old:" not in stored()
     assert "JBSWY3DPEHPK3PXP" not in stored()
-    assert sign_in(user, code_of(secret))
+    assert sign_in(user, code_now(secret))
 
 
 def test_rotation_twice_changes_nothing_more(user: User) -> None:
