@@ -1,10 +1,12 @@
 // <button data-copy="id of what to copy" data-copied="what to say then">
 (() => {
   const copy = async (element) => {
-    const text = element.textContent.trim();
-    if (navigator.clipboard) return navigator.clipboard.writeText(text);
-    getSelection().selectAllChildren(element); // plain http: no clipboard API there
-    document.execCommand("copy");
+    try {
+      return await navigator.clipboard.writeText(element.textContent.trim());
+    } catch { // plain http has no clipboard API, and a browser may forbid writing to it
+      getSelection().selectAllChildren(element);
+      document.execCommand("copy");
+    }
   };
 
   document.addEventListener("click", async (event) => {

@@ -126,10 +126,10 @@ class WhatsAppCloud(http.HttpProvider):
     def receipts(self, call: Inbound) -> list[Receipt]:
         # Statuses are matched by id and `biz_opaque_callback_data`: the phone may be left out.
         return [
-            _receipt(status)
+            _receipt(status, word)
             for _field, value in self._changes(call)
             for status in http.objects(value.get("statuses"))
-            if http.text(status.get("status")) in _STATES
+            if (word := http.text(status.get("status"))) in _STATES
         ]
 
     def replies(self, call: Inbound) -> list[Reply]:
@@ -145,7 +145,7 @@ class WhatsAppCloud(http.HttpProvider):
             Recipient(user_id, ref)
             for _field, value in self._changes(call)
             for status in http.objects(value.get("statuses"))
-            if status.get("status") in {"delivered", "read"}
+            if http.text(status.get("status")) in {"delivered", "read"}
             if (user_id := _user_id(status.get("recipient_user_id")))
             if (ref := http.text(status.get("biz_opaque_callback_data")))
         ]
@@ -213,17 +213,18 @@ def _refusal(answer: http.Answer) -> SendError:
 
 
 def _reservation(word: object, template: str) -> AccountAlert | None:
-    return AccountAlert(str(word), template, AlertKind.TEMPLATE) if word in _RESERVATIONS else None
+    told = http.text(word)
+    return AccountAlert(told, template, AlertKind.TEMPLATE) if told in _RESERVATIONS else None
 
 
-def _receipt(status: http.Json) -> Receipt:
+def _receipt(status: http.Json, word: str) -> Receipt:
     error = http.first(status.get("errors"))
     code = http.text(error.get("code"))
     return Receipt(
         provider_id=http.text(status.get("id")),
         ref=http.text(status.get("biz_opaque_callback_data")),
-        state=_state(status["status"], code),
-        word=status["status"],
+        state=_state(word, code),
+        word=word,
         at=http.moment(status.get("timestamp")),
         error_code=code,
         error_detail=http.clean(words(error)),
