@@ -19,6 +19,7 @@ from desk.trial import COMPANY, trial_of
 from tests.channels.providers.vendors import body_of
 from tests.desk.operators import make_operator, sign_in
 from tests.factories import MemberFactory
+from tests.stack.programs import until
 
 pytestmark = pytest.mark.django_db(transaction=True)
 MESSAGES = (
@@ -123,8 +124,11 @@ def test_vendors_refusal_leads_to_the_message(
     refused = {"code": 21211, "message": "Invalid 'To' Phone Number"}
     vendor.post(MESSAGES, json=refused, status=400)
 
-    page = send(client)
+    send(client)
 
+    until(lambda: Message.objects.get().state == "failed")
+    message = Message.objects.get()
+    page = client.get(reverse("admin:channels_message_change", args=[message.pk])).content.decode()
     assert "Получатель недоступен" in page
     assert "21211" in page
 

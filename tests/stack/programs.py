@@ -16,6 +16,7 @@ from config.env import ROOT
 from config.processes import last_lines, signal_group, spawn
 
 COMPLAINT = re.compile(rb'Traceback|"level":"(error|critical)"(?!.*"django.request")')
+MISSED_TICK = b"apply scheduled task"  # the broker did not answer the beat in 0.3 s: the next does
 PATIENCE = 60.0  # seconds: how long a start may take on a busy machine
 
 
@@ -114,12 +115,16 @@ class Program:
         """Errors it logged since this was last asked, Django's lines on a 502 of ours excepted."""
         lines = self.log.read_bytes()[self.heard :].splitlines(keepends=True)
         self.heard += sum(map(len, lines))
-        return [line.decode() for line in lines if COMPLAINT.search(line)]
+        return [line.decode() for line in lines if _is_complaint(line)]
 
     def is_ready(self) -> bool:
         if self.url:
             return answers(self.url)
         return self.words in self.log_since_start()
+
+
+def _is_complaint(line: bytes) -> bool:
+    return COMPLAINT.search(line) is not None and MISSED_TICK not in line
 
 
 def threads_of(program: Program) -> int:
