@@ -46,6 +46,13 @@ def _quick_hashes() -> Iterator[None]:
         yield
 
 
+@pytest.fixture(autouse=True, scope="session")
+def _static_files_looked_up_when_asked_for() -> Iterator[None]:
+    """WhiteNoise would read the whole folder anew for every test client."""
+    with override_settings(WHITENOISE_AUTOREFRESH=True):
+        yield
+
+
 @pytest.fixture(scope="session")
 def django_db_setup(django_db_setup: None) -> Iterator[None]:
     yield
