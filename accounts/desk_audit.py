@@ -9,7 +9,7 @@ from django.contrib.admin.utils import model_format_dict
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest
 
-from accounts import services
+from accounts import audit_events
 from accounts.addresses import address_of
 from accounts.models import Company, Member, User
 from accounts.security import notifications
@@ -43,7 +43,7 @@ def record(request: HttpRequest, action: str, obj: Model) -> None:
     assert isinstance(operator, User)  # noqa: S101 - the admin lets nobody else in
     company = obj if isinstance(obj, Company) else getattr(obj, "company", None)
     subject = f"{model_format_dict(obj)['verbose_name']} {obj}"
-    services.record(action, subject, company=company, user=operator, ip=address_of(request))
+    audit_events.record(action, subject, company=company, user=operator, ip=address_of(request))
     for person in _people(obj):
         notifications.post_desk_change(person)
     if isinstance(obj, Member) and action != "desk.deleted":

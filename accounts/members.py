@@ -11,9 +11,9 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from accounts import mail
+from accounts.audit_events import record
 from accounts.models import Company, Invitation, Member, User
 from accounts.security.notifications import post_company_change
-from accounts.services import record
 
 SALT = "accounts.invitation"
 MOST_A_DAY = 20  # letters of one company: an invitation must not become a way to write to anybody

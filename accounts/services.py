@@ -10,9 +10,9 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from accounts import countries, keys, mail
+from accounts.audit_events import record
 from accounts.models import (
     ApiKey,
-    AuditEvent,
     Company,
     Member,
     Mode,
@@ -29,24 +29,6 @@ LETTERS = {
     Company.Status.APPROVED: "company_approved",
     Company.Status.SUSPENDED: "company_suspended",
 }
-
-
-def record(
-    action: str,
-    subject: object,
-    *,
-    company: Company | None,
-    user: User | None,
-    ip: str | None = None,
-) -> AuditEvent:
-    return AuditEvent.objects.create(
-        action=action,
-        subject=str(subject)[:200],
-        company=company,
-        user=user,
-        actor=user.email if user else "",
-        ip=ip or None,
-    )
 
 
 @transaction.atomic

@@ -18,9 +18,9 @@ from django.utils.translation import gettext_lazy, ngettext
 
 from accounts.addresses import client_ip
 from accounts.admin import operator
+from accounts.audit_events import record
 from accounts.models import Company
 from accounts.numbers import GroupedIntegerField, grouped
-from accounts.services import record
 from billing import ledger
 from billing.models import Transfer
 

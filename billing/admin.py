@@ -14,9 +14,9 @@ from django.utils.translation import gettext_lazy, ngettext
 
 from accounts.addresses import client_ip
 from accounts.admin import ModelAdmin, ReadOnlyAdmin, ReadOnlyInline, operator
+from accounts.audit_events import record
 from accounts.changelist import Ranked
 from accounts.numbers import GroupedDecimalField, GroupedIntegerField
-from accounts.services import record
 from billing import adjust_views, admin_views, budgets, payments
 from billing.models import (
     BillingProfile,

@@ -9,9 +9,10 @@ from typing import Any
 from django.conf import settings
 from django.db import connection, transaction
 
+from accounts.audit_events import record
 from accounts.keys import Budgets
 from accounts.models import Company, User
-from accounts.services import forget_keys, record
+from accounts.services import forget_keys
 from billing import budget_sql
 from billing.models import Budget
 from config.errors import DomainError, Error, Words

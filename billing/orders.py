@@ -9,9 +9,9 @@ from django.utils import timezone, translation
 from django.utils.translation import ngettext
 
 from accounts import idempotency
+from accounts.audit_events import record
 from accounts.idempotency import Ticket
 from accounts.models import Company, User
-from accounts.services import record
 from billing import invoices, profiles
 from billing.gateways import registry
 from billing.gateways.base import Due, Gateway, GatewayError

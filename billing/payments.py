@@ -14,8 +14,8 @@ from django.db import transaction
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
+from accounts.audit_events import record
 from accounts.models import Company, User
-from accounts.services import record
 from billing import ledger, orders, told
 from billing.gateways.base import Notice, PaymentState
 from billing.models import Order, Payment

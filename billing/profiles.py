@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 from django.db import transaction
 
+from accounts.audit_events import record
 from accounts.models import Company, User
-from accounts.services import record
 from billing import invoices
 from billing.models import BillingProfile
 

@@ -14,10 +14,10 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
 
 from accounts.addresses import client_ip
+from accounts.audit_events import record
 from accounts.numbers import GroupedIntegerField
 from accounts.paging import page_of
 from accounts.roles import CabinetRequest, can_manage_money, can_see_money, member_required
-from accounts.services import record
 from accounts.spreadsheet import csv_lines
 from billing import ledger, offers, orders, profiles
 from billing import statement as statements

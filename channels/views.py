@@ -9,8 +9,8 @@ from django.utils import timezone
 from django.utils.translation import get_language
 
 from accounts.addresses import client_ip
+from accounts.audit_events import record
 from accounts.roles import CabinetRequest, can_read_keys, member_required
-from accounts.services import record
 from accounts.spreadsheet import csv_lines
 from channels import export, history, invitations
 from channels.forms import HistoryFilter

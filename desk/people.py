@@ -11,7 +11,7 @@ from django.contrib.auth.models import Group
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
-from accounts import services
+from accounts import audit_events
 from accounts.addresses import client_ip
 from accounts.admin import ModelAdmin, may_touch, operator
 from accounts.desk_audit import Audited
@@ -109,7 +109,7 @@ class AuthenticatorAdmin(ModelAdmin):
         notifications.post_desk_change(obj.user)
 
     def _record(self, request: HttpRequest, one: Authenticator) -> None:
-        services.record(
+        audit_events.record(
             "factor.reset",
             f"{one.user} {one.type}",
             company=None,

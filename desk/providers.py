@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST
 
-from accounts import services
+from accounts import audit_events
 from accounts.addresses import client_ip
 from accounts.admin import ModelAdmin, operator
 from channels import registry, tripping
@@ -102,4 +102,4 @@ def _account(request: HttpRequest, name: str) -> ProviderAccount:
 
 def _record(request: HttpRequest, action: str, subject: str) -> None:
     user, ip = operator(request), client_ip(request.META)
-    services.record(action, subject, company=None, user=user, ip=ip)
+    audit_events.record(action, subject, company=None, user=user, ip=ip)

@@ -9,7 +9,7 @@ from uuid import UUID
 from django.conf import settings
 from django.db import transaction
 
-from accounts import services
+from accounts import audit_events
 from accounts.keys import Principal
 from accounts.models import Company, User
 from billing import ledger
@@ -65,7 +65,7 @@ def send_trial(*, trial: Trial, phone: str, locale: str, user: User, ip: str) ->
     company = _company(user)
     cost = price(trial.channel, "live")
     _fund(company, cost, user)
-    services.record(
+    audit_events.record(
         "trial.sent", f"{trial.provider} {mask_phone(number)}", company=company, user=user, ip=ip
     )
     sender = Sender(_principal(company), request_id())
@@ -84,7 +84,7 @@ def _company(user: User) -> Company:
     found = Company.objects.filter(name=COMPANY, members=None).order_by("pk").first()
     if found is None:
         found = Company.objects.create(name=COMPANY, brand="Kvitok", status=Company.Status.APPROVED)
-        services.record("company.created", found, company=found, user=user)
+        audit_events.record("company.created", found, company=found, user=user)
     return found
 
 

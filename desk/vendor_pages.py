@@ -10,7 +10,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.views.decorators.http import require_POST
 
-from accounts import services
+from accounts import audit_events
 from accounts.addresses import client_ip
 from accounts.admin import operator
 from channels import registry, wording
@@ -65,7 +65,7 @@ def test_connection(request: HttpRequest, name: str) -> HttpResponse:
     else:
         results = [_result(name, one) for one in vendors.examine({name: provider})[name]]
     user, ip = operator(request), client_ip(request.META)
-    services.record("account.tested", name, company=None, user=user, ip=ip)
+    audit_events.record("account.tested", name, company=None, user=user, ip=ip)
     return _page(request, name, results)
 
 

@@ -15,7 +15,7 @@ from django.utils.translation import ngettext
 from accounts.addresses import client_ip
 from accounts.admin import ModelAdmin, operator
 from accounts.models import Company
-from links import blocking, hosts, targets
+from links import blocking, hosts, site_barring, targets
 from links.forms import checked
 from links.models import BlockedHost, Link, ShortHost
 
@@ -118,7 +118,7 @@ class BlockedHostAdmin(ModelAdmin):
         if "confirmed" not in request.POST:
             return self._ask(request, names)
         user, ip = operator(request), client_ip(request.META)
-        count = sum(blocking.bar_leading_to(name, user=user, ip=ip) for name in names)
+        count = sum(site_barring.bar_leading_to(name, user=user, ip=ip) for name in names)
         text = ngettext(
             "%(n)d link is off: only you can enable it again.",
             "%(n)d links are off: only you can enable them again.",
@@ -131,7 +131,7 @@ class BlockedHostAdmin(ModelAdmin):
         context = {
             **self.admin_site.each_context(request),
             "title": _("Disable links that lead there"),
-            "counts": [(name, blocking.count_leading_to(name)) for name in names],
+            "counts": [(name, site_barring.count_leading_to(name)) for name in names],
             "chosen": request.POST.getlist("_selected_action"),
             "opts": self.opts,
         }

@@ -11,10 +11,10 @@ from django.utils.translation import get_language
 from django.views.decorators.http import require_GET
 
 from accounts.addresses import client_ip
+from accounts.audit_events import record
 from accounts.models import Company, Mode
 from accounts.paging import forgiving_page_of
 from accounts.roles import CabinetRequest, member_required
-from accounts.services import record
 from accounts.spreadsheet import csv_lines
 from config.ids import parse_id
 from links import batches, export, hosts

@@ -8,8 +8,8 @@ from django.db import connection, transaction
 from django.utils.translation import gettext as _
 
 from accounts import keys
+from accounts.audit_events import record
 from accounts.models import Company, User
-from accounts.services import record
 from accounts.texts import OwnTexts, texts_of
 from otp import rendering, sql, text_rules
 from otp.models import Autofill, CodeText

@@ -8,6 +8,7 @@ from django.db.models import OuterRef, QuerySet, Subquery
 from django.utils import timezone
 
 from accounts import events
+from accounts.audit_events import record
 from accounts.callbacks import sql
 from accounts.models import (
     Company,
@@ -18,7 +19,6 @@ from accounts.models import (
     EventKind,
     User,
 )
-from accounts.services import record
 from config.errors import DomainError, Error, Words
 from config.ids import public_id, uuid7
 

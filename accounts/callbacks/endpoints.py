@@ -10,9 +10,9 @@ from django.urls import reverse
 from django.utils import timezone
 
 from accounts import mail
+from accounts.audit_events import record
 from accounts.callbacks import egress, signing
 from accounts.models import Company, Endpoint, EventKind, Member, User
-from accounts.services import record
 from config.errors import DomainError, Error, Words, invalid_input
 
 ROTATION = timedelta(hours=24)  # how long the old secret signs beside the new one

@@ -3,7 +3,7 @@
 import structlog
 from django.http import HttpRequest
 
-from accounts import services
+from accounts import audit_events
 from accounts.addresses import address_of
 from accounts.models import User
 
@@ -15,5 +15,5 @@ def record(
 ) -> None:
     """The subject goes into the audit alone: it may be an e-mail address. It is never a secret."""
     ip = address_of(request)
-    services.record(action, subject, company=None, user=user, ip=ip)
+    audit_events.record(action, subject, company=None, user=user, ip=ip)
     log.info("authentication_event", action=action, user=user.pk if user else None, ip=ip)

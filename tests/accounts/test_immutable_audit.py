@@ -3,8 +3,8 @@
 import pytest
 from django.db import IntegrityError, connection, transaction
 
+from accounts.audit_events import record
 from accounts.models import AuditEvent, Company, User
-from accounts.services import record
 from tests.factories import CompanyFactory, UserFactory
 
 pytestmark = pytest.mark.django_db

@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
+from accounts.audit_events import record
 from accounts.models import Company
-from accounts.services import record
 from tests.factories import (
     ApiKeyFactory,
     AttemptFactory,

@@ -6,8 +6,8 @@ from django.db import connection
 from django.urls import reverse
 from django.utils import timezone
 
+from accounts.audit_events import record
 from accounts.models import Company, DeliveryAttempt, Mode
-from accounts.services import record
 from billing import orders
 from billing.gateways import registry
 from billing.offers import Quote

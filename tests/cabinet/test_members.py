@@ -11,8 +11,8 @@ from django.urls import reverse
 from django.utils import timezone
 
 from accounts import members
+from accounts.audit_events import record
 from accounts.models import Company, Invitation, Mail, Member, User
-from accounts.services import record
 from tests.api.races import at_once
 from tests.factories import InvitationFactory, MemberFactory, UserFactory
 

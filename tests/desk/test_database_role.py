@@ -8,8 +8,8 @@ from django.core.management import CommandError, call_command
 from django.db import ProgrammingError, connection, transaction
 from pytest_django import Settings
 
+from accounts.audit_events import record
 from accounts.models import AuditEvent
-from accounts.services import record
 from billing import ledger
 from desk import database_role
 from desk.doctor import stores

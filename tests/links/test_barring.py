@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from accounts.models import Company, Member
 from config.ids import uuid7
-from links import blocking, managing, stopping
+from links import blocking, managing, site_barring, stopping
 from links.managing import Change
 from links.models import BlockedHost, Link, Stop
 from tests.api.clients import Answer, Api
@@ -70,7 +70,7 @@ def test_operator_enables_it_again_for_good(api: Api, desk: Client, link: Link) 
 def test_link_to_a_blocked_site_stays_off(api: Api, desk: Client, link: Link) -> None:
     BlockedHost.objects.create(host="example.com")
     blocking.forget()
-    assert blocking.bar_leading_to("example.com", user=None) == 1
+    assert site_barring.bar_leading_to("example.com", user=None) == 1
 
     act(desk, "enable", link)
 
