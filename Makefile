@@ -14,17 +14,17 @@ help: ## what there is to make
 
 # --- Running and testing ---
 run: base ## the whole service with demo data, PORT=8000 SIMULATOR_PORT=8001; Ctrl-C stops it
-	@exec $(PY) -m config.supervisor
+	@exec $(PY) -m config.local.supervisor
 test: dev ## the tests, ARGS="-k name" and the like go to pytest; WORKERS=0: all in one process
 	@exec $(PY) -m pytest --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder $(ARGS)
 chaos: dev ## kills under load, then the books: ARGS="--seed 7 --sends 5000 --kills 20 --flush --short"
-	@exec $(PY) -m chaos $(ARGS)
+	@exec $(PY) -m tools.chaos $(ARGS)
 mutants: dev ## our guards taken away one by one, each of which a named check must notice; ARGS="name …"
 	@exec $(PY) -m tests.mutants $(ARGS)
 bench: base ## the budgets, beside their floors, 7 minutes; ARGS="--only verify,send --seconds 3 --rounds 4 --concurrency 1,16,64"
-	@exec $(PY) -m bench $(ARGS)
+	@exec $(PY) -m tools.bench $(ARGS)
 examples: base ## docs/examples run for real, in every language found: ARGS="--install --only go,php --json FILE"
-	@exec $(PY) -m examples_run $(ARGS)
+	@exec $(PY) -m tools.examples $(ARGS)
 screenshots: dev ## docs/screenshots anew, from the demo that `make run` shows in another terminal
 	@exec $(PY) -m tests.browser.screenshots
 
@@ -35,17 +35,17 @@ check: dev ## format, lint, types, layers, templates, migrations, deployment set
 	$(DRY) $(PY) -m mypy .
 	.venv/bin/lint-imports
 	$(PY) -m djlint --quiet --lint templates
-	$(DRY) DATABASE_URL= REDIS_URL= $(PY) -m config.embedded -- $(PY) manage.py makemigrations --check --dry-run
+	$(DRY) DATABASE_URL= REDIS_URL= $(PY) -m config.local.embedded -- $(PY) manage.py makemigrations --check --dry-run
 	$(LIVE) $(PY) manage.py check --deploy --fail-level WARNING
 fmt: dev ## format and fix what can be fixed
 	@$(PY) -m ruff check --quiet --fix . ; $(PY) -m ruff format .
 lock: dev ## pin requirements/*.in, ARGS=--upgrade to the newest
 	@$(COMPILE) requirements/base.in -o requirements/base.txt && $(COMPILE) requirements/dev.in -o requirements/dev.txt
 clean: python ## remove .venv, var/ and caches; refuses while `make run` is running
-	@$(PYTHON) -I config/checkout.py
+	@$(PYTHON) -I config/local/checkout.py
 
 # --- The environment: redone when the lock changed ---
 base dev: python
-	@$(PYTHON) -I config/bootstrap.py $@
+	@$(PYTHON) -I config/local/bootstrap.py $@
 python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { echo "Python 3.11 or newer is needed; $(PYTHON) is $$($(PYTHON) -V 2>&1 | head -n 1): install it, or name another: make PYTHON=python3.12 …" >&2; exit 1; }

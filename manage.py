@@ -8,7 +8,7 @@ from django.core.exceptions import ImproperlyConfigured
 from django.core.management import execute_from_command_line
 from django.db.utils import OperationalError
 
-from config.development import adopt
+from config.local.demo_environment import adopt
 
 if __name__ == "__main__":
     adopt()

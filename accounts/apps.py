@@ -7,6 +7,6 @@ class AccountsConfig(AppConfig):
     verbose_name = _("Companies and people")
 
     def ready(self) -> None:
-        from accounts.security import receivers  # noqa: PLC0415 - models, once apps are ready
+        from accounts.security import signal_receivers  # noqa: PLC0415 - models, once apps are ready
 
-        receivers.connect()
+        signal_receivers.connect()

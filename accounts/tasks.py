@@ -2,9 +2,9 @@
 
 from celery import shared_task
 
-from accounts import post_office
-from accounts.callbacks import deliveries
-from accounts.callbacks.courier import courier
+from accounts.outbox import mail_delivery
+from accounts.webhooks import deliveries
+from accounts.webhooks.dispatcher import courier
 
 
 @shared_task(name="accounts.deliver_callbacks")
@@ -20,4 +20,4 @@ def call_off_callbacks() -> None:
 
 @shared_task(name="accounts.deliver_mail")
 def deliver_mail() -> None:
-    post_office.deliver()
+    mail_delivery.deliver()

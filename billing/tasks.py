@@ -2,7 +2,9 @@
 
 from celery import shared_task
 
-from billing import budget_letters, low_balance, orders
+from billing.budgets import mail
+from billing.orders import orders
+from billing.wallet import low_balance
 
 
 @shared_task(name="billing.expire_orders")
@@ -17,4 +19,4 @@ def tell_low_balances() -> None:
 
 @shared_task(name="billing.tell_budgets")
 def tell_budgets() -> None:
-    budget_letters.sweep()
+    mail.sweep()

@@ -5,7 +5,7 @@ Lock order everywhere: verification → message → attempt → inserts → wall
 
 import re
 
-from accounts import events
+from accounts.outbox import events
 
 COMMENT = re.compile(r"--.*")
 

@@ -3,11 +3,14 @@
 import structlog
 from celery import shared_task
 
-from channels import counting, purging, reconciliation, registry, sweeps
-from channels.delivery import dispatcher
-from channels.heartbeats import Heartbeat
+from channels import reconciliation, retention
+from channels.deliver import sweeps
+from channels.deliver.dispatcher import dispatcher
+from channels.deliver.heartbeats import Heartbeat
+from channels.history import day_counts
 from channels.providers.base import SendError, TransientError
-from channels.providers.telegram_bot import TelegramBot, Word
+from channels.providers.telegram.bot import TelegramBot, Word
+from channels.vendor_accounts import registry
 from config import metrics
 
 log = structlog.get_logger(__name__)
@@ -33,12 +36,12 @@ def poll() -> None:
 
 @shared_task(name="channels.count_days")
 def count_days() -> None:
-    counting.count_days()
+    day_counts.count_days()
 
 
 @shared_task(name="channels.purge")
 def purge() -> None:
-    purging.purge()
+    retention.purge()
 
 
 @shared_task(name="channels.check_ledger")

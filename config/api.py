@@ -4,15 +4,15 @@ from django.urls import re_path
 from django.urls.resolvers import URLPattern
 from rest_framework.views import APIView
 
-from accounts.api import Unknown
-from accounts.callbacks.api import RotateWebhook, TestWebhook, WebhookDetail, Webhooks
-from billing.api import Balance, TopUp, TopUpOptions, TopUps
-from channels.api import Channels, MessageDetail, Messages, TestMessages
-from links.api import SendLink, Shorten
-from links.batch_api import Batch, BulkLinks, ReleaseBatch
-from links.link_api import LinkDetail, Links, LinkStats
-from otp.api import CheckCode, SendCode
-from reference.api import OpenApi
+from accounts.api.base_view import Unknown
+from accounts.webhooks.api import RotateWebhook, TestWebhook, WebhookDetail, Webhooks
+from api_docs.schema.api import OpenApi
+from billing.web.api import Balance, TopUp, TopUpOptions, TopUps
+from channels.web.api import Channels, MessageDetail, Messages, TestMessages
+from links.web.api import SendLink, Shorten
+from links.web.batch_api import Batch, BulkLinks, ReleaseBatch
+from links.web.link_api import LinkDetail, Links, LinkStats
+from otp.web.api import CheckCode, SendCode
 
 CALLS: list[tuple[str, type[APIView]]] = [
     ("otp/send", SendCode),

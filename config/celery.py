@@ -35,9 +35,9 @@ class DeliveryStep(bootsteps.StartStopStep):
     requires = ("celery.worker.components:Pool",)
 
     def start(self, parent: Any) -> None:
-        from accounts.callbacks.courier import courier  # noqa: PLC0415 - needs Django set up
-        from channels.delivery import dispatcher  # noqa: PLC0415
-        from channels.sweeps import polling, sweeping  # noqa: PLC0415
+        from accounts.webhooks.dispatcher import courier  # noqa: PLC0415 - needs Django set up
+        from channels.deliver.dispatcher import dispatcher  # noqa: PLC0415
+        from channels.deliver.sweeps import polling, sweeping  # noqa: PLC0415
 
         self.dispatcher, self.courier = dispatcher(), courier()
         self.threads = [

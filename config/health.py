@@ -7,10 +7,10 @@ from django.db import Error as DatabaseError
 from django.http import HttpRequest, JsonResponse
 from psycopg_pool import PoolTimeout
 
-from accounts.addresses import client_ip
-from config import probe
+from accounts.client_ip import client_ip
 from config.redis_client import redis_client
-from config.schema import unapplied_migrations
+from config.schema_check import unapplied_migrations
+from config.server import probe
 
 
 def livez(request: HttpRequest) -> JsonResponse:

@@ -7,10 +7,10 @@ from typing import Any
 from django.core.exceptions import ImproperlyConfigured
 
 from config import logs
-from config.authentication import FACTOR_FORMS, PASSWORD_FORMS, PASSWORD_VALIDATORS, RATE_LIMITS
 from config.env import ROOT, at_least, env, keyring, web_address
-from config.production import known_environment, require_safe
+from config.production_checks import known_environment, require_safe
 from config.schedule import SCHEDULE
+from config.sign_in_settings import FACTOR_FORMS, PASSWORD_FORMS, PASSWORD_VALIDATORS, RATE_LIMITS
 from config.stores import (
     CACHES,  # noqa: F401 - read as settings.CACHES, as are the next
     DATABASES,  # noqa: F401
@@ -18,7 +18,7 @@ from config.stores import (
     REDIS_TIMEOUT,  # noqa: F401
     REDIS_URL,
 )
-from config.vendors import (
+from config.vendor_settings import (
     FURTHER_ACCOUNTS,
     SMPP,  # noqa: F401 - read as settings.SMPP
     SMSC,
@@ -75,7 +75,7 @@ INSTALLED_APPS = [
     "channels",
     "otp",
     "links",
-    "reference",
+    "api_docs",
     "desk.apps.DeskAdminConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",
@@ -96,10 +96,10 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
-    "config.middleware.Shortcut",  # machine paths go straight to the last line
+    "config.server.middleware.Shortcut",  # machine paths go straight to the last line
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
-    "config.middleware.RequestLog",
+    "config.server.middleware.RequestLog",
     "csp.middleware.CSPMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.locale.LocaleMiddleware",
@@ -111,9 +111,9 @@ MIDDLEWARE = [
     "allauth.account.middleware.AccountMiddleware",
     "accounts.security.middleware.AccountSecurity",  # before allauth's, for exceptions
     "django_htmx.middleware.HtmxMiddleware",
-    "config.middleware.NoStore",
-    "config.middleware.ErrorPages",
-    "config.middleware.Views",
+    "config.server.middleware.NoStore",
+    "config.server.middleware.ErrorPages",
+    "config.server.middleware.Views",
 ]
 
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
@@ -132,7 +132,7 @@ TEMPLATES = [
                 "django.template.context_processors.i18n",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
-                "accounts.context.cabinet",
+                "accounts.cabinet.context_processors.cabinet",
             ],
         },
     },
@@ -257,13 +257,13 @@ ACCOUNT_USER_MODEL_USERNAME_FIELD = None
 ACCOUNT_EMAIL_VERIFICATION = env.str(
     "ACCOUNT_EMAIL_VERIFICATION", "mandatory" if PRODUCTION else "optional"
 )
-ACCOUNT_SIGNUP_FORM_CLASS = "accounts.forms.SignupForm"
+ACCOUNT_SIGNUP_FORM_CLASS = "accounts.cabinet.forms.SignupForm"
 ACCOUNT_FORMS = {
-    "signup": "accounts.signup.QuietSignupForm",
-    "reset_password": "accounts.security.forms.ResetPasswordForm",
+    "signup": "accounts.sign_in.signup.QuietSignupForm",
+    "reset_password": "accounts.sign_in.reset_forms.ResetPasswordForm",
     **PASSWORD_FORMS,
 }
-ACCOUNT_ADAPTER = "accounts.adapter.AccountAdapter"
+ACCOUNT_ADAPTER = "accounts.sign_in.adapter.AccountAdapter"
 ACCOUNT_RATE_LIMITS = RATE_LIMITS
 ACCOUNT_REAUTHENTICATION_REQUIRED = True
 ACCOUNT_REAUTHENTICATION_TIMEOUT = 300  # seconds a proof is good for; signing in is none
@@ -274,7 +274,7 @@ LOGIN_URL = "account_login"
 LOGIN_REDIRECT_URL = "overview"
 LOGOUT_REDIRECT_URL = "home"
 MFA_FORMS = FACTOR_FORMS
-MFA_ADAPTER = "accounts.mfa.MFAAdapter"
+MFA_ADAPTER = "accounts.sign_in.mfa.MFAAdapter"
 MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
 MFA_PASSKEY_LOGIN_ENABLED = True
 MFA_WEBAUTHN_ALLOW_INSECURE_ORIGIN = not PRODUCTION  # plain http on a developer's machine
@@ -284,7 +284,7 @@ EMAIL_BACKEND = env.str(
     "EMAIL_BACKEND",
     "django.core.mail.backends.smtp.EmailBackend"
     if PRODUCTION
-    else "config.letter_files.EmailBackend",
+    else "config.local.file_email_backend.EmailBackend",
 )
 EMAIL_FILE_PATH = VAR_DIR / "mail"
 EMAIL_HOST = env.str("EMAIL_HOST", "localhost")
@@ -328,7 +328,8 @@ WHITENOISE_USE_FINDERS = not PRODUCTION
 SESSION_COOKIE_AGE = 12 * 3600
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = PRODUCTION
 SESSION_COOKIE_NAME = "__Host-session" if PRODUCTION else "session"
-SECURE_SSL_REDIRECT = False  # `config.transport` does it, and refuses the API rather than redirect
+# `config.server.https` does it, and refuses the API rather than redirect.
+SECURE_SSL_REDIRECT = False
 HSTS_SECONDS = 31_536_000
 SECURE_HSTS_SECONDS = HSTS_SECONDS if PRODUCTION else 0
 SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = PRODUCTION
@@ -354,8 +355,8 @@ REST_FRAMEWORK: dict[str, Any] = {
     "UNAUTHENTICATED_USER": None,
     "DEFAULT_PERMISSION_CLASSES": [],
     "DEFAULT_THROTTLE_CLASSES": [],
-    "EXCEPTION_HANDLER": "accounts.api.answer_exception",
-    "DEFAULT_SCHEMA_CLASS": "reference.schema.CallSchema",
+    "EXCEPTION_HANDLER": "accounts.api.base_view.answer_exception",
+    "DEFAULT_SCHEMA_CLASS": "api_docs.schema.schema.CallSchema",
 }
 SPECTACULAR_SETTINGS: dict[str, Any] = {
     "TITLE": "Kvitok API",
@@ -364,8 +365,8 @@ SPECTACULAR_SETTINGS: dict[str, Any] = {
     "LICENSE": {"name": "MIT", "identifier": "MIT"},
     "SCHEMA_PATH_PREFIX": "/api/v1",
     "SCHEMA_PATH_PREFIX_TRIM": True,
-    "PREPROCESSING_HOOKS": ["reference.schema.only_calls"],
-    "POSTPROCESSING_HOOKS": ["reference.schema.add_components"],
+    "PREPROCESSING_HOOKS": ["api_docs.schema.schema.only_calls"],
+    "POSTPROCESSING_HOOKS": ["api_docs.schema.schema.add_components"],
 }
 
 # --- Logs ----------------------------------------------------------------------------------------

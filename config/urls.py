@@ -5,30 +5,30 @@ from django.urls import include, path, re_path
 from django.urls.resolvers import URLPattern, URLResolver
 from django.views.generic import RedirectView
 
-from billing import hooks as payment_hooks
-from billing import order_views, sandbox_views
-from channels import hooks
+from api_docs.pages.home import home
+from api_docs.pages.views import fill_key, llms, page_as_markdown, try_it
+from api_docs.pages.views import page as docs_page
+from api_docs.pages.views import search as docs_search
+from billing.orders import payment_webhooks as payment_hooks
+from billing.web import order_views, sandbox_views
+from channels.inbound import vendor_webhooks
 from config import health
-from links.views import follow
-from reference.home import home
-from reference.views import fill_key, llms, page_as_markdown, try_it
-from reference.views import page as docs_page
-from reference.views import search as docs_search
+from links.follow.views import follow
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("", home, name="home"),
     path("api/", include("config.api")),
     path("hooks/sandbox-gateway", payment_hooks.notice, {"gateway": "sandbox"}),
-    path("hooks/<slug:hook>", hooks.hook),
-    path("hooks/<slug:hook>/<slug:account>", hooks.hook),
+    path("hooks/<slug:hook>", vendor_webhooks.hook),
+    path("hooks/<slug:hook>/<slug:account>", vendor_webhooks.hook),
     path("sandbox-gateway/<str:payment_id>", sandbox_views.page, name="sandbox-gateway"),
     path("invoices/<str:token>", order_views.invoice, name="invoice"),
     path("invoices/<str:token>/pdf", order_views.invoice_file, name="invoice-file"),
-    path("cabinet/", include("accounts.urls")),
-    path("cabinet/", include("billing.urls")),
-    path("cabinet/", include("channels.urls")),
-    path("cabinet/", include("otp.urls")),
-    path("cabinet/", include("links.urls")),
+    path("cabinet/", include("accounts.cabinet.urls")),
+    path("cabinet/", include("billing.web.urls")),
+    path("cabinet/", include("channels.web.urls")),
+    path("cabinet/", include("otp.web.urls")),
+    path("cabinet/", include("links.web.urls")),
     path("account/", include("accounts.security.urls")),
     path("account/", include("allauth.urls")),
     path("admin/", admin.site.urls),

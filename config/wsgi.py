@@ -1,6 +1,6 @@
 """The web process: short links are followed in front of Django, all else goes through it.
 
-`gateway` is what `python -m config.web` serves; `application` is for any other WSGI server.
+`gateway` is what `python -m config.web_server` serves; `application` is for any other WSGI server.
 """
 
 import gc
@@ -14,21 +14,23 @@ django_application = get_wsgi_application()
 
 from django.conf import settings  # noqa: E402 - Django comes first
 
-from accounts import keys  # noqa: E402
-from accounts.admission import admit, refuse  # noqa: E402
-from channels import availability, heartbeats, waiting  # noqa: E402
-from config.bodies import Bounds  # noqa: E402
+from accounts.api.admission import admit, refuse  # noqa: E402
+from accounts.keys import api_keys  # noqa: E402
+from channels.accept import outcome_waiting  # noqa: E402
+from channels.deliver import heartbeats  # noqa: E402
+from channels.vendor_accounts import availability  # noqa: E402
 from config.celery import cap_publishing  # noqa: E402
-from config.gateway import Gateway  # noqa: E402
-from config.transport import Transport  # noqa: E402
-from links import hosts  # noqa: E402
-from links.redirect import Redirects  # noqa: E402
+from config.server.gateway import Gateway  # noqa: E402
+from config.server.https import Transport  # noqa: E402
+from config.server.request_bodies import Bounds  # noqa: E402
+from links.addresses import short_hosts  # noqa: E402
+from links.follow.redirect import Redirects  # noqa: E402
 
 cap_publishing()
-keys.keep_fresh()
+api_keys.keep_fresh()
 availability.keep_fresh()
-hosts.keep_fresh()
-heartbeats.keep_beating("web", waiting.facts)
+short_hosts.keep_fresh()
+heartbeats.keep_beating("web", outcome_waiting.facts)
 application = Transport(Redirects(django_application), refuse)
 bounds = Bounds(
     deadline=settings.BODY_TIMEOUT,

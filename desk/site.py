@@ -18,7 +18,8 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import User
-from desk import figures, second_factor
+from desk import second_factor
+from desk.metrics import figures
 
 ROOMS = ["channels", "accounts", "billing", "links", "otp"]  # in the order of the index
 View = Callable[..., HttpResponse]

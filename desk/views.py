@@ -12,14 +12,16 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from accounts.addresses import client_ip
-from accounts.admin import operator
-from channels import wording
+from accounts.client_ip import client_ip
+from accounts.operator.admin import operator
+from channels.vendor_accounts import error_texts
 from config.errors import AfterEffectError, DomainError
 from config.ids import parse_id
-from desk import doctor, figures, trial
+from desk import doctor
+from desk.metrics import figures
 from desk.site import page
-from links import stream
+from desk.vendors import test_message
+from links.clicks import stream
 
 
 class TrialForm(forms.Form):
@@ -45,7 +47,7 @@ def queue(request: HttpRequest) -> HttpResponse:
 @page("providers/<str:name>/trial/", "trial")
 def send_trial(request: HttpRequest, name: str) -> HttpResponse:
     """One real message to the operator's own phone, by the same path as everybody's."""
-    tried = trial.trial_of(name)
+    tried = test_message.trial_of(name)
     if tried is None:
         raise Http404
     if not _can_try(request):
@@ -53,15 +55,15 @@ def send_trial(request: HttpRequest, name: str) -> HttpResponse:
     form = TrialForm(request.POST or None, initial={"locale": "ru"})
     if form.is_valid() and (answer := _tried(request, tried, form)) is not None:
         return answer
-    title = wording.provider_title(name)
+    title = error_texts.provider_title(name)
     context = {"form": form, "trial": tried, "price": settings.PRICES[tried.channel.value]}
     return _page(request, "desk/trial.html", title, context)
 
 
-def _tried(request: HttpRequest, tried: trial.Trial, form: TrialForm) -> HttpResponse | None:
+def _tried(request: HttpRequest, tried: test_message.Trial, form: TrialForm) -> HttpResponse | None:
     """To the message's own page, where its end is seen; None when nothing was sent."""
     try:
-        message_id = trial.send_trial(
+        message_id = test_message.send_trial(
             trial=tried,
             phone=form.cleaned_data["phone"],
             locale=form.cleaned_data["locale"],

@@ -8,11 +8,13 @@ class LinksConfig(AppConfig):
 
     def ready(self) -> None:
         """Tells the channels how a link is worded, and when it was opened."""
-        from channels import registry  # noqa: PLC0415 - models are not loaded before this
-        from links import counting, partitions, story, wording  # noqa: PLC0415
+        from channels.vendor_accounts import registry  # noqa: PLC0415 - models are not loaded before this
+        from links.clicks import counting, partitions  # noqa: PLC0415
+        from links.make import message_text  # noqa: PLC0415
+        from links.manage import timeline  # noqa: PLC0415
 
-        registry.renders("link", wording.render)
-        registry.tells("link", story.story)
-        registry.knows_openings(story.opened_at)
+        registry.renders("link", message_text.render)
+        registry.tells("link", timeline.story)
+        registry.knows_openings(timeline.opened_at)
         registry.purges(partitions.turn)
         registry.purges(counting.forget_batches)

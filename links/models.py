@@ -10,7 +10,7 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Company, Mode
 from config.ids import public_id, uuid7
-from links import hosts
+from links.addresses import short_hosts
 
 
 class ShortHost(models.Model):
@@ -132,7 +132,7 @@ class Link(models.Model):
 
     @property
     def short_url(self) -> str:
-        return f"{hosts.base_url(self.host_id)}/{self.slug}"
+        return f"{short_hosts.base_url(self.host_id)}/{self.slug}"
 
     @property
     def is_live(self) -> bool:

@@ -2,8 +2,8 @@
 
 from functools import cache
 
-from accounts import idempotency
-from billing import ledger
+from accounts.api import idempotency
+from billing.wallet import ledger
 from channels import sql as channels_sql
 
 _INSERT = """

@@ -2,19 +2,19 @@
 
 from celery import shared_task
 
-from links import counting, proving, telling
-from links.stream import ENTRIES
+from links.clicks import counting, delivery_proof, webhooks
+from links.clicks.stream import ENTRIES
 
 
 @shared_task(name="links.tell_clicks")
 def tell_clicks() -> None:
-    while telling.tell_clicks() == ENTRIES:
+    while webhooks.tell_clicks() == ENTRIES:
         pass
 
 
 @shared_task(name="links.prove_clicks")
 def prove_clicks() -> None:
-    while proving.prove_clicks() == ENTRIES:
+    while delivery_proof.prove_clicks() == ENTRIES:
         pass
 
 

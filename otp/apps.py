@@ -10,13 +10,15 @@ class OtpConfig(AppConfig):
         """Tells the channels how a code is worded, what a right one proves, and how many were;
         and the keys, who has a wording of their own.
         """
-        from accounts import texts as own_texts  # noqa: PLC0415 - models are not loaded before this
-        from channels import registry  # noqa: PLC0415
-        from otp import rendering, services, sql, story, texts  # noqa: PLC0415
+        from accounts.keys import own_texts  # noqa: PLC0415 - models are not loaded before this
+        from channels.vendor_accounts import registry  # noqa: PLC0415
+        from otp import services, sql, timeline  # noqa: PLC0415
+        from otp.texts import own_texts as company_texts  # noqa: PLC0415
+        from otp.texts import rendering  # noqa: PLC0415
 
-        own_texts.come_from(own_texts.Column(sql.OWN_TEXTS, texts.parse))
+        own_texts.come_from(own_texts.Column(sql.OWN_TEXTS, company_texts.parse))
         registry.renders("code", rendering.render)
-        registry.tells("code", story.story)
+        registry.tells("code", timeline.story)
         registry.settles(services.settle_verified)
         registry.counts_codes(services.count_codes)
         registry.purges(services.purge_phones)

@@ -11,21 +11,24 @@ from django.conf import settings
 from django.db import connection, transaction
 from django.utils import timezone
 
-from accounts import events as outbox
-from accounts.keys import Principal
-from billing.ledger import Proof
-from channels import nudge, outcomes, proofs, scripts, segments, sending
+from accounts.keys.api_keys import Principal
+from accounts.outbox import events as outbox
+from billing.wallet.ledger import Proof
+from channels.accept import acceptance as sending
+from channels.accept import nudge, sms_segments, test_numbers
+from channels.accept.acceptance import Outcome, Sender
+from channels.lifecycle.steps import Step
 from channels.models import Message
+from channels.outcomes import apply, delivery_proof
 from channels.providers.base import Channel, Content
-from channels.registry import Codes
-from channels.sending import Outcome, Sender
-from channels.steps import Step
+from channels.vendor_accounts.registry import Codes
 from config.errors import DomainError, Error
 from config.ids import first_at, uuid7
-from links import managing
-from links.new_link import NewLink
-from otp import codes, endings, guesses, rendering, sql
+from links.make.new_link import NewLink
+from links.manage import changes
+from otp import codes, early_expiry, guess_cap, sql
 from otp.models import Verification
+from otp.texts import rendering
 
 SETTLE_BATCH = 200
 CLOCKS = timedelta(minutes=10)  # by which ours and the database's may differ
@@ -110,7 +113,7 @@ class _Acceptance(sending.Acceptance[CodeOrder]):
         if is_blocked:
             return DomainError(Error.RECIPIENT_UNREACHABLE)
         if is_capped:
-            return guesses.no_new_code(self.sender.principal, self.order.phone)
+            return guess_cap.no_new_code(self.sender.principal, self.order.phone)
         return sending.unpaid(self.sender.principal, self.channel, self.order.phone)
 
     def _params(self) -> dict[str, Any]:
@@ -142,7 +145,7 @@ class _Acceptance(sending.Acceptance[CodeOrder]):
             minutes=None,
             link=link.sample_url if link else None,
         )
-        return segments.count(text).segments
+        return sms_segments.count(text).segments
 
     def too_long(self) -> DomainError:
         """The operator's short host is too long for an SMS."""
@@ -152,7 +155,7 @@ class _Acceptance(sending.Acceptance[CodeOrder]):
 def _verification_params(principal: Principal, order: CodeOrder) -> dict[str, Any]:
     verification_id, key_id = uuid7(), codes.current_key()
     code = codes.derive(verification_id, key_id=key_id, length=principal.code_length)
-    is_born_dead = scripts.is_scripted(principal, order.phone, scripts.EXPIRED_CODE)
+    is_born_dead = test_numbers.is_scripted(principal, order.phone, test_numbers.EXPIRED_CODE)
     return {
         "verification_id": verification_id,
         "purpose": order.purpose,
@@ -171,7 +174,7 @@ def _verification_params(principal: Principal, order: CodeOrder) -> dict[str, An
         "lifetime": 0 if is_born_dead else settings.CODE_LIFETIME,
         "least_use": settings.CODE_LIFETIME if is_born_dead else 0,
         "resend_margin": settings.RESEND_MARGIN,
-        **guesses.cap_params(),
+        **guess_cap.cap_params(),
     }
 
 
@@ -195,7 +198,7 @@ def _renderer_params(
 
 def check_code(*, principal: Principal, phone: str, purpose: str, code: str) -> "Verified":
     """Spend one attempt and, if the code is right, consume it; raises why not."""
-    scripts.refuse_scripted_guess(principal, phone)
+    test_numbers.refuse_scripted_guess(principal, phone)
     params: dict[str, Any] = {
         "company_id": principal.company_id,
         "mode": principal.mode,
@@ -208,14 +211,14 @@ def check_code(*, principal: Principal, phone: str, purpose: str, code: str) -> 
             purpose=purpose,
             code=code,
         ),
-        **guesses.cap_params(),
+        **guess_cap.cap_params(),
     }
     with connection.cursor() as cursor:
         cursor.execute(sql.JUDGE, params)
         row = cursor.fetchone()
         if row is None:
             cursor.execute(sql.STANDING, params)
-            raise guesses.not_judged(principal, phone, cursor.fetchone())
+            raise guess_cap.not_judged(principal, phone, cursor.fetchone())
     verification_id, verified_at, attempts_left = row
     if verified_at is None:
         raise DomainError(Error.CODE_INVALID, attempts_left=attempts_left)
@@ -237,7 +240,7 @@ def settle_verified() -> int:
         cursor.execute(sql.ANY_UNSETTLED)
         is_any_right, is_any_over_early = cursor.fetchone()
     if is_any_over_early:
-        endings.settle_over_early()
+        early_expiry.settle_over_early()
     if not is_any_right:
         return 0
     with transaction.atomic(), connection.cursor() as cursor:
@@ -245,18 +248,18 @@ def settle_verified() -> int:
         ids = [row[0] for row in cursor.fetchall()]
         if not ids:
             return 0
-        managing.end_with_codes(cursor, ids)  # links are locked before messages everywhere
-        messages = proofs.prove(cursor, [(one, None) for one in ids], Proof.CODE_ENTERED)
+        changes.end_with_codes(cursor, ids)  # links are locked before messages everywhere
+        messages = delivery_proof.prove(cursor, [(one, None) for one in ids], Proof.CODE_ENTERED)
         cursor.execute(sql.SETTLED, [ids, [uuid7() for _ in ids]])
         outbox.announce(cursor.rowcount)
-    outcomes.announce(messages)
+    apply.announce(messages)
     return len(ids)
 
 
 def count_codes(
     *, start: datetime, end: datetime, company_id: int | None, mode: str | None
 ) -> list[Codes]:
-    """What `channels.registry.count_codes` asks for."""
+    """What `channels.vendor_accounts.registry.count_codes` asks for."""
     made = start - timedelta(seconds=settings.CODE_LIFETIME) - CLOCKS  # at the earliest
     params: dict[str, Any] = {
         "start": start,

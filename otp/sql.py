@@ -2,8 +2,9 @@
 
 from functools import cache
 
-from accounts import events, idempotency
-from billing import ledger
+from accounts.api import idempotency
+from accounts.outbox import events
+from billing.wallet import ledger
 from channels import sql as channels_sql
 from links import sql as links_sql
 

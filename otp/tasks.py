@@ -2,9 +2,9 @@
 
 from celery import shared_task
 
-from otp import spending
+from otp import usual_spending
 
 
 @shared_task(name="otp.refresh_budgets")
 def refresh_budgets() -> None:
-    spending.refresh()
+    usual_spending.refresh()

@@ -9,15 +9,17 @@ import pytest
 from django.conf import settings as django_settings
 from django.test import TransactionTestCase, override_settings
 
-import accounts.limits
-from accounts import keys
+import accounts.api.atomic_limits
+from accounts.api.rate_limit import key_rate
+from accounts.keys import api_keys
 from accounts.models import Company, Mode
-from accounts.rate import key_rate
-from billing import ledger
-from channels import availability, nudge, registry, waiting
-from channels.delivery import Dispatcher
+from billing.wallet import ledger
+from channels.accept import nudge, outcome_waiting
+from channels.deliver.dispatcher import Dispatcher
+from channels.vendor_accounts import availability, registry
 from config.redis_client import redis_client
-from links import blocking, hosts, misses, resolution
+from links.addresses import blocked_sites, short_hosts
+from links.follow import not_found_limit, resolution
 from tests.api.clients import Api, ClientOf
 from tests.emptying import empty
 from tests.factories import ApiKeyFactory, CompanyFactory
@@ -80,12 +82,12 @@ def _fresh_process() -> Iterator[None]:
 
 
 def _forget() -> None:
-    keys.forget_all()
+    api_keys.forget_all()
     registry.forget_settings()
     availability.forget()
-    hosts.forget()
-    blocking.forget()
-    misses.reset()
+    short_hosts.forget()
+    blocked_sites.forget()
+    not_found_limit.reset()
     resolution._directory._drop()
     resolution._directory._redis_after = 0.0
     forget_redis()
@@ -93,7 +95,7 @@ def _forget() -> None:
 
 def forget_redis() -> None:
     redis_client.cache_clear()
-    accounts.limits._down_until = 0.0
+    accounts.api.atomic_limits._down_until = 0.0
     key_rate.reset()
 
 
@@ -111,11 +113,11 @@ def no_redis() -> Iterator[None]:
 def queued_at_once() -> Iterator[None]:
     """Every place to wait for an outcome is taken, so sends are answered `queued` at once."""
     taken = 0
-    while waiting._places.acquire(blocking=False):
+    while outcome_waiting._places.acquire(blocking=False):
         taken += 1
     yield
     for _ in range(taken):
-        waiting._places.release()
+        outcome_waiting._places.release()
 
 
 @pytest.fixture

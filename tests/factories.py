@@ -15,7 +15,7 @@ from django.utils import timezone
 from factory.declarations import LazyAttribute, LazyFunction, SelfAttribute, Sequence, SubFactory
 from factory.django import DjangoModelFactory
 
-from accounts import keys
+from accounts.keys import api_keys
 from accounts.models import (
     ApiKey,
     Company,
@@ -95,8 +95,8 @@ class ApiKeyFactory(DjangoModelFactory[IssuedKey]):
     company = SubFactory(CompanyFactory)
     mode = Mode.LIVE
     name = Sequence(lambda n: f"Key {n}")
-    plaintext = LazyAttribute(lambda row: keys.generate(row.mode))
-    digest = LazyAttribute(lambda row: keys.digest(row.plaintext))
+    plaintext = LazyAttribute(lambda row: api_keys.generate(row.mode))
+    digest = LazyAttribute(lambda row: api_keys.digest(row.plaintext))
     prefix = LazyAttribute(lambda row: row.plaintext[:12])
     last4 = LazyAttribute(lambda row: row.plaintext[-4:])
 

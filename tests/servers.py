@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 from xdist.scheduler import LoadFileScheduling
 
-from config.development import accounts, new_secrets
-from config.embedded import Servers, temporary
-from config.processes import StartError
+from config.local.demo_environment import accounts, new_secrets
+from config.local.embedded import Servers, temporary
+from config.local.processes import StartError
 
 _SERVERS = pytest.StashKey[Servers]()
 # Set in a developer's shell, these would let tests depend on it.

@@ -1,6 +1,6 @@
 from django.db import migrations
 
-from accounts import mfa
+from accounts.sign_in import mfa
 
 
 def _change_each(apps, change):

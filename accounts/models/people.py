@@ -14,7 +14,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
-from accounts import company_names
+from accounts.names import company_names
 
 
 class Language(models.TextChoices):
@@ -129,7 +129,7 @@ class Company(models.Model):
         help_text=_("empty: the company's own"),
     )
     all_countries = models.BooleanField(_("every country"), default=False, db_default=False)
-    # Country → [set by somebody, usual lately] of `billing.budgets`, which alone writes it.
+    # Country → [set by somebody, usual lately] of `billing.budgets.budgets`, which alone writes it.
     budgets = models.JSONField(default=dict, db_default={}, editable=False)
     default_link_lifetime = models.PositiveIntegerField(
         _("default link lifetime, seconds"), null=True, blank=True

@@ -13,8 +13,9 @@ from django.shortcuts import redirect
 from django.urls import Resolver404, resolve
 from django.utils.translation import gettext as _
 
+from accounts.audit import authentication_events
 from accounts.models import User
-from accounts.security import audit, notifications, reauthentication, sessions
+from accounts.security import notifications, reauthentication, sessions
 
 ACCOUNT = "/account/"
 PROVES = {"account_reauthenticate", "mfa_reauthenticate", "mfa_reauthenticate_webauthn"}
@@ -53,14 +54,16 @@ class AccountSecurity:
         user, name = request.user, _name(request)
         if not isinstance(user, User):
             if name == PASSKEY_LOGIN and _was_judged(request, response):
-                audit.record("login.failed", user=None, request=request, subject="passkey")
+                authentication_events.record(
+                    "login.failed", user=None, request=request, subject="passkey"
+                )
             return response
         sessions.note_seen(request, user)
         is_proof = name in PROVES and _was_judged(request, response)
         if is_proof and not reauthentication.is_fresh(request):
-            audit.record("reauthentication.failed", user=user, request=request)
+            authentication_events.record("reauthentication.failed", user=user, request=request)
         if name in SHOWS_CODES and response.status_code == HTTPStatus.OK:
-            audit.record("recovery_codes.viewed", user=user, request=request)
+            authentication_events.record("recovery_codes.viewed", user=user, request=request)
             notifications.post_change("recovery_codes.viewed", user=user, request=request)
         return response
 
@@ -106,7 +109,9 @@ def _changes_account(request: HttpRequest) -> bool:
 
 
 def _end(request: HttpRequest, user: User) -> HttpResponse:
-    audit.record("session.ended", user=user, request=request, subject="reauthentication")
+    authentication_events.record(
+        "session.ended", user=user, request=request, subject="reauthentication"
+    )
     notifications.post_change("session.locked", user=user, request=request)
     sessions.forget(request.session.session_key)
     logout(request)

@@ -8,10 +8,10 @@ from django.utils import timezone, translation
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
-from accounts import mail
-from accounts.addresses import address_of
+from accounts.client_ip import address_of
 from accounts.models import Company, Member, User
-from accounts.security.devices import device_name
+from accounts.names.device_names import device_name
+from accounts.outbox import mail
 
 
 class Notice(NamedTuple):

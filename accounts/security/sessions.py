@@ -14,7 +14,7 @@ from django.db.models import F
 from django.http import HttpRequest
 from django.utils import timezone
 
-from accounts.addresses import address_of
+from accounts.client_ip import address_of
 from accounts.models import User, UserSession
 
 SEEN_EVERY = 60.0  # seconds between two notes of one session by one process

@@ -8,10 +8,10 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST
 
-from accounts import auditing
+from accounts.audit import texts
+from accounts.audit.authentication_events import record
 from accounts.models import AuditEvent, User, UserSession
 from accounts.security import sessions
-from accounts.security.audit import record
 
 RECENT = 20  # events
 
@@ -31,7 +31,7 @@ def session_list(request: HttpRequest) -> HttpResponse:
     context = {
         "sessions": rows,
         "has_others": any(not is_this for _session, is_this in rows),
-        "events": [(event, auditing.words(event.action)) for event in events],
+        "events": [(event, texts.words(event.action)) for event in events],
     }
     return render(request, "account/session_list.html", context)
 

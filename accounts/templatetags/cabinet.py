@@ -11,8 +11,8 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext, pgettext
 
-from accounts import masking
 from accounts.models import Member
+from accounts.people import phone_masking
 
 register = template.Library()
 
@@ -49,12 +49,12 @@ def is_first_fault(field: BoundField) -> bool:
 
 @register.filter
 def phone_for(phone: str, member: Member | None) -> str:
-    return masking.phone_for(phone, member)
+    return phone_masking.phone_for(phone, member)
 
 
 @register.filter
 def text_for(text: str, member: Member | None) -> str:
-    return masking.text_for(text, member)
+    return phone_masking.text_for(text, member)
 
 
 @register.filter

@@ -6,8 +6,8 @@ from django.conf import settings
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
+from billing.gateways.bank_invoice import Invoice
 from billing.gateways.base import Gateway
-from billing.gateways.invoice import Invoice
 from billing.gateways.sandbox import Sandbox
 from billing.models import Seller
 

@@ -7,9 +7,9 @@ from django import template
 from django.contrib.humanize.templatetags.humanize import intcomma
 from django.utils.formats import number_format
 
-from billing import amounts, statement
 from billing.gateways import registry
 from billing.models import Package, Transfer
+from billing.wallet import amounts, statement
 from config.ids import public_id
 
 register = template.Library()

@@ -1,7 +1,7 @@
 from django.conf import settings
 from django.db import migrations, models
 
-from channels.phones import e164_or_none
+from channels.phone_numbers import e164_or_none
 
 
 def spell_as_sent(apps, schema_editor):

@@ -19,7 +19,7 @@ LENGTH = 12  # of most numbers; digits stand in for those that were taken off an
 
 
 def country_of(phone: str) -> str:
-    """As `channels.phones` had it; of an anonymised one as far as its beginning tells."""
+    """As `channels.phone_numbers` had it; of an anonymised one as far as its beginning tells."""
     number = phonenumbers.parse(phone.replace("*", "").ljust(LENGTH, "1"))
     found = phonenumbers.region_code_for_number(number) or ""
     main = phonenumbers.region_code_for_country_code(number.country_code or 0)

@@ -1,7 +1,7 @@
 """What every provider speaks: a message out, its acceptance, a refusal, a delivery receipt.
 
 Providers know nothing of the database, of settings or of money. They translate one vendor's
-words into the few below; what happens then is `channels.delivery`'s business.
+words into the few below; what happens then is `channels.deliver.dispatcher`'s business.
 """
 
 from abc import ABC, abstractmethod

@@ -4,7 +4,7 @@ from typing import Any
 
 from django import template
 
-from channels import invitations
+from channels.recipients import bot_invitations
 
 register = template.Library()
 
@@ -12,5 +12,5 @@ register = template.Library()
 @register.inclusion_tag("cabinet/bot_invitation.html")
 def bot_invitation(url: str = "") -> dict[str, Any]:
     """Nothing where no bot is set up."""
-    url = url or invitations.bot_url()
-    return {"url": url, "picture": invitations.picture(url) if url else ""}
+    url = url or bot_invitations.bot_url()
+    return {"url": url, "picture": bot_invitations.picture(url) if url else ""}

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 
-from desk.doctor import books, outside, programs, stores, vendors
+from desk.doctor import money, processes, public_access, stores, vendors
 from desk.doctor.finding import Finding, failed
 
 Check = Callable[[], Finding | list[Finding]]
@@ -14,28 +14,28 @@ OURS: list[Check] = [
     stores.redis,
     stores.redis_memory,
     stores.redis_persistence,
-    books.clicks,
-    programs.broker,
-    programs.static_files,
+    money.clicks,
+    processes.broker,
+    processes.static_files,
 ]
 OF_DATABASE: list[Check] = [
     stores.migrations,
     stores.database_role,
     stores.clock,
-    programs.web,
-    programs.worker,
-    programs.beat,
-    programs.binds,
-    books.ledger,
-    books.queue,
-    books.outboxes,
-    books.operators,
+    processes.web,
+    processes.worker,
+    processes.beat,
+    processes.binds,
+    money.ledger,
+    money.queue,
+    money.outboxes,
+    money.operators,
 ]
 STRANGERS: list[Check] = [
-    outside.mail_server,
-    outside.public_url,
-    outside.proxies,
-    outside.short_host,
+    public_access.mail_server,
+    public_access.public_url,
+    public_access.proxies,
+    public_access.short_host,
     vendors.providers,
 ]
 

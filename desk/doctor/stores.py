@@ -11,7 +11,7 @@ from django.db import connection
 from psycopg_pool import PoolTimeout
 
 from config.redis_client import redis_client
-from config.schema import unapplied_migrations
+from config.schema_check import unapplied_migrations
 from desk import database_role as roles
 from desk.doctor.finding import Finding, failed, judged, passed
 
@@ -24,7 +24,7 @@ NO_REDIS = "Start Redis, or mend REDIS_URL. Meanwhile sends answer `queued` and 
 
 
 def settings_are_sound() -> Finding:
-    """Django's own deployment checks; what config/production.py lists is refused at the start."""
+    """Django's deployment checks; config/production_checks.py refuses the rest at the start."""
     found = checks.run_checks(include_deployment_checks=settings.PRODUCTION)
     told = [
         f"{one.id}: {one.msg}"

@@ -10,10 +10,10 @@ from django.utils import timezone, translation
 from psycopg_pool import PoolTimeout
 
 from accounts.models import Company
-from channels import registry, wording
+from channels.models import ProviderAlert
 from channels.providers.base import Check, Provider, Wanted
-from channels.vendor_records import ProviderAlert
-from desk import vendor_words
+from channels.vendor_accounts import error_texts, registry
+from desk.doctor import vendor_texts
 from desk.doctor.finding import Finding, failed, passed
 
 NONE = "Set the credentials of at least one provider: see “Connecting the vendors” in the docs."
@@ -78,16 +78,16 @@ def _as_alerted(checks: list[Check], low: ProviderAlert | None) -> list[Check]:
 
 
 def _findings(name: str, checks: list[Check]) -> list[Finding]:
-    title = str(wording.provider_title(name))
+    title = str(error_texts.provider_title(name))
     first, *others = checks
     if not first.ok:
         return [failed(title, first.detail, AWAY if first.topic == "away" else WRONG)]
-    unknown = [str(vendor_words.title(one)) for one in others if one.ok is None]
+    unknown = [str(vendor_texts.title(one)) for one in others if one.ok is None]
     detail = "the account works"
     if unknown:
         detail += f"; the vendor does not tell: {', '.join(unknown)}"
     lacking = [
-        failed(f"{title}: {vendor_words.title(one)}", one.detail or "missing", _cure(name, one))
+        failed(f"{title}: {vendor_texts.title(one)}", one.detail or "missing", _cure(name, one))
         for one in others
         if one.ok is False
     ]
@@ -95,4 +95,4 @@ def _findings(name: str, checks: list[Check]) -> list[Finding]:
 
 
 def _cure(name: str, check: Check) -> str:
-    return str(vendor_words.cure(name, check))
+    return str(vendor_texts.cure(name, check))

@@ -5,9 +5,9 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from accounts.numbers import grouped
-from channels import wording
-from channels.vendor_records import ProviderAlert
+from accounts.cabinet.number_fields import grouped
+from channels.models import ProviderAlert
+from channels.vendor_accounts import error_texts
 
 register = template.Library()
 register.filter("grouped", grouped)
@@ -42,7 +42,7 @@ def content_word(content: str) -> str | Promise:
 
 @register.filter
 def alert_word(alert: ProviderAlert) -> str | Promise:
-    return wording.alert(alert)
+    return error_texts.alert(alert)
 
 
 @register.filter
@@ -52,4 +52,4 @@ def breaker_word(state: str) -> str | Promise:
 
 @register.filter
 def error_word(kind: str) -> str | Promise:
-    return wording.ERROR_CLASSES.get(kind, kind)
+    return error_texts.ERROR_CLASSES.get(kind, kind)

@@ -2,7 +2,7 @@ import uuid
 
 from django.db import migrations, models
 
-# Partitioned by month, so that what is old goes away with its table. `links.partitions` makes and
+# Partitioned by month, so that what is old goes away with its table. `links.clicks.partitions` makes and
 # drops the months; no row is ever looked up by a key of its own.
 CLICKS = """
 CREATE TABLE links_click (

@@ -1,6 +1,6 @@
 """Companies that are there already begin with budgets that fit what they spent of late.
 
-Counted as `otp.spending` did when this was written, by itself: a later column must not break it.
+Counted as `otp.usual_spending` did when this was written, by itself: a later column must not break it.
 """
 
 from collections import defaultdict

@@ -8,7 +8,7 @@ from django.forms import BaseForm
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from otp.previews import preview
+from otp.web.previews import preview
 
 register = template.Library()
 _VARIABLES = re.compile(r"(\{\w+\})")

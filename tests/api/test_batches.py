@@ -13,7 +13,7 @@ from pytest_django import DjangoAssertNumQueries
 
 from accounts.models import AuditEvent, Company
 from config.ids import public_id, uuid7
-from links import resolution
+from links.follow import resolution
 from links.models import Link, ShortHost, Stop
 from tests.api.clients import Answer, Api, ClientOf
 from tests.factories import CompanyFactory, LinkFactory, MemberFactory

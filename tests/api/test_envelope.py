@@ -8,7 +8,7 @@ from django.db import connection, transaction
 from django.test import Client
 from pytest_django import Settings
 
-from accounts import keys
+from accounts.keys import api_keys
 from billing.models import Wallet
 from channels.models import Message
 from tests.api.clients import Answer, Api, ClientOf
@@ -337,7 +337,7 @@ def test_order_of_judgement(api: Api) -> None:
     assert told(api.post("/otp/verify", {"phone": PHONE}, Idempotency_Key="k")) == "invalid_input"
     api.company.api_rate = 1
     api.company.save()
-    keys.forget_all()
+    api_keys.forget_all()
     api.get("/balance")
     assert told(api.call("POST", "/otp/verify", huge, form)) == "rate_limited"
 

@@ -8,9 +8,9 @@ import orjson
 import pytest
 from django.db import transaction
 
-from accounts import idempotency
+from accounts.api import idempotency
 from accounts.models import IdempotentRequest
-from billing import ledger
+from billing.wallet import ledger
 from channels.models import Message
 from links.models import Link
 from tests.api.blocking import behind_us

@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from accounts import idempotency
+from accounts.api import idempotency
 from accounts.models import Company, IdempotentRequest
-from billing import ledger
-from channels.delivery import Dispatcher
+from billing.wallet import ledger
+from channels.deliver.dispatcher import Dispatcher
+from channels.history.sent_texts import sent_words
 from channels.models import Message
-from channels.words import sent_words
 from links.models import Link
 from otp.models import Verification
 from tests.api.books import books

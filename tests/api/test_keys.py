@@ -8,13 +8,13 @@ from django.utils import timezone
 from hypothesis import given, strategies
 from pytest_django import DjangoAssertNumQueries, DjangoCaptureOnCommitCallbacks, Settings
 
-from accounts import keys
+from accounts.keys import api_keys
 from accounts.models import ApiKey, Company, Mode
-from accounts.services import revoke_api_key
+from accounts.people.companies import revoke_api_key
 from tests.api.clients import Api, ClientOf
 from tests.factories import ApiKeyFactory, MemberFactory
 
-KEY = keys.generate("live")
+KEY = api_keys.generate("live")
 
 
 def _gone(**fields: object) -> Callable[[Company], str]:
@@ -92,7 +92,7 @@ def test_revoke_elsewhere_holds_within_two_seconds(api: Api) -> None:
     ApiKey.objects.filter(company=api.company).update(revoked_at=timezone.now())
 
     assert api.get("/balance").status == 200
-    assert keys.CACHE_SECONDS <= 2.0
+    assert api_keys.CACHE_SECONDS <= 2.0
     _age_cache(2.0)
     assert api.get("/balance").status == 401
 
@@ -106,7 +106,7 @@ def test_keys_in_use_are_read_again_all_at_once(
     _age_cache(1.5)
 
     with django_assert_num_queries(1):
-        keys.refresh()
+        api_keys.refresh()
 
     _age_cache(1.5)
     with django_assert_num_queries(4):  # each reads its balance, none its key
@@ -121,16 +121,16 @@ def test_a_refresh_notices_a_revoke_and_leaves_junk_and_idle_keys_alone(
         assert (api.get("/balance").status, unknown.get("/balance").status) == (200, 401)
     ApiKey.objects.filter(company=api.company).update(revoked_at=timezone.now())
 
-    keys.refresh()
+    api_keys.refresh()
 
     assert api.get("/balance").status == 401
     with django_assert_num_queries(0):
-        keys.refresh()
+        api_keys.refresh()
 
 
 def _age_cache(seconds: float) -> None:
-    for digest, (fresh_until, principal) in list(keys._cache.items()):
-        keys._cache[digest] = (fresh_until - seconds, principal)
+    for digest, (fresh_until, principal) in list(api_keys._cache.items()):
+        api_keys._cache[digest] = (fresh_until - seconds, principal)
 
 
 def test_junk_is_refused_without_a_query(
@@ -220,9 +220,9 @@ def test_suspended_company_loses_its_test_keys_too(company: Company, client_of: 
 def test_generated_keys_are_well_formed_and_one_changed_character_is_not(
     mode: str, position: int
 ) -> None:
-    key = keys.generate(mode)
+    key = api_keys.generate(mode)
 
     assert len(key) == 46
-    assert keys.is_well_formed(key)
+    assert api_keys.is_well_formed(key)
     other = "b" if key[position] == "a" else "a"
-    assert not keys.is_well_formed(key[:position] + other + key[position + 1 :])
+    assert not api_keys.is_well_formed(key[:position] + other + key[position + 1 :])

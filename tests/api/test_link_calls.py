@@ -12,9 +12,10 @@ from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
 from accounts.models import ApiKey, AuditEvent, Company
-from links import partitions, resolution
+from links.addresses.slugs import generate
+from links.clicks import partitions
+from links.follow import resolution
 from links.models import ClickDay, Link
-from links.slugs import generate
 from tests.api.clients import Answer, Api, ClientOf
 from tests.factories import CompanyFactory, LinkFactory
 
@@ -308,7 +309,9 @@ def test_bulk_is_repeated_without_a_second_effect(api: Api) -> None:
 def test_slugs_that_are_taken_are_drawn_again(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     LinkFactory.create(slug="bcdfghjk")
     drawn = iter(["bcdfghjk", "bcdfghjm", "bcdfghjm"])
-    monkeypatch.setattr("links.slugs.generate", lambda length: next(drawn, generate(length)))
+    monkeypatch.setattr(
+        "links.addresses.slugs.generate", lambda length: next(drawn, generate(length))
+    )
 
     answer = bulk(api, {"url": URL}, {"url": URL}, {"url": URL})
 

@@ -9,7 +9,7 @@ from django.utils.dateparse import parse_datetime
 from pytest_django import DjangoAssertNumQueries
 
 from accounts.models import Company
-from billing import ledger
+from billing.wallet import ledger
 from channels.models import Message
 from links.models import Link
 from tests.api.clients import Answer, Api, ClientOf

@@ -12,9 +12,9 @@ from django.utils import timezone
 from pytest_django import Settings
 
 from accounts.models import IdempotentRequest
-from billing import ledger
 from billing.models import Transfer
-from channels.delivery import Dispatcher
+from billing.wallet import ledger
+from channels.deliver.dispatcher import Dispatcher
 from channels.models import Message
 from links.models import Link
 from otp.models import Verification

@@ -10,9 +10,9 @@ from django.utils import timezone
 from pytest_django import Settings
 
 from accounts.models import ApiKey, Company, IdempotentRequest
-from billing import ledger
-from channels import registry
+from billing.wallet import ledger
 from channels.models import BlockedPhone
+from channels.vendor_accounts import registry
 from config.errors import Error
 from tests.api.books import books
 from tests.api.clients import Answer, Api

@@ -8,8 +8,8 @@ import pytest
 from django.test import override_settings
 
 from accounts.models import Company, IdempotentRequest, Scope
-from billing import ledger
 from billing.models import Order, Package, Seller
+from billing.wallet import ledger
 from tests.api.books import books
 from tests.api.clients import Answer, Api, ClientOf
 from tests.api.races import at_once

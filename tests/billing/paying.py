@@ -8,12 +8,12 @@ from django.conf import settings
 from django.test import Client
 
 from accounts.models import Company
-from billing import orders
 from billing.gateways import registry
 from billing.gateways.base import Gateway, Notice, PaymentState
 from billing.gateways.sandbox import SIGNATURE, Sandbox, wording
 from billing.models import BillingProfile, Order
-from billing.offers import Quote
+from billing.orders import orders
+from billing.orders.prices import Quote
 
 HOOK = "/hooks/sandbox-gateway"
 

@@ -3,8 +3,8 @@ from io import StringIO
 import pytest
 from django.core.management import CommandError, call_command
 
-from billing import ledger
 from billing.models import Transfer
+from billing.wallet import ledger
 from tests.factories import CompanyFactory
 
 pytestmark = pytest.mark.django_db

@@ -7,8 +7,8 @@ from django.test import Client
 from django.urls import reverse
 
 from accounts.models import Company, Member
-from billing import invoices
 from billing.models import BillingProfile, Order
+from billing.orders import invoices
 from billing.requisites import is_bin, is_inn
 from tests.api.clients import ClientOf
 from tests.billing.paying import introduce, place

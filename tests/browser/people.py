@@ -12,9 +12,9 @@ from django.conf import settings
 from django.test import Client
 from django.urls import reverse
 
-from accounts import members
 from accounts.models import Company, Invitation, Member, User
-from billing.gateways.invoice import sign
+from accounts.people import members
+from billing.gateways.bank_invoice import sign
 from billing.models import Order
 from tests.browser.urls import ERRORS
 from tests.cabinet.routes import (

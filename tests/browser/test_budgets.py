@@ -4,7 +4,7 @@ import pytest
 from playwright.sync_api import Page, expect
 from pytest_django.live_server_helper import LiveServer
 
-from billing import budgets
+from billing.budgets import budgets
 from billing.models import Budget
 from tests.browser.test_cabinet import sign_in
 from tests.factories import PASSWORD

@@ -5,8 +5,8 @@ from django.utils import timezone
 from playwright.sync_api import Page, expect
 from pytest_django.live_server_helper import LiveServer
 
-from accounts import members
 from accounts.models import Company, Invitation, Member
+from accounts.people import members
 from channels.models import Message
 from otp import codes
 from tests.factories import (

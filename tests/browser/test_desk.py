@@ -10,8 +10,8 @@ from pytest_django import Settings
 from pytest_django.live_server_helper import LiveServer
 
 from accounts.models import Mail
-from billing import ledger
-from channels.delivery import Dispatcher
+from billing.wallet import ledger
+from channels.deliver.dispatcher import Dispatcher
 from channels.models import Message
 from tests.browser.test_accessibility import AXE, JUDGE, RULES, THEMES, Theme
 from tests.desk.operators import code_now, make_operator

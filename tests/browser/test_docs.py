@@ -8,8 +8,8 @@ from pytest_django import Settings
 from pytest_django.live_server_helper import LiveServer
 
 from accounts.models import Member, Mode
-from reference.api import document
-from reference.pages import PAGES
+from api_docs.pages.page_list import PAGES
+from api_docs.schema.api import document
 from tests.browser.people import session
 from tests.browser.test_accessibility import Visit
 from tests.factories import ApiKeyFactory, CompanyFactory, MemberFactory

@@ -8,7 +8,8 @@ from pytest_django.live_server_helper import LiveServer
 
 from accounts.models import Company, Member
 from config.ids import uuid7
-from links import hosts, stopping
+from links.addresses import short_hosts
+from links.manage import stopping
 from links.models import Link, ShortHost, Stop
 from tests.browser.test_cabinet import sign_in
 from tests.browser.test_links import follow, open_links, press
@@ -79,7 +80,7 @@ def test_what_the_operator_stopped_has_no_button(page: Page, member: Member) -> 
 
 def test_settings_of_links_hold_for_the_next_one(page: Page, member: Member) -> None:
     ShortHost.objects.create(host="go.example.com", company=member.company)
-    hosts.forget()
+    short_hosts.forget()
     page.goto(page.url.replace("/cabinet/", "/cabinet/settings/links"))
     page.get_by_label("Домен новых коротких ссылок").select_option("go.example.com")
     page.get_by_label("Метки, добавляемые к адресу").fill("utm_medium={phone}")

@@ -9,9 +9,9 @@ from pytest_django import Settings
 from pytest_django.live_server_helper import LiveServer
 
 from accounts.models import Member
-from billing import ledger
 from billing.gateways import registry
 from billing.models import Order, Payment
+from billing.wallet import ledger
 from tests.billing.paying import introduce
 from tests.browser.test_cabinet import sign_in
 from tests.factories import PASSWORD, PackageFactory, SellerFactory, TariffFactory, UserFactory

@@ -8,8 +8,8 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.browser.test_accessibility import AXE, JUDGE, RULES
-from tests.simulator.peers import Hook, Receiver, Simulator, get
-from tests.simulator.sends import WHATSAPP, send_bot, send_twilio, send_whatsapp, template
+from tests.tools.simulator.peers import Hook, Receiver, Simulator, get
+from tests.tools.simulator.sends import WHATSAPP, send_bot, send_twilio, send_whatsapp, template
 
 NUMBERS = count(77020000001)
 BOT_HOOK = "/hooks/telegram-bot"

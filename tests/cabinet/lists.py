@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
-from accounts.audit_events import record
+from accounts.audit.events import record
 from accounts.models import Company
 from tests.factories import (
     ApiKeyFactory,

@@ -6,14 +6,14 @@ from django.db import connection
 from django.urls import reverse
 from django.utils import timezone
 
-from accounts.audit_events import record
+from accounts.audit.events import record
 from accounts.models import Company, DeliveryAttempt, Mode
-from billing import orders
 from billing.gateways import registry
-from billing.offers import Quote
+from billing.orders import orders
+from billing.orders.prices import Quote
 from channels.models import Message
 from config.ids import uuid7
-from links import partitions
+from links.clicks import partitions
 from links.models import ClickDay, Stop
 from otp.models import Autofill
 from tests.billing.paying import introduce

@@ -6,9 +6,9 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
+from accounts.cabinet.csv_rows import BOM, safe
 from accounts.models import Member
-from accounts.spreadsheet import BOM, safe
-from channels import export
+from channels.history import export
 from channels.models import Message
 from tests.api.clients import Api
 from tests.factories import ApiKeyFactory, MessageFactory, TransferFactory

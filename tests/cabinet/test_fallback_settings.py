@@ -2,8 +2,8 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from accounts import keys
-from accounts.keys import Fallback
+from accounts.keys import api_keys
+from accounts.keys.api_keys import Fallback
 from accounts.models import Member
 from tests.cabinet.test_settings import FORM
 from tests.factories import ApiKeyFactory
@@ -13,7 +13,7 @@ ON = FORM | {"falls_back": "on", "chain_1": "whatsapp", "chain_2": "sms", "chain
 
 def fallback_of(owner: Member) -> Fallback | None:
     """As a request with a key of the company finds it."""
-    principal = keys.find(ApiKeyFactory.create(company=owner.company).plaintext)
+    principal = api_keys.find(ApiKeyFactory.create(company=owner.company).plaintext)
     assert principal is not None
     return principal.fallback
 

@@ -6,7 +6,7 @@ from django.urls import reverse
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
-from accounts import keys
+from accounts.keys import api_keys
 from accounts.models import Company, Member
 from tests.factories import ApiKeyFactory
 
@@ -18,7 +18,7 @@ def test_create_shows_the_key_once(client: Client, owner: Member) -> None:
 
     plaintext = response.context["plaintext"]
     key = owner.company.api_keys.get()
-    assert bytes(key.digest) == keys.digest(plaintext)
+    assert bytes(key.digest) == api_keys.digest(plaintext)
     assert plaintext in response.content.decode()
     assert plaintext not in client.get(reverse("key-list")).content.decode()
 
@@ -96,7 +96,7 @@ def test_rotate_shows_the_successor(client: Client, owner: Member) -> None:
 
     response = client.post(reverse("key-rotate", args=[key.pk]))
 
-    assert keys.is_well_formed(response.context["plaintext"])
+    assert api_keys.is_well_formed(response.context["plaintext"])
     assert owner.company.api_keys.active().count() == 2
 
 

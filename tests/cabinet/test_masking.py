@@ -6,8 +6,8 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from accounts import masking
 from accounts.models import Company, Member
+from accounts.people import phone_masking
 from channels.models import Message
 from otp.models import Verification
 from tests.api.clients import ClientOf
@@ -122,4 +122,4 @@ def test_api_shows_phones_to_keys(furnished: Company, client_of: ClientOf) -> No
     ],
 )
 def test_mask(phone: str, masked: str) -> None:
-    assert masking.mask_phone(phone) == masked
+    assert phone_masking.mask_phone(phone) == masked

@@ -10,9 +10,9 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from accounts import members
-from accounts.audit_events import record
+from accounts.audit.events import record
 from accounts.models import Company, Invitation, Mail, Member, User
+from accounts.people import members
 from tests.api.races import at_once
 from tests.factories import InvitationFactory, MemberFactory, UserFactory
 

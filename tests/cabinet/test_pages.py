@@ -166,7 +166,7 @@ def test_form_without_its_token_is_explained(company: Company) -> None:
 
 
 def test_crash_shows_a_page(client: Client, owner: Member, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("billing.ledger.balance", lambda company_id: 1 // 0)
+    monkeypatch.setattr("billing.wallet.ledger.balance", lambda company_id: 1 // 0)
     client.raise_request_exception = False
 
     response = client.get(reverse("overview"))
@@ -196,7 +196,7 @@ def test_silent_database_is_an_excuse_and_not_a_crash(
         raise OperationalError("the connection is lost")
 
     in_language(client, language)
-    monkeypatch.setattr("billing.ledger.balance", silent)
+    monkeypatch.setattr("billing.wallet.ledger.balance", silent)
 
     response = client.get(reverse("overview"))
 

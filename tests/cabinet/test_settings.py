@@ -2,8 +2,8 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
+from accounts.cabinet.settings_forms import lifetime_words
 from accounts.models import Member
-from accounts.settings_forms import lifetime_words
 
 FORM = {
     "default_channel": "",

@@ -3,7 +3,7 @@ from django.test import Client
 from django.urls import reverse
 
 from accounts.models import Member
-from channels import screens
+from channels.history import test_phone
 from tests.api.clients import Api
 from tests.factories import MessageFactory
 from tests.otp.reading import code_of
@@ -64,7 +64,7 @@ def test_live_messages_are_not_shown_there(client: Client, owner: Member) -> Non
 
     assert message.phone not in body_of(client)
     with pytest.raises(AssertionError):
-        screens.screens([message])
+        test_phone.screens([message])
 
 
 def test_messages_of_others_are_not_shown(client: Client, owner: Member) -> None:

@@ -8,7 +8,7 @@ from django.urls import reverse
 from pytest_django import Settings
 
 from accounts.models import Member
-from channels import registry
+from channels.vendor_accounts import registry
 from otp.models import Autofill, CodeText
 from tests.factories import CodeTextFactory, MemberFactory
 

@@ -9,10 +9,10 @@ from django.urls import reverse
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
-from accounts.callbacks import courier, deliveries, endpoints
 from accounts.models import AuditEvent, Delivery, DeliveryAttempt, Endpoint, EventKind, Member
-from tests.accounts.callbacks.receivers import Receiver, listening
-from tests.accounts.callbacks.rounds import make_round
+from accounts.webhooks import deliveries, dispatcher, endpoints
+from tests.accounts.webhooks.receivers import Receiver, listening
+from tests.accounts.webhooks.rounds import make_round
 from tests.factories import DeliveryFactory, EndpointFactory
 
 URL = "https://receiver.example.com/kvitok"
@@ -301,7 +301,7 @@ def test_deliveries_are_filtered_and_paged(client: Client, endpoint: Endpoint) -
 
 def test_call_under_way_is_told_from_a_wait(client: Client, endpoint: Endpoint) -> None:
     delivery = DeliveryFactory.create(endpoint=endpoint)
-    courier.claim(1)
+    dispatcher.claim(1)
     calling = page(client, "delivery-status", delivery.public_id)
     DeliveryAttempt.objects.create(
         delivery=delivery, started_at=timezone.now(), duration_ms=3, status=500

@@ -5,9 +5,8 @@ from datetime import timedelta
 from django.utils import timezone
 from pytest_django import Settings
 
-from channels import registry
-from channels.models import Message
-from channels.provider_account import ProviderAccount
+from channels.models import Message, ProviderAccount
+from channels.vendor_accounts import registry
 from tests.factories import MessageFactory
 
 KZ, UZ = "twilio:kz", "twilio:uz"

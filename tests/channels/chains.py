@@ -4,12 +4,13 @@ from collections.abc import Callable
 from functools import partial
 from uuid import uuid4
 
-from accounts import keys
+from accounts.keys import api_keys
 from accounts.models import Company
 from billing.models import Transfer
-from channels import outcomes, sweeps
+from channels.deliver import sweeps
+from channels.lifecycle.state_machine import Event, What
 from channels.models import Attempt, Message
-from channels.transitions import Event, What
+from channels.outcomes import apply
 from tests.api.clients import Api
 from tests.channels.lives import PHONE, accepted, claim
 from tests.otp.passing import later
@@ -21,7 +22,7 @@ def falls_back(company: Company, *chain: str, **fields: int | str) -> None:
     Company.objects.filter(pk=company.pk).update(
         falls_back=True, fallback_chain=list(chain), **fields
     )
-    keys.forget_all()
+    api_keys.forget_all()
 
 
 def transfers(message: Message) -> list[tuple[str, int, str]]:
@@ -67,4 +68,4 @@ def hearing(attempt: Attempt, what: What) -> Callable[[], object]:
 
 
 def hear(attempt: Attempt, what: What, **fields: str) -> None:
-    outcomes.apply([Event(attempt.id, what, **fields)])  # type: ignore[arg-type]
+    apply.apply([Event(attempt.id, what, **fields)])  # type: ignore[arg-type]

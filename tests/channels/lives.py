@@ -5,9 +5,11 @@ from uuid import uuid4
 
 from django.db.models import F
 
-from channels import availability, claiming, outcomes
+from channels.deliver import claims
+from channels.lifecycle.state_machine import Event, What
 from channels.models import Attempt, Message
-from channels.transitions import Event, What
+from channels.outcomes import apply
+from channels.vendor_accounts import availability
 from config.ids import parse_id
 from tests.api.clients import Answer, Api
 
@@ -36,15 +38,15 @@ def submitted(api: Api, phone: str = PHONE, **fields: object) -> Attempt:
 def accepted(api: Api, phone: str = PHONE, **fields: object) -> Attempt:
     """Taken by the vendor, who gave it an id."""
     attempt = submitted(api, phone, **fields)
-    outcomes.apply([Event(attempt.id, What.ACCEPTED, provider_id=f"vendor-{uuid4()}")])
+    apply.apply([Event(attempt.id, What.ACCEPTED, provider_id=f"vendor-{uuid4()}")])
     attempt.refresh_from_db()
     return attempt
 
 
-def claim(limit: int = 32) -> list[claiming.Claimed]:
+def claim(limit: int = 32) -> list[claims.Claimed]:
     """What is due by now: within one test all of it is younger than its transaction. By a worker
     that has just looked at the accounts.
     """
     Message.objects.filter(due_at__isnull=False).update(due_at=F("created_at") - A_MINUTE)
     availability.forget()
-    return claiming.claim(limit)
+    return claims.claim(limit)

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from django.db import connection
 
 from channels.models import Attempt, Message
-from config.embedded import Servers
+from config.local.embedded import Servers
 from tests.stack.carrier import Carrier
 from tests.stack.programs import Program, free_port, until
 
@@ -71,7 +71,7 @@ def service(servers: Servers, logs: Path, port: int, bytecode: Path) -> Service:
         own |= {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": str(bytecode)}
     everything = dict(os.environ) | own
     url = f"http://127.0.0.1:{http_port}"
-    simulator = ["-m", "channels.simulator"]
+    simulator = ["-m", "tools.simulator"]
     return Service(
         Carrier(url),
         Program(simulator, log=logs / "centre.log", environ=everything, url=f"{url}/livez"),

@@ -1,4 +1,4 @@
-"""A process of `config.web` around an application of a few lines, with short bounds."""
+"""A process of `config.web_server` around an application of a few lines, with short bounds."""
 
 import sys
 from collections.abc import Iterable, Iterator
@@ -8,10 +8,10 @@ from wsgiref.types import StartResponse, WSGIEnvironment
 import orjson
 from granian.constants import Interfaces
 
-from config.bodies import Bounds
 from config.errors import Error
-from config.gateway import Allowance, Gateway, Refusal
-from config.web import Server
+from config.server.gateway import Allowance, Gateway, Refusal
+from config.server.request_bodies import Bounds
+from config.web_server import Server
 
 DEADLINE = 1.5
 BOUNDS = Bounds(deadline=DEADLINE, most=40, most_per_sender=20, memory=2**22, slow=0.3, unread=2)

@@ -10,8 +10,8 @@ from django.db.migrations.recorder import MigrationRecorder
 from django.test import Client
 from pytest_django import Settings
 
-from config import probe
 from config.env import ROOT
+from config.server import probe
 from tests.config.test_settings import GOOD
 
 ASK = """

@@ -4,7 +4,7 @@ import pytest
 from django.test import RequestFactory
 from django.urls import reverse
 
-from config.middleware import RequestLog
+from config.server.middleware import RequestLog
 
 
 @pytest.mark.parametrize(

@@ -8,12 +8,12 @@ from django.core.management import CommandError, call_command
 from django.db import ProgrammingError, connection, transaction
 from pytest_django import Settings
 
-from accounts.audit_events import record
+from accounts.audit.events import record
 from accounts.models import AuditEvent
-from billing import ledger
+from billing.wallet import ledger
 from desk import database_role
 from desk.doctor import stores
-from links import partitions
+from links.clicks import partitions
 from tests.factories import CompanyFactory, UserFactory
 
 pytestmark = pytest.mark.django_db

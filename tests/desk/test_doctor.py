@@ -18,15 +18,15 @@ from django.utils import timezone
 from pytest_django import Settings
 from pytest_django.live_server_helper import LiveServer
 
-from channels import registry
 from channels.models import Heartbeat
+from channels.vendor_accounts import registry
 from config.env import ROOT
 from config.redis_client import redis_client
 from desk import doctor
-from desk.doctor import books, outside, programs, stores, vendors
+from desk.doctor import money, processes, public_access, stores, vendors
 from desk.doctor.finding import Finding
-from links.clicks import STREAM
-from tests.config.test_production import SAFE
+from links.clicks.buffer import STREAM
+from tests.config.test_production_checks import SAFE
 from tests.config.test_settings import GOOD, SECRET
 from tests.desk.operators import make_operator
 from tests.desk.strangers import answering, proxy, smtp
@@ -165,20 +165,20 @@ def test_redis_away_is_a_cross() -> None:
 
 
 def test_broker_brings_a_message_back_and_leaves_no_queue() -> None:
-    assert programs.broker() == Finding("broker", True, "a message went out and came back")
+    assert processes.broker() == Finding("broker", True, "a message went out and came back")
     assert not list(redis_client().scan_iter("*doctor*"))
 
 
 def test_broker_away_is_a_cross(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(current_app.conf, "broker_write_url", "redis://127.0.0.1:1")
 
-    assert "CELERY_BROKER_URL" in programs.broker().cure
+    assert "CELERY_BROKER_URL" in processes.broker().cure
 
 
 @pytest.mark.django_db
 @pytest.mark.parametrize(
     ("kind", "check"),
-    [("web", programs.web), ("delivery", programs.worker), ("beat", programs.beat)],
+    [("web", processes.web), ("delivery", processes.worker), ("beat", processes.beat)],
 )
 def test_process_that_is_silent_is_a_cross(kind: str, check: Any) -> None:
     assert check().detail == "never heard of"
@@ -193,17 +193,17 @@ def test_process_that_is_silent_is_a_cross(kind: str, check: Any) -> None:
 
 @pytest.mark.django_db
 def test_smpp_account_is_judged_by_what_its_process_says(settings: Settings) -> None:
-    assert programs.binds() == []
+    assert processes.binds() == []
     settings.SMPP = settings.SMPP | {"host": "127.0.0.1", "source": "Kvitok"}
     registry.forget_settings()
-    assert [one.detail for one in programs.binds()] == ["its process was not heard of"]
+    assert [one.detail for one in processes.binds()] == ["its process was not heard of"]
     facts = {"bound": 0, "unanswered": 0, "window": 10}
     row = Heartbeat.objects.create(process="smpp", kind="smpp", at=timezone.now(), facts=facts)
 
-    (unbound,) = programs.binds()
+    (unbound,) = processes.binds()
     row.facts = {"bound": 1, "unanswered": 3, "window": 10}
     row.save()
-    (bound,) = programs.binds()
+    (bound,) = processes.binds()
 
     assert (unbound.ok, unbound.detail) == (False, "not bound")
     assert "SMPP_SYSTEM_ID" in unbound.cure
@@ -213,10 +213,10 @@ def test_smpp_account_is_judged_by_what_its_process_says(settings: Settings) -> 
 
 @pytest.mark.django_db(transaction=True)
 def test_breach_of_the_books_is_a_cross() -> None:
-    assert books.ledger().ok
+    assert money.ledger().ok
     wallet = WalletFactory.create(held=5)
 
-    found = books.ledger()
+    found = money.ledger()
 
     assert found.detail == f"held differs from the open holds: company {wallet.company_id}"
     assert "reconcile" in found.cure
@@ -225,18 +225,18 @@ def test_breach_of_the_books_is_a_cross() -> None:
 @pytest.mark.django_db
 def test_queue_that_stands_is_a_cross() -> None:
     MessageFactory.create()
-    assert books.queue().ok
+    assert money.queue().ok
     MessageFactory.create(due_at=timezone.now() - timedelta(minutes=5))
 
-    assert books.queue().detail.startswith("due: 1, the oldest for 300 s")
+    assert money.queue().detail.startswith("due: 1, the oldest for 300 s")
 
 
 def test_clicks_that_nobody_counts_are_a_cross() -> None:
     redis_client().delete(STREAM)
-    assert books.clicks().ok
+    assert money.clicks().ok
     redis_client().xadd(STREAM, {"id": "a"}, id=f"{int(time.time() - 90) * 1000}-0")
 
-    found = books.clicks()
+    found = money.clicks()
 
     redis_client().delete(STREAM)
     assert (found.ok, found.detail[:24]) == (False, "the oldest uncounted for")
@@ -245,30 +245,30 @@ def test_clicks_that_nobody_counts_are_a_cross() -> None:
 
 @pytest.mark.usefixtures("no_redis")
 def test_clicks_without_redis_are_a_cross() -> None:
-    assert not books.clicks().ok
+    assert not money.clicks().ok
 
 
 @pytest.mark.django_db
 def test_letters_that_wait_are_a_cross() -> None:
-    assert books.outboxes().ok
+    assert money.outboxes().ok
     with connection.cursor() as cursor:
         cursor.execute(
             'INSERT INTO accounts_mail (id, template, "to", subject, text, html, due_at)'
             " VALUES (gen_random_uuid(), 'x', 'a@b.c', 's', 't', '', now() - interval '1 hour')"
         )
 
-    assert "letters due: 1, the oldest for 3600 s" in books.outboxes().detail
+    assert "letters due: 1, the oldest for 3600 s" in money.outboxes().detail
 
 
 @pytest.mark.django_db
 def test_operator_without_a_second_factor_is_a_cross(settings: Settings) -> None:
     settings.OPERATOR_MFA = True
     make_operator()
-    assert books.operators().ok
+    assert money.operators().ok
     make_operator(has_factor=False)
 
-    assert books.operators().detail == "operators: 2, without a second factor: 1"
-    assert not books.operators().ok
+    assert money.operators().detail == "operators: 2, without a second factor: 1"
+    assert not money.operators().ok
 
 
 def test_mail_server(settings: Settings) -> None:
@@ -276,9 +276,9 @@ def test_mail_server(settings: Settings) -> None:
     settings.EMAIL_HOST = "127.0.0.1"
     with smtp() as port:
         settings.EMAIL_PORT = port
-        assert outside.mail_server().ok
+        assert public_access.mail_server().ok
 
-    assert "EMAIL_HOST" in outside.mail_server().cure
+    assert "EMAIL_HOST" in public_access.mail_server().cure
 
 
 def test_mail_server_that_refuses_the_password_is_a_cross(settings: Settings) -> None:
@@ -287,7 +287,7 @@ def test_mail_server_that_refuses_the_password_is_a_cross(settings: Settings) ->
     settings.EMAIL_HOST_PASSWORD = "wr0ng"
     with smtp() as port:
         settings.EMAIL_PORT = port
-        found = outside.mail_server()
+        found = public_access.mail_server()
 
     assert not found.ok
     assert "wr0ng" not in found.detail
@@ -297,22 +297,26 @@ def test_mail_server_that_refuses_the_password_is_a_cross(settings: Settings) ->
 def test_addresses_that_lead_to_us(live_server: LiveServer, settings: Settings) -> None:
     settings.PUBLIC_URL = settings.SHORT_URL = live_server.url
 
-    assert [outside.public_url().ok, outside.proxies().ok, outside.short_host().ok] == [True] * 3
+    assert [
+        public_access.public_url().ok,
+        public_access.proxies().ok,
+        public_access.short_host().ok,
+    ] == [True] * 3
 
 
 @pytest.mark.parametrize("status", [200, 404, 502])
 def test_addresses_that_lead_elsewhere_are_crosses(settings: Settings, status: int) -> None:
     with answering(status) as url:
         settings.PUBLIC_URL = settings.SHORT_URL = url
-        found = [outside.public_url().ok, outside.proxies().ok, outside.short_host().ok]
+        found = public_access.public_url(), public_access.proxies(), public_access.short_host()
 
-    assert found == [status == 200, False, False]
+    assert [one.ok for one in found] == [status == 200, False, False]
 
 
 def test_addresses_that_lead_nowhere_are_crosses(settings: Settings) -> None:
     settings.PUBLIC_URL = settings.SHORT_URL = NOWHERE
 
-    found = [outside.public_url(), outside.proxies(), outside.short_host()]
+    found = [public_access.public_url(), public_access.proxies(), public_access.short_host()]
 
     assert [one.ok for one in found] == [False] * 3
 
@@ -336,7 +340,7 @@ def test_proxies_are_counted(
     settings.TRUSTED_PROXY_COUNT = trusted
     with proxy(live_server.url, proxies) as url:
         settings.PUBLIC_URL = url
-        found = outside.proxies()
+        found = public_access.proxies()
 
     assert found.cure.startswith(words)
     assert found.ok == (words == "")
@@ -345,10 +349,12 @@ def test_proxies_are_counted(
 def test_misspelt_header_that_is_believed_is_a_cross(settings: Settings) -> None:
     settings.TRUSTED_PROXY_COUNT = 1
 
-    found = outside._judge_proxies({"client_ip": outside.MISSPELT, "forwarded": 1, "secure": True})
+    found = public_access._judge_proxies(
+        {"client_ip": public_access.MISSPELT, "forwarded": 1, "secure": True}
+    )
 
     assert (found.ok, found.detail) == (False, "X_Forwarded_For was believed")
-    assert "python -m config.web" in found.cure
+    assert "python -m config.web_server" in found.cure
 
 
 def test_check_that_breaks_silences_no_other() -> None:

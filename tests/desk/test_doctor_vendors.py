@@ -7,8 +7,8 @@ import responses
 from django.db import connection
 from pytest_django import Settings
 
-from channels import alerts, registry
 from channels.providers.base import AccountAlert, AlertKind
+from channels.vendor_accounts import registry, vendor_alerts
 from desk import doctor
 from desk.doctor import vendors
 from desk.doctor.finding import Finding
@@ -74,7 +74,9 @@ def test_balance_that_is_not_told_is_known_from_a_warning(settings: Settings) ->
     with responses.RequestsMock(assert_all_requests_are_fired=False) as wire:
         wire.post(url, json={"ok": False, "error": "REQUEST_ID_INVALID"})
         before = {one.name: one for one in _providers()}
-        alerts.note("telegram_gateway", AccountAlert("balance_low", "< 5", AlertKind.WARNING))
+        vendor_alerts.note(
+            "telegram_gateway", AccountAlert("balance_low", "< 5", AlertKind.WARNING)
+        )
         after = {one.name: one for one in _providers()}
 
     assert name not in before

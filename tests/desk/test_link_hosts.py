@@ -8,8 +8,9 @@ from django.urls import reverse
 
 from accounts.models import Company, User
 from config.errors import DomainError
-from links import hosts, managing, targets
-from links.managing import Change
+from links.addresses import short_hosts, target_urls
+from links.manage import changes
+from links.manage.changes import Change
 from links.models import BlockedHost, Link, ShortHost
 from tests.desk.operators import make_operator, sign_in
 from tests.factories import CompanyFactory, LinkFactory
@@ -36,12 +37,12 @@ def add_host(client: Client, name: str) -> Any:
     [("GO.Brand.example.", "go.brand.example"), ("сайт.рф", "xn--80aswg.xn--p1ai")],
 )
 def test_host_is_kept_in_ascii_and_known_at_once(client: Client, typed: str, kept: str) -> None:
-    hosts.find(kept)
+    short_hosts.find(kept)
 
     assert add_host(client, typed).status_code == 302
 
     assert ShortHost.objects.get().host == kept
-    assert hosts.find(kept) is not None
+    assert short_hosts.find(kept) is not None
 
 
 @pytest.mark.parametrize(
@@ -88,19 +89,19 @@ def test_host_without_links_goes_and_is_nobody_s_usual_one(client: Client) -> No
     client.post(reverse(f"{HOSTS}_delete", args=[host.pk]), {"post": "yes"})
 
     assert Company.objects.get(pk=company.pk).link_host == ""
-    assert hosts.find(HOST) is None
+    assert short_hosts.find(HOST) is None
 
 
 def test_blocked_site_is_refused_at_once_and_allowed_when_it_is_gone(client: Client) -> None:
-    targets.check_target(f"https://{SITE}/")
+    target_urls.check_target(f"https://{SITE}/")
 
     client.post(reverse(f"{SITES}_add"), {"host": "Fraud.Example", "reason": "phishing"})
     with pytest.raises(DomainError):
-        targets.check_target(f"https://{SITE}/")
+        target_urls.check_target(f"https://{SITE}/")
     site = BlockedHost.objects.get()
     client.post(reverse(f"{SITES}_delete", args=[site.pk]), {"post": "yes"})
 
-    assert targets.check_target(f"https://{SITE}/") == f"https://{SITE}/"
+    assert target_urls.check_target(f"https://{SITE}/") == f"https://{SITE}/"
 
 
 def test_links_that_lead_there_are_disabled_after_a_question(client: Client) -> None:
@@ -119,5 +120,5 @@ def test_links_that_lead_there_are_disabled_after_a_question(client: Client) -> 
     assert link.company.audit.get().action == "links.blocked"
     for by_operator, code in ((False, "forbidden"), (True, "url_not_allowed")):
         with pytest.raises(DomainError) as refusal:
-            managing.change(link=link, wanted=Change(is_enabled=True, by_operator=by_operator))
+            changes.change(link=link, wanted=Change(is_enabled=True, by_operator=by_operator))
         assert refusal.value.error.code == code

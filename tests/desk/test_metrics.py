@@ -19,8 +19,8 @@ from pytest_django import Settings
 from channels.models import Heartbeat
 from config.env import ROOT
 from config.redis_client import redis_client
-from desk.exposition import DatabaseCollector
-from links.clicks import STREAM
+from desk.metrics.prometheus import DatabaseCollector
+from links.clicks.buffer import STREAM
 from tests.config.test_settings import GOOD
 from tests.factories import AttemptFactory, MessageFactory, ReceiptFactory, WalletFactory
 from tests.links.visiting import without_redis

@@ -13,7 +13,7 @@ from django.core.exceptions import FieldDoesNotExist
 from django.test import RequestFactory
 from django.utils import translation
 
-from accounts.permissions import PermissionsField
+from accounts.operator.permission_names import PermissionsField
 from tests.desk.operators import make_operator
 
 pytestmark = pytest.mark.django_db

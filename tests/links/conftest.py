@@ -6,7 +6,7 @@ import pytest
 from pytest_django import Settings
 
 from config.redis_client import redis_client
-from links import clicks
+from links.clicks import buffer as click_buffer
 from tests.links.visiting import Ask, call, view, without_redis
 
 
@@ -17,12 +17,12 @@ def ask(request: pytest.FixtureRequest) -> Ask:
 
 
 @pytest.fixture(autouse=True)
-def buffer() -> Iterator[clicks.Buffer]:
+def buffer() -> Iterator[click_buffer.Buffer]:
     """Each test starts and ends with no click in the process and none in Redis."""
-    clicks._buffer.flush()
-    redis_client().delete(clicks.STREAM)
-    yield clicks._buffer
-    clicks._buffer.flush()
+    click_buffer._buffer.flush()
+    redis_client().delete(click_buffer.STREAM)
+    yield click_buffer._buffer
+    click_buffer._buffer.flush()
 
 
 @pytest.fixture

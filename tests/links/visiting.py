@@ -19,9 +19,9 @@ from django.utils import timezone
 from pytest_django import Settings
 
 from config.redis_client import patient_redis, redis_client
-from links import clicks
-from links.redirect import Redirects
-from links.views import follow
+from links.clicks import buffer as click_buffer
+from links.follow.redirect import Redirects
+from links.follow.views import follow
 
 BROWSER = "Mozilla/5.0 (Linux; Android 15) AppleWebKit/537.36 Chrome/140.0 Mobile Safari/537.36"
 
@@ -105,11 +105,11 @@ def without_redis(settings: Settings) -> Iterator[None]:
 
 
 def entries() -> list[tuple[bytes, dict[bytes, bytes]]]:
-    found: Any = redis_client().xrange(clicks.STREAM)
+    found: Any = redis_client().xrange(click_buffer.STREAM)
     return list(found)
 
 
-def counted(buffer: clicks.Buffer = clicks._buffer) -> list[tuple[str, str]]:
+def counted(buffer: click_buffer.Buffer = click_buffer._buffer) -> list[tuple[str, str]]:
     buffer.flush()
     batches = [orjson.loads(fields[b"batch"]) for _, fields in entries()]
     return [(link_id, kind) for batch in batches for link_id, kind, *_rest in batch]

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from queue import SimpleQueue
 
-from config.embedded import temporary
+from config.local.embedded import temporary
 from tests.mutants import verdicts
 from tests.mutants.patches import ROOT, Mutant, PatchError, every
 from tests.mutants.verdicts import Verdict

@@ -6,10 +6,10 @@ from functools import partial
 import pytest
 from django.db import IntegrityError, connection, transaction
 
-from billing import ledger
-from channels import outcomes
+from billing.wallet import ledger
+from channels.lifecycle.state_machine import Event, What
 from channels.models import Message
-from channels.transitions import Event, What
+from channels.outcomes import apply
 from otp import services
 from otp.models import Verification
 from tests.api.blocking import behind_us
@@ -103,7 +103,7 @@ def test_receipt_and_right_code_at_once_charge_one_delivery(api: Api) -> None:
 
     with ThreadPoolExecutor(1) as pool:
         with transaction.atomic(), connection.cursor() as cursor:
-            outcomes.apply_within(cursor, [Event(dear.id, What.DELIVERED)])
+            apply.apply_within(cursor, [Event(dear.id, What.DELIVERED)])
             late = behind_us(pool, services.settle_verified)
         late.result()
 

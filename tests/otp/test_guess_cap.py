@@ -8,7 +8,7 @@ import pytest
 from django.db import transaction
 from pytest_django import DjangoAssertNumQueries
 
-from billing import ledger
+from billing.wallet import ledger
 from otp.models import Verification
 from tests.api.blocking import behind_us
 from tests.api.clients import Answer, Api, ClientOf

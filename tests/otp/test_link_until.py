@@ -8,7 +8,7 @@ from django.db import connection, transaction
 from pytest_django import DjangoAssertNumQueries
 
 from channels.models import Message
-from links import resolution
+from links.follow import resolution
 from links.models import Link
 from otp import services, sql
 from otp.models import Verification

@@ -5,8 +5,8 @@ from functools import partial
 
 import pytest
 
-from billing import ledger
 from billing.models import Transfer
+from billing.wallet import ledger
 from channels.models import Message
 from otp.models import Verification
 from tests.api.clients import Answer, Api, ClientOf

@@ -8,10 +8,10 @@ import time_machine
 from django.conf import settings
 from django.utils import timezone
 
-from billing import ledger
 from billing.models import Transfer
-from channels import sweeps
-from channels.delivery import Dispatcher
+from billing.wallet import ledger
+from channels.deliver import sweeps
+from channels.deliver.dispatcher import Dispatcher
 from channels.models import Attempt, Message
 from tests.api.books import books
 from tests.api.clients import Answer, Api

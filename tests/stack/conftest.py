@@ -10,8 +10,8 @@ from django.db import connection
 from django.test.utils import setup_databases, teardown_databases
 from pytest_django import DjangoDbBlocker
 
-from channels.provider_account import ProviderAccount
-from config.embedded import Servers
+from channels.models import ProviderAccount
+from config.local.embedded import Servers
 from tests.stack.sender import Sender
 from tests.stack.stack import Stack, drop_connections
 

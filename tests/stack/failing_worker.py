@@ -11,14 +11,16 @@ from config.celery import app
 
 django.setup()
 
-from accounts.callbacks import courier  # noqa: E402 - Django comes first
-from accounts.callbacks.calls import Outcome  # noqa: E402
-from channels import claiming, delivery, outcomes, waiting  # noqa: E402
-from channels.transitions import Event, Message, What  # noqa: E402
+from accounts.webhooks import dispatcher as webhook_dispatcher  # noqa: E402 - Django comes first
+from accounts.webhooks.http_call import Outcome  # noqa: E402
+from channels.accept import outcome_waiting  # noqa: E402
+from channels.deliver import claims, dispatcher  # noqa: E402
+from channels.lifecycle.state_machine import Event, Message, What  # noqa: E402
+from channels.outcomes import apply as outcomes  # noqa: E402
 
 __all__ = ["app"]
 
-apply, publish = outcomes.apply, waiting.publish
+apply, publish = outcomes.apply, outcome_waiting.publish
 
 
 def die() -> NoReturn:
@@ -26,7 +28,7 @@ def die() -> NoReturn:
     raise AssertionError
 
 
-def die_instead_of_call(claimed: claiming.Claimed, start_before: float) -> Event:
+def die_instead_of_call(claimed: claims.Claimed, start_before: float) -> Event:
     die()
 
 
@@ -36,7 +38,7 @@ def apply_unless_accepted(events: Sequence[Event]) -> list[Message]:
     return apply(events)
 
 
-def publish_unless_sent(signals: Sequence[waiting.Signal]) -> None:
+def publish_unless_sent(signals: Sequence[outcome_waiting.Signal]) -> None:
     if any(one.state == "sent" for one in signals):
         die()
     publish(signals)
@@ -48,10 +50,10 @@ def die_instead_of_record(outcomes: Sequence[Outcome]) -> None:
 
 match os.environ["DIE_AT"]:
     case "call":
-        delivery.hand_over = die_instead_of_call
+        dispatcher.hand_over = die_instead_of_call
     case "outcome":
         outcomes.apply = apply_unless_accepted
     case "callback":
-        courier.record = die_instead_of_record
+        webhook_dispatcher.record = die_instead_of_record
     case "signal":
-        waiting.publish = publish_unless_sent
+        outcome_waiting.publish = publish_unless_sent

@@ -13,7 +13,7 @@ from pathlib import Path
 import requests
 
 from config.env import ROOT
-from config.processes import last_lines, signal_group, spawn
+from config.local.processes import last_lines, signal_group, spawn
 
 COMPLAINT = re.compile(rb'Traceback|"level":"(error|critical)"(?!.*"django.request")')
 MISSED_TICK = b"apply scheduled task"  # the broker did not answer the beat in 0.3 s: the next does

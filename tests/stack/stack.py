@@ -14,11 +14,12 @@ from django.db.backends.postgresql.base import DatabaseWrapper
 from django.db.models import Sum
 from django.utils import timezone
 
-from billing import budgets, ledger
+from billing.budgets import budgets
 from billing.models import Transfer
+from billing.wallet import ledger
 from channels.models import Attempt, Message
-from config.embedded import Servers
-from config.servers import Postgres, Redis
+from config.local.embedded import Servers
+from config.local.store_servers import Postgres, Redis
 from tests.factories import ApiKeyFactory, CompanyFactory
 from tests.stack.carrier import Carrier
 from tests.stack.programs import Program, free_port, until
@@ -41,7 +42,7 @@ SPEED = {
     "GRANIAN_BLOCKING_THREADS_IDLE_TIMEOUT": "5s",
 }
 OPEN = ("queued", "sent")
-SIMULATOR = ("-m", "channels.simulator")
+SIMULATOR = ("-m", "tools.simulator")
 
 
 @dataclass(frozen=True)
@@ -179,7 +180,15 @@ def _environ(url: str, database: str, logs: Path) -> dict[str, str]:
 
 def _web(url: str) -> list[str]:
     host, _, port = url.removeprefix("http://").partition(":")
-    return ["-m", "config.web", "--host", host, "--port", port, "--no-respawn-failed-workers"]
+    return [
+        "-m",
+        "config.web_server",
+        "--host",
+        host,
+        "--port",
+        port,
+        "--no-respawn-failed-workers",
+    ]
 
 
 def _worker(application: str) -> list[str]:

@@ -7,8 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from django.utils import timezone
 
-from channels.models import Attempt, Message
-from channels.provider_account import ProviderAccount
+from channels.models import Attempt, Message, ProviderAccount
 from tests.channels.accounts import KZ
 from tests.stack.carrier import Carrier
 from tests.stack.programs import Program, free_port, until

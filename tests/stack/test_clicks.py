@@ -10,9 +10,9 @@ import redis
 from django.db import connection
 from django.db.models import Sum
 
-from config.servers import Redis
-from links import stream
-from links.clicks import FLUSH_EVERY, STREAM
+from config.local.store_servers import Redis
+from links.clicks import stream
+from links.clicks.buffer import FLUSH_EVERY, STREAM
 from links.models import ClickDay, Link
 from tests.factories import LinkFactory
 from tests.stack.programs import until

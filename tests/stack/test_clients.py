@@ -14,11 +14,11 @@ import pytest
 import requests
 
 from accounts.models import Mode
-from examples_run import schema_tools
-from examples_run.toolchains import MissingError
-from examples_run.trials import phone
 from tests.factories import ApiKeyFactory
 from tests.stack.stack import Stack
+from tools.examples import schema_tools
+from tools.examples.toolchains import MissingError
+from tools.examples.trials import phone
 
 PROGRAMS = Path(__file__).parent / "clients"
 # Of the generated files `client` is the same for every schema; its `__exit__` is typed too loosely.

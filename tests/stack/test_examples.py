@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from accounts.models import Mode
-from examples_run.__main__ import judge
-from examples_run.languages import LANGUAGES
-from examples_run.service import Service
-from examples_run.toolchains import SOURCES, STEMS, Toolchain
-from examples_run.trials import FailedError, Trial, handle_errors
 from tests.factories import ApiKeyFactory
 from tests.stack.stack import Stack
+from tools.examples.__main__ import judge
+from tools.examples.languages import LANGUAGES
+from tools.examples.service import Service
+from tools.examples.toolchains import SOURCES, STEMS, Toolchain
+from tools.examples.trials import FailedError, Trial, handle_errors
 
 BY_NAME = {one.name: one for one in LANGUAGES}
 

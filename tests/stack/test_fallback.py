@@ -10,9 +10,9 @@ from django.db.models import F
 from billing.models import Transfer
 from channels.models import Attempt, Message
 from config.redis_client import patient_redis
-from links import proving
-from links.clicks import STREAM
-from links.judging import HASTE
+from links.clicks import delivery_proof
+from links.clicks.buffer import STREAM
+from links.clicks.classification import HASTE
 from links.models import Link
 from tests.stack.programs import until
 from tests.stack.sender import Sender
@@ -44,7 +44,7 @@ def visitors_of(phone: str) -> tuple[int, int, int]:
 def proving_is_done() -> bool:
     """Whether whoever proves by clicks has read all there are."""
     stream, groups = patient_redis().xinfo_stream(STREAM), patient_redis().xinfo_groups(STREAM)
-    read = {group["name"].decode(): group for group in groups}.get(proving.READER.group)
+    read = {group["name"].decode(): group for group in groups}.get(delivery_proof.READER.group)
     if read is None or read["pending"]:
         return False
     return bool(read["last-delivered-id"] == stream["last-generated-id"])

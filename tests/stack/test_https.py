@@ -12,9 +12,9 @@ import requests
 
 from accounts.models import Mode
 from config.env import ROOT
-from config.processes import spawn
+from config.local.processes import spawn
 from links.models import Link
-from tests.config.test_production import SAFE
+from tests.config.test_production_checks import SAFE
 from tests.factories import ApiKeyFactory, LinkFactory
 from tests.stack.programs import Program, free_port
 from tests.stack.stack import Stack
@@ -35,7 +35,7 @@ def production(running_stack: Stack, tmp_path_factory: pytest.TempPathFactory) -
     environ |= {"STATIC_ROOT": str(folder), "VAR_DIR": str(folder), "TRUSTED_PROXY_COUNT": "1"}
     _collect_static(folder, environ)
     port = url.rpartition(":")[2]
-    command = ["-m", "config.web", "--host", "127.0.0.1", "--port", port]
+    command = ["-m", "config.web_server", "--host", "127.0.0.1", "--port", port]
     program = Program(command, log=folder / "web.log", environ=environ, url=f"{url}/livez")
     program.start()
     yield program

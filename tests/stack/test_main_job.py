@@ -3,7 +3,7 @@
 import pytest
 import requests
 
-from links import resolution
+from links.follow import resolution
 from links.models import Link
 from tests.stack.programs import until
 from tests.stack.sender import Sender

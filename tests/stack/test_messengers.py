@@ -2,8 +2,7 @@
 
 import pytest
 
-from channels.models import Receipt
-from channels.vendor_records import Contact, ProviderAlert
+from channels.models import Contact, ProviderAlert, Receipt
 from tests.stack.programs import until
 from tests.stack.sender import Sender
 from tests.stack.stack import TOKENS, Ending, Stack

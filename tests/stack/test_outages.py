@@ -12,8 +12,8 @@ import requests
 from django.db import transaction
 
 from billing.models import Wallet
+from channels.accept.outcome_waiting import SIGNALS
 from channels.models import Attempt, Message
-from channels.waiting import SIGNALS
 from tests.stack import footprint
 from tests.stack.crowd import CLIENTS, Crowd
 from tests.stack.footprint import Footprint

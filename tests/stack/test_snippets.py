@@ -9,7 +9,7 @@ import pytest
 import requests
 
 from accounts.models import Mode
-from reference.contexts import HINT
+from api_docs.pages.contexts import HINT
 from tests.factories import ApiKeyFactory, LinkFactory
 from tests.stack.stack import Stack
 

@@ -3,7 +3,7 @@
 import requests
 
 from accounts.models import Company
-from links import stopping
+from links.manage import stopping
 from links.models import Link, Report
 from tests.factories import CompanyFactory, LinkFactory, ShortHostFactory
 from tests.links.visiting import BROWSER, nonce_of

@@ -4,7 +4,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from accounts import mfa
+from accounts.sign_in import mfa
 
 
 class Command(BaseCommand):

@@ -5,7 +5,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import DataError, IntegrityError
 
 from accounts.models import Company
-from billing import ledger
+from billing.wallet import ledger
 
 
 class Command(BaseCommand):

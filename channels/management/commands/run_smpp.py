@@ -4,7 +4,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from channels import hosting, registry
+from channels.deliver import hosting
+from channels.vendor_accounts import registry
 
 
 class Command(BaseCommand):

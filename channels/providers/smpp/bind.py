@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from itertools import cycle
 from typing import Any, TypeVar
 
-from channels.providers.smpp import status
-from channels.providers.smpp.keeping import Keeping
+from channels.providers.smpp import command_status
 from channels.providers.smpp.pdu import Pdu
+from channels.providers.smpp.receipt_queue import Keeping
 from channels.providers.smpp.session import Deliver, LostError, Session
 
 T = TypeVar("T")
@@ -219,7 +219,7 @@ class Bind:
         async with asyncio.timeout(self._answer_timeout):
             answer = await asked
         if answer.status:
-            raise RefusedBindError(status.name(answer.status))
+            raise RefusedBindError(command_status.name(answer.status))
 
     async def _watch(self, reading: asyncio.Task[None], session: Session) -> None:
         """Until we are to stop; raises LostError when the connection breaks before."""

@@ -18,7 +18,7 @@ class Command(BaseCommand):
         if not metrics.is_on():
             raise CommandError("METRICS_PORT is empty: nothing is counted, nothing to serve.")
         library = metrics.library()  # before anything else imports it
-        from desk.exposition import registry  # noqa: PLC0415
+        from desk.metrics.prometheus import registry  # noqa: PLC0415
 
         stopping = threading.Event()
         signal.signal(signal.SIGTERM, lambda *_: stopping.set())

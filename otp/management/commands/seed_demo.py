@@ -10,12 +10,14 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 from django.db import transaction
 
-from accounts import services
-from accounts.keys import digest
+from accounts.keys.api_keys import digest
 from accounts.models import ApiKey, Company, Mode, User
-from billing import budgets, demo, ledger
-from channels import counting
-from otp import past
+from accounts.people import companies
+from billing import demo_data
+from billing.budgets import budgets
+from billing.wallet import ledger
+from channels.history import day_counts
+from otp import demo_history
 
 EMAIL = "demo@example.com"
 COMPANY, EMPTY_COMPANY = "Демо", "Демо без токенов"
@@ -70,11 +72,11 @@ def _seed() -> dict[str, str]:
     user, password = _user()
     company, empty = _company(user, COMPANY), _company(user, EMPTY_COMPANY)
     if ledger.balance(company.pk) == (0, 0):
-        demo.furnish(company, user, TOKENS)
+        demo_data.furnish(company, user, TOKENS)
     live_key = _key(company, user, Mode.LIVE)
-    if not past.is_seeded(company):
-        past.seed(company=company, mode=Mode.LIVE, messages=PAST_MESSAGES, days=PAST_DAYS)
-        counting.recount()
+    if not demo_history.is_seeded(company):
+        demo_history.seed(company=company, mode=Mode.LIVE, messages=PAST_MESSAGES, days=PAST_DAYS)
+        day_counts.recount()
     return {
         "email": user.email,
         "password": password,
@@ -100,13 +102,13 @@ def _user() -> tuple[User, str]:
 def _company(user: User, name: str) -> Company:
     found = Company.objects.of(user).filter(name=name).first()
     if found is None:  # its keys are for trying things out: any country, as often as one likes
-        found = services.sign_up_company(user=user, name=name)
-        services.change_settings(company=found, user=user, changes={"all_countries": True})
+        found = companies.sign_up_company(user=user, name=name)
+        companies.change_settings(company=found, user=user, changes={"all_countries": True})
         budgets.open_wide(found)
     return found
 
 
 def _key(company: Company, user: User, mode: Mode) -> str:
     for old in company.api_keys.active().filter(name="demo", mode=mode):
-        services.revoke_api_key(key=old, user=user)
-    return services.create_api_key(company=company, user=user, mode=mode, name="demo")[1]
+        companies.revoke_api_key(key=old, user=user)
+    return companies.create_api_key(company=company, user=user, mode=mode, name="demo")[1]

@@ -7,8 +7,8 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from accounts.models import Company, Mode
-from channels import counting
-from otp import past
+from channels.history import day_counts
+from otp import demo_history
 
 
 class Command(BaseCommand):
@@ -24,16 +24,16 @@ class Command(BaseCommand):
         if settings.PRODUCTION:
             raise CommandError("A made-up history has no place in production.")
         company = self._company(options["company"])
-        if past.is_seeded(company):
+        if demo_history.is_seeded(company):
             raise CommandError(f"{company} has a made-up history already.")
-        past.seed(
+        demo_history.seed(
             company=company,
             mode=options["mode"],
             messages=options["messages"],
             days=options["days"],
             note=self._note,
         )
-        counting.recount()
+        day_counts.recount()
         self.stdout.write(f"{company}: {options['messages']} messages in {options['days']} days")
 
     def _company(self, name: str | None) -> Company:

@@ -9,9 +9,9 @@ from django.urls import reverse
 from django.utils import timezone
 
 from accounts.models import User, UserSession
-from accounts.retention import purge_sessions
+from accounts.names.device_names import device_name
+from accounts.outbox.retention import purge_sessions
 from accounts.security import sessions
-from accounts.security.devices import device_name
 from tests.accounts.security.people import (
     FIREFOX,
     add_app,

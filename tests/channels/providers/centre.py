@@ -10,8 +10,8 @@ import pytest
 import smpp34
 
 from channels.providers.base import Outgoing, SendError
-from channels.providers.hosted import Report
-from channels.providers.smpp.account import Smpp
+from channels.providers.hosted_provider import Report
+from channels.providers.smpp.provider import Smpp
 from tests.channels.providers.vendors import message
 from tests.stack.programs import free_port, until
 

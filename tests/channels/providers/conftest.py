@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 import responses
 
-from channels.providers.smpp.account import Smpp
+from channels.providers.smpp.provider import Smpp
 from tests.channels.providers.centre import Bound, Centre, Kept, account
 from tests.channels.providers.finding import http_providers
 from tests.channels.providers.vendors import VENDORS, Vendor

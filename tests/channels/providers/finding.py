@@ -5,9 +5,10 @@ import inspect
 import pkgutil
 from typing import Any, cast
 
-from channels import providers, registry
+from channels import providers
 from channels.providers.base import Provider
 from channels.providers.http import HttpProvider
+from channels.vendor_accounts import registry
 
 # Not reached over HTTP, so each has tests of its own kind: PDUs of a real message centre, and the
 # scripts of test keys.

@@ -13,7 +13,7 @@ import responses
 
 from channels.providers.base import Channel, Check, RefusedError, SendError, TransientError, Wanted
 from channels.providers.http import HttpProvider
-from channels.providers.test import ScriptedProvider
+from channels.providers.scripted import ScriptedProvider
 from tests.channels.providers import vendors
 
 Wire = responses.RequestsMock

@@ -3,19 +3,20 @@
 import gc
 import re
 from collections.abc import Iterator
+from typing import cast
 
 import pytest
 
-from channels import registry, wording
 from channels.providers.base import Provider
-from channels.providers.twilio import Twilio
-from channels.simulator.faults import PROVIDERS
-from channels.simulator.words import LANGUAGES
+from channels.providers.twilio.messaging import Twilio
+from channels.vendor_accounts import error_texts, registry
+from tests.channels.deliver.test_fault_matrix import SENDS
 from tests.channels.providers.finding import http_providers, name_of, provider_classes
 from tests.channels.providers.test_checks import QUESTIONS
 from tests.channels.providers.vendors import PAYLOADS, VENDORS
-from tests.channels.test_fault_matrix import SENDS
-from tests.simulator import sends
+from tests.tools.simulator import sends
+from tools.simulator.faults import PROVIDERS
+from tools.simulator.page_texts import LANGUAGES
 
 
 @pytest.fixture(params=sorted(http_providers()))
@@ -25,11 +26,14 @@ def name(request: pytest.FixtureRequest) -> str:
 
 
 def test_has_its_line_in_the_registry(name: str) -> None:
-    assert registry.VENDORS[name].make.__module__ == f"channels.providers.{name}"
+    made = cast(type[Provider], registry.VENDORS[name].make)
+
+    assert made.name == name
+    assert made.__module__.startswith("channels.providers.")
 
 
 def test_has_a_title_for_people(name: str) -> None:
-    assert wording.provider_title(name) != name
+    assert error_texts.provider_title(name) != name
 
 
 def test_is_played_by_the_simulator(name: str) -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from channels import segments
+from channels.accept import sms_segments
 from channels.providers.gsm import Alphabet, alphabet_of, encode, header, split
 
 # 3GPP TS 23.038 §6.2.1, row by row as the standard prints it.
@@ -108,7 +108,7 @@ def test_a_part_fits_and_could_not_have_held_the_next_character(text: str) -> No
 def test_price_and_parts_are_one_truth(text: str) -> None:
     found = split(text)
 
-    counted = segments.count(text)
+    counted = sms_segments.count(text)
 
     assert (counted.segments, counted.units) == (len(found.pieces), found.units)
 

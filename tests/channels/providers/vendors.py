@@ -15,10 +15,10 @@ import requests
 from channels.providers.base import Content, Inbound, Outgoing
 from channels.providers.http import HttpProvider
 from channels.providers.smsc import Smsc
-from channels.providers.telegram_bot import TelegramBot
-from channels.providers.telegram_gateway import TelegramGateway
-from channels.providers.twilio import Twilio
-from channels.providers.whatsapp_cloud import WhatsAppCloud
+from channels.providers.telegram.bot import TelegramBot
+from channels.providers.telegram.gateway import TelegramGateway
+from channels.providers.twilio.messaging import Twilio
+from channels.providers.whatsapp.cloud_api import WhatsAppCloud
 
 CODE = "482915"
 PHONE = "+998901234567"

@@ -1,0 +1,57 @@
+"""Whose request bodies are received, judged by headers alone, and what the others are answered."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import orjson
+from django.conf import settings
+from django.db import connection
+
+from accounts.api.base_view import UNAVAILABLE, identify, language_of
+from accounts.client_ip import client_ip, household
+from config import ids
+from config.errors import DomainError, Error
+from config.server.gateway import Allowance, Refusal
+from config.server.https import is_refused, with_security
+
+_LATER = {Error.UNAVAILABLE: 1}  # Retry-After, seconds
+_PLAIN = {
+    Error.REQUEST_TIMEOUT: b"The request body took too long.\n",
+    Error.UNAVAILABLE: b"Too many requests at once; try again.\n",
+    Error.HTTPS_REQUIRED: b"Use https.\n",
+}
+
+
+def admit(environ: Mapping[str, Any]) -> Allowance | None:
+    """None: nobody who may send one; the application refuses without it."""
+    if is_refused(environ):
+        return None
+    longest = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
+    if not environ["PATH_INFO"].startswith("/api/"):
+        ip = client_ip(environ)
+        return Allowance(household(ip) or ip, longest)
+    try:
+        return Allowance(f"key {identify(environ).key_id}", longest)
+    except (DomainError, *UNAVAILABLE):
+        return None
+    finally:
+        connection.close()  # the application may run on another thread
+
+
+def refuse(environ: Mapping[str, Any], error: Error) -> Refusal:
+    """An answer in place of the application's."""
+    retry_after = _LATER.get(error)
+    headers = [("Connection", "close"), ("Cache-Control", "no-store")]
+    if retry_after:
+        headers.append(("Retry-After", str(retry_after)))
+    if environ["PATH_INFO"].startswith("/api/"):
+        request_id = ids.request_id()
+        language = language_of(environ.get("HTTP_ACCEPT_LANGUAGE", ""))
+        refusal = DomainError(error, retry_after=retry_after)
+        body = orjson.dumps(refusal.body(language=language, request_id=request_id))
+        headers += [("Content-Type", "application/json"), ("X-Request-Id", request_id)]
+    else:
+        body = _PLAIN[error]
+        headers.append(("Content-Type", "text/plain; charset=utf-8"))
+    headers.append(("Content-Length", str(len(body))))
+    return Refusal(error.status, with_security(headers, environ), body)

@@ -1,0 +1,332 @@
+"""The one API view base: key, rate, size, JSON, and the envelope every answer travels in."""
+
+import time
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from typing import Any, ClassVar
+from uuid import UUID
+
+import orjson
+import psycopg_pool
+import structlog
+from django.conf import settings
+from django.core.exceptions import SuspiciousOperation
+from django.db import IntegrityError, InterfaceError, OperationalError, connection, transaction
+from django.http import Http404, HttpRequest, HttpResponse, UnreadablePostError
+from rest_framework.exceptions import APIException, MethodNotAllowed
+from rest_framework.request import Request
+from rest_framework.views import APIView
+
+from accounts.api import idempotency, query_params
+from accounts.api.rate_limit import Usage, key_rate
+from accounts.client_ip import client_ip
+from accounts.keys import api_keys
+from accounts.keys.api_keys import Principal
+from accounts.models import Company, Scope
+from config import ids, metrics
+from config.errors import AfterEffectError, DomainError, Error, Words
+
+log = structlog.get_logger(__name__)
+NOT_KEPT = {401, 402, 403, 429, 500, 503}  # statuses of refusals before any effect
+
+
+class JsonAnswer(HttpResponse):
+    """A body as a mapping, or as the text it was sent as before."""
+
+    def __init__(self, body: Mapping[str, Any] | str, status: int = 200) -> None:
+        text = body if isinstance(body, str) else orjson.dumps(body, option=orjson.OPT_UTC_Z)
+        super().__init__(text, status=status, content_type="application/json")
+        self["Content-Length"] = str(len(self.content))  # or the server would send it in chunks
+
+
+@lru_cache(maxsize=1000)
+def language_of(accept_language: str) -> str:
+    """`en` when the header prefers it to Russian, else `ru`."""
+    best, best_quality = "ru", 0.0
+    for item in accept_language.lower().split(","):
+        tag, _, parameter = item.partition(";")
+        name = tag.strip().partition("-")[0]
+        try:
+            quality = float(parameter.strip().removeprefix("q=") or 1)
+        except ValueError:
+            quality = 0.0
+        if name in {"ru", "en"} and quality > best_quality:
+            best, best_quality = name, quality
+    return best
+
+
+class ApiView(APIView):
+    """Lean by doing less: no negotiation, no parser or renderer classes, no throttle classes.
+
+    Order of judgement: path, method, key, rate, size, JSON, fields.
+    """
+
+    authentication_classes = []
+    permission_classes = []
+    throttle_classes = []
+    http_method_names = ["get", "head", "post", "put", "patch", "delete"]
+    scope: ClassVar[Scope | None] = None
+    largest_body: ClassVar[int] = settings.API_BODY
+    # Of a list's query: any other is refused. None: no list, nothing is read from the query.
+    parameters: ClassVar[tuple[str, ...] | None] = None
+
+    principal: Principal
+    request_id: str
+    language: str
+    rate: Usage | None = None
+
+    def initialize_request(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Request:
+        self.started = time.perf_counter()
+        self.request_id = ids.request_id()
+        self.language = language_of(request.META.get("HTTP_ACCEPT_LANGUAGE", ""))
+        structlog.contextvars.bind_contextvars(request_id=self.request_id)
+        return Request(request)
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        if request.method not in self.allowed_methods:
+            raise MethodNotAllowed(str(request.method))
+        self.principal = self.authenticate(request)
+        self.count_request(request)
+        if self.parameters is not None and request.method in {"GET", "HEAD"}:
+            query_params.check_names(request.query_params, self.parameters)
+
+    def authenticate(self, request: Request) -> Principal:
+        return identify(request.META, self.scope)
+
+    def count_request(self, request: Request) -> None:
+        usage = key_rate.count(request._request, self.principal)  # noqa: SLF001 - DRF's own seam
+        self.rate = usage
+        if usage is not None and usage.left < 0:
+            raise DomainError(Error.RATE_LIMITED, retry_after=usage.wait)
+
+    def payload(self, request: Request) -> dict[str, Any]:
+        """The body as a JSON object; size and type are judged before it is read."""
+        try:
+            length = int(request.META.get("CONTENT_LENGTH") or 0)
+        except ValueError:
+            length = 0
+        if length > self.largest_body:
+            raise DomainError(Error.INVALID_INPUT, message=too_large(self.largest_body))
+        body = request._request.body  # noqa: SLF001 - DRF would wrap it in a stream
+        if not body:
+            return {}
+        content_type = request.META.get("CONTENT_TYPE", "").partition(";")[0].strip().lower()
+        if content_type != "application/json":
+            raise DomainError(Error.UNSUPPORTED_MEDIA_TYPE)
+        try:
+            payload = orjson.loads(body)
+        except orjson.JSONDecodeError:
+            raise DomainError(Error.INVALID_INPUT, message=NOT_JSON) from None
+        if not isinstance(payload, dict):
+            raise DomainError(Error.INVALID_INPUT, message=NOT_AN_OBJECT)
+        return payload
+
+    def ticket(self, request: Request, payload: Mapping[str, Any]) -> idempotency.Ticket | None:
+        key = request.META.get("HTTP_IDEMPOTENCY_KEY")
+        path = request.path.rstrip("/").removeprefix("/api/v1")
+        return idempotency.ticket(self.principal, path, key, payload)
+
+    def once(
+        self,
+        ticket: idempotency.Ticket | None,
+        effect: Callable[[], dict[str, Any]],
+        rebuild: Callable[[UUID], dict[str, Any] | None],
+    ) -> HttpResponse:
+        """Run a send, which inserts the ticket in its own statement, or replay its answer.
+
+        A refusal before the effect is not kept, and yields to what a parallel twin achieved.
+        """
+        if ticket is None:
+            return JsonAnswer(effect())
+        replay = self._replay(ticket, rebuild)
+        if replay is not None:
+            return replay
+        try:
+            status, body = 200, effect()
+        except AfterEffectError as error:
+            status, body = error.error.status, self._body(error)
+        except (DomainError, IntegrityError):
+            replay = self._replay(ticket, rebuild)
+            if replay is None:
+                raise
+            return replay
+        return self._kept(ticket, status, body)
+
+    def once_atomic(
+        self, ticket: idempotency.Ticket | None, effect: Callable[[], dict[str, Any]]
+    ) -> HttpResponse:
+        """The same for an effect that is a transaction of its own: answer and effect commit
+        together.
+        """
+        if ticket is None:
+            return JsonAnswer(effect())
+        replay = self._replay(ticket, lambda _subject: None)
+        if replay is not None:
+            return replay
+        try:
+            with transaction.atomic():
+                idempotency.begin(ticket)
+                try:
+                    status, body = 200, effect()
+                except DomainError as error:
+                    if error.error.status in NOT_KEPT:
+                        raise
+                    status, body = error.error.status, self._body(error)
+                response = self._kept(ticket, status, body)
+        except IntegrityError:
+            replay = self._replay(ticket, lambda _subject: None)
+            if replay is None:
+                raise
+            return replay
+        return response
+
+    def _replay(
+        self,
+        ticket: idempotency.Ticket,
+        rebuild: Callable[[UUID], dict[str, Any] | None],
+    ) -> HttpResponse | None:
+        found = idempotency.find(ticket)
+        match found:
+            case None:
+                return None
+            case idempotency.Answer(status, body):
+                response = JsonAnswer(body, status)
+            case idempotency.Unanswered(subject_id):
+                rebuilt = self._rebuilt(subject_id, rebuild)
+                if rebuilt is None:
+                    raise DomainError(Error.REQUEST_IN_PROGRESS, retry_after=1)
+                response = self._kept(ticket, *rebuilt)
+        response["Idempotent-Replayed"] = "true"
+        return response
+
+    def _kept(self, ticket: idempotency.Ticket, status: int, body: dict[str, Any]) -> "JsonAnswer":
+        kept = idempotency.answer(ticket, status, JsonAnswer(body).text)
+        return JsonAnswer(kept.body, kept.status)
+
+    def _rebuilt(
+        self, subject_id: UUID | None, rebuild: Callable[[UUID], dict[str, Any] | None]
+    ) -> tuple[int, dict[str, Any]] | None:
+        """The answer of a call whose process died, made from what it left in the database."""
+        if subject_id is None:
+            return None
+        try:
+            body = rebuild(subject_id)
+        except AfterEffectError as error:
+            return error.error.status, self._body(error)
+        return None if body is None else (200, body)
+
+    def _body(self, error: DomainError) -> dict[str, Any]:
+        return error.body(language=self.language, request_id=self.request_id)
+
+    def finalize_response(  # type: ignore[override]
+        self, request: Request, response: HttpResponse, *args: Any, **kwargs: Any
+    ) -> HttpResponse:
+        response["X-Request-Id"] = self.request_id
+        response["Cache-Control"] = "no-store"
+        if self.rate:
+            limit, left, wait = self.rate
+            response["RateLimit-Policy"] = f'"key";q={limit};w={settings.API_RATE[1]}'
+            response["RateLimit"] = f'"key";r={max(0, left)};t={wait}'
+        seconds = time.perf_counter() - self.started
+        metrics.count_request(type(self).__name__, response.status_code, seconds)
+        log.info(
+            "api_request",
+            method=request.method,
+            path=request.path,
+            status=response.status_code,
+            duration_ms=round(seconds * 1000, 1),
+            key_id=getattr(getattr(self, "principal", None), "key_id", None),
+        )
+        # Django would word every refusal once more, and a vendor's refusal as our error.
+        response._has_been_logged = True  # type: ignore[attr-defined]  # noqa: SLF001
+        structlog.contextvars.unbind_contextvars("request_id")
+        return response
+
+
+def identify(meta: Mapping[str, Any], scope: Scope | None = None) -> Principal:
+    """Who asks, by headers alone; DomainError when they may not."""
+    scheme, _, key = meta.get("HTTP_AUTHORIZATION", "").strip().partition(" ")
+    principal = api_keys.find(key.strip()) if scheme.lower() == "bearer" else None
+    if principal is None:
+        raise DomainError(Error.INVALID_API_KEY)
+    if scope is not None and scope.value not in principal.scopes:
+        raise DomainError(Error.FORBIDDEN, message=NO_SCOPE)
+    if principal.allowed_ips and not principal.allows_ip(client_ip(meta)):
+        raise DomainError(Error.FORBIDDEN, message=WRONG_IP)
+    if principal.company_status == Company.Status.SUSPENDED:
+        raise DomainError(Error.FORBIDDEN, message=SUSPENDED)
+    if principal.company_status == Company.Status.PENDING and not principal.is_test:
+        raise DomainError(Error.FORBIDDEN, message=NOT_APPROVED)
+    return principal
+
+
+NO_SCOPE = ("У ключа нет права на это действие", "This key has no scope for that")
+WRONG_IP = ("Запросы с этого IP-адреса не разрешены", "Requests from this IP are not allowed")
+SUSPENDED = ("Работа компании приостановлена", "The company is suspended")
+NOT_APPROVED = (
+    "Боевые ключи заработают после одобрения компании; тестовые работают уже сейчас",
+    "Live keys work once the company is approved; test keys work now",
+)
+NOT_JSON = ("Тело запроса — не JSON", "The request body is not valid JSON")
+NOT_AN_OBJECT = (
+    "Тело запроса должно быть объектом JSON",
+    "The request body must be a JSON object",
+)
+
+
+def too_large(most: int) -> Words:
+    size = most // 1024
+    return f"Тело запроса больше {size} КБ", f"The request body is larger than {size} KB"
+
+
+def answer_exception(error: Exception, context: Mapping[str, Any]) -> HttpResponse:
+    """DRF's EXCEPTION_HANDLER: whatever happened, the envelope."""
+    view: ApiView = context["view"]
+    refusal = as_refusal(error)
+    if refusal.error is Error.INTERNAL_ERROR:
+        log.error("api_crash", exc_info=error)
+    response = JsonAnswer(
+        refusal.body(language=view.language, request_id=view.request_id), refusal.error.status
+    )
+    if refusal.retry_after is not None:
+        response["Retry-After"] = str(refusal.retry_after)
+    if refusal.error is Error.INVALID_API_KEY:
+        response["WWW-Authenticate"] = "Bearer"
+    if refusal.error is Error.METHOD_NOT_ALLOWED:
+        response["Allow"] = ", ".join(view.allowed_methods)
+    return response
+
+
+def as_refusal(error: Exception) -> DomainError:
+    if isinstance(error, DomainError):
+        return error
+    if isinstance(error, UNAVAILABLE):
+        log.error("database_unavailable", error=type(error).__name__)
+        _drop_dead_connections()
+        return DomainError(Error.UNAVAILABLE, retry_after=1)
+    kind = next((kind for kind in REFUSALS if isinstance(error, kind)), None)
+    return DomainError(REFUSALS[kind] if kind else Error.INTERNAL_ERROR)
+
+
+def _drop_dead_connections() -> None:
+    """After PostgreSQL was away one request notices, instead of one for each pooled connection."""
+    pool = connection.pool  # type: ignore[attr-defined]
+    if pool is not None and not connection.in_atomic_block:
+        pool.check()
+
+
+UNAVAILABLE = (OperationalError, InterfaceError, psycopg_pool.PoolTimeout)
+REFUSALS: dict[type[Exception], Error] = {
+    MethodNotAllowed: Error.METHOD_NOT_ALLOWED,
+    Http404: Error.NOT_FOUND,
+    SuspiciousOperation: Error.INVALID_INPUT,
+    UnreadablePostError: Error.UNAVAILABLE,  # its key became valid after the body was refused
+    APIException: Error.INVALID_INPUT,
+}
+
+
+class Unknown(ApiView):
+    """Every path under /api/ that is no call."""
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        raise DomainError(Error.NOT_FOUND)

@@ -1,0 +1,151 @@
+"""The Idempotency-Key: the same call twice has one effect and one answer.
+
+A row is inserted in the same transaction as the effect, so there is never one without the other.
+"""
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+import orjson
+from django.db import connection
+
+from accounts.keys.api_keys import Principal
+from config.errors import DomainError, Error, invalid_input
+
+MAX_LENGTH = 255
+
+
+@dataclass(frozen=True, slots=True)
+class Ticket:
+    """One call under an Idempotency-Key: what it is looked up by and what it asked for."""
+
+    company_id: int
+    mode: str
+    path: str
+    key: str
+    request_hash: bytes
+
+    @property
+    def mark(self) -> str:
+        """A short hash of the key: the cool-down holds it, so that a twin is recognised."""
+        return hashlib.sha256(f"{self.path}\n{self.key}".encode()).hexdigest()[:24]
+
+    @property
+    def params(self) -> dict[str, Any]:
+        """For `INSERT`, inside the statement that has the effect."""
+        return {
+            "idem_path": self.path,
+            "idem_key": self.key,
+            "idem_hash": self.request_hash,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    status: int
+    body: str  # JSON, replayed to the byte
+
+
+@dataclass(frozen=True, slots=True)
+class Unanswered:
+    """The effect is there, its answer is not: still running, or the process died."""
+
+    subject_id: UUID | None
+
+
+INSERT = """
+INSERT INTO accounts_idempotentrequest (company_id, mode, path, key, request_hash, subject_id)
+SELECT company_id, %(mode)s::text, %(idem_path)s::text, %(idem_key)s::text, %(idem_hash)s::bytea,
+       %(message_id)s::uuid FROM payer"""
+
+_FIND = """
+SELECT request_hash, status, body, subject_id, created_at < now() - interval '24 hours'
+FROM accounts_idempotentrequest WHERE company_id = %s AND mode = %s AND path = %s AND key = %s
+"""
+
+_FORGET = """
+DELETE FROM accounts_idempotentrequest
+WHERE company_id = %s AND mode = %s AND path = %s AND key = %s
+  AND created_at < now() - interval '24 hours'
+"""
+
+_ANSWER = """
+UPDATE accounts_idempotentrequest SET status = COALESCE(status, %s), body = COALESCE(body, %s)
+WHERE company_id = %s AND mode = %s AND path = %s AND key = %s RETURNING status, body
+"""
+
+
+def ticket(
+    principal: Principal, path: str, key: str | None, payload: Mapping[str, Any]
+) -> Ticket | None:
+    """The ticket of a request that named a key, else None."""
+    if key is None:
+        return None
+    if not (0 < len(key) <= MAX_LENGTH and key.isascii() and key.isprintable()):
+        words = (
+            "От 1 до 255 печатных символов ASCII",
+            "1 to 255 printable ASCII characters",
+        )
+        raise invalid_input(**{"Idempotency-Key": words})
+    try:
+        canonical = orjson.dumps(payload, option=orjson.OPT_SORT_KEYS)
+    except orjson.JSONEncodeError:  # nested deeper than it writes, if not than it reads
+        raise DomainError(Error.INVALID_INPUT) from None
+    return Ticket(
+        principal.company_id, principal.mode, path, key, hashlib.sha256(canonical).digest()
+    )
+
+
+def find(ticket: Ticket) -> Answer | Unanswered | None:
+    """What became of an earlier call with this key; raises when it asked for something else.
+
+    After 24 hours a key is new again, whether or not the purge has come by.
+    """
+    where: list[str | int] = [ticket.company_id, ticket.mode, ticket.path, ticket.key]
+    with connection.cursor() as cursor:
+        cursor.execute(_FIND, where)
+        row = cursor.fetchone()
+        if row is not None and row[4]:
+            cursor.execute(_FORGET, where)
+            row = None
+    if row is None:
+        return None
+    request_hash, status, body, subject_id, _ = row
+    if bytes(request_hash) != ticket.request_hash:
+        raise DomainError(Error.IDEMPOTENCY_MISMATCH)
+    if status is None:
+        return Unanswered(subject_id)
+    return Answer(status, body)
+
+
+def begin(ticket: Ticket, subject_id: UUID | None = None) -> None:
+    """Insert the row in the caller's transaction; IntegrityError means a twin was first.
+
+    From the subject's state the answer can be rebuilt, should this process die.
+    """
+    row: list[int | str | bytes | UUID | None]
+    row = [ticket.company_id, ticket.mode, ticket.path, ticket.key, ticket.request_hash]
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "INSERT INTO accounts_idempotentrequest"
+            " (company_id, mode, path, key, request_hash, subject_id)"
+            " VALUES (%s, %s, %s, %s, %s, %s)",
+            [*row, subject_id],
+        )
+
+
+def answer(ticket: Ticket, status: int, body: str) -> Answer:
+    """Keep the answer for replays; returns the one that is kept, which is the first one given.
+
+    A slow call and a twin that rebuilt its answer meanwhile must not say different things.
+    It never holds a code.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(
+            _ANSWER, [status, body, ticket.company_id, ticket.mode, ticket.path, ticket.key]
+        )
+        row = cursor.fetchone()
+    return Answer(*row) if row else Answer(status, body)

@@ -1,0 +1,118 @@
+"""How many requests a key may make in a while: django-ratelimit counts, in leases.
+
+A process takes a hundredth of the limit at a time, so that most requests ask no store; limits up
+to a hundred are counted one by one. Never more than the limit pass, and at most one lease a
+process is left unused.
+"""
+
+import threading
+import time
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import redis
+import structlog
+from django.conf import settings
+from django.http import HttpRequest
+from django_ratelimit.core import get_usage
+
+from accounts.keys.api_keys import Principal
+
+log = structlog.get_logger(__name__)
+
+LEASES = 100  # in a limit
+BACK_OFF = 1.0  # seconds without rate limiting after Redis failed us
+KEPT = 10_000  # keys
+
+
+class Usage(NamedTuple):
+    limit: int
+    left: int  # below zero: this request is one too many
+    wait: int  # seconds to the next window
+
+
+@dataclass(slots=True)
+class _Window:
+    """One key's requests until `last`, a whole Unix second."""
+
+    limit: int
+    last: int
+    in_hand: int = 0
+    beyond: int = 0  # of the limit, leased to nobody when last we asked
+
+    def take(self, now: int) -> Usage:
+        self.in_hand -= 1
+        return Usage(self.limit, self.in_hand + self.beyond, max(1, self.last - now))
+
+
+class KeyRate:
+    """The windows of one process."""
+
+    def __init__(self) -> None:
+        self.reset()
+
+    def reset(self) -> None:
+        self._windows: dict[int, _Window] = {}
+        self._lock = threading.Lock()
+        self._off_until = 0.0
+
+    def count(self, request: HttpRequest, principal: Principal) -> Usage | None:
+        """Count this request; None while Redis is away."""
+        limit, seconds = principal.api_rate or settings.API_RATE[0], settings.API_RATE[1]
+        now = int(time.time())
+        with self._lock:
+            window = self._windows.get(principal.key_id)
+            if window and window.limit == limit and now <= window.last:
+                if window.in_hand > 0:
+                    return window.take(now)
+                if not window.beyond:
+                    return Usage(limit, -1, max(1, window.last - now))
+        return self._lease(request, principal.key_id, limit, seconds)
+
+    def _lease(self, request: HttpRequest, key_id: int, limit: int, seconds: int) -> Usage | None:
+        size = max(1, limit // LEASES)
+        count = -(-limit // size)
+        usage = self._ask(request, key_id, f"{count}/{seconds}s")
+        if usage is None:
+            return None
+        number, now = usage["count"], int(time.time())
+        window = _Window(limit, now + usage["time_left"])
+        if number > count:
+            return self._keep(key_id, window, now)
+        window.in_hand = min(size, limit - size * (number - 1))
+        window.beyond = max(0, limit - size * number)
+        return self._keep(key_id, window, now)
+
+    def _keep(self, key_id: int, window: _Window, now: int) -> Usage:
+        with self._lock:
+            known = self._windows.get(key_id)
+            if known and known.last == window.last and known.limit == window.limit:
+                known.in_hand += window.in_hand
+                known.beyond = min(known.beyond, window.beyond)
+                window = known
+            elif len(self._windows) >= KEPT:
+                self._windows.clear()
+            self._windows[key_id] = window
+            if window.in_hand > 0:
+                return window.take(now)
+            return Usage(window.limit, -1, max(1, window.last - now))
+
+    def _ask(self, request: HttpRequest, key_id: int, rate: str) -> dict[str, Any] | None:
+        if time.monotonic() < self._off_until:
+            return None
+        try:
+            usage: dict[str, Any] | None = get_usage(  # type: ignore[no-untyped-call]
+                request,
+                group="api",
+                key=lambda _group, _request: str(key_id),
+                rate=rate,
+                increment=True,
+            )
+        except redis.RedisError as error:
+            self._off_until = time.monotonic() + BACK_OFF
+            log.warning("rate_limit_off", error=type(error).__name__)
+            return None
+        return usage
+
+
+key_rate = KeyRate()

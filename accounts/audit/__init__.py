@@ -1,0 +1,1 @@
+"""The audit log: what was done by whom, and its texts."""

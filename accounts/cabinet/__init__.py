@@ -1,0 +1,1 @@
+"""The cabinet's pages about a company: keys, settings, members."""

@@ -1,0 +1,25 @@
+"""What every page of the cabinet may show; nothing is read until a template asks."""
+
+from functools import partial
+
+from django.http import HttpRequest
+from django.utils.functional import SimpleLazyObject
+
+from accounts.people.roles import current_member, memberships
+from accounts.security.reauthentication import is_fresh
+
+# Pages that stand under another's entry of the menu.
+UNDER = dict.fromkeys(("member", "audit", "invitation", "text", "autofill"), "settings")
+NAMED = {"link-settings": "settings"}
+
+
+def cabinet(request: HttpRequest) -> dict[str, object]:
+    match = request.resolver_match
+    name = (match.url_name or "") if match else ""
+    section = NAMED.get(name, name.partition("-")[0])
+    return {
+        "section": UNDER.get(section, section),
+        "member": SimpleLazyObject(partial(current_member, request)),
+        "memberships": SimpleLazyObject(partial(memberships, request)),
+        "is_confirmed": SimpleLazyObject(partial(is_fresh, request)),
+    }

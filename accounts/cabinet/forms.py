@@ -1,0 +1,150 @@
+"""The cabinet's forms: shapes in, no side effects but the one allauth's sign-up asks for."""
+
+from datetime import datetime, time
+from ipaddress import ip_network
+from typing import Any
+
+from allauth.core import context
+from django import forms
+from django.conf import settings
+from django.core.exceptions import ValidationError
+from django.http import HttpRequest
+from django.utils import timezone
+from django.utils.translation import get_language
+from django.utils.translation import gettext_lazy as _
+
+from accounts.client_ip import client_ip
+from accounts.models import Invitation, Language, Mode, Scope, User, every_scope
+from accounts.names import company_names
+from accounts.people import companies, countries, members
+from accounts.people.countries import CountryField
+
+
+def interface_language() -> str:
+    code = (get_language() or settings.LANGUAGE_CODE)[:2]
+    return code if code in Language.values else Language.RUSSIAN
+
+
+def invitation_of(request: HttpRequest | None) -> Invitation | None:
+    """The one whose link this visitor has opened."""
+    token = request.session.get("invitation") if request else None
+    return members.invitation_of(token) if token else None
+
+
+class CompanyForm(forms.Form):
+    company = forms.CharField(
+        label=_("Company name"),
+        max_length=120,
+        validators=[company_names.validate],
+        widget=forms.TextInput(attrs={"autocomplete": "organization"}),
+    )
+    country = CountryField(
+        help_text=_(
+            "Where the people you write to live: their numbers may be typed without a country "
+            "code, and messages go there from the first day."
+        )
+    )
+
+    def __init__(self, *args: Any, guess: str = "", **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if guess:
+            self.initial.setdefault("country", guess)
+
+
+class SignupForm(CompanyForm):
+    """Becomes the base of allauth's sign-up form, which adds e-mail and password."""
+
+    field_order = ("email", "company", "country", "password1")
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        request = context.request
+        super().__init__(*args, guess=countries.guess(request) if request else "", **kwargs)
+        if invitation := invitation_of(request):
+            del self.fields["company"], self.fields["country"]  # they come to join one
+            self.initial.setdefault("email", invitation.email)
+
+    def signup(self, request: HttpRequest, user: User) -> None:
+        language = interface_language()
+        User.objects.filter(pk=user.pk).update(language=language)
+        user.language = language
+        if "company" not in self.fields:
+            return
+        companies.sign_up_company(
+            user=user,
+            name=self.cleaned_data["company"],
+            country=self.cleaned_data["country"],
+            ip=client_ip(request.META),
+        )
+
+
+def split_list(text: str) -> list[str]:
+    return text.replace(",", " ").split()
+
+
+class ListField(forms.CharField):
+    """Words separated by spaces, commas or lines."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(required=False, **kwargs)
+
+    def prepare_value(self, value: Any) -> Any:
+        return ", ".join(value) if isinstance(value, list | tuple) else value
+
+    def to_python(self, value: str | None) -> list[str]:  # type: ignore[override]
+        return list(dict.fromkeys(split_list(value or "")))
+
+
+class KeyForm(forms.Form):
+    name = forms.CharField(
+        label=_("Name"),
+        max_length=60,
+        help_text=_("What will use it: the site's server, the app's backend, staging…"),
+    )
+    mode = forms.ChoiceField(
+        label=_("Mode"),
+        choices=[
+            (Mode.TEST, _("Test: free, nothing is sent to phones")),
+            (Mode.LIVE, _("Live: real messages, tokens are charged")),
+        ],
+        initial=Mode.TEST,
+        widget=forms.RadioSelect(attrs={"class": "form-check-input"}),
+    )
+    scopes = forms.MultipleChoiceField(
+        label=_("What it may do"),
+        choices=Scope.choices,
+        initial=every_scope,
+        widget=forms.CheckboxSelectMultiple(attrs={"class": "form-check-input"}),
+    )
+    allowed_ips = ListField(
+        label=_("Allowed IP addresses"),
+        max_length=2000,
+        widget=forms.Textarea(attrs={"rows": 2, "placeholder": "203.0.113.7, 198.51.100.0/24"}),
+        help_text=_("Addresses or networks of your servers. Empty: from anywhere."),
+    )
+    expires_on = forms.DateField(
+        label=_("Works until"),
+        required=False,
+        widget=forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d"),
+        help_text=_("The last day. Empty: until it is revoked."),
+    )
+
+    def clean_allowed_ips(self) -> list[str]:
+        return [_network(text) for text in self.cleaned_data["allowed_ips"]]
+
+    def clean_expires_on(self) -> datetime | None:
+        day = self.cleaned_data["expires_on"]
+        if day is None:
+            return None
+        if day < timezone.localdate():
+            raise ValidationError(_("This day has passed."))
+        return timezone.make_aware(datetime.combine(day, time.max))
+
+
+def _network(text: str) -> str:
+    try:
+        network = ip_network(text, strict=False)
+    except ValueError:
+        raise ValidationError(
+            _("%(text)s is neither an IP address nor a network."), params={"text": text}
+        ) from None
+    return str(network.network_address if network.num_addresses == 1 else network)

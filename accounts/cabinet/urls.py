@@ -1,0 +1,22 @@
+from django.urls import include, path
+
+from accounts.cabinet import member_views, views
+
+urlpatterns = [
+    path("language", views.language, name="language"),
+    path("company/new", views.company_create, name="company-create"),
+    path("company/switch", views.company_switch, name="company-switch"),
+    path("keys", views.key_list, name="key-list"),
+    path("keys/new", views.key_create, name="key-create"),
+    path("keys/<int:pk>/rotate", views.key_rotate, name="key-rotate"),
+    path("keys/<int:pk>/revoke", views.key_revoke, name="key-revoke"),
+    path("settings", views.settings, name="settings"),
+    path("", include("accounts.webhooks.urls")),
+    path("members", member_views.member_list, name="member-list"),
+    path("members/invite", member_views.member_invite, name="member-invite"),
+    path("members/<int:pk>/role", member_views.member_role, name="member-role"),
+    path("members/<int:pk>/remove", member_views.member_remove, name="member-remove"),
+    path("invitations/<int:pk>/revoke", member_views.invitation_revoke, name="invitation-revoke"),
+    path("join/<str:token>", member_views.invitation_join, name="invitation-join"),
+    path("audit", member_views.audit_list, name="audit-list"),
+]

@@ -1,0 +1,1 @@
+"""API keys: their format, and the process cache that authenticates them."""

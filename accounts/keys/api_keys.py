@@ -1,0 +1,254 @@
+"""API keys: how they look, how they are told from junk, and who stands behind one."""
+
+import hashlib
+import secrets
+import threading
+import time
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from ipaddress import ip_address, ip_network
+from threading import Lock
+from typing import Any, NamedTuple
+
+import orjson
+import structlog
+from django.db import connection
+
+from accounts.keys.own_texts import NO_TEXTS, OwnTexts, column_sql, texts_of
+from accounts.models import Company
+
+log = structlog.get_logger(__name__)
+
+ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+RANDOM_LENGTH = 32  # 190 bits
+CHECKSUM_LENGTH = 6
+CACHE_SECONDS = 2.0  # so a revoke holds within two seconds in every process
+REFRESH_EVERY = 0.8
+CACHE_SIZE = 10_000
+
+
+class OwnLimits(NamedTuple):
+    """The send limits that the company set for itself; None: the service's."""
+
+    cool_down: int | None = None
+    codes_per_10_min: int | None = None
+    codes_per_hour: int | None = None
+    codes_per_day: int | None = None
+    links_per_10_min: int | None = None
+    links_per_day: int | None = None
+
+
+NO_LIMITS = OwnLimits()
+
+
+class Fallback(NamedTuple):
+    """The channels a company tries in turn where a request names none."""
+
+    chain: tuple[str, ...]
+    patience: Mapping[str, int] = {}  # seconds by channel; the service's where there is none
+    max_cost: int | None = None  # in tokens, of a message
+
+
+class LinkRules(NamedTuple):
+    """What the company has set for its short links; empty: nothing."""
+
+    host: str = ""  # of new links
+    targets: tuple[str, ...] = ()  # sites that they may lead to
+    utm: str = ""  # a query added to their targets, with `{channel}`
+    expired_url: str = ""  # where expired ones lead
+
+
+NO_RULES = LinkRules()
+Budgets = Mapping[str, tuple[int | None, int | None]]  # country → (set by somebody, usual)
+
+
+def link_rules(company: Company) -> LinkRules:
+    """The same of a company at hand."""
+    targets = tuple(company.link_targets)
+    return LinkRules(company.link_host, targets, company.link_utm, company.link_expired_url)
+
+
+@dataclass(frozen=True, slots=True)
+class Principal:
+    """The key a request came with and what its company has set; two seconds old at most."""
+
+    key_id: int  # 0: the service itself
+    mode: str
+    scopes: frozenset[str]
+    allowed_ips: tuple[str, ...]
+    company_id: int
+    company_status: str
+    country: str
+    language: str
+    brand: str
+    default_channel: str
+    code_length: int
+    allowed_countries: frozenset[str]  # empty: every country
+    default_link_lifetime: int | None
+    api_rate: int | None
+    own_limits: OwnLimits = NO_LIMITS
+    fallback: Fallback | None = None  # None: a message goes by one channel only
+    texts: OwnTexts = NO_TEXTS
+    link_rules: LinkRules = NO_RULES
+    budgets: Budgets = field(default_factory=dict)  # as in the company's row
+
+    @property
+    def is_test(self) -> bool:
+        return self.mode == "test"
+
+    def allows_ip(self, ip: str) -> bool:
+        if not self.allowed_ips:
+            return True
+        try:
+            address = ip_address(ip)
+        except ValueError:  # a socket has no address, and a proxy may write anything
+            return False
+        address = getattr(address, "ipv4_mapped", None) or address
+        return any(address in ip_network(one, strict=False) for one in self.allowed_ips)
+
+
+def _checksum(text: str) -> str:
+    value, digits = zlib.crc32(text.encode()), ""
+    for _ in range(CHECKSUM_LENGTH):
+        value, digit = divmod(value, 62)
+        digits = ALPHABET[digit] + digits
+    return digits
+
+
+def generate(mode: str) -> str:
+    body = f"kv_{mode}_" + "".join(secrets.choice(ALPHABET) for _ in range(RANDOM_LENGTH))
+    return body + _checksum(body)
+
+
+def is_well_formed(key: str) -> bool:
+    """Tells junk without a query; secret scanners can do the same."""
+    return (
+        key.isascii()
+        and key.startswith(("kv_live_", "kv_test_"))
+        and len(key) == 8 + RANDOM_LENGTH + CHECKSUM_LENGTH
+        and key[-CHECKSUM_LENGTH:] == _checksum(key[:-CHECKSUM_LENGTH])
+    )
+
+
+def digest(key: str) -> bytes:
+    return hashlib.sha256(key.encode()).digest()
+
+
+# Reads keys and notes their use at most once a minute, in the same round trip.
+_READ = """
+WITH used AS (
+  UPDATE accounts_apikey SET last_used_at = now()
+  WHERE digest = ANY(%(digests)s::bytea[]) AND revoked_at IS NULL
+    AND (last_used_at IS NULL OR last_used_at < now() - interval '1 minute'))
+SELECT k.digest, {texts},
+       k.id, k.mode, k.scopes, k.allowed_ips, c.id, c.status, c.country, c.language,
+       left(COALESCE(NULLIF(c.brand, ''), c.name), 30), c.default_channel, c.code_length,
+       CASE WHEN c.all_countries THEN '{{}}' WHEN c.allowed_countries = '{{}}' THEN ARRAY[c.country]
+            ELSE c.allowed_countries END, c.default_link_lifetime, c.api_rate,
+       CASE WHEN c.falls_back THEN c.fallback_chain END, c.patience_whatsapp, c.patience_telegram,
+       c.patience_sms, c.fallback_max_cost,
+       c.budgets, c.link_host, c.link_targets, c.link_utm, c.link_expired_url,
+       c.cool_down, c.codes_per_10_min, c.codes_per_hour, c.codes_per_day,
+       c.links_per_10_min, c.links_per_day
+FROM accounts_apikey k JOIN accounts_company c ON c.id = k.company_id
+WHERE k.digest = ANY(%(digests)s::bytea[]) AND k.revoked_at IS NULL
+  AND (k.expires_at IS NULL OR k.expires_at > now())
+"""
+
+_cache: dict[bytes, tuple[float, Principal | None]] = {}
+_used: set[bytes] = set()  # since the last refresh
+_lock = Lock()
+
+
+def find(key: str) -> Principal | None:
+    """Who this key speaks for; None for junk and for unknown, revoked or expired keys."""
+    if not is_well_formed(key):
+        return None
+    key_digest = digest(key)
+    fresh_until, principal = _cache.get(key_digest, (0.0, None))
+    if fresh_until > time.monotonic():
+        _used.add(key_digest)
+        return principal
+    return _read([key_digest])[key_digest]
+
+
+def refresh() -> None:
+    """Read what was used since the last time, all at once."""
+    global _used
+    used, _used = _used, set()
+    known = [one for one in used if _cache.get(one, (0.0, None))[1] is not None]
+    if known:
+        _read(known)
+
+
+def keep_fresh() -> None:
+    """For web processes: refreshing keys before they run out saves most requests a query."""
+    threading.Thread(target=_keep_fresh, name="keys", daemon=True).start()
+
+
+def _keep_fresh() -> None:
+    while True:
+        time.sleep(REFRESH_EVERY)
+        try:
+            refresh()
+        except Exception as error:  # the thread's edge; requests read for themselves meanwhile
+            log.warning("keys_not_refreshed", error=type(error).__name__)
+        connection.close()
+
+
+def forget(key_digest: bytes) -> None:
+    """Empties this process's cache of a key; others let it go within CACHE_SECONDS."""
+    _cache.pop(bytes(key_digest), None)
+
+
+def forget_all() -> None:
+    _cache.clear()
+    _used.clear()
+
+
+def _read(digests: list[bytes]) -> dict[bytes, Principal | None]:
+    fresh_until = time.monotonic() + CACHE_SECONDS
+    with connection.cursor() as cursor:
+        cursor.execute(_READ.format(texts=column_sql()), {"digests": digests})
+        rows = {bytes(row[0]): _principal(texts_of(row[1]), row[2:]) for row in cursor.fetchall()}
+    found = {one: rows.get(one) for one in digests}
+    with _lock:
+        if len(_cache) + len(found) > CACHE_SIZE:
+            _cache.clear()
+        _cache.update((one, (fresh_until, principal)) for one, principal in found.items())
+    return found
+
+
+def _principal(texts: OwnTexts, row: tuple[Any, ...]) -> Principal:
+    (key_id, mode, scopes, ips, company, status, country, language, brand, channel, length,
+     countries, lifetime, rate, chain, whatsapp, telegram, sms, max_cost,
+     budgets, link_host, targets, utm, expired_url, *own_limits) = row  # fmt: skip
+    patience = {"whatsapp": whatsapp, "telegram": telegram, "sms": sms}
+    own = OwnLimits(*own_limits)
+    rules = LinkRules(link_host, tuple(targets), utm, expired_url)
+    return Principal(
+        key_id=key_id,
+        mode=mode,
+        scopes=frozenset(scopes),
+        allowed_ips=tuple(ips),
+        company_id=company,
+        company_status=status,
+        country=country,
+        language=language,
+        brand=brand,
+        default_channel=channel,
+        code_length=length,
+        allowed_countries=frozenset(countries),
+        default_link_lifetime=lifetime,
+        api_rate=rate,
+        own_limits=NO_LIMITS if own == NO_LIMITS else own,
+        fallback=Fallback(tuple(chain), _set(patience), max_cost) if chain else None,
+        texts=texts,
+        link_rules=NO_RULES if rules == NO_RULES else rules,
+        budgets=orjson.loads(budgets),
+    )
+
+
+def _set(own: Mapping[str, int | None]) -> dict[str, int]:
+    return {name: value for name, value in own.items() if value is not None}

@@ -1,0 +1,1 @@
+"""Names that people read: of companies, brands and devices."""

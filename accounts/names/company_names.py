@@ -1,0 +1,54 @@
+"""What a company may call itself. Letters carry the name to people who never asked for one."""
+
+import re
+from unicodedata import category, normalize
+
+import phonenumbers
+from django.core.exceptions import ValidationError
+from django.utils.translation import gettext_lazy as _
+
+from accounts.names import brand_names
+
+# Ends that mail programs make a link of; a dot within a name, as in "Dr.Web", has another end.
+_GENERIC = (
+    "app biz bot click club com dev edu eu fun gov help info int link live mil mobi name net news "
+    "online ooo org page pro shop site space store su tech top uk website win world xyz zone "
+    "рф рус бел қаз укр онлайн сайт орг ком москва дети"
+)
+_ENDS = {region.lower() for region in phonenumbers.SUPPORTED_REGIONS} | set(_GENERIC.split())
+_DOTTED = re.compile(r"[\w-][.。．｡]((?:xn--)?[\w-]+)", re.IGNORECASE)
+_IP_ADDRESS = re.compile(r"\d+(?:\.\d+){3}")
+
+
+def validate(name: str) -> None:
+    if not brand_names.is_fit(name) or _leads_to_a_site(name):
+        raise ValidationError(
+            _(
+                "A name is one line, without the address of a site or of a mailbox and without "
+                "a phone number: “Daisy” rather than “daisy.com”."
+            ),
+            code="company_name",
+        )
+
+
+def one_line(name: str) -> str:
+    """The visible characters alone, so that no name breaks a line or turns the text around."""
+    seen = "".join(" " if category(char)[0] in "CZ" else char for char in name)
+    return " ".join(seen.split())
+
+
+def is_harmless(name: str) -> bool:
+    """Whether no mail program makes a link or a call of it, whatever ends it knows."""
+    dotted = any(len(end) > 1 for end in _DOTTED.findall(_plain(name)))
+    return brand_names.is_fit(name) and not dotted
+
+
+def _leads_to_a_site(name: str) -> bool:
+    plain = _plain(name)
+    ends = (end.lower() for end in _DOTTED.findall(plain))
+    is_known = any(end in _ENDS or end.startswith("xn--") for end in ends)
+    return is_known or bool(_IP_ADDRESS.search(plain))
+
+
+def _plain(name: str) -> str:
+    return "".join(char for char in normalize("NFKC", name) if category(char) != "Mn")

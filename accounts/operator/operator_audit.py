@@ -1,0 +1,75 @@
+"""What operators do to people at the desk: audited, and told to those it was done to."""
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from allauth.account.models import EmailAddress
+from django.contrib import admin
+from django.contrib.admin.utils import model_format_dict
+from django.db.models import Model, QuerySet
+from django.http import HttpRequest
+
+from accounts.audit import events
+from accounts.client_ip import address_of
+from accounts.models import Company, Member, User
+from accounts.security import notifications
+
+if TYPE_CHECKING:
+    Base = admin.ModelAdmin[Any]
+else:  # generic in the stubs alone
+    Base = object
+
+
+class Audited(Base):
+    """Beside Django's own history, which the database lets anybody rewrite."""
+
+    def log_addition(self, request: HttpRequest, obj: Model, message: Any) -> Any:
+        record(request, "desk.added", obj)
+        return super().log_addition(request, obj, message)
+
+    def log_change(self, request: HttpRequest, obj: Model, message: Any) -> Any:
+        if message:  # something differs
+            record(request, "desk.changed", obj)
+        return super().log_change(request, obj, message)
+
+    def log_deletions(self, request: HttpRequest, queryset: QuerySet[Any]) -> Any:
+        for one in queryset:
+            record(request, "desk.deleted", one)
+        return super().log_deletions(request, queryset)
+
+
+def record(request: HttpRequest, action: str, obj: Model) -> None:
+    operator = request.user
+    assert isinstance(operator, User)  # noqa: S101 - the admin lets nobody else in
+    company = obj if isinstance(obj, Company) else getattr(obj, "company", None)
+    subject = f"{model_format_dict(obj)['verbose_name']} {obj}"
+    events.record(action, subject, company=company, user=operator, ip=address_of(request))
+    for person in _people(obj):
+        notifications.post_desk_change(person)
+    if isinstance(obj, Member) and action != "desk.deleted":
+        write_of_owners(request, [obj])
+
+
+def write_of_owners(request: HttpRequest, members: Iterable[object]) -> None:
+    """To the owners of a company, of another one whom an operator has made."""
+    for one in members:
+        if (
+            isinstance(one, Member)
+            and one.role == Member.Role.OWNER
+            and isinstance(request.user, User)
+        ):
+            notifications.post_company_change(
+                "owner.made",
+                company=one.company,
+                user=request.user,
+                ip=None,
+                also=one.user,
+                whom=one.user.email,
+            )
+
+
+def _people(obj: Model) -> list[User]:
+    """Whose way in it is."""
+    if isinstance(obj, User):
+        return [obj]
+    return [obj.user] if isinstance(obj, EmailAddress) else []

@@ -1,0 +1,62 @@
+"""The mail outbox: letters are written in the transaction that gave the reason for them."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from django.conf import settings
+from django.template.loader import render_to_string
+from django.utils import translation
+
+from accounts.models import Company, Mail, Member
+from accounts.names import company_names
+
+
+def post(
+    *, template: str, to: str, language: str, context: Mapping[str, Any], key: str | None = None
+) -> None:
+    """Render `mail/<template>.{subject.txt,txt,html}` and append it; at most once per `key`."""
+    with translation.override(language):
+        parts = [_render(template, part, context) for part in ("subject.txt", "txt", "html")]
+    subject, text, html = parts
+    append(template=template, to=to, subject=subject, text=text, html=html, key=key)
+
+
+def post_to_members(
+    *,
+    company: Company,
+    roles: Iterable[str],
+    template: str,
+    context: Mapping[str, Any],
+    key: str | None = None,
+) -> None:
+    """To each member with one of the roles, in the language of each."""
+    members = Member.objects.filter(company=company, role__in=list(roles), user__is_active=True)
+    for member in members.select_related("user").order_by("pk"):
+        post(
+            template=template,
+            to=member.user.email,
+            language=member.user.language,
+            context={"company": company, **context},
+            key=f"{key}:{member.user_id}" if key else None,
+        )
+
+
+def append(
+    *, template: str, to: str, subject: str, text: str, html: str = "", key: str | None = None
+) -> None:
+    """A letter that is worded already."""
+    letter = Mail(
+        template=template,
+        to=to,
+        subject=company_names.one_line(subject)[:255],
+        text=text.strip() + "\n",
+        html=html.strip(),
+        key=key,
+    )
+    # Not an upsert by hand: of two at once under a key, one writes.
+    Mail.objects.bulk_create([letter], ignore_conflicts=True)
+
+
+def _render(template: str, part: str, context: Mapping[str, Any]) -> str:
+    site = {"site_url": settings.PUBLIC_URL, "language": translation.get_language()}
+    return render_to_string(f"mail/{template}.{part}", site | dict(context))

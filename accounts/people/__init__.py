@@ -1,0 +1,1 @@
+"""Companies and their members: use cases, roles, countries."""

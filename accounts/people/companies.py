@@ -1,0 +1,214 @@
+"""What people do with companies and API keys. Each verb is one transaction and one audit event."""
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+
+from django.conf import settings
+from django.core.exceptions import ValidationError
+from django.db import transaction
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+from accounts.audit.events import record
+from accounts.keys import api_keys
+from accounts.models import (
+    ApiKey,
+    Company,
+    Member,
+    Mode,
+    Scope,
+    User,
+    every_scope,
+)
+from accounts.outbox import mail
+from accounts.people import countries
+from accounts.security.notifications import post_company_change
+
+MAX_ACTIVE_KEYS = 5
+MAX_WHILE_ROTATING = 2 * MAX_ACTIVE_KEYS  # every key may have its successor beside it for a day
+PREFIX_LENGTH = 12
+LETTERS = {
+    Company.Status.APPROVED: "company_approved",
+    Company.Status.SUSPENDED: "company_suspended",
+}
+
+
+@transaction.atomic
+def sign_up_company(
+    *,
+    user: User,
+    name: str,
+    country: str = "RU",
+    language: str = "",
+    ip: str | None = None,
+) -> Company:
+    """A company with the user as its owner; its live keys work once it is approved.
+
+    It writes in the language of its country unless one is named.
+    """
+    language = language or countries.language(country)
+    status = Company.Status.APPROVED if settings.AUTO_APPROVE_COMPANIES else Company.Status.PENDING
+    company = Company.objects.create(name=name, country=country, language=language, status=status)
+    Member.objects.create(company=company, user=user, role=Member.Role.OWNER)
+    record("company.created", company, company=company, user=user, ip=ip)
+    return company
+
+
+@transaction.atomic
+def change_status(
+    *,
+    company: Company,
+    status: Company.Status,
+    user: User,
+    reason: str = "",
+    ip: str | None = None,
+) -> None:
+    company.status = status
+    company.save(update_fields=["status"])
+    told = f"{company}: {reason}" if reason else company
+    record(f"company.{status}", told, company=company, user=user, ip=ip)
+    if status in LETTERS:
+        mail.post_to_members(
+            company=company,
+            roles=[Member.Role.OWNER],
+            template=LETTERS[status],
+            context={"reason": reason},
+        )
+    _forget(company.api_keys.all())
+
+
+@transaction.atomic
+def change_settings(
+    *, company: Company, user: User, changes: Mapping[str, object], ip: str | None = None
+) -> list[str]:
+    """Write what differs; the names of the changed fields come back."""
+    stored = Company.objects.select_for_update(no_key=True).get(pk=company.pk)
+    changed = [name for name, value in changes.items() if getattr(stored, name) != value]
+    if not changed:
+        return []
+    for name in changed:
+        setattr(stored, name, changes[name])
+    stored.save(update_fields=changed)
+    record("settings.changed", ", ".join(changed), company=company, user=user, ip=ip)
+    _forget(company.api_keys.active())
+    return changed
+
+
+@transaction.atomic
+def create_api_key(
+    *,
+    company: Company,
+    user: User,
+    mode: str,
+    name: str,
+    scopes: Iterable[Scope | str] | None = None,
+    allowed_ips: Iterable[str] = (),
+    expires_at: datetime | None = None,
+    ip: str | None = None,
+) -> tuple[ApiKey, str]:
+    """A new key and its text, which is kept nowhere: show it now or never."""
+    _allow_one_more(company, MAX_ACTIVE_KEYS)
+    key, plaintext = _issue(
+        company=company,
+        created_by=user,
+        mode=mode,
+        name=name,
+        scopes=every_scope() if scopes is None else list(scopes),
+        allowed_ips=list(allowed_ips),
+        expires_at=expires_at,
+    )
+    record("key.created", f"{key.name} {key}", company=company, user=user, ip=ip)
+    _write_of_live_key("key.created", key, user, ip)
+    return key, plaintext
+
+
+@transaction.atomic
+def rotate_api_key(*, key: ApiKey, user: User, ip: str | None = None) -> tuple[ApiKey, str]:
+    """A successor with the same rights; the old key works for 24 hours more."""
+    _allow_one_more(key.company, MAX_WHILE_ROTATING)
+    key.refresh_from_db(from_queryset=ApiKey.objects.select_for_update(no_key=True))
+    last_day = timezone.now() + ApiKey.ROTATION
+    if not key.is_active or key.is_ending:
+        raise ValidationError(_("This key is ending already: create a new one."), code="ending")
+    successor, plaintext = _issue(
+        company=key.company,
+        created_by=user,
+        mode=key.mode,
+        name=key.name,
+        scopes=key.scopes,
+        allowed_ips=key.allowed_ips,
+        expires_at=key.expires_at,
+    )
+    key.expires_at = last_day
+    key.save(update_fields=["expires_at"])
+    record("key.rotated", f"{key.name} {key} → {successor}", company=key.company, user=user, ip=ip)
+    _write_of_live_key("key.rotated", successor, user, ip)
+    _forget([key])
+    return successor, plaintext
+
+
+@transaction.atomic
+def revoke_api_key(*, key: ApiKey, user: User, ip: str | None = None) -> None:
+    """The key stops working, at once here and within two seconds in every process."""
+    if not ApiKey.objects.filter(pk=key.pk, revoked_at=None).update(revoked_at=timezone.now()):
+        return
+    record("key.revoked", f"{key.name} {key}", company=key.company, user=user, ip=ip)
+    _forget([key])
+
+
+def _write_of_live_key(kind: str, key: ApiKey, user: User, ip: str | None) -> None:
+    if key.mode == Mode.LIVE:
+        post_company_change(kind, company=key.company, user=user, ip=ip, key=f"{key.name} {key}")
+
+
+def _allow_one_more(company: Company, limit: int) -> None:
+    # The company's row is the lock: of two parallel requests for the last place one waits here.
+    Company.objects.select_for_update(no_key=True).get(pk=company.pk)
+    if company.api_keys.active().count() >= limit:
+        raise ValidationError(
+            _("A company has up to %(limit)d active keys: revoke one first."),
+            code="too_many_keys",
+            params={"limit": limit},
+        )
+
+
+def _issue(
+    *,
+    company: Company,
+    created_by: User,
+    mode: str,
+    name: str,
+    scopes: list[str],
+    allowed_ips: list[str],
+    expires_at: datetime | None,
+) -> tuple[ApiKey, str]:
+    plaintext = api_keys.generate(mode)
+    key = ApiKey.objects.create(
+        company=company,
+        created_by=created_by,
+        mode=mode,
+        name=name,
+        prefix=plaintext[:PREFIX_LENGTH],
+        last4=plaintext[-4:],
+        digest=api_keys.digest(plaintext),
+        scopes=scopes,
+        allowed_ips=allowed_ips,
+        expires_at=expires_at,
+    )
+    return key, plaintext
+
+
+def forget_keys(company: Company) -> None:
+    """What they are known by here is read anew after the commit; elsewhere within two seconds."""
+    _forget(company.api_keys.active())
+
+
+def _forget(several: Iterable[ApiKey]) -> None:
+    digests = [bytes(key.digest) for key in several]
+
+    def forget() -> None:
+        for digest in digests:
+            api_keys.forget(digest)
+
+    # Before the commit another thread could read the old row back into the cache.
+    transaction.on_commit(forget)

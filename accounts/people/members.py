@@ -1,0 +1,147 @@
+"""Who belongs to a company: inviting, joining, changing roles, leaving."""
+
+from datetime import timedelta
+
+from django.conf import settings
+from django.core import signing
+from django.core.exceptions import ValidationError
+from django.db import transaction
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+from accounts.audit.events import record
+from accounts.models import Company, Invitation, Member, User
+from accounts.outbox import mail
+from accounts.security.notifications import post_company_change
+
+SALT = "accounts.invitation"
+MOST_A_DAY = 20  # letters of one company: an invitation must not become a way to write to anybody
+MOST_UNAPPROVED = 3
+
+
+def token(invitation: Invitation) -> str:
+    """What the letter's link carries. A repeated letter makes the links before it void."""
+    return signing.dumps([invitation.pk, int(invitation.sent_at.timestamp())], salt=SALT)
+
+
+def invitation_of(text: str) -> Invitation | None:
+    """The open invitation that a link stands for."""
+    try:
+        pk, sent_at = signing.loads(text, salt=SALT, max_age=Invitation.LIFETIME)
+    except (signing.BadSignature, ValueError):
+        return None
+    found = Invitation.objects.open().select_related("company", "invited_by").filter(pk=pk).first()
+    return found if found and int(found.sent_at.timestamp()) == sent_at else None
+
+
+@transaction.atomic
+def invite(
+    *, company: Company, email: str, role: str, user: User, ip: str | None = None
+) -> Invitation:
+    """Send the letter; to somebody who is invited already, once more, with this role."""
+    _lock(company)
+    if company.members.filter(user__email__iexact=email).exists():
+        raise ValidationError(_("This person is a member already."), code="member")
+    a_day_ago = timezone.now() - timedelta(days=1)
+    # Whoever signs up names the company, and the letter bears that name: few until it is approved.
+    most = MOST_A_DAY if company.status == Company.Status.APPROVED else MOST_UNAPPROVED
+    if company.invitations.filter(sent_at__gt=a_day_ago).count() >= most:
+        raise ValidationError(
+            _("%(n)d invitations were sent in a day, and that is the most: try tomorrow."),
+            code="too_many",
+            params={"n": most},
+        )
+    pending = company.invitations.filter(accepted_at=None, revoked_at=None, email__iexact=email)
+    pending.update(revoked_at=timezone.now())
+    invitation = Invitation.objects.create(company=company, email=email, role=role, invited_by=user)
+    mail.post(
+        template="invitation",
+        to=email,
+        language=user.language,
+        context={
+            "company": company,
+            "invitation": invitation,
+            "join_url": settings.PUBLIC_URL + reverse("invitation-join", args=[token(invitation)]),
+        },
+    )
+    record("member.invited", invitation, company=company, user=user, ip=ip)
+    if role == Member.Role.OWNER:
+        post_company_change("owner.invited", company=company, user=user, ip=ip, whom=email)
+    return invitation
+
+
+@transaction.atomic
+def call_off(*, invitation: Invitation, user: User, ip: str | None = None) -> None:
+    rows = Invitation.objects.filter(pk=invitation.pk, accepted_at=None, revoked_at=None)
+    if rows.update(revoked_at=timezone.now()):
+        record("invitation.revoked", invitation, company=invitation.company, user=user, ip=ip)
+
+
+@transaction.atomic
+def join(*, invitation: Invitation, user: User, ip: str | None = None) -> Member | None:
+    """Take the seat, once; None when it is no longer kept."""
+    rows = Invitation.objects.open().filter(pk=invitation.pk)
+    if user.email.lower() != invitation.email.lower() or not rows.update(
+        accepted_at=timezone.now()
+    ):
+        return None
+    member, _made = Member.objects.get_or_create(
+        company=invitation.company, user=user, defaults={"role": invitation.role}
+    )
+    record("member.joined", member, company=invitation.company, user=user, ip=ip)
+    if member.role == Member.Role.OWNER:
+        _write_of_owner("owner.made", member, user, ip)
+    return member
+
+
+@transaction.atomic
+def change_role(*, member: Member, role: str, user: User, ip: str | None = None) -> None:
+    _lock(member.company)
+    member.refresh_from_db()
+    if member.role == role:
+        return
+    if role != Member.Role.OWNER:
+        _keep_an_owner(member)
+    was_owner = member.role == Member.Role.OWNER
+    member.role = role
+    member.save(update_fields=["role"])
+    record("member.role_changed", member, company=member.company, user=user, ip=ip)
+    if was_owner or role == Member.Role.OWNER:
+        _write_of_owner("owner.gone" if was_owner else "owner.made", member, user, ip)
+
+
+@transaction.atomic
+def remove(*, member: Member, user: User, ip: str | None = None) -> None:
+    """Every page of the company closes to them with their next request."""
+    _lock(member.company)
+    member.refresh_from_db()  # their role may just have been changed
+    _keep_an_owner(member)
+    action = "member.left" if member.user_id == user.pk else "member.removed"
+    record(action, member, company=member.company, user=user, ip=ip)
+    member.delete()
+    if member.role == Member.Role.OWNER:
+        _write_of_owner("owner.gone", member, user, ip)
+
+
+def _write_of_owner(kind: str, member: Member, user: User, ip: str | None) -> None:
+    """To the owners, and to the person themselves, who may be one no longer."""
+    whom = member.user
+    post_company_change(kind, company=member.company, user=user, ip=ip, also=whom, whom=whom.email)
+
+
+def _lock(company: Company) -> None:
+    # The company's row: of two owners who demote each other at once one waits here.
+    Company.objects.select_for_update(no_key=True).get(pk=company.pk)
+
+
+def is_only_owner(member: Member) -> bool:
+    owners = Member.objects.filter(company=member.company_id, role=Member.Role.OWNER)
+    return member.role == Member.Role.OWNER and not owners.exclude(pk=member.pk).exists()
+
+
+def _keep_an_owner(member: Member) -> None:
+    if is_only_owner(member):
+        raise ValidationError(
+            _("A company needs an owner: make somebody else one first."), code="last_owner"
+        )

@@ -1,0 +1,146 @@
+"""What follows when people sign in, change their account or fail to: allauth says so by signals."""
+
+from typing import Any
+
+from allauth.account import signals as account
+from allauth.account.internal.flows.login import record_authentication
+from allauth.account.models import EmailAddress
+from allauth.mfa import signals as mfa
+from allauth.mfa.models import Authenticator
+from django.contrib.auth.signals import user_login_failed
+from django.db.models.functions import Lower
+from django.http import HttpRequest
+
+from accounts.audit.authentication_events import record
+from accounts.models import User
+from accounts.security import notifications, sessions
+
+
+def connect() -> None:
+    user_login_failed.connect(on_login_failed)
+    account.user_logged_in.connect(on_login)
+    account.authentication_step_completed.connect(on_proof)
+    account.password_changed.connect(on_password_changed)
+    account.password_set.connect(on_password_set)
+    account.password_reset.connect(on_password_reset)
+    account.email_added.connect(on_email_added)
+    account.email_confirmed.connect(on_email_confirmed)
+    account.email_changed.connect(on_email_changed)
+    account.email_removed.connect(on_email_removed)
+    mfa.authenticator_added.connect(on_factor_added)
+    mfa.authenticator_removed.connect(on_factor_removed)
+    mfa.authenticator_reset.connect(on_codes_generated)
+    mfa.authentication_failed.connect(on_factor_failed)
+
+
+def on_login(request: HttpRequest, user: User, **_rest: Any) -> None:
+    record("login.succeeded", user=user, request=request)
+
+
+def on_login_failed(
+    credentials: dict[str, Any], request: HttpRequest | None = None, **_rest: Any
+) -> None:
+    """The same work for an address that nobody has, so that the time it takes tells nothing. What
+    was typed is kept nowhere: people type passwords into the wrong field.
+    """
+    email = str(credentials.get("email", ""))
+    user = User.objects.alias(lower=Lower("email")).filter(lower=email.lower()).first()
+    record("login.failed", user=user, request=request)
+
+
+def on_factor_failed(
+    request: HttpRequest, user: User, reauthentication: bool = False, **_rest: Any
+) -> None:
+    if not reauthentication:  # the middleware records that one
+        record("login.failed", user=user, request=request, subject="2fa")
+
+
+def on_proof(
+    request: HttpRequest, user: User, method: str, reauthenticated: bool = False, **_rest: Any
+) -> None:
+    if reauthenticated:
+        sessions.renew(request)
+        record("reauthentication.passed", user=user, request=request, subject=method)
+
+
+def on_password_changed(request: HttpRequest, user: User, **_rest: Any) -> None:
+    sessions.end_all(user)
+    record("password.changed", user=user, request=request)
+
+
+def on_password_set(request: HttpRequest, user: User, **_rest: Any) -> None:
+    sessions.end_all(user)
+    record("password.set", user=user, request=request)
+
+
+def on_password_reset(request: HttpRequest, user: User, **_rest: Any) -> None:
+    sessions.end_all(user)
+    record("password.reset", user=user, request=request)
+
+
+def on_email_added(
+    request: HttpRequest, user: User, email_address: EmailAddress, **_rest: Any
+) -> None:
+    address = email_address.email
+    record("address.added", user=user, request=request, subject=address)
+    notifications.post_change("address.added", user=user, request=request, address=address)
+
+
+def on_email_confirmed(request: HttpRequest, email_address: EmailAddress, **_rest: Any) -> None:
+    user, address = email_address.user, email_address.email
+    record("address.confirmed", user=user, request=request, subject=address)
+    if not email_address.primary:  # the first one, at sign-up, is the primary itself
+        notifications.post_change("address.confirmed", user=user, request=request, address=address)
+
+
+def on_email_changed(
+    request: HttpRequest,
+    user: User,
+    from_email_address: EmailAddress | None,
+    to_email_address: EmailAddress,
+    **_rest: Any,
+) -> None:
+    """allauth writes to the old address."""
+    old = from_email_address.email if from_email_address else ""
+    address = to_email_address.email
+    record("address.primary", user=user, request=request, subject=f"{old} → {address}")
+    notifications.post_change(
+        "address.primary", user=user, request=request, to=address, address=address, old=old
+    )
+
+
+def on_email_removed(
+    request: HttpRequest, user: User, email_address: EmailAddress, **_rest: Any
+) -> None:
+    """allauth writes to the primary address."""
+    address = email_address.email
+    record("address.removed", user=user, request=request, subject=address)
+    if email_address.verified:
+        notifications.post_change(
+            "address.removed", user=user, request=request, to=address, address=address
+        )
+
+
+def on_factor_added(
+    request: HttpRequest, user: User, authenticator: Authenticator, **_rest: Any
+) -> None:
+    record("factor.added", user=user, request=request, subject=authenticator.type)
+    if authenticator.type == Authenticator.Type.RECOVERY_CODES:
+        return  # they come with the first factor
+    sessions.end_others(request, user)
+    # Who added it has just used it: the recovery codes, shown next, need no further proof.
+    record_authentication(
+        request, user, "mfa", type=authenticator.type, id=authenticator.pk, reauthenticated=True
+    )
+
+
+def on_factor_removed(
+    request: HttpRequest, user: User, authenticator: Authenticator, **_rest: Any
+) -> None:
+    record("factor.removed", user=user, request=request, subject=authenticator.type)
+    sessions.end_others(request, user)
+
+
+def on_codes_generated(request: HttpRequest, user: User, **_rest: Any) -> None:
+    record("recovery_codes.generated", user=user, request=request)
+    sessions.end_others(request, user)

@@ -1,0 +1,1 @@
+"""Signing in and up: passwords, second factors, throttling, allauth's forms and adapter."""

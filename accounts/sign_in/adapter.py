@@ -1,0 +1,130 @@
+"""allauth's sign-in made ours: the name on letters, whose address counts, the user's language."""
+
+from typing import Any
+from urllib.parse import urlsplit, urlunsplit
+
+from allauth.account.adapter import DefaultAccountAdapter
+from allauth.core import context as allauth
+from allauth.mfa.models import Authenticator
+from allauth.mfa.utils import is_mfa_enabled
+from django.conf import settings
+from django.contrib.auth.base_user import AbstractBaseUser
+from django.contrib.auth.hashers import check_password
+from django.contrib.auth.models import AnonymousUser
+from django.core.mail import EmailMultiAlternatives
+from django.http import HttpRequest, HttpResponse
+from django.utils.translation import gettext_lazy as _
+
+from accounts.audit.authentication_events import record
+from accounts.client_ip import client_ip
+from accounts.models import User
+from accounts.outbox import mail
+from accounts.security import sessions
+from accounts.security.reauthentication import has_factor
+from accounts.sign_in import throttle
+
+SITE = "Kvitok"
+
+
+def remember_language(response: HttpResponse, language: str) -> None:
+    response.set_cookie(
+        settings.LANGUAGE_COOKIE_NAME,
+        language,
+        max_age=365 * 24 * 3600,
+        secure=settings.SESSION_COOKIE_SECURE,
+        samesite="Lax",
+    )
+
+
+def on_public_url(value: Any) -> Any:
+    """A link of ours with PUBLIC_URL as its origin; allauth takes it from the Host header."""
+    if not (isinstance(value, str) and value.startswith(("http://", "https://"))):
+        return value
+    url = urlsplit(value)
+    return settings.PUBLIC_URL + urlunsplit(("", "", url.path, url.query, url.fragment))
+
+
+class AccountAdapter(DefaultAccountAdapter):
+    error_messages: dict[str, Any] = DefaultAccountAdapter.error_messages | {
+        "too_many_login_attempts": _(
+            "Too many wrong passwords. Wait five minutes, or set a new password by a letter: "
+            "“Forgot the password?”"
+        )
+    }
+
+    def format_email_subject(self, subject: str) -> str:
+        return f"{SITE}: {subject}"
+
+    def send_mail(self, template_prefix: str, email: str, context: dict[str, Any]) -> None:
+        """Into the outbox: no page waits for a mail server, and none fails with it."""
+        site = {"name": SITE, "domain": settings.PUBLIC_URL}
+        words = {
+            "request": allauth.request,
+            "email": email,
+            "current_site": site,
+            "site_url": settings.PUBLIC_URL,
+        }
+        own = {name: on_public_url(value) for name, value in context.items()}
+        letter = self.render_mail(template_prefix, email, words | own)
+        parts = letter.alternatives if isinstance(letter, EmailMultiAlternatives) else []
+        html = [str(part) for part, kind in parts if kind == "text/html"]
+        mail.append(
+            template=template_prefix,
+            to=email,
+            subject=str(letter.subject),
+            text=str(letter.body),
+            html="".join(html),
+        )
+
+    def _get_login_attempts_cache_key(self, request: HttpRequest, **credentials: Any) -> str:
+        return throttle.key_of(request, credentials.get("email", ""))
+
+    def pre_authenticate(self, request: HttpRequest, **credentials: Any) -> None:
+        super().pre_authenticate(request, **credentials)
+        near, far = (
+            self._login_failed_rl_usage,
+            throttle.consume(request, credentials.get("email", "")),
+        )
+        if near is None or far is None:
+            self._rollback_login_failed_rl_usage()
+            raise self.validation_error("too_many_login_attempts")
+        near.usage += far.usage  # all given back if the password is right
+
+    def _delete_login_attempts_cached_email(self, request: HttpRequest, **credentials: Any) -> None:
+        super()._delete_login_attempts_cached_email(request, **credentials)
+        throttle.clear(request, credentials.get("email", ""))
+
+    def get_client_ip(self, request: HttpRequest) -> str:
+        return client_ip(request.META) or "unknown"
+
+    def logout(self, request: HttpRequest) -> None:
+        if isinstance(request.user, User):
+            record("logout", user=request.user, request=request)
+            sessions.forget(request.session.session_key)
+        super().logout(request)
+
+    def get_reauthentication_methods(
+        self, user: AbstractBaseUser | AnonymousUser
+    ) -> list[dict[str, Any]]:
+        """Who has a second factor proves it by that, not by the password; a passkey comes before
+        recovery codes.
+        """
+        ways: list[dict[str, Any]] = super().get_reauthentication_methods(user)
+        if not isinstance(user, User) or not has_factor(user):
+            return ways
+        has_app = is_mfa_enabled(user, [Authenticator.Type.TOTP])
+        factors = [way for way in ways if way["id"] != "reauthenticate"]
+        return factors if has_app else factors[::-1]
+
+    def reauthenticate(self, user: AbstractBaseUser, password: str) -> bool:
+        # Attempts are counted by session: those here must not close the door to the owner.
+        return check_password(password, user.password)
+
+    def post_login(
+        self, request: HttpRequest, user: AbstractBaseUser, **kwargs: Any
+    ) -> HttpResponse:
+        response = super().post_login(request, user, **kwargs)
+        if isinstance(user, User):
+            remember_language(response, user.language)
+            throttle.remember_device(response, user.email)
+        return response

@@ -1,0 +1,44 @@
+"""allauth's forms with a password: none is read that is longer than people's are."""
+
+from typing import TYPE_CHECKING, Any
+
+from allauth.account import forms as allauth
+from allauth.account.fields import PasswordField
+from django import forms
+
+from accounts.sign_in.passwords import require_bounded
+
+if TYPE_CHECKING:
+    Base = forms.Form
+else:  # each of allauth's is a form already
+    Base = object
+
+
+class BoundedPasswords(Base):
+    """Refuses by length before anything is judged, hashed or compared."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        for field in self.fields.values():
+            if isinstance(field, PasswordField):
+                field.validators = [*field.validators, require_bounded]
+
+
+class LoginForm(BoundedPasswords, allauth.LoginForm):
+    pass
+
+
+class ReauthenticateForm(BoundedPasswords, allauth.ReauthenticateForm):
+    pass
+
+
+class ChangePasswordForm(BoundedPasswords, allauth.ChangePasswordForm):
+    pass
+
+
+class SetPasswordForm(BoundedPasswords, allauth.SetPasswordForm):
+    pass
+
+
+class ResetPasswordKeyForm(BoundedPasswords, allauth.ResetPasswordKeyForm):
+    pass

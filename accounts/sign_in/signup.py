@@ -1,0 +1,53 @@
+"""The sign-up that says nothing of who has an account, by its work as little as by its words."""
+
+from typing import Any
+from uuid import uuid4
+
+from allauth.account.adapter import get_adapter
+from allauth.account.forms import SignupForm
+from django.core.exceptions import ValidationError
+from django.db import IntegrityError, transaction
+from django.http import HttpRequest
+
+from accounts.models import User
+from accounts.sign_in import passwords
+from accounts.sign_in.password_forms import BoundedPasswords
+
+
+class QuietSignupForm(BoundedPasswords, SignupForm):
+    """Does for a known address what it does for a new one, and undoes it."""
+
+    def clean(self) -> dict[str, Any]:
+        """The validators know no company yet: its name is as easy to guess as the person's."""
+        cleaned: dict[str, Any] = super().clean() or self.cleaned_data
+        if password := cleaned.get("password1"):
+            known = passwords.words_of(cleaned.get("email", ""), cleaned.get("company", ""))
+            try:
+                passwords.require_strong(password, known)
+            except ValidationError as error:
+                if not self.has_error("password1", error.code):
+                    self.add_error("password1", error)
+        return cleaned
+
+    def try_save(self, request: HttpRequest) -> Any:
+        try:
+            with transaction.atomic():  # a user without the company would be asked for it again
+                if not self.account_already_exists:
+                    return super().try_save(request)
+                self._rehearse(request)
+                transaction.set_rollback(True)
+        except IntegrityError:
+            if not User.objects.filter(email__iexact=self.cleaned_data["email"]).exists():
+                raise
+            # A second click came in between and made the account: it gets the letter. Another one,
+            # that there is an account already, would take its place within the minutes of a letter.
+            return None, get_adapter().respond_email_verification_sent(request, None)
+        return super().try_save(request)
+
+    def _rehearse(self, request: HttpRequest) -> None:
+        email = self.cleaned_data["email"]
+        self.account_already_exists = False
+        self.cleaned_data["email"] = f"{uuid4()}@nobody.invalid"  # RFC 2606: never anybody's
+        self.save(request)
+        self.account_already_exists = True
+        self.cleaned_data["email"] = email

@@ -1,0 +1,198 @@
+"""/webhooks: the endpoints of the key's company and mode."""
+
+from typing import Any
+
+import orjson
+from django.http import HttpResponse
+from rest_framework.request import Request
+
+from accounts.api.base_view import ApiView, JsonAnswer
+from accounts.api.request_fields import Fields
+from accounts.client_ip import client_ip
+from accounts.models import Company, Endpoint, EventKind, Scope
+from accounts.webhooks import deliveries, endpoints
+from config.errors import DomainError, Error, invalid_input
+from config.ids import parse_id
+
+WORDS = {
+    "list": {"ru": "Адреса для вебхуков", "en": "Webhook endpoints"},
+    "one": {"ru": "Адрес для вебхуков", "en": "Webhook endpoint"},
+    "created": {
+        "ru": "Адрес добавлен. Сохраните secret: он показан один раз",
+        "en": "The endpoint was added. Keep the secret: it is shown once",
+    },
+    "changed": {"ru": "Изменения сохранены", "en": "The changes were saved"},
+    "deleted": {"ru": "Адрес удалён", "en": "The endpoint was deleted"},
+    "rotated": {
+        "ru": "Новый секрет готов, старый подписывает ещё сутки",
+        "en": "The new secret is ready; the old one signs for a day more",
+    },
+    "example": {"ru": "Пример отправляется", "en": "An example is on its way"},
+}
+IS_OFF = (
+    "Адрес выключен: включите его, передав enabled: true",
+    "The endpoint is off: switch it on by enabled: true",
+)
+TWO_KINDS = (
+    "В type и event разные события: оставьте одно",
+    "type and event name different events: give one",
+)
+NOT_BOOLEAN = ("Должно быть true или false", "Must be true or false")
+
+
+class _View(ApiView):
+    scope = Scope.WEBHOOKS
+
+    def endpoint(self, public_id: str) -> Endpoint:
+        endpoint_id = parse_id("whk", public_id)
+        own = Endpoint.objects.of(self.principal.company_id).filter(mode=self.principal.mode)
+        found = endpoint_id and own.filter(pk=endpoint_id).select_related("company").first()
+        if not found:
+            raise DomainError(Error.NOT_FOUND)
+        return found
+
+    def answer(self, words: str, body: dict[str, Any]) -> dict[str, Any]:
+        return {"success": True, "message": WORDS[words][self.language], **body}
+
+    def with_secret(self, response: HttpResponse) -> HttpResponse:
+        """Derived once more rather than kept with the answer of an Idempotency-Key."""
+        body = orjson.loads(response.content)
+        endpoint_id = parse_id("whk", body.get("id", ""))
+        if not body["success"] or endpoint_id is None:
+            return response
+        secret = endpoints.secret_of(Endpoint.objects.get(pk=endpoint_id))
+        filled = JsonAnswer(body | {"secret": secret}, response.status_code)
+        if "Idempotent-Replayed" in response:
+            filled["Idempotent-Replayed"] = response["Idempotent-Replayed"]
+        return filled
+
+    def by(self, request: Request) -> dict[str, Any]:
+        """For the audit: a key acted, and not a person."""
+        return {"user": None, "ip": client_ip(request.META)}
+
+
+class Webhooks(_View):
+    parameters = ()
+
+    def get(self, request: Request) -> HttpResponse:
+        own = Endpoint.objects.of(self.principal.company_id).filter(mode=self.principal.mode)
+        found = own.order_by("-created_at", "-id")  # MAX_ENDPOINTS at most: one page
+        body = {"data": [shown(one) for one in found], "has_more": False, "next_cursor": None}
+        return JsonAnswer(self.answer("list", body))
+
+    def post(self, request: Request) -> HttpResponse:
+        payload = self.payload(request)
+        wanted = _wanted(payload, is_new=True)
+
+        def effect() -> dict[str, Any]:
+            company = Company.objects.get(pk=self.principal.company_id)
+            endpoint, _secret = endpoints.create(
+                company=company, mode=self.principal.mode, **wanted, **self.by(request)
+            )
+            return self.answer("created", shown(endpoint))
+
+        return self.with_secret(self.once_atomic(self.ticket(request, payload), effect))
+
+
+class WebhookDetail(_View):
+    def get(self, request: Request, public_id: str) -> HttpResponse:
+        return JsonAnswer(self.answer("one", shown(self.endpoint(public_id))))
+
+    def patch(self, request: Request, public_id: str) -> HttpResponse:
+        endpoint = self.endpoint(public_id)
+        payload = self.payload(request)
+        wanted, enabled = _wanted(payload, is_new=False), _enabled(payload)
+        endpoints.change(endpoint=endpoint, changes=wanted, **self.by(request))
+        if enabled is not None:
+            switch = endpoints.enable if enabled else endpoints.disable
+            switch(endpoint=endpoint, **self.by(request))
+        return JsonAnswer(self.answer("changed", shown(endpoint)))
+
+    def delete(self, request: Request, public_id: str) -> HttpResponse:
+        endpoint = self.endpoint(public_id)
+        endpoints.delete(endpoint=endpoint, **self.by(request))
+        return JsonAnswer(self.answer("deleted", {"id": endpoint.public_id}))
+
+
+class RotateWebhook(_View):
+    def post(self, request: Request, public_id: str) -> HttpResponse:
+        payload = self.payload(request)
+        endpoint = self.endpoint(public_id)
+
+        def effect() -> dict[str, Any]:
+            endpoints.rotate(endpoint=endpoint, **self.by(request))
+            return self.answer("rotated", shown(endpoint))
+
+        return self.with_secret(self.once_atomic(self.ticket(request, payload), effect))
+
+
+class TestWebhook(_View):
+    """An example of an event; of the first one the endpoint asked for, unless another is named."""
+
+    __test__ = False
+
+    def post(self, request: Request, public_id: str) -> HttpResponse:
+        payload = self.payload(request)
+        endpoint = self.endpoint(public_id)
+        fields = Fields(payload)
+        kind = _kind(fields) or endpoint.kinds[0]
+        if not endpoint.is_enabled:
+            raise DomainError(Error.INVALID_INPUT, message=IS_OFF)
+
+        def effect() -> dict[str, Any]:
+            delivery = deliveries.send_example(endpoint=endpoint, kind=kind)
+            event_id = delivery.event.public_id
+            body = {"id": delivery.public_id, "event_id": event_id, "type": kind, "event": kind}
+            return self.answer("example", body)
+
+        return self.once_atomic(self.ticket(request, payload), effect)
+
+
+def _kind(fields: Fields) -> str | None:
+    """`type`, as it stands in an event, or `event`; the same if both are given."""
+    names = {name: fields.choice(name, list(EventKind.values)) for name in ("type", "event")}
+    fields.check()
+    if None not in names.values() and names["type"] != names["event"]:
+        raise invalid_input(event=TWO_KINDS)
+    return names["type"] or names["event"]
+
+
+def shown(endpoint: Endpoint) -> dict[str, Any]:
+    return {
+        "id": endpoint.public_id,
+        "url": endpoint.url,
+        "events": endpoint.kinds,
+        "description": endpoint.description or None,
+        "enabled": endpoint.is_enabled,
+        "disabled_reason": endpoint.disabled_reason or None,
+        "test": endpoint.mode == "test",
+        "created_at": endpoint.created_at,
+        "last_success_at": endpoint.last_success_at,
+        "failing_since": endpoint.failing_since,
+        "old_secret_until": endpoint.previous_until if endpoint.is_rotating else None,
+    }
+
+
+def _wanted(payload: dict[str, Any], *, is_new: bool) -> dict[str, Any]:
+    """What the fields ask for; of a change, what is there."""
+    fields = Fields(payload)
+    url = fields.text("url", required=is_new, longest=10_000)
+    description = fields.text("description", longest=endpoints.DESCRIPTION_LENGTH)
+    fields.check()
+    wanted: dict[str, Any] = {}
+    if url is not None:
+        wanted["url"] = endpoints.check_url(url)
+    if description is not None:
+        wanted["description"] = description
+    if is_new or payload.get("events") is not None:
+        wanted["kinds"] = endpoints.check_kinds(payload.get("events"))
+    return wanted
+
+
+def _enabled(payload: dict[str, Any]) -> bool | None:
+    fields = Fields(payload)
+    value = payload.get("enabled")
+    if value is not None and not isinstance(value, bool):
+        fields.fault("enabled", NOT_BOOLEAN)
+    fields.check()
+    return value

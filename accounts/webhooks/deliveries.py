@@ -1,0 +1,202 @@
+"""Deliveries looked at, repeated and called off; and examples of every event."""
+
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db import connection, transaction
+from django.db.models import OuterRef, QuerySet, Subquery
+from django.utils import timezone
+
+from accounts.audit.events import record
+from accounts.models import (
+    Company,
+    Delivery,
+    DeliveryAttempt,
+    Endpoint,
+    Event,
+    EventKind,
+    User,
+)
+from accounts.outbox import events
+from accounts.webhooks import sql
+from config.errors import DomainError, Error, Words
+from config.ids import public_id, uuid7
+
+State = Delivery.State
+REPLAYED_AT_ONCE = 1000
+BATCH, BATCHES = 1000, 20  # deliveries called off in one statement, statements in one go
+EXAMPLE, EXAMPLES_A_MINUTE = "example:", 20
+TOO_MANY_EXAMPLES: Words = (
+    f"До {EXAMPLES_A_MINUTE} примеров в минуту на один адрес, попробуйте чуть позже",
+    f"Up to {EXAMPLES_A_MINUTE} examples a minute to one endpoint; try a little later",
+)
+EXAMPLE_PHONE = "+79990000000"
+
+
+def call_off() -> int:
+    """Nothing more is tried of what is on its way to endpoints that are off; it can be replayed.
+
+    In small steps: a backlog may be of any size, and nobody waits for the end of it.
+    """
+    total = 0
+    for _ in range(BATCHES):
+        with connection.cursor() as cursor:
+            cursor.execute(sql.CALL_OFF, [BATCH])
+            total += cursor.rowcount
+            if cursor.rowcount < BATCH:
+                break
+    return total
+
+
+@transaction.atomic
+def replay(*, delivery: Delivery, user: User, ip: str | None = None) -> None:
+    """The same event under the same id, at once and with the whole schedule of retries."""
+    endpoint = delivery.endpoint
+    _again(Delivery.objects.filter(pk=delivery.pk))
+    subject = f"{public_id('evt', delivery.event_id)} → {endpoint.url}"
+    record("webhook.replayed", subject, company=endpoint.company, user=user, ip=ip)
+
+
+@transaction.atomic
+def replay_failed(*, endpoint: Endpoint, user: User, ip: str | None = None) -> int:
+    """What was not accepted, the oldest first; returns how many are on their way again."""
+    failed = Delivery.objects.filter(endpoint=endpoint, state=State.FAILED)
+    oldest = failed.order_by("created_at", "id").values("pk")[:REPLAYED_AT_ONCE]
+    count = _again(Delivery.objects.filter(pk__in=oldest))
+    if count:
+        subject = f"{count} → {endpoint.url}"
+        record("webhook.replayed", subject, company=endpoint.company, user=user, ip=ip)
+    return count
+
+
+def _again(several: QuerySet[Delivery]) -> int:
+    now = timezone.now()
+    count = several.update(state=State.PENDING, due_at=now, round_at=now, tries=0, finished_at=None)
+    events.announce(count)
+    return count
+
+
+@transaction.atomic
+def send_example(*, endpoint: Endpoint, kind: str) -> Delivery:
+    """An event that did not happen, to this endpoint alone, signed like any other.
+
+    Raises `rate_limited`: nobody may have us knock at a stranger's door all day.
+    """
+    lately = Delivery.objects.filter(
+        endpoint=endpoint,
+        event__key__startswith=EXAMPLE,
+        created_at__gt=timezone.now() - timedelta(minutes=1),
+    )
+    if lately.count() >= EXAMPLES_A_MINUTE:
+        raise DomainError(Error.RATE_LIMITED, message=TOO_MANY_EXAMPLES, retry_after=60)
+    event = Event.objects.create(
+        company=endpoint.company,
+        mode=endpoint.mode,
+        kind=kind,
+        key=f"{EXAMPLE}{uuid7().hex}",
+        data=example(kind, is_test=endpoint.mode == "test"),
+        at=timezone.now(),
+    )
+    delivery = Delivery.objects.create(endpoint=endpoint, event=event)
+    events.announce(1)
+    return delivery
+
+
+def example(kind: str, *, is_test: bool) -> dict[str, Any]:
+    """What the data of an event look like; `example` is in no real one."""
+    now = timezone.now().replace(microsecond=0)
+    subject = f"{uuid7().hex}"
+    if kind.startswith("message."):
+        data = _message(kind.removeprefix("message."), subject, now)
+    else:
+        data = _OTHERS[EventKind(kind)](subject, now)
+    return {**data, "test": is_test, "example": True}
+
+
+def _message(status: str, subject: str, now: datetime) -> dict[str, Any]:
+    is_over, is_sent = status != "sent", status in {"sent", "delivered"}
+    return {
+        "id": f"msg_{subject}",
+        "kind": "code",
+        "phone": EXAMPLE_PHONE,
+        "channel": "whatsapp",
+        "status": status,
+        "error": "recipient_unreachable" if status == "failed" else None,
+        "cost": 1,
+        "segments": None,
+        "short_url": None,
+        "request_id": "req_6f1d2c3b4a59687766aa00",
+        "created_at": _iso(now - timedelta(seconds=3)),
+        "sent_at": _iso(now - timedelta(seconds=2)) if is_sent else None,
+        "delivered_at": _iso(now) if status == "delivered" else None,
+        "finished_at": _iso(now) if is_over else None,
+    }
+
+
+def _verified(subject: str, now: datetime) -> dict[str, Any]:
+    return {
+        "id": f"otp_{subject}",
+        "phone": EXAMPLE_PHONE,
+        "purpose": "verification",
+        "verified_at": _iso(now),
+    }
+
+
+def _clicked(subject: str, now: datetime) -> dict[str, Any]:
+    return {
+        "id": f"lnk_{subject}",
+        "short_url": "https://example.com/bcdfghjk",
+        "url": "https://example.com/orders/77",
+        "new_clicks": 1,
+        "clicks": 42,
+        "clicked_at": _iso(now),
+    }
+
+
+def _balance(_subject: str, _now: datetime) -> dict[str, Any]:
+    return {"available": 96, "threshold": 100}
+
+
+def _top_up(subject: str, now: datetime) -> dict[str, Any]:
+    return {
+        "id": f"top_{subject}",
+        "status": "paid",
+        "tokens": 1000,
+        "amount": "1000.00",
+        "currency": "RUB",
+        "paid_at": _iso(now),
+    }
+
+
+def _iso(at: datetime) -> str:
+    return at.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+_OTHERS = {
+    EventKind.OTP_VERIFIED: _verified,
+    EventKind.LINK_CLICKED: _clicked,
+    EventKind.BALANCE_LOW: _balance,
+    EventKind.TOP_UP_PAID: _top_up,
+}
+
+
+def listed(endpoint: Endpoint, *, only_failed: bool) -> QuerySet[Delivery]:
+    """With what the last attempt brought: `last_status`, `last_error`."""
+    last = DeliveryAttempt.objects.filter(delivery=OuterRef("pk")).order_by("-started_at", "-id")
+    rows = Delivery.objects.filter(endpoint=endpoint).select_related("event")
+    if only_failed:
+        rows = rows.filter(state=State.FAILED)
+    return rows.annotate(
+        last_status=Subquery(last.values("status")[:1]),
+        last_error=Subquery(last.values("error")[:1]),
+    )
+
+
+def has_failed(endpoint: Endpoint) -> bool:
+    return Delivery.objects.filter(endpoint=endpoint, state=State.FAILED).exists()
+
+
+def of_company(company: Company) -> QuerySet[Delivery]:
+    return Delivery.objects.filter(
+        endpoint__company=company, endpoint__deleted_at=None
+    ).select_related("event", "endpoint__company")

@@ -1,0 +1,178 @@
+"""What people and backends do with endpoints. Each verb is one transaction and one audit event."""
+
+from collections.abc import Iterable, Mapping
+from datetime import timedelta
+
+from django.conf import settings
+from django.db import transaction
+from django.db.models import QuerySet
+from django.urls import reverse
+from django.utils import timezone
+
+from accounts.audit.events import record
+from accounts.models import Company, Endpoint, EventKind, Member, User
+from accounts.outbox import mail
+from accounts.webhooks import egress, signing
+from config.errors import DomainError, Error, Words, invalid_input
+
+ROTATION = timedelta(hours=24)  # how long the old secret signs beside the new one
+TOLD = (Member.Role.OWNER, Member.Role.DEVELOPER)
+DESCRIPTION_LENGTH = 120
+
+WRONG_KINDS: Words = (
+    "Список событий, хотя бы одно: " + ", ".join(EventKind.values),
+    "A list of events, at least one: " + ", ".join(EventKind.values),
+)
+WRONG_URL: dict[str, Words] = {
+    "url": ("Это не адрес, который можно вызвать", "This is not a URL that can be called"),
+    "scheme": ("Адрес должен начинаться с https://", "The URL must begin with https://"),
+    "port": ("Порт должен быть 443 или 8443", "The port must be 443 or 8443"),
+    "address": (
+        "Адрес ведёт в частную сеть, а нужен доступный из интернета",
+        "The URL leads into a private network; it must be reachable from the internet",
+    ),
+}
+TOO_MANY: Words = (
+    f"У компании может быть до {settings.MAX_ENDPOINTS} адресов: удалите один из них",
+    f"A company has up to {settings.MAX_ENDPOINTS} endpoints: delete one first",
+)
+
+TAKEN: Words = (
+    "Этот адрес уже добавлен: измените его или удалите",
+    "This URL is an endpoint already: change that one or delete it",
+)
+
+
+def check_url(url: str) -> str:
+    """The address in its one spelling; raises `invalid_input`. Its name is not looked up: that
+    can take long, may change, and is judged at every call.
+    """
+    try:
+        return egress.destination(url).url
+    except egress.UrlError as error:
+        raise invalid_input(url=WRONG_URL[error.failure.value]) from None
+
+
+def check_kinds(kinds: object) -> list[str]:
+    """Each once, in our order; None means all."""
+    if kinds is None:
+        return list(EventKind.values)
+    if (
+        not isinstance(kinds, list)
+        or not kinds
+        or not all(one in EventKind.values for one in kinds)
+    ):
+        raise invalid_input(events=WRONG_KINDS)
+    return [kind for kind in EventKind.values if kind in kinds]
+
+
+@transaction.atomic
+def create(
+    *,
+    company: Company,
+    mode: str,
+    url: str,
+    kinds: Iterable[str],
+    description: str = "",
+    user: User | None,
+    ip: str | None = None,
+) -> tuple[Endpoint, str]:
+    """A new endpoint and the secret that its events are signed with."""
+    others = _others(company.pk, mode)
+    if len(others) >= settings.MAX_ENDPOINTS:
+        raise DomainError(Error.INVALID_INPUT, message=TOO_MANY)
+    if url in others:
+        raise invalid_input(url=TAKEN)
+    endpoint = Endpoint.objects.create(
+        company=company,
+        mode=mode,
+        url=url,
+        kinds=list(kinds),
+        description=description,
+        key_id=signing.current_key_id(),
+    )
+    endpoint.refresh_from_db()
+    record("webhook.created", url, company=company, user=user, ip=ip)
+    return endpoint, secret_of(endpoint)
+
+
+def _others(company_id: int, mode: str) -> list[str]:
+    """The addresses there are; no other comes before the transaction's end, since the company's
+    row is the lock: of two parallel requests one waits here.
+    """
+    Company.objects.select_for_update(no_key=True).get(pk=company_id)
+    return list(Endpoint.objects.of(company_id).filter(mode=mode).values_list("url", flat=True))
+
+
+def secret_of(endpoint: Endpoint) -> str:
+    return signing.secret(endpoint.pk, endpoint.key_id, endpoint.generation)
+
+
+@transaction.atomic
+def change(
+    *, endpoint: Endpoint, changes: Mapping[str, object], user: User | None, ip: str | None = None
+) -> None:
+    """Of `url`, `kinds` and `description` what differs; raises `invalid_input`."""
+    changed = [name for name, value in changes.items() if getattr(endpoint, name) != value]
+    if not changed:
+        return
+    if "url" in changed and changes["url"] in _others(endpoint.company_id, endpoint.mode):
+        raise invalid_input(url=TAKEN)
+    for name in changed:
+        setattr(endpoint, name, changes[name])
+    endpoint.save(update_fields=changed)
+    subject = f"{endpoint.url} ({', '.join(changed)})"
+    record("webhook.changed", subject, company=endpoint.company, user=user, ip=ip)
+
+
+@transaction.atomic
+def rotate(*, endpoint: Endpoint, user: User | None, ip: str | None = None) -> str:
+    """A new secret; for 24 hours both sign, so that the receiver can change over in between."""
+    endpoint.refresh_from_db(from_queryset=Endpoint.objects.select_for_update(no_key=True))
+    endpoint.previous_key_id, endpoint.key_id = endpoint.key_id, signing.current_key_id()
+    endpoint.generation += 1
+    endpoint.previous_until = timezone.now() + ROTATION
+    endpoint.save(update_fields=["previous_key_id", "key_id", "generation", "previous_until"])
+    record("webhook.rotated", endpoint.url, company=endpoint.company, user=user, ip=ip)
+    return secret_of(endpoint)
+
+
+@transaction.atomic
+def enable(*, endpoint: Endpoint, user: User | None, ip: str | None = None) -> None:
+    """From now on; what was missed meanwhile was not kept, what had failed can be replayed."""
+    off = Endpoint.objects.filter(pk=endpoint.pk).exclude(disabled_at=None)
+    if off.update(disabled_at=None, disabled_reason="", failing_since=None):
+        record("webhook.enabled", endpoint.url, company=endpoint.company, user=user, ip=ip)
+    endpoint.refresh_from_db()
+
+
+@transaction.atomic
+def disable(*, endpoint: Endpoint, user: User | None, ip: str | None = None) -> None:
+    on = Endpoint.objects.filter(pk=endpoint.pk, disabled_at=None)
+    if on.update(disabled_at=timezone.now(), disabled_reason=Endpoint.Reason.PERSON):
+        record("webhook.disabled", endpoint.url, company=endpoint.company, user=user, ip=ip)
+    endpoint.refresh_from_db()
+
+
+@transaction.atomic
+def delete(*, endpoint: Endpoint, user: User | None, ip: str | None = None) -> None:
+    """Gone for the company; the row goes with the last of its history."""
+    if Endpoint.objects.filter(pk=endpoint.pk, deleted_at=None).update(deleted_at=timezone.now()):
+        record("webhook.deleted", endpoint.url, company=endpoint.company, user=user, ip=ip)
+
+
+@transaction.atomic
+def give_up(several: QuerySet[Endpoint], reason: Endpoint.Reason) -> None:
+    """The service itself stops calling these, and says so to who can mend them."""
+    for endpoint in several.select_for_update(of=["self"], no_key=True).select_related("company"):
+        endpoint.disabled_at, endpoint.disabled_reason = timezone.now(), reason
+        endpoint.save(update_fields=["disabled_at", "disabled_reason"])
+        record("webhook.gave_up", endpoint.url, company=endpoint.company, user=None)
+        page = reverse("webhook-detail", args=[endpoint.public_id])
+        mail.post_to_members(
+            company=endpoint.company,
+            roles=TOLD,
+            template="endpoint_disabled",
+            context={"endpoint": endpoint, "page_url": f"{settings.PUBLIC_URL}{page}"},
+            key=f"endpoint-disabled:{endpoint.pk}:{endpoint.disabled_at.isoformat()}",
+        )

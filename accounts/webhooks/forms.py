@@ -1,0 +1,79 @@
+"""The cabinet's forms about endpoints."""
+
+from typing import Any
+
+from django import forms
+from django.core.exceptions import ValidationError
+from django.utils.translation import gettext_lazy as _
+
+from accounts.cabinet.forms import interface_language
+from accounts.models import EventKind, Mode
+from accounts.webhooks import egress, endpoints
+from config.errors import DomainError
+
+
+def described() -> list[tuple[str, Any]]:
+    """Each event by what it means; its name stands beside it."""
+    return [(kind.value, f"{kind.label} · {kind.value}") for kind in EventKind]
+
+
+class EndpointForm(forms.Form):
+    url = forms.CharField(
+        label=_("Address"),
+        max_length=egress.LONGEST_URL,
+        widget=forms.URLInput(
+            attrs={"placeholder": "https://example.com/kvitok", "autocomplete": "off"}
+        ),
+        help_text=_("Where events are sent: https, port 443 or 8443, open to the internet."),
+    )
+    description = forms.CharField(
+        label=_("Description"),
+        required=False,
+        max_length=endpoints.DESCRIPTION_LENGTH,
+        help_text=_("For yourselves: production site, staging…"),
+    )
+    kinds = forms.MultipleChoiceField(
+        label=_("Events"),
+        choices=described,
+        initial=lambda: list(EventKind.values),
+        widget=forms.CheckboxSelectMultiple(attrs={"class": "form-check-input"}),
+    )
+
+    def clean_url(self) -> str:
+        try:
+            return endpoints.check_url(self.cleaned_data["url"])
+        except DomainError as error:
+            raise ValidationError(words_of(error)) from None
+
+
+class NewEndpointForm(EndpointForm):
+    field_order = ("url", "description", "mode", "kinds")
+    mode = forms.ChoiceField(
+        label=_("Mode"),
+        choices=[
+            (Mode.LIVE, _("Live: what live keys send")),
+            (Mode.TEST, _("Test: what test keys send, to try your receiver for free")),
+        ],
+        initial=Mode.LIVE,
+        widget=forms.RadioSelect(attrs={"class": "form-check-input"}),
+    )
+
+
+class ExampleForm(forms.Form):
+    kind = forms.ChoiceField(label=_("Event"), choices=described)
+
+
+def field_of(error: DomainError) -> str | None:
+    """The field at fault; None when it is the whole form."""
+    return next(iter(error.errors or ()), None)
+
+
+def words_of(error: DomainError) -> str:
+    """The refusal in the reader's language, its fields' words before its own."""
+    body = error.body(language=interface_language(), request_id="")
+    fields = body.get("errors")
+    return (
+        " ".join(text for texts in fields.values() for text in texts)
+        if fields
+        else str(body["message"])
+    )

@@ -1,0 +1,131 @@
+"""One call of an endpoint: what is sent, and what its answer means for the delivery."""
+
+import random
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+from uuid import UUID
+
+import orjson
+import structlog
+from django.conf import settings
+from django.utils import timezone
+
+from accounts.models import Delivery, DeliveryAttempt
+from accounts.webhooks import egress, signing
+from config.ids import public_id
+
+log = structlog.get_logger(__name__)
+State = Delivery.State
+Failure = DeliveryAttempt.Failure
+
+# Seconds from one try to the next; the last lies more than a day after the first.
+DELAYS = (5, 300, 1800, 7200, 18_000, 36_000, 36_000)
+JITTER = 0.5  # of a delay, either way: what failed together must not come back together
+GONE = 410
+
+
+@dataclass(frozen=True, slots=True)
+class Claimed:
+    """A delivery on its way, as `sql.CLAIM` returns it."""
+
+    delivery_id: UUID
+    claims: int
+    tries: int
+    event_id: UUID
+    kind: str
+    at: datetime
+    data: str  # JSON
+    endpoint_id: UUID
+    company_id: int
+    url: str
+    key_id: str
+    generation: int
+    previous_key_id: str  # empty unless the last secret still signs
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    claimed: Claimed
+    started_at: datetime
+    duration_ms: int = 0
+    headers: Mapping[str, str] = field(default_factory=dict)
+    status: int | None = None
+    answer: str = ""
+    error: str = ""
+
+    @property
+    def is_accepted(self) -> bool:
+        return self.status is not None and 200 <= self.status < 300
+
+    @property
+    def is_last(self) -> bool:
+        return self.claimed.tries > len(DELAYS) or self.status == GONE
+
+    @property
+    def state(self) -> State:
+        if self.is_accepted:
+            return State.DELIVERED
+        return State.FAILED if self.is_last else State.PENDING
+
+    @property
+    def due_in(self) -> float | None:
+        """Seconds to the next try; None when there is none."""
+        return None if self.state != State.PENDING else delay(self.claimed.tries)
+
+
+def delay(tries: int) -> float:
+    base = DELAYS[tries - 1]
+    return random.uniform(base * (1 - JITTER), base * (1 + JITTER))  # noqa: S311 - not a secret
+
+
+def body_of(event_id: UUID, kind: str, at: datetime, data: Any) -> bytes:
+    """The same bytes at every try. `data` is JSON text or what it says."""
+    return orjson.dumps(
+        {
+            "id": public_id("evt", event_id),
+            "type": kind,
+            "timestamp": at.astimezone(UTC),
+            "data": orjson.Fragment(data) if isinstance(data, str) else data,
+        },
+        option=orjson.OPT_UTC_Z,
+    )
+
+
+def secrets_of(claimed: Claimed) -> list[str]:
+    """The newest first."""
+    found = [signing.secret(claimed.endpoint_id, claimed.key_id, claimed.generation)]
+    if claimed.previous_key_id in settings.CALLBACK_KEYS:  # else gone, and only a convenience
+        generation = claimed.generation - 1
+        found.append(signing.secret(claimed.endpoint_id, claimed.previous_key_id, generation))
+    return found
+
+
+def call(claimed: Claimed) -> Outcome:
+    """On a thread of its own; whatever happens is an outcome."""
+    started_at, started = timezone.now(), time.monotonic()
+    headers: dict[str, str] = {}
+    status, answer, error = None, "", ""
+    try:
+        body = body_of(claimed.event_id, claimed.kind, claimed.at, claimed.data)
+        headers = _headers(claimed, body, started_at)
+        found = egress.post(claimed.url, body, headers)
+        status, answer = found.status, found.body
+    except egress.CallError as failure:
+        error = failure.failure.value
+    except Exception:  # the thread's edge: a fault of ours is tried again, and seen in the log
+        log.exception("callback_crashed", delivery=str(claimed.delivery_id))
+        error = Failure.INTERNAL.value
+    duration_ms = int((time.monotonic() - started) * 1000)
+    return Outcome(claimed, started_at, duration_ms, headers, status, answer, error)
+
+
+def _headers(claimed: Claimed, body: bytes, at: datetime) -> dict[str, str]:
+    event_id = public_id("evt", claimed.event_id)
+    return {
+        "Content-Type": "application/json",
+        "User-Agent": "Kvitok/1 (callbacks)",
+        **signing.headers(secrets_of(claimed), event_id, body, at),
+    }

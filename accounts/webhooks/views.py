@@ -1,0 +1,225 @@
+"""The cabinet's pages about callbacks: endpoints, their deliveries, examples."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import orjson
+from django.conf import settings
+from django.contrib import messages
+from django.http import Http404, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from accounts.api.pagination import Page, page_of
+from accounts.client_ip import client_ip
+from accounts.models import Delivery, Endpoint, Member, Mode
+from accounts.people.phone_masking import event_for
+from accounts.people.roles import (
+    CabinetRequest,
+    can_manage_keys,
+    can_read_keys,
+    member_required,
+    nobody,
+)
+from accounts.security import reauthentication
+from accounts.webhooks import deliveries, endpoints, http_call
+from accounts.webhooks.forms import EndpointForm, ExampleForm, NewEndpointForm, field_of, words_of
+from config.errors import DomainError
+from config.ids import parse_id
+
+QUICK, SLOW = 2, 15  # seconds between the looks a page takes at a delivery
+
+
+@member_required(can_read_keys)
+def webhook_list(request: CabinetRequest) -> HttpResponse:
+    found = Endpoint.objects.of(request.company.pk).order_by("-created_at", "-id")
+    context = {"endpoints": found, "limit": settings.MAX_ENDPOINTS}
+    return render(request, "cabinet/webhook_list.html", context)
+
+
+@member_required(can_manage_keys, can_manage_keys)
+def webhook_create(request: CabinetRequest) -> HttpResponse:
+    form = NewEndpointForm(request.POST or None, initial=reauthentication.draft(request))
+    if request.method == "POST" and form.is_valid():
+        if form.cleaned_data["mode"] == Mode.LIVE:
+            reauthentication.require(request, form)
+        try:
+            endpoint, secret = endpoints.create(
+                company=request.company, **form.cleaned_data, **_by(request)
+            )
+        except DomainError as error:
+            form.add_error(field_of(error), words_of(error))
+        else:
+            return _show_once(request, endpoint, secret)
+    return render(request, "cabinet/webhook_create.html", {"form": form})
+
+
+@member_required(can_read_keys)
+def webhook_detail(request: CabinetRequest, public_id: str) -> HttpResponse:
+    endpoint = _endpoint(request, public_id)
+    only_failed = request.GET.get("state") == Delivery.State.FAILED
+    context = {
+        "endpoint": endpoint,
+        "example": ExampleForm(),
+        "only_failed": only_failed,
+        "has_failed": deliveries.has_failed(endpoint),
+        "is_first": not request.GET.get("cursor"),
+        "page": _page(endpoint, request.GET, only_failed=only_failed),
+    }
+    return render(request, "cabinet/webhook_detail.html", context)
+
+
+@member_required(can_manage_keys, can_manage_keys)
+def webhook_edit(request: CabinetRequest, public_id: str) -> HttpResponse:
+    endpoint = _endpoint(request, public_id)
+    now = {name: getattr(endpoint, name) for name in ("url", "kinds", "description")}
+    form = EndpointForm(request.POST or None, initial=now | reauthentication.draft(request))
+    if request.method == "POST" and form.is_valid():
+        if endpoint.mode == Mode.LIVE and form.cleaned_data["url"] != endpoint.url:
+            reauthentication.require(request, form)
+        try:
+            endpoints.change(endpoint=endpoint, changes=form.cleaned_data, **_by(request))
+        except DomainError as error:
+            form.add_error(field_of(error), words_of(error))
+        else:
+            messages.success(request, _("The changes are saved."))
+            return redirect("webhook-detail", endpoint.public_id)
+    return render(request, "cabinet/webhook_edit.html", {"form": form, "endpoint": endpoint})
+
+
+@member_required(nobody, can_manage_keys)
+def webhook_switch(request: CabinetRequest, public_id: str) -> HttpResponse:
+    """On or off, as the button says, so that a second press changes nothing."""
+    endpoint = _endpoint(request, public_id)
+    if request.POST.get("to") == "on":
+        endpoints.enable(endpoint=endpoint, **_by(request))
+        messages.success(request, _("Events are sent to this address again."))
+    else:
+        endpoints.disable(endpoint=endpoint, **_by(request))
+        messages.success(request, _("Nothing is sent to this address any more."))
+    return redirect("webhook-detail", endpoint.public_id)
+
+
+@member_required(can_manage_keys, can_manage_keys)
+def webhook_rotate(request: CabinetRequest, public_id: str) -> HttpResponse:
+    endpoint = _endpoint(request, public_id)
+    if endpoint.mode == Mode.LIVE:
+        reauthentication.require(request)
+    if request.method == "POST":
+        secret = endpoints.rotate(endpoint=endpoint, **_by(request))
+        return _show_once(request, endpoint, secret)
+    return render(request, "cabinet/webhook_rotate.html", {"endpoint": endpoint})
+
+
+@member_required(can_manage_keys, can_manage_keys)
+def webhook_delete(request: CabinetRequest, public_id: str) -> HttpResponse:
+    endpoint = _endpoint(request, public_id)
+    if request.method == "POST":
+        endpoints.delete(endpoint=endpoint, **_by(request))
+        messages.success(request, _("The address is deleted."))
+        return redirect("webhook-list")
+    return render(request, "cabinet/webhook_delete.html", {"endpoint": endpoint})
+
+
+@member_required(nobody, can_manage_keys)
+def webhook_test(request: CabinetRequest, public_id: str) -> HttpResponse:
+    endpoint = _endpoint(request, public_id)
+    form = ExampleForm(request.POST)
+    if not endpoint.is_enabled:
+        messages.error(request, _("Switch the address on first."))
+    elif form.is_valid():
+        try:
+            delivery = deliveries.send_example(endpoint=endpoint, kind=form.cleaned_data["kind"])
+        except DomainError as error:
+            messages.error(request, words_of(error))
+        else:
+            return redirect("delivery-detail", delivery.public_id)
+    return redirect("webhook-detail", endpoint.public_id)
+
+
+@member_required(nobody, can_manage_keys)
+def webhook_replay(request: CabinetRequest, public_id: str) -> HttpResponse:
+    """All that was not accepted, once more."""
+    endpoint = _endpoint(request, public_id)
+    if not endpoint.is_enabled:
+        messages.error(request, _("Switch the address on first."))
+    else:
+        count = deliveries.replay_failed(endpoint=endpoint, **_by(request))
+        text = ngettext("%(n)d delivery is repeated.", "%(n)d deliveries are repeated.", count)
+        messages.success(request, text % {"n": count})
+    return redirect("webhook-detail", endpoint.public_id)
+
+
+@member_required(can_read_keys)
+def delivery_detail(request: CabinetRequest, public_id: str) -> HttpResponse:
+    context = _told(_delivery(request, public_id), request.member)
+    return render(request, "cabinet/delivery_detail.html", context)
+
+
+@member_required(can_read_keys)
+def delivery_status(request: CabinetRequest, public_id: str) -> HttpResponse:
+    """The live part of the page alone: what it polls until the delivery is final."""
+    context = _told(_delivery(request, public_id), request.member)
+    return render(request, "cabinet/delivery_status.html", context)
+
+
+@member_required(nobody, can_manage_keys)
+def delivery_replay(request: CabinetRequest, public_id: str) -> HttpResponse:
+    delivery = _delivery(request, public_id)
+    if delivery.endpoint.is_enabled:
+        deliveries.replay(delivery=delivery, **_by(request))
+        messages.success(request, _("The event is sent once more."))
+    else:
+        messages.error(request, _("Switch the address on first."))
+    return redirect("delivery-detail", delivery.public_id)
+
+
+def _by(request: CabinetRequest) -> dict[str, Any]:
+    return {"user": request.user, "ip": client_ip(request.META)}
+
+
+def _endpoint(request: CabinetRequest, public_id: str) -> Endpoint:
+    endpoint_id = parse_id("whk", public_id)
+    if endpoint_id is None:
+        raise Http404
+    return get_object_or_404(Endpoint.objects.of(request.company.pk), pk=endpoint_id)
+
+
+def _delivery(request: CabinetRequest, public_id: str) -> Delivery:
+    delivery_id = parse_id("dlv", public_id)
+    if delivery_id is None:
+        raise Http404
+    return get_object_or_404(deliveries.of_company(request.company), pk=delivery_id)
+
+
+def _page(endpoint: Endpoint, query: Mapping[str, str], *, only_failed: bool) -> Page:
+    rows = deliveries.listed(endpoint, only_failed=only_failed)
+    try:
+        return page_of(rows, query)
+    except DomainError:  # a cursor that is none of ours: the page from its beginning
+        return page_of(rows, {})
+
+
+def _show_once(request: CabinetRequest, endpoint: Endpoint, secret: str) -> HttpResponse:
+    # Not a redirect: the text would have to wait somewhere, and it is kept nowhere.
+    context = {"endpoint": endpoint, "secret": secret}
+    return render(request, "cabinet/webhook_secret.html", context)
+
+
+def _told(delivery: Delivery, member: Member) -> dict[str, object]:
+    event, attempts = delivery.event, list(delivery.attempts.order_by("-started_at", "-id"))
+    said = event_for(event.data, member)
+    body = orjson.loads(http_call.body_of(event.id, event.kind, event.at, said))
+    is_soon = delivery.due_in is not None and delivery.due_in <= settings.CALLBACK_LEASE
+    return {
+        "section": "webhook",
+        "delivery": delivery,
+        "endpoint": delivery.endpoint,
+        "event": event,
+        "attempts": attempts,
+        "body": orjson.dumps(body, option=orjson.OPT_INDENT_2).decode(),
+        "is_called": is_soon and delivery.tries > delivery.made_of(attempts),
+        "is_open": delivery.state == Delivery.State.PENDING and delivery.endpoint.is_enabled,
+        "poll_seconds": QUICK if is_soon else SLOW,
+    }

@@ -1,0 +1,5 @@
+from django.apps import AppConfig
+
+
+class ApiDocsConfig(AppConfig):
+    name = "api_docs"

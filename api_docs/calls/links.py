@@ -1,0 +1,118 @@
+"""POST /links/shorten and POST /links/send, written down."""
+
+from accounts.models import Scope
+from api_docs.calls.codes import SENT_REFUSALS
+from api_docs.calls.common_fields import (
+    ALIAS,
+    CHANNEL,
+    COST,
+    EXPIRES_AT,
+    EXPIRES_IN,
+    LINK_LIFETIME,
+    LOCALE,
+    MESSAGE_ID,
+    PHONE,
+    SEND_STATUS,
+    SHORT_URL,
+    TEST,
+    UNDERSTOOD_PHONE,
+    URL,
+    USED_CHANNEL,
+)
+from api_docs.calls.link_fields import (
+    LINK_ID,
+    NEW_LINK,
+    OPTIONS,
+    REUSED,
+    SHORTENED_URL,
+    SLUG,
+    TARGET,
+)
+from api_docs.calls.shapes import Call, Field, integer, nullable, text
+from channels.history.sent_texts import sent_words
+from config.errors import Error
+from links.web.api import SHORTENED
+from links.web.request_fields import TEXT_LENGTH
+
+SHORTEN = Call(
+    "POST",
+    "/links/shorten",
+    "shortenLink",
+    ("Сократить ссылку", "Shorten a link"),
+    (
+        "Делает короткую ссылку. Токены не списываются.",
+        "Makes a short link. It costs no tokens.",
+    ),
+    Scope.LINKS,
+    page="shorten",
+    message=(SHORTENED["ru"], SHORTENED["en"]),
+    body=NEW_LINK,
+    answer=(
+        LINK_ID,
+        SHORTENED_URL,
+        SLUG,
+        TARGET,
+        EXPIRES_AT,
+        EXPIRES_IN,
+        REUSED,
+    ),
+    refusals=(Error.INVALID_INPUT, Error.URL_NOT_ALLOWED, Error.ALIAS_TAKEN),
+)
+
+SEND_LINK = Call(
+    "POST",
+    "/links/send",
+    "sendLink",
+    ("Отправить ссылку", "Send a link"),
+    (
+        "Сокращает ссылку и отправляет её на номер вместе с вашим текстом.",
+        "Shortens a URL and sends it to the number with your text.",
+    ),
+    Scope.LINKS,
+    page="send-link",
+    message=(
+        sent_words("link", "whatsapp", "sent", "ru"),
+        sent_words("link", "whatsapp", "sent", "en"),
+    ),
+    body=(
+        PHONE,
+        URL,
+        Field(
+            "text",
+            nullable(text(maxLength=TEXT_LENGTH)),
+            (
+                "Текст сообщения. Каждое отдельное слово `:link` заменится короткой ссылкой; "
+                "если его нет, ссылка встанет в конец.",
+                "The text of the message. Every whole word `:link` becomes the short link; without "
+                "one the link goes to the end.",
+            ),
+            required=False,
+        ),
+        CHANNEL,
+        LOCALE,
+        ALIAS,
+        LINK_LIFETIME,
+        *OPTIONS,
+    ),
+    answer=(
+        MESSAGE_ID,
+        UNDERSTOOD_PHONE,
+        USED_CHANNEL,
+        SEND_STATUS,
+        COST,
+        TEST,
+        SHORT_URL,
+        Field(
+            "segments",
+            integer(1),
+            (
+                "Сколько частей в SMS; только у SMS.",
+                "How many segments the SMS has; with SMS only.",
+            ),
+            required=False,
+        ),
+    ),
+    refusals=(*SENT_REFUSALS, Error.ALIAS_TAKEN),
+)
+
+CALLS = (SHORTEN, SEND_LINK)

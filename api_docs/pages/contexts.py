@@ -1,0 +1,141 @@
+"""What each page's template needs, beyond what all of them do."""
+
+from typing import Any
+
+from django.conf import settings
+from django.http import HttpRequest
+
+from accounts.models import ApiKey, EventKind, Member, Mode
+from accounts.people.roles import can_manage_keys, can_read_keys, current_member
+from api_docs.calls import CALLS, message_samples
+from api_docs.calls.codes import SEND_CODE, VERIFY_CODE
+from api_docs.pages import changelog as changes
+from api_docs.pages import page_list, samples
+from api_docs.pages.limits_shown import numbers
+from api_docs.pages.page_list import Page
+from api_docs.schema import webhook_examples
+from api_docs.schema.error_advice import ADVICE
+from api_docs.schema.schema import language, refusal_example
+from channels.accept import test_numbers
+from config.errors import Error
+from otp.texts import rendering
+
+HINT = "kv_test_…"
+
+
+def of_page(
+    request: HttpRequest, page: Page, sample_language: str, fresh_key: str = ""
+) -> dict[str, Any]:
+    before, after = page_list.beside(page)
+    return {
+        "page": page,
+        "sections": page_list.SECTIONS,
+        "before": before,
+        "after": after,
+        "lang": language(),
+        "sample_language": sample_language,
+        "base_url": f"{settings.PUBLIC_URL}/api/v1",
+        "call": page.call,
+        "n": numbers(),
+        **_key(request, fresh_key),
+        **EXTRA.get(page.slug, nothing)(request),
+    }
+
+
+def nothing(request: HttpRequest) -> dict[str, Any]:
+    return {}
+
+
+def _key(request: HttpRequest, fresh_key: str) -> dict[str, Any]:
+    """The key in the snippets. Keys are kept as hashes: of one made before only its ends are known,
+    the whole of a new one is in the answer that makes it and nowhere else.
+    """
+    member = current_member(request)
+    key = test_key(member)
+    return {
+        "member": member,
+        "key": key,
+        "fresh_key": fresh_key,
+        "test_key": fresh_key or (str(key) if key else HINT),
+        "can_fill": member is not None and can_manage_keys(member),
+    }
+
+
+def quickstart(request: HttpRequest) -> dict[str, Any]:
+    with_test_key = {"cost": 0, "test": True, "resend_in": 0}
+    return {
+        "sent": SEND_CODE.answer_example(language()) | with_test_key,
+        "verified": VERIFY_CODE.answer_example(language()),
+    }
+
+
+def test_key(member: Member | None) -> ApiKey | None:
+    """The newest active test key of the reader's company, for its beginning and its end."""
+    if member is None or not can_read_keys(member):
+        return None
+    return member.company.api_keys.active().filter(mode=Mode.TEST).first()
+
+
+def wrong_code(request: HttpRequest) -> dict[str, Any]:
+    return {"refused": refusal_example(Error.CODE_INVALID, language())}
+
+
+def bad_url(request: HttpRequest) -> dict[str, Any]:
+    return {"refused": refusal_example(Error.URL_NOT_ALLOWED, language())}
+
+
+def errors(request: HttpRequest) -> dict[str, Any]:
+    callers = {error: [call for call in CALLS if error in call.own_errors] for error in Error}
+    return {
+        "errors": [(error, ADVICE.get(error), callers[error]) for error in Error],
+        "example": refusal_example(Error.INVALID_INPUT, language()),
+    }
+
+
+def all_calls(request: HttpRequest) -> dict[str, Any]:
+    return {"calls": CALLS}
+
+
+def scripted(request: HttpRequest) -> dict[str, Any]:
+    return {"outcomes": [(digits, *outcome) for digits, outcome in test_numbers.OUTCOMES.items()]}
+
+
+def callbacks(request: HttpRequest) -> dict[str, Any]:
+    return {
+        "kinds": [
+            (kind, words, webhook_examples.data_of(kind))
+            for kind, words in webhook_examples.WORDS.items()
+        ],
+        "example": webhook_examples.whole(EventKind.MESSAGE_DELIVERED),
+        "signed": webhook_examples.signed(),
+    }
+
+
+def own_texts(request: HttpRequest) -> dict[str, Any]:
+    return {
+        "text": message_samples.OWN_TEXT[language()],
+        "sent": message_samples.own(language()),
+        "minutes": rendering.most_minutes(),
+    }
+
+
+def changelog(request: HttpRequest) -> dict[str, Any]:
+    return {"days": changes.by_day()}
+
+
+def every_sample(request: HttpRequest) -> dict[str, Any]:
+    return {"stems": samples.STEMS}
+
+
+EXTRA = {
+    page_list.FIRST: quickstart,
+    "verify-code": wrong_code,
+    "shorten": bad_url,
+    "errors": errors,
+    "calls": all_calls,
+    "test-mode": scripted,
+    "examples": every_sample,
+    "webhooks": callbacks,
+    "changelog": changelog,
+    "texts": own_texts,
+}

@@ -1,0 +1,74 @@
+"""The numbers the pages speak of, as they are set."""
+
+from typing import Any
+
+from django.conf import settings
+
+from accounts.api import idempotency, pagination
+from accounts.keys import api_keys
+from accounts.people import companies
+from accounts.webhooks import endpoints, http_call
+from links.addresses.target_urls import MAX_LENGTH as URL_LENGTH
+from links.clicks import classification
+from links.make import bulk
+from links.web.request_fields import FIVE_YEARS, MINUTE, MONTH, TEXT_LENGTH
+from otp.models import CodeText
+from otp.texts import autofill, own_texts, rendering
+from otp.web.api import PURPOSE_LENGTH
+
+CHANNEL_TITLES = {"whatsapp": "WhatsApp", "telegram": "Telegram", "sms": "SMS"}
+
+
+def numbers() -> dict[str, Any]:
+    return {
+        "prices": [(CHANNEL_TITLES[name], price) for name, price in settings.PRICES.items()],
+        "sms_segments": settings.MAX_SMS_SEGMENTS,
+        "code_lifetime": settings.CODE_LIFETIME,
+        "code_attempts": settings.CODE_ATTEMPTS,
+        "resend_margin": settings.RESEND_MARGIN,
+        "cool_down": settings.COOL_DOWN,
+        "code_limits": settings.CODE_LIMITS,
+        "link_limits": settings.LINK_LIMITS,
+        "budget_day": settings.BUDGET_DAY,
+        "budget_hour": settings.BUDGET_COUNTRY_HOUR,
+        "phone_pool": settings.PHONE_POOL[0],
+        "phone_reserve": settings.PHONE_RESERVE[0],
+        "reserved_sends": settings.RESERVED_SENDS,
+        "phone_wait": settings.PHONE_POOL[1] // settings.PHONE_POOL[0],
+        "places_back": settings.PLACES_BACK,
+        "failed_attempts": settings.FAILED_ATTEMPTS,
+        "refused_verifies": settings.REFUSED_VERIFIES,
+        "api_rate": settings.API_RATE,
+        "test_quotas": settings.TEST_QUOTAS,
+        "api_body": settings.API_BODY // 1024,
+        "send_wait": int(settings.SEND_WAIT),
+        "patience_code": settings.FALLBACK_PATIENCE["code"],
+        "patience_link": settings.FALLBACK_PATIENCE["link"],
+        "hold_code": settings.HOLD_DEADLINE["code"],
+        "hold_link": settings.HOLD_DEADLINE["link"],
+        "click_retention": settings.RAW_RETENTION * 86_400,
+        "time_zone": settings.TIME_ZONE,
+        "bulk": bulk.MOST,
+        "haste": int(classification.HASTE),
+        "misses": settings.LINK_MISSES,
+        "phone_retention": settings.PHONE_RETENTION * 86_400,
+        "page": pagination.PAGE,
+        "largest_page": pagination.LARGEST,
+        "active_keys": companies.MAX_ACTIVE_KEYS,
+        "revoke": int(api_keys.CACHE_SECONDS),
+        "idempotency_key": idempotency.MAX_LENGTH,
+        "purpose": PURPOSE_LENGTH,
+        "text": TEXT_LENGTH,
+        "texts": own_texts.MOST,
+        "text_body": CodeText.LONGEST,
+        "brand": rendering.BRAND_UNITS,
+        "android_bytes": autofill.READ_BY_ANDROID,
+        "url": URL_LENGTH,
+        "link_least": MINUTE,
+        "code_link_most": MONTH,
+        "link_most": FIVE_YEARS,
+        "endpoints": settings.MAX_ENDPOINTS,
+        "callback_timeout": int(settings.CALLBACK_TIMEOUT),
+        "callback_delays": http_call.DELAYS,
+        "rotation": int(endpoints.ROTATION.total_seconds()),
+    }

@@ -1,0 +1,135 @@
+"""Search of the documentation: every section of every page in one language, in memory."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString, mark_safe
+
+from api_docs.calls.shapes import worded
+from api_docs.pages.articles import article
+from api_docs.pages.html_tree import Element
+from api_docs.pages.page_list import PAGES, Page
+
+MOST = 30
+AROUND = 90  # characters shown on either side of what was found
+LONGEST_QUERY = 100
+_WORD = re.compile(r"[\w.-]+")
+_TITLED = {"h2", "h3"}
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    page: Page
+    anchor: str
+    title: str
+    text: str = ""
+
+    @property
+    def url(self) -> str:
+        return f"{self.page.url}#{self.anchor}" if self.anchor else self.page.url
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    section: Section
+    excerpt: SafeString
+
+
+def search(query: str, language: str) -> list[Found]:
+    """The best sections that have every word of the query, or a form of it."""
+    stems = [stem(word) for word in _WORD.findall(folded(query[:LONGEST_QUERY]))]
+    if not stems:
+        return []
+    scored = [(score(one, stems, language), one) for one in sections(language)]
+    best = sorted((one for one in scored if one[0]), key=lambda one: -one[0])
+    return [Found(section, excerpt(section, stems)) for _score, section in best[:MOST]]
+
+
+@cache
+def sections(language: str) -> tuple[Section, ...]:
+    return tuple(one for page in PAGES for one in _sections(page, language))
+
+
+def _sections(page: Page, language: str) -> Iterator[Section]:
+    current = Section(page, "", worded(page.title, language))
+    for element in _parts(article(page, language, "curl")):
+        if element.tag == "h1":
+            continue
+        anchor = element.attributes.get("id", "")
+        is_titled = element.tag in _TITLED or (element.tag == "dt" and anchor)
+        if is_titled:
+            yield current
+            title = re.sub(r"\s+", " ", element.text).strip()
+            current = Section(page, anchor or current.anchor, title)
+        else:
+            current = replace(current, text=f"{current.text} {element.text.strip()}")
+    yield current
+
+
+def _parts(element: Element) -> Iterator[Element]:
+    """What stands in a page one below another, headings among it."""
+    for child in element.children:
+        if not isinstance(child, Element):
+            continue
+        if child.tag == "section":  # its heading has the section's anchor
+            parts = list(_parts(child))
+            if parts:
+                parts[0].attributes.setdefault("id", child.attributes.get("id", ""))
+            yield from parts
+        elif child.tag in {"div", "details", "dl"}:
+            yield from _parts(child)
+        else:
+            yield child
+
+
+def folded(text: str) -> str:
+    return text.casefold().replace("ё", "е")
+
+
+def stem(word: str) -> str:
+    """A word without what its forms differ in, roughly: enough to find «лимиты» by «лимитов»."""
+    if re.fullmatch(r"[а-я]{5,}", word):
+        return word[: max(4, len(word) - 2)]
+    return word[:-1] if len(word) > 3 and word.endswith("s") else word
+
+
+def score(section: Section, stems: Sequence[str], language: str) -> int:
+    """0 when a word of the query is nowhere in the section, its title or its page's."""
+    title, text = folded(section.title), folded(section.text)
+    page = folded(worded(section.page.title, language))
+    total = 0
+    for one in stems:
+        begins = re.compile(rf"(?<!\w){re.escape(one)}")
+        here = min(len(begins.findall(text)), 5)
+        in_title, in_page = bool(begins.search(title)), bool(begins.search(page))
+        if not (here or in_title or in_page):
+            return 0
+        total += here + 20 * in_title + 5 * in_page + 20 * (title == one)
+    return total
+
+
+def excerpt(section: Section, stems: Sequence[str]) -> SafeString:
+    text = re.sub(r"\s+", " ", section.text).strip()
+    found = re.compile("|".join(rf"(?<!\w){re.escape(one)}\w*" for one in stems))
+    first = found.search(folded(text))
+    start = max(0, (first.start() if first else 0) - AROUND)
+    shown = text[start : start + 2 * AROUND]
+    return format_html(
+        "{}{}{}",
+        "…" if start else "",
+        format_html_join("", "{}{}{}", _marked(shown, found)),
+        "…" if start + 2 * AROUND < len(text) else "",
+    )
+
+
+def _marked(shown: str, found: re.Pattern[str]) -> Iterator[tuple[str, str, str]]:
+    """Pieces of text, every second of them marked."""
+    end = 0
+    for match in found.finditer(folded(shown)):
+        yield "", shown[end : match.start()], ""
+        yield mark_safe("<mark>"), shown[match.start() : match.end()], mark_safe("</mark>")
+        end = match.end()
+    yield "", shown[end:], ""

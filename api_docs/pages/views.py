@@ -1,0 +1,153 @@
+"""The documentation's pages: open to everyone, in the reader's language."""
+
+from collections.abc import Callable
+from functools import wraps
+
+from csp.decorators import csp_update
+from django.conf import settings
+from django.contrib import messages
+from django.core.exceptions import ValidationError
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils import translation
+from django.utils.translation import gettext
+from django.views.decorators.debug import sensitive_variables
+
+from accounts.client_ip import client_ip
+from accounts.models import Mode
+from accounts.people import companies
+from accounts.people.roles import CabinetRequest, can_manage_keys, member_required
+from accounts.sign_in.adapter import remember_language as remember
+from api_docs.pages import articles, contexts, page_list, samples
+from api_docs.pages.markdown import first_words, markdown
+from api_docs.pages.page_list import Page
+from api_docs.pages.search import search as found_by
+from api_docs.schema.schema import language
+
+COOKIE = "sample"
+KEPT = 365 * 86_400
+MARKDOWN = "text/markdown; charset=utf-8"
+
+View = Callable[..., HttpResponse]
+
+
+def in_asked_language(view: View) -> View:
+    """`?lang=en` and `?lang=ru` choose the language of this page and of those read after it."""
+
+    @wraps(view)
+    def wrapped(request: HttpRequest, *args: str, **kwargs: str) -> HttpResponse:
+        asked = request.GET.get("lang", "")
+        if asked not in dict(settings.LANGUAGES):
+            return view(request, *args, **kwargs)
+        translation.activate(asked)
+        response = view(request, *args, **kwargs)
+        remember(response, asked)
+        return response
+
+    return wrapped
+
+
+@in_asked_language
+def page(request: HttpRequest, slug: str = page_list.FIRST) -> HttpResponse:
+    if slug in page_list.FORMER:
+        return redirect("docs-page", page_list.FORMER[slug], permanent=True)
+    found = _page(slug)
+    context = contexts.of_page(request, found, sample_language(request))
+    context["frame"] = "docs/base_docs.html"
+    return remember_language(request, render(request, f"docs/{language()}/{slug}.html", context))
+
+
+@sensitive_variables("plaintext")
+@member_required(can_manage_keys, can_manage_keys)
+def fill_key(request: CabinetRequest, slug: str) -> HttpResponse:
+    """The page again, with a new test key in its snippets: the whole of it is shown this once."""
+    found = _page(slug)
+    if request.method != "POST":  # the address of a page read again, or in another language
+        return redirect(found.url)
+    try:
+        _key, plaintext = companies.create_api_key(
+            company=request.company,
+            user=request.user,
+            mode=Mode.TEST,
+            name=gettext("Documentation"),
+            ip=client_ip(request.META),
+        )
+    except ValidationError as error:
+        messages.error(request, " ".join(error.messages))
+        return redirect(found.url)
+    context = contexts.of_page(request, found, sample_language(request), fresh_key=plaintext)
+    context["frame"] = "docs/base_docs.html"
+    return render(request, f"docs/{language()}/{slug}.html", context)
+
+
+@in_asked_language
+def page_as_markdown(request: HttpRequest, slug: str) -> HttpResponse:
+    found = _page(page_list.FORMER.get(slug, slug))
+    article = articles.article(found, language(), sample_language(request))
+    text = markdown(article, f"{settings.PUBLIC_URL}{found.url}")
+    return HttpResponse(text, content_type=MARKDOWN)
+
+
+@in_asked_language
+def llms(request: HttpRequest) -> HttpResponse:
+    """The pages for language models, as llmstxt.org has it."""
+    context = {
+        "lang": language(),
+        "base_url": settings.PUBLIC_URL,
+        "sections": [
+            (
+                title,
+                [(one, first_words(articles.article(one, language(), "curl"))) for one in group],
+            )
+            for title, group in page_list.SECTIONS
+        ],
+    }
+    return render(request, "docs/llms.txt", context, content_type="text/plain; charset=utf-8")
+
+
+@in_asked_language
+def search(request: HttpRequest) -> HttpResponse:
+    query = request.GET.get("q", "").strip()
+    context = {
+        "lang": language(),
+        "sections": page_list.SECTIONS,
+        "query": query,
+        "found": found_by(query, language()),
+    }
+    return render(request, "docs/search.html", context)
+
+
+# Swagger UI sets `style` attributes from its script; no other page may.
+@csp_update({"style-src-attr": ["'unsafe-inline'"]})
+@in_asked_language
+def try_it(request: HttpRequest) -> HttpResponse:
+    return render(request, "docs/try.html", {"lang": language()})
+
+
+def _page(slug: str) -> Page:
+    found = page_list.BY_SLUG.get(slug)
+    if found is None:
+        raise Http404
+    return found
+
+
+def sample_language(request: HttpRequest) -> str:
+    """The one asked for, else the one read last, else the first."""
+    asked = _asked_sample(request) or request.COOKIES.get(COOKIE, "")
+    return asked if asked in samples.BY_NAME else samples.LANGUAGES[0].name
+
+
+def _asked_sample(request: HttpRequest) -> str | None:
+    """In `?code=`; in `?lang=` too, as addresses had it before."""
+    asked = request.GET.get("code", request.GET.get("lang"))
+    return asked if asked in samples.BY_NAME else None
+
+
+def remember_language(request: HttpRequest, response: HttpResponse) -> HttpResponse:
+    """The language of examples that was asked for is shown first from now on."""
+    chosen = sample_language(request)
+    if chosen != request.COOKIES.get(COOKIE) and _asked_sample(request):
+        response.set_cookie(
+            COOKIE, chosen, max_age=KEPT, samesite="Lax", secure=settings.PRODUCTION, httponly=True
+        )
+    return response

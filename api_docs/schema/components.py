@@ -1,0 +1,80 @@
+"""The schema's components: each object and each choice of values once, under one name."""
+
+from typing import Any
+
+from api_docs.calls.shapes import (
+    Call,
+    Field,
+    Fields,
+    Schema,
+    Shape,
+    is_array,
+    object_with,
+    published,
+    worded,
+)
+
+
+class Components:
+    """Builds schemas that refer to components, and keeps the components they refer to."""
+
+    def __init__(self, language: str) -> None:
+        self.language = language
+        self.schemas: dict[str, Schema] = {}
+
+    def add(self, name: str, schema: Schema) -> Schema:
+        """A reference to it. Two things of one name would be a mistake of ours."""
+        if self.schemas.setdefault(name, schema) != schema:
+            raise ValueError(f"two components are called {name}")
+        return reference(name)
+
+    def object_of(self, fields: Fields) -> Schema:
+        if isinstance(fields, tuple):
+            return object_with({one.name: self.property_of(one) for one in fields}, fields)
+        own = self.object_of(fields.own)
+        if fields.base is not None:
+            own = {"allOf": [self.object_of(fields.base), own]}
+        return self.add(fields.name, own)
+
+    def property_of(self, field: Field) -> Schema:
+        schema = self.value_of(field.schema)
+        if field.fields:
+            inner = self.object_of(field.fields)
+            schema = schema | {"items": inner} if is_array(schema) else inner
+        return schema | {"description": worded(field.words, self.language)}
+
+    def value_of(self, schema: Schema) -> Schema:
+        if "items" in schema:
+            return published(schema) | {"items": self.value_of(schema["items"])}
+        if "title" not in schema:
+            return published(schema)
+        values = [one for one in schema["enum"] if one is not None]
+        named = self.add(schema["title"], {"type": "string", "enum": values})
+        return {"anyOf": [named, {"type": "null"}]} if schema.get("nullable") else named
+
+    def request(self, call: Call) -> Schema:
+        if isinstance(call.body, Shape):
+            return self.object_of(call.body)
+        name = f"{call.title_name}Request"
+        if not call.one_of:
+            return self.add(name, self.object_of(call.body))
+        ways = [self._with_one_of(call, chosen) for chosen in call.one_of]
+        return self.add(name, {"oneOf": ways})
+
+    def _with_one_of(self, call: Call, chosen: str) -> Schema:
+        """The body with one of the fields that exclude each other, and not null."""
+        fields = tuple(
+            field.chosen() if field.name == chosen else field
+            for field in call.body
+            if field.name == chosen or field.name not in call.one_of
+        )
+        return self.add(f"{call.title_name}By{chosen.title()}Request", self.object_of(fields))
+
+    def answer(self, call: Call) -> Schema:
+        own = self.object_of(call.answer)
+        name = call.answer.name if isinstance(call.answer, Shape) else call.title_name
+        return self.add(f"{name}Response", {"allOf": [reference("Envelope"), own]})
+
+
+def reference(name: str) -> dict[str, Any]:
+    return {"$ref": f"#/components/schemas/{name}"}

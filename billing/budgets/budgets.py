@@ -1,0 +1,284 @@
+"""What a company may spend in a day and, by country, in an hour: read, set, named in refusals."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from math import ceil
+from typing import Any
+
+from django.conf import settings
+from django.db import connection, transaction
+
+from accounts.audit.events import record
+from accounts.keys.api_keys import Budgets
+from accounts.models import Company, User
+from accounts.people.companies import forget_keys
+from billing.budgets import sql
+from billing.models import Budget
+from config.errors import DomainError, Error, Words
+
+NOTHING = (None, None)
+UNKNOWN = Budget.UNKNOWN
+TIME = "%Y-%m-%dT%H:%M:%SZ"
+COMPANIES = 500  # whose rows one transaction of `learn` locks
+
+
+def params(budgets: Budgets, country: str) -> dict[str, Any]:
+    """What `ledger.HOLD_WALLET` needs to judge a send to this country."""
+    country = country or Budget.UNKNOWN
+    any_own = budgets.get(Budget.ANY, NOTHING)[0]
+    floor = settings.BUDGET_COUNTRY_HOUR if any_own is None else any_own
+    return {
+        "country": country,
+        "time_zone": settings.TIME_ZONE,
+        "day_budget": _holds(budgets.get(Budget.DAY, NOTHING), settings.BUDGET_DAY),
+        "hour_budget": _holds(budgets.get(country, NOTHING), floor),
+    }
+
+
+def _holds(budget: tuple[int | None, int | None], floor: int) -> int:
+    own, usual = budget
+    return max(usual or 0, floor) if own is None else own
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """How much of a budget is used; `country` is empty for that of the day."""
+
+    country: str
+    used: int
+    tokens: int
+    resets_at: datetime
+    own: int | None = None  # as somebody has set it
+
+    @property
+    def left(self) -> int:
+        return max(0, self.tokens - self.used)
+
+    @property
+    def percent(self) -> int:
+        return min(100, self.used * 100 // self.tokens) if self.tokens else 100
+
+
+_STANDING = f"""
+SELECT w.available, {sql.DAY_USED}, {sql.DAY_ENDS},
+  {sql.hour_used("%(country)s::text")}, {sql.HOUR_ENDS}, now()
+FROM billing_wallet w, ({sql.PERIOD}) AS p
+WHERE w.company_id = %(company_id)s
+"""  # noqa: S608
+
+
+def refusal(company_id: int, *, budgets: Budgets, country: str, price: int) -> DomainError | None:
+    """Why the wallet does not pay this now, by the budgets that the statement had; None when it
+    would, since others gave back.
+    """
+    values = params(budgets, country)
+    with connection.cursor() as cursor:
+        cursor.execute(_STANDING, values | {"company_id": company_id})
+        row = cursor.fetchone()
+    available = row[0] if row else 0
+    if row is None or available < price:
+        return DomainError(Error.INSUFFICIENT_TOKENS, required=price, available=available)
+    _, day_used, day_ends, hour_used, hour_ends, now = row
+    day = Use("", day_used, values["day_budget"], day_ends)
+    hour = Use(values["country"], hour_used, values["hour_budget"], hour_ends)
+    for use in (day, hour):
+        if use.tokens < price:
+            return _below_price(use, price)
+    for use in (day, hour):
+        if use.used + price > use.tokens:
+            return _used_up(use, now)
+    return None
+
+
+def _used_up(use: Use, now: datetime) -> DomainError:
+    return DomainError(
+        Error.SEND_LIMIT,
+        message=_words(use),
+        retry_after=max(1, ceil((use.resets_at - now).total_seconds())),
+        limit=_limit(use) | {"resets_at": use.resets_at.astimezone(UTC).strftime(TIME)},
+    )
+
+
+def _below_price(use: Use, price: int) -> DomainError:
+    """No time will help, so none is named."""
+    period = (
+        (f"час для страны {use.country}", f"an hour in {use.country}")
+        if use.country
+        else ("день", "the day")
+    )
+    words = (
+        f"Бюджет компании на {period[0]} меньше цены одного сообщения: токенов в бюджете — "
+        f"{use.tokens}, цена — {price}. Ждать бесполезно: поднимите его в кабинете, "
+        "«Настройки» → «Бюджеты»",
+        f"The company's budget for {period[1]} is below the price of one message: {use.tokens} "
+        f"tokens, the price is {price}. Waiting will not help: raise it in the cabinet, "
+        "Settings → Budgets",
+    )
+    return DomainError(Error.SEND_LIMIT, message=words, limit=_limit(use))
+
+
+def _limit(use: Use) -> dict[str, str | int]:
+    kind = "budget_country_hour" if use.country else "budget_day"
+    country = {"country": use.country} if use.country else {}
+    return {"kind": kind, **country, "tokens": use.tokens}
+
+
+def _words(use: Use) -> Words:
+    if use.country:
+        return (
+            f"Исчерпан бюджет компании на час для страны {use.country}: {use.tokens} токенов. "
+            "Поднять его можно в кабинете, «Настройки» → «Бюджеты»",
+            f"The company's budget for an hour in {use.country} is used up: {use.tokens} tokens. "
+            "Raise it in the cabinet, Settings → Budgets",
+        )
+    return (
+        f"Исчерпан бюджет компании на день: {use.tokens} токенов. "
+        "Поднять его можно в кабинете, «Настройки» → «Бюджеты»",
+        f"The company's budget for the day is used up: {use.tokens} tokens. "
+        "Raise it in the cabinet, Settings → Budgets",
+    )
+
+
+# The day's first, then the hour's of each country in use or with a budget, the fullest first.
+_USES = f"""
+SELECT c.country, CASE WHEN c.country = '' THEN {sql.DAY_USED}
+    ELSE {sql.hour_used("c.country")} END AS used,
+  CASE WHEN c.country = '' THEN budget.day ELSE budget.hour END AS tokens,
+  CASE WHEN c.country = '' THEN {sql.DAY_ENDS} ELSE {sql.HOUR_ENDS} END,
+  (SELECT own FROM billing_budget b WHERE b.company_id = %(company_id)s AND b.country = c.country)
+FROM (SELECT '' AS country UNION SELECT unnest(%(countries)s::text[])
+      UNION SELECT country FROM billing_budget
+        WHERE company_id = %(company_id)s AND country <> '*' AND (own > -1 OR usual > -1)
+      UNION SELECT key FROM billing_wallet u, jsonb_each_text(u.hour_tokens)
+        WHERE u.company_id = %(company_id)s AND u.hour >= date_trunc('hour', now())) AS c
+  CROSS JOIN ({sql.PERIOD}) AS p LEFT JOIN billing_wallet w ON w.company_id = %(company_id)s
+  CROSS JOIN LATERAL ({sql.of("%(company_id)s", "c.country")}) AS budget
+ORDER BY c.country = '' DESC, used DESC, c.country
+"""  # noqa: S608
+
+
+def uses(company_id: int, countries: list[str]) -> list[Use]:
+    """Of the day, and of each country named, in use or with a budget."""
+    values = {"company_id": company_id, "countries": countries, **sql.floors()}
+    with connection.cursor() as cursor:
+        cursor.execute(_USES, values)
+        return [Use(*row) for row in cursor.fetchall()]
+
+
+def of_any_country(company_id: int) -> int | None:
+    """What somebody has set for an hour in countries without a budget of their own."""
+    found = Budget.objects.filter(company=company_id, country=Budget.ANY)
+    return found.values_list("own", flat=True).first()
+
+
+@transaction.atomic
+def set_own(
+    *, company: Company, tokens: Mapping[str, int | None], user: User | None, ip: str | None = None
+) -> list[str]:
+    """Set budgets by country (`Budget.DAY`, `Budget.ANY`); None: by what is usual. It holds
+    within two seconds in every process. The countries whose budget changed come back.
+    """
+    Company.objects.select_for_update(no_key=True).get(pk=company.pk)
+    known = dict(Budget.objects.filter(company=company).values_list("country", "own"))
+    changed = {one: own for one, own in tokens.items() if known.get(one) != own}
+    if not changed:
+        return []
+    Budget.objects.bulk_create(
+        [Budget(company=company, country=country, own=own) for country, own in changed.items()],
+        update_conflicts=True,
+        unique_fields=["company", "country"],
+        update_fields=["own"],
+    )
+    publish([company.pk])
+    forget_keys(company)
+    words = ", ".join(
+        f"{country or '24 h'}: {_figure(known.get(country))} → {_figure(own)}"
+        for country, own in changed.items()
+    )
+    record("budget.changed", words, company=company, user=user, ip=ip)
+    return list(changed)
+
+
+_KNOWN = """
+SELECT company_id FROM billing_spentday UNION SELECT company_id FROM billing_budget
+UNION SELECT id FROM accounts_company WHERE budgets <> '{}' ORDER BY 1
+"""
+
+_LEARN = """
+WITH peaks AS (
+  SELECT company_id, '' AS country, max(tokens) AS most
+  FROM (SELECT company_id, sum(tokens) AS tokens FROM billing_spentday
+        WHERE company_id = ANY(%(ids)s) GROUP BY company_id, day) d
+  GROUP BY company_id
+  UNION ALL
+  SELECT company_id, country, max(busiest_hour) FROM billing_spentday
+  WHERE company_id = ANY(%(ids)s) GROUP BY company_id, country),
+over AS (
+  UPDATE billing_budget b SET usual = NULL
+  WHERE company_id = ANY(%(ids)s) AND usual IS NOT NULL AND NOT EXISTS (
+    SELECT 1 FROM peaks p WHERE p.company_id = b.company_id AND p.country = b.country)
+  RETURNING company_id),
+learnt AS (
+  INSERT INTO billing_budget AS b (company_id, country, usual)
+  SELECT company_id, country, most * %(times)s FROM peaks ORDER BY company_id, country
+  ON CONFLICT (company_id, country) DO UPDATE SET usual = EXCLUDED.usual
+    WHERE b.usual IS DISTINCT FROM EXCLUDED.usual
+  RETURNING company_id)
+SELECT count(*) FROM (SELECT company_id FROM over UNION SELECT company_id FROM learnt) AS moved
+"""
+
+
+def learn() -> int:
+    """Take what was spent on the days that are kept for what is usual; what somebody has set stays.
+    What keys are read with is made to agree. How many companies' budgets moved.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(_KNOWN)
+        known = [company_id for (company_id,) in cursor.fetchall()]
+    return sum(
+        _learn(known[start : start + COMPANIES]) for start in range(0, len(known), COMPANIES)
+    )
+
+
+@transaction.atomic
+def _learn(company_ids: list[int]) -> int:
+    """As `set_own` does, it locks companies before their budgets."""
+    with connection.cursor() as cursor:
+        cursor.execute(_LOCK, [company_ids])
+        cursor.execute(_LEARN, {"ids": company_ids, "times": settings.BUDGET_USUAL[0]})
+        (moved,) = cursor.fetchone()
+    publish(company_ids)
+    return int(moved)
+
+
+# A statement of its own: a subquery of one that waited for the company's row would still read the
+# budgets as they were before.
+_LOCK = "SELECT 1 FROM accounts_company WHERE id = ANY(%s) ORDER BY id FOR NO KEY UPDATE"
+
+_PUBLISH = """
+UPDATE accounts_company c SET budgets = known.budgets
+FROM (SELECT ids.id, COALESCE((
+        SELECT jsonb_object_agg(country, jsonb_build_array(own, usual)) FROM billing_budget
+        WHERE company_id = ids.id), '{}') AS budgets
+      FROM unnest(%s::bigint[]) AS ids(id)) AS known
+WHERE c.id = known.id AND c.budgets <> known.budgets
+"""
+
+
+@transaction.atomic
+def publish(company_ids: list[int]) -> None:
+    """Write them where keys are read from, so that a send needs no query for them."""
+    with connection.cursor() as cursor:
+        cursor.execute(_LOCK, [company_ids])
+        cursor.execute(_PUBLISH, [company_ids])
+
+
+def _figure(tokens: int | None) -> str:
+    return "auto" if tokens is None else str(tokens)
+
+
+def open_wide(company: Company) -> None:
+    """As good as none: for demonstrations and measurements."""
+    most = settings.BUDGET_MOST
+    set_own(company=company, tokens={Budget.DAY: most, Budget.ANY: most}, user=None)

@@ -1,0 +1,48 @@
+"""What a company is told about its money, in the transaction that changes it."""
+
+from datetime import datetime
+
+from django.conf import settings
+
+from accounts.models import Company, Member, Mode
+from accounts.outbox import events, mail
+from billing.models import Order
+
+READERS = (Member.Role.OWNER, Member.Role.ACCOUNTANT)
+
+
+def of_payment(order: Order) -> None:
+    key = f"top_up.paid:{order.id.hex}"
+    data = {
+        "id": order.public_id,
+        "status": order.state,
+        "tokens": order.tokens,
+        "amount": str(order.amount),
+        "currency": order.currency,
+        "paid_at": order.paid_at,
+    }
+    events.emit(company_id=order.company_id, mode=Mode.LIVE, kind="top_up.paid", data=data, key=key)
+    mail.post_to_members(
+        company=order.company,
+        roles=READERS,
+        template="top_up_paid",
+        context={**data, "order": order, "url": _address("/cabinet/balance")},
+        key=key,
+    )
+
+
+def of_low_balance(company: Company, *, available: int, threshold: int, at: datetime) -> None:
+    key = f"balance.low:{company.pk}:{at.timestamp():.6f}"
+    data = {"available": available, "threshold": threshold}
+    events.emit(company_id=company.pk, mode=Mode.LIVE, kind="balance.low", data=data, key=key)
+    mail.post_to_members(
+        company=company,
+        roles=READERS,
+        template="balance_low",
+        context={**data, "url": _address("/cabinet/balance")},
+        key=key,
+    )
+
+
+def _address(path: str) -> str:
+    return f"{settings.PUBLIC_URL}{path}"

@@ -1,0 +1,1 @@
+"""Orders of tokens, their payments and invoices."""

@@ -1,0 +1,170 @@
+"""Draws an invoice on A4. The same order gives the same bytes."""
+
+from pathlib import Path
+
+import segno
+from django.utils import timezone, translation
+from django.utils.translation import gettext as _
+from fpdf import FPDF
+from fpdf.enums import TableBordersLayout, TextEmphasis
+from fpdf.fonts import FontFace
+
+from billing.orders.invoices import Document
+from billing.wallet.amounts import money
+
+FONTS = Path(__file__).parent / "fonts"
+FACE = "DejaVu"
+MARGIN, WIDTH = 15, 180  # mm
+TEXT, SMALL, HEADING = 9.5, 8, 14  # points
+LINE = 5  # mm
+CODE = 38  # mm, the side of the square to scan
+BOLD = FontFace(emphasis=TextEmphasis.B)
+
+
+def draw(document: Document) -> bytes:
+    with translation.override(document.order.language):
+        pdf = _sheet(document)
+        if document.order.is_open:
+            _payee(pdf, document)
+        _heading(pdf, document)
+        _parties(pdf, document)
+        _lines(pdf, document)
+        _totals(pdf, document)
+        _end(pdf, document)
+        return bytes(pdf.output())
+
+
+def _sheet(document: Document) -> FPDF:
+    pdf = FPDF()
+    pdf.set_creation_date(document.order.created_at)
+    pdf.set_title(document.title)
+    pdf.set_lang(document.order.language)
+    pdf.add_font(FACE, "", FONTS / "DejaVuSansCondensed.ttf")
+    pdf.add_font(FACE, "B", FONTS / "DejaVuSansCondensed-Bold.ttf")
+    pdf.set_margin(MARGIN)
+    pdf.set_font(FACE, size=TEXT)
+    pdf.add_page()
+    return pdf
+
+
+def _payee(pdf: FPDF, document: Document) -> None:
+    """Whom to pay: the bank's form in Russian, free requisites for payers abroad."""
+    seller = document.seller
+    if document.is_abroad:
+        pdf.multi_cell(WIDTH, LINE, seller["details_en"], border=1, new_x="LMARGIN", new_y="NEXT")
+        return
+    with pdf.table(col_widths=(50, 50, 18, 62), line_height=LINE, first_row_as_headings=False) as t:
+        row = t.row()
+        row.cell(f"{seller.get('bank_name', '')}\n{_('Bank of the payee')}", colspan=2, rowspan=2)
+        row.cell(_("BIC"))
+        row.cell(seller.get("bic", ""))
+        row = t.row()
+        row.cell(_("Acc. No."))
+        row.cell(seller.get("corr_account", ""))
+        row = t.row()
+        row.cell(f"{_('INN')} {seller.get('inn', '')}")
+        row.cell(f"{_('KPP')} {seller.get('kpp', '')}".strip())
+        row.cell(_("Acc. No."), rowspan=2)
+        row.cell(seller.get("account", ""), rowspan=2)
+        row = t.row()
+        row.cell(f"{seller.get('name', '')}\n{_('Payee')}", colspan=2)
+
+
+def _heading(pdf: FPDF, document: Document) -> None:
+    pdf.ln(8)
+    pdf.set_font(FACE, "B", HEADING)
+    pdf.multi_cell(WIDTH, 8, document.title, new_x="LMARGIN", new_y="NEXT")
+    pdf.line(MARGIN, pdf.y + 1, MARGIN + WIDTH, pdf.y + 1)
+    pdf.set_font(FACE, size=TEXT)
+    if not document.order.is_open:
+        state = f"{_('State')}: {document.order.get_state_display()}"
+        pdf.ln(3)
+        pdf.multi_cell(WIDTH, LINE, state, new_x="LMARGIN", new_y="NEXT")
+    pdf.ln(5)
+
+
+def _parties(pdf: FPDF, document: Document) -> None:
+    for label, party in ((_("Supplier"), document.supplier), (_("Customer"), document.customer)):
+        pdf.cell(25, LINE, f"{label}:")
+        pdf.set_font(FACE, "B")
+        pdf.multi_cell(WIDTH - 25, LINE, party, align="L", new_x="LMARGIN", new_y="NEXT")
+        pdf.set_font(FACE, "")
+        pdf.ln(2)
+
+
+def _lines(pdf: FPDF, document: Document) -> None:
+    order = document.order
+    heads = ("№", _("Goods, works, services"), _("Quantity"), _("Unit"), _("Price"), _("Sum"))
+    tokens = f"{order.tokens:,}".replace(",", " ")
+    values = ("1", document.line, tokens, _("pcs."), document.price, document.total)
+    with pdf.table(
+        col_widths=(8, 72, 26, 14, 24, 36),
+        line_height=LINE,
+        text_align=("CENTER", "LEFT", "RIGHT", "CENTER", "RIGHT", "RIGHT"),
+        headings_style=BOLD,
+        borders_layout=TableBordersLayout.ALL,
+    ) as table:
+        table.row(heads)
+        table.row(values)
+    pdf.ln(3)
+
+
+def _totals(pdf: FPDF, document: Document) -> None:
+    pdf.set_font(FACE, "B")
+    total = f"{_('Total due')}: {document.total}"
+    for text in (total, document.vat):
+        pdf.cell(WIDTH, LINE + 0.5, text, align="R", new_x="LMARGIN", new_y="NEXT")
+    pdf.set_font(FACE, "")
+    pdf.ln(2)
+    count = _("Items: 1, to the sum of %(sum)s") % {
+        "sum": money(document.order.amount, document.order.currency)
+    }
+    pdf.multi_cell(WIDTH, LINE, count, new_x="LMARGIN", new_y="NEXT")
+    if document.words:
+        pdf.set_font(FACE, "B")
+        pdf.multi_cell(WIDTH, LINE, document.words, new_x="LMARGIN", new_y="NEXT")
+        pdf.set_font(FACE, "")
+    pdf.line(MARGIN, pdf.y + 2, MARGIN + WIDTH, pdf.y + 2)
+    pdf.ln(6)
+
+
+def _end(pdf: FPDF, document: Document) -> None:
+    """Purpose and signatures on the left, the code to scan on the right."""
+    top = pdf.y
+    width = WIDTH - CODE - 8 if document.code else WIDTH
+    for text in (*_terms(document), *_signatures(document)):
+        pdf.multi_cell(width, LINE, text, align="L", new_x="LMARGIN", new_y="NEXT")
+        pdf.ln(3)
+    if document.code:
+        _square(pdf, document.code, MARGIN + WIDTH - CODE, top)
+
+
+def _terms(document: Document) -> list[str]:
+    """How to pay; an invoice that has ended asks for nothing."""
+    if not document.order.is_open:
+        return []
+    last = timezone.localtime(document.order.expires_at)
+    return [
+        f"{_('Purpose of payment')}: {document.purpose}",
+        _("Pay by %(date)s.") % {"date": f"{last:%d.%m.%Y}"},
+    ]
+
+
+def _signatures(document: Document) -> list[str]:
+    people = (
+        (_("Head"), document.seller.get("head")),
+        (_("Chief accountant"), document.seller.get("accountant")),
+    )
+    return [f"{title} ____________________ / {name} /" for title, name in people if name]
+
+
+def _square(pdf: FPDF, code: str, x: float, y: float) -> None:
+    rows = list(segno.make(code, error="m", encoding="utf-8", micro=False).matrix_iter(border=0))
+    side = CODE / len(rows)
+    for line, row in enumerate(rows):
+        for column, is_dark in enumerate(row):
+            if is_dark:  # a hair wider, so that no seams show between neighbours
+                pdf.rect(x + column * side, y + line * side, side * 1.02, side * 1.02, style="F")
+    pdf.set_xy(x, y + CODE + 1)
+    pdf.set_font(FACE, size=SMALL)
+    pdf.multi_cell(CODE, 3.5, _("Scan to pay"), align="C")

@@ -1,0 +1,155 @@
+"""What an invoice says: the parties as they were, the line, the tax, and the code to pay it by."""
+
+from dataclasses import dataclass
+from decimal import Decimal
+
+from django.utils import timezone, translation
+from django.utils.formats import date_format
+from django.utils.translation import gettext as _
+from django.utils.translation import pgettext
+
+from accounts.models import Company
+from accounts.people import countries
+from billing import requisites
+from billing.models import BillingProfile, Order, Seller
+from billing.orders import prices
+from billing.wallet import amounts
+
+SELLER = (
+    *("name", "inn", "kpp", "address", "bank_name", "bic", "account", "corr_account"),
+    *("head", "accountant", "details_en"),
+)
+BUYER = ("inn", "kpp", "address")
+Party = dict[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """An invoice in the words of its language, for the page and for the PDF."""
+
+    order: Order
+    title: str
+    line: str
+    price: str
+    total: str
+    vat: str
+    words: str  # the sum in words; Russian invoices alone have it
+    purpose: str
+    seller: Party
+    supplier: str  # the parties in a line each
+    customer: str
+    code: str  # to be scanned by a bank's application; empty where there is none
+
+    @property
+    def is_abroad(self) -> bool:
+        """Paid by the requisites that the seller gave for payers abroad."""
+        return self.order.language != "ru" and bool(self.seller.get("details_en"))
+
+
+def parties(seller: Seller | None, company: Company) -> dict[str, Party]:
+    """Both sides as they are now, kept with the order: what is changed later changes no invoice."""
+    kept = {name: getattr(seller, name) for name in SELLER} if seller else {}
+    return {"seller": kept, "buyer": buyer(company)}
+
+
+def buyer(company: Company) -> Party:
+    profile = BillingProfile.objects.filter(company=company).first() or BillingProfile()
+    profile.company = company
+    said = {"name": profile.legal_name or company.name, "country": profile.of_country}
+    return said | {field: getattr(profile, field) for field in BUYER}
+
+
+def follow(company: Company) -> int:
+    """Invoices not yet paid take the buyer's new requisites; how many."""
+    now = buyer(company)
+    rows = Order.objects.of(company).open().invoices().order_by("pk")
+    open_ones = list(rows.select_for_update(no_key=True))  # one that is being paid is waited for
+    for order in open_ones:
+        order.parties["buyer"] = now
+    return Order.objects.bulk_update(open_ones, ["parties"])
+
+
+def document(order: Order) -> Document:
+    with translation.override(order.language):
+        day = timezone.localtime(order.created_at).date()
+        vat = _vat(order)
+        purpose = _("Payment of invoice %(number)s of %(date)s for Kvitok tokens. %(vat)s") % {
+            "number": order.number,
+            "date": f"{day:%d.%m.%Y}",
+            "vat": vat,
+        }
+        purpose = _for_banks(purpose)
+        seller: Party = order.parties.get("seller", {})
+        return Document(
+            order=order,
+            title=_("Invoice No. %(number)s of %(date)s")
+            % {"number": order.number, "date": date_format(day, pgettext("invoice", "j E Y"))},
+            line=_("Tokens of the Kvitok service"),
+            price=_price(order),
+            total=amounts.money(order.amount, order.currency),
+            vat=vat,
+            words=_words(order),
+            purpose=purpose,
+            seller=seller,
+            supplier=_described(seller),
+            customer=_described(order.parties.get("buyer", {})),
+            code=_code(order, seller, purpose) if order.is_open else "",
+        )
+
+
+def _price(order: Order) -> str:
+    """Of one token; packages need not divide evenly."""
+    price = (order.amount / order.tokens).quantize(Decimal("0.0001")).normalize()
+    places = max(2, -int(price.as_tuple().exponent))
+    return f"{price:.{places}f}".replace(".", "," if order.language == "ru" else ".")
+
+
+def _vat(order: Order) -> str:
+    part = prices.vat_part(order.amount, order.vat_rate)
+    if part is None:
+        return _("VAT not applicable")
+    rate = f"{order.vat_rate:f}".rstrip("0").rstrip(".")
+    return _("Including VAT %(rate)s%%: %(part)s") % {
+        "rate": rate,
+        "part": amounts.money(part, order.currency),
+    }
+
+
+def _words(order: Order) -> str:
+    is_russian = order.language == "ru" and order.currency == "RUB"
+    return amounts.in_words(order.amount) if is_russian else ""
+
+
+def _for_banks(text: str) -> str:
+    """Their systems know no signs of currencies and no unbreakable spaces."""
+    return text.replace("\u00a0", " ").replace("₽", "руб.")
+
+
+def _code(order: Order, seller: Party, purpose: str) -> str:
+    """ГОСТ Р 56042-2014: the required fields first and in this order; the sum in kopecks."""
+    if order.language != "ru" or order.currency != "RUB" or not seller.get("bic"):
+        return ""
+    fields = {
+        "Name": seller["name"][:160],
+        "PersonalAcc": seller["account"],
+        "BankName": seller["bank_name"][:45],
+        "BIC": seller["bic"],
+        "CorrespAcc": seller["corr_account"],
+        "Sum": str(int(order.amount * 100)),
+        "Purpose": purpose[:210],
+        "PayeeINN": seller["inn"],
+        "KPP": seller["kpp"],
+    }
+    said = (f"{name}={text.replace('|', ' ')}" for name, text in fields.items() if text)
+    return "|".join(("ST00012", *said))
+
+
+def _described(party: Party) -> str:
+    parts = [party.get("name", "")]
+    country = party.get("country", "RU")  # sellers, and buyers of old, are Russian
+    tax_number = requisites.tax_number_name(country)
+    parts += [f"{tax_number} {party['inn']}"] if party.get("inn") else []
+    parts += [f"{_('KPP')} {party['kpp']}"] if party.get("kpp") else []
+    parts += [party["address"]] if party.get("address") else []
+    parts += [countries.name(country)] if country != "RU" else []
+    return ", ".join(parts)

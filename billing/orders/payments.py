@@ -1,0 +1,166 @@
+"""Money that came. An order is credited once, whoever tells of its payment and however often.
+
+The order's row is the lock: notices, confirmations and cancellations of one order queue here.
+"""
+
+import re
+from contextlib import suppress
+from datetime import date
+from decimal import Decimal
+from uuid import UUID
+
+from django.core.exceptions import ValidationError
+from django.db import transaction
+from django.db.models import Q
+from django.utils.translation import gettext_lazy as _
+
+from accounts.audit.events import record
+from accounts.models import Company, User
+from billing import notifications
+from billing.gateways.base import Notice, PaymentState
+from billing.models import Order, Payment
+from billing.orders import orders
+from billing.wallet import ledger
+
+Problem = Payment.Problem
+CREDITED = {"", Problem.LATE}
+WRITTEN_VARIOUSLY = re.compile(r"[\s№]+")  # 15, № 15 and 000015 are one number
+
+
+@transaction.atomic
+def receive(gateway: str, notice: Notice) -> Payment | None:
+    """Apply a verified notice. Repeated, late or out of order, it does its work once."""
+    order = _locked(_named(gateway, notice))
+    if notice.state is PaymentState.CANCELED:
+        if order is not None and order.payment_id == notice.payment_id:
+            Order.objects.filter(pk=order.pk).end(Order.State.CANCELED)
+        return None
+    problem = _judge(order, notice.amount, notice.currency)
+    payment, is_new = Payment.objects.get_or_create(
+        gateway=gateway,
+        payment_id=notice.payment_id,
+        defaults={
+            "order": order,
+            "amount": notice.amount,
+            "currency": notice.currency,
+            "problem": problem,
+            "is_credited": problem in CREDITED,
+        },
+    )
+    if is_new and order is not None and payment.is_credited:
+        _credit(order)
+    return payment
+
+
+@transaction.atomic
+def confirm(
+    *,
+    order: Order,
+    amount: Decimal,
+    paid_on: date,
+    reference: str,
+    user: User,
+    ip: str | None = None,
+) -> Payment | None:
+    """The operator saw the transfer: it is kept, and credited if it fits.
+
+    None when it is known already: nothing is changed. An amount mistyped may be put right.
+    """
+    order = _lock(order.pk)
+    name = _transfer_id(order.company, paid_on, reference)
+    known = Payment.objects.select_for_update().filter(payment_id=name).first()
+    if known is not None and not _may_correct(known, order, amount):
+        return None
+    payment = known or Payment(gateway=order.gateway, payment_id=name, order=order)
+    payment.amount, payment.currency = amount, order.currency
+    payment.problem = _judge(order, amount, order.currency)
+    payment.is_credited = payment.problem in CREDITED
+    payment.reference, payment.paid_on, payment.confirmed_by = reference, paid_on, user
+    payment.save()
+    if not payment.is_credited:
+        record("payment.recorded", payment, company=order.company, user=user, ip=ip)
+        return payment
+    record("order.confirmed", orders.summary(order), company=order.company, user=user, ip=ip)
+    _credit(order)
+    return payment
+
+
+@transaction.atomic
+def accept(*, payment: Payment, user: User, ip: str | None = None) -> bool:
+    """The operator credits an order by a payment that did not fit. False when that is over."""
+    if payment.order_id is None:
+        return False
+    order = _lock(payment.order_id)
+    payment.refresh_from_db(from_queryset=Payment.objects.select_for_update())
+    if order.state == Order.State.PAID or payment.settled_at is not None:
+        return False
+    payment.is_credited = True
+    payment.save(update_fields=["is_credited"])
+    payment.mark_settled(user)
+    record("payment.accepted", payment, company=order.company, user=user, ip=ip)
+    _credit(order)
+    return True
+
+
+@transaction.atomic
+def settle(*, payment: Payment, user: User, ip: str | None = None) -> bool:
+    """The operator has dealt with it: money returned, say. False when somebody had already."""
+    payment.refresh_from_db(from_queryset=Payment.objects.select_for_update())
+    if payment.settled_at is not None or not payment.problem:
+        return False
+    payment.mark_settled(user)
+    company = payment.order.company if payment.order else None
+    record("payment.settled", payment, company=company, user=user, ip=ip)
+    return True
+
+
+def _credit(order: Order) -> None:
+    order.mark_paid()
+    notifications.of_payment(order)
+    ledger.top_up(  # the wallet is locked last
+        company=order.company, amount=order.tokens, key=order.transfer_key, reason=str(order)
+    )
+
+
+def _named(gateway: str, notice: Notice) -> Order | None:
+    named = Q(payment_id=notice.payment_id) if notice.payment_id else Q(pk=None)
+    with suppress(ValueError):  # it may name an order in words of its own
+        named |= Q(pk=UUID(hex=notice.order_id))
+    return Order.objects.filter(named, gateway=gateway).first()
+
+
+def _locked(order: Order | None) -> Order | None:
+    return _lock(order.pk) if order else None
+
+
+def _lock(pk: UUID) -> Order:
+    rows = Order.objects.select_related("company").select_for_update(of=("self",), no_key=True)
+    return rows.get(pk=pk)
+
+
+def _judge(order: Order | None, amount: Decimal, currency: str) -> str:
+    if order is None:
+        return Problem.UNKNOWN_ORDER
+    if order.state == Order.State.PAID:
+        return Problem.SECOND
+    if currency != order.currency:
+        return Problem.WRONG_CURRENCY
+    if amount != order.amount:
+        return Problem.WRONG_AMOUNT
+    return "" if order.is_open else Problem.LATE
+
+
+def _transfer_id(company: Company, paid_on: date, reference: str) -> str:
+    """A payer numbers its transfers anew each day or year, so the number alone names none."""
+    number = WRITTEN_VARIOUSLY.sub("", reference).lstrip("0")
+    return f"{company.pk}:{paid_on:%Y-%m-%d}:{number}"
+
+
+def _may_correct(known: Payment, order: Order, amount: Decimal) -> bool:
+    if known.order_id != order.pk:
+        raise ValidationError(
+            _("This transfer has paid invoice %(number)s already."),
+            code="used",
+            params={"number": known.order},
+        )
+    return known.amount != amount and not known.is_credited and known.settled_at is None

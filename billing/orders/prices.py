@@ -1,0 +1,62 @@
+"""What a number of tokens costs, and what a number of tokens can send."""
+
+from dataclasses import dataclass
+from decimal import ROUND_HALF_UP, Decimal
+
+from django.conf import settings
+
+from accounts.people.countries import currencies
+from billing.models import Package, Tariff
+from billing.models.offer import CENT
+
+
+@dataclass(frozen=True, slots=True)
+class Quote:
+    tokens: int
+    amount: Decimal
+    currency: str
+    package: Package | None = None
+
+
+def of_package(code: str) -> Quote | None:
+    """None when no such package is on sale."""
+    package = Package.objects.on_sale().filter(code=code).first()
+    if package is None:
+        return None
+    return Quote(package.tokens, package.price, package.currency, package)
+
+
+def of_tokens(tokens: int) -> Quote | None:
+    """None when that many are not sold: see `fewest`."""
+    step = Tariff.objects.step_for(tokens) if 0 < tokens <= settings.TOP_UP_TOKENS else None
+    if step is None:
+        return None
+    amount = step.amount(tokens)
+    return Quote(tokens, amount, settings.CURRENCY) if amount >= CENT else None
+
+
+def packages_for(country: str) -> list[Package]:
+    """Those sold in the country's own currency, if any are, else those in the service's, or all."""
+    sold = list(Package.objects.on_sale())
+    for currency in (*currencies(country), settings.CURRENCY):
+        if chosen := [one for one in sold if one.currency == currency]:
+            return chosen
+    return sold
+
+
+def fewest() -> int | None:
+    """The smallest number of tokens sold outside packages; None when none are."""
+    first = Tariff.objects.order_by("tokens_from").first()
+    return first.tokens_from if first else None
+
+
+def vat_part(amount: Decimal, rate: Decimal | None) -> Decimal | None:
+    """The tax inside an amount; None for a seller who pays none."""
+    if rate is None:
+        return None
+    return (amount * rate / (100 + rate)).quantize(CENT, ROUND_HALF_UP)
+
+
+def sends(tokens: int) -> dict[str, int]:
+    """How many messages by each channel so many tokens pay for."""
+    return {channel: tokens // price for channel, price in settings.PRICES.items()}

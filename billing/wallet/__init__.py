@@ -1,0 +1,1 @@
+"""Wallets and the ledger that alone writes them."""

@@ -1,0 +1,352 @@
+"""The only writer of wallets and transfers.
+
+Every kind of transfer names the account it debits and the one it credits, so the books balance
+by construction. A hold is opened inside the statement that accepts a message (`HOLD` below), is
+exchanged for that of the next channel by `move_hold`, and leaves only through `settle`. Wallets are
+locked last, companies ascending.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import Enum, auto
+from typing import Any
+from uuid import UUID, uuid4
+
+from django.conf import settings
+from django.db import connection, transaction
+from django.db.backends.utils import CursorWrapper
+
+from accounts.models import Company, User
+from billing.budgets import sql
+from billing.models import Budget, Transfer, Wallet
+
+Kind = Transfer.Kind
+Proof = Transfer.Proof
+
+# kind → (account debited, account credited); `outside` is the world that pays us and is paid.
+ACCOUNTS: dict[Kind, tuple[str, str]] = {
+    Kind.TOP_UP: ("outside", "available"),
+    Kind.GRANT: ("outside", "available"),
+    Kind.WITHDRAW: ("available", "outside"),
+    Kind.HOLD: ("available", "held"),
+    Kind.CAPTURE: ("held", "spent"),
+    Kind.RELEASE: ("held", "available"),
+}
+
+# Fragments of the statement that accepts a message. The condition in the UPDATE is what keeps
+# parallel sends from spending a token twice; no row means nothing at all was written.
+HOLD_WALLET = f"""
+UPDATE billing_wallet w SET available = available - %(price)s, held = held + %(price)s,
+  day = GREATEST(w.day, p.today), day_tokens = {sql.DAY_USED} + %(price)s,
+  hour = GREATEST(w.hour, p.hour), hour_tokens = {sql.HOUR_BASE}
+    || jsonb_build_object(%(country)s::text, {sql.hour_used("%(country)s")} + %(price)s)
+FROM ({sql.PERIOD}) AS p
+WHERE company_id = %(company_id)s AND available >= %(price)s AND EXISTS (SELECT 1 FROM allowed)
+  AND {sql.DAY_USED} + %(price)s <= %(day_budget)s
+  AND {sql.hour_used("%(country)s")} + %(price)s <= %(hour_budget)s
+RETURNING company_id"""  # noqa: S608
+
+HOLD_TRANSFER = """
+INSERT INTO billing_transfer (company_id, kind, amount, key, message_id, proof, reason)
+SELECT company_id, 'hold', %(price)s, %(hold_key)s::text, %(message_id)s, '', '' FROM payer"""
+
+
+def hold_key(message_id: UUID, n: int = 1) -> str:
+    return f"hold:{message_id.hex}:{n}"
+
+
+def settle_key(message_id: UUID, n: int) -> str:
+    """One for capture and release, so that of a hold only one of them happens."""
+    return f"settle:{message_id.hex}:{n}"
+
+
+@dataclass(frozen=True, slots=True)
+class Settlement:
+    """What becomes of one hold: captured with a proof, or released with a reason."""
+
+    company_id: int
+    message_id: UUID
+    hold: int
+    amount: int
+    kind: Kind
+    proof: str = ""
+    reason: str = ""
+    country: str = ""  # whose hour a release of the same hour gives back to
+
+
+# A hold settled twice conflicts on the key, a message captured twice on its own index: such rows
+# are skipped, and since only rows inserted here move the wallet, so is their money.
+_SETTLE = """
+WITH asked AS (
+  SELECT * FROM unnest(%(company_id)s::bigint[], %(kind)s::text[], %(amount)s::bigint[],
+                       %(key)s::text[], %(message_id)s::uuid[], %(proof)s::text[],
+                       %(reason)s::text[], %(hold_key)s::text[], %(country)s::text[])
+    AS n(company_id, kind, amount, key, message_id, proof, reason, hold_key, country)),
+moved AS (
+  INSERT INTO billing_transfer (company_id, kind, amount, key, message_id, proof, reason)
+  SELECT company_id, kind, amount, key, message_id, proof, reason FROM asked
+  ON CONFLICT DO NOTHING RETURNING company_id, kind, amount, key),
+due AS (
+  SELECT company_id, sum(amount) AS settled,
+         COALESCE(sum(amount) FILTER (WHERE kind = 'release'), 0) AS returned
+  FROM moved GROUP BY company_id),
+locked AS (
+  SELECT company_id FROM billing_wallet WHERE company_id IN (SELECT company_id FROM due)
+  ORDER BY company_id FOR UPDATE){back}
+UPDATE billing_wallet w
+SET held = w.held - due.settled, available = w.available + due.returned{budgets}
+FROM due JOIN locked USING (company_id){joined} WHERE w.company_id = due.company_id
+"""
+_CAPTURE = _SETTLE.format(back="", budgets="", joined="")
+
+# Where tokens come back, so does their room in the budgets, as long as the day and the hour last
+# in which they were held: an hour of a vendor's failures must not cost the hour after it.
+_RELEASE = _SETTLE.format(
+    back=f""",
+p AS ({sql.PERIOD}),
+back AS (
+  SELECT m.company_id, a.country,
+    sum(m.amount) FILTER (
+      WHERE (h.created_at AT TIME ZONE %(time_zone)s::text)::date = p.today) AS day,
+    COALESCE(sum(m.amount) FILTER (WHERE h.created_at >= p.hour), 0) AS hour
+  FROM p, moved m JOIN asked a USING (key) JOIN billing_transfer h ON h.key = a.hold_key
+  WHERE m.kind = 'release' GROUP BY m.company_id, a.country),
+room AS (
+  SELECT company_id, COALESCE(sum(day), 0) AS day, jsonb_object_agg(country, hour) AS hours
+  FROM back GROUP BY company_id)""",  # noqa: S608
+    budgets=""",
+  day_tokens = CASE WHEN w.day = p.today THEN GREATEST(0,
+    w.day_tokens - COALESCE(room.day, 0)) ELSE w.day_tokens END,
+  hour_tokens = CASE WHEN w.hour = p.hour THEN w.hour_tokens || COALESCE((
+    SELECT jsonb_object_agg(n.key, GREATEST(
+      0, COALESCE((w.hour_tokens->>n.key)::bigint, 0) - n.value::bigint))
+    FROM jsonb_each_text(room.hours) AS n), '{}') ELSE w.hour_tokens END""",
+    joined=" LEFT JOIN room USING (company_id) CROSS JOIN p",
+)
+
+
+def settle(cursor: CursorWrapper, settlements: Sequence[Settlement]) -> None:
+    """Resolve holds inside the caller's transaction, each exactly once however often asked."""
+    asked = [one for one in settlements if one.amount]
+    if not asked:
+        return
+    params: dict[str, Any] = {
+        "company_id": [one.company_id for one in asked],
+        "kind": [one.kind.value for one in asked],
+        "amount": [one.amount for one in asked],
+        "key": [settle_key(one.message_id, one.hold) for one in asked],
+        "message_id": [one.message_id for one in asked],
+        "proof": [one.proof for one in asked],
+        "reason": [one.reason for one in asked],
+        "hold_key": [hold_key(one.message_id, one.hold) for one in asked],
+        "country": [one.country or Budget.UNKNOWN for one in asked],
+        "time_zone": settings.TIME_ZONE,
+    }
+    has_release = any(one.kind is Kind.RELEASE for one in asked)
+    cursor.execute(_RELEASE if has_release else _CAPTURE, params)
+
+
+class Moved(Enum):
+    PAID = auto()
+    TOO_FEW_TOKENS = auto()
+    OVER_BUDGET = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """An open hold to be released for the next one of the same message, at another price."""
+
+    company_id: int
+    message_id: UUID
+    hold: int  # the number of the open one
+    old: int
+    new: int
+    reason: str
+    country: str = ""
+
+
+# Every wallet that the caller's transaction is going to touch is locked here, ascending. Within a
+# company the cheapest go first, and who is refused takes nothing of what the others ask for: first
+# the country's hour judges, then the day, then the wallet, each by the sums of those that are left.
+# Whoever fits the one but not the next is as cheap as all that come after it, so these are refused
+# there as well. Keys that are there already are an error, for then the message's own row has lied.
+# A cheaper step gives its room back as a release does.
+_MOVE_HOLD = f"""
+WITH p AS ({sql.PERIOD}),
+w AS (
+  SELECT company_id, available, day, day_tokens, hour, hour_tokens FROM billing_wallet
+  WHERE company_id = ANY(%(all_companies)s::bigint[]) ORDER BY company_id FOR UPDATE),
+wanted AS (
+  SELECT m.*, new - old AS change,
+    CASE WHEN new >= old OR w.day = p.today
+      AND (h.created_at AT TIME ZONE %(time_zone)s::text)::date = p.today
+      THEN new - old ELSE 0 END AS of_day,
+    CASE WHEN new >= old OR w.hour = p.hour AND h.created_at >= p.hour
+      THEN new - old ELSE 0 END AS of_hour
+  FROM p CROSS JOIN unnest(
+      %(companies)s::bigint[], %(messages)s::uuid[], %(old)s::bigint[], %(new)s::bigint[],
+      %(old_keys)s::text[], %(settle_keys)s::text[], %(hold_keys)s::text[], %(reasons)s::text[],
+      %(countries)s::text[]) AS m(
+        company_id, message_id, old, new, old_key, settle_key, hold_key, reason, country)
+    LEFT JOIN w USING (company_id) LEFT JOIN billing_transfer h ON h.key = m.old_key),
+by_hour AS (
+  SELECT n.*, w.available, {sql.DAY_USED} AS day_used, budget.day AS day_budget,
+    change <= 0 OR {sql.hour_used("n.country")} + sum(of_hour) OVER (
+      PARTITION BY n.company_id, n.country ORDER BY change, message_id) <= budget.hour AS fits
+  FROM p CROSS JOIN wanted n LEFT JOIN w USING (company_id)
+    CROSS JOIN LATERAL ({sql.of("n.company_id", "n.country")}) AS budget),
+by_day AS (
+  SELECT n.*, fits AND (change <= 0 OR day_used + sum(of_day) FILTER (WHERE fits) OVER (
+    PARTITION BY company_id ORDER BY change, message_id) <= day_budget) AS is_within
+  FROM by_hour n),
+judged AS (
+  SELECT n.*, COALESCE(available >= CASE WHEN is_within THEN 0 ELSE change END
+    + COALESCE(sum(change) FILTER (WHERE is_within) OVER (
+        PARTITION BY company_id ORDER BY change, message_id), 0), false) AS is_affordable
+  FROM by_day n),
+paid AS (SELECT * FROM judged WHERE is_affordable AND is_within),
+moved AS (
+  INSERT INTO billing_transfer (company_id, kind, amount, key, message_id, proof, reason)
+  SELECT company_id, 'release', old, settle_key, message_id, '', reason FROM paid WHERE old > 0
+  UNION ALL
+  SELECT company_id, 'hold', new, hold_key, message_id, '', '' FROM paid WHERE new > 0),
+changed AS (
+  UPDATE billing_wallet w SET available = w.available - d.change, held = w.held + d.change,
+    day = GREATEST(w.day, p.today), day_tokens = GREATEST(0, {sql.DAY_USED} + d.of_day),
+    hour = GREATEST(w.hour, p.hour),
+    hour_tokens = {sql.HOUR_BASE} || (
+      SELECT jsonb_object_agg(
+        n.country, GREATEST(0, {sql.hour_used("n.country")} + n.of_hour))
+      FROM (SELECT country, sum(of_hour)::bigint AS of_hour FROM paid
+            WHERE paid.company_id = w.company_id GROUP BY country) AS n)
+  FROM (SELECT company_id, sum(change) AS change, sum(of_day) AS of_day
+        FROM paid GROUP BY company_id) d, p
+  WHERE w.company_id = d.company_id)
+SELECT message_id, is_affordable, is_within FROM judged
+"""  # noqa: S608
+
+
+def move_hold(
+    cursor: CursorWrapper, moves: Sequence[Move], *, touching: Collection[int] = ()
+) -> dict[UUID, Moved]:
+    """What became of each message's next hold: paid for and exchanged for the last one at once, or
+    else nothing has changed. `touching`: companies that the transaction settles holds of later.
+    """
+    moved = {one.message_id: Moved.PAID for one in moves if not one.old and not one.new}
+    asked = [one for one in moves if one.message_id not in moved]
+    if not asked:
+        return moved
+    params: dict[str, Any] = {
+        "companies": [one.company_id for one in asked],
+        "messages": [one.message_id for one in asked],
+        "old": [one.old for one in asked],
+        "new": [one.new for one in asked],
+        "old_keys": [hold_key(one.message_id, one.hold) for one in asked],
+        "settle_keys": [settle_key(one.message_id, one.hold) for one in asked],
+        "hold_keys": [hold_key(one.message_id, one.hold + 1) for one in asked],
+        "reasons": [one.reason for one in asked],
+        "countries": [one.country or Budget.UNKNOWN for one in asked],
+        "all_companies": list({*touching, *(one.company_id for one in asked)}),
+    }
+    cursor.execute(_MOVE_HOLD, params | sql.floors())
+    for message_id, is_affordable, is_within in cursor.fetchall():
+        is_paid = is_affordable and is_within
+        over = Moved.OVER_BUDGET if is_affordable else Moved.TOO_FEW_TOKENS
+        moved[message_id] = Moved.PAID if is_paid else over
+    return moved
+
+
+@transaction.atomic
+def grant(
+    *, company: Company, amount: int, reason: str, user: User | None = None, key: str | None = None
+) -> Transfer:
+    """Give tokens for a reason; with a `key`, once for that key (IntegrityError otherwise)."""
+    return _move(Kind.GRANT, company, amount, reason=reason, user=user, key=key)
+
+
+def top_up(*, company: Company, amount: int, key: str, reason: str = "") -> Transfer:
+    """Paid tokens, in the caller's transaction; once for the key (IntegrityError otherwise)."""
+    return _move(Kind.TOP_UP, company, amount, reason=reason, user=None, key=key)
+
+
+@transaction.atomic
+def withdraw(
+    *, company: Company, amount: int, reason: str, user: User | None = None, key: str | None = None
+) -> Transfer:
+    """Take available tokens back, with a `key` once for that key; IntegrityError when there are
+    not that many, or the key was used.
+    """
+    return _move(Kind.WITHDRAW, company, -amount, reason=reason, user=user, key=key)
+
+
+def _move(
+    kind: Kind, company: Company, change: int, *, reason: str, user: User | None, key: str | None
+) -> Transfer:
+    transfer = Transfer.objects.create(
+        company=company,
+        kind=kind,
+        amount=-change if kind is Kind.WITHDRAW else change,  # the table refuses a wrong sign
+        key=key or f"{kind}:{uuid4().hex}",
+        reason=reason,
+        created_by=user,
+    )
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "INSERT INTO billing_wallet (company_id, available, held) VALUES (%s, 0, 0)"
+            " ON CONFLICT DO NOTHING",
+            [company.pk],
+        )
+        cursor.execute(
+            "UPDATE billing_wallet SET available = available + %s WHERE company_id = %s",
+            [change, company.pk],
+        )
+    return transfer
+
+
+def balance(company_id: int) -> tuple[int, int]:
+    """(available, held); a company that never had tokens has (0, 0)."""
+    found = Wallet.objects.filter(company_id=company_id).values_list("available", "held").first()
+    return found or (0, 0)
+
+
+# By the company's own index: one for all companies would make every transfer dearer.
+_SETTLED = """
+SELECT w.company_id, t.spent, t.returned FROM billing_wallet w, LATERAL (
+  SELECT COALESCE(sum(amount) FILTER (WHERE kind = 'capture'), 0)::bigint AS spent,
+         COALESCE(sum(amount) FILTER (WHERE kind = 'release'), 0)::bigint AS returned
+  FROM billing_transfer WHERE company_id = w.company_id
+    AND created_at >= %(start)s AND created_at < %(end)s) t
+WHERE (%(company_id)s::bigint IS NULL OR w.company_id = %(company_id)s) AND spent + returned > 0
+"""
+
+
+def settled(
+    start: datetime, end: datetime, company_id: int | None = None
+) -> list[tuple[int, int, int]]:
+    """(company, tokens spent, tokens returned) of every company, or of one, that had any."""
+    with connection.cursor() as cursor:
+        cursor.execute(_SETTLED, {"start": start, "end": end, "company_id": company_id})
+        return [(company, spent, returned) for company, spent, returned in cursor.fetchall()]
+
+
+# For seeders of demo data: `past` has rows of holds and what became of them, with their own times.
+_BOOK_PAST = """
+WITH past AS ({past}), moved AS (
+  INSERT INTO billing_transfer
+    (company_id, kind, amount, key, message_id, proof, reason, created_at)
+  SELECT company_id, kind, amount, key, message_id, proof, reason, created_at FROM past
+  RETURNING kind, amount, company_id),
+due AS (
+  SELECT company_id,
+         sum(CASE kind WHEN 'hold' THEN -amount WHEN 'capture' THEN 0 ELSE amount END) AS available,
+         sum(CASE kind WHEN 'hold' THEN amount WHEN 'grant' THEN 0 ELSE -amount END) AS held
+  FROM moved GROUP BY company_id)
+UPDATE billing_wallet w SET available = w.available + due.available, held = w.held + due.held
+FROM due WHERE w.company_id = due.company_id
+"""
+
+
+def book_past(cursor: CursorWrapper, past: str, params: Mapping[str, Any]) -> None:
+    """Write the transfers of past messages; the wallet must have the tokens for them."""
+    cursor.execute(_BOOK_PAST.format(past=past), params)

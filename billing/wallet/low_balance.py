@@ -1,0 +1,67 @@
+"""Tells a company once that its tokens run out, and again only after they were enough.
+
+A sweep does it, never the send: a token spent must not wait for a mail.
+"""
+
+from django.db import transaction
+from django.db.models import BigIntegerField, F, Q
+from django.db.models.functions import Coalesce
+from django.utils import timezone
+
+from accounts.models import Company
+from billing import notifications
+from billing.models import BillingProfile, Wallet
+from billing.models.party import DEFAULT_THRESHOLD
+
+# Tenths of the threshold: holds that come and go around it must not tell over and over.
+ENOUGH = 11
+BATCH = 200
+
+
+def sweep() -> int:
+    """How many companies were told."""
+    forget()
+    return sum(_tell(company_id) for company_id in _low())
+
+
+def forget() -> int:
+    """Whoever has enough again will be told again."""
+    return (
+        BillingProfile.objects.exclude(told_at=None)
+        .annotate(enough=F("low_balance") * ENOUGH / 10)
+        .filter(Q(company__wallet__available__gte=F("enough")) | Q(low_balance=0))
+        .update(told_at=None)
+    )
+
+
+def _low() -> list[int]:
+    threshold = Coalesce(
+        "company__billingprofile__low_balance",
+        DEFAULT_THRESHOLD,
+        output_field=BigIntegerField(),
+    )
+    rows = (
+        Wallet.objects.annotate(threshold=threshold)
+        .filter(available__lt=F("threshold"), company__billingprofile__told_at=None)
+        .exclude(company__status=Company.Status.SUSPENDED)
+    )
+    return list(rows.order_by("company_id").values_list("company_id", flat=True)[:BATCH])
+
+
+@transaction.atomic
+def _tell(company_id: int) -> bool:
+    """Of several sweeps at once one tells: the profile's row is the lock."""
+    BillingProfile.objects.get_or_create(company_id=company_id)
+    profile = BillingProfile.objects.select_for_update(of=("self",)).get(company_id=company_id)
+    available = Wallet.objects.values_list("available", flat=True).get(company_id=company_id)
+    if profile.told_at is not None or available >= profile.low_balance:
+        return False
+    profile.told_at = timezone.now()
+    profile.save(update_fields=["told_at"])
+    notifications.of_low_balance(
+        Company.objects.get(pk=company_id),
+        available=available,
+        threshold=profile.low_balance,
+        at=profile.told_at,
+    )
+    return True

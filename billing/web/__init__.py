@@ -1,0 +1,1 @@
+"""HTTP: the API's views, the cabinet's and the admin's pages about money."""

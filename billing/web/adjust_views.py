@@ -1,0 +1,166 @@
+"""The operator gives tokens to a company or takes them: who, how many and why, sure?, done."""
+
+from typing import TYPE_CHECKING, Any
+from uuid import UUID, uuid4
+
+from allauth.account.internal.flows.reauthentication import raise_if_reauthentication_required
+from django import forms
+from django.conf import settings
+from django.contrib import messages
+from django.contrib.admin import ModelAdmin
+from django.core.exceptions import PermissionDenied, ValidationError
+from django.db import DataError, IntegrityError, transaction
+from django.db.models import F, Q
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
+
+from accounts.audit.events import record
+from accounts.cabinet.number_fields import GroupedIntegerField, grouped
+from accounts.client_ip import client_ip
+from accounts.models import Company
+from accounts.operator.admin import operator
+from billing.models import Transfer
+from billing.wallet import ledger
+
+if TYPE_CHECKING:
+    Admin = ModelAdmin[Any]
+else:  # generic in the stubs alone
+    Admin = ModelAdmin
+
+FOUND = 20  # companies shown at most
+LARGEST = 2**31
+
+
+class AdjustForm(forms.Form):
+    tokens = GroupedIntegerField(
+        label=gettext_lazy("tokens"),
+        help_text=gettext_lazy("A negative number takes available tokens back."),
+    )
+    reason = forms.CharField(
+        label=gettext_lazy("reason"),
+        max_length=200,
+        help_text=gettext_lazy("Goes to the audit log and into the company's statement."),
+    )
+    once = forms.UUIDField(widget=forms.HiddenInput, initial=uuid4)  # a form moves tokens once
+
+    def __init__(self, *args: Any, available: int, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.available = available
+
+    def clean_tokens(self) -> int:
+        tokens: int = self.cleaned_data["tokens"]
+        if not tokens:
+            raise ValidationError(_("Give a number other than 0."))
+        if tokens < -self.available:
+            raise ValidationError(_("The company has fewer available tokens than that."))
+        if tokens > LARGEST:
+            raise ValidationError(_("That is too many."))
+        return tokens
+
+
+def adjust(request: HttpRequest, admin: Admin) -> HttpResponse:
+    if not request.user.has_perm("billing.change_wallet"):
+        raise PermissionDenied
+    if settings.OPERATOR_MFA:
+        raise_if_reauthentication_required(request, app="desk")
+    company = _chosen(request)
+    if company is None:
+        return _shown(request, admin, "search", _found(request))
+    available, held = ledger.balance(company.pk)
+    form = AdjustForm(request.POST or None, available=available)
+    context = {"company": company, "available": available, "held": held, "form": form}
+    if request.method != "POST" or "edit" in request.POST:
+        return _shown(request, admin, "form", context)
+    is_done = _is_done(request, form)
+    if not is_done and not form.is_valid():
+        return _shown(request, admin, "form", context)
+    if not is_done and "confirmed" not in request.POST:
+        after = available + form.cleaned_data["tokens"]
+        return _shown(request, admin, "confirm", context | {"after": after})
+    if is_done or _adjusted(request, company, form):
+        return redirect("admin:billing_wallet_change", company.pk)
+    return _shown(request, admin, "form", context)
+
+
+def _chosen(request: HttpRequest) -> Company | None:
+    number = request.POST.get("company") or request.GET.get("company") or ""
+    if not number.isdecimal() or len(number) > 18:
+        return None
+    return Company.objects.filter(pk=number).first()
+
+
+def _found(request: HttpRequest) -> dict[str, Any]:
+    """Companies by a part of the name, the number, or a member's address."""
+    typed = request.GET.get("q", "").replace("\0", "").strip()  # Postgres takes no NUL
+    wanted = Q(name__icontains=typed) | Q(members__user__email__istartswith=typed)
+    if typed.isdecimal() and len(typed) <= 18:
+        wanted |= Q(pk=typed)
+    balances = {"available": F("wallet__available"), "held": F("wallet__held")}
+    rows = Company.objects.filter(wanted).annotate(**balances).order_by("name", "pk").distinct()
+    found = list(rows[: FOUND + 1]) if typed else []
+    return {"q": typed, "companies": found[:FOUND], "has_more": len(found) > FOUND}
+
+
+def _is_done(request: HttpRequest, form: AdjustForm) -> bool:
+    """By an earlier press of the same button."""
+    try:
+        once = UUID(form.data.get("once", ""))
+    except ValueError:  # the form will say so
+        return False
+    if not Transfer.objects.filter(key=f"adjust:{once.hex}").exists():
+        return False
+    messages.warning(request, _("This was done already: nothing is moved again."))
+    return True
+
+
+def _adjusted(request: HttpRequest, company: Company, form: AdjustForm) -> bool:
+    """Whether the tokens are moved, now or by a twin of this request; else the form is wrong."""
+    key = f"adjust:{form.cleaned_data['once'].hex}"
+    tokens, reason = form.cleaned_data["tokens"], form.cleaned_data["reason"]
+    try:
+        _move(request, key=key, company=company, tokens=tokens, reason=reason)
+    except IntegrityError:
+        if _is_done(request, form):
+            return True
+        form.add_error("tokens", _("The company has fewer available tokens than that."))
+    except DataError:
+        form.add_error("tokens", _("That is too many."))
+    else:
+        messages.success(request, _result(company, tokens))
+        return True
+    return False
+
+
+def _result(company: Company, tokens: int) -> str:
+    if tokens > 0:
+        text = ngettext(
+            "%(n)s token given to %(company)s.", "%(n)s tokens given to %(company)s.", tokens
+        )
+    else:
+        text = ngettext(
+            "%(n)s token taken from %(company)s.", "%(n)s tokens taken from %(company)s.", -tokens
+        )
+    available, _held = ledger.balance(company.pk)
+    said = text % {"n": grouped(abs(tokens)), "company": company}
+    return said + " " + _("Available now: %(n)s.") % {"n": grouped(available)}
+
+
+@transaction.atomic
+def _move(request: HttpRequest, *, key: str, company: Company, tokens: int, reason: str) -> None:
+    user = operator(request)
+    subject = f"{tokens:+d}: {reason}"
+    record("wallet.adjusted", subject, company=company, user=user, ip=client_ip(request.META))
+    if tokens > 0:
+        ledger.grant(company=company, amount=tokens, reason=reason, user=user, key=key)
+    else:
+        ledger.withdraw(company=company, amount=-tokens, reason=reason, user=user, key=key)
+
+
+def _shown(request: HttpRequest, admin: Admin, step: str, context: dict[str, Any]) -> HttpResponse:
+    page = admin.admin_site.each_context(request) | {
+        "title": _("Give or take tokens"),
+        "opts": admin.opts,
+    }
+    return render(request, f"admin/billing/wallet/adjust_{step}.html", page | context)

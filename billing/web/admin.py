@@ -1,0 +1,289 @@
+"""The operator's desk: money. Orders are confirmed here; only the ledger moves tokens."""
+
+import re
+from typing import Any, ClassVar
+
+from django.contrib import admin, messages
+from django.contrib.admin.widgets import AdminTextInputWidget
+from django.db import models, transaction
+from django.db.models import Case, IntegerField, QuerySet, Value, When
+from django.http import HttpRequest, HttpResponse
+from django.urls import URLPattern, path
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
+
+from accounts.audit.events import record
+from accounts.cabinet.number_fields import GroupedDecimalField, GroupedIntegerField
+from accounts.client_ip import client_ip
+from accounts.operator.admin import ModelAdmin, ReadOnlyAdmin, ReadOnlyInline, operator
+from accounts.operator.change_list import Ranked
+from billing.budgets import budgets
+from billing.models import (
+    BillingProfile,
+    Budget,
+    Order,
+    Package,
+    Payment,
+    Seller,
+    Tariff,
+    Transfer,
+    Wallet,
+)
+from billing.models.order import OPEN
+from billing.orders import payments
+from billing.web import adjust_views, admin_views
+from config.ids import parse_id
+
+INVOICE_NUMBER = re.compile(r"(\d{4})-(\d{1,9})")
+
+
+@admin.register(Wallet)
+class WalletAdmin(ReadOnlyAdmin):
+    change_list_template = "admin/billing/wallet/change_list.html"
+    change_form_template = "admin/billing/wallet/change_form.html"
+    list_display = ("company", "available", "held")
+    list_select_related = ("company",)
+    search_fields = ("company__name__istartswith", "=company__id")
+    ordering = ("-company_id",)
+
+    def get_urls(self) -> list[URLPattern]:
+        adjust = self.admin_site.admin_view(self.adjust)
+        return [path("adjust/", adjust, name="billing_wallet_adjust"), *super().get_urls()]
+
+    def adjust(self, request: HttpRequest) -> HttpResponse:
+        return adjust_views.adjust(request, self)
+
+
+@admin.register(Budget)
+class BudgetAdmin(ModelAdmin):
+    """By country; without one the day's, and with a star that of countries without their own."""
+
+    list_display = ("company", "country", "own", "usual")
+    list_select_related = ("company",)
+    search_fields = ("company__name__istartswith", "=company__id")
+    autocomplete_fields = ("company",)
+    readonly_fields = ("usual",)
+    ordering = ("-company_id", "country")
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Budget | None = None) -> list[str]:
+        return ["usual", *(["company", "country"] if obj else [])]
+
+    def has_delete_permission(self, request: HttpRequest, obj: Budget | None = None) -> bool:
+        return False  # emptied, it is what is usual
+
+    def save_model(self, request: HttpRequest, obj: Budget, form: Any, change: Any) -> None:
+        budgets.set_own(
+            company=obj.company,
+            tokens={obj.country: obj.own},
+            user=operator(request),
+            ip=client_ip(request.META),
+        )
+        obj.pk = Budget.objects.filter(company=obj.company, country=obj.country).get().pk
+
+
+@admin.register(Transfer)
+class TransferAdmin(ReadOnlyAdmin):
+    list_display = ("created_at", "company", "kind", "amount", "proof", "reason", "message_id")
+    list_filter = ("kind", "proof")
+    list_select_related = ("company",)
+    search_fields = ("=company__id", "company__name__istartswith", "message_id", "key__startswith")
+    date_hierarchy = "created_at"
+    ordering = ("-id",)
+
+
+class RecordedAdmin(ModelAdmin):
+    """What is asked of others is changed with a trace of it: what → what."""
+
+    deed: ClassVar[str]
+    formfield_overrides: ClassVar[Any] = {
+        models.PositiveBigIntegerField: {
+            "form_class": GroupedIntegerField,
+            "widget": AdminTextInputWidget({"inputmode": "numeric"}),
+        },
+        models.DecimalField: {
+            "form_class": GroupedDecimalField,
+            "widget": AdminTextInputWidget({"inputmode": "decimal"}),
+            "localize": True,
+        },
+    }
+
+    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: Any) -> None:
+        super().save_model(request, obj, form, change)
+        was, now = form.initial if change else {}, form.cleaned_data
+        changes = [f"{name} {was.get(name, '')} → {now[name]}" for name in form.changed_data]
+        self._record(request, f"{obj}: {', '.join(changes)}")
+
+    def delete_model(self, request: HttpRequest, obj: Any) -> None:
+        self._record(request, f"{obj} → —")
+        super().delete_model(request, obj)
+
+    @transaction.atomic
+    def delete_queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
+        for one in queryset:
+            self.delete_model(request, one)
+
+    def _record(self, request: HttpRequest, subject: str) -> None:
+        ip = client_ip(request.META)
+        record(self.deed, subject, company=None, user=operator(request), ip=ip)
+
+
+@admin.register(Package)
+class PackageAdmin(RecordedAdmin):
+    deed = "prices.changed"
+    changelist = Ranked
+    list_display = ("code", "tokens", "price", "currency", "position", "is_active")
+    list_editable = ("position", "is_active")
+    ordering = ("position", "tokens")
+
+
+@admin.register(Tariff)
+class TariffAdmin(RecordedAdmin):
+    deed = "prices.changed"
+    changelist = Ranked
+    list_display = ("tokens_from", "price")
+    ordering = ("tokens_from",)
+
+
+@admin.register(Seller)
+class SellerAdmin(RecordedAdmin):
+    deed = "seller.changed"
+    list_display = ("name", "inn", "bank_name", "vat_rate")
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return super().has_add_permission(request) and not Seller.objects.exists()
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    def save_model(self, request: HttpRequest, obj: Seller, form: Any, change: Any) -> None:
+        obj.pk = 1
+        super().save_model(request, obj, form, change)
+
+
+@admin.register(BillingProfile)
+class BillingProfileAdmin(ReadOnlyAdmin):
+    list_display = ("company", "legal_name", "country", "inn", "email", "low_balance", "told_at")
+    list_select_related = ("company",)
+    search_fields = ("company__name__istartswith", "legal_name__icontains", "inn__startswith")
+    ordering = ("-company_id",)
+
+
+class PaymentsOfOrder(ReadOnlyInline):
+    model = Payment
+    fields = (
+        *("created_at", "gateway", "payment_id", "amount", "currency"),
+        *("is_credited", "problem", "reference", "paid_on", "confirmed_by", "settled_at"),
+    )
+
+
+@admin.register(Order)
+class OrderAdmin(ReadOnlyAdmin):
+    """Unpaid invoices first: what the bank's statement is compared with."""
+
+    changelist = Ranked
+    change_form_template = "admin/billing/order/change_form.html"
+    list_display = ("__str__", "company", "tokens", "sum", "gateway", "state", "created_at")
+    list_filter = ("state", "gateway")
+    list_select_related = ("company",)
+    search_fields = ("=company__id", "company__name__istartswith", "=payment_id")
+    date_hierarchy = "created_at"
+    inlines = (PaymentsOfOrder,)
+
+    def get_ordering(self, request: HttpRequest) -> tuple[Any, ...]:
+        waits = When(state__in=OPEN, invoice_number__isnull=False, then=Value(0))
+        return (Case(waits, default=Value(1), output_field=IntegerField()), "-created_at")
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Order], search_term: str
+    ) -> tuple[QuerySet[Order], bool]:
+        """An invoice by its number, a top-up by its id; else a company."""
+        if found := INVOICE_NUMBER.fullmatch(search_term.strip()):
+            return queryset.filter(invoice_year=found[1], invoice_number=found[2]), False
+        if order_id := parse_id("top", search_term.strip()):
+            return queryset.filter(pk=order_id), False
+        return super().get_search_results(request, queryset, search_term)
+
+    @admin.display(description=gettext_lazy("amount"), ordering="amount")
+    def sum(self, order: Order) -> str:
+        return f"{order.amount} {order.currency}"
+
+    def get_urls(self) -> list[URLPattern]:
+        guard = self.admin_site.admin_view
+        return [
+            path("<uuid:pk>/confirm/", guard(self.confirm), name="billing_order_confirm"),
+            path("<uuid:pk>/cancel/", guard(self.cancel), name="billing_order_cancel"),
+            *super().get_urls(),
+        ]
+
+    def confirm(self, request: HttpRequest, pk: Any) -> HttpResponse:
+        return admin_views.confirm(request, self, pk)
+
+    def cancel(self, request: HttpRequest, pk: Any) -> HttpResponse:
+        return admin_views.cancel(request, self, pk)
+
+
+class NeedsAttention(admin.SimpleListFilter):
+    title = gettext_lazy("needs attention")
+    parameter_name = "attention"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [("yes", _("Yes"))]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Payment]) -> QuerySet[Payment]:
+        if self.value() != "yes":
+            return queryset
+        return queryset.exclude(problem="").filter(settled_at=None)
+
+
+@admin.register(Payment)
+class PaymentAdmin(ReadOnlyAdmin):
+    """What came, and what of it a person has to look at: that first."""
+
+    changelist = Ranked
+    list_display = (
+        *("created_at", "company", "order", "money", "gateway", "is_credited", "problem"),
+        "settled_at",
+    )
+    list_filter = (NeedsAttention, "problem", "gateway")
+    list_select_related = ("order__company",)
+    search_fields = ("=payment_id", "=reference", "order__company__name__istartswith")
+    date_hierarchy = "created_at"
+    actions = ("accept", "settle")
+
+    def get_ordering(self, request: HttpRequest) -> tuple[Any, ...]:
+        waits = When(settled_at=None, problem__gt="", then=Value(0))
+        return (Case(waits, default=Value(1), output_field=IntegerField()), "-created_at")
+
+    @admin.display(description=gettext_lazy("company"))
+    def company(self, payment: Payment) -> str:
+        return str(payment.order.company) if payment.order else "—"
+
+    @admin.display(description=gettext_lazy("amount"), ordering="amount")
+    def money(self, payment: Payment) -> str:
+        return f"{payment.amount} {payment.currency}"
+
+    def has_handle_permission(self, request: HttpRequest) -> bool:
+        return request.user.has_perm("billing.change_payment")
+
+    @admin.action(
+        description=gettext_lazy("Credit the order by this payment all the same"),
+        permissions=["handle"],
+    )
+    def accept(self, request: HttpRequest, rows: QuerySet[Payment]) -> None:
+        user, ip = operator(request), client_ip(request.META)
+        count = sum(payments.accept(payment=one, user=user, ip=ip) for one in rows)
+        text = ngettext("%(n)d order is credited.", "%(n)d orders are credited.", count)
+        self.message_user(request, text % {"n": count}, _level(count))
+
+    @admin.action(
+        description=gettext_lazy("It is dealt with: money returned, say"), permissions=["handle"]
+    )
+    def settle(self, request: HttpRequest, rows: QuerySet[Payment]) -> None:
+        user, ip = operator(request), client_ip(request.META)
+        count = sum(payments.settle(payment=one, user=user, ip=ip) for one in rows)
+        text = ngettext("%(n)d payment is settled.", "%(n)d payments are settled.", count)
+        self.message_user(request, text % {"n": count}, _level(count))
+
+
+def _level(count: int) -> int:
+    return messages.SUCCESS if count else messages.WARNING

@@ -1,0 +1,106 @@
+"""The operator's forms: confirm a bank transfer, cancel an order."""
+
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+from django import forms
+from django.contrib import messages
+from django.contrib.admin import ModelAdmin
+from django.core.exceptions import PermissionDenied, ValidationError
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from accounts.cabinet.number_fields import GroupedDecimalField
+from accounts.client_ip import client_ip
+from accounts.operator.admin import operator
+from billing.models import Order, Payment
+from billing.orders import orders, payments
+
+if TYPE_CHECKING:
+    Admin = ModelAdmin[Any]
+else:  # generic in the stubs alone
+    Admin = ModelAdmin
+
+
+class ConfirmForm(forms.Form):
+    amount = GroupedDecimalField(
+        label=gettext_lazy("amount"),
+        max_digits=14,
+        decimal_places=2,
+        help_text=gettext_lazy("As the bank's statement has it."),
+    )
+    paid_on = forms.DateField(
+        label=gettext_lazy("paid on"),
+        widget=forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d"),
+    )
+    reference = forms.CharField(
+        label=gettext_lazy("bank reference"),
+        max_length=60,
+        help_text=gettext_lazy("The number of the payment order in the bank's statement."),
+    )
+
+    def clean_paid_on(self) -> Any:
+        day = self.cleaned_data["paid_on"]
+        if day > timezone.localdate():
+            raise ValidationError(_("This day has not come yet."))
+        return day
+
+
+def confirm(request: HttpRequest, admin: Admin, pk: UUID) -> HttpResponse:
+    order = _order(request, pk)
+    form = ConfirmForm(request.POST or None)  # empty: filled in beforehand it would check nothing
+    if request.method == "POST" and form.is_valid():
+        try:
+            payment = payments.confirm(
+                order=order,
+                user=operator(request),
+                ip=client_ip(request.META),
+                **form.cleaned_data,
+            )
+        except ValidationError as error:
+            form.add_error("reference", error)
+        else:
+            messages.add_message(request, *_of(payment))
+            return redirect("admin:billing_order_change", pk)
+    return _shown(request, admin, _("Confirm the payment"), form, order)
+
+
+def _of(payment: Payment | None) -> tuple[int, str]:
+    """What became of a transfer."""
+    if payment is None:
+        return messages.SUCCESS, _("This payment is recorded already.")
+    if payment.problem:
+        text = _("The payment is recorded, look at it (%(problem)s).")
+        return messages.WARNING, text % {"problem": payment.get_problem_display()}
+    return messages.SUCCESS, _("The payment is confirmed.")
+
+
+def cancel(request: HttpRequest, admin: Admin, pk: UUID) -> HttpResponse:
+    order = _order(request, pk)
+    if request.method == "POST":
+        done = orders.cancel(order=order, user=operator(request), ip=client_ip(request.META))
+        text = _("The top-up is canceled.") if done else _("It has ended already.")
+        messages.success(request, text)
+        return redirect("admin:billing_order_change", pk)
+    return _shown(request, admin, _("Cancel the top-up"), None, order)
+
+
+def _order(request: HttpRequest, pk: UUID) -> Order:
+    if not request.user.has_perm("billing.change_order"):
+        raise PermissionDenied
+    return get_object_or_404(Order.objects.select_related("company"), pk=pk)
+
+
+def _shown(
+    request: HttpRequest, admin: Admin, title: str, form: forms.Form | None, order: Order
+) -> HttpResponse:
+    context = admin.admin_site.each_context(request) | {
+        "title": title,
+        "form": form,
+        "order": order,
+        "opts": admin.opts,
+    }
+    return render(request, "admin/billing/act.html", context)

@@ -1,0 +1,243 @@
+"""GET /balance; POST /top-up and what became of it."""
+
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+from uuid import UUID
+
+from django.conf import settings
+from django.http import HttpResponse
+from rest_framework.request import Request
+
+from accounts.api.base_view import ApiView, JsonAnswer
+from accounts.api.pagination import page_of
+from accounts.api.query_params import PAGING
+from accounts.api.request_fields import Fields
+from accounts.client_ip import client_ip
+from accounts.keys.api_keys import Principal
+from accounts.models import Company, Scope
+from billing.gateways import registry
+from billing.gateways.base import Gateway
+from billing.models import Order, Package
+from billing.orders import orders, prices
+from billing.orders.prices import Quote
+from billing.wallet import ledger
+from config.errors import DomainError, Error, Words, invalid_input
+from config.ids import parse_id
+
+BALANCE = {"ru": "Баланс токенов", "en": "Token balance"}
+PLACED = {"ru": "Пополнение ждёт оплаты", "en": "The top-up is waiting for payment"}
+OPTIONS = {"ru": "Пакеты и способы оплаты", "en": "Packages and ways to pay"}
+LIST = {"ru": "Пополнения", "en": "Top-ups"}
+STATES: dict[str, Words] = {
+    Order.State.CREATED: ("Пополнение готовится", "The top-up is being prepared"),
+    Order.State.PENDING: (PLACED["ru"], PLACED["en"]),
+    Order.State.PAID: ("Пополнение оплачено", "The top-up is paid"),
+    Order.State.CANCELED: ("Пополнение отменено", "The top-up is canceled"),
+    Order.State.EXPIRED: ("Срок оплаты прошёл", "The time to pay is over"),
+}
+NOT_IN_TEST: Words = (
+    "Тестовые ключи не тратят токенов и не пополняют баланс: вызовите с боевым ключом",
+    "Test keys spend no tokens and buy none: call with a live key",
+)
+ONE_OF_TWO: Words = ("Укажите tokens или package", "Give tokens or package")
+NOT_BOTH: Words = ("Укажите что-то одно: tokens или package", "Give either tokens or package")
+NO_PACKAGE: Words = ("Такого пакета нет, см. GET /top-up/options", "No such package")
+NOT_SOLD: Words = ("Столько токенов не продаётся, возьмите пакет", "Not sold: take a package")
+NO_GATEWAY: Words = (
+    "Так сейчас оплатить нельзя, см. GET /top-up/options",
+    "Not offered now, see GET /top-up/options",
+)
+NOT_A_URL: Words = ("Адрес http или https", "An http or https URL")
+
+
+class Balance(ApiView):
+    scope = Scope.BALANCE
+
+    def get(self, request: Request) -> HttpResponse:
+        available, held = ledger.balance(self.principal.company_id)
+        return JsonAnswer(
+            {
+                "success": True,
+                "message": BALANCE[self.language],
+                "available": available,
+                "held": held,
+            }
+        )
+
+
+class TopUpView(ApiView):
+    scope = Scope.TOP_UP
+
+    def authenticate(self, request: Request) -> Principal:
+        principal = super().authenticate(request)
+        if principal.is_test:
+            raise DomainError(Error.FORBIDDEN, message=NOT_IN_TEST)
+        return principal
+
+    def told(self, order: Order) -> dict[str, Any]:
+        words = STATES[order.state]
+        message = words[1] if self.language == "en" else words[0]
+        return {"success": True, "message": message} | shown(order)
+
+
+class TopUps(TopUpView):
+    parameters = PAGING
+
+    def get(self, request: Request) -> HttpResponse:
+        rows = Order.objects.of(self.principal.company_id).select_related("package")
+        page = page_of(rows, request.query_params.dict())
+        return JsonAnswer(
+            {
+                "success": True,
+                "message": LIST[self.language],
+                "data": [shown(order) for order in page.rows],
+                "has_more": page.next_cursor is not None,
+                "next_cursor": page.next_cursor,
+            }
+        )
+
+    def post(self, request: Request) -> HttpResponse:
+        payload = self.payload(request)
+        wish = _wish(payload)
+        ticket = self.ticket(request, payload)
+
+        def effect() -> dict[str, Any]:
+            order = orders.place(
+                company=Company.objects.get(pk=self.principal.company_id),
+                quote=wish.quote(),
+                gateway=wish.way(),
+                by=orders.By(api_key_id=self.principal.key_id, ip=client_ip(request.META)),
+                return_url=wish.return_url,
+                ticket=ticket,
+            )
+            return self.told(order)
+
+        return self.once(ticket, effect, self.rebuilt)
+
+    def rebuilt(self, order_id: UUID) -> dict[str, Any] | None:
+        """The answer of a call that died: the order is there, and opening it again is harmless."""
+        order = Order.objects.select_related("package").filter(pk=order_id).first()
+        return self.told(orders.open_payment(order)) if order else None
+
+
+class TopUp(TopUpView):
+    def get(self, request: Request, public_id: str) -> HttpResponse:
+        rows = Order.objects.of(self.principal.company_id).select_related("package")
+        order_id = parse_id("top", public_id)
+        order = rows.filter(pk=order_id).first() if order_id else None
+        if order is None:
+            raise DomainError(Error.NOT_FOUND)
+        return JsonAnswer(self.told(order))
+
+
+class TopUpOptions(ApiView):
+    """What can be bought and how; for any key, a test one too."""
+
+    scope = Scope.TOP_UP
+    parameters = ()
+
+    def get(self, request: Request) -> HttpResponse:
+        packages = [_offered(package) for package in Package.objects.on_sale()]
+        return JsonAnswer(
+            {
+                "success": True,
+                "message": OPTIONS[self.language],
+                "packages": packages,
+                "min_tokens": prices.fewest(),
+                "max_tokens": settings.TOP_UP_TOKENS,
+                "currency": settings.CURRENCY,
+                "gateways": [gateway.name for gateway in registry.offered()],
+            }
+        )
+
+
+def shown(order: Order) -> dict[str, Any]:
+    return {
+        "id": order.public_id,
+        "status": order.state,
+        "payment_url": order.payment_url or None,
+        "tokens": order.tokens,
+        "package": order.package.code if order.package else None,
+        "amount": str(order.amount),
+        "currency": order.currency,
+        "gateway": order.gateway,
+        "invoice": order.number or None,
+        "created_at": order.created_at,
+        "expires_at": order.expires_at,
+        "paid_at": order.paid_at,
+    }
+
+
+def _offered(package: Package) -> dict[str, Any]:
+    return {
+        "package": package.code,
+        "tokens": package.tokens,
+        "amount": str(package.price),
+        "currency": package.currency,
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """The request's fields, well-formed; whether they can be had is seen in the effect."""
+
+    tokens: int | None
+    package: str | None
+    gateway: str | None
+    return_url: str
+
+    def quote(self) -> Quote:
+        if self.package is not None:
+            quote = prices.of_package(self.package)
+        else:
+            quote = prices.of_tokens(self.tokens or 0)
+        if quote is None:
+            raise invalid_input(**({"package": NO_PACKAGE} if self.package else _sold()))
+        return quote
+
+    def way(self) -> Gateway:
+        """The one named, else the first on offer."""
+        offered = registry.offered()
+        found = next((one for one in offered if self.gateway in {None, one.name}), None)
+        if found is None and offered:
+            raise invalid_input(gateway=NO_GATEWAY)
+        if found is None:
+            raise DomainError(Error.UNAVAILABLE, retry_after=60)
+        return found
+
+
+def _wish(payload: dict[str, Any]) -> Wish:
+    fields = Fields(payload)
+    wish = Wish(
+        tokens=fields.integer("tokens", least=1, most=settings.TOP_UP_TOKENS),
+        package=fields.text("package", longest=40),
+        gateway=fields.choice("gateway", settings.PAYMENT_GATEWAYS),
+        return_url=_return_url(fields),
+    )
+    if not fields.errors.keys() & {"tokens", "package"}:
+        if wish.tokens is not None and wish.package is not None:
+            fields.fault("tokens", NOT_BOTH)
+        if wish.tokens is None and wish.package is None:
+            fields.fault("tokens", ONE_OF_TWO)
+    fields.check()
+    return wish
+
+
+def _sold() -> dict[str, Words]:
+    least, most = prices.fewest(), settings.TOP_UP_TOKENS
+    if least is None:
+        return {"tokens": NOT_SOLD}
+    return {"tokens": (f"От {least} до {most}", f"Between {least} and {most}")}
+
+
+def _return_url(fields: Fields) -> str:
+    text = fields.text("return_url", longest=500) or ""
+    try:
+        parts = urlsplit(text)
+        is_web = parts.scheme in {"http", "https"} and bool(parts.hostname)
+    except ValueError:
+        is_web = False
+    if text and not is_web:
+        fields.fault("return_url", NOT_A_URL)
+    return text

@@ -1,0 +1,97 @@
+"""The form of a company's budgets: a figure for the day, for any country, and for each in use."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import phonenumbers
+from django import forms
+from django.conf import settings
+from django.core.exceptions import ValidationError
+from django.utils import timezone
+from django.utils.dateformat import time_format
+from django.utils.translation import gettext_lazy as _
+
+from accounts.cabinet.number_fields import GroupedIntegerField, grouped
+from billing.budgets.budgets import Use
+from billing.models import Budget
+
+
+class TokensField(GroupedIntegerField):
+    """Empty: by what is usual."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(required=False, min_value=0, max_value=settings.BUDGET_MOST, **kwargs)
+
+
+class BudgetForm(forms.Form):
+    day = TokensField(label=_("The company, a day"))
+    any_country = TokensField(label=_("Tokens an hour, any other country"))
+    new_country = forms.CharField(
+        label=_("Another country"),
+        required=False,
+        max_length=2,
+        help_text=_("Two letters: KZ, say."),
+    )
+    new_tokens = TokensField(label=_("Its tokens an hour"))
+
+    def __init__(
+        self, data: Any, *, uses: Sequence[Use], any_own: int | None, typed: Mapping[str, Any]
+    ) -> None:
+        self.day_use, *self.hours = uses
+        stored = {"day": self.day_use.own, "any_country": any_own}
+        stored |= {_name(use): use.own for use in self.hours}
+        self.stored = stored
+        super().__init__(data, initial={**stored, **typed})
+        for use in self.hours:
+            label = _("%(country)s, an hour") % {"country": use.country}
+            self.fields[_name(use)] = TokensField(label=label)
+        for use in uses:
+            field = self.fields[_name(use)]
+            field.widget.attrs |= {"placeholder": grouped(use.tokens)}
+            field.help_text = _("%(used)s of %(tokens)s used; begins anew at %(at)s.") % {
+                "used": grouped(use.used),
+                "tokens": grouped(use.tokens),
+                "at": time_format(timezone.localtime(use.resets_at), "H:i"),
+            }
+        self.fields["any_country"].widget.attrs["placeholder"] = settings.BUDGET_COUNTRY_HOUR
+
+    @property
+    def budgets(self) -> list[forms.BoundField]:
+        return [self["day"], *(self[_name(use)] for use in self.hours)]
+
+    def clean_new_country(self) -> str:
+        code: str = self.cleaned_data["new_country"].upper()
+        if code and code not in phonenumbers.SUPPORTED_REGIONS:
+            raise ValidationError(_("%(code)s is not a country code."), params={"code": code})
+        return code
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or self.cleaned_data
+        if cleaned.get("new_tokens") is not None and not cleaned.get("new_country", "-"):
+            self.add_error("new_country", _("Name the country that this budget is for."))
+        return cleaned
+
+    def tokens(self) -> dict[str, int | None]:
+        """By country, as `budgets.set_own` takes them."""
+        cleaned = self.cleaned_data
+        found = {Budget.DAY: cleaned["day"], Budget.ANY: cleaned["any_country"]}
+        found |= {use.country: cleaned[_name(use)] for use in self.hours}
+        if cleaned["new_country"] and cleaned["new_tokens"] is not None:
+            found[cleaned["new_country"]] = cleaned["new_tokens"]
+        return found
+
+    def raises(self) -> bool:
+        """Whether more could be spent afterwards: that has to be proved to be the owner's wish."""
+        now = {Budget.DAY: self.day_use.tokens, **{use.country: use.tokens for use in self.hours}}
+        return any(
+            own != self.stored.get(_key(country)) and (own is None or own > now.get(country, 0))
+            for country, own in self.tokens().items()
+        )
+
+
+def _name(use: Use) -> str:
+    return f"hour_{use.country}" if use.country else "day"
+
+
+def _key(country: str) -> str:
+    return {Budget.DAY: "day", Budget.ANY: "any_country"}.get(country, f"hour_{country}")

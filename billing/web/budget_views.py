@@ -1,0 +1,50 @@
+"""The tab of budgets in the company's settings."""
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+
+from accounts.client_ip import client_ip
+from accounts.people.roles import (
+    CabinetRequest,
+    can_manage_members,
+    can_read_settings,
+    member_required,
+)
+from accounts.security import reauthentication
+from billing.budgets import budgets
+from billing.wallet import ledger
+from billing.web.budget_forms import BudgetForm
+
+
+@member_required(can_read_settings, can_manage_members)
+def budget_edit(request: CabinetRequest) -> HttpResponse:
+    """What is used, what there is, until when; an owner sets other figures."""
+    company = request.company
+    countries = company.allowed_countries or [company.country]
+    uses = budgets.uses(company.pk, sorted(set(countries)))
+    form = BudgetForm(
+        request.POST or None,
+        uses=uses,
+        any_own=budgets.of_any_country(company.pk),
+        typed=reauthentication.draft(request),
+    )
+    if request.method == "POST" and form.is_valid():
+        if form.raises():
+            reauthentication.require(request, form)
+        budgets.set_own(
+            company=company,
+            tokens=form.tokens(),
+            user=request.user,
+            ip=client_ip(request.META),
+        )
+        messages.success(request, _("The budgets are saved; they hold within two seconds."))
+        return redirect("budget-edit")
+    available, _held = ledger.balance(company.pk)
+    context = {
+        "form": form,
+        "most": min(available, uses[0].left),
+        "is_owner": request.member.can_manage_members,
+    }
+    return render(request, "billing/budget_form.html", context)

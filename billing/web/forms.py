@@ -1,0 +1,181 @@
+"""The cabinet's forms about money."""
+
+from typing import Any
+
+from django import forms
+from django.conf import settings
+from django.core.exceptions import ValidationError
+from django.urls import reverse_lazy
+from django.utils.translation import gettext_lazy as _
+
+from accounts.cabinet.number_fields import GroupedIntegerField
+from accounts.people.countries import CountryField
+from billing import requisites
+from billing.gateways import registry
+from billing.models import BillingProfile, Transfer
+from billing.orders import prices
+from billing.orders.prices import Quote
+from billing.requisites import KPP
+
+OTHER = ""  # the package of who wants a number of their own
+Choices = list[tuple[str, Any]]
+
+
+class TopUpForm(forms.Form):
+    package = forms.ChoiceField(
+        label=_("How many tokens"), required=False, widget=forms.RadioSelect
+    )
+    tokens = GroupedIntegerField(
+        label=_("Number of tokens"),
+        required=False,
+    )
+    gateway = forms.ChoiceField(label=_("Way to pay"), widget=forms.RadioSelect)
+
+    def __init__(self, *args: Any, country: str, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.packages = prices.packages_for(country)
+        self.fewest = prices.fewest()
+        self.gateways = {one.name: one for one in registry.offered()}
+        other: Choices = [(OTHER, _("Another number"))] if self.fewest else []
+        package, gateway = self.fields["package"], self.fields["gateway"]
+        package.choices = [*((p.code, str(p)) for p in self.packages), *other]  # type: ignore[attr-defined]
+        gateway.choices = [(name, registry.title(name)) for name in self.gateways]  # type: ignore[attr-defined]
+        package.initial = self.packages[0].code if self.packages else OTHER
+        gateway.initial = next(iter(self.gateways), None)
+
+    @property
+    def can_sell(self) -> bool:
+        return bool(self.gateways) and (bool(self.packages) or self.fewest is not None)
+
+    def clean(self) -> dict[str, Any]:
+        data = super().clean() or self.cleaned_data
+        if not self.errors:
+            data["quote"] = self._quote(data)
+        return data
+
+    def _quote(self, data: dict[str, Any]) -> Quote | None:
+        if data["package"]:
+            return prices.of_package(data["package"])
+        quote = prices.of_tokens(data["tokens"] or 0)
+        if quote is None:
+            message = _("A whole number from %(least)d to %(most)d.")
+            limits = {"least": self.fewest or 1, "most": settings.TOP_UP_TOKENS}
+            self.add_error("tokens", ValidationError(message, params=limits))
+        return quote
+
+
+class StatementFilter(forms.Form):
+    kind = forms.ChoiceField(
+        label=_("Operation"),
+        required=False,
+        choices=[
+            ("", _("what changed the balance")),
+            ("all", _("all, holds too")),
+            *Transfer.Kind.choices,
+        ],
+    )
+    date_from = forms.DateField(
+        label=_("From"),
+        required=False,
+        widget=forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d"),
+    )
+    date_to = forms.DateField(
+        label=_("To"),
+        required=False,
+        widget=forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d"),
+    )
+
+    def chosen(self) -> dict[str, Any]:
+        """What is filtered by; a field filled in wrongly filters nothing and shows its error."""
+        self.is_valid()
+        return {name: value for name, value in self.cleaned_data.items() if value}
+
+
+class AlertForm(forms.Form):
+    low_balance = GroupedIntegerField(
+        label=_("Tell when fewer tokens are available than"),
+        min_value=0,
+        max_value=settings.TOP_UP_TOKENS,
+        help_text=_("An e-mail to owners and accountants, once each time. 0: do not tell."),
+    )
+
+
+# The fields are drawn anew for another country; without a script the server asks for what lacks.
+FOLLOWED = {
+    "hx-get": reverse_lazy("balance-profile"),
+    "hx-include": "closest form",
+    "hx-params": "not csrfmiddlewaretoken",
+    "hx-target": "#requisites",
+    "hx-select": "#requisites",
+    "hx-swap": "outerHTML",
+}
+
+
+class ProfileForm(forms.ModelForm):  # type: ignore[type-arg]
+    """Its fields are those of the chosen country; `is_complete`: an invoice is to follow."""
+
+    country = CountryField()
+
+    class Meta:
+        model = BillingProfile
+        fields = ("country", "legal_name", "inn", "kpp", "address", "email")
+        labels = {
+            "legal_name": _("Legal name"),
+            "inn": _("INN"),
+            "kpp": _("KPP"),
+            "address": _("Legal address"),
+            "email": _("E-mail for documents"),
+        }
+        help_texts = {
+            "legal_name": _("As it should stand on invoices."),
+            "kpp": _("Organisations only; empty for a sole proprietor."),
+        }
+
+    def __init__(self, *args: Any, is_complete: bool = False, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.is_complete = is_complete
+        self.initial["country"] = self.initial.get("country") or self.instance.of_country
+        self.fields["country"].widget.attrs |= FOLLOWED
+        chosen = str(self["country"].value() or "")
+        self.fields["inn"].label = str(requisites.tax_number_name(chosen))
+        if chosen != "RU":
+            del self.fields["kpp"]
+        self.fields["legal_name"].required = is_complete
+        self.fields["inn"].required = is_complete and chosen == "RU"
+
+    def clean_inn(self) -> str:
+        inn: str = self.cleaned_data["inn"].replace(" ", "")
+        return inn
+
+    def clean_kpp(self) -> str:
+        kpp: str = self.cleaned_data["kpp"].replace(" ", "").upper()
+        if kpp:
+            KPP(kpp)
+        return kpp
+
+    def clean(self) -> dict[str, Any]:
+        data = super().clean() or self.cleaned_data
+        data.setdefault("kpp", "")
+        if not self.errors:
+            country, inn, kpp = data["country"], data["inn"], data["kpp"]
+            found = requisites.wrong(country=country, inn=inn, kpp=kpp)
+            if self.is_complete and not found:
+                name = data["legal_name"]
+                found = requisites.missing(country=country, legal_name=name, inn=inn, kpp=kpp)
+            for field, words in found.items():
+                self.add_error(field if field in self.fields else None, str(words))
+        return data
+
+
+class OrderAfterwardsForm(forms.Form):
+    """What was to be bought by invoice when its requisites were found missing."""
+
+    package = forms.CharField(required=False, max_length=40, widget=forms.HiddenInput)
+    tokens = forms.IntegerField(required=False, widget=forms.HiddenInput)
+
+    def quote(self) -> Quote | None:
+        """None when nothing is asked for, or it is not sold."""
+        if not self.is_bound or not self.is_valid():
+            return None
+        package, tokens = self.cleaned_data["package"], self.cleaned_data["tokens"]
+        return prices.of_package(package) if package else prices.of_tokens(tokens or 0)

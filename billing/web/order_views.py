@@ -1,0 +1,113 @@
+"""The cabinet's pages about top-ups, and the invoice for whoever is to pay it."""
+
+from uuid import UUID
+
+import segno
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils import translation
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_GET
+
+from accounts.api.pagination import page_of
+from accounts.client_ip import client_ip
+from accounts.people.roles import CabinetRequest, can_manage_money, can_see_money, member_required
+from billing.gateways.bank_invoice import unsign
+from billing.models import Order
+from billing.orders import invoice_pdf as pdf
+from billing.orders import invoices, orders
+from config.errors import DomainError
+from config.ids import parse_id
+
+POLL_SECONDS = 5
+
+
+@member_required(can_see_money)
+def order_list(request: CabinetRequest) -> HttpResponse:
+    rows = Order.objects.of(request.company)
+    try:
+        page = page_of(rows, request.GET)
+    except DomainError:  # a cursor that is none of ours: the page from its beginning
+        page = page_of(rows, {})
+    context = {"page": page, "is_first": not request.GET.get("cursor")}
+    return render(request, "billing/order_list.html", context)
+
+
+@member_required(can_see_money)
+def order_detail(request: CabinetRequest, public_id: str) -> HttpResponse:
+    return render(request, "billing/order_detail.html", _told(_order(request, public_id)))
+
+
+@member_required(can_see_money)
+def order_status(request: CabinetRequest, public_id: str) -> HttpResponse:
+    """The live part of the page alone: what it polls until the order has ended."""
+    return render(request, "billing/order_status.html", _told(_order(request, public_id)))
+
+
+@member_required(can_manage_money, can_manage_money)
+def order_cancel(request: CabinetRequest, public_id: str) -> HttpResponse:
+    order = _order(request, public_id)
+    if request.method == "POST":
+        if orders.cancel(order=order, user=request.user, ip=client_ip(request.META)):
+            messages.success(request, _("The top-up is canceled."))
+        return redirect("balance-order", order.public_id)
+    return render(request, "billing/order_cancel.html", {"order": order})
+
+
+@require_GET
+@member_required(can_see_money)
+def invoice_pdf(request: CabinetRequest, public_id: str) -> HttpResponse:
+    return _pdf(_order(request, public_id))
+
+
+@require_GET
+def invoice(request: HttpRequest, token: str) -> HttpResponse:
+    """Without signing in, by a signed link: a bookkeeper has no account here."""
+    order = _signed(token)
+    document = invoices.document(order)
+    code = segno.make(document.code, error="m", encoding="utf-8") if document.code else None
+    context = {
+        "document": document,
+        "order": order,
+        "token": token,
+        "code": code.svg_data_uri(border=2, dark="#000", light="#fff") if code else "",
+    }
+    with translation.override(order.language):
+        return render(request, "billing/invoice.html", context)
+
+
+@require_GET
+def invoice_file(request: HttpRequest, token: str) -> HttpResponse:
+    return _pdf(_signed(token))
+
+
+def _pdf(order: Order) -> HttpResponse:
+    if not order.number:
+        raise Http404
+    response = HttpResponse(pdf.draw(invoices.document(order)), content_type="application/pdf")
+    response["Content-Disposition"] = f'inline; filename="kvitok-{order.number}.pdf"'
+    return response
+
+
+def _signed(token: str) -> Order:
+    order_id = unsign(token)
+    if order_id is None:
+        raise Http404
+    return get_object_or_404(Order.objects.invoices(), pk=UUID(hex=order_id))
+
+
+def _order(request: CabinetRequest, public_id: str) -> Order:
+    order_id = parse_id("top", public_id)
+    if order_id is None:
+        raise Http404
+    rows = Order.objects.of(request.company).select_related("created_by", "api_key")
+    return get_object_or_404(rows, pk=order_id)
+
+
+def _told(order: Order) -> dict[str, object]:
+    return {
+        "order": order,
+        "document": invoices.document(order) if order.number else None,
+        "poll_seconds": POLL_SECONDS,
+    }

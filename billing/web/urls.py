@@ -1,0 +1,30 @@
+from django.urls import path
+
+from billing.web import budget_views, order_views, views
+
+urlpatterns = [
+    path("settings/budgets", budget_views.budget_edit, name="budget-edit"),
+    path("balance", views.balance, name="balance"),
+    path("balance/quote", views.quote, name="balance-quote"),
+    path("balance/alert", views.alert, name="balance-alert"),
+    path("balance/statement", views.statement, name="balance-statement"),
+    path("balance/statement.csv", views.export, name="balance-csv"),
+    path("balance/requisites", views.profile, name="balance-profile"),
+    path("balance/top-ups", order_views.order_list, name="balance-order-list"),
+    path("balance/top-ups/<str:public_id>", order_views.order_detail, name="balance-order"),
+    path(
+        "balance/top-ups/<str:public_id>/status",
+        order_views.order_status,
+        name="balance-order-status",
+    ),
+    path(
+        "balance/top-ups/<str:public_id>/cancel",
+        order_views.order_cancel,
+        name="balance-order-cancel",
+    ),
+    path(
+        "balance/top-ups/<str:public_id>/invoice.pdf",
+        order_views.invoice_pdf,
+        name="balance-invoice",
+    ),
+]

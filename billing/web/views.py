@@ -1,0 +1,208 @@
+"""The cabinet's pages about money: the balance, the statement, requisites."""
+
+from urllib.parse import urlencode
+
+from django.conf import settings
+from django.contrib import messages
+from django.core.exceptions import ValidationError
+from django.http import HttpResponse, StreamingHttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import get_language
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_GET, require_POST
+
+from accounts.api.pagination import page_of
+from accounts.audit.events import record
+from accounts.cabinet.csv_rows import csv_lines
+from accounts.cabinet.number_fields import GroupedIntegerField
+from accounts.client_ip import client_ip
+from accounts.people.roles import CabinetRequest, can_manage_money, can_see_money, member_required
+from billing.gateways import registry
+from billing.gateways.bank_invoice import Invoice
+from billing.models import Order, Tariff
+from billing.orders import billing_profiles, orders, prices
+from billing.orders.prices import Quote
+from billing.wallet import ledger
+from billing.wallet import statement as statements
+from billing.web.forms import (
+    AlertForm,
+    OrderAfterwardsForm,
+    ProfileForm,
+    StatementFilter,
+    TopUpForm,
+)
+from config.errors import DomainError
+
+RECENT = 5
+
+
+@member_required(can_see_money, can_manage_money)
+def balance(request: CabinetRequest) -> HttpResponse:
+    """What there is, what it is enough for, and more of it: a POST places an order."""
+    form = TopUpForm(request.POST or None, country=billing_profiles.of(request.company).of_country)
+    if request.method == "POST" and form.is_valid():
+        try:
+            order = _place(request, form)
+        except orders.RequisitesNeededError:
+            return _to_requisites(request, form)
+        if order is not None:
+            return redirect("balance-order", order.public_id)
+    company, profile = request.company, billing_profiles.of(request.company)
+    available, held = ledger.balance(company.pk)
+    recent = list(statements.matching(company, {}).order_by("-created_at", "-id")[:RECENT])
+    context = {
+        "available": available,
+        "held": held,
+        "sends": prices.sends(available),
+        "form": form,
+        "tariffs": Tariff.objects.all(),
+        "currency": settings.CURRENCY,
+        "alert": AlertForm(initial={"low_balance": profile.low_balance}),
+        "is_low": available < profile.low_balance,
+        "open_orders": Order.objects.of(company).open().order_by("-created_at")[:RECENT],
+        "lines": statements.with_balances(company, recent),
+    }
+    return render(request, "billing/balance.html", context)
+
+
+@require_GET
+@member_required(can_see_money)
+def quote(request: CabinetRequest) -> HttpResponse:
+    """What a typed number of tokens costs, while it is typed."""
+    tokens = GroupedIntegerField(required=False)
+    try:
+        found = prices.of_tokens(tokens.clean(request.GET.get("tokens", "")) or 0)
+    except ValidationError:
+        found = None
+    return render(request, "billing/quote.html", {"quote": found, "fewest": prices.fewest()})
+
+
+@require_POST
+@member_required(can_see_money, can_manage_money)
+def alert(request: CabinetRequest) -> HttpResponse:
+    form = AlertForm(request.POST)
+    if form.is_valid():
+        billing_profiles.change(
+            company=request.company,
+            user=request.user,
+            changes=form.cleaned_data,
+            ip=client_ip(request.META),
+        )
+        messages.success(request, _("The settings are saved."))
+    else:
+        messages.error(request, " ".join(map(str, form.errors["low_balance"])))
+    return redirect("balance")
+
+
+@member_required(can_see_money)
+def statement(request: CabinetRequest) -> HttpResponse:
+    form = StatementFilter(request.GET)
+    rows = statements.matching(request.company, form.chosen())
+    try:
+        page = page_of(rows, request.GET)
+    except DomainError:  # a cursor that is none of ours: the page from its beginning
+        page = page_of(rows, {})
+    context = {
+        "form": form,
+        "is_filtered": bool(form.chosen()),
+        "is_first": not request.GET.get("cursor"),
+        "page": page,
+        "lines": statements.with_balances(request.company, page.rows),
+    }
+    return render(request, "billing/statement.html", context)
+
+
+@require_GET
+@member_required(can_see_money)
+def export(request: CabinetRequest) -> HttpResponse:
+    chosen = StatementFilter(request.GET).chosen()
+    record(
+        "statement.exported",
+        ", ".join(f"{name}={value}" for name, value in chosen.items()) or "—",
+        company=request.company,
+        user=request.user,
+        ip=client_ip(request.META),
+    )
+    rows = statements.export(request.company, chosen)
+    response = StreamingHttpResponse(
+        csv_lines(rows, get_language() or "ru"), content_type="text/csv; charset=utf-8"
+    )
+    name = f"kvitok-statement-{timezone.localdate():%Y-%m-%d}.csv"
+    response["Content-Disposition"] = f'attachment; filename="{name}"'
+    return response  # type: ignore[return-value]
+
+
+@member_required(can_see_money, can_manage_money)
+def profile(request: CabinetRequest) -> HttpResponse:
+    """Requisites; with a package or tokens in the query they are for an invoice, which follows."""
+    stored = billing_profiles.of(request.company)
+    afterwards = OrderAfterwardsForm(request.POST or request.GET)
+    quote = afterwards.quote()
+    form = ProfileForm(
+        request.POST or None,
+        instance=stored,
+        initial=_typed(request),
+        is_complete=quote is not None,
+    )
+    if request.method == "POST" and form.is_valid():
+        billing_profiles.change(
+            company=request.company,
+            user=request.user,
+            changes=form.cleaned_data,
+            ip=client_ip(request.META),
+        )
+        if quote is not None:
+            return _invoice(request, quote)
+        messages.success(request, _("The requisites are saved."))
+        return redirect("balance-profile")
+    context = {"form": form, "quote": quote, "afterwards": afterwards}
+    return render(request, "billing/profile.html", context)
+
+
+def _typed(request: CabinetRequest) -> dict[str, str]:
+    """What stood in the form when another country was chosen: the fields follow it."""
+    names = ProfileForm.base_fields
+    return {name: request.GET[name] for name in names if name in request.GET}
+
+
+def _invoice(request: CabinetRequest, quote: Quote) -> HttpResponse:
+    gateway = registry.find(Invoice.name)
+    by = orders.By(user=request.user, ip=client_ip(request.META))
+    try:
+        if gateway is not None:
+            order = orders.place(company=request.company, quote=quote, gateway=gateway, by=by)
+            return redirect("balance-order", order.public_id)
+    except DomainError as error:
+        messages.error(request, _words(error))
+    return redirect("balance")
+
+
+def _to_requisites(request: CabinetRequest, form: TopUpForm) -> HttpResponse:
+    """The order waits in the query, and is placed once the requisites are there."""
+    chosen = {name: form.cleaned_data[name] for name in ("package", "tokens")}
+    query = urlencode({name: value for name, value in chosen.items() if value})
+    messages.info(request, _("Say whom the invoice is made out to: it is issued right after that."))
+    return redirect(f"{reverse('balance-profile')}?{query}")
+
+
+def _place(request: CabinetRequest, form: TopUpForm) -> Order | None:
+    """The order, or None with its refusal on the form."""
+    data = form.cleaned_data
+    try:
+        return orders.place(
+            company=request.company,
+            quote=data["quote"],
+            gateway=form.gateways[data["gateway"]],
+            by=orders.By(user=request.user, ip=client_ip(request.META)),
+        )
+    except orders.RequisitesNeededError:
+        raise
+    except DomainError as error:
+        form.add_error(None, _words(error))
+        return None
+
+
+def _words(error: DomainError) -> str:
+    return str(error.body(language=(get_language() or "ru")[:2], request_id="")["message"])

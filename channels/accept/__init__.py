@@ -1,0 +1,1 @@
+"""Accepting a send: limits, routing, the statement that pays, the wait for a first outcome."""

@@ -1,0 +1,269 @@
+"""How often one phone may be written to, judged before anything is spent.
+
+Redis counts; without it Postgres does, from the messages themselves. Accepted sends count; a
+refused or failed one gives its place back, so that another channel can be tried.
+
+A phone has a pool of codes and one of links that all companies share. It refills evenly, so that
+nobody waits for longer than one place takes to come back; and each company's first sends of a day
+may draw on a reserve, so that no other company can keep them from a person.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from math import ceil
+from typing import Protocol
+from uuid import UUID
+
+from django.conf import settings
+from django.db import IntegrityError, InterfaceError, OperationalError, connection
+from psycopg import errors
+
+from accounts.api import atomic_limits
+from accounts.api.atomic_limits import Bucket, LimiterDownError, Place, Pool, Window, hashed
+from accounts.keys.api_keys import NO_LIMITS, OwnLimits
+from channels.accept import phone_pool
+from channels.accept.phone_pool import Draw
+from config.errors import DomainError, Error, Words
+
+TAKEN_BY_ALL: Words = (
+    "На этот номер приходит слишком много сообщений от разных отправителей",
+    "This number gets too many messages from various senders",
+)
+
+
+class Counted(Protocol):
+    """A message, as far as limits care."""
+
+    @property
+    def id(self) -> UUID: ...
+    @property
+    def company_id(self) -> int: ...
+    @property
+    def mode(self) -> str: ...
+    @property
+    def kind(self) -> str: ...
+    @property
+    def phone(self) -> str: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Send:
+    id: UUID
+    company_id: int
+    mode: str
+    kind: str
+    phone: str
+    own: OwnLimits = NO_LIMITS
+
+
+@contextmanager
+def place(send: Send, *, mark: str = "") -> Iterator[None]:
+    """Holds a place for this send while it is accepted, or raises `resend_too_soon`, `send_limit`.
+
+    A refusal inside gives the place back, for nothing was sent. An error that leaves the commit
+    unknown does so only under an Idempotency-Key, by which the database tells a repeat: without
+    one the message may be on its way. `mark` is the key's hash: a parallel twin of the send that
+    holds the cool-down is told that the call is still running.
+    """
+    gate, seconds = _gate(send, mark)
+    try:
+        verdict = atomic_limits.take(
+            _windows(send, send.own),
+            cool_down=gate,
+            seconds=seconds,
+            holder=f"{send.id.hex}:{mark}",
+            mark=mark,
+            pool=_pool(send),
+        )
+    except LimiterDownError:
+        with _counted_in_postgres(send):
+            yield
+        return
+    _refuse(verdict)
+    try:
+        yield
+    except Exception as error:
+        if nothing_was_written(error) or (mark and not isinstance(error, IntegrityError)):
+            holder = f"{send.id.hex}:"
+            atomic_limits.give_back(_windows(send), cool_down=gate, holder=holder, pool=_pool(send))
+        raise
+
+
+def wait(send: Send) -> int:
+    """Seconds until this send would be given a place; 0 if it would be now. Takes none."""
+    try:
+        return atomic_limits.wait(
+            _windows(send, send.own), cool_down=_cool_down_key(send), pool=_pool(send)
+        )
+    except LimiterDownError:
+        place = _count_in_postgres(send)
+        return 0 if place.verdict == atomic_limits.GRANTED else place.wait
+
+
+def give_back(send: Counted) -> None:
+    """The place of a message a vendor refused, so that another channel can be tried at once;
+    a few times only, or the limits would not hold for numbers that no channel reaches.
+    """
+    count, seconds = settings.PLACES_BACK
+    atomic_limits.give_back(
+        _windows(send),
+        cool_down=_cool_down_key(send),
+        holder=f"{send.id.hex}:",
+        back=Window(f"back:{send.company_id}:{send.mode}:{hashed(send.phone)}", count, seconds),
+        pool=_pool(send),
+    )
+
+
+def _refuse(place: Place) -> None:
+    if place.verdict == atomic_limits.TWIN:
+        raise DomainError(Error.REQUEST_IN_PROGRESS, retry_after=1)
+    if place.verdict == atomic_limits.COOLING:
+        raise DomainError(Error.RESEND_TOO_SOON, retry_after=place.wait)
+    if place.verdict == atomic_limits.EMPTY:
+        kind, words = "phone_all_companies", TAKEN_BY_ALL
+        raise DomainError(
+            Error.SEND_LIMIT, message=words, retry_after=place.wait, limit={"kind": kind}
+        )
+    if place.verdict > 0:
+        raise DomainError(Error.SEND_LIMIT, retry_after=place.wait, limit={"kind": "phone"})
+
+
+_DEFINITE = (errors.LockNotAvailable, errors.QueryCanceled, errors.DeadlockDetected)
+
+
+def nothing_was_written(error: Exception) -> bool:
+    """Whether a failed statement surely left nothing; a twin that was faster keeps our place."""
+    if isinstance(error, IntegrityError):
+        return "idempotency_key_once" not in str(error)
+    if isinstance(error, OperationalError | InterfaceError):
+        return isinstance(error.__cause__, _DEFINITE)
+    return True
+
+
+def cool_down(own: OwnLimits) -> int:
+    """Seconds between two codes to one phone, as the company has it."""
+    return own.cool_down or settings.COOL_DOWN
+
+
+def _cool_down(send: Send) -> int:
+    is_held = send.kind == "code" and send.mode == "live"
+    return cool_down(send.own) if is_held else 0
+
+
+def _gate(send: Send, mark: str) -> tuple[str, int]:
+    """What a twin is told by: the cool-down, or where there is none a gate of the mark's own."""
+    if mark and not _cool_down(send):
+        return f"twin:{send.company_id}:{send.mode}:{mark}", atomic_limits.TWIN_SECONDS
+    return _cool_down_key(send), _cool_down(send)
+
+
+def _cool_down_key(send: Counted) -> str:
+    return f"cool:{send.company_id}:{send.mode}:{hashed(send.phone)}"
+
+
+def _company_limits(kind: str, own: OwnLimits) -> list[tuple[int, int]]:
+    """(count, seconds): the company's own count where it has set one, never above the most that
+    leaves something to others.
+    """
+    is_code = kind == "code"
+    standard = settings.CODE_LIMITS if is_code else settings.LINK_LIMITS
+    if own is NO_LIMITS:
+        return standard
+    most = settings.MOST_CODES if is_code else settings.MOST_LINKS
+    counts = own[1:4] if is_code else own[4:]
+    return [
+        (min(mine or count, bound), seconds)
+        for mine, bound, (count, seconds) in zip(counts, most, standard, strict=True)
+    ]
+
+
+def _windows(send: Counted, own: OwnLimits = NO_LIMITS) -> list[Window]:
+    """A place is given back by the names of its windows alone, whatever their counts."""
+    phone = hashed(send.phone)
+    return [
+        Window(f"send:{send.company_id}:{send.mode}:{send.kind}:{seconds}:{phone}", count, seconds)
+        for count, seconds in _company_limits(send.kind, own)
+    ]
+
+
+def _pool(send: Counted) -> Pool | None:
+    """Of codes and of links apart: nobody's links can hold a code up."""
+    if send.mode != "live":
+        return None
+    phone = hashed(send.phone)
+    return Pool(
+        shared=Bucket(f"pool:{send.kind}:{phone}", *settings.PHONE_POOL),
+        reserve=Bucket(f"reserve:{send.kind}:{phone}", *settings.PHONE_RESERVE),
+        firsts=settings.RESERVED_SENDS,
+    )
+
+
+_COUNT = """
+SELECT count(*) FILTER (WHERE created_at > now() - make_interval(secs => %(seconds)s)),
+       COALESCE(EXTRACT(epoch FROM min(created_at)
+         FILTER (WHERE created_at > now() - make_interval(secs => %(seconds)s))
+         + make_interval(secs => %(seconds)s) - now()), 0)::int
+FROM channels_message
+WHERE phone = %(phone)s AND mode = %(mode)s AND state <> 'failed'
+  AND created_at > now() - interval '1 day'
+  AND company_id = %(company_id)s AND kind = %(kind)s::text
+"""
+
+# By all companies, with the seconds since; twice as long as an empty pool takes to be full again.
+_SENT = """
+SELECT company_id, EXTRACT(epoch FROM now() - created_at)::float
+FROM channels_message
+WHERE phone = %s AND mode = 'live' AND kind = %s AND state <> 'failed'
+  AND created_at > now() - interval '2 days'
+ORDER BY created_at
+"""
+
+
+@contextmanager
+def _counted_in_postgres(send: Send) -> Iterator[None]:
+    """The same limits, from what was accepted; sends to one phone take turns meanwhile."""
+    number = int.from_bytes(bytes.fromhex(hashed(send.phone))[:8], "big", signed=True)
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_lock(%s)", [number])
+    try:
+        _refuse(_count_in_postgres(send))
+        yield
+    finally:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_advisory_unlock(%s)", [number])
+
+
+def _count_in_postgres(send: Send) -> Place:
+    checks = [
+        (number, count, seconds)
+        for number, (count, seconds) in enumerate(_company_limits(send.kind, send.own), start=1)
+    ]
+    if _cool_down(send):
+        checks.insert(0, (atomic_limits.COOLING, 1, _cool_down(send)))
+    with connection.cursor() as cursor:
+        for verdict, limit, seconds in checks:
+            cursor.execute(
+                _COUNT,
+                {
+                    "seconds": seconds,
+                    "phone": send.phone,
+                    "mode": send.mode,
+                    "kind": send.kind,
+                    "company_id": send.company_id,
+                },
+            )
+            used, wait = cursor.fetchone()
+            if used >= limit:
+                return Place(verdict, max(1, wait))
+        pool = _pool(send)
+        if pool is None:
+            return Place(atomic_limits.GRANTED, 0)
+        cursor.execute(_SENT, [send.phone, send.kind])
+        sent = [Draw(company_id, -ago) for company_id, ago in cursor.fetchall()]
+    wait = phone_pool.wait(pool, sent, Draw(send.company_id, 0.0))
+    return (
+        Place(atomic_limits.EMPTY, max(1, ceil(wait)))
+        if wait > 0
+        else Place(atomic_limits.GRANTED, 0)
+    )

@@ -1,0 +1,181 @@
+"""What time alone brings about. Each sweep is a bounded batch, safe in any number of copies."""
+
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import Any
+from uuid import UUID
+
+import structlog
+from django.db import IntegrityError, connection, transaction
+
+from channels.deliver.claims import LEAST_USE
+from channels.deliver.dispatcher import named
+from channels.lifecycle.state_machine import Event, What
+from channels.outcomes import apply, receipts
+from channels.providers.base import SendError
+from channels.vendor_accounts import registry, vendor_alerts
+
+log = structlog.get_logger(__name__)
+BATCH = 200
+PATIENCE, LOOK = 2.0, 0.5  # seconds without a round until the worker makes one, and between looks
+POLLS, POLLS_AT_ONCE = 40, 8  # even of vendors that hang: done before POLL_LEASE is over
+POLL_LEASE = 60.0  # seconds a claimed poll is ours
+
+LEASES = """
+SELECT a.id, a.provider, m.id, m.phone
+FROM channels_attempt a JOIN channels_message m ON m.id = a.message_id
+WHERE a.state = 'submitting' AND a.lease_until < now()
+ORDER BY a.lease_until LIMIT %s
+"""
+
+DUE_POLLS = """
+WITH due AS (
+  SELECT id FROM channels_attempt WHERE poll_at <= now() AND provider_id IS NOT NULL
+    AND state IN ('submitting', 'ambiguous', 'sent')
+    AND provider = ANY(%s)
+  ORDER BY poll_at LIMIT %s FOR UPDATE SKIP LOCKED)
+UPDATE channels_attempt a SET poll_at = now() + make_interval(secs => %s)
+FROM due WHERE a.id = due.id RETURNING a.id, a.provider, a.provider_id, a.state
+"""
+
+IMPATIENT = """
+SELECT id FROM channels_message WHERE fallback_at <= now() AND state IN ('queued', 'sent')
+ORDER BY fallback_at LIMIT %s
+"""
+
+OVERDUE_ATTEMPTS = """
+SELECT a.id FROM (
+  (SELECT id, tries FROM channels_message
+   WHERE state IN ('queued', 'sent') AND deadline < now() ORDER BY deadline LIMIT %s)
+  UNION ALL (SELECT id, tries FROM channels_message
+             WHERE is_owed AND deadline < now() ORDER BY deadline LIMIT %s)) m
+JOIN channels_attempt a ON a.message_id = m.id
+WHERE a.state IN ('submitting', 'ambiguous', 'sent') AND a.n = m.tries
+"""
+
+OVERDUE_MESSAGES = """
+SELECT id FROM channels_message m
+WHERE m.state IN ('queued', 'sent') AND (
+    (m.due_at IS NOT NULL AND m.useful_until < now() + make_interval(secs => %s))
+    OR (m.deadline < now() AND NOT EXISTS (
+      SELECT 1 FROM channels_attempt a
+      WHERE a.message_id = m.id AND a.state IN ('submitting', 'ambiguous', 'sent'))))
+ORDER BY m.deadline LIMIT %s
+"""
+
+
+class Rounds:
+    """Rounds that the beat asks for, and this process makes unasked when no broker brings them:
+    deadlines do not wait for Redis.
+    """
+
+    def __init__(self, make: Callable[[], object]) -> None:
+        self._make, self._made_at = make, 0.0
+
+    def make(self) -> None:
+        self._made_at = time.monotonic()
+        _each(self._make)
+
+    def keep(self, stopping: threading.Event) -> None:
+        while not stopping.wait(LOOK):
+            if time.monotonic() > self._made_at + PATIENCE:
+                self.make()
+                connection.close()
+
+
+def _each(*steps: Callable[[], object]) -> None:
+    for step in steps:
+        try:
+            step()
+        except Exception:  # one sweep's fault must not keep the others from their work
+            log.exception("sweep_failed", sweep=step.__name__)
+            connection.close()
+
+
+def sweep() -> None:
+    """Proofs are settled before anything is given up, or sent by another channel."""
+    _each(*registry.settlers(), receipts.apply_stored, end_leases, fall_back, give_up)
+
+
+def end_leases() -> int:
+    """A worker died in the middle of a call: whether the vendor got it nobody knows, but for a
+    vendor who can be asked.
+    """
+    events = [
+        named(Event(attempt_id, What.AMBIGUOUS, code="lease"), provider, message_id, phone)
+        for attempt_id, provider, message_id, phone in _rows(LEASES, [BATCH])
+    ]
+    if events:
+        _apply_unclear(events)
+    return len(events)
+
+
+def _apply_unclear(events: list[Event]) -> None:
+    try:
+        apply.apply(events)
+    except IntegrityError:  # an id of our choosing is taken: who asks would hear of another message
+        log.exception("leases_not_named")
+        apply.apply([replace(one, provider_id=None, ask_in=None) for one in events])
+
+
+def fall_back() -> int:
+    """No proof within the channel's patience: on to the next one of the chain."""
+    messages = _ids(IMPATIENT, [BATCH])
+    return len(apply.fall_back(messages)) if messages else 0
+
+
+def poll() -> int:
+    """Ask vendors about what they accepted, or may have, and have said nothing of since."""
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(DUE_POLLS, [registry.pollable(), POLLS, POLL_LEASE])
+        rows = cursor.fetchall()
+    if not rows:
+        return 0
+    with ThreadPoolExecutor(POLLS_AT_ONCE, thread_name_prefix="poll") as pool:
+        events = list(pool.map(lambda row: _ask(*row), rows))
+    apply.apply(events)
+    vendor_alerts.note_overheard()
+    return len(events)
+
+
+def _ask(attempt_id: UUID, provider_name: str, provider_id: str, state: str) -> Event:
+    provider = registry.provider(provider_name)
+    try:
+        receipt = provider.poll(provider_id)
+    except SendError:
+        receipt = None
+    if receipt is None:
+        return Event(attempt_id, What.NO_NEWS)
+    if alert := provider.alert_of(receipt):
+        vendor_alerts.overhear(provider_name, alert)
+    event = receipts.event_of(attempt_id, receipt, pollable=True)
+    is_known = event.what is What.ACCEPTED and state == "sent"
+    return Event(attempt_id, What.NO_NEWS) if is_known else event
+
+
+def give_up() -> int:
+    """Past the deadline without proof: the hold goes back."""
+    events = [Event(one, What.GIVEN_UP) for one in _ids(OVERDUE_ATTEMPTS, [BATCH, BATCH])]
+    if events:
+        apply.apply(events)
+    messages = _ids(OVERDUE_MESSAGES, [LEAST_USE, BATCH])
+    if messages:
+        apply.give_up(messages)
+    return len(events) + len(messages)
+
+
+def _ids(statement: str, params: list[int]) -> list[UUID]:
+    return [row[0] for row in _rows(statement, params)]
+
+
+def _rows(statement: str, params: list[int]) -> list[tuple[Any, ...]]:
+    with connection.cursor() as cursor:
+        cursor.execute(statement, params)
+        return list(cursor.fetchall())
+
+
+# Apart from each other: vendors that hang must not hold up a deadline.
+sweeping, polling = Rounds(sweep), Rounds(poll)

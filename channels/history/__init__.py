@@ -1,0 +1,1 @@
+"""What was sent: lists, timelines, figures, exports."""

@@ -1,0 +1,134 @@
+"""Counts each day that is over, off the send path, so that the overview need not.
+
+A day is counted once for all companies when nothing can be begun in it any more. What changes
+later (a late receipt, a deadline) leaves a stale day behind, which is counted anew. Both replace
+what was counted before, so a repeat changes nothing. The present is never counted here: whoever
+reads adds it from the messages themselves.
+"""
+
+from collections.abc import Iterable
+from datetime import date, datetime, time, timedelta
+from typing import Any
+
+from django.conf import settings
+from django.db import connection, transaction
+from django.db.backends.utils import CursorWrapper
+from django.utils import timezone
+
+from billing.wallet import ledger
+from channels.models import CountedDay, DayCount, DayTotal
+from channels.vendor_accounts import registry
+
+LOCK = 0x6B76_6461  # an advisory lock: one counter at a time
+OLDEST = 60  # days: no page looks further back
+ENDED = timedelta(minutes=10)  # longer than any transaction begun before midnight may last
+DAYS_AT_ONCE = 100  # stale ones, in one commit
+
+# To two significant digits, which is what people are shown: the median of rounded times is the
+# rounded median.
+PACE = """
+CASE WHEN state = 'delivered' THEN (
+  SELECT round(ms, 2 - length(ms::text))::int FROM (SELECT LEAST(2e9, GREATEST(1, round(
+    EXTRACT(epoch FROM COALESCE(delivered_at, finished_at) - created_at) * 1000))) AS ms) AS taken)
+ELSE 0 END"""
+
+COUNT = f"""
+INSERT INTO channels_daycount (company_id, mode, day, channel, kind, state, pace, messages)
+SELECT company_id, mode, %(day)s::date, channel, kind, state, {PACE}, count(*)
+FROM channels_message WHERE created_at >= %(start)s AND created_at < %(end)s AND {{whose}}
+GROUP BY 1, 2, 4, 5, 6, 7
+"""  # noqa: S608 - constants of this file
+# That of all says what the index on `created_at` is limited to.
+ALL, ONE = "phone NOT LIKE '%%*'", "company_id = %(company_id)s AND mode = %(mode)s::text"
+
+TAKE_STALE = """
+DELETE FROM channels_staleday WHERE id IN (
+  SELECT id FROM channels_staleday ORDER BY id LIMIT %s)
+RETURNING company_id, mode, day
+"""
+
+
+def count_days() -> int:
+    """Every day that is due; returns how many were counted, stale ones included."""
+    total = 0
+    while counted := _next_days():
+        total += counted
+    return total
+
+
+def recount() -> int:
+    """Everything anew, after messages were written by another way than the service's own."""
+    CountedDay.objects.all().delete()
+    return count_days()
+
+
+def last_counted() -> date | None:
+    return CountedDay.objects.order_by("-day").values_list("day", flat=True).first()
+
+
+def start_of(day: date) -> datetime:
+    return timezone.make_aware(datetime.combine(day, time.min))
+
+
+@transaction.atomic
+def _next_days() -> int:
+    with connection.cursor() as cursor:
+        cursor.execute("SET LOCAL statement_timeout = 0")
+        cursor.execute("SELECT pg_try_advisory_xact_lock(%s)", [LOCK])
+        if not cursor.fetchone()[0]:
+            return 0
+        if day := _due():
+            _count(cursor, day)
+            CountedDay.objects.create(day=day)
+            return 1
+        return _count_stale(cursor)
+
+
+def _due() -> date | None:
+    """The day after the last counted one, once its codes can no longer be entered."""
+    last = last_counted()
+    day = last + timedelta(days=1) if last else timezone.localdate() - timedelta(days=OLDEST)
+    over = timezone.now() - ENDED - timedelta(seconds=settings.CODE_LIFETIME)
+    return day if day < timezone.localdate(over) else None
+
+
+def _count_stale(cursor: CursorWrapper) -> int:
+    """Marks are taken before the messages are read, and so never outrun what they speak of."""
+    cursor.execute(TAKE_STALE, [DAYS_AT_ONCE])
+    marks = cursor.fetchall()
+    last = last_counted()
+    for company_id, mode, day in sorted(set(marks)):
+        if last and last - timedelta(days=OLDEST) <= day <= last:
+            _count(cursor, day, company_id, mode)
+    return len(marks)
+
+
+def _count(
+    cursor: CursorWrapper, day: date, company_id: int | None = None, mode: str | None = None
+) -> None:
+    start, end = start_of(day), start_of(day + timedelta(days=1))
+    whose: dict[str, Any] = {"company_id": company_id, "mode": mode} if company_id else {}
+    for model in (DayCount, DayTotal):
+        model.objects.filter(day=day, **whose).delete()
+    statement = COUNT.format(whose=ONE if whose else ALL)
+    cursor.execute(statement, {"day": day, "start": start, "end": end, **whose})
+    DayTotal.objects.bulk_create(_totals(day, start, end, company_id, mode))
+
+
+def _totals(
+    day: date, start: datetime, end: datetime, company_id: int | None, mode: str | None
+) -> Iterable[DayTotal]:
+    totals: dict[tuple[int, str], DayTotal] = {}
+
+    def of(company: int, its_mode: str) -> DayTotal:
+        blank = DayTotal(company_id=company, mode=its_mode, day=day)
+        return totals.setdefault((company, its_mode), blank)
+
+    for one in registry.count_codes(start=start, end=end, company_id=company_id, mode=mode):
+        total = of(one.company_id, one.mode)
+        total.codes, total.verified = one.codes, one.verified
+    if mode != "test":
+        for company, spent, returned in ledger.settled(start, end, company_id):
+            total = of(company, "live")
+            total.spent, total.returned = spent, returned
+    return totals.values()

@@ -1,0 +1,184 @@
+"""What the overview says of a period: the counted days, and the present from its messages."""
+
+from collections import Counter
+from dataclasses import dataclass, field
+from datetime import date, datetime, timedelta
+from itertools import accumulate
+from typing import Any, ClassVar
+
+from django.conf import settings
+from django.db import connection
+from django.db.models import Sum
+from django.utils import timezone
+
+from accounts.models import Company, Mode
+from billing.wallet import ledger
+from channels.history.day_counts import PACE, last_counted, start_of
+from channels.models import DayTotal, Message
+from channels.vendor_accounts import registry
+
+DAYS = 14
+CHANNELS = Message.ChannelName.values
+ENDED = {"delivered", "failed", "expired"}
+
+# Two answers of one reading: messages by day, channel and state; deliveries by how long they took.
+_READ = f"""
+WITH counted AS (
+  SELECT day, channel, state, pace, messages FROM channels_daycount
+  WHERE company_id = %(company_id)s AND mode = %(mode)s AND day >= %(first)s AND day < %(live_day)s
+  UNION ALL
+  SELECT (created_at AT TIME ZONE %(zone)s)::date, channel, state, {PACE}, count(*)
+  FROM channels_message
+  WHERE company_id = %(company_id)s AND mode = %(mode)s AND created_at >= %(live_from)s
+  GROUP BY 1, 2, 3, 4)
+SELECT day, channel, state, pace, sum(messages)::bigint FROM (
+  SELECT *, day >= %(middle)s AS is_now FROM counted) AS every
+GROUP BY GROUPING SETS ((day, channel, state), (is_now, channel, pace))
+HAVING day IS NOT NULL OR (is_now AND pace > 0)
+"""  # noqa: S608 - constants of this project
+
+
+@dataclass(slots=True)
+class Period:
+    """Sums over some days."""
+
+    states: Counter[str] = field(default_factory=Counter)
+    codes: int = 0
+    verified: int = 0
+    spent: int = 0
+    returned: int = 0
+
+    @property
+    def messages(self) -> int:
+        return self.states.total()
+
+    @property
+    def ended(self) -> int:
+        return sum(self.states[state] for state in ENDED)
+
+    @property
+    def delivered(self) -> int:
+        return self.states["delivered"]
+
+    @property
+    def delivered_share(self) -> float | None:
+        """Of what came to an end: what is on its way says nothing yet."""
+        return 100 * self.delivered / self.ended if self.ended else None
+
+    @property
+    def verified_share(self) -> float | None:
+        return 100 * self.verified / self.codes if self.codes else None
+
+
+@dataclass(slots=True)
+class Figures:
+    days: dict[date, Counter[str]]  # the days of the period, oldest first: messages by channel
+    now: Period
+    before: Period  # as many days before those
+    medians: dict[str, int]  # channel → ms to delivery; "" is all of them together
+
+    channels: ClassVar = Message.ChannelName.choices
+
+    @property
+    def median(self) -> int | None:
+        return self.medians.get("")
+
+    @property
+    def paces(self) -> list[tuple[str, int]]:
+        """The median of each channel that delivered something."""
+        return [
+            (name, self.medians[channel])
+            for channel, name in self.channels
+            if channel in self.medians
+        ]
+
+
+def figures(company: Company, mode: str) -> Figures:
+    today = timezone.localdate()
+    middle = today - timedelta(days=DAYS - 1)
+    first = middle - timedelta(days=DAYS)
+    counted = last_counted()
+    live_day = max(first, counted + timedelta(days=1)) if counted else first
+    days = {middle + timedelta(days=n): Counter[str]() for n in range(DAYS)}
+    found = Figures(days, Period(), Period(), {})
+    _read_messages(found, company, mode, first=first, middle=middle, live_day=live_day)
+    future = today + timedelta(days=2)  # or a day later, should the clocks differ
+    for period, since, until in ((found.before, first, middle), (found.now, middle, future)):
+        _read_totals(period, company, mode, since=since, until=until, live_day=live_day)
+    return found
+
+
+def has_verified(company: Company) -> bool:
+    """Whether a code was ever entered right, with a key of either mode."""
+    if DayTotal.objects.filter(company=company, verified__gt=0).exists():
+        return True
+    counted = last_counted()
+    today = timezone.localdate()
+    start = start_of(counted + timedelta(days=1) if counted else today - timedelta(days=DAYS))
+    end = start_of(today + timedelta(days=2))
+    return any(
+        one.verified
+        for mode in Mode.values
+        for one in registry.count_codes(start=start, end=end, company_id=company.pk, mode=mode)
+    )
+
+
+def _read_messages(found: Figures, company: Company, mode: str, **days: date) -> None:
+    params: dict[str, Any] = {
+        "company_id": company.pk,
+        "mode": mode,
+        "zone": settings.TIME_ZONE,
+        "live_from": start_of(days["live_day"]),
+        **days,
+    }
+    with connection.cursor() as cursor:
+        cursor.execute(_READ, params)
+        rows = cursor.fetchall()
+    paces: list[tuple[str, int, int]] = []
+    for day, channel, state, pace, messages in rows:
+        if day is None:
+            paces.append((channel, pace, messages))
+            continue
+        period = found.now if day >= days["middle"] else found.before
+        period.states[state] += messages
+        if day in found.days:
+            found.days[day][channel] += messages
+    for channel in ("", *CHANNELS):
+        those = Counter[int]()
+        for its_channel, pace, messages in paces:
+            if channel in ("", its_channel):
+                those[pace] += messages
+        if those:
+            found.medians[channel] = _median(those)
+
+
+def _median(counts: Counter[int]) -> int:
+    """The lower median of values given with how often each came."""
+    values = sorted(counts)
+    half = (counts.total() + 1) // 2
+    reached = accumulate(counts[value] for value in values)
+    return next(value for value, sum_ in zip(values, reached, strict=True) if sum_ >= half)
+
+
+def _read_totals(
+    period: Period, company: Company, mode: str, *, since: date, until: date, live_day: date
+) -> None:
+    names = ("codes", "verified", "spent", "returned")
+    rows = DayTotal.objects.filter(
+        company=company, mode=mode, day__gte=since, day__lt=min(until, live_day)
+    )
+    sums = rows.aggregate(**{name: Sum(name, default=0) for name in names})
+    for name in names:
+        setattr(period, name, sums[name])
+    if live_day < until:
+        _add_live(period, company, mode, start_of(max(since, live_day)), start_of(until))
+
+
+def _add_live(period: Period, company: Company, mode: str, start: datetime, end: datetime) -> None:
+    for one in registry.count_codes(start=start, end=end, company_id=company.pk, mode=mode):
+        period.codes += one.codes
+        period.verified += one.verified
+    if mode == Mode.LIVE:
+        for _company, spent, returned in ledger.settled(start, end, company.pk):
+            period.spent += spent
+            period.returned += returned

@@ -1,0 +1,111 @@
+"""Reads a company's messages for people: filtered, newest first, each with what it cost."""
+
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from typing import Any
+
+from django.db.models import OuterRef, Q, QuerySet, Subquery
+
+from accounts.api import pagination
+from accounts.api.pagination import Page, forgiving_page_of
+from accounts.models import Company, Mode
+from billing.models import Transfer
+from channels.history.day_counts import start_of
+from channels.models import Message
+from channels.recipients import phone_search
+from config.errors import DomainError
+from config.ids import moment_of, parse_id
+
+EXACT = ("channel", "state", "kind", "api_key")
+WALK = 50_000  # messages looked at for one page of a filter that no index answers
+AROUND = timedelta(minutes=5)  # how far a request's message may be from the time in its id
+
+
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """A page, and how far back was looked for it if that was not to the end."""
+
+    page: Page
+    until: datetime | None = None
+
+
+def matching(company: Company, chosen: Mapping[str, Any]) -> QuerySet[Message]:
+    """The messages of one mode, since only so the index gives them in order; an id has no mode."""
+    rows = Message.objects.of(company)
+    if sought := chosen.get("id"):
+        return with_charges(rows.filter(_by_id(sought)))
+    rows = rows.filter(mode=chosen.get("mode", Mode.LIVE))
+    rows = rows.filter(**{name: chosen[name] for name in EXACT if name in chosen})
+    if phone := chosen.get("phone"):
+        rows = rows.filter(_by_phone(phone, company.country))
+    return with_charges(rows.filter(_in_days(chosen)))
+
+
+def look(company: Company, chosen: Mapping[str, Any], query: Mapping[str, str]) -> Looked:
+    """A page of them. A rare match is looked for in a bounded part of the history, page by page."""
+    rows = matching(company, chosen)
+    end = None if _is_indexed(chosen, company.country) else _end_of_walk(company, chosen, query)
+    if end is None:
+        return Looked(forgiving_page_of(rows, query))
+    # The first condition says nothing new, but it alone can enter the index.
+    until = Q(created_at__gt=end.created_at) | Q(id__gte=end.id)
+    found = forgiving_page_of(rows.filter(until, created_at__gte=end.created_at), query)
+    if found.next_cursor:
+        return Looked(found)
+    return Looked(Page(found.rows, pagination.encode(end)), end.created_at)
+
+
+def recent(company: Company, count: int) -> list[Message]:
+    """The last messages of both modes, by one short walk of the index for each."""
+    rows = with_charges(Message.objects.of(company)).order_by(*pagination.NEWEST_FIRST)
+    found = [row for mode in Mode for row in rows.filter(mode=mode)[:count]]
+    return sorted(found, key=lambda row: (row.created_at, row.id), reverse=True)[:count]
+
+
+def with_charges(rows: QuerySet[Message]) -> QuerySet[Message]:
+    """Adds `charged`: the tokens taken for the delivery, or None."""
+    captures = Transfer.objects.filter(message_id=OuterRef("pk"), kind=Transfer.Kind.CAPTURE)
+    return rows.annotate(charged=Subquery(captures.values("amount")[:1]))
+
+
+def _is_indexed(chosen: Mapping[str, Any], country: str) -> bool:
+    """Whether matches are found without walking past others."""
+    is_whole_phone = phone_search.whole(chosen.get("phone", ""), country) is not None
+    is_undelivered = chosen.get("state") in {Message.State.FAILED, Message.State.EXPIRED}
+    by_day_alone = not chosen.keys() - {"mode", "date_from", "date_to"}
+    return "id" in chosen or is_whole_phone or is_undelivered or by_day_alone
+
+
+def _end_of_walk(
+    company: Company, chosen: Mapping[str, Any], query: Mapping[str, str]
+) -> Message | None:
+    """The message a walk of WALK of them ends with; None when there are fewer."""
+    mode = chosen.get("mode", Mode.LIVE)
+    rows: QuerySet[Message] = Message.objects.of(company).filter(_in_days(chosen), mode=mode)
+    with suppress(DomainError):
+        rows = pagination.after(rows, query)
+    return rows.order_by(*pagination.NEWEST_FIRST).only("created_at")[WALK - 1 : WALK].first()
+
+
+def _by_id(text: str) -> Q:
+    if message_id := parse_id("msg", text):
+        return Q(pk=message_id)
+    began_at = moment_of(text)
+    if began_at is None:
+        return Q(pk__in=[])
+    around = (began_at - AROUND, began_at + AROUND)
+    return Q(request_id=text, mode__in=Mode.values, created_at__range=around)
+
+
+def _in_days(chosen: Mapping[str, Any]) -> Q:
+    first: date | None = chosen.get("date_from")
+    last: date | None = chosen.get("date_to")
+    days = Q(created_at__gte=start_of(first)) if first else Q()
+    return days & Q(created_at__lt=start_of(last + timedelta(days=1))) if last else days
+
+
+def _by_phone(text: str, country: str) -> Q:
+    found = phone_search.matching(text, country)
+    return Q(pk__in=[]) if found is None else found

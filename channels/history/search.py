@@ -1,0 +1,90 @@
+"""What an operator was given to find a message by: whatever it is, by an index."""
+
+from datetime import timedelta
+from typing import TypeVar
+from uuid import UUID
+
+from django.conf import settings
+from django.db.models import Model, Q, QuerySet
+from django.utils.translation import gettext_lazy as _
+
+from channels.models import Attempt, Message, Part
+from channels.recipients import phone_search
+from channels.vendor_accounts import error_texts
+from channels.vendor_accounts.registry import hosted, test_providers
+from config.ids import first_at, moment_of, parse_id
+
+HELP = _(
+    "Phone in any spelling or its beginning, message id (msg_…), request id (req_…), "
+    "the provider's id"
+)
+PHONE_HELP = _("Phone in any spelling or its beginning")
+AROUND = timedelta(minutes=1)  # a message is made within so much of its request
+T = TypeVar("T", bound=Model)
+
+
+def messages(rows: QuerySet[Message], text: str) -> QuerySet[Message]:
+    text = text.strip()
+    if not text:
+        return rows
+    if (found := _by_our_id(rows, text)) is not None:
+        return found
+    if (phone := _phone(text)) is not None:
+        found = rows.filter(phone)
+        return found if found.exists() else rows.filter(pk__in=_by_vendors_id(text))
+    return rows.filter(pk__in=_by_vendors_id(text))
+
+
+def attempts(rows: QuerySet[Attempt], text: str) -> QuerySet[Attempt]:
+    """Of the messages that this finds, or of the very id that was asked for."""
+    if not text.strip():
+        return rows
+    found = messages(Message.objects.all(), text).order_by("-pk").values_list("pk", flat=True)[:500]
+    return rows.filter(message__in=list(found))
+
+
+def by_phone(rows: QuerySet[T], text: str) -> QuerySet[T]:
+    phone = _phone(text)
+    return rows.none() if phone is None else rows.filter(phone)
+
+
+def _by_our_id(rows: QuerySet[Message], text: str) -> QuerySet[Message] | None:
+    if (message_id := parse_id("msg", text)) is not None:
+        return rows.filter(pk=message_id)
+    if text.startswith("req_"):
+        return _by_request(rows, text)
+    if (bare := _uuid(text)) is not None:
+        by_attempt = Attempt.objects.filter(pk=bare).values("message")
+        return rows.filter(Q(pk=bare) | Q(subject_id=bare) | Q(pk__in=by_attempt))
+    return None
+
+
+def _by_request(rows: QuerySet[Message], text: str) -> QuerySet[Message]:
+    """There is no index on it: the id's own time says where in the table to look."""
+    rows = rows.filter(request_id=text)
+    at = moment_of(text)
+    if at is None:
+        return rows
+    return rows.filter(pk__gte=first_at(at - AROUND), pk__lt=first_at(at + AROUND))
+
+
+def _by_vendors_id(text: str) -> list[UUID]:
+    """Read now: within a greater query PostgreSQL would rather walk the whole table."""
+    providers = [*error_texts.PROVIDERS, *test_providers()]  # what the index begins with
+    found = Attempt.objects.filter(provider__in=providers, provider_id=text)
+    of_parts = Part.objects.filter(provider__in=list(hosted()), provider_id=text)
+    return [
+        *found.values_list("message_id", flat=True),
+        *of_parts.values_list("attempt__message_id", flat=True),
+    ]
+
+
+def _phone(text: str) -> Q | None:
+    return phone_search.matching(text, settings.OPERATOR_COUNTRY)
+
+
+def _uuid(text: str) -> UUID | None:
+    try:
+        return UUID(text.partition("_")[2] or text)
+    except ValueError:
+        return None

@@ -1,0 +1,146 @@
+"""What happened to one message, step by step, as the cabinet tells it. The code is never in it."""
+
+from collections.abc import Iterator
+from dataclasses import astuple, dataclass, replace
+from datetime import datetime, timedelta
+
+from django.db.models import QuerySet
+from django.utils.functional import Promise
+from django.utils.text import capfirst
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
+
+from accounts.models import Delivery, EventKind
+from billing.models import Transfer
+from channels.lifecycle.steps import Why
+from channels.models import Attempt, Message, Receipt, Turn
+from channels.vendor_accounts import error_texts, registry
+
+Text = str | Promise
+
+RECEIPTS: dict[str, tuple[Text, str]] = {
+    "sent": (gettext_lazy("Sent on to the phone"), ""),
+    "delivered": (gettext_lazy("Delivered to the phone"), "success"),
+    "read": (gettext_lazy("Read"), "success"),
+    "failed": (gettext_lazy("Not delivered"), "danger"),
+    "unreachable": (gettext_lazy("Not delivered"), "danger"),
+    "expired": (gettext_lazy("Not delivered in time"), "danger"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    at: datetime
+    title: Text
+    tone: str = ""  # success, warning, danger; empty: nothing to notice
+    detail: Text = ""
+    code: str = ""  # the vendor's own, for a support request
+    advice: Text = ""  # what to do about it
+    after: int = 0  # ms since it was accepted
+
+
+DELIVERIES: dict[str, tuple[Text, str]] = {
+    "pending": (gettext_lazy("Webhook is on its way"), ""),
+    "delivered": (gettext_lazy("Webhook accepted"), "success"),
+    "failed": (gettext_lazy("Webhook not accepted"), "warning"),
+}
+
+
+def timeline(message: Message, *, with_callbacks: bool = True) -> list[Step]:
+    """All that happened, in its order; callbacks only for those who may see them."""
+    steps = [Step(message.created_at, _("Accepted for sending"))]
+    for attempt in message.attempts.prefetch_related("receipts").order_by("n"):
+        steps += _of_attempt(attempt)
+    steps += map(_of_turn, message.turns.order_by("id"))
+    steps += map(_of_transfer, Transfer.objects.of_message(message.id))
+    steps += (Step(*astuple(one)) for one in registry.told(message))
+    if with_callbacks:
+        steps += map(_of_delivery, _deliveries(message))
+    if message.finished_at and message.state in {"failed", "expired"}:
+        steps.append(_given_up(message, message.finished_at))
+    steps = [replace(one, after=_ms(one.at - message.created_at)) for one in steps]
+    return sorted(steps, key=lambda step: step.at)  # stable: equal times keep this order
+
+
+def _ms(passed: timedelta) -> int:
+    return max(0, round(passed.total_seconds() * 1000))
+
+
+def _of_attempt(attempt: Attempt) -> Iterator[Step]:
+    channel = {"channel": attempt.get_channel_display()}
+    by = error_texts.provider_title(attempt.provider)
+    yield Step(attempt.started_at, _("Handed over to %(channel)s") % channel, detail=by)
+    if attempt.accepted_at:
+        yield Step(attempt.accepted_at, _("%(channel)s took the message") % channel)
+    receipts = list(attempt.receipts.all())
+    yield from map(_of_receipt, receipts)
+    is_told = attempt.error_class == Why.PATIENCE or any(one.error_code for one in receipts)
+    if attempt.error_class and not is_told:
+        yield _of_failure(attempt)
+
+
+def _of_failure(attempt: Attempt) -> Step:
+    channel = {"channel": attempt.get_channel_display()}
+    is_unclear = attempt.error_class == "ambiguous"
+    return Step(
+        attempt.finished_at or attempt.started_at,
+        (_("No clear answer from %(channel)s") if is_unclear else _("%(channel)s: refused"))
+        % channel,
+        tone="warning" if is_unclear else "danger",
+        detail=error_texts.attempt_failure(attempt),
+        code=attempt.error_code,
+    )
+
+
+def _of_receipt(receipt: Receipt) -> Step:
+    title, tone = RECEIPTS.get(receipt.state, (receipt.word, ""))
+    if tone != "danger":
+        return Step(receipt.received_at, title, tone)
+    return Step(
+        receipt.received_at, title, tone, error_texts.receipt_failure(receipt), receipt.error_code
+    )
+
+
+def _of_turn(turn: Turn) -> Step:
+    title, tone, detail = error_texts.TURNS[Why(turn.why)]
+    return Step(turn.at, title % {"channel": turn.get_channel_display()}, tone, detail)
+
+
+def _of_transfer(transfer: Transfer) -> Step:
+    n = transfer.amount
+    if transfer.kind == Transfer.Kind.CAPTURE:
+        title = ngettext("%(n)d token charged", "%(n)d tokens charged", n)
+        return Step(transfer.created_at, title % {"n": n}, detail=transfer.get_proof_display())
+    if transfer.kind == Transfer.Kind.RELEASE:
+        title = ngettext("%(n)d token returned", "%(n)d tokens returned", n)
+        reason = error_texts.REASONS.get(transfer.reason, transfer.reason)
+        return Step(transfer.created_at, title % {"n": n}, detail=reason)
+    title = ngettext("%(n)d token held", "%(n)d tokens held", n)
+    return Step(transfer.created_at, title % {"n": n}, detail=_("charged only when delivered"))
+
+
+def _deliveries(message: Message) -> QuerySet[Delivery]:
+    kinds = [kind for kind in EventKind.values if kind.startswith("message.")]
+    return Delivery.objects.filter(
+        event__company=message.company_id,
+        event__mode=message.mode,
+        event__kind__in=kinds,
+        event__key=message.public_id,
+    ).select_related("event", "endpoint")
+
+
+def _of_delivery(delivery: Delivery) -> Step:
+    title, tone = DELIVERIES[delivery.state]
+    words = f"{delivery.event.kind} → {delivery.endpoint.url}"
+    return Step(delivery.created_at, title, tone, words)
+
+
+def _given_up(message: Message, at: datetime) -> Step:
+    title = capfirst(message.get_state_display())
+    return Step(
+        at,
+        title,
+        "danger",
+        error_texts.our_error(message.error),
+        advice=error_texts.advice(message),
+    )

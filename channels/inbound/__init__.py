@@ -1,0 +1,1 @@
+"""Vendors' calls to us: verified, stored, and applied later by a worker."""

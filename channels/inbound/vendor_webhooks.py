@@ -1,0 +1,79 @@
+"""Vendors' calls to us: verify over the raw bytes, store, 200; a worker applies them later."""
+
+from collections.abc import Callable
+from functools import wraps
+
+import structlog
+from django.http import HttpRequest, HttpResponse, HttpResponseForbidden, HttpResponseNotAllowed
+from django.views.decorators.csrf import csrf_exempt
+from django.views.decorators.http import require_http_methods
+
+from accounts.api.base_view import UNAVAILABLE, as_refusal
+from channels.inbound import telegram_updates
+from channels.outcomes import receipts
+from channels.providers.base import Inbound, InvalidSignatureError, Provider
+from channels.providers.telegram.bot import TelegramBot
+from channels.providers.whatsapp.cloud_api import WhatsAppCloud
+from channels.recipients import opt_out
+from channels.vendor_accounts import registry, vendor_alerts
+
+log = structlog.get_logger(__name__)
+
+
+def _inbound(request: HttpRequest, provider: str) -> Inbound:
+    query = request.META.get("QUERY_STRING", "")
+    url = registry.hook_url(provider) + (f"?{query}" if query else "")
+    return Inbound(url=url, headers=request.headers, body=request.body)
+
+
+Hook = Callable[..., HttpResponse]
+
+
+def _answered(hook: Hook) -> Hook:
+    """Anything but 200 makes the vendor try again: only a bad signature and our own faults do."""
+
+    @wraps(hook)
+    def answer(request: HttpRequest, **path: str) -> HttpResponse:
+        try:
+            return hook(request, **path)
+        except InvalidSignatureError:
+            log.warning("hook_refused", path=request.path)
+            return HttpResponseForbidden()
+        except UNAVAILABLE as error:
+            return HttpResponse(status=as_refusal(error).error.status)
+
+    return answer
+
+
+@csrf_exempt
+@require_http_methods(["GET", "POST"])
+@_answered
+def hook(request: HttpRequest, hook: str, account: str = "") -> HttpResponse:
+    """Any vendor's call, at the address that `registry.VENDORS` gives it."""
+    name = registry.account_at(hook, account)
+    if name is None:
+        return HttpResponse(status=404)
+    provider = registry.live_providers()[name]
+    if request.method == "GET":
+        return _shake_hands(request, provider)
+    call = _inbound(request, name)
+    if isinstance(provider, TelegramBot):
+        telegram_updates.receive(call)
+        return HttpResponse()
+    new = receipts.receive(name, call)
+    for reply in provider.replies(call):
+        opt_out.heed(name, reply)
+    if not new and provider.receipts(call):
+        return HttpResponse()  # a repeat: what it says of the account was heeded then
+    for alert in dict.fromkeys(provider.alerts(call)):
+        vendor_alerts.note(name, alert)
+    return HttpResponse()
+
+
+def _shake_hands(request: HttpRequest, provider: Provider) -> HttpResponse:
+    if not isinstance(provider, WhatsAppCloud):
+        return HttpResponseNotAllowed(["POST"])
+    challenge = provider.handshake(request.GET.dict())
+    if challenge is None:
+        return HttpResponseForbidden()
+    return HttpResponse(challenge, content_type="text/plain")

@@ -1,0 +1,27 @@
+"""What a message is, who carries it, and what became of it."""
+
+from channels.models.day_counts import CountedDay, DayCount, DayTotal, StaleDay
+from channels.models.heartbeats import Heartbeat
+from channels.models.messages import Attempt, Message, MessageQuerySet, Turn
+from channels.models.provider_accounts import ProviderAccount, ProviderAlert
+from channels.models.receipts import Part, Receipt
+from channels.models.recipients import BlockedPhone, Contact, KnownRecipient
+
+__all__ = [
+    "Attempt",
+    "BlockedPhone",
+    "Contact",
+    "CountedDay",
+    "DayCount",
+    "DayTotal",
+    "Heartbeat",
+    "KnownRecipient",
+    "Message",
+    "MessageQuerySet",
+    "Part",
+    "ProviderAccount",
+    "ProviderAlert",
+    "Receipt",
+    "StaleDay",
+    "Turn",
+]

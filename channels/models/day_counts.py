@@ -1,0 +1,75 @@
+"""Messages counted by day, so that figures of months read few rows."""
+
+from django.db import models
+from django.db.models.functions import Now
+
+from accounts.models import Company, Mode
+from channels.models.messages import Message
+
+
+class DayCount(models.Model):
+    """How many messages of one day of the cabinet's calendar ended how; `counting` writes it."""
+
+    company = models.ForeignKey(Company, models.CASCADE, related_name="+", db_index=False)
+    mode = models.CharField(max_length=4, choices=Mode.choices)
+    day = models.DateField()
+    channel = models.CharField(max_length=8, choices=Message.ChannelName.choices)
+    kind = models.CharField(max_length=4, choices=Message.Kind.choices)
+    state = models.CharField(max_length=9, choices=Message.State.choices)
+    pace = models.PositiveIntegerField()  # ms to delivery, two significant digits; 0: none
+    messages = models.PositiveIntegerField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["company", "mode", "day", "channel", "kind", "state", "pace"],
+                name="day_count_once",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.day} {self.channel} {self.state}: {self.messages}"
+
+
+class DayTotal(models.Model):
+    """What the codes and the tokens of one day came to."""
+
+    company = models.ForeignKey(Company, models.CASCADE, related_name="+", db_index=False)
+    mode = models.CharField(max_length=4, choices=Mode.choices)
+    day = models.DateField()
+    codes = models.PositiveIntegerField(default=0)
+    verified = models.PositiveIntegerField(default=0)
+    spent = models.PositiveBigIntegerField(default=0)
+    returned = models.PositiveBigIntegerField(default=0)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["company", "mode", "day"], name="day_total_once")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.day}: {self.codes}"
+
+
+class CountedDay(models.Model):
+    """A day that was counted for all companies; what is later than the last one is counted live."""
+
+    day = models.DateField(primary_key=True)
+    counted_at = models.DateTimeField(db_default=Now())
+
+    def __str__(self) -> str:
+        return str(self.day)
+
+
+class StaleDay(models.Model):
+    """A message of this earlier day changed: the day is to be counted anew.
+
+    Appended in the commit of the change, without a unique key that parallel workers would wait for.
+    """
+
+    company_id = models.BigIntegerField()
+    mode = models.CharField(max_length=4)
+    day = models.DateField()
+
+    def __str__(self) -> str:
+        return f"{self.company_id} {self.day}"

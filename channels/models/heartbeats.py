@@ -1,0 +1,26 @@
+"""Signs of life of the processes that work without being asked."""
+
+from django.db import models
+from django.utils.translation import gettext_lazy as _
+
+
+class Heartbeat(models.Model):
+    """When a process that works unasked was last heard of, and what it said of itself."""
+
+    class Kind(models.TextChoices):
+        WEB = "web", _("web")
+        DELIVERY = "delivery", _("delivery")
+        BEAT = "beat", _("beat")
+        SMPP = "smpp", "SMPP"
+
+    process = models.CharField(max_length=120, primary_key=True)
+    kind = models.CharField(max_length=10, choices=Kind.choices)
+    at = models.DateTimeField()
+    facts = models.JSONField(default=dict)
+
+    class Meta:
+        verbose_name = _("heartbeat")
+        verbose_name_plural = _("heartbeats")
+
+    def __str__(self) -> str:
+        return self.process

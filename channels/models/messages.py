@@ -1,0 +1,217 @@
+"""Messages and the attempts to deliver them."""
+
+from django.db import models
+from django.db.models import F, Q
+from django.db.models.functions import Now
+from django.utils.translation import gettext_lazy as _
+
+from accounts.models import ApiKey, Company, Mode
+from config.ids import public_id, uuid7
+
+
+class MessageQuerySet(models.QuerySet["Message"]):
+    def of(self, company: Company) -> "MessageQuerySet":
+        return self.filter(company=company)
+
+
+class Message(models.Model):
+    """One send. While it is `queued` and has a `due_at` it is also its own outbox row."""
+
+    class State(models.TextChoices):
+        QUEUED = "queued", _("queued")
+        SENT = "sent", _("sent")
+        DELIVERED = "delivered", _("delivered")
+        FAILED = "failed", _("failed")
+        EXPIRED = "expired", _("expired")
+
+    class Kind(models.TextChoices):
+        CODE = "code", _("code")
+        LINK = "link", _("link")
+
+    class ChannelName(models.TextChoices):
+        WHATSAPP = "whatsapp", "WhatsApp"
+        TELEGRAM = "telegram", "Telegram"
+        SMS = "sms", "SMS"
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    company = models.ForeignKey(
+        Company, models.PROTECT, related_name="messages", db_index=False, verbose_name=_("company")
+    )
+    api_key = models.ForeignKey(
+        ApiKey,
+        models.SET_NULL,
+        null=True,
+        related_name="+",
+        db_constraint=False,
+        db_index=False,
+        verbose_name=_("API key"),
+    )
+    mode = models.CharField(_("mode"), max_length=4, choices=Mode.choices)
+    kind = models.CharField(_("kind"), max_length=4, choices=Kind.choices)
+    content = models.CharField(_("content"), max_length=16)  # providers.base.Content
+    channel = models.CharField(_("channel"), max_length=8, choices=ChannelName.choices)
+    # steps.Step: still to fall back to, in order
+    chain = models.JSONField(_("channels left to try"), default=list)
+    phone = models.CharField(_("phone"), max_length=16)
+    # the verification of a code, the link of a link
+    subject_id = models.UUIDField(_("subject"))
+    # what its renderer needs; never the code
+    params = models.JSONField(_("parameters"), default=dict)
+    locale = models.CharField(_("language"), max_length=2)
+    request_id = models.CharField(_("request id"), max_length=40, blank=True)
+
+    state = models.CharField(
+        _("state"), max_length=9, choices=State.choices, default=State.QUEUED, db_default="queued"
+    )
+    error = models.CharField(_("error"), max_length=30, blank=True, db_default="")
+    tries = models.PositiveSmallIntegerField(_("tries"), default=0, db_default=0)  # attempts made
+    # which hold is open
+    hold = models.PositiveSmallIntegerField(_("hold number"), default=1, db_default=1)
+    price = models.PositiveIntegerField(_("price"))
+    segments = models.PositiveSmallIntegerField(_("segments"), default=1, db_default=1)
+    priority = models.PositiveSmallIntegerField(_("priority"), default=0)  # codes before links
+
+    created_at = models.DateTimeField(_("created"), db_default=Now())
+    # null: with a provider, or final
+    due_at = models.DateTimeField(_("due"), null=True, db_default=Now())
+    # after this the person has no use for it
+    useful_until = models.DateTimeField(_("useful until"))
+    deadline = models.DateTimeField(_("deadline"))  # after this an unproved delivery is given up
+    # when patience with this channel is over
+    fallback_at = models.DateTimeField(_("falls back at"), null=True)
+    # a later try may yet cost
+    is_owed = models.BooleanField(_("settlement pending"), default=False, db_default=False)
+    sent_at = models.DateTimeField(_("sent"), null=True)
+    delivered_at = models.DateTimeField(_("delivered"), null=True)
+    read_at = models.DateTimeField(_("read"), null=True)
+    finished_at = models.DateTimeField(_("finished"), null=True)
+
+    objects = MessageQuerySet.as_manager()
+
+    class Meta:
+        verbose_name = _("message")
+        verbose_name_plural = _("messages")
+        indexes = [
+            models.Index(
+                "priority", "due_at", name="message_due", condition=Q(due_at__isnull=False)
+            ),
+            models.Index(
+                fields=["deadline"], name="message_open", condition=Q(state__in=["queued", "sent"])
+            ),
+            models.Index(
+                F("company"),
+                F("mode"),
+                F("created_at").desc(),
+                F("id").desc(),
+                name="message_history",
+            ),
+            models.Index(
+                fields=["fallback_at"],
+                name="message_fallback",
+                condition=Q(fallback_at__isnull=False),
+            ),
+            models.Index(fields=["deadline"], name="message_owed", condition=Q(is_owed=True)),
+            models.Index(fields=["phone", "created_at"], name="message_phone"),
+            models.Index(fields=["subject_id"], name="message_subject"),
+            models.Index(
+                fields=["created_at"],
+                name="message_with_phone",
+                condition=~Q(phone__endswith="*"),
+            ),
+            models.Index(  # few of many: a page of them would be looked for through all the rest
+                F("company"),
+                F("mode"),
+                F("created_at").desc(),
+                F("id").desc(),
+                name="message_undelivered",
+                condition=Q(state__in=["failed", "expired"]),
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.public_id
+
+    @property
+    def public_id(self) -> str:
+        return public_id("msg", self.id)
+
+
+class Attempt(models.Model):
+    """One try on one channel, committed before the provider is called."""
+
+    class State(models.TextChoices):
+        SUBMITTING = "submitting", _("being handed over")
+        AMBIGUOUS = "ambiguous", _("outcome unknown")
+        SENT = "sent", _("accepted")
+        DELIVERED = "delivered", _("delivered")
+        FAILED = "failed", _("refused")
+        EXPIRED = "expired", _("expired")
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    message = models.ForeignKey(
+        Message, models.CASCADE, related_name="attempts", db_index=False, verbose_name=_("message")
+    )
+    n = models.PositiveSmallIntegerField(_("number"))
+    hold = models.PositiveSmallIntegerField(_("hold number"), default=1)
+    price = models.PositiveIntegerField(_("price"), default=0, db_default=0)  # of its hold
+    channel = models.CharField(_("channel"), max_length=8, choices=Message.ChannelName.choices)
+    provider = models.CharField(_("provider"), max_length=40)
+    provider_id = models.CharField(_("provider's id"), max_length=200, null=True)  # noqa: DJ001
+    state = models.CharField(_("state"), max_length=10, choices=State.choices)
+    error_class = models.CharField(_("kind of error"), max_length=12, blank=True, db_default="")
+    error_code = models.CharField(_("provider's code"), max_length=60, blank=True, db_default="")
+    error_detail = models.CharField(
+        _("the provider's words"), max_length=300, blank=True, db_default=""
+    )
+    started_at = models.DateTimeField(_("started"), db_default=Now())
+    lease_until = models.DateTimeField(_("lease until"), null=True)
+    accepted_at = models.DateTimeField(_("accepted"), null=True)
+    finished_at = models.DateTimeField(_("finished"), null=True)
+    # when to ask the provider what became of it
+    poll_at = models.DateTimeField(_("next poll"), null=True)
+    polls = models.PositiveSmallIntegerField(_("polls"), default=0, db_default=0)
+
+    class Meta:
+        verbose_name = _("attempt")
+        verbose_name_plural = _("attempts")
+        constraints = [
+            models.UniqueConstraint(fields=["message", "n"], name="attempt_number"),
+            models.UniqueConstraint(
+                fields=["message"],
+                condition=Q(state__in=["submitting", "ambiguous", "sent"]),
+                name="attempt_one_open",
+            ),
+            models.UniqueConstraint(
+                fields=["provider", "provider_id"],
+                condition=Q(provider_id__isnull=False),
+                name="attempt_provider_id",
+            ),
+        ]
+        indexes = [
+            models.Index(
+                fields=["lease_until"], name="attempt_lease", condition=Q(state="submitting")
+            ),
+            models.Index(
+                fields=["poll_at"], name="attempt_poll", condition=Q(poll_at__isnull=False)
+            ),
+            models.Index(fields=["started_at"], name="attempt_started"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.channel} {self.n}"
+
+
+class Turn(models.Model):
+    """What the chain of a message decided, and of which channel: one line of its timeline."""
+
+    message = models.ForeignKey(Message, models.CASCADE, related_name="turns")
+    why = models.CharField(max_length=12)  # steps.Why
+    channel = models.CharField(_("channel"), max_length=8, choices=Message.ChannelName.choices)
+    at = models.DateTimeField(_("time"), db_default=Now())
+
+    class Meta:
+        verbose_name = _("turn of a message")
+        verbose_name_plural = _("turns of messages")
+
+    def __str__(self) -> str:
+        return f"{self.why} {self.channel}"

@@ -1,0 +1,99 @@
+"""What the operator has set for an account with a vendor, and how its breaker stands."""
+
+from django.contrib.postgres.fields import ArrayField
+from django.core.validators import MaxValueValidator, MinValueValidator, RegexValidator
+from django.db import models
+from django.db.models import Q
+from django.db.models.functions import Now
+from django.utils.translation import gettext_lazy as _
+
+MOST_PREFIXES = 200
+PREFIX = r"^\+[1-9][0-9]{0,14}$"
+
+
+class ProviderAccount(models.Model):
+    """An account works without a row, by these defaults; `sql.CLAIM` chooses among accounts.
+
+    A breaker is closed while `open_until` is null, open until that time, and half-open from then
+    on: one message probes the account, and what becomes of it closes the breaker or opens it anew.
+    """
+
+    name = models.CharField(_("name"), max_length=40, unique=True, editable=False)
+    is_enabled = models.BooleanField(_("in use"), default=True, db_default=True)
+    position = models.PositiveSmallIntegerField(
+        _("sequence number"),
+        default=0,
+        db_default=0,
+        help_text=_("The smallest number is tried first."),
+    )
+    weight = models.PositiveSmallIntegerField(
+        _("share of messages"),
+        default=1,
+        db_default=1,
+        validators=[MinValueValidator(1), MaxValueValidator(1000)],
+        help_text=_("Accounts with the same sequence number share messages in this proportion."),
+    )
+    prefixes = ArrayField(
+        models.CharField(
+            max_length=16,
+            validators=[RegexValidator(PREFIX, _("Like +7701: a plus and digits."))],
+        ),
+        verbose_name=_("phones"),
+        size=MOST_PREFIXES,
+        default=list,
+        db_default=[],
+        blank=True,
+        help_text=_("Prefixes with commas between, +7701, +7702; none: every phone."),
+    )
+    max_per_second = models.PositiveIntegerField(
+        _("messages per second, at most"),
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(1), MaxValueValidator(10_000)],
+    )
+
+    # Written by `tripping` and by the claim alone.
+    opened_at = models.DateTimeField(_("breaker opened"), null=True, editable=False)
+    open_until = models.DateTimeField(null=True, editable=False)
+    probed_at = models.DateTimeField(null=True, editable=False)
+    trips = models.PositiveIntegerField(default=0, db_default=0, editable=False)  # since it closed
+    reason = models.CharField(max_length=200, blank=True, db_default="", editable=False)
+    tat = models.DateTimeField(null=True, editable=False)  # GCRA: when what was sent is paid off
+
+    class Meta:
+        verbose_name = _("provider account")
+        verbose_name_plural = _("provider accounts")
+        constraints = [
+            models.CheckConstraint(condition=Q(weight__gte=1), name="account_weight"),
+            models.CheckConstraint(
+                condition=Q(max_per_second__isnull=True) | Q(max_per_second__gte=1),
+                name="account_rate",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class ProviderAlert(models.Model):
+    """What a vendor said of our account rather than of a message; `alerts.note` writes it."""
+
+    provider = models.CharField(_("provider"), max_length=40)
+    code = models.CharField(_("provider's code"), max_length=60)
+    detail = models.CharField(_("the provider's words"), max_length=300, blank=True)
+    kind = models.CharField(max_length=9)  # providers.base.AlertKind
+    first_at = models.DateTimeField(_("first said"), db_default=Now())
+    at = models.DateTimeField(_("last said"), db_default=Now())
+    times = models.PositiveIntegerField(_("times"), default=1, db_default=1)
+
+    class Meta:
+        verbose_name = _("provider's alert")
+        verbose_name_plural = _("providers' alerts")
+        constraints = [
+            models.UniqueConstraint(
+                fields=["provider", "code", "detail"], name="provider_alert_once"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.provider} {self.code}"

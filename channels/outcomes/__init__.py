@@ -1,0 +1,1 @@
+"""What became of an attempt: outcomes, delivery receipts and other proofs, with their money."""

@@ -1,0 +1,198 @@
+"""Delivery receipts: verified and stored while the vendor waits, applied by a worker.
+
+They come twice, late, out of order and before our own commit. A repeat is recognised by what it
+says; one that speaks of an attempt we do not know yet is parked and matched again.
+"""
+
+import hashlib
+from collections.abc import Sequence
+from uuid import UUID
+
+import structlog
+from django.conf import settings
+from django.db import DataError, IntegrityError, connection, transaction
+from django.db.backends.utils import CursorWrapper
+
+from billing.wallet.ledger import Proof
+from channels import sql
+from channels.accept import nudge
+from channels.lifecycle.state_machine import Event, What
+from channels.outcomes import apply, sms_parts
+from channels.phone_numbers import e164_or_none
+from channels.providers.base import Inbound, Receipt, ReceiptState, Recipient, Reply
+from channels.providers.hosted_provider import Part, Report
+from channels.recipients import opt_out, vendor_user_ids
+from channels.vendor_accounts import registry
+
+log = structlog.get_logger(__name__)
+
+GROUP = 100
+COPIES_AT_MOST = 2**20  # bytes of one call, kept with each of its receipts
+PARKED_FOR = 5.0  # seconds until an unmatched receipt is tried again, at first
+PATIENCE = 600.0  # seconds after which it is kept as a record only
+
+WHAT = {
+    ReceiptState.SENT: What.ACCEPTED,
+    ReceiptState.DELIVERED: What.DELIVERED,
+    ReceiptState.READ: What.READ,
+    ReceiptState.FAILED: What.REFUSED,
+    ReceiptState.UNREACHABLE: What.UNREACHABLE,
+    ReceiptState.EXPIRED: What.EXPIRED,
+    ReceiptState.NOT_FOUND: What.RETRY,
+}
+
+
+def receive(provider: str, call: Inbound) -> int:
+    """Verify and store; returns how many were new. Raises InvalidSignatureError."""
+    vendor = registry.live_providers()[provider]
+    found = vendor.receipts(call)
+    # Of a batch of many the first keeps the words of all: a thousand copies would be too much.
+    is_short = len(found) * len(call.body) <= COPIES_AT_MOST
+    raw = [call.body if is_short or not n else b"" for n in range(len(found))]
+    return store(provider, list(zip(found, raw, strict=True)), vendor.recipients(call))
+
+
+def store(provider: str, reports: Sequence[Report], met: Sequence[Recipient] = ()) -> int:
+    """All of them in one commit, in their order; returns how many receipts were new."""
+    with transaction.atomic(), connection.cursor() as cursor:
+        new = 0
+        for report, raw in reports:
+            if isinstance(report, Part):
+                sms_parts.store(cursor, provider, report)
+            elif isinstance(report, Reply):
+                opt_out.heed(provider, report)
+            else:
+                new += _store(cursor, provider, report, raw)
+        if new and met:  # last, and in one order, so that no two calls wait for each other
+            vendor_user_ids.learn(provider, met)
+    if new:
+        nudge.wake()
+    return new
+
+
+def _store(cursor: CursorWrapper, provider: str, receipt: Receipt, raw: bytes) -> int:
+    cursor.execute(
+        sql.STORE_RECEIPT,
+        [
+            provider,
+            _digest(provider, receipt),
+            _storable(receipt.provider_id, 200),
+            [_storable(one, 200) for one in receipt.alternatives],
+            _phone(receipt),
+            receipt.needs_phone,
+            _uuid(receipt.ref),
+            receipt.state.value,
+            _storable(receipt.word, 40),
+            _storable(receipt.error_code, 60),
+            _storable(receipt.error_detail, 300),
+            receipt.at,
+            raw,
+        ],
+    )
+    return int(cursor.rowcount)
+
+
+def _phone(receipt: Receipt) -> str:
+    """In E.164; something else, which no message went to, where the vendor's is no phone."""
+    if not receipt.phone:
+        return "?" if receipt.needs_phone else ""
+    return e164_or_none(receipt.phone, settings.OPERATOR_COUNTRY) or "?"
+
+
+def _digest(provider: str, receipt: Receipt) -> bytes:
+    said = (provider, receipt.provider_id, receipt.ref, receipt.word, receipt.at)
+    return hashlib.sha256(repr(said).encode()).digest()
+
+
+def _storable(text: str | None, longest: int) -> str:
+    """A vendor may say anything, but PostgreSQL keeps no NUL."""
+    return (text or "").replace("\0", "")[:longest]
+
+
+def _uuid(ref: str | None) -> UUID | None:
+    try:
+        return UUID(ref) if ref else None
+    except ValueError:
+        return None
+
+
+def apply_stored() -> bool:
+    """Apply a group of what is due, in one commit; whether there may be more."""
+    with connection.cursor() as cursor:
+        cursor.execute(sql.ANY_DUE_RECEIPT)
+        if not cursor.fetchone()[0]:
+            return False
+    try:
+        return _apply_group(GROUP) == GROUP
+    except (IntegrityError, DataError):
+        log.exception("receipts_not_applied")
+        _apply_one_by_one()
+        return True
+
+
+def _apply_group(limit: int, only: int | None = None) -> int:
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(sql.DUE_RECEIPTS, {"limit": limit, "patience": PATIENCE, "only": only})
+        rows = cursor.fetchall()
+        known = [row for row in rows if row[7] is not None]
+        events = sms_parts.judge(cursor, [(_event(row), row[9]) for row in known])
+        messages = apply.apply_within(cursor, events) if events else []
+        if known:
+            cursor.execute(sql.APPLIED, [[row[0] for row in known], [row[7] for row in known]])
+        _park(cursor, [row for row in rows if row[7] is None])
+    apply.announce(messages)
+    return len(rows)
+
+
+def _apply_one_by_one() -> None:
+    """One receipt the database refuses must hold up no other, and is itself kept as a record."""
+    with connection.cursor() as cursor:
+        cursor.execute(sql.DUE_IDS, [GROUP])
+        ids = [row[0] for row in cursor.fetchall()]
+    for one in ids:
+        try:
+            _apply_group(1, only=one)
+        except (IntegrityError, DataError):
+            log.exception("receipt_not_applied", receipt=one)
+            with connection.cursor() as cursor:
+                cursor.execute(sql.UNMATCHED, [[one]])
+
+
+def _park(cursor: CursorWrapper, rows: list[tuple]) -> None:  # type: ignore[type-arg]
+    old, young = [row[0] for row in rows if row[8]], [row[0] for row in rows if not row[8]]
+    if old:
+        log.warning("receipts_unmatched", count=len(old))
+        cursor.execute(sql.UNMATCHED, [old])
+    if young:
+        cursor.execute(sql.PARKED, [PARKED_FOR, young])
+
+
+def _event(row: tuple) -> Event:  # type: ignore[type-arg]
+    _id, state, provider, provider_id, error_code, error_detail, at, attempt_id, *_rest = row
+    return event_of(
+        attempt_id,
+        Receipt(
+            provider_id=provider_id or None,
+            ref=None,
+            state=ReceiptState(state),
+            word=state,
+            at=at,
+            error_code=error_code or None,
+            error_detail=error_detail,
+        ),
+        pollable=registry.is_pollable(provider),
+    )
+
+
+def event_of(attempt_id: UUID, receipt: Receipt, *, pollable: bool) -> Event:
+    """A receipt, pushed or polled, as the event it is."""
+    return Event(
+        attempt_id,
+        WHAT[receipt.state],
+        provider_id=receipt.provider_id,
+        code=receipt.error_code,
+        detail=receipt.error_detail,
+        proof=Proof.RECEIPT,
+        at=receipt.at,
+        pollable=pollable,
+    )

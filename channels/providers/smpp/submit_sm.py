@@ -1,0 +1,133 @@
+"""A message as the submit_sm requests that carry it."""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from channels.providers import gsm
+from channels.providers.base import Outgoing
+from channels.providers.gsm import Alphabet
+
+Fields = dict[str, Any]
+
+INTERNATIONAL, NETWORK_SPECIFIC, ALPHANUMERIC = 1, 3, 5  # type of number
+UNKNOWN, ISDN = 0, 1  # numbering plan
+BY_LOOKS = -1  # of the source: a name or a number
+LONGEST_NAME = 11  # characters that a phone can show: 3GPP TS 23.040, 9.1.2.5
+LONGEST_NUMBER, SHORTEST_NUMBER = 15, 7  # digits of E.164; fewer are a short code
+HAS_HEADER = 0x40  # of esm_class
+DEFAULT_ALPHABET, UCS2 = 0, 8  # data_coding
+A_RECEIPT = 1  # registered_delivery: of the final state, good or bad
+LONGEST_VALIDITY = 30 * 86_400  # seconds: a relative time has no more than 31 days
+
+ALPHABETS = ("gsm", "latin1", "ucs2")
+LONG = ("udh", "payload")
+VALIDITY = ("relative", "absolute", "none")
+
+
+@dataclass(frozen=True, slots=True)
+class Style:
+    """How an account wants its messages written."""
+
+    source: str
+    source_ton: int
+    source_npi: int
+    dest_ton: int
+    dest_npi: int
+    alphabet: str  # what the centre takes data_coding 0 for
+    long: str  # parts with headers, or the whole in message_payload
+    validity: str = "relative"  # how the centre wants the end of a message's use; none: not at all
+
+    def __post_init__(self) -> None:
+        """What a request has no room for would be cut off without a word."""
+        longest = LONGEST_NUMBER if self._digits else LONGEST_NAME
+        if not (self.source.isascii() and 0 < len(self._digits or self.source) <= longest):
+            raise ValueError(
+                f"SMPP_SOURCE is a name of up to {LONGEST_NAME} ASCII characters, a number of up "
+                f"to {LONGEST_NUMBER} digits or a short code"
+            )
+        for name, known in (("alphabet", ALPHABETS), ("long", LONG), ("validity", VALIDITY)):
+            if getattr(self, name) not in known:
+                raise ValueError(f"SMPP_{name.upper()} is one of {', '.join(known)}")
+
+    @property
+    def _digits(self) -> str:
+        """Of a number; empty for a name."""
+        bare = self.source.removeprefix("+")
+        return bare if bare.isdecimal() else ""
+
+    def submissions(self, message: Outgoing, reference: int) -> list[Fields]:
+        """One for each part; `api_docs` tells the phone which parts belong together."""
+        common = self._addresses(message.phone) | {
+            "validity_period": self._validity(message.ttl),
+            "registered_delivery": A_RECEIPT,
+        }
+        return [common | body for body in self._bodies(message.text, reference)]
+
+    def _addresses(self, phone: str) -> Fields:
+        ton, npi = self._looks()
+        return {
+            "source_addr_ton": ton if self.source_ton == BY_LOOKS else self.source_ton,
+            "source_addr_npi": npi if self.source_npi == BY_LOOKS else self.source_npi,
+            "source_addr": self._digits or self.source,
+            "dest_addr_ton": self.dest_ton,
+            "dest_addr_npi": self.dest_npi,
+            "destination_addr": phone.removeprefix("+"),
+        }
+
+    def _looks(self) -> tuple[int, int]:
+        if not self._digits:
+            return ALPHANUMERIC, UNKNOWN
+        is_short = len(self._digits) < SHORTEST_NUMBER
+        return (NETWORK_SPECIFIC, UNKNOWN) if is_short else (INTERNATIONAL, ISDN)
+
+    def _validity(self, seconds: int) -> str:
+        if self.validity == "none":
+            return ""
+        return validity(seconds) if self.validity == "relative" else until(seconds)
+
+    def _bodies(self, text: str, reference: int) -> list[Fields]:
+        found = gsm.split(text, self._alphabet(text))
+        coding = {"data_coding": UCS2 if found.alphabet is Alphabet.UCS2 else DEFAULT_ALPHABET}
+        total = len(found.pieces)
+        if total == 1:
+            return [coding | {"short_message": self._octets(text, found.alphabet)}]
+        if self.long == "payload":
+            return [coding | {"message_payload": self._octets(text, found.alphabet)}]
+        joined = coding | {"esm_class": HAS_HEADER}
+        return [
+            joined
+            | {
+                "short_message": gsm.header(reference, total, number)
+                + self._octets(piece, found.alphabet)
+            }
+            for number, piece in enumerate(found.pieces, start=1)
+        ]
+
+    def _alphabet(self, text: str) -> Alphabet:
+        if self.alphabet == "ucs2" or (self.alphabet == "latin1" and not _is_latin(text)):
+            return Alphabet.UCS2
+        return gsm.alphabet_of(text)
+
+    def _octets(self, piece: str, alphabet: Alphabet) -> bytes:
+        if alphabet is Alphabet.GSM and self.alphabet == "latin1":
+            return piece.encode("latin-1")
+        return gsm.encode(piece, alphabet)
+
+
+def validity(seconds: int) -> str:
+    """From now on, as SMPP writes a relative time: YYMMDDhhmmss, tenths, quarters, R."""
+    minutes, second = divmod(min(max(seconds, 1), LONGEST_VALIDITY), 60)
+    hours, minute = divmod(minutes, 60)
+    day, hour = divmod(hours, 24)
+    return f"0000{day:02}{hour:02}{minute:02}{second:02}000R"
+
+
+def until(seconds: int) -> str:
+    """The same moment as SMPP writes an absolute time: in UTC, no quarters of an hour from it."""
+    moment = datetime.now(UTC) + timedelta(seconds=min(max(seconds, 1), LONGEST_VALIDITY))
+    return f"{moment:%y%m%d%H%M%S}000+"
+
+
+def _is_latin(text: str) -> bool:
+    return all(char <= "\xff" for char in text)

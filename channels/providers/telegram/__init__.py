@@ -1,0 +1,1 @@
+"""Telegram: the Gateway for codes, the Bot API for texts and links."""

@@ -1,0 +1,209 @@
+"""Twilio Programmable Messaging: SMS.
+
+https://www.twilio.com/docs/messaging/api/message-resource
+"""
+
+import hmac
+import re
+from base64 import b64encode
+from urllib.parse import parse_qs, quote, urlencode, urlsplit
+
+from channels.providers import http
+from channels.providers.base import (
+    Accepted,
+    AccountAlert,
+    AlertKind,
+    Capabilities,
+    Channel,
+    Check,
+    Content,
+    DestinationRefusedError,
+    Inbound,
+    Outgoing,
+    Receipt,
+    ReceiptState,
+    RefusedError,
+    Reply,
+    SendError,
+    Wanted,
+)
+from channels.providers.twilio.checks import Checks
+
+_LONGEST_VALIDITY = 36_000  # seconds
+_PHONE = re.compile(r"\+[1-9][0-9]{6,14}")
+
+_VERDICTS: dict[int, http.Verdict] = {
+    **dict.fromkeys((21211, 21610, 21614, 21635), http.UNREACHABLE),
+    **dict.fromkeys((30004, 30005, 30006), http.UNREACHABLE),
+    **dict.fromkeys((20003, 20404, 21606, 21608, 30002), http.ACCOUNT_REFUSED),
+    **dict.fromkeys((21212, 21659, 21703), http.ACCOUNT_REFUSED),  # the sender, or none
+    # The country is not switched on, the sender cannot reach it, or is not registered there.
+    **dict.fromkeys((21408, 21612, 30034), http.DESTINATION_REFUSED),
+    **dict.fromkeys((21617, 30007), http.REFUSED),
+    **dict.fromkeys((14107, 20429, 30001), http.ACCOUNT_THROTTLED),
+    **dict.fromkeys((30003, 30008, 30009), http.TRANSIENT),
+}
+# `partially_delivered` is left out: the rest may still arrive.
+_STATES = {
+    "sending": ReceiptState.SENT,
+    "sent": ReceiptState.SENT,
+    "delivered": ReceiptState.DELIVERED,
+    "read": ReceiptState.READ,
+    "undelivered": ReceiptState.FAILED,
+    "failed": ReceiptState.FAILED,
+    "canceled": ReceiptState.FAILED,
+}
+
+
+class Twilio(http.HttpProvider):
+    name = "twilio"
+    channel = Channel.SMS
+    capabilities = Capabilities(frozenset(Content), receipts=True, pollable=True)
+
+    def __init__(
+        self,
+        *,
+        api_url: str,
+        account_sid: str,
+        auth_token: str,
+        sender: str,
+        callback_url: str,
+        timeout: http.Timeout = (2.0, 8.0),
+    ) -> None:
+        basic = b64encode(f"{account_sid}:{auth_token}".encode()).decode()
+        super().__init__(
+            api_url=api_url,
+            token=auth_token,
+            timeout=timeout,
+            authorization=f"Basic {basic}",
+            content_type="application/x-www-form-urlencoded",
+        )
+        self._account = f"/2010-04-01/Accounts/{quote(account_sid, safe='')}"
+        self._path = f"{self._account}/Messages"
+        self._callback_url = callback_url
+        is_service = sender.startswith("MG") and len(sender) == 34
+        self._sender = {"MessagingServiceSid" if is_service else "From": sender}
+
+    def send(self, message: Outgoing) -> Accepted:
+        self._check(message)
+        form = {
+            "To": message.phone,
+            **self._sender,
+            "Body": message.text,
+            "StatusCallback": self._callback(message.ref),
+            "ValidityPeriod": min(max(message.ttl, 1), _LONGEST_VALIDITY),
+        }
+        answer = self._post(f"{self._path}.json", urlencode(form).encode())
+        provider_id = http.text(answer.data.get("sid"))
+        if answer.status >= 300 or not provider_id:
+            raise _refusal(answer)
+        # A Messaging Service says 0 until it has chosen a sender.
+        return Accepted(provider_id)
+
+    def _callback(self, ref: str) -> str:
+        # Twilio echoes nothing of ours but this URL, and its report may overtake our commit.
+        separator = "&" if urlsplit(self._callback_url).query else "?"
+        return f"{self._callback_url}{separator}{urlencode({'ref': ref})}"
+
+    def check(self) -> None:
+        answer = self._look(f"{self._account}.json")
+        status = http.text(answer.data.get("status"))
+        if answer.status >= 300 or status is None:
+            raise _refusal(answer)
+        if status != "active":
+            raise answer.error(http.ACCOUNT_REFUSED, "account_status", status)
+
+    def more_checks(self, wanted: Wanted) -> list[Check]:
+        ((kind, sender),) = self._sender.items()
+        asked = Checks(self._url, self._account, self._look, _refusal)
+        return list(asked.of(sender, is_service=kind == "MessagingServiceSid", wanted=wanted))
+
+    def receipts(self, call: Inbound) -> list[Receipt]:
+        form = self._verified(call)
+        word = form.get("MessageStatus", "")
+        if word not in _STATES:
+            return []
+        code = form.get("ErrorCode") or None
+        return [
+            Receipt(
+                provider_id=form.get("MessageSid") or None,
+                ref=parse_qs(urlsplit(call.url).query).get("ref", [None])[0],
+                state=_state(word, code),
+                word=word,
+                error_code=code,
+            )
+        ]
+
+    def replies(self, call: Inbound) -> list[Reply]:
+        """Where "a message comes in" is set to the address of the receipts."""
+        form = self._verified(call)
+        phone = form.get("From", "")
+        if "MessageStatus" in form or "Body" not in form or not _PHONE.fullmatch(phone):
+            return []
+        # Twilio names the wish itself where its own opt-out is switched on, in any language.
+        return [Reply(phone, form.get("OptOutType") or form["Body"])]
+
+    def alerts(self, call: Inbound) -> list[AccountAlert]:
+        # Twilio takes most messages first, and says afterwards that the account may not send them.
+        return [alert for one in self.receipts(call) if (alert := self.alert_of(one))]
+
+    def alert_of(self, receipt: Receipt) -> AccountAlert | None:
+        kind, is_account = _VERDICTS.get(http.number(receipt.error_code) or 0, http.REFUSED)
+        is_failed = receipt.state is ReceiptState.FAILED
+        if not (is_failed and is_account and issubclass(kind, RefusedError)):
+            return None
+        is_local = issubclass(kind, DestinationRefusedError)
+        told = AlertKind.WARNING if is_local else AlertKind.REFUSED
+        return AccountAlert(receipt.error_code or "", receipt.error_detail, told)
+
+    def _verified(self, call: Inbound) -> dict[str, str]:
+        form = http.form(call.body)
+        fields = "".join(name + value for name, value in sorted(form.items()))
+        expected = (self._sign(url + fields) for url in _spellings(call.url))
+        http.require_signature(call, "X-Twilio-Signature", *expected, secret=self._token)
+        return form
+
+    def _sign(self, signed: str) -> str:
+        digest = hmac.digest(self._token.encode(), signed.encode(errors="replace"), "sha1")
+        return b64encode(digest).decode()
+
+    def poll(self, provider_id: str) -> Receipt | None:
+        message = self._ask(f"{self._path}/{quote(provider_id, safe='')}.json")
+        word = http.text(message.get("status"))
+        if word not in _STATES:
+            return None
+        code = http.text(message.get("error_code"))
+        return Receipt(
+            provider_id=http.text(message.get("sid")),
+            ref=None,
+            state=_state(word, code),
+            word=word,
+            at=http.rfc_moment(message.get("date_updated")),
+            error_code=code,
+            error_detail=http.clean(message.get("error_message")),
+        )
+
+
+def _refusal(answer: http.Answer) -> SendError:
+    code, detail = answer.data.get("code"), answer.data.get("message")
+    if not isinstance(code, int):
+        return answer.unclear()
+    if code in _VERDICTS:
+        return answer.error(_VERDICTS[code], code, detail)
+    return answer.unclear(code, detail)
+
+
+def _state(word: str, code: str | None) -> ReceiptState:
+    state = _STATES[word]
+    if state is ReceiptState.FAILED and _VERDICTS.get(http.number(code) or 0) == http.UNREACHABLE:
+        return ReceiptState.UNREACHABLE
+    return state
+
+
+def _spellings(url: str) -> set[str]:
+    """Twilio signs the URL with its port or without, whichever way it was given."""
+    parts = urlsplit(url)
+    host = re.sub(r":\d+$", "", parts.netloc)
+    port = parts.port or (443 if parts.scheme == "https" else 80)
+    spelled = (parts._replace(netloc=netloc).geturl() for netloc in (host, f"{host}:{port}"))
+    return {url, *spelled}

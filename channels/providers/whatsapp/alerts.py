@@ -1,0 +1,158 @@
+"""What Meta's webhook says of our account: its state, its quality, its templates.
+
+https://developers.facebook.com/documentation/business-messaging/whatsapp/webhooks/reference
+"""
+
+from collections.abc import Callable
+
+from channels.providers import http
+from channels.providers.base import (
+    AccountAlert,
+    AlertKind,
+    DestinationRefusedError,
+    RefusedError,
+)
+from channels.providers.whatsapp.errors import verdict, words
+
+# Events of `account_update` after which Meta takes nothing from us, or soon will not. Its other
+# events (terms signed, prices, partners of somebody else) ask nothing of the operator.
+_ACCOUNT_EVENTS = {
+    "ACCOUNT_DELETED": AlertKind.REFUSED,
+    "ACCOUNT_OFFBOARDED": AlertKind.REFUSED,
+    "ACCOUNT_RESTRICTION": AlertKind.WARNING,  # unless it forbids what we do: `_account`
+    "ACCOUNT_VIOLATION": AlertKind.WARNING,
+    "DISABLED_UPDATE": AlertKind.REFUSED,
+    "PARTNER_APP_UNINSTALLED": AlertKind.WARNING,
+    "PARTNER_REMOVED": AlertKind.WARNING,
+}
+_SENDING_FORBIDDEN = "RESTRICTED_BIZ_INITIATED_MESSAGING"
+_BANS = {"SCHEDULE_FOR_DISABLE": AlertKind.WARNING, "REINSTATE": None}
+# `phone_number_quality_update`: the number loses its limit next, or has lost it.
+_QUALITY_EVENTS = {"FLAGGED", "DOWNGRADE", "RED", "YELLOW"}
+# `message_template_status_update`: it carries nothing, soon will not, or can no longer be edited.
+_TEMPLATE_EVENTS = {
+    *("PAUSED", "DISABLED", "REJECTED", "FLAGGED", "LOCKED", "LIMIT_EXCEEDED"),
+    *("ARCHIVED", "DELETED", "PENDING_DELETION"),
+}
+
+
+def alerts_of(field: str, value: http.Json) -> list[AccountAlert]:
+    """Of one change of the webhook: its `field` and its `value`."""
+    alert = _FIELDS.get(field, _nothing)(value)
+    return ([alert] if alert else []) + _errors(value)
+
+
+def _nothing(_value: http.Json) -> AccountAlert | None:
+    return None
+
+
+def _account(value: http.Json) -> AccountAlert | None:
+    event = _upper(value, "event")
+    kind: AlertKind | None = _ACCOUNT_EVENTS.get(event)
+    ban = _upper(http.mapping(value.get("ban_info")), "waba_ban_state")
+    restrictions = [
+        _upper(one, "restriction_type") for one in http.objects(value.get("restriction_info"))
+    ]
+    if event == "DISABLED_UPDATE":
+        kind = _BANS.get(ban, kind)
+    if _SENDING_FORBIDDEN in restrictions:
+        kind = AlertKind.REFUSED
+    if kind is None:
+        return None
+    violation = _upper(http.mapping(value.get("violation_info")), "violation_type")
+    return _alert(event, kind, ban, *restrictions, violation)
+
+
+def _number_quality(value: http.Json) -> AccountAlert | None:
+    event = _upper(value, "event")
+    quality = _upper(value, "quality_rating") or _upper(value, "new_quality_score")
+    said = next((one for one in (event, quality) if one in _QUALITY_EVENTS), None)
+    if said is None:
+        return None
+    limit = _upper(value, "max_daily_conversations_per_business") or _upper(value, "current_limit")
+    return _alert(f"quality_{said}", AlertKind.WARNING, limit)
+
+
+def _template_status(value: http.Json) -> AccountAlert | None:
+    event = _upper(value, "event")
+    if event not in _TEMPLATE_EVENTS:
+        return None
+    reason = _text(value, "reason")
+    return _alert(f"template_{event}", AlertKind.TEMPLATE, *_template(value), reason)
+
+
+def _template_quality(value: http.Json) -> AccountAlert | None:
+    score = _upper(value, "new_quality_score")
+    if score != "RED":
+        return None
+    return _alert("template_quality_RED", AlertKind.TEMPLATE, *_template(value))
+
+
+def _template_category(value: http.Json) -> AccountAlert | None:
+    """Done, or announced a day ahead; either way it changes the price and the limits."""
+    new, announced = _upper(value, "new_category"), _upper(value, "correct_category")
+    if not (new or announced):
+        return None
+    if announced and announced != new:
+        return _alert("template_category_soon", AlertKind.TEMPLATE, *_template(value), announced)
+    return _alert("template_category", AlertKind.TEMPLATE, *_template(value), new)
+
+
+def _review(value: http.Json) -> AccountAlert | None:
+    decision = _upper(value, "decision")
+    is_bad = decision in {"REJECTED", "DISABLED"}
+    return _alert(f"review_{decision}", AlertKind.WARNING) if is_bad else None
+
+
+def _advice(value: http.Json) -> AccountAlert | None:
+    said = http.mapping(value.get("alert_info"))
+    if _upper(said, "alert_severity") not in {"CRITICAL", "WARNING"}:
+        return None
+    return _alert(_upper(said, "alert_type"), AlertKind.WARNING, _text(said, "alert_description"))
+
+
+_FIELDS: dict[str, Callable[[http.Json], AccountAlert | None]] = {
+    "account_update": _account,
+    "account_alerts": _advice,
+    "account_review_update": _review,
+    "phone_number_quality_update": _number_quality,
+    "message_template_status_update": _template_status,
+    "message_template_quality_update": _template_quality,
+    "template_category_update": _template_category,
+}
+
+
+def _errors(value: http.Json) -> list[AccountAlert]:
+    # Meta may take a message and fail it afterwards for the account's sake.
+    of_messages = [
+        error
+        for status in http.objects(value.get("statuses"))
+        for error in http.objects(status.get("errors"))
+        if verdict(error)[1]
+    ]
+    return [_error(error) for error in [*http.objects(value.get("errors")), *of_messages]]
+
+
+def _error(error: http.Json) -> AccountAlert:
+    meaning = verdict(error)[0]
+    kind = AlertKind.REFUSED if issubclass(meaning, RefusedError) else AlertKind.THROTTLED
+    if issubclass(meaning, DestinationRefusedError):
+        kind = AlertKind.WARNING
+    return AccountAlert(http.text(error.get("code")) or "unknown", http.clean(words(error)), kind)
+
+
+def _alert(code: str, kind: AlertKind, *details: str) -> AccountAlert:
+    detail = http.clean(" ".join(filter(None, details)))
+    return AccountAlert(code.lower() or "unknown", detail, kind)
+
+
+def _template(value: http.Json) -> tuple[str, str]:
+    return _text(value, "message_template_name"), _text(value, "message_template_language")
+
+
+def _text(value: http.Json, name: str) -> str:
+    return http.text(value.get(name)) or ""
+
+
+def _upper(value: http.Json, name: str) -> str:
+    return _text(value, name).upper()

@@ -1,0 +1,48 @@
+"""How a person lets our Telegram bot write to them: a link, and the same as a picture."""
+
+from typing import Any
+from uuid import UUID
+
+import segno
+
+from channels.models import Attempt
+from channels.providers.telegram.bot import TelegramBot
+from channels.vendor_accounts import registry
+
+WORDS = (
+    "Получатель не разрешил боту писать ему в Telegram. Попросите его открыть {url} и поделиться "
+    "номером, потом отправьте снова",
+    "The recipient has not let the bot write to them on Telegram. Have them open {url} and share "
+    "their number, then send again",
+)
+
+
+def bot_url() -> str:
+    """Empty without a bot, or without its name in the settings."""
+    return _url_of("telegram_bot")
+
+
+def needed(message_id: UUID) -> str:
+    """The link, if the bot's reaching nobody was what the message ended on."""
+    last = Attempt.objects.filter(message_id=message_id).order_by("-n").first()
+    return _url_of(last.provider) if last and last.error_class == "unreachable" else ""
+
+
+def refusal(message_id: UUID) -> dict[str, Any]:
+    """What is added to the API's refusal: a message of its own and `action_url`."""
+    url = needed(message_id)
+    if not url:
+        return {}
+    russian, english = (words.format(url=url) for words in WORDS)
+    return {"message": (russian, english), "action_url": url}
+
+
+def picture(url: str) -> str:
+    """A QR code as a data: URI."""
+    code = segno.make(url, error="m")
+    return str(code.svg_data_uri(border=2, dark="#000", light="#fff"))
+
+
+def _url_of(provider: str) -> str:
+    bot = registry.live_providers().get(provider)
+    return bot.contact_url if isinstance(bot, TelegramBot) else ""

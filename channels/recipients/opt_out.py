@@ -1,0 +1,70 @@
+"""People who answer STOP, and those who change their mind: the one word that we heed of theirs.
+
+The words are those that carriers and vendors take by default
+(https://help.twilio.com/articles/223134027), and their like in Russian. Only a message that is
+such a word and nothing else counts.
+"""
+
+import structlog
+from django.conf import settings
+
+from channels.models import BlockedPhone
+from channels.phone_numbers import e164_or_none
+from channels.providers.base import AccountAlert, AlertKind, Reply
+from channels.recipients import vendor_user_ids
+from channels.vendor_accounts import error_texts, vendor_alerts
+
+log = structlog.get_logger(__name__)
+
+STOP = frozenset(
+    [
+        "stop",
+        "stopall",
+        "unsubscribe",
+        "cancel",
+        "end",
+        "quit",
+        "optout",
+        "revoke",
+        "стоп",
+        "отписка",
+        "отписаться",
+        "отмена",
+    ]
+)
+START = frozenset(["start", "unstop", "старт"])
+_AROUND = " \t\r\n\0.,!?\"'«»()"
+
+
+def heed(provider: str, reply: Reply) -> None:
+    """Whoever said STOP is sent nothing more, by any channel, until they say START."""
+    word = reply.text.strip(_AROUND).casefold()
+    if word in STOP:
+        _block(provider, reply)
+    elif word in START:
+        phones = _phones(provider, reply)
+        count, _ = BlockedPhone.objects.filter(phone__in=phones, said_stop=True).delete()
+        if count:
+            log.info("phone_opted_in", provider=provider)
+
+
+def _block(provider: str, reply: Reply) -> None:
+    phones = _phones(provider, reply)
+    reason = f"STOP, {error_texts.provider_title(provider)}"
+    for phone in phones:
+        defaults = {"said_stop": True, "reason": reason}
+        _, is_new = BlockedPhone.objects.get_or_create(phone=phone, defaults=defaults)
+        if is_new:
+            log.info("phone_opted_out", provider=provider)
+    if reply.user_id and not phones:
+        unheard = AccountAlert("stop_unmatched", reply.user_id, AlertKind.WARNING)
+        vendor_alerts.note(provider, unheard)
+
+
+def _phones(provider: str, reply: Reply) -> set[str]:
+    """As the vendor tells it, and as we sent to it: the two are not always spelled alike."""
+    theirs = e164_or_none(reply.phone, settings.OPERATOR_COUNTRY) if reply.phone else None
+    if reply.phone and theirs is None:  # a short code, an e-mail gateway, a forged number
+        log.warning("sender_is_no_phone", provider=provider)
+    ours = vendor_user_ids.phone_of(provider, reply.user_id) if reply.user_id else ""
+    return set(filter(None, (theirs, ours)))

@@ -1,0 +1,46 @@
+"""People who let our Telegram bot write to them."""
+
+from collections.abc import Sequence
+
+from django.db import connection, transaction
+from django.db.models.functions import Now
+
+from channels.lifecycle.state_machine import Event, What
+from channels.models import Contact
+
+_GONE = {"400", "403"}  # Telegram's codes for a chat that is not there, or blocked the bot
+
+# A contact shared anew after the call began is another matter.
+_REFUSED = """
+UPDATE channels_contact c SET blocked_at = now()
+FROM channels_attempt a JOIN channels_message m ON m.id = a.message_id
+WHERE a.id = ANY(%s) AND a.provider = 'telegram_bot' AND c.phone = m.phone
+  AND c.blocked_at IS NULL AND c.shared_at < a.started_at
+"""
+
+
+@transaction.atomic
+def share(*, phone: str, chat_id: int) -> None:
+    """A chat has one phone and a phone one chat: the newest claim holds."""
+    Contact.objects.filter(chat_id=chat_id).exclude(phone=phone).delete()
+    Contact.objects.update_or_create(
+        phone=phone, defaults={"chat_id": chat_id, "shared_at": Now(), "blocked_at": None}
+    )
+
+
+def stop(chat_id: int) -> None:
+    """Nothing more by the bot; other channels are not asked of here."""
+    Contact.objects.filter(chat_id=chat_id).update(blocked_at=Now())
+
+
+def resume(chat_id: int) -> bool:
+    """Whether there is anybody to write to in this chat."""
+    return bool(Contact.objects.filter(chat_id=chat_id).update(blocked_at=None))
+
+
+def note_refused(events: Sequence[Event]) -> None:
+    """Whom Telegram refused to bring our message to is not asked for again."""
+    ids = [one.attempt_id for one in events if one.what is What.UNREACHABLE and one.code in _GONE]
+    if ids:
+        with connection.cursor() as cursor:
+            cursor.execute(_REFUSED, [ids])

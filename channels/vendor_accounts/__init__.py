@@ -1,0 +1,1 @@
+"""Accounts with vendors: which there are and are available, circuit breakers, alerts."""

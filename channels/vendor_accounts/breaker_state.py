@@ -1,0 +1,105 @@
+"""Breakers as they stand in the database, for every process; the operators are told."""
+
+import structlog
+from django.db import connection, transaction
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+
+from channels.vendor_accounts import error_texts, operator_mail, registry
+from channels.vendor_accounts.circuit_breaker import Cause, Change, Close, Release, Trip
+from channels.vendor_accounts.substitutes import stand_ins
+from config import metrics
+
+log = structlog.get_logger(__name__)
+
+CAUSES: dict[str, str | Promise] = {
+    Cause.REFUSED: _("the provider refuses the account"),
+    Cause.THROTTLED: _("the provider asks to send more slowly"),
+    Cause.ERRORS: _("half of the calls come to nothing"),
+}
+# Nobody is woken because a vendor asks to wait a little.
+TOLD_OF = {Cause.REFUSED, Cause.ERRORS}
+
+# Calls that were under way when it opened fail too, and change nothing: only a probe opens it anew.
+TRIP = """
+INSERT INTO channels_provideraccount AS a (name, position, opened_at, open_until, trips, reason)
+VALUES (%(name)s, %(position)s, now(), now() + make_interval(secs => %(pause)s), 1, %(reason)s)
+ON CONFLICT (name) DO UPDATE SET
+  opened_at = COALESCE(a.opened_at, now()), open_until = excluded.open_until, probed_at = NULL,
+  trips = a.trips + 1, reason = excluded.reason
+WHERE a.open_until IS NULL OR %(is_probe)s
+RETURNING trips
+"""
+
+CLOSE = """
+UPDATE channels_provideraccount
+SET opened_at = NULL, open_until = NULL, probed_at = NULL, trips = 0, reason = ''
+WHERE name = %s AND open_until IS NOT NULL
+"""
+
+RELEASE = "UPDATE channels_provideraccount SET probed_at = NULL WHERE name = %s"
+
+
+def write(change: Change) -> None:
+    match change:
+        case Trip():
+            _trip(change)
+        case Close(call):
+            close(call.provider)
+        case Release(call):
+            with connection.cursor() as cursor:
+                cursor.execute(RELEASE, [call.provider])
+
+
+def close(provider: str) -> bool:
+    """False when it was closed already."""
+    with connection.cursor() as cursor:
+        cursor.execute(CLOSE, [provider])
+        closed = bool(cursor.rowcount)
+    if closed:
+        log.info("breaker_closed", provider=provider)
+    return closed
+
+
+def _trip(change: Trip) -> None:
+    name, cause = change.call.provider, change.cause
+    with transaction.atomic(), connection.cursor() as cursor:
+        params: dict[str, str | int | float] = {
+            "name": name,
+            "position": registry.position(name),
+            "pause": change.pause,
+            "reason": change.reason,
+            "is_probe": change.call.is_probe,
+        }
+        cursor.execute(TRIP, params)
+        opened = cursor.fetchone()
+        if opened and cause in TOLD_OF:
+            _tell_operators(change)
+    if opened:
+        metrics.count_trip(name, cause.value)
+        log.warning(
+            "breaker_opened",
+            provider=name,
+            cause=cause.value,
+            reason=change.reason,
+            seconds=round(change.pause, 1),
+            trips=opened[0],
+        )
+
+
+def _tell_operators(change: Trip) -> None:
+    """Once an hour for an account, however often it opens."""
+    name = change.call.provider
+    others = stand_ins(name)
+    context = {
+        "title": error_texts.provider_title(name),
+        "cause": CAUSES[change.cause],
+        "reason": change.reason,
+        "whole": ", ".join(others.whole),
+        "part": ", ".join(others.part),
+        "path": reverse("admin:providers"),
+    }
+    about = f"{name}:{timezone.now():%Y%m%d%H}"
+    operator_mail.write(template="breaker_opened", context=context, about=about)

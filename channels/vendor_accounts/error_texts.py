@@ -1,0 +1,322 @@
+"""Vendors' words, and our own codes, as a person who is no engineer would say them."""
+
+from django.utils.functional import Promise
+from django.utils.translation import get_language
+from django.utils.translation import gettext_lazy as _
+
+from channels.lifecycle.steps import Why
+from channels.models import Attempt, Message, ProviderAlert, Receipt
+from channels.vendor_accounts.registry import vendor_of
+from config.errors import Error
+
+Text = str | Promise
+
+PROVIDERS = {
+    "whatsapp_cloud": "WhatsApp Cloud API",
+    "telegram_gateway": "Telegram Gateway",
+    "telegram_bot": "Telegram Bot",
+    "smpp": "SMPP",
+    "twilio": "Twilio",
+    "smsc": "SMSC",
+}
+
+# `Attempt.error_class`: what kind of failure a call to a provider was.
+ERROR_CLASSES: dict[str, Text] = {
+    "unreachable": _("not reachable there"),
+    "refused": _("refused"),
+    "retry": _("not taken, may be later"),
+    "ambiguous": _("outcome unknown"),
+    "expired": _("expired at the provider's"),
+    "given_up": _("no proof by the deadline"),
+}
+
+_NOT_THERE = _("This number has no account in this messenger, or cannot get such messages.")
+_ACCOUNT = _("The service's account with the provider is not in order; the operator is told.")
+_TEMPLATE = _("The message template is missing, paused or does not match; the operator is told.")
+_TEMPLATE_LOST = _("Meta took the template out of use; see it in WhatsApp Manager.")
+_FLAGGED = _("People complain of the template: it may soon be paused.")
+_TOO_FAST = _("The provider asks to send more slowly.")
+_BUSY = _("The provider was not able to take the message at that moment.")
+_BAD_NUMBER = _("The provider does not accept this number.")
+_NO_ROUTE = _("The operator does not deliver to this number.")
+_LANDLINE = _("A landline, or a number that cannot receive SMS.")
+
+# (provider, its code) → words. Sources: the vendors' error tables.
+CODES: dict[tuple[str, str], Text] = {
+    **{
+        ("whatsapp_cloud", code): words
+        for codes, words in (
+            (("131026",), _NOT_THERE),
+            (("131021",), _("The sender's own number.")),
+            (("131049", "130472"), _("WhatsApp chose not to deliver it, to spare the person.")),
+            (("131050",), _("The person asked not to be sent such messages.")),
+            (("130497",), _("WhatsApp does not deliver to this country.")),
+            (("132000", "132001", "132005", "132007", "132012", "132015", "132016"), _TEMPLATE),
+            (("0", "3", "10", "190", "368", "131031", "131037"), _ACCOUNT),
+            (("131042", "131045", "133010"), _ACCOUNT),
+            (("33", "100", "131008", "131009", "131047"), _TEMPLATE),
+            (("131030",), _("A trial account of WhatsApp writes to listed numbers only.")),
+            (("4", "80007", "130429", "131048", "131056"), _TOO_FAST),
+            (("1", "2", "131000", "131016", "131057", "133004"), _BUSY),
+        )
+        for code in codes
+    },
+    **{
+        ("telegram_gateway", code): words
+        for codes, words in (
+            (("PHONE_NUMBER_INVALID",), _BAD_NUMBER),
+            (("PHONE_NUMBER_NOT_FOUND", "PHONE_NUMBER_NOT_AVAILABLE"), _NOT_THERE),
+            (("ACCESS_TOKEN_INVALID", "ACCESS_TOKEN_REQUIRED", "BALANCE_NOT_ENOUGH"), _ACCOUNT),
+            (("SENDER_USERNAME_INVALID", "SENDER_NOT_VERIFIED", "SENDER_NOT_OWNED"), _ACCOUNT),
+            (("MESSAGE_ALREADY_SENT",), _("Telegram says that it has sent this code already.")),
+        )
+        for code in codes
+    },
+    **{
+        ("telegram_bot", code): words
+        for code, words in (
+            ("400", _("The bot cannot write to this chat.")),
+            ("401", _ACCOUNT),
+            ("403", _("The person has blocked the bot or left Telegram.")),
+            ("no_contact", _("The person has not shared this number with the bot.")),
+            ("404", _ACCOUNT),
+            ("429", _TOO_FAST),
+        )
+    },
+    **{
+        ("smpp", code): words
+        for codes, words in (
+            (("ESME_RINVDSTADR",), _BAD_NUMBER),
+            (("ESME_RTHROTTLED", "ESME_RMSGQFUL"), _TOO_FAST),
+            (("ESME_RSYSERR", "ESME_RSUBMITFAIL", "ESME_RX_T_APPN", "ESME_RUNKNOWNERR"), _BUSY),
+            (("not_bound",), _BUSY),
+            (("ESME_RINVSRCADR", "ESME_RINVSRCTON", "ESME_RINVSRCNPI"), _ACCOUNT),
+            (("ESME_RINVBNDSTS", "ESME_RINVSYSTYP"), _ACCOUNT),
+            (("unfinished",), _("The phone has the beginning of a long message, not all of it.")),
+        )
+        for code in codes
+    },
+    **{
+        ("twilio", code): words
+        for codes, words in (
+            (("21211", "30005"), _BAD_NUMBER),
+            (("30004",), _NO_ROUTE),
+            (("21610",), _("The person answered STOP and gets no more SMS.")),
+            (("21614", "21635", "30006"), _LANDLINE),
+            (("30003",), _("The phone is off or out of reach.")),
+            (("30007",), _("The operator filtered the message as unwanted.")),
+            (("21408",), _("Sending to this country is not enabled.")),
+            (("20003", "20404", "21212", "21606", "21608", "21612"), _ACCOUNT),
+            (("21659", "21703", "30002", "30034"), _ACCOUNT),
+            (("14107", "20429", "30001"), _TOO_FAST),
+            (("30008", "30009"), _("The operator did not say why.")),
+        )
+        for code in codes
+    },
+    **{
+        ("smsc", code): words
+        for codes, words in (
+            (("-3",), _("The provider never got the message.")),
+            (("2", "3", "24"), _ACCOUNT),
+            (("4", "9"), _TOO_FAST),
+            (("6", "23"), _("The provider does not let this text, sender or number through.")),
+            (("7", "22"), _BAD_NUMBER),
+            (("8", "25"), _NO_ROUTE),
+            (("20",), _("The phone cannot be reached, or takes no SMS.")),
+        )
+        for code in codes
+    },
+}
+
+CLASSES: dict[str, Text] = {
+    "unreachable": _("This person cannot be reached by this channel."),
+    "refused": _("The provider refused the message."),
+    "retry": _("Not taken at that moment; it is tried again while there is time."),
+    "ambiguous": _("The provider did not answer in time, so the phone may have the message."),
+    "expired": _("The provider gave up: the message was not delivered in time."),
+    "patience": _("No proof of delivery came in the time that the channel was given."),
+}
+
+# What the chain decided → title, tone, detail.
+_CHARGED_ONCE = _("One delivery is charged, whatever else arrives.")
+TURNS: dict[Why, tuple[Text, str, Text]] = {
+    Why.PATIENCE: (_("No proof in time: on by %(channel)s"), "warning", _CHARGED_ONCE),
+    Why.REFUSED: (_("Not delivered: on by %(channel)s"), "", ""),
+    Why.TOKENS: (
+        _("Too few tokens for %(channel)s"),
+        "warning",
+        _("Top up, and later messages can go on by this channel."),
+    ),
+    Why.BUDGET: (
+        _("Over a budget of tokens: not on by %(channel)s"),
+        "warning",
+        _("Raise the budget in the settings, and later messages can go on by this channel."),
+    ),
+    Why.TIME: (
+        _("Too late for %(channel)s"),
+        "",
+        _("What the message carries would expire on its way."),
+    ),
+    Why.LATE: (_("%(channel)s called off: delivered after all"), "success", ""),
+    Why.OWED: (
+        _("Delivered after all, but %(channel)s had the message already"),
+        "warning",
+        _("It is charged if that is delivered too, and only then."),
+    ),
+    Why.CODE_ENTERED: (_("%(channel)s called off: the code was entered"), "success", ""),
+    Why.CLICK: (_("%(channel)s called off: the link was opened"), "success", ""),
+}
+
+ALERTS: dict[str, Text] = {
+    "refused": _("It lasts until somebody mends the account."),
+    "throttled": _("It passes by itself."),
+    "template": _("It concerns one template; with the others the account goes on."),
+    "warning": _("The account goes on, but the provider warns."),
+}
+
+# What vendors say of an account unasked, to the operator.
+_RESTRICTED = _("Meta restricts the account. See Account quality in Meta Business Suite.")
+_LOST_ACCOUNT = _("Meta has taken the WhatsApp account away: nothing goes out by it.")
+_APP_REMOVED = _("Our app lost its access to the WhatsApp account: subscribe it again.")
+_COMPLAINTS = _("People complain of the number's messages: its limit may be lowered next.")
+_CATEGORY = _("Meta puts the template into another category: its price and its limits change.")
+_NO_COUNTRY = _("Switch the country on in Twilio: Messaging, Settings, Geo permissions.")
+_NO_SENDER = _("The sender (TWILIO_FROM) may not be used for this: choose another in Twilio.")
+_STOP_UNMATCHED = _(
+    "Somebody said STOP, and WhatsApp hides the phone: find the person by the id and block it."
+)
+ALERTS_BY_CODE: dict[tuple[str, str], Text] = {
+    **{
+        ("whatsapp_cloud", code): words
+        for codes, words in (
+            (("held_for_quality_assessment",), _("Held back until Meta has judged the template.")),
+            (("paused", "template_paused", "template_disabled"), _TEMPLATE_LOST),
+            (("template_rejected", "template_archived", "template_deleted"), _TEMPLATE_LOST),
+            (("template_pending_deletion",), _TEMPLATE_LOST),
+            (("template_flagged", "template_quality_red"), _FLAGGED),
+            (("template_locked",), _("Meta has locked the template: it cannot be edited.")),
+            (("template_limit_exceeded",), _("The account has as many templates as it may.")),
+            (("template_category", "template_category_soon"), _CATEGORY),
+            (("account_restriction", "account_violation", "review_rejected"), _RESTRICTED),
+            (("disabled_update", "account_deleted", "account_offboarded"), _LOST_ACCOUNT),
+            (("review_disabled",), _LOST_ACCOUNT),
+            (("partner_app_uninstalled", "partner_removed"), _APP_REMOVED),
+            (("quality_flagged", "quality_downgrade", "quality_red"), _COMPLAINTS),
+            (("quality_yellow",), _COMPLAINTS),
+            (("stop_unmatched",), _STOP_UNMATCHED),
+        )
+        for code in codes
+    },
+    ("twilio", "21408"): _NO_COUNTRY,
+    ("twilio", "21612"): _NO_SENDER,
+    ("twilio", "21212"): _NO_SENDER,
+    ("twilio", "21606"): _NO_SENDER,
+    ("twilio", "21659"): _NO_SENDER,
+    ("twilio", "21703"): _("The messaging service has no sender for this country: add one."),
+    ("twilio", "30034"): _("The sender is not registered for the USA (A2P 10DLC)."),
+    ("twilio", "30002"): _("Twilio has suspended the account: write to its support."),
+    ("smsc", "6"): _("SMSC does not let the sender (SMSC_SENDER) through: have it approved."),
+    ("telegram_gateway", "balance_low"): _(
+        "The balance with Telegram Gateway runs low: add funds."
+    ),
+    ("smsc", "24"): _("The balance with SMSC is used up: top it up."),
+}
+
+REASONS: dict[str, Text] = {
+    "failed": _("not delivered"),
+    "expired": _("not delivered in time"),
+    "late proof": _("proved too late"),
+    Why.PATIENCE: _("another channel was tried"),
+    Why.REFUSED: _("another channel was tried"),
+    Why.CODE_ENTERED: _("the code was entered"),
+    Why.CLICK: _("the link was opened"),
+}
+
+# What to do, by our error and by how the message ended; the vendor's code where that says more.
+ADVICE: dict[str, Text] = {
+    "recipient_unreachable": _(
+        "Send by another channel: the limits have given the place back, so it can be done at once. "
+        "If no channel reaches this person, have them check the number."
+    ),
+    "delivery_failed": _(
+        "Nothing was charged. Send by another channel now; should it go on, write to the operator "
+        "of this service and name the message id."
+    ),
+    "code": _(
+        "Nothing was charged, and the code has expired: send a new one when the person asks, "
+        "by another channel perhaps."
+    ),
+    "link": _(
+        "Nothing was charged. The phone may have been off: send it again, by another channel "
+        "perhaps."
+    ),
+}
+_WRITE_START = _("To be written to again, the person has to write START to the sender.")
+_OTHER_CHANNEL = _("Send by another channel: this one does not reach the number.")
+ADVICE_BY_CODE: dict[tuple[str, str], Text] = {
+    ("twilio", "21610"): _WRITE_START,
+    ("twilio", "21614"): _OTHER_CHANNEL,
+    ("twilio", "21635"): _OTHER_CHANNEL,
+    ("twilio", "30006"): _OTHER_CHANNEL,
+    ("whatsapp_cloud", "131026"): _OTHER_CHANNEL,
+    ("whatsapp_cloud", "131050"): _OTHER_CHANNEL,
+    ("telegram_bot", "403"): _("Send by another channel, or ask the person to unblock the bot."),
+    ("telegram_bot", "no_contact"): _(
+        "Ask the person to open the bot and share their number, or send by another channel."
+    ),
+    ("smsc", "8"): _OTHER_CHANNEL,
+    ("smsc", "25"): _OTHER_CHANNEL,
+    ("smsc", "7"): _("Have the person check the number: no operator knows it."),
+    ("smpp", "ESME_RINVDSTADR"): _OTHER_CHANNEL,
+    ("twilio", "21211"): _("Have the person check the number: no operator knows it."),
+}
+
+
+def provider_title(provider: str) -> Text:
+    """Of an account by its name: “Twilio”, “Twilio · kz”."""
+    if provider.startswith("test_"):
+        return _("Test phone")
+    vendor, account = vendor_of(provider), provider.partition(":")[2]
+    title = PROVIDERS.get(vendor, vendor)
+    return f"{title} · {account}" if account else title
+
+
+def failure(provider: str, code: str, error_class: str = "") -> Text:
+    """Why it failed: by the vendor's code where we know it, else by its class."""
+    return (
+        CODES.get((vendor_of(provider), code))
+        or CLASSES.get(error_class)
+        or _("No reason was given.")
+    )
+
+
+def alert(said: ProviderAlert) -> Text:
+    """What the provider's word on our account means to the operator."""
+    return alert_meaning(said.provider, said.code, said.kind)
+
+
+def alert_meaning(provider: str, code: str, kind: str) -> Text:
+    vendor = vendor_of(provider)
+    return ALERTS_BY_CODE.get((vendor, code)) or CODES.get((vendor, code)) or ALERTS[kind]
+
+
+def attempt_failure(attempt: Attempt) -> Text:
+    return failure(attempt.provider, attempt.error_code, attempt.error_class)
+
+
+def receipt_failure(receipt: Receipt) -> Text:
+    error_class = "refused" if receipt.state == "failed" else receipt.state
+    return failure(receipt.provider, receipt.error_code, error_class)
+
+
+def our_error(code: str) -> str:
+    """The words the API gave for a code of ours; empty when there was none."""
+    found = {error.code: error for error in Error}.get(code)
+    return found.words(get_language() or "ru") if found else code
+
+
+def advice(message: Message) -> Text:
+    """What to do about a message that was not delivered."""
+    last = message.attempts.order_by("-n").first()
+    known = ADVICE_BY_CODE.get((vendor_of(last.provider), last.error_code)) if last else None
+    return known or ADVICE.get(message.error) or ADVICE[message.kind]

@@ -1,0 +1,109 @@
+"""The filter over the history of messages."""
+
+from typing import TYPE_CHECKING, Any, cast
+
+from django import forms
+from django.core.exceptions import ValidationError
+from django.utils.translation import gettext_lazy as _
+
+from accounts.models import ApiKey, Member, Mode
+from channels.models import Message
+from channels.recipients import phone_search
+from config.ids import moment_of, parse_id
+
+
+class PhoneFilter(forms.Form):
+    phone = forms.CharField(
+        label=_("Phone"),
+        max_length=30,
+        required=False,
+        widget=forms.TextInput(attrs={"inputmode": "tel", "placeholder": "+7 916 123-45-67"}),
+    )
+
+    def __init__(self, *args: Any, member: Member, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.member = member
+
+    def clean_phone(self) -> str:
+        phone: str = self.cleaned_data["phone"]
+        if phone and not any(one in "0123456789" for one in phone):
+            raise ValidationError(_("Give the number or its beginning, in digits."))
+        if phone and not self._is_searchable(phone):
+            raise ValidationError(_("Give the whole number: in your role phones are masked."))
+        return phone
+
+    def _is_searchable(self, phone: str) -> bool:
+        """A beginning, made longer digit by digit, would show what the mask hides."""
+        whole = phone_search.whole(phone, self.member.company.country)
+        return self.member.can_see_phones or whole is not None
+
+    def chosen(self) -> dict[str, Any]:
+        """What is filtered by; a field filled in wrongly filters nothing and shows its error."""
+        self.is_valid()
+        return {name: value for name, value in self.cleaned_data.items() if value}
+
+
+def _any(label: Any, choices: list[tuple[str, Any]]) -> list[tuple[str, Any]]:
+    return [("", label), *choices]
+
+
+if TYPE_CHECKING:
+    KeyChoiceField = forms.ModelChoiceField[ApiKey]
+else:
+    KeyChoiceField = forms.ModelChoiceField  # generic in the stubs alone
+
+
+class KeyField(KeyChoiceField):
+    def label_from_instance(self, obj: ApiKey) -> str:
+        return f"{obj.name} ({obj})"
+
+
+class HistoryFilter(PhoneFilter):
+    mode = forms.ChoiceField(
+        choices=Mode.choices, required=False, initial=Mode.LIVE, widget=forms.HiddenInput
+    )
+    id = forms.CharField(
+        label=_("Message or request id"),
+        max_length=60,
+        required=False,
+        widget=forms.TextInput(attrs={"placeholder": "msg_… / req_…", "spellcheck": "false"}),
+    )
+    channel = forms.ChoiceField(
+        label=_("Channel"),
+        choices=_any(_("any"), Message.ChannelName.choices),
+        required=False,
+    )
+    state = forms.ChoiceField(
+        label=_("Status"), choices=_any(_("any"), Message.State.choices), required=False
+    )
+    kind = forms.ChoiceField(
+        label=_("Kind"), choices=_any(_("any"), Message.Kind.choices), required=False
+    )
+    api_key = KeyField(
+        label=_("Key"), queryset=ApiKey.objects.none(), required=False, empty_label=_("any")
+    )
+    date_from = forms.DateField(
+        label=_("From"),
+        required=False,
+        widget=forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d"),
+    )
+    date_to = forms.DateField(
+        label=_("To"),
+        required=False,
+        widget=forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d"),
+    )
+
+    def __init__(self, *args: Any, member: Member, **kwargs: Any) -> None:
+        super().__init__(*args, member=member, **kwargs)
+        keys = cast(KeyField, self.fields["api_key"])
+        keys.queryset = member.company.api_keys.all()
+
+    def clean_id(self) -> str:
+        text: str = self.cleaned_data["id"].strip().lower()
+        if text and not (parse_id("msg", text) or moment_of(text)):
+            raise ValidationError(_("Give the whole id: it begins with msg_ or req_."))
+        return text
+
+    @property
+    def mode_chosen(self) -> str:
+        return str(self.chosen().get("mode", Mode.LIVE))

@@ -1,0 +1,69 @@
+"""The cabinet's first page: what was sent lately, how it went, and the way to the first code."""
+
+from typing import Any
+
+from django.conf import settings
+from django.http import HttpResponse
+from django.shortcuts import render
+
+from accounts.models import Member, Mode
+from accounts.people.roles import CabinetRequest, member_required
+from billing.models import Order
+from billing.orders import billing_profiles
+from billing.wallet import ledger
+from channels.history import messages
+from channels.history.figures import figures, has_verified
+from channels.web.chart import chart
+
+
+@member_required()
+def overview(request: CabinetRequest) -> HttpResponse:
+    company = request.company
+    mode = Mode.TEST if request.GET.get("mode") == Mode.TEST else Mode.LIVE
+    found = figures(company, mode)
+    context = {
+        "balance": ledger.balance(company.pk) if request.member.can_see_money else None,
+        "mode": mode,
+        "figures": found,
+        "chart": chart(found.days),
+        "recent": messages.recent(company, 5),
+        **_first_steps(request),
+    }
+    return render(request, "cabinet/overview.html", context)
+
+
+@member_required()
+def overview_quickstart(request: CabinetRequest) -> HttpResponse:
+    """The three steps alone: what the page looks at until they are done."""
+    context = _quickstart(request)
+    if request.GET.get("done") == str(context["done"]):
+        return HttpResponse(status=204)  # nothing to swap: a request may be being copied just now
+    return render(request, "cabinet/quickstart.html", context)
+
+
+def _first_steps(request: CabinetRequest) -> dict[str, Any]:
+    """An accountant makes no keys and runs nothing in a terminal: theirs are about money."""
+    if request.member.role != Member.Role.ACCOUNTANT:
+        return _quickstart(request)
+    orders = Order.objects.of(request.company)
+    steps = {
+        "requisites": not billing_profiles.of(request.company).missing,
+        "order": orders.exists(),
+        "paid": orders.filter(state=Order.State.PAID).exists(),
+    }
+    return {"is_ready": True, "money_steps": {} if all(steps.values()) else steps}
+
+
+def _quickstart(request: CabinetRequest) -> dict[str, Any]:
+    company = request.company
+    keys = list(company.api_keys.active()[:5])
+    has_sent = bool(keys) and company.messages.exists()
+    steps = {"key": bool(keys), "message": has_sent, "code": has_sent and has_verified(company)}
+    return {
+        "steps": steps,
+        "done": sum(steps.values()),
+        "is_ready": all(steps.values()),
+        "quick_key": next((key for key in keys if key.mode == Mode.TEST), next(iter(keys), "")),
+        "base_url": settings.PUBLIC_URL,
+        "member": request.member,
+    }

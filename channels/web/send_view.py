@@ -1,0 +1,59 @@
+"""The view of every call that sends: its order of work, its answer, its answer again."""
+
+from abc import abstractmethod
+from typing import Any, ClassVar
+from uuid import UUID
+
+from django.http import HttpResponse
+from rest_framework.request import Request
+
+from accounts.api.base_view import ApiView
+from channels.accept import acceptance
+from channels.accept.acceptance import Outcome, Sender
+from channels.history.sent_texts import sent_words
+from channels.models import Message
+from config.ids import public_id
+
+
+class SendView(ApiView):
+    kind: ClassVar[str]
+
+    @abstractmethod
+    def order(self, payload: dict[str, Any]) -> Any:
+        """The fields of the request, checked."""
+
+    @abstractmethod
+    def send(self, sender: Sender, order: Any) -> dict[str, Any]:
+        """The use case, and its answer."""
+
+    @abstractmethod
+    def again(self, message: Message) -> dict[str, Any]:
+        """The same answer, from what is in the database."""
+
+    def post(self, request: Request) -> HttpResponse:
+        payload = self.payload(request)
+        order = self.order(payload)
+        ticket = self.ticket(request, payload)
+        sender = Sender(self.principal, self.request_id, ticket)
+        return self.once(ticket, lambda: self.send(sender, order), self.rebuild)
+
+    def rebuild(self, message_id: UUID) -> dict[str, Any] | None:
+        """The answer of a send whose process died before it could give one."""
+        message = Message.objects.get(pk=message_id)
+        if not acceptance.is_over(message):
+            return None
+        acceptance.raise_if_failed(message.pk, message.state, message.channel, message.error)
+        return self.again(message)
+
+    def answer(self, outcome: Outcome, **more: Any) -> dict[str, Any]:
+        return {
+            "success": True,
+            "message": sent_words(self.kind, outcome.channel, outcome.state, self.language),
+            "id": public_id("msg", outcome.message_id),
+            "phone": outcome.phone,
+            "channel": outcome.channel,
+            "status": outcome.state,
+            "cost": outcome.cost,
+            "test": outcome.is_test,
+            **more,
+        }

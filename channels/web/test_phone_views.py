@@ -1,0 +1,36 @@
+"""The Test phone page: what test keys have sent, as the person would have seen it."""
+
+from django.conf import settings
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.utils.translation import get_language
+
+from accounts.models import Mode
+from accounts.people.roles import CabinetRequest, can_read_keys, member_required
+from channels.accept import test_numbers
+from channels.history import messages
+from channels.history import test_phone as test_phone_history
+from channels.web.forms import PhoneFilter
+
+
+@member_required(can_read_keys)
+def test_phone(request: CabinetRequest) -> HttpResponse:
+    form = PhoneFilter(request.GET, member=request.member)
+    chosen = form.chosen() | {"mode": Mode.TEST}
+    page = messages.look(request.company, chosen, request.GET).page
+    stamp = test_phone_history.stamp(page.rows)
+    if request.htmx and request.GET.get("seen") == stamp:
+        return HttpResponse(status=204)  # a code may be being copied just now
+    scripted = test_numbers.OUTCOMES.items()
+    is_english = get_language() == "en"  # the second of a pair of words
+    context = {
+        "form": form,
+        "page": page,
+        "screens": test_phone_history.screens(page.rows),
+        "stamp": stamp,
+        "is_first": not request.GET.get("cursor"),
+        "is_filtered": bool(form.chosen()),
+        "magic": [(digits, words[is_english], error) for digits, (words, error) in scripted],
+        "base_url": settings.PUBLIC_URL,
+    }
+    return render(request, "cabinet/test_phone.html", context)

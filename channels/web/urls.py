@@ -1,0 +1,13 @@
+from django.urls import path
+
+from channels.web import overview, test_phone_views, views
+
+urlpatterns = [
+    path("", overview.overview, name="overview"),
+    path("quickstart", overview.overview_quickstart, name="overview-quickstart"),
+    path("messages", views.message_list, name="message-list"),
+    path("messages.csv", views.message_export, name="message-export"),
+    path("messages/<str:public_id>", views.message_detail, name="message-detail"),
+    path("messages/<str:public_id>/status", views.message_status, name="message-status"),
+    path("test-phone", test_phone_views.test_phone, name="test-phone"),
+]

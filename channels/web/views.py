@@ -1,0 +1,96 @@
+"""The cabinet's pages about what was sent: the history and one message."""
+
+from datetime import timedelta
+
+from django.conf import settings
+from django.http import Http404, HttpResponse, StreamingHttpResponse
+from django.shortcuts import get_object_or_404, render
+from django.utils import timezone
+from django.utils.translation import get_language
+
+from accounts.audit.events import record
+from accounts.cabinet.csv_rows import csv_lines
+from accounts.client_ip import client_ip
+from accounts.people.roles import CabinetRequest, can_read_keys, member_required
+from channels.history import export, messages
+from channels.history.timeline import timeline
+from channels.models import Message
+from channels.recipients import bot_invitations
+from channels.web.forms import HistoryFilter
+from config.ids import parse_id
+
+QUICK, SLOW = 2, 15  # seconds between the looks a page takes at a message on its way
+
+
+@member_required()
+def message_list(request: CabinetRequest) -> HttpResponse:
+    form = HistoryFilter(request.GET, member=request.member)
+    found = messages.look(request.company, form.chosen(), request.GET)
+    context = {
+        "form": form,
+        "mode": form.mode_chosen,
+        "is_filtered": bool(form.chosen().keys() - {"mode"}),
+        "is_by_id": "id" in form.chosen(),
+        "is_first": not request.GET.get("cursor"),
+        "page": found.page,
+        "looked_until": found.until,
+        "base_url": settings.PUBLIC_URL,
+    }
+    return render(request, "cabinet/message_list.html", context)
+
+
+@member_required()
+def message_export(request: CabinetRequest) -> StreamingHttpResponse:
+    """What the filter shows, as a file."""
+    form = HistoryFilter(request.GET, member=request.member)
+    rows = messages.matching(request.company, form.chosen())
+    record(
+        "history.exported",
+        ", ".join(sorted(form.chosen())),  # by what it was filtered: no phone is logged here
+        company=request.company,
+        user=request.user,
+        ip=client_ip(request.META),
+    )
+    lines = csv_lines(
+        export.rows_of(rows, request.member), get_language() or settings.LANGUAGE_CODE
+    )
+    response = StreamingHttpResponse(lines, content_type="text/csv; charset=utf-8")
+    name = f"kvitok-{form.mode_chosen}-{timezone.localdate():%Y-%m-%d}.csv"
+    response["Content-Disposition"] = f'attachment; filename="{name}"'
+    return response
+
+
+@member_required()
+def message_detail(request: CabinetRequest, public_id: str) -> HttpResponse:
+    context = _told(request, _message(request, public_id))
+    return render(request, "cabinet/message_detail.html", context)
+
+
+@member_required()
+def message_status(request: CabinetRequest, public_id: str) -> HttpResponse:
+    """The live part of the page alone: what it polls until the message is final."""
+    context = _told(request, _message(request, public_id))
+    return render(request, "cabinet/message_status.html", context)
+
+
+def _message(request: CabinetRequest, public_id: str) -> Message:
+    message_id = parse_id("msg", public_id)
+    if message_id is None:
+        raise Http404
+    rows = messages.with_charges(Message.objects.of(request.company).select_related("api_key"))
+    return get_object_or_404(rows, pk=message_id)
+
+
+def _told(request: CabinetRequest, message: Message) -> dict[str, object]:
+    is_young = timezone.now() - message.created_at < timedelta(minutes=2)
+    return {
+        "message": message,
+        "steps": timeline(message, with_callbacks=can_read_keys(request.member)),
+        "is_open": message.state in {Message.State.QUEUED, Message.State.SENT},
+        "poll_seconds": QUICK if is_young else SLOW,
+        "bot_url": bot_invitations.needed(message.pk) if _is_unreachable(message) else "",
+    }
+
+
+def _is_unreachable(message: Message) -> bool:
+    return message.channel == "telegram" and message.error == "recipient_unreachable"

@@ -1,0 +1,1 @@
+"""What only `make run`, `make test` and development need."""

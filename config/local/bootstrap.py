@@ -1,0 +1,95 @@
+"""Fills .venv with what a lock file pins; needs nothing but Python: `bootstrap.py base|dev`."""
+
+import fcntl
+import importlib.util
+import shutil
+import subprocess
+import sys
+import venv
+from collections.abc import Sequence
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+VENV = ROOT / ".venv"
+PYTHON = VENV / "bin" / "python"
+# What a lock contains, another may contain too: dev.txt holds all of base.txt.
+_SERVED_BY = {"base": ("base", "dev"), "dev": ("dev",)}
+
+
+class BootstrapError(Exception):
+    """Why there is no environment, in one line."""
+
+
+def ensure(name: str) -> None:
+    """Install requirements/`name`.txt unless what is pinned there is installed already."""
+    with (ROOT / "requirements" / f"{name}.txt").open("rb") as lock_file:
+        fcntl.flock(lock_file, fcntl.LOCK_EX)  # `make run` and `make test` may start together
+        usable = _works("import sys; sys.exit(sys.version_info < (3, 11))")
+        if usable and any(_is_current(served) for served in _SERVED_BY[name]):
+            return
+        if not usable or not _works("import pip"):
+            _create()
+        _install(name)
+
+
+def _is_current(name: str) -> bool:
+    stamp, lock = _stamp(name), ROOT / "requirements" / f"{name}.txt"
+    return stamp.exists() and stamp.read_bytes() == lock.read_bytes()
+
+
+def _stamp(name: str) -> Path:
+    return VENV / f"{name}.installed"
+
+
+def _works(program: str) -> bool:
+    try:
+        return _run([PYTHON, "-c", program], capture_output=True)
+    except OSError:
+        return False
+
+
+def _run(command: Sequence[str | Path], *, capture_output: bool = False) -> bool:
+    done = subprocess.run(command, capture_output=capture_output, check=False)  # noqa: S603
+    return done.returncode == 0
+
+
+def _create() -> None:
+    if importlib.util.find_spec("ensurepip") is None:
+        raise BootstrapError(
+            f"{sys.executable} cannot make virtual environments: "
+            "run `apt-get install python3-venv` (or your system's package of that kind) and repeat"
+        )
+    _say(f"Making .venv with Python {sys.version.split()[0]} …")
+    shutil.rmtree(VENV, ignore_errors=True)
+    try:
+        venv.create(VENV, with_pip=True)
+    except (OSError, subprocess.CalledProcessError) as error:
+        raise BootstrapError(f".venv could not be made: {error}") from None
+
+
+def _install(name: str) -> None:
+    lock = ROOT / "requirements" / f"{name}.txt"
+    pinned = lock.read_bytes()
+    _say(f"Installing requirements/{name}.txt into .venv; the first time takes a minute or two …")
+    options = ["-qq", "--disable-pip-version-check", "--no-input", "--require-hashes"]
+    command: list[str | Path] = [PYTHON, "-m", "pip", "install", *options, "-r", lock]
+    if not _run(command):
+        raise BootstrapError("the packages could not be installed: see above, then try again")
+    # Only now, and as it was when the installing began: a failure must be seen again next time.
+    _stamp(name).write_bytes(pinned)
+
+
+def _say(line: str) -> None:
+    sys.stderr.write(f"{line}\n")
+    sys.stderr.flush()
+
+
+if __name__ == "__main__":
+    try:
+        ensure(sys.argv[1])
+    except BootstrapError as error:
+        sys.exit(str(error))
+    except OSError as error:
+        sys.exit(f".venv could not be made: {error}")
+    except KeyboardInterrupt:
+        sys.exit(130)

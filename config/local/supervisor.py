@@ -1,0 +1,235 @@
+"""`make run`: the whole service on one machine, started, watched and stopped together."""
+
+import errno
+import http.client
+import json
+import os
+import re
+import signal
+import sys
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from http import HTTPStatus
+from pathlib import Path
+
+from config.local import preflight
+from config.local.checkout import CHECKOUT
+from config.local.child_processes import Child, StoppedError, Supervisor
+from config.local.demo_environment import environment, publish, reachable
+from config.local.embedded import Servers
+from config.local.private_files import make_private
+from config.local.processes import StartError, die_with_parent, end_survivors, lock, spawn
+
+_MARK = "KVITOK_SUPERVISED"  # in the environment of every child: whose it is
+_LONGEST_LOG = 5 * 2**20  # bytes; a longer one is set aside at the next start
+# granian thinks 64 threads many. They are idle waiters: see "Limits" in docs/operations.md.
+_WEB_WARNINGS = re.compile(
+    r'^(?!.*allows spawning up to).*(WARNING|ERROR|"level":"(warning|error|critical)")'
+)
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where and under what environment everything runs."""
+
+    var: Path
+    host: str
+    port: int
+    simulator_port: int
+    environ: dict[str, str]
+
+    def log(self, name: str) -> Path:
+        return self.var / "log" / f"{name}.log"
+
+    def child(self, name: str, *arguments: str, die: signal.Signals = signal.SIGKILL) -> Child:
+        """A Python program of ours; `die` is what it gets when the supervisor is killed."""
+        log = self.log(name)
+        launch = partial(
+            spawn, [sys.executable, *arguments], log=log, die=die, env=self.environ, cwd=CHECKOUT
+        )
+        return Child(name, launch, log)
+
+
+def main() -> int:
+    if "MAKELEVEL" in os.environ:  # `make` killed outright must not leave us behind
+        die_with_parent(signal.SIGTERM, os.getppid())
+    try:
+        _serve(os.environ)
+    except (StartError, OSError) as error:
+        say(f"kvitok: {_in_words(error)}")
+        return 1
+    except KeyboardInterrupt:
+        return 0
+    return 0
+
+
+def say(line: str) -> None:
+    with suppress(OSError):  # the terminal may be gone before we are
+        sys.stdout.write(f"{line}\n")
+        sys.stdout.flush()
+
+
+def _serve(environ: Mapping[str, str]) -> None:
+    preflight.refuse_production(environ)
+    var = Path(environ.get("VAR_DIR") or CHECKOUT / "var").resolve()
+    preflight.make_writable(var)
+    with lock(var / "lock"), suppress(StoppedError), Supervisor(say, patience=15) as supervisor:
+        place = _prepare(var, environ)
+        started = time.monotonic()
+        _start_stores(supervisor, place)
+        _start_programs(supervisor, place)
+        say(_welcome(place, time.monotonic() - started))
+        supervisor.run()
+        say("Stopping …")
+
+
+def _prepare(var: Path, environ: Mapping[str, str]) -> Place:
+    end_survivors(f"{_MARK}={var}")
+    host = environ.get("HOST") or "127.0.0.1"
+    port = preflight.number(environ, "PORT", 8000)
+    simulator_port = preflight.number(environ, "SIMULATOR_PORT", 8001)
+    if port == simulator_port:
+        raise StartError(f"PORT and SIMULATOR_PORT are both {port}: give them different numbers")
+    preflight.check_port("PORT", host, port)
+    preflight.check_port("SIMULATOR_PORT", "127.0.0.1", simulator_port)
+    if environ.get("SIMULATOR_SMPP_PORT"):
+        smpp_port = preflight.number(environ, "SIMULATOR_SMPP_PORT", 0)
+        preflight.check_port("SIMULATOR_SMPP_PORT", "127.0.0.1", smpp_port)
+    if environ.get("METRICS_PORT"):
+        metrics_port = preflight.number(environ, "METRICS_PORT", 0)
+        preflight.check_port("METRICS_PORT", "127.0.0.1", metrics_port)
+    preflight.check_space(var)
+    make_private(var)
+    for log in (var / "log").glob("*.log"):
+        if log.stat().st_size > _LONGEST_LOG:
+            log.replace(log.with_suffix(".log.1"))
+    made = environment(environ, var=var, host=host, port=port, simulator_port=simulator_port)
+    return Place(var, host, port, simulator_port, made | {_MARK: str(var)})
+
+
+def _start_stores(supervisor: Supervisor, place: Place) -> None:
+    servers = Servers.missing(
+        place.var, durable=True, logs=place.var / "log", environ=place.environ
+    )
+    # A broker that the user named stays, whatever Redis there is.
+    place.environ.update(servers.environ() | _named(place.environ, "CELERY_BROKER_URL"))
+    for server in servers:
+        preflight.check_space(server.directory)
+    for server in servers:
+        say(f"Starting {server.name} …")
+        server.prepare()
+        child = Child(server.name, server.launch, server.log, server.stop_signal, shown=None)
+        supervisor.add(child)
+        supervisor.wait(server.is_ready, child)
+
+
+def _named(environ: Mapping[str, str], name: str) -> dict[str, str]:
+    return {name: environ[name]} if environ.get(name) else {}
+
+
+def _start_programs(supervisor: Supervisor, place: Place) -> None:
+    publish(place.environ, os.environ, var=place.var)
+    for step, words in (("migrate", ["--noinput"]), ("seed_demo", [])):
+        say(f"Running {step} …")
+        supervisor.complete(place.child(step, "manage.py", step, *words))
+    say("Starting web, worker, beat and simulator …")
+    simulator = place.child("simulator", "-m", "tools.simulator")
+    web = _web(place)
+    supervisor.add(simulator, web, _worker(place), _beat(place), *_metrics(place))
+    supervisor.wait(_answers("127.0.0.1", place.simulator_port), simulator)
+    supervisor.add(*_smpp(place))  # whose message centre may be the simulator's
+    supervisor.wait(_answers(reachable(place.host), place.port), web)
+
+
+def _web(place: Place) -> Child:
+    words = ["--host", place.host, "--port", str(place.port), "--workers", "2"]
+    # Killed outright, granian would leave its workers behind.
+    child = place.child("web", "-m", "config.web_server", *words, die=signal.SIGTERM)
+    child.shown = _WEB_WARNINGS
+    return child
+
+
+def _worker(place: Place) -> Child:
+    threads = ["--pool", "threads", "--concurrency", "4"]
+    quiet = ["--without-mingle", "--without-gossip", "--loglevel", "WARNING"]
+    return place.child("worker", "-m", "celery", "-q", "-A", "config", "worker", *threads, *quiet)
+
+
+def _beat(place: Place) -> Child:
+    files = ["--schedule", str(place.var / "beat-schedule"), "--pidfile="]
+    return place.child(
+        "beat", "-m", "celery", "-q", "-A", "config", "beat", *files, "--loglevel", "WARNING"
+    )
+
+
+def _smpp(place: Place) -> list[Child]:
+    """A process for each account that is configured."""
+    further = [name.strip() for name in place.environ.get("SMPP_ACCOUNTS", "").split(",")]
+    accounts = {"smpp": "SMPP_HOST"} | {
+        f"smpp:{name}": f"SMPP_{name.upper()}_HOST" for name in further if name
+    }
+    return [
+        place.child(name.replace(":", "-"), "manage.py", "run_smpp", "--account", name)
+        for name, variable in accounts.items()
+        if place.environ.get(variable)
+    ]
+
+
+def _metrics(place: Place) -> list[Child]:
+    """Only where METRICS_PORT asks for it."""
+    if not place.environ.get("METRICS_PORT"):
+        return []
+    return [place.child("metrics", "manage.py", "run_metrics")]
+
+
+def _answers(host: str, port: int) -> Callable[[], bool]:
+    def ask() -> bool:
+        connection = http.client.HTTPConnection(host.strip("[]"), port, timeout=2)
+        try:
+            connection.request("GET", "/livez")
+            return connection.getresponse().status == HTTPStatus.OK
+        except (OSError, http.client.HTTPException):
+            return False
+        finally:
+            connection.close()
+
+    return ask
+
+
+def _welcome(place: Place, seconds: float) -> str:
+    path = place.var / "demo.json"
+    try:
+        demo = json.loads(path.read_text(encoding="utf-8"))
+        return _WELCOME.format(**demo, seconds=seconds, logs=place.var / "log")
+    except (FileNotFoundError, ValueError, KeyError) as error:
+        raise StartError(f"{path} is missing or incomplete ({error}): remove it") from None
+
+
+def _in_words(error: Exception) -> str:
+    if isinstance(error, OSError) and error.errno == errno.ENOSPC:
+        return f"no space left on the disk of {error.filename or 'var/'}: free some and start again"
+    return " ".join(str(error).split())
+
+
+_WELCOME = """
+Kvitok is running (started in {seconds:.1f} s).
+
+  Cabinet    {cabinet_url}
+  E-mail     {email}
+  Password   {password}
+  Phones     {simulator_url}   every phone and its messages, no real ones are sent
+  API        {base_url}
+  Live key   {live_key}
+  Test key   {test_key}
+
+  curl -s {base_url}/otp/send -H 'Authorization: Bearer {live_key}' \\
+    -H 'Content-Type: application/json' -d '{{"phone": "+79161234567"}}'
+
+Logs are in {logs}. Ctrl-C stops everything.
+"""
+
+if __name__ == "__main__":
+    sys.exit(main())

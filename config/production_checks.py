@@ -1,0 +1,116 @@
+"""What production refuses to start with, each in a sentence that says what to do."""
+
+from collections.abc import Iterator, Mapping
+from ipaddress import ip_address
+from itertools import combinations
+from typing import Any
+from urllib.parse import urlsplit
+
+from django.core.exceptions import ImproperlyConfigured
+
+from config.secret_strength import weakness
+
+ENVIRONMENTS = ("production", "development", "test")
+KEYRINGS = ("OTP_KEYS", "CALLBACK_KEYS", "MFA_KEYS")
+NEW_KEY = "make a new one: python -c 'import secrets; print(secrets.token_urlsafe(60))'"
+# Backends that keep letters on this machine, or nowhere: nobody could confirm an address.
+_LOCAL_MAIL = ("config.letter_files.", *(
+    f"django.core.mail.backends.{one}." for one in ("console", "filebased", "locmem", "dummy")
+))  # fmt: skip
+_EXAMPLE_HOSTS = ("example.com", "example.org", "example.net")  # RFC 2606: never anybody's own
+
+
+def known_environment(name: str) -> str:
+    """The name itself; a misspelt one must not mean development, where money is free."""
+    if name not in ENVIRONMENTS:
+        raise ImproperlyConfigured(
+            f"ENVIRONMENT is {name!r}: set it to {', '.join(ENVIRONMENTS[:-1])} "
+            f"or {ENVIRONMENTS[-1]}, in lower case"
+        )
+    return name
+
+
+def require_safe(values: Mapping[str, Any]) -> None:
+    """Raise ImproperlyConfigured with everything that is wrong, so that one restart mends all."""
+    if found := list(problems(values)):
+        raise ImproperlyConfigured("not safe in production: " + "; ".join(found))
+
+
+def problems(values: Mapping[str, Any]) -> Iterator[str]:
+    """Judges a settings module as a dict; secrets are never quoted."""
+    if values["DEBUG"]:
+        yield "DEBUG is on: unset it"
+    for check in (_addresses, _hosts, _secrets, _mail, _money, _vendors, _metrics):
+        yield from check(values)
+
+
+def _addresses(values: Mapping[str, Any]) -> Iterator[str]:
+    for name in ("PUBLIC_URL", "SHORT_URL"):
+        try:
+            url = urlsplit(values[name])
+            host, _port = url.hostname or "", url.port
+        except ValueError:
+            host, url = "", urlsplit("")
+        if url.scheme != "https" or not host or url.query or url.fragment or url.username:
+            yield f"{name} is unset or not https: set it to https:// and your host"
+        elif host in _EXAMPLE_HOSTS or host.endswith(tuple(f".{one}" for one in _EXAMPLE_HOSTS)):
+            yield f"{name} is the example's: set it to https:// and your own host"
+
+
+def _hosts(values: Mapping[str, Any]) -> Iterator[str]:
+    hosts = [host.strip() for host in values["ALLOWED_HOSTS"]]
+    if not any(hosts):
+        yield "ALLOWED_HOSTS is empty: list your hosts, separated by commas"
+    if any(host.startswith(("*", ".*")) or host == "." for host in hosts):
+        yield "ALLOWED_HOSTS accepts every host: list your own instead of *"
+    for origin in values["CSRF_TRUSTED_ORIGINS"]:
+        if not origin.startswith("https://") or origin.removeprefix("https://") in {"*", "*."}:
+            yield "CSRF_TRUSTED_ORIGINS must hold https:// origins of your own only"
+            break
+
+
+def _secrets(values: Mapping[str, Any]) -> Iterator[str]:
+    named = {"SECRET_KEY": values["SECRET_KEY"]}
+    for place, old in enumerate(values["SECRET_KEY_FALLBACKS"], start=1):
+        named[f"SECRET_KEY_FALLBACKS (number {place})"] = old
+    for ring in KEYRINGS:
+        for key_id, secret in values[ring].items():
+            named[f"{ring} (key {key_id})"] = secret.decode()
+    for name, secret in named.items():
+        if why := weakness(secret):
+            yield f"{name} {why}: {NEW_KEY}"
+    for (name, secret), (other, same) in combinations(named.items(), 2):
+        if secret == same:
+            yield f"{name} and {other} are the same: give each a value of its own"
+    if values["DATABASES"]["default"].get("PASSWORD") == "secret":
+        yield "DATABASE_URL has the password of .env.example: give the database another one"
+
+
+def _mail(values: Mapping[str, Any]) -> Iterator[str]:
+    if values["ACCOUNT_EMAIL_VERIFICATION"] != "mandatory":
+        yield "ACCOUNT_EMAIL_VERIFICATION must be mandatory: unset it"
+    if values["EMAIL_BACKEND"].startswith(_LOCAL_MAIL):
+        yield "EMAIL_BACKEND sends no letters: unset it and set EMAIL_HOST"
+
+
+def _money(values: Mapping[str, Any]) -> Iterator[str]:
+    if "sandbox" in values["PAYMENT_GATEWAYS"]:
+        yield "PAYMENT_GATEWAYS: sandbox takes no money: not in production"
+    if not values["OPERATOR_MFA"]:
+        yield "OPERATOR_MFA cannot be off in production: unset it"
+
+
+def _vendors(values: Mapping[str, Any]) -> Iterator[str]:
+    if any(not one["api_url"].startswith("https://") for one in values["PROVIDER_ACCOUNTS"]):
+        yield "providers' API URLs must be https in production"
+    if values["TELEGRAM_BOT_ASSUME_CONTACT"] or values["SIMULATOR_URL"]:
+        yield "TELEGRAM_BOT_ASSUME_CONTACT and SIMULATOR_URL belong to development: unset them"
+
+
+def _metrics(values: Mapping[str, Any]) -> Iterator[str]:
+    try:
+        is_public = ip_address(values["METRICS_HOST"]).is_global
+    except ValueError:  # a name, which only the machine itself can resolve
+        is_public = False
+    if is_public:
+        yield "METRICS_HOST is an address of the internet: listen on 127.0.0.1 or inside"

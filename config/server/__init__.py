@@ -1,0 +1,1 @@
+"""Between granian and Django: the WSGI gateway, request bodies, HTTPS, middleware, health."""

@@ -1,0 +1,34 @@
+"""How people sign in: how often they may try, and what a password must be."""
+
+from typing import Any
+
+# number/time/of whom; accounts/sign_in/throttle.py says what the keys are
+RATE_LIMITS = {
+    "login_failed": "10/m/ip,5/5m/key",  # key: account and network
+    "login_account": "100/h/key",  # of one account, from browsers that never signed in to it
+    "login_device": "20/h/key",  # from one that has
+    "reset_password": "20/m/ip,10/h/key",  # key: address; each of the ten letters opens the door
+}
+_DJANGO = "django.contrib.auth.password_validation"
+PASSWORD_VALIDATORS: list[dict[str, Any]] = [
+    {"NAME": f"{_DJANGO}.UserAttributeSimilarityValidator"},
+    {"NAME": f"{_DJANGO}.MinimumLengthValidator", "OPTIONS": {"min_length": 12}},
+    {"NAME": f"{_DJANGO}.CommonPasswordValidator"},
+    {"NAME": "accounts.sign_in.passwords.GuessablePasswordValidator"},
+]
+_FORMS = "accounts.sign_in.password_forms"
+PASSWORD_FORMS = {
+    "login": f"{_FORMS}.LoginForm",
+    "reauthenticate": f"{_FORMS}.ReauthenticateForm",
+    "change_password": f"{_FORMS}.ChangePasswordForm",
+    "set_password": f"{_FORMS}.SetPasswordForm",
+    "reset_password_from_key": f"{_FORMS}.ResetPasswordKeyForm",
+}
+_FACTORS = "accounts.sign_in.factor_forms"
+FACTOR_FORMS = {
+    "reauthenticate": f"{_FACTORS}.ReauthenticateForm",
+    "reauthenticate_webauthn": f"{_FACTORS}.ReauthenticateWebAuthnForm",
+    "login_webauthn": f"{_FACTORS}.LoginWebAuthnForm",
+    "authenticate_webauthn": f"{_FACTORS}.AuthenticateWebAuthnForm",
+    "add_webauthn": f"{_FACTORS}.AddWebAuthnForm",
+}

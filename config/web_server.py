@@ -1,0 +1,166 @@
+"""The web server: granian with the gateway in the place of its WSGI bridge.
+
+    python -m config.web_server --host 127.0.0.1 --port 8000 --workers 2
+
+It takes granian's options. granian runs RSGI applications on an event loop, one hop away from its
+threads. Here the "loop" runs what it is given at once, so that the application runs on the threads
+that granian has for WSGI.
+"""
+
+import os
+import resource
+import signal
+import socket
+import sys
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from granian import _granian, cli
+from granian.constants import HTTPModes
+from granian.server.common import WORKERS_METHODS
+from granian.server.mp import MPServer, WorkerProcess
+
+from config.server.gateway import Gateway
+
+APPLICATION = "config.wsgi:gateway"
+DEFAULTS = {
+    "interface": "wsgi",
+    # A send waits for its outcome on a thread: 48 waiters may leave verify 16 of them.
+    "blocking_threads": 64,
+    "backpressure": 2048,  # connections; one that idles or is slow holds nothing else
+    "http1_header_read_timeout": 15_000,  # ms; also of an idle connection
+    "workers_kill_timeout": "8s",
+    "websockets": False,
+    "respawn_failed_workers": True,
+}
+OPEN_FILES = 65_536
+# What granian has annotated for its own use does not fit its own calls.
+_command: Any = cli
+_internal: Any = _granian
+_Worker: Any = _granian.RSGIWorker
+
+
+class _AtOnce:
+    """What granian takes for an event loop."""
+
+    def call_soon(self, callback: Callable[..., Any], *arguments: Any, context: Any = None) -> None:
+        callback(*arguments)
+
+    call_soon_threadsafe = call_soon
+
+
+def _scheduler(loop: _AtOnce, gateway: Gateway) -> Any:
+    scheduler = _internal.CallbackScheduler(loop, gateway.schedule, None, None, None)
+    scheduler._schedule_fn = gateway.schedule  # noqa: SLF001 - as granian's own does
+    return scheduler
+
+
+def _stop_signal(gateway: Gateway) -> Any:
+    """As granian's own; it is told to the gateway as well."""
+    stop = _internal.WorkerSignal()
+
+    def handle(_number: int, _frame: Any) -> None:
+        gateway.stop()
+        stop.set()
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, handle)
+    return stop
+
+
+class Server(MPServer):
+    def __init__(self, target: str, *, ssl_cert: Any = None, **options: Any) -> None:
+        if ssl_cert is None:
+            options["http"] = HTTPModes.http1  # without TLS nobody has any business with HTTP/2
+        super().__init__(target, ssl_cert=ssl_cert, **options)
+
+    @staticmethod
+    @WorkerProcess.wrap_target  # type: ignore[untyped-decorator]
+    def _spawn_wsgi_worker(  # noqa: PLR0917 - granian's order
+        worker_id: int,
+        gateway: Gateway,
+        sock: Any,
+        ipc: Any,
+        _loop: Any,
+        runtime_mode: Any,
+        runtime_threads: int,
+        runtime_blocking_threads: int | None,
+        blocking_threads: int,
+        blocking_threads_idle_timeout: int,
+        backpressure: int,
+        _task_impl: Any,
+        http_mode: Any,
+        http1_settings: Any,
+        http2_settings: Any,
+        _websockets: bool,
+        static_path: Any,
+        _log_access_fmt: str | None,
+        ssl_ctx: Any,
+        _scope_opts: dict[str, Any],
+        metrics: Any,
+    ) -> None:
+        stopped = threading.Event()
+        stop = _stop_signal(gateway)
+        stop.add_cb(stopped.set)
+        worker = _Worker(
+            worker_id,
+            sock,
+            ipc,
+            runtime_threads,
+            runtime_blocking_threads,
+            blocking_threads,
+            blocking_threads_idle_timeout,
+            backpressure,
+            http_mode,
+            http1_settings,
+            http2_settings,
+            False,
+            static_path,
+            *ssl_ctx,
+            metrics,
+        )
+        loop = _AtOnce()
+        serve = getattr(worker, WORKERS_METHODS[runtime_mode][(sock[0] or sock[1]).is_uds()])
+        gateway.start()
+        serve(_scheduler(loop, gateway), loop, stop)
+        give_up_unread(gateway.bounds.unread)
+        stopped.wait()
+
+
+def give_up_unread(seconds: float) -> None:
+    """Have the kernel end connections whose client takes nothing of an answer for so long.
+
+    Accepted sockets have what is set on the one that listens, which granian keeps to itself.
+    """
+    milliseconds = int(seconds * 1000)
+    descriptors = Path("/proc/self/fd")
+    if not descriptors.exists():  # not Linux, which alone has this option
+        return
+    for path in descriptors.iterdir():
+        with suppress(OSError):  # closed meanwhile, or not of TCP
+            if path.is_socket():
+                with socket.socket(fileno=os.dup(int(path.name))) as one:
+                    if one.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN):
+                        one.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, milliseconds)
+
+
+def raise_open_files() -> None:
+    """As far as is allowed. macOS says that all are, and refuses just that."""
+    now, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = OPEN_FILES if most == resource.RLIM_INFINITY else min(most, OPEN_FILES)
+    if now != resource.RLIM_INFINITY and now < wanted:
+        with suppress(ValueError, OSError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, most))
+
+
+def main() -> None:
+    raise_open_files()
+    _command.Server = Server
+    _command.cli([*sys.argv[1:], APPLICATION], default_map=DEFAULTS, auto_envvar_prefix="GRANIAN")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,65 @@
+"""Money, the queue, and who may change either."""
+
+from allauth.mfa.models import Authenticator
+from django.conf import settings
+
+from accounts.models import User
+from channels import reconciliation
+from desk.doctor.finding import Finding, failed, judged
+from desk.metrics import figures
+from links.clicks import stream
+
+LATE_QUEUE, LATE_OUTBOX, LATE_CLICKS = 30.0, 300.0, 60.0  # seconds
+CLICKS = "See `redis`, `beat` and `worker`: a worker counts each second what the beat asks for."
+
+
+def ledger() -> Finding:
+    """The last two hours' messages and all that is open; `reconcile` proves the whole."""
+    found = list(reconciliation.breaches(recent=True))
+    detail = "; ".join(f"{one.check}: {one.subject}" for one in found[:3])
+    if len(found) > 3:
+        detail += f"; and {len(found) - 3} more"
+    cure = (
+        "Run: python manage.py reconcile for the whole list. Do not mend rows by hand: see "
+        "“The books disagree” in docs/operations.md."
+    )
+    return judged("ledger", detail or "no breach in what is recent", cure, ok=not found)
+
+
+def queue() -> Finding:
+    now = figures.queue()
+    age = now.oldest_due or 0.0
+    detail = f"due: {now.due}, the oldest for {age:.0f} s; of unknown outcome: {now.ambiguous}"
+    cure = (
+        "See `worker` and the providers. With both in order there are more messages than provider "
+        "threads: add a worker."
+    )
+    return judged("queue", detail, cure, ok=age < LATE_QUEUE)
+
+
+def outboxes() -> Finding:
+    now = figures.queue()
+    age = max(now.oldest_callback or 0.0, now.oldest_letter or 0.0)
+    detail = (
+        f"callbacks due: {now.callbacks}, letters due: {now.letters}, the oldest for {age:.0f} s"
+    )
+    cure = "See `worker`, `broker` and `mail`: a worker delivers both."
+    return judged("outboxes", detail, cure, ok=age < LATE_OUTBOX)
+
+
+def clicks() -> Finding:
+    age = stream.backlog()
+    if age is None:
+        return failed("clicks", "Redis, which holds those to be counted, does not answer", CLICKS)
+    return judged("clicks", f"the oldest uncounted for {age:.0f} s", CLICKS, ok=age < LATE_CLICKS)
+
+
+def operators() -> Finding:
+    staff = User.objects.filter(is_staff=True, is_active=True)
+    types = [Authenticator.Type.TOTP, Authenticator.Type.WEBAUTHN]
+    bare = staff.exclude(authenticator__type__in=types).count()
+    detail = f"operators: {staff.count()}, without a second factor: {bare}"
+    cure = "Have them open /admin/ and set it up; nothing else opens to them until they do."
+    if not settings.OPERATOR_MFA:
+        detail += "; not asked for here"
+    return judged("operators", detail, cure, ok=not bare or not settings.OPERATOR_MFA)

@@ -1,0 +1,1 @@
+"""Figures for the operator, and Prometheus's page."""

@@ -1,0 +1,269 @@
+"""Numbers the operator is shown, all of them from the database as it is now."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+import orjson
+from django.db import connection
+from django.utils import timezone
+
+from accounts.models import Company
+from billing.models import Order, Payment
+from channels.accept.routing import NAMES
+from channels.models import Message, ProviderAlert
+from channels.vendor_accounts import error_texts, registry
+from config.ids import first_at
+from desk.metrics import sql
+from links.follow import abuse_reports
+
+ALIVE = 20.0  # seconds since a process was heard of: four heartbeats
+ALERTS = 50  # newest, of all accounts together
+MOST = 10_000  # of one company's messages of a day, in a list of companies
+
+
+def share(delivered: int, final: int) -> float | None:
+    """Of those whose fate is known, in percent."""
+    return round(100 * delivered / final, 1) if final else None
+
+
+@dataclass(frozen=True, slots=True)
+class ChannelDay:
+    channel: str
+    sends: int
+    delivered: int
+    final: int
+    median: float | None  # seconds until delivered
+
+    @property
+    def title(self) -> str:
+        return str(Message.ChannelName(self.channel).label)
+
+    @property
+    def share(self) -> float | None:
+        return share(self.delivered, self.final)
+
+
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """Ages are in seconds."""
+
+    due: int
+    oldest_due: float | None
+    retrying: int
+    open_messages: int
+    held: int
+    leases: int
+    overdue_leases: int
+    ambiguous: int
+    parked_receipts: int
+    oldest_parked: float | None
+    callbacks: int
+    oldest_callback: float | None
+    letters: int
+    oldest_letter: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Heartbeat:
+    kind: str
+    process: str
+    age: float  # seconds
+    facts: dict[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Today:
+    since: datetime
+    channels: list[ChannelDay]
+    queue: Queue
+    pending: int
+    unpaid: int  # invoices
+    troubled: int  # payments that somebody has to look at
+    left_alone: list[str]  # accounts with an open breaker
+    reports: int  # on links, that nobody has handled
+
+    @property
+    def sends(self) -> int:
+        return sum(one.sends for one in self.channels)
+
+    @property
+    def share(self) -> float | None:
+        return share(sum(c.delivered for c in self.channels), sum(c.final for c in self.channels))
+
+
+def today() -> Today:
+    since = timezone.localtime().replace(hour=0, minute=0, second=0, microsecond=0)
+    return Today(
+        since,
+        sends(since),
+        queue(),
+        _pending(),
+        _unpaid(),
+        _troubled(),
+        _left_alone(),
+        abuse_reports.waiting(),
+    )
+
+
+def _left_alone() -> list[str]:
+    live = registry.live_providers()
+    return [
+        str(error_texts.provider_title(name))
+        for name, one in standings().items()
+        if name in live and one.breaker != "closed"
+    ]
+
+
+def _pending() -> int:
+    return Company.objects.filter(status=Company.Status.PENDING).count()
+
+
+def _unpaid() -> int:
+    return Order.objects.filter(state=Order.State.PENDING, invoice_number__isnull=False).count()
+
+
+def _troubled() -> int:
+    return Payment.objects.to_look_at().count()
+
+
+def sends(since: datetime) -> list[ChannelDay]:
+    rows = _rows(sql.SENDS, {"since": first_at(since)})
+    return [ChannelDay(*row) for row in rows]
+
+
+def queue() -> Queue:
+    (row,) = _rows(sql.QUEUE)
+    return Queue(*row)
+
+
+def heartbeats() -> list[Heartbeat]:
+    rows = _rows(sql.HEARTBEATS)
+    return [Heartbeat(kind, name, age, orjson.loads(facts)) for kind, name, age, facts in rows]
+
+
+@dataclass(frozen=True, slots=True)
+class CompanyDay:
+    available: int | None
+    held: int | None
+    last_send: datetime | None
+    sends: int
+    delivered: int
+    final: int
+    members: int
+
+    @property
+    def share(self) -> float | None:
+        return share(self.delivered, self.final)
+
+    @property
+    def is_capped(self) -> bool:
+        return self.sends >= MOST
+
+
+def companies(ids: Sequence[int]) -> dict[int, CompanyDay]:
+    rows = _rows(sql.COMPANIES, {"ids": list(ids), "most": MOST})
+    return {company_id: CompanyDay(*rest) for company_id, *rest in rows}
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What the operator set for an account, and its breaker."""
+
+    id: int
+    is_enabled: bool
+    position: int
+    weight: int
+    prefixes: list[str]
+    max_per_second: int | None
+    reason: str
+    opened_at: datetime | None
+    trips: int
+    breaker: str  # closed, half-open or open
+    opens_in: float | None  # seconds until the next try
+
+
+def standings() -> dict[str, Standing]:
+    return {name: Standing(*rest) for name, *rest in _rows(sql.ACCOUNTS)}
+
+
+@dataclass(slots=True)
+class Account:
+    """An account with a provider, configured or not."""
+
+    name: str
+    title: str
+    provider: Any = None
+    standing: Standing | None = None
+    recent: int = 0  # calls of the last minutes
+    recent_failures: int = 0
+    routes: list[registry.Route] = field(default_factory=list)
+    last_success: datetime | None = None
+    last_hour: int = 0
+    open_attempts: int = 0
+    errors: list[tuple[str, str, int]] = field(default_factory=list)  # class, vendor's code, count
+    alerts: list[ProviderAlert] = field(default_factory=list)
+    process: Heartbeat | None = None  # the one that it lives in, if it does and is heard of
+
+    @property
+    def is_hosted(self) -> bool:
+        return self.name in registry.hosted()
+
+    @property
+    def channel(self) -> str:
+        return NAMES[self.provider.channel][1] if self.provider else ""
+
+    @property
+    def failures(self) -> int:
+        return sum(count for *_, count in self.errors)
+
+    @property
+    def failure_share(self) -> float | None:
+        return share(self.failures, self.last_hour)
+
+
+def accounts() -> list[Account]:
+    live, standing = registry.live_providers(), standings()
+    found = {
+        name: Account(
+            name, str(error_texts.provider_title(name)), live.get(name), standing.get(name)
+        )
+        for name in dict.fromkeys([*live, *error_texts.PROVIDERS])
+    }
+    for name, calls, failures in _rows(sql.RECENT):
+        if name in found:
+            found[name].recent, found[name].recent_failures = calls, failures
+    for route in registry.routes():
+        if route.mode == "live":
+            found[route.provider].routes.append(route)
+    _count(found, live)
+    for alert in ProviderAlert.objects.order_by("-at")[:ALERTS]:
+        if alert.provider in found:
+            found[alert.provider].alerts.append(alert)
+    for beat in heartbeats():
+        if beat.kind in registry.hosted() and beat.age <= ALIVE:
+            found[beat.kind].process = beat
+    return sorted(found.values(), key=_place)
+
+
+def _count(found: dict[str, Account], live: Iterable[str]) -> None:
+    for name, last_success, last_hour in _rows(sql.PROVIDERS, {"names": list(live)}):
+        found[name].last_success, found[name].last_hour = last_success, last_hour
+    for name, count in _rows(sql.OPEN_ATTEMPTS):
+        if name in found:
+            found[name].open_attempts = count
+    for name, kind, code, count in _rows(sql.ERRORS):
+        if name in found:
+            found[name].errors.append((kind, code, count))
+
+
+def _place(account: Account) -> tuple[bool, int]:
+    place = account.standing.position if account.standing else 0
+    return account.provider is None, place
+
+
+def _rows(statement: str, params: dict[str, Any] | None = None) -> list[tuple[Any, ...]]:
+    with connection.cursor() as cursor:
+        cursor.execute(statement, params)
+        return list(cursor.fetchall())

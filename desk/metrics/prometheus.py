@@ -1,0 +1,119 @@
+"""Prometheus's page: what processes counted, and what the database says at that moment."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import structlog
+from django.db import Error as DatabaseError
+from django.db import connection
+from prometheus_client import CollectorRegistry
+from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.multiprocess import MultiProcessCollector
+from psycopg_pool import PoolTimeout
+
+from channels.vendor_accounts.registry import live_providers
+from desk.metrics import figures
+from links.clicks import stream
+
+log = structlog.get_logger(__name__)
+
+QUEUE = {
+    "kvitok_queue_due": ("due", "Messages due now"),
+    "kvitok_queue_oldest_seconds": ("oldest_due", "Age of the message due for the longest time"),
+    "kvitok_queue_retrying": ("retrying", "Messages that will be tried again later"),
+    "kvitok_open_messages": ("open_messages", "Messages without an end"),
+    "kvitok_open_holds_tokens": ("held", "Tokens held for open messages"),
+    "kvitok_open_leases": ("leases", "Provider calls under way"),
+    "kvitok_overdue_leases": ("overdue_leases", "Attempts whose lease ran out"),
+    "kvitok_ambiguous_attempts": ("ambiguous", "Attempts of unknown outcome, message open"),
+    "kvitok_callbacks_due": ("callbacks", "Webhooks due now"),
+    "kvitok_callbacks_oldest_seconds": ("oldest_callback", "Age of the oldest callback due"),
+    "kvitok_letters_due": ("letters", "Letters due now"),
+    "kvitok_letters_oldest_seconds": ("oldest_letter", "Age of the oldest letter due"),
+    "kvitok_parked_receipts": ("parked_receipts", "Receipts that match no attempt yet"),
+}
+
+
+BREAKERS = ("closed", "half-open", "open")
+
+
+class DatabaseCollector:
+    """Asked at each scrape; without the database it says just that."""
+
+    def collect(self) -> Iterator[GaugeMetricFamily]:
+        try:
+            queue, beats = figures.queue(), figures.heartbeats()
+            standings = figures.standings()
+        except (DatabaseError, PoolTimeout) as error:
+            log.warning("scrape_without_database", error=type(error).__name__)
+            yield GaugeMetricFamily("kvitok_database_up", "PostgreSQL answers", 0)
+            return
+        finally:
+            connection.close()
+        yield GaugeMetricFamily("kvitok_database_up", "PostgreSQL answers", 1)
+        for name, (field, help_text) in QUEUE.items():
+            yield GaugeMetricFamily(name, help_text, getattr(queue, field) or 0)
+        yield from _of_processes(beats)
+        yield _of_breakers(standings)
+        yield from _of_clicks()
+
+
+def _of_clicks() -> Iterator[GaugeMetricFamily]:
+    """Nothing where Redis cannot tell."""
+    if (age := stream.backlog()) is not None:
+        help_text = "Age of the oldest clicks that are not counted, told or proved by yet"
+        yield GaugeMetricFamily("kvitok_clicks_oldest_seconds", help_text, age)
+
+
+def _of_processes(beats: list[figures.Heartbeat]) -> Iterator[GaugeMetricFamily]:
+    youngest: dict[str, float] = {}
+    for one in beats:
+        youngest[one.kind] = min(one.age, youngest.get(one.kind, one.age))
+    age = GaugeMetricFamily(
+        "kvitok_heartbeat_age_seconds", "Since a process of this kind was heard of", labels=["kind"]
+    )
+    for kind, seconds in youngest.items():
+        age.add_metric([kind], seconds)
+    yield age
+    yield from _of_binds([one for one in beats if "bound" in one.facts and one.age < figures.ALIVE])
+    web = [one.facts for one in beats if one.kind == "web" and one.age < figures.ALIVE]
+    waiters = sum(facts.get("waiters", 0) for facts in web)
+    listening = [facts["listening"] for facts in web if "listening" in facts]
+    yield GaugeMetricFamily("kvitok_waiters", "Sends that wait for their outcome", waiters)
+    yield GaugeMetricFamily(
+        "kvitok_listeners_down", "Web processes that hear no outcomes", listening.count(0)
+    )
+
+
+BINDS = {
+    "kvitok_smpp_bound": ("bound", "Whether the account's bind stands"),
+    "kvitok_smpp_window_used": ("unanswered", "Requests the message centre has not answered yet"),
+    "kvitok_smpp_window": ("window", "Messages that may be under way at once"),
+}
+
+
+def _of_binds(beats: list[figures.Heartbeat]) -> Iterator[GaugeMetricFamily]:
+    for name, (fact, help_text) in BINDS.items():
+        gauge = GaugeMetricFamily(name, help_text, labels=["account"])
+        for one in beats:
+            gauge.add_metric([one.kind], one.facts.get(fact, 0))
+        yield gauge
+
+
+def _of_breakers(standings: dict[str, figures.Standing]) -> GaugeMetricFamily:
+    """Of every configured account: one without a row has never been at fault."""
+    state = GaugeMetricFamily(
+        "kvitok_breaker_state", "Of an account: 0 closed, 1 half-open, 2 open", labels=["provider"]
+    )
+    for name in live_providers():
+        breaker = standings[name].breaker if name in standings else "closed"
+        state.add_metric([name], BREAKERS.index(breaker))
+    return state
+
+
+def registry() -> CollectorRegistry:
+    made: Any = CollectorRegistry()
+    add: Any = MultiProcessCollector  # not typed
+    add(made)
+    made.register(DatabaseCollector())
+    return made  # type: ignore[no-any-return]

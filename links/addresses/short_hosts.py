@@ -1,0 +1,87 @@
+"""Hosts of companies' own that short links may be under."""
+
+from collections.abc import Mapping
+from functools import cache
+from typing import NamedTuple
+from urllib.parse import urlsplit
+
+from django.conf import settings
+from django.db.backends.utils import CursorWrapper
+
+from config.process_cache import Known
+
+
+class Host(NamedTuple):
+    id: int
+    host: str  # lower case, ASCII
+    company_id: int
+
+
+def _read(cursor: CursorWrapper) -> Mapping[str, Host]:
+    cursor.execute("SELECT id, host, company_id FROM links_shorthost ORDER BY id")
+    return {host: Host(host_id, host, company) for host_id, host, company in cursor}
+
+
+_NONE: Mapping[str, Host] = {}
+_hosts = Known("hosts", _read, _NONE)
+forget, keep_fresh = _hosts.forget, _hosts.keep_fresh
+
+
+def find(host: str) -> Host | None:
+    """A host of some company's own, by its name in lower case without a port."""
+    return _hosts.get().get(host)
+
+
+def of_company(company_id: int) -> list[Host]:
+    return [one for one in _hosts.get().values() if one.company_id == company_id]
+
+
+def base_url(host_id: int | None) -> str:
+    """What a slug is put after; the service's own host unless there is another."""
+    if host_id is None:
+        return str(settings.SHORT_URL)
+    found = _by_id(host_id)
+    if found is None:  # added a moment ago: a host that has links is never taken away
+        forget()
+        found = _by_id(host_id)
+    return f"{scheme()}{found.host}" if found else str(settings.SHORT_URL)
+
+
+def scheme() -> str:
+    """Of every short link: `https://`, or `http://` where the service itself has no other."""
+    return f"{urlsplit(settings.SHORT_URL).scheme}://"
+
+
+def key(host_id: int | None, slug: str) -> str:
+    """What a slug is looked up by under this host; no slug has a slash in it."""
+    return slug if host_id is None else f"{host_id}/{slug}"
+
+
+def keys(slug: str, company_id: int | None = None) -> list[str]:
+    """Every key that this may be, under our own host and under those of a company, or of all."""
+    known = _hosts.get().values() if company_id is None else of_company(company_id)
+    names = dict.fromkeys((slug, slug.lower()))
+    return [key(one, name) for one in (None, *(host.id for host in known)) for name in names]
+
+
+def is_ours(host: str) -> bool:
+    """Whether this is a host of the service or of a company's short links, `www.` or not."""
+    plain = host.removeprefix("www.")
+    if plain in _own(settings.SHORT_URL, settings.PUBLIC_URL):
+        return True
+    known = _hosts.get()
+    return host in known or plain in known
+
+
+def is_own(name: str) -> bool:
+    """Whether this names the host that the service's own short links are under."""
+    return name in {urlsplit(settings.SHORT_URL).hostname, urlsplit(settings.SHORT_URL).netloc}
+
+
+@cache
+def _own(*urls: str) -> frozenset[str]:
+    return frozenset((urlsplit(url).hostname or "").removeprefix("www.") for url in urls)
+
+
+def _by_id(host_id: int) -> Host | None:
+    return next((one for one in _hosts.get().values() if one.id == host_id), None)

@@ -1,0 +1,254 @@
+"""Where a short link may lead: one strict reading of a URL, so that no two parsers disagree.
+
+Allowed on purpose: the reserved names `.test`, `.example` and `.invalid`, which lead nowhere and
+serve documentation and tests. Refused: names that a private network answers.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterable
+from urllib.parse import quote, urlsplit
+
+import idna
+
+from config.errors import DomainError, Error, Words, invalid_input
+from links.addresses import blocked_sites, short_hosts
+
+MAX_LENGTH = 2048
+
+_URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://([^/?#]*)([^#]*)(#.*)?", re.DOTALL)
+_LABEL = re.compile(r"[a-z0-9](?:[a-z0-9_-]{0,61}[a-z0-9])?")
+_PORT = re.compile(r"[0-9]{1,5}")
+_STRAY_PERCENT = re.compile(r"%(?![0-9A-Fa-f]{2})")
+# A last label that browsers take for a number makes the whole host an IPv4 address.
+_NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*")
+_SAFE = "/?:@!$&'()*+,;=-._~[]%"
+
+# Controls, formatting (zero-width, bidirectional), lone surrogates, unassigned, white space.
+_UNSEEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zs", "Zl", "Zp"}
+
+
+def _names(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_LOCAL = _names(
+    "localhost local localdomain internal intranet private corp lan home home.arpa "
+    "localtest.me lvh.me nip.io sslip.io xip.io"
+)
+_SHORTENERS = _names(
+    "adf.ly bc.vc bit.ly bitly.com bl.ink buff.ly chilp.it clck.ru clk.li cutt.ly cutt.us dub.sh "
+    "go.gov.sg goo.gl goo.su is.gd j.mp kutt.it lnkd.in ow.ly qps.ru rb.gy rebrand.ly s.id "
+    "short.gy short.io shorte.st shorturl.at soo.gd spoo.me surl.li t.co t.ly tiny.cc tiny.one "
+    "tinyurl.com tny.im trib.al u.to urlz.fr v.gd vk.cc x.co"
+)
+
+# Scripts that one word may mix, by Unicode's "highly restrictive" profile.
+_WORD_SCRIPTS = (
+    {"LATIN", "CJK", "HIRAGANA", "KATAKANA", "KATAKANA-HIRAGANA"},
+    {"LATIN", "CJK", "HANGUL"},
+    {"LATIN", "CJK", "BOPOMOFO"},
+)
+# Cyrillic letters that pass for Latin ones: a whole label of them under a Latin ending is bait.
+_LOOKALIKES = frozenset("асԁеһіјӏорԛѕԝхуъьҽпгѵѡ")
+
+_NOT_TEXT: Words = ("Укажите ссылку строкой", "Give the URL as a string")
+_TOO_LONG: Words = (
+    f"Ссылка длиннее {MAX_LENGTH} символов",
+    f"The URL is longer than {MAX_LENGTH} characters",
+)
+_UNSEEN_INSIDE: Words = (
+    "В ссылке есть пробел, обратная черта или невидимый символ",
+    "The URL contains a space, a backslash or an invisible character",
+)
+_NOT_URL: Words = (
+    "Укажите полную ссылку, начиная с http:// или https://",
+    "Give a full URL that begins with http:// or https://",
+)
+_USERINFO: Words = (
+    "Имя и пароль в ссылке не допускаются",
+    "A user name or password in the URL is not accepted",
+)
+_BAD_PORT: Words = ("Порт должен быть от 1 до 65535", "The port must be from 1 to 65535")
+_BAD_HOST: Words = ("Неверное имя сайта в ссылке", "The host name in the URL is not valid")
+
+_IP: Words = (
+    "Ссылки на IP-адрес не принимаются, укажите имя сайта",
+    "A URL with an IP address is not accepted; use a host name",
+)
+_PRIVATE: Words = (
+    "Ссылка ведёт на локальный адрес, которого нет в интернете",
+    "The URL leads to a local address that is not on the internet",
+)
+_OWN: Words = (
+    "Ссылка ведёт на сам сервис коротких ссылок",
+    "The URL leads back to this service",
+)
+_SHORTENED: Words = (
+    "Ссылка уже сокращена другим сервисом, укажите исходную",
+    "The URL is already shortened by another service; give the original one",
+)
+_DECEPTIVE: Words = (
+    "Имя сайта составлено из похожих букв разных алфавитов",
+    "The host name imitates another with look-alike letters",
+)
+_BLOCKED: Words = ("Ссылки на этот сайт запрещены", "Links to this site are blocked")
+_NOT_LISTED: Words = (
+    "В настройках компании этого сайта нет среди разрешённых",
+    "The company's settings do not list this site among those that links may lead to",
+)
+_NOT_SITE: Words = ("Укажите сайт: example.com", "Give a site: example.com")
+
+
+def check_target(url: object, field: str = "url", *, allowed: Iterable[str] = ()) -> str:
+    """The URL in the one form that is stored, ASCII only; raises a DomainError on `field`.
+
+    `allowed`: the only sites that it may lead to, each with all that is under it; none: any.
+    """
+    try:
+        return _normalise(url, frozenset(allowed))
+    except _ForbiddenError as forbidden:
+        raise DomainError(
+            Error.URL_NOT_ALLOWED, message=forbidden.words, errors={field: [forbidden.words]}
+        ) from None
+    except _InvalidError as invalid:
+        raise invalid_input(**{field: invalid.words}) from None
+
+
+def host_of(address: str, *, allowed: Iterable[str] = ()) -> str:
+    """The host of a URL, or of an address that lacks its scheme; refused as `check_target` does."""
+    url = address if "://" in address else f"http://{address}"
+    return urlsplit(check_target(url, allowed=allowed)).hostname or ""
+
+
+def check_site(name: object, field: str = "host") -> str:
+    """A host in lower case and ASCII, such as is on the internet; raises a DomainError."""
+    try:
+        host = _host(str(name).strip().removeprefix("*."))
+    except _InvalidError as invalid:
+        words = _NOT_SITE if invalid.words == _BAD_HOST else invalid.words
+        raise invalid_input(**{field: words}) from None
+    if reason := _never(host, _domains(host)):
+        raise invalid_input(**{field: reason})
+    return host
+
+
+def is_blocked(url: str) -> bool:
+    """Of a target that is stored: whether its site has been blocked since."""
+    return blocked_sites.is_blocked(_domains(urlsplit(url).hostname or ""))
+
+
+def check_still_allowed(*urls: str) -> None:
+    if any(map(is_blocked, urls)):
+        raise DomainError(Error.URL_NOT_ALLOWED, message=_BLOCKED)
+
+
+class _InvalidError(Exception):
+    def __init__(self, words: Words) -> None:
+        super().__init__(words[1])
+        self.words = words
+
+
+class _ForbiddenError(_InvalidError):
+    """The text is a URL, but not one to link to."""
+
+
+def _normalise(url: object, allowed: frozenset[str]) -> str:
+    if not isinstance(url, str):
+        raise _InvalidError(_NOT_TEXT)
+    text = url.strip(" \t\r\n")
+    if len(text) > MAX_LENGTH:
+        raise _InvalidError(_TOO_LONG)
+    if "\\" in text or not _is_visible(text):
+        raise _InvalidError(_UNSEEN_INSIDE)
+    found = _URL.fullmatch(text)
+    if found is None or found[1].lower() not in {"http", "https"}:
+        raise _InvalidError(_NOT_URL)
+    normal = f"{found[1].lower()}://{_authority(found[2], allowed)}{_encode(found[3])}"
+    if found[4]:
+        normal += "#" + _encode(found[4][1:])
+    if len(normal) > MAX_LENGTH:
+        raise _InvalidError(_TOO_LONG)
+    return normal
+
+
+def _is_visible(text: str) -> bool:
+    if text.isascii():
+        return text.isprintable() and " " not in text
+    return _UNSEEN.isdisjoint(map(unicodedata.category, text))
+
+
+def _encode(text: str) -> str:
+    """Percent-encodes what a URL may not hold as it is; what is encoded already stays so."""
+    return quote(_STRAY_PERCENT.sub("%25", text), safe=_SAFE)
+
+
+def _authority(text: str, allowed: frozenset[str]) -> str:
+    if "@" in text:
+        raise _InvalidError(_USERINFO)
+    if text.startswith("["):
+        raise _ForbiddenError(_IP)
+    name, _, port = text.partition(":")
+    host = _host(name)
+    reason = _reason_against(host, allowed)
+    if reason is not None:
+        raise _ForbiddenError(reason)
+    return f"{host}:{_port(port)}" if port else host
+
+
+def _port(text: str) -> int:
+    if not _PORT.fullmatch(text) or not 0 < int(text) < 65_536:
+        raise _InvalidError(_BAD_PORT)
+    return int(text)
+
+
+def _host(text: str) -> str:
+    """The host in ASCII, lower case, without the final dot of the DNS root."""
+    try:
+        host = text.lower() if text.isascii() else idna.encode(text, uts46=True).decode()
+        host = host.removesuffix(".")
+        labels = host.split(".")
+        words = [idna.decode(label) if label.startswith("xn--") else label for label in labels]
+    except UnicodeError:  # idna's own errors are its subclasses
+        raise _InvalidError(_BAD_HOST) from None
+    if len(host) > 253 or not all(map(_LABEL.fullmatch, labels)):
+        raise _InvalidError(_BAD_HOST)
+    if any(_is_deceptive(word, words[-1]) for word in words):
+        raise _ForbiddenError(_DECEPTIVE)
+    return host
+
+
+def _is_deceptive(word: str, ending: str) -> bool:
+    if word.isascii():
+        return False
+    letters = [char for char in word if char.isalpha()]
+    scripts = {unicodedata.name(char, "UNKNOWN").split()[0] for char in letters}
+    if len(scripts) > 1:
+        return not any(scripts <= several for several in _WORD_SCRIPTS)
+    return ending.isascii() and _LOOKALIKES.issuperset(letters)
+
+
+def _reason_against(host: str, allowed: frozenset[str]) -> Words | None:
+    domains = _domains(host)
+    if reason := _never(host, domains):
+        return reason
+    if short_hosts.is_ours(host):
+        return _OWN
+    if blocked_sites.is_blocked(domains):
+        return _BLOCKED
+    if allowed:
+        return _NOT_LISTED if domains.isdisjoint(allowed) else None
+    return None if _SHORTENERS.isdisjoint(domains) else _SHORTENED
+
+
+def _never(host: str, domains: set[str]) -> Words | None:
+    """Why no link of anybody may lead to this host, whoever has it."""
+    if _NUMBER.fullmatch(host.rpartition(".")[2]):
+        return _IP
+    return _PRIVATE if "." not in host or not _LOCAL.isdisjoint(domains) else None
+
+
+def _domains(host: str) -> set[str]:
+    """`a.b.c` → `a.b.c`, `b.c`, `c`: the host and every domain that it lies under."""
+    labels = host.split(".")
+    return {".".join(labels[start:]) for start in range(len(labels))}

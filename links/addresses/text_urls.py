@@ -1,0 +1,129 @@
+"""Addresses in the free text of a message: people follow those too, so they are judged like `url`.
+
+A phone makes a link of whatever looks like one: with a scheme or without, in any alphabet. What is
+read here is the text as such a program may read it, in plain characters and without invisible ones.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator
+from functools import cache
+from importlib.resources import files
+from urllib.parse import urlsplit
+
+import idna
+
+from config.errors import DomainError, Error, Words
+from links.addresses import target_urls
+
+_SCHEME = re.compile(r"(?<![^\W_])([A-Za-z][A-Za-z0-9+.-]*):(?:/|\\){2}")
+_SPACE_OR_QUOTE = re.compile(r"[\s<>\"«»“”]")
+# Some registries sell names with emoji and symbols. Before a name's first letter they adorn it.
+_ANY = r"[^\s\x00-,./:-@\[-^`{-\x7f]"
+_SYMBOLS = rf"(?:(?![\w-]){_ANY})+"
+_HOST = re.compile(
+    rf"(?:{_SYMBOLS}(?=\.)|[\w-]{_ANY}*)(?:\.{_ANY}+)+|(?<![\w-])localhost(?=[:/])",
+    re.IGNORECASE,
+)
+_WORD = re.compile(r"[\w-]+")
+_LATIN_WORD = re.compile(r"[a-z0-9]+", re.IGNORECASE)
+_IPV4 = re.compile(r"(?:[0-9]{1,3}\.){3}[0-9]{1,3}(?![\w.-])")
+# .москва is a domain and the one town among them.
+_TOWN = re.compile(
+    r"(?:[гсдпмх]|гор|дер|пос|пгт|ул|пер|пр|просп|пл|наб|обл|ст|им)\.Москва", re.IGNORECASE
+)
+_DOTS = re.compile(r"[。．｡]|\s?[\[({]\s?(?:\.|dot)\s?[\])}]\s?", re.IGNORECASE)
+
+
+def check(text: str, *, target: str, allowed: Iterable[str]) -> None:
+    """Raises `url_not_allowed` unless each address leads to the site of `target`, where the short
+    link leads, or to one of the sites that the company lists.
+    """
+    listed = frozenset(allowed)
+    home = _site(urlsplit(target).hostname or "")
+    for address in _addresses(_plain(text)):
+        if reason := _reason_against(address, home, listed):
+            words = (
+                f"В тексте адрес {address}. {reason[0]}",
+                f"The text has {address}. {reason[1]}",
+            )
+            raise DomainError(Error.URL_NOT_ALLOWED, message=words, errors={"text": [words]})
+
+
+_OTHER_SITE: Words = (
+    "Кроме короткой ссылки в тексте могут быть адреса её сайта и сайтов, которые разрешены в "
+    "настройках компании. Если это не адрес, поставьте после точки пробел",
+    "Beside the short link a text may have addresses of its site and of those that the company's "
+    "settings list. If this is no address, put a space after the full stop",
+)
+
+
+def _reason_against(address: str, home: str, listed: frozenset[str]) -> Words | None:
+    try:
+        host = target_urls.host_of(address, allowed=listed)
+    except DomainError as refused:
+        return refused.message or next(iter((refused.errors or {}).values()))[0]
+    return None if listed or _site(host) == home else _OTHER_SITE
+
+
+def _site(host: str) -> str:
+    return host.removeprefix("www.")
+
+
+def _plain(text: str) -> str:
+    visible = (char for char in unicodedata.normalize("NFKC", text) if not _is_unseen(char))
+    return _DOTS.sub(".", "".join(visible))
+
+
+def _is_unseen(char: str) -> bool:
+    return unicodedata.category(char) in {"Cf", "Mn", "Me"}
+
+
+def _addresses(text: str) -> Iterator[str]:
+    """Whatever has a scheme, to the next space; and bare hosts under a real top-level domain."""
+    rest = text
+    while found := _SCHEME.search(rest):
+        end = _SPACE_OR_QUOTE.search(rest, found.end())
+        stop = end.start() if end else len(rest)
+        yield rest[found.start() : stop].rstrip(".,;:!?)]}'…")
+        rest = f"{rest[: found.start()]} {rest[stop:]}"
+    rest = "".join(" " if _is_separator(char) else char for char in rest)
+    for found in _HOST.finditer(rest):
+        is_alone = rest[found.end() : found.end() + 1] not in {"/", ":"}
+        if is_alone and _TOWN.fullmatch(found[0]):
+            continue
+        if host := _named_host(found[0]):
+            yield host
+
+
+def _is_separator(char: str) -> bool:
+    return not char.isascii() and unicodedata.category(char)[0] in "PZ"
+
+
+def _named_host(text: str) -> str | None:
+    """The longest beginning of it that ends in a top-level domain, or is an IPv4 address."""
+    if "." not in text:
+        return text
+    if address := _IPV4.match(text):
+        return address[0]
+    labels = text.split(".")
+    for count in range(len(labels), 1, -1):
+        if ending := _ending(labels[count - 1]):
+            return ".".join([*labels[: count - 1], ending])
+    return None
+
+
+def _ending(label: str) -> str | None:
+    """The top-level domain that it is, or begins with: a phone's link ends at «❤», «_» or «-»."""
+    found = (_WORD.match(label), _LATIN_WORD.match(label))
+    words = [label, *(one[0].rstrip("-_") for one in found if one)]
+    return next((word for word in words if word.lower() in _top_level_domains()), None)
+
+
+@cache
+def _top_level_domains() -> frozenset[str]:
+    """Of the Public Suffix List, which a library of ours ships; in letters and in Punycode."""
+    listed = (files("fido2") / "public_suffix_list.dat").read_text("utf-8")
+    rules = (line.strip() for line in listed.splitlines())
+    names = {rule.rpartition(".")[2] for rule in rules if rule and not rule.startswith("//")}
+    return frozenset(names | {idna.encode(name).decode() for name in names if not name.isascii()})

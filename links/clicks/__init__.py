@@ -1,0 +1,1 @@
+"""Clicks: buffered, streamed through Redis, classified, counted, and told to companies."""

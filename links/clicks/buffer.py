@@ -1,0 +1,129 @@
+"""Clicks on short links: gathered in the process, handed to Redis a batch at a time.
+
+A click is handed over within a quarter of a second or, when the process is killed, not at all:
+nothing about counting may slow a redirect or fail it. No address of the visitor is kept.
+
+An entry of the stream is `id` and `batch`, JSON of rows: link id in hexadecimal, kind, Unix ms,
+referring host, device, country. Whoever counts them drops an `id` seen before.
+"""
+
+import os
+import threading
+import time
+from collections import deque
+from collections.abc import Mapping
+from multiprocessing.util import Finalize
+from typing import Any
+from uuid import uuid4
+
+import orjson
+import structlog
+from redis.exceptions import RedisError
+
+from config.redis_client import patient_redis
+from links.clicks import visitor_headers
+from links.clicks.visitor_headers import Kind
+
+STREAM = "clicks"
+STREAM_LENGTH = 1_000_000  # entries, each of one batch
+CAPACITY = 100_000  # clicks a process keeps while Redis is away
+BATCH = 2_000  # clicks in one entry
+FLUSH_EVERY = 0.25  # seconds
+BACK_OFF = 1.0
+REPORT_EVERY = 60.0
+
+log = structlog.get_logger(__name__)
+
+
+Click = tuple[str, Kind, int, str, str, str]  # link id, kind, Unix ms, referrer, device, country
+
+
+class Buffer:
+    """What was clicked in this process and is not in Redis yet."""
+
+    def __init__(self, capacity: int = CAPACITY) -> None:
+        self._capacity = capacity
+        self.reset()
+
+    def reset(self) -> None:
+        """A forked child inherits clicks that its parent counts, and none of its threads."""
+        self._clicks: deque[Click] = deque(maxlen=self._capacity)
+        self._entry: dict[Any, Any] | None = None
+        self._flushing = threading.Lock()
+        self._starting = threading.Lock()
+        self._is_started = False
+        self._dropped = 0
+        self._reported_at = 0.0
+
+    def note(self, link_id: str, environ: Mapping[str, Any]) -> None:
+        """Never raises: the visitor is led on, whatever becomes of the count."""
+        try:
+            self._note(link_id, environ)
+        except Exception:
+            if not self._dropped:  # once in a while, not once for every visitor
+                log.exception("click_not_noted")
+            self._dropped += 1
+
+    def _note(self, link_id: str, environ: Mapping[str, Any]) -> None:
+        if not self._is_started:
+            self._start()
+        if len(self._clicks) == self._capacity:
+            self._dropped += 1  # the deque lets its oldest go
+        self._clicks.append(
+            (
+                link_id,
+                visitor_headers.kind_of(environ),
+                int(time.time() * 1000),
+                visitor_headers.referrer_of(environ),
+                visitor_headers.device_of(environ),
+                visitor_headers.country_of(environ),
+            )
+        )
+
+    def flush(self) -> bool:
+        """Hands over what is there; False when Redis would not take it."""
+        with self._flushing:
+            # Not until it is empty: under load that would be an entry for every few clicks.
+            entries = -(-len(self._clicks) // BATCH) + (self._entry is not None)
+            return all(self._hand_over() for _ in range(entries))
+
+    def _hand_over(self) -> bool:
+        # Kept as it is until Redis says yes: one that was written but not answered comes again
+        # under the same id.
+        self._entry = self._entry or self._next_entry()
+        try:
+            patient_redis().xadd(STREAM, self._entry, maxlen=STREAM_LENGTH)
+        except (RedisError, OSError):
+            return False
+        self._entry = None
+        return True
+
+    def _next_entry(self) -> dict[Any, Any]:
+        batch = [self._clicks.popleft() for _ in range(min(len(self._clicks), BATCH))]
+        return {"id": uuid4().hex, "batch": orjson.dumps(batch)}
+
+    def _start(self) -> None:
+        """Lazily, since a server forks its workers after this module is imported."""
+        with self._starting:
+            if self._is_started:
+                return
+            threading.Thread(target=self._run, name="clicks", daemon=True).start()
+            self._is_started = True
+            # Unlike atexit's, these run in forked worker processes as well.
+            Finalize(None, self.flush, exitpriority=1)
+
+    def _run(self) -> None:
+        while True:
+            time.sleep(FLUSH_EVERY if self.flush() else BACK_OFF)
+            self._report()
+
+    def _report(self) -> None:
+        now = time.monotonic()
+        if self._dropped and now >= self._reported_at + REPORT_EVERY:
+            log.warning("clicks_dropped", count=self._dropped)
+            self._dropped, self._reported_at = 0, now
+
+
+_buffer = Buffer()
+os.register_at_fork(after_in_child=_buffer.reset)
+note = _buffer.note

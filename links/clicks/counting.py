@@ -1,0 +1,135 @@
+"""Counts clicks: from the stream into PostgreSQL, each entry once however often it is read.
+
+A group of the stream's own reads what processes handed over. Rows, the counts of their links and
+the entry's id are one commit; the entry is acknowledged after it, so that a counter that dies is
+followed by one that reads the entry again and finds its id.
+"""
+
+import time
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+import structlog
+from django.conf import settings
+from django.db import connection, transaction
+from django.utils import timezone
+from redis.exceptions import RedisError
+
+from config.redis_client import patient_redis
+from links.clicks import partitions
+from links.clicks.buffer import STREAM
+from links.clicks.classification import Batch, Click
+from links.clicks.stream import Reader, millis
+
+log = structlog.get_logger(__name__)
+
+READER = Reader("counts", "counter")
+COUNTING = 0x6B766C6B  # the advisory lock of whoever counts
+BATCHES_KEPT = timedelta(days=7)
+TRIM_AFTER = 60.0  # seconds; what everybody has read is of no use to anybody
+STRAY = timedelta(days=2)  # clocks differ, and Redis may have been away; what is older counts now
+
+Row = tuple[UUID, datetime, str, str, str, str]  # link, at, kind, referrer, device, country
+
+NEW_BATCHES = """
+INSERT INTO links_clickbatch (id, counted_at)
+SELECT unnest(%s::uuid[]), now() ON CONFLICT DO NOTHING RETURNING id
+"""
+
+# Links are locked in one order, and each is written once for all of its clicks.
+COUNT = """
+WITH said AS (
+  SELECT * FROM unnest(%(links)s::uuid[], %(times)s::timestamptz[], %(kinds)s::text[],
+                       %(referrers)s::text[], %(devices)s::text[], %(countries)s::text[])
+    AS n(link_id, at, kind, referrer, device, country)),
+known AS (
+  SELECT id FROM links_link WHERE id IN (SELECT link_id FROM said) ORDER BY id FOR NO KEY UPDATE),
+stored AS (
+  INSERT INTO links_click (link_id, at, kind, referrer, device, country)
+  SELECT s.link_id, s.at, s.kind, s.referrer, s.device, s.country
+  FROM said s JOIN known ON known.id = s.link_id
+  RETURNING link_id, at, kind),
+days AS (
+  INSERT INTO links_clickday AS d (link_id, day, clicks, previews, scanners)
+  SELECT link_id, (at AT TIME ZONE %(zone)s)::date,
+    count(*) FILTER (WHERE kind = 'person'),
+    count(*) FILTER (WHERE kind IN ('preview', 'prefetch', 'probe')),
+    count(*) FILTER (WHERE kind = 'scanner')
+  FROM stored GROUP BY 1, 2 ORDER BY 1, 2
+  ON CONFLICT (link_id, day) DO UPDATE SET clicks = d.clicks + excluded.clicks,
+    previews = d.previews + excluded.previews, scanners = d.scanners + excluded.scanners)
+UPDATE links_link l SET clicks = l.clicks + n.clicks, previews = l.previews + n.previews,
+  scanners = l.scanners + n.scanners, first_click_at = LEAST(l.first_click_at, n.first_at),
+  last_click_at = GREATEST(l.last_click_at, n.last_at)
+FROM (
+  SELECT link_id, count(*) FILTER (WHERE kind = 'person') AS clicks,
+    count(*) FILTER (WHERE kind IN ('preview', 'prefetch', 'probe')) AS previews,
+    count(*) FILTER (WHERE kind = 'scanner') AS scanners,
+    min(at) FILTER (WHERE kind = 'person') AS first_at,
+    max(at) FILTER (WHERE kind = 'person') AS last_at
+  FROM stored GROUP BY 1) n
+WHERE l.id = n.link_id
+"""
+
+
+def count_clicks() -> int:
+    """Returns how many entries of the stream were read."""
+    read = READER.consume(count)
+    if read:
+        _trim()
+    return read
+
+
+def count(batches: list[Batch]) -> None:
+    rows_of = {UUID(hex=batch.id): list(map(_row, batch.clicks)) for batch in batches}
+    partitions.keep(*{partitions.month_of(row[1]) for rows in rows_of.values() for row in rows})
+    with transaction.atomic(), connection.cursor() as cursor:
+        # One at a time: two counters would write the same links in each other's way.
+        cursor.execute("SELECT pg_advisory_xact_lock(%s)", [COUNTING])
+        cursor.execute(NEW_BATCHES, [list(rows_of)])
+        new = [batch_id for (batch_id,) in cursor.fetchall()]
+        rows = [row for batch_id in new for row in rows_of[batch_id]]
+        if rows:
+            cursor.execute(COUNT, _params(rows))
+
+
+def _params(rows: list[Row]) -> dict[str, Any]:
+    names = ("links", "times", "kinds", "referrers", "devices", "countries")
+    columns = zip(*rows, strict=True)
+    params: dict[str, Any] = {name: list(one) for name, one in zip(names, columns, strict=True)}
+    return params | {"zone": settings.TIME_ZONE}
+
+
+def _row(click: Click) -> Row:
+    now = timezone.now()
+    at = datetime.fromtimestamp(click.millis / 1000, UTC)
+    if not now - STRAY < at < now + timedelta(hours=1):
+        at = now
+    return click.link_id, at, click.kind, click.referrer, click.device, click.country
+
+
+def _trim() -> None:
+    """What every group has done with, and what is older than TRIM_AFTER, Redis need not keep."""
+    try:
+        _trim_to(patient_redis().xinfo_groups(STREAM))
+    except (RedisError, OSError) as error:
+        log.warning("clicks_not_trimmed", error=type(error).__name__)
+
+
+def _trim_to(groups: Any) -> None:
+    done = min(millis(group["last-delivered-id"]) for group in groups)
+    if not any(group["pending"] for group in groups):
+        old = int((time.time() - TRIM_AFTER) * 1000)
+        patient_redis().xtrim(STREAM, minid=f"{min(done, old)}-0", approximate=True)
+
+
+def forget_batches(limit: int) -> int:
+    """The ids of entries that no stream can bring again."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "DELETE FROM links_clickbatch WHERE id IN (SELECT id FROM links_clickbatch"
+            " WHERE counted_at < %s LIMIT %s)",
+            [timezone.now() - BATCHES_KEPT, limit],
+        )
+        return int(cursor.rowcount)

@@ -1,0 +1,55 @@
+"""A person's click proves that the message with the link arrived, and calls off what would have
+followed it by other channels.
+"""
+
+from uuid import UUID
+
+import structlog
+from django.db import DataError, IntegrityError, connection, transaction
+
+from billing.wallet.ledger import Proof
+from channels.outcomes import apply, delivery_proof
+from links import sql
+from links.clicks.classification import Batch
+from links.clicks.stream import Reader
+
+log = structlog.get_logger(__name__)
+
+READER = Reader("proofs", "prover")
+
+
+def prove_clicks() -> int:
+    """Returns how many entries of the stream were read."""
+    return READER.consume(_prove_batches)
+
+
+def _prove_batches(batches: list[Batch]) -> None:
+    first: dict[UUID, float] = {}
+    for batch in batches:
+        for link_id, times in batch.by_people().items():
+            first.setdefault(link_id, min(times) / 1000)  # the stream is in order
+    try:
+        prove(first)
+    except (IntegrityError, DataError):  # one that the database refuses must hold up no other
+        log.exception("clicks_prove_nothing")
+        for link_id, at in first.items():
+            _prove_one(link_id, at)
+
+
+def _prove_one(link_id: UUID, at: float) -> None:
+    try:
+        prove({link_id: at})
+    except (IntegrityError, DataError):
+        log.exception("click_proves_nothing", link=str(link_id))
+
+
+def prove(first_clicks: dict[UUID, float]) -> None:
+    """Link → Unix seconds; whatever is said of one link again changes nothing."""
+    if not first_clicks:
+        return
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(sql.CLICKED, [list(first_clicks), list(first_clicks.values())])
+        # Of a code's several messages one is proved, whichever was opened.
+        used = {subject_id: message_id for message_id, subject_id in cursor.fetchall()}
+        messages = delivery_proof.prove(cursor, list(used.items()), Proof.CLICK) if used else []
+    apply.announce(messages)

@@ -1,0 +1,172 @@
+"""The stream of clicks, read by groups that know nothing of one another.
+
+An entry is done with once it is acknowledged; what a reader died with comes first the next time.
+
+A transaction gets so many clicks, or one entry. What PostgreSQL refuses comes again by halves. An
+entry refused by itself is laid aside, under a name of its own in the group, so that the others go
+on; it is tried now and then, and given up in the end, for nothing is trimmed while it waits. Of
+either the log has an error.
+"""
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import structlog
+from django.db import DatabaseError, DataError, IntegrityError
+from psycopg.errors import OutOfMemory, ProgramLimitExceeded, QueryCanceled
+from redis.exceptions import RedisError, ResponseError
+
+from config.redis_client import patient_redis, redis_client
+from links.clicks.buffer import STREAM
+from links.clicks.classification import Batch, Entry, judged
+
+log = structlog.get_logger(__name__)
+
+ENTRIES = 100  # read at once
+CLICKS = 5_000  # in one transaction: a tenth of what a statement has the time for
+PAUSE = 300.0  # seconds between tries of an entry that was laid aside
+TRIES = 13  # of an entry by itself: an hour of them
+
+Handle = Callable[[list[Batch]], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    group: str
+    name: str
+    clicks: int = CLICKS
+    pause: float = PAUSE
+    tries: int = TRIES
+
+    def consume(self, handle: Handle) -> int:
+        """Returns how many entries were read; none without Redis, nor if one was refused."""
+        try:
+            entries = self.read("0") or self.read(">")
+            # A refusal ends the round: if PostgreSQL refuses whatever it is told, one is enough.
+            is_done = all(self._work_off(portion, handle) for portion in self._portions(entries))
+            self._try_again(handle)
+        except (RedisError, OSError) as error:
+            log.warning("clicks_not_read", group=self.group, error=type(error).__name__)
+            return 0
+        return len(entries) if is_done else 0
+
+    def read(self, start: str) -> list[Entry]:
+        try:
+            found: Any = patient_redis().xreadgroup(
+                self.group, self.name, {STREAM: start}, count=ENTRIES
+            )
+        except ResponseError:  # no such group yet, or the stream went with it
+            patient_redis().xgroup_create(STREAM, self.group, id="0", mkstream=True)
+            return []
+        return found[0][1] if found else []
+
+    def _portions(self, entries: list[Entry]) -> Iterator[list[Entry]]:
+        portion: list[Entry] = []
+        room = self.clicks
+        for entry in entries:
+            clicks = _clicks(entry)
+            if portion and clicks > room:
+                yield portion
+                portion, room = [], self.clicks
+            portion.append(entry)
+            room -= clicks
+        if portion:
+            yield portion
+
+    def _work_off(self, entries: list[Entry], handle: Handle) -> bool:
+        """False: there is one among them that is refused by itself; those after it are left."""
+        if self._take(entries, handle):
+            return True
+        if len(entries) == 1:
+            self._lay_aside(entries[0])
+            return False
+        half = len(entries) // 2
+        return self._work_off(entries[:half], handle) and self._work_off(entries[half:], handle)
+
+    def _take(self, entries: list[Entry], handle: Handle) -> bool:
+        try:
+            handle(judged(entries))
+        except DatabaseError as error:
+            if not _is_refusal(error):
+                raise
+            log.warning("clicks_refused", group=self.group, entries=len(entries), error=str(error))
+            return False
+        patient_redis().xack(STREAM, self.group, *(entry_id for entry_id, _ in entries))
+        return True
+
+    @property
+    def _aside(self) -> str:
+        return f"{self.name}-aside"
+
+    def _lay_aside(self, entry: Entry) -> None:
+        patient_redis().xclaim(STREAM, self.group, self._aside, 0, [entry[0]], retrycount=1)
+        self._complain("clicks_laid_aside", entry)
+
+    def _try_again(self, handle: Handle) -> None:
+        """Each by itself, for as long as PostgreSQL takes them."""
+        pause = int(self.pause * 1000)
+        waiting: Any = patient_redis().xpending_range(
+            STREAM, self.group, "-", "+", ENTRIES, self._aside, idle=pause
+        )
+        for one in waiting:
+            entry_id, tries = one["message_id"], one["times_delivered"] + 1
+            claimed: Any = patient_redis().xclaim(
+                STREAM, self.group, self._aside, pause, [entry_id], retrycount=tries
+            )
+            # Nothing: another has claimed it. Without fields: it was trimmed.
+            if claimed and not self._take([entry := (entry_id, claimed[0][1] or {})], handle):
+                if tries >= self.tries:
+                    self._give_up(entry)
+                return
+
+    def _give_up(self, entry: Entry) -> None:
+        patient_redis().xack(STREAM, self.group, entry[0])
+        self._complain("clicks_given_up", entry)
+
+    def _complain(self, event: str, entry: Entry) -> None:
+        log.error(event, group=self.group, entry=entry[0].decode(), clicks=_clicks(entry))
+
+
+def _clicks(entry: Entry) -> int:
+    """How many there are at most: each is a list in a list, not worth parsing to be counted."""
+    return (entry[1] or {}).get(b"batch", b"[").count(b"[") - 1
+
+
+def _is_refusal(error: DatabaseError) -> bool:
+    """Whether PostgreSQL takes offence at what it was told. For another's lock, or for a server
+    that is away, everything waits as it is.
+    """
+    own = (QueryCanceled, OutOfMemory, ProgramLimitExceeded)
+    return isinstance(error, DataError | IntegrityError) or isinstance(error.__cause__, own)
+
+
+def backlog() -> float | None:
+    """For how many seconds the oldest entry has waited for one of its readers; 0.0: there is none.
+    None when Redis cannot tell.
+    """
+    try:
+        groups: Any = redis_client().xinfo_groups(STREAM)
+        ids = [entry_id for group in groups or [None] if (entry_id := _oldest(group))]
+    except ResponseError:  # no such stream
+        return 0.0
+    except (RedisError, OSError):
+        return None
+    return max((time.time() - millis(entry_id) / 1000 for entry_id in ids), default=0.0)
+
+
+def _oldest(group: Any) -> bytes | None:
+    """The first entry that this group, or nobody, has done with."""
+    if group and group["pending"]:
+        pending: Any = redis_client().xpending(STREAM, group["name"])
+        if first := pending["min"]:
+            return bytes(first)
+    after = b"(" + group["last-delivered-id"] if group else b"-"
+    found: Any = redis_client().xrange(STREAM, min=after, count=1)
+    return bytes(found[0][0]) if found else None
+
+
+def millis(entry_id: bytes) -> int:
+    """Unix time of an entry's making, by Redis' clock."""
+    return int(entry_id.partition(b"-")[0])

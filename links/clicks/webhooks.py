@@ -1,0 +1,81 @@
+"""Tells companies of people's clicks: `link.clicked`, one event for a link in a batch of clicks.
+
+The stream of clicks is read by a group of its own, so that whoever else counts them is not in
+the way. An entry is done with once its events are committed; one read twice says the same under
+the same keys, and so nothing new.
+"""
+
+from typing import Any
+from uuid import UUID
+
+from django.conf import settings
+from django.db import connection
+
+from accounts.outbox import events
+from config.ids import uuid7
+from links.addresses import short_hosts
+from links.clicks.classification import Batch
+from links.clicks.stream import Reader
+
+READER = Reader("callbacks", "teller")
+
+# Event, link, batch, key, clicks in the batch, the last one's Unix seconds.
+Row = tuple[UUID, UUID, UUID, str, int, float]
+
+# `clicks` is the link's total. Whoever counts reads the stream apart: what it has not counted yet
+# comes on top of the count.
+_CLICKED = f"""
+SELECT n.event_id AS id, l.company_id, l.mode, 'link.clicked' AS kind, n.key,
+  jsonb_build_object(
+    'id', 'lnk_' || replace(l.id::text, '-', ''),
+    'short_url', COALESCE(%(scheme)s::text || h.host, %(base)s::text) || '/' || l.slug,
+    'url', l.url, 'new_clicks', n.clicks,
+    'clicks', l.clicks + COALESCE(sum(n.clicks) FILTER (WHERE b.id IS NULL)
+      OVER (PARTITION BY n.link_id ORDER BY n.at, n.event_id ROWS UNBOUNDED PRECEDING), 0),
+    'clicked_at', {events.iso("to_timestamp(n.at)")},
+    'test', l.mode = 'test') AS data, to_timestamp(n.at) AS at
+FROM unnest(%(events)s::uuid[], %(links)s::uuid[], %(batches)s::uuid[], %(keys)s::text[],
+            %(clicks)s::int[], %(times)s::float[])
+  AS n(event_id, link_id, batch_id, key, clicks, at)
+JOIN links_link l ON l.id = n.link_id LEFT JOIN links_clickbatch b ON b.id = n.batch_id
+LEFT JOIN links_shorthost h ON h.id = l.host_id"""  # noqa: S608
+TELL = f"WITH {events.appending(_CLICKED)}"
+
+
+def tell_clicks() -> int:
+    """Returns how many entries of the stream were read."""
+    return READER.consume(lambda batches: tell([row for one in batches for row in _rows(one)]))
+
+
+def tell(rows: list[Row]) -> None:
+    if not rows:
+        return
+    ids, links, batches, keys, clicks, times = (list(column) for column in zip(*rows, strict=True))
+    params: dict[str, Any] = {
+        "base": settings.SHORT_URL,
+        "scheme": short_hosts.scheme(),
+        "events": ids,
+        "links": links,
+        "batches": batches,
+        "keys": keys,
+        "clicks": clicks,
+        "times": times,
+    }
+    with connection.cursor() as cursor:
+        cursor.execute(TELL, params)
+        events.announce(cursor.rowcount)
+
+
+def _rows(batch: Batch) -> list[Row]:
+    """People's clicks of a batch, by link."""
+    return [
+        (
+            uuid7(),
+            link_id,
+            UUID(hex=batch.id),
+            f"click:{batch.id}:{link_id.hex}",
+            len(times),
+            max(times) / 1000,
+        )
+        for link_id, times in batch.by_people().items()
+    ]

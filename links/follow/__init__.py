@@ -1,0 +1,1 @@
+"""Following a link: the redirect, its caches, and the pages that a visitor may see instead."""

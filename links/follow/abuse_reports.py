@@ -1,0 +1,58 @@
+"""What visitors say of links that harm: kept for the operator, with nothing about the visitor."""
+
+from uuid import UUID
+
+from django import forms
+from django.db.models import QuerySet
+from django.db.models.functions import Now
+from django.utils.translation import gettext_lazy as _
+
+from accounts.api import atomic_limits
+from accounts.api.atomic_limits import LimiterDownError, Window
+from accounts.client_ip import household
+from links.models import Report
+
+REPORTS = (5, 3600)  # by one visitor: (count, seconds)
+WAITING = 20  # of one link; the operator needs no more to look at it
+
+
+class ReportForm(forms.Form):
+    reason = forms.ChoiceField(
+        label=_("What is wrong with it?"), choices=Report.Reason.choices, widget=forms.RadioSelect
+    )
+    words = forms.CharField(
+        label=_("In your own words, if you like"),
+        max_length=500,
+        required=False,
+        widget=forms.Textarea({"rows": 3}),
+    )
+    website = forms.CharField(required=False)  # people do not see it; who fills it is a machine
+
+    @property
+    def is_by_machine(self) -> bool:
+        return bool(self.cleaned_data["website"])
+
+
+def wait_for(ip: str) -> int:
+    """Seconds until this visitor may report again; counts the report when it is 0."""
+    visitor = household(ip)
+    if not visitor:
+        return 0
+    try:
+        place = atomic_limits.count(Window(f"report:{atomic_limits.hashed(visitor)}", *REPORTS))
+    except LimiterDownError:
+        return 0  # the number of those that wait is limited anyway
+    return 0 if place.verdict == atomic_limits.GRANTED else place.wait
+
+
+def waiting() -> int:
+    return Report.objects.filter(handled_at=None).count()
+
+
+def handle(reports: QuerySet[Report]) -> int:
+    return reports.filter(handled_at=None).update(handled_at=Now())
+
+
+def report(*, link_id: UUID, reason: str, words: str) -> None:
+    if Report.objects.filter(link_id=link_id, handled_at=None).count() < WAITING:
+        Report.objects.create(link_id=link_id, reason=reason, words=words)

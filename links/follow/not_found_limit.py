@@ -1,0 +1,130 @@
+"""How often a visitor may ask for links that are not there: whoever guesses slugs is told 429.
+
+What leads somewhere is never counted or limited: a carrier's customers share one address. Misses
+are counted in the process and told to Redis together, once a second; before a visitor is refused
+Redis is asked for the sum. So a miss asks nobody, and until the next second each process may let
+another budget pass. Nothing is limited while Redis is away.
+"""
+
+import os
+import threading
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django.conf import settings
+from redis.exceptions import RedisError
+
+from accounts.api.atomic_limits import hashed
+from accounts.client_ip import client_ip, household
+from config.redis_client import redis_client
+
+TELL_EVERY = 1.0  # seconds
+BACK_OFF = 1.0
+VISITORS = 50_000  # known to a process at once
+
+
+@dataclass(slots=True)
+class _Count:
+    until: float  # by this process's steady clock; then its visitor is forgotten
+    untold: int = 0
+    told: int = 0  # all processes' misses, when Redis was last asked
+    is_confirmed: bool = False  # `told` is above the limit
+
+
+class Misses:
+    def __init__(self) -> None:
+        self.reset()
+
+    def reset(self) -> None:
+        """A forked child inherits no thread, and counts of its parent's that the parent tells."""
+        self._counts: dict[str, _Count] = {}
+        self._lock = threading.Lock()
+        self._telling = threading.Lock()
+        self._is_started = False
+        self._off_until = 0.0
+
+    def note(self, environ: Mapping[str, Any]) -> int:
+        """Count one; seconds to wait when it is one too many, or 0."""
+        visitor = household(client_ip(environ))
+        if not visitor:
+            return 0
+        key = f"misses:{hashed(visitor)}"
+        limit, seconds = settings.LINK_MISSES
+        now = time.monotonic()
+        with self._lock:
+            count = self._counts.get(key)
+            if count is None or count.until <= now:
+                count = self._begin(key, now + seconds)
+            count.untold += 1
+            is_over = count.told + count.untold > limit
+        if not is_over or not (count.is_confirmed or self._is_over(key, limit)):
+            return 0
+        return max(1, round(count.until - now))
+
+    def _begin(self, key: str, until: float) -> _Count:
+        if len(self._counts) >= VISITORS:
+            self._counts.clear()
+        if not self._is_started:
+            self._is_started = True
+            threading.Thread(target=self._run, name="misses", daemon=True).start()
+        count = self._counts[key] = _Count(until)
+        return count
+
+    def _is_over(self, key: str, limit: int) -> bool:
+        if time.monotonic() < self._off_until or not self.tell([key]):
+            return False
+        count = self._counts.get(key)
+        return count is not None and count.told > limit
+
+    def _run(self) -> None:
+        while True:
+            time.sleep(TELL_EVERY)
+            now = time.monotonic()
+            with self._lock:
+                counts = self._counts.items()
+                self._counts = {key: one for key, one in counts if one.until > now}
+                untold = [key for key, one in self._counts.items() if one.untold]
+            if untold and now >= self._off_until:
+                self.tell(untold)
+
+    def tell(self, keys: list[str]) -> bool:
+        """Adds what is untold to Redis, and learns the sums; False when it is away."""
+        with self._telling:
+            with self._lock:
+                known = {key: count for key in keys if (count := self._counts.get(key))}
+                told = {key: count.untold for key, count in known.items()}
+                for count in known.values():
+                    count.told, count.untold = count.told + count.untold, 0
+            try:
+                sums = self._add(told)
+            except (RedisError, OSError):
+                self._off_until = time.monotonic() + BACK_OFF
+                self._take_back(known, told)
+                return False
+            limit, now = settings.LINK_MISSES[0], time.monotonic()
+            for count, (total, left) in zip(known.values(), sums, strict=True):
+                count.told, count.until = total, now + left / 1000
+                count.is_confirmed = total > limit
+            return True
+
+    def _take_back(self, known: dict[str, _Count], told: dict[str, int]) -> None:
+        with self._lock:
+            for key, count in known.items():
+                count.told, count.untold = count.told - told[key], count.untold + told[key]
+
+    def _add(self, told: dict[str, int]) -> list[tuple[int, int]]:
+        """For each key all misses of the window, and the milliseconds that are left of it."""
+        with redis_client().pipeline(transaction=False) as pipe:
+            for key, number in told.items():
+                pipe.set(key, 0, px=settings.LINK_MISSES[1] * 1000, nx=True)
+                pipe.incrby(key, number)
+                pipe.pttl(key)
+            answers: list[Any] = pipe.execute()
+        return list(zip(answers[1::3], answers[2::3], strict=True))
+
+
+_misses = Misses()
+os.register_at_fork(after_in_child=_misses.reset)
+note, reset = _misses.note, _misses.reset

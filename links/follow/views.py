@@ -1,0 +1,16 @@
+"""The redirect as a Django view, for whoever runs without the callable in front."""
+
+from django.http import HttpRequest, HttpResponse
+from django.views.decorators.csrf import csrf_exempt
+
+from links.follow.redirect import answer, company_host
+
+
+@csrf_exempt  # forms of links bring back a nonce; any other POST is owed its 405
+def follow(request: HttpRequest, slug: str) -> HttpResponse:
+    host_id = company_host(request.META.get("HTTP_HOST", ""))
+    status, headers, body = answer(slug, request.META, host_id)
+    response = HttpResponse(body, status=int(status[:3]), headers=dict(headers))
+    if not body and "Content-Type" not in dict(headers):
+        del response["Content-Type"]
+    return response

@@ -1,0 +1,1 @@
+"""Making links: one, many at once, or inside a message."""

@@ -1,0 +1,161 @@
+"""Making links, alone or inside a message."""
+
+from collections.abc import Mapping
+from contextlib import nullcontext
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from django.conf import settings
+from django.db import IntegrityError, connection, transaction
+
+from accounts.api import test_quotas
+from accounts.models import Mode
+from channels.accept import acceptance as sending
+from channels.accept import sms_segments
+from channels.accept.acceptance import Outcome, Sender
+from channels.lifecycle.steps import Step
+from channels.models import Message
+from channels.providers.base import Content
+from config.errors import DomainError, Error, invalid_input
+from links import sql
+from links.follow import resolution
+from links.make import reuse
+from links.make.message_text import TEXTS, with_link
+from links.make.new_link import TRIES, NewLink, Owner, made_of
+from links.models import Link
+
+
+def shorten(*, owner: Owner, link: NewLink) -> Link:
+    """Make a short link, or find an equal one if that will do; raises `alias_taken`."""
+    if owner.mode == Mode.TEST:
+        test_quotas.take(owner.company_id, "links")
+    if link.is_reused:
+        (found,) = reuse.shorten(owner=owner, wanted=[link])
+        return found
+    for left in reversed(range(TRIES)):
+        params = link.params() | {"company_id": owner.company_id, "mode": owner.mode}
+        try:
+            made = _insert(params)
+        except IntegrityError as error:
+            if sending.violated(error) != "link_key_once" or not left:
+                raise
+            if link.alias:
+                raise DomainError(Error.ALIAS_TAKEN) from None
+        else:
+            if link.alias:  # somebody may have asked for it before, and been told 404
+                transaction.on_commit(partial(resolution.remember, made))
+            return made
+    raise AssertionError("the last try returns or raises")
+
+
+def _insert(params: Mapping[str, Any]) -> Link:
+    # A savepoint where a transaction is open: a slug that is taken must not break it.
+    needs_block = params["is_alias"] or connection.in_atomic_block
+    with transaction.atomic() if needs_block else nullcontext():
+        if params["is_alias"]:
+            _retire(params)
+        (expires_at,) = sending.first_row(sql.SHORTEN, params)
+    return made_of(params, expires_at)
+
+
+def _retire(params: Mapping[str, Any]) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(sql.RETIRE, params)
+
+
+@dataclass(frozen=True, slots=True)
+class LinkOrder:
+    """A request to send a link, its fields checked."""
+
+    phone: str
+    locale: str
+    channel: str | None
+    text: str
+    link: NewLink
+
+    @property
+    def content(self) -> Content:
+        return Content.LINK
+
+
+@dataclass(frozen=True, slots=True)
+class SentLink:
+    outcome: Outcome
+    short_url: str
+    segments: int
+
+
+def send_link(*, sender: Sender, order: LinkOrder) -> SentLink:
+    """Shorten and send in one commit; refuses before anything is spent."""
+    acceptance = _Acceptance(sender, order)
+    outcome = sending.send(acceptance)
+    return SentLink(outcome, acceptance.short_url, acceptance.segments)
+
+
+class _Acceptance(sending.Acceptance[LinkOrder]):
+    """Tried again when its slug was taken; an alias that is taken is a refusal."""
+
+    kind = "link"
+    short_url = ""
+
+    def _steps(self) -> list[Step]:
+        steps = super()._steps()
+        self.link = self.order.link.sent_by({self.channel, *(one.channel for one in steps)})
+        return steps
+
+    def count_segments(self) -> int:
+        return sms_segments.count(self._text(self.link.sample_url)).segments
+
+    def too_long(self) -> DomainError:
+        most = settings.MAX_SMS_SEGMENTS
+        return invalid_input(
+            text=(
+                f"Сообщение занимает {self.segments} SMS, можно не больше {most}",
+                f"The message takes {self.segments} SMS; at most {most} are allowed",
+            )
+        )
+
+    def may_try_again(self, constraint: str) -> bool:
+        if constraint == "link_key_once" and self.order.link.alias:
+            raise DomainError(Error.ALIAS_TAKEN) from None
+        return constraint == "link_key_once"
+
+    def execute(self) -> None:
+        principal, params = self.sender.principal, self._params()
+        has_ticket = self.sender.ticket is not None
+        statement = sql.send(is_test=principal.is_test, has_ticket=has_ticket)
+        if not params["is_alias"]:
+            return self._read(sending.first_row(statement, params))
+        with transaction.atomic():  # a refusal brings the retired alias back
+            _retire(params)
+            self._read(sending.first_row(statement, params))
+        # Somebody may have asked for it too early and been told that it is not there.
+        resolution.forget(made_of(params, None))
+        return None
+
+    def _text(self, url: str) -> str:
+        return with_link(self.order.text or TEXTS[self.order.locale], url)
+
+    def _read(self, row: tuple[Any, ...]) -> None:
+        is_paid, is_blocked = row
+        if is_paid:
+            return
+        if is_blocked:
+            raise DomainError(Error.RECIPIENT_UNREACHABLE)
+        raise sending.unpaid(self.sender.principal, self.channel, self.order.phone)
+
+    def _params(self) -> dict[str, Any]:
+        params = self.params() | self.link.params()
+        self.short_url = params["short_url"]
+        params["params"] = {
+            "text": self._text(self.short_url),
+            "short_url": self.short_url,
+            "brand": self.sender.principal.brand,
+        }
+        return params
+
+
+def sent_link(message: Message) -> SentLink:
+    """What the sender of this message is told, read from the database."""
+    return SentLink(Outcome.of(message), message.params["short_url"], message.segments)

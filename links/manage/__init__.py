@@ -1,0 +1,1 @@
+"""Links once they are made: changed, stopped, released, blocked."""

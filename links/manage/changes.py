@@ -1,0 +1,125 @@
+"""What becomes of links once they are made: shown, changed, switched off and on again."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import partial
+from uuid import UUID
+
+from django.db import transaction
+from django.db.backends.utils import CursorWrapper
+from django.utils import timezone
+
+from accounts.audit.events import record
+from accounts.models import Company, User
+from config.errors import DomainError, Error, Words
+from links import sql
+from links.addresses import target_urls
+from links.follow import resolution
+from links.make.new_link import PENDING_LIFETIME
+from links.models import Link
+
+USED = (
+    "Эта ссылка открывается один раз, и её уже открыли; создайте новую",
+    "This link opens once, and somebody opened it; make a new one",
+)
+STOPPED = (
+    "Эта ссылка остановлена вместе с пакетом или со всеми ссылками компании; откройте их все",
+    "This link is stopped with its batch or with all links of the company; release those",
+)
+NO_EXPIRED_URL_YET = (
+    "expired_url заработает, когда компанию подтвердят",
+    "expired_url works once the company is approved",
+)
+BARRED = (
+    "Эту ссылку выключил оператор сервиса; включить её может только он",
+    "The operator of the service disabled this link, and only they can enable it",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """None: as it is. `lifetime` is in seconds from now, `is_endless` for ever; while a
+    company waits for approval, PENDING_LIFETIME from when the link was made at most.
+    """
+
+    url: str | None = None
+    lifetime: int | None = None
+    is_endless: bool = False
+    is_enabled: bool | None = None
+    by_operator: bool = False  # then nobody else switches it on again
+    expired_url: str | None = None
+    utm: str | None = None
+
+
+@transaction.atomic
+def change(*, link: Link, wanted: Change, user: User | None = None, ip: str | None = None) -> Link:
+    """The link as it is then; raises `alias_taken` when its name was handed on meanwhile, and
+    `url_not_allowed` when it is to be enabled and a site that it may lead to is blocked.
+    """
+    link = Link.objects.select_for_update(of=("self",)).select_related("company").get(pk=link.pk)
+    if link.retired_at is not None:
+        raise DomainError(Error.ALIAS_TAKEN)
+    if wanted.is_enabled and not wanted.by_operator and (reason := _why_shut(link)):
+        raise DomainError(Error.FORBIDDEN, message=reason)
+    if wanted.expired_url and link.company.status == Company.Status.PENDING:
+        raise DomainError(Error.FORBIDDEN, message=NO_EXPIRED_URL_YET)
+    if wanted.is_enabled:
+        late = link.expired_url if wanted.expired_url is None else wanted.expired_url
+        target_urls.check_still_allowed(wanted.url or link.url, late)
+    fields = _apply(link, wanted)
+    if fields:
+        resolution.doubt(link)
+        link.save(update_fields=fields)
+        action = "link.disabled" if wanted.is_enabled is False else "link.changed"
+        record(action, link, company=link.company, user=user, ip=ip)
+    # When nothing changes too: whoever asks again may not have been answered the first time.
+    transaction.on_commit(partial(resolution.forget, link))
+    return link
+
+
+def _why_shut(link: Link) -> Words | None:
+    """Why enabling it would open nothing."""
+    if link.is_barred:
+        return BARRED
+    if link.used_at is not None:
+        return USED
+    return STOPPED if Link.objects.with_stops().get(pk=link.pk).is_stopped else None
+
+
+def _apply(link: Link, wanted: Change) -> list[str]:
+    names = ("url", "expired_url", "utm", "expires_at", "disabled_at", "is_barred")
+    before = [getattr(link, name) for name in names]
+    for name in ("url", "expired_url", "utm"):
+        if (value := getattr(wanted, name)) is not None:
+            setattr(link, name, value)
+    if wanted.is_endless or wanted.lifetime is not None:
+        link.expires_at = _expiry(link, wanted.lifetime)
+    if wanted.is_enabled is not None:
+        off = link.disabled_at or timezone.now()
+        link.disabled_at = None if wanted.is_enabled else off
+        link.is_barred = not wanted.is_enabled and (link.is_barred or wanted.by_operator)
+    changed = [name for name, was in zip(names, before, strict=True) if was != getattr(link, name)]
+    if link.reuse_key is None or set(changed) <= {"disabled_at", "is_barred"}:
+        return changed
+    link.reuse_key = None  # it is no longer what was asked for
+    return [*changed, "reuse_key"]
+
+
+def _expiry(link: Link, lifetime: int | None) -> datetime | None:
+    wanted = None if lifetime is None else timezone.now() + timedelta(seconds=lifetime)
+    if link.company.status != Company.Status.PENDING:
+        return wanted
+    latest = link.created_at + timedelta(seconds=PENDING_LIFETIME)
+    return min(wanted or latest, latest)
+
+
+def end_with_codes(cursor: CursorWrapper, verification_ids: Sequence[UUID]) -> None:
+    """Links that were to live as long as these codes, which are over, in the caller's
+    transaction. Call it before messages are locked.
+    """
+    cursor.execute(sql.END_WITH_CODES, [list(verification_ids)])
+    dead = [Link(id=link_id, slug=key, key=key) for link_id, key in cursor.fetchall()]
+    if dead:
+        resolution.doubt(*dead)
+        transaction.on_commit(lambda: resolution.forget(*dead))

@@ -1,0 +1,80 @@
+"""Stopping all links of a company or of a batch at once, and letting them lead on again.
+
+Every process knows within a second (`links.follow.resolution`). No link is changed: what expired
+or was disabled meanwhile stays so.
+"""
+
+from uuid import UUID
+
+from django.db import transaction
+
+from accounts.audit.events import record
+from accounts.models import Company, User
+from config.errors import DomainError, Error
+from config.ids import public_id
+from links.follow import resolution
+from links.models import Stop
+
+BY_OPERATOR = (
+    "Эти ссылки остановил оператор сервиса; открыть их снова может только он",
+    "The operator of the service stopped these links, and only they can release them",
+)
+STOPPED, RELEASED = "links.stopped", "links.released"
+
+
+@transaction.atomic
+def stop(
+    *,
+    company: Company,
+    batch_id: UUID | None = None,
+    user: User | None = None,
+    ip: str | None = None,
+    by_operator: bool = False,
+) -> bool:
+    """None: all of the company's. False when they are stopped already."""
+    _take_turn(company)
+    row, is_new = Stop.objects.get_or_create(company=company, batch_id=batch_id)
+    if by_operator and not row.is_operators:
+        Stop.objects.filter(pk=row.pk).update(is_operators=True)
+    if is_new:
+        _record(STOPPED, company, batch_id, user, ip)
+    return is_new
+
+
+@transaction.atomic
+def release(
+    *,
+    company: Company,
+    batch_id: UUID | None = None,
+    user: User | None = None,
+    ip: str | None = None,
+    by_operator: bool = False,
+) -> bool:
+    """False when they are not stopped. A stop of the company outlasts that of its batch, and what
+    the operator stopped nobody else releases: `forbidden`.
+    """
+    _take_turn(company)
+    stops = Stop.objects.filter(company=company, batch_id=batch_id)
+    if not by_operator and stops.filter(is_operators=True).exists():
+        raise DomainError(Error.FORBIDDEN, message=BY_OPERATOR)
+    count, _ = stops.delete()
+    if count:
+        _record(RELEASED, company, batch_id, user, ip)
+    return bool(count)
+
+
+def _take_turn(company: Company) -> None:
+    """One at a time for a company, whether or not a stop is there to be locked.
+
+    Processes are told when nothing changes, too: whoever asks again may have died the first time
+    between the commit and the telling.
+    """
+    Company.objects.select_for_update(no_key=True).get(pk=company.pk)
+    transaction.on_commit(resolution.restop)
+
+
+def _record(
+    action: str, company: Company, batch_id: UUID | None, user: User | None, ip: str | None
+) -> None:
+    subject = public_id("bat", batch_id) if batch_id else str(company)
+    record(action, subject, company=company, user=user, ip=ip)

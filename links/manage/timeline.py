@@ -1,0 +1,46 @@
+"""What became of the link that a message carried, for the message's page."""
+
+from collections.abc import Iterator
+from datetime import datetime
+
+from django.db import connection
+from django.utils.translation import gettext as _
+
+from channels.models import Message
+from channels.vendor_accounts.registry import Told
+from links.models import Link
+
+# For as long as clicks themselves are kept.
+_MACHINES = """
+SELECT kind = 'scanner', min(at), count(*) FROM links_click
+WHERE link_id = %s AND kind <> 'person' GROUP BY 1
+"""
+
+
+def story(message: Message) -> Iterator[Told]:
+    """Of a link, or of a code that came with one: who opened it, people and machines apart."""
+    link_id = message.params.get("link") or message.subject_id
+    link = Link.objects.filter(pk=link_id, message_id=message.pk).first()
+    if link is None:
+        return
+    if link.clicked_at:
+        yield Told(link.clicked_at, _("The link was opened"), "success")
+    yield from _machines(link)
+
+
+def opened_at(message: Message) -> datetime | None:
+    """When its person first opened the link that it carried, if it did."""
+    link_id = message.params.get("link") or (message.kind == "link" and message.subject_id)
+    if not link_id:
+        return None
+    found = Link.objects.filter(pk=link_id, message_id=message.pk)
+    return found.values_list("clicked_at", flat=True).first()
+
+
+def _machines(link: Link) -> Iterator[Told]:
+    with connection.cursor() as cursor:
+        cursor.execute(_MACHINES, [link.pk])
+        rows = cursor.fetchall()
+    for is_scanner, at, count in rows:
+        title = _("A scanner looked at the link") if is_scanner else _("The link was previewed")
+        yield Told(at, title, detail=_("times: %(n)d; not counted as clicks") % {"n": count})

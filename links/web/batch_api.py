@@ -1,0 +1,91 @@
+"""POST /links/bulk, and the links of one such request taken together."""
+
+from typing import Any
+
+from django.http import HttpResponse
+from rest_framework.request import Request
+
+from accounts.api.request_fields import Fields
+from accounts.client_ip import client_ip
+from config.errors import DomainError, Error, invalid_input
+from config.ids import public_id, uuid7
+from links.make import bulk
+from links.make.new_link import NewLink
+from links.manage import batches
+from links.models import Link
+from links.web import request_fields
+from links.web.link_api import LinkView, address
+
+BULK_BODY = 2_500_000  # bytes: a thousand of the longest URLs
+NOT_LINKS = (
+    f"Список от 1 до {bulk.MOST} объектов с полем url",
+    f"A list of 1 to {bulk.MOST} objects with a url",
+)
+NOT_AN_OBJECT = ("Должен быть объект с полем url", "Must be an object with a url")
+
+
+class BulkLinks(LinkView):
+    largest_body = BULK_BODY
+
+    def post(self, request: Request) -> HttpResponse:
+        payload = self.payload(request)
+        items = payload.get("links")
+        if not isinstance(items, list) or not 1 <= len(items) <= bulk.MOST:
+            raise invalid_input(links=NOT_LINKS)
+        wanted, batch_id = [self._wanted(item) for item in items], uuid7()
+
+        def effect() -> dict[str, Any]:
+            good = [one for one in wanted if isinstance(one, NewLink)]
+            links = bulk.shorten_many(owner=self.principal, wanted=good, batch_id=batch_id)
+            made = iter(links)
+            results = [next(made) if isinstance(one, NewLink) else one for one in wanted]
+            data = [self._result(*both) for both in zip(results, wanted, strict=True)]
+            is_new = any(isinstance(one, Link) and not one.was_there for one in links)
+            batch = public_id("bat", batch_id) if is_new else None
+            message = self._message(data)
+            return {"success": True, "message": message, "batch": batch, "data": data}
+
+        return self.once_atomic(self.ticket(request, payload), effect)
+
+    def _wanted(self, item: object) -> NewLink | DomainError:
+        if not isinstance(item, dict):
+            return DomainError(Error.INVALID_INPUT, message=NOT_AN_OBJECT)
+        try:
+            found = Fields(item)
+            link = request_fields.reusable_link(found, self.principal)
+            found.check()
+        except DomainError as refused:
+            return refused
+        assert link is not None  # noqa: S101 - `check` raises where it is
+        return link
+
+    def _result(self, made: Link | DomainError, wanted: NewLink | DomainError) -> dict[str, Any]:
+        if isinstance(made, Link) and isinstance(wanted, NewLink):
+            reused = {"expires_in": wanted.seconds_left(made), "reused": made.was_there}
+            return {"success": True, **address(made), **reused}
+        assert isinstance(made, DomainError)  # noqa: S101 - what was refused was not made
+        body = made.body(language=self.language, request_id=self.request_id)
+        del body["request_id"]  # that of the whole request
+        return body
+
+    def _message(self, data: list[dict[str, Any]]) -> str:
+        made = sum(one["success"] for one in data)
+        words = {
+            "ru": f"Ссылок создано: {made} из {len(data)}",
+            "en": f"Links made: {made} of {len(data)}",
+        }
+        return words[self.language]
+
+
+class Batch(LinkView):
+    def delete(self, request: Request, public_id: str) -> HttpResponse:
+        ip = client_ip(request.META)
+        batches.stop(owner=self.principal, public_id=public_id, ip=ip)
+        return self.answer("stopped", {"batch": public_id})
+
+
+class ReleaseBatch(LinkView):
+    def post(self, request: Request, public_id: str) -> HttpResponse:
+        ip = client_ip(request.META)
+        batches.release(owner=self.principal, public_id=public_id, ip=ip)
+        return self.answer("released", {"batch": public_id})

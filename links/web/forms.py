@@ -1,0 +1,230 @@
+"""Making, changing and finding short links in the cabinet."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, cast
+from urllib.parse import urlsplit
+
+from django import forms
+from django.conf import settings
+from django.core.exceptions import ValidationError
+from django.utils.translation import get_language, pgettext_lazy
+from django.utils.translation import gettext_lazy as _
+
+from accounts.keys.api_keys import link_rules
+from accounts.models import Company, Mode
+from config.errors import DomainError
+from links.addresses import short_hosts, slugs, target_urls
+from links.make.new_link import SLUG_LENGTH, NewLink
+from links.manage.changes import Change
+from links.models import Link
+
+LIFETIMES = [
+    ("", pgettext_lazy("link", "no limit")),
+    ("3600", _("an hour")),
+    ("86400", _("a day")),
+    ("604800", _("a week")),
+    ("2592000", _("a month")),
+    ("31536000", _("a year")),
+]
+KEEP = "keep"
+STATES = [
+    ("active", pgettext_lazy("link", "active")),
+    ("expired", pgettext_lazy("link", "expired")),
+    ("disabled", pgettext_lazy("link", "disabled")),
+    ("used", pgettext_lazy("link", "opened, once")),
+]
+
+
+class LinkFilter(forms.Form):
+    mode = forms.ChoiceField(
+        choices=Mode.choices, required=False, initial=Mode.LIVE, widget=forms.HiddenInput
+    )
+    batch = forms.CharField(max_length=50, required=False, widget=forms.HiddenInput)
+    search = forms.CharField(
+        label=_("Short link or target"),
+        max_length=200,
+        required=False,
+        widget=forms.TextInput(attrs={"spellcheck": "false", "placeholder": "https://…"}),
+    )
+    state = forms.ChoiceField(
+        label=_("State"), choices=[("", pgettext_lazy("state", "any")), *STATES], required=False
+    )
+
+    def chosen(self) -> dict[str, Any]:
+        """What is filtered by; a field filled in wrongly filters nothing and shows its error."""
+        self.is_valid()
+        return {name: value for name, value in self.cleaned_data.items() if value}
+
+    @property
+    def mode_chosen(self) -> str:
+        return str(self.chosen().get("mode", Mode.LIVE))
+
+
+class TargetForm(forms.Form):
+    """`main` is asked of every link, `options` are folded away."""
+
+    url = forms.CharField(
+        label=_("Where it leads"),
+        max_length=target_urls.MAX_LENGTH,
+        widget=forms.URLInput(attrs={"placeholder": "https://", "autocomplete": "off"}),
+    )
+
+    def __init__(self, *args: Any, company: Company, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.company, self.rules = company, link_rules(company)
+        if not self._offered_tags():
+            del self.fields["has_tags"]
+
+    def _offered_tags(self) -> str:
+        """What the box for tags would add; empty: there is nothing to choose."""
+        return self.rules.utm
+
+    def clean_url(self) -> str:
+        return self._target("url")
+
+    def clean_expired_url(self) -> str:
+        return self._target("expired_url") if self.cleaned_data["expired_url"] else ""
+
+    def _target(self, name: str) -> str:
+        check = partial(target_urls.check_target, field=name, allowed=self.rules.targets)
+        return checked(check, self.cleaned_data[name])
+
+    @property
+    def main(self) -> list[forms.BoundField]:
+        return [self[name] for name in ("url", "alias", "lifetime") if name in self.fields]
+
+    @property
+    def options(self) -> list[forms.BoundField]:
+        return [field for field in self if field not in self.main]
+
+    @property
+    def has_faulty_options(self) -> bool:
+        return any(field.errors for field in self.options)
+
+
+def expired_url_field() -> forms.CharField:
+    return forms.CharField(
+        label=_("Where it leads once it has expired"),
+        max_length=target_urls.MAX_LENGTH,
+        required=False,
+        help_text=_("Empty: a page that says the link no longer works."),
+        widget=forms.URLInput(attrs={"placeholder": "https://", "autocomplete": "off"}),
+    )
+
+
+def _tags_field() -> forms.BooleanField:
+    return forms.BooleanField(label=_("Add the company's tags to the target"), required=False)
+
+
+class LinkForm(TargetForm):
+    alias = forms.CharField(
+        label=_("Name of your own, if you like"),
+        max_length=64,
+        required=False,
+        help_text=_("3–64 Latin letters, digits, hyphens, underscores. Empty: a short random one."),
+        widget=forms.TextInput(attrs={"spellcheck": "false", "autocomplete": "off"}),
+    )
+    lifetime = forms.ChoiceField(label=_("Lifetime"), choices=LIFETIMES, required=False)
+    host = forms.ChoiceField(label=_("Host"), required=False)
+    is_once = forms.BooleanField(
+        label=_("Opens once"),
+        required=False,
+        help_text=_("The visitor confirms with a button; after that the link leads nowhere."),
+    )
+    expired_url = expired_url_field()
+    has_tags = _tags_field()
+
+    def __init__(self, *args: Any, company: Company, **kwargs: Any) -> None:
+        super().__init__(*args, company=company, **kwargs)
+        usual = self.rules.expired_url
+        self.initial.update(
+            {
+                "host": self.rules.host,
+                "expired_url": "" if target_urls.is_blocked(usual) else usual,
+                "has_tags": True,
+            }
+        )
+        offered = host_choices(company)
+        if len(offered) > 1:
+            cast(forms.ChoiceField, self.fields["host"]).choices = offered
+        else:
+            del self.fields["host"]
+
+    def clean_alias(self) -> str:
+        alias: str = self.cleaned_data["alias"]
+        if alias:
+            checked(slugs.check_alias, alias)
+        return alias
+
+    def clean_lifetime(self) -> int | None:
+        return int(self.cleaned_data["lifetime"]) if self.cleaned_data["lifetime"] else None
+
+    def new_link(self) -> NewLink:
+        chosen = self.cleaned_data
+        return NewLink(
+            url=chosen["url"],
+            alias=chosen["alias"] or None,
+            lifetime=chosen["lifetime"],
+            length=SLUG_LENGTH,
+            host=short_hosts.find(chosen.get("host", "")),
+            utm=self.rules.utm if chosen.get("has_tags") else "",
+            expired_url=chosen["expired_url"],
+            is_once=chosen["is_once"],
+        )
+
+
+def host_choices(company: Company) -> list[tuple[str, str]]:
+    own = urlsplit(settings.SHORT_URL).netloc
+    return [("", own), *((one.host, one.host) for one in short_hosts.of_company(company.pk))]
+
+
+class ChangeForm(TargetForm):
+    lifetime = forms.ChoiceField(
+        label=_("Lifetime"),
+        choices=[(KEEP, _("as it is")), *LIFETIMES],
+        required=False,
+        help_text=_("Counted from now."),
+    )
+    expired_url = expired_url_field()
+    has_tags = _tags_field()
+
+    def __init__(self, *args: Any, link: Link, **kwargs: Any) -> None:
+        self.link = link
+        super().__init__(*args, company=link.company, **kwargs)
+        self.initial.update(
+            {
+                "url": link.url,
+                "lifetime": KEEP,
+                "expired_url": link.expired_url,
+                "has_tags": bool(link.utm),
+            }
+        )
+
+    def _offered_tags(self) -> str:
+        return self.link.utm or self.rules.utm
+
+    def change(self) -> Change:
+        chosen = self.cleaned_data
+        lifetime = chosen["lifetime"]
+        return Change(
+            url=chosen["url"],
+            lifetime=int(lifetime) if lifetime not in {KEEP, ""} else None,
+            is_endless=lifetime == "",
+            expired_url=chosen["expired_url"],
+            utm=self._offered_tags() if chosen.get("has_tags") else "",
+        )
+
+
+def checked(check: Callable[[str], str], value: str) -> str:
+    try:
+        return check(value)
+    except DomainError as refused:
+        raise ValidationError(words_of(refused)) from None
+
+
+def words_of(refused: DomainError) -> list[str]:
+    """What the API would say of the field, in the language of the page."""
+    body = refused.body(language=get_language() or "ru", request_id="")
+    errors: dict[str, list[str]] = body.get("errors", {})
+    return [words for several in errors.values() for words in several] or [body["message"]]

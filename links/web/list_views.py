@@ -1,0 +1,82 @@
+"""The cabinet's list of short links, and the same as a spreadsheet."""
+
+from typing import Any
+
+from django.conf import settings
+from django.db.models import Q, QuerySet
+from django.http import HttpResponse, StreamingHttpResponse
+from django.shortcuts import render
+from django.utils import timezone
+from django.utils.translation import get_language
+from django.views.decorators.http import require_GET
+
+from accounts.api.pagination import forgiving_page_of
+from accounts.audit.events import record
+from accounts.cabinet.csv_rows import csv_lines
+from accounts.client_ip import client_ip
+from accounts.models import Company, Mode
+from accounts.people.roles import CabinetRequest, member_required
+from config.ids import parse_id
+from links.addresses import short_hosts
+from links.manage import batches
+from links.models import Link
+from links.web import export
+from links.web.forms import LinkFilter
+from links.web.link_api import in_state
+
+
+@member_required()
+def link_list(request: CabinetRequest) -> HttpResponse:
+    form = LinkFilter(request.GET)
+    chosen = form.chosen()
+    context = {
+        "form": form,
+        "mode": form.mode_chosen,
+        "batch": batches.seen(request.company, form.mode_chosen, chosen.get("batch", "")),
+        "stop": request.company.link_stops.filter(batch_id=None).first(),
+        "is_filtered": bool(chosen.keys() - {"mode"}),
+        "base_url": settings.PUBLIC_URL,
+        "is_first": not request.GET.get("cursor"),
+        "page": forgiving_page_of(matching(request.company, chosen), request.GET),
+    }
+    return render(request, "cabinet/link_list.html", context)
+
+
+def matching(company: Company, chosen: dict[str, Any]) -> QuerySet[Link]:
+    own = Link.objects.filter(company=company, mode=chosen.get("mode", Mode.LIVE))
+    links: QuerySet[Link] = own.with_stops()
+    if batch := chosen.get("batch"):
+        batch_id = parse_id("bat", batch)
+        links = links.filter(batch_id=batch_id) if batch_id else links.none()
+    if state := chosen.get("state"):
+        links = links.filter(in_state(state))
+    if text := chosen.get("search", "").strip():
+        links = links.filter(_found_by(text, company))
+    return links
+
+
+def _found_by(text: str, company: Company) -> Q:
+    """A short link, a part of a target, or the id of a batch."""
+    if batch_id := parse_id("bat", text):
+        return Q(batch_id=batch_id)
+    slug = text.rstrip("/").rpartition("/")[2]
+    return Q(key__in=short_hosts.keys(slug, company.pk)) | Q(url__icontains=text)
+
+
+@require_GET
+@member_required()
+def link_export(request: CabinetRequest) -> StreamingHttpResponse:
+    form = LinkFilter(request.GET)
+    record(
+        "links.exported",
+        ", ".join(sorted(form.chosen())),
+        company=request.company,
+        user=request.user,
+        ip=client_ip(request.META),
+    )
+    rows = export.rows_of(matching(request.company, form.chosen()))
+    lines = csv_lines(rows, get_language() or settings.LANGUAGE_CODE)
+    response = StreamingHttpResponse(lines, content_type="text/csv; charset=utf-8")
+    name = f"kvitok-links-{form.mode_chosen}-{timezone.localdate():%Y-%m-%d}.csv"
+    response["Content-Disposition"] = f'attachment; filename="{name}"'
+    return response

@@ -1,0 +1,168 @@
+"""The request fields of links."""
+
+from dataclasses import replace
+
+from accounts.api.request_fields import Fields
+from accounts.keys.api_keys import Principal
+from accounts.models import Company
+from config.errors import DomainError, Error
+from links.addresses import short_hosts, slugs, target_urls
+from links.addresses.short_hosts import Host
+from links.make.new_link import PENDING_LIFETIME, SLUG_LENGTH, SLUG_LENGTH_IN_MESSAGES, NewLink
+from links.manage.changes import NO_EXPIRED_URL_YET, Change
+
+MINUTE, MONTH, FIVE_YEARS = 60, 2_592_000, 157_680_000
+TEXT_LENGTH = 500
+NO_ALIAS_YET = (
+    "Свои имена ссылок заработают, когда компанию подтвердят",
+    "Aliases work once the company is approved",
+)
+NOT_BOTH = (
+    "Укажите либо expires_in, либо never_expires",
+    "Give either expires_in or never_expires",
+)
+
+
+NOT_OWN_HOST = (
+    "Такого домена коротких ссылок у компании нет",
+    "The company has no such host of short links",
+)
+NO_REUSE_OF_ALIAS = (
+    "Ссылка со своим именем всегда новая: уберите reuse или alias",
+    "A link with an alias is always a new one: leave out reuse or alias",
+)
+NO_REUSE_OF_ONCE = (
+    "Одноразовая ссылка всегда новая: уберите reuse или once",
+    "A link that opens once is always a new one: leave out reuse or once",
+)
+UNTIL = ["code"]
+
+
+def link_of_code(fields: Fields, principal: Principal) -> NewLink | None:
+    """`link`, `link_expires_in`, `link_until`; what is asked of the link is checked without it."""
+    rules = principal.link_rules
+    url = fields.text("link", longest=10_000)
+    lifetime = fields.integer("link_expires_in", least=MINUTE, most=MONTH)
+    until = fields.choice("link_until", UNTIL)
+    if url is None or fields.errors:
+        return None
+    return NewLink(
+        url=target_urls.check_target(url, field="link", allowed=rules.targets),
+        lifetime=_lifetime(lifetime, principal),
+        length=SLUG_LENGTH_IN_MESSAGES,
+        host=_own_host(rules.host, principal),
+        utm=rules.utm,
+        expired_url=_expired_url(None, principal),
+        dies_with_code=until == "code",
+    )
+
+
+def new_link(fields: Fields, principal: Principal, *, length: int = SLUG_LENGTH) -> NewLink | None:
+    """`url`, `alias`, `expires_in`, `host`, `utm`, `expired_url`, `once`; None when a field is at
+    fault, as `fields` then knows.
+    """
+    url = fields.text("url", required=True, longest=10_000)
+    alias = fields.text("alias", longest=200)
+    lifetime = fields.integer("expires_in", least=MINUTE, most=FIVE_YEARS)
+    host = _host(fields, principal)
+    has_tags = fields.boolean("utm")
+    expired_url = fields.text("expired_url", longest=10_000)
+    is_once = fields.boolean("once")
+    if url is None or fields.errors:
+        return None
+    if alias is not None and _is_pending(principal):
+        raise DomainError(Error.FORBIDDEN, message=NO_ALIAS_YET)
+    rules = principal.link_rules
+    target = target_urls.check_target(url, allowed=rules.targets)
+    if alias is not None:
+        slugs.check_alias(alias)
+    return NewLink(
+        url=target,
+        alias=alias,
+        lifetime=_lifetime(lifetime, principal),
+        length=length,
+        host=host,
+        is_host_asked=bool(host and fields.payload.get("host")),
+        utm="" if has_tags is False else rules.utm,
+        expired_url=_expired_url(expired_url, principal),
+        is_once=bool(is_once),
+    )
+
+
+def reusable_link(fields: Fields, principal: Principal) -> NewLink | None:
+    """The same and `reuse`."""
+    is_reused = fields.boolean("reuse")
+    if is_reused and fields.payload.get("alias") is not None:
+        fields.fault("reuse", NO_REUSE_OF_ALIAS)
+    if is_reused and fields.payload.get("once"):
+        fields.fault("reuse", NO_REUSE_OF_ONCE)
+    link = new_link(fields, principal)
+    return replace(link, is_reused=True) if link and is_reused else link
+
+
+def change_of(fields: Fields, principal: Principal) -> Change:
+    """`url`, `expires_in`, `never_expires`, `enabled`, `expired_url`, `utm`: what is left out
+    stays as it is.
+    """
+    rules = principal.link_rules
+    url = fields.text("url", longest=10_000)
+    lifetime = fields.integer("expires_in", least=MINUTE, most=FIVE_YEARS)
+    is_endless = fields.boolean("never_expires")
+    is_enabled = fields.boolean("enabled")
+    expired_url = fields.text("expired_url", longest=10_000)
+    has_tags = fields.boolean("utm")
+    if is_endless and lifetime is not None:
+        fields.fault("never_expires", NOT_BOTH)
+    fields.check()
+    return Change(
+        url=None if url is None else target_urls.check_target(url, allowed=rules.targets),
+        lifetime=lifetime,
+        is_endless=bool(is_endless),
+        is_enabled=is_enabled,
+        expired_url=None if expired_url is None else _expired_url(expired_url, principal),
+        utm=None if has_tags is None else rules.utm if has_tags else "",
+    )
+
+
+def _host(fields: Fields, principal: Principal) -> Host | None:
+    """The one that was asked for, or the company's usual one; None: the service's own."""
+    asked = fields.text("host", longest=300)
+    if asked is None:
+        return _own_host(principal.link_rules.host, principal)
+    name = asked.lower().rstrip(".")
+    found = _own_host(name, principal)
+    if found is None and not short_hosts.is_own(name):
+        fields.fault("host", NOT_OWN_HOST)
+    return found
+
+
+def _own_host(name: str, principal: Principal) -> Host | None:
+    found = short_hosts.find(name) if name else None
+    return found if found and found.company_id == principal.company_id else None
+
+
+def _expired_url(asked: str | None, principal: Principal) -> str:
+    """Empty: none, though the company has a usual one. That is left out while its site is blocked,
+    or every request would be refused for what none of them asked.
+    """
+    rules = principal.link_rules
+    if _is_pending(principal):  # or its links would outlive the hour that they have
+        if asked:
+            raise DomainError(Error.FORBIDDEN, message=NO_EXPIRED_URL_YET)
+        return ""
+    if asked is None:
+        return "" if target_urls.is_blocked(rules.expired_url) else rules.expired_url
+    if not asked:
+        return ""
+    return target_urls.check_target(asked, field="expired_url", allowed=rules.targets)
+
+
+def _is_pending(principal: Principal) -> bool:
+    return principal.company_status == Company.Status.PENDING
+
+
+def _lifetime(asked: int | None, principal: Principal) -> int | None:
+    lifetime = asked or principal.default_link_lifetime
+    if _is_pending(principal):
+        return min(lifetime or PENDING_LIFETIME, PENDING_LIFETIME)
+    return lifetime

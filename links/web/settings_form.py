@@ -1,0 +1,76 @@
+"""The part of a company's settings that is about its short links."""
+
+from functools import partial
+from typing import Any
+
+from django import forms
+from django.core.exceptions import ValidationError
+from django.utils.translation import gettext_lazy as _
+
+from accounts.cabinet.forms import ListField
+from accounts.models import Company
+from config.errors import DomainError
+from links.addresses import target_urls, utm_settings
+from links.web.forms import checked, expired_url_field, host_choices, words_of
+
+SAMPLE = "https://example.com/catalog"
+
+
+class LinkSettingsForm(forms.Form):
+    """Its fields are the company's own."""
+
+    link_host = forms.ChoiceField(
+        label=_("Host of new short links"),
+        required=False,
+        help_text=_("Those made before stay where they are. By WhatsApp: the service's host."),
+    )
+    link_targets = ListField(
+        label=_("Sites that links may lead to"),
+        max_length=5000,
+        widget=forms.TextInput(attrs={"placeholder": "example.com, example.org"}),
+        help_text=_("With all that is under them. Empty: any site but those that are blocked."),
+    )
+    link_utm = forms.CharField(
+        label=_("Tags added to targets"),
+        max_length=1000,
+        required=False,
+        help_text=_("What a target has already stays as it is. Empty: nothing is added."),
+        widget=forms.TextInput(
+            attrs={
+                "placeholder": "utm_source=kvitok",
+                "spellcheck": "false",
+                "autocomplete": "off",
+            }
+        ),
+    )
+    link_expired_url = expired_url_field()
+
+    def __init__(self, *args: Any, company: Company, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.initial = {name: getattr(company, name) for name in self.base_fields}
+        offered = host_choices(company)
+        self.fields["link_host"].choices = offered  # type: ignore[attr-defined]
+        if len(offered) == 1 and not company.link_host:
+            del self.fields["link_host"]
+
+    def clean_link_targets(self) -> list[str]:
+        try:
+            sites = [target_urls.check_site(one) for one in self.cleaned_data["link_targets"]]
+        except DomainError as refused:
+            raise ValidationError(words_of(refused)) from None
+        return list(dict.fromkeys(sites))
+
+    def clean_link_utm(self) -> str:
+        return checked(utm_settings.check_tags, self.cleaned_data["link_utm"])
+
+    def clean_link_expired_url(self) -> str:
+        url: str = self.cleaned_data["link_expired_url"]
+        allowed = self.cleaned_data.get("link_targets", ())
+        check = partial(target_urls.check_target, field="link_expired_url", allowed=allowed)
+        return checked(check, url) if url else ""
+
+    @property
+    def example(self) -> str:
+        """Where a link from an SMS leads, with the tags that are set."""
+        tags = str(self.initial["link_utm"]).replace(utm_settings.CHANNEL, "sms")
+        return f"{SAMPLE}?{tags}" if tags else SAMPLE

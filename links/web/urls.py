@@ -1,0 +1,25 @@
+from django.urls import path
+
+from links.web import list_views, stop_views, views
+from links.web.settings_views import link_settings
+
+urlpatterns = [
+    path("links", list_views.link_list, name="link-list"),
+    path("links.csv", list_views.link_export, name="link-export"),
+    path("links/new", views.link_create, name="link-create"),
+    path("links/stop", stop_views.links_stop, name="link-stop-all"),
+    path("links/release", stop_views.links_release, name="link-release-all"),
+    path("links/batches/<str:public_id>/stop", stop_views.batch_stop, name="link-batch-stop"),
+    path(
+        "links/batches/<str:public_id>/release",
+        stop_views.batch_release,
+        name="link-batch-release",
+    ),
+    path("links/<str:public_id>", views.link_detail, name="link-detail"),
+    path("links/<str:public_id>/edit", views.link_edit, name="link-edit"),
+    path("links/<str:public_id>/disable", views.link_disable, name="link-disable"),
+    path("links/<str:public_id>/enable", views.link_enable, name="link-enable"),
+    path("links/<str:public_id>/qr.svg", views.link_qr, {"kind": "svg"}, name="link-qr-svg"),
+    path("links/<str:public_id>/qr.png", views.link_qr, {"kind": "png"}, name="link-qr-png"),
+    path("settings/links", link_settings, name="link-settings"),
+]

@@ -1,0 +1,175 @@
+"""The cabinet's pages of one short link: made, looked at, changed, switched off and on."""
+
+from collections import Counter
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from io import BytesIO
+
+import segno
+from django.contrib import messages
+from django.db.models import F, Q
+from django.http import Http404, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from django.views.decorators.http import require_GET, require_POST
+
+from accounts.client_ip import client_ip
+from accounts.models import Company, Mode
+from accounts.people.roles import CabinetRequest, can_change_settings, member_required
+from channels.models import Message
+from channels.web.chart import Chart, chart
+from config.errors import DomainError, Error
+from config.ids import parse_id
+from links.clicks import statistics
+from links.make import create
+from links.manage import changes
+from links.models import Link, Stop
+from links.web.forms import ChangeForm, LinkForm, words_of
+
+DAYS = 14
+SERIES = [("people", gettext_lazy("people")), ("machines", gettext_lazy("previews and scanners"))]
+DEVICES = {
+    "android": "Android",
+    "ios": "iOS",
+    "windows": "Windows",
+    "macos": "macOS",
+    "linux": "Linux",
+}
+QR = {"svg": "image/svg+xml", "png": "image/png"}
+
+
+@dataclass(frozen=True, slots=True)
+class _Owner:
+    """The cabinet makes links that live; test ones come from test keys."""
+
+    company_id: int
+    mode: str = Mode.LIVE
+
+
+@member_required(can_change_settings, can_change_settings)
+def link_create(request: CabinetRequest) -> HttpResponse:
+    if request.company.status != Company.Status.APPROVED:
+        messages.error(request, _("Links that live are made once the company is approved."))
+        return redirect("link-list")
+    usual = request.company.default_link_lifetime
+    initial = {"lifetime": usual or ""}
+    form = LinkForm(request.POST or None, company=request.company, initial=initial)
+    if request.method == "POST" and form.is_valid():
+        try:
+            link = create.shorten(owner=_Owner(request.company.pk), link=form.new_link())
+        except DomainError as refused:
+            form.add_error("alias", words_of(refused))
+        else:
+            messages.success(request, _("The link is ready."))
+            return redirect("link-detail", link.public_id)
+    return render(request, "cabinet/link_create.html", {"form": form})
+
+
+@member_required()
+def link_detail(request: CabinetRequest, public_id: str) -> HttpResponse:
+    link = _link(request, public_id)
+    today = timezone.localdate()
+    since = max(statistics.oldest_click(), timezone.now() - timedelta(days=DAYS))
+    context = {
+        "link": link,
+        "message": _message(link),
+        "stop": _stop(link),
+        "chart": _chart(link, today - timedelta(days=DAYS - 1), today),
+        "visitors": _visitors(link, since) if link.clicks else [],
+        "can_change": can_change_settings(request.member) and link.retired_at is None,
+    }
+    return render(request, "cabinet/link_detail.html", context)
+
+
+def _message(link: Link) -> Message | None:
+    if link.message_id is None:
+        return None
+    return Message.objects.filter(company=link.company_id, pk=link.message_id).first()
+
+
+def _stop(link: Link) -> Stop | None:
+    """Of all links of the company, or else of its batch."""
+    of_it = Q(batch_id=None) | Q(batch_id=link.batch_id)
+    stops = Stop.objects.filter(of_it, company=link.company_id)
+    return stops.order_by(F("batch_id").asc(nulls_first=True)).first() if link.is_stopped else None
+
+
+def _visitors(link: Link, since: datetime) -> list[tuple[str, list[tuple[str, int]]]]:
+    found = statistics.visitors(link, since, timezone.now())
+    told = [
+        (_("Came from"), found.referrers),
+        (_("Device"), [(DEVICES.get(name, name), n) for name, n in found.devices]),
+        (_("Country"), found.countries),
+    ]
+    # Where nothing is known of anybody, a table of one "unknown" says less than none.
+    return [(title, rows) for title, rows in told if any(name for name, _n in rows)]
+
+
+def _chart(link: Link, first: date, last: date) -> Chart:
+    days = {
+        timezone.localdate(one.at): Counter(people=one.clicks, machines=one.previews + one.scanners)
+        for one in statistics.by_day(link, first, last)
+    }
+    return chart(days, SERIES)
+
+
+@member_required(can_change_settings, can_change_settings)
+def link_edit(request: CabinetRequest, public_id: str) -> HttpResponse:
+    link = _link(request, public_id)
+    link.company = request.company
+    form = ChangeForm(request.POST or None, link=link)
+    if request.method == "POST" and form.is_valid():
+        return _changed(request, link, form.change(), _("The changes are saved."))
+    return render(request, "cabinet/link_edit.html", {"form": form, "link": link})
+
+
+@member_required(can_change_settings, can_change_settings)
+def link_disable(request: CabinetRequest, public_id: str) -> HttpResponse:
+    link = _link(request, public_id)
+    if request.method == "POST":
+        off = changes.Change(is_enabled=False)
+        return _changed(request, link, off, _("The link is off: it leads nowhere now."))
+    return render(request, "cabinet/link_disable.html", {"link": link})
+
+
+@require_POST
+@member_required(can_change_settings, can_change_settings)
+def link_enable(request: CabinetRequest, public_id: str) -> HttpResponse:
+    on = changes.Change(is_enabled=True)
+    return _changed(request, _link(request, public_id), on, _("The link is on again."))
+
+
+@require_GET
+@member_required()
+def link_qr(request: CabinetRequest, public_id: str, kind: str) -> HttpResponse:
+    """The short link as a picture to print, as sharp as it is large."""
+    link, drawn = _link(request, public_id), BytesIO()
+    segno.make(link.short_url, error="m", micro=False).save(drawn, kind=kind, scale=10, border=4)
+    response = HttpResponse(drawn.getvalue(), content_type=QR[kind])
+    response["Content-Disposition"] = f'attachment; filename="{link.slug}.{kind}"'
+    return response
+
+
+def _changed(
+    request: CabinetRequest, link: Link, wanted: changes.Change, words: str
+) -> HttpResponse:
+    try:
+        changes.change(link=link, wanted=wanted, user=request.user, ip=client_ip(request.META))
+    except DomainError as refused:
+        is_renamed = refused.error is Error.ALIAS_TAKEN
+        renamed = _("The name of this link has been given to another one.")
+        messages.error(request, renamed if is_renamed else " ".join(words_of(refused)))
+    else:
+        messages.success(request, words)
+    return redirect("link-detail", link.public_id)
+
+
+def _link(request: CabinetRequest, public_id: str) -> Link:
+    link_id = parse_id("lnk", public_id)
+    own = Link.objects.filter(company=request.company).with_stops()
+    found = link_id and own.filter(pk=link_id).first()
+    if not found:
+        raise Http404
+    return found

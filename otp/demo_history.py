@@ -1,0 +1,170 @@
+"""A made-up past for demonstrations and measurements: messages, attempts, codes and their money.
+
+What became of message n follows from its number alone, so the same call makes the same past.
+Phones are of a range that demo data alone uses.
+"""
+
+from collections.abc import Callable, Iterator
+from datetime import date, timedelta
+from typing import Any
+
+from django.conf import settings
+from django.db import connection, transaction
+from django.db.backends.utils import CursorWrapper
+from django.utils import timezone
+
+from accounts.models import Company, Mode
+from billing.wallet import ledger
+from channels.history.day_counts import start_of
+
+KEY = "past"  # names no key of ours: these codes were never derived, and cannot be
+
+# Of a hundred: 60 go by WhatsApp, 25 by Telegram, 15 by SMS; 93 arrive, 4 fail, 3 expire.
+_MADE = """
+CREATE TEMPORARY TABLE past AS
+SELECT n, at, (lpad(to_hex((EXTRACT(epoch FROM at) * 1000)::bigint), 12, '0') || '7'
+    || substr(h, 1, 3) || '8' || substr(h, 4, 15))::uuid AS id,
+  (lpad(to_hex((EXTRACT(epoch FROM at) * 1000)::bigint), 12, '0') || '7'
+    || substr(h, 18, 3) || '8' || substr(h, 5, 15))::uuid AS code_id,
+  gen_random_uuid() AS attempt_id,
+  '+7999000' || lpad((x %% 10000)::text, 4, '0') AS phone,
+  CASE WHEN x %% 100 < 60 THEN 'whatsapp' WHEN x %% 100 < 85 THEN 'telegram' ELSE 'sms' END
+    AS channel,
+  CASE WHEN x / 100 %% 100 < 93 THEN 'delivered' WHEN x / 100 %% 100 < 97 THEN 'failed'
+       ELSE 'expired' END AS state,
+  make_interval(secs => 0.6 + (x / 10000 %% 1000) / 250.0
+    + CASE WHEN x %% 100 < 85 THEN 0 ELSE 4 END) AS taken,
+  x / 100 %% 100 < 93 AND x / 10000000 %% 100 < 84 AS is_verified
+FROM (
+  SELECT n, %(start)s::timestamptz
+      + %(length)s::interval * (n - %(first)s::bigint) / %(count)s::bigint AS at,
+    md5(%(company_id)s::text || ' ' || n) AS h,
+    ('x' || substr(md5('past ' || n), 1, 15))::bit(60)::bigint AS x
+  FROM generate_series(%(first)s::bigint, %(first)s::bigint + %(count)s - 1) AS n) AS numbered"""
+
+_VERIFICATIONS = """
+INSERT INTO otp_verification (id, company_id, mode, phone, purpose, mac, key_id, length, attempts,
+  max_attempts, created_at, expires_at, judged_at, verified_at, superseded_at, settled_at)
+SELECT code_id, %(company_id)s, %(mode)s::text, phone, 'demo', ''::bytea, %(key)s::text, 6,
+  is_verified::int, 5, at, at + interval '300 seconds',
+  CASE WHEN is_verified THEN at + taken * 3 END, CASE WHEN is_verified THEN at + taken * 3 END,
+  at + interval '300 seconds', CASE WHEN is_verified THEN at + taken * 3 END
+FROM past
+"""
+
+_MESSAGES = """
+INSERT INTO channels_message (id, company_id, api_key_id, mode, kind, content, channel, chain,
+  phone, subject_id, params, locale, request_id, state, error, tries, hold, price, segments,
+  priority, created_at, due_at, useful_until, deadline, sent_at, delivered_at, finished_at)
+SELECT id, %(company_id)s, %(api_key_id)s, %(mode)s::text, 'code', 'code', channel, '[]', phone,
+  code_id, jsonb_build_object('key', %(key)s::text, 'length', 6), 'ru',
+  'req_' || left(replace(id::text, '-', ''), 12) || right(id::text, 10), state,
+  CASE state WHEN 'failed' THEN 'recipient_unreachable' ELSE '' END, 1, 1,
+  CASE WHEN %(mode)s::text = 'test' THEN 0 WHEN channel = 'sms' THEN %(sms)s ELSE %(chat)s END,
+  1, 0, at, NULL, at + interval '300 seconds', at + interval '600 seconds',
+  CASE WHEN state <> 'failed' THEN at + taken / 2 END,
+  CASE WHEN state = 'delivered' THEN at + taken END,
+  at + CASE WHEN state = 'expired' THEN interval '600 seconds' ELSE taken END
+FROM past
+"""
+
+_ATTEMPTS = """
+INSERT INTO channels_attempt (id, message_id, n, hold, channel, provider, provider_id, state,
+  error_class, error_code, started_at, accepted_at, finished_at)
+SELECT attempt_id, id, 1, 1, channel, 'test_' || channel, 'past-' || attempt_id, state,
+  CASE state WHEN 'failed' THEN 'unreachable' ELSE '' END, '', at + taken / 10,
+  CASE WHEN state <> 'failed' THEN at + taken / 2 END,
+  at + CASE WHEN state = 'expired' THEN interval '600 seconds' ELSE taken END
+FROM past
+"""
+
+_IS_PAST = """
+m.company_id = %(company_id)s AND m.mode = 'live' AND m.created_at >= %(start)s
+AND m.created_at < %(end)s AND m.params ->> 'key' = %(key)s::text"""
+
+_TRANSFERS = f"""
+SELECT m.company_id, t.kind, m.price AS amount, t.key, m.id AS message_id, t.proof, t.reason,
+  t.created_at
+FROM channels_message m, LATERAL (VALUES
+  ('hold', 'hold:' || replace(m.id::text, '-', '') || ':1', '', '', m.created_at),
+  (CASE m.state WHEN 'delivered' THEN 'capture' ELSE 'release' END,
+   'settle:' || replace(m.id::text, '-', '') || ':1',
+   CASE m.state WHEN 'delivered' THEN 'receipt' ELSE '' END,
+   CASE m.state WHEN 'delivered' THEN '' ELSE m.state END, m.finished_at))
+  AS t(kind, key, proof, reason, created_at)
+WHERE {_IS_PAST}"""  # noqa: S608 - constants of this file
+
+_GRANT = f"""
+SELECT m.company_id, 'grant' AS kind, sum(m.price) AS amount, 'demo:' || m.company_id AS key,
+  NULL::uuid AS message_id, '' AS proof, 'demo' AS reason, %(start)s::timestamptz AS created_at
+FROM channels_message m WHERE {_IS_PAST} AND m.state = 'delivered' GROUP BY m.company_id"""  # noqa: S608
+
+
+def _no_note(_day: date) -> None:
+    pass
+
+
+@transaction.atomic
+def seed(
+    *,
+    company: Company,
+    mode: str,
+    messages: int,
+    days: int,
+    note: Callable[[date], None] = _no_note,
+) -> None:
+    """Fill the days before today, whole or not at all; the balance ends as it began."""
+    today = timezone.localdate()
+    params: dict[str, Any] = {
+        "company_id": company.pk,
+        "api_key_id": company.api_keys.filter(mode=mode).values_list("pk", flat=True).first(),
+        "mode": mode,
+        "key": KEY,
+        "sms": settings.PRICES["sms"],
+        "chat": settings.PRICES["whatsapp"],
+    }
+    first = 0
+    with connection.cursor() as cursor:
+        cursor.execute("SET LOCAL statement_timeout = 0")
+        for day, count in _spread(
+            messages, [today - timedelta(days=n) for n in range(days, 0, -1)]
+        ):
+            _seed_day(cursor, params | _span(day), first + 1, count)
+            first += count
+            note(day)
+        if mode == Mode.LIVE:
+            span = {"start": start_of(today - timedelta(days=days)), "end": start_of(today)}
+            _pay(cursor, params | span)
+
+
+def is_seeded(company: Company) -> bool:
+    return company.messages.filter(params__key=KEY).exists()
+
+
+def _spread(messages: int, days: list[date]) -> Iterator[tuple[date, int]]:
+    """Fewer on Saturdays and Sundays; all of them together."""
+    weights = [3 if day.weekday() >= 5 else 5 for day in days]
+    left, weight = messages, sum(weights)
+    for day, its in zip(days, weights, strict=True):
+        count = left * its // weight
+        left, weight = left - count, weight - its
+        yield day, count
+
+
+def _span(day: date) -> dict[str, Any]:
+    return {"start": start_of(day), "end": start_of(day + timedelta(days=1))}
+
+
+def _seed_day(cursor: CursorWrapper, params: dict[str, Any], first: int, count: int) -> None:
+    if not count:
+        return
+    more = {"first": first, "count": count, "length": params["end"] - params["start"]}
+    for statement in (_MADE, _VERIFICATIONS, _MESSAGES, _ATTEMPTS):
+        cursor.execute(statement, params | more)
+    cursor.execute("DROP TABLE past")
+
+
+def _pay(cursor: CursorWrapper, params: dict[str, Any]) -> None:
+    """What was delivered is granted first, so that no line of the statement is below zero."""
+    for rows in (_GRANT, _TRANSFERS):
+        ledger.book_past(cursor, rows, params)

@@ -1,0 +1,93 @@
+"""Why a guess was not judged, or no code is sent after too many wrong ones, and what works when."""
+
+from math import ceil
+from typing import Any
+
+from django.conf import settings
+from django.db import connection
+
+from accounts.api import atomic_limits as counters
+from accounts.keys.api_keys import Principal
+from channels.accept import send_limits
+from config.errors import DomainError, Error, Words
+from config.ids import uuid7
+from otp import sql
+
+MINUTES_FROM = 120  # seconds from which a wait is told in minutes
+
+
+def cap_params() -> dict[str, int]:
+    """Of the cap on wrong guesses at one phone, across codes and purposes."""
+    (hourly, _), (daily, _) = settings.FAILED_ATTEMPTS
+    return {"failed_hour": hourly, "failed_day": daily}
+
+
+def not_judged(
+    principal: Principal, phone: str, standing: tuple[bool, bool, bool] | None
+) -> DomainError:
+    """Decided before the code was ever compared, so the answer is no oracle."""
+    is_used, is_expired, is_exhausted = standing or (False, False, False)
+    if is_exhausted and not is_used and not is_expired:
+        return _exhausted(principal, phone)
+    limit, seconds = settings.REFUSED_VERIFIES
+    phone_key = counters.hashed(phone)
+    window = counters.Window(
+        f"refused:{principal.company_id}:{principal.mode}:{phone_key}", limit, seconds
+    )
+    try:
+        place = counters.count(window)
+    except counters.LimiterDownError:
+        place = None  # nothing is left to judge, so an uncounted refusal gives nothing away
+    if place is not None and place.verdict > 0:
+        return DomainError(Error.TOO_MANY_ATTEMPTS, retry_after=place.wait)
+    if is_used:
+        return DomainError(Error.CODE_USED)
+    return DomainError(Error.CODE_EXPIRED if is_expired else Error.CODE_NOT_FOUND)
+
+
+def no_new_code(principal: Principal, phone: str) -> DomainError:
+    """A send is refused: so many wrong codes that a new one could not be entered either."""
+    wait = max(1, _until_allowed(principal, phone))
+    words = (
+        f"Слишком много неверных кодов. Новый можно запросить через {_length(wait, 'ru')}",
+        f"Too many wrong codes. Ask for a new one in {_length(wait, 'en')}",
+    )
+    return DomainError(Error.TOO_MANY_ATTEMPTS, message=words, retry_after=wait)
+
+
+def _exhausted(principal: Principal, phone: str) -> DomainError:
+    """This code never works again; the wait is that for a new one."""
+    send = send_limits.Send(
+        uuid7(), principal.company_id, principal.mode, "code", phone, principal.own_limits
+    )
+    wait = max(_until_allowed(principal, phone), send_limits.wait(send))
+    return DomainError(
+        Error.TOO_MANY_ATTEMPTS, message=_exhausted_words(wait), retry_after=max(1, wait)
+    )
+
+
+def _exhausted_words(wait: int) -> Words:
+    russian = "Попытки закончились, этот код больше не подойдёт. Запросите новый код"
+    english = "No attempts are left: this code no longer works. Ask for a new one"
+    if wait == 0:
+        return russian, english
+    return f"{russian} через {_length(wait, 'ru')}", f"{english} in {_length(wait, 'en')}"
+
+
+def _length(seconds: int, language: str) -> str:
+    second, minute = ("с", "мин") if language == "ru" else ("s", "min")
+    return f"{seconds} {second}" if seconds < MINUTES_FROM else f"{ceil(seconds / 60)} {minute}"
+
+
+def _until_allowed(principal: Principal, phone: str) -> int:
+    """Seconds until the cap lets a new code be sent and judged."""
+    params: dict[str, Any] = {
+        "company_id": principal.company_id,
+        "mode": principal.mode,
+        "phone": phone,
+        **cap_params(),
+    }
+    with connection.cursor() as cursor:
+        cursor.execute(sql.UNTIL_ALLOWED, params)
+        (seconds,) = cursor.fetchone()
+    return max(0, ceil(round(float(seconds), 3)))

@@ -1,0 +1,149 @@
+"""What a company's own text must be: with the code in it once, and with nothing that could lure.
+
+A person trusts a message that brings a code they asked for. So a text has no address and no
+number of its own: the only link is a short one, made for a target that was checked.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from math import ceil
+from unicodedata import category, name, normalize
+
+from django.conf import settings
+from django.core.exceptions import ValidationError
+from django.utils.translation import gettext as _
+
+from channels.accept import sms_segments
+from links.make.new_link import SLUG_LENGTH_IN_MESSAGES, short_url
+from otp.texts.rendering import BRAND_UNITS, VARIABLES, compose, fill, most_minutes
+
+LONGEST_CODE = 8
+_BRACED = re.compile(r"\{([^{}\n]*)\}")
+# Nor a digit that only a mark parts from it, nor a mark that would lie on its last digit.
+_ALONE = re.compile(
+    r"(?<![\w}])(?<!\d[^\w\s])\{code\}(?![\w{]|[^\w\s]\d|[\u0300-\u036f\ufe00-\ufe0f])"
+)
+_LINK = re.compile(r"(?<!\S)\{link\}(?!\S)")
+_LABEL = r"(?:[\w-]|\{\w+\})+"
+_ADDRESS = re.compile(rf"\S*://\S*|\S*@\S*|{_LABEL}[.。．｡](?:[^\W\d_]{{2,}}|\{{\w+\}})\S*")
+_NUMBER = re.compile(r"\d(?:(?:[^\w{}\n]|_)*\d){3,}")
+# Of the sets of invisible characters only the line break is let in.
+_UNSEEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
+
+
+def tidy(text: str) -> str:
+    """One kind of line break and of space, composed letters, no space at the end of a line."""
+    text = normalize("NFC", text.replace("\r\n", "\n").replace("\r", "\n"))
+    text = "".join(" " if category(char) == "Zs" else char for char in text)
+    return "\n".join(line.rstrip() for line in text.split("\n")).strip()
+
+
+def check(body: str) -> None:
+    """Raises ValidationError with all that is wrong with a tidy text."""
+    found = [fault for rule in _RULES for fault in rule(body)]
+    if found:
+        raise ValidationError(found)
+
+
+def _variables(body: str) -> Iterator[str]:
+    known = ", ".join(f"{{{one}}}" for one in VARIABLES)
+    for variable in dict.fromkeys(_BRACED.findall(body)):
+        if variable not in VARIABLES:
+            told = {"name": f"{{{variable}}}", "known": known}
+            yield _("There is no variable %(name)s: there are %(known)s.") % told
+    if set("{}") & set(_BRACED.sub("", body)):
+        yield _("Braces may only stand around the name of a variable: %(known)s.") % {
+            "known": known
+        }
+
+
+def _code(body: str) -> Iterator[str]:
+    count = body.count("{code}")
+    if count == 0:
+        yield _("Put {code} where the code is to stand.")
+    elif count > 1:
+        yield _("{code} may stand in the text once.")
+    elif not _ALONE.search(body):
+        yield _("Nothing may touch {code} but a space or a punctuation mark.")
+
+
+def _link(body: str) -> Iterator[str]:
+    count = body.count("{link}")
+    if count > 1:
+        yield _("{link} may stand in the text once.")
+    elif count and not _LINK.search(body):
+        yield _("Put a space or a new line before {link} and after it.")
+    if any("{link}" in line and "{code}" in line for line in body.split("\n")):
+        yield _("Give {link} a line of its own: it is left out when a code goes without a link.")
+
+
+def _unseen(body: str) -> Iterator[str]:
+    for char in dict.fromkeys(body):
+        if char != "\n" and category(char) in _UNSEEN:
+            yield _("The invisible character %(name)s is not allowed.") % {"name": titled(char)}
+
+
+def _plain(body: str) -> str:
+    """As programs that look for addresses may read it: without marks, in plain characters."""
+    return "".join(char for char in normalize("NFKC", body) if category(char) != "Mn")
+
+
+def _addresses(body: str) -> Iterator[str]:
+    if found := _ADDRESS.search(_plain(body)):
+        yield _(
+            "An address is not allowed: “%(text)s”. The link goes where {link} stands; after a "
+            "full stop put a space."
+        ) % {"text": found[0]}
+
+
+def _numbers(body: str) -> Iterator[str]:
+    if found := _NUMBER.search(_plain(body)):
+        yield _(
+            "Four digits and more are not allowed: “%(text)s”. They could be a telephone number, "
+            "or be taken for the code."
+        ) % {"text": found[0]}
+
+
+_RULES: Sequence[Callable[[str], Iterator[str]]] = (
+    _variables,
+    _code,
+    _link,
+    _unseen,
+    _addresses,
+    _numbers,
+)
+
+
+def titled(char: str) -> str:
+    """«’» U+2019 RIGHT SINGLE QUOTATION MARK; what cannot be seen without its look."""
+    look = "" if category(char)[0] in "CZ" else f"«{char}» "
+    return f"{look}U+{ord(char):04X} {name(char, '')}".strip()
+
+
+def most_sms(body: str, tail: Sequence[str]) -> int:
+    """Of how many SMS a text is at most: with the longest brand, code and link."""
+    text = fill(
+        compose(body, has_link=True, tail=tail),
+        code="0" * LONGEST_CODE,
+        brand="Ж" * BRAND_UNITS,
+        minutes=most_minutes(),
+        link=short_url("0" * SLUG_LENGTH_IN_MESSAGES),
+    )
+    counted = sms_segments.count(text)
+    if "{brand}" not in body or counted.segments == 1:
+        return counted.segments
+    # Emoji of two units in the brand may leave the last unit of each part empty.
+    _alone, joined = sms_segments.ROOM["UCS-2"]
+    return ceil(counted.units / (joined - 1))
+
+
+def check_length(body: str, tail: Sequence[str]) -> None:
+    count = most_sms(body, tail)
+    if count > settings.MAX_SMS_SEGMENTS:
+        raise ValidationError(
+            _(
+                "As an SMS this takes %(count)d parts with the longest brand and link; "
+                "%(most)d are allowed."
+            )
+            % {"count": count, "most": settings.MAX_SMS_SEGMENTS}
+        )

@@ -1,0 +1,29 @@
+"""What became of the code that a message carried, for the message's page."""
+
+from collections.abc import Iterator
+
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from channels.models import Message
+from channels.vendor_accounts.registry import Told
+from links.manage import timeline as links_story
+from otp.models import Verification
+
+
+def story(message: Message) -> Iterator[Told]:
+    yield from links_story.story(message)
+    code = Verification.objects.filter(pk=message.subject_id).first()
+    if code is None:
+        return
+    wrong = code.attempts - (code.verified_at is not None)
+    if wrong and code.judged_at:
+        words = ngettext("%(n)d wrong code entered", "%(n)d wrong codes entered", wrong)
+        left = code.max_attempts - code.attempts
+        detail = "" if left or code.verified_at else _("No attempts are left: send a new code.")
+        yield Told(code.judged_at, words % {"n": wrong}, "warning", detail)
+    if code.verified_at:
+        yield Told(code.verified_at, _("The code was entered right"), "success")
+    elif code.expires_at <= timezone.now():
+        yield Told(code.expires_at, _("The code expired without being entered"))

@@ -1,0 +1,45 @@
+"""The operator's desk: verifications, to look at, and what companies write. No code is in it."""
+
+from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest
+
+from accounts.operator.admin import ReadOnlyAdmin
+from accounts.operator.change_list import Since
+from channels.history import search
+from otp.models import CodeText, Verification
+
+
+@admin.register(Verification)
+class VerificationAdmin(ReadOnlyAdmin):
+    list_display = (
+        "created_at",
+        "company",
+        "mode",
+        "phone",
+        "purpose",
+        "attempts",
+        "expires_at",
+        "verified_at",
+    )
+    list_filter = (Since, "mode", ("verified_at", admin.EmptyFieldListFilter))
+    list_select_related = ("company",)
+    search_fields = ("phone",)
+    search_help_text = search.PHONE_HELP
+    ordering = ("-pk",)
+    exclude = ("mac",)
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Verification], search_term: str
+    ) -> tuple[QuerySet[Verification], bool]:
+        found = search.by_phone(queryset, search_term) if search_term else queryset
+        return found, False
+
+
+@admin.register(CodeText)
+class CodeTextAdmin(ReadOnlyAdmin):
+    list_display = ("changed_at", "company", "purpose", "channel", "locale", "body")
+    list_filter = ("channel", "locale")
+    list_select_related = ("company",)
+    search_fields = ("company__name", "body")
+    ordering = ("-pk",)

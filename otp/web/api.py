@@ -1,0 +1,103 @@
+"""POST /otp/send and POST /otp/verify."""
+
+from typing import Any
+
+from django.http import HttpResponse
+from rest_framework.request import Request
+
+from accounts.api.base_view import ApiView
+from accounts.api.request_fields import Fields
+from accounts.models import Scope
+from channels.accept.acceptance import Sender
+from channels.accept.request_fields import channel_field, locale_field, phone_field
+from channels.accept.send_limits import cool_down
+from channels.models import Message
+from channels.web.send_view import SendView
+from config.ids import public_id
+from links.web.request_fields import link_of_code
+from otp import services
+from otp.services import CodeOrder, SentCode
+
+DEFAULT_PURPOSE = "verification"
+PURPOSE_LENGTH = 64
+
+
+class SendCode(SendView):
+    scope = Scope.OTP
+    kind = "code"
+
+    def order(self, payload: dict[str, Any]) -> CodeOrder:
+        fields = Fields(payload)
+        phone = fields.text("phone", required=True, longest=64)
+        purpose = _purpose(fields)
+        channel = channel_field(fields)
+        locale = locale_field(fields, self.principal)
+        link = link_of_code(fields, self.principal)
+        fields.check()
+        return CodeOrder(
+            phone=phone_field(phone, self.principal),
+            purpose=purpose,
+            locale=locale,
+            channel=channel,
+            link=link,
+        )
+
+    def send(self, sender: Sender, order: CodeOrder) -> dict[str, Any]:
+        return self.body(services.send_code(sender=sender, order=order))
+
+    def again(self, message: Message) -> dict[str, Any]:
+        return self.body(services.sent_code(message))
+
+    def body(self, sent: SentCode) -> dict[str, Any]:
+        body = self.answer(
+            sent.outcome,
+            expires_in=sent.expires_in,
+            resend_in=0 if sent.outcome.is_test else cool_down(self.principal.own_limits),
+            attempts_left=sent.attempts_left,
+        )
+        return body | {"short_url": sent.short_url} if sent.short_url else body
+
+
+class CheckCode(ApiView):
+    scope = Scope.OTP
+
+    def post(self, request: Request) -> HttpResponse:
+        payload = self.payload(request)
+        fields = Fields(payload)
+        phone = fields.text("phone", required=True, longest=64)
+        purpose = _purpose(fields)
+        code = _code(fields)
+        fields.check()
+        normal = phone_field(phone, self.principal)
+
+        def effect() -> dict[str, Any]:
+            verified = services.check_code(
+                principal=self.principal, phone=normal, purpose=purpose, code=code
+            )
+            return {
+                "success": True,
+                "message": VERIFIED[self.language],
+                "id": public_id("otp", verified.id),
+                "phone": normal,
+                "verified_at": verified.verified_at,
+            }
+
+        return self.once_atomic(self.ticket(request, payload), effect)
+
+
+VERIFIED = {"ru": "Номер подтверждён", "en": "The number is verified"}
+
+
+def _purpose(fields: Fields) -> str:
+    purpose = fields.text("purpose", longest=PURPOSE_LENGTH)
+    if purpose == "":
+        fields.fault("purpose", ("От 1 до 64 символов", "1 to 64 characters"))
+    return purpose or DEFAULT_PURPOSE
+
+
+def _code(fields: Fields) -> str:
+    """Four to eight ASCII digits, as a string: a number would lose its leading zeros."""
+    code = fields.text("code", required=True, longest=64) or ""
+    if code and not (code.isascii() and code.isdigit() and 4 <= len(code) <= 8):
+        fields.fault("code", ("Строка из 4–8 цифр", "A string of 4 to 8 digits"))
+    return code

@@ -1,0 +1,165 @@
+"""What a person will read, shown while a text or a setting is being filled in."""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from itertools import product
+from math import ceil
+from typing import Any
+
+from django.http import HttpResponse
+from django.shortcuts import render
+
+from accounts.keys.own_texts import OwnTexts
+from accounts.models import Company
+from accounts.people.roles import CabinetRequest, can_read_settings, member_required
+from channels.accept import sms_segments
+from channels.accept.acceptance import price
+from channels.accept.routing import NAMES
+from channels.providers.base import Channel, Content
+from channels.vendor_accounts import registry
+from links.addresses import short_hosts
+from links.make.new_link import SLUG_LENGTH_IN_MESSAGES, short_url
+from otp.texts import autofill, own_texts, rendering, rules
+from otp.web.api import DEFAULT_PURPOSE
+
+DIGITS = "12345678"
+LONGEST_BRAND = 30
+SLUG = "x7Kq2MbdR9"[:SLUG_LENGTH_IN_MESSAGES]
+_CYRILLIC = re.compile("[\u0400-\u04ff]")
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """One message as one phone shows it."""
+
+    channel: Channel
+    has_link: bool
+    locale: str
+    text: str
+    is_russian: bool = False  # the text itself, whatever the brand
+    has_app_hash: bool = False
+
+    @property
+    def channel_title(self) -> str:
+        return NAMES[self.channel][0]
+
+    @property
+    def is_vendor_s(self) -> bool:
+        """Shown to the person in Telegram's own words instead."""
+        return self.channel is Channel.TELEGRAM and not self.has_link and codes_go_by_gateway()
+
+    @property
+    def price(self) -> int:
+        return price(self.channel, "live")
+
+    @property
+    def counted(self) -> sms_segments.Segments | None:
+        return sms_segments.count(self.text) if self.channel is Channel.SMS else None
+
+    @property
+    def room(self) -> int:
+        """Units in as many SMS as it takes."""
+        counted = sms_segments.count(self.text)
+        alone, joined = sms_segments.ROOM[counted.encoding]
+        return alone if counted.segments == 1 else counted.segments * joined
+
+    @property
+    def culprits(self) -> list[str]:
+        """What keeps an SMS out of the roomier alphabet, where it is not its language itself."""
+        if self.channel is not Channel.SMS or self.is_russian:
+            return []
+        return [rules.titled(char) for char in sms_segments.outside_gsm(self.text)[:5]]
+
+    @property
+    def without_culprits(self) -> int:
+        """Of how many SMS it would be in that alphabet."""
+        odd = set(sms_segments.outside_gsm(self.text))
+        return sms_segments.count("".join("?" if one in odd else one for one in self.text)).segments
+
+    @property
+    def is_too_long_for_app(self) -> bool:
+        return self.has_app_hash and self.bytes > autofill.READ_BY_ANDROID
+
+    @property
+    def bytes(self) -> int:
+        """On the air or in UTF-8, whichever is more: Google does not say which it counts."""
+        counted = sms_segments.count(self.text)
+        bits = counted.units * (16 if counted.encoding == "UCS-2" else 7)
+        return max(ceil(bits / 8), len(self.text.encode()))
+
+
+def codes_go_by_gateway() -> bool:
+    """Whose wording is Telegram's own; a code with a link goes by the bot."""
+    wanted = ("live", Channel.TELEGRAM, Content.CODE, "telegram_gateway")
+    return any(
+        (one.mode, one.channel, one.content, one.provider) == wanted for one in registry.routes()
+    )
+
+
+def samples(
+    company: Company,
+    own: OwnTexts,
+    *,
+    channels: Iterable[Channel],
+    locale: str,
+    purpose: str,
+    body: str | None = None,
+) -> list[Sample]:
+    """A code alone and a code with a link by each channel, in this text or in the one in force."""
+    made = []
+    for channel, has_link in product(channels, (False, True)):
+        template = rendering.template(
+            own, channel=channel, locale=locale, purpose=purpose, has_link=has_link, body=body
+        )
+        made.append(
+            Sample(
+                channel=channel,
+                has_link=has_link,
+                locale=locale,
+                text=_filled(company, template),
+                is_russian=_CYRILLIC.search(template) is not None,
+                has_app_hash=channel is Channel.SMS and bool(own.app_hash),
+            )
+        )
+    return made
+
+
+def _filled(company: Company, template: str) -> str:
+    return rendering.fill(
+        template,
+        code=DIGITS[: company.code_length],
+        brand=company.brand or company.name[:LONGEST_BRAND],
+        minutes=None,
+        link=short_url(SLUG, short_hosts.find(company.link_host)),
+    )
+
+
+def in_force(company: Company, own: OwnTexts, locale: str | None = None) -> list[Sample]:
+    """What a request that names no purpose sends by SMS: a code, and a code with a link."""
+    return samples(
+        company,
+        own,
+        channels=[Channel.SMS],
+        locale=locale or company.language,
+        purpose=DEFAULT_PURPOSE,
+    )
+
+
+def preview(chosen: Mapping[str, Any], *, company: Company) -> dict[str, str]:
+    """With what is filled in so far; what makes no sense yet is taken as the usual."""
+    length = str(chosen.get("code_length") or "")
+    language = chosen["language"] if chosen.get("language") in rendering.TEXTS else "ru"
+    as_if = Company(
+        name=company.name,
+        brand=str(chosen.get("brand") or "").strip()[:LONGEST_BRAND],
+        code_length=int(length) if length in {"4", "5", "6", "7", "8"} else 6,
+    )
+    shown, _with_link = in_force(as_if, own_texts.of_company(company), language)
+    return {"text": shown.text, "language": language}
+
+
+@member_required(can_read_settings)
+def settings_preview(request: CabinetRequest) -> HttpResponse:
+    context = preview(request.GET, company=request.company)
+    return render(request, "cabinet/message_preview.html", context)

@@ -1,0 +1,14 @@
+from django.urls import path
+
+from otp.web import previews, text_views
+
+urlpatterns = [
+    path("settings/preview", previews.settings_preview, name="settings-preview"),
+    path("texts", text_views.text_list, name="text-list"),
+    path("texts/new", text_views.text_create, name="text-create"),
+    path("texts/preview", text_views.text_preview, name="text-preview"),
+    path("texts/autofill", text_views.autofill_edit, name="autofill-edit"),
+    path("texts/autofill/preview", text_views.autofill_preview, name="autofill-preview"),
+    path("texts/<int:pk>", text_views.text_edit, name="text-edit"),
+    path("texts/<int:pk>/delete", text_views.text_delete, name="text-delete"),
+]

@@ -1,0 +1,120 @@
+"""The API's rate per key: exact in sum over processes, and seldom asked of Redis."""
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import time_machine
+from django.http import HttpRequest
+from django_ratelimit.core import get_usage
+
+from accounts.api import rate_limit
+from accounts.api.rate_limit import KeyRate
+from accounts.keys import api_keys
+from accounts.keys.api_keys import Principal
+from tests.factories import ApiKeyFactory
+
+NOON = 1_790_000_000  # some whole second
+
+
+@pytest.fixture
+def clock() -> Iterator[time_machine.Traveller]:
+    with time_machine.travel(NOON, tick=False) as traveller:
+        yield traveller
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The rates that the store was asked for."""
+    seen: list[str] = []
+
+    def ask(*args: Any, **kwargs: Any) -> Any:
+        seen.append(kwargs["rate"])
+        return get_usage(*args, **kwargs)  # type: ignore[no-untyped-call]
+
+    monkeypatch.setattr(rate_limit, "get_usage", ask)
+    return seen
+
+
+def principal(limit: int) -> Principal:
+    key = ApiKeyFactory.create(company__api_rate=limit)
+    found = api_keys.find(key.plaintext)
+    assert found is not None
+    return found
+
+
+def passed(process: KeyRate, who: Principal, times: int) -> int:
+    left = [process.count(HttpRequest(), who) for _ in range(times)]
+    return sum(usage is not None and usage.left >= 0 for usage in left)
+
+
+@pytest.mark.parametrize("limit", [1, 7, 100, 101, 199, 1000, 1234])
+def test_exactly_the_limit_passes(db: None, clock: object, limit: int) -> None:
+    assert passed(KeyRate(), principal(limit), limit + 20) == limit
+
+
+def test_the_rest_is_told_downwards(db: None, clock: object) -> None:
+    who, process = principal(1000), KeyRate()
+
+    left = [usage.left for usage in (process.count(HttpRequest(), who) for _ in range(25)) if usage]
+
+    assert left == list(range(999, 974, -1))
+
+
+def test_one_store_call_serves_a_hundredth_of_the_limit(
+    db: None, clock: object, asked: list[str]
+) -> None:
+    who, process = principal(1000), KeyRate()
+
+    assert passed(process, who, 1500) == 1000
+
+    assert asked == ["100/10s"] * 100
+
+
+@pytest.mark.parametrize("limit", [5, 100, 1000])
+def test_processes_together_let_no_more_than_the_limit_pass(
+    db: None, clock: object, limit: int
+) -> None:
+    who, first, second = principal(limit), KeyRate(), KeyRate()
+
+    total = passed(first, who, limit // 2 + 1) + passed(second, who, limit) + passed(first, who, 5)
+
+    assert limit - limit // 100 <= total <= limit
+
+
+def test_threads_share_the_limit_exactly(db: None, clock: object) -> None:
+    who, process = principal(1000), KeyRate()
+
+    with ThreadPoolExecutor(16) as pool:
+        counts = pool.map(lambda _n: passed(process, who, 100), range(16))
+
+    assert sum(counts) == 1000
+
+
+def test_the_next_window_begins_anew(db: None, clock: time_machine.Traveller) -> None:
+    who, process = principal(3), KeyRate()
+    assert passed(process, who, 5) == 3
+    usage = process.count(HttpRequest(), who)
+    assert usage is not None
+
+    clock.move_to(NOON + usage.wait + 1)
+
+    assert passed(process, who, 5) == 3
+
+
+def test_another_limit_holds_at_once(db: None, clock: object) -> None:
+    who, process = principal(2), KeyRate()
+    assert passed(process, who, 5) == 2
+
+    assert passed(process, replace(who, api_rate=5), 9) == 5
+
+
+def test_without_redis_nothing_is_counted_and_redis_is_left_alone(
+    db: None, no_redis: None, asked: list[str]
+) -> None:
+    who, process = principal(1), KeyRate()
+
+    assert [process.count(HttpRequest(), who) for _ in range(5)] == [None] * 5
+    assert len(asked) == 1

@@ -1,0 +1,200 @@
+"""Authentication events in the audit and in the log, with the address and without secrets."""
+
+import logging
+from typing import Any
+
+import pytest
+import structlog
+from allauth.account.forms import default_token_generator
+from allauth.account.utils import user_pk_to_url_str
+from django.test import Client
+from django.urls import reverse
+from pytest_django import Settings
+from structlog.testing import LogCapture
+
+from accounts.audit import authentication_events
+from accounts.models import AuditEvent, User
+from accounts.security import notifications
+from tests.accounts.security.people import (
+    add_app,
+    confirm,
+    make_person,
+    signed_in,
+)
+from tests.desk.operators import code_now
+from tests.factories import PASSWORD
+
+pytestmark = pytest.mark.django_db
+
+NEW = "another long passphrase 7"
+
+
+@pytest.fixture
+def user() -> User:
+    return make_person()
+
+
+@pytest.fixture
+def logs(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """The lines of the module, whatever level the tests run with."""
+    capture = LogCapture()
+    everything = structlog.make_filtering_bound_logger(logging.NOTSET)
+    logger = structlog.wrap_logger(None, processors=[capture], wrapper_class=everything)
+    monkeypatch.setattr(authentication_events, "log", logger)
+    return capture.entries
+
+
+def actions() -> list[str]:
+    return list(AuditEvent.objects.order_by("id").values_list("action", flat=True))
+
+
+def test_signing_in_and_out_is_recorded_with_the_address(
+    user: User, settings: Settings, logs: list[Any]
+) -> None:
+    settings.TRUSTED_PROXY_COUNT = 1
+    client = Client(headers={"x-forwarded-for": "10.0.0.1, 203.0.113.7"})
+    client.post(reverse("account_login"), {"login": user.email, "password": "wrong"})
+    client.post(reverse("account_login"), {"login": user.email, "password": PASSWORD})
+    client.post(reverse("account_logout"))
+
+    events = AuditEvent.objects.order_by("id").values_list("action", "user", "ip")
+    expected = ["login.failed", "login.succeeded", "logout"]
+    assert list(events) == [(action, user.pk, "203.0.113.7") for action in expected]
+    assert logged(logs) == [(action, user.pk, "203.0.113.7") for action in expected]
+
+
+def logged(logs: Any) -> list[tuple[str, int | None, str]]:
+    return [
+        (one["action"], one["user"], one["ip"])
+        for one in logs
+        if one["event"] == "authentication_event"
+    ]
+
+
+def test_failed_sign_in_with_an_unknown_address_keeps_nothing_that_was_typed(db: None) -> None:
+    Client().post(reverse("account_login"), {"login": "typo@example.com", "password": PASSWORD})
+
+    event = AuditEvent.objects.get()
+    assert (event.action, event.user_id, event.subject) == ("login.failed", None, "")
+
+
+def test_wrong_second_step_is_recorded(user: User) -> None:
+    add_app(user)
+    client = signed_in(user)
+
+    client.post(reverse("mfa_authenticate"), {"code": "000000"})
+    client.post(reverse("mfa_authenticate"), {"code": code_now()})
+
+    assert actions() == ["login.failed", "login.succeeded"]
+
+
+def test_password_reset_is_recorded(user: User) -> None:
+    client = Client()
+    client.post(reverse("account_reset_password"), {"email": user.email})
+    key = {"uidb36": user_pk_to_url_str(user), "key": default_token_generator.make_token(user)}
+    form = client.get(reverse("account_reset_password_from_key", kwargs=key), follow=True)
+    client.post(form.redirect_chain[-1][0], {"password1": NEW, "password2": NEW})
+
+    assert actions() == ["password.reset_requested", "password.reset"]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_changes_of_the_account_are_recorded(user: User) -> None:
+    client = signed_in(user)
+    confirm(client, "wrong")
+    confirm(client)
+    client.post(reverse("account_email"), {"email": "b@example.com", "action_add": ""})
+    client.post(reverse("account_email"), {"email": "b@example.com", "action_remove": ""})
+    secret = client.get(reverse("mfa_activate_totp")).context["form"].secret
+    client.post(reverse("mfa_activate_totp"), {"code": code_now(secret)})
+
+    assert actions() == [
+        "login.succeeded",
+        "reauthentication.failed",
+        "reauthentication.passed",
+        "address.added",
+        "address.removed",
+        "factor.added",
+        "reauthentication.passed",
+        "factor.added",
+    ]
+    subjects = AuditEvent.objects.filter(action="factor.added").values_list("subject", flat=True)
+    assert sorted(subjects) == ["recovery_codes", "totp"]
+
+
+def test_no_secret_is_recorded(user: User, logs: list[Any]) -> None:
+    client = signed_in(user)
+    key = client.session.session_key
+    confirm(client)
+    form = {"oldpassword": PASSWORD, "password1": NEW, "password2": NEW}
+    client.post(reverse("account_change_password"), form)
+
+    kept = str(logs) + str(list(AuditEvent.objects.values()))
+    assert "password.changed" in kept
+    assert PASSWORD not in kept
+    assert NEW not in kept
+    assert key is not None
+    assert key not in kept
+
+
+def test_end_of_a_session_is_recorded(user: User) -> None:
+    client = signed_in(user)
+    signed_in(user)
+    for _ in range(6):
+        confirm(client, "wrong")
+
+    assert actions()[-1] == "session.ended"
+
+
+@pytest.mark.django_db(transaction=True)
+def test_change_without_its_letter_does_not_happen(
+    user: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client = signed_in(user)
+    confirm(client)
+    client.raise_request_exception = False
+    with monkeypatch.context() as patch:
+        patch.delitem(notifications.NOTICES, "address.added")
+        answer = client.post(reverse("account_email"), {"email": "b@example.com", "action_add": ""})
+
+    assert answer.status_code == 500
+    assert list(user.emailaddress_set.values_list("email", flat=True)) == [user.email]
+    assert actions()[-1] == "reauthentication.passed"
+
+
+def test_refused_passkey_is_recorded(db: None) -> None:
+    Client().post(reverse("mfa_login_webauthn"), {"credential": "{}"})
+
+    assert actions() == ["login.failed"]
+
+
+def test_passkeys_that_nobody_judged_are_not_recorded(db: None) -> None:
+    """The audit is kept for ever: strangers fill it no faster than the rate limit."""
+    path, form = reverse("mfa_login_webauthn"), {"credential": "{}"}
+    without_token = Client(enforce_csrf_checks=True).post(path, form)
+    statuses = [Client().post(path, form).status_code for _ in range(14)]
+
+    assert without_token.status_code == 403
+    assert statuses == [302] * 10 + [429] * 4
+    assert actions() == ["login.failed"] * 10
+
+
+def test_proofs_that_nobody_judged_are_not_recorded(user: User) -> None:
+    strict = Client(enforce_csrf_checks=True)
+    strict.cookies = signed_in(user).cookies
+    before = actions()
+
+    answer = strict.post(reverse("account_reauthenticate"), {"password": "wrong"})
+
+    assert (answer.status_code, actions()) == (403, before)
+
+
+def test_proofs_over_the_rate_limit_are_not_recorded(user: User) -> None:
+    """Ten a minute of one person, from however many sessions."""
+    clients = [signed_in(user) for _ in range(4)]
+
+    for client in clients:
+        for _ in range(4):
+            confirm(client, "wrong")
+
+    assert actions().count("reauthentication.failed") == 10

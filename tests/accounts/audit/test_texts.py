@@ -1,0 +1,44 @@
+"""The cabinet has words for everything that is recorded."""
+
+import re
+from pathlib import Path
+
+import pytest
+from django.utils import translation
+
+from accounts.audit.texts import FIELDS, WORDS, subject, words
+from accounts.cabinet.settings_forms import SettingsForm
+from accounts.models import AuditEvent
+from billing.web.forms import ProfileForm
+from channels.web.forms import HistoryFilter
+
+ROOT = Path(__file__).parents[3]
+RECORDED = re.compile(r'\brecord\(\s*"([a-z_.]+)"')
+
+
+def test_everything_recorded_has_words() -> None:
+    sources = (path for app in ("accounts", "billing", "channels", "links", "otp")
+               for path in (ROOT / app).rglob("*.py"))  # fmt: skip
+
+    recorded = {name for path in sources for name in RECORDED.findall(path.read_text("utf-8"))}
+
+    assert len(recorded) > 20
+    assert recorded - set(WORDS) == set()
+
+
+@pytest.mark.parametrize("form", [SettingsForm, ProfileForm, HistoryFilter])
+def test_fields_are_called_as_their_forms_call_them(form: type) -> None:
+    fields = form.base_fields  # type: ignore[attr-defined]
+
+    named = {name: str(field.label) for name, field in fields.items() if field.label}
+
+    assert {name: str(FIELDS.get(name)) for name in named} == named
+
+
+def test_subject_speaks_the_reader_s_language() -> None:
+    event = AuditEvent(action="settings.changed", subject="brand, code_length")
+
+    with translation.override("ru"):
+        assert str(words("webhook.gave_up")).startswith("Отключены")
+        assert subject(event) == "Бренд в сообщениях, Цифр в коде"
+    assert subject(AuditEvent(action="member.left", subject="brand")) == "brand"

@@ -1,0 +1,122 @@
+"""Terms, privacy and support: on every kind of page and in letters, once they are set."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from django.core.exceptions import ImproperlyConfigured
+from django.template.loader import render_to_string
+from django.test import Client
+from django.urls import reverse
+from pytest_django import Settings
+
+from accounts.models import Mail
+from accounts.outbox import mail
+from config.env import web_address
+from desk.doctor import stores
+from links.follow import visitor_pages
+from tests.factories import LinkFactory, MemberFactory
+
+pytestmark = pytest.mark.django_db
+ADDRESSES = {
+    "TERMS_URL": "https://law.example/terms",
+    "PRIVACY_URL": "https://law.example/privacy",
+    "SUPPORT_EMAIL": "help@law.example",
+}
+LINKS = ["https://law.example/terms", "https://law.example/privacy", "mailto:help@law.example"]
+
+
+@pytest.fixture(autouse=True)
+def _fresh_pages() -> Iterator[None]:
+    """A process keeps its pages of dead links: settings change in tests alone."""
+    visitor_pages._dead_page.cache_clear()
+    yield
+    visitor_pages._dead_page.cache_clear()
+
+
+@pytest.fixture
+def legal(settings: Settings) -> None:
+    for name, value in ADDRESSES.items():
+        setattr(settings, name, value)
+
+
+def pages(client: Client) -> dict[str, str]:
+    """One of each kind, by what it is laid out with."""
+    link = LinkFactory.create()
+    dead = LinkFactory.create(is_barred=True, disabled_at=link.created_at)
+    member = MemberFactory.create()
+    answers: dict[str, Any] = {
+        "home": client.get("/"),
+        "sign-up": client.get(reverse("account_signup")),
+        "documentation": client.get("/docs/quickstart", follow=True),
+        "not found": client.get("/cabinet/nothing-there"),
+        "dead link": client.get(f"/{dead.slug}"),
+        "about a link": client.get(f"/{link.slug}+"),
+    }
+    client.force_login(member.user)
+    answers["cabinet"] = client.get(reverse("overview"))
+    found = {name: one.content.decode() for name, one in answers.items()}
+    return found | {"crash": render_to_string("500.html"), "away": render_to_string("503.html")}
+
+
+@pytest.mark.usefixtures("legal")
+def test_every_kind_of_page_has_the_addresses(client: Client) -> None:
+    found = {
+        name: [url for url in LINKS if f'href="{url}"' in page]
+        for name, page in pages(client).items()
+    }
+
+    assert found == dict.fromkeys(found, LINKS)
+
+
+def test_addresses_that_are_not_set_leave_no_trace(client: Client) -> None:
+    assert [name for name, page in pages(client).items() if 'class="legal' in page] == []
+
+
+@pytest.mark.usefixtures("legal")
+def test_letters_have_the_addresses_in_both_parts() -> None:
+    member = MemberFactory.create()
+
+    mail.post_to_members(
+        company=member.company,
+        roles=[member.role],
+        template="company_suspended",
+        context={"reason": "x"},
+    )
+
+    letter = Mail.objects.get()
+    assert [url for url in LINKS if f'href="{url}"' in letter.html] == LINKS
+    assert "Условия использования: https://law.example/terms" in letter.text
+    assert "Поддержка: help@law.example" in letter.text
+
+
+def test_page_for_support_goes_before_the_address(client: Client, settings: Settings) -> None:
+    settings.SUPPORT_EMAIL, settings.SUPPORT_URL = "help@law.example", "https://help.example/"
+
+    page = client.get("/").content.decode()
+
+    assert 'href="https://help.example/"' in page
+    assert "mailto:" not in page
+
+
+@pytest.mark.parametrize("value", ["javascript:alert(1)", "law.example/terms", "ftp://x"])
+def test_address_that_is_no_web_page_is_refused(
+    monkeypatch: pytest.MonkeyPatch, value: str
+) -> None:
+    monkeypatch.setenv("TERMS_URL", value)
+
+    with pytest.raises(ImproperlyConfigured, match="TERMS_URL"):
+        web_address("TERMS_URL")
+
+
+@pytest.mark.usefixtures("legal")
+@pytest.mark.parametrize("name", ADDRESSES)
+def test_doctor_names_what_is_not_set_in_production(settings: Settings, name: str) -> None:
+    settings.PRODUCTION = True
+    whole = stores.legal_addresses()
+    setattr(settings, name, "")
+
+    found = stores.legal_addresses()
+
+    assert (whole.ok, found.ok) == (True, False)
+    assert name in found.detail

@@ -1,0 +1,146 @@
+"""A company's name goes out to people who did not ask for it: it leads nowhere."""
+
+from unicodedata import category
+
+import pytest
+from django.core.exceptions import ValidationError
+from django.test import Client
+from django.urls import reverse
+
+from accounts.models import Company, Mail, Member
+from accounts.names import company_names
+from accounts.outbox import mail
+from tests.factories import MemberFactory, UserFactory
+
+pytestmark = pytest.mark.django_db
+LEADING = [
+    "https://evil.example/login",
+    "hxxps://evil.example",
+    "www.evil.example",
+    "evil.com",
+    "Prize: evil.com!",
+    "EVIL.RU",
+    "evil1.kz",
+    "evil-shop.site",
+    "сбербанк.рф",
+    "evil.xn--p1ai",
+    "evil．com",
+    "evil․com",
+    "evil。com",
+    "e\u0301vil.com",
+    "evil.example/x",
+    "evil.example:8080",
+    "192.0.2.17",
+    "me@evil.example",
+    "me＠evil.example",
+    "8 800 555-35-35",
+    "+7 (916) 123-45-67",
+    "８８００５５５３５３５",
+    "Daisy\nBcc: all@evil.example",
+    "Daisy\r\n\r\nYour code is 1234",
+    "Daisy\u2028Your code",
+    "Daisy\u202emoc.live",
+    "Dai\u200bsy",
+    "Daisy\x1b[31m",
+]
+ORDINARY = [
+    "Ромашка",
+    "ООО «Ромашка-2026»",
+    "ИП Иванов И.И.",
+    "И.П.Иванов",
+    "Аптека 36,6",
+    "M&M's",
+    "Dr.Web",
+    "1С:Франчайзи",
+    "S.A. Kvant",
+    "5 звёзд",
+    "Школа № 1234",
+    "Қазақ Tech & Co",
+]
+
+
+@pytest.mark.parametrize("name", LEADING)
+def test_name_that_leads_somewhere_is_refused_at_sign_up(client: Client, name: str) -> None:
+    data = {
+        "email": "new@example.com",
+        "company": name,
+        "country": "RU",
+        "password1": "plum Tractor 81 seven",
+    }
+
+    page = client.post(reverse("account_signup"), data, headers={"accept-language": "ru"})
+
+    assert (page.status_code, Company.objects.count()) == (200, 0)
+    assert "«Ромашка», а не «romashka.ru»" in page.content.decode()
+
+
+def test_name_that_leads_somewhere_is_refused_for_a_second_company(client: Client) -> None:
+    client.force_login(UserFactory.create())
+
+    page = client.post(reverse("company-create"), {"company": "evil.com", "country": "RU"})
+
+    assert (page.status_code, Company.objects.count()) == (200, 0)
+
+
+@pytest.mark.parametrize("name", ORDINARY)
+def test_ordinary_name_is_taken(name: str) -> None:
+    company_names.validate(name)
+
+
+@pytest.mark.parametrize("name", [*LEADING, "evil.ninja", "Dr.Web"])
+def test_invitation_carries_no_name_that_a_mail_program_makes_a_link_of(
+    client: Client, name: str
+) -> None:
+    letter = invited_by(client, name)
+
+    assert letter.subject == "Kvitok: приглашение в компанию"
+    assert "приглашает вас в свою компанию." in letter.text
+    assert "evil" not in letter.text + letter.html
+    assert name not in letter.text + letter.html
+
+
+def test_invitation_names_an_ordinary_company_in_its_body_alone(client: Client) -> None:
+    letter = invited_by(client, "Ромашка & Co")
+
+    assert letter.subject == "Kvitok: приглашение в компанию"
+    assert "в компанию «Ромашка & Co»" in letter.text
+    assert "Ромашка &amp; Co" in letter.html
+
+
+@pytest.mark.parametrize("name", LEADING)
+@pytest.mark.parametrize("template", ["company_suspended", "company_approved"])
+def test_names_of_before_break_no_line_of_a_letter(template: str, name: str) -> None:
+    company = Company.objects.create(name=name)
+    plain = Company.objects.create(name="Daisy")
+    for one in (company, plain):
+        MemberFactory.create(company=one)
+        mail.post_to_members(
+            company=one, roles=[Member.Role.OWNER], template=template, context={"reason": ""}
+        )
+
+    odd, usual = Mail.objects.order_by("created_at", "pk")
+
+    assert odd.text.count("\n") == usual.text.count("\n")
+    assert {category(char) for char in odd.subject} & {"Cc", "Cf", "Zl", "Zp"} == set()
+    assert {category(char) for char in odd.text.replace("\n", "")} & {"Cc", "Cf", "Zl"} == set()
+
+
+def test_subject_has_no_second_header() -> None:
+    mail.append(template="x", to="a@example.com", subject="One\r\nBcc: b@example.com", text="")
+
+    assert Mail.objects.get().subject == "One Bcc: b@example.com"
+
+
+def test_refusal_has_a_code() -> None:
+    with pytest.raises(ValidationError) as caught:
+        company_names.validate("evil.com")
+
+    assert caught.value.code == "company_name"
+
+
+def invited_by(client: Client, name: str) -> Mail:
+    company = Company.objects.create(name=name, status=Company.Status.APPROVED)
+    client.force_login(MemberFactory.create(company=company, user__email="boss@example.com").user)
+    data = {"email": "stranger@example.net", "role": Member.Role.DEVELOPER}
+    client.post(reverse("member-invite"), data)
+    return Mail.objects.get(template="invitation")

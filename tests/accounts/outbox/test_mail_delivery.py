@@ -1,0 +1,189 @@
+"""Letters leave the outbox: once when all goes well, and at least once whatever happens."""
+
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+
+import pytest
+from django.core import mail as django_mail
+from django.core.mail import EmailMultiAlternatives
+from django.test import override_settings
+from django.utils import timezone
+
+from accounts.models import Mail
+from accounts.outbox import mail, mail_delivery
+from tests.api.races import at_once
+from tests.servers import _free_port
+
+SMTP = "django.core.mail.backends.smtp.EmailBackend"
+
+
+def post(to: str = "person@example.com", **parts: str) -> Mail:
+    mail.append(**{"template": "t", "subject": "Hello", "text": "Token 42"} | parts, to=to)
+    return Mail.objects.latest("created_at")
+
+
+def make_due() -> None:
+    Mail.objects.exclude(due_at=None).update(due_at=timezone.now() - timedelta(seconds=1))
+
+
+@pytest.mark.django_db
+def test_letter_is_sent_once_and_forgotten() -> None:
+    letter = post(html="<p>Token 42</p>")
+
+    assert (mail_delivery.deliver(), mail_delivery.deliver()) == (1, 0)
+
+    (sent,) = django_mail.outbox
+    assert isinstance(sent, EmailMultiAlternatives)
+    assert (sent.to, sent.subject, sent.body) == (["person@example.com"], "Hello", "Token 42\n")
+    assert sent.alternatives[0] == ("<p>Token 42</p>", "text/html")
+    letter.refresh_from_db()
+    assert letter.sent_at is not None
+    assert (letter.due_at, letter.text, letter.html) == (None, "", "")
+
+
+@contextmanager
+def mail_server(*answers: bytes) -> Iterator[int]:
+    """Speaks as much SMTP as a letter takes; `answers` are what it says to each recipient."""
+    server = socket.create_server(("127.0.0.1", 0))
+    left = list(answers)
+
+    def serve() -> None:
+        while True:
+            try:
+                line, _ = server.accept()
+            except OSError:
+                return
+            with line, line.makefile("rwb") as file:
+                _converse(file, left.pop(0))
+
+    thread = threading.Thread(target=serve, daemon=True)
+    thread.start()
+    try:
+        yield server.getsockname()[1]
+    finally:
+        server.shutdown(socket.SHUT_RDWR)
+        server.close()
+        thread.join(5)
+
+
+def _converse(file: object, answer: bytes) -> None:
+    replies = {b"RCPT": answer, b"DATA": b"354 go on", b"QUIT": b"221 bye"}
+
+    def say(words: bytes) -> None:
+        file.write(words + b"\r\n")  # type: ignore[attr-defined]
+        file.flush()  # type: ignore[attr-defined]
+
+    say(b"220 hello")
+    in_letter = False
+    for raw in file:  # type: ignore[attr-defined]
+        if in_letter:
+            in_letter = raw.strip() != b"."
+            if in_letter:
+                continue
+            say(b"250 taken")
+            continue
+        verb = raw[:4].upper()
+        in_letter = verb == b"DATA"
+        say(replies.get(verb, b"250 ok"))
+
+
+@pytest.mark.django_db
+def test_busy_server_is_tried_again_later() -> None:
+    letter = post()
+    with mail_server(b"451 busy", b"250 ok") as port, smtp(port):
+        first = mail_delivery.deliver()
+        letter.refresh_from_db()
+        told, left = letter.error, letter.text
+        wait = letter.due_at - timezone.now() if letter.due_at else None
+        make_due()
+        second = mail_delivery.deliver()
+
+    letter.refresh_from_db()
+    assert (first, second) == (0, 1)
+    assert told.startswith("SMTP")
+    assert left == "Token 42\n"
+    assert wait is not None
+    assert timedelta(seconds=2) < wait < timedelta(seconds=16)
+    assert (letter.tries, letter.error, letter.text) == (2, "", "")
+
+
+def smtp(port: int) -> override_settings:
+    return override_settings(EMAIL_BACKEND=SMTP, EMAIL_HOST="127.0.0.1", EMAIL_PORT=port)
+
+
+@pytest.mark.django_db
+def test_absent_server_is_given_up_after_a_day() -> None:
+    letter = post()
+
+    with smtp(_free_port()):
+        for _ in range(len(mail_delivery.DELAYS) + 1):
+            make_due()
+            mail_delivery.deliver()
+    make_due()
+
+    letter.refresh_from_db()
+    assert letter.tries == 8
+    assert (letter.due_at, letter.sent_at, letter.text) == (None, None, "")
+    assert "ConnectionRefusedError" in letter.error
+    assert sum(mail_delivery.DELAYS) > 12 * 3600
+
+
+@pytest.mark.django_db
+def test_absent_server_is_asked_once_a_run() -> None:
+    post("one@example.com")
+    post("two@example.com")
+
+    with smtp(_free_port()):
+        mail_delivery.deliver()
+
+    assert sorted(Mail.objects.values_list("tries", flat=True)) == [0, 1]
+
+
+@pytest.mark.django_db
+def test_refused_recipient_keeps_nobody_else_waiting() -> None:
+    refused, taken = post("nobody@example.com"), post("person@example.com")
+
+    with mail_server(b"550 no such person", b"250 ok") as port, smtp(port):
+        mail_delivery.deliver()
+
+    refused.refresh_from_db()
+    taken.refresh_from_db()
+    assert (refused.due_at, refused.sent_at) == (None, None)
+    assert taken.sent_at is not None
+
+
+@pytest.mark.django_db(transaction=True)
+def test_parallel_workers_send_each_letter_once() -> None:
+    for n in range(30):
+        post(f"person{n}@example.com")
+
+    at_once([mail_delivery._deliver] * 4)  # four processes: within one, only one delivers
+    while mail_delivery.deliver():
+        pass
+
+    assert len(django_mail.outbox) == 30
+    assert len({letter.to[0] for letter in django_mail.outbox}) == 30
+
+
+@pytest.mark.django_db
+def test_one_thread_of_a_worker_delivers_at_a_time() -> None:
+    post()
+
+    with mail_delivery._one_run:
+        meanwhile = mail_delivery.deliver()
+
+    assert (meanwhile, mail_delivery.deliver()) == (0, 1)
+
+
+@pytest.mark.django_db
+def test_claimed_letter_of_a_dead_worker_is_sent_after_its_lease() -> None:
+    letter = post()
+    Mail.objects.filter(pk=letter.pk).update(tries=1, due_at=timezone.now() + timedelta(seconds=60))
+
+    early = mail_delivery.deliver()
+    make_due()
+
+    assert (early, mail_delivery.deliver()) == (0, 1)

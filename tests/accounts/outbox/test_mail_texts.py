@@ -1,0 +1,222 @@
+"""Every letter there is, in both languages: a subject, a text and a page, links that lead here."""
+
+import re
+from collections.abc import Callable
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+from allauth.account.models import EmailAddress
+from allauth.core import context as allauth_context
+from allauth.mfa.totp.internal.auth import (
+    format_hotp_value,
+    hotp_value,
+    yield_hotp_counters_from_time,
+)
+from django.conf import settings
+from django.core import mail as outgoing
+from django.test import Client, RequestFactory
+from django.urls import reverse
+from django.utils import timezone, translation
+
+from accounts.models import Company, Mail, Member
+from accounts.outbox.mail import post
+from accounts.security.notifications import NOTICES
+from accounts.sign_in.adapter import AccountAdapter
+from billing.budgets.budgets import Use
+from tests.factories import (
+    PASSWORD,
+    EndpointFactory,
+    InvitationFactory,
+    MemberFactory,
+    OrderFactory,
+)
+
+TEMPLATES = Path(__file__).parents[3] / "templates"
+HERE = settings.PUBLIC_URL
+OF_ACCOUNT = sorted(
+    path.relative_to(TEMPLATES).as_posix().removesuffix("_subject.txt")
+    for folder in ("account/email", "mfa/email")
+    for path in (TEMPLATES / folder).glob("*_subject.txt")
+)
+CONTEXT = {
+    "activate_url": f"{HERE}/account/confirm-email/key/",
+    "password_reset_url": f"{HERE}/account/password/reset/",
+    "signup_url": f"{HERE}/account/signup/",
+    "email": "anna@example.com",
+    "from_email": "old@example.com",
+    "to_email": "new@example.com",
+    "deleted_email": "old@example.com",
+    "ip": "203.0.113.7",
+    "user_agent": "Firefox <b>",
+}
+
+
+class Letter(NamedTuple):
+    subject: str
+    text: str
+    html: str
+
+
+class Links(HTMLParser):
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.found: list[str] = []
+        self.feed(html)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found += [value or "" for name, value in attrs if name in {"href", "src"}]
+
+
+def of_account(prefix: str) -> Letter:
+    adapter = AccountAdapter(RequestFactory().get("/"))
+    with allauth_context.request_context(RequestFactory().get("/")):
+        message: Any = adapter.render_mail(
+            prefix, "anna@example.com", CONTEXT | {"timestamp": timezone.now(), "site_url": HERE}
+        )
+    return Letter(message.subject, message.body, message.alternatives[0][0])
+
+
+def _endpoint(company: Company) -> dict[str, Any]:
+    return {"endpoint": EndpointFactory.create(company=company), "page_url": f"{HERE}/cabinet/"}
+
+
+def _invitation(company: Company) -> dict[str, Any]:
+    owner = MemberFactory.create(company=company).user
+    invitation = InvitationFactory.create(company=company, invited_by=owner)
+    return {"invitation": invitation, "join_url": f"{HERE}/cabinet/join/token"}
+
+
+def _order(company: Company) -> dict[str, Any]:
+    order = OrderFactory.create(company=company, invoice_year=2026, invoice_number=17)
+    return {"order": order, "tokens": order.tokens, "url": f"{HERE}/cabinet/balance"}
+
+
+def _balance(_company: Company) -> dict[str, Any]:
+    return {"available": 21, "threshold": 100, "url": f"{HERE}/cabinet/balance"}
+
+
+def _reason(_company: Company) -> dict[str, Any]:
+    return {"reason": "<b> 42"}
+
+
+def _breaker(_company: Company) -> dict[str, Any]:
+    parts = {"title": "Twilio", "cause": "<b> 42", "reason": "20003", "path": "/admin/providers/"}
+    return parts | {"whole": "Twilio · <b> kz", "part": ""}
+
+
+def _alert(_company: Company) -> dict[str, Any]:
+    parts = {"title": "Twilio", "meaning": "<b> 42", "said": "21408: <b>"}
+    return parts | {"path": "/admin/providers/"}
+
+
+def _change(_company: Company) -> dict[str, Any]:
+    notice = NOTICES["recovery_codes.viewed"]
+    return {
+        "notice": notice.subject,
+        "what": notice.text,
+        "at": timezone.now(),
+        "ip": "203.0.113.7",
+        "device": "Firefox, Linux",
+    }
+
+
+def _budget(_company: Company) -> dict[str, Any]:
+    use = Use("SO", 640, 800, timezone.now())
+    return {"use": use, "url": f"{HERE}/cabinet/settings/budgets"}
+
+
+# What each letter of ours is told; a letter without a row fails.
+OURS: dict[str, Callable[[Company], dict[str, Any]]] = {
+    "endpoint_disabled": _endpoint,
+    "invitation": _invitation,
+    "balance_low": _balance,
+    "budget_nearly_used": _budget,
+    "top_up_paid": _order,
+    "company_approved": _reason,
+    "company_suspended": _reason,
+    "breaker_opened": _breaker,
+    "provider_alert": _alert,
+    "account_change": _change,
+}
+
+
+def of_ours(name: str, company: Company, language: str) -> Letter:
+    told = OURS[name](company) | {"company": company}
+    post(template=name, to="anna@example.com", language=language, context=told)
+    letter = Mail.objects.get()
+    return Letter(letter.subject, letter.text, letter.html)
+
+
+def judge(letter: Letter, language: str) -> None:
+    assert letter.subject.startswith("Kvitok: ")
+    assert "\n" not in letter.subject
+    assert f'<html lang="{language}">' in letter.html
+    assert "<b>" not in letter.html
+    links = Links(letter.html).found
+    assert links
+    assert [link for link in links if not link.startswith("http")] == []
+    assert all(link in letter.text for link in links)
+    words = letter.subject + letter.text + re.sub(r"<style>.*?</style>", "", letter.html)
+    assert bool(re.search(r"[А-Яа-яЁё]", words)) is (language == "ru")
+
+
+@pytest.mark.parametrize("language", ["ru", "en"])
+@pytest.mark.parametrize("prefix", OF_ACCOUNT)
+def test_letter_about_an_account(prefix: str, language: str) -> None:
+    with translation.override(language):
+        judge(of_account(prefix), language)
+
+
+@pytest.mark.parametrize("language", ["ru", "en"])
+@pytest.mark.parametrize("name", OURS)
+def test_letter_about_a_company(db: None, name: str, language: str) -> None:
+    company = Company.objects.create(name="Daisy" if language == "en" else "Ромашка")
+
+    judge(of_ours(name, company, language), language)
+
+
+def test_every_letter_is_judged() -> None:
+    ours = {path.name.removesuffix(".subject.txt") for path in TEMPLATES.glob("mail/*.subject.txt")}
+
+    assert set(OURS) == ours
+    assert len(OF_ACCOUNT) == 16
+
+
+@pytest.fixture
+def member(client: Client, company: Company) -> Member:
+    """Signed in, and trusted for the next minutes."""
+    member = MemberFactory.create(company=company)
+    user = member.user
+    EmailAddress.objects.create(user=user, email=user.email, verified=True, primary=True)
+    client.post(reverse("account_login"), {"login": user.email, "password": PASSWORD})
+    client.post(reverse("account_reauthenticate"), {"password": PASSWORD})
+    return member
+
+
+def sent(member: Member) -> list[str]:
+    """Subjects of what has gone to the member, from wherever letters wait."""
+    kept = Mail.objects.filter(to=member.user.email).order_by("created_at")
+    waiting = [letter.subject for letter in kept]
+    return [letter.subject for letter in getattr(outgoing, "outbox", [])] + waiting
+
+
+@pytest.mark.django_db(transaction=True)  # the letter is written after the commit
+def test_authenticator_app_is_reported(client: Client, member: Member) -> None:
+    page = client.get(reverse("mfa_activate_totp"))
+    secret = page.context["form"].secret
+    now = next(yield_hotp_counters_from_time())
+
+    code = format_hotp_value(hotp_value(secret, now))
+    client.post(reverse("mfa_activate_totp"), {"code": code})
+
+    assert "Kvitok: Двухэтапный вход включён" in sent(member)
+
+
+def test_forgotten_password_is_asked_for_by_letter(client: Client, member: Member) -> None:
+    client.logout()
+
+    client.post(reverse("account_reset_password"), {"email": member.user.email})
+
+    assert sent(member) == ["Kvitok: Новый пароль"]

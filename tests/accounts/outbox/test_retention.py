@@ -1,0 +1,77 @@
+"""Events and letters go after their time, and what hangs on them with them."""
+
+from datetime import timedelta
+
+import pytest
+from django.db.models import F
+from django.utils import timezone
+
+from accounts.models import Company, Delivery, DeliveryAttempt, Endpoint, Event, Mail
+from accounts.outbox import mail
+from channels import retention
+from tests.factories import DeliveryFactory, EndpointFactory
+
+MONTH = timedelta(days=30, seconds=1)
+
+
+@pytest.fixture
+def delivery(company: Company) -> Delivery:
+    delivery = DeliveryFactory.create(endpoint__company=company)
+    DeliveryAttempt.objects.create(
+        delivery=delivery, started_at=timezone.now(), duration_ms=5, status=200
+    )
+    mail.append(template="t", to="person@example.com", subject="s", text="t")
+    return delivery
+
+
+def test_what_is_a_month_old_goes(delivery: Delivery) -> None:
+    young = DeliveryFactory.create(endpoint=delivery.endpoint)
+    Event.objects.filter(pk=delivery.event_id).update(created_at=F("created_at") - MONTH)
+    Mail.objects.update(created_at=F("created_at") - MONTH)
+
+    retention.purge()
+
+    assert list(Delivery.objects.all()) == [young]
+    assert (Event.objects.count(), DeliveryAttempt.objects.count()) == (1, 0)
+    assert not Mail.objects.exists()
+    assert Endpoint.objects.count() == 1
+
+
+def test_what_is_younger_stays(delivery: Delivery) -> None:
+    almost = timedelta(days=30) - timedelta(minutes=1)
+    Event.objects.update(created_at=F("created_at") - almost)
+    Mail.objects.update(created_at=F("created_at") - almost)
+
+    retention.purge()
+
+    assert (Event.objects.count(), DeliveryAttempt.objects.count(), Mail.objects.count()) == (
+        1,
+        1,
+        1,
+    )
+
+
+def test_deleted_endpoint_goes_after_its_history(delivery: Delivery) -> None:
+    EndpointFactory.create(company=delivery.endpoint.company)
+    old = timezone.now() - MONTH
+    Endpoint.objects.filter(pk=delivery.endpoint_id).update(deleted_at=old)
+
+    retention.purge()
+    kept = Endpoint.objects.count()
+    Event.objects.update(created_at=F("created_at") - MONTH)
+    retention.purge()
+
+    assert (kept, Endpoint.objects.count()) == (2, 1)
+
+
+def test_many_go_in_batches(company: Company) -> None:
+    endpoint = EndpointFactory.create(company=company)
+    DeliveryFactory.create_batch(7, endpoint=endpoint)
+    Event.objects.update(created_at=F("created_at") - MONTH)
+    batch, retention.BATCH = retention.BATCH, 3
+    try:
+        purged = retention.purge()
+    finally:
+        retention.BATCH = batch
+
+    assert (purged, Event.objects.count()) == (7, 0)

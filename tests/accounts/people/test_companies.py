@@ -1,0 +1,174 @@
+from datetime import timedelta
+
+import pytest
+from django.core.exceptions import ValidationError
+from django.utils import timezone
+from pytest_django import DjangoCaptureOnCommitCallbacks, Settings
+
+from accounts.keys import api_keys
+from accounts.models import ApiKey, AuditEvent, Company, Member, Scope
+from accounts.people import companies
+from tests.factories import ApiKeyFactory, CompanyFactory, MemberFactory, UserFactory
+
+pytestmark = pytest.mark.django_db
+
+
+def actions(company: Company) -> list[str]:
+    return list(company.audit.order_by("id").values_list("action", flat=True))
+
+
+@pytest.mark.parametrize(
+    ("auto", "status"), [(True, Company.Status.APPROVED), (False, Company.Status.PENDING)]
+)
+def test_sign_up_company_makes_an_owner(settings: Settings, auto: bool, status: str) -> None:
+    settings.AUTO_APPROVE_COMPANIES = auto
+    user = UserFactory.create()
+
+    company = companies.sign_up_company(user=user, name="Demo", language="en")
+
+    assert (company.status, company.language, company.country) == (status, "en", "RU")
+    assert [member.role for member in user.memberships.all()] == [Member.Role.OWNER]
+    assert actions(company) == ["company.created"]
+
+
+def test_create_api_key_keeps_no_plaintext() -> None:
+    company = CompanyFactory.create()
+
+    key, plaintext = companies.create_api_key(
+        company=company, user=UserFactory.create(), mode="test", name="Site", scopes=[Scope.OTP]
+    )
+
+    assert api_keys.is_well_formed(plaintext)
+    assert plaintext.startswith("kv_test_")
+    assert (key.prefix, key.last4) == (plaintext[:12], plaintext[-4:])
+    assert (bytes(key.digest), key.scopes) == (api_keys.digest(plaintext), ["otp"])
+    assert actions(company) == ["key.created"]
+
+
+def test_create_api_key_stops_at_five_active_ones() -> None:
+    company = CompanyFactory.create()
+    ApiKeyFactory.create_batch(5, company=company)
+
+    with pytest.raises(ValidationError) as refusal:
+        companies.create_api_key(
+            company=company, user=UserFactory.create(), mode="live", name="Sixth"
+        )
+
+    assert refusal.value.code == "too_many_keys"
+    assert company.api_keys.count() == 5
+
+
+def test_ended_keys_take_no_place() -> None:
+    company = CompanyFactory.create()
+    past = timezone.now() - timedelta(minutes=1)
+    ApiKeyFactory.create_batch(3, company=company, revoked_at=past)
+    ApiKeyFactory.create_batch(3, company=company, expires_at=past)
+
+    companies.create_api_key(company=company, user=UserFactory.create(), mode="live", name="New")
+
+    assert company.api_keys.active().count() == 1
+
+
+def test_revoke_holds_at_once(
+    django_capture_on_commit_callbacks: DjangoCaptureOnCommitCallbacks,
+) -> None:
+    key = ApiKeyFactory.create()
+    assert api_keys.find(key.plaintext) is not None
+
+    with django_capture_on_commit_callbacks(execute=True):
+        companies.revoke_api_key(key=key, user=UserFactory.create())
+
+    assert api_keys.find(key.plaintext) is None
+    assert actions(key.company) == ["key.revoked"]
+
+
+def test_revoke_of_a_revoked_key_changes_nothing() -> None:
+    revoked_at = timezone.now() - timedelta(days=1)
+    key = ApiKeyFactory.create(revoked_at=revoked_at)
+
+    companies.revoke_api_key(key=key, user=UserFactory.create())
+
+    key.refresh_from_db()
+    assert key.revoked_at == revoked_at
+    assert actions(key.company) == []
+
+
+def test_rotate_leaves_the_old_key_a_day() -> None:
+    key = ApiKeyFactory.create(scopes=["links"], allowed_ips=["203.0.113.7"])
+
+    successor, plaintext = companies.rotate_api_key(key=key, user=UserFactory.create())
+
+    key.refresh_from_db()
+    assert key.is_active
+    assert key.expires_at is not None
+    assert timedelta(hours=23) < key.expires_at - timezone.now() <= timedelta(hours=24)
+    assert (successor.name, successor.mode, successor.scopes, successor.allowed_ips) == (
+        key.name,
+        key.mode,
+        ["links"],
+        ["203.0.113.7"],
+    )
+    assert api_keys.digest(plaintext) == bytes(successor.digest)
+
+
+def test_rotate_works_when_the_places_are_taken() -> None:
+    company = CompanyFactory.create()
+    key, *_ = ApiKeyFactory.create_batch(5, company=company)
+
+    companies.rotate_api_key(key=key, user=UserFactory.create())
+
+    assert company.api_keys.active().count() == 6
+
+
+def test_rotate_refuses_a_key_on_its_way_out() -> None:
+    key = ApiKeyFactory.create(expires_at=timezone.now() + timedelta(hours=2))
+
+    with pytest.raises(ValidationError) as refusal:
+        companies.rotate_api_key(key=key, user=UserFactory.create())
+
+    assert refusal.value.code == "ending"
+    assert ApiKey.objects.count() == 1
+
+
+def test_change_settings_records_what_changed() -> None:
+    company = CompanyFactory.create()
+
+    changed = companies.change_settings(
+        company=company,
+        user=UserFactory.create(),
+        changes={"default_channel": "sms", "code_length": company.code_length},
+    )
+
+    company.refresh_from_db()
+    assert changed == ["default_channel"]
+    assert company.default_channel == "sms"
+    assert [event.subject for event in company.audit.all()] == ["default_channel"]
+
+
+def test_change_settings_without_changes_is_silent() -> None:
+    company = CompanyFactory.create()
+
+    companies.change_settings(
+        company=company, user=UserFactory.create(), changes={"brand": company.brand}
+    )
+
+    assert not AuditEvent.objects.exists()
+
+
+def test_suspended_company_is_known_at_once_to_its_keys(
+    django_capture_on_commit_callbacks: DjangoCaptureOnCommitCallbacks,
+) -> None:
+    key = ApiKeyFactory.create()
+    api_keys.find(key.plaintext)
+
+    with django_capture_on_commit_callbacks(execute=True):
+        companies.change_status(
+            company=key.company,
+            status=Company.Status.SUSPENDED,
+            user=MemberFactory.create().user,
+        )
+
+    found = api_keys.find(key.plaintext)
+    assert found is not None
+    assert found.company_status == "suspended"
+    assert actions(key.company) == ["company.suspended"]

@@ -1,0 +1,156 @@
+"""Secrets of second factors lie encrypted, and keys rotate without anybody noticing."""
+
+import json
+from importlib import import_module
+from io import StringIO
+
+import pytest
+from allauth.account.models import EmailAddress
+from allauth.mfa.models import Authenticator
+from allauth.mfa.recovery_codes.internal.auth import RecoveryCodes
+from allauth.mfa.totp.internal.auth import TOTP, generate_totp_secret
+from django.apps import apps
+from django.core.exceptions import ImproperlyConfigured
+from django.core.management import call_command
+from django.test import Client
+from django.urls import reverse
+from pytest_django import Settings
+
+from accounts.models import User
+from accounts.sign_in import mfa
+from tests.desk.operators import code_now
+from tests.factories import PASSWORD, UserFactory
+
+pytestmark = pytest.mark.django_db
+OLD, NEW = b"k8sFq2" * 8, b"mW4x0Z" * 8
+migration = import_module("accounts.migrations.0015_encrypt_mfa_secrets")
+
+
+@pytest.fixture(autouse=True)
+def _keys(settings: Settings) -> None:
+    settings.MFA_KEYS = {"old": OLD}
+
+
+@pytest.fixture
+def user(db: None) -> User:
+    user = UserFactory.create()
+    EmailAddress.objects.create(user=user, email=user.email, verified=True, primary=True)
+    return user
+
+
+def stored() -> str:
+    return json.dumps(list(Authenticator.objects.order_by("pk").values_list("data", flat=True)))
+
+
+def store_in_clear(user: User, secret: str) -> None:
+    Authenticator.objects.create(user=user, type=Authenticator.Type.TOTP, data={"secret": secret})
+    Authenticator.objects.create(
+        user=user, type=Authenticator.Type.RECOVERY_CODES, data={"seed": "5eed", "used_mask": 2}
+    )
+
+
+def sign_in(user: User, code: str) -> bool:
+    client = Client()
+    client.post(reverse("account_login"), {"login": user.email, "password": PASSWORD})
+    client.post(reverse("mfa_authenticate"), {"code": code})
+    return "_auth_user_id" in client.session
+
+
+def test_authenticator_app_lies_encrypted_and_opens_the_door(user: User) -> None:
+    secret = generate_totp_secret()
+    TOTP.activate(user, secret)
+
+    assert stored().startswith('[{"secret": "fernet:old:')
+    assert secret not in stored()
+    assert sign_in(user, code_now(secret))
+
+
+def test_seed_of_recovery_codes_lies_encrypted(user: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(RecoveryCodes, "generate_seed", classmethod(lambda _cls: "5eed"))
+    TOTP.activate(user, generate_totp_secret())
+    codes = RecoveryCodes.activate(user).generate_codes()
+
+    assert "5eed" not in stored()
+    assert sign_in(user, codes[0])
+    assert not sign_in(user, codes[0])
+
+
+def test_same_secret_is_never_stored_alike() -> None:
+    assert mfa.encrypt("same") != mfa.encrypt("same")
+
+
+def test_migration_encrypts_what_lay_in_clear_and_back(user: User) -> None:
+    secret = generate_totp_secret()
+    store_in_clear(user, secret)
+
+    migration.encrypt(apps, None)
+
+    assert secret not in stored()
+    assert "5eed" not in stored()
+    assert '"used_mask": 2' in stored()
+    assert sign_in(user, code_now(secret))
+    migration.decrypt(apps, None)
+    assert json.loads(stored()) == [{"secret": secret}, {"seed": "5eed", "used_mask": 2}]
+
+
+def test_old_key_still_opens_after_a_new_one_came(user: User, settings: Settings) -> None:
+    secret = generate_totp_secret()
+    TOTP.activate(user, secret)
+    settings.MFA_KEYS = {"new": NEW, "old": OLD}
+
+    assert sign_in(user, code_now(secret))
+    assert mfa.encrypt("x").startswith("fernet:new:")
+
+
+def test_rotation_lets_the_old_key_go(user: User, settings: Settings) -> None:
+    secret = generate_totp_secret()
+    TOTP.activate(user, secret)
+    store_in_clear(UserFactory.create(), "JBSWY3DPEHPK3PXP")
+    settings.MFA_KEYS = {"new": NEW, "old": OLD}
+    said = StringIO()
+
+    call_command("rotate_mfa_keys", stdout=said)
+
+    settings.MFA_KEYS = {"new": NEW}
+    assert said.getvalue().splitlines() == [
+        "no key: 2",
+        "key old: 1",
+        "All 3 secrets are under key new now.",
+    ]
+    assert "fernet:old:" not in stored()
+    assert "JBSWY3DPEHPK3PXP" not in stored()
+    assert sign_in(user, code_now(secret))
+
+
+def test_rotation_twice_changes_nothing_more(user: User) -> None:
+    TOTP.activate(user, generate_totp_secret())
+    before = stored()
+
+    assert mfa.rotate() == {"old": 1}
+    assert stored() == before
+
+
+def test_passkeys_have_no_secret_to_encrypt(user: User) -> None:
+    data = {"name": "Phone", "credential": {"public": "key"}}
+    Authenticator.objects.create(user=user, type=Authenticator.Type.WEBAUTHN, data=data)
+
+    assert mfa.rotate() == {}
+    assert json.loads(stored()) == [data]
+
+
+@pytest.mark.parametrize(
+    ("keys", "words"),
+    [
+        ({"new": NEW}, "MFA_KEYS lacks the key 'old'"),
+        ({"old": NEW}, "MFA_KEYS has another secret for 'old'"),
+    ],
+)
+def test_missing_key_is_named(settings: Settings, keys: dict[str, bytes], words: str) -> None:
+    text = mfa.encrypt("JBSWY3DPEHPK3PXP")
+    settings.MFA_KEYS = keys
+
+    with pytest.raises(ImproperlyConfigured) as caught:
+        mfa.decrypt(text)
+
+    assert words in str(caught.value)
+    assert "JBSW" not in str(caught.value)

@@ -1,0 +1,215 @@
+"""New passwords are hard to guess, also for who knows the person; old ones go on working."""
+
+import secrets
+import time
+from typing import Any
+
+import pytest
+from allauth.account.forms import default_token_generator
+from allauth.account.utils import user_pk_to_url_str
+from django.contrib.auth.hashers import get_hashers
+from django.contrib.auth.password_validation import validate_password
+from django.core.exceptions import ValidationError
+from django.test import Client
+from django.urls import reverse
+
+from accounts.models import User
+from accounts.sign_in import passwords
+from accounts.sign_in.password_forms import SetPasswordForm
+from tests.accounts.security.people import confirm, make_person, signed_in
+from tests.factories import PASSWORD, MemberFactory, UserFactory
+
+SIGN_UP = {"email": "anna.petrova@daisyshop.example", "company": "Daisy", "country": "RU"}
+
+
+@pytest.mark.parametrize(
+    "password",
+    [
+        "kvitok2026",
+        "Passw0rd123",
+        "kvitok2026kvitok",
+        "Kvitok-2026-Kvitok!",
+        "Kv1t0k!!2026xx",
+        "квиток2026квиток",
+        "rdbnjrrdbnjr2026",
+        "Passw0rd12345",
+        "P@ssw0rdP@ssw0rd",
+        "пароль123456",
+        "gfhjkm123456",
+        "qwertyuiop[]",
+        "йцукенгшщзхъ",
+        "1qaz2wsx3edc",
+        "zaq12wsxcde3",
+        "123456789012",
+        "aaaaaaaaaaaaaa",
+        "abcdefghijkl",
+        "iloveyou2024!",
+        "Welcome2024!!",
+        "moskva2026moskva",
+        "dragonmaster99",
+        "trustno1trustno1",
+        "Daisy-2026-daisy",
+        "daisyshop-2026",
+        "petrova1990anna",
+    ],
+)
+@pytest.mark.django_db
+def test_guessable_password_is_refused_at_sign_up(client: Client, password: str) -> None:
+    page = client.post(
+        reverse("account_signup"),
+        SIGN_UP | {"password1": password},
+        headers={"accept-language": "ru"},
+    )
+
+    assert (page.status_code, User.objects.count()) == (200, 0)
+    said = " ".join(page.context["form"].errors["password1"])
+    assert said.count("Возьмите четыре слова, никак не связанных друг с другом") == 1
+
+
+@pytest.mark.parametrize(
+    "password",
+    [
+        "correct horse battery",
+        "plum Tractor 81 seven",
+        "лошадь батарея скрепка",
+        "m8Qz-3vRk-Lw2p",
+        "wuqomexytifa",
+    ],
+)
+@pytest.mark.django_db
+def test_other_password_is_taken(client: Client, password: str) -> None:
+    page = client.post(reverse("account_signup"), SIGN_UP | {"password1": password})
+
+    assert (page.status_code, User.objects.count()) == (302, 1)
+
+
+@pytest.mark.parametrize("password", ["m8Qz-3vRkLw", "wuqomexytif"])
+def test_eleven_characters_are_too_few(password: str) -> None:
+    with pytest.raises(ValidationError) as caught:
+        validate_password(password)
+
+    assert [error.code for error in caught.value.error_list] == ["password_too_short"]
+
+
+@pytest.mark.django_db
+def test_words_of_the_persons_companies_are_known() -> None:
+    member = MemberFactory.create(company__name="Vetryak", company__brand="Solnyshkin")
+
+    for password in ("vetryak-2026-x", "Solnyshkin2026"):
+        with pytest.raises(ValidationError):
+            validate_password(password, member.user)
+
+
+@pytest.mark.django_db
+def test_old_password_goes_on_working(client: Client) -> None:
+    user = UserFactory.create()
+    user.set_password("kvitok2026")
+    user.save()
+
+    client.post(reverse("account_login"), {"login": user.email, "password": "kvitok2026"})
+
+    assert client.session["_auth_user_id"] == str(user.pk)
+
+
+def test_generated_passwords_are_nearly_always_enough() -> None:
+    made = [secrets.token_urlsafe(12) for _ in range(2000)]
+
+    refused = [one for one in made if passwords.worth(one) < passwords.ENOUGH]
+
+    assert len(refused) <= 2
+
+
+def test_long_passwords_are_judged_quickly() -> None:
+    passwords.worth("warm up the lists")
+    began = time.perf_counter()
+
+    passwords.worth("4@8({[</369&#!1/|0$5+7%2" * 40)
+
+    assert time.perf_counter() - began < 2
+
+
+HUGE = "4@8({[</369&#!1/|0$5+7%2" * 174_000  # 4 MB
+
+
+@pytest.fixture
+def judged(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """A part for each step of judging."""
+    parts: list[str] = []
+    step = passwords._next
+
+    def count(text: str, place: int, obvious: frozenset[str]) -> tuple[str, float]:
+        parts.append(text)
+        return step(text, place, obvious)
+
+    monkeypatch.setattr(passwords, "_next", count)
+    return parts
+
+
+@pytest.fixture
+def hashed(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The length of each password that is hashed."""
+    lengths: list[int] = []
+    for hasher in get_hashers():
+        encode = type(hasher).encode
+
+        def count(self: Any, password: str, *args: Any, encode: Any = encode, **kwargs: Any) -> str:
+            lengths.append(len(password))
+            return str(encode(self, password, *args, **kwargs))
+
+        monkeypatch.setattr(type(hasher), "encode", count)
+    return lengths
+
+
+@pytest.mark.parametrize("password", [HUGE, "\ufdfa" * 1000, "\u0130" * 1000])
+def test_only_the_beginning_of_a_password_is_judged(judged: list[str], password: str) -> None:
+    """U+FDFA becomes eighteen characters by NFKC, U+0130 two in lower case."""
+    passwords.worth(password)
+
+    assert 0 < len(judged) <= 6 * passwords.JUDGED
+
+
+def test_password_over_the_bound_is_refused_without_judging(judged: list[str]) -> None:
+    for password in (HUGE, "x" * (passwords.LONGEST + 1)):
+        with pytest.raises(ValidationError) as caught:
+            validate_password(password)
+        assert "max_length" in [error.code for error in caught.value.error_list]
+
+    assert judged == []
+
+
+@pytest.mark.django_db
+def test_forms_refuse_huge_passwords_before_any_work(judged: list[str], hashed: list[int]) -> None:
+    user = make_person()
+    client = signed_in(user)
+    confirm(client)
+    user.refresh_from_db()  # the letter's key depends on when they signed in last
+    key = {"uidb36": user_pk_to_url_str(user), "key": default_token_generator.make_token(user)}
+    reset = Client()
+    opened = reset.get(reverse("account_reset_password_from_key", kwargs=key), follow=True)
+    twice = {"password1": HUGE[: 2**20], "password2": HUGE[: 2**20]}
+    judged.clear()
+    hashed.clear()
+
+    answers = [
+        Client().post(reverse("account_signup"), SIGN_UP | {"password1": HUGE}),
+        Client().post(reverse("account_login"), {"login": user.email, "password": HUGE}),
+        client.post(reverse("account_reauthenticate"), {"password": HUGE}),
+        client.post(reverse("account_change_password"), {"oldpassword": PASSWORD} | twice),
+        client.post(reverse("account_change_password"), {"oldpassword": HUGE}),
+        reset.post(opened.redirect_chain[-1][0], twice),
+    ]
+
+    assert [answer.status_code for answer in answers] == [200] * 6
+    assert (judged, max(hashed)) == ([], len(PASSWORD))  # the current one, to compare
+
+
+@pytest.mark.django_db
+def test_password_may_be_set_first_within_the_bound_alone(judged: list[str]) -> None:
+    user = make_person()
+    user.set_unusable_password()
+    user.save()
+
+    form = SetPasswordForm(user=user, data={"password1": HUGE, "password2": HUGE})
+
+    assert set(form.errors) == {"password1", "password2"}
+    assert judged == []

@@ -1,0 +1,164 @@
+import re
+
+import pytest
+from django.conf import settings
+from django.core import mail
+from django.core.mail import EmailMessage
+from django.test import Client
+from django.urls import reverse
+from pytest_django import Settings
+
+from accounts.models import Company, Member, User
+from accounts.outbox import mail_delivery
+from tests.factories import PASSWORD, MemberFactory, UserFactory
+
+pytestmark = pytest.mark.django_db
+
+
+def letters() -> list[EmailMessage]:
+    """What has arrived once the outbox is emptied."""
+    mail_delivery.deliver()
+    return mail.outbox
+
+
+NEW = {
+    "email": "new@example.com",
+    "company": "Demo",
+    "country": "RU",
+    "password1": "a long new password",
+}
+
+
+@pytest.mark.parametrize("auto", [True, False])
+def test_sign_up_creates_a_company_with_its_owner(
+    client: Client, settings: Settings, auto: bool
+) -> None:
+    settings.AUTO_APPROVE_COMPANIES = auto
+
+    response = client.post(reverse("account_signup"), NEW, headers={"accept-language": "en"})
+
+    member = Member.objects.select_related("company", "user").get()
+    assert response.status_code == 302
+    assert (member.user.email, member.role) == ("new@example.com", Member.Role.OWNER)
+    assert (member.company.name, member.company.country) == ("Demo", "RU")
+    assert (member.company.status == Company.Status.APPROVED) is auto
+    assert member.user.language == "en"
+
+
+def test_sign_up_without_a_company_name_is_refused(client: Client) -> None:
+    response = client.post(reverse("account_signup"), NEW | {"company": ""})
+
+    assert response.status_code == 200
+    assert not User.objects.exists()
+
+
+def test_sign_up_with_a_known_address_tells_nobody(client: Client, settings: Settings) -> None:
+    settings.ACCOUNT_EMAIL_VERIFICATION = "mandatory"
+    UserFactory.create(email=NEW["email"])
+
+    response = client.post(reverse("account_signup"), NEW)
+
+    assert (response.status_code, User.objects.count(), Company.objects.count()) == (302, 1, 0)
+    assert [letter.to for letter in letters()] == [[NEW["email"]]]
+
+
+def test_letters_are_ours_and_in_the_language_of_the_page(client: Client) -> None:
+    client.post(reverse("account_signup"), NEW, headers={"accept-language": "ru"})
+
+    (letter,) = letters()
+    assert letter.subject.startswith("Kvitok: ")
+    assert str(letter.body).startswith("Здравствуйте!")
+    assert "example.com" not in str(letter.body).replace(NEW["email"], "")
+
+
+def test_confirmation_link_confirms_the_address(client: Client) -> None:
+    client.post(reverse("account_signup"), NEW)
+    found = re.search(rf"{settings.PUBLIC_URL}(/account/confirm-email/\S+)", str(letters()[0].body))
+    assert found is not None
+
+    page = client.get(found[1])
+    client.post(found[1])
+
+    address = User.objects.get().emailaddress_set.get()
+    assert page.status_code == 200
+    assert address.verified
+
+
+def test_log_in_remembers_the_language(client: Client) -> None:
+    member = MemberFactory.create(user__language="en")
+
+    response = client.post(
+        reverse("account_login"), {"login": member.user.email, "password": PASSWORD}
+    )
+
+    assert response.headers["Location"] == reverse("overview")
+    assert client.cookies["django_language"].value == "en"
+
+
+def test_log_in_with_a_wrong_password_is_refused(client: Client) -> None:
+    user = UserFactory.create()
+
+    response = client.post(reverse("account_login"), {"login": user.email, "password": "wrong"})
+
+    assert response.status_code == 200
+    assert "_auth_user_id" not in client.session
+
+
+def test_guessing_a_password_is_slowed_down(client: Client) -> None:
+    user = UserFactory.create()
+    for _ in range(10):
+        client.post(reverse("account_login"), {"login": user.email, "password": "wrong"})
+
+    client.post(reverse("account_login"), {"login": user.email, "password": PASSWORD})
+
+    assert "_auth_user_id" not in client.session
+
+
+def test_log_out_needs_a_post(client: Client) -> None:
+    client.force_login(MemberFactory.create().user)
+
+    client.get(reverse("account_logout"))
+    still_in = "_auth_user_id" in client.session
+    client.post(reverse("account_logout"))
+
+    assert still_in
+    assert "_auth_user_id" not in client.session
+
+
+def test_password_is_reset_by_letter(client: Client) -> None:
+    user = UserFactory.create()
+    client.post(reverse("account_reset_password"), {"email": user.email})
+    found = re.search(
+        rf"{settings.PUBLIC_URL}(/account/password/reset/key/\S+)", str(letters()[0].body)
+    )
+    assert found is not None
+
+    page = client.get(found[1], follow=True)
+    client.post(
+        page.request["PATH_INFO"],
+        {"password1": "another long one", "password2": "another long one"},
+    )
+
+    user.refresh_from_db()
+    assert user.check_password("another long one")
+
+
+def test_language_is_stored_for_the_person(client: Client) -> None:
+    user = UserFactory.create(language="ru")
+    client.force_login(user)
+
+    response = client.post(reverse("language"), {"language": "en", "next": "/"})
+
+    user.refresh_from_db()
+    assert (response.status_code, user.language) == (302, "en")
+    assert client.cookies["django_language"].value == "en"
+
+
+def test_language_unknown_to_us_is_not_stored(client: Client) -> None:
+    user = UserFactory.create(language="ru")
+    client.force_login(user)
+
+    client.post(reverse("language"), {"language": "de"})
+
+    user.refresh_from_db()
+    assert user.language == "ru"

@@ -1,0 +1,330 @@
+"""Wrong passwords are counted in PostgreSQL, and keep nobody out but the one who types them."""
+
+import threading
+from collections import Counter
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.core.cache import cache
+from django.db import connection
+from django.db.models import F
+from django.http import HttpResponse
+from django.test import Client
+from django.urls import reverse
+from pytest_django import Settings
+
+from accounts.models import CacheEntry, Mail, User
+from accounts.sign_in import throttle
+from channels import retention
+from config.redis_client import redis_client
+from tests.factories import PASSWORD
+
+LOGIN = "account_login"
+WRONG = "quite another password"
+
+
+@pytest.fixture(autouse=True)
+def _quick_hashes(settings: Settings) -> None:
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+
+
+def make_owner(email: str = "owner@example.com") -> User:
+    # Not by the factory, which remembers a slow hash.
+    return User.objects.create_user(email, PASSWORD)
+
+
+@pytest.fixture
+def owner(db: None) -> User:
+    return make_owner()
+
+
+def log_in(client: Client, ip: str, password: str = WRONG, **extra: Any) -> HttpResponse:
+    data = {"login": "owner@example.com", "password": password}
+    return client.post(reverse(LOGIN), data, REMOTE_ADDR=ip, **extra)  # type: ignore[return-value]
+
+
+def is_in(client: Client) -> bool:
+    return "_auth_user_id" in client.session
+
+
+def block_everywhere() -> None:
+    """As many wrong passwords as an account takes, from many networks."""
+    for number in range(100):
+        log_in(Client(), f"198.51.{number}.1")
+
+
+@pytest.mark.usefixtures("no_redis")
+def test_wrong_passwords_are_limited_without_redis(client: Client, owner: User) -> None:
+    for _ in range(5):
+        log_in(client, "203.0.113.1")
+
+    log_in(client, "203.0.113.1", PASSWORD)
+
+    assert not is_in(client)
+
+
+def test_flushing_redis_forgives_no_wrong_password(client: Client, owner: User) -> None:
+    for _ in range(5):
+        log_in(client, "203.0.113.1")
+        redis_client().flushdb()
+
+    log_in(client, "203.0.113.1", PASSWORD)
+
+    assert not is_in(client)
+
+
+def test_refusal_says_what_to_do(client: Client, owner: User) -> None:
+    for _ in range(5):
+        log_in(client, "203.0.113.1")
+
+    page = log_in(client, "203.0.113.1", PASSWORD, headers={"accept-language": "ru"})
+
+    assert "задайте новый пароль" in page.content.decode()
+
+
+def test_owner_signs_in_from_another_network(owner: User) -> None:
+    for _ in range(10):
+        log_in(Client(), "203.0.113.1")
+    client = Client()
+
+    log_in(client, "198.51.100.7", PASSWORD)
+
+    assert is_in(client)
+
+
+def test_host_header_gives_no_new_tries(client: Client, owner: User) -> None:
+    for port in range(5):
+        log_in(client, "203.0.113.1", headers={"host": f"testserver:{8000 + port}"})
+
+    log_in(client, "203.0.113.1", PASSWORD, headers={"host": "testserver:9000"})
+
+    assert not is_in(client)
+
+
+def test_addresses_of_one_ipv6_line_are_one_network(client: Client, owner: User) -> None:
+    for number in range(5):
+        log_in(client, f"2001:db8::{number + 1}")
+
+    log_in(client, "2001:db8::ffff", PASSWORD)
+
+    assert not is_in(client)
+
+
+def test_guesses_from_many_networks_are_bounded(owner: User) -> None:
+    block_everywhere()
+    client = Client()
+
+    log_in(client, "203.0.113.1", PASSWORD)
+
+    assert not is_in(client)
+
+
+def test_known_browser_signs_in_while_others_guess(owner: User) -> None:
+    client = Client()
+    log_in(client, "203.0.113.1", PASSWORD)
+    client.post(reverse("account_logout"))
+    block_everywhere()
+
+    log_in(client, "203.0.113.1", PASSWORD)
+
+    assert is_in(client)
+
+
+def test_browser_is_known_for_its_own_account_alone(owner: User) -> None:
+    make_owner("thief@example.com")
+    client = Client()
+    data = {"login": "thief@example.com", "password": PASSWORD}
+    client.post(reverse(LOGIN), data, REMOTE_ADDR="203.0.113.1")
+    client.post(reverse("account_logout"))
+    block_everywhere()
+
+    log_in(client, "203.0.113.1", PASSWORD)
+
+    assert not is_in(client)
+
+
+def test_stolen_device_cookie_has_a_bound_of_its_own(owner: User) -> None:
+    client = Client()
+    log_in(client, "203.0.113.1", PASSWORD)
+    stolen = client.cookies[throttle.COOKIE].value
+    for number in range(20):
+        thief = Client()
+        thief.cookies[throttle.COOKIE] = stolen
+        log_in(thief, f"198.51.{number}.1")
+
+    log_in(thief, "198.51.99.1", PASSWORD)
+
+    assert not is_in(thief)
+
+
+def test_forged_device_cookie_is_a_strangers(owner: User) -> None:
+    block_everywhere()
+    client = Client()
+    client.cookies[throttle.COOKIE] = "W10:1tFake:forged"
+
+    log_in(client, "203.0.113.1", PASSWORD)
+
+    assert not is_in(client)
+
+
+def test_device_cookie_is_kept_from_scripts_and_other_pages(owner: User) -> None:
+    client = Client()
+    log_in(client, "203.0.113.1", PASSWORD)
+
+    cookie = client.cookies[throttle.COOKIE]
+
+    assert (cookie["httponly"], cookie["samesite"], cookie["path"]) == (True, "Lax", "/account/")
+    assert owner.email not in cookie.value
+
+
+def test_right_password_costs_no_try(owner: User) -> None:
+    for _ in range(12):
+        client = Client()
+        log_in(client, "203.0.113.1", PASSWORD)
+
+    assert is_in(client)
+
+
+def test_new_password_by_letter_opens_the_account_again(owner: User) -> None:
+    block_everywhere()
+    client = Client(REMOTE_ADDR="203.0.113.1")
+    client.post(reverse("account_reset_password"), {"email": owner.email})
+    letter = Mail.objects.get(template="account/email/password_reset_key")
+    link = next(word for word in letter.text.split() if "/password/reset/key/" in word)
+    form = client.get("/" + link.split("/", 3)[3], follow=True)
+    new = {"password1": "an altogether new one", "password2": "an altogether new one"}
+    client.post(form.redirect_chain[-1][0], new)
+
+    log_in(client, "203.0.113.1", new["password1"])
+
+    assert is_in(client)
+
+
+@pytest.mark.usefixtures("no_redis")
+def test_other_forms_are_limited_without_redis(client: Client, owner: User) -> None:
+    for page, data, most in [
+        ("account_reset_password", {"email": owner.email}, 10),
+        ("account_signup", {"email": "x"}, 20),
+    ]:
+        answers = [client.post(reverse(page), data).status_code for _ in range(most + 1)]
+
+        assert answers[-2:] == [answers[0], 429]
+        assert answers[0] != 429
+
+
+@pytest.mark.usefixtures("no_redis")
+def test_password_is_asked_again_only_so_often_without_redis(client: Client, owner: User) -> None:
+    client.force_login(owner)
+    page = reverse("account_reauthenticate")
+
+    answers = [client.post(page, {"password": WRONG}).status_code for _ in range(6)]
+
+    assert answers == [200, 200, 200, 200, 200, 302]
+    assert client.get(reverse("overview")).status_code == 302  # the session is over
+
+
+def test_strangers_cannot_fill_a_mailbox(owner: User, settings: Settings) -> None:
+    settings.ACCOUNT_EMAIL_VERIFICATION = "mandatory"
+    data = {
+        "email": owner.email,
+        "company": "X",
+        "country": "RU",
+        "password1": "some long password 7",
+    }
+
+    for number in range(12):
+        client = Client(REMOTE_ADDR=f"198.51.{number}.1")
+        client.post(reverse("account_signup"), data)
+        client.post(reverse("account_reset_password"), data)
+
+    letters = Counter(Mail.objects.filter(to=owner.email).values_list("template", flat=True))
+    assert letters == {
+        "account/email/account_already_exists": 1,
+        "account/email/password_reset_key": 10,
+    }
+
+
+@pytest.mark.django_db(transaction=True)
+def test_parallel_tries_are_counted_each() -> None:
+    make_owner()
+    barrier = threading.Barrier(12)
+    pages: list[str] = []
+
+    def guess() -> None:
+        barrier.wait()
+        try:
+            pages.append(log_in(Client(), "203.0.113.1").content.decode())
+        finally:
+            connection.close()
+
+    threads = [threading.Thread(target=guess) for _ in range(12)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    judged = [page for page in pages if "Слишком много" not in page]
+    assert (len(pages), len(judged) <= 5) == (12, True)
+
+
+@pytest.fixture
+def entry(db: None) -> Iterator[str]:
+    cache.set("k", [1.5], 60)
+    yield "k"
+    cache.clear()
+
+
+def test_cache_returns_what_was_set(entry: str) -> None:
+    assert cache.get(entry) == [1.5]
+    assert cache.get("other", "none") == "none"
+
+
+def test_cache_adds_once(entry: str) -> None:
+    assert cache.add(entry, 2, 60) is False
+    assert cache.add("other", 2, 60) is True
+    assert (cache.get(entry), cache.get("other")) == ([1.5], 2)
+
+
+def test_cache_forgets_after_its_time(entry: str) -> None:
+    CacheEntry.objects.update(expires_at=F("expires_at") - timedelta(minutes=2))
+
+    assert cache.get(entry) is None
+    assert cache.touch(entry, 60) is False
+    assert cache.add(entry, 2, 60) is True
+
+
+def test_cache_lives_longer_when_touched(entry: str) -> None:
+    assert cache.touch(entry, 3600) is True
+    CacheEntry.objects.update(expires_at=F("expires_at") - timedelta(minutes=2))
+
+    assert cache.get(entry) == [1.5]
+
+
+def test_cache_deletes(entry: str) -> None:
+    assert cache.delete(entry) is True
+    assert cache.delete(entry) is False
+    assert cache.get(entry) is None
+
+
+def test_cache_keeps_for_ever_without_a_time(entry: str) -> None:
+    cache.set("always", 1, None)
+
+    assert cache.get("always") == 1
+
+
+def test_purge_removes_what_is_over_and_nothing_else(entry: str) -> None:
+    cache.set("over", 1, 1)
+    CacheEntry.objects.filter(key=":1:over").update(expires_at=F("expires_at") - timedelta(1))
+
+    retention.purge()
+
+    assert [row.key for row in CacheEntry.objects.all()] == [f":1:{entry}"]
+
+
+@pytest.mark.django_db
+def test_cache_table_is_not_logged() -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT relpersistence FROM pg_class WHERE relname = 'accounts_cacheentry'")
+        assert cursor.fetchone() == ("u",)

@@ -1,0 +1,38 @@
+"""A courier's round, made by hand: claim, call, record."""
+
+from datetime import timedelta
+from uuid import UUID
+
+from django.utils import timezone
+
+from accounts.models import Delivery
+from accounts.webhooks import dispatcher, http_call
+from accounts.webhooks.http_call import Outcome
+
+
+def make_round(limit: int = 32) -> list[Outcome]:
+    outcomes = [http_call.call(claimed) for claimed in dispatcher.claim(limit)]
+    if outcomes:
+        dispatcher.record(outcomes)
+    return outcomes
+
+
+def make_due(delivery: Delivery) -> None:
+    Delivery.objects.filter(pk=delivery.pk).update(due_at=timezone.now() - timedelta(seconds=1))
+
+
+def run_out(delivery: Delivery) -> None:
+    """Every try there is."""
+    for _ in range(len(http_call.DELAYS) + 1):
+        make_due(delivery)
+        make_round()
+
+
+def claimed_ids(limit: int = 32) -> set[UUID]:
+    return {one.delivery_id for one in dispatcher.claim(limit)}
+
+
+def wait_of(delivery: Delivery) -> float:
+    delivery.refresh_from_db()
+    assert delivery.due_at is not None
+    return (delivery.due_at - timezone.now()).total_seconds()

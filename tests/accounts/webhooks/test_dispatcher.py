@@ -1,0 +1,392 @@
+"""Every event comes at least once, under one id, whatever the receiver or the courier does."""
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+
+import pytest
+from django.db import connection, transaction
+from django.test import override_settings
+from django.utils import timezone
+from pytest_django import DjangoAssertNumQueries
+
+from accounts.models import (
+    Company,
+    Delivery,
+    DeliveryAttempt,
+    Endpoint,
+    Event,
+)
+from accounts.outbox import events
+from accounts.webhooks import deliveries, dispatcher, endpoints, http_call
+from accounts.webhooks.dispatcher import COMPANY_SHARE, SHARE, Courier
+from accounts.webhooks.http_call import Outcome
+from tests.accounts.webhooks.receivers import Receiver, listening
+from tests.accounts.webhooks.rounds import claimed_ids, make_due, make_round, wait_of
+from tests.api.races import at_once
+from tests.factories import DeliveryFactory, EndpointFactory
+from tests.stack.programs import until
+
+NOBODY = "http://127.0.0.1:9/hook"
+
+
+@pytest.fixture
+def delivery(endpoint: Endpoint) -> Delivery:
+    return DeliveryFactory.create(endpoint=endpoint, event__data={"id": "msg_1", "имя": "Ромашка"})
+
+
+@pytest.mark.parametrize(
+    "change", [{"disabled_at": timezone.now()}, {"deleted_at": timezone.now()}]
+)
+def test_endpoint_that_is_off_is_not_called(
+    delivery: Delivery, endpoint: Endpoint, change: dict[str, object]
+) -> None:
+    Endpoint.objects.filter(pk=endpoint.pk).update(**change)
+
+    assert dispatcher.claim(10) == []
+
+
+def test_claim_is_anothers_after_its_lease_only(delivery: Delivery) -> None:
+    first, early = claimed_ids(), claimed_ids()
+    make_due(delivery)
+
+    assert (first, early, claimed_ids()) == ({delivery.pk}, set(), {delivery.pk})
+
+
+def test_late_word_of_a_lost_claim_is_logged_and_changes_nothing(
+    delivery: Delivery, receiver: Receiver
+) -> None:
+    (lost,) = dispatcher.claim(1)
+    late = http_call.call(lost)
+    make_due(delivery)
+    receiver.status = 500
+    make_round()
+
+    dispatcher.record([late])
+
+    delivery.refresh_from_db()
+    assert (delivery.state, delivery.tries) == ("pending", 2)
+    assert set(delivery.attempts.values_list("status", flat=True)) == {200, 500}
+    assert len({call.id for call in receiver.calls}) == 1
+
+
+def test_word_of_a_purged_delivery_is_dropped(delivery: Delivery) -> None:
+    (claimed,) = dispatcher.claim(1)
+    outcome = http_call.call(claimed)
+    Event.objects.all().delete()
+
+    dispatcher.record([outcome])
+
+    assert not DeliveryAttempt.objects.exists()
+
+
+def test_acceptance_of_what_was_called_off_counts(delivery: Delivery, endpoint: Endpoint) -> None:
+    (claimed,) = dispatcher.claim(1)
+    endpoints.disable(endpoint=endpoint, user=None)
+
+    dispatcher.record([http_call.call(claimed)])
+
+    delivery.refresh_from_db()
+    assert (delivery.state, delivery.due_at) == ("delivered", None)
+
+
+def test_refusal_of_what_was_called_off_does_not_revive_it(
+    delivery: Delivery, endpoint: Endpoint, receiver: Receiver
+) -> None:
+    (claimed,) = dispatcher.claim(1)
+    endpoints.disable(endpoint=endpoint, user=None)
+    receiver.status = 500
+
+    deliveries.call_off()
+    dispatcher.record([http_call.call(claimed)])
+
+    delivery.refresh_from_db()
+    assert (delivery.state, delivery.due_at) == ("failed", None)
+
+
+@pytest.mark.parametrize(
+    "change", [{"disabled_at": timezone.now()}, {"deleted_at": timezone.now()}]
+)
+def test_whatever_waits_for_an_endpoint_that_is_off_is_called_off(
+    delivery: Delivery,
+    endpoint: Endpoint,
+    change: dict[str, object],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(deliveries, "BATCH", 2)
+    Endpoint.objects.filter(pk=endpoint.pk).update(**change)
+    DeliveryFactory.create_batch(4, endpoint=endpoint)
+    other = DeliveryFactory.create()
+
+    called_off = deliveries.call_off(), deliveries.call_off()
+
+    assert called_off == (5, 0)
+    assert set(Delivery.objects.filter(due_at=None).values_list("state", flat=True)) == {"failed"}
+    assert Delivery.objects.get(state="pending") == other
+
+
+def test_switching_off_does_not_touch_the_backlog(
+    delivery: Delivery, endpoint: Endpoint, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    """Whatever its size, it is none of the transaction's that switches off."""
+    with django_assert_num_queries(6) as queries:
+        endpoints.give_up(Endpoint.objects.filter(pk=endpoint.pk), Endpoint.Reason.GONE)
+
+    assert not [one for one in queries if "accounts_delivery" in one["sql"]]
+
+
+def test_rotated_secret_signs_beside_the_old_one_for_a_day(
+    delivery: Delivery, endpoint: Endpoint, receiver: Receiver
+) -> None:
+    old = endpoints.secret_of(endpoint)
+    new = endpoints.rotate(endpoint=endpoint, user=None)
+    make_round()
+    Endpoint.objects.update(previous_until=timezone.now() - timedelta(seconds=1))
+    DeliveryFactory.create(endpoint=endpoint)
+    make_round()
+
+    during, after = receiver.calls
+    assert during.verified(old) == during.verified(new)
+    assert len(during.headers["webhook-signature"].split()) == 2
+    assert after.verified(new)
+    assert len(after.headers["webhook-signature"].split()) == 1
+
+
+def test_missing_server_key_is_a_fault_of_ours_and_is_tried_again(delivery: Delivery) -> None:
+    with override_settings(CALLBACK_KEYS={"other": b"x" * 32}):
+        make_round()
+
+    assert delivery.attempts.get().error == "internal"
+    assert wait_of(delivery) > 0
+
+
+def test_missing_key_of_the_old_secret_leaves_the_new_one_to_sign(
+    delivery: Delivery, endpoint: Endpoint, receiver: Receiver
+) -> None:
+    new = endpoints.rotate(endpoint=endpoint, user=None)
+    Endpoint.objects.update(previous_key_id="taken-away")
+
+    make_round()
+
+    (call,) = receiver.calls
+    assert call.verified(new)
+    assert len(call.headers["webhook-signature"].split()) == 1
+
+
+def test_one_endpoint_and_one_company_leave_room_for_others(company: Company) -> None:
+    flood = EndpointFactory.create(company=company)
+    DeliveryFactory.create_batch(SHARE + 3, endpoint=flood)
+    for _ in range(COMPANY_SHARE):
+        DeliveryFactory.create(endpoint__company=company)
+    other = DeliveryFactory.create()
+
+    claimed = dispatcher.claim(32)
+
+    of_flood = [one for one in claimed if one.endpoint_id == flood.pk]
+    of_company = [one for one in claimed if one.company_id == company.pk]
+    assert (len(of_flood), len(of_company)) == (SHARE, COMPANY_SHARE)
+    assert other.pk in {one.delivery_id for one in claimed}
+
+
+def test_calls_under_way_count_towards_the_share(company: Company) -> None:
+    flood = EndpointFactory.create(company=company)
+    DeliveryFactory.create_batch(2 * SHARE, endpoint=flood)
+
+    busy = dispatcher.claim(SHARE - 1)
+    more = dispatcher.claim(32, busy)
+
+    assert (len(busy), len(more)) == (SHARE - 1, 1)
+    assert dispatcher.claim(32, [*busy, *more]) == []
+
+
+def test_company_with_the_fewest_calls_comes_first(company: Company) -> None:
+    floods = [EndpointFactory.create() for _ in range(4)]
+    for flood in floods:
+        DeliveryFactory.create_batch(SHARE, endpoint=flood)
+    busy = dispatcher.claim(4 * (SHARE - 1))
+    late = DeliveryFactory.create(endpoint__company=company)
+
+    (claimed,) = dispatcher.claim(1, busy)
+
+    assert claimed.delivery_id == late.pk
+    assert {one.company_id for one in busy} == {one.company_id for one in floods}
+
+
+def test_failing_endpoint_is_called_once_at_a_time(endpoint: Endpoint) -> None:
+    Endpoint.objects.update(failing_since=timezone.now())
+    DeliveryFactory.create_batch(3, endpoint=endpoint)
+
+    busy = dispatcher.claim(32)
+
+    assert (len(busy), dispatcher.claim(32, busy)) == (1, [])
+
+
+def test_suspended_company_is_not_called(delivery: Delivery, company: Company) -> None:
+    company.status = Company.Status.SUSPENDED
+    company.save()
+
+    assert dispatcher.claim(10) == []
+
+
+def test_what_is_being_called_is_not_claimed_again(delivery: Delivery) -> None:
+    busy = dispatcher.claim(10)
+    make_due(delivery)
+
+    assert (len(busy), dispatcher.claim(10, busy)) == (1, [])
+
+
+def test_what_waits_for_nobody_costs_one_look(
+    delivery: Delivery, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    Endpoint.objects.update(disabled_at=timezone.now())
+
+    with django_assert_num_queries(1):
+        dispatcher.claim(10)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_claim_locks_no_more_than_it_takes(endpoint: Endpoint) -> None:
+    DeliveryFactory.create_batch(3, endpoint=endpoint)
+
+    with transaction.atomic():
+        mine = dispatcher.claim(1)
+        (others,) = at_once([lambda: dispatcher.claim(10)])
+
+    assert (len(mine), len(others)) == (1, 2)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_parallel_couriers_claim_each_delivery_once(company: Company) -> None:
+    made = [DeliveryFactory.create() for _ in range(40)]
+
+    found = at_once([lambda: dispatcher.claim(20)] * 4)
+
+    ids = [one.delivery_id for claimed in found for one in claimed]
+    assert len(ids) == len(set(ids)) == len(made)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_outcome_that_no_row_takes_keeps_no_other_from_its_own(company: Company) -> None:
+    made = DeliveryFactory.create_batch(3, endpoint__company=company)
+    one = Courier()
+    for claimed in dispatcher.claim(3):
+        status = 99_999 if claimed.delivery_id == made[0].pk else 200
+        one.inbox.put(Outcome(claimed, timezone.now(), status=status))
+
+    one.record()
+
+    states = Delivery.objects.order_by("created_at").values_list("state", flat=True)
+    assert sorted(states) == ["delivered", "delivered", "pending"]
+    assert one.unwritten == []
+
+
+@pytest.mark.django_db(transaction=True)
+def test_endpoint_that_cannot_be_written_keeps_nobody_from_being_called(company: Company) -> None:
+    held, other = DeliveryFactory.create_batch(2, endpoint__company=company)
+    one = Courier()
+    for claimed in dispatcher.claim(2):
+        one.inbox.put(Outcome(claimed, timezone.now(), status=200))
+    waiting = DeliveryFactory.create(endpoint__url=NOBODY)
+
+    with locked(held.endpoint):
+        one.round()
+    left = [outcome.claimed.delivery_id for outcome in one.aside]
+    one.pool.shutdown(wait=True)
+    one.aside_until = 0.0
+    one.record()
+
+    assert left == [held.pk]
+    assert waiting.attempts.exists()
+    assert set(Delivery.objects.filter(state="delivered")) == {held, other}
+
+
+@contextmanager
+def locked(endpoint: Endpoint) -> Iterator[None]:
+    """By somebody who takes his time."""
+    is_held, is_over = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with transaction.atomic():
+            Endpoint.objects.select_for_update().get(pk=endpoint.pk)
+            is_held.set()
+            is_over.wait(10)
+        connection.close()
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    is_held.wait(5)
+    with connection.cursor() as cursor:
+        cursor.execute("SET lock_timeout = 200")
+    try:
+        yield
+    finally:
+        is_over.set()
+        thread.join(10)
+        connection.close()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_running_courier_is_quick_to_call(
+    courier: Courier, endpoint: Endpoint, receiver: Receiver
+) -> None:
+    events.emit(
+        company_id=endpoint.company_id,
+        mode="live",
+        kind="otp.verified",
+        data={"id": "otp_1"},
+        key="otp_1",
+    )
+
+    (call,) = receiver.wait(seconds=5)
+    assert call.verified(endpoints.secret_of(endpoint))["type"] == "otp.verified"
+
+
+@pytest.mark.django_db(transaction=True)
+@override_settings(CALLBACK_TIMEOUT=4.0)
+def test_receiver_that_hangs_keeps_nobody_waiting(
+    courier: Courier, company: Company, receiver: Receiver
+) -> None:
+    with listening() as tarpit:
+        tarpit.delay = 3.0
+        hanging = EndpointFactory.create(company=company, url=tarpit.url)
+        DeliveryFactory.create_batch(3 * SHARE, endpoint=hanging)
+        events.fresh.set()
+        tarpit.wait(SHARE)
+        deliveries.send_example(
+            endpoint=EndpointFactory.create(url=receiver.url), kind="otp.verified"
+        )
+
+        receiver.wait(seconds=2.5)
+
+        assert len(tarpit.calls) == SHARE
+
+
+@pytest.mark.django_db(transaction=True)
+def test_courier_outlives_a_database_that_hung_up(
+    courier: Courier, endpoint: Endpoint, receiver: Receiver
+) -> None:
+    deliveries.send_example(endpoint=endpoint, kind="otp.verified")
+    receiver.wait(1)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+            " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+        )
+    deliveries.send_example(endpoint=endpoint, kind="otp.verified")
+
+    receiver.wait(2)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_stopped_courier_records_the_calls_under_way(
+    courier: Courier, endpoint: Endpoint, receiver: Receiver
+) -> None:
+    receiver.delay = 0.5
+    delivery = deliveries.send_example(endpoint=endpoint, kind="otp.verified")
+    receiver.wait(1)
+
+    courier.stop()
+    courier.pool.shutdown(wait=True)
+
+    until(lambda: Delivery.objects.get(pk=delivery.pk).state == "delivered")

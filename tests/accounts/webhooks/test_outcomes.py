@@ -1,0 +1,192 @@
+"""What a receiver answers, and what becomes of the delivery and of the endpoint."""
+
+import pytest
+
+from accounts.models import (
+    AuditEvent,
+    Company,
+    Delivery,
+    DeliveryAttempt,
+    Endpoint,
+    Mail,
+    Member,
+)
+from accounts.webhooks import deliveries, endpoints, http_call
+from accounts.webhooks.http_call import DELAYS
+from tests.accounts.webhooks.receivers import Receiver
+from tests.accounts.webhooks.rounds import make_due, make_round, run_out, wait_of
+from tests.factories import DeliveryFactory, MemberFactory
+
+NOBODY = "http://127.0.0.1:9/hook"
+
+
+@pytest.fixture
+def delivery(endpoint: Endpoint) -> Delivery:
+    return DeliveryFactory.create(endpoint=endpoint, event__data={"id": "msg_1", "имя": "Ромашка"})
+
+
+def test_event_arrives_signed(delivery: Delivery, endpoint: Endpoint, receiver: Receiver) -> None:
+    make_round()
+
+    (call,) = receiver.calls
+    assert call.verified(endpoints.secret_of(endpoint)) == {
+        "id": delivery.event.public_id,
+        "type": "message.delivered",
+        "timestamp": call.json["timestamp"],
+        "data": {"id": "msg_1", "имя": "Ромашка"},
+    }
+    assert call.json["timestamp"].endswith("Z")
+    assert call.id == delivery.event.public_id
+    assert call.headers["content-type"] == "application/json"
+
+
+def test_acceptance_is_recorded(delivery: Delivery, endpoint: Endpoint, receiver: Receiver) -> None:
+    receiver.answer = b"thanks"
+    make_round()
+
+    delivery.refresh_from_db()
+    endpoint.refresh_from_db()
+    attempt = delivery.attempts.get()
+    assert (delivery.state, delivery.due_at, delivery.tries) == ("delivered", None, 1)
+    assert delivery.finished_at is not None
+    assert (attempt.status, attempt.answer, attempt.error) == (200, "thanks", "")
+    assert attempt.headers == {
+        name: text
+        for name, text in attempt.headers.items()
+        if name in {"Content-Type", "User-Agent"} or name.startswith("webhook-")
+    }
+    assert attempt.headers["webhook-id"] == delivery.event.public_id
+    assert endpoint.last_success_at is not None
+
+
+@pytest.mark.parametrize("status", [301, 302, 307, 400, 404, 500, 503])
+def test_refusal_is_tried_again(delivery: Delivery, receiver: Receiver, status: int) -> None:
+    receiver.status, receiver.headers = status, {"Location": "/elsewhere"}
+    make_round()
+
+    assert DELAYS[0] * 0.5 - 1 < wait_of(delivery) < DELAYS[0] * 1.5
+    assert delivery.state == "pending"
+    assert delivery.attempts.get().status == status
+    make_due(delivery)
+    receiver.status = 204
+    make_round()
+
+    delivery.refresh_from_db()
+    assert (delivery.state, delivery.tries) == ("delivered", 2)
+    first, second = receiver.calls
+    assert (first.id, first.body) == (second.id, second.body)
+
+
+def test_silence_is_tried_again_with_its_reason(company: Company) -> None:
+    delivery = DeliveryFactory.create(endpoint__company=company, endpoint__url=NOBODY)
+
+    make_round()
+
+    assert wait_of(delivery) > 0
+    attempt = delivery.attempts.get()
+    assert (attempt.status, attempt.error) == (None, "connect")
+    assert attempt.failure is DeliveryAttempt.Failure.CONNECT
+
+
+def test_retries_stretch_over_more_than_a_day_and_end(company: Company) -> None:
+    delivery = DeliveryFactory.create(endpoint__company=company, endpoint__url=NOBODY)
+    waits = []
+
+    for _ in DELAYS:
+        make_due(delivery)
+        make_round()
+        waits.append(wait_of(delivery))
+    make_due(delivery)
+    make_round()
+
+    delivery.refresh_from_db()
+    assert (delivery.state, delivery.due_at, delivery.tries) == ("failed", None, 8)
+    for wait, base in zip(waits, DELAYS, strict=True):
+        assert base * 0.5 - 2 < wait < base * 1.5
+    assert sum(DELAYS) > 24 * 3600
+
+
+def test_jitter_spreads_what_failed_together() -> None:
+    waits = {round(http_call.delay(3), 3) for _ in range(50)}
+
+    assert len(waits) > 40
+    assert 900 <= min(waits) < 1400
+    assert 2200 < max(waits) <= 2700
+
+
+def test_endpoint_that_accepts_nothing_for_a_day_is_switched_off(company: Company) -> None:
+    owner = MemberFactory.create(company=company)
+    developer = MemberFactory.create(company=company, role=Member.Role.DEVELOPER)
+    MemberFactory.create(company=company, role=Member.Role.ACCOUNTANT)
+    delivery = DeliveryFactory.create(endpoint__company=company, endpoint__url=NOBODY)
+    other = DeliveryFactory.create(endpoint=delivery.endpoint)
+
+    run_out(delivery)
+    deliveries.call_off()
+
+    endpoint = Endpoint.objects.get()
+    other.refresh_from_db()
+    assert (endpoint.is_enabled, endpoint.disabled_reason) == (False, "failing")
+    assert (other.state, other.due_at) == ("failed", None)
+    assert set(Mail.objects.values_list("to", flat=True)) == {
+        owner.user.email,
+        developer.user.email,
+    }
+    assert f"/cabinet/webhooks/{endpoint.public_id}" in Mail.objects.all()[0].text
+    assert AuditEvent.objects.get().action == "webhook.gave_up"
+
+
+def test_endpoint_that_accepted_something_since_stays(
+    delivery: Delivery, endpoint: Endpoint, receiver: Receiver
+) -> None:
+    receiver.status = 500
+    for _ in DELAYS:
+        make_due(delivery)
+        make_round()
+    receiver.status = 200
+    DeliveryFactory.create(endpoint=endpoint)
+    make_round()
+    receiver.status = 500
+
+    make_due(delivery)
+    make_round()
+
+    delivery.refresh_from_db()
+    endpoint.refresh_from_db()
+    assert (delivery.state, endpoint.is_enabled, Mail.objects.count()) == ("failed", True, 0)
+
+
+def test_gone_is_taken_at_its_word(
+    delivery: Delivery, endpoint: Endpoint, receiver: Receiver
+) -> None:
+    MemberFactory.create(company=endpoint.company)
+    receiver.status = 410
+
+    make_round()
+
+    endpoint.refresh_from_db()
+    delivery.refresh_from_db()
+    assert (endpoint.is_enabled, endpoint.disabled_reason) == (False, "gone")
+    assert (delivery.state, delivery.attempts.get().status) == ("failed", 410)
+    assert "410 Gone" in Mail.objects.get().text
+
+
+def test_failing_is_remembered_until_something_is_accepted(
+    delivery: Delivery, endpoint: Endpoint, receiver: Receiver
+) -> None:
+    receiver.status = 500
+    make_round()
+    endpoint.refresh_from_db()
+    failing_since = endpoint.failing_since
+    make_due(delivery)
+    make_round()
+    endpoint.refresh_from_db()
+    assert failing_since is not None
+    assert endpoint.failing_since == failing_since
+
+    receiver.status = 200
+    make_due(delivery)
+    make_round()
+
+    endpoint.refresh_from_db()
+    assert endpoint.failing_since is None

@@ -1,0 +1,210 @@
+"""The documentation's pages: whole, in one language each, and without a link to nowhere."""
+
+import copy
+import re
+from collections import Counter
+from typing import Any
+from urllib.parse import urldefrag, urljoin
+
+import pytest
+from django.conf import settings as configured
+from django.test import Client
+from django.urls import reverse
+from pytest_django import DjangoAssertNumQueries, Settings
+
+from accounts.keys import api_keys
+from accounts.models import ApiKey, Member, Mode
+from accounts.people import companies
+from api_docs.pages.page_list import PAGES
+from config.errors import Error
+from tests.api_docs.reading import LANGUAGES, URLS, read
+from tests.factories import ApiKeyFactory
+
+INLINE = re.compile(r"<style|\sstyle=|<script(?![^>]*\ssrc=)|\son[a-z]+=|javascript:")
+MISSING = "[[missing: %s]]"
+CYRILLIC, LATIN = re.compile(r"[А-Яа-яЁё]+"), re.compile(r"[A-Za-z]{2,}")
+# Names, which every language writes alike, and what stands for a status: 2xx.
+NAMES = """
+    Kvitok WhatsApp Telegram SMS API OpenAPI Swagger UI HTTP HTTPS JSON GET POST PATCH DELETE IP
+    UUID ASCII ISO UTC JavaScript TypeScript Python PHP Java Go Rust curl xx Authorize
+    Unix HMAC SHA base Standard Webhooks
+    Android Chrome Gateway Markdown llms txt
+"""
+# Fields, their names and kinds, where they are the subject: the term of a definition, say.
+TECHNICAL = re.compile(r"openapi\.json|purpose|Idempotency-Key|queued|application/json")
+
+
+@pytest.fixture(autouse=True)
+def telltale_templates(settings: Settings) -> None:
+    """A variable that no view provides shows itself instead of being empty."""
+    templates: list[Any] = copy.deepcopy(configured.TEMPLATES)
+    templates[0]["OPTIONS"]["string_if_invalid"] = MISSING
+    settings.TEMPLATES = templates
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("url", [*URLS, "/docs/", "/docs/quickstart", "/docs/api"])
+def test_page_is_open_to_everyone(client: Client, url: str, language: str) -> None:
+    client.cookies[configured.LANGUAGE_COOKIE_NAME] = language
+
+    response = client.get(url)
+
+    body = response.content.decode()
+    assert response.status_code == 200
+    assert f'<html lang="{language}"' in body
+    assert "missing:" not in body
+    assert INLINE.findall(body) == []
+    assert body.count("<h1>") == 1
+
+
+@pytest.mark.parametrize("url", URLS)
+def test_visitor_costs_no_query(
+    client: Client, db: None, url: str, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    client.get(url)
+
+    with django_assert_num_queries(0):
+        client.get(url)
+
+
+def test_unknown_page_is_not_found(client: Client) -> None:
+    assert client.get("/docs/nothing").status_code == 404
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("url", URLS)
+def test_anchors_are_unique(client: Client, url: str, language: str) -> None:
+    counted = Counter(read(client, url, language).anchors)
+
+    assert [anchor for anchor, count in counted.items() if count > 1] == []
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_no_link_leads_nowhere(client: Client, db: None, language: str) -> None:
+    pages = {url: read(client, url, language) for url in URLS}
+    broken = []
+
+    for url, page in pages.items():
+        for link in page.links:
+            if link.startswith("https://"):
+                continue  # somebody else's
+            target, anchor = urldefrag(urljoin(url, link))
+            path = target.partition("?")[0]
+            if path in pages:
+                is_there = not anchor or anchor in {*pages[path].anchors, "main"}
+            else:
+                is_there = client.get(target).status_code in {200, 302}
+            if not is_there:
+                broken.append((url, link))
+
+    assert broken == []
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_error_has_an_anchor(client: Client, language: str) -> None:
+    anchors = read(client, "/docs/errors", language).anchors
+
+    assert {error.code for error in Error} - set(anchors) == set()
+
+
+@pytest.mark.parametrize("url", URLS)
+def test_english_page_has_no_russian(client: Client, url: str) -> None:
+    assert CYRILLIC.findall(read(client, url, "en").prose) == []
+
+
+@pytest.mark.parametrize("url", URLS)
+def test_russian_page_has_no_english(client: Client, url: str) -> None:
+    prose = TECHNICAL.sub(" ", read(client, url, "ru").prose)
+
+    assert set(LATIN.findall(prose)) - set(NAMES.split()) == set()
+
+
+def test_both_languages_have_the_same_sections(client: Client) -> None:
+    for page in PAGES:
+        russian, english = (read(client, page.url, language) for language in LANGUAGES)
+
+        assert russian.anchors == english.anchors, page.slug
+
+
+def test_reader_finds_the_company_s_test_key(client: Client, reader: Member) -> None:
+    ApiKeyFactory.create(company=reader.company, mode=Mode.LIVE)
+    key = ApiKeyFactory.create(company=reader.company, mode=Mode.TEST)
+
+    body = client.get(reverse("docs")).content.decode()
+
+    assert f"{key.prefix}…{key.last4}" in body
+    assert key.plaintext not in body
+
+
+def test_reader_without_a_test_key_is_told_where_to_make_one(
+    client: Client, reader: Member
+) -> None:
+    body = client.get(reverse("docs")).content.decode()
+
+    assert f'href="{reverse("key-create")}"' in body
+    assert reverse("account_signup") not in body
+
+
+def test_accountant_sees_no_key(client: Client, reader: Member) -> None:
+    key = ApiKeyFactory.create(company=reader.company, mode=Mode.TEST)
+    Member.objects.update(role=Member.Role.ACCOUNTANT)
+
+    body = client.get(reverse("docs")).content.decode()
+
+    assert key.last4 not in body
+
+
+def test_pages_are_read_one_after_another(client: Client) -> None:
+    seen, url = [], URLS[0]
+
+    while url:
+        seen.append(url)
+        body = client.get(url).content.decode()
+        found = re.search(r'href="([^"]+)" rel="next"', body)
+        url = found[1] if found else ""
+
+    assert seen == URLS
+
+
+def test_button_puts_a_new_test_key_into_the_snippets(client: Client, reader: Member) -> None:
+    page = client.get("/docs/send-code").content.decode()
+    assert 'action="/docs/send-code/key"' in page
+
+    response = client.post("/docs/send-code/key")
+
+    body = response.content.decode()
+    key = ApiKey.objects.get()
+    shown = re.search(r"kv_test_[0-9A-Za-z]{38}", body)
+    assert shown is not None
+    assert (key.mode, key.company) == (Mode.TEST, reader.company)
+    assert api_keys.find(shown[0]) is not None
+    assert re.sub(r"<[^>]+>", "", body).count(shown[0]) == 1
+    assert "no-store" in response["Cache-Control"]
+    assert client.get("/docs/send-code/key")["Location"] == "/docs/send-code"
+    assert shown[0] not in client.get("/docs/send-code").content.decode()
+
+
+@pytest.mark.parametrize("role", [Member.Role.ACCOUNTANT, Member.Role.VIEWER])
+def test_who_makes_no_keys_has_no_button(client: Client, reader: Member, role: str) -> None:
+    Member.objects.update(role=role)
+
+    assert "/docs/send-code/key" not in client.get("/docs/send-code").content.decode()
+    assert client.post("/docs/send-code/key").status_code == 403
+    assert not ApiKey.objects.exists()
+
+
+def test_stranger_s_key_button_leads_to_the_door(client: Client, db: None) -> None:
+    response = client.post("/docs/send-code/key")
+
+    assert response.status_code == 302
+    assert response["Location"].startswith(reverse("account_login"))
+
+
+def test_full_set_of_keys_is_said_and_makes_none(client: Client, reader: Member) -> None:
+    for _ in range(companies.MAX_ACTIVE_KEYS):
+        ApiKeyFactory.create(company=reader.company, mode=Mode.TEST)
+
+    response = client.post("/docs/limits/key", follow=True)
+
+    assert ApiKey.objects.count() == companies.MAX_ACTIVE_KEYS
+    assert "alert" in response.content.decode()

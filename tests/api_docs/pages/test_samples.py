@@ -1,0 +1,139 @@
+"""Code on the pages: found under any of its languages' names, coloured, remembered."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from django.template import Context, Template
+from django.test import Client
+from django.utils import translation
+
+from api_docs.calls.shapes import array, choice, integer, nullable, text, time, time_or_day
+from api_docs.calls.value_texts import duration, kind, tokens, windows
+from api_docs.pages import samples
+
+FILES = {
+    "curl/send_code.sh": 'curl "$URL" # <code>\n',
+    "csharp/SendCode.cs": "var x = 1;",
+    "go/send_code/main.go": "package main",
+    "rust/src/bin/send_code.rs": "fn main() {}",
+    "python/shorten.py": "print(1)",
+    "php/notes.txt": "not code",
+}
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    for name, content in FILES.items():
+        file = tmp_path / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(content, encoding="utf-8")
+    monkeypatch.setattr(samples, "FOLDER", tmp_path)
+    forget()
+    yield
+    forget()
+
+
+def forget() -> None:
+    samples.samples.cache_clear()
+    samples._files.cache_clear()
+
+
+def test_example_is_found_under_each_language_s_name() -> None:
+    found = samples.samples("send_code")
+
+    assert list(found) == ["curl", "go", "csharp", "rust"]
+    assert found["go"].file == "go/send_code/main.go"
+
+
+def test_what_is_not_written_is_not_shown() -> None:
+    assert samples.samples("verify_webhook") == {}
+
+
+def test_code_is_escaped() -> None:
+    code = samples.samples("send_code")["curl"].code
+
+    assert "<code>" not in code
+    assert "&lt;code&gt;" in re.sub(r"</?span[^>]*>", "", code)
+
+
+@pytest.mark.parametrize(
+    ("asked", "expected"), [("?lang=csharp", "SendCode.cs"), ("", ".sh"), ("?lang=cobol", ".sh")]
+)
+def test_language_is_chosen_by_the_address(client: Client, asked: str, expected: str) -> None:
+    body = client.get(f"/docs/send-code{asked}").content.decode()
+
+    assert re.findall(r"docs/examples/\S+?(?=<)", body) == [
+        f"docs/examples/{name}" for name in FILES if name.endswith(expected)
+    ]
+
+
+def test_language_is_remembered(client: Client) -> None:
+    client.get("/docs/send-code?lang=rust")
+
+    body = client.get("/docs/send-code").content.decode()
+
+    assert "send_code.rs" in body
+    assert 'aria-current="true">Rust' in body
+
+
+def test_page_about_a_call_without_examples_has_none(client: Client) -> None:
+    assert 'class="sample"' not in client.get("/docs/send-link").content.decode()
+
+
+def test_snippet_keeps_what_the_shell_needs() -> None:
+    page = Template('{% load api_docs %}{% code "bash" "x" %}curl "{{ url }}"{% endcode %}')
+
+    shown = page.render(Context({"url": "http://h/?a=1&b=<2>"}))
+
+    plain = re.sub(r"<[^>]+>", "", shown)
+    assert "http://h/?a=1&amp;b=&lt;2&gt;" in plain
+
+
+@pytest.fixture
+def english() -> Iterator[None]:
+    with translation.override("en"):
+        yield
+
+
+@pytest.mark.usefixtures("english")
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [
+        (1, "1 second"),
+        (60, "60 seconds"),
+        (300, "5 minutes"),
+        (3600, "60 minutes"),
+        (86_400, "24 hours"),
+        (2_592_000, "30 days"),
+        (157_680_000, "5 years"),
+    ],
+)
+def test_duration_is_in_the_largest_whole_unit(seconds: int, words: str) -> None:
+    assert duration(seconds) == words
+
+
+@pytest.mark.usefixtures("english")
+def test_limits_in_a_row() -> None:
+    assert windows([(5, 600), (20, 86_400)]) == "5 in 10 minutes, 20 in 24 hours"
+    assert (tokens(1), tokens(16)) == ("1 token", "16 tokens")
+
+
+@pytest.mark.usefixtures("english")
+@pytest.mark.parametrize(
+    ("schema", "words"),
+    [
+        (text(), "string"),
+        (nullable(text(maxLength=5)), "string, up to 5 characters or `null`"),
+        (text(minLength=3, maxLength=5), "string, 3 to 5 characters"),
+        (integer(60, 90), "integer, 60 to 90"),
+        (integer(0), "integer"),
+        (nullable(choice(["a", "b"], "X")), "`a` | `b` or `null`"),
+        (array(choice(["a"], "X")), "list of `a`"),
+        (time(), "time, ISO 8601 UTC"),
+        (time_or_day(), "time or day, ISO 8601"),
+    ],
+)
+def test_kind_of_a_value_in_words(schema: dict[str, object], words: str) -> None:
+    assert kind(schema) == words

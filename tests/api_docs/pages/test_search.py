@@ -1,0 +1,135 @@
+"""Search, Markdown and llms.txt: the documentation for those in a hurry and for machines."""
+
+import re
+
+import pytest
+from django.conf import settings
+from django.test import Client
+from django.urls import reverse
+
+from accounts.models import Member, Mode
+from api_docs.pages.html_tree import parse
+from api_docs.pages.markdown import markdown
+from api_docs.pages.page_list import PAGES, Page
+from api_docs.pages.search import search
+from config.errors import Error
+from tests.factories import ApiKeyFactory
+
+LANGUAGES = ["ru", "en"]
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("error", Error, ids=lambda error: error.code)
+def test_error_code_leads_to_its_entry(error: Error, language: str) -> None:
+    urls = [one.section.url for one in search(error.code, language)]
+
+    assert urls[0] == f"/docs/errors#{error.code}"
+
+
+@pytest.mark.parametrize(
+    ("query", "language", "url"),
+    [
+        ("лимитов", "ru", "/docs/limits"),
+        ("idempotency replayed", "en", "/docs/idempotency#how"),
+        ("подпись", "ru", "/docs/webhooks#signature"),
+        ("FALLBACK", "en", "/docs/statuses#fallback"),
+        ("запасные каналы", "ru", "/docs/statuses#fallback"),
+    ],
+)
+def test_words_in_any_form_find_their_section(query: str, language: str, url: str) -> None:
+    assert url in [one.section.url for one in search(query, language)][:5]
+
+
+def test_page_of_results_escapes_what_was_asked_for(client: Client) -> None:
+    body = client.get("/docs/search", {"q": "<script>x"}).content.decode()
+
+    assert "<script>x" not in body
+    assert "&lt;script&gt;x" in body
+
+
+def test_nothing_found_says_where_to_look(client: Client) -> None:
+    body = client.get("/docs/search?q=zzqqxx&lang=en").content.decode()
+
+    assert "Nothing was found for “zzqqxx”" in body
+    assert 'href="/docs/errors"' in body
+
+
+@pytest.mark.parametrize("query", ["", "   ", "?!", "x" * 5000, "\x00", "(((", "код " * 500])
+def test_any_query_gets_a_page(client: Client, query: str) -> None:
+    assert client.get("/docs/search", {"q": query}).status_code == 200
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.slug)
+def test_page_is_there_as_markdown(client: Client, page: Page, language: str) -> None:
+    slug = page.slug
+    html = client.get(f"/docs/{slug}?lang={language}").content.decode()
+
+    response = client.get(f"/docs/{slug}.md?lang={language}")
+
+    text = response.content.decode()
+    prose = re.sub(r"```.*?```|`[^`]*`", "", text, flags=re.S)
+    assert response["Content-Type"] == "text/markdown; charset=utf-8"
+    assert text.startswith("# ")
+    assert re.findall(r"</?[a-z]+[ >]", prose) == []
+    assert len(re.findall(r"^## ", text, re.M)) == html.count("<h2 id")
+
+
+def test_markdown_has_no_key_of_whoever_asked_first(client: Client, reader: Member) -> None:
+    key = ApiKeyFactory.create(company=reader.company, mode=Mode.TEST)
+
+    assert key.last4 in client.get("/docs").content.decode()
+    assert key.last4 not in client.get("/docs/quickstart.md").content.decode()
+
+
+def test_markdown_of_each_kind_of_element() -> None:
+    page = parse(
+        '<h2 id="a">How <a class="anchor" href="#a">#</a></h2><p>By <code>x</code> and\n'
+        '<a href="/docs/errors#y">errors</a>, <strong>now</strong>.</p>'
+        "<ol><li>one</li><li>two</li></ol><dl><dt><code>f</code> <span>string</span></dt>"
+        "<dd>A field.</dd></dl><pre data-lexer='bash'><code>curl &lt;x&gt;</code></pre>"
+        "<button>Copy</button>"
+        "<table><tr><th>a</th><th>b</th></tr><tr><td>1</td><td>2</td></tr></table>"
+    )
+
+    assert markdown(page, "https://h/docs").split("\n\n") == [
+        "## How",
+        "By `x` and [errors](https://h/docs/errors#y), **now**.",
+        "1. one\n2. two",
+        "- `f`, string: A field.",
+        "```bash\ncurl <x>\n```",
+        "| a | b |\n| --- | --- |\n| 1 | 2 |\n",
+    ]
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_llms_txt_lists_every_page_in_the_language_asked_for(client: Client, language: str) -> None:
+    response = client.get(f"/llms.txt?lang={language}")
+
+    text = response.content.decode()
+    links = re.findall(r"^- \[([^\]]+)\]\(([^)]+)\): (.+)$", text, re.M)
+    assert response["Content-Type"].startswith("text/plain")
+    assert re.match(r"# Kvitok\n\n> .+\n", text)
+    assert len(links) == len(PAGES) + 1
+    for _title, url, _words in links:
+        assert client.get(url.removeprefix(settings.PUBLIC_URL)).status_code == 200
+    assert bool(re.search("[а-я]", text)) is (language == "ru")
+
+
+@pytest.mark.parametrize("path", ["/docs", "/docs/errors", "/docs/search", "/docs/api"])
+def test_address_chooses_the_language_and_it_stays(client: Client, path: str) -> None:
+    assert '<html lang="en"' in client.get(f"{path}?lang=en").content.decode()
+    assert '<html lang="en"' in client.get("/docs/limits").content.decode()
+    assert '<html lang="ru"' in client.get(f"{path}?lang=ru").content.decode()
+
+
+def test_switch_wins_over_the_address(client: Client) -> None:
+    response = client.post(
+        reverse("language"), {"language": "ru", "next": "/docs/errors?lang=en&code=go"}
+    )
+
+    assert response["Location"] == "/docs/errors?code=go"
+
+
+def test_former_name_of_a_page_leads_to_its_new_one(client: Client) -> None:
+    assert client.get("/docs/callbacks")["Location"] == "/docs/webhooks"

@@ -1,0 +1,225 @@
+"""The OpenAPI schema: whole, valid, in two languages, and open to everyone."""
+
+import json
+import warnings
+from collections import Counter
+from typing import Any
+
+import pytest
+from django.core.management import call_command
+from django.test import Client
+from drf_spectacular.validation import validate_schema
+from jsonschema import Draft202012Validator
+from openapi_spec_validator import validate
+
+import config.api
+from accounts.models import EventKind
+from api_docs.calls import BY_ROUTE
+from api_docs.calls.shapes import Call
+from api_docs.schema import webhook_examples
+from api_docs.schema.api import document
+from api_docs.schema.webhook_payloads import BY_KIND
+from config.errors import Error
+
+LANGUAGES = ["ru", "en"]
+
+
+def schema(language: str) -> dict[str, Any]:
+    made: dict[str, Any] = json.loads(document(language))
+    return made
+
+
+def routes() -> set[tuple[str, str]]:
+    """What the URLconf answers to, by the views' own methods."""
+    found = set()
+    for path, view in config.api.CALLS:
+        plain = "/" + path.replace("(?P<public_id>[^/]+)", "{id}")
+        methods = {name.upper() for name in view.http_method_names if hasattr(view, name)}
+        found |= {(method, plain) for method in methods - {"HEAD"}}
+    return found
+
+
+def test_every_call_is_described_and_no_other() -> None:
+    assert set(BY_ROUTE) == routes()
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_schema_is_valid_openapi(language: str) -> None:
+    made = schema(language)
+
+    validate_schema(made)  # type: ignore[no-untyped-call]
+    operations = {
+        (method.upper(), path) for path, calls in made["paths"].items() for method in calls
+    }
+    assert operations == set(BY_ROUTE)
+
+
+def test_command_finds_nothing_to_warn_of(capsys: pytest.CaptureFixture[str]) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        call_command("spectacular", "--validate", "--fail-on-warn")
+
+    assert "openapi: 3.1.1" in capsys.readouterr().out
+
+
+def test_languages_differ_in_words_alone() -> None:
+    russian, english = (schema(language) for language in LANGUAGES)
+
+    def bare(one: Any) -> Any:
+        if isinstance(one, dict):
+            worded = {"description", "summary", "tags", "example", "examples"}
+            return {name: bare(value) for name, value in one.items() if name not in worded}
+        return [bare(value) for value in one] if isinstance(one, list) else one
+
+    assert russian != english
+    assert bare(russian) == bare(english)
+
+
+@pytest.mark.parametrize("call", BY_ROUTE.values(), ids=lambda call: call.name)
+def test_every_refusal_of_a_call_has_its_status(call: Call) -> None:
+    answers = schema("ru")["paths"][call.path][call.method.lower()]["responses"]
+
+    assert set(answers) == {"200", *(str(error.status.value) for error in call.errors)}
+
+
+def components() -> dict[str, Any]:
+    found: dict[str, Any] = schema("en")["components"]["schemas"]
+    return found
+
+
+def test_codes_are_an_open_set_with_the_known_ones_listed() -> None:
+    code = components()["Error"]["properties"]["code"]
+
+    assert "enum" not in code
+    assert code["x-extensible-enum"] == [error.code for error in Error]
+    assert all(f"`{error.code}`" in code["description"] for error in Error)
+
+
+def references(schema: Any) -> list[str]:
+    if isinstance(schema, dict):
+        own = [schema["$ref"]] if isinstance(schema.get("$ref"), str) else []
+        return own + [one for value in schema.values() for one in references(value)]
+    return (
+        [one for value in schema for one in references(value)] if isinstance(schema, list) else []
+    )
+
+
+def test_calls_share_named_components() -> None:
+    """No call has an object or a choice of values of its own in its answer or its body."""
+    made = schema("en")
+    for calls in made["paths"].values():
+        for call in calls.values():
+            bodies = [*call["responses"].values(), call.get("requestBody", {"content": {}})]
+            for body in bodies:
+                for media in body["content"].values():
+                    assert set(media["schema"]) == {"$ref"}
+
+    link = "#/components/schemas/Link"
+    users = {name for name, one in components().items() if link in references(one)}
+    assert users == {"LinkResponse", "ListLinksResponse"}
+
+
+def test_names_for_generators_are_there() -> None:
+    names = {"Message", "Link", "Verification", "Event", "WebhookEndpoint", "TopUp", "Balance"}
+
+    assert names <= set(components())
+
+
+def test_no_object_has_a_field_of_its_own_name() -> None:
+    """Generators make a variable of each; typed ones then mix the two up."""
+    mixed = {
+        name
+        for name, one in components().items()
+        for field in one.get("properties", ())
+        if field.replace("_", "") == name.lower()
+    }
+
+    assert mixed == set()
+
+
+def test_no_field_has_a_default() -> None:
+    """openapi-typescript then takes it for one that must be given."""
+    assert '"default"' not in document("en")
+
+
+def enums(schema: Any, name: str) -> list[tuple[str, Any]]:
+    if isinstance(schema, dict):
+        own = [(name, schema["enum"])] if "enum" in schema else []
+        return own + [one for key, value in schema.items() for one in enums(value, key)]
+    return (
+        [one for value in schema for one in enums(value, name)] if isinstance(schema, list) else []
+    )
+
+
+def test_choices_of_values_are_made_once() -> None:
+    found = Counter(str(values) for _name, values in enums(components(), ""))
+
+    assert [values for values, count in found.items() if count > 1] == []
+
+
+def test_top_up_takes_tokens_or_a_package() -> None:
+    checked = Draft202012Validator(
+        {"$ref": "#/components/schemas/CreateTopUpRequest"}
+        | {"components": schema("en")["components"]}
+    )
+
+    assert checked.is_valid({"tokens": 1000})
+    assert checked.is_valid({"package": "start", "gateway": None})
+    assert checked.is_valid({"tokens": 1000, "package": None})
+    assert not checked.is_valid({})
+    assert not checked.is_valid({"tokens": 1000, "package": "start"})
+
+
+@pytest.mark.parametrize("call", BY_ROUTE.values(), ids=lambda call: call.name)
+def test_answers_name_their_headers(call: Call) -> None:
+    answers = schema("en")["paths"][call.path][call.method.lower()]["responses"]
+
+    assert {"X-Request-Id", "RateLimit", "RateLimit-Policy"} <= set(answers["200"]["headers"])
+    assert ("Idempotent-Replayed" in answers["200"]["headers"]) is (call.method == "POST")
+    assert "Retry-After" in answers["429"]["headers"]
+    assert set(answers["401"]["headers"]) == {"X-Request-Id", "WWW-Authenticate"}
+
+
+def test_every_event_is_among_the_webhooks() -> None:
+    posts = schema("en")["webhooks"]
+
+    assert set(posts) == set(EventKind.values)
+    for kind in EventKind:
+        request = posts[kind.value]["post"]["requestBody"]["content"]["application/json"]
+        body = {"$ref": request["schema"]["$ref"], "components": schema("en")["components"]}
+        Draft202012Validator(body).validate(webhook_examples.whole(kind))
+
+
+@pytest.mark.parametrize("kind", EventKind)
+def test_event_has_the_fields_that_are_written_down(kind: EventKind) -> None:
+    described = {field.name for field in BY_KIND[kind].data}
+
+    assert described - {"example"} == set(webhook_examples.data_of(kind))
+
+
+def test_openapi_spec_validator_finds_no_fault() -> None:
+    validate(schema("en"))
+
+
+@pytest.mark.parametrize(
+    ("address", "header", "word"),
+    [
+        ("", "", "Отправить код"),
+        ("", "en", "Send a code"),
+        ("?lang=en", "", "Send a code"),
+        ("?lang=ru", "en", "Отправить код"),
+        ("?lang=tlh", "", "Отправить код"),
+    ],
+)
+def test_anyone_may_read_it(address: str, header: str, word: str) -> None:
+    response = Client().get(f"/api/v1/openapi.json{address}", headers={"Accept-Language": header})
+
+    assert response.status_code == 200
+    assert response["Content-Type"] == "application/json"
+    assert response.json()["paths"]["/otp/send"]["post"]["summary"] == word
+
+
+def test_other_methods_are_refused_in_the_envelope() -> None:
+    response = Client().post("/api/v1/openapi.json")
+
+    assert (response.status_code, response.json()["code"]) == (405, "method_not_allowed")

@@ -1,0 +1,273 @@
+"""What the documentation says of a call is what the call does."""
+
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import Any
+
+import jsonschema
+import orjson
+import pytest
+import time_machine
+from django.conf import settings
+from standardwebhooks import Webhook
+
+from accounts.models import Event, EventKind, Scope
+from api_docs.calls import BY_NAME, CALLS
+from api_docs.calls.shapes import Call, Field, Schema, object_of
+from api_docs.pages.limits_shown import numbers
+from api_docs.schema import webhook_examples
+from api_docs.schema.error_advice import ADVICE
+from api_docs.schema.schema import error_schema, refusal_example
+from billing.models import Package, Tariff
+from channels.accept import test_numbers
+from channels.deliver.dispatcher import Dispatcher
+from config.errors import Error
+from tests.api.clients import Answer, Api
+from tests.factories import EndpointFactory
+from tests.stack.programs import until
+
+PHONE, URL = "+79990000000", "https://shop.example/orders/1024"
+ASKED = {
+    "sendCode": {"phone": PHONE, "link": URL},
+    "shortenLink": {"url": URL},
+    "sendLink": {"phone": PHONE, "url": URL, "channel": "sms"},
+    "shortenLinks": {"links": [{"url": URL}, {"url": "http://10.0.0.1/"}]},
+    "changeLink": {"expires_in": 3600, "enabled": True},
+    "createTopUp": {"tokens": 1000, "gateway": "sandbox"},
+    "createWebhook": {"url": "https://shop.example/kvitok"},
+    "changeWebhook": {"description": "Склад", "enabled": False},
+}
+# What must have been called before, by how a path begins.
+BEFORE = {
+    "/links/{": "shortenLink",
+    "/batches/{": "shortenLinks",
+    "/messages/": "sendCode",
+    "/test/": "sendCode",
+    "/top-up/{": "createTopUp",
+    "/webhooks/{": "createWebhook",
+}
+WITH_BODY = [call for call in CALLS if call.body]
+
+
+def strict(schema: Schema) -> Schema:
+    """The schema as JSON Schema, with no field but those that are written down."""
+    made = dict(schema)
+    if "properties" in made:
+        inner = {name: strict(one) for name, one in made["properties"].items()}
+        made |= {"properties": inner, "additionalProperties": False}
+    if isinstance(made.get("items"), dict):
+        made["items"] = strict(made["items"])
+    return made
+
+
+def check(call: Call, body: Mapping[str, Any]) -> None:
+    """The answer has the fields that are written down, of those kinds, and no other."""
+    schema = strict(object_of(call.answer, "en"))
+    rest = {name: one for name, one in body.items() if name not in {"success", "message"}}
+    jsonschema.validate(rest, schema, format_checker=jsonschema.FormatChecker())
+
+
+def addressed(api: Api, call: Call) -> str:
+    """The call's path, with an object in it that is there."""
+    before = next((name for path, name in BEFORE.items() if call.path.startswith(path)), None)
+    made = perform(api, BY_NAME[before]).body if before else {}
+    return call.path.replace("{id}", made.get("id") or made.get("batch") or "")
+
+
+def perform(api: Api, call: Call) -> Answer:
+    """The call, after what must have come before it."""
+    if call.name == "verifyCode":
+        perform(api, BY_NAME["sendCode"])
+        code = api.get("/test/messages", {"phone": PHONE}).body["data"][0]["code"]
+        return api.post("/otp/verify", {"phone": PHONE, "code": code})
+    path = addressed(api, call)
+    body = orjson.dumps(ASKED[call.name]) if call.name in ASKED else b""
+    return api.call(call.method, path, body)
+
+
+@pytest.fixture
+def price_list(db: None) -> None:
+    Tariff.objects.create(tokens_from=100, price=Decimal("1.9"))
+    Package.objects.create(code="start", tokens=1000, price=Decimal(1500))
+
+
+@pytest.mark.usefixtures("dispatcher", "price_list")
+@pytest.mark.parametrize("call", CALLS, ids=lambda call: call.name)
+def test_answer_has_the_fields_that_are_written_down(api: Api, test_api: Api, call: Call) -> None:
+    answer = perform(api if call.scope is Scope.TOP_UP else test_api, call)
+
+    assert (answer.status, answer.body["success"]) == (200, True), answer.body
+    assert answer.body["message"] in call.message or call.name.startswith("send")
+    check(call, answer.body)
+
+
+@pytest.mark.parametrize("call", CALLS, ids=lambda call: call.name)
+@pytest.mark.parametrize("language", ["ru", "en"])
+def test_example_of_an_answer_fits_its_schema(call: Call, language: str) -> None:
+    check(call, call.answer_example(language))
+
+
+@pytest.mark.usefixtures("dispatcher", "price_list")
+@pytest.mark.parametrize("call", WITH_BODY, ids=lambda call: call.name)
+def test_required_fields_are_required(api: Api, call: Call) -> None:
+    path = addressed(api, call)
+
+    answer = api.call(call.method, path, b"{}")
+
+    required = {field.name for field in call.body if field.required}
+    one_of_two = {"tokens"} if call.name == "createTopUp" else set()  # tokens or package
+    assert set(answer.body.get("errors", {})) == required | one_of_two
+
+
+def beyond(field: Field) -> list[Any]:
+    """Values just outside of what a field's schema allows."""
+    schema, found = field.schema, []
+    if "enum" in schema:
+        found.append("carrier pigeon")
+    if "minimum" in schema:
+        found += [schema["minimum"] - 1, schema["maximum"] + 1]
+    if "minLength" in schema:
+        found.append("x" * (schema["minLength"] - 1))
+    if "maxLength" in schema:
+        found.append("x" * (schema["maxLength"] + 1))
+    if "pattern" in schema:
+        found += ["123", "123456789"]
+    return found
+
+
+def within(field: Field) -> list[Any]:
+    """The outermost values it allows."""
+    schema = field.schema
+    found = [one for one in schema.get("enum", []) if one is not None]
+    if field.name == "tokens":  # the fewest are what the price list says
+        return [100, schema["maximum"]]
+    if "minimum" in schema:
+        found += [schema["minimum"], schema["maximum"]]
+    return [*found, None] if schema.get("nullable") else found
+
+
+CASES = [
+    pytest.param(call, field, id=f"{call.name}-{field.name}")
+    for call in WITH_BODY
+    for field in call.body
+]
+
+
+def payload(call: Call, field: Field, value: Any) -> dict[str, Any]:
+    needed = {one.name: one.example for one in call.body if one.required}
+    if field.name not in call.one_of or value is None:
+        needed |= dict.fromkeys(call.one_of[:1], 1000)
+    return needed | {field.name: value}
+
+
+@pytest.mark.usefixtures("price_list")
+@pytest.mark.parametrize(("call", "field"), CASES)
+def test_bounds_of_a_field_are_kept(api: Api, test_api: Api, call: Call, field: Field) -> None:
+    caller = api if call.scope is Scope.TOP_UP else test_api
+    path = addressed(caller, call)
+
+    for value in beyond(field):
+        answer = caller.call(call.method, path, orjson.dumps(payload(call, field, value)))
+
+        is_named = field.name in answer.body.get("errors", {})
+        assert is_named or answer.code in {"invalid_phone", "url_not_allowed"}, (value, answer.body)
+
+
+@pytest.mark.usefixtures("price_list")
+@pytest.mark.parametrize(("call", "field"), CASES)
+def test_values_within_the_bounds_are_taken(
+    api: Api, test_api: Api, call: Call, field: Field
+) -> None:
+    caller = api if call.scope is Scope.TOP_UP else test_api
+    path = addressed(caller, call)
+
+    for value in within(field):
+        answer = caller.call(call.method, path, orjson.dumps(payload(call, field, value)))
+
+        assert "errors" not in answer.body, (value, answer.body)
+
+
+LISTS = [call for call in CALLS if call.method == "GET" and "{id}" not in call.path]
+
+
+@pytest.mark.parametrize("call", LISTS, ids=lambda call: call.name)
+def test_list_takes_the_parameters_that_are_written_down_and_no_other(
+    api: Api, test_api: Api, call: Call
+) -> None:
+    caller = test_api if call.path.startswith("/test/") else api
+    if call.name == "getBalance":
+        return  # no list: nothing in it could be filtered away
+    names = [field.name for field in call.query]
+
+    answer = caller.get(call.path, {"staus": "failed"})
+
+    assert (answer.status, answer.code) == (422, "invalid_input")
+    assert list(answer.body["errors"]) == ["staus"]
+    for name in names:
+        known = caller.get(call.path, {name: "…"})
+        assert "Нет такого параметра" not in str(known.body.get("errors", "")), name
+
+
+@pytest.mark.parametrize("error", Error, ids=lambda error: error.code)
+def test_every_error_is_advised_on(error: Error) -> None:
+    assert error in ADVICE
+    for language in ("ru", "en"):
+        schema = strict(error_schema(language))
+        jsonschema.validate(refusal_example(error, language), schema)
+
+
+@pytest.mark.parametrize("digits", test_numbers.OUTCOMES)
+def test_number_plays_the_part_that_is_written_down(
+    dispatcher: Dispatcher, test_api: Api, digits: str
+) -> None:
+    _words, error = test_numbers.OUTCOMES[digits]
+
+    answer = test_api.post("/otp/send", {"phone": f"+7999000{digits}"})
+
+    assert answer.status == (error.status if error else 200)
+    assert answer.body.get("code") == (error.code if error else None)
+    if error:
+        extra = set(answer.body) - {"success", "code", "message", "request_id"}
+        assert extra == set(ADVICE[error].extra)
+
+
+def test_verdicts_have_the_fields_that_are_written_down(test_api: Api) -> None:
+    test_api.post("/otp/send", {"phone": PHONE})
+
+    wrong = test_api.post("/otp/verify", {"phone": PHONE, "code": "0000"})
+    faulty = test_api.post("/links/shorten", {"url": "http://10.0.0.1/"})
+
+    for answer, error in ((wrong, Error.CODE_INVALID), (faulty, Error.URL_NOT_ALLOWED)):
+        assert set(answer.body) == set(refusal_example(error, "ru"))
+
+
+def test_limits_page_shows_what_is_set() -> None:
+    shown = numbers()
+
+    assert shown["code_limits"] == settings.CODE_LIMITS
+    assert shown["api_rate"] == settings.API_RATE
+    assert dict(shown["prices"])["SMS"] == settings.PRICES["sms"]
+
+
+def test_events_have_the_data_that_are_written_down(dispatcher: Dispatcher, test_api: Api) -> None:
+    EndpointFactory.create(company=test_api.company, mode="test", kinds=list(EventKind.values))
+    perform(test_api, BY_NAME["verifyCode"])
+    until(Event.objects.filter(kind=EventKind.OTP_VERIFIED).exists)  # the worker settles it
+
+    told = {EventKind(event.kind): set(event.data) for event in Event.objects.all()}
+
+    assert EventKind.MESSAGE_DELIVERED in told
+    assert told == {kind: set(webhook_examples.data_of(kind)) for kind in told}
+
+
+def test_every_event_is_written_down() -> None:
+    assert set(webhook_examples.WORDS) == set(EventKind)
+
+
+def test_published_signature_is_right() -> None:
+    signed = webhook_examples.signed()
+
+    with time_machine.travel(webhook_examples.SIGNED_AT, tick=False):
+        verified = Webhook(signed.secret).verify(signed.body, signed.headers)
+
+    assert verified["type"] == "balance.low"

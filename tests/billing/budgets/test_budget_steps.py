@@ -1,0 +1,134 @@
+"""Budgets judge the steps of a fallback as they judge sends, together and one by one."""
+
+from collections import Counter
+from typing import Any
+from uuid import UUID
+
+import pytest
+from django.db import connection, transaction
+
+from accounts.models import Company
+from billing.wallet import ledger
+from channels.lifecycle.state_machine import Event, What
+from channels.models import Message, Turn
+from channels.outcomes import apply
+from tests.api.clients import Api
+from tests.billing.budgets.test_budgets import PHONE, held, set_budget, used
+from tests.channels.lives import submitted
+from tests.factories import MessageFactory
+
+pytestmark = pytest.mark.django_db
+
+PAID, TOO_FEW, OVER = ledger.Moved.PAID, ledger.Moved.TOO_FEW_TOKENS, ledger.Moved.OVER_BUDGET
+
+
+def move(company_id: int, message_id: UUID, **fields: Any) -> ledger.Move:
+    values: dict[str, Any] = {"hold": 1, "old": 0, "new": 16, "country": "RU", "reason": "test"}
+    return ledger.Move(company_id, message_id, **values | fields)
+
+
+def step(*moves: ledger.Move) -> list[ledger.Moved]:
+    with transaction.atomic(), connection.cursor() as cursor:
+        moved = ledger.move_hold(cursor, moves)
+    return [moved[one.message_id] for one in moves]
+
+
+class TestGroupOfSteps:
+    """Who is refused takes nothing of what the others ask for."""
+
+    @pytest.fixture(autouse=True)
+    def hundred_tokens(self, api: Api) -> None:
+        available, _held = ledger.balance(api.company.pk)
+        ledger.withdraw(company=api.company, amount=available - 100, reason="test")
+
+    def steps(self, company: Company, *countries: str, **fields: Any) -> list[ledger.Moved]:
+        rows = [MessageFactory.create(company=company) for _ in countries]
+        return step(
+            *(
+                move(company.pk, row.pk, country=country, **fields)
+                for row, country in zip(rows, countries, strict=True)
+            )
+        )
+
+    def test_country_s_refused_steps_take_no_tokens(self, company: Company) -> None:
+        set_budget(company, KZ=0)
+
+        assert self.steps(company, *["KZ"] * 7, "RU") == [OVER] * 7 + [PAID]
+        assert used(company) == (16, {"RU": 16})
+
+    def test_country_s_refused_steps_take_no_room_of_the_day(self, company: Company) -> None:
+        set_budget(company, KZ=0, day=16)
+
+        assert self.steps(company, *["KZ"] * 7, "RU") == [OVER] * 7 + [PAID]
+
+    def test_steps_beyond_the_day_take_no_tokens(self, company: Company) -> None:
+        set_budget(company, day=32)
+
+        assert Counter(self.steps(company, *["RU"] * 9)) == {PAID: 2, OVER: 7}
+
+    def test_as_many_as_each_bound_lets_pass(self, company: Company) -> None:
+        set_budget(company, KZ=32)
+
+        moved = self.steps(company, *["KZ"] * 4, *["RU"] * 5)
+
+        assert Counter(moved)[PAID] == 6
+        assert OVER in moved[:4]
+        assert OVER not in moved[4:]
+        assert held(company) == 96
+
+
+class TestFallback:
+    @pytest.fixture(autouse=True)
+    def chain(self, company: Company) -> None:
+        Company.objects.filter(pk=company.pk).update(
+            falls_back=True, fallback_chain=["whatsapp", "sms"]
+        )
+
+    def go_on(self, api: Api) -> Message:
+        attempt = submitted(api, PHONE)
+        apply.apply([Event(attempt.id, What.UNREACHABLE)])
+        return Message.objects.get(pk=attempt.message_id)
+
+    def test_dearer_step_counts_what_it_costs_more(self, api: Api) -> None:
+        set_budget(api.company, day=16, RU=16)
+
+        message = self.go_on(api)
+
+        assert (message.channel, message.price, held(api.company)) == ("sms", 16, 16)
+        assert used(api.company) == (16, {"RU": 16})
+
+    @pytest.mark.parametrize("budget", [{"day": 15}, {"RU": 15}])
+    def test_step_over_a_budget_is_not_taken(self, api: Api, budget: dict[str, int]) -> None:
+        set_budget(api.company, **budget)
+
+        message = self.go_on(api)
+
+        assert (message.state, message.channel, held(api.company)) == ("failed", "whatsapp", 0)
+        assert Turn.objects.get().why == "budget"
+        assert used(api.company) == (0, {"RU": 0})
+
+    def test_cheaper_step_gives_its_room_back(self, api: Api) -> None:
+        message = self.go_on(api)
+        assert used(api.company) == (16, {"RU": 16})
+
+        assert step(move(message.company_id, message.pk, hold=2, old=16, new=1)) == [PAID]
+
+        assert used(api.company) == (1, {"RU": 1})
+        assert held(api.company) == 1
+
+    def test_cheaper_step_gives_no_room_of_another_day_back(self, api: Api) -> None:
+        message = self.go_on(api)
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute("SET LOCAL session_replication_role = replica")  # rows are immutable
+            cursor.execute("UPDATE billing_transfer SET created_at = created_at - interval '1 day'")
+
+        step(move(message.company_id, message.pk, hold=2, old=16, new=1))
+
+        assert used(api.company) == (16, {"RU": 16})
+
+    def test_too_few_tokens_are_not_called_a_budget(self, api: Api) -> None:
+        ledger.withdraw(company=api.company, amount=990, reason="test")
+
+        self.go_on(api)
+
+        assert Turn.objects.get().why == "tokens"

@@ -1,0 +1,80 @@
+"""Owners hear of a budget that is nearly used, once for each budget and period."""
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from accounts.models import Mail, Member
+from billing.budgets import budgets
+from billing.budgets import mail as budget_mail
+from billing.models import Wallet
+from tests.api.races import at_once
+from tests.factories import MemberFactory, WalletFactory
+
+pytestmark = pytest.mark.django_db
+
+
+def use(owner: Member, day: int, **hours: int) -> None:
+    hour = timezone.now().replace(minute=0, second=0, microsecond=0)
+    Wallet.objects.filter(company=owner.company).update(
+        day=timezone.localdate(), day_tokens=day, hour=hour, hour_tokens=hours
+    )
+
+
+@pytest.fixture
+def owner() -> Member:
+    member: Member = MemberFactory.create()
+    WalletFactory.create(company=member.company)
+    MemberFactory.create(company=member.company, role=Member.Role.DEVELOPER)
+    budgets.set_own(company=member.company, tokens={"": 100, "RU": 50}, user=None)
+    return member
+
+
+def test_letter_at_four_fifths_to_owners_once(owner: Member) -> None:
+    use(owner, 79, RU=39)
+    assert budget_mail.sweep() == 0
+
+    use(owner, 80, RU=39)
+    assert [budget_mail.sweep(), budget_mail.sweep()] == [1, 0]
+
+    (letter,) = Mail.objects.all()
+    assert letter.to == owner.user.email
+    assert letter.subject == f"Kvitok: {owner.company} — израсходовано 80 % бюджета"
+    assert "80 из 100 токенов дневного бюджета" in letter.text
+    assert "/cabinet/settings/budgets" in letter.text
+
+
+def test_each_budget_has_a_letter_of_its_own(owner: Member) -> None:
+    use(owner, 100, RU=50, KZ=1)
+
+    assert budget_mail.sweep() == 2
+    assert Mail.objects.filter(text__contains="в стране RU").count() == 1
+
+
+def test_next_period_has_its_own_letter(owner: Member) -> None:
+    use(owner, 1, RU=45)
+    assert budget_mail.sweep() == 1
+    mail = Mail.objects.get()
+    hour = timezone.now().replace(minute=0, second=0, microsecond=0)
+    ended = f"{hour.timestamp():.0f}"
+    assert mail.key
+    Mail.objects.update(key=mail.key.replace(mail.key.split(":")[3], ended))
+
+    assert budget_mail.sweep() == 1
+
+
+def test_yesterday_s_use_is_told_to_nobody(owner: Member) -> None:
+    use(owner, 100)
+    Wallet.objects.update(day=timezone.localdate() - timedelta(days=1))
+
+    assert budget_mail.sweep() == 0
+
+
+@pytest.mark.django_db(transaction=True)
+def test_sweeps_at_once_write_one_letter(owner: Member) -> None:
+    use(owner, 100)
+
+    at_once([budget_mail.sweep] * 5)
+
+    assert Mail.objects.count() == 1

@@ -1,0 +1,248 @@
+"""The invoice: what it says, in both languages, on the page and in the PDF, today and later."""
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from datetime import UTC, datetime
+from decimal import Decimal
+from io import BytesIO
+from urllib.parse import urlsplit
+
+import pypdf
+import pytest
+from django.db import connection, transaction
+from django.test import Client
+from django.urls import reverse
+from django.utils import translation
+from fontTools.ttLib import TTFont
+
+from accounts.models import Company, User
+from billing.gateways.bank_invoice import sign
+from billing.models import Order, Seller
+from billing.orders import billing_profiles, invoice_pdf, invoices
+from tests.billing.paying import place
+from tests.factories import CompanyFactory, MemberFactory, SellerFactory
+
+pytestmark = pytest.mark.django_db
+AT = datetime(2026, 3, 5, 21, 30, tzinfo=UTC)  # the sixth of March in Moscow
+BUYER = {"legal_name": "ООО «Ромашка»", "inn": "7707083893", "kpp": "770701001", "address": "Мск"}
+
+
+@pytest.fixture
+def buyer() -> Company:
+    company: Company = CompanyFactory.create(name="Ромашка")
+    billing_profiles.change(company=company, user=MemberFactory.create().user, changes=BUYER)
+    return company
+
+
+@pytest.fixture
+def issue(buyer: Company) -> Callable[..., Order]:
+    """An invoice with a number and a day of its own."""
+
+    def make(company: Company = buyer, **seller: object) -> Order:
+        SellerFactory.create()
+        Seller.objects.update(**seller)
+        order = place(company, "invoice")
+        order.created_at = order.expires_at = AT
+        order.invoice_year, order.invoice_number = 2026, 17
+        order.save()
+        return order
+
+    return make
+
+
+def text_of(order: Order) -> str:
+    reader = pypdf.PdfReader(BytesIO(invoice_pdf.draw(invoices.document(order))))
+    assert len(reader.pages) == 1
+    return " ".join(reader.pages[0].extract_text().replace("\u00a0", " ").split())
+
+
+def test_russian_invoice_in_pdf(issue: Callable[..., Order]) -> None:
+    text = text_of(issue())
+
+    for words in (
+        "Счёт на оплату № 2026-17 от 6 марта 2026 г.",
+        "ПАО «Пример-банк», г. Москва Банк получателя",
+        "БИК 044500000",
+        "Сч. № 30100000000000000001",
+        "Сч. № 40700000000000000001",
+        "Покупатель: ООО «Ромашка», ИНН 7707083893, КПП 770701001, Мск",
+        "1 Токены сервиса Kvitok 1 000 шт. 1,90 1 900,00 ₽",
+        "Итого к оплате: 1 900,00 ₽",
+        "В том числе НДС 22%: 342,62 ₽",
+        "Одна тысяча девятьсот рублей 00 копеек",
+        "Оплатите до 06.03.2026.",
+        "/ Петров П. П. /",
+    ):
+        assert words in text, text
+
+
+def test_seller_who_pays_no_vat(issue: Callable[..., Order]) -> None:
+    assert "Без НДС" in text_of(issue(vat_rate=None))
+
+
+def test_english_invoice(issue: Callable[..., Order]) -> None:
+    company = CompanyFactory.create(name="Acme Ltd", language="en", country="GB")
+    order = issue(company, details_en="Seller LLC\nIBAN XX00 0000", vat_rate=None)
+
+    text = text_of(order)
+
+    for words in (
+        "Invoice No. 2026-17 of 6 March 2026",
+        "Seller LLC IBAN XX00 0000",
+        "Customer: Acme Ltd",
+        "Total due: 1,900.00 ₽",
+        "VAT not applicable",
+    ):
+        assert words in text, text
+    assert "рубл" not in text
+
+
+def test_same_order_is_the_same_bytes(issue: Callable[..., Order]) -> None:
+    order = issue()
+
+    assert invoice_pdf.draw(invoices.document(order)) == invoice_pdf.draw(invoices.document(order))
+
+
+def test_code_to_scan(issue: Callable[..., Order]) -> None:
+    fields = invoices.document(issue()).code.split("|")
+
+    assert fields == [
+        "ST00012",
+        "Name=ООО «Продавец»",
+        "PersonalAcc=40700000000000000001",
+        "BankName=ПАО «Пример-банк», г. Москва",
+        "BIC=044500000",
+        "CorrespAcc=30100000000000000001",
+        "Sum=190000",
+        "Purpose=Оплата по счёту № 2026-17 от 06.03.2026 за токены сервиса Kvitok. "
+        "В том числе НДС 22%: 342,62 руб.",
+        "PayeeINN=7700000009",
+        "KPP=770001001",
+    ]
+
+
+def test_separator_inside_a_name_separates_nothing(issue: Callable[..., Order]) -> None:
+    code = invoices.document(issue(name="А|Б", kpp="")).code
+
+    assert code.split("|")[1] == "Name=А Б"
+    assert "KPP" not in code
+
+
+def test_price_that_does_not_divide(issue: Callable[..., Order]) -> None:
+    order = issue()
+    order.tokens, order.amount = 3, Decimal("10.00")
+
+    assert invoices.document(order).price == "3,3333"
+
+
+def test_requisites_of_later_change_unpaid_invoices_alone(
+    issue: Callable[..., Order], buyer: Company
+) -> None:
+    order = issue()
+    paid = place(buyer, "invoice")
+    paid.mark_paid()
+    Seller.objects.update(name="ООО «Другое»")
+    user = MemberFactory.create().user
+
+    changed = billing_profiles.change(
+        company=buyer, user=user, changes={"legal_name": "ООО «Лютик»"}
+    )
+
+    order.refresh_from_db()
+    paid.refresh_from_db()
+    assert changed == ["legal_name"]
+    assert [one.parties["buyer"]["name"] for one in (order, paid)] == [
+        "ООО «Лютик»",
+        "ООО «Ромашка»",
+    ]
+    assert order.parties["seller"]["name"] == "ООО «Продавец»"
+    assert (
+        billing_profiles.change(company=buyer, user=user, changes={"legal_name": "ООО «Лютик»"})
+        == []
+    )
+
+
+@pytest.mark.django_db(transaction=True)
+def test_invoice_that_is_being_paid_follows_nothing(issue: Callable[..., Order]) -> None:
+    order, user = issue(), MemberFactory.create().user
+    with ThreadPoolExecutor(1) as pool:
+        with transaction.atomic():
+            Order.objects.select_for_update(no_key=True).get(pk=order.pk).mark_paid()
+            changed = pool.submit(_rename, order.company, user)
+            with suppress(TimeoutError):
+                changed.result(timeout=0.5)
+
+        assert changed.result() == ["legal_name"]
+
+    order.refresh_from_db()
+    assert order.parties["buyer"]["name"] == "ООО «Ромашка»"
+
+
+def _rename(company: Company, user: User) -> list[str]:
+    try:
+        return billing_profiles.change(
+            company=company, user=user, changes={"legal_name": "ООО «Лютик»"}
+        )
+    finally:
+        connection.close()
+
+
+def test_invoice_opens_by_its_link_without_signing_in(issue: Callable[..., Order]) -> None:
+    order, client = issue(), Client()
+    path = urlsplit(order.payment_url).path
+
+    page, file = client.get(path), client.get(f"{path}/pdf")
+
+    body = page.content.decode()
+    assert (page.status_code, file.status_code) == (200, 200)
+    assert "Счёт на оплату № 2026-17" in body
+    assert "data:image/svg+xml" in body
+    assert 'content="noindex"' in body
+    assert file.headers["Content-Type"] == "application/pdf"
+    assert file.content.startswith(b"%PDF")
+
+
+@pytest.mark.parametrize(
+    ("state", "words"), [("paid", "оплачено"), ("canceled", "отменено"), ("expired", "срок истёк")]
+)
+@pytest.mark.parametrize("language", ["ru", "en"])
+def test_invoice_that_has_ended_asks_for_no_money(
+    issue: Callable[..., Order], language: str, state: str, words: str
+) -> None:
+    order = issue(details_en="IBAN 1234")
+    Order.objects.update(
+        state=state, paid_at=AT if state == "paid" else None, finished_at=AT, language=language
+    )
+    order.refresh_from_db()
+
+    body = Client().get(urlsplit(order.payment_url).path).content.decode()
+    text = text_of(order)
+
+    account = order.parties["seller"]["account"]
+    for asked in (account, "IBAN 1234", "data:image/svg+xml", "Код для оплаты", "Оплатите до"):
+        assert asked not in body
+        assert asked not in text
+    assert 'id="purpose"' not in body
+    with translation.override(language):
+        assert str(order.get_state_display()) in text
+    assert language == "en" or words in text
+
+
+def test_link_cannot_be_guessed(issue: Callable[..., Order]) -> None:
+    order, client = issue(), Client()
+    sandbox = place(order.company)
+    right = sign(order.id.hex)
+
+    for token in (order.id.hex, f"{right}x", f"{order.id.hex}:", sign(sandbox.id.hex)):
+        assert client.get(reverse("invoice", args=[token])).status_code == 404
+        assert client.get(reverse("invoice-file", args=[token])).status_code == 404
+
+
+def test_letters_of_neighbours_are_in_the_font(issue: Callable[..., Order]) -> None:
+    name = "Қазақ әліпбиі — Łódź “Ünïcode” № ₽€₸"
+    with (invoice_pdf.FONTS / "DejaVuSansCondensed-Bold.ttf").open("rb") as file:
+        known = TTFont(file).getBestCmap() or {}
+
+    assert {letter for letter in name if ord(letter) not in known} == set()
+    assert name in text_of(issue(CompanyFactory.create(name=name)))

@@ -1,0 +1,178 @@
+"""Orders: priced, numbered without gaps, opened, canceled, expired."""
+
+from datetime import timedelta
+from decimal import Decimal
+from functools import partial
+
+import pytest
+from django.db import transaction
+from django.test import override_settings
+from django.utils import timezone
+
+from accounts.models import Company
+from billing.models import InvoiceCounter, Order
+from billing.orders import orders, prices
+from billing.requisites import is_inn
+from billing.tasks import expire_orders
+from config.errors import DomainError
+from tests.api.races import at_once
+from tests.billing.paying import place
+from tests.factories import (
+    CompanyFactory,
+    OrderFactory,
+    PackageFactory,
+    SellerFactory,
+    TariffFactory,
+    UserFactory,
+)
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def steps() -> None:
+    for tokens, price in ((100, "2"), (1000, "1.9"), (10_000, "0.3333")):
+        TariffFactory.create(tokens_from=tokens, price=Decimal(price))
+
+
+@pytest.mark.usefixtures("steps")
+@pytest.mark.parametrize(
+    ("tokens", "amount"),
+    [
+        (-1, None),
+        (0, None),
+        (99, None),
+        (100, "200.00"),
+        (999, "1998.00"),
+        (1000, "1900.00"),
+        (10_001, "3333.33"),
+        (100_000_000, "33330000.00"),
+        (100_000_001, None),
+    ],
+)
+def test_price_of_a_number_of_tokens(tokens: int, amount: str | None) -> None:
+    quote = prices.of_tokens(tokens)
+
+    assert (str(quote.amount) if quote else None) == amount
+
+
+def test_packages_off_sale_are_not_sold() -> None:
+    PackageFactory.create(code="old", is_active=False)
+    package = PackageFactory.create(code="new")
+
+    assert prices.of_package("old") is None
+    quote = prices.of_package("new")
+    assert quote == prices.Quote(1000, Decimal("1900.00"), "RUB", package)
+
+
+@pytest.mark.parametrize(
+    ("rate", "part"),
+    [(None, None), ("0", "0.00"), ("5", "90.48"), ("20", "316.67"), ("22", "342.62")],
+)
+def test_vat_is_inside_the_amount(rate: str | None, part: str | None) -> None:
+    found = prices.vat_part(Decimal("1900.00"), Decimal(rate) if rate else None)
+
+    assert (str(found) if found is not None else None) == part
+
+
+@pytest.mark.parametrize(
+    ("text", "is_right"),
+    [
+        ("7707083893", True),
+        ("500100732259", True),
+        ("7707083894", False),
+        ("500100732258", False),
+        ("770708389", False),
+        ("770708389x", False),
+        ("７７０７０８３８９３", False),
+        ("", False),
+    ],
+)
+def test_inn_is_judged_by_its_control_digits(text: str, is_right: bool) -> None:
+    assert is_inn(text) is is_right
+
+
+def test_order_by_the_sandbox(company: Company) -> None:
+    SellerFactory.create()
+
+    order = place(company, return_url="https://shop.example/back")
+
+    order.refresh_from_db()
+    assert (order.state, order.number, order.vat_rate) == ("pending", "", Decimal(22))
+    assert order.payment_url.endswith(f"/sandbox-gateway/{order.payment_id}")
+    assert [event.action for event in company.audit.all()] == ["order.created"]
+
+
+def test_opening_twice_is_one_payment(company: Company) -> None:
+    order = place(company)
+    Order.objects.filter(pk=order.pk).update(state="created", payment_id="", payment_url="")
+    known = order.payment_id, order.payment_url
+
+    first, second = (orders.open_payment(Order.objects.get()) for _ in range(2))
+
+    assert (first.payment_id, first.payment_url) == known
+    assert (second.payment_id, second.payment_url) == known
+
+
+def test_order_canceled_while_it_was_opened_stays_canceled(company: Company) -> None:
+    order = place(company)
+    Order.objects.filter(pk=order.pk).update(state="canceled")
+
+    order.mark_opened(payment_id="x", payment_url="y")
+
+    assert order.state == "canceled"
+
+
+def test_invoices_are_numbered_by_the_year(company: Company) -> None:
+    year = timezone.localdate().year
+    InvoiceCounter.objects.create(year=year - 1, last=7)
+
+    numbers = [str(place(company, "invoice")) for _ in range(2)]
+    with transaction.atomic():
+        place(company, "invoice")
+        transaction.set_rollback(True)
+
+    assert numbers == [f"{year}-1", f"{year}-2"]
+    assert str(place(company, "invoice")) == f"{year}-3"
+
+
+@pytest.mark.django_db(transaction=True)
+def test_invoices_at_once_leave_no_gap(company: Company) -> None:
+    made = at_once([partial(place, company, "invoice")] * 20)
+
+    assert sorted(order.invoice_number or 0 for order in made) == list(range(1, 21))
+
+
+@override_settings(OPEN_ORDERS=2)
+def test_there_is_an_end_to_unpaid_orders(company: Company) -> None:
+    place(company)
+    place(company)
+
+    with pytest.raises(DomainError, match="invalid_input"):
+        place(company)
+
+    assert place(CompanyFactory.create()).state == "pending"
+
+
+def test_cancel_is_once_and_recorded(company: Company) -> None:
+    order, user = place(company), UserFactory.create()
+
+    done = [orders.cancel(order=order, user=user) for _ in range(2)]
+
+    assert done == [True, False]
+    assert [event.action for event in company.audit.order_by("pk")] == [
+        "order.created",
+        "order.canceled",
+    ]
+
+
+def test_orders_expire(company: Company) -> None:
+    hour_ago = timezone.now() - timedelta(hours=1)
+    overdue = OrderFactory.create(company=company, expires_at=hour_ago)
+    OrderFactory.create(company=company)
+    OrderFactory.create(company=company, expires_at=hour_ago, state="paid", paid_at=hour_ago)
+
+    expire_orders()
+
+    assert list(Order.objects.filter(state="expired")) == [overdue]
+    assert Order.objects.filter(state="paid").count() == 1

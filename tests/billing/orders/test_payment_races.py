@@ -1,0 +1,122 @@
+"""Everything about one payment at once: credited exactly once."""
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import replace
+from decimal import Decimal
+from functools import partial
+
+import pytest
+from django.db import connection, transaction
+from django.utils import timezone
+
+from accounts.models import Company, User
+from billing.models import Order, Payment, Transfer
+from billing.orders import orders, payments
+from billing.wallet import ledger
+from tests.api.races import at_once
+from tests.billing.paying import notice, place, tell
+from tests.factories import CompanyFactory, UserFactory
+
+pytestmark = pytest.mark.django_db
+TODAY = timezone.localdate()
+
+
+@pytest.fixture
+def payer() -> Company:
+    """A company that never had a token."""
+    company: Company = CompanyFactory.create(name="Ромашка")
+    return company
+
+
+def problems() -> list[str]:
+    return list(Payment.objects.order_by("pk").values_list("problem", flat=True))
+
+
+def top_ups(company: Company) -> list[tuple[str, int]]:
+    rows = Transfer.objects.filter(company=company, kind="top_up")
+    return list(rows.values_list("key", "amount"))
+
+
+@pytest.mark.django_db(transaction=True)
+def test_twenty_notices_at_once(payer: Company) -> None:
+    order = place(payer)
+
+    statuses = at_once([partial(tell, notice(order))] * 20)
+
+    assert set(statuses) == {200}
+    assert ledger.balance(payer.pk) == (1000, 0)
+    assert problems() == [""]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_twenty_payments_of_one_order_at_once(payer: Company) -> None:
+    order = place(payer)
+    told = [notice(order, payment_id=f"sandbox-{n}") for n in range(20)]
+
+    at_once([partial(tell, one) for one in told])
+
+    assert ledger.balance(payer.pk) == (1000, 0)
+    assert sorted(problems()) == [""] + ["second"] * 19
+
+
+@pytest.mark.django_db(transaction=True)
+def test_twenty_notices_of_nobody_s_order_at_once(payer: Company) -> None:
+    order = place(payer)
+    stray = replace(notice(order), order_id="", payment_id="sandbox-nobody")
+
+    statuses = at_once([partial(tell, stray)] * 20)
+
+    assert set(statuses) == {200}
+    assert problems() == ["unknown_order"]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_confirmation_beside_notices_and_a_cancellation(payer: Company) -> None:
+    order = place(payer, "invoice")
+    Order.objects.filter(pk=order.pk).update(gateway="sandbox", payment_id="sandbox-1")
+    order.refresh_from_db()
+    user = UserFactory.create()
+
+    def confirm_it() -> object:
+        return payments.confirm(
+            order=order, amount=order.amount, paid_on=TODAY, reference="1", user=user
+        )
+
+    calls: list[Callable[[], object]] = [
+        *([partial(tell, notice(order))] * 8),
+        *([confirm_it] * 8),
+        *([partial(orders.cancel, order=order, user=user)] * 4),
+    ]
+    at_once(calls)
+
+    order.refresh_from_db()
+    assert order.state == "paid"
+    assert ledger.balance(payer.pk) == (1000, 0)
+    assert Payment.objects.filter(is_credited=True).count() == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_acceptance_waits_for_a_settlement(payer: Company) -> None:
+    order, user = place(payer), UserFactory.create()
+    tell(notice(order, amount=Decimal(1)))
+    payment = Payment.objects.get()
+    with ThreadPoolExecutor(1) as pool:
+        with transaction.atomic():
+            payments.settle(payment=Payment.objects.get(), user=user)
+            accepted = pool.submit(_accept_apart, payment, user)
+            with suppress(TimeoutError):
+                accepted.result(timeout=0.5)
+
+        assert accepted.result() is False
+
+    assert ledger.balance(payer.pk) == (0, 0)
+    assert not Payment.objects.filter(is_credited=True).exists()
+
+
+def _accept_apart(payment: Payment, user: User) -> bool:
+    try:
+        return payments.accept(payment=payment, user=user)
+    finally:
+        connection.close()

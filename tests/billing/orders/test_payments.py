@@ -1,0 +1,360 @@
+"""Money comes once, twice, late, wrong, from nobody, all at once: the ledger is exact each time."""
+
+import random
+from collections.abc import Callable
+from datetime import timedelta
+from decimal import Decimal
+
+import pytest
+from django.conf import settings
+from django.core.exceptions import ValidationError
+from django.db import IntegrityError, transaction
+from django.test import override_settings
+from django.utils import timezone
+
+from accounts.models import Company, Event, Mail, Member
+from billing.gateways.base import PaymentState
+from billing.gateways.sandbox import Sandbox, wording
+from billing.models import Order, Payment, Transfer
+from billing.orders import orders, payments
+from billing.wallet import ledger
+from tests.billing.paying import notice, place, tell
+from tests.factories import CompanyFactory, EndpointFactory, MemberFactory, UserFactory
+
+pytestmark = pytest.mark.django_db
+TODAY = timezone.localdate()
+
+
+@pytest.fixture
+def payer() -> Company:
+    """A company that never had a token."""
+    company: Company = CompanyFactory.create(name="Ромашка")
+    return company
+
+
+def problems() -> list[str]:
+    return list(Payment.objects.order_by("pk").values_list("problem", flat=True))
+
+
+def top_ups(company: Company) -> list[tuple[str, int]]:
+    rows = Transfer.objects.filter(company=company, kind="top_up")
+    return list(rows.values_list("key", "amount"))
+
+
+def test_payment_credits_the_order(payer: Company) -> None:
+    order = place(payer)
+
+    status = tell(notice(order))
+
+    order.refresh_from_db()
+    assert (status, order.state) == (200, "paid")
+    assert order.paid_at is not None
+    assert ledger.balance(payer.pk) == (1000, 0)
+    assert top_ups(payer) == [(f"top_up:{order.id.hex}", 1000)]
+    assert problems() == [""]
+
+
+def test_payment_is_told_again_and_again(payer: Company) -> None:
+    order = place(payer)
+
+    statuses = [tell(notice(order)) for _ in range(3)]
+
+    assert statuses == [200, 200, 200]
+    assert ledger.balance(payer.pk) == (1000, 0)
+    assert problems() == [""]
+
+
+@pytest.mark.parametrize("state", ["canceled", "expired"])
+def test_late_payment_is_credited_and_shown(payer: Company, state: str) -> None:
+    order = place(payer)
+    Order.objects.filter(pk=order.pk).update(state=state, finished_at=timezone.now())
+
+    tell(notice(order))
+
+    order.refresh_from_db()
+    assert order.state == "paid"
+    assert ledger.balance(payer.pk) == (1000, 0)
+    assert problems() == ["late"]
+    assert Payment.objects.to_look_at().count() == 1
+
+
+@pytest.mark.parametrize(
+    ("changes", "problem"),
+    [
+        ({"amount": Decimal("1899.99")}, "wrong_amount"),
+        ({"amount": Decimal("19000.00")}, "wrong_amount"),
+        ({"currency": "KZT"}, "wrong_currency"),
+        ({"order_id": "0" * 32, "payment_id": "sandbox-x"}, "unknown_order"),
+        ({"order_id": "junk", "payment_id": "sandbox-x"}, "unknown_order"),
+    ],
+)
+def test_payment_that_does_not_fit_waits_for_the_operator(
+    payer: Company, changes: dict[str, object], problem: str
+) -> None:
+    order = place(payer)
+
+    statuses = [tell(notice(order, **changes)) for _ in range(2)]
+
+    order.refresh_from_db()
+    assert statuses == [200, 200]
+    assert (order.state, problems()) == ("pending", [problem])
+    assert ledger.balance(payer.pk) == (0, 0)
+    assert Payment.objects.to_look_at().count() == 1
+
+
+def test_second_payment_of_an_order_is_credited_no_second_time(payer: Company) -> None:
+    order = place(payer)
+
+    tell(notice(order))
+    tell(notice(order, payment_id="sandbox-another"))
+
+    assert ledger.balance(payer.pk) == (1000, 0)
+    assert problems() == ["", "second"]
+
+
+def test_right_payment_after_a_wrong_one_is_credited(payer: Company) -> None:
+    order = place(payer)
+
+    tell(notice(order, amount=Decimal(1), payment_id="sandbox-short"))
+    tell(notice(order))
+
+    assert ledger.balance(payer.pk) == (1000, 0)
+    assert problems() == ["wrong_amount", ""]
+
+
+def test_declined_payment_ends_the_order(payer: Company) -> None:
+    order = place(payer)
+
+    tell(notice(order, state=PaymentState.CANCELED))
+    first = Order.objects.values_list("state", flat=True).get()
+    tell(notice(order))
+    tell(notice(order, state=PaymentState.CANCELED))
+
+    assert (first, Order.objects.values_list("state", flat=True).get()) == ("canceled", "paid")
+    assert ledger.balance(payer.pk) == (1000, 0)
+
+
+@pytest.mark.parametrize(
+    ("body", "signature", "status"),
+    [
+        (None, "", 403),
+        (None, "0" * 64, 403),
+        (None, "подпись", 403),
+        (b"junk", None, 403),
+        (b"[]", None, 403),
+        (
+            b'{"payment": "x", "order": "", "amount": "much", "currency": "", "state": ""}',
+            None,
+            403,
+        ),
+    ],
+)
+def test_notice_of_a_stranger_is_refused(
+    payer: Company, body: bytes | None, signature: str | None, status: int
+) -> None:
+    order = place(payer)
+
+    assert tell(notice(order) if body is None else body, signature) == status
+    assert Payment.objects.count() == 0
+    assert ledger.balance(payer.pk) == (0, 0)
+
+
+def test_signature_is_of_this_body_by_this_service(payer: Company) -> None:
+    order, small = place(payer), place(payer, tokens=1)
+    body, other = wording(notice(order)), wording(notice(small))
+    ours = Sandbox(public_url="", secret=settings.SECRET_KEY)
+    theirs = Sandbox(public_url="", secret="another")
+
+    assert [tell(body, ours.sign(other)), tell(body, theirs.sign(body))] == [403, 403]
+    assert tell(body, ours.sign(body)) == 200
+
+
+@override_settings(PAYMENT_GATEWAYS=["invoice"])
+def test_hook_of_a_gateway_that_is_off_is_not_there(payer: Company) -> None:
+    assert tell(b"{}") == 404
+
+
+def test_members_who_see_to_money_are_written_to(payer: Company) -> None:
+    for role in Member.Role.values:
+        MemberFactory.create(company=payer, role=role, user__email=f"{role}@example.com")
+    order = place(payer)
+
+    tell(notice(order))
+    tell(notice(order))
+
+    letters = Mail.objects.filter(template="top_up_paid").order_by("to")
+    assert [letter.to for letter in letters] == ["accountant@example.com", "owner@example.com"]
+    assert letters[0].subject == "Kvitok: 1 000 токенов для компании «Ромашка»"
+    assert "1\u00a0900,00\u00a0₽" in letters[0].text
+
+
+SCRIPT: list[Callable[[Order], object]] = [
+    lambda order: tell(notice(order)),
+    lambda order: tell(notice(order, state=PaymentState.CANCELED)),
+    lambda order: tell(notice(order, amount=Decimal(1), payment_id="sandbox-1")),
+    lambda order: tell(notice(order, payment_id="sandbox-2")),
+    lambda order: tell(notice(order, currency="USD", payment_id="sandbox-3")),
+    lambda order: orders.expire(),
+    lambda order: orders.cancel(order=order, user=UserFactory.create()),
+]
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_any_story_credits_once_if_the_money_came(payer: Company, seed: int) -> None:
+    story = random.Random(seed).choices(range(len(SCRIPT)), k=8)  # noqa: S311
+    order = place(payer)
+    Order.objects.filter(pk=order.pk).update(expires_at=timezone.now() - timedelta(hours=1))
+
+    for step in story:
+        SCRIPT[step](order)
+
+    came = bool({0, 3} & set(story))
+    order.refresh_from_db()
+    assert (order.state == "paid") is came
+    assert ledger.balance(payer.pk) == (1000 if came else 0, 0)
+    assert Payment.objects.filter(is_credited=True).count() == int(came)
+
+
+def confirm(order: Order, **changes: object) -> str | None:
+    """The problem of what was recorded; None when nothing was."""
+    facts: dict[str, object] = {
+        "amount": order.amount,
+        "paid_on": TODAY,
+        "reference": "15",
+        "user": UserFactory.create(),
+    }
+    payment = payments.confirm(order=order, **(facts | changes))  # type: ignore[arg-type]
+    return payment.problem if payment else None
+
+
+def test_operator_confirms_a_transfer_once(payer: Company) -> None:
+    order = place(payer, "invoice")
+
+    done = [confirm(order), confirm(order), confirm(order, reference="16")]
+
+    assert done == ["", None, "second"]
+    assert ledger.balance(payer.pk) == (1000, 0)
+    assert [event.action for event in payer.audit.order_by("pk")] == [
+        "order.created",
+        "order.confirmed",
+        "payment.recorded",
+    ]
+
+
+def test_operator_confirms_an_invoice_that_has_expired(payer: Company) -> None:
+    order = place(payer, "invoice")
+    Order.objects.all().end(Order.State.EXPIRED)
+
+    assert confirm(order) == "late"
+    assert ledger.balance(payer.pk) == (1000, 0)
+    assert problems() == ["late"]
+
+
+def test_transfer_of_another_amount_waits_for_the_operator(payer: Company) -> None:
+    order, amount = place(payer, "invoice"), Decimal("1900.01")
+
+    done = [confirm(order, amount=amount), confirm(order, amount=amount)]
+
+    assert done == ["wrong_amount", None]
+    assert (problems(), ledger.balance(payer.pk)) == (["wrong_amount"], (0, 0))
+    assert payments.accept(payment=Payment.objects.get(), user=UserFactory.create())
+    assert ledger.balance(payer.pk) == (1000, 0)
+
+
+def test_mistyped_amount_is_put_right(payer: Company) -> None:
+    order = place(payer, "invoice")
+
+    done = [confirm(order, amount=Decimal(19)), confirm(order), confirm(order, amount=Decimal(19))]
+
+    assert done == ["wrong_amount", "", None]
+    assert (problems(), ledger.balance(payer.pk)) == ([""], (1000, 0))
+    assert Payment.objects.get().amount == order.amount
+
+
+def test_amount_that_was_dealt_with_stays(payer: Company) -> None:
+    order = place(payer, "invoice")
+    confirm(order, amount=Decimal(19))
+    payments.settle(payment=Payment.objects.get(), user=UserFactory.create())
+
+    assert confirm(order) is None
+    assert ledger.balance(payer.pk) == (0, 0)
+
+
+@pytest.mark.parametrize("reference", ["№15", "№ 15", "000015", " 15 "])
+def test_number_is_one_however_it_is_written(payer: Company, reference: str) -> None:
+    first, second = place(payer, "invoice"), place(payer, "invoice")
+    confirm(first)
+
+    with pytest.raises(ValidationError, match=str(first)):
+        confirm(second, reference=reference)
+
+    assert confirm(first, reference=reference) is None
+
+
+def test_transfer_pays_one_invoice(payer: Company) -> None:
+    first, second = place(payer, "invoice"), place(payer, "invoice")
+    other = place(CompanyFactory.create(), "invoice")
+    confirm(first)
+
+    with pytest.raises(ValidationError, match=str(first)):
+        confirm(second)
+
+    assert confirm(other) == ""  # payers number their transfers alike
+    assert ledger.balance(payer.pk) == (1000, 0)
+
+
+def test_operator_credits_a_payment_that_did_not_fit(payer: Company) -> None:
+    order, user = place(payer), UserFactory.create()
+    tell(notice(order, amount=Decimal(1890)))
+    payment = Payment.objects.get()
+
+    done = [payments.accept(payment=payment, user=user) for _ in range(2)]
+
+    assert done == [True, False]
+    assert ledger.balance(payer.pk) == (1000, 0)
+    assert Payment.objects.to_look_at().count() == 0
+
+
+def test_operator_has_dealt_with_a_payment(payer: Company) -> None:
+    order, user = place(payer), UserFactory.create()
+    tell(notice(order, amount=Decimal(1)))
+    payment = Payment.objects.get()
+
+    done = [payments.settle(payment=payment, user=user) for _ in range(2)]
+
+    assert done == [True, False]
+    assert Payment.objects.to_look_at().count() == 0
+    assert not payments.accept(payment=payment, user=user)
+    assert ledger.balance(payer.pk) == (0, 0)
+
+
+def test_database_credits_an_order_by_one_payment(payer: Company) -> None:
+    order = place(payer)
+    tell(notice(order))
+    payment = Payment.objects.get()
+
+    with pytest.raises(IntegrityError, match="payment_credits_order_once"), transaction.atomic():
+        Payment.objects.create(
+            gateway="sandbox",
+            payment_id="x",
+            order=order,
+            amount=payment.amount,
+            currency="RUB",
+            is_credited=True,
+        )
+    with pytest.raises(IntegrityError, match="key"), transaction.atomic():
+        ledger.top_up(company=payer, amount=1000, key=order.transfer_key)
+
+
+def test_endpoint_is_called_back_once(payer: Company) -> None:
+    EndpointFactory.create(company=payer, kinds=["top_up.paid"])
+    order = place(payer)
+
+    tell(notice(order))
+    tell(notice(order))
+
+    event = Event.objects.get()
+    assert event.data.keys() == {
+        "id", "status", "tokens", "amount", "currency", "paid_at", "test"
+    }  # fmt: skip
+    assert (event.data["id"], event.data["amount"]) == (order.public_id, "1900.00")

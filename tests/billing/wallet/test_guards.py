@@ -1,0 +1,54 @@
+"""Each guard of a hold asked alone, where the others would not notice that it is gone.
+
+Tokens of another message are held as well: else the wallet's own refusal to fall below zero
+would stand in for whichever guard is missing.
+"""
+
+import pytest
+
+from accounts.models import Company
+from billing.wallet import ledger
+from billing.wallet.ledger import Kind, Proof, Settlement
+from tests.billing.wallet.test_ledger import balance, captured, hold, settle
+from tests.factories import CompanyFactory
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def company() -> Company:
+    """It has 20 tokens, five of them held for a message nobody settles here."""
+    company: Company = CompanyFactory.create()
+    ledger.grant(company=company, amount=20, reason="gift")
+    hold(company, 5)
+    return company
+
+
+def test_hold_is_settled_once_while_others_are_open(company: Company) -> None:
+    released, spent = hold(company, 5), hold(company, 5)
+
+    for _ in range(2):
+        settle(released)
+        settle(captured(spent))
+
+    assert balance(company) == (10, 5)
+
+
+@pytest.mark.parametrize("is_captured_first", [True, False])
+def test_hold_is_captured_or_released_never_both(company: Company, is_captured_first: bool) -> None:
+    one = hold(company, 5)
+    first, second = (captured(one), one) if is_captured_first else (one, captured(one))
+
+    settle(first)
+    settle(second)
+
+    assert balance(company) == (10 if is_captured_first else 15, 5)
+
+
+def test_message_is_charged_once_while_others_are_open(company: Company) -> None:
+    one = hold(company, 5)
+    settle(captured(one))
+
+    settle(Settlement(company.pk, one.message_id, 2, 5, Kind.CAPTURE, Proof.CLICK))
+
+    assert balance(company) == (10, 5)

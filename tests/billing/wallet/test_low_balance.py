@@ -1,0 +1,143 @@
+"""Told once when tokens run out, and again only after they were enough."""
+
+import pytest
+from django.db import transaction
+
+from accounts.models import Company, Event, Mail, Member
+from billing.models import BillingProfile
+from billing.orders import billing_profiles
+from billing.tasks import tell_low_balances
+from billing.wallet import ledger, low_balance
+from tests.api.races import at_once
+from tests.factories import CompanyFactory, EndpointFactory, MemberFactory
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def owner() -> Member:
+    member: Member = MemberFactory.create(company=CompanyFactory.create(name="Ромашка"))
+    return member
+
+
+def has(company: Company, tokens: int) -> None:
+    """Set the balance, through the ledger."""
+    available, _ = ledger.balance(company.pk)
+    if tokens > available:
+        ledger.grant(company=company, amount=tokens - available, reason="test")
+    elif tokens < available:
+        ledger.withdraw(company=company, amount=available - tokens, reason="test")
+
+
+def letters() -> int:
+    return Mail.objects.filter(template="balance_low").count()
+
+
+def set_threshold(owner: Member, tokens: int) -> None:
+    billing_profiles.change(company=owner.company, user=owner.user, changes={"low_balance": tokens})
+
+
+def test_letter_says_how_many_are_left(owner: Member) -> None:
+    has(owner.company, 99)
+
+    tell_low_balances()
+
+    letter = Mail.objects.get()
+    assert letter.to == owner.user.email
+    assert letter.subject == "Kvitok: у компании «Ромашка» осталось 99 токенов"
+    assert "/cabinet/balance" in letter.text
+
+
+@pytest.mark.parametrize(("tokens", "told"), [(100, 0), (99, 1), (0, 1), (1000, 0)])
+def test_threshold_is_a_hundred_unless_set(owner: Member, tokens: int, told: int) -> None:
+    has(owner.company, 500)
+    has(owner.company, tokens)
+
+    assert (low_balance.sweep(), letters()) == (told, told)
+
+
+def test_told_once_until_there_is_enough_again(owner: Member) -> None:
+    story = [(99, 1), (50, 1), (99, 1), (100, 1), (109, 1), (99, 1), (110, 1), (99, 2), (99, 2)]
+
+    for tokens, told in story:
+        has(owner.company, tokens)
+        low_balance.sweep()
+
+        assert (tokens, letters()) == (tokens, told)
+
+
+def test_zero_means_do_not_tell(owner: Member) -> None:
+    set_threshold(owner, 0)
+    has(owner.company, 1)
+    has(owner.company, 0)
+
+    assert (low_balance.sweep(), letters()) == (0, 0)
+
+
+def test_higher_threshold_tells_and_a_lower_one_arms_again(owner: Member) -> None:
+    has(owner.company, 500)
+    assert low_balance.sweep() == 0
+
+    set_threshold(owner, 1000)
+    assert low_balance.sweep() == 1
+    set_threshold(owner, 100)
+    assert low_balance.sweep() == 0
+    set_threshold(owner, 1000)
+    assert low_balance.sweep() == 1
+
+
+def test_lower_threshold_is_told_of_too(owner: Member) -> None:
+    has(owner.company, 105)
+    set_threshold(owner, 1000)
+    assert low_balance.sweep() == 1
+
+    set_threshold(owner, 100)
+    assert low_balance.sweep() == 0
+    has(owner.company, 99)
+    assert low_balance.sweep() == 1
+
+
+def test_company_that_never_had_tokens_is_not_told(owner: Member) -> None:
+    assert (low_balance.sweep(), letters()) == (0, 0)
+
+
+def test_suspended_company_is_not_told(owner: Member) -> None:
+    has(owner.company, 1)
+    Company.objects.update(status=Company.Status.SUSPENDED)
+
+    assert low_balance.sweep() == 0
+
+
+def test_letter_and_mark_are_one(owner: Member) -> None:
+    has(owner.company, 1)
+
+    with transaction.atomic():
+        low_balance.sweep()
+        transaction.set_rollback(True)
+
+    assert (letters(), BillingProfile.objects.exclude(told_at=None).count()) == (0, 0)
+    assert low_balance.sweep() == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_sweeps_at_once_tell_once(owner: Member) -> None:
+    has(owner.company, 1)
+
+    told = at_once([low_balance.sweep] * 8)
+
+    assert (sum(told), letters()) == (1, 1)
+
+
+def test_endpoint_is_called_back(owner: Member) -> None:
+    EndpointFactory.create(company=owner.company, kinds=["balance.low"])
+    has(owner.company, 99)
+
+    low_balance.sweep()
+    low_balance.sweep()
+
+    event = Event.objects.get()
+    assert (event.kind, event.mode, event.data) == (
+        "balance.low",
+        "live",
+        {"available": 99, "threshold": 100, "test": False},
+    )

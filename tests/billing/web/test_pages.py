@@ -1,0 +1,304 @@
+"""The cabinet's pages of money: what they show, order, refuse and change."""
+
+from decimal import Decimal
+from typing import Any
+
+import pytest
+import responses
+from django.conf import settings
+from django.test import Client
+from django.urls import reverse
+from requests import PreparedRequest
+
+from accounts.models import Member
+from billing.models import Order, Payment
+from billing.orders import billing_profiles
+from billing.wallet import ledger
+from tests.billing.paying import HOOK, introduce, place
+from tests.factories import (
+    MemberFactory,
+    OrderFactory,
+    PackageFactory,
+    SellerFactory,
+    TariffFactory,
+    WalletFactory,
+)
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def member(client: Client) -> Member:
+    """An accountant where everything is for sale."""
+    member: Member = MemberFactory.create(role=Member.Role.ACCOUNTANT)
+    client.force_login(member.user)
+    SellerFactory.create()
+    PackageFactory.create()
+    TariffFactory.create(tokens_from=100)
+    introduce(member.company)
+    return member
+
+
+def body(response: Any) -> str:
+    return " ".join(response.content.decode().replace("\u00a0", " ").split())
+
+
+def test_balance_says_what_it_is_enough_for(client: Client, member: Member) -> None:
+    WalletFactory.create(company=member.company, available=1000, held=17)
+
+    response = client.get(reverse("balance"))
+
+    assert response.context["sends"] == {"whatsapp": 1000, "telegram": 1000, "sms": 62}
+    assert "17 удержано до доставки" in body(response)
+    assert not response.context["is_low"]
+
+
+def test_low_balance_is_seen(client: Client, member: Member) -> None:
+    WalletFactory.create(company=member.company, available=99)
+
+    assert client.get(reverse("balance")).context["is_low"]
+
+
+def buy(client: Client, **fields: str) -> Any:
+    return client.post(reverse("balance"), {"gateway": "invoice"} | fields)
+
+
+def test_package_by_invoice(client: Client, member: Member) -> None:
+    response = buy(client, package="start")
+
+    order = Order.objects.get()
+    page = client.get(response.headers["Location"])
+    assert (order.tokens, order.amount, order.created_by) == (1000, Decimal(1900), member.user)
+    assert order.payment_url in page.content.decode()
+    assert f"Оплата по счёту № {order.number}" in body(page)
+
+
+@pytest.mark.parametrize("text", ["1500", "1 500", "1\u00a0500", " 1500 "])
+def test_number_of_tokens_as_people_write_it(client: Client, member: Member, text: str) -> None:
+    buy(client, package="", tokens=text)
+
+    assert [(one.tokens, one.amount) for one in Order.objects.all()] == [(1500, Decimal(3000))]
+
+
+@pytest.mark.parametrize(
+    ("fields", "at_fault"),
+    [
+        ({"package": "", "tokens": "99"}, "tokens"),
+        ({"package": "", "tokens": ""}, "tokens"),
+        ({"package": "", "tokens": "много"}, "tokens"),
+        ({"package": "", "tokens": "-5"}, "tokens"),
+        ({"package": "none"}, "package"),
+        ({"package": "start", "gateway": "bitcoin"}, "gateway"),
+    ],
+)
+def test_order_that_cannot_be_is_explained(
+    client: Client, member: Member, fields: dict[str, str], at_fault: str
+) -> None:
+    response = buy(client, **fields)
+
+    assert list(response.context["form"].errors) == [at_fault]
+    assert Order.objects.count() == 0
+
+
+def test_too_many_unpaid_orders_are_explained(
+    client: Client, member: Member, settings: Any
+) -> None:
+    settings.OPEN_ORDERS = 0
+
+    assert "Слишком много неоплаченных пополнений" in body(buy(client, package="start"))
+
+
+@pytest.mark.parametrize(
+    ("typed", "shown"),
+    [
+        ("150", "= 300,00 ₽"),
+        ("1 000", "= 2 000,00 ₽"),
+        ("5", "от 100"),
+        ("x", "от 100"),
+        ("", "от 100"),
+    ],
+)
+def test_quote_follows_what_is_typed(
+    client: Client, member: Member, typed: str, shown: str
+) -> None:
+    assert body(client.get(reverse("balance-quote"), {"tokens": typed})) == shown
+
+
+def test_nothing_for_sale_is_said(client: Client, db: None) -> None:
+    client.force_login(MemberFactory.create().user)
+
+    assert "оператор сервиса ещё не задал цены" in body(client.get(reverse("balance")))
+
+
+def test_viewer_sees_and_changes_nothing(client: Client, member: Member) -> None:
+    client.force_login(MemberFactory.create(company=member.company, role="viewer").user)
+
+    response = client.get(reverse("balance"))
+
+    assert "Пополнить баланс может владелец или бухгалтер" in body(response)
+    assert buy(client, package="start").status_code == 403
+
+
+def test_threshold_is_set(client: Client, member: Member) -> None:
+    client.post(reverse("balance-alert"), {"low_balance": "2 500"})
+    client.post(reverse("balance-alert"), {"low_balance": "-1"})
+
+    assert billing_profiles.of(member.company).low_balance == 2500
+
+
+REQUISITES = {
+    "country": "RU",
+    "legal_name": "ООО «Ромашка»",
+    "inn": "7707 083 893",
+    "kpp": "770701001",
+    "address": "Москва",
+    "email": "docs@example.com",
+}
+
+
+def test_requisites_are_kept(client: Client, member: Member) -> None:
+    response = client.post(reverse("balance-profile"), REQUISITES)
+
+    profile = billing_profiles.of(member.company)
+    assert response.status_code == 302
+    assert (profile.legal_name, profile.inn, profile.kpp) == (
+        "ООО «Ромашка»",
+        "7707083893",
+        "770701001",
+    )
+    assert [event.action for event in member.company.audit.all()] == ["billing.changed"]
+
+
+@pytest.mark.parametrize(
+    ("field", "text"), [("inn", "7707083894"), ("kpp", "77"), ("email", "not an address")]
+)
+def test_wrong_requisites_are_refused(
+    client: Client, member: Member, field: str, text: str
+) -> None:
+    response = client.post(reverse("balance-profile"), REQUISITES | {field: text})
+
+    assert list(response.context["form"].errors) == [field]
+    assert billing_profiles.of(member.company).inn == "7800000002"
+
+
+def test_company_abroad_has_a_tax_number_of_its_own(client: Client, member: Member) -> None:
+    fields = {"country": "KZ", "inn": "980540000397"}
+
+    response = client.post(reverse("balance-profile"), REQUISITES | fields)
+
+    assert response.status_code == 302
+    assert billing_profiles.of(member.company).inn == "980540000397"
+
+
+def test_cancel_asks_and_cancels(client: Client, member: Member) -> None:
+    order = place(member.company)
+    address = reverse("balance-order-cancel", args=[order.public_id])
+
+    asked, canceled = client.get(address), client.post(address, follow=True)
+
+    assert asked.status_code == 200
+    assert "Пополнение отменено." in body(canceled)
+    assert "завершено" in body(client.get(address))
+
+
+def test_page_asks_again_while_the_order_is_open(client: Client, member: Member) -> None:
+    order = place(member.company)
+    address = reverse("balance-order-status", args=[order.public_id])
+
+    asking = body(client.get(address))
+    Order.objects.all().end(Order.State.EXPIRED)
+    ended = body(client.get(address))
+
+    assert ("hx-trigger" in asking, "hx-trigger" in ended) == (True, False)
+
+
+def test_pdf_is_of_invoices_alone(client: Client, member: Member) -> None:
+    invoice, other = place(member.company, "invoice"), place(member.company)
+
+    answers = [
+        client.get(reverse("balance-invoice", args=[one.public_id])) for one in (invoice, other)
+    ]
+
+    assert [one.status_code for one in answers] == [200, 404]
+    assert answers[0].headers["Content-Type"] == "application/pdf"
+
+
+@pytest.fixture
+def wire() -> Any:
+    """The sandbox calls our own hook over HTTP; the last yard of it is Django's test client."""
+
+    def deliver(request: PreparedRequest) -> tuple[int, dict[str, str], str]:
+        headers = {name: str(text) for name, text in request.headers.items()}
+        answer = Client().generic(
+            "POST", HOOK, request.body or b"", "application/json", headers=headers
+        )
+        return answer.status_code, {}, ""
+
+    with responses.RequestsMock(assert_all_requests_are_fired=False) as mock:
+        mock.add_callback(responses.POST, f"{settings.PUBLIC_URL}{HOOK}", deliver)
+        yield mock
+
+
+# What is chosen → how the order ends, the balance, and what the operator is shown.
+OUTCOMES: dict[str, tuple[str, int, list[str]]] = {
+    "pay": ("paid", 1000, [""]),
+    "decline": ("canceled", 0, []),
+    "told_twice": ("paid", 1000, [""]),
+    "pay_twice": ("paid", 1000, ["", "second"]),
+    "pay_late": ("paid", 1000, ["late"]),
+    "wrong_amount": ("pending", 0, ["wrong_amount"]),
+}
+
+
+@pytest.mark.usefixtures("wire")
+@pytest.mark.parametrize("outcome", OUTCOMES)
+def test_sandbox_plays_what_is_chosen(client: Client, member: Member, outcome: str) -> None:
+    order = place(member.company)
+
+    response = client.post(order.payment_url, {"outcome": outcome})
+
+    order.refresh_from_db()
+    problems = list(Payment.objects.order_by("pk").values_list("problem", flat=True))
+    available, _held = ledger.balance(member.company_id)
+    assert response.status_code == 302
+    assert (order.state, available, problems) == OUTCOMES[outcome]
+
+
+def test_every_outcome_is_on_the_page(client: Client, member: Member) -> None:
+    response = client.get(place(member.company).payment_url)
+
+    assert [value for value, _title, _about in response.context["outcomes"]] == list(OUTCOMES)
+
+
+def test_sandbox_leads_back_to_the_shop(client: Client, member: Member) -> None:
+    order = place(member.company, return_url="https://shop.example/back")
+
+    assert 'href="https://shop.example/back"' in client.get(order.payment_url).content.decode()
+
+
+def test_sandbox_says_when_it_cannot_tell_us(client: Client, member: Member) -> None:
+    order = place(member.company)
+
+    with responses.RequestsMock() as mock:
+        mock.add(responses.POST, f"{settings.PUBLIC_URL}{HOOK}", status=502)
+        response = client.post(order.payment_url, {"outcome": "pay"}, follow=True)
+
+    assert "Уведомление не дошло" in body(response)
+
+
+def test_sandbox_that_is_off_is_not_there(client: Client, member: Member, settings: Any) -> None:
+    order = OrderFactory.create(company=member.company)
+    address = reverse("sandbox-gateway", args=[order.payment_id])
+    unknown = reverse("sandbox-gateway", args=["sandbox-x"])
+
+    answers = [client.post(address, {"outcome": "x"}), client.get(unknown)]
+    settings.PAYMENT_GATEWAYS = ["invoice"]
+    answers.append(client.get(address))
+
+    assert [one.status_code for one in answers] == [404, 404, 404]
+
+
+@pytest.mark.parametrize("name", ["balance-order", "balance-invoice"])
+@pytest.mark.parametrize("public_id", ["top_0", "msg_" + "0" * 32, "top_" + "0" * 32])
+def test_unknown_top_up(client: Client, member: Member, name: str, public_id: str) -> None:
+    assert client.get(reverse(name, args=[public_id])).status_code == 404

@@ -1,0 +1,306 @@
+"""What all companies together may send to one phone, and that none can use up another's part."""
+
+from collections import Counter
+from datetime import timedelta
+from importlib import import_module
+from uuid import uuid4
+
+import pytest
+from django.db import connection
+from django.utils import timezone
+
+from accounts.api.atomic_limits import (
+    EMPTY,
+    GRANTED,
+    Bucket,
+    LimiterDownError,
+    Place,
+    Pool,
+    Window,
+    take,
+    wait,
+)
+from accounts.cabinet.settings_forms import SettingsForm
+from accounts.keys.api_keys import OwnLimits
+from accounts.models import Company
+from channels.accept import send_limits
+from channels.lifecycle.state_machine import Event, What
+from channels.models import Message
+from channels.outcomes.apply import apply
+from config.errors import DomainError
+from config.redis_client import redis_client
+from tests.api.clients import Answer, Api, ClientOf
+from tests.api.races import at_once
+from tests.factories import AttemptFactory, CompanyFactory, MessageFactory
+
+pytestmark = pytest.mark.django_db
+
+PHONE = "+79161234567"
+PLACE = 4320  # seconds that one place of twenty a day takes to come back
+MOST = {
+    "cool_down": 30,
+    "codes_per_10_min": 30,
+    "codes_per_hour": 30,
+    "codes_per_day": 30,
+    "links_per_10_min": 30,
+    "links_per_day": 30,
+}
+
+
+@pytest.fixture(params=["redis", "postgres"])
+def store(request: pytest.FixtureRequest) -> str:
+    """Both must give the same answers."""
+    if request.param == "postgres":
+        request.getfixturevalue("no_redis")
+    return str(request.param)
+
+
+def post(api: Api, kind: str = "code") -> Answer:
+    path = "/otp/send" if kind == "code" else "/links/send"
+    return api.post(path, {"phone": PHONE, "url": "https://example.com/"})
+
+
+def sent_to_phone(company: Company, count: int, kind: str = "code") -> None:
+    """As if sent a moment ago, by the pool alone: rows, and Redis where it answers."""
+    message = MessageFactory.build(company=company, kind=kind, phone=PHONE)
+    day = send_limits._windows(message)[-1:]
+    before = Message.objects.count()
+    for number in range(before, before + count):
+        row = MessageFactory.create(company=company, kind=kind, phone=PHONE, state="sent")
+        ago = timezone.now() - timedelta(minutes=20) + timedelta(seconds=number)
+        Message.objects.filter(pk=row.pk).update(created_at=ago)
+        try:
+            take(day, pool=send_limits._pool(message), holder=f"{row.pk.hex}:")
+        except LimiterDownError:
+            continue
+
+
+def empty_pool(kind: str = "code") -> list[Company]:
+    """Two companies, each within its own limits, take all twenty places."""
+    companies = [CompanyFactory.create() for _ in range(2)]
+    for company in companies:
+        sent_to_phone(company, 11 if company is companies[0] else 9, kind)
+    return companies
+
+
+@pytest.mark.usefixtures("store")
+class TestBothStores:
+    def test_raised_limits_of_one_company_leave_codes_to_others(
+        self, client_of: ClientOf, company: Company
+    ) -> None:
+        greedy = CompanyFactory.create(**MOST)
+
+        sent_to_phone(greedy, 20)
+
+        assert [refused(greedy)["limit"] for _ in range(2)] == [{"kind": "phone"}] * 2
+        assert post(client_of(company)).status == 200
+
+    @pytest.mark.parametrize("pair_and_more", [2, 3])
+    def test_colluding_companies_cannot_take_the_first_codes_of_another(
+        self, pair_and_more: int, client_of: ClientOf, company: Company
+    ) -> None:
+        empty_pool()
+        if pair_and_more > 2:
+            sent_to_phone(CompanyFactory.create(), 2)
+
+        assert post(client_of(company)).status == 200
+
+    def test_who_had_the_first_ones_waits_for_one_place(self) -> None:
+        first, _second = empty_pool()
+
+        refusal = refused(first)
+
+        assert refusal["limit"] == {"kind": "phone_all_companies"}
+        assert 0 < int(str(refusal["retry_after"])) <= PLACE
+
+    def test_links_hold_no_code_up(self, api: Api) -> None:
+        empty_pool("link")
+        for _ in range(5):
+            sent_to_phone(CompanyFactory.create(), 2, "link")
+
+        link = post(api, "link")
+
+        assert (link.status, link.code) == (429, "send_limit")
+        assert link.body["limit"] == {"kind": "phone_all_companies"}
+        assert link.body["retry_after"] <= PLACE
+        assert link.headers["Retry-After"] == str(link.body["retry_after"])
+        assert post(api).status == 200
+
+    def test_reserve_ends_as_well(self, api: Api) -> None:
+        empty_pool()
+        for _ in range(5):
+            sent_to_phone(CompanyFactory.create(), 2)
+
+        answer = post(api)
+
+        assert (answer.status, answer.code) == (429, "send_limit")
+        assert answer.body["retry_after"] <= PLACE
+
+    def test_limit_above_the_most_counts_as_the_most(self, company: Company) -> None:
+        Company.objects.filter(pk=company.pk).update(**MOST)
+        sent_to_phone(company, 20)
+
+        assert refused(Company.objects.get(pk=company.pk))["limit"] == {"kind": "phone"}
+
+
+def refused(company: Company, kind: str = "code") -> dict[str, object]:
+    """The body of the refusal that the company's next send gets, whatever its other limits."""
+    own = OwnLimits(30, 30, 30, company.codes_per_day, 30, company.links_per_day)
+    send = send_limits.Send(uuid4(), company.pk, "live", kind, PHONE, own)
+    with pytest.raises(DomainError) as caught, send_limits.place(send):
+        pass
+    return caught.value.body(language="en", request_id="r")
+
+
+def a_pool(places: int = 4, reserve: int = 2, firsts: int = 1) -> Pool:
+    name = uuid4().hex
+    return Pool(Bucket(f"p{name}", places, 40), Bucket(f"r{name}", reserve, 40), firsts)
+
+
+def by(company: str) -> list[Window]:
+    return [Window(f"w:{company}:{uuid4()}", 100, 86_400)]
+
+
+def test_wait_is_until_the_next_place_comes_back() -> None:
+    pool, own = a_pool(firsts=0), by("a")
+    for _ in range(4):
+        assert take(own, pool=pool).verdict == GRANTED
+
+    assert take(own, pool=pool) == Place(EMPTY, 10)
+    pass_time(pool.shared, 4)
+    assert take(own, pool=pool) == Place(EMPTY, 6)
+    pass_time(pool.shared, 6)
+    assert take(own, pool=pool).verdict == GRANTED
+    assert take(own, pool=pool).verdict == EMPTY
+
+
+def pass_time(bucket: Bucket, seconds: int) -> None:
+    full_at = int(redis_client().get(bucket.key) or 0)
+    redis_client().set(bucket.key, full_at - seconds * 1000 - 20, px=40_000)
+
+
+def test_reserve_is_for_the_first_sends_of_each() -> None:
+    pool, first, second, third = a_pool(), by("a"), by("b"), by("c")
+    for _ in range(4):
+        take(first, pool=pool)
+
+    assert take(first, pool=pool).verdict == EMPTY
+    assert [take(second, pool=pool).verdict for _ in range(2)] == [GRANTED, EMPTY]
+    assert take(third, pool=pool).verdict == GRANTED
+    assert take(by("d"), pool=pool).verdict == EMPTY
+
+
+def test_of_parallel_takes_the_pool_and_its_reserve_are_granted() -> None:
+    pool = a_pool(places=7, reserve=5)
+    greedy = by("a")
+
+    taken = at_once([lambda: take(greedy, pool=pool)] * 20)
+    others = at_once([lambda: take(by("x"), pool=pool)] * 20)
+
+    assert Counter(place.verdict for place in taken) == {GRANTED: 7, EMPTY: 13}
+    assert Counter(place.verdict for place in others) == {GRANTED: 5, EMPTY: 15}
+
+
+def test_place_goes_back_to_where_it_was_taken_from(company: Company) -> None:
+    empty_pool()
+    send = send_limits.Send(uuid4(), company.pk, "live", "code", PHONE)
+    with send_limits.place(send):
+        pass
+    pool = send_limits._pool(send)
+    assert pool
+    shared = redis_client().get(pool.shared.key)
+    assert redis_client().get(pool.reserve.key)
+
+    send_limits.give_back(send)
+
+    assert redis_client().get(pool.reserve.key) is None
+    assert redis_client().get(pool.shared.key) == shared
+    send_limits.give_back(send)
+    assert redis_client().get(pool.shared.key) != shared
+
+
+def test_refused_message_gives_its_place_in_the_pool_back(api: Api) -> None:
+    assert post(api, "link").status == 200
+    message = Message.objects.get()
+    pool = send_limits._pool(message)
+    assert pool
+    assert redis_client().get(pool.shared.key)
+    attempt = AttemptFactory.create(message=message, state="submitting")
+    Message.objects.filter(pk=message.pk).update(tries=1)
+
+    apply([Event(attempt.id, What.UNREACHABLE)])
+
+    assert redis_client().get(pool.shared.key) is None
+
+
+def test_limits_above_the_bound_are_clamped_by_the_migration(company: Company) -> None:
+    Company.objects.filter(pk=company.pk).update(**MOST)
+    other = CompanyFactory.create(codes_per_day=3)
+
+    with connection.cursor() as cursor:
+        cursor.execute(import_module("accounts.migrations.0009_bound_phone_limits").CLAMP)
+
+    company.refresh_from_db()
+    other.refresh_from_db()
+    assert [getattr(company, name) for name in MOST] == [30, 10, 20, 20, 10, 20]
+    assert (other.codes_per_day, other.links_per_day) == (3, None)
+
+
+LIMITS = [
+    "codes_per_10_min",
+    "codes_per_hour",
+    "codes_per_day",
+    "links_per_10_min",
+    "links_per_day",
+]
+
+
+@pytest.mark.parametrize("name", LIMITS)
+def test_limits_that_follow_the_default_are_left_to_it(company: Company, name: str) -> None:
+    values = dict.fromkeys(LIMITS) | {name: 999}
+    Company.objects.filter(pk=company.pk).update(**values)
+
+    with connection.cursor() as cursor:
+        cursor.execute(import_module("accounts.migrations.0009_bound_phone_limits").CLAMP)
+
+    company.refresh_from_db()
+    bound = 10 if name.endswith("10_min") else 20
+    assert {one: getattr(company, one) for one in LIMITS} == dict.fromkeys(LIMITS) | {name: bound}
+
+
+def test_no_form_takes_more_than_leaves_something_to_others(company: Company) -> None:
+    company.codes_per_day = 30
+    form = SettingsForm(instance=company)
+
+    assert form.fields["codes_per_day"].help_text == "От 1 до 20. Пусто: 20."
+
+
+def test_wait_that_is_told_counts_the_pool_and_takes_nothing() -> None:
+    pool, first, second = a_pool(), by("a"), by("b")
+
+    def told(windows: list[Window]) -> int:
+        return wait(windows, cool_down="cool:none", pool=pool)
+
+    assert told(first) == 0
+    for _ in range(4):
+        assert take(first, pool=pool).verdict == GRANTED
+    assert (told(first), told(second)) == (10, 0)
+
+    pass_time(pool.shared, 4)
+    assert told(first) == 6
+
+    pass_time(pool.shared, 6)
+    assert told(first) == 0
+    assert take(first, pool=pool).verdict == GRANTED
+    assert take(first, pool=pool).verdict == EMPTY
+
+
+@pytest.mark.usefixtures("store")
+def test_company_is_told_to_wait_as_long_as_the_pool_refuses_it() -> None:
+    first, _second = empty_pool()
+    own = OwnLimits(30, 30, 30, first.codes_per_day, 30, first.links_per_day)
+    send = send_limits.Send(uuid4(), first.pk, "live", "code", PHONE, own)
+
+    told = send_limits.wait(send)
+
+    assert told - int(str(refused(first)["retry_after"])) in {0, 1}

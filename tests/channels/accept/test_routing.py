@@ -1,0 +1,260 @@
+"""Which channel a message goes by, and what it is refused for."""
+
+from importlib import import_module
+
+import pytest
+from django.db import connection
+from pytest_django import Settings
+
+from accounts.models import Company
+from channels.accept import routing
+from channels.models import BlockedPhone, Message
+from channels.providers.base import Channel, Content
+from channels.vendor_accounts import registry
+from config.errors import DomainError, Error
+from tests.api.clients import Api
+from tests.factories import CompanyFactory, MessageFactory
+
+PHONE = "+79161234567"
+URL = "https://example.com/"
+OFF = {
+    "whatsapp": ("WHATSAPP", "token"),
+    "telegram_gateway": ("TELEGRAM_GATEWAY", "token"),
+    "telegram_bot": ("TELEGRAM_BOT", "token"),
+    "sms": ("TWILIO", "auth_token"),
+}
+
+
+def turn_off(settings: Settings, *names: str) -> None:
+    for name in names:
+        setting, option = OFF[name]
+        setattr(settings, setting, getattr(settings, setting) | {option: ""})
+    registry.forget_settings()
+
+
+def code_only(settings: Settings) -> None:
+    """WhatsApp without a template for codes with links, as a new account has it."""
+    settings.WHATSAPP = settings.WHATSAPP | {"code_link_template": ""}
+    registry.forget_settings()
+
+
+def chosen(default: str = "", content: Content = Content.CODE, named: str | None = None) -> str:
+    return str(routing.choose(named=named, default=default, content=content, mode="live").value)
+
+
+@pytest.mark.parametrize(
+    ("default", "order"),
+    [
+        ("", ["whatsapp", "telegram", "sms"]),
+        ("whatsapp", ["whatsapp", "telegram", "sms"]),
+        ("telegram", ["telegram", "whatsapp", "sms"]),
+        ("sms", ["sms", "whatsapp", "telegram"]),
+    ],
+)
+def test_order_of_a_company(default: str, order: list[str]) -> None:
+    assert [channel.value for channel in routing.order(default)] == order
+    assert chosen(default) == order[0]
+
+
+@pytest.mark.parametrize(
+    ("off", "channel"),
+    [
+        ([], "whatsapp"),
+        (["whatsapp"], "telegram"),
+        (["whatsapp", "telegram_gateway"], "telegram"),
+        (["whatsapp", "telegram_gateway", "telegram_bot"], "sms"),
+    ],
+)
+def test_first_channel_that_is_configured(settings: Settings, off: list[str], channel: str) -> None:
+    turn_off(settings, *off)
+
+    assert chosen() == channel
+
+
+@pytest.mark.parametrize("content", Content)
+def test_no_channel_at_all(settings: Settings, content: Content) -> None:
+    turn_off(settings, *OFF)
+
+    with pytest.raises(DomainError) as refused:
+        chosen(content=content)
+
+    assert refused.value.error is Error.CHANNEL_UNAVAILABLE
+
+
+def test_default_that_cannot_carry_a_link_is_passed_over(settings: Settings) -> None:
+    code_only(settings)
+
+    assert chosen("whatsapp", Content.CODE) == "whatsapp"
+    assert chosen("whatsapp", Content.CODE_WITH_LINK) == "telegram"
+    assert chosen("whatsapp", Content.LINK) == "whatsapp"
+
+
+def test_named_channel_is_never_replaced(settings: Settings) -> None:
+    code_only(settings)
+    turn_off(settings, "sms")
+
+    for channel, content, error in (
+        ("whatsapp", Content.CODE_WITH_LINK, Error.LINK_NOT_SUPPORTED),
+        ("sms", Content.CODE_WITH_LINK, Error.CHANNEL_UNAVAILABLE),
+        ("sms", Content.LINK, Error.CHANNEL_UNAVAILABLE),
+        ("sms", Content.CODE, Error.CHANNEL_UNAVAILABLE),
+    ):
+        with pytest.raises(DomainError) as refused:
+            chosen(content=content, named=channel)
+        assert refused.value.error is error
+
+
+def test_telegram_without_its_bot_carries_codes_only(settings: Settings) -> None:
+    turn_off(settings, "telegram_bot")
+
+    assert chosen("telegram") == "telegram"
+    with pytest.raises(DomainError) as refused:
+        chosen(content=Content.LINK, named="telegram")
+    assert refused.value.error is Error.LINK_NOT_SUPPORTED
+
+
+def test_test_keys_have_every_channel_whatever_is_configured(
+    test_api: Api, settings: Settings
+) -> None:
+    turn_off(settings, *OFF)
+
+    for channel in Channel:
+        answer = test_api.post("/otp/send", {"phone": PHONE, "channel": channel, "link": URL})
+        assert (answer.status, answer.body["channel"]) == (200, channel)
+
+
+@pytest.mark.parametrize("named", [None, "sms"])
+def test_send_goes_by_the_channel_it_says(api: Api, named: str | None) -> None:
+    Company.objects.update(default_channel="telegram")
+
+    answer = api.post("/otp/send", {"phone": PHONE, "channel": named})
+
+    assert answer.body["channel"] == Message.objects.get().channel == (named or "telegram")
+
+
+def test_first_provider_of_a_channel_takes_what_it_can() -> None:
+    by = {key: [way.provider for way in ways] for key, ways in registry.ways().items()}
+
+    assert by["live", "telegram", "code"] == ["telegram_gateway", "telegram_bot"]
+    assert by["live", "telegram", "link"] == ["telegram_bot"]
+
+
+def test_channels_are_listed_with_price_and_capabilities(api: Api, settings: Settings) -> None:
+    code_only(settings)
+    turn_off(settings, "telegram_bot", "sms")
+
+    answer = api.get("/channels")
+
+    assert answer.body == {
+        "success": True,
+        "message": "Каналы",
+        "data": [
+            {
+                "channel": "whatsapp",
+                "name": "WhatsApp",
+                "price": 1,
+                "available": True,
+                "capabilities": ["code", "link"],
+            },
+            {
+                "channel": "telegram",
+                "name": "Telegram",
+                "price": 1,
+                "available": True,
+                "capabilities": ["code"],
+            },
+            {
+                "channel": "sms",
+                "name": "SMS",
+                "price": 16,
+                "available": False,
+                "capabilities": [],
+            },
+        ],
+    }
+
+
+@pytest.mark.parametrize(
+    ("allowed", "phone", "status"),
+    [
+        ([], "+12025550123", 422),
+        ([], PHONE, 200),
+        (["RU"], PHONE, 200),
+        (["RU"], "+77012345678", 422),
+        (["KZ", "RU"], "+77012345678", 200),
+        (["RU"], "+12025550123", 422),
+    ],
+)
+@pytest.mark.parametrize("path", ["/otp/send", "/links/send"])
+def test_countries_of_a_company(
+    api: Api, path: str, allowed: list[str], phone: str, status: int
+) -> None:
+    Company.objects.update(allowed_countries=allowed)
+
+    answer = api.post(path, {"phone": phone, "url": URL})
+
+    assert answer.status == status
+    assert status == 200 or answer.code == "country_not_allowed"
+
+
+@pytest.mark.parametrize("path", ["/otp/send", "/links/send"])
+def test_every_country_is_a_choice_of_the_company(api: Api, path: str) -> None:
+    Company.objects.update(all_countries=True, allowed_countries=["RU"])
+
+    assert api.post(path, {"phone": "+252612345678", "url": URL}).status == 200
+
+
+def test_own_country_is_where_the_company_is(api: Api) -> None:
+    Company.objects.update(country="KZ")
+
+    answer = api.post("/otp/send", {"phone": PHONE})
+
+    assert (answer.code, answer.body["country"]) == ("country_not_allowed", "RU")
+    assert "«Настройки» → «Разрешённые страны»" in answer.body["message"]
+    assert api.post("/otp/send", {"phone": "+77012345678"}).status == 200
+
+
+def test_test_keys_are_held_by_no_country(test_api: Api) -> None:
+    assert test_api.post("/otp/send", {"phone": "+252612345678"}).status == 200
+
+
+def test_consecutive_numbers_of_an_unused_country_are_refused_at_the_first(api: Api) -> None:
+    """What a stolen key is used for."""
+    numbers = [f"+25261{n:07d}" for n in range(2345600, 2345800)]
+
+    answers = [api.post("/otp/send", {"phone": one, "channel": "sms"}) for one in numbers]
+
+    assert {answer.code for answer in answers} == {"country_not_allowed"}
+    assert not Message.objects.exists()
+
+
+def test_companies_keep_the_countries_that_they_sent_to(company: Company) -> None:
+    for phone in ("+77012345678", "+79161234567", "+37529*", "+80012345678"):
+        MessageFactory.create(company=company, phone=phone)
+    MessageFactory.create(company=company, phone="+12025550123", mode="test")
+    listed = MessageFactory.create(phone="+12025550123").company
+    Company.objects.filter(pk=listed.pk).update(allowed_countries=["KZ"])
+    new = CompanyFactory.create()
+
+    migration = import_module("channels.migrations.0012_keep_countries_in_use")
+    with connection.schema_editor() as editor:
+        migration.keep(None, editor)
+        with connection.cursor() as cursor:
+            cursor.execute("SHOW idle_in_transaction_session_timeout")
+            assert cursor.fetchone() == ("0",)
+
+    for one in (company, listed, new):
+        one.refresh_from_db()
+    assert company.allowed_countries == ["BY", "KZ", "RU"]
+    assert (listed.allowed_countries, new.allowed_countries) == (["KZ"], [])
+
+
+def test_blocked_phone_is_reached_by_nobody(api: Api, test_api: Api) -> None:
+    BlockedPhone.objects.create(phone=PHONE, reason="STOP")
+
+    for client in (api, test_api):
+        for path in ("/otp/send", "/links/send"):
+            answer = client.post(path, {"phone": "8 916 123-45-67", "url": URL})
+            assert (answer.status, answer.code) == (422, "recipient_unreachable")
+    BlockedPhone.objects.all().delete()
+    assert api.post("/otp/send", {"phone": PHONE}).status == 200

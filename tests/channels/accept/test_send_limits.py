@@ -1,0 +1,320 @@
+"""How often one phone may be written to, counted by Redis and, without it, by Postgres."""
+
+import time
+from collections import Counter
+from contextlib import suppress
+from datetime import timedelta
+from uuid import uuid4
+
+import pytest
+from django.db import IntegrityError, OperationalError
+from django.utils import timezone
+
+import accounts.api.atomic_limits
+from accounts.api.atomic_limits import COOLING, GRANTED, TWIN, LimiterDownError, Place, Window, take
+from accounts.models import Company
+from channels.accept import send_limits
+from channels.lifecycle.state_machine import Event, What
+from channels.models import Message
+from channels.outcomes.apply import apply
+from config.errors import DomainError, Error
+from config.redis_client import redis_client
+from tests.api.clients import Answer, Api, ClientOf
+from tests.api.races import at_once
+from tests.factories import AttemptFactory, CompanyFactory, LinkFactory, MessageFactory
+from tests.otp.passing import forget_limits
+
+PHONE = "+79161234567"
+URL = "https://example.com/"
+
+
+@pytest.fixture(params=["redis", "postgres"])
+def store(request: pytest.FixtureRequest) -> str:
+    """Both must give the same answers."""
+    if request.param == "postgres":
+        request.getfixturevalue("no_redis")
+    return str(request.param)
+
+
+def send_code(api: Api, phone: str = PHONE, **fields: object) -> Answer:
+    return api.post("/otp/send", {"phone": phone} | fields)
+
+
+def send_link(api: Api, phone: str = PHONE, **fields: object) -> Answer:
+    return api.post("/links/send", {"phone": phone, "url": URL} | fields)
+
+
+def sent_before(api: Api, count: int, *, kind: str = "code", **ago: float) -> None:
+    """Messages accepted so long ago, as both stores would have counted them."""
+    message = MessageFactory.build(company=api.company, kind=kind, phone=PHONE)
+    windows = send_limits._windows(message)
+    age = timedelta(**ago).total_seconds()
+    for _ in range(count):
+        row = MessageFactory.create(company=api.company, kind=kind, phone=PHONE, state="sent")
+        Message.objects.filter(pk=row.pk).update(created_at=timezone.now() - timedelta(**ago))
+        with suppress(LimiterDownError):
+            take(
+                [window for window in windows if window.seconds > age],
+                pool=send_limits._pool(message),
+            )
+
+
+@pytest.mark.usefixtures("store")
+class TestBothStores:
+    def test_cool_down_is_across_purposes(self, api: Api) -> None:
+        assert send_code(api).status == 200
+
+        refused = send_code(api, purpose="other")
+
+        assert (refused.status, refused.code) == (429, "resend_too_soon")
+        assert 58 <= refused.body["retry_after"] <= 60
+        assert refused.headers["Retry-After"] == str(refused.body["retry_after"])
+
+    def test_cool_down_is_of_one_phone_and_company(self, api: Api, client_of: ClientOf) -> None:
+        other = client_of(CompanyFactory.create())
+        assert send_code(api).status == 200
+
+        assert send_code(api, "+79161234568").status == 200
+        assert send_code(other).code == "insufficient_tokens"
+
+    def test_links_neither_cool_down_nor_mind_it(self, api: Api) -> None:
+        assert send_code(api).status == 200
+
+        assert [send_link(api).status for _ in range(3)] == [200] * 3
+
+    def test_test_keys_have_no_cool_down(self, test_api: Api) -> None:
+        answers = [send_code(test_api) for _ in range(6)]
+
+        assert [answer.status for answer in answers] == [200] * 5 + [429]
+        assert answers[-1].code == "send_limit"
+
+    @pytest.mark.parametrize(
+        ("count", "minutes", "status"),
+        [(4, 9, 200), (5, 9, 429), (5, 11, 200), (9, 59, 200), (10, 59, 429), (10, 61, 200),
+         (19, 23 * 60, 200), (20, 23 * 60, 429), (20, 24 * 60 + 1, 200)],
+    )  # fmt: skip
+    def test_windows_of_codes(self, api: Api, count: int, minutes: int, status: int) -> None:
+        sent_before(api, count, minutes=minutes)
+
+        answer = send_code(api)
+
+        assert answer.status == status
+        if status == 429:
+            assert answer.code == "send_limit"
+            assert answer.body["retry_after"] >= 1
+
+    @pytest.mark.parametrize(
+        ("count", "minutes", "status"),
+        [(4, 9, 200), (5, 9, 429), (19, 59, 200), (20, 59, 429), (20, 24 * 60 + 1, 200)],
+    )
+    def test_windows_of_links(self, api: Api, count: int, minutes: int, status: int) -> None:
+        sent_before(api, count, kind="link", minutes=minutes)
+
+        assert send_link(api).status == status
+
+    def test_codes_and_links_are_counted_apart(self, api: Api) -> None:
+        sent_before(api, 5, minutes=2)
+
+        assert send_code(api).code == "send_limit"
+        assert send_link(api).status == 200
+
+    def test_platform_does_not_count_test_messages(self, api: Api, client_of: ClientOf) -> None:
+        for _ in range(7):
+            tester = client_of(CompanyFactory.create(), "test")
+            assert [send_code(tester).status for _ in range(5)] == [200] * 5
+
+        assert send_code(api).status == 200
+
+    def test_refused_send_takes_no_place(self, api: Api) -> None:
+        for _ in range(3):
+            assert send_code(api, channel="telegram", link="https://127.0.0.1/").status == 422
+            assert send_code(api, purpose="").status == 422
+
+        assert send_code(api).status == 200
+
+    def test_send_without_tokens_gives_its_place_back(self, client_of: ClientOf) -> None:
+        api = client_of(CompanyFactory.create())
+
+        assert [send_code(api).code for _ in range(8)] == ["insufficient_tokens"] * 8
+
+    def test_failed_message_gives_its_place_back(self, api: Api) -> None:
+        assert send_code(api).status == 200
+        fail_last()
+
+        assert send_code(api, channel="sms").status == 200
+
+
+def fail_last() -> None:
+    """The vendor says that the phone cannot be reached."""
+    message = Message.objects.latest("created_at")
+    attempt = AttemptFactory.create(message=message, state="submitting")
+    Message.objects.filter(pk=message.pk).update(tries=1)
+    apply([Event(attempt.id, What.UNREACHABLE)])
+
+
+def test_place_is_given_back_three_times(api: Api) -> None:
+    for _ in range(4):
+        assert send_code(api).status == 200
+        fail_last()
+
+    assert send_code(api).code == "resend_too_soon"
+
+
+def test_late_failure_does_not_end_the_cool_down_of_the_next(api: Api) -> None:
+    assert send_code(api).status == 200
+    first = Message.objects.get()
+    attempt = AttemptFactory.create(message=first, state="submitting")
+    Message.objects.update(tries=1)
+    forget_limits()
+    assert send_code(api).status == 200
+
+    apply([Event(attempt.id, What.UNREACHABLE)])
+
+    assert send_code(api).code == "resend_too_soon"
+
+
+def test_refusal_under_a_key_leaves_no_way_past_the_limits(api: Api) -> None:
+    LinkFactory.create(slug="sale", key="sale", is_alias=True)
+    sent_before(api, 4, kind="link", minutes=1)
+
+    assert send_link_under_key(api, alias="sale").code == "alias_taken"
+    assert send_link_under_key(api).status == 200
+    assert send_link_under_key(api, key="k2").code == "send_limit"
+
+
+def send_link_under_key(api: Api, key: str = "k", **fields: object) -> Answer:
+    payload = {"phone": PHONE, "url": URL} | fields
+    return api.post("/links/send", payload, Idempotency_Key=key)
+
+
+def a_send(company: Company, kind: str = "code") -> send_limits.Send:
+    return send_limits.Send(uuid4(), company.pk, "live", kind, PHONE)
+
+
+def end_with(error: Exception, send: send_limits.Send) -> None:
+    with pytest.raises(type(error)), send_limits.place(send):
+        raise error
+
+
+def refusal(send: send_limits.Send, mark: str = "") -> Error:
+    with pytest.raises(DomainError) as refused, send_limits.place(send, mark=mark):
+        pass
+    return refused.value.error
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        DomainError(Error.INSUFFICIENT_TOKENS),
+        IntegrityError('violates unique constraint "link_key_once"'),
+        KeyError("a bug before the statement"),
+    ],
+)
+def test_place_goes_back_when_nothing_was_written(company: Company, error: Exception) -> None:
+    for _ in range(8):
+        end_with(error, a_send(company))
+
+    with send_limits.place(a_send(company)):
+        pass
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        IntegrityError('violates unique constraint "idempotency_key_once"'),
+        OperationalError("server closed the connection unexpectedly"),
+    ],
+)
+def test_place_is_kept_when_something_may_have_been_written(
+    company: Company, error: Exception
+) -> None:
+    end_with(error, a_send(company))
+
+    assert refusal(a_send(company)) is Error.RESEND_TOO_SOON
+
+
+@pytest.mark.parametrize("kind", ["code", "link"])
+def test_twin_is_told_that_the_call_is_running(company: Company, kind: str) -> None:
+    with send_limits.place(a_send(company, kind), mark="abc"):
+        assert refusal(a_send(company, kind), mark="abc") is Error.REQUEST_IN_PROGRESS
+
+
+def test_redis_keys_hold_no_phone(api: Api) -> None:
+    send_code(api)
+    send_link(api)
+    api.post("/otp/verify", {"phone": PHONE, "code": "1234", "purpose": "x"})
+
+    keys = [str(key) for key in redis_client().scan_iter()]
+
+    assert len(keys) >= 6
+    assert "9161234567" not in " ".join(keys)
+
+
+def test_redis_that_fails_is_left_alone_for_a_second(no_redis: None) -> None:
+    with pytest.raises(LimiterDownError):
+        take([Window("w", 1, 60)])
+
+    assert 0 < accounts.api.atomic_limits._down_until - time.monotonic() <= 1
+    with pytest.raises(LimiterDownError):
+        take([Window("w", 1, 60)])
+
+
+@pytest.mark.parametrize("limit", [1, 7, 20])
+def test_of_parallel_takes_exactly_the_limit_is_granted(limit: int) -> None:
+    windows = [Window(f"a{uuid4()}", limit, 60), Window(f"b{uuid4()}", limit + 5, 600)]
+
+    taken = at_once([lambda: [take(windows) for _ in range(4)]] * 50)
+
+    places = [place for several in taken for place in several]
+    assert Counter(place.verdict for place in places) == {GRANTED: limit, 1: 200 - limit}
+    assert redis_client().get(windows[1].key) == str(limit).encode()
+
+
+def test_parallel_takes_of_a_cool_down_grant_one() -> None:
+    key = f"cool{uuid4()}"
+
+    places = at_once([lambda: take([], cool_down=key, seconds=60, holder="h")] * 50)
+
+    assert Counter(place.verdict for place in places) == {GRANTED: 1, COOLING: 49}
+
+
+def test_refused_take_counts_nowhere() -> None:
+    full, empty = Window("full", 1, 60), Window("empty", 9, 60)
+    take([full])
+
+    assert take([empty, full]).verdict == 2
+    assert take([full, empty], cool_down="c", seconds=60, holder="h").verdict == 1
+
+    assert redis_client().get("empty") is None
+    assert redis_client().get("c") is None
+
+
+def test_wait_is_what_is_left_of_the_window() -> None:
+    window = Window("w", 1, 600)
+    take([window])
+    redis_client().pexpire("w", 1500)
+
+    assert take([window]) == Place(1, 2)
+
+
+def test_twin_is_told_from_a_stranger() -> None:
+    def ask(holder: str, mark: str) -> int:
+        return take([], cool_down="c", seconds=60, holder=holder, mark=mark).verdict
+
+    assert ask("id1:abc", "abc") == GRANTED
+
+    assert ask("id2:abc", "abc") == TWIN
+    assert ask("id3:abd", "abd") == COOLING
+    assert ask("id4:", "") == COOLING
+
+
+def test_place_of_a_call_that_died_is_taken_over_by_its_repeat() -> None:
+    def ask(holder: str, mark: str) -> int:
+        return take([], cool_down="c", seconds=60, holder=holder, mark=mark).verdict
+
+    assert ask("id1:abc", "abc") == GRANTED
+    redis_client().pexpire("c", 60_000 - accounts.api.atomic_limits.TWIN_SECONDS * 1000 - 1)
+
+    assert ask("id2:abd", "abd") == COOLING
+    assert ask("id3:abc", "abc") == GRANTED
+    assert ask("id4:abc", "abc") == TWIN

@@ -1,0 +1,284 @@
+"""By which account a message goes: who may carry it, who is asked first, how much each may take."""
+
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+from functools import partial
+
+import pytest
+from django.db import transaction
+from django.utils import timezone
+from pytest_django import Settings
+
+from channels.deliver import claims
+from channels.models import Attempt, Contact, Message, ProviderAccount
+from tests.api.blocking import behind_us
+from tests.api.races import at_once
+from tests.channels.accounts import KZ, UZ, half_open, name_accounts, opened, set_up, sms
+from tests.channels.lives import claim
+from tests.factories import AttemptFactory, MessageFactory
+
+ALMATY, MOSCOW = "+77011234567", "+79161234567"
+
+
+@pytest.fixture(autouse=True)
+def _three_accounts(db: None, settings: Settings) -> None:
+    name_accounts(settings, "kz", "uz")
+    settings.TELEGRAM_BOT_ASSUME_CONTACT = False
+
+
+def carriers(limit: int = 100) -> list[str]:
+    return [one.provider for one in claim(limit)]
+
+
+def carrier(**fields: object) -> str | None:
+    sms(**fields)  # type: ignore[arg-type]
+    return next(iter(carriers()), None)
+
+
+def test_without_rows_the_first_account_of_the_environment_is_taken() -> None:
+    assert carrier() == "twilio"
+
+
+def test_operator_sets_the_order() -> None:
+    set_up("twilio", position=7)
+    set_up(KZ, position=5)
+    set_up(UZ, position=6)
+
+    assert carrier() == KZ
+
+
+def test_longest_prefix_is_asked_before_the_order() -> None:
+    set_up(KZ, prefixes=["+7"])
+    set_up(UZ, prefixes=["+7701", "+998"])
+
+    assert carrier(phone=MOSCOW) == KZ
+    assert carrier(phone=ALMATY) == UZ
+    assert carrier(phone="+12025550123") == "twilio"
+
+
+def test_phone_that_no_account_takes_stays_due() -> None:
+    for name in ("twilio", KZ, UZ):
+        set_up(name, prefixes=["+998"])
+
+    assert carrier(phone=MOSCOW) is None
+    assert Message.objects.get().due_at is not None
+    assert Attempt.objects.count() == 0
+
+
+def test_accounts_of_one_order_share_by_weight() -> None:
+    set_up("twilio", position=1, weight=1)
+    set_up(KZ, position=1, weight=3)
+    company = sms().company
+    MessageFactory.create_batch(1999, company=company, channel="sms")
+
+    drawn = Counter(carriers(2000))
+
+    assert drawn.total() == 2000
+    assert set(drawn) == {"twilio", KZ}
+    assert 1350 < drawn[KZ] < 1650
+
+
+@pytest.mark.parametrize("how", ["disabled", "open"])
+def test_account_that_takes_nothing_is_passed_over(how: str) -> None:
+    if how == "open":
+        opened("twilio")
+    else:
+        set_up("twilio", is_enabled=False)
+
+    assert carrier() == KZ
+
+
+def test_message_waits_while_every_breaker_is_open() -> None:
+    for name in ("twilio", KZ, UZ):
+        opened(name)
+
+    assert carrier() is None
+    ProviderAccount.objects.filter(name=UZ).update(open_until=None)
+    assert carriers() == [UZ]
+
+
+def test_half_open_account_is_probed_by_one_message() -> None:
+    half_open("twilio")
+    sms(), sms()
+
+    (probe,) = claim(100)
+    (other,) = claim(100)
+
+    assert (probe.provider, probe.trips, probe.is_probe) == ("twilio", 1, True)
+    assert (other.provider, other.is_probe) == (KZ, False)
+
+
+def test_probe_that_nobody_told_of_is_made_again(settings: Settings) -> None:
+    now = timezone.now()
+    half_open("twilio", probed_at=now - timedelta(seconds=settings.LEASE - 5))
+    assert carrier() == KZ
+
+    ProviderAccount.objects.update(probed_at=now - timedelta(seconds=settings.LEASE + 5))
+    assert carrier() == "twilio"
+
+
+@pytest.mark.django_db(transaction=True)
+def test_two_workers_make_one_probe_between_them() -> None:
+    half_open("twilio")
+    for _ in range(8):
+        sms()
+
+    taken = [one for some in at_once([partial(claims.claim, 4)] * 2) for one in some]
+
+    assert sum(one.is_probe for one in taken) == 1
+    assert [one.provider for one in taken].count("twilio") == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_worker_waits_for_the_probe_of_another() -> None:
+    half_open("twilio")
+    sms(), sms()
+
+    with ThreadPoolExecutor(1) as pool:
+        with transaction.atomic():
+            (mine,) = claims.claim(1)
+            late = behind_us(pool, partial(claims.claim, 1))
+        (theirs,) = late.result()
+
+    assert (mine.provider, theirs.provider) == ("twilio", KZ)
+
+
+def test_rate_is_used_up_and_the_rest_goes_elsewhere() -> None:
+    set_up("twilio", max_per_second=30)
+    for _ in range(6):
+        sms()
+
+    first, second = carriers(), carriers()
+
+    assert (first, second) == (["twilio"] * 3, [KZ] * 3)
+
+
+@pytest.mark.parametrize(("passed", "many"), [(0, 0), (50, 4), (100, 8), (10_000, 8)])
+def test_rate_comes_back_with_time(passed: int, many: int) -> None:
+    set_up("twilio", max_per_second=80)
+    for name in (KZ, UZ):
+        set_up(name, is_enabled=False)
+    for _ in range(20):
+        sms()
+    assert len(claim(100)) == 8
+
+    account = ProviderAccount.objects.get(name="twilio")
+    assert account.tat is not None
+    account.tat -= timedelta(milliseconds=passed)
+    account.save()
+
+    assert len(claim(100)) == many
+
+
+@pytest.mark.django_db(transaction=True)
+def test_two_workers_share_one_rate() -> None:
+    set_up("twilio", max_per_second=40)
+    for name in (KZ, UZ):
+        set_up(name, is_enabled=False)
+    for _ in range(20):
+        sms()
+
+    at_once([partial(claims.claim, 20)] * 3)
+
+    sent = Attempt.objects.count()
+    assert 4 <= sent < 12  # four at once, and what the moments between the three allow
+
+
+def test_what_is_held_back_by_one_rate_holds_up_no_other_channel() -> None:
+    set_up("twilio", max_per_second=10, prefixes=[])
+    for name in (KZ, UZ):
+        set_up(name, is_enabled=False)
+    sms(), sms()
+    MessageFactory.create()
+
+    assert sorted(carriers()) == ["twilio", "whatsapp_cloud"]
+
+
+def test_tried_account_is_left_for_another() -> None:
+    one = sms(tries=1)
+    AttemptFactory.create(message=one, n=1, provider="twilio", state="failed")
+
+    (claimed,) = claim(100)
+
+    assert (claimed.provider, claimed.n, claimed.elsewhere) == (KZ, 2, True)
+
+
+def test_when_all_were_tried_the_order_decides_again() -> None:
+    one = sms(tries=3)
+    for n, name in enumerate(("twilio", KZ, UZ), start=1):
+        AttemptFactory.create(message=one, n=n, provider=name, state="failed")
+
+    (claimed,) = claim(100)
+
+    assert (claimed.provider, claimed.elsewhere) == ("twilio", False)
+
+
+def test_lonely_account_knows_of_no_other() -> None:
+    for name in (KZ, UZ):
+        opened(name)
+    sms()
+
+    (claimed,) = claim(100)
+
+    assert (claimed.provider, claimed.elsewhere) == ("twilio", False)
+
+
+@pytest.mark.parametrize(
+    ("has_contact", "is_gateway_open", "expected"),
+    [
+        (False, True, ("telegram_gateway", False, None)),
+        (True, True, ("telegram_gateway", True, None)),
+        (True, False, ("telegram_bot", False, 7)),
+        (False, False, None),
+    ],
+)
+def test_bot_is_for_codes_of_people_it_knows(
+    has_contact: bool, is_gateway_open: bool, expected: tuple[str, bool, int | None] | None
+) -> None:
+    if has_contact:
+        Contact.objects.create(phone=MOSCOW, chat_id=7)
+    if not is_gateway_open:
+        opened("telegram_gateway")
+    MessageFactory.create(channel="telegram", phone=MOSCOW)
+
+    found = [(one.provider, one.by_contact, one.chat_id) for one in claim(100)]
+
+    assert found == ([expected] if expected else [])
+
+
+def test_blocked_bot_is_no_contact() -> None:
+    Contact.objects.create(phone=MOSCOW, chat_id=7, blocked_at=timezone.now())
+    opened("telegram_gateway")
+    MessageFactory.create(channel="telegram", phone=MOSCOW)
+
+    assert carriers() == []
+
+
+def test_link_that_only_the_bot_carries_is_tried_without_a_contact() -> None:
+    MessageFactory.create(channel="telegram", content="link", kind="link")
+
+    assert carriers() == ["telegram_bot"]
+
+
+def test_who_said_that_the_person_is_not_there_is_not_asked_again() -> None:
+    Contact.objects.create(phone=MOSCOW, chat_id=7)
+    message = MessageFactory.create(channel="telegram", phone=MOSCOW, tries=2)
+    tried = {"state": "failed", "channel": "telegram", "accepted_at": None, "provider_id": None}
+    AttemptFactory.create(
+        message=message, n=1, provider="telegram_gateway", error_class="unreachable", **tried
+    )
+    AttemptFactory.create(message=message, n=2, provider="telegram_bot", **tried)
+
+    assert carriers() == ["telegram_bot"]
+
+
+def test_nobody_is_asked_while_the_other_is_paused() -> None:
+    Contact.objects.create(phone=MOSCOW, chat_id=7)
+    opened("telegram_bot")
+    message = MessageFactory.create(channel="telegram", phone=MOSCOW, tries=1)
+    AttemptFactory.create(
+        message=message, provider="telegram_gateway", state="failed", error_class="unreachable"
+    )
+
+    assert carriers() == []

@@ -1,0 +1,95 @@
+"""What a message by the bot is charged for is the operator's choice."""
+
+import time
+from datetime import timedelta
+
+import pytest
+import responses
+from django.conf import settings as configured
+from django.db.models import F
+from pytest_django import Settings
+
+from billing.models import Transfer
+from billing.wallet import ledger
+from channels.deliver import dispatcher, sweeps
+from channels.models import Message
+from channels.outcomes import apply
+from channels.recipients import telegram_contacts
+from channels.vendor_accounts import registry
+from otp import services
+from tests.api.clients import Api
+from tests.channels.lives import PHONE, claim
+from tests.channels.providers.vendors import payload
+from tests.otp.reading import code_of
+
+pytestmark = pytest.mark.django_db
+LINK = "https://example.com/"
+
+
+def choose(settings: Settings, delivered_on: str) -> None:
+    settings.TELEGRAM_BOT = settings.TELEGRAM_BOT | {"delivered_on": delivered_on}
+    registry.forget_settings()
+    telegram_contacts.share(phone=PHONE, chat_id=7770000001)
+
+
+def by_bot(api: Api, path: str, **body: object) -> Message:
+    """Sent, and taken by Telegram."""
+    api.post(path, {"phone": PHONE, "channel": "telegram"} | body)
+    (claimed,) = claim()
+    bot = configured.TELEGRAM_BOT
+    with responses.RequestsMock() as wire:
+        wire.post(
+            f"{bot['api_url']}/bot{bot['token']}/sendMessage",
+            body=payload("telegram_bot", "accepted_2026-09.json"),
+        )
+        apply.apply([dispatcher.hand_over(claimed, time.monotonic() + 60)])
+    return Message.objects.get()
+
+
+def proofs() -> list[str]:
+    return list(Transfer.objects.filter(kind="capture").values_list("proof", flat=True))
+
+
+def test_accepted_is_delivered(api: Api, settings: Settings) -> None:
+    choose(settings, "accept")
+
+    message = by_bot(api, "/links/send", url=LINK)
+
+    assert (message.state, proofs()) == ("delivered", ["handed_over"])
+    assert ledger.balance(api.company.pk) == (999, 0)
+
+
+@pytest.mark.parametrize("delivered_on", ["click", "never"])
+def test_accepted_proves_nothing_where_the_person_has_to(
+    api: Api, settings: Settings, delivered_on: str
+) -> None:
+    choose(settings, delivered_on)
+
+    message = by_bot(api, "/links/send", url=LINK)
+
+    assert (message.state, proofs()) == ("sent", [])
+    assert ledger.balance(api.company.pk) == (999, 1)
+
+
+@pytest.mark.parametrize("delivered_on", ["click", "never"])
+def test_token_comes_back_at_the_deadline(api: Api, settings: Settings, delivered_on: str) -> None:
+    choose(settings, delivered_on)
+    by_bot(api, "/links/send", url=LINK)
+    Message.objects.update(deadline=F("created_at") - timedelta(seconds=1))
+
+    sweeps.sweeping.make()
+
+    assert (Message.objects.get().state, proofs()) == ("expired", [])
+    assert ledger.balance(api.company.pk) == (1000, 0)
+
+
+@pytest.mark.parametrize("delivered_on", ["click", "never"])
+def test_entered_code_proves_it(api: Api, settings: Settings, delivered_on: str) -> None:
+    choose(settings, delivered_on)
+    by_bot(api, "/otp/send", link=LINK)
+
+    api.post("/otp/verify", {"phone": PHONE, "code": code_of(PHONE)})
+    services.settle_verified()
+
+    assert (Message.objects.get().state, proofs()) == ("delivered", ["code_entered"])
+    assert ledger.balance(api.company.pk) == (999, 0)

@@ -1,0 +1,349 @@
+"""From accepted to handed over: the loop, its threads, and a sender who waits."""
+
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+from typing import cast
+from uuid import uuid4
+
+import pytest
+import requests
+import responses
+from django.conf import settings as django_settings
+from pytest_django import Settings
+
+from billing.wallet import ledger
+from channels.accept import outcome_waiting
+from channels.deliver import claims
+from channels.deliver import dispatcher as delivery
+from channels.deliver.dispatcher import Dispatcher
+from channels.lifecycle.state_machine import Event, What
+from channels.models import Attempt, Message
+from channels.outcomes import apply
+from links.models import Link
+from tests.api.clients import Answer, Api
+from tests.api.races import at_once
+from tests.channels.lives import PHONE, claim, send
+from tests.otp.reading import code_of
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+WHATSAPP = (
+    f"{django_settings.WHATSAPP['api_url']}/{django_settings.WHATSAPP['version']}"
+    f"/{django_settings.WHATSAPP['phone_number_id']}/messages"
+)
+NOT_ON_WHATSAPP = {"error": {"code": 131026, "message": "Message undeliverable", "type": "OAuth"}}
+
+
+@pytest.fixture
+def wire() -> Iterator[responses.RequestsMock]:
+    with responses.RequestsMock(assert_all_requests_are_fired=False) as mock:
+        yield mock
+
+
+def taken(wamid: str = "wamid.1") -> dict[str, object]:
+    return {"messaging_product": "whatsapp", "messages": [{"id": wamid}]}
+
+
+def written(request: requests.PreparedRequest) -> bytes:
+    return b"".join(cast(Iterable[bytes], request.body))
+
+
+def read_and_say_nothing(request: requests.PreparedRequest) -> tuple[int, dict[str, str], str]:
+    written(request)
+    raise requests.exceptions.ReadTimeout
+
+
+def last_attempt() -> Attempt:
+    return Attempt.objects.select_related("message").latest("started_at")
+
+
+def test_taken_message_is_sent(
+    wire: responses.RequestsMock, dispatcher: Dispatcher, api: Api
+) -> None:
+    wire.post(WHATSAPP, json=taken())
+
+    answer = api.post("/otp/send", {"phone": PHONE})
+
+    assert (answer.status, answer.body["status"]) == (200, "sent")
+    attempt = last_attempt()
+    assert (attempt.state, attempt.provider, attempt.provider_id) == (
+        "sent", "whatsapp_cloud", "wamid.1",
+    )  # fmt: skip
+    assert code_of(PHONE).encode() in written(wire.calls[0].request)
+    assert ledger.balance(api.company.pk) == (999, 1)
+
+
+def test_phone_that_is_not_there_is_told_and_free(
+    wire: responses.RequestsMock, dispatcher: Dispatcher, api: Api
+) -> None:
+    wire.post(WHATSAPP, json=NOT_ON_WHATSAPP, status=400)
+
+    answer = api.post("/otp/send", {"phone": PHONE})
+
+    assert (answer.status, answer.code) == (422, "recipient_unreachable")
+    assert (answer.body["channel"], answer.body["id"]) == (
+        "whatsapp", Message.objects.get().public_id,
+    )  # fmt: skip
+    assert ledger.balance(api.company.pk) == (1000, 0)
+    wire.upsert(responses.POST, WHATSAPP, json=taken())
+    assert api.post("/otp/send", {"phone": PHONE}).status == 200  # its place was given back first
+
+
+def test_fault_of_the_account_is_delivery_failed(
+    wire: responses.RequestsMock, dispatcher: Dispatcher, api: Api
+) -> None:
+    wire.post(WHATSAPP, json={"error": {"code": 132001, "message": "no template"}}, status=404)
+
+    answer = api.post("/otp/send", {"phone": PHONE})
+
+    assert (answer.status, answer.code) == (502, "delivery_failed")
+    assert ledger.balance(api.company.pk) == (1000, 0)
+
+
+def test_vendor_that_does_not_answer_leaves_it_queued_and_is_not_asked_again(
+    wire: responses.RequestsMock, dispatcher: Dispatcher, api: Api, settings: Settings
+) -> None:
+    settings.SEND_WAIT = 0.1
+    wire.add_callback(responses.POST, WHATSAPP, callback=read_and_say_nothing)
+
+    answer = api.post("/otp/send", {"phone": PHONE})
+    _until(lambda: last_attempt().state == "ambiguous")
+    dispatcher.inbox.put(None)
+    time.sleep(0.1)
+
+    assert (answer.status, answer.body["status"]) == (200, "queued")
+    assert len(wire.calls) == Attempt.objects.count() == 1
+    assert ledger.balance(api.company.pk) == (999, 1)
+
+
+def test_busy_vendor_is_asked_again_later(
+    wire: responses.RequestsMock, dispatcher: Dispatcher, api: Api
+) -> None:
+    wire.post(WHATSAPP, json={"error": {"code": 130429, "message": "slow down"}}, status=429)
+
+    answer = api.post("/otp/send", {"phone": PHONE})
+
+    assert (answer.status, answer.body["status"]) == (200, "queued")
+    attempt = last_attempt()
+    assert (attempt.state, attempt.message.state) == ("failed", "queued")
+    assert attempt.message.due_at is not None
+    wire.upsert(responses.POST, WHATSAPP, json=taken())
+    Message.objects.update(due_at=attempt.message.created_at)
+    dispatcher.inbox.put(None)
+    _until(lambda: Message.objects.get().state == "sent")
+    assert list(Attempt.objects.order_by("n").values_list("n", "state")) == [
+        (1, "failed"), (2, "sent"),
+    ]  # fmt: skip
+
+
+def test_link_by_the_bot_is_proved_by_handing_it_over(
+    wire: responses.RequestsMock, dispatcher: Dispatcher, api: Api
+) -> None:
+    bot = django_settings.TELEGRAM_BOT
+    wire.post(
+        f"{bot['api_url']}/bot{bot['token']}/sendMessage",
+        json={"ok": True, "result": {"message_id": 7, "chat": {"id": 79161234567}}},
+    )
+
+    answer = api.post(
+        "/links/send", {"phone": PHONE, "url": "https://example.com/", "channel": "telegram"}
+    )
+
+    assert (answer.status, answer.body["status"]) == (200, "delivered")
+    assert Link.objects.count() == 1
+    assert ledger.balance(api.company.pk) == (999, 0)
+
+
+def _until(wanted: Callable[[], bool], seconds: float = 5) -> None:
+    end = time.monotonic() + seconds
+    while not wanted():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+def free_places() -> int:
+    taken = 0
+    while outcome_waiting._places.acquire(blocking=False):
+        taken += 1
+    for _ in range(taken):
+        outcome_waiting._places.release()
+    return taken
+
+
+@pytest.fixture
+def waiting_api(company: object, settings: Settings, api: Api) -> Api:
+    """A client who may wait, but not for long."""
+    settings.SEND_WAIT = 0.1
+    return api
+
+
+def test_nobody_comes_and_the_answer_is_queued(
+    dispatcher: Dispatcher, waiting_api: Api, settings: Settings
+) -> None:
+    dispatcher.stop()
+    before = free_places()
+
+    started = time.monotonic()
+    answer = waiting_api.post("/otp/send", {"phone": PHONE})
+
+    assert time.monotonic() - started >= 0.1
+    assert (answer.status, answer.body["status"]) == (200, "queued")
+    assert free_places() == before
+    assert outcome_waiting._waiters == {}
+
+
+def test_lost_signal_is_made_up_for_by_the_row(
+    dispatcher: Dispatcher, waiting_api: Api, settings: Settings
+) -> None:
+    dispatcher.stop()
+    settings.SEND_WAIT = 0.5
+
+    def fail_quietly() -> None:
+        _until(Message.objects.exists)
+        Message.objects.update(state="failed", error="recipient_unreachable")
+
+    calls: list[Callable[[], Answer | None]] = [
+        lambda: waiting_api.post("/otp/send", {"phone": PHONE}),
+        fail_quietly,
+    ]
+    answer, _ = at_once(calls)
+
+    assert answer is not None
+    assert (answer.status, answer.code) == (422, "recipient_unreachable")
+
+
+def test_waiter_hears_of_its_own_message_only() -> None:
+    mine, other = uuid4(), uuid4()
+    with outcome_waiting.waiter(mine) as waiter:
+        assert waiter is not None
+        outcome_waiting.publish([outcome_waiting.Signal(other, "failed", "sms", "")])
+        assert waiter.wait(0.1) is None
+
+        outcome_waiting.publish(
+            [
+                outcome_waiting.Signal(other, "sent", "sms", ""),
+                outcome_waiting.Signal(mine, "sent", "sms", ""),
+            ]
+        )
+
+        assert waiter.wait(2) == outcome_waiting.Signal(mine, "sent", "sms", "")
+
+
+@pytest.mark.usefixtures("queued_at_once")
+def test_beyond_the_bound_nobody_waits() -> None:
+    with outcome_waiting.waiter(uuid4()) as waiter:
+        assert waiter is None
+
+
+def test_message_that_was_there_before_the_worker_is_delivered(test_api: Api) -> None:
+    send(test_api)
+    one = Dispatcher()
+    thread = threading.Thread(target=one.run)
+
+    thread.start()
+    _until(lambda: Message.objects.get().state == "delivered")
+    one.stop()
+    thread.join(5)
+
+    assert not thread.is_alive()
+
+
+def test_tick_delivers_without_the_loop(test_api: Api) -> None:
+    send(test_api)
+    one = Dispatcher()
+
+    one.tick()
+    _until(lambda: not one.inbox.empty())
+    one.tick()
+
+    assert Message.objects.get().state == "delivered"
+    assert one.in_flight.total() == 0
+
+
+def test_tick_leaves_a_busy_loop_alone(test_api: Api) -> None:
+    send(test_api)
+    one = Dispatcher()
+
+    with one.lock:
+        one.tick()
+
+    assert Attempt.objects.count() == 0
+
+
+def test_no_more_is_claimed_than_there_are_threads(test_api: Api, settings: Settings) -> None:
+    settings.DELIVERY_THREADS = 3
+    for number in range(5):
+        send(test_api, f"+7916123456{number}")
+    one = Dispatcher()
+
+    one.claim()
+
+    assert Attempt.objects.count() == one.in_flight.total() == 3
+
+
+def test_outcome_the_database_refuses_holds_up_no_other(api: Api) -> None:
+    for number in range(3):
+        send(api, f"+7916123456{number}")
+    claimed = claims.claim(3)
+    one = Dispatcher()
+    one.unwritten = [
+        Event(claimed[0].attempt_id, What.ACCEPTED, provider_id="same"),
+        Event(claimed[1].attempt_id, What.ACCEPTED, provider_id="same"),
+        Event(claimed[2].attempt_id, What.ACCEPTED, provider_id="other"),
+    ]
+
+    one.record()
+
+    assert one.unwritten == []
+    assert sorted(Attempt.objects.values_list("state", flat=True)) == ["sent", "sent", "submitting"]
+
+
+def test_call_that_starts_too_late_is_not_made(wire: responses.RequestsMock, api: Api) -> None:
+    send(api)
+    (claimed,) = claims.claim(1)
+
+    event = delivery.hand_over(claimed, time.monotonic() - 1)
+
+    assert (event.what, event.code) == (What.RETRY, "late")
+    assert len(wire.calls) == 0
+
+
+def test_message_that_cannot_be_worded_is_refused_and_free(api: Api, settings: Settings) -> None:
+    send(api)
+    (claimed,) = claims.claim(1)
+    settings.OTP_KEYS = {"new": b"x" * 32}
+
+    event = delivery.hand_over(claimed, time.monotonic() + 60)
+    apply.apply([event])
+
+    assert (event.what, event.code) == (What.REFUSED, "internal")
+    assert Message.objects.get().state == "failed"
+    assert ledger.balance(api.company.pk) == (1000, 0)
+
+
+def test_what_a_provider_gets(api: Api) -> None:
+    send(api, channel="sms", locale="en", link="https://example.com/")
+    (claimed,) = claim()
+
+    outgoing = delivery.outgoing(claimed)
+
+    link = Link.objects.get()
+    assert outgoing.ref == str(claimed.attempt_id)
+    assert (outgoing.phone, outgoing.content, outgoing.locale) == (PHONE, "code_with_link", "en")
+    assert outgoing.code == code_of(PHONE)
+    assert outgoing.text == (
+        f"Your code is {outgoing.code}. Do not share it. Ромашка\n{link.short_url}"
+    )
+    assert (outgoing.short_url, outgoing.brand, outgoing.n) == (link.short_url, "Ромашка", 1)
+    assert 290 <= outgoing.ttl <= 300
+
+
+def test_telegram_bot_needs_a_contact(api: Api, settings: Settings) -> None:
+    settings.TELEGRAM_BOT_ASSUME_CONTACT = False
+    api.post("/links/send", {"phone": PHONE, "url": "https://example.com/", "channel": "telegram"})
+    (claimed,) = claims.claim(1)
+
+    event = delivery.hand_over(claimed, time.monotonic() + 60)
+
+    assert event.what is What.UNREACHABLE

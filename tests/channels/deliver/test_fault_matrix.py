@@ -1,0 +1,258 @@
+"""Every fault of every vendor: how the message ends, what it costs, how many copies arrive.
+
+The vendors are the simulator's, in a process of its own; the delivery loop, the hooks and the
+sweeps are the real ones. Time passes by making rows older.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.core.management import call_command
+from django.utils import timezone
+from pytest_django import Settings
+from pytest_django.live_server_helper import LiveServer
+
+from billing.wallet import ledger
+from channels.accept import nudge
+from channels.deliver import sweeps
+from channels.deliver.dispatcher import Dispatcher
+from channels.models import Attempt, Message, Receipt
+from channels.vendor_accounts import registry
+from tests.api.clients import Api
+from tests.channels.lives import message_of
+from tests.stack.programs import until
+from tests.tools.simulator.peers import ACCOUNT, Simulator, get
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+TOKENS = 1000
+LATE = 3000  # ms: enough to reach the deadline first
+CODE, LINK = "/otp/send", "/links/send"
+SENDS: dict[str, tuple[str, str, int]] = {
+    "whatsapp_cloud": (CODE, "whatsapp", 1),
+    "telegram_gateway": (CODE, "telegram", 1),
+    "telegram_bot": (LINK, "telegram", 1),
+    "twilio": (CODE, "sms", 16),
+    "smsc": (CODE, "sms", 16),
+}
+
+
+ACCOUNTS = {
+    "WHATSAPP": {
+        "token": ACCOUNT["WHATSAPP_TOKEN"],
+        "phone_number_id": ACCOUNT["WHATSAPP_PHONE_NUMBER_ID"],
+        "app_secret": ACCOUNT["WHATSAPP_APP_SECRET"],
+    },
+    "TELEGRAM_GATEWAY": {"token": ACCOUNT["TELEGRAM_GATEWAY_TOKEN"]},
+    "TELEGRAM_BOT": {"token": ACCOUNT["TELEGRAM_BOT_TOKEN"]},
+    "TWILIO": {
+        "account_sid": ACCOUNT["TWILIO_ACCOUNT_SID"],
+        "auth_token": ACCOUNT["TWILIO_AUTH_TOKEN"],
+        "sender": ACCOUNT["TWILIO_FROM"],
+    },
+    "SMSC": {
+        "login": ACCOUNT["SMSC_LOGIN"],
+        "password": ACCOUNT["SMSC_PASSWORD"],
+        "callback_secret": ACCOUNT["SMSC_CALLBACK_SECRET"],
+    },
+}
+
+
+@dataclass(frozen=True)
+class Row:
+    state: str
+    charged: bool
+    copies: int
+    steps: tuple[str, ...] = ()  # what has to pass before it ends
+    error: str = ""
+
+
+DELIVERED = Row("delivered", charged=True, copies=1)
+ASKED = Row("delivered", charged=True, copies=1, steps=("ask",))
+RETRIED = Row("delivered", charged=True, copies=1, steps=("retry",))
+REFUSED = Row("failed", charged=False, copies=0, error="delivery_failed")
+UNREACHABLE = Row("failed", charged=False, copies=0, error="recipient_unreachable")
+GIVEN_UP = Row("expired", charged=False, copies=1, steps=("deadline",))
+NEVER_SENT = Row("expired", charged=False, copies=0, steps=("deadline",))
+ASKED_AND_RETRIED = Row("delivered", charged=True, copies=1, steps=("ask", "retry"))
+TOO_LATE = Row("delivered", charged=False, copies=1, steps=("deadline", "receipts"))
+
+# The simulator's faults, the row, and the rows of vendors that differ. An unclear outcome that no
+# receipt clears up is free, and is never sent again unless the vendor says that it never came.
+BOT_HAS_NO_RECEIPTS = {"telegram_bot": GIVEN_UP}
+BOT_IS_PROVED_AT_ONCE = {"telegram_bot": DELIVERED}
+Case = tuple[list[dict[str, Any]], Row, dict[str, Row]]
+FAULTS: dict[str, Case] = {
+    "none": ([], DELIVERED, {}),
+    "refusal": ([{"kind": "refuse"}], REFUSED, {}),
+    "unreachable": ([{"kind": "unreachable"}], UNREACHABLE, {}),
+    "throttle": ([{"kind": "throttle", "times": 1}], RETRIED, {}),
+    "no connection": ([], RETRIED, {}),
+    "5xx": ([{"kind": "server_error"}], DELIVERED, BOT_HAS_NO_RECEIPTS),
+    "5xx, no receipt": (
+        [{"kind": "server_error"}, {"kind": "no_receipt"}],
+        GIVEN_UP,
+        {"smsc": ASKED},
+    ),
+    "read timeout": ([{"kind": "hang", "latency_ms": 2000}], DELIVERED, BOT_HAS_NO_RECEIPTS),
+    "reset after write": ([{"kind": "reset"}], DELIVERED, BOT_HAS_NO_RECEIPTS),
+    "reset, never taken": (
+        [{"kind": "lost", "times": 1}],
+        NEVER_SENT,
+        {"smsc": ASKED_AND_RETRIED},
+    ),
+    "no receipt": (
+        [{"kind": "no_receipt"}],
+        ASKED,
+        {"whatsapp_cloud": GIVEN_UP, "telegram_bot": DELIVERED},
+    ),
+    "duplicate receipts": ([{"kind": "duplicate_receipt"}], DELIVERED, {}),
+    "reordered receipts": ([{"kind": "reorder_receipts"}], DELIVERED, {}),
+    "late receipts": (
+        [{"kind": "late_receipt", "latency_ms": LATE}],
+        TOO_LATE,
+        BOT_IS_PROVED_AT_ONCE,
+    ),
+}
+OTHERS = {
+    "telegram_gateway": ("TELEGRAM_GATEWAY", "token"),
+    "telegram_bot": ("TELEGRAM_BOT", "token"),
+    "twilio": ("TWILIO", "auth_token"),
+    "smsc": ("SMSC", "password"),
+}
+RECEIPTS = {"duplicate receipts": 4, "5xx, no receipt": 0, "no receipt": 0}  # else 2 of a copy
+
+
+@pytest.fixture(scope="module")
+def simulator(
+    live_server: LiveServer, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Simulator]:
+    simulator = Simulator(tmp_path_factory.mktemp("simulator") / "log.sqlite3", live_server.url)
+    yield simulator
+    simulator.close()
+
+
+@pytest.fixture
+def accounts(settings: Settings, simulator: Simulator) -> Settings:
+    """Every vendor is the simulator."""
+    settings.PUBLIC_URL, settings.PROVIDER_TIMEOUT = simulator.public_url, (1.0, 0.6)
+    settings.SEND_WAIT = 0.1
+    for name, fields in ACCOUNTS.items():
+        setattr(settings, name, getattr(settings, name) | fields)
+    return settings
+
+
+def lead_to(settings: Settings, url: str) -> None:
+    for name in ACCOUNTS:
+        path = name.lower().replace("_", "-")
+        setattr(settings, name, getattr(settings, name) | {"api_url": f"{url}/{path}"})
+    registry.forget_settings()
+
+
+@dataclass
+class Life:
+    """A message on its way, and time, which passes for it alone."""
+
+    message: Message
+    simulator: Simulator
+    settings: Settings
+    receipts_expected: int
+
+    @property
+    def phone(self) -> str:
+        return self.message.phone.removeprefix("+")
+
+    def state(self) -> str:
+        return Message.objects.get(pk=self.message.pk).state
+
+    def attempt(self) -> Attempt | None:
+        return Attempt.objects.filter(message=self.message).order_by("-n").first()
+
+    def copies(self) -> list[dict[str, Any]]:
+        return self.simulator.messages(self.phone)
+
+    def retry(self) -> None:
+        mine = Message.objects.filter(pk=self.message.pk, due_at__isnull=False, tries__gte=1)
+        until(mine.exists)
+        lead_to(self.settings, self.simulator.url)
+        mine.update(due_at=_past())
+        nudge.push()
+
+    def ask(self) -> None:
+        until(lambda: all(one["state"] == "delivered" for one in self.copies()))
+        asked = Attempt.objects.filter(message=self.message, poll_at__isnull=False)
+        until(asked.exists)
+        asked.update(poll_at=_past())
+        sweeps.poll()
+
+    def deadline(self) -> None:
+        until(lambda: (one := self.attempt()) is not None and one.state != "submitting")
+        Message.objects.filter(pk=self.message.pk).update(deadline=_past())
+        sweeps.sweep()
+        assert self.state() == "expired"
+
+    def receipts(self) -> None:
+        """All have come, and a worker has looked at them."""
+        until(lambda: len(self._told()) >= self.receipts_expected)
+        until(lambda: not Receipt.objects.filter(applied_at__isnull=True).exists())
+
+    def _told(self) -> list[dict[str, Any]]:
+        exchanges = get(f"{self.simulator.url}/exchanges?phone={self.phone}").json()
+        return [one for one in exchanges if one["is_receipt"] and one["outcome"] == "200"]
+
+
+def _past() -> Any:
+    return timezone.now() - timedelta(minutes=1)
+
+
+def begin(api: Api, simulator: Simulator, accounts: Settings, provider: str, fault: str) -> Life:
+    """The message is accepted, and what will go wrong with it is set."""
+    path, channel, _ = SENDS[provider]
+    for other, (setting, secret) in OTHERS.items():  # or a second try would go by one of them
+        if other != provider and SENDS[other][1] == channel:
+            setattr(accounts, setting, getattr(accounts, setting) | {secret: ""})
+    lead_to(accounts, "http://127.0.0.1:1" if fault == "no connection" else simulator.url)
+    phone = f"7926{list(FAULTS).index(fault):03}{list(SENDS).index(provider):04}"
+    for one in FAULTS[fault][0]:
+        simulator.set_fault(phone=phone, provider=provider, **one)
+    url = {"url": "https://example.com/"} if path == LINK else {}
+    answer = api.post(path, {"phone": f"+{phone}", "channel": channel} | url)
+    message = message_of(answer)
+    row = row_of(provider, fault)
+    told = 0 if provider == "telegram_bot" else RECEIPTS.get(fault, 2) * row.copies
+    return Life(message, simulator, accounts, told)
+
+
+def row_of(provider: str, fault: str) -> Row:
+    _, usual, others = FAULTS[fault]
+    return others.get(provider, usual)
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize("provider", SENDS)
+def test_how_it_ends(
+    *,
+    provider: str,
+    fault: str,
+    dispatcher: Dispatcher,
+    api: Api,
+    simulator: Simulator,
+    accounts: Settings,
+) -> None:
+    row = row_of(provider, fault)
+
+    life = begin(api, simulator, accounts, provider, fault)
+    for step in row.steps:
+        getattr(life, step)()
+    until(lambda: life.state() == row.state)
+    life.receipts()
+
+    message = Message.objects.get(pk=life.message.pk)
+    spent = SENDS[provider][2] if row.charged else 0
+    assert (message.state, message.error) == (row.state, row.error)
+    assert ledger.balance(api.company.pk) == (TOKENS - spent, 0)
+    assert len(life.copies()) == row.copies
+    call_command("reconcile", verbosity=0)

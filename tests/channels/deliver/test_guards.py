@@ -1,0 +1,231 @@
+"""Each guard of the way out asked alone, where the others would not notice that it is gone."""
+
+import time
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+
+import pytest
+from django.db import DatabaseError, IntegrityError, connection, transaction
+from pytest_django import Settings
+
+from billing.wallet import ledger
+from channels.accept import outcome_waiting as waiting_sends
+from channels.accept import send_limits
+from channels.deliver import claims
+from channels.deliver import dispatcher as delivery
+from channels.deliver.dispatcher import Dispatcher
+from channels.lifecycle.state_machine import Event, What
+from channels.models import Attempt, Message
+from channels.outcomes import apply
+from channels.providers.base import Accepted, Channel, Outgoing
+from channels.providers.scripted import ScriptedProvider
+from channels.vendor_accounts import registry
+from config.errors import DomainError, Error
+from config.ids import uuid7
+from tests.api.blocking import apart, behind_us, waiting
+from tests.api.clients import Api
+from tests.api.races import at_once
+from tests.channels.lives import PHONE, accepted, claim, send, submitted
+from tests.factories import AttemptFactory, MessageFactory
+from tests.otp.passing import forget_limits
+from tests.stack.programs import until
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def states(attempt: Attempt) -> tuple[str, str]:
+    attempt = Attempt.objects.select_related("message").get(pk=attempt.pk)
+    return attempt.state, attempt.message.state
+
+
+class Watched(ScriptedProvider):
+    """Before it takes a message it looks at what everybody else can see of the attempt."""
+
+    def __init__(self) -> None:
+        super().__init__(Channel.WHATSAPP)
+        self.seen: list[list[str]] = []
+
+    def send(self, message: Outgoing) -> Accepted:
+        self.seen += at_once([lambda: list(Attempt.objects.values_list("state", flat=True))])
+        return super().send(message)
+
+
+class Broken(ScriptedProvider):
+    """It takes the message, and then has a bug."""
+
+    def send(self, message: Outgoing) -> Accepted:
+        super().send(message)
+        raise KeyError("bug")
+
+
+def test_attempt_is_committed_before_the_vendor_is_called(
+    test_api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    watched = Watched()
+    monkeypatch.setitem(registry.test_providers(), "test_whatsapp", watched)
+    send(test_api)
+    one = Dispatcher()
+
+    one.claim()
+    one.pool.shutdown()
+
+    assert watched.seen == [["submitting"]]
+
+
+def test_crash_of_an_adapter_leaves_the_outcome_unknown(
+    test_api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broken = Broken(Channel.WHATSAPP)
+    monkeypatch.setitem(registry.test_providers(), "test_whatsapp", broken)
+    send(test_api)
+    (claimed,) = claim()
+
+    apply.apply([delivery.hand_over(claimed, time.monotonic() + 60)])
+
+    assert states(Attempt.objects.get()) == ("ambiguous", "queued")
+    assert claim() == []
+
+
+def test_message_being_claimed_is_passed_by(api: Api) -> None:
+    send(api)
+
+    with transaction.atomic():
+        mine = claims.claim(7)
+        (theirs,) = at_once([_claimed_or_refused])
+
+    assert (len(mine), theirs) == (1, [])
+    assert Attempt.objects.count() == 1
+
+
+def _claimed_or_refused() -> object:
+    try:
+        return claims.claim(7)
+    except DatabaseError as error:
+        return error
+
+
+def test_late_refusal_ends_the_cool_down_of_no_other_send(api: Api) -> None:
+    first = submitted(api)
+    forget_limits()
+    send(api)
+
+    apply.apply([Event(first.id, What.UNREACHABLE)])
+
+    assert api.post("/otp/send", {"phone": PHONE}).status == 429
+
+
+def test_message_claimed_meanwhile_is_not_given_up(api: Api) -> None:
+    message = send(api)
+
+    with ThreadPoolExecutor(1) as pool:
+        with transaction.atomic():
+            (claimed,) = claims.claim(7)
+            late = behind_us(pool, partial(apply.give_up, [message.id]))
+        assert late.result() == []
+
+    assert states(Attempt.objects.get(pk=claimed.attempt_id)) == ("submitting", "queued")
+    assert ledger.balance(api.company.pk) == (999, 1)
+
+
+def test_message_goes_to_a_provider_of_its_mode(api: Api, test_api: Api) -> None:
+    for client in (api, test_api):
+        send(client, channel="sms")
+
+    claimed = claims.claim(7)
+
+    assert {one.mode: one.provider for one in claimed} == {"live": "twilio", "test": "test_sms"}
+
+
+def test_slow_vendor_leaves_threads_to_the_others(test_api: Api) -> None:
+    for channel in ("whatsapp", "sms"):
+        send(test_api, f"+7916123456{len(channel)}", channel=channel)
+    one = Dispatcher()
+    one.in_flight["test_whatsapp"] = delivery.SHARE
+
+    one.claim()
+    one.pool.shutdown()
+
+    assert [attempt.provider for attempt in Attempt.objects.all()] == ["test_sms"]
+
+
+def test_message_has_one_open_attempt(api: Api) -> None:
+    attempt = submitted(api)
+
+    with pytest.raises(IntegrityError), transaction.atomic():
+        AttemptFactory.create(message=attempt.message, n=2, state="ambiguous")
+
+    assert Attempt.objects.count() == 1
+
+
+def test_event_is_judged_under_the_lock(api: Api) -> None:
+    attempt = accepted(api)
+    refused = partial(apply.apply, [Event(attempt.id, What.REFUSED)])
+
+    with ThreadPoolExecutor(1) as pool:
+        with transaction.atomic(), connection.cursor() as cursor:
+            apply.apply_within(cursor, [Event(attempt.id, What.DELIVERED)])
+            late = behind_us(pool, refused)
+        assert late.result() == []
+
+    assert states(attempt) == ("delivered", "delivered")
+    assert ledger.balance(api.company.pk) == (999, 0)
+
+
+def test_outcome_is_kept_until_it_is_written(api: Api) -> None:
+    attempt = submitted(api)
+    one = Dispatcher()
+    one.unwritten = [Event(attempt.id, What.ACCEPTED, provider_id="vendor-1")]
+
+    with ThreadPoolExecutor(1) as pool, transaction.atomic():
+        Message.objects.select_for_update().get()
+        writing = behind_us(pool, partial(one._guarded, one.record))
+        _break(waiting())
+        writing.result()
+    assert states(attempt) == ("submitting", "queued")
+    one.record()
+
+    assert states(attempt) == ("sent", "sent")
+
+
+def _break(pids: list[int]) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_terminate_backend(pid) FROM unnest(%s) AS pid", [pids])
+
+
+def test_sends_that_wait_leave_the_database_to_others(
+    dispatcher: Dispatcher, api: Api, settings: Settings
+) -> None:
+    dispatcher.stop()
+    settings.SEND_WAIT = 60.0  # until they are let go
+    many = settings.DATABASES["default"]["OPTIONS"]["pool"]["max_size"] + 4
+    sends = [partial(send, api, f"+791612345{n:02d}") for n in range(many)]
+
+    with ThreadPoolExecutor(many) as pool:
+        sending = [pool.submit(apart, one) for one in sends]
+        try:
+            until(lambda: Message.objects.count() == many)
+            until(lambda: len(waiting_sends._waiters) == many)
+        finally:
+            waiting_sends._let_go()
+
+    assert {one.result().state for one in sending} == {"queued"}
+
+
+def test_without_redis_sends_to_one_phone_take_turns(api: Api, no_redis: None) -> None:
+    mine, theirs = (
+        send_limits.Send(uuid7(), api.company.pk, "live", "code", PHONE) for _ in range(2)
+    )
+
+    with ThreadPoolExecutor(1) as pool:
+        with send_limits.place(mine):
+            late = behind_us(pool, partial(_refusal, theirs))
+            MessageFactory.create(company=api.company, phone=PHONE)
+        assert late.result() is Error.RESEND_TOO_SOON
+
+
+def _refusal(one: send_limits.Send) -> Error | None:
+    try:
+        with send_limits.place(one):
+            return None
+    except DomainError as refusal:
+        return refusal.error

@@ -1,0 +1,56 @@
+"""Processes that work unasked are heard of, and forgotten when they are gone."""
+
+import pytest
+from django.db import connection
+
+from channels.deliver.dispatcher import Dispatcher
+from channels.deliver.heartbeats import Heartbeat
+from channels.models import Heartbeat as Row
+from channels.tasks import sweep
+from tests.stack.programs import until
+
+
+def age(seconds: int) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "UPDATE channels_heartbeat SET at = at - make_interval(secs => %s)", [seconds]
+        )
+
+
+@pytest.mark.django_db
+def test_a_beat_is_written_once_in_a_while() -> None:
+    heartbeat = Heartbeat("web")
+    heartbeat.beat({"waiters": 3})
+    heartbeat.beat({"waiters": 4})
+
+    row = Row.objects.get()
+    assert (row.kind, row.facts) == ("web", {"waiters": 3})
+
+
+@pytest.mark.django_db
+def test_next_beat_replaces_the_last() -> None:
+    Heartbeat("web").beat()
+    before = Row.objects.get().at
+    Heartbeat("web").beat()
+
+    assert Row.objects.get().at > before
+
+
+@pytest.mark.django_db
+def test_process_that_is_gone_is_forgotten_after_an_hour() -> None:
+    Row.objects.create(process="web elsewhere 1", kind="web", at="2026-01-01T00:00:00Z")
+    Heartbeat("delivery").beat()
+
+    assert [row.kind for row in Row.objects.all()] == ["delivery"]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_delivery_loop_is_heard_of(dispatcher: Dispatcher) -> None:
+    until(lambda: Row.objects.filter(kind="delivery").exists())
+
+
+@pytest.mark.django_db(transaction=True)
+def test_sweep_that_the_beat_sent_is_heard_of() -> None:
+    sweep()
+
+    assert Row.objects.get().process == "beat"

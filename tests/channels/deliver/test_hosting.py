@@ -1,0 +1,200 @@
+"""An account with a process of its own: who calls it, when, and that nobody else does."""
+
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import psycopg
+import pytest
+from django.db import connection
+from django.utils import timezone
+from pytest_django import Settings
+
+from channels.accept import nudge
+from channels.deliver import hosting
+from channels.deliver.dispatcher import Dispatcher
+from channels.deliver.hosting import Lock, TakenError
+from channels.models import Attempt, Heartbeat, Message
+from channels.outcomes import receipts
+from channels.providers.hosted_provider import HostedProvider
+from channels.vendor_accounts import availability, registry
+from config.redis_client import redis_client
+from tests.api.clients import Api
+from tests.channels.lives import PHONE, send
+from tests.channels.providers.centre import Centre
+from tests.stack.programs import until
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def centre() -> Iterator[Centre]:
+    one = Centre()
+    yield one
+    one.close()
+
+
+@pytest.fixture
+def account(centre: Centre, settings: Settings) -> HostedProvider:
+    own = {"host": "127.0.0.1", "port": centre.port, "tls": False, "window": 3}
+    names: dict[str, Any] = {"system_id": "kvitok", "password": "secret", "source": "Kvitok"}
+    settings.SMPP = settings.SMPP | own | names
+    registry.forget_settings()
+    return registry.hosted()["smpp"]
+
+
+@pytest.fixture
+def hosted(account: HostedProvider, centre: Centre) -> Iterator[Dispatcher]:
+    """The dispatcher of its process, on a thread, with a bind."""
+    one = Dispatcher(account)
+    account.start(keep=lambda told: _store(account.name, told), opened=one.wake)
+    until(lambda: centre.esme is not None and account.is_open)
+    thread = threading.Thread(target=one.run, name="delivery")
+    thread.start()
+    yield one
+    one.stop()
+    nudge.push()
+    thread.join(10)
+    account.stop()
+
+
+def _store(name: str, told: Any) -> None:
+    try:
+        receipts.store(name, told)
+    finally:
+        connection.close()
+
+
+@pytest.mark.parametrize(
+    ("bound", "called"), [(1, {"whatsapp_cloud"}), (0, {"whatsapp_cloud", "twilio"})]
+)
+def test_workers_leave_it_alone_while_it_is_bound(
+    account: HostedProvider, api: Api, bound: int, called: set[str]
+) -> None:
+    now = timezone.now()
+    Heartbeat.objects.create(process="smpp 1", kind="smpp", at=now, facts={"bound": bound})
+    availability.forget()
+    send(api, channel="sms")
+    send(api, "+79160000001", channel="whatsapp")
+    worker = Dispatcher()
+
+    worker.claim()
+
+    assert set(Attempt.objects.values_list("provider", flat=True)) == called
+    worker.pool.shutdown(wait=True)
+
+
+def test_its_process_leaves_the_others_alone(hosted: Dispatcher, centre: Centre, api: Api) -> None:
+    send(api, "+79160000001", channel="whatsapp")
+
+    send(api, channel="sms")
+
+    until(lambda: Message.objects.get(phone=PHONE).state == "sent")
+    assert Message.objects.get(phone="+79160000001").tries == 0
+    assert [one.destination_addr for one in centre.submitted] == [PHONE[1:]]
+
+
+def test_receipt_by_the_bind_settles_the_message(
+    hosted: Dispatcher, centre: Centre, api: Api
+) -> None:
+    send(api, channel="sms")
+    until(lambda: Message.objects.get().state == "sent")
+
+    status = centre.deliver("id:m00001 stat:DELIVRD err:000")
+
+    until(lambda: Message.objects.get().state == "delivered")
+    assert status == 0
+
+
+def test_without_a_bind_messages_wait_untried(account: HostedProvider, api: Api) -> None:
+    send(api, channel="sms")
+    one = Dispatcher(account)
+
+    one.tick()
+
+    assert (Attempt.objects.count(), Message.objects.get().state) == (0, "queued")
+
+
+def test_never_more_is_claimed_than_its_window(
+    hosted: Dispatcher, centre: Centre, api: Api
+) -> None:
+    centre.judge = lambda _event, _message_id: None
+    for number in range(5):
+        send(api, f"+7916000000{number}", channel="sms")
+
+    until(lambda: len(centre.submitted) == 3)
+
+    assert Attempt.objects.count() == 3
+    for event in centre.submitted:
+        event.accept(event.destination_addr)
+    until(lambda: len(centre.submitted) == 5)
+    for event in centre.submitted[3:]:
+        event.accept(event.destination_addr)
+    until(lambda: Message.objects.filter(state="sent").count() == 5)
+
+
+def test_nudge_reaches_workers_and_the_process(account: HostedProvider) -> None:
+    nudge.push()
+
+    assert redis_client().llen("wake") == redis_client().llen("wake:smpp") == 1
+
+
+def test_lists_nobody_reads_stay_short(account: HostedProvider) -> None:
+    for _ in range(40):
+        nudge.push()
+
+    assert redis_client().llen("wake:smpp") <= nudge.LONGEST
+
+
+def test_account_is_one_process_at_a_time() -> None:
+    with Lock("smpp").watched(lambda: None):
+        with pytest.raises(TakenError), Lock("smpp").watched(lambda: None):
+            pass
+        with Lock("another").watched(lambda: None):
+            pass
+
+    with Lock("smpp").watched(lambda: None):
+        pass
+
+
+def test_lock_that_was_lost_to_another_ends_the_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hosting, "LOOK", 1.0)
+    mine, ended = Lock("smpp"), threading.Event()
+
+    with pytest.raises(TakenError), mine.watched(ended.set):
+        _lose_to_another(mine, ended)
+
+    assert ended.is_set()
+
+
+def test_lock_that_nobody_took_meanwhile_is_taken_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hosting, "LOOK", 0.05)
+    mine, ended = Lock("smpp"), threading.Event()
+
+    with mine.watched(ended.set):
+        before = _pid(mine)
+        _end_session_of(mine)
+        until(lambda: mine._held is not None and _pid(mine) not in {0, before})
+        with pytest.raises(TakenError), Lock("smpp").watched(lambda: None):
+            pass
+
+    assert not ended.is_set()
+
+
+def _lose_to_another(mine: Lock, ended: threading.Event) -> None:
+    _end_session_of(mine)
+    with Lock("smpp").watched(lambda: None):
+        ended.wait(10)
+
+
+def _pid(lock: Lock) -> int:
+    held = lock._held
+    try:
+        return held.info.backend_pid if held else 0
+    except psycopg.OperationalError:
+        return 0
+
+
+def _end_session_of(lock: Lock) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_terminate_backend(%s, 5000)", [_pid(lock)])

@@ -1,0 +1,327 @@
+"""An unclear outcome where the vendor can be asked: what it took is waited for, and only what it
+never got is sent again.
+"""
+
+import hashlib
+import time
+from collections.abc import Iterable, Iterator
+from datetime import datetime, timedelta
+from typing import Any, cast
+from urllib.parse import parse_qsl
+
+import pytest
+import requests
+import responses
+from django.core.management import call_command
+from django.db.models import F
+from django.test import Client
+from django.utils import timezone
+from pytest_django import Settings
+
+from billing.wallet import ledger
+from channels.deliver import dispatcher, sweeps
+from channels.lifecycle.state_machine import Event, What
+from channels.models import Attempt, Message, Receipt
+from channels.outcomes import apply, receipts
+from channels.vendor_accounts import registry
+from tests.api.clients import Api
+from tests.api.races import at_once
+from tests.channels.lives import PHONE, claim, send, submitted
+from tests.otp.passing import later
+
+pytestmark = pytest.mark.django_db
+
+HOST = "https://smsc.example.com/sys"
+SECRET = "smsc-callback-secret"
+NOT_FOUND = {"error": "message not found", "error_code": 3}
+Wire = responses.RequestsMock
+
+
+@pytest.fixture(autouse=True)
+def smsc(settings: Settings) -> None:
+    """SMS goes by SMSC alone."""
+    account = {"login": "demo", "password": "secret-password", "sender": ""}
+    settings.SMSC = account | {
+        "api_url": "https://smsc.example.com",
+        "callback_secret": SECRET,
+    }
+    settings.TWILIO = settings.TWILIO | {"auth_token": ""}
+    registry.forget_settings()
+
+
+@pytest.fixture
+def wire() -> Iterator[Wire]:
+    with Wire(assert_all_requests_are_fired=False) as mock:
+        yield mock
+
+
+def past() -> datetime:
+    return timezone.now() - timedelta(hours=1)
+
+
+def form_of(request: requests.PreparedRequest) -> dict[str, str]:
+    return dict(parse_qsl(b"".join(cast(Iterable[bytes], request.body)).decode()))
+
+
+def read_and_say_nothing(request: requests.PreparedRequest) -> tuple[int, dict[str, str], str]:
+    form_of(request)
+    raise requests.exceptions.ReadTimeout
+
+
+def hand_over(wire: Wire, answer: dict[str, Any] | None) -> Attempt:
+    """What is due is claimed and sent; without an answer the outcome is unclear."""
+    if answer is None:
+        wire.add_callback("POST", f"{HOST}/send.php", callback=read_and_say_nothing)
+    else:
+        wire.upsert("POST", f"{HOST}/send.php", json=answer)
+    (claimed,) = claim()
+    apply.apply([dispatcher.hand_over(claimed, time.monotonic() + 60)])
+    return Attempt.objects.get(pk=claimed.attempt_id)
+
+
+def unclear(wire: Wire, api: Api) -> Attempt:
+    send(api, channel="sms")
+    return hand_over(wire, None)
+
+
+def ask(wire: Wire, answer: dict[str, Any]) -> int:
+    """The moment to ask has come; `answer` is the vendor's."""
+    Attempt.objects.filter(poll_at__isnull=False).update(poll_at=past())
+    wire.upsert("POST", f"{HOST}/status.php", json=answer)
+    return sweeps.poll()
+
+
+def report(attempt: Attempt, word: str = "1") -> int:
+    """The vendor calls, and a worker applies what it said."""
+    provider_id = registry.provider_id_of("smsc", attempt.message_id, PHONE)
+    assert provider_id is not None
+    phone, _, number = provider_id.partition(":")
+    signed = f"{number}:{phone}:{word}:{SECRET}".encode()
+    md5 = hashlib.md5(signed, usedforsecurity=False).hexdigest()
+    form = {"id": number, "phone": phone, "status": word, "md5": md5}
+    status: int = Client().post("/hooks/smsc?md5&charset=utf-8", form_body(form), FORM).status_code
+    Receipt.objects.filter(due_at__isnull=False).update(due_at=F("due_at") - timedelta(hours=1))
+    while receipts.apply_stored():
+        pass
+    return status
+
+
+FORM = "application/x-www-form-urlencoded"
+
+
+def form_body(form: dict[str, str]) -> bytes:
+    return "&".join(f"{name}={value}" for name, value in form.items()).encode()
+
+
+def states(attempt: Attempt) -> tuple[str, str]:
+    attempt = Attempt.objects.select_related("message").get(pk=attempt.pk)
+    return attempt.state, attempt.message.state
+
+
+def test_unclear_outcome_is_asked_about_once_the_call_must_be_over(api: Api) -> None:
+    attempt = submitted(api, channel="sms")
+    assert attempt.lease_until is not None
+    claimed_at = attempt.lease_until - timedelta(seconds=30)  # now(), until the test is over
+
+    event = Event(attempt.id, What.AMBIGUOUS)
+    apply.apply([dispatcher.named(event, "smsc", attempt.message_id, PHONE)])
+
+    attempt.refresh_from_db()
+    assert attempt.state == "ambiguous"
+    assert attempt.provider_id == registry.provider_id_of("smsc", attempt.message_id, PHONE)
+    # 2 to connect, 8 to read, 2 to spare
+    assert attempt.poll_at == claimed_at + timedelta(seconds=12)
+    assert sweeps.poll() == 0
+
+
+def test_what_the_vendor_delivered_is_charged(wire: Wire, api: Api) -> None:
+    attempt = unclear(wire, api)
+
+    assert ask(wire, {"status": 1, "last_timestamp": 1786702505}) == 1
+
+    assert states(attempt) == ("delivered", "delivered")
+    assert ledger.balance(api.company.pk) == (984, 0)
+
+
+@pytest.mark.parametrize("status", [-1, 0])
+def test_what_the_vendor_took_is_waited_for(wire: Wire, api: Api, status: int) -> None:
+    attempt = unclear(wire, api)
+
+    ask(wire, {"status": status})
+
+    assert states(attempt) == ("sent", "sent")
+    assert claim() == []
+    assert ledger.balance(api.company.pk) == (984, 16)
+    assert report(attempt) == 200
+    assert states(attempt) == ("delivered", "delivered")
+
+
+@pytest.mark.parametrize("answer", [{"error": "wait", "error_code": 9}, {"status": -2}])
+def test_no_answer_is_no_reason_to_send_again(wire: Wire, api: Api, answer: dict[str, Any]) -> None:
+    attempt = unclear(wire, api)
+
+    ask(wire, answer)
+
+    assert states(attempt) == ("ambiguous", "queued")
+    assert claim() == []
+
+
+def test_what_the_vendor_never_got_is_sent_again_under_the_same_id(wire: Wire, api: Api) -> None:
+    first = unclear(wire, api)
+    ask(wire, NOT_FOUND)
+    first.refresh_from_db()
+    assert (first.state, first.error_class, first.error_code) == ("failed", "retry", "-3")
+    assert ledger.balance(api.company.pk) == (984, 16)
+
+    second = hand_over(wire, {"id": 7, "cnt": 1})
+
+    sent = [call.request for call in wire.calls if call.request.url == f"{HOST}/send.php"]
+    ids = [form_of(request)["id"] for request in sent]
+    assert len(ids) == 2
+    assert len(set(ids)) == 1
+    assert (second.n, second.state) == (2, "sent")
+
+
+def test_the_id_goes_to_the_latest_try(wire: Wire, api: Api) -> None:
+    first = unclear(wire, api)
+    number = (first.provider_id or "").rpartition(":")[2]
+    ask(wire, NOT_FOUND)
+
+    second = hand_over(wire, {"id": int(number), "cnt": 1})
+
+    first.refresh_from_db()
+    assert (first.provider_id, second.provider_id) == (None, f"{PHONE[1:]}:{number}")
+    report(second, "20")
+    assert states(second) == ("failed", "failed")
+    assert ledger.balance(api.company.pk) == (1000, 0)
+
+
+def test_without_time_for_another_try_it_has_failed(wire: Wire, api: Api) -> None:
+    attempt = unclear(wire, api)
+    later(seconds=280)
+
+    ask(wire, NOT_FOUND)
+
+    assert states(attempt) == ("failed", "failed")
+    assert ledger.balance(api.company.pk) == (1000, 0)
+
+
+def test_delivered_after_all_calls_the_next_try_off(wire: Wire, api: Api) -> None:
+    first = unclear(wire, api)
+    ask(wire, NOT_FOUND)
+
+    report(first)
+
+    assert states(first) == ("delivered", "delivered")
+    assert claim() == []
+    assert Message.objects.get().due_at is None
+    assert ledger.balance(api.company.pk) == (984, 0)
+
+
+def test_delivered_after_all_while_the_next_try_is_under_way(wire: Wire, api: Api) -> None:
+    first = unclear(wire, api)
+    ask(wire, NOT_FOUND)
+    (claimed,) = claim()
+
+    report(first)
+    apply.apply([Event(claimed.attempt_id, What.ACCEPTED, first.provider_id, pollable=True)])
+
+    second = Attempt.objects.get(pk=claimed.attempt_id)
+    assert states(first) == ("delivered", "delivered")
+    assert (second.state, second.provider_id) == ("sent", first.provider_id)
+    assert ledger.balance(api.company.pk) == (984, 0)
+    ask(wire, {"status": 1})
+    assert states(second) == ("delivered", "delivered")
+    assert ledger.balance(api.company.pk) == (984, 0)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_delivered_after_all_once_the_next_try_was_taken(wire: Wire, api: Api) -> None:
+    first = unclear(wire, api)
+    number = int((first.provider_id or "").rpartition(":")[2])
+    ask(wire, NOT_FOUND)
+    second = hand_over(wire, {"id": number, "cnt": 1})
+
+    report(first)
+    report(second, "2")
+
+    assert (states(first)[0], *states(second)) == ("failed", "delivered", "delivered")
+    assert ledger.balance(api.company.pk) == (984, 0)
+    call_command("reconcile", verbosity=0)
+
+
+def test_repeat_that_the_vendor_knows_is_not_sent_a_third_time(wire: Wire, api: Api) -> None:
+    unclear(wire, api)
+    ask(wire, NOT_FOUND)
+
+    second = hand_over(wire, {"error": "duplicate request, wait a minute", "error_code": 9})
+
+    assert states(second) == ("ambiguous", "queued")
+    ask(wire, {"status": 1})
+    assert states(second) == ("delivered", "delivered")
+
+
+def test_lease_that_ran_out_is_asked_about(wire: Wire, api: Api) -> None:
+    attempt = submitted(api, channel="sms")
+    Attempt.objects.update(lease_until=past())
+    sweeps.end_leases()
+    assert states(attempt) == ("ambiguous", "queued")
+    assert sweeps.poll() == 0
+
+    ask(wire, NOT_FOUND)
+
+    assert states(attempt) == ("failed", "queued")
+    assert len(claim()) == 1
+
+
+def test_lease_ends_though_its_id_is_anothers(api: Api) -> None:
+    attempt, other = submitted(api, channel="sms"), submitted(api, "+79161234568", channel="sms")
+    taken = registry.provider_id_of("smsc", attempt.message_id, PHONE)
+    Attempt.objects.filter(pk=other.pk).update(provider_id=taken)
+    Attempt.objects.filter(pk=attempt.pk).update(lease_until=past())
+
+    assert sweeps.end_leases() == 1
+
+    attempt.refresh_from_db()
+    assert (attempt.state, attempt.provider_id, attempt.poll_at) == ("ambiguous", None, None)
+
+
+def test_vendor_without_ids_of_ours_is_not_asked(api: Api) -> None:
+    attempt = submitted(api, channel="whatsapp")
+    Attempt.objects.update(lease_until=past())
+
+    sweeps.end_leases()
+
+    attempt.refresh_from_db()
+    assert (attempt.state, attempt.provider_id, attempt.poll_at) == ("ambiguous", None, None)
+
+
+def test_one_message_is_asked_about_five_times_a_minute_at_most(wire: Wire, api: Api) -> None:
+    unclear(wire, api)
+    asked_at = [float(dispatcher.ASK_IN)]
+
+    for _ in range(8):
+        ask(wire, {"error": "wait", "error_code": 9})
+        poll_at = Attempt.objects.get().poll_at
+        assert poll_at is not None
+        asked_at.append(asked_at[-1] + (poll_at - timezone.now()).total_seconds())
+
+    assert max(sum(at <= one < at + 60 for one in asked_at) for at in asked_at) <= 5
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("round_number", range(3))
+def test_report_and_question_at_once_charge_one_delivery(
+    wire: Wire, api: Api, round_number: int
+) -> None:
+    first = unclear(wire, api)
+    Attempt.objects.update(poll_at=past())
+    wire.post(f"{HOST}/status.php", json=NOT_FOUND)
+    wire.upsert("POST", f"{HOST}/send.php", json={"id": 7, "cnt": 1})
+
+    at_once([sweeps.poll, lambda: report(first), lambda: len(claim()), sweeps.poll])
+    report(first)
+
+    assert Message.objects.get().state == "delivered"
+    assert ledger.balance(api.company.pk) == (984, 0)
+    call_command("reconcile", verbosity=0)

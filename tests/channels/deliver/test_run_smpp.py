@@ -1,0 +1,272 @@
+"""`manage.py run_smpp` against a message centre that fails: nothing lost, nothing sent twice."""
+
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import call_command
+from django.db import connection
+from django.db.models import Q
+from django.utils import timezone
+from pytest_django import Settings
+
+from billing.budgets import budgets
+from billing.models import Transfer
+from billing.wallet import ledger
+from channels.deliver import sweeps
+from channels.models import Attempt, BlockedPhone, Message
+from channels.vendor_accounts import registry
+from config.env import ROOT
+from config.local.embedded import Servers
+from tests.api.clients import Api, ClientOf
+from tests.channels import smpp_service
+from tests.channels.smpp_service import OPEN, RUN, Service, attempts, settled, states
+from tests.factories import CompanyFactory
+from tests.stack.programs import free_port, until
+
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.timeout(300),  # a thousand messages and two restarts, on a busy machine
+]
+
+MANY, TOKENS, PRICE = 1000, 20_000, 16
+
+
+@pytest.fixture
+def service(
+    transactional_db: None,
+    servers: Servers,
+    settings: Settings,
+    tmp_path: Path,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[Service]:
+    port = free_port()
+    settings.SMPP = settings.SMPP | smpp_service.account(port)
+    registry.forget_settings()
+    bytecode = tmp_path_factory.getbasetemp() / "bytecode"  # compiled once, not at each start
+    one = smpp_service.service(servers, tmp_path, port, bytecode)
+    one.start()
+    yield one
+    one.stop()
+    call_command("reconcile")
+
+
+@pytest.fixture
+def sender(service: Service, client_of: ClientOf) -> Api:
+    company = CompanyFactory.create(api_rate=1_000_000)
+    ledger.grant(company=company, amount=TOKENS, reason="tests")
+    budgets.open_wide(company)
+    return client_of(company)
+
+
+def phones(many: int) -> list[str]:
+    return [f"+7926{number:07}" for number in range(many)]
+
+
+def send(sender: Api, numbers: list[str]) -> None:
+    for number in numbers:
+        assert sender.post("/otp/send", {"phone": number, "channel": "sms"}).status == 200
+
+
+def send_with_throttling(service: Service, sender: Api, numbers: list[str]) -> None:
+    for number in numbers[::20]:  # 5 %, the first time that they are tried
+        service.carrier.misbehave("throttle", phone=number, times=1)
+    send(sender, numbers)
+
+
+def end_leases() -> None:
+    """Time passes, and a worker looks after the calls that a dead process has left."""
+    until(lambda: not _is_anybody_at_work())  # the database ends what the dead one asked of it
+    past = timezone.now() - timedelta(seconds=1)
+    Attempt.objects.filter(state="submitting").update(lease_until=past)
+    sweeps.end_leases()
+
+
+def _is_anybody_at_work() -> bool:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT EXISTS (SELECT FROM pg_stat_activity WHERE datname = current_database()"
+            " AND pid <> pg_backend_pid() AND state <> 'idle')"
+        )
+        return bool(cursor.fetchone()[0])
+
+
+def give_up() -> None:
+    """More time passes, until the deadlines."""
+    past = timezone.now() - timedelta(seconds=1)
+    Message.objects.filter(state__in=OPEN).update(deadline=past)
+    sweeps.give_up()
+
+
+def test_a_thousand_messages_through_a_centre_that_throttles_and_restarts_twice(
+    service: Service, sender: Api
+) -> None:
+    numbers = phones(MANY)
+    for part, start in ((1, 0), (2, 400)):
+        send_with_throttling(service, sender, numbers[start : start + 400])
+        until(lambda part=part: attempts("delivered") > part * 200, 30)  # type: ignore[misc]
+        service.centre.kill()
+        service.centre.start()
+    send_with_throttling(service, sender, numbers[800:])
+    settled()
+    unknown = attempts("ambiguous")
+    give_up()
+
+    copies, ended = service.copies(), states()
+    charged = set(Message.objects.filter(state="delivered").values_list("phone", flat=True))
+    assert ended["delivered"] + ended["expired"] == MANY
+    assert ended["expired"] == unknown <= 2 * smpp_service.WINDOW
+    assert set(copies.values()) == {1}  # what is unknown is never sent again: nothing came twice
+    assert charged <= set(copies)
+    assert ledger.balance(sender.company.pk) == (TOKENS - PRICE * len(charged), 0)
+    # A centre that is killed forgets whom it was to throttle: the last 200 alone are sure.
+    assert Attempt.objects.filter(error_code="ESME_RTHROTTLED").count() >= 10
+
+
+# What the centre does → the message's state at last, what it cost, how many copies arrived.
+FAULTS: dict[str, tuple[dict[str, Any], str, int, int]] = {
+    "none": ({}, "delivered", PRICE, 1),
+    "unreachable": ({"kind": "unreachable"}, "failed", 0, 0),
+    "refused for the moment": ({"kind": "refuse", "times": 1}, "delivered", PRICE, 1),
+    "throttled": ({"kind": "throttle", "times": 1}, "delivered", PRICE, 1),
+    "system error": ({"kind": "server_error", "times": 1}, "delivered", PRICE, 1),
+    "broken before it was taken": ({"kind": "lost"}, "expired", 0, 0),
+    "broken after it was taken": ({"kind": "reset"}, "expired", 0, 1),
+    "no answer": ({"kind": "hang"}, "expired", 0, 1),
+    "no receipt": ({"kind": "no_receipt"}, "expired", 0, 1),
+    "receipt twice": ({"kind": "duplicate_receipt"}, "delivered", PRICE, 1),
+    "receipts out of order": ({"kind": "reorder_receipts"}, "delivered", PRICE, 1),
+    "late receipt": ({"kind": "late_receipt", "latency_ms": 1000}, "delivered", PRICE, 1),
+    "not delivered": ({"kind": "undelivered"}, "failed", 0, 1),
+    "failed after all": ({"kind": "failed_after_delivered"}, "delivered", PRICE, 1),
+    "delivered after all": ({"kind": "delivered_after_failed"}, "delivered", 0, 1),
+}
+
+
+def test_how_each_fault_ends(service: Service, sender: Api) -> None:
+    numbers = dict(zip(FAULTS, phones(len(FAULTS)), strict=True))
+    deadline = time.monotonic() + 60
+    for fault, (bent, *_) in FAULTS.items():
+        if bent:
+            service.carrier.misbehave(phone=numbers[fault], **bent)
+        send(sender, [numbers[fault]])
+        # One after the other: what breaks the bind would leave others unknown as well.
+        until(lambda fault=fault: is_answered(numbers[fault]), 30)  # type: ignore[misc]
+    wanted = {phone: FAULTS[fault][1] for fault, phone in numbers.items()}
+    until(lambda: not late(wanted) or time.monotonic() > deadline, 70)
+    assert late(wanted) == {}
+    give_up()
+
+    ended = {message.phone: message for message in Message.objects.all()}
+    charged = dict(Transfer.objects.filter(kind="capture").values_list("message_id", "amount"))
+    copies = service.copies()
+    assert {
+        fault: (ended[phone].state, charged.get(ended[phone].pk, 0), copies[phone])
+        for fault, phone in numbers.items()
+    } == {fault: row[1:] for fault, row in FAULTS.items()}
+    assert ledger.balance(sender.company.pk) == (TOKENS - sum(charged.values()), 0)
+
+
+def is_answered(phone: str) -> bool:
+    """Tried, with no try under way and none to come."""
+    tried = Message.objects.filter(phone=phone, attempts__isnull=False)
+    idle = tried.exclude(attempts__state="submitting")
+    return idle.filter(Q(due_at=None) | Q(state="failed")).exists()
+
+
+def late(wanted: dict[str, str]) -> dict[str, str]:
+    """Those that are to end by a receipt and have not yet, with the state they are in."""
+    now = dict(Message.objects.values_list("phone", "state"))
+    return {
+        phone: now[phone]
+        for phone, state in wanted.items()
+        if state != "expired" and now[phone] != state
+    }
+
+
+def test_process_killed_in_the_middle_sends_nothing_twice(service: Service, sender: Api) -> None:
+    service.carrier.misbehave(latency_ms=50)
+    numbers = phones(100)
+    send(sender, numbers)
+    until(lambda: attempts("delivered") > 20)
+
+    service.process.kill()
+    end_leases()
+    service.process.start()
+    settled()
+    unknown = attempts("ambiguous")
+    give_up()
+
+    assert set(service.copies().values()) == {1}
+    # One that it was about to write when it died is as unknown as one that was written.
+    assert len(set(numbers) - set(service.copies())) <= unknown
+    assert states() == {"delivered": 100 - unknown} | ({"expired": unknown} if unknown else {})
+    assert unknown <= smpp_service.WINDOW
+
+
+def test_asked_to_stop_it_finishes_what_it_began(service: Service, sender: Api) -> None:
+    many = 120  # ten seconds' work, long after it was asked to stop
+    service.carrier.misbehave(latency_ms=1000)
+    send(sender, phones(many))
+    until(lambda: Attempt.objects.count() >= 15)
+
+    service.process.ask_to_stop()
+    code = service.process.wait_stopped()
+
+    assert (code, attempts("submitting"), attempts("ambiguous")) == (0, 0, 0)
+    assert Attempt.objects.count() < many
+    service.carrier.behave()
+    service.process.start()
+    settled()
+    assert states() == {"delivered": many}
+
+
+def test_account_has_one_process(service: Service) -> None:
+    until(lambda: "bound to" in service.process.log_since_start())
+    second = subprocess.run(
+        [sys.executable, *RUN],
+        cwd=ROOT,
+        env=service.process.environ,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=30,
+    )
+
+    assert second.returncode == 1
+    assert "Another process runs the account 'smpp'." in second.stderr
+    service.process.kill()
+    service.process.start()
+    until(lambda: "bound to" in service.process.log_since_start())
+
+
+def test_long_message_is_delivered_when_all_of_it_is(service: Service, sender: Api) -> None:
+    url = "https://example.com/orders/" + "7" * 20
+    text = "Ваш заказ готов, заберите его в течение трёх дней: :link. " + "Ждём вас! " * 5
+
+    answer = sender.post(
+        "/links/send", {"phone": "+79260000000", "url": url, "text": text, "channel": "sms"}
+    )
+    settled()
+
+    assert states() == {"delivered": 1}
+    (attempt,) = Attempt.objects.all()
+    ids = list(attempt.parts.order_by("number").values_list("provider_id", flat=True))
+    assert (len(ids), attempt.provider_id) == (answer.body["segments"], "+".join(ids))
+    assert attempt.receipts.count() == len(ids) > 1
+    assert len(service.carrier.message("+79260000000")["links"]) == 1
+
+
+def test_stop_answered_by_sms_is_heeded(service: Service, sender: Api) -> None:
+    (phone,) = phones(1)
+    send(sender, [phone])
+    until(lambda: attempts("delivered") == 1)
+
+    service.carrier.reply(phone, "стоп")
+
+    until(lambda: BlockedPhone.objects.filter(phone=phone, said_stop=True).exists())

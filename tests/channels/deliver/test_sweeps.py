@@ -1,0 +1,339 @@
+"""What time alone brings about, and what it must not."""
+
+import threading
+import time
+from datetime import timedelta
+from functools import partial
+from typing import Any
+
+import pytest
+import time_machine
+from django.core.management import call_command
+from django.db import transaction
+from django.utils import timezone
+from pytest_django import Settings
+
+from billing.models import Transfer
+from billing.wallet import ledger
+from channels.deliver import claims as claiming
+from channels.deliver import dispatcher, sweeps
+from channels.lifecycle.state_machine import Event, What
+from channels.models import Attempt, Message
+from channels.outcomes import apply
+from channels.vendor_accounts import registry
+from tests.api.clients import Api
+from tests.api.races import at_once
+from tests.channels.lives import accepted, claim, send, submitted
+from tests.factories import (
+    AttemptFactory,
+    ReceiptFactory,
+)
+from tests.otp.passing import later
+from tests.otp.reading import code_of
+from tests.stack.programs import until
+
+
+def past(**ago: float) -> Any:
+    return timezone.now() - timedelta(**ago)
+
+
+def states(attempt: Attempt) -> tuple[str, str]:
+    attempt = Attempt.objects.select_related("message").get(pk=attempt.pk)
+    return attempt.state, attempt.message.state
+
+
+def test_lease_that_ran_out_leaves_the_outcome_unknown(api: Api) -> None:
+    attempt = submitted(api)
+    Attempt.objects.update(lease_until=past(minutes=1))
+
+    assert sweeps.end_leases() == 1
+    assert sweeps.end_leases() == 0
+
+    assert states(attempt) == ("ambiguous", "queued")
+    assert Attempt.objects.get().error_class == "ambiguous"
+    assert ledger.balance(api.company.pk) == (999, 1)
+
+
+def test_lease_that_runs_is_left_alone(api: Api) -> None:
+    attempt = submitted(api)
+
+    assert sweeps.end_leases() == 0
+
+    assert states(attempt) == ("submitting", "queued")
+
+
+def test_unknown_outcome_is_never_sent_again(api: Api) -> None:
+    attempt = submitted(api)
+    Attempt.objects.update(lease_until=past(minutes=1))
+
+    for seconds in (0, 100, 100, 60):
+        later(seconds=seconds)
+        sweeps.sweep()
+        assert claim() == []
+
+    assert Attempt.objects.count() == 1
+    assert states(attempt) == ("ambiguous", "queued")
+
+
+def test_late_answer_of_the_vendor_still_counts(api: Api) -> None:
+    attempt = submitted(api)
+    Attempt.objects.update(lease_until=past(minutes=1))
+    sweeps.sweep()
+
+    apply.apply([Event(attempt.id, What.ACCEPTED, provider_id="wamid.1")])
+
+    assert states(attempt) == ("sent", "sent")
+
+
+@pytest.mark.parametrize("is_ambiguous", [True, False])
+def test_unproved_message_is_given_up_at_its_deadline(api: Api, is_ambiguous: bool) -> None:
+    attempt = submitted(api) if is_ambiguous else accepted(api)
+    Attempt.objects.filter(state="submitting").update(lease_until=past(minutes=1))
+    later(seconds=590)
+    sweeps.sweep()
+    assert ledger.balance(api.company.pk) == (999, 1)
+
+    later(seconds=11)
+    sweeps.sweep()
+
+    assert states(attempt) == ("expired", "expired")
+    assert ledger.balance(api.company.pk) == (1000, 0)
+    assert Transfer.objects.get(kind="release").reason == "expired"
+
+
+def test_links_are_given_a_day(api: Api) -> None:
+    api.post("/links/send", {"phone": "+79161234567", "url": "https://example.com/"})
+    claim()
+    attempt = Attempt.objects.get()
+    apply.apply([Event(attempt.id, What.ACCEPTED, provider_id="wamid.1")])
+
+    later(hours=23, minutes=59)
+    sweeps.sweep()
+    assert states(attempt) == ("sent", "sent")
+    later(minutes=2)
+    sweeps.sweep()
+
+    assert states(attempt) == ("expired", "expired")
+
+
+def test_proof_after_the_deadline_is_free(api: Api) -> None:
+    attempt = accepted(api)
+    later(seconds=601)
+    sweeps.sweep()
+
+    apply.apply([Event(attempt.id, What.DELIVERED)])
+
+    assert states(attempt) == ("delivered", "delivered")
+    assert ledger.balance(api.company.pk) == (1000, 0)
+
+
+@pytest.mark.parametrize(("seconds", "is_attempted"), [(265, True), (275, False)])
+def test_code_is_not_attempted_in_its_last_half_minute(
+    api: Api, seconds: int, is_attempted: bool
+) -> None:
+    send(api)
+    later(seconds=seconds)
+
+    sweeps.sweep()
+    claimed = claim()
+
+    assert len(claimed) == is_attempted
+    assert Attempt.objects.count() == is_attempted
+    assert Message.objects.get().state == ("queued" if is_attempted else "expired")
+    assert ledger.balance(api.company.pk) == ((999, 1) if is_attempted else (1000, 0))
+
+
+def test_claim_alone_leaves_what_is_too_late(api: Api) -> None:
+    send(api)
+    later(seconds=275)
+
+    assert claim() == []
+
+    assert Message.objects.get().tries == 0
+
+
+def test_provider_is_told_how_long_a_code_is_of_use(api: Api) -> None:
+    send(api)
+    later(seconds=100)
+
+    (claimed,) = claim()
+
+    assert 198 <= claimed.ttl <= 200
+
+
+def test_message_without_a_route_waits_and_expires(api: Api, settings: Settings) -> None:
+    send(api, channel="sms")
+    settings.TWILIO = settings.TWILIO | {"auth_token": ""}
+    registry.forget_settings()
+
+    assert claim() == []
+    later(seconds=275)
+    sweeps.sweep()
+
+    assert Message.objects.get().state == "expired"
+    assert ledger.balance(api.company.pk) == (1000, 0)
+
+
+def polled(test_api: Api, digits: str) -> Attempt:
+    """Sent to a scripted number, and due to be asked about."""
+    phone = f"+7916123{digits}"
+    send(test_api, phone)
+    (claimed,) = claim()
+    apply.apply([dispatcher.hand_over(claimed, time.monotonic() + 60)])
+    Attempt.objects.update(poll_at=past(minutes=1))
+    return Attempt.objects.get()
+
+
+def test_accepted_message_is_asked_about(test_api: Api) -> None:
+    attempt = polled(test_api, "0006")
+    assert states(attempt) == ("sent", "sent")
+
+    assert sweeps.poll() == 1
+    assert states(attempt) == ("sent", "sent")
+    assert sweeps.poll() == 0  # not due again for a while
+    Attempt.objects.update(poll_at=past(minutes=1))
+    with time_machine.travel(timezone.now() + timedelta(seconds=31), tick=False):
+        assert sweeps.poll() == 1
+
+    assert states(attempt) == ("delivered", "delivered")
+    assert Attempt.objects.get().poll_at is None
+
+
+def test_asking_grows_rarer(test_api: Api) -> None:
+    polled(test_api, "0007")
+    waits = []
+
+    for _ in range(5):
+        Attempt.objects.update(poll_at=past(minutes=1))
+        sweeps.poll()
+        poll_at = Attempt.objects.get().poll_at
+        assert poll_at is not None
+        waits.append(round((poll_at - timezone.now()).total_seconds(), -1))
+
+    assert waits == [20, 40, 80, 120, 120]
+
+
+def test_attempt_of_an_account_that_is_gone_is_not_asked_about(
+    api: Api, settings: Settings
+) -> None:
+    accepted(api, channel="sms")
+    Attempt.objects.update(poll_at=past(minutes=1))
+    settings.TWILIO = settings.TWILIO | {"auth_token": ""}
+    registry.forget_settings()
+
+    assert sweeps.poll() == 0
+
+
+def test_never_delivered_expires(test_api: Api) -> None:
+    attempt = polled(test_api, "0007")
+    later(seconds=601)
+
+    sweeps.sweep()
+
+    assert states(attempt) == ("expired", "expired")
+
+
+def test_proof_is_settled_before_anything_is_given_up(api: Api) -> None:
+    by_receipt, by_code = accepted(api), accepted(api, "+79161234568")
+    code = code_of("+79161234568")
+    assert api.post("/otp/verify", {"phone": "+79161234568", "code": code}).status == 200
+    ReceiptFactory.create(attempt=by_receipt, due_at=past(minutes=1), received_at=past(minutes=1))
+    later(seconds=601)
+
+    sweeps.sweep()
+
+    assert states(by_receipt) == states(by_code) == ("delivered", "delivered")
+    assert ledger.balance(api.company.pk) == (998, 0)
+
+
+def test_account_that_is_gone_stops_no_sweep(api: Api) -> None:
+    attempt = accepted(api)
+    AttemptFactory.create(provider="unheard_of", provider_id="x", poll_at=past(minutes=1))
+    ReceiptFactory.create(provider="unheard_of", provider_id="x", due_at=past(minutes=1))
+    later(seconds=601)
+
+    sweeps.sweep()
+
+    assert states(attempt) == ("expired", "expired")
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("round_number", range(3))
+def test_many_sweeps_at_once_do_what_one_does(api: Api, round_number: int) -> None:
+    gone = [accepted(api, f"+7916123456{n}").message_id for n in range(3)]
+    stuck = submitted(api, "+79161234577")
+    verified = accepted(api, "+79161234578")
+    code = code_of("+79161234578")
+    api.post("/otp/verify", {"phone": "+79161234578", "code": code})
+    Message.objects.filter(pk__in=gone).update(deadline=past(minutes=1))
+    Attempt.objects.filter(pk=stuck.pk).update(lease_until=past(minutes=1))
+
+    at_once([sweeps.sweep] * 6)
+
+    assert set(Message.objects.filter(pk__in=gone).values_list("state", flat=True)) == {"expired"}
+    assert states(stuck) == ("ambiguous", "queued")
+    assert states(verified) == ("delivered", "delivered")
+    assert ledger.balance(api.company.pk) == (998, 1)
+    call_command("reconcile", verbosity=0)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_many_workers_claim_each_message_once(api: Api) -> None:
+    for number in range(20):
+        send(api, f"+791612345{number:02d}")
+
+    claims = at_once([lambda: claiming.claim(7)] * 6)
+
+    taken = [claimed.attempt_id for several in claims for claimed in several]
+    assert len(taken) == len(set(taken)) == Attempt.objects.count() == 20
+
+
+@pytest.mark.django_db(transaction=True)
+def test_claim_does_not_wait_for_a_message_in_other_hands(api: Api) -> None:
+    held, free = send(api), send(api, "+79161234568")
+
+    with transaction.atomic():
+        Message.objects.select_for_update().get(pk=held.pk)
+        ((claimed,),) = at_once([partial(claiming.claim, 7)])
+
+    assert claimed.phone == free.phone
+
+
+@pytest.mark.django_db(transaction=True)
+def test_codes_are_claimed_before_links(api: Api) -> None:
+    api.post("/links/send", {"phone": "+79161234567", "url": "https://example.com/"})
+    send(api)
+
+    assert [claimed.kind for claimed in claiming.claim(1) + claiming.claim(1)] == ["code", "link"]
+
+
+def test_worker_makes_the_rounds_that_nobody_asks_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[float] = []
+    stopping = threading.Event()
+    monkeypatch.setattr(sweeps, "PATIENCE", 0.2)
+    monkeypatch.setattr(sweeps, "LOOK", 0.02)
+    rounds = sweeps.Rounds(lambda: made.append(time.monotonic()))
+
+    keeper = threading.Thread(target=rounds.keep, args=[stopping])
+    keeper.start()
+    until(lambda: len(made) >= 2)
+    stopping.set()
+    keeper.join()
+
+    assert made[1] - made[0] >= 0.2
+
+
+def test_worker_makes_no_round_while_the_beat_asks(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[str] = []
+    stopping = threading.Event()
+    monkeypatch.setattr(sweeps, "LOOK", 0.01)
+    rounds = sweeps.Rounds(lambda: made.append(threading.current_thread().name))
+    rounds.make()
+
+    keeper = threading.Thread(target=rounds.keep, args=[stopping], name="keeper")
+    keeper.start()
+    time.sleep(0.2)
+    stopping.set()
+    keeper.join()
+
+    assert made == [threading.current_thread().name]

@@ -1,0 +1,215 @@
+"""Days are counted once and right, whatever comes late and however often they are counted."""
+
+from collections import Counter
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+import pytest
+import time_machine
+from django.utils import timezone
+
+from accounts.models import Company
+from channels.history import day_counts, figures
+from channels.history.day_counts import count_days, last_counted, start_of
+from channels.lifecycle.state_machine import Event, What
+from channels.models import CountedDay, DayCount, DayTotal, Message, StaleDay
+from channels.outcomes.apply import apply
+from config.ids import first_at
+from tests.api.races import at_once
+from tests.factories import (
+    AttemptFactory,
+    CompanyFactory,
+    MessageFactory,
+    TransferFactory,
+    VerificationFactory,
+)
+
+HOUR = timedelta(hours=1)
+
+
+def day(ago: int) -> datetime:
+    """An hour into the day so many days ago."""
+    return start_of(timezone.localdate() - timedelta(days=ago)) + HOUR
+
+
+def sent(company: Company, ago: int, state: str = "delivered", **fields: Any) -> Message:
+    at = day(ago)
+    ended = {"delivered_at": at + timedelta(seconds=fields.pop("took", 3)), "finished_at": at}
+    return MessageFactory.create(
+        company=company,
+        created_at=at,
+        state=state,
+        **(ended if state == "delivered" else {}),
+        **fields,
+    )
+
+
+def figures_of(company: Company, mode: str = "live") -> figures.Figures:
+    return figures.figures(company, mode)
+
+
+def counted() -> list[tuple[Any, ...]]:
+    rows = DayCount.objects.order_by("company", "day", "channel", "kind", "state", "pace")
+    return list(rows.values_list("company", "day", "channel", "kind", "state", "pace", "messages"))
+
+
+def test_counted_days_and_today_add_up(company: Company) -> None:
+    for ago, state in (
+        (0, "queued"),
+        (0, "delivered"),
+        (1, "failed"),
+        (13, "expired"),
+        (14, "sent"),
+    ):
+        sent(company, ago, state)
+    sent(company, 1, channel="sms")
+    sent(company, 1, mode="test")
+    sent(CompanyFactory.create(), 1)
+    before = figures_of(company)
+
+    count_days()
+
+    found = figures_of(company)
+    assert found == before
+    assert found.now.states == {"queued": 1, "delivered": 2, "failed": 1, "expired": 1}
+    assert found.before.states == {"sent": 1}
+    assert [counts.total() for counts in found.days.values()] == [1] + [0] * 11 + [2, 2]
+    assert list(found.days.values())[-2] == Counter(sms=1, whatsapp=1)
+    assert (found.now.delivered_share, found.before.delivered_share) == (50.0, None)
+
+
+def test_late_delivery_corrects_a_counted_day(company: Company) -> None:
+    attempt = AttemptFactory.create(message=sent(company, 2, "expired"), state="expired")
+    count_days()
+
+    apply([Event(attempt.id, What.DELIVERED, at=day(2) + HOUR)])
+    stale = figures_of(company).now.states
+    done = count_days()
+
+    assert (stale, done) == ({"expired": 1}, 1)
+    assert figures_of(company).now.states == {"delivered": 1}
+    assert not StaleDay.objects.exists()
+
+
+def test_counting_again_changes_nothing(company: Company) -> None:
+    for ago in (1, 1, 2):
+        sent(company, ago)
+    count_days()
+    first = counted()
+
+    StaleDay.objects.bulk_create(
+        [StaleDay(company_id=company.pk, mode="live", day=day(1).date()) for _ in range(3)]
+    )
+    again = (count_days(), count_days())
+
+    assert counted() == first
+    assert again == (3, 0)
+    day_counts.recount()
+    assert counted() == first
+
+
+def test_change_of_today_leaves_no_mark(company: Company) -> None:
+    attempt = AttemptFactory.create(
+        message=MessageFactory.create(company=company, mode="test", price=0, state="sent")
+    )
+
+    apply([Event(attempt.id, What.DELIVERED)])
+
+    assert not StaleDay.objects.exists()
+
+
+def test_day_is_counted_when_nothing_can_begin_in_it(company: Company) -> None:
+    midnight = start_of(timezone.localdate())
+
+    with time_machine.travel(midnight + timedelta(minutes=14), tick=False):
+        count_days()
+        early = last_counted()
+    with time_machine.travel(midnight + timedelta(minutes=16), tick=False):
+        count_days()
+        late = last_counted()
+
+    assert early == timezone.localdate() - timedelta(days=2)
+    assert late == timezone.localdate() - timedelta(days=1)
+
+
+def test_worker_that_was_away_is_made_up_for(company: Company) -> None:
+    for ago in range(20):
+        sent(company, ago)
+    count_days()
+    right = figures_of(company)
+
+    CountedDay.objects.filter(day__gt=timezone.localdate() - timedelta(days=17)).delete()
+
+    assert figures_of(company) == right
+
+
+@pytest.mark.parametrize(
+    ("took", "median"),
+    [([1], 1000), ([1, 2, 9], 2000), ([1, 2, 3, 9], 2000), ([0.1234], 120), ([83.6, 85], 84_000)],
+)
+def test_median_is_right_to_two_digits(company: Company, took: list[float], median: int) -> None:
+    for n, seconds in enumerate(took):
+        sent(company, n % 3, took=seconds)
+    live = figures_of(company).medians
+    count_days()
+
+    assert figures_of(company).medians == live == {"": median, "whatsapp": median}
+
+
+def test_clock_of_a_vendor_that_is_behind_counts_as_at_once(company: Company) -> None:
+    sent(company, 0, took=-2)
+
+    assert figures_of(company).median == 1
+
+
+def test_codes_are_counted_once_however_often_sent(company: Company) -> None:
+    for n, (ago, verified) in enumerate(((0, True), (1, True), (1, False))):
+        code = VerificationFactory.create(
+            id=UUID(int=first_at(day(ago)).int + n),
+            company=company,
+            verified_at=day(ago) if verified else None,
+        )
+        for channel in ("whatsapp", "sms"):
+            sent(company, ago, subject_id=code.id, channel=channel)
+    live = figures_of(company).now
+    count_days()
+    now = figures_of(company).now
+
+    assert (now.codes, now.verified) == (live.codes, live.verified) == (3, 2)
+    assert figures.has_verified(company)
+    assert not figures.has_verified(CompanyFactory.create())
+
+
+def test_tokens_are_counted_on_the_day_they_moved(company: Company) -> None:
+    for ago, kind, amount in (
+        (0, "capture", 16),
+        (1, "capture", 1),
+        (1, "release", 2),
+        (20, "capture", 4),
+    ):
+        TransferFactory.create(
+            company=company,
+            kind=kind,
+            amount=amount,
+            proof="receipt" if kind == "capture" else "",
+            created_at=day(ago),
+        )
+    live = figures_of(company)
+    count_days()
+    found = figures_of(company)
+
+    assert found == live
+    assert (found.now.spent, found.now.returned, found.before.spent) == (17, 2, 4)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_two_counters_at_once_count_once(company: Company) -> None:
+    sent(company, 2)
+    sent(company, 3)
+
+    at_once([count_days, count_days])
+
+    assert sum(row[-1] for row in counted()) == 2
+    assert CountedDay.objects.count() == day_counts.OLDEST
+    assert DayTotal.objects.count() == 0

@@ -1,0 +1,184 @@
+"""Signed calls of vendors with anything in their fields: answered, and never with a 500."""
+
+import copy
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from functools import cache
+from typing import Any
+from urllib.parse import parse_qsl, urlencode
+
+import orjson
+import pytest
+from django.conf import settings as configured
+from django.test import Client
+from hypothesis import HealthCheck, given
+from hypothesis import settings as hypothesis
+from hypothesis import strategies as st
+from pytest_django import Settings
+
+from channels.models import BlockedPhone, Contact, KnownRecipient
+from channels.outcomes import receipts
+from channels.providers.base import Inbound, InvalidSignatureError
+from channels.vendor_accounts import registry
+from tests.channels.providers import vendors
+
+pytestmark = pytest.mark.django_db
+
+Path = tuple[str | int, ...]
+TEXTS = [
+    "", " ", "0", "-1", "9" * 500, "+" + "7" * 500, "1" * 16, "x" * 10_000, "\0", "a\0b", "\n",
+    "\ud800", "٣٤٥٦٧٨٩٠", "１６３１５５５１２３４", "STOP", "1e400", "99999999999", "٢", "²", "%00",
+]  # fmt: skip
+NUMBERS = [0, -1, 2**31, 2**53, 2**63, 2**64 - 1, 99_999_999_999, 1.5, 1e300]
+VALUES: list[Any] = [*TEXTS, *NUMBERS, None, True, [], {}, [[]], [None], [{}], {"id": {}}, [["a"]]]
+CALLS: dict[str, tuple[str, str, Callable[[bytes], Inbound]]] = {
+    "whatsapp_cloud": (
+        "/hooks/whatsapp",
+        "",
+        lambda body: vendors.meta_call(body, configured.WHATSAPP["app_secret"]),
+    ),
+    "telegram_gateway": (
+        "/hooks/telegram-gateway",
+        "report",
+        lambda body: vendors.gateway_call(body, configured.TELEGRAM_GATEWAY["token"]),
+    ),
+    "telegram_bot": (
+        "/hooks/telegram-bot",
+        "",
+        lambda body: vendors.bot_call(body, configured.TELEGRAM_BOT["secret_token"]),
+    ),
+    "twilio": (
+        "/hooks/twilio",
+        "",
+        lambda body: vendors.twilio_call(
+            body, configured.TWILIO["auth_token"], f"{configured.PUBLIC_URL}/hooks/twilio"
+        ),
+    ),
+    "smsc": (
+        "/hooks/smsc",
+        "report",
+        lambda body: vendors.smsc_call(body, configured.SMSC["callback_secret"]),
+    ),
+}
+
+
+@cache
+def said(vendor: str) -> list[Any]:
+    """What this vendor has called us with: JSON, or the fields of a form."""
+    prefix = CALLS[vendor][1]
+    files = sorted((vendors.PAYLOADS / vendor).glob(f"{prefix}*"))
+    forms = [dict(parse_qsl(one.read_text())) for one in files if one.suffix == ".form"]
+    return forms or [orjson.loads(one.read_bytes()) for one in files]
+
+
+def paths(value: Any, prefix: Path = ()) -> Iterator[Path]:
+    yield prefix
+    items: Any = ()
+    if isinstance(value, dict):
+        items = value.items()
+    elif isinstance(value, list):
+        items = enumerate(value)
+    for key, inner in items:
+        yield from paths(inner, (*prefix, key))
+
+
+def replaced(value: Any, path: Path, hostile: Any) -> Any:
+    if not path:
+        return hostile
+    changed = copy.copy(value)
+    changed[path[0]] = replaced(value[path[0]], path[1:], hostile)
+    return changed
+
+
+def body_of(vendor: str, told: Any) -> bytes:
+    if vendor not in {"twilio", "smsc"}:
+        try:
+            return orjson.dumps(told)
+        except (TypeError, orjson.JSONEncodeError):  # a lone surrogate, which JSON can spell
+            return orjson.dumps("x").replace(b"x", b"\\ud800")
+    if not isinstance(told, dict):
+        return str(told).encode(errors="replace")
+    return urlencode({name: str(one) for name, one in told.items()}, errors="replace").encode()
+
+
+def call(vendor: str, body: bytes) -> int:
+    path, _, signed = CALLS[vendor]
+    is_form = vendor in {"twilio", "smsc"}
+    kind = "application/x-www-form-urlencoded" if is_form else "application/json"
+    inbound = signed(body)
+    client = Client(raise_request_exception=False)
+    answer = client.post(path, inbound.body, content_type=kind, headers=dict(inbound.headers))
+    return answer.status_code
+
+
+def assert_harmless(vendor: str, told: Any) -> None:
+    body = body_of(vendor, told)
+    assert call(vendor, body) in {200, 403}, body[:500]
+    while receipts.apply_stored():
+        pass
+    for model, field in ((BlockedPhone, "phone"), (Contact, "phone"), (KnownRecipient, "user_id")):
+        kept = model.objects.values_list(field, flat=True)
+        assert all(len(one) <= 150 and "\0" not in one for one in kept)
+
+
+@pytest.fixture(autouse=True)
+def smsc_account(settings: Settings) -> None:
+    """The one vendor that the tests' settings have no account with."""
+    settings.SMSC = settings.SMSC | {
+        "api_url": "https://smsc.example.com",
+        "password": vendors.SMSC_PASSWORD,
+        "callback_secret": vendors.SMSC_SECRET,
+    }
+    registry.forget_settings()
+
+
+@pytest.mark.parametrize("vendor", CALLS)
+def test_every_field_of_a_call_may_hold_anything(vendor: str) -> None:
+    provider: Any = registry.live_providers()[vendor]
+    readers = ["updates"] if vendor == "telegram_bot" else ["receipts", "replies", "alerts"]
+    readers += ["recipients"] if hasattr(provider, "recipients") else []
+
+    for told in said(vendor):
+        for path in paths(told):
+            for hostile in VALUES:
+                body = body_of(vendor, replaced(told, path, hostile))
+                inbound = CALLS[vendor][2](body)
+                for reader in readers:
+                    with suppress(InvalidSignatureError):
+                        getattr(provider, reader)(inbound)
+
+
+@pytest.mark.parametrize("vendor", CALLS)
+@hypothesis(
+    max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(data=st.data())
+def test_call_with_anything_in_a_field_is_answered(vendor: str, data: st.DataObject) -> None:
+    told = data.draw(st.sampled_from(said(vendor)))
+    path = data.draw(st.sampled_from(list(paths(told))))
+    hostile = data.draw(st.sampled_from(VALUES))
+
+    assert_harmless(vendor, replaced(told, path, hostile))
+
+
+STOPS: list[tuple[str, str, Path]] = [
+    ("twilio", "message_stop_2026-11.form", ("From",)),
+    (
+        "whatsapp_cloud",
+        "message_stop_2026-11.json",
+        ("entry", 0, "changes", 0, "value", "messages", 0, "from"),
+    ),
+]
+
+
+@pytest.mark.parametrize("sender", ["9" * 500, "+" + "7" * 500, "+7", "\0", "STOP", "x" * 10_000])
+@pytest.mark.parametrize(("vendor", "file", "path"), STOPS, ids=["twilio", "whatsapp"])
+def test_stop_of_a_sender_that_is_no_phone_is_answered_and_blocks_nobody(
+    vendor: str, file: str, path: Path, sender: str
+) -> None:
+    raw = vendors.payload(vendor, file)
+    told = dict(parse_qsl(raw.decode())) if vendor == "twilio" else orjson.loads(raw)
+
+    assert call(vendor, body_of(vendor, replaced(told, path, sender))) == 200
+    assert not BlockedPhone.objects.filter(phone__contains=sender[:16].replace("\0", "?")).exists()
+    assert all(len(one.phone) <= 16 for one in BlockedPhone.objects.all())

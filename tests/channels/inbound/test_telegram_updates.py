@@ -1,0 +1,224 @@
+"""What people do to the bot, and what comes of it for what is sent to them."""
+
+import time
+from collections.abc import Iterator
+from datetime import timedelta
+
+import orjson
+import pytest
+import requests
+import responses
+from celery import current_app
+from django.conf import settings
+from django.db.models import F
+from django.db.models.functions import Now
+from django.test import Client
+from pytest_django import DjangoCaptureOnCommitCallbacks
+from pytest_django import Settings as SettingsFixture
+
+from channels.deliver import claims, dispatcher
+from channels.deliver.dispatcher import Dispatcher
+from channels.lifecycle.state_machine import Event, What
+from channels.models import BlockedPhone, Contact
+from channels.outcomes import apply
+from channels.recipients import telegram_contacts
+from tests.api.clients import Api
+from tests.channels.lives import PHONE, claim
+from tests.channels.providers.vendors import body_of, payload
+
+pytestmark = pytest.mark.django_db
+CHAT = 7770000001
+SHARED = "+998901234567"
+
+
+def tell(body: bytes, secret: str = "") -> int:
+    token = secret or settings.TELEGRAM_BOT["secret_token"]
+    answer = Client().post(
+        "/hooks/telegram-bot",
+        body,
+        content_type="application/json",
+        headers={"X-Telegram-Bot-Api-Secret-Token": token},
+    )
+    return answer.status_code
+
+
+def update(name: str) -> bytes:
+    return payload("telegram_bot", name)
+
+
+def standing() -> list[tuple[str, int, bool]]:
+    """Of every contact: phone, chat, whether it may be written to."""
+    return [(one.phone, one.chat_id, one.blocked_at is None) for one in Contact.objects.all()]
+
+
+@pytest.fixture
+def said() -> Iterator[list[tuple[int, str, bool]]]:
+    """What Telegram was asked to say, at once: (chat, text, whether with the contact button)."""
+    heard: list[tuple[int, str, bool]] = []
+
+    def hear(request: requests.PreparedRequest) -> tuple[int, dict[str, str], bytes]:
+        body = orjson.loads(body_of(request))
+        heard.append((body["chat_id"], body["text"], "keyboard" in body["reply_markup"]))
+        return 200, {}, payload("telegram_bot", "accepted_2026-09.json")
+
+    with responses.RequestsMock(assert_all_requests_are_fired=False) as wire:
+        wire.add_callback("POST", bot_url(), callback=hear)
+        current_app.conf.task_always_eager = True
+        yield heard
+        current_app.conf.task_always_eager = False
+
+
+def bot_url() -> str:
+    return f"{settings.TELEGRAM_BOT['api_url']}/bot{settings.TELEGRAM_BOT['token']}/sendMessage"
+
+
+@pytest.mark.parametrize(
+    ("told", "may_be_written_to"),
+    [
+        (["contact_own_2026-09.json"], True),
+        (["contact_own_2026-09.json", "blocked_2026-09.json"], False),
+        (["contact_own_2026-09.json", "blocked_2026-09.json", "unblocked_2026-09.json"], True),
+        (["contact_own_2026-09.json", "stopped_2026-11.json"], False),
+        (["contact_own_2026-09.json", "stopped_2026-11.json", "stopped_2026-11.json"], False),
+        (["contact_own_2026-09.json", "stopped_2026-11.json", "started_2026-09.json"], True),
+        (["contact_own_2026-09.json", "stopped_2026-11.json", "contact_own_2026-09.json"], True),
+    ],
+)
+def test_person_lets_the_bot_write_or_not(told: list[str], may_be_written_to: bool) -> None:
+    assert {tell(update(name)) for name in told} == {200}
+
+    assert standing() == [(SHARED, CHAT, may_be_written_to)]
+
+
+@pytest.mark.parametrize(
+    "name", ["started_2026-09.json", "started_by_link_2026-11.json", "stopped_2026-11.json"]
+)
+def test_stranger_leaves_no_contact(name: str) -> None:
+    assert tell(update(name)) == 200
+    assert standing() == []
+
+
+def test_stranger_to_us_is_refused() -> None:
+    assert tell(update("contact_own_2026-09.json"), "somebody else") == 403
+    assert standing() == []
+
+
+@pytest.mark.parametrize(
+    ("told", "words"),
+    [
+        (["started_2026-09.json"], [("Share your phone", True)]),
+        (["started_by_link_2026-11.json"], [("Поделитесь номером", True)]),
+        (["contact_own_2026-09.json"], [("Готово", False)]),
+        (
+            ["contact_own_2026-09.json", "started_2026-09.json"],
+            [("Готово", False)],  # once: the same words again would slow the bot down
+        ),
+        (["stopped_2026-11.json"], [("Больше ничего", False)]),
+        (["blocked_2026-09.json", "chat_2026-09.json", "contact_of_another_2026-09.json"], []),
+    ],
+)
+def test_bot_answers(
+    said: list[tuple[int, str, bool]],
+    told: list[str],
+    words: list[tuple[str, bool]],
+    django_capture_on_commit_callbacks: DjangoCaptureOnCommitCallbacks,
+) -> None:
+    with django_capture_on_commit_callbacks(execute=True):
+        for name in told:
+            tell(update(name))
+
+    assert [(chat, with_button) for chat, _text, with_button in said] == [
+        (CHAT, with_button) for _text, with_button in words
+    ]
+    for (_chat, text, _button), (expected, _with_button) in zip(said, words, strict=True):
+        assert text.startswith(expected)
+
+
+def shared() -> None:
+    """A day ago."""
+    telegram_contacts.share(phone=PHONE, chat_id=CHAT)
+    Contact.objects.update(shared_at=F("shared_at") - timedelta(days=1))
+
+
+def link_by_bot(api: Api) -> claims.Claimed:
+    api.post("/links/send", {"phone": PHONE, "url": "https://example.com/", "channel": "telegram"})
+    (claimed,) = claim()
+    return claimed
+
+
+@pytest.mark.parametrize(
+    ("file", "status", "may_be_written_to"),
+    [
+        ("error_blocked_2026-09.json", 403, False),
+        ("error_chat_not_found_2026-09.json", 400, False),
+        ("error_button_2026-09.json", 400, True),
+        ("error_too_many_requests_2026-09.json", 429, True),
+        ("accepted_2026-09.json", 200, True),
+    ],
+)
+def test_whom_telegram_refuses_is_not_written_to_again(
+    api: Api, file: str, status: int, may_be_written_to: bool
+) -> None:
+    shared()
+    loop = Dispatcher()
+    with responses.RequestsMock() as wire:
+        wire.post(bot_url(), body=payload("telegram_bot", file), status=status)
+        loop.unwritten = [dispatcher.hand_over(link_by_bot(api), time.monotonic() + 60)]
+
+    loop.record()
+
+    assert standing() == [(PHONE, CHAT, may_be_written_to)]
+
+
+def test_contact_shared_anew_outlives_an_older_refusal(api: Api) -> None:
+    shared()
+    refused = Event(link_by_bot(api).attempt_id, What.UNREACHABLE, code="403")
+    apply.apply([refused])
+    Contact.objects.update(shared_at=Now() + timedelta(seconds=1))
+
+    telegram_contacts.note_refused([refused])
+
+    assert standing() == [(PHONE, CHAT, True)]
+
+
+def test_other_channels_refusals_do_not_touch_the_contact(api: Api) -> None:
+    shared()
+    api.post("/otp/send", {"phone": PHONE, "channel": "whatsapp"})
+    (claimed,) = claim()
+
+    telegram_contacts.note_refused([Event(claimed.attempt_id, What.UNREACHABLE, code="403")])
+
+    assert standing() == [(PHONE, CHAT, True)]
+
+
+@pytest.mark.parametrize("assumed", [True, False])
+def test_who_said_stop_gets_nothing(api: Api, settings: SettingsFixture, assumed: bool) -> None:
+    settings.TELEGRAM_BOT_ASSUME_CONTACT = assumed
+    shared()
+    telegram_contacts.stop(CHAT)
+
+    event = dispatcher.hand_over(link_by_bot(api), time.monotonic() + 60)
+
+    assert (event.what, event.code) == (What.UNREACHABLE, "no_contact")
+
+
+def test_stop_by_sms_is_the_carriers_to_keep(api: Api) -> None:
+    account = settings.TWILIO
+    url = f"{account['api_url']}/2010-04-01/Accounts/{account['account_sid']}/Messages.json"
+    api.post("/otp/send", {"phone": PHONE, "channel": "sms"})
+    (claimed,) = claim()
+    with responses.RequestsMock() as wire:
+        wire.post(url, json={"code": 21610, "message": "STOP", "status": 400}, status=400)
+        event = dispatcher.hand_over(claimed, time.monotonic() + 60)
+
+    assert (event.what, event.code) == (What.UNREACHABLE, "21610")
+    assert not BlockedPhone.objects.exists()  # START would never be heard of here
+
+
+def test_stop_concerns_the_bot_alone(api: Api) -> None:
+    shared()
+    telegram_contacts.stop(CHAT)
+
+    answer = api.post("/otp/send", {"phone": PHONE, "channel": "sms"})
+
+    assert answer.status == 200

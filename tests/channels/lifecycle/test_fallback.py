@@ -1,0 +1,337 @@
+"""Silence ends a channel's patience: the next one, its hold, and proof that comes late."""
+
+from collections.abc import Iterator
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+from pytest_django import DjangoAssertNumQueries
+
+from accounts.models import Event as Told
+from billing.wallet import ledger
+from channels import reconciliation
+from channels.deliver import sweeps
+from channels.lifecycle.state_machine import Event, What
+from channels.models import Attempt, Message
+from channels.outcomes import apply
+from tests.api.clients import Api, ClientOf
+from tests.channels.chains import (
+    URL,
+    falls_back,
+    handed_over,
+    hear,
+    moved,
+    silent,
+    transfers,
+    tries,
+    turns,
+)
+from tests.channels.lives import PHONE, accepted, claim, send, submitted
+from tests.factories import CompanyFactory, EndpointFactory
+from tests.otp.passing import later
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+MOVED = [("hold", 1, ""), ("release", 1, "patience"), ("hold", 16, "")]
+
+
+@pytest.fixture(autouse=True)
+def _clean_books(transactional_db: None) -> Iterator[None]:
+    """Whatever happened, the books are right when it is over."""
+    yield
+    assert list(reconciliation.breaches()) == []
+
+
+@pytest.fixture(autouse=True)
+def _chain(api: Api, transactional_db: None) -> None:
+    falls_back(api.company, "whatsapp", "sms")
+
+
+def patience(message: Message) -> int:
+    assert message.fallback_at is not None
+    return round((message.fallback_at - message.created_at).total_seconds())
+
+
+def test_acceptance_notes_what_follows_and_when(api: Api) -> None:
+    message = send(api)
+
+    assert message.chain == [{"channel": "sms", "price": 16, "patience": 30.0}]
+    assert patience(message) == 30
+    assert (message.channel, message.price, message.segments) == ("whatsapp", 1, 1)
+    assert ledger.balance(api.company.pk) == (999, 1)
+
+
+def test_chain_costs_a_send_no_round_trip(
+    api: Api, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    api.get("/balance")  # the key is known from here on
+
+    with django_assert_num_queries(1):
+        assert api.post("/otp/send", {"phone": PHONE}).status == 200
+
+
+def test_named_channel_has_no_chain(api: Api) -> None:
+    message = send(api, channel="whatsapp")
+
+    assert (message.chain, message.fallback_at) == ([], None)
+
+
+def test_company_without_a_chain_notes_nothing(client_of: ClientOf) -> None:
+    other = client_of(CompanyFactory.create())
+    ledger.grant(company=other.company, amount=5, reason="test")
+
+    message = send(other)
+
+    assert (message.chain, message.fallback_at) == ([], None)
+
+
+def test_links_are_given_more_time_and_a_company_may_set_its_own(api: Api) -> None:
+    falls_back(api.company, "whatsapp", "sms", patience_whatsapp=45)
+    code = send(api)
+    falls_back(api.company, "telegram", "sms", default_channel="telegram")
+    api.post("/links/send", {"phone": PHONE, "url": URL})
+    link = Message.objects.get(kind="link")
+
+    assert (patience(code), patience(link)) == (45, 120)
+    assert link.chain == [{"channel": "sms", "price": 16, "patience": 120.0}]
+
+
+def test_silence_goes_on_by_sms(api: Api) -> None:
+    attempt = accepted(api)
+    later(seconds=29)
+    assert sweeps.fall_back() == 0
+    later(seconds=2)
+
+    sweeps.sweep()
+    sweeps.sweep()
+
+    message = attempt.message
+    message.refresh_from_db()
+    assert (message.state, message.channel, message.price, message.hold) == ("sent", "sms", 16, 2)
+    assert (message.chain, message.fallback_at) == ([], None)
+    assert (tries(message), turns(message)) == (
+        [("whatsapp", "expired")],
+        [("patience", "sms")],
+    )
+    assert transfers(message) == MOVED
+    assert ledger.balance(api.company.pk) == (984, 16)
+    (claimed,) = claim()
+    assert claimed.provider == "twilio"
+    hear(Attempt.objects.get(n=2), What.DELIVERED)
+    message.refresh_from_db()
+    assert (message.state, message.channel, message.price) == ("delivered", "sms", 16)
+    assert ledger.balance(api.company.pk) == (984, 0)
+
+
+def test_each_step_has_its_own_patience(api: Api) -> None:
+    falls_back(api.company, "whatsapp", "telegram", "sms", patience_telegram=20)
+    message = silent(api).message
+    sweeps.fall_back()
+    message.refresh_from_db()
+    assert message.fallback_at is not None
+    left = message.fallback_at - timezone.now()
+    assert timedelta(seconds=15) < left <= timedelta(seconds=20)
+    later(seconds=21)
+
+    sweeps.fall_back()
+
+    message = Message.objects.get()
+    assert (message.channel, message.hold, message.fallback_at) == ("sms", 3, None)
+    assert [kind for kind, *_ in transfers(message)] == ["hold", "release"] * 2 + ["hold"]
+    assert ledger.balance(api.company.pk) == (984, 16)
+
+
+@pytest.mark.parametrize("how", ["never claimed", "under way", "outcome unknown"])
+def test_patience_ends_whatever_became_of_the_try(api: Api, how: str) -> None:
+    message = send(api) if how == "never claimed" else submitted(api).message
+    if how == "outcome unknown":
+        hear(message.attempts.get(), What.AMBIGUOUS)
+    later(seconds=31)
+
+    sweeps.fall_back()
+
+    message.refresh_from_db()
+    assert (message.state, message.channel, transfers(message)) == ("queued", "sms", MOVED)
+    assert tries(message) == ([] if how == "never claimed" else [("whatsapp", "expired")])
+    assert [one.provider for one in claim()] == ["twilio"]
+    hear(message.attempts.latest("n"), What.DELIVERED)
+    assert ledger.balance(api.company.pk) == (984, 0)
+
+
+def test_answer_that_comes_after_the_patience_changes_nothing(api: Api) -> None:
+    attempt = submitted(api)
+    later(seconds=31)
+    sweeps.fall_back()
+
+    for what in (What.ACCEPTED, What.RETRY, What.UNREACHABLE, What.EXPIRED, What.GIVEN_UP):
+        hear(attempt, what, provider_id="wamid.7")
+
+    message = attempt.message
+    message.refresh_from_db()
+    assert (message.state, message.channel, tries(message)) == (
+        "queued",
+        "sms",
+        [("whatsapp", "expired")],
+    )
+    assert message.due_at is not None
+    assert ledger.balance(api.company.pk) == (984, 16)
+
+
+def test_what_is_of_no_use_any_more_does_not_go_on(api: Api) -> None:
+    attempt = accepted(api)
+    later(seconds=280)
+
+    sweeps.sweep()
+
+    message = attempt.message
+    message.refresh_from_db()
+    assert (message.channel, message.chain, turns(message)) == ("whatsapp", [], [("time", "sms")])
+    assert ledger.balance(api.company.pk) == (999, 1)
+
+
+def test_late_delivery_calls_off_an_sms_that_nobody_has(api: Api) -> None:
+    first = moved(api)
+
+    hear(first, What.DELIVERED)
+
+    message = first.message
+    message.refresh_from_db()
+    assert (message.state, message.channel, message.price) == ("delivered", "whatsapp", 1)
+    assert (message.due_at, claim(), message.is_owed) == (None, [], False)
+    assert transfers(message) == [*MOVED, ("release", 16, "late proof")]
+    assert turns(message) == [("patience", "sms"), ("late", "sms")]
+    assert ledger.balance(api.company.pk) == (1000, 0)
+
+
+@pytest.mark.parametrize(
+    ("what", "money", "balance"),
+    [
+        (What.DELIVERED, ("capture", 16, "receipt"), (984, 0)),
+        (What.REFUSED, ("release", 16, "failed"), (1000, 0)),
+    ],
+)
+def test_late_delivery_leaves_an_sms_that_the_vendor_has(
+    api: Api, what: What, money: tuple[str, int, str], balance: tuple[int, int]
+) -> None:
+    first, second = handed_over(api)
+
+    hear(first, What.DELIVERED)
+
+    message = first.message
+    message.refresh_from_db()
+    assert (message.state, message.is_owed, transfers(message)) == ("delivered", True, MOVED)
+    assert ledger.balance(api.company.pk) == (984, 16)
+    assert list(reconciliation.breaches()) == []
+    hear(second, what)
+    message.refresh_from_db()
+    assert (message.state, message.is_owed) == ("delivered", False)
+    assert transfers(message) == [*MOVED, money]
+    assert ledger.balance(api.company.pk) == balance
+
+
+def test_what_stays_owed_is_given_back_at_the_deadline(api: Api) -> None:
+    first, second = handed_over(api)
+    hear(first, What.DELIVERED)
+    later(seconds=600)
+
+    sweeps.sweep()
+
+    message = first.message
+    message.refresh_from_db()
+    assert (message.state, message.is_owed) == ("delivered", False)
+    assert tries(message) == [("whatsapp", "delivered"), ("sms", "expired")]
+    hear(second, What.DELIVERED)
+    assert transfers(message) == [*MOVED, ("release", 16, "expired")]
+    assert ledger.balance(api.company.pk) == (1000, 0)
+
+
+def test_both_delivered_charge_the_one_whose_hold_is_open(api: Api) -> None:
+    first, second = handed_over(api)
+
+    apply.apply([Event(second.id, What.DELIVERED), Event(first.id, What.READ)])
+
+    assert transfers(first.message) == [*MOVED, ("capture", 16, "receipt")]
+    assert ledger.balance(api.company.pk) == (984, 0)
+
+
+def test_too_few_tokens_leave_the_first_try_as_it_is(api: Api) -> None:
+    ledger.withdraw(company=api.company, amount=985, reason="test")
+    attempt = silent(api)
+    assert ledger.balance(api.company.pk) == (14, 1)
+
+    sweeps.sweep()
+    sweeps.sweep()
+
+    message = attempt.message
+    message.refresh_from_db()
+    assert (message.state, message.channel, message.price) == ("sent", "whatsapp", 1)
+    assert (message.fallback_at, turns(message)) == (None, [("tokens", "sms")])
+    assert ledger.balance(api.company.pk) == (14, 1)
+    hear(attempt, What.DELIVERED)
+    assert transfers(message) == [("hold", 1, ""), ("capture", 1, "receipt")]
+    assert ledger.balance(api.company.pk) == (14, 0)
+
+
+def test_old_hold_counts_towards_the_new_one(api: Api) -> None:
+    ledger.withdraw(company=api.company, amount=984, reason="test")
+    silent(api)
+    assert ledger.balance(api.company.pk) == (15, 1)
+
+    sweeps.fall_back()
+
+    assert ledger.balance(api.company.pk) == (0, 16)
+
+
+def test_of_several_as_many_go_on_as_can_be_paid_for(api: Api) -> None:
+    ledger.withdraw(company=api.company, amount=960, reason="test")
+    phones = [f"+7916123456{n}" for n in range(4)]
+    for phone in phones:
+        accepted(api, phone)
+    later(seconds=31)
+
+    sweeps.fall_back()
+
+    channels = sorted(Message.objects.values_list("channel", flat=True))
+    assert channels == ["sms", "sms", "whatsapp", "whatsapp"]
+    assert ledger.balance(api.company.pk) == (6, 34)
+
+
+def test_cheaper_step_is_paid_for_before_a_dearer_one(api: Api) -> None:
+    ledger.withdraw(company=api.company, amount=998, reason="test")
+    dear = accepted(api, "+79161234560").message
+    falls_back(api.company, "whatsapp", "telegram")
+    cheap = accepted(api, "+79161234561").message
+    later(seconds=31)
+
+    sweeps.fall_back()
+
+    assert (turns(dear), turns(cheap)) == ([("tokens", "sms")], [("patience", "telegram")])
+    assert ledger.balance(api.company.pk) == (0, 2)
+
+
+def test_step_dearer_than_the_company_allows_is_left_out(api: Api) -> None:
+    falls_back(api.company, "whatsapp", "sms", "telegram", fallback_max_cost=15)
+
+    assert [step["channel"] for step in send(api).chain] == ["telegram"]
+
+
+def test_events_tell_the_channel_and_the_cost_in_the_end(api: Api) -> None:
+    EndpointFactory.create(company=api.company)
+    _first, second = handed_over(api)
+
+    hear(second, What.DELIVERED)
+
+    told = Told.objects.get(kind="message.delivered").data
+    assert (told["channel"], told["cost"], told["segments"]) == ("sms", 16, 1)
+
+
+def test_given_up_after_all(api: Api) -> None:
+    first, _second = handed_over(api)
+    later(seconds=600)
+
+    sweeps.sweep()
+
+    message = first.message
+    message.refresh_from_db()
+    assert (message.state, message.channel) == ("expired", "sms")
+    assert ledger.balance(api.company.pk) == (1000, 0)

@@ -1,0 +1,73 @@
+"""What became of a chain, as the timeline and the API tell it."""
+
+import pytest
+
+from billing.wallet import ledger
+from channels.deliver import sweeps
+from channels.history.timeline import timeline
+from channels.lifecycle.state_machine import What
+from channels.lifecycle.steps import Why
+from channels.models import Message
+from channels.vendor_accounts.error_texts import TURNS
+from tests.api.clients import Api
+from tests.channels.chains import falls_back, handed_over, hear, moved, silent
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture(autouse=True)
+def _chain(api: Api) -> None:
+    falls_back(api.company, "whatsapp", "sms")
+
+
+def told(message: Message) -> list[str]:
+    return [str(step.title) for step in timeline(message)]
+
+
+def test_every_turn_has_its_words() -> None:
+    assert set(TURNS) == set(Why)
+
+
+def test_steps_of_a_message_that_went_on(api: Api) -> None:
+    first, second = handed_over(api)
+    hear(first, What.DELIVERED)
+    hear(second, What.DELIVERED)
+
+    assert told(first.message) == [
+        "Принято к отправке",
+        "Удержан 1 токен",
+        "Передано в WhatsApp",
+        "WhatsApp: сообщение принято",
+        "Возвращён 1 токен",
+        "Удержано 16 токенов",
+        "Подтверждения нет — дальше через SMS",
+        "Передано в SMS",
+        "SMS: сообщение принято",
+        "Всё-таки доставлено, но SMS уже принял сообщение",
+        "Списано 16 токенов",
+    ]
+
+
+def test_why_it_did_not_go_on(api: Api) -> None:
+    ledger.withdraw(company=api.company, amount=990, reason="test")
+    message = silent(api).message
+
+    sweeps.fall_back()
+
+    assert told(message)[-1] == "На SMS не хватает токенов"
+
+
+def test_api_shows_attempts_and_turns(api: Api) -> None:
+    first = moved(api)
+    hear(first, What.DELIVERED)
+
+    body = api.get(f"/messages/{first.message.public_id}").body
+
+    assert (body["status"], body["channel"], body["cost"]) == ("delivered", "whatsapp", 1)
+    assert [(one["channel"], one["status"], one["error_code"]) for one in body["timeline"]] == [
+        ("whatsapp", "delivered", "patience")
+    ]
+    assert [(one["event"], one["channel"]) for one in body["fallback"]] == [
+        ("patience", "sms"),
+        ("late", "sms"),
+    ]

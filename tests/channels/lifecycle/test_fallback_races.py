@@ -1,0 +1,156 @@
+"""Sweeps, receipts and kills at once: a hold moves once, whole or not at all."""
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+from functools import partial
+
+import pytest
+from django.db import OperationalError, connection, transaction
+from django.utils import timezone
+
+from billing.models import Transfer, Wallet
+from billing.wallet import ledger
+from channels import reconciliation
+from channels.deliver import sweeps
+from channels.lifecycle.state_machine import Event, What
+from channels.models import Attempt
+from channels.outcomes import apply
+from tests.api.blocking import behind_us, waiting
+from tests.api.clients import Api, ClientOf
+from tests.api.races import at_once
+from tests.channels.chains import (
+    falls_back,
+    hearing,
+    moved,
+    silent,
+    transfers,
+    tries,
+)
+from tests.channels.lives import accepted, claim, send
+from tests.factories import CompanyFactory
+from tests.otp.passing import later
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+MOVED = [("hold", 1, ""), ("release", 1, "patience"), ("hold", 16, "")]
+
+
+@pytest.fixture(autouse=True)
+def _clean_books(transactional_db: None) -> Iterator[None]:
+    """Whatever happened, the books are right when it is over."""
+    yield
+    assert list(reconciliation.breaches()) == []
+
+
+@pytest.fixture(autouse=True)
+def _chain(api: Api, transactional_db: None) -> None:
+    falls_back(api.company, "whatsapp", "sms")
+
+
+def test_sweepers_at_once_move_a_message_once(api: Api) -> None:
+    messages = [accepted(api, f"+7916123456{n}").message for n in range(5)]
+    later(seconds=31)
+
+    at_once([sweeps.fall_back] * 6)
+    sweeps.fall_back()
+
+    assert [transfers(one) for one in messages] == [MOVED] * 5
+    assert ledger.balance(api.company.pk) == (920, 80)
+
+
+@pytest.mark.parametrize("round_number", range(3))
+def test_receipt_and_sweep_at_once_agree(api: Api, round_number: int) -> None:
+    attempt = silent(api)
+
+    several: list[Callable[[], object]] = [sweeps.fall_back, hearing(attempt, What.DELIVERED)]
+    at_once(several * 3)
+
+    message = attempt.message
+    message.refresh_from_db()
+    assert (message.state, message.channel, message.due_at) == ("delivered", "whatsapp", None)
+    is_charged = transfers(message)[-1][0] == "capture"
+    assert ledger.balance(api.company.pk) == (999 if is_charged else 1000, 0)
+
+
+def test_patience_is_looked_at_again_under_the_lock(api: Api) -> None:
+    message = accepted(api).message
+
+    assert apply.fall_back([message.pk]) == []
+
+    assert transfers(message) == [("hold", 1, "")]
+
+
+def test_message_that_is_being_claimed_is_passed_by(api: Api) -> None:
+    message = send(api)
+    later(seconds=31)
+
+    with transaction.atomic():
+        claim()
+        assert at_once([sweeps.fall_back]) == [0]
+    assert sweeps.fall_back() == 1
+
+    assert (tries(message), transfers(message)) == ([("whatsapp", "expired")], MOVED)
+
+
+def test_kill_in_the_middle_of_a_move_leaves_all_as_it_was(api: Api) -> None:
+    attempt = silent(api)
+
+    with ThreadPoolExecutor(1) as pool:
+        with transaction.atomic():
+            Wallet.objects.select_for_update().get(company=api.company)
+            moving = behind_us(pool, sweeps.fall_back)
+            with connection.cursor() as cursor:
+                cursor.execute("SELECT pg_terminate_backend(unnest(%s))", [waiting()])
+        assert isinstance(moving.exception(), OperationalError)
+
+    message = attempt.message
+    assert (tries(message), transfers(message)) == ([("whatsapp", "sent")], [("hold", 1, "")])
+    assert ledger.balance(api.company.pk) == (999, 1)
+    assert sweeps.fall_back() == 1
+    assert transfers(message) == MOVED
+
+
+def test_worker_that_died_with_the_sms_in_hand_leaves_it_unknown(api: Api) -> None:
+    first = moved(api)
+    claim()  # and no word of it: the worker is dead
+    later(seconds=30)
+    Attempt.objects.filter(n=2).update(lease_until=timezone.now() - timedelta(seconds=1))
+
+    sweeps.sweep()
+    assert claim() == []
+
+    assert tries(first.message) == [("whatsapp", "expired"), ("sms", "ambiguous")]
+    assert ledger.balance(api.company.pk) == (984, 16)
+    later(seconds=600)
+    sweeps.sweep()
+    assert transfers(first.message) == [*MOVED, ("release", 16, "expired")]
+    assert ledger.balance(api.company.pk) == (1000, 0)
+
+
+@pytest.mark.parametrize("round_number", range(3))
+def test_groups_of_several_companies_do_not_deadlock(
+    api: Api, client_of: ClientOf, round_number: int
+) -> None:
+    apis = [api, *(client_of(CompanyFactory.create()) for _ in range(3))]
+    for one in apis[1:]:
+        falls_back(one.company, "whatsapp", "sms")
+        ledger.grant(company=one.company, amount=1000, reason="test")
+    several = [accepted(one, f"+7916123456{n}") for n, one in enumerate(apis)]
+    again = [accepted(one, f"+7916123457{n}") for n, one in enumerate(apis)]
+
+    def group(attempts: list[Attempt], *kinds: What) -> Callable[[], object]:
+        whats = list(kinds) * len(attempts)
+        events = [Event(one.id, what) for one, what in zip(attempts, whats, strict=False)]
+        return partial(apply.apply, events)
+
+    at_once(
+        [
+            group(several, What.REFUSED, What.DELIVERED),
+            group(again[::-1], What.REFUSED, What.DELIVERED),
+            group(again[::2] + several[::2], What.DELIVERED),
+            sweeps.fall_back,
+        ]
+    )
+
+    assert Transfer.objects.filter(kind="hold").count() >= 8

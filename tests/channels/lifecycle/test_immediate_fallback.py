@@ -1,0 +1,182 @@
+"""A channel that refuses at once: the next one within the same call, or the failure of all."""
+
+import re
+from collections.abc import Iterator
+
+import pytest
+import responses
+
+from billing.wallet import ledger
+from channels import reconciliation
+from channels.deliver.dispatcher import Dispatcher
+from channels.models import Message
+from tests.api.clients import Api
+from tests.channels.chains import URL, falls_back, transfers, tries, turns
+from tests.channels.deliver.test_dispatcher import NOT_ON_WHATSAPP, WHATSAPP, taken
+from tests.channels.lives import PHONE
+from tests.otp.test_test_keys import number
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+TWILIO = re.compile(r".*/Messages\.json$")
+TAKEN_BY_TWILIO = {"sid": "SM1", "status": "queued"}
+UNREACHABLE_BY_TWILIO = {"code": 21614, "message": "not a mobile number", "status": 400}
+
+
+@pytest.fixture
+def wire(transactional_db: None) -> Iterator[responses.RequestsMock]:
+    with responses.RequestsMock(assert_all_requests_are_fired=False) as mock:
+        yield mock
+    assert list(reconciliation.breaches()) == []
+
+
+@pytest.fixture
+def falling_api(dispatcher: Dispatcher, api: Api) -> Api:
+    falls_back(api.company, "whatsapp", "sms")
+    return api
+
+
+def test_refused_by_whatsapp_goes_by_sms_in_the_same_call(
+    wire: responses.RequestsMock, falling_api: Api
+) -> None:
+    wire.post(WHATSAPP, json=NOT_ON_WHATSAPP, status=400)
+    wire.post(TWILIO, json=TAKEN_BY_TWILIO, status=201)
+
+    answer = falling_api.post("/otp/send", {"phone": PHONE})
+
+    told = {name: answer.body[name] for name in ("status", "channel", "cost", "message")}
+    assert told == {
+        "status": "sent",
+        "channel": "sms",
+        "cost": 16,
+        "message": "Код отправлен по SMS",
+    }
+    message = Message.objects.get()
+    assert (message.state, message.channel, message.price) == ("sent", "sms", 16)
+    assert tries(message) == [("whatsapp", "failed"), ("sms", "sent")]
+    assert transfers(message) == [("hold", 1, ""), ("release", 1, "refused"), ("hold", 16, "")]
+    assert turns(message) == [("refused", "sms")]
+    assert ledger.balance(falling_api.company.pk) == (984, 16)
+
+
+@pytest.mark.parametrize(
+    ("whatsapp", "status", "code"),
+    [
+        (NOT_ON_WHATSAPP, 422, "recipient_unreachable"),
+        ({"error": {"code": 132001, "message": "no template"}}, 502, "delivery_failed"),
+    ],
+)
+def test_whole_chain_fails(
+    wire: responses.RequestsMock,
+    falling_api: Api,
+    whatsapp: dict[str, object],
+    status: int,
+    code: str,
+) -> None:
+    wire.post(WHATSAPP, json=whatsapp, status=400)
+    wire.post(TWILIO, json=UNREACHABLE_BY_TWILIO, status=400)
+
+    answer = falling_api.post("/otp/send", {"phone": PHONE})
+
+    assert (answer.status, answer.code, answer.body["channel"]) == (status, code, "sms")
+    message = Message.objects.get()
+    assert tries(message) == [("whatsapp", "failed"), ("sms", "failed")]
+    assert transfers(message)[2:] == [("hold", 16, ""), ("release", 16, "failed")]
+    assert ledger.balance(falling_api.company.pk) == (1000, 0)
+
+
+def test_named_channel_is_the_only_one(wire: responses.RequestsMock, falling_api: Api) -> None:
+    wire.post(WHATSAPP, json=NOT_ON_WHATSAPP, status=400)
+
+    answer = falling_api.post("/otp/send", {"phone": PHONE, "channel": "whatsapp"})
+
+    assert answer.status == 422
+    assert (answer.code, len(wire.calls)) == ("recipient_unreachable", 1)
+    assert ledger.balance(falling_api.company.pk) == (1000, 0)
+
+
+def test_too_few_tokens_for_the_next_end_as_the_first_did(
+    wire: responses.RequestsMock, falling_api: Api
+) -> None:
+    ledger.withdraw(company=falling_api.company, amount=985, reason="test")
+    wire.post(WHATSAPP, json=NOT_ON_WHATSAPP, status=400)
+
+    answer = falling_api.post("/otp/send", {"phone": PHONE})
+
+    assert (answer.status, answer.code, answer.body["channel"]) == (
+        422,
+        "recipient_unreachable",
+        "whatsapp",
+    )
+    message = Message.objects.get()
+    assert transfers(message) == [("hold", 1, ""), ("release", 1, "failed")]
+    assert turns(message) == [("tokens", "sms")]
+    assert ledger.balance(falling_api.company.pk) == (15, 0)
+
+
+def test_link_that_went_by_sms_tells_its_segments(
+    wire: responses.RequestsMock, falling_api: Api
+) -> None:
+    wire.post(WHATSAPP, json=NOT_ON_WHATSAPP, status=400)
+    wire.post(TWILIO, json=TAKEN_BY_TWILIO, status=201)
+    fields = {"phone": PHONE, "url": URL, "text": "т" * 80 + " :link"}
+
+    answer = falling_api.post("/links/send", fields)
+
+    assert (answer.body["channel"], answer.body["segments"], answer.body["cost"]) == ("sms", 2, 16)
+    assert Message.objects.get().segments == 2
+
+
+def test_text_too_long_for_sms_has_no_sms_behind_it(
+    wire: responses.RequestsMock, falling_api: Api
+) -> None:
+    wire.post(WHATSAPP, json=taken())
+    fields = {"phone": PHONE, "url": URL, "text": "т" * 300}
+
+    assert falling_api.post("/links/send", fields).status == 200
+    assert falling_api.post("/links/send", fields | {"channel": "sms"}).status == 422
+
+    message = Message.objects.get()
+    assert (message.chain, message.fallback_at, message.segments) == ([], None, 1)
+
+
+def test_chain_decides_where_no_channel_is_the_default(
+    wire: responses.RequestsMock, falling_api: Api
+) -> None:
+    falls_back(falling_api.company, "sms", "whatsapp")
+    wire.post(TWILIO, json=TAKEN_BY_TWILIO, status=201)
+
+    assert falling_api.post("/otp/send", {"phone": PHONE}).body["channel"] == "sms"
+    assert [step["channel"] for step in Message.objects.get().chain] == ["whatsapp"]
+
+
+def test_test_keys_follow_the_chain_and_pay_nothing(dispatcher: Dispatcher, test_api: Api) -> None:
+    falls_back(test_api.company, "telegram", "sms", default_channel="telegram")
+
+    answer = test_api.post("/otp/send", {"phone": number("0009")})
+
+    assert (answer.body["channel"], answer.body["cost"]) == ("sms", 0)
+    message = Message.objects.get()
+    assert (message.channel, message.hold, transfers(message)) == ("sms", 2, [])
+    assert ledger.balance(test_api.company.pk) == (1000, 0)
+
+
+def test_scripted_number_falls_back_where_nothing_follows(
+    dispatcher: Dispatcher, test_api: Api
+) -> None:
+    falls_back(test_api.company, "telegram", "sms", default_channel="sms")
+
+    assert test_api.post("/otp/send", {"phone": number("0009")}).body["channel"] == "whatsapp"
+
+
+def test_whole_chain_of_a_test_key_is_unreachable(dispatcher: Dispatcher, test_api: Api) -> None:
+    falls_back(test_api.company, "whatsapp", "telegram", "sms")
+
+    answer = test_api.post("/otp/send", {"phone": number("0003")})
+
+    assert (answer.status, answer.code) == (422, "recipient_unreachable")
+    assert tries(Message.objects.get()) == [
+        ("whatsapp", "failed"),
+        ("telegram", "failed"),
+        ("sms", "failed"),
+    ]

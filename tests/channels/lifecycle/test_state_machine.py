@@ -1,0 +1,236 @@
+"""What events do to a message, an attempt and a hold, in any order they may come."""
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from uuid import uuid4
+
+import pytest
+
+from billing.wallet.ledger import Kind, Proof
+from channels.lifecycle.state_machine import (
+    LEAST_TIME,
+    MAX_TRIES,
+    Attempt,
+    Event,
+    Message,
+    What,
+    apply,
+    give_up,
+)
+
+AT = datetime(2026, 1, 31, 10, 0, tzinfo=UTC)
+
+
+def message(**fields: object) -> Message:
+    made = Message(
+        id=uuid4(),
+        company_id=1,
+        mode="live",
+        kind="code",
+        channel="whatsapp",
+        chain=[],
+        phone="+79161234567",
+        state="queued",
+        error="",
+        tries=1,
+        hold=1,
+        price=1,
+        time_left=300.0,
+        subject_id=uuid4(),
+    )
+    return replace(made, **fields)  # type: ignore[arg-type]
+
+
+def attempt(**fields: object) -> Attempt:
+    made = Attempt(
+        id=uuid4(),
+        n=1,
+        hold=1,
+        state="submitting",
+        provider="whatsapp_cloud",
+        provider_id=None,
+        polls=0,
+    )
+    return replace(made, **fields)  # type: ignore[arg-type]
+
+
+def happen(what: What, to: Message, of: Attempt, **fields: object) -> None:
+    if of not in to.attempts:
+        to.attempts.append(of)
+    apply(to, of, Event(of.id, what, **fields))  # type: ignore[arg-type]
+
+
+def kinds(of: Message) -> list[tuple[Kind, str, str]]:
+    return [(one.kind, one.proof, one.reason) for one in of.settlements]
+
+
+@pytest.mark.parametrize(
+    ("what", "message_state", "attempt_state", "money"),
+    [
+        (What.ACCEPTED, "sent", "sent", []),
+        (What.DELIVERED, "delivered", "delivered", [(Kind.CAPTURE, "receipt", "")]),
+        (What.READ, "delivered", "delivered", [(Kind.CAPTURE, "receipt", "")]),
+        (What.UNREACHABLE, "failed", "failed", [(Kind.RELEASE, "", "failed")]),
+        (What.REFUSED, "failed", "failed", [(Kind.RELEASE, "", "failed")]),
+        (What.RETRY, "queued", "failed", []),
+        (What.AMBIGUOUS, "queued", "ambiguous", []),
+        (What.EXPIRED, "expired", "expired", [(Kind.RELEASE, "", "expired")]),
+        (What.GIVEN_UP, "expired", "expired", [(Kind.RELEASE, "", "expired")]),
+        (What.NO_NEWS, "queued", "submitting", []),
+    ],
+)
+def test_first_event_of_an_attempt(
+    what: What, message_state: str, attempt_state: str, money: list[tuple[Kind, str, str]]
+) -> None:
+    one, its = message(), attempt()
+
+    happen(what, one, its)
+
+    assert (one.state, its.state, kinds(one)) == (message_state, attempt_state, money)
+
+
+@pytest.mark.parametrize(
+    ("what", "error"),
+    [(What.UNREACHABLE, "recipient_unreachable"), (What.REFUSED, "delivery_failed"),
+     (What.EXPIRED, "delivery_failed"), (What.GIVEN_UP, "")],
+)  # fmt: skip
+def test_why_it_ended(what: What, error: str) -> None:
+    one, its = message(), attempt()
+
+    happen(what, one, its, code="131026", detail="x" * 400)
+
+    assert one.error == error
+    assert (its.error_class, its.error_code, its.error_detail) == (what.value, "131026", "x" * 300)
+
+
+@pytest.mark.parametrize("state", ["failed", "expired"])
+@pytest.mark.parametrize("what", [What.DELIVERED, What.READ])
+def test_late_delivery_wins_and_charges_nothing(state: str, what: What) -> None:
+    one, its = message(state=state, error="delivery_failed"), attempt(state=state)
+
+    happen(what, one, its, at=AT)
+
+    assert (one.state, one.error, its.state) == ("delivered", "", "delivered")
+    assert (one.at, one.settlements) == (AT, [])
+
+
+@pytest.mark.parametrize("state", ["failed", "expired", "delivered"])
+@pytest.mark.parametrize("what", sorted(set(What) - {What.DELIVERED, What.READ}))
+def test_what_is_over_stays_over(state: str, what: What) -> None:
+    one, its = message(state=state), attempt(state=state)
+
+    happen(what, one, its)
+
+    assert (one.state, its.state, one.settlements, one.changed) == (state, state, [], False)
+
+
+FAULTS = [What.REFUSED, What.UNREACHABLE, What.RETRY]
+
+
+@pytest.mark.parametrize("what", FAULTS)
+def test_message_that_another_account_can_carry_is_due_there_at_once(what: What) -> None:
+    one, its = message(), attempt()
+
+    happen(what, one, its, elsewhere=True, code="20003", retry_after=60.0)
+
+    assert (one.state, one.due_in, one.hold, one.settlements) == ("queued", 0.0, 1, [])
+    assert (its.state, its.error_code) == ("failed", "20003")
+
+
+@pytest.mark.parametrize("what", FAULTS)
+@pytest.mark.parametrize(
+    "fields",
+    [{"time_left": LEAST_TIME}, {"tries": MAX_TRIES}, {"tries": 2}, {"state": "delivered"}],
+)
+def test_message_that_is_beyond_another_try_goes_nowhere(
+    what: What, fields: dict[str, object]
+) -> None:
+    its = attempt(n=MAX_TRIES if fields.get("tries") == MAX_TRIES else 1)
+    moved, stayed = message(**fields), message(**fields)
+
+    happen(what, moved, its, elsewhere=True)
+    happen(what, stayed, replace(its, state="submitting"))
+
+    assert (moved.state, moved.due_in is None) == (stayed.state, stayed.due_in is None)
+
+
+def test_what_was_taken_is_not_given_to_another_account() -> None:
+    one, its = message(state="sent"), attempt(state="sent")
+
+    happen(What.REFUSED, one, its, elsewhere=True)
+
+    assert (one.state, one.due_in) == ("failed", None)
+
+
+def test_read_is_delivered_with_a_second_time() -> None:
+    one, its = message(state="delivered"), attempt(state="delivered")
+
+    happen(What.READ, one, its, at=AT)
+
+    assert (one.state, one.read_at, one.settlements) == ("delivered", AT, [])
+
+
+def test_proof_by_hand_over_and_by_an_entered_code() -> None:
+    for proof in (Proof.HANDED_OVER, Proof.CODE_ENTERED, Proof.CLICK):
+        one, its = message(), attempt()
+
+        happen(What.DELIVERED, one, its, proof=proof)
+
+        assert kinds(one) == [(Kind.CAPTURE, proof, "")]
+
+
+def test_provider_id_is_learned_once() -> None:
+    one, its = message(), attempt()
+
+    happen(What.AMBIGUOUS, one, its, provider_id="a")
+    happen(What.ACCEPTED, one, its, provider_id="b")
+
+    assert its.provider_id == "a"
+
+
+def test_retry_waits_with_jitter_and_no_less_than_was_asked() -> None:
+    waits = []
+    for _ in range(50):
+        one = message(time_left=3000.0)
+        happen(What.RETRY, one, attempt(n=1), retry_after=None)
+        waits.append(one.due_in or 0.0)
+    asked = message(time_left=3000.0)
+    happen(What.RETRY, asked, attempt(), retry_after=60.0)
+
+    assert all(0 <= wait <= 1.0 for wait in waits)
+    assert len(set(waits)) > 40
+    assert asked.due_in == 60.0
+
+
+@pytest.mark.parametrize(
+    ("fields", "retry_after"),
+    [({"tries": MAX_TRIES}, None), ({"time_left": LEAST_TIME}, None), ({"time_left": 80.0}, 60.0)],
+)
+def test_retry_that_makes_no_sense_is_a_failure(
+    fields: dict[str, float], retry_after: float | None
+) -> None:
+    one = message(**fields)
+
+    happen(What.RETRY, one, attempt(n=one.tries), retry_after=retry_after)
+
+    assert (one.state, one.error, one.due_in) == ("failed", "delivery_failed", None)
+    assert kinds(one) == [(Kind.RELEASE, "", "failed")]
+
+
+def test_give_up_of_a_message_that_is_over_changes_nothing() -> None:
+    one = message(state="delivered")
+
+    give_up(one)
+
+    assert (one.state, one.settlements) == ("delivered", [])
+
+
+@pytest.mark.parametrize(
+    ("polls", "wait"), [(0, 20.0), (1, 40.0), (2, 80.0), (3, 120.0), (9, 120.0)]
+)
+def test_polls_grow_rarer(polls: int, wait: float) -> None:
+    one, its = message(state="sent"), attempt(state="sent", polls=polls)
+
+    happen(What.NO_NEWS, one, its)
+
+    assert (its.polls, its.poll_in) == (polls + 1, wait)

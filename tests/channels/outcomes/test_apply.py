@@ -1,0 +1,321 @@
+"""Events reach the database and the money: once, together, and in any company of others."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from typing import Any
+from uuid import UUID, uuid4
+
+import orjson
+import pytest
+from django.core.management import call_command
+from django.db import IntegrityError
+from django.utils import timezone
+from pytest_django import DjangoAssertNumQueries
+
+from billing.models import Transfer
+from billing.wallet import ledger
+from billing.wallet.ledger import Proof
+from channels.accept import outcome_waiting
+from channels.lifecycle.state_machine import Event, What
+from channels.models import Attempt, Message
+from channels.outcomes import apply
+from config.redis_client import patient_redis
+from tests.api.clients import Api, ClientOf
+from tests.api.races import at_once
+from tests.channels.lives import accepted, send, submitted
+from tests.factories import CompanyFactory
+
+AT = datetime(2026, 1, 31, 10, 0, tzinfo=UTC)
+
+
+def transfers(message: Message) -> list[tuple[str, int, str, str]]:
+    rows = Transfer.objects.filter(message_id=message.id).order_by("id")
+    return [(row.kind, row.amount, row.proof, row.reason) for row in rows]
+
+
+def states(attempt: Attempt) -> tuple[str, str]:
+    attempt = Attempt.objects.select_related("message").get(pk=attempt.pk)
+    return attempt.state, attempt.message.state
+
+
+def test_acceptance(api: Api) -> None:
+    attempt = submitted(api)
+
+    apply.apply([Event(attempt.id, What.ACCEPTED, provider_id="wamid.1", pollable=True)])
+
+    attempt = Attempt.objects.select_related("message").get()
+    assert (attempt.state, attempt.provider_id, attempt.lease_until) == ("sent", "wamid.1", None)
+    assert attempt.accepted_at is not None
+    assert attempt.poll_at is not None
+    assert attempt.poll_at - attempt.accepted_at == timedelta(seconds=10)
+    assert (attempt.message.state, attempt.message.finished_at) == ("sent", None)
+    assert attempt.message.sent_at is not None
+    assert ledger.balance(api.company.pk) == (999, 1)
+
+
+def test_what_is_accepted_and_delivered_at_once_is_not_asked_about(api: Api) -> None:
+    attempt = submitted(api)
+
+    apply.apply(
+        [
+            Event(attempt.id, What.ACCEPTED, provider_id="SM1", pollable=True),
+            Event(attempt.id, What.DELIVERED, at=AT),
+        ]
+    )
+
+    assert states(attempt) == ("delivered", "delivered")
+    assert Attempt.objects.get().poll_at is None
+
+
+def sent_before(moment: datetime) -> None:
+    """As if the message had been made and handed over just before."""
+    Message.objects.update(
+        created_at=moment - timedelta(seconds=2), sent_at=moment - timedelta(seconds=1)
+    )
+
+
+def test_delivery_charges(api: Api) -> None:
+    attempt = accepted(api, channel="sms")
+    sent_before(AT)
+
+    apply.apply([Event(attempt.id, What.DELIVERED, at=AT)])
+
+    message = Message.objects.get()
+    assert states(attempt) == ("delivered", "delivered")
+    assert (message.delivered_at, message.read_at) == (AT, None)
+    assert message.finished_at is not None
+    assert transfers(message) == [("hold", 16, "", ""), ("capture", 16, "receipt", "")]
+    assert ledger.balance(api.company.pk) == (984, 0)
+
+
+@pytest.mark.parametrize(
+    ("what", "state", "reason"),
+    [(What.UNREACHABLE, "failed", "failed"), (What.REFUSED, "failed", "failed"),
+     (What.EXPIRED, "expired", "expired"), (What.GIVEN_UP, "expired", "expired")],
+)  # fmt: skip
+def test_failure_gives_the_tokens_back(api: Api, what: What, state: str, reason: str) -> None:
+    attempt = accepted(api)
+
+    apply.apply([Event(attempt.id, what, code="E1", detail="why")])
+
+    assert states(attempt) == (state, state)
+    assert transfers(attempt.message)[1:] == [("release", 1, "", reason)]
+    assert ledger.balance(api.company.pk) == (1000, 0)
+    attempt.refresh_from_db()
+    assert (attempt.error_class, attempt.error_code, attempt.error_detail) == (what, "E1", "why")
+
+
+@pytest.mark.parametrize("what", [What.EXPIRED, What.REFUSED])
+def test_late_delivery_is_told_and_free(api: Api, what: What) -> None:
+    attempt = accepted(api)
+    sent_before(AT)
+    apply.apply([Event(attempt.id, what)])
+
+    apply.apply([Event(attempt.id, What.DELIVERED, at=AT)])
+
+    assert states(attempt) == ("delivered", "delivered")
+    assert Message.objects.get().delivered_at == AT
+    assert [kind for kind, *_ in transfers(attempt.message)] == ["hold", "release"]
+    assert ledger.balance(api.company.pk) == (1000, 0)
+
+
+@pytest.mark.parametrize("hours", [-1, 1])
+@pytest.mark.parametrize("is_sent", [True, False])
+def test_times_are_in_order_whatever_the_vendors_clock_says(
+    api: Api, hours: int, *, is_sent: bool
+) -> None:
+    attempt = accepted(api)
+    if not is_sent:  # the receipt overtook our own commit
+        Message.objects.update(state="queued", sent_at=None)
+    wrong = timezone.now() + timedelta(hours=hours)
+
+    apply.apply([Event(attempt.id, What.DELIVERED, at=wrong)])
+    apply.apply([Event(attempt.id, What.READ, at=wrong)])
+
+    one = Message.objects.get()
+    assert one.sent_at is not None
+    assert one.delivered_at is not None
+    assert one.read_at is not None
+    times = [one.created_at, one.sent_at, one.delivered_at, one.read_at, timezone.now()]
+    assert times == sorted(times)
+
+
+def test_read_keeps_both_times(api: Api) -> None:
+    attempt = accepted(api)
+    sent_before(AT)
+    later = AT + timedelta(minutes=1)
+
+    apply.apply([Event(attempt.id, What.DELIVERED, at=AT)])
+    apply.apply([Event(attempt.id, What.READ, at=later)])
+    apply.apply([Event(attempt.id, What.READ, at=later + timedelta(minutes=1))])
+    apply.apply([Event(attempt.id, What.DELIVERED, at=later)])
+
+    message = Message.objects.get()
+    assert (message.delivered_at, message.read_at) == (AT, later)
+    assert ledger.balance(api.company.pk) == (999, 0)
+
+
+def test_group_is_one_commit_for_many(
+    client_of: ClientOf, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    apis = [client_of(CompanyFactory.create()) for _ in range(2)]
+    for api in apis:
+        ledger.grant(company=api.company, amount=50, reason="test")
+    paid = [accepted(api, f"+7916123456{n}", channel="sms") for n, api in enumerate(apis)]
+    free = [accepted(api, f"+7916123457{n}") for n, api in enumerate(apis)]
+    events = [Event(attempt.id, What.DELIVERED) for attempt in paid]
+    events += [Event(attempt.id, What.REFUSED) for attempt in free]
+
+    with django_assert_num_queries(7):  # a savepoint and its end, then lock, read and three writes
+        messages = apply.apply(events)
+
+    assert len(messages) == 4
+    assert [ledger.balance(api.company.pk) for api in apis] == [(34, 0), (34, 0)]
+
+
+def test_events_of_one_attempt_in_one_group(api: Api) -> None:
+    attempt = submitted(api)
+
+    apply.apply(
+        [
+            Event(attempt.id, What.DELIVERED, at=AT),
+            Event(attempt.id, What.ACCEPTED, provider_id="wamid.1"),
+            Event(attempt.id, What.READ, at=AT),
+            Event(attempt.id, What.DELIVERED),
+            Event(attempt.id, What.REFUSED, code="x"),
+        ]
+    )
+
+    assert states(attempt) == ("delivered", "delivered")
+    assert ledger.balance(api.company.pk) == (999, 0)
+    assert Attempt.objects.get().provider_id == "wamid.1"
+
+
+def test_unknown_attempt_is_no_matter(api: Api) -> None:
+    assert apply.apply([Event(uuid4(), What.DELIVERED)]) == []
+    assert apply.apply([]) == []
+
+
+def test_refused_group_leaves_nothing(api: Api) -> None:
+    first, second = accepted(api), submitted(api, "+79161234568")
+
+    with pytest.raises(IntegrityError):
+        apply.apply(
+            [
+                Event(first.id, What.DELIVERED),
+                Event(second.id, What.ACCEPTED, provider_id=first.provider_id),
+            ]
+        )
+
+    assert states(first) == ("sent", "sent")
+    assert ledger.balance(api.company.pk) == (998, 2)
+
+
+def test_retry_is_due_again_and_holds_on(api: Api) -> None:
+    attempt = submitted(api)
+
+    apply.apply([Event(attempt.id, What.RETRY, code="timeout", retry_after=5.0)])
+
+    message = Message.objects.get()
+    assert states(attempt) == ("failed", "queued")
+    assert message.due_at is not None
+    assert timedelta(seconds=3) < message.due_at - timezone.now() <= timedelta(seconds=5)
+    assert ledger.balance(api.company.pk) == (999, 1)
+
+
+def test_message_nobody_took_is_given_up(api: Api) -> None:
+    message = send(api)
+
+    apply.give_up([message.id])
+    apply.give_up([message.id])
+
+    message.refresh_from_db()
+    assert (message.state, message.error, message.due_at) == ("expired", "", None)
+    assert transfers(message) == [("hold", 1, "", ""), ("release", 1, "", "expired")]
+
+
+def test_message_with_an_open_attempt_is_not_given_up(api: Api) -> None:
+    attempt = submitted(api)
+
+    assert apply.give_up([attempt.message_id]) == []
+
+    assert states(attempt) == ("submitting", "queued")
+
+
+@pytest.fixture
+def signals() -> Iterator[Any]:
+    redis: Any = patient_redis()
+    with redis.pubsub(ignore_subscribe_messages=True) as subscription:
+        subscription.subscribe(outcome_waiting.SIGNALS)
+        subscription.get_message(timeout=1)
+        yield subscription
+
+
+def told(signals: Any) -> list[tuple[str, str, str, str, int]]:
+    message = signals.get_message(timeout=0.1)
+    return [tuple(signal) for signal in orjson.loads(message["data"])] if message else []
+
+
+def test_senders_are_told_in_one_message(api: Api, signals: Any) -> None:
+    first, second = accepted(api), accepted(api, "+79161234568")
+    while told(signals):
+        pass
+
+    apply.apply([Event(first.id, What.DELIVERED), Event(second.id, What.UNREACHABLE)])
+
+    assert sorted(told(signals)) == sorted(
+        [
+            (first.message_id.hex, "delivered", "whatsapp", "", 1),
+            (second.message_id.hex, "failed", "whatsapp", "recipient_unreachable", 1),
+        ]
+    )
+    assert told(signals) == []
+
+
+def test_nobody_is_told_of_nothing(api: Api, signals: Any) -> None:
+    attempt = accepted(api)
+    while told(signals):
+        pass
+
+    apply.apply([Event(attempt.id, What.ACCEPTED), Event(attempt.id, What.NO_NEWS)])
+
+    assert told(signals) == []
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("round_number", range(3))
+def test_contradicting_events_settle_once(api: Api, round_number: int) -> None:
+    attempt = accepted(api)
+    several = [What.DELIVERED, What.REFUSED, What.EXPIRED, What.READ, What.GIVEN_UP] * 3
+
+    at_once([partial(apply.apply, [Event(attempt.id, what)]) for what in several])
+
+    assert states(attempt) == ("delivered", "delivered")
+    settled = transfers(attempt.message)[1:]
+    assert len(settled) == 1
+    is_charged = settled[0][0] == "capture"
+    assert ledger.balance(api.company.pk) == (999 if is_charged else 1000, 0)
+    call_command("reconcile", verbosity=0)
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("round_number", range(3))
+def test_groups_that_cross_do_not_deadlock(api: Api, round_number: int) -> None:
+    attempts = [accepted(api, f"+7916123456{n}").id for n in range(8)]
+
+    def all_of(ids: list[UUID], what: What) -> Any:
+        return partial(apply.apply, [Event(one, what, proof=Proof.RECEIPT) for one in ids])
+
+    at_once(
+        [
+            all_of(attempts, What.DELIVERED),
+            all_of(attempts[::-1], What.DELIVERED),
+            all_of(attempts[::2], What.READ),
+            lambda: apply.give_up(list(Message.objects.values_list("id", flat=True))),
+        ]
+    )
+
+    assert ledger.balance(api.company.pk) == (992, 0)
+    assert Transfer.objects.filter(kind="capture").count() == 8
+    call_command("reconcile", verbosity=0)

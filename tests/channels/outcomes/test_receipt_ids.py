@@ -1,0 +1,141 @@
+"""A receipt finds its message in whatever spelling the centre writes the id."""
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from channels.models import Attempt, Message
+from channels.models import Receipt as StoredReceipt
+from channels.outcomes import receipts
+from channels.providers.base import Receipt, ReceiptState
+from channels.providers.smpp.message_ids import SPELLINGS
+from tests.channels.outcomes.test_receipts import apply_stored
+from tests.factories import AttemptFactory
+
+pytestmark = pytest.mark.django_db
+AUTO = SPELLINGS["auto"]
+
+
+def taken(answered: str, phone: str = "+79161234567") -> Attempt:
+    """A message that a centre took under this id."""
+    attempt: Attempt = AttemptFactory.create(
+        provider="smpp", channel="sms", provider_id=AUTO.answered(answered), state="sent",
+        message__phone=phone, message__channel="sms", message__state="sent",
+    )  # fmt: skip
+    return attempt
+
+
+def hear(
+    receipted: str,
+    phone: str = "+79161234567",
+    *,
+    state: ReceiptState = ReceiptState.DELIVERED,
+    needs_phone: bool = False,
+) -> None:
+    first, *others = AUTO.receipted(receipted)
+    said = Receipt(
+        first,
+        None,
+        state,
+        state.name,
+        alternatives=tuple(others),
+        phone=phone,
+        needs_phone=needs_phone,
+    )
+    receipts.store("smpp", [(said, b"")])
+    due_again()
+
+
+def due_again() -> None:
+    StoredReceipt.objects.update(due_at=timezone.now() - timedelta(minutes=1))
+    apply_stored()
+
+
+def states() -> dict[str, str]:
+    return dict(Message.objects.values_list("phone", "state"))
+
+
+@pytest.mark.parametrize(
+    ("answered", "receipted"),
+    [("AF", "175"), ("175", "AF"), ("00af", "000000AF"), ("m-1", "M-1"), ("175", "175")],
+)
+def test_receipt_finds_its_message(answered: str, receipted: str) -> None:
+    taken(answered)
+
+    hear(receipted)
+
+    assert set(states().values()) == {"delivered"}
+
+
+def test_of_two_readings_the_one_to_the_receipts_phone_counts() -> None:
+    taken("10", "+79160000010")  # hexadecimal 10 is decimal 16
+    taken("16", "+79160000016")
+
+    hear("16", "+79160000010")
+
+    assert states() == {"+79160000010": "delivered", "+79160000016": "sent"}
+
+
+def test_receipt_without_a_phone_of_ours_goes_by_its_id_alone() -> None:
+    taken("AF")
+
+    hear("175", "")
+
+    assert set(states().values()) == {"delivered"}
+
+
+def test_receipt_that_overtook_the_commit_of_its_id_is_matched_when_that_is_there() -> None:
+    hear("175")
+    assert states() == {}
+
+    taken("AF")
+    due_again()
+
+    assert set(states().values()) == {"delivered"}
+
+
+def test_another_reading_of_an_id_to_another_phone_is_no_match() -> None:
+    taken("1000", "+79160000010")
+
+    hear("4096", "+79160000016")  # 4096 is hexadecimal 1000
+
+    assert states() == {"+79160000010": "sent"}
+
+
+def test_phone_in_national_spelling_is_the_same_phone() -> None:
+    taken("10", "+79160000010")
+    taken("16", "+79160000016")
+
+    hear("16", "89160000010")
+
+    assert states() == {"+79160000010": "delivered", "+79160000016": "sent"}
+
+
+@pytest.mark.parametrize("state", [ReceiptState.DELIVERED, ReceiptState.UNREACHABLE])
+@pytest.mark.parametrize("phone", ["+79990000000", "", "BANK"])
+def test_what_a_person_may_have_written_moves_no_message_of_another(
+    phone: str, state: ReceiptState
+) -> None:
+    attempt = taken("1234567")
+
+    hear("1234567", phone, state=state, needs_phone=True)
+
+    attempt.refresh_from_db()
+    assert (attempt.state, states()) == ("sent", {"+79161234567": "sent"})
+
+
+def test_receipt_of_their_own_phone_counts_without_its_class() -> None:
+    taken("1234567")
+
+    hear("1234567", needs_phone=True)
+
+    assert set(states().values()) == {"delivered"}
+
+
+def test_receipt_of_an_unknown_message_is_parked() -> None:
+    taken("AF")
+
+    hear("99")
+
+    assert set(states().values()) == {"sent"}

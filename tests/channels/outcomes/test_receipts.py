@@ -1,0 +1,293 @@
+"""Receipts: signed, stored once, matched late, and never more than one attempt's own."""
+
+import hashlib
+import hmac
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import uuid4
+
+import orjson
+import pytest
+from django.conf import settings
+from django.db import connection
+from django.test import Client
+from django.utils import timezone
+
+from billing.wallet import ledger
+from channels.models import Attempt, Message, Receipt
+from channels.outcomes import receipts
+from channels.providers import base
+from channels.providers.base import ReceiptState
+from tests.api.clients import Api
+from tests.channels.lives import accepted, submitted
+from tests.factories import AttemptFactory, ReceiptFactory
+
+pytestmark = pytest.mark.django_db
+
+AT = datetime(2026, 1, 31, 10, 0, tzinfo=UTC)
+
+
+def hear(attempt: Attempt, state: str = "delivered", **fields: Any) -> Receipt:
+    """A stored receipt that nobody has looked at yet."""
+    known = {
+        "attempt": None,
+        "provider": attempt.provider,
+        "provider_id": attempt.provider_id or "",
+        "ref": None,
+        "due_at": timezone.now() - timedelta(minutes=1),
+    }
+    made: Receipt = ReceiptFactory.create(**known | {"state": state, "word": state} | fields)
+    return made
+
+
+def apply_stored() -> None:
+    """All that is due, as a worker does in as many rounds as it takes."""
+    while receipts.apply_stored():
+        pass
+
+
+def states(attempt: Attempt) -> tuple[str, str]:
+    attempt = Attempt.objects.select_related("message").get(pk=attempt.pk)
+    return attempt.state, attempt.message.state
+
+
+def test_receipt_is_applied_once(api: Api) -> None:
+    attempt = accepted(api)
+    Message.objects.update(created_at=AT, sent_at=AT)
+    receipt = hear(attempt, at=AT)
+
+    apply_stored()
+    apply_stored()
+
+    receipt.refresh_from_db()
+    assert (receipt.due_at, receipt.attempt_id) == (None, attempt.id)
+    assert receipt.applied_at is not None
+    assert states(attempt) == ("delivered", "delivered")
+    assert Message.objects.get().delivered_at == AT
+    assert ledger.balance(api.company.pk) == (999, 0)
+
+
+@pytest.mark.parametrize(
+    ("words", "state", "available"),
+    [
+        (["sent", "delivered", "read"], "delivered", 999),
+        (["read", "delivered", "sent"], "delivered", 999),
+        (["delivered", "failed"], "delivered", 999),
+        (["failed", "delivered"], "delivered", 1000),
+        (["expired", "read"], "delivered", 1000),
+        (["failed", "sent"], "failed", 1000),
+        (["expired", "failed"], "expired", 1000),
+        (["delivered"] * 5, "delivered", 999),
+    ],
+)
+@pytest.mark.parametrize("is_one_group", [True, False])
+def test_receipts_in_any_order(
+    api: Api, words: list[str], state: str, available: int, is_one_group: bool
+) -> None:
+    attempt = accepted(api)
+
+    for number, word in enumerate(words):
+        hear(attempt, word, due_at=timezone.now() - timedelta(minutes=10 - number))
+        if not is_one_group:
+            apply_stored()
+    apply_stored()
+
+    assert states(attempt)[1] == state
+    assert ledger.balance(api.company.pk) == (available, 0)
+    assert not Receipt.objects.filter(due_at__isnull=False).exists()
+
+
+def test_receipt_by_our_own_reference_teaches_the_vendor_s_id(api: Api) -> None:
+    attempt = submitted(api)
+    hear(attempt, "sent", ref=attempt.id, provider_id="wamid.9")
+
+    apply_stored()
+
+    attempt.refresh_from_db()
+    assert (attempt.state, attempt.provider_id) == ("sent", "wamid.9")
+
+
+def test_receipt_that_came_before_our_commit_waits_for_it(api: Api) -> None:
+    attempt = submitted(api)
+    receipt = hear(attempt, provider_id="wamid.9")
+    apply_stored()
+    receipt.refresh_from_db()
+    assert receipt.due_at is not None
+    assert receipt.due_at > timezone.now()
+    assert states(attempt) == ("submitting", "queued")
+
+    Attempt.objects.update(provider_id="wamid.9", state="sent")
+    Receipt.objects.update(due_at=timezone.now() - timedelta(minutes=1))
+    apply_stored()
+
+    assert states(attempt) == ("delivered", "delivered")
+
+
+def test_receipt_nobody_knows_is_kept_as_a_record(db: None) -> None:
+    stranger = AttemptFactory.build(provider_id="wamid.unknown")
+    receipt = hear(stranger, ref=uuid4())
+    Receipt.objects.update(received_at=timezone.now() - timedelta(seconds=receipts.PATIENCE + 60))
+
+    apply_stored()
+
+    receipt.refresh_from_db()
+    assert (receipt.due_at, receipt.applied_at, receipt.attempt_id) == (None, None, None)
+
+
+@pytest.mark.parametrize("by", ["ref", "provider_id"])
+def test_receipt_of_another_provider_moves_nothing(api: Api, by: str) -> None:
+    attempt = accepted(api)
+    ids: dict[str, Any] = {"ref": attempt.id, "provider_id": ""} if by == "ref" else {}
+    hear(attempt, provider="twilio", **ids)
+
+    apply_stored()
+
+    assert states(attempt) == ("sent", "sent")
+    assert ledger.balance(api.company.pk) == (999, 1)
+
+
+def test_vendor_s_reason_is_kept(api: Api) -> None:
+    attempt = accepted(api)
+    hear(attempt, "failed", error_code="131026", error_detail="Message undeliverable")
+
+    apply_stored()
+
+    attempt.refresh_from_db()
+    assert (attempt.error_code, attempt.error_detail) == ("131026", "Message undeliverable")
+    assert Message.objects.get().error == "delivery_failed"
+
+
+def test_receipt_that_says_unreachable_ends_the_message_so(api: Api) -> None:
+    attempt = accepted(api)
+
+    assert call_hook(whatsapp_status(attempt, "failed", "131026")) == 200
+    Receipt.objects.update(due_at=timezone.now() - timedelta(minutes=1))
+    apply_stored()
+
+    assert Receipt.objects.get().state == "unreachable"
+    assert states(attempt) == ("failed", "failed")
+    assert Message.objects.get().error == "recipient_unreachable"
+    assert Attempt.objects.get().error_class == "unreachable"
+    assert ledger.balance(api.company.pk) == (1000, 0)
+
+
+def test_many_receipts_are_applied_in_groups(api: Api) -> None:
+    attempt = accepted(api)
+    for _ in range(receipts.GROUP + 5):
+        hear(attempt, "sent")
+    last = accepted(api, "+79161234568")
+    hear(last, due_at=timezone.now() - timedelta(seconds=30))
+
+    assert receipts.apply_stored()
+    assert states(last) == ("sent", "sent")
+    assert not receipts.apply_stored()
+
+    assert states(last) == ("delivered", "delivered")
+
+
+def test_receipt_the_database_refuses_holds_up_no_other(api: Api) -> None:
+    known, unknown = accepted(api), submitted(api, "+79161234568")
+    long_ago = timezone.now() - timedelta(hours=1)
+    poison = hear(unknown, "sent", ref=unknown.id, provider_id=known.provider_id, due_at=long_ago)
+    hear(known)
+
+    apply_stored()
+
+    poison.refresh_from_db()
+    assert (poison.due_at, poison.applied_at) == (None, None)
+    assert states(known) == ("delivered", "delivered")
+    assert states(unknown) == ("submitting", "queued")
+
+
+def store(**fields: Any) -> int:
+    said: dict[str, Any] = {
+        "provider_id": "wamid.1",
+        "ref": None,
+        "state": ReceiptState.DELIVERED,
+        "word": "delivered",
+        "at": AT,
+    }
+    with connection.cursor() as cursor:
+        return receipts._store(cursor, "whatsapp_cloud", base.Receipt(**said | fields), b"{}")
+
+
+def test_repeated_receipt_is_stored_once() -> None:
+    assert [store(), store(), store(error_code="other")] == [1, 0, 0]
+    assert Receipt.objects.count() == 1
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [{"provider_id": "wamid.2"}, {"ref": str(uuid4())}, {"word": "read"}, {"at": None}],
+)
+def test_receipt_that_says_something_else_is_another(fields: dict[str, Any]) -> None:
+    assert [store(), store(**fields)] == [1, 1]
+
+
+def test_whatever_a_vendor_writes_fits() -> None:
+    long = "ж" * 5000
+
+    assert store(provider_id=long, word=long, error_code=long, error_detail=long, ref=long) == 1
+
+    receipt = Receipt.objects.get()
+    assert (len(receipt.provider_id), len(receipt.word), receipt.ref) == (200, 40, None)
+
+
+def whatsapp_status(attempt: Attempt, status: str = "delivered", code: str = "") -> bytes:
+    told: dict[str, Any] = {
+        "id": attempt.provider_id,
+        "status": status,
+        "timestamp": "1769853600",
+        "recipient_id": "79161234567",
+        "biz_opaque_callback_data": str(attempt.id),
+    }
+    if code:
+        told["errors"] = [{"code": int(code)}]
+    change = {"field": "messages", "value": {"messaging_product": "whatsapp", "statuses": [told]}}
+    entry = {"id": "1", "changes": [change]}
+    return orjson.dumps({"object": "whatsapp_business_account", "entry": [entry]})
+
+
+def call_hook(body: bytes, signature: str | None = None) -> int:
+    secret = settings.WHATSAPP["app_secret"].encode()
+    signed = "sha256=" + hmac.new(secret, body, hashlib.sha256).hexdigest()
+    response = Client().post(
+        "/hooks/whatsapp",
+        body,
+        content_type="application/json",
+        headers={"X-Hub-Signature-256": signed if signature is None else signature},
+    )
+    return int(response.status_code)
+
+
+def test_signed_receipt_delivers(api: Api) -> None:
+    attempt = accepted(api)
+
+    assert call_hook(whatsapp_status(attempt)) == 200
+    assert call_hook(whatsapp_status(attempt)) == 200
+    Receipt.objects.update(due_at=timezone.now() - timedelta(minutes=1))
+    apply_stored()
+
+    receipt = Receipt.objects.get()
+    assert (receipt.state, receipt.word, receipt.ref) == ("delivered", "delivered", attempt.id)
+    assert bytes(receipt.raw) == whatsapp_status(attempt)
+    assert states(attempt) == ("delivered", "delivered")
+
+
+@pytest.mark.parametrize("signature", ["", "sha256=", "sha256=" + "0" * 64, "sha1=abc", "ж"])
+def test_receipt_with_a_bad_signature_is_not_stored(api: Api, signature: str) -> None:
+    attempt = accepted(api)
+
+    assert call_hook(whatsapp_status(attempt), signature) == 403
+
+    assert not Receipt.objects.exists()
+    assert states(attempt) == ("sent", "sent")
+
+
+def test_changed_byte_breaks_the_signature(api: Api) -> None:
+    attempt = accepted(api)
+    body = whatsapp_status(attempt)
+    secret = settings.WHATSAPP["app_secret"].encode()
+    signature = "sha256=" + hmac.new(secret, body, hashlib.sha256).hexdigest()
+
+    assert call_hook(body.replace(b"delivered", b"delivereD"), signature) == 403

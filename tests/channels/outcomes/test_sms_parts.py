@@ -1,0 +1,174 @@
+"""Long messages by parts: delivered when all of them are, failed as soon as one is."""
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from billing.wallet import ledger
+from channels import retention
+from channels.lifecycle.state_machine import Event, What
+from channels.models import Attempt, Message, Part, Receipt
+from channels.outcomes import apply, receipts
+from channels.providers import base, hosted_provider
+from channels.providers.base import ReceiptState
+from tests.api.clients import Api
+from tests.api.races import at_once
+from tests.channels.lives import submitted
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+WORDS = {
+    ReceiptState.DELIVERED: "DELIVRD",
+    ReceiptState.UNREACHABLE: "UNDELIV",
+    ReceiptState.EXPIRED: "EXPIRED",
+    ReceiptState.SENT: "ENROUTE",
+}
+
+
+def taken(api: Api, total: int = 3, known: int = 3) -> Attempt:
+    """Accepted by the vendor, who told the ids of so many of its parts."""
+    attempt = submitted(api, channel="sms")
+    note(attempt, range(1, known + 1), total)
+    whole = known == total
+    what, provider_id = (What.ACCEPTED, "p1+p2+p3") if whole else (What.AMBIGUOUS, None)
+    apply.apply([Event(attempt.id, what, provider_id)])
+    return attempt
+
+
+def note(attempt: Attempt, numbers: range, total: int) -> None:
+    parts = [
+        hosted_provider.Part(str(attempt.id), number, total, f"p{number}") for number in numbers
+    ]
+    receipts.store(attempt.provider, [(part, b"") for part in parts])
+
+
+def told(attempt: Attempt, provider_id: str, state: ReceiptState = ReceiptState.DELIVERED) -> None:
+    said = base.Receipt(provider_id, None, state, WORDS[state])
+    receipts.store(attempt.provider, [(said, b"")])
+    receipts.apply_stored()
+
+
+def states(attempt: Attempt) -> tuple[str, str]:
+    attempt = Attempt.objects.select_related("message").get(pk=attempt.pk)
+    return attempt.state, attempt.message.state
+
+
+def test_delivered_with_the_last_part(api: Api) -> None:
+    attempt = taken(api)
+
+    told(attempt, "p3")
+    told(attempt, "p1")
+    before = states(attempt)
+    told(attempt, "p2")
+
+    assert before == ("sent", "sent")
+    assert states(attempt) == ("delivered", "delivered")
+    assert ledger.balance(api.company.pk) == (1000 - 16, 0)
+    assert Receipt.objects.filter(attempt=attempt, applied_at__isnull=False).count() == 3
+
+
+def test_one_part_twice_is_not_two(api: Api) -> None:
+    attempt = taken(api, 2, 2)
+
+    told(attempt, "p1")
+    said = base.Receipt("p1", None, ReceiptState.READ, "READ")
+    receipts.store(attempt.provider, [(said, b"")])
+    receipts.apply_stored()
+    told(attempt, "p1")
+
+    assert states(attempt) == ("sent", "sent")
+
+
+@pytest.mark.parametrize(
+    ("state", "ended"),
+    [(ReceiptState.UNREACHABLE, "failed"), (ReceiptState.EXPIRED, "expired")],
+)
+def test_one_part_fails_the_whole(api: Api, state: ReceiptState, ended: str) -> None:
+    attempt = taken(api)
+
+    told(attempt, "p1")
+    told(attempt, "p2", state)
+
+    assert states(attempt) == (ended, ended)
+    assert ledger.balance(api.company.pk) == (1000, 0)
+
+
+def test_all_of_it_after_all_is_delivered_and_free(api: Api) -> None:
+    attempt = taken(api, 2, 2)
+    told(attempt, "p1", ReceiptState.EXPIRED)
+
+    told(attempt, "p1")
+    told(attempt, "p2")
+
+    assert states(attempt) == ("delivered", "delivered")
+    assert ledger.balance(api.company.pk) == (1000, 0)
+
+
+def test_begun_and_not_finished_stays_unknown(api: Api) -> None:
+    attempt = taken(api, total=3, known=2)
+
+    told(attempt, "p1", ReceiptState.SENT)
+    told(attempt, "p1")
+    told(attempt, "p2")
+
+    attempt.refresh_from_db()
+    assert states(attempt) == ("ambiguous", "queued")
+    assert attempt.provider_id is None  # or a receipt for that part would speak for all
+
+
+def test_id_that_came_late_completes_it(api: Api) -> None:
+    attempt = taken(api, total=2, known=1)
+    told(attempt, "p1")
+
+    note(attempt, range(2, 3), 2)
+    told(attempt, "p2")
+
+    assert states(attempt) == ("delivered", "delivered")
+
+
+def test_receipt_that_overtakes_the_note_is_matched_later(api: Api) -> None:
+    attempt = submitted(api, channel="sms")
+    told(attempt, "p1")
+    note(attempt, range(1, 3), 2)
+    told(attempt, "p2")
+    before = states(attempt)
+
+    Receipt.objects.update(due_at=timezone.now() - timedelta(seconds=1))
+    receipts.apply_stored()
+
+    assert before == ("submitting", "queued")
+    assert states(attempt) == ("delivered", "delivered")
+
+
+def test_notes_may_be_repeated_and_must_be_ones_own(api: Api) -> None:
+    attempt = taken(api)
+
+    note(attempt, range(1, 4), 3)
+    strange = hosted_provider.Part(str(attempt.id), 1, 3, "x1")
+    receipts.store("smpp", [(strange, b"")])
+
+    assert Part.objects.count() == 3
+
+
+@pytest.mark.parametrize("_round", range(3))
+def test_two_last_parts_reported_at_once(api: Api, _round: int) -> None:
+    attempt = taken(api, 2, 2)
+    for number in (1, 2):
+        said = base.Receipt(f"p{number}", None, ReceiptState.DELIVERED, "DELIVRD")
+        receipts.store(attempt.provider, [(said, b"")])
+    ids = list(Receipt.objects.values_list("id", flat=True))
+
+    at_once([lambda one=one: receipts._apply_group(1, only=one) for one in ids])  # type: ignore[misc]
+
+    assert states(attempt) == ("delivered", "delivered")
+
+
+def test_notes_are_purged_with_what_is_raw(api: Api) -> None:
+    attempt = taken(api)
+    Attempt.objects.update(started_at=timezone.now() - timedelta(days=31))
+
+    retention.purge()
+
+    assert Part.objects.count() == 0
+    assert Message.objects.filter(pk=attempt.message_id).exists()

@@ -1,0 +1,197 @@
+"""A company is told once of each state its messages come to, by the commit that brings them."""
+
+from datetime import UTC, datetime
+
+import pytest
+from django.db import connection, transaction
+from pytest_django import DjangoAssertNumQueries
+
+from accounts.models import Company, Delivery, Event, Mode
+from channels.lifecycle.state_machine import Event as Happening
+from channels.lifecycle.state_machine import What
+from channels.models import Message
+from channels.outcomes import apply
+from config.ids import parse_id
+from otp import services
+from tests.api.clients import Api, ClientOf
+from tests.channels.lives import PHONE, accepted, send, submitted
+from tests.factories import AttemptFactory, CompanyFactory, EndpointFactory, MessageFactory
+from tests.otp.reading import code_of
+
+LINK = {"link": "https://example.com/orders/77"}
+
+
+@pytest.fixture(autouse=True)
+def _endpoint(company: Company) -> None:
+    EndpointFactory.create(company=company)
+
+
+def told() -> list[str]:
+    return list(Event.objects.order_by("created_at", "id").values_list("kind", flat=True))
+
+
+def test_handed_over_and_delivered_are_told(api: Api) -> None:
+    attempt = accepted(api, **LINK)
+    apply.apply([Happening(attempt.id, What.DELIVERED)])
+
+    message = Message.objects.get()
+    assert sorted(told()) == ["message.delivered", "message.sent"]
+    event = Event.objects.get(kind="message.delivered")
+    assert (event.company, event.mode, event.key) == (api.company, "live", message.public_id)
+    assert event.data == {
+        "id": message.public_id,
+        "kind": "code",
+        "phone": PHONE,
+        "channel": "whatsapp",
+        "status": "delivered",
+        "error": None,
+        "cost": 1,
+        "segments": None,
+        "short_url": message.params["short_url"],
+        "test": False,
+        "request_id": message.request_id,
+        "created_at": _text(message.created_at),
+        "sent_at": _text(message.sent_at),
+        "delivered_at": _text(message.delivered_at),
+        "finished_at": _text(message.finished_at),
+    }
+
+
+def _text(at: datetime | None) -> str:
+    assert at is not None
+    return at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+@pytest.mark.parametrize(
+    ("what", "kind", "error"),
+    [
+        (What.UNREACHABLE, "message.failed", "recipient_unreachable"),
+        (What.REFUSED, "message.failed", "delivery_failed"),
+        (What.GIVEN_UP, "message.expired", None),
+    ],
+)
+def test_refusal_and_silence_are_told(api: Api, what: What, kind: str, error: str | None) -> None:
+    attempt = submitted(api)
+
+    apply.apply([Happening(attempt.id, what)])
+
+    event = Event.objects.get()
+    assert (event.kind, event.data["error"]) == (kind, error)
+
+
+def test_message_nobody_took_is_told_of(api: Api) -> None:
+    message = send(api)
+
+    apply.give_up([message.id])
+
+    assert told() == ["message.expired"]
+
+
+def test_repeats_and_readings_tell_nothing_new(api: Api) -> None:
+    attempt = accepted(api)
+    delivered = Happening(attempt.id, What.DELIVERED)
+    apply.apply([delivered])
+    apply.apply([delivered])
+    apply.apply([Happening(attempt.id, What.READ)])
+
+    assert len(told()) == 2
+
+
+def test_old_states_are_no_news_to_a_new_endpoint(company: Company) -> None:
+    message = MessageFactory.create(company=company, state="delivered")
+    attempt = AttemptFactory.create(message=message, state="delivered")
+
+    apply.apply([Happening(attempt.id, What.READ)])
+
+    message.refresh_from_db()
+    assert message.read_at is not None
+    assert told() == []
+
+
+def test_late_proof_is_told_after_the_failure(api: Api) -> None:
+    attempt = submitted(api)
+    apply.apply([Happening(attempt.id, What.REFUSED)])
+    apply.apply([Happening(attempt.id, What.DELIVERED)])
+
+    assert sorted(told()) == ["message.delivered", "message.failed"]
+
+
+def test_no_event_holds_the_code(api: Api) -> None:
+    attempt = accepted(api, **LINK)
+    code = code_of(PHONE)
+    apply.apply([Happening(attempt.id, What.DELIVERED)])
+    api.post("/otp/verify", {"phone": PHONE, "code": code})
+    services.settle_verified()
+
+    kept = [str(event.data) for event in Event.objects.all()]
+    assert len(kept) == 3
+    assert not [text for text in kept if f"'{code}'" in text]
+
+
+def test_right_code_is_told_when_it_settles(api: Api) -> None:
+    accepted(api)
+    answer = api.post("/otp/verify", {"phone": PHONE, "code": code_of(PHONE), "purpose": None})
+    verified = answer.body
+    assert "otp.verified" not in told()
+
+    services.settle_verified()
+    services.settle_verified()
+
+    event = Event.objects.get(kind="otp.verified")
+    assert event.key == verified["id"]
+    assert event.data == {
+        "id": verified["id"],
+        "phone": PHONE,
+        "purpose": "verification",
+        "test": False,
+        "verified_at": event.data["verified_at"],
+    }
+    assert datetime.fromisoformat(event.data["verified_at"]) == event.at
+
+
+def test_test_keys_tell_test_endpoints(company: Company, client_of: ClientOf) -> None:
+    EndpointFactory.create(company=company, mode=Mode.TEST)
+
+    accepted(client_of(company, Mode.TEST))
+
+    event = Event.objects.get()
+    assert (event.mode, event.data["test"]) == ("test", True)
+    assert event.deliveries.get().endpoint.mode == "test"
+
+
+def test_group_tells_each_company_of_its_own(api: Api, company: Company) -> None:
+    attempts = [
+        AttemptFactory.create(message__company=one, message__tries=1, state="submitting")
+        for one in [company, company, CompanyFactory.create()]
+    ]
+
+    apply.apply([Happening(attempt.id, What.ACCEPTED) for attempt in attempts])
+
+    mine = Event.objects.filter(company=company)
+    assert mine.count() == Event.objects.count() == Delivery.objects.count() == 2
+
+
+@pytest.mark.parametrize(("endpoints", "statements"), [(0, 4), (1, 5), (3, 5)])
+def test_telling_costs_one_statement_where_somebody_listens(
+    api: Api,
+    company: Company,
+    endpoints: int,
+    statements: int,
+    django_assert_num_queries: DjangoAssertNumQueries,
+) -> None:
+    company.endpoints.all().delete()
+    EndpointFactory.create_batch(endpoints, company=company)
+    attempt = submitted(api)
+
+    with transaction.atomic(), django_assert_num_queries(statements), connection.cursor() as cursor:
+        apply.apply_within(cursor, [Happening(attempt.id, What.ACCEPTED)])
+
+    assert Delivery.objects.count() == endpoints
+
+
+def test_event_id_is_time_ordered_and_public(api: Api) -> None:
+    accepted(api)
+
+    event = Event.objects.get()
+    assert event.id.version == 7
+    assert parse_id("evt", event.public_id) == event.id

@@ -1,0 +1,235 @@
+"""The bind: lost, refused, made again, and never more under way than it has room for."""
+
+import asyncio
+import logging
+import socket
+import ssl
+import struct
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from channels.providers.base import AmbiguousError, ThrottledError, TransientError
+from channels.providers.smpp import bind
+from tests.accounts.webhooks.certificates import server_context
+from tests.channels.providers.centre import (
+    Bound,
+    Centre,
+    Kept,
+    accept,
+    account,
+    answering,
+    keep_silent,
+    refused,
+)
+from tests.channels.providers.vendors import message
+from tests.stack.programs import free_port, until
+
+
+def test_throttled_account_takes_a_rest_and_comes_back(centre: Centre, kept: Kept) -> None:
+    centre.judge = answering(0x58)
+    opened = threading.Semaphore(0)
+    one = account(centre.port)
+    one.start(keep=kept, opened=opened.release)
+    assert opened.acquire(timeout=5)
+
+    error = refused(one)
+
+    assert isinstance(error, ThrottledError)
+    assert error.retry_after is not None
+    assert opened.acquire(timeout=5)
+    until(lambda: one.is_open)
+    assert one.send(message()).provider_id
+    one.stop()
+
+
+def test_broken_connection_leaves_unknown_what_was_written(kept: Kept) -> None:
+    deaf = Deaf(hangs_up=True)
+    one = account(deaf.port, timeout=(5.0, 20.0))
+    one.start(keep=kept, opened=lambda: None)
+    until(lambda: one.is_open)
+
+    error = refused(one)
+
+    assert (type(error), error.code, error.detail) == (AmbiguousError, "no_answer", "LostError")
+    one.stop()
+    deaf.close()
+
+
+def test_without_a_bind_nothing_was_written(kept: Kept) -> None:
+    one = account(free_port())
+    assert isinstance(refused(one), TransientError)
+    one.start(keep=kept, opened=lambda: None)
+
+    error = refused(one)
+
+    assert (type(error), error.code, one.is_open) == (TransientError, "not_bound", False)
+    one.stop()
+
+
+def test_no_more_is_under_way_than_the_window_has_room_for(centre: Centre, bound: Bound) -> None:
+    centre.judge = keep_silent
+    one = bound(window=3, timeout=(5.0, 20.0))
+    with ThreadPoolExecutor(6) as pool:
+        sending = [pool.submit(one.send, message()) for _ in range(6)]
+        until(lambda: len(centre.submitted) == 3)
+        time.sleep(0.1)
+        under_way = (len(centre.submitted), one.facts()["unanswered"])
+        for number in range(6):
+            until(lambda number=number: len(centre.submitted) > number)  # type: ignore[misc]
+            accept(centre.submitted[number], f"m{number}")
+        accepted = {one.result(10).provider_id for one in sending}
+
+    assert under_way == (3, 3)
+    assert accepted == {f"m{number}" for number in range(6)}
+
+
+def test_centre_that_unbinds_is_bound_to_again(centre: Centre, bound: Bound) -> None:
+    one = bound()
+
+    centre.leave()
+    until(lambda: one.is_open and centre.esme is not None)
+
+    assert one.send(message()).provider_id == "m00001"
+
+
+def test_centre_that_never_answers_keeps_nobody_from_going(kept: Kept) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        one = account(silent.getsockname()[1], timeout=(300.0, 300.0))
+        one.start(keep=kept, opened=lambda: None)
+        peer, _ = silent.accept()
+
+        one.stop()
+
+        peer.close()
+    assert not one.is_open
+
+
+def test_dead_line_is_noticed_and_left(kept: Kept) -> None:
+    """A centre that accepts, lets in, and then says nothing any more."""
+    deaf = Deaf()
+    one = account(deaf.port, enquire=0.05)
+    one.start(keep=kept, opened=lambda: None)
+    until(lambda: deaf.came >= 1)
+
+    until(lambda: deaf.asked >= 1)
+
+    one.stop()
+    deaf.close()
+
+
+class Deaf:
+    """Answers a bind and nothing else; counts binds and questions, hangs up on a message."""
+
+    def __init__(
+        self,
+        *,
+        hangs_up: bool = False,
+        tls: ssl.SSLContext | None = None,
+        brings: bytes = b"",
+    ) -> None:
+        self.hangs_up, self.tls, self.brings = hangs_up, tls, brings
+        self.answers: list[bytes] = []
+        self.came = self.asked = 0
+        self.port = free_port()
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_until_complete, args=[self._live()])
+        self._ended = asyncio.Event()
+        self._thread.start()
+
+    async def _live(self) -> None:
+        server = await asyncio.start_server(self._come, "127.0.0.1", self.port, ssl=self.tls)
+        await self._ended.wait()
+        server.close()
+
+    async def _come(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while octets := await reader.read(4096):
+            if octets[7] == 0x09:
+                self.came += 1
+                writer.write(b"\0\0\0\x11\x80\0\0\x09\0\0\0\0" + octets[12:16] + b"\0")
+                writer.write(self.brings)
+            elif octets[4:8] == b"\0\0\0\x15":
+                self.asked += 1
+            elif octets[4]:
+                self.answers.append(octets)
+            elif octets[7] == 0x04 and self.hangs_up:
+                break
+        writer.close()
+
+    def close(self) -> None:
+        self._loop.call_soon_threadsafe(self._ended.set)
+        self._thread.join(5)
+        self._loop.close()
+
+
+def test_receipt_by_data_sm_is_taken_and_answered(kept: Kept) -> None:
+    addresses = b"\0" + b"\1\1998901234567\0" + b"\5\0Kvitok\0" + b"\4\0\0"
+    said = b"\x00\x1e\x00\x03AF\0" + b"\x04\x27\x00\x01\x02"  # its id, and that it is delivered
+    length = 16 + len(addresses + said)
+    deaf = Deaf(brings=struct.pack(">4L", length, 0x103, 0, 77) + addresses + said)
+    one = account(deaf.port)
+    one.start(keep=kept, opened=lambda: None)
+
+    found = kept.first()
+
+    until(lambda: bool(deaf.answers))
+    assert (found.provider_id, found.state, found.phone) == ("af", "delivered", "+998901234567")
+    assert deaf.answers[0][4:16] == struct.pack(">3L", 0x80000103, 0, 77)
+    one.stop()
+    deaf.close()
+
+
+def test_second_host_is_bound_to_when_the_first_is_away(
+    centre: Centre, kept: Kept, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.WARNING, bind.logger.name)
+    one = account(centre.port, host=f"127.0.0.1:{free_port()},127.0.0.1")
+    one.start(keep=kept, opened=lambda: None)
+
+    until(lambda: one.is_open)
+
+    assert one.send(message()).provider_id == "m00001"
+    assert "no bind with 127.0.0.1" in caplog.text
+    one.stop()
+
+
+def test_certificate_is_believed_by_the_accounts_own_authority(kept: Kept, tmp_path: Path) -> None:
+    context, roots = server_context(tmp_path, "localhost")
+    deaf = Deaf(tls=context)
+    trusting, other = (
+        account(deaf.port, tls=True, host="localhost", ca_file=file) for file in (str(roots), "")
+    )
+
+    for one in (trusting, other):
+        one.start(keep=kept, opened=lambda: None)
+    until(lambda: trusting.is_open)
+
+    assert (other.is_open, deaf.came) == (False, 1)
+    for one in (trusting, other):
+        one.stop()
+    deaf.close()
+
+
+def test_tls_believes_no_certificate_of_another_host(
+    kept: Kept, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.WARNING, bind.logger.name)
+    context, roots = server_context(tmp_path, "localhost")
+    monkeypatch.setenv("SSL_CERT_FILE", str(roots))
+    deaf = Deaf(tls=context)
+    trusted, strange = (
+        account(deaf.port, tls=True, host=host) for host in ("localhost", "127.0.0.1")
+    )
+
+    for one in (trusted, strange):
+        one.start(keep=kept, opened=lambda: None)
+    until(lambda: trusted.is_open)
+    until(lambda: "no bind with 127.0.0.1: SSLCertVerificationError" in caplog.text)
+
+    assert (strange.is_open, deaf.came) == (False, 1)
+    for one in (trusted, strange):
+        one.stop()
+    deaf.close()

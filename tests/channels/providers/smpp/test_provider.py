@@ -1,0 +1,256 @@
+"""The account against a message centre of somebody else's making."""
+
+from typing import Any
+
+import pytest
+
+from channels.providers.base import (
+    Accepted,
+    AmbiguousError,
+    Receipt,
+    ReceiptState,
+    RefusedError,
+    Reply,
+    SendError,
+    ThrottledError,
+    TransientError,
+    UnreachableError,
+)
+from channels.providers.gsm import Alphabet
+from channels.providers.hosted_provider import Part
+from tests.channels.providers.centre import (
+    Bound,
+    Centre,
+    Kept,
+    accept,
+    answering,
+    keep_silent,
+    refused,
+)
+from tests.channels.providers.test_gsm import read
+from tests.channels.providers.vendors import message
+from tests.stack.programs import until
+
+MESSAGE_PAYLOAD = 0x0424
+LONG = "Ваш код: 482915. Никому его не сообщайте. " * 3
+
+
+def test_message_is_taken_under_the_centres_id(centre: Centre, bound: Bound) -> None:
+    accepted = bound().send(message(text="Your code: 482915", ttl=300))
+
+    (sent,) = centre.submitted
+    assert accepted == Accepted("m00001")
+    assert (sent.source_addr, sent.source_addr_ton, sent.source_addr_npi) == ("Kvitok", 5, 0)
+    assert (sent.destination_addr, sent.dest_addr_ton, sent.dest_addr_npi) == (
+        "998901234567", 1, 1,
+    )  # fmt: skip
+    assert (sent.short_message, sent.data_coding, sent.esm_class) == (b"Your code: 482915", 0, 0)
+    assert sent.registered_delivery == 1
+
+
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [
+        ({"source": "+15005550006"}, ("15005550006", 1, 1)),
+        ({"source": "2442", "source_ton": 3, "source_npi": 0}, ("2442", 3, 0)),
+        ({"source": "Kvitok", "source_npi": 9}, ("Kvitok", 5, 9)),
+    ],
+)
+def test_sender_is_written_as_what_it_is(
+    centre: Centre,
+    bound: Bound,
+    settings: dict[str, Any],
+    expected: tuple[str, int, int],
+) -> None:
+    bound(**settings).send(message())
+
+    (sent,) = centre.submitted
+    assert (sent.source_addr, sent.source_addr_ton, sent.source_addr_npi) == expected
+
+
+def test_long_text_goes_in_parts_that_a_phone_joins(
+    centre: Centre, bound: Bound, kept: Kept
+) -> None:
+    accepted = bound().send(message(text=LONG, ref="att-7"))
+
+    sent = centre.submitted
+    headers = [one.short_message[:6] for one in sent]
+    assert [(one.esm_class, one.data_coding) for one in sent] == [(0x40, 8)] * 2
+    assert {header[:3] for header in headers} == {b"\x05\x00\x03"}
+    assert {header[3] for header in headers} == {headers[0][3]}
+    assert [tuple(header[4:]) for header in headers] == [(2, 1), (2, 2)]
+    assert "".join(read(one.short_message[6:], Alphabet.UCS2) for one in sent) == LONG
+    assert accepted == Accepted("m00001+m00002")
+    until(lambda: len(kept.reports) == 2)
+    assert [report for report, _ in kept.reports] == [
+        Part("att-7", 1, 2, "m00001"), Part("att-7", 2, 2, "m00002"),
+    ]  # fmt: skip
+
+
+def test_two_long_messages_are_not_taken_for_one(centre: Centre, bound: Bound) -> None:
+    one = bound()
+
+    one.send(message(text=LONG))
+    one.send(message(text=LONG))
+
+    first, _, second, _ = (sent.short_message[3] for sent in centre.submitted)
+    assert first != second
+
+
+def test_long_text_may_go_whole(centre: Centre, bound: Bound, kept: Kept) -> None:
+    accepted = bound(long="payload").send(message(text=LONG))
+
+    (sent,) = centre.submitted
+    payload = {one.tag: one.value for one in sent.tlvs}[MESSAGE_PAYLOAD]
+    assert (payload.decode("utf-16-be"), sent.short_message, sent.esm_class) == (LONG, b"", 0)
+    assert (accepted, kept.reports) == (Accepted("m00001"), [])
+
+
+@pytest.mark.parametrize(
+    ("alphabet", "text", "expected"),
+    [
+        ("gsm", "5 @ €", (b"5 \x00 \x1be", 0)),
+        ("latin1", "5 @ é", (b"5 @ \xe9", 0)),
+        ("latin1", "5 €", ("5 €".encode("utf-16-be"), 8)),
+        ("ucs2", "5", (b"\x005", 8)),
+    ],
+)
+def test_account_says_what_its_default_alphabet_is(
+    centre: Centre, bound: Bound, alphabet: str, text: str, expected: tuple[bytes, int]
+) -> None:
+    bound(alphabet=alphabet).send(message(text=text))
+
+    (sent,) = centre.submitted
+    assert (sent.short_message, sent.data_coding) == expected
+
+
+@pytest.mark.parametrize(
+    ("status", "kind", "code", "is_account"),
+    [
+        (0x0B, UnreachableError, "ESME_RINVDSTADR", False),
+        (0x0A, RefusedError, "ESME_RINVSRCADR", True),
+        (0x45, TransientError, "ESME_RSUBMITFAIL", False),
+        (0x08, TransientError, "ESME_RSYSERR", False),
+        (0x14, ThrottledError, "ESME_RMSGQFUL", False),
+        (0x58, ThrottledError, "ESME_RTHROTTLED", True),
+        (0x61, RefusedError, "ESME_RINVSCHED", False),
+    ],
+)
+def test_status_says_what_became_of_it(
+    centre: Centre,
+    bound: Bound,
+    status: int,
+    kind: type[SendError],
+    code: str,
+    *,
+    is_account: bool,
+) -> None:
+    centre.judge = answering(status)
+
+    error = refused(bound())
+
+    assert (type(error), error.code, error.account) == (kind, code, is_account)
+
+
+def test_vendor_may_mean_something_else_by_a_status(centre: Centre, bound: Bound) -> None:
+    centre.judge = answering(0x45, 0x61)
+    one = bound(statuses={"0x45": "unreachable", "97": "account"})
+
+    assert isinstance(refused(one), UnreachableError)
+    assert refused(one).account
+
+
+def test_no_answer_leaves_it_unknown(centre: Centre, bound: Bound) -> None:
+    centre.judge = keep_silent
+
+    error = refused(bound(timeout=(0.1, 0.2)))
+
+    assert (type(error), error.code) == (AmbiguousError, "no_answer")
+
+
+def test_late_answer_still_tells_the_id(centre: Centre, bound: Bound, kept: Kept) -> None:
+    centre.judge = keep_silent
+    refused(bound(timeout=(0.1, 0.2)), message(ref="att-9"))
+
+    accept(centre.submitted[0], "m77")
+
+    assert kept.first() == Receipt("m77", "att-9", ReceiptState.SENT, "submit_sm_resp")
+
+
+def test_late_refusal_still_ends_it(centre: Centre, bound: Bound, kept: Kept) -> None:
+    centre.judge = keep_silent
+    refused(bound(timeout=(0.1, 0.2)), message(ref="att-9"))
+
+    centre.submitted[0].reject(0x0B)
+
+    told = kept.first()
+    assert (told.ref, told.state, told.error_code) == (
+        "att-9", ReceiptState.UNREACHABLE, "ESME_RINVDSTADR",
+    )  # fmt: skip
+
+
+def test_refusal_after_a_part_was_taken_is_never_begun_anew(centre: Centre, bound: Bound) -> None:
+    centre.judge = answering(0, 0x61)
+
+    error = refused(bound(), message(text=LONG))
+
+    assert (type(error), error.code) == (AmbiguousError, "unfinished")
+    assert error.detail == "1 of 2 parts were taken; the next: ESME_RINVSCHED"
+    assert len(centre.submitted) == 2
+
+
+def test_refusal_of_the_first_part_is_definite(centre: Centre, bound: Bound) -> None:
+    centre.judge = answering(0x0B)
+
+    assert isinstance(refused(bound(), message(text=LONG)), UnreachableError)
+    assert len(centre.submitted) == 1
+
+
+def test_throttled_rest_of_a_message_is_tried_again_at_once(centre: Centre, bound: Bound) -> None:
+    centre.judge = answering(0, 0x58, 0x14)
+
+    accepted = bound().send(message(text=LONG))
+
+    assert accepted == Accepted("m00001+m00004")
+
+
+def test_receipt_is_answered_once_it_is_kept(centre: Centre, bound: Bound, kept: Kept) -> None:
+    bound()
+    kept.fails = 1
+
+    refused_once = centre.deliver("id:m1 stat:DELIVRD err:000 text:482915")
+    taken = centre.deliver("id:m1 stat:DELIVRD err:000 text:482915")
+
+    assert (refused_once, taken) == (0x64, 0)
+    assert [report for report, _ in kept.reports] == [
+        Receipt("m1", None, ReceiptState.DELIVERED, "DELIVRD", phone="+998901234567")
+    ]
+
+
+def test_beginning_of_the_message_is_not_kept(centre: Centre, bound: Bound, kept: Kept) -> None:
+    bound()
+
+    centre.deliver("id:m1 sub:001 dlvrd:001 stat:DELIVRD err:000 Text:482915 is your code")
+
+    ((_, raw),) = kept.reports
+    assert b"stat:DELIVRD" in raw
+    assert b"482915" not in raw
+
+
+def test_message_from_a_phone_is_handed_in_as_words(
+    centre: Centre, bound: Bound, kept: Kept
+) -> None:
+    bound()
+
+    assert centre.deliver("id:m1 stat:DELIVRD", esm_class=0) == 0
+
+    assert kept.reports == [(Reply("+998901234567", "id:m1 stat:DELIVRD"), b"")]
+
+
+def test_note_of_a_part_is_kept_however_often_the_store_fails(bound: Bound, kept: Kept) -> None:
+    kept.fails = 1
+
+    bound().send(message(text=LONG))
+
+    until(lambda: len(kept.reports) == 2)
+    assert {report.number for report, _ in kept.reports if isinstance(report, Part)} == {1, 2}

@@ -1,0 +1,239 @@
+"""Receipts as centres really write them, and ids in their two spellings."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from channels.providers.base import Receipt, ReceiptState, Reply
+from channels.providers.smpp.message_ids import SPELLINGS
+from channels.providers.smpp.pdu import Pdu
+from channels.providers.smpp.receipts import raw, receipt, reply
+
+ID, STATE, ERROR, PAYLOAD = 0x001E, 0x0427, 0x0423, 0x0424
+SAME = SPELLINGS["same"]
+PLAIN: dict[str, object] = {"esm_class": 0, "data_coding": 0}
+FULL = "id:7 sub:001 dlvrd:001 submit date:2511200900 done date:2511200901 stat:{} err:000 text:"
+
+
+def deliver(line: str = "", esm_class: int = 4, tlvs: dict[int, bytes] | None = None) -> Pdu:
+    fields = {"short_message": line.encode("latin-1"), "esm_class": esm_class}
+    return Pdu("deliver_sm", 0, 1, is_answer=False, fields=fields, tlvs=tlvs or {})
+
+
+def told(one: Pdu) -> tuple[str | None, str, str | None] | None:
+    found = receipt(one, SAME)
+    return None if found is None else (found.provider_id, found.word, found.error_code)
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        (
+            "id:m00001 sub:001 dlvrd:001 submit date:2511200900 done date:2511200901"
+            " stat:DELIVRD err:000 text:Your code",
+            ("m00001", "DELIVRD", None),
+        ),
+        (
+            "id:40072910491427628 sub:001 dlvrd:000 submit date:100729104900"
+            " done date:100729104907 stat:UNDELIV err:075 text:-PROFILE",
+            ("40072910491427628", "UNDELIV", "075"),
+        ),
+        (
+            "id:0118Z-0122I-2309U-57DGB sub:000 dlvrd:000 submitdate:180122230957"
+            " donedate:000000000000 stat:REJECTD err:375 text:",
+            ("0118Z-0122I-2309U-57DGB", "REJECTD", "375"),
+        ),
+        ("ID:7 STAT:expired ERR:1", ("7", "EXPIRED", "1")),
+        ("stat:DELIVRD id:7", ("7", "DELIVRD", None)),
+        ("id:7 stat:DELIVRD text:id:8 stat:UNDELIV", ("7", "DELIVRD", None)),
+        ("id:7 stat:UNKNOWN", None),
+        ("id:7 stat:ODDWORD", None),
+        ("stat:DELIVRD", None),
+        ("", None),
+    ],
+)
+def test_line_of_text(line: str, expected: tuple[str, str, str | None] | None) -> None:
+    assert told(deliver(line)) == expected
+
+
+@pytest.mark.parametrize(
+    ("state", "meaning"),
+    [
+        (1, ReceiptState.SENT),
+        (2, ReceiptState.DELIVERED),
+        (3, ReceiptState.EXPIRED),
+        (4, ReceiptState.FAILED),
+        (5, ReceiptState.UNREACHABLE),
+        (6, ReceiptState.SENT),
+        (8, ReceiptState.FAILED),
+    ],
+)
+def test_optional_parameters_say_it_without_a_text(state: int, meaning: ReceiptState) -> None:
+    tlvs = {ID: b"m1\0", STATE: bytes([state]), ERROR: b"\x03\x00\x12"}
+
+    found = receipt(deliver(tlvs=tlvs), SAME)
+
+    assert found is not None
+    assert (found.provider_id, found.state, found.error_code) == ("m1", meaning, "18")
+
+
+def test_optional_parameters_count_more_than_the_text() -> None:
+    tlvs = {ID: b"m1", STATE: b"\x02"}  # an id without its NUL
+
+    assert told(deliver("id:m2 stat:UNDELIV err:000", tlvs=tlvs)) == ("m1", "DELIVRD", None)
+
+
+def test_text_may_come_in_message_payload() -> None:
+    assert told(deliver(tlvs={PAYLOAD: b"id:7 stat:DELIVRD"})) == ("7", "DELIVRD", None)
+
+
+@pytest.mark.parametrize("esm_class", [0x00, 0x40, 0x08, 0x10])
+def test_what_is_no_receipt_is_none(esm_class: int) -> None:
+    assert receipt(deliver("id:7 stat:DELIVRD", esm_class), SAME) is None
+
+
+@pytest.mark.parametrize("esm_class", [0x04, 0x20, 0x24 & 0x3C, 0x44])
+def test_receipts_final_and_intermediate(esm_class: int) -> None:
+    found = receipt(deliver("id:7 stat:ENROUTE", 0x20 if esm_class == 0x24 else esm_class), SAME)
+
+    assert found == Receipt("7", None, ReceiptState.SENT, "ENROUTE")
+
+
+@pytest.mark.parametrize(
+    ("setting", "answered", "receipted"),
+    [
+        ("same", "00aF", "00aF"),
+        ("hex", "00aF", "AF"),
+        ("decimal", "0175", "175"),
+        ("hex-decimal", "AF", "0000000175"),
+        ("decimal-hex", "175", "00af"),
+    ],
+)
+def test_one_id_in_two_spellings(setting: str, answered: str, receipted: str) -> None:
+    spelling = SPELLINGS[setting]
+
+    assert spelling.receipted(receipted) == (spelling.answered(answered),)
+
+
+@pytest.mark.parametrize(
+    ("answered", "receipted"),
+    [
+        ("00aF", "00aF"),
+        ("00AF", "af"),
+        ("0175", "175"),
+        ("AF", "0000000175"),
+        ("175", "00af"),
+        ("00000175", "000000AF"),
+        ("0118Z-0122I-2309U-57DGB", "0118z-0122i-2309u-57dgb"),
+        ("9" * 40, "9" * 40),
+        ("0", "00"),
+    ],
+)
+def test_spelling_of_an_id_is_recognised_by_itself(answered: str, receipted: str) -> None:
+    spelling = SPELLINGS["auto"]
+
+    assert spelling.answered(answered) in spelling.receipted(receipted)
+
+
+def test_id_of_any_length_is_read() -> None:
+    assert SPELLINGS["auto"].receipted("9" * 10_000) == ("9" * 10_000,)
+    assert SPELLINGS["hex"].receipted("f" * 10_000) != ()
+
+
+def test_id_that_is_no_number_stays_as_it_is() -> None:
+    assert {one.answered("m-1") for one in SPELLINGS.values()} == {"m-1"}
+    assert {one.receipted("m-1") for one in SPELLINGS.values()} == {("m-1",)}
+
+
+@pytest.mark.parametrize("word", ["DELIVRD", "DELIVERED", "Delivered", "delivrd"])
+def test_receipt_without_its_esm_class_is_known_by_its_form(word: str) -> None:
+    assert told(deliver(FULL.format(word), esm_class=0)) == ("7", "DELIVRD", None)
+
+
+def test_receipt_without_its_esm_class_is_known_by_what_no_phone_can_send() -> None:
+    tlvs = {ID: b"m1\0", STATE: b"\x02"}
+
+    assert told(deliver("", esm_class=0, tlvs=tlvs)) == ("m1", "DELIVRD", None)
+
+
+@pytest.mark.parametrize(
+    "line", ["id:7 stat:DELIVRD", "sub:001 stat:DELIVRD", "STOP", "id: my id is 7 and stat: fine"]
+)
+def test_what_a_person_may_write_is_no_receipt(line: str) -> None:
+    assert receipt(deliver(line, esm_class=0), SAME) is None
+
+
+@pytest.mark.parametrize("coding", [8, 0])  # said, and forgotten
+def test_receipt_in_ucs2_is_read(coding: int) -> None:
+    one = deliver()
+    one.fields.update(short_message=FULL.format("UNDELIV").encode("utf-16-be"), data_coding=coding)
+
+    assert told(one) == ("7", "UNDELIV", None)
+
+
+def test_receipt_names_the_phone_it_is_about() -> None:
+    one = deliver(FULL.format("DELIVRD"))
+    one.fields["source_addr"] = b"79161234567\0"
+    one.fields["source_addr_ton"] = 1
+
+    found = receipt(one, SAME)
+
+    assert found is not None
+    assert (found.phone, found.needs_phone) == ("+79161234567", False)
+
+
+def test_receipt_may_have_its_addresses_as_the_message_had_them() -> None:
+    one = deliver(FULL.format("DELIVRD"))
+    one.fields.update(source_addr=b"Kvitok\0", destination_addr=b"89161234567\0")
+
+    found = receipt(one, SAME)
+
+    assert found is not None
+    assert found.phone == "89161234567"  # national, as nothing says otherwise
+
+
+def test_receipt_that_a_person_may_have_written_needs_the_phone_it_came_from() -> None:
+    one = deliver(FULL.format("DELIVRD"), esm_class=0)
+    one.fields.update(source_addr=b"BANK\0", destination_addr=b"79161234567\0")
+
+    found = receipt(one, SAME)
+
+    assert found is not None
+    assert (found.phone, found.needs_phone) == ("", True)
+
+
+@settings(deadline=None, max_examples=200)
+@given(
+    st.binary(max_size=254),
+    st.integers(0, 255),
+    st.dictionaries(st.sampled_from([ID, STATE, ERROR, PAYLOAD]), st.binary(max_size=70)),
+)
+def test_whatever_comes_breaks_nothing(
+    octets: bytes, esm_class: int, tlvs: dict[int, bytes]
+) -> None:
+    one = deliver(octets.decode("latin-1"), esm_class, tlvs)
+
+    receipt(one, SAME)
+
+    assert isinstance(raw(one), bytes)
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"short_message": b"STOP"}, Reply("+79161234567", "STOP")),
+        ({"short_message": "Стоп".encode("utf-16-be"), "data_coding": 8},
+         Reply("+79161234567", "Стоп")),
+        ({"source_addr": b"+79161234567\0", "short_message": b"stop"},
+         Reply("+79161234567", "stop")),
+        ({"short_message": b"id:7 stat:DELIVRD", "esm_class": 4}, None),
+        ({"short_message": b"\x05\x00\x03\x01\x02\x01STOP", "esm_class": 0x40}, None),
+        ({"short_message": b"STOP", "source_addr": b"BANK"}, None),
+        ({"short_message": b"STOP", "source_addr": b"900"}, None),
+        ({"short_message": b"\x04", "data_coding": 8}, Reply("+79161234567", "\ufffd")),
+    ],
+)  # fmt: skip
+def test_what_a_person_wrote_back(fields: dict[str, object], said: Reply | None) -> None:
+    known = {"source_addr": b"79161234567\0", "source_addr_ton": 1} | PLAIN
+
+    assert reply(Pdu("deliver_sm", 0, 1, is_answer=False, fields=known | fields, tlvs={})) == said

@@ -1,0 +1,307 @@
+from typing import Any
+
+import orjson
+import pytest
+import responses
+import telegram
+
+from channels.providers.base import (
+    Accepted,
+    AmbiguousError,
+    InvalidSignatureError,
+    Outgoing,
+    RefusedError,
+    SendError,
+    ThrottledError,
+    UnreachableError,
+)
+from channels.providers.telegram.bot import (
+    BotBlocked,
+    ContactShared,
+    Started,
+    Stopped,
+    Update,
+    Word,
+)
+from tests.channels.providers.vendors import (
+    BOT_TOKEN,
+    PAYLOADS,
+    VENDORS,
+    body_of,
+    bot,
+    bot_call,
+    code_with_link,
+    link,
+    message,
+    payload,
+)
+
+URL = VENDORS["telegram_bot"].send_url
+CHAT = 7770000001
+
+
+def sent(wire: responses.RequestsMock, outgoing: Outgoing) -> dict[str, Any]:
+    wire.post(URL, body=VENDORS["telegram_bot"].accepted)
+    assert bot().send(outgoing) == Accepted(f"110201543:{CHAT}:42")
+    body: dict[str, Any] = orjson.loads(body_of(wire.calls[0].request))
+    return body
+
+
+def refused(wire: responses.RequestsMock, body: bytes, status: int = 400) -> SendError:
+    wire.post(URL, body=body, status=status)
+    with pytest.raises(SendError) as caught:
+        bot().send(message())
+    return caught.value
+
+
+def test_a_code_is_protected_and_has_no_button(wire: responses.RequestsMock) -> None:
+    assert sent(wire, message()) == {
+        "chat_id": CHAT,
+        "text": "Ваш код: 482915",
+        "link_preview_options": {"is_disabled": True},
+        "protect_content": True,
+    }
+
+
+@pytest.mark.parametrize(("locale", "label"), [("ru", "Открыть"), ("en", "Open")])
+def test_a_link_has_a_button(wire: responses.RequestsMock, locale: str, label: str) -> None:
+    body = sent(wire, link(locale=locale))
+
+    button = {"text": label, "url": "https://l.example.com/bcdfghjk"}
+    assert body == {
+        "chat_id": CHAT,
+        "text": "Ваш документ: https://l.example.com/bcdfghjk",
+        "link_preview_options": {"is_disabled": True},
+        "protect_content": False,
+        "reply_markup": {"inline_keyboard": [[button]]},
+    }
+
+
+def test_a_code_with_a_link_is_protected_and_has_a_button(wire: responses.RequestsMock) -> None:
+    body = sent(wire, code_with_link())
+
+    assert body["protect_content"] is True
+    assert body["reply_markup"]["inline_keyboard"][0][0]["url"].endswith("/bcdfghjkmn")
+
+
+@pytest.mark.parametrize(
+    ("token", "chat_id", "provider_id"),
+    [
+        (BOT_TOKEN, CHAT, f"110201543:{CHAT}:42"),
+        (BOT_TOKEN, CHAT + 1, f"110201543:{CHAT + 1}:42"),
+        ("987:another-bot", CHAT, f"987:{CHAT}:42"),
+    ],
+)
+def test_a_message_is_told_from_those_of_other_chats_and_bots(
+    wire: responses.RequestsMock, token: str, chat_id: int, provider_id: str
+) -> None:
+    wire.post(URL.replace(BOT_TOKEN, token), body=VENDORS["telegram_bot"].accepted)
+
+    assert bot(token=token).send(message(chat_id=chat_id)) == Accepted(provider_id)
+
+
+def test_an_acceptance_may_have_no_id(wire: responses.RequestsMock) -> None:
+    wire.post(URL, body=b'{"ok":true,"result":{}}')
+
+    assert bot().send(message()) == Accepted(None)
+
+
+def test_who_shared_no_contact_is_unreachable(wire: responses.RequestsMock) -> None:
+    with pytest.raises(UnreachableError) as caught:
+        bot().send(message(chat_id=None))
+
+    assert caught.value.code == "no_contact"
+    assert len(wire.calls) == 0
+
+
+@pytest.mark.parametrize(
+    ("file", "kind", "code", "account"),
+    [
+        ("error_blocked_2026-09.json", UnreachableError, "403", False),
+        ("error_chat_not_found_2026-09.json", UnreachableError, "400", False),
+        ("error_button_2026-09.json", RefusedError, "400", False),
+        ("error_unauthorized_2026-09.json", RefusedError, "401", True),
+        ("error_too_many_requests_2026-09.json", ThrottledError, "429", True),
+    ],
+)
+def test_reads_telegrams_errors(
+    wire: responses.RequestsMock, file: str, kind: type[SendError], code: str, account: bool
+) -> None:
+    error = refused(wire, payload("telegram_bot", file))
+
+    assert (type(error), error.code, error.account) == (kind, code, account)
+    assert error.detail
+
+
+@pytest.mark.parametrize(
+    ("code", "words", "kind"),
+    [
+        (403, "Forbidden: user is deactivated", UnreachableError),
+        (403, "Forbidden: bot can't initiate conversation with a user", UnreachableError),
+        (400, "Bad Request: PEER_ID_INVALID", UnreachableError),
+        (400, "Bad Request: message text is empty", RefusedError),
+        (404, "Not Found", RefusedError),
+        (500, "Internal Server Error", AmbiguousError),
+        (502, "Bad Gateway", AmbiguousError),
+    ],
+)
+def test_judges_by_code_and_words(
+    wire: responses.RequestsMock, code: int, words: str, kind: type[SendError]
+) -> None:
+    body = orjson.dumps({"ok": False, "error_code": code, "description": words})
+
+    assert type(refused(wire, body, code)) is kind
+
+
+@pytest.mark.parametrize(
+    ("code", "status", "kind"),
+    [
+        (500, 400, AmbiguousError),
+        (409, 400, RefusedError),
+        (409, 502, AmbiguousError),
+        (400, 502, RefusedError),
+        (401, 502, RefusedError),
+        (403, 502, UnreachableError),
+    ],
+)
+def test_an_unknown_code_is_ambiguous_when_telegram_broke(
+    wire: responses.RequestsMock, code: int, status: int, kind: type[SendError]
+) -> None:
+    body = orjson.dumps({"ok": False, "error_code": code, "description": "Words"})
+
+    assert type(refused(wire, body, status)) is kind
+
+
+def test_throttling_says_how_long(wire: responses.RequestsMock) -> None:
+    body = payload("telegram_bot", "error_too_many_requests_2026-09.json")
+
+    error = refused(wire, body, 429)
+
+    assert isinstance(error, ThrottledError)
+    assert error.retry_after == 34
+
+
+@pytest.mark.parametrize(
+    ("locale", "label"), [("ru", "Поделиться номером"), ("en", "Share my number")]
+)
+def test_asks_for_the_contact(wire: responses.RequestsMock, locale: str, label: str) -> None:
+    wire.post(URL, body=VENDORS["telegram_bot"].accepted)
+
+    bot().answer(CHAT, locale, Word.SHARE)
+
+    body = orjson.loads(body_of(wire.calls[0].request))
+    assert body["chat_id"] == CHAT
+    assert body["reply_markup"] == {
+        "keyboard": [[{"text": label, "request_contact": True}]],
+        "one_time_keyboard": True,
+        "resize_keyboard": True,
+    }
+
+
+def test_asking_someone_who_blocked_the_bot_says_so(wire: responses.RequestsMock) -> None:
+    wire.post(URL, body=payload("telegram_bot", "error_blocked_2026-09.json"), status=403)
+
+    with pytest.raises(UnreachableError):
+        bot().answer(CHAT, "ru", Word.SHARE)
+
+
+@pytest.mark.parametrize("word", [Word.READY, Word.STOPPED])
+def test_takes_its_button_away_afterwards(wire: responses.RequestsMock, word: Word) -> None:
+    wire.post(URL, body=VENDORS["telegram_bot"].accepted)
+
+    bot().answer(CHAT, "en", word)
+
+    body = orjson.loads(body_of(wire.calls[0].request))
+    assert body["reply_markup"] == {"remove_keyboard": True}
+    assert "/st" in body["text"]  # how to go back on it
+
+
+@pytest.mark.parametrize(
+    ("delivered_on", "by_accept", "by_click"),
+    [("accept", True, True), ("click", False, True), ("never", False, False)],
+)
+def test_operator_says_what_counts_as_delivered(
+    delivered_on: str, by_accept: bool, by_click: bool
+) -> None:
+    one = bot(delivered_on=delivered_on)
+
+    proofs = [
+        (one.is_proved_by(outgoing), one.capabilities.clicks_prove)
+        for outgoing in (message(), link(), code_with_link())
+    ]
+
+    assert proofs == [(by_accept, by_click)] * 3
+
+
+@pytest.mark.parametrize(
+    ("username", "url"), [("kvitok_bot", "https://t.me/kvitok_bot?start=contact"), ("", "")]
+)
+def test_link_to_the_bot(username: str, url: str) -> None:
+    assert bot(username=username).contact_url == url
+
+
+@pytest.mark.parametrize(
+    ("file", "expected"),
+    [
+        ("contact_own_2026-09.json", [ContactShared("+998901234567", CHAT, "ru")]),
+        ("contact_of_another_2026-09.json", []),
+        ("contact_forwarded_2026-09.json", []),
+        ("contact_in_group_2026-09.json", []),
+        ("started_2026-09.json", [Started(CHAT, "en")]),
+        ("started_by_link_2026-11.json", [Started(CHAT, "ru")]),
+        ("stopped_2026-11.json", [Stopped(CHAT, "ru")]),
+        ("blocked_2026-09.json", [BotBlocked(CHAT, blocked=True)]),
+        ("unblocked_2026-09.json", [BotBlocked(CHAT, blocked=False)]),
+        ("chat_2026-09.json", []),
+    ],
+)
+def test_reads_updates(file: str, expected: list[Update]) -> None:
+    assert bot().updates(bot_call(payload("telegram_bot", file))) == expected
+
+
+@pytest.mark.parametrize(
+    ("language", "locale"),
+    [("ru-RU", "ru"), ("en", "en"), ("de", "en"), (None, "ru")],
+)
+def test_speaks_the_persons_language(language: str | None, locale: str) -> None:
+    update = orjson.loads(payload("telegram_bot", "started_2026-09.json"))
+    update["message"]["from"]["language_code"] = language
+
+    assert bot().updates(bot_call(orjson.dumps(update))) == [Started(CHAT, locale)]
+
+
+@pytest.mark.parametrize(
+    ("phone", "expected"),
+    [
+        ("998901234567", ["+998901234567"]),
+        ("+998 90 123-45-67", ["+998901234567"]),
+        ("", []),
+        ("12", []),
+        ("9" * 16, []),
+        ("٩٩٨٩٠١٢٣٤٥٦٧", []),
+    ],
+)
+def test_a_shared_number_becomes_e164(phone: str, expected: list[str]) -> None:
+    update = orjson.loads(payload("telegram_bot", "contact_own_2026-09.json"))
+    update["message"]["contact"]["phone_number"] = phone
+
+    read = bot().updates(bot_call(orjson.dumps(update)))
+
+    assert [u.phone for u in read if isinstance(u, ContactShared)] == expected
+
+
+def test_sends_no_receipts() -> None:
+    with pytest.raises(InvalidSignatureError):
+        bot().receipts(bot_call(b"{}"))
+
+
+@pytest.mark.parametrize(
+    "file", sorted(path.name for path in (PAYLOADS / "telegram_bot").glob("[bcsu]*.json"))
+)
+def test_python_telegram_bot_reads_our_updates_too(file: str) -> None:
+    update = telegram.Update.de_json(orjson.loads(payload("telegram_bot", file)), None)
+
+    event = update.my_chat_member or update.message
+    assert event is not None
+    assert event.api_kwargs == {}  # no field that the library does not know
+    assert event.chat.api_kwargs == {}

@@ -1,0 +1,170 @@
+"""What a sender and a company are told when the bot may not write to a person."""
+
+import jsonschema
+import pytest
+import responses
+from django.conf import settings as django_settings
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+from pytest_django import Settings
+
+from accounts.models import Member
+from api_docs.schema.error_advice import ADVICE
+from api_docs.schema.schema import error_schema
+from channels.deliver.dispatcher import Dispatcher
+from channels.models import Message
+from channels.recipients import bot_invitations, telegram_contacts
+from channels.vendor_accounts import registry
+from config.errors import Error
+from tests.api.clients import Api
+from tests.api_docs.test_truth import strict
+from tests.channels.lives import PHONE
+from tests.channels.providers.vendors import payload
+from tests.factories import AttemptFactory, MemberFactory, MessageFactory
+
+LINK = {"phone": PHONE, "url": "https://example.com/", "channel": "telegram"}
+URL = "https://t.me/kvitok_bot?start=contact"
+
+
+def name_the_bot(settings: Settings, name: str = "kvitok_bot") -> None:
+    settings.TELEGRAM_BOT = settings.TELEGRAM_BOT | {"username": name}
+    registry.forget_settings()
+
+
+@pytest.fixture(autouse=True)
+def _bot(settings: Settings) -> None:
+    """Known by name, and nobody's contact."""
+    settings.TELEGRAM_BOT_ASSUME_CONTACT = False
+    name_the_bot(settings)
+
+
+@pytest.mark.parametrize(
+    ("language", "words"),
+    [
+        (
+            "ru",
+            f"Получатель не разрешил боту писать ему в Telegram. Попросите его открыть {URL} и "
+            "поделиться номером, потом отправьте снова",
+        ),
+        (
+            "en",
+            f"The recipient has not let the bot write to them on Telegram. Have them open {URL} "
+            "and share their number, then send again",
+        ),
+    ],
+)
+def test_sender_is_told_what_the_person_must_do(
+    api: Api, dispatcher: Dispatcher, language: str, words: str
+) -> None:
+    answer = api.post("/links/send", LINK, Accept_Language=language)
+
+    assert (answer.status, answer.code) == (422, "recipient_unreachable")
+    assert answer.body["action_url"] == URL
+    assert answer.body["message"] == words
+    assert answer.body["channel"] == "telegram"
+
+
+@pytest.mark.parametrize("language", ["ru", "en"])
+def test_answer_is_as_it_is_written_down(api: Api, dispatcher: Dispatcher, language: str) -> None:
+    answer = api.post("/links/send", LINK, Accept_Language=language)
+
+    advice = ADVICE[Error.RECIPIENT_UNREACHABLE]
+    always = {"success", "code", "message", "request_id"}
+    assert set(answer.body) - always == {*advice.extra, *advice.sometimes}
+    jsonschema.validate(answer.body, strict(error_schema(language)))
+
+
+def test_repeated_call_is_told_the_same(api: Api, dispatcher: Dispatcher) -> None:
+    first, again = (api.post("/links/send", LINK, Idempotency_Key="k") for _ in range(2))
+
+    assert again.headers["Idempotent-Replayed"] == "true"
+    assert again.body == first.body
+
+
+def test_person_who_blocked_the_bot_has_to_open_it_too(api: Api, dispatcher: Dispatcher) -> None:
+    telegram_contacts.share(phone=PHONE, chat_id=7)
+    bot = django_settings.TELEGRAM_BOT
+    with responses.RequestsMock() as wire:
+        url = f"{bot['api_url']}/bot{bot['token']}/sendMessage"
+        wire.post(url, body=payload("telegram_bot", "error_blocked_2026-09.json"), status=403)
+        answer = api.post("/links/send", LINK)
+
+    assert answer.body["action_url"] == URL
+
+
+def test_without_the_bots_name_there_is_nothing_to_open(
+    api: Api, dispatcher: Dispatcher, settings: Settings
+) -> None:
+    name_the_bot(settings, "")
+
+    answer = api.post("/links/send", LINK)
+
+    assert (answer.status, answer.code) == (422, "recipient_unreachable")
+    assert "action_url" not in answer.body
+    assert answer.body["message"] == "Получатель недоступен в этом канале"
+
+
+def unreached(owner: Member, provider: str, channel: str = "telegram") -> Message:
+    message = MessageFactory.create(
+        company=owner.company,
+        channel=channel,
+        state="failed",
+        error="recipient_unreachable",
+        finished_at=timezone.now(),
+    )
+    AttemptFactory.create(
+        message=message, channel=channel, provider=provider, state="failed",
+        error_class="unreachable", error_code="no_contact",
+    )  # fmt: skip
+    return message
+
+
+@pytest.fixture
+def owner(db: None, client: Client) -> Member:
+    """The signed-in owner of a company."""
+    member = MemberFactory.create()
+    client.force_login(member.user)
+    return member
+
+
+def test_history_shows_the_link_and_its_code(client: Client, owner: Member) -> None:
+    message = unreached(owner, "telegram_bot")
+
+    page = client.get(reverse("message-detail", args=[message.public_id])).content.decode()
+
+    assert f'href="{URL}"' in page
+    assert "data:image/svg+xml" in page
+    assert "Попросите человека открыть бота и поделиться номером" in page
+
+
+@pytest.mark.parametrize(
+    ("provider", "channel"), [("telegram_gateway", "telegram"), ("whatsapp_cloud", "whatsapp")]
+)
+def test_history_shows_it_where_it_helps(
+    client: Client, owner: Member, provider: str, channel: str
+) -> None:
+    message = unreached(owner, provider, channel)
+
+    page = client.get(reverse("message-detail", args=[message.public_id])).content.decode()
+
+    assert URL not in page
+
+
+@pytest.mark.parametrize(("name", "shown"), [("kvitok_bot", True), ("", False)])
+def test_settings_show_the_link(
+    client: Client, owner: Member, settings: Settings, name: str, shown: bool
+) -> None:
+    name_the_bot(settings, name)
+
+    page = client.get(reverse("settings")).content.decode()
+
+    assert ("https://t.me/" in page, "Ссылки в Telegram" in page) == (shown, shown)
+
+
+def test_picture_is_black_on_white() -> None:
+    picture = bot_invitations.picture(URL)
+
+    assert picture.startswith("data:image/svg+xml")
+    assert "%23000" in picture
+    assert "%23fff" in picture

@@ -1,0 +1,234 @@
+"""STOP, and START afterwards: by whichever channel, and only as the person's own whole word."""
+
+from datetime import timedelta
+from uuid import uuid4
+
+import pytest
+from django.conf import settings
+from django.test import Client
+from django.utils import timezone
+
+from channels import retention
+from channels.models import BlockedPhone, KnownRecipient, Message, ProviderAlert
+from channels.providers.base import Inbound, Recipient, Reply
+from channels.recipients import opt_out, vendor_user_ids
+from tests.api.clients import Api
+from tests.channels.lives import claim, send
+from tests.channels.providers.vendors import meta_call, payload, twilio, twilio_call, whatsapp
+
+pytestmark = pytest.mark.django_db
+
+PHONE = "+79161234567"
+
+
+def hear(text: str, phone: str = PHONE) -> None:
+    opt_out.heed("twilio", Reply(phone, text))
+
+
+def is_blocked(phone: str = PHONE) -> bool:
+    return BlockedPhone.objects.filter(phone=phone).exists()
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["STOP", " stop.\n", "Stop!", "«СТОП»", "Отписаться", "UNSUBSCRIBE", "StopAll", "stop\0"],
+)
+def test_words_that_stop(text: str) -> None:
+    hear(text)
+
+    assert BlockedPhone.objects.get().said_stop
+    assert BlockedPhone.objects.get().reason == "STOP, Twilio"
+
+
+@pytest.mark.parametrize(
+    "text", ["", "stop it, please?", "не стоп", "START", "хватит", "s t o p", "123456", "stop" * 99]
+)
+def test_anything_else_stops_nothing(text: str) -> None:
+    hear(text)
+
+    assert not is_blocked()
+
+
+def test_who_said_stop_is_sent_nothing_until_they_say_start(api: Api) -> None:
+    hear("STOP")
+    hear("STOP")
+    refused = [
+        api.post("/otp/send", {"phone": PHONE, "channel": channel})
+        for channel in ("whatsapp", "sms")
+    ]
+    hear("Старт")
+    hear("START")
+
+    assert [one.code for one in refused] == ["recipient_unreachable"] * 2
+    assert api.post("/otp/send", {"phone": PHONE}).status == 200
+
+
+def test_start_does_not_lift_what_the_operator_has_set() -> None:
+    BlockedPhone.objects.create(phone=PHONE, reason="a complaint")
+
+    hear("STOP")
+    hear("START")
+
+    assert is_blocked()
+
+
+def test_replies_by_whatsapp_typed_or_by_a_button() -> None:
+    call = meta_call(payload("whatsapp_cloud", "message_stop_2026-11.json"))
+
+    assert whatsapp().replies(call) == [
+        Reply("+16315551234", "Стоп."),
+        Reply("+16315551235", "STOP"),
+    ]
+    assert whatsapp().receipts(call) == []
+
+
+def test_reply_by_whatsapp_may_have_a_user_id_in_place_of_the_phone() -> None:
+    call = meta_call(payload("whatsapp_cloud", "message_stop_without_phone_2026-11.json"))
+
+    assert whatsapp().replies(call) == [Reply("", "STOP", "US.13491208655302741918")]
+
+
+@pytest.mark.parametrize(
+    "sender", ["1" * 500, "0", "", "+1", "16315551234x", "１６３１５５５１２３４"]
+)
+def test_sender_that_is_no_phone_has_said_nothing(sender: str) -> None:
+    body = payload("whatsapp_cloud", "message_stop_2026-11.json").decode()
+
+    replies = whatsapp().replies(meta_call(body.replace("16315551234", sender).encode()))
+
+    assert [reply.phone for reply in replies] == ["+16315551235"]
+
+
+@pytest.mark.parametrize(
+    ("file", "said"),
+    [("message_stop_2026-11.form", " Stop "), ("message_opt_out_2026-11.form", "STOP")],
+)
+def test_replies_by_twilio(file: str, said: str) -> None:
+    call = twilio_call(payload("twilio", file))
+
+    assert twilio().replies(call) == [Reply("+14155552345", said)]
+    assert twilio().receipts(call) == []
+
+
+def test_a_receipt_is_no_reply() -> None:
+    assert twilio().replies(twilio_call(payload("twilio", "status_delivered_2026-09.form"))) == []
+
+
+def test_both_vendors_calls_are_heeded_and_a_stranger_is_not() -> None:
+    meta = meta_call(
+        payload("whatsapp_cloud", "message_stop_2026-11.json"), settings.WHATSAPP["app_secret"]
+    )
+    sms = twilio_call(
+        payload("twilio", "message_stop_2026-11.form"),
+        settings.TWILIO["auth_token"],
+        f"{settings.PUBLIC_URL}/hooks/twilio",
+    )
+    forged = Inbound(sms.url, {"X-Twilio-Signature": "forged"}, sms.body)
+
+    assert _call("/hooks/twilio", forged) == 403
+    assert not is_blocked("+14155552345")
+    assert _call("/hooks/whatsapp", meta) == 200
+    assert _call("/hooks/twilio", sms) == 200
+
+    assert set(BlockedPhone.objects.values_list("phone", flat=True)) == {
+        "+16315551234",
+        "+16315551235",
+        "+14155552345",
+    }
+
+
+def _call(path: str, call: Inbound) -> int:
+    is_form = path.endswith("twilio")
+    kind = "application/x-www-form-urlencoded" if is_form else "application/json"
+    told = Client().post(path, call.body, content_type=kind, headers=dict(call.headers))
+    return told.status_code
+
+
+USER_ID = "US.13491208655302741918"
+
+
+def tell_meta(file: str, ref: str = "att-1") -> int:
+    body = payload("whatsapp_cloud", file).replace(b"att-1", ref.encode())
+    return _call("/hooks/whatsapp", meta_call(body, settings.WHATSAPP["app_secret"]))
+
+
+@pytest.mark.parametrize(
+    "receipt", ["status_delivered_to_user_id_2026-11.json", "status_without_phone_2026-11.json"]
+)
+def test_stop_of_a_person_who_hides_the_phone_blocks_the_phone_we_sent_to(
+    api: Api, receipt: str
+) -> None:
+    send(api, channel="whatsapp")
+    (claimed,) = claim()
+    assert tell_meta(receipt, str(claimed.attempt_id)) == 200
+
+    assert tell_meta("message_stop_without_phone_2026-11.json") == 200
+
+    assert list(BlockedPhone.objects.values_list("phone", "said_stop")) == [(claimed.phone, True)]
+    assert not ProviderAlert.objects.exists()
+
+
+def test_start_of_a_person_who_hides_the_phone_lifts_it(api: Api) -> None:
+    send(api, channel="whatsapp")
+    (claimed,) = claim()
+    vendor_user_ids.learn("whatsapp_cloud", [Recipient(USER_ID, str(claimed.attempt_id))])
+
+    opt_out.heed("whatsapp_cloud", Reply("", "STOP", USER_ID))
+    opt_out.heed("whatsapp_cloud", Reply("", "START", USER_ID))
+
+    assert not BlockedPhone.objects.exists()
+
+
+def test_phone_that_whatsapp_spells_otherwise_is_blocked_in_both_spellings(api: Api) -> None:
+    send(api, channel="whatsapp")
+    (claimed,) = claim()
+    vendor_user_ids.learn("whatsapp_cloud:kz", [Recipient(USER_ID, str(claimed.attempt_id))])
+
+    opt_out.heed("whatsapp_cloud", Reply("+5511912345678", "STOP", USER_ID))
+
+    assert is_blocked("+5511912345678")
+    assert is_blocked(claimed.phone)
+
+
+def test_stop_of_somebody_unknown_is_told_to_the_operator() -> None:
+    assert tell_meta("message_stop_without_phone_2026-11.json") == 200
+
+    assert not BlockedPhone.objects.exists()
+    assert [(one.code, one.kind) for one in ProviderAlert.objects.all()] == [
+        ("stop_unmatched", "warning")
+    ]
+
+
+def test_forgotten_phone_is_not_blocked_by_its_prefix(api: Api) -> None:
+    send(api, channel="whatsapp")
+    (claimed,) = claim()
+    vendor_user_ids.learn("whatsapp_cloud", [Recipient(USER_ID, str(claimed.attempt_id))])
+    Message.objects.update(phone="+7916*")
+
+    opt_out.heed("whatsapp_cloud", Reply("", "STOP", USER_ID))
+
+    assert not BlockedPhone.objects.exists()
+
+
+def test_a_person_is_known_by_the_latest_message_of_another_day(api: Api) -> None:
+    first, second = uuid4(), uuid4()
+
+    vendor_user_ids.learn(
+        "whatsapp_cloud", [Recipient(USER_ID, str(first)), Recipient("US.2", "junk")]
+    )
+    vendor_user_ids.learn("whatsapp_cloud", [Recipient(USER_ID, str(second))])
+    known = KnownRecipient.objects.get()
+    assert known.attempt_id == first
+    KnownRecipient.objects.update(seen_at=timezone.now() - timedelta(days=2))
+    vendor_user_ids.learn("whatsapp_cloud", [Recipient(USER_ID, str(second))])
+
+    assert KnownRecipient.objects.get().attempt_id == second
+
+
+def test_people_are_forgotten_with_their_phones() -> None:
+    vendor_user_ids.learn("whatsapp_cloud", [Recipient(USER_ID, str(uuid4()))])
+    KnownRecipient.objects.update(seen_at=timezone.now() - timedelta(days=91))
+
+    retention.purge()
+
+    assert not KnownRecipient.objects.exists()

@@ -1,0 +1,247 @@
+"""One number in all its spellings."""
+
+import phonenumbers
+import pytest
+from hypothesis import assume, given, reject, settings, strategies
+from phonenumbers import PhoneNumberFormat, PhoneNumberType
+
+from channels.phone_numbers import NOT_A_PHONE, country_of, in_plan_of_seven, normalise
+from config.errors import DomainError, Error
+
+SPELLINGS = [
+    "+79161234567",
+    "79161234567",
+    "89161234567",
+    "0079161234567",
+    "00 7 916 123 45 67",
+    "+7 (916) 123-45-67",
+    "7 (916) 123-45-67",
+    "8 (916) 123-45-67",
+    "8.916.123.45.67",
+    "+7-916-123-45-67",
+    "+7 (8) 916 123-45-67",
+    "  +79161234567 ",
+    "+7\u00a0916\u00a0123\u00a045\u00a067",
+    "+7 916 123\u201145\u201167",
+]
+
+
+@pytest.mark.parametrize("spelling", SPELLINGS)
+@pytest.mark.parametrize("country", ["RU", "KZ"])
+def test_one_number_in_all_its_spellings(spelling: str, country: str) -> None:
+    assert normalise(spelling, country) == "+79161234567"
+
+
+@pytest.mark.parametrize(
+    ("phone", "normal"),
+    [
+        ("+77012345678", "+77012345678"),
+        ("87012345678", "+77012345678"),
+        ("88001234567", "+78001234567"),
+        ("+44 (0)20 7946 0958", "+442079460958"),
+        ("+44 20 7946 0958", "+442079460958"),
+        ("442079460958", "+442079460958"),
+        ("+39 06 1234 5678", "+390612345678"),
+        ("+1 (202) 555-0123", "+12025550123"),
+        ("+375 29 123-45-67", "+375291234567"),
+        ("+70001234567", "+70001234567"),  # possible, if no plan knows it
+        ("+521234567890", "+521234567890"),
+        ("4930901820", "+4930901820"),  # valid as an international number
+        ("15551234567", "+15551234567"),  # possible, and long enough to be international
+    ],
+)
+def test_numbers_of_the_world(phone: str, normal: str) -> None:
+    assert normalise(phone, "RU") == normal
+
+
+@pytest.mark.parametrize(
+    ("phone", "country", "normal"),
+    [
+        ("84912345678", "RU", "+74912345678"),
+        ("84912345678", "VN", "+84912345678"),
+        ("+84912345678", "RU", "+84912345678"),
+        ("0084912345678", "KZ", "+84912345678"),
+        ("+82 2 1234 5678", "RU", "+82212345678"),
+        ("+81 3 1234 5678", "KZ", "+81312345678"),
+        ("8 916 123 45 67", "KZ", "+79161234567"),
+    ],
+)
+def test_eight_is_seven_only_at_home_and_without_a_plus(
+    phone: str, country: str, normal: str
+) -> None:
+    assert normalise(phone, country) == normal
+
+
+@pytest.mark.parametrize("prefix", range(900, 1000))
+@pytest.mark.parametrize("country", ["RU", "KZ"])
+def test_ten_digits_that_begin_with_nine_are_russian_mobiles(prefix: int, country: str) -> None:
+    assert normalise(f"{prefix}1234567", country) == f"+7{prefix}1234567"
+    assert normalise(f"({prefix}) 123-45-67", country) == f"+7{prefix}1234567"
+
+
+@pytest.mark.parametrize("prefix", ["700", "701", "705", "707", "708", "747", "771", "775", "778"])
+def test_ten_digits_of_a_kazakh_mobile(prefix: str) -> None:
+    assert normalise(f"{prefix}1234567", "KZ") == f"+7{prefix}1234567"
+
+
+@pytest.mark.parametrize(
+    ("phone", "country", "normal"),
+    [
+        ("919161234567", "RU", "+919161234567"),
+        ("+9161234567", "RU", "+9161234567"),  # with a plus, possible is enough
+        ("9161234567", "IN", "+919161234567"),
+        ("07911123456", "GB", "+447911123456"),
+        ("80291234567", "BY", "+375291234567"),
+        ("0501234567", "UA", "+380501234567"),
+        ("2025550123", "US", "+12025550123"),
+        ("901234567", "UZ", "+998901234567"),
+        ("998901234567", "KZ", "+998901234567"),
+    ],
+)
+def test_digits_without_a_plus_are_international_first_then_national(
+    phone: str, country: str, normal: str
+) -> None:
+    assert normalise(phone, country) == normal
+
+
+@pytest.mark.parametrize(
+    ("phone", "country"),
+    [
+        ("9161234567", "US"),
+        ("9161234567", ""),
+        ("916123456", "RU"),
+        ("1234567890", "RU"),
+        ("5551234567", "RU"),
+        ("09161234567", "RU"),
+    ],
+)
+def test_ambiguous_digits_are_refused_with_how_to_write_them(phone: str, country: str) -> None:
+    with pytest.raises(DomainError) as refused:
+        normalise(phone, country)
+
+    assert refused.value.errors == {"phone": [NOT_A_PHONE]}
+
+
+@pytest.mark.parametrize("country", ["BY", "UA", "US", ""])
+def test_eight_is_no_prefix_elsewhere(country: str) -> None:
+    with pytest.raises(DomainError) as refused:
+        normalise("89161234567", country)
+
+    assert refused.value.error is Error.INVALID_PHONE
+
+
+@pytest.mark.parametrize(
+    "phone",
+    [
+        "", " ", "+", "0", "123456", "+7", "+7916", "+791612345678", "+7916123456",
+        "phone", "+7916123456a", "+7916123456７", "+٧٩١٦١٢٣٤٥٦٧", "７９１６１２３４５６７",
+        "++79161234567",
+        "+7+9161234567", "+79161234567 ext. 5", "+79161234567;ext=5", "tel:+79161234567",
+        "+79161234567,+79161234568", "+7916\n1234567", "+7916\x001234567", "+9991234567",
+        "+49301234567890123", "0" * 40, "1" * 41, "()-.()-.", "+7_916_1234567", "+7/9161234567",
+    ],
+)  # fmt: skip
+def test_what_is_no_phone(phone: str) -> None:
+    with pytest.raises(DomainError) as refused:
+        normalise(phone, "RU")
+
+    assert refused.value.error is Error.INVALID_PHONE
+    assert refused.value.errors is not None
+    assert list(refused.value.errors) == ["phone"]
+
+
+@pytest.mark.parametrize(
+    "phone",
+    [
+        "+870773111632",  # Inmarsat
+        "+881612345678",  # Iridium
+        "+8816123456789",
+        "+882131234567",
+        "+883510012345",
+        "+878101234567890",
+        "+979123456789",
+        "+78091234567",
+        "88091234567",
+        "+78031234567",
+        "+19005551234",
+        "+449098790123",
+    ],
+)
+def test_satellites_and_premium_numbers_are_refused(phone: str) -> None:
+    with pytest.raises(DomainError) as refused:
+        normalise(phone, "RU")
+
+    assert refused.value.error is Error.INVALID_PHONE
+
+
+@pytest.mark.parametrize(
+    ("phone", "country"),
+    [
+        ("+79161234567", "RU"),
+        ("+77012345678", "KZ"),
+        ("+12025550123", "US"),
+        ("+70001234567", "RU"),
+        ("+80012345678", ""),  # of no country: the library says 001
+        ("+88812345678901", ""),
+    ],
+)
+def test_country_of_a_number(phone: str, country: str) -> None:
+    assert country_of(phone) == country
+
+
+REGIONS = sorted(phonenumbers.SUPPORTED_REGIONS)
+
+
+@strategies.composite
+def numbers(draw: strategies.DrawFn) -> phonenumbers.PhoneNumber:
+    """Valid numbers of every country, none of them costly."""
+    region = draw(strategies.sampled_from(REGIONS))
+    example = phonenumbers.example_number_for_type(region, PhoneNumberType.MOBILE)
+    if example is None:
+        reject()
+    last = draw(strategies.integers(0, 9999))
+    text = f"{phonenumbers.format_number(example, PhoneNumberFormat.E164)[:-4]}{last:04d}"
+    number = phonenumbers.parse(text)
+    assume(phonenumbers.is_valid_number(number))
+    assume(phonenumbers.number_type(number) == PhoneNumberType.MOBILE)
+    return number
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    number=numbers(),
+    country=strategies.sampled_from(["RU", "KZ", "BY", "US"]),
+    separator=strategies.sampled_from(["", " ", "-", ".", "  "]),
+)
+def test_every_spelling_of_a_number_is_the_same_number(
+    number: phonenumbers.PhoneNumber, country: str, separator: str
+) -> None:
+    normal = phonenumbers.format_number(number, PhoneNumberFormat.E164)
+    digits = normal[1:]
+    spellings = [
+        normal,
+        "00" + digits,
+        "+" + separator.join(digits),
+        phonenumbers.format_number(number, PhoneNumberFormat.INTERNATIONAL).replace("/", " "),
+    ]
+    if in_plan_of_seven(digits, country) in {None, digits}:  # not read as a number at home
+        spellings.append(digits)
+
+    spellings = [spelling for spelling in spellings if len(spelling) <= 40]
+
+    assert {normalise(spelling, country) for spelling in spellings} == {normal}
+
+
+@settings(max_examples=500, deadline=None)
+@given(text=strategies.text(alphabet="+0123456789 ().-", max_size=24))
+def test_whatever_is_accepted_stays_as_it_is(text: str) -> None:
+    try:
+        normal = normalise(text, "RU")
+    except DomainError:
+        return
+
+    assert normal.isascii()
+    assert normal[0] == "+"
+    assert normal[1:].isdigit()
+    assert 7 <= len(normal) <= 16
+    assert normalise(normal, "RU") == normalise(normal, "US") == normal

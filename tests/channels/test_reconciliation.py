@@ -1,0 +1,334 @@
+"""`reconcile` says nothing of good books and names whatever is off in others."""
+
+from collections.abc import Callable
+from datetime import timedelta
+from io import StringIO
+from uuid import UUID
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.db import connection, transaction
+from django.db.models import F
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+from structlog.testing import capture_logs
+
+from accounts.models import Company
+from billing.models import Payment, Transfer, Wallet
+from billing.wallet import ledger
+from channels import reconciliation, tasks
+from channels.lifecycle.state_machine import Event, What
+from channels.models import Attempt, Message
+from channels.outcomes import apply
+from tests.api.clients import Api
+from tests.channels.lives import accepted, send
+from tests.factories import CompanyFactory, OrderFactory, TransferFactory
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def busy_api(api: Api, test_api: Api) -> Api:
+    """Books with a message in every state."""
+    for number, what in enumerate((What.DELIVERED, What.UNREACHABLE, What.EXPIRED, What.NO_NEWS)):
+        attempt = accepted(api, f"+7916123456{number}", channel=["sms", "whatsapp"][number % 2])
+        apply.apply([Event(attempt.id, what)])
+    late = accepted(api, "+79161234577")
+    apply.apply([Event(late.id, What.REFUSED)])
+    apply.apply([Event(late.id, What.DELIVERED)])
+    send(api, "+79161234578")
+    send(test_api, "+79161234579")
+    return api
+
+
+def found(*, recent: bool = False) -> set[str]:
+    return {breach.check for breach in reconciliation.breaches(recent=recent)}
+
+
+def test_good_books_are_clean(busy_api: Api) -> None:
+    out = StringIO()
+
+    call_command("reconcile", stdout=out)
+
+    assert out.getvalue() == "The books agree: 12 checks, no breach.\n"
+    assert ledger.balance(busy_api.company.pk) == (982, 2)
+
+
+def test_paid_top_up_is_clean(busy_api: Api) -> None:
+    pay()
+
+    assert found() == set()
+
+
+def test_empty_books_are_clean() -> None:
+    assert found() == set()
+
+
+def without_triggers(statement: str, params: list[int | UUID]) -> None:
+    """What the database refuses to everybody, done by force."""
+    with connection.cursor() as cursor:
+        cursor.execute("SET session_replication_role = replica")
+        cursor.execute(statement, params)
+        cursor.execute("SET session_replication_role = DEFAULT")
+
+
+def lose_a_line() -> None:
+    kept = Transfer.objects.filter(kind="grant").values_list("id", flat=True)[0]
+    without_triggers("DELETE FROM billing_transfer WHERE id = %s", [kept])
+
+
+def deliver_without_settling() -> None:
+    Message.objects.filter(state="queued", mode="live").update(state="delivered")
+
+
+def reopen_a_failed_one() -> None:
+    Message.objects.filter(state="failed").update(state="sent")
+
+
+def settle_another_time() -> None:
+    message = Message.objects.get(state="expired")
+    TransferFactory.create(
+        company_id=message.company_id, kind="release", amount=1, message_id=message.id
+    )
+
+
+def charge_an_open_one() -> None:
+    message = Message.objects.get(state="sent")
+    TransferFactory.create(
+        company_id=message.company_id,
+        kind="capture",
+        amount=message.price,
+        message_id=message.id,
+        proof="receipt",
+    )
+
+
+def forget_the_message() -> None:
+    message = Message.objects.get(state="failed")
+    Attempt.objects.filter(message=message).delete()
+    without_triggers("DELETE FROM channels_message WHERE id = %s", [message.id])
+
+
+def pay_without_crediting() -> None:
+    OrderFactory.create(state="paid", paid_at=timezone.now())
+
+
+def pay(
+    *,
+    to: Company | None = None,
+    tokens: int = 1000,
+    state: str = "paid",
+    is_credited: bool = True,
+) -> None:
+    """A top-up paid and credited as it should be, but for what is said."""
+    paid_at = timezone.now() if state == "paid" else None
+    company = Wallet.objects.get().company
+    order = OrderFactory.create(company=company, state=state, paid_at=paid_at)
+    Payment.objects.create(
+        gateway="sandbox",
+        payment_id=order.payment_id,
+        order=order,
+        amount=order.amount,
+        currency=order.currency,
+        is_credited=is_credited,
+    )
+    if state == "paid":
+        with transaction.atomic():
+            ledger.top_up(company=to or company, amount=tokens, key=order.transfer_key)
+
+
+def credit_without_an_order() -> None:
+    with transaction.atomic():
+        ledger.top_up(company=Wallet.objects.get().company, amount=5, key="top_up:" + "0" * 32)
+
+
+def undo_the_proof() -> None:
+    Attempt.objects.filter(state="delivered").update(state="sent")
+
+
+PLANTED: dict[str, tuple[Callable[[], object], set[str]]] = {
+    "tokens out of nothing": (
+        lambda: Wallet.objects.update(available=F("available") + 1),
+        {"wallet differs from its transfers"},
+    ),
+    "tokens lost": (
+        lambda: Wallet.objects.update(available=F("available") - 1),
+        {"wallet differs from its transfers"},
+    ),
+    "held moved to available": (
+        lambda: Wallet.objects.update(available=F("available") + 1, held=F("held") - 1),
+        {"wallet differs from its transfers", "held differs from the open holds"},
+    ),
+    "wallet gone": (
+        lambda: Wallet.objects.all().delete(),
+        {"wallet differs from its transfers", "held differs from the open holds"},
+    ),
+    "line lost": (lose_a_line, {"wallet differs from its transfers"}),
+    "delivered and not settled": (
+        deliver_without_settling,
+        {"held differs from the open holds", "final message not resolved exactly once"},
+    ),
+    "open and settled": (
+        reopen_a_failed_one,
+        {"held differs from the open holds", "open message without exactly one open hold"},
+    ),
+    "settled twice": (
+        settle_another_time,
+        {"wallet differs from its transfers", "final message not resolved exactly once"},
+    ),
+    "charged before it ended": (
+        charge_an_open_one,
+        {
+            "wallet differs from its transfers",
+            "open message without exactly one open hold",
+            "charged without proof",
+        },
+    ),
+    "charged without a delivered attempt": (undo_the_proof, {"charged without proof"}),
+    "paid and not credited": (
+        pay_without_crediting,
+        {"paid top-up not credited exactly once"},
+    ),
+    "credited with another number": (
+        lambda: pay(tokens=999),
+        {"paid top-up not credited exactly once"},
+    ),
+    "credited to another company": (
+        lambda: pay(to=CompanyFactory.create()),
+        {"paid top-up not credited exactly once"},
+    ),
+    "credited by no payment": (
+        lambda: pay(is_credited=False),
+        {"paid top-up not credited exactly once"},
+    ),
+    "payment credited and top-up unpaid": (
+        lambda: pay(state="pending"),
+        {"credited payment of an unpaid top-up"},
+    ),
+    "credited and not paid": (
+        credit_without_an_order,
+        {"credited without a paid top-up"},
+    ),
+    "line of no message": (forget_the_message, {"transfer of a message that does not exist"}),
+    "price changed": (
+        lambda: Message.objects.filter(state="sent").update(price=2),
+        {"held differs from the open holds", "hold of another price than its message"},
+    ),
+    "owed and settled": (
+        lambda: Message.objects.filter(state="delivered", price__gt=0).update(is_owed=True),
+        {
+            "held differs from the open holds",
+            "final message not resolved exactly once",
+            "owed without a try in a vendor's hands",
+        },
+    ),
+    "past its deadline": (
+        lambda: Message.objects.filter(state="sent").update(
+            deadline=timezone.now() - timedelta(minutes=2)
+        ),
+        {"open past its deadline"},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PLANTED)
+def test_planted_breach_is_found(busy_api: Api, name: str) -> None:
+    plant, expected = PLANTED[name]
+    assert found() == set()
+
+    plant()
+
+    assert found() == expected
+    with pytest.raises(CommandError):
+        call_command("reconcile", stdout=StringIO())
+
+
+WHOLE_LEDGER = {
+    "wallet differs from its transfers",
+    "credited without a paid top-up",
+    "transfer of a message that does not exist",
+}
+
+
+@pytest.mark.parametrize("name", PLANTED)
+def test_look_at_recent_messages_leaves_out_the_whole_ledger(busy_api: Api, name: str) -> None:
+    plant, expected = PLANTED[name]
+    assert found(recent=True) == set()
+
+    plant()
+
+    assert found(recent=True) == expected - WHOLE_LEDGER
+
+
+@pytest.mark.parametrize(("hours", "is_recent"), [(1.9, True), (2.1, False)])
+@pytest.mark.parametrize(
+    ("plant", "breach"),
+    [
+        (deliver_without_settling, "final message not resolved exactly once"),
+        (reopen_a_failed_one, "open message without exactly one open hold"),
+        (undo_the_proof, "charged without proof"),
+    ],
+)
+def test_look_at_recent_messages_goes_two_hours_back(
+    busy_api: Api, plant: Callable[[], object], breach: str, hours: float, is_recent: bool
+) -> None:
+    plant()
+    Message.objects.update(created_at=F("created_at") - timedelta(hours=hours))
+
+    assert (breach in found(recent=True)) is is_recent
+    assert breach in found()
+
+
+def test_full_look_takes_its_time(busy_api: Api) -> None:
+    with CaptureQueriesContext(connection) as full:
+        assert found() == set()
+    with CaptureQueriesContext(connection) as recent:
+        assert found(recent=True) == set()
+
+    lifted = "SET LOCAL statement_timeout = 0"
+    assert (lifted in said(full), lifted in said(recent)) == (True, False)
+
+
+def said(queries: CaptureQueriesContext) -> list[str]:
+    return [query["sql"] for query in queries.captured_queries]
+
+
+def test_recent_messages_are_found_by_an_index(db: None) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("SET enable_seqscan = off")
+        statement = f"EXPLAIN SELECT 1 FROM channels_message m WHERE {reconciliation.RECENT}"  # noqa: S608
+        cursor.execute(statement)
+        plan = "\n".join(row[0] for row in cursor.fetchall())
+        cursor.execute("RESET enable_seqscan")
+
+    assert "message_with_phone" in plan
+
+
+def test_breaches_are_named(busy_api: Api) -> None:
+    message = Message.objects.get(state="sent")
+    Message.objects.filter(pk=message.pk).update(state="delivered")
+    out = StringIO()
+
+    with pytest.raises(CommandError, match="2 breaches of 12 checks"):
+        call_command("reconcile", stdout=out)
+
+    assert out.getvalue().splitlines() == [
+        f"held differs from the open holds: company {busy_api.company.pk}",
+        f"final message not resolved exactly once: message {message.pk}",
+    ]
+
+
+def test_every_check_is_exercised() -> None:
+    assert set().union(*(expected for _, expected in PLANTED.values())) == set(
+        reconciliation.CHECKS
+    )
+
+
+@pytest.mark.parametrize("recent", [True, False])
+def test_beat_task_logs_breaches(busy_api: Api, recent: bool) -> None:
+    undo_the_proof()
+
+    with capture_logs() as lines:
+        tasks.check_ledger(recent=recent)
+
+    assert [(one["log_level"], one["event"]) for one in lines] == [("error", "ledger_breach")]

@@ -1,0 +1,112 @@
+"""What outlived its use is removed, and nothing else."""
+
+from datetime import datetime, timedelta
+
+import pytest
+from django.db import connection
+from django.db.models import F
+from django.utils import timezone
+from pytest_django import Settings
+from structlog.testing import capture_logs
+
+from accounts.models import IdempotentRequest
+from channels import retention, tasks
+from channels.models import Message, Receipt
+from otp import sql as otp_sql
+from otp.models import Verification
+from tests.factories import CompanyFactory, MessageFactory, ReceiptFactory, VerificationFactory
+
+
+def past(**ago: float) -> datetime:
+    return timezone.now() - timedelta(**ago)
+
+
+def test_purge(db: None) -> None:
+    old = MessageFactory.create(phone="+79161234567", state="delivered")
+    open_one = MessageFactory.create(phone="+79161234567", state="sent")
+    new = MessageFactory.create(phone="+79161234567", state="delivered")
+    Message.objects.exclude(pk=new.pk).update(created_at=past(days=91))
+    ReceiptFactory.create(received_at=past(days=31))
+    ReceiptFactory.create(received_at=past(days=29))
+    verification = VerificationFactory.create(phone="+79161234567")
+    Verification.objects.update(created_at=past(days=91))
+    for hours in (23, 25):
+        IdempotentRequest.objects.create(
+            company=old.company, mode="live", path="/", key=str(hours), request_hash=b"",
+            created_at=past(hours=hours),
+        )  # fmt: skip
+
+    tasks.purge()
+
+    phones = dict(Message.objects.values_list("id", "phone"))
+    assert phones[old.id] == "+7916*"
+    assert phones[open_one.id] == phones[new.id] == "+79161234567"
+    assert Receipt.objects.count() == 1
+    verification.refresh_from_db()
+    assert verification.phone == "+7916*"
+    assert IdempotentRequest.objects.get().key == "23"
+    assert retention.purge() == 0
+
+
+def test_purge_of_many_goes_on_until_it_is_done(db: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(retention, "BATCH", 2)
+    for _ in range(5):
+        MessageFactory.create(state="failed")
+    Message.objects.update(created_at=F("created_at") - timedelta(days=100))
+
+    assert retention.purge() == 5
+
+    assert set(Message.objects.values_list("phone", flat=True)) == {"+7999*"}
+
+
+def test_every_step_of_a_purge_goes_on_until_it_is_done(
+    db: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(retention, "BATCH", 2)
+    company = CompanyFactory.create()
+    for number in range(5):
+        VerificationFactory.create(company=company)
+        ReceiptFactory.create(received_at=past(days=31))
+        IdempotentRequest.objects.create(
+            company=company, mode="live", path="/", key=str(number), request_hash=b"",
+            created_at=past(hours=25),
+        )  # fmt: skip
+    Verification.objects.update(created_at=past(days=91))
+
+    assert retention.purge() == 15
+
+    assert set(Verification.objects.values_list("phone", flat=True)) == {"+7999*"}
+    assert not Receipt.objects.exists()
+    assert not IdempotentRequest.objects.exists()
+
+
+def test_step_of_a_purge_that_fails_stops_no_other(
+    transactional_db: None, settings: Settings
+) -> None:
+    settings.RAW_RETENTION = "thirty"
+    MessageFactory.create(state="failed", created_at=past(days=100))
+    VerificationFactory.create(created_at=past(days=100))
+
+    with capture_logs() as lines:
+        assert retention.purge() == 2
+
+    assert Message.objects.get().phone == Verification.objects.get().phone == "+7999*"
+    assert {(one["log_level"], one["event"]) for one in lines} == {("error", "purge_failed")}
+
+
+@pytest.mark.parametrize(
+    ("statement", "index"),
+    [
+        (retention.PHONES, "message_with_phone"),
+        (otp_sql.ANONYMISE, "verification_with_phone"),
+    ],
+)
+def test_purge_finds_old_phones_by_an_index(db: None, statement: str, index: str) -> None:
+    with connection.cursor() as cursor:
+        for other in ("seqscan", "bitmapscan", "sort", "incremental_sort"):
+            cursor.execute(f"SET LOCAL enable_{other} = off")
+        cursor.execute(f"EXPLAIN {statement}", [90, 1000])
+        plan = "\n".join(row[0] for row in cursor.fetchall())
+
+    assert f"using {index}" in plan
+    assert "Sort" not in plan

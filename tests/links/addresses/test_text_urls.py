@@ -1,0 +1,164 @@
+"""Addresses in the text of a link: whatever a phone would make a link of is judged."""
+
+import pytest
+
+from accounts.models import Company
+from channels.models import Message
+from config.errors import DomainError, Error
+from links.addresses import text_urls
+from links.models import BlockedHost
+from tests.api.clients import Api, ClientOf
+
+pytestmark = pytest.mark.django_db
+
+TARGET = "https://shop.example.com/orders/7"
+PHONE = "+79161234567"
+
+
+def check(text: str, *allowed: str) -> None:
+    text_urls.check(text, target=TARGET, allowed=allowed)
+
+
+def reason_against(text: str, *allowed: str) -> str:
+    with pytest.raises(DomainError) as refusal:
+        check(text, *allowed)
+
+    assert refusal.value.error is Error.URL_NOT_ALLOWED
+    assert refusal.value.errors is not None
+    assert list(refusal.value.errors) == ["text"]
+    assert refusal.value.message is not None
+    return refusal.value.message[1]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Ваш заказ: :link",
+        "Заказ №5 готов.Заберите до 22.11.2026, в 12.30",
+        "г.Москва, ул.Ленина, д.5, т.е. рядом",
+        "Итого 1.500,50 р. Скидка 3.5%",
+        "v2.0 и Node.js, см. файл.pdf",
+        "Ждём...Приходите…Скорее",
+        "Подробнее на shop.example.com",
+        "www.shop.example.com/returns и https://shop.example.com/x?y=1.",
+        "help@shop.example.com",
+        "и/или 24/7 c/o",
+        "г.Москва; Г.МОСКВА, ул.Москва",
+        "👉shop.example.com❤ и ★shop.example.com",
+        "Спасибо❤.Ждём вас 😊. Приходите🎉.",
+        "Цена 1.990₽.Скидка 15.5%, с 9.00 до 21.30, 01.12.2026г.",
+        "Обновите до 2.10.3-beta и 3.11.rc1",
+        "И.И.Иванов, ООО «Ромашка», т.д. и т.п., р/с, т.е.вы",
+        "Dr.Smith, e.g. at 9 a.m. or 5 p.m., No.5, U.S. only",
+        "Hi😀. See you soon❤.Yours, Anna",
+        "It costs $5.99 (€4.50), approx. 3.5x faster",
+    ],
+)
+def test_text_without_a_foreign_address_is_taken(text: str) -> None:
+    check(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "https://evil.com/x",
+        "HTTP://EVIL.COM",
+        "Вход: evil.com/login",
+        "см. evil.com.",
+        "(evil.com)",
+        "evil.com",
+        "ev\u200bil.com",
+        "ｅｖｉｌ.com",
+        "evil。com",
+        "evil[.]com",
+        "evil (dot) com",
+        "t.me/evil_bot",
+        "evil.рф",
+        "евил.онлайн/вход",
+        "г.москва/вход",
+        "xn--e1afmkfd.xn--p1ai",
+        "кремль.рф:8080/x",
+        "mail@evil.com",
+        "example.com",
+        "notshop.example.com",
+        "shop.example.com.evil.ru",
+        "готово.Откройте evil.io",
+        "README.md",
+    ],
+)
+def test_other_site_is_refused(text: str) -> None:
+    assert "Beside the short link" in reason_against(f"Здравствуйте! {text}")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "i❤.ws",
+        "i❤️.ws",
+        "💩.la",
+        "💩.la/login",
+        "evil❤.com/login",
+        "evil\u2800.com",
+        "evil\ufffc.com",
+        "evil\ue000.com",
+        "a.❤.ws",
+        "👉evil.com",
+        "evil.com❤",
+        "evil.com❤вход",
+        "evil.com-вход",
+        "evil.com_",
+        "evil.онлайн❤",
+        "я.Онлайн",
+        "д.Сайт",
+        "ул.Онлайн",
+    ],
+)
+def test_symbols_and_abbreviations_hide_no_site(text: str) -> None:
+    assert "The text has" in reason_against(f"Здравствуйте! {text}")
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("https://раураl.com/x", "look-alike"),
+        ("аpple.com", "look-alike"),
+        ("http://localhost:8000/x", "local address"),
+        ("localhost/admin", "local address"),
+        ("http://router.lan", "local address"),
+        ("192.168.0.1", "IP address"),
+        ("192.168.0.1❤вход", "IP address"),
+        ("http://[::1]/x", "IP address"),
+        ("bit.ly/abc", "already shortened"),
+        ("hxxp://shop.example.com/x", "begins with http://"),
+        ("tg://resolve?domain=x", "begins with http://"),
+        ("https://shop.example.com@evil.com/", "user name or password"),
+        ("http:\\\\evil.com", "backslash"),
+        ("https://fraud.example.com/", "blocked"),
+    ],
+)
+def test_address_that_no_link_may_have_is_refused(text: str, reason: str) -> None:
+    BlockedHost.objects.create(host="fraud.example.com")
+
+    assert reason in reason_against(f"Здравствуйте! {text}")
+
+
+def test_sites_of_the_company_are_taken_and_no_other() -> None:
+    listed = ("brand.com", "shop.example.com")
+
+    check("https://help.brand.com/x и brand.com, shop.example.com", *listed)
+
+    assert "settings do not list" in reason_against("brand.ru", *listed)
+    assert "look-alike" in reason_against("brаnd.com", *listed, "xn--brnd-43d.com")
+
+
+def test_company_s_list_judges_the_text_of_a_send(api: Api, client_of: ClientOf) -> None:
+    payload = {"phone": PHONE, "url": TARGET, "text": "Заходите на brand.com и сюда: :link"}
+
+    refused = api.post("/links/send", payload)
+    Company.objects.update(link_targets=["brand.com", "example.com"])
+    taken = client_of(Company.objects.get(pk=api.company.pk)).post("/links/send", payload)
+
+    assert (refused.status, refused.code) == (422, "url_not_allowed")
+    assert "brand.com" in refused.body["errors"]["text"][0]
+    assert taken.status == 200
+    assert Message.objects.count() == 1

@@ -1,0 +1,46 @@
+"""Marks on targets: added where they are missing, never in place of the target's own."""
+
+import pytest
+
+from links.addresses.utm_tags import tagged
+from links.follow.resolution import Directory, Found
+from tests.factories import LinkFactory, MessageFactory
+
+
+@pytest.mark.parametrize(
+    ("url", "utm", "expected"),
+    [
+        ("https://a.example/", "", "https://a.example/"),
+        ("https://a.example", "utm_source=x", "https://a.example?utm_source=x"),
+        ("https://a.example/?b=1", "utm_source=x", "https://a.example/?b=1&utm_source=x"),
+        ("https://a.example/?b=1&", "utm_source=x", "https://a.example/?b=1&utm_source=x"),
+        ("https://a.example/#c", "utm_source=x", "https://a.example/?utm_source=x#c"),
+        ("https://a.example/#c?d=1", "utm_source=x", "https://a.example/?utm_source=x#c?d=1"),
+        (
+            "https://a.example/?utm_source=own&b=1#c",
+            "utm_source=x&utm_medium=y",
+            "https://a.example/?utm_source=own&b=1&utm_medium=y#c",
+        ),
+        ("https://a.example/?utm_source=", "utm_source=x", "https://a.example/?utm_source="),
+        ("https://a.example/?utm%5Fsource=1", "utm_source=x", "https://a.example/?utm%5Fsource=1"),
+        ("https://a.example/?b=%D1%8F+", "u=1", "https://a.example/?b=%D1%8F+&u=1"),
+        ("https://a.example/", "utm_medium={channel}", "https://a.example/?utm_medium=sms"),
+        ("https://a.example/?x={channel}", "u=1", "https://a.example/?x={channel}&u=1"),
+    ],
+)
+def test_marks_are_added_before_the_fragment(url: str, utm: str, expected: str) -> None:
+    assert tagged(url, utm, "sms") == expected
+
+
+@pytest.mark.django_db
+def test_channel_is_the_one_by_which_the_message_goes() -> None:
+    message = MessageFactory.create(channel="whatsapp")
+    sent = LinkFactory.create(utm="utm_medium={channel}", message_id=message.pk)
+    alone = LinkFactory.create(utm="utm_medium={channel}")
+
+    found = [Directory().resolve(link.slug) for link in (sent, alone)]
+
+    assert [one.url for one in found if isinstance(one, Found)] == [
+        "https://example.com/?utm_medium=whatsapp",
+        "https://example.com/?utm_medium=link",
+    ]

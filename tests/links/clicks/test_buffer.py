@@ -1,0 +1,117 @@
+"""What is counted of a click, and how it gets to Redis."""
+
+from uuid import uuid4
+
+import pytest
+from django.utils import timezone
+from pytest_django import Settings
+
+from config.redis_client import redis_client
+from links.clicks import buffer as click_buffer
+from tests.factories import LinkFactory
+from tests.links.visiting import BROWSER, Ask, counted, entries, wait_until, without_redis
+
+VISIT = {"REQUEST_METHOD": "GET", "HTTP_USER_AGENT": BROWSER}
+pytestmark = [pytest.mark.django_db, pytest.mark.urls("tests.links.visiting")]
+
+
+def test_click_is_counted(ask: Ask) -> None:
+    link = LinkFactory.create()
+
+    ask(f"/{link.slug}")
+
+    assert counted() == [(link.id.hex, "person")]
+
+
+def test_only_live_links_are_clicked(ask: Ask) -> None:
+    ask("/zzzzzzzz")
+    ask(f"/{LinkFactory.create(disabled_at=timezone.now()).slug}")
+
+    assert counted() == []
+
+
+@pytest.mark.parametrize(
+    ("asked", "kind"),
+    [
+        ({}, "person"),
+        ({"method": "HEAD"}, "probe"),
+        ({"HTTP_SEC_PURPOSE": "prefetch;prerender"}, "prefetch"),
+        ({"HTTP_PURPOSE": "prefetch"}, "prefetch"),
+        ({"HTTP_X_MOZ": "prefetch"}, "prefetch"),
+        ({"HTTP_X_PURPOSE": "preview"}, "prefetch"),
+        ({"HTTP_PURPOSE": "shopping"}, "person"),
+        ({"HTTP_USER_AGENT": "WhatsApp/2.23.20.0 A"}, "preview"),
+        ({"HTTP_USER_AGENT": "TelegramBot (like TwitterBot)"}, "preview"),
+        ({"HTTP_USER_AGENT": "facebookexternalhit/1.1 Facebot Twitterbot/1.0"}, "preview"),
+        ({"HTTP_USER_AGENT": f"{BROWSER} Google-PageRenderer Google"}, "preview"),
+        ({"HTTP_USER_AGENT": "Mozilla/5.0 (compatible; bingbot/2.0; +http://x)"}, "scanner"),
+        ({"HTTP_USER_AGENT": "curl/8.5.0"}, "scanner"),
+        ({"HTTP_USER_AGENT": "python-requests/2.32"}, "scanner"),
+        ({"HTTP_USER_AGENT": ""}, "scanner"),
+        ({"HTTP_USER_AGENT": "Mozilla/5.0 (Linux; Android 13; CUBOT P80) Chrome/120"}, "person"),
+        ({"HTTP_USER_AGENT": "Mozilla/5.0 (iPhone) Instagram 300.0"}, "person"),
+        ({"HTTP_USER_AGENT": "Mozilla/4.0 (compatible; MSIE 8.0; .NET CLR 3.5)"}, "person"),
+    ],
+)
+def test_clicks_are_told_apart(ask: Ask, asked: dict[str, str], kind: str) -> None:
+    link = LinkFactory.create()
+
+    status, _, _ = ask(f"/{link.slug}", **asked)
+
+    assert status == 302
+    assert counted() == [(link.id.hex, kind)]
+
+
+def test_one_flush_is_one_entry() -> None:
+    buffer = click_buffer.Buffer()
+    buffer._is_started = True  # nobody else flushes it
+    for _ in range(500):
+        buffer.note(uuid4().hex, VISIT)
+
+    assert buffer.flush()
+    assert redis_client().xlen(click_buffer.STREAM) == 1
+
+
+def test_click_that_cannot_be_noted_is_dropped() -> None:
+    buffer = click_buffer.Buffer()
+    buffer._is_started = True
+
+    buffer.note(uuid4().hex, {})  # of which no method is told
+    buffer.note(uuid4().hex, VISIT)
+
+    assert (buffer._dropped, len(buffer._clicks)) == (1, 1)
+
+
+def test_buffer_is_flushed_by_itself() -> None:
+    click_buffer.Buffer().note(uuid4().hex, VISIT)
+
+    assert wait_until(lambda: redis_client().xlen(click_buffer.STREAM) == 1)
+
+
+def test_clicks_wait_for_redis_and_the_oldest_give_way(settings: Settings) -> None:
+    buffer = click_buffer.Buffer(capacity=5)
+    buffer._is_started = True
+    buffer.note("first", VISIT)
+
+    with without_redis(settings):
+        assert not buffer.flush()
+        for number in range(7):
+            buffer.note(str(number), VISIT)
+        assert not buffer.flush()
+
+    assert [name for name, _ in counted(buffer)] == ["first", "2", "3", "4", "5", "6"]
+    assert buffer._dropped == 2
+
+
+def test_batch_that_comes_again_has_the_same_id(settings: Settings) -> None:
+    buffer = click_buffer.Buffer()
+    buffer._is_started = True
+    buffer.note("first", VISIT)
+    with without_redis(settings):
+        buffer.flush()
+    entry = buffer._entry
+
+    assert entry is not None
+    assert buffer.flush()
+    (((_, fields),)) = entries()
+    assert fields == {b"id": entry["id"].encode(), b"batch": entry["batch"]}

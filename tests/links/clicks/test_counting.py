@@ -1,0 +1,217 @@
+"""Clicks become counts and rows, each once."""
+
+import time
+from collections.abc import Iterator
+from datetime import timedelta
+from threading import Barrier, Thread
+from typing import Any
+from uuid import uuid4
+
+import orjson
+import pytest
+from django.conf import settings
+from django.db import connection
+from django.utils import timezone
+
+from config.redis_client import patient_redis
+from links.clicks import counting, partitions, statistics
+from links.clicks.buffer import STREAM
+from links.clicks.classification import Batch, Click
+from links.clicks.visitor_headers import Kind
+from links.models import ClickDay, Link
+from tests.factories import LinkFactory
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def _group() -> Iterator[None]:
+    patient_redis().delete(STREAM)
+    counting.count_clicks()  # makes the group
+    yield
+    patient_redis().delete(STREAM)
+
+
+def click(link: Link, *kinds: Kind, batch: str = "", at: float = 0.0) -> str:
+    batch = batch or uuid4().hex
+    millis = int((at or time.time()) * 1000)
+    rows = [
+        [link.id.hex, kind, millis + n, "news.example", "ios", "KZ"] for n, kind in enumerate(kinds)
+    ]
+    patient_redis().xadd(STREAM, {"id": batch, "batch": orjson.dumps(rows)})
+    return batch
+
+
+class DyingError(Exception):
+    """Raised where a process would be killed."""
+
+
+def die(_batches: list[Batch]) -> None:
+    raise DyingError
+
+
+def count_and_die(batches: list[Batch]) -> None:
+    counting.count(batches)
+    raise DyingError
+
+
+def counts(link: Link) -> tuple[int, int, int]:
+    link.refresh_from_db()
+    return link.clicks, link.previews, link.scanners
+
+
+def rows_of(link: Link) -> list[tuple[str, str, str, str]]:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT kind, referrer, device, country FROM links_click"
+            " WHERE link_id = %s ORDER BY at",
+            [link.id],
+        )
+        rows: list[tuple[str, str, str, str]] = cursor.fetchall()
+    return rows
+
+
+def test_clicks_are_counted_by_what_they_are() -> None:
+    link, other = LinkFactory.create(), LinkFactory.create()
+    click(link, Kind.PERSON, Kind.PREVIEW, Kind.PROBE, Kind.PREFETCH, Kind.SCANNER, Kind.PERSON)
+    click(other, Kind.PERSON)
+
+    assert counting.count_clicks() == 2
+
+    assert counts(link) == (2, 3, 1)
+    assert counts(other) == (1, 0, 0)
+    assert rows_of(other) == [("person", "news.example", "ios", "KZ")]
+    day = ClickDay.objects.get(link=link)
+    assert (day.clicks, day.previews, day.scanners) == (2, 3, 1)
+    assert link.first_click_at is not None
+    assert link.last_click_at is not None
+    assert link.last_click_at - link.first_click_at == timedelta(milliseconds=5)
+
+
+def test_entry_that_comes_twice_counts_once() -> None:
+    link = LinkFactory.create()
+    batch = click(link, Kind.PERSON)
+    counting.count_clicks()
+
+    click(link, Kind.PERSON, batch=batch)
+    counting.count_clicks()
+
+    assert counts(link) == (1, 0, 0)
+    assert len(rows_of(link)) == 1
+
+
+def test_entry_that_a_counter_died_with_is_read_again() -> None:
+    link = LinkFactory.create()
+    click(link, Kind.PERSON)
+
+    with pytest.raises(DyingError):
+        counting.READER.consume(die)
+    counting.count_clicks()
+
+    assert counts(link) == (1, 0, 0)
+
+
+def test_counter_that_dies_before_it_says_so_is_followed_by_one_that_counts_nothing() -> None:
+    link = LinkFactory.create()
+    click(link, Kind.PERSON)
+
+    with pytest.raises(DyingError):
+        counting.READER.consume(count_and_die)
+    counting.count_clicks()
+
+    assert counts(link) == (1, 0, 0)
+    assert len(rows_of(link)) == 1
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"id": "no id", "batch": "[]"},
+        {"id": uuid4().hex, "batch": "{"},
+        {"id": uuid4().hex, "batch": '[["no link", "person", 1]]'},
+        {"id": uuid4().hex, "batch": f'[["{uuid4().hex}", "angel", 1]]'},
+        {"id": uuid4().hex, "batch": f'[["{uuid4().hex}", "person", "soon"]]'},
+        {"id": uuid4().hex, "batch": f'[["{uuid4().hex}", "person", 1e18]]'},
+        {"batch": "[]"},
+    ],
+)
+def test_what_is_no_batch_holds_up_no_other(fields: dict[Any, Any]) -> None:
+    link = LinkFactory.create()
+    patient_redis().xadd(STREAM, fields)
+    click(link, Kind.PERSON)
+
+    assert counting.count_clicks() == 2
+
+    assert counts(link) == (1, 0, 0)
+
+
+def test_clicks_of_no_link_are_dropped() -> None:
+    link = LinkFactory.build()
+    click(link, Kind.PERSON)
+
+    counting.count_clicks()
+
+    assert rows_of(link) == []
+
+
+def test_clock_that_is_far_off_is_not_believed() -> None:
+    link = LinkFactory.create()
+    click(link, Kind.PERSON, at=time.time() + 10**8)
+
+    counting.count_clicks()
+
+    link.refresh_from_db()
+    assert link.last_click_at is not None
+    assert abs(link.last_click_at - timezone.now()) < timedelta(minutes=5)
+
+
+def test_old_months_go_and_their_counts_stay() -> None:
+    link, old = LinkFactory.create(), timezone.now() - timedelta(days=70)
+    partitions.keep(partitions.month_of(old))
+    counting.count([Batch(uuid4().hex, [Click(link.id, "person", int(time.time() * 1000))])])
+    with connection.cursor() as cursor:
+        cursor.execute("UPDATE links_click SET at = %s", [old])
+    ClickDay.objects.update(day=old.date())
+
+    dropped = [partitions.turn(100), partitions.turn(100)]
+
+    assert dropped == [1, 0]
+    assert rows_of(link) == []
+    assert counts(link) == (1, 0, 0)
+    assert [day.clicks for day in statistics.by_day(link, old.date(), old.date())] == [1]
+
+
+def test_month_with_a_click_that_is_still_kept_stays() -> None:
+    link, kept = LinkFactory.create(), timezone.now() - timedelta(days=settings.RAW_RETENTION - 1)
+    partitions.keep(partitions.month_of(kept))
+    counting.count([Batch(uuid4().hex, [Click(link.id, "person", int(time.time() * 1000))])])
+    with connection.cursor() as cursor:
+        cursor.execute("UPDATE links_click SET at = %s", [kept])
+
+    partitions.turn(100)
+
+    assert len(rows_of(link)) == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_two_counters_at_once_count_once() -> None:
+    links = [LinkFactory.create() for _ in range(5)]
+    now = int(time.time() * 1000)
+    entries = [Batch(uuid4().hex, [Click(link.id, "person", now)]) for link in links * 4]
+    barrier = Barrier(4)
+
+    def work(own: list[Batch]) -> None:
+        barrier.wait()
+        counting.count(own)
+        connection.close()
+
+    threads = [
+        Thread(target=work, args=(order,))
+        for order in (entries, entries[::-1], entries, entries[::-1])
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert [counts(link) for link in links] == [(4, 0, 0)] * 5

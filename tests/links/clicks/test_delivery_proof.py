@@ -1,0 +1,219 @@
+"""A person's click proves the one message it came by, and calls off what would have followed."""
+
+import time
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from uuid import uuid4
+
+import orjson
+import pytest
+from pytest_django import Settings
+
+from billing.wallet import ledger
+from channels import reconciliation
+from channels.deliver import sweeps
+from channels.history.timeline import timeline
+from channels.lifecycle.state_machine import What
+from channels.models import Attempt, Message
+from channels.vendor_accounts import registry
+from config.redis_client import patient_redis
+from links.clicks import classification, counting, delivery_proof
+from links.clicks.buffer import STREAM
+from links.clicks.visitor_headers import Kind
+from links.models import Link
+from tests.api.clients import Api
+from tests.api.races import at_once
+from tests.channels.chains import URL, falls_back, hear, transfers, turns
+from tests.channels.lives import PHONE, claim
+from tests.factories import LinkFactory
+from tests.otp.passing import forget_limits, later
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+MOVED = [("hold", 1, ""), ("release", 1, "patience"), ("hold", 16, "")]
+
+
+@pytest.fixture(autouse=True)
+def _chain(api: Api, transactional_db: None) -> Iterator[None]:
+    falls_back(api.company, "whatsapp", "sms")
+    delivery_proof.prove_clicks()  # makes the group
+    yield
+    patient_redis().delete(STREAM)
+    assert list(reconciliation.breaches()) == []
+
+
+def sent(api: Api, path: str = "/links/send", **fields: object) -> Message:
+    """In the vendor's hands."""
+    assert api.post(path, {"phone": PHONE} | fields).status == 200
+    claim()
+    attempt = Attempt.objects.select_related("message").latest("started_at")
+    hear(attempt, What.ACCEPTED, provider_id=f"vendor-{attempt.pk}")
+    return attempt.message
+
+
+def link_sent(api: Api) -> Message:
+    return sent(api, url=URL)
+
+
+def click(
+    message: Message, kind: Kind = Kind.PERSON, after: float = classification.HASTE + 1
+) -> None:
+    link = Link.objects.get(message_id=message.pk)
+    rows = [(link.id.hex, kind, int((time.time() + after) * 1000))]
+    patient_redis().xadd(STREAM, {"id": uuid4().hex, "batch": orjson.dumps(rows)})
+
+
+def state(message: Message) -> tuple[str, str]:
+    message.refresh_from_db()
+    return message.state, message.channel
+
+
+def test_click_proves_the_delivery_and_sends_no_sms(api: Api) -> None:
+    message = link_sent(api)
+    click(message)
+
+    assert delivery_proof.prove_clicks() == 1
+    later(seconds=121)
+    sweeps.fall_back()
+
+    assert (state(message), claim()) == (("delivered", "whatsapp"), [])
+    assert transfers(message) == [("hold", 1, ""), ("capture", 1, "click")]
+    assert ledger.balance(api.company.pk) == (999, 0)
+
+
+@pytest.mark.parametrize(
+    ("delivered_on", "balance"), [("accept", (999, 0)), ("click", (999, 0)), ("never", (999, 1))]
+)
+def test_operator_says_whether_a_click_proves_the_bots_delivery(
+    api: Api, settings: Settings, delivered_on: str, balance: tuple[int, int]
+) -> None:
+    settings.TELEGRAM_BOT = settings.TELEGRAM_BOT | {"delivered_on": delivered_on}
+    registry.forget_settings()
+    message = sent(api, url=URL, channel="telegram")
+    assert message.attempts.get().provider == "telegram_bot"
+    click(message)
+
+    delivery_proof.prove_clicks()
+
+    assert ledger.balance(api.company.pk) == balance
+
+
+@pytest.mark.parametrize("kind", [Kind.PREVIEW, Kind.SCANNER])
+def test_machines_prove_nothing(api: Api, kind: Kind) -> None:
+    message = link_sent(api)
+    click(message, kind)
+
+    assert delivery_proof.prove_clicks() == 1
+
+    assert state(message) == ("sent", "whatsapp")
+    assert Link.objects.get().clicked_at is None
+    assert ledger.balance(api.company.pk) == (999, 1)
+
+
+def test_who_comes_with_the_hand_over_proves_nothing_and_a_later_visitor_does(api: Api) -> None:
+    message = link_sent(api)
+    click(message, after=0)
+    delivery_proof.prove_clicks()
+    unproved = state(message)
+
+    click(message)
+    delivery_proof.prove_clicks()
+
+    assert (unproved, state(message)) == (("sent", "whatsapp"), ("delivered", "whatsapp"))
+
+
+def test_click_calls_off_an_sms_that_nobody_has(api: Api) -> None:
+    message = link_sent(api)
+    later(seconds=121)
+    sweeps.fall_back()
+    click(message)
+
+    delivery_proof.prove_clicks()
+
+    assert (state(message), claim()) == (("delivered", "whatsapp"), [])
+    assert transfers(message) == [*MOVED, ("release", 16, "late proof")]
+    assert turns(message) == [("patience", "sms"), ("click", "sms")]
+    assert ledger.balance(api.company.pk) == (1000, 0)
+
+
+def test_clicks_that_come_again_change_nothing(api: Api) -> None:
+    message = link_sent(api)
+    click(message)
+    click(message)
+    delivery_proof.prove_clicks()
+    first = Link.objects.get().clicked_at
+    click(message)
+
+    at_once([delivery_proof.prove_clicks] * 3)
+
+    assert Link.objects.get().clicked_at == first
+    assert transfers(message) == [("hold", 1, ""), ("capture", 1, "click")]
+
+
+def test_link_beside_a_code_proves_its_own_message(api: Api) -> None:
+    dear = sent(api, "/otp/send", link=URL, channel="sms")
+    forget_limits()
+    cheap = sent(api, "/otp/send", link=URL)
+    click(dear)
+
+    delivery_proof.prove_clicks()
+
+    assert (state(dear)[0], state(cheap)[0]) == ("delivered", "sent")
+    assert (cheap.chain, turns(cheap)) == ([], [("click", "sms")])
+    assert ledger.balance(api.company.pk) == (983, 1)
+    click(cheap)
+    delivery_proof.prove_clicks()
+    assert ledger.balance(api.company.pk) == (983, 1)  # one delivery of a code is proved by use
+
+
+def test_links_that_went_out_in_no_message_prove_nothing(api: Api) -> None:
+    made = LinkFactory.create(company=api.company)
+
+    delivery_proof.prove({made.pk: time.time(), uuid4(): time.time()})
+
+    made.refresh_from_db()
+    assert made.clicked_at is None
+
+
+def test_what_a_reader_died_with_is_read_again(api: Api) -> None:
+    message = link_sent(api)
+    click(message)
+    delivery_proof.READER.read(">")  # and no acknowledgement
+
+    assert [delivery_proof.prove_clicks() for _ in range(2)] == [1, 0]
+    assert state(message)[0] == "delivered"
+
+
+@pytest.mark.parametrize("path", ["/links/send", "/otp/send"])
+def test_timeline_shows_the_click(api: Api, path: str) -> None:
+    message = sent(api, path, **({"link": URL} if path == "/otp/send" else {"url": URL}))
+    click(message)
+    delivery_proof.prove_clicks()
+
+    assert told_of_link(message) == [("Ссылку открыли", "")]
+    opened_at = Link.objects.get(message_id=message.pk).clicked_at
+    assert opened_at is not None
+    told = datetime.fromisoformat(api.get(f"/messages/{message.public_id}").body["opened_at"])
+    assert abs(told - opened_at) < timedelta(milliseconds=1)
+
+
+@pytest.mark.parametrize("path", ["/links/send", "/otp/send"])
+def test_timeline_shows_machines_apart(api: Api, path: str) -> None:
+    message = sent(api, path, **({"link": URL} if path == "/otp/send" else {"url": URL}))
+    for kind in (Kind.PREVIEW, Kind.PROBE, Kind.SCANNER):
+        click(message, kind)
+    counting.count_clicks()
+    counting.count_clicks()
+    delivery_proof.prove_clicks()
+
+    assert told_of_link(message) == [
+        ("Загружен предпросмотр ссылки", "раз: 2; переходами не считаются"),
+        ("Ссылку проверил сканер", "раз: 1; переходами не считаются"),
+    ]
+    assert api.get(f"/messages/{message.public_id}").body["opened_at"] is None
+
+
+def told_of_link(message: Message) -> list[tuple[str, str]]:
+    message.refresh_from_db()
+    steps = [(str(step.title), str(step.detail)) for step in timeline(message)]
+    return [step for step in steps if "сылк" in step[0]]

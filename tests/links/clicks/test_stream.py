@@ -1,0 +1,115 @@
+"""How long clicks have waited for whoever reads them."""
+
+import time
+from collections.abc import Iterator
+from typing import Any
+from uuid import uuid4
+
+import orjson
+import pytest
+
+from config.redis_client import patient_redis
+from links.clicks import counting, delivery_proof, stream
+from links.clicks.buffer import STREAM
+from links.clicks.classification import Batch
+from tests.factories import LinkFactory
+
+pytestmark = pytest.mark.django_db
+LATE = 90  # seconds
+MANY = 300
+
+
+@pytest.fixture(autouse=True)
+def _stream() -> Iterator[None]:
+    patient_redis().delete(STREAM)
+    yield
+    patient_redis().delete(STREAM)
+
+
+def add(age: float, *, number: int = 0, link: str = "") -> None:
+    moment = int((time.time() - age) * 1000) + number
+    rows = [[link, "person", moment]] if link else []
+    fields: dict[Any, Any] = {"id": uuid4().hex, "batch": orjson.dumps(rows)}
+    patient_redis().xadd(STREAM, fields, id=f"{moment}-{number}")
+
+
+def age() -> int | None:
+    found = stream.backlog()
+    return None if found is None else int(found) // 10 * 10
+
+
+def test_nothing_waits_where_nothing_was_clicked() -> None:
+    assert stream.backlog() == 0
+    counting.count_clicks()  # makes the group
+    assert stream.backlog() == 0
+
+
+def test_first_entry_waits_for_readers_to_come() -> None:
+    add(LATE)
+    add(0)
+
+    assert age() == LATE
+
+
+def test_slowest_reader_is_waited_for() -> None:
+    for read in (counting.count_clicks, delivery_proof.prove_clicks):
+        read()
+    add(LATE)
+    add(0)
+    counting.count_clicks()
+    one_has_read = age()
+    delivery_proof.prove_clicks()
+
+    assert one_has_read == LATE
+    assert stream.backlog() == 0
+
+
+def test_what_a_reader_died_with_waits() -> None:
+    counting.count_clicks()
+    add(LATE)
+    counting.READER.read(">")  # and no acknowledgement
+    add(0)
+    assert age() == LATE
+
+    while counting.READER.consume(lambda _batches: None):
+        pass
+
+    assert stream.backlog() == 0
+
+
+def test_what_everybody_has_read_is_let_go_of() -> None:
+    link = LinkFactory.create()
+    readers = (delivery_proof.prove_clicks, counting.count_clicks)
+    for read in readers:
+        read()
+    for number in range(MANY):
+        add(2 * counting.TRIM_AFTER, number=number, link=link.id.hex)
+
+    while counting.count_clicks():
+        pass
+    kept = patient_redis().xlen(STREAM)
+    while delivery_proof.prove_clicks():
+        pass
+    add(0)
+    counting.count_clicks()
+
+    assert kept == MANY  # somebody had not read them
+    assert patient_redis().xlen(STREAM) < MANY / 2
+    link.refresh_from_db()
+    assert link.clicks == MANY
+
+
+@pytest.mark.usefixtures("no_redis")
+def test_without_redis_nobody_can_tell() -> None:
+    assert stream.backlog() is None
+
+
+def test_batches_are_read_in_their_order() -> None:
+    counting.count_clicks()
+    seen: list[Batch] = []
+    for number in range(3):
+        patient_redis().xadd(STREAM, {"id": str(number) * 32, "batch": "[]"})
+
+    counting.READER.consume(seen.extend)
+
+    assert [batch.id[0] for batch in seen] == ["0", "1", "2"]

@@ -1,0 +1,131 @@
+"""People's clicks are told of, once, to whom their link belongs."""
+
+import time
+from collections.abc import Iterator
+from uuid import uuid4
+
+import orjson
+import pytest
+from django.conf import settings
+
+from accounts.models import Company, Event, Mode
+from config.redis_client import patient_redis
+from links.clicks import counting, webhooks
+from links.clicks.buffer import STREAM
+from links.clicks.visitor_headers import Kind
+from links.models import Link
+from tests.factories import EndpointFactory, LinkFactory
+
+NOW = int(time.time() * 1000)
+
+
+@pytest.fixture(autouse=True)
+def _group() -> Iterator[None]:
+    webhooks.tell_clicks()  # makes the group
+    yield
+    patient_redis().delete(STREAM)
+
+
+@pytest.fixture
+def link(company: Company) -> Link:
+    EndpointFactory.create(company=company)
+    return LinkFactory.create(company=company)
+
+
+def click(*clicks: tuple[Link, Kind], batch: str = "") -> None:
+    rows = [(link.id.hex, kind, NOW + n) for n, (link, kind) in enumerate(clicks)]
+    patient_redis().xadd(STREAM, {"id": batch or uuid4().hex, "batch": orjson.dumps(rows)})
+
+
+def test_clicks_of_a_batch_are_one_event_for_each_link(link: Link) -> None:
+    other = LinkFactory.create(company=link.company)
+    click((link, Kind.PERSON), (other, Kind.PERSON), (link, Kind.PERSON), (link, Kind.SCANNER))
+
+    webhooks.tell_clicks()
+
+    event = Event.objects.get(data__id=link.public_id)
+    assert event.data == {
+        "id": link.public_id,
+        "short_url": f"{settings.SHORT_URL}/{link.slug}",
+        "url": link.url,
+        "new_clicks": 2,
+        "clicks": 2,
+        "clicked_at": event.data["clicked_at"],
+        "test": False,
+    }
+    assert int(event.at.timestamp() * 1000) in {NOW + 2, NOW + 1}
+    assert Event.objects.get(data__id=other.public_id).data["clicks"] == 1
+
+
+def test_clicks_are_the_links_total_whether_they_are_counted_yet_or_not(link: Link) -> None:
+    click((link, Kind.PERSON), (link, Kind.PERSON))
+    counting.count_clicks()  # of its own pace: here before the event, below after it
+    webhooks.tell_clicks()
+    click((link, Kind.PERSON))
+    click((link, Kind.PERSON))
+    webhooks.tell_clicks()
+    counting.count_clicks()
+
+    data = [event.data for event in Event.objects.order_by("at", "id")]
+
+    assert sorted((one["new_clicks"], one["clicks"]) for one in data) == [(1, 3), (1, 4), (2, 2)]
+    link.refresh_from_db()
+    assert link.clicks == 4
+
+
+@pytest.mark.parametrize("kind", [Kind.PREVIEW, Kind.SCANNER])
+def test_machines_are_not_told_of(link: Link, kind: Kind) -> None:
+    click((link, kind))
+
+    webhooks.tell_clicks()
+
+    assert not Event.objects.exists()
+
+
+def test_links_without_a_listener_and_unknown_ones_are_passed_by(
+    link: Link, company: Company
+) -> None:
+    click((LinkFactory.create(), Kind.PERSON), (LinkFactory.build(), Kind.PERSON))
+    click((LinkFactory.create(company=company, mode=Mode.TEST), Kind.PERSON))
+
+    assert webhooks.tell_clicks() == 2
+    assert not Event.objects.exists()
+
+
+def test_batch_that_comes_twice_is_told_once(link: Link) -> None:
+    click((link, Kind.PERSON), batch="a" * 32)
+    click((link, Kind.PERSON), batch="a" * 32)
+
+    webhooks.tell_clicks()
+
+    assert Event.objects.count() == 1
+
+
+def test_what_a_reader_died_with_is_read_again(link: Link) -> None:
+    click((link, Kind.PERSON))
+    webhooks.READER.read(">")  # and no acknowledgement
+    click((link, Kind.PERSON))
+
+    read = [webhooks.tell_clicks() for _ in range(3)]
+
+    assert read == [1, 1, 0]
+    assert Event.objects.count() == 2
+
+
+@pytest.mark.usefixtures("no_redis")
+def test_without_redis_nothing_is_read_and_nothing_fails() -> None:
+    patient_redis.cache_clear()
+    try:
+        assert webhooks.tell_clicks() == 0
+    finally:
+        patient_redis.cache_clear()
+
+
+def test_stream_that_vanished_is_made_anew(link: Link) -> None:
+    patient_redis().delete(STREAM)
+    click((link, Kind.PERSON))
+
+    read = [webhooks.tell_clicks() for _ in range(2)]
+
+    assert read == [1, 0]
+    assert Event.objects.count() == 1

@@ -1,0 +1,117 @@
+"""Stops that nobody was told of, or that were changed by two at once: the table decides."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from django.db import DatabaseError, transaction
+
+from accounts.models import AuditEvent
+from config.errors import DomainError, Error
+from links.follow import resolution
+from links.follow.resolution import GONE, Directory, Found
+from links.follow.stop_cache import Stops
+from links.manage import stopping
+from links.models import Link, Stop
+from tests.api.blocking import behind_us
+from tests.factories import LinkFactory
+from tests.links.visiting import wait_until
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def link() -> Link:
+    return LinkFactory.create()
+
+
+class Failing(Stops):
+    """Cannot read what is stopped while it is away."""
+
+    is_away = False
+    readings = failures = 0
+
+    def _read(self) -> None:
+        self.readings += 1
+        if self.is_away:
+            self.failures += 1
+            raise DatabaseError
+        super()._read()
+
+
+def test_stop_and_release_that_nobody_told_take_effect(link: Link) -> None:
+    other = Directory(Stops())
+    assert isinstance(other.resolve(link.slug), Found)
+
+    row = Stop.objects.create(company=link.company)  # and the process died
+    is_stopped = wait_until(lambda: other.resolve(link.slug) is GONE, 10)
+    row.delete()
+
+    assert is_stopped
+    assert wait_until(lambda: isinstance(other.resolve(link.slug), Found), 10)
+
+
+def test_repeat_tells_what_the_first_time_was_not_told(
+    link: Link, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(resolution, "REREAD", float("inf"))
+    assert isinstance(resolution.resolve(link.slug), Found)
+
+    row = Stop.objects.create(company=link.company)
+    told = [stopping.stop(company=link.company), resolution.resolve(link.slug) is GONE]
+    row.delete()
+    told += [stopping.release(company=link.company), resolution.resolve(link.slug) is GONE]
+
+    assert told == [False, True, False, False]
+    assert not AuditEvent.objects.exists()
+
+
+def test_reading_that_failed_is_repeated(link: Link) -> None:
+    stops = Failing()
+    other = Directory(stops)
+    other.resolve(link.slug)
+    assert wait_until(lambda: stops.readings >= 2)  # that of the subscription, too
+
+    stops.is_away = True
+    stopping.stop(company=link.company)
+    has_failed = wait_until(lambda: stops.failures > 0)
+    stops.is_away = False
+
+    assert has_failed
+    assert wait_until(lambda: other.resolve(link.slug) is GONE, 10)
+
+
+def test_release_waits_for_the_operators_stop_and_is_refused(link: Link) -> None:
+    stopping.stop(company=link.company)
+
+    with ThreadPoolExecutor(1) as pool:
+        with transaction.atomic():
+            stopping.stop(company=link.company, by_operator=True)
+            released = behind_us(pool, lambda: stopping.release(company=link.company))
+        refusal = released.exception(10)
+
+    assert isinstance(refusal, DomainError)
+    assert refusal.error is Error.FORBIDDEN
+    assert list(Stop.objects.values_list("is_operators", flat=True)) == [True]
+
+
+def test_first_stop_by_the_operator_is_not_released_meanwhile(link: Link) -> None:
+    with ThreadPoolExecutor(1) as pool:
+        with transaction.atomic():
+            stopping.stop(company=link.company, by_operator=True)
+            released = behind_us(pool, lambda: stopping.release(company=link.company))
+        refusal = released.exception(10)
+
+    assert isinstance(refusal, DomainError)
+
+
+def test_operators_stop_outlasts_a_release_at_the_same_time(link: Link) -> None:
+    stopping.stop(company=link.company)
+
+    with ThreadPoolExecutor(1) as pool:
+        with transaction.atomic():
+            stopping.release(company=link.company)
+            stopped = behind_us(pool, lambda: stopping.stop(company=link.company, by_operator=True))
+        is_new = stopped.result(10)
+
+    assert is_new
+    assert list(Stop.objects.values_list("is_operators", flat=True)) == [True]

@@ -1,0 +1,179 @@
+"""Whoever guesses slugs is stopped; whoever follows a link that is there never notices."""
+
+import time
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from pytest_django import Settings
+
+from config.redis_client import redis_client
+from links.follow import not_found_limit
+from links.follow.not_found_limit import Misses
+from tests.factories import LinkFactory
+from tests.links.visiting import Ask, call, without_redis
+
+pytestmark = [pytest.mark.django_db, pytest.mark.urls("tests.links.visiting")]
+VISIT = {"REMOTE_ADDR": "203.0.113.7"}
+
+
+@pytest.fixture(autouse=True)
+def limit(settings: Settings) -> int:
+    settings.LINK_MISSES = (5, 600)
+    return 5
+
+
+def miss(ask: Ask, times: int, start: int = 0, **headers: str) -> list[int]:
+    return [ask(f"/missing{n}", **headers)[0] for n in range(start, start + times)]
+
+
+def test_further_misses_are_refused_with_the_time_to_wait(ask: Ask) -> None:
+    assert miss(ask, 7) == [404] * 5 + [429] * 2
+
+    status, headers, body = ask("/missing8")
+
+    assert status == 429
+    assert 590 <= int(headers["Retry-After"]) <= 600
+    assert headers["Cache-Control"] == "private, no-store"
+    assert headers["Content-Type"] == "text/html; charset=utf-8"
+    assert "Слишком много попыток" in body.decode()
+    assert "Too many tries" in body.decode()
+
+
+def test_what_is_there_is_never_refused(ask: Ask) -> None:
+    live = LinkFactory.create(slug="Live-One", is_alias=True)
+    dead = LinkFactory.create(disabled_at=live.created_at)
+    once = LinkFactory.create(is_once=True)
+    miss(ask, 9)
+
+    told = [ask(f"/{text}")[0] for text in (live.slug, "live-one.", dead.slug, once.slug)]
+    told.append(ask(f"/{live.slug}+")[0])
+
+    assert told == [302, 302, 410, 200, 200]
+
+
+def test_the_same_miss_counts_each_time(ask: Ask) -> None:
+    assert [ask("/missing")[0] for _ in range(7)] == [404] * 5 + [429] * 2
+
+
+@pytest.mark.parametrize("asked", [{"method": "POST"}, {"method": "HEAD"}])
+def test_every_way_of_asking_counts(ask: Ask, asked: dict[str, str]) -> None:
+    for n in range(5):
+        ask(f"/missing{n}", **asked)
+
+    assert ask("/missing6", **asked)[0] == 429
+    assert ask("/missing7+", **asked)[0] == 429
+
+
+def test_what_no_link_can_be_called_is_no_guess(settings: Settings) -> None:
+    settings.SHORT_URL = "https://kvt.example"
+    for path in ("/", "/favicon.ico", "/robots.txt", "/wp-login.php", "/a/b", "/x" * 200):
+        call(path, host="kvt.example")
+
+    assert miss(lambda text, **headers: call(text, host="kvt.example", **headers), 5) == [404] * 5
+
+
+def test_visitors_are_told_apart() -> None:
+    miss(call, 6, REMOTE_ADDR="203.0.113.7")
+
+    assert miss(call, 1, REMOTE_ADDR="203.0.113.8") == [404]
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "is_same"),
+    [
+        ("2001:db8:1:2::1", "2001:db8:1:2:ffff::9", True),
+        ("2001:db8:1:2::1", "2001:db8:1:3::1", False),
+        ("::ffff:203.0.113.9", "203.0.113.9", True),
+        ("fe80::1%eth0", "fe80::2", True),
+    ],
+)
+def test_line_of_ipv6_is_one_visitor(first: str, second: str, is_same: bool) -> None:
+    miss(call, 6, REMOTE_ADDR=first)
+
+    assert miss(call, 1, REMOTE_ADDR=second) == [429 if is_same else 404]
+
+
+def test_address_is_what_our_proxy_says(settings: Settings) -> None:
+    settings.TRUSTED_PROXY_COUNT = 1
+    for n in range(6):
+        miss(call, 1, HTTP_X_FORWARDED_FOR=f"198.51.100.{n}, 203.0.113.7")
+
+    assert miss(call, 1, HTTP_X_FORWARDED_FOR="203.0.113.7") == [429]
+    assert miss(call, 1, HTTP_X_FORWARDED_FOR="203.0.113.7, 198.51.100.9") == [404]
+
+
+@pytest.mark.parametrize("address", ["", "unix:", "unknown"])
+def test_who_has_no_address_is_not_counted(address: str) -> None:
+    assert miss(call, 7, REMOTE_ADDR=address) == [404] * 7
+
+
+def test_processes_add_their_misses_up() -> None:
+    first, second = Misses(), Misses()
+    for one in (first, second, first, second):
+        assert one.note(VISIT) == 0
+    for one in (first, second):
+        one.tell(list(one._counts))
+
+    assert first.note(VISIT) == 0  # the fifth
+    first.tell(list(first._counts))
+    second.tell(list(second._counts))
+
+    assert second.note(VISIT) > 0
+
+
+def test_process_that_counted_too_much_asks_before_it_refuses() -> None:
+    counting = Misses()
+    for _ in range(5):
+        counting.note(VISIT)
+    counting.tell(list(counting._counts))
+    redis_client().flushdb()  # the window has passed there
+
+    assert counting.note(VISIT) == 0
+
+
+def test_nothing_is_limited_without_redis(ask: Ask, settings: Settings) -> None:
+    with without_redis(settings):
+        assert miss(ask, 8) == [404] * 8
+
+
+def test_limit_holds_again_once_redis_is_back(settings: Settings) -> None:
+    with without_redis(settings):
+        miss(call, 8)
+    not_found_limit._misses._off_until = 0.0
+
+    assert miss(call, 1) == [429]
+
+
+def test_window_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    counting = Misses()
+    told = [counting.note(VISIT) for _ in range(6)]
+    later = time.monotonic() + 601
+    redis_client().flushdb()
+
+    monkeypatch.setattr(time, "monotonic", lambda: later)
+
+    assert (told[:5], told[5] > 0, counting.note(VISIT)) == ([0] * 5, True, 0)
+
+
+def test_addresses_are_kept_nowhere_and_counts_no_longer_than_the_window(ask: Ask) -> None:
+    with CaptureQueriesContext(connection) as asked:
+        miss(ask, 6, REMOTE_ADDR="203.0.113.7")
+
+    keys: list[bytes] = redis_client().keys("misses:*")  # type: ignore[assignment]
+    assert [1 <= int(str(redis_client().ttl(key))) <= 600 for key in keys] == [True]
+    assert all(b"203.0.113" not in key for key in keys)
+    assert [
+        one for one in asked.captured_queries if not one["sql"].lstrip().startswith("SELECT")
+    ] == []
+
+
+def test_misses_below_the_limit_ask_redis_for_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    counting = Misses()
+    told: list[list[str]] = []
+    monkeypatch.setattr(counting, "tell", told.append)
+
+    for _ in range(5):
+        counting.note(VISIT)
+
+    assert told == []

@@ -1,0 +1,175 @@
+"""A link that opens once: by its button, for one visitor, whatever fetched it before."""
+
+import threading
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+import time_machine
+from django.utils import timezone
+from pytest_django import Settings
+
+from links.follow import form_nonces, resolution
+from links.follow.resolution import Directory
+from links.models import Link
+from tests.factories import LinkFactory, MessageFactory
+from tests.links import mmdb
+from tests.links.visiting import BROWSER, Ask, call, counted, in_seconds, nonce_of
+
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.urls("tests.links.visiting"),
+]
+SECRET = "https://shop.example/reset?token=abcdef"
+
+
+@pytest.fixture
+def link() -> Link:
+    return LinkFactory.create(url=SECRET, is_once=True)
+
+
+def press(ask: Ask, link: Link, nonce: str | None = None, **headers: str) -> tuple[int, str | None]:
+    form = {"nonce": nonce or form_nonces.draw(link.id.hex)}
+    status, answered, _ = ask(f"/{link.slug}", method="POST", form=form, **headers)
+    return status, answered.get("Location")
+
+
+def test_page_names_the_site_and_keeps_the_rest(ask: Ask, link: Link) -> None:
+    status, _, body = ask(f"/{link.slug}", HTTP_ACCEPT_LANGUAGE="en")
+
+    page = body.decode()
+    assert status == 200
+    assert "shop.example" in page
+    assert "token" not in page
+    assert ("This link opens once" in page, "открывается один раз" in page) == (True, True)
+
+
+def test_button_opens_it_for_one(ask: Ask, link: Link) -> None:
+    _, _, page = ask(f"/{link.slug}")
+    nonce = nonce_of(page)
+
+    told = [press(ask, link, nonce) for _ in range(2)]
+
+    assert told == [(303, SECRET), (410, None)]
+    assert ask(f"/{link.slug}")[0] == 410
+    assert Directory().resolve(link.slug) is not resolution.UNKNOWN
+
+
+def test_looking_never_opens_it(ask: Ask, link: Link) -> None:
+    for method in ("GET", "HEAD", "GET"):
+        assert ask(f"/{link.slug}", method=method)[0] == 200
+
+    assert press(ask, link) == (303, SECRET)
+
+
+def test_of_many_at_once_one_opens_it(link: Link) -> None:
+    told: list[tuple[int, str | None]] = []
+    line = threading.Barrier(6)
+
+    def visit() -> None:
+        line.wait()
+        told.append(press(call, link))
+
+    threads = [threading.Thread(target=visit) for _ in range(6)]
+    for one in threads:
+        one.start()
+    for one in threads:
+        one.join()
+
+    assert sorted(told, key=str) == [(303, SECRET), *[(410, None)] * 5]
+
+
+@pytest.mark.parametrize("nonce", ["", "x", "a:b", "1tDOvB:AAAA", "\u0000", "ы"])
+def test_form_without_its_page_opens_nothing(ask: Ask, link: Link, nonce: str) -> None:
+    status, answered, body = ask(f"/{link.slug}", method="POST", form={"nonce": nonce})
+
+    assert (status, "Location" in answered) == (403, False)
+    assert press(ask, link, nonce_of(body)) == (303, SECRET)
+
+
+def test_page_of_another_link_opens_nothing(ask: Ask, link: Link) -> None:
+    other = LinkFactory.create(is_once=True)
+
+    assert press(ask, link, form_nonces.draw(other.id.hex)) == (403, None)
+
+
+def test_page_left_open_too_long_asks_again(ask: Ask, link: Link) -> None:
+    nonce = form_nonces.draw(link.id.hex)
+
+    with time_machine.travel(
+        timezone.now() + timedelta(seconds=form_nonces.LIFETIME + 1), tick=False
+    ):
+        assert press(ask, link, nonce) == (403, None)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"CONTENT_TYPE": "application/json"},
+        {"CONTENT_LENGTH": "x"},
+        {"CONTENT_LENGTH": ""},
+        {"CONTENT_LENGTH": "999999"},
+        {"CONTENT_TYPE": ""},
+    ],
+)
+def test_what_is_no_form_opens_nothing(link: Link, body: dict[str, str]) -> None:
+    assert press(call, link, **body) == (403, None)
+
+
+def test_form_of_too_many_fields_is_no_form(ask: Ask, link: Link) -> None:
+    form = {"nonce": form_nonces.draw(link.id.hex)} | {str(number): "" for number in range(2_000)}
+
+    told = [ask(f"/{link.slug}{end}", method="POST", form=form)[0] for end in ("", "+")]
+
+    assert told == [403, 400]
+    assert press(ask, link) == (303, SECRET)
+
+
+def test_click_that_cannot_be_counted_opens_it_all_the_same(
+    ask: Ask, link: Link, settings: Settings, tmp_path: Path
+) -> None:
+    path = tmp_path / "other.mmdb"
+    path.write_bytes(mmdb.database({"127.0.0.0/8": mmdb.text("KZ")}))
+    settings.COUNTRY_DATABASE = str(path)
+
+    assert press(ask, link) == (303, SECRET)
+
+
+def test_what_another_process_still_holds_opens_nothing(link: Link) -> None:
+    resolution.resolve(link.slug)
+
+    Link.objects.filter(pk=link.pk).update(disabled_at=timezone.now())  # and nobody is told
+
+    assert call(f"/{link.slug}")[0] == 410
+    assert press(call, link) == (410, None)
+
+
+def test_button_is_the_click(ask: Ask, link: Link) -> None:
+    ask(f"/{link.slug}")
+    ask(f"/{link.slug}", method="HEAD")
+    ask(f"/{link.slug}", HTTP_USER_AGENT="WhatsApp/2.23.20.0 A")
+    ask(f"/{link.slug}", HTTP_USER_AGENT="curl/8.5.0")
+    press(ask, link, HTTP_USER_AGENT=BROWSER)
+    press(ask, link, HTTP_USER_AGENT=BROWSER)
+
+    kinds = [kind for _, kind in counted()]
+
+    assert kinds == ["probe", "preview", "scanner", "person"]
+
+
+def test_marks_are_added_when_it_opens(ask: Ask) -> None:
+    message = MessageFactory.create(channel="telegram")
+    link = LinkFactory.create(
+        is_once=True, url="https://shop.example/", utm="utm_medium={channel}", message_id=message.pk
+    )
+
+    assert press(ask, link) == (303, "https://shop.example/?utm_medium=telegram")
+
+
+def test_expiry_counts_to_the_second_though_cached(ask: Ask) -> None:
+    link = LinkFactory.create(is_once=True, expires_at=in_seconds(60))
+    ask(f"/{link.slug}")
+
+    Link.objects.filter(pk=link.pk).update(expires_at=in_seconds(-1))
+
+    assert press(ask, link) == (410, None)

@@ -1,0 +1,171 @@
+"""The page behind `<slug>+`, and what visitors report there."""
+
+from datetime import UTC, datetime
+
+import pytest
+from pytest_django import Settings
+
+from accounts.models import Company
+from links.addresses import short_hosts
+from links.follow import abuse_reports, form_nonces
+from links.models import Link, Report
+from tests.factories import CompanyFactory, LinkFactory, ShortHostFactory
+from tests.links.visiting import Ask, call, counted, in_seconds, nonce_of, without_redis
+
+pytestmark = [pytest.mark.django_db, pytest.mark.urls("tests.links.visiting")]
+
+
+@pytest.fixture
+def company() -> Company:
+    return CompanyFactory.create(name='Acme <b>& "Co"')
+
+
+@pytest.fixture
+def link(company: Company) -> Link:
+    return LinkFactory.create(
+        company=company,
+        url="https://shop.example/a?b=<script>&c=1",
+        expires_at=datetime(2031, 5, 25, 12, tzinfo=UTC),
+    )
+
+
+def page(ask: Ask, link: Link, **headers: str) -> str:
+    status, _, body = ask(f"/{link.slug}+", **headers)
+    assert status == 200
+    return body.decode()
+
+
+def send(
+    ask: Ask, link: Link, *, reason: str = "phishing", nonce: str | None = None, **fields: str
+) -> tuple[int, str]:
+    form = {"reason": reason, "nonce": nonce or form_nonces.draw(link.id.hex), **fields}
+    status, _, body = ask(f"/{link.slug}+", method="POST", form=form)
+    return status, body.decode()
+
+
+@pytest.mark.parametrize(
+    ("language", "words"),
+    [
+        ("en", ["About this link", "Acme &lt;b&gt;&amp;", "shop.example", "25 May 2031 15:00 MSK"]),
+        ("ru", ["Об этой ссылке", "Acme &lt;b&gt;&amp;", "shop.example", "25 мая 2031 15:00 MSK"]),
+    ],
+)
+def test_page_says_what_a_link_is(ask: Ask, link: Link, language: str, words: list[str]) -> None:
+    told = page(ask, link, HTTP_ACCEPT_LANGUAGE=language)
+
+    assert [word for word in words if word not in told] == []
+    assert link.short_url in told
+    assert "https://shop.example/a?b=&lt;script&gt;&amp;c=1" in told
+
+
+def test_page_has_nothing_to_fetch_or_follow_but_its_stylesheet(ask: Ask, link: Link) -> None:
+    told = page(ask, link)
+
+    assert ("<a " in told, "<img" in told, "<script" in told, "og:" in told) == (False,) * 4
+    assert told.count("href=") == 1
+    assert counted() == []
+
+
+def test_target_of_a_link_that_opens_once_is_not_told(ask: Ask) -> None:
+    told = page(ask, LinkFactory.create(is_once=True, url="https://shop.example/reset?token=abc"))
+
+    assert ("shop.example" in told, "token" in told) == (True, False)
+
+
+@pytest.mark.parametrize("end", ["+", "%2B", "+.", "+)", "+»", ".+", "+\u200b", "++"])
+def test_question_is_understood_in_any_spelling(ask: Ask, link: Link, end: str) -> None:
+    assert ask(f"/{link.slug}{end}")[0] == 200
+
+
+def test_alias_is_asked_about_in_any_case(ask: Ask) -> None:
+    LinkFactory.create(slug="Summer-Sale", is_alias=True)
+
+    assert [ask(f"/{text}+")[0] for text in ("Summer-Sale", "SUMMER-SALE")] == [200, 200]
+
+
+def test_link_of_a_company_host_is_asked_about_there() -> None:
+    host = ShortHostFactory.create(host="go.acme.example")
+    short_hosts.forget()
+    link = LinkFactory.create(host=host, slug="bcdfGHJK")
+
+    status, _, body = call(f"/{link.slug}+", host="go.acme.example")
+
+    assert (status, call(f"/{link.slug}+")[0]) == (200, 404)
+    assert "go.acme.example/bcdfGHJK" in body.decode()
+    short_hosts.forget()
+
+
+@pytest.mark.parametrize("path", ["/+", "/%2B", "/pricing+"])
+def test_shared_host_leaves_the_rest_to_django(path: str) -> None:
+    assert call(path)[0] == 299
+
+
+def test_other_methods_are_told_what_there_is(ask: Ask, link: Link) -> None:
+    status, headers, _ = ask(f"/{link.slug}+", method="PUT")
+
+    assert (status, headers["Allow"]) == (405, "GET, HEAD, POST")
+
+
+def test_report_is_kept_for_the_operator(ask: Ask, link: Link) -> None:
+    _, _, body = ask(f"/{link.slug}+")
+
+    status, told = send(ask, link, nonce=nonce_of(body), words="Просят пароль")
+
+    kept = Report.objects.get()
+    assert (status, "Спасибо" in told) == (200, True)
+    assert (kept.link, kept.reason, kept.words) == (link, "phishing", "Просят пароль")
+    assert kept.handled_at is None
+    assert abuse_reports.waiting() == 1
+
+
+@pytest.mark.parametrize(
+    ("fields", "status"),
+    [
+        ({"reason": "nonsense"}, 400),
+        ({"reason": ""}, 400),
+        ({"words": "x" * 501}, 400),
+        ({"words": "a\u0000b"}, 400),
+        ({"nonce": "wrong"}, 403),
+    ],
+)
+def test_report_that_is_not_right_is_asked_for_again(
+    ask: Ask, link: Link, fields: dict[str, str], status: int
+) -> None:
+    told, body = send(ask, link, **fields)
+
+    assert told == status
+    assert nonce_of(body.encode())
+    assert not Report.objects.exists()
+
+
+def test_machine_that_fills_everything_is_thanked_for_nothing(ask: Ask, link: Link) -> None:
+    status, told = send(ask, link, website="https://spam.example")
+
+    assert (status, "Спасибо" in told) == (200, True)
+    assert not Report.objects.exists()
+
+
+def test_one_visitor_reports_so_often(ask: Ask, link: Link) -> None:
+    assert [send(ask, link)[0] for _ in range(6)] == [200] * 5 + [429]
+    assert Report.objects.count() == 5
+
+
+def test_report_is_taken_without_redis(ask: Ask, link: Link, settings: Settings) -> None:
+    with without_redis(settings):
+        assert send(ask, link)[0] == 200
+
+    assert Report.objects.count() == 1
+
+
+def test_more_than_enough_is_not_kept(ask: Ask, link: Link) -> None:
+    Report.objects.bulk_create([Report(link=link, reason="spam")] * abuse_reports.WAITING)
+
+    assert send(ask, link)[0] == 200
+    assert Report.objects.count() == abuse_reports.WAITING
+
+
+def test_dead_link_takes_no_report(ask: Ask) -> None:
+    link = LinkFactory.create(expires_at=in_seconds(-1))
+
+    assert send(ask, link)[0] == 410
+    assert not Report.objects.exists()

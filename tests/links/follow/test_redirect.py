@@ -1,0 +1,218 @@
+"""One table of cases drives the callable in front of Django and the view behind it."""
+
+from typing import Any
+
+import pytest
+from django.utils import timezone
+from pytest_django import Settings
+
+from links.follow import resolution
+from tests.factories import LinkFactory
+from tests.links.visiting import Ask, call, counted, in_seconds, view
+
+pytestmark = [pytest.mark.django_db, pytest.mark.urls("tests.links.visiting")]
+
+
+def test_live_link_redirects(ask: Ask) -> None:
+    link = LinkFactory.create(url="https://example.com/a?b=1#c")
+
+    status, headers, body = ask(f"/{link.slug}")
+
+    assert (status, body) == (302, b"")
+    assert headers["Location"] == "https://example.com/a?b=1#c"
+    assert headers["Content-Length"] == "0"
+    assert headers["Cache-Control"] == "private, no-store"
+    assert headers["X-Robots-Tag"] == "noindex, nofollow"
+    assert headers["Referrer-Policy"] == "no-referrer"
+    assert "Content-Type" not in headers
+
+
+def test_query_of_the_visitor_changes_nothing(ask: Ask) -> None:
+    link = LinkFactory.create(url="https://example.com/")
+
+    _, headers, _ = ask(f"/{link.slug}", query="url=https://evil.example&redir_url=//evil.example")
+
+    assert headers["Location"] == "https://example.com/"
+
+
+@pytest.mark.parametrize("end", [".", ")", "].", "»", "%22", "\u200b", ",%E2%80%9D"])
+def test_end_of_a_sentence_is_forgiven(ask: Ask, end: str) -> None:
+    link = LinkFactory.create()
+
+    assert ask(f"/{link.slug}{end}")[0] == 302
+
+
+def test_alias_is_followed_in_any_case(ask: Ask) -> None:
+    link = LinkFactory.create(slug="Summer-Sale", is_alias=True)
+
+    statuses = [ask(f"/{text}")[0] for text in ("Summer-Sale", "summer-sale", "SUMMER-SALE")]
+
+    assert link.key == "summer-sale"
+    assert statuses == [302, 302, 302]
+
+
+def test_generated_slug_is_followed_only_as_it_is(ask: Ask) -> None:
+    LinkFactory.create(slug="bcdfGHJK")
+    LinkFactory.create(slug="wxyzbcdf")
+
+    assert ask("/bcdfGHJK")[0] == 302
+    assert ask("/bcdfghjk")[0] == 404
+    assert ask("/WXYZBCDF")[0] == 404
+
+
+def test_exact_slug_goes_before_an_alias_of_another_case(ask: Ask) -> None:
+    LinkFactory.create(slug="mnpqMNPQ", is_alias=True, url="https://example.com/alias")
+    LinkFactory.create(slug="MNPQMNPQ", url="https://example.com/exact")
+
+    assert ask("/MNPQMNPQ")[1]["Location"] == "https://example.com/exact"
+    assert ask("/mnpqmnpq")[1]["Location"] == "https://example.com/alias"
+
+
+def test_expired_and_disabled_links_are_gone(ask: Ask) -> None:
+    expired = LinkFactory.create(expires_at=in_seconds(-1))
+    disabled = LinkFactory.create(disabled_at=timezone.now())
+
+    for link in (expired, disabled):
+        status, headers, body = ask(f"/{link.slug}")
+        assert status == 410
+        assert headers["Cache-Control"] == "private, no-store"
+        assert int(headers["Content-Length"]) == len(body) < 2048
+        assert "больше не действует" in body.decode()
+
+
+def test_unknown_link_is_not_found(ask: Ask) -> None:
+    status, headers, body = ask("/zzzzzzzz")
+
+    assert status == 404
+    assert headers["Content-Type"] == "text/html; charset=utf-8"
+    assert int(headers["Content-Length"]) == len(body) < 2048
+    assert "Такой ссылки нет" in body.decode()
+
+
+def test_retired_link_is_history(ask: Ask) -> None:
+    old = LinkFactory.create(slug="reborn1", is_alias=True, retired_at=timezone.now())
+    LinkFactory.create(slug="reborn1", is_alias=True, url="https://example.com/new")
+
+    assert ask(f"/{old.slug}")[1]["Location"] == "https://example.com/new"
+
+
+@pytest.mark.parametrize(
+    ("accepted", "language"),
+    [
+        ("", "ru"),
+        ("en-GB,en;q=0.9,ru;q=0.5", "en"),
+        ("ru-RU,ru;q=0.9,en;q=0.8", "ru"),
+        ("de,fr;q=0.5", "ru"),
+        ("de,en;q=0.3", "en"),
+        ("*", "ru"),
+        (";;;", "ru"),
+    ],
+)
+def test_page_speaks_the_language_of_the_browser(ask: Ask, accepted: str, language: str) -> None:
+    _, _, body = ask("/zzzzzzzz", HTTP_ACCEPT_LANGUAGE=accepted)
+
+    assert f'<html lang="{language}">' in body.decode()
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"])
+def test_other_methods_are_not_allowed(ask: Ask, method: str) -> None:
+    link = LinkFactory.create()
+
+    status, headers, body = ask(f"/{link.slug}", method=method)
+
+    assert (status, body) == (405, b"")
+    assert headers["Allow"] == "GET, HEAD"
+    assert counted() == []
+
+
+@pytest.mark.parametrize("slug", ["zzzzzzzz", None])
+def test_head_is_told_what_get_is_without_the_body(ask: Ask, slug: str | None) -> None:
+    slug = slug or LinkFactory.create().slug
+
+    get, head = ask(f"/{slug}"), ask(f"/{slug}", method="HEAD")
+
+    assert head[:2] == get[:2]
+    assert head[2] == b""
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"text": "/parity01"},
+        {"text": "/PARITY01"},
+        {"text": "/parity01.", "query": "x=1"},
+        {"text": "/parity01", "method": "HEAD"},
+        {"text": "/parity01", "method": "POST"},
+        {"text": "/parity01", "HTTP_COOKIE": "session=x", "HTTP_ACCEPT": "application/json"},
+        {"text": "/parity02"},
+        {"text": "/parity02", "method": "HEAD"},
+        {"text": "/parity03", "HTTP_ACCEPT_LANGUAGE": "en"},
+        {"text": "/parity03", "method": "DELETE"},
+    ],
+)
+def test_callable_and_view_tell_the_same(asked: dict[str, Any]) -> None:
+    LinkFactory.create(slug="parity01", is_alias=True)
+    LinkFactory.create(slug="parity02", is_alias=True, expires_at=in_seconds(-5))
+
+    first, second = call(**asked), view(**asked)
+
+    assert first[0] == second[0]
+    assert first[2] == second[2]
+    assert {name: second[1].get(name) for name in first[1]} == first[1]
+    assert ("Content-Type" in first[1]) == ("Content-Type" in second[1])
+
+
+def test_no_store_at_all_is_told_as_unavailable(
+    ask: Ask, no_redis: None, settings: Settings
+) -> None:
+    slug = LinkFactory.create().slug
+    readers = [resolution._directory._readers] * resolution.SQL_READERS
+    for reader in readers:
+        reader.acquire()
+
+    try:
+        status, headers, body = ask(f"/{slug}")
+    finally:
+        for reader in readers:
+            reader.release()
+
+    assert status == 503
+    assert headers["Cache-Control"] == "private, no-store"
+    assert headers["Retry-After"] == "2"
+    assert int(headers["Content-Length"]) == len(body)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "/", "", "/pricing", "/Pricing", "/pricing.", "/api", "/api/v1/otp/send", "/ab", "/скидка",
+        "/favicon.ico", "/zzzzzzzz/more", "//evil.example", "/" + "a" * 65, "/" + "z" * 9000,
+    ],
+)  # fmt: skip
+def test_shared_host_leaves_the_rest_to_django(text: str) -> None:
+    assert call(text)[0] == 299
+
+
+def test_shared_host_forgives_one_final_slash() -> None:
+    link = LinkFactory.create()
+
+    assert call(f"/{link.slug}/")[0] == 302
+
+
+@pytest.mark.parametrize("host", ["kvt.example", "KVT.example", "kvt.example:443"])
+def test_short_host_answers_whatever_the_path(settings: Settings, host: str) -> None:
+    settings.SHORT_URL = "https://kvt.example"
+    link = LinkFactory.create()
+
+    assert call(f"/{link.slug}", host=host)[0] == 302
+    assert [call(text, host=host)[0] for text in ("/", "/pricing", "/a/b", "/wp-login.php")] == [
+        404, 404, 404, 404,
+    ]  # fmt: skip
+
+
+def test_other_hosts_go_to_django_when_short_links_have_their_own(settings: Settings) -> None:
+    settings.SHORT_URL = "https://kvt.example"
+    link = LinkFactory.create()
+
+    assert call(f"/{link.slug}", host="127.0.0.1:8000")[0] == 299
+    assert call(f"/{link.slug}", host="evil.kvt.example")[0] == 299

@@ -1,0 +1,223 @@
+"""What is asked of which store: once for many visitors, and of what is left when one is away."""
+
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from datetime import timedelta
+from typing import Any
+
+import pytest
+import time_machine
+from django.db import connection
+from django.utils import timezone
+from pytest_django import DjangoAssertNumQueries, Settings
+
+from config.redis_client import redis_client
+from links.follow import resolution
+from links.follow.cached_row import Row, redis_key
+from links.follow.resolution import GONE, UNKNOWN, Directory, Expired, Found, Outcome
+from links.follow.stop_cache import Stops
+from links.models import Link
+from tests.factories import LinkFactory
+from tests.links.visiting import Ask, in_seconds, wait_until, without_redis
+
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.urls("tests.links.visiting"),
+]
+
+
+class Counted(Directory):
+    """Asks PostgreSQL slowly, and remembers how often."""
+
+    def reset(self) -> None:
+        super().reset()
+        self.asked: list[list[str]] = []
+        self.may_answer = threading.Event()
+
+    def _ask_sql(self, keys: list[str]) -> dict[str, Row | None]:
+        self.asked.append(keys)
+        rows = super()._ask_sql(keys)
+        self.may_answer.wait(10)
+        return rows
+
+
+def visit_at_once(directory: Counted, slug: str, visitors: int) -> list[Outcome]:
+    told: list[Outcome] = []
+
+    def visit() -> None:
+        try:
+            told.append(directory.resolve(slug))
+        finally:
+            connection.close()
+
+    threads = [threading.Thread(target=visit) for _ in range(visitors)]
+    for one in threads:
+        one.start()
+    assert wait_until(lambda: bool(directory.asked))
+    time.sleep(0.1)
+    directory.may_answer.set()
+    for one in threads:
+        one.join()
+    return told
+
+
+@pytest.mark.parametrize("is_there", [True, False])
+def test_visitors_at_once_make_one_question(is_there: bool) -> None:
+    slug = LinkFactory.create().slug if is_there else "nobody-7"
+    directory = Counted(Stops())
+
+    told = visit_at_once(directory, slug, 12)
+
+    assert directory.asked == [[slug]]
+    assert [isinstance(one, Found) for one in told] == [is_there] * 12
+
+
+def test_failure_is_told_to_all_and_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    link = LinkFactory.create()
+    directory = Directory(Stops())
+    ask = directory._ask_sql
+
+    def fail(_keys: list[str]) -> Mapping[str, Row | None]:
+        raise TimeoutError
+
+    monkeypatch.setattr(directory, "_ask_sql", fail)
+    with pytest.raises(TimeoutError):
+        directory.resolve(link.slug)
+    monkeypatch.setattr(directory, "_ask_sql", ask)
+
+    assert isinstance(directory.resolve(link.slug), Found)
+
+
+def test_answer_to_a_question_older_than_a_change_is_not_kept() -> None:
+    link = LinkFactory.create()
+    directory = Counted(Stops())
+    slow = threading.Thread(target=directory.resolve, args=[link.slug])
+    slow.start()
+    assert wait_until(lambda: bool(directory.asked))
+
+    Link.objects.filter(pk=link.pk).update(disabled_at=timezone.now())
+    directory.forget(link)
+    directory.may_answer.set()
+    slow.join()
+
+    assert directory.resolve(link.slug) is GONE
+
+
+def test_disabled_link_is_gone_from_other_processes_though_they_hold_it() -> None:
+    link = LinkFactory.create()
+    other = Directory(Stops())
+    assert isinstance(other.resolve(link.slug), Found)
+
+    Link.objects.filter(pk=link.pk).update(disabled_at=timezone.now())
+    resolution.forget(link)
+
+    assert wait_until(lambda: other.resolve(link.slug) is GONE)
+
+
+def test_expiry_counts_in_every_process_though_they_hold_it() -> None:
+    gone = LinkFactory.create(expires_at=in_seconds(100))
+    moved = LinkFactory.create(expires_at=in_seconds(100), expired_url="https://example.com/late")
+    processes = [Directory(Stops()) for _ in range(2)]
+    before = [type(one.resolve(link.slug)) for one in processes for link in (gone, moved)]
+
+    with time_machine.travel(timezone.now() + timedelta(seconds=100.5), tick=False):
+        after = [one.resolve(link.slug) for one in processes for link in (gone, moved)]
+
+    assert before == [Found] * 4
+    assert after == [GONE, Expired("https://example.com/late", is_once=False)] * 2
+
+
+def test_entry_of_an_earlier_release_is_not_read() -> None:
+    link = LinkFactory.create()
+    redis_client().set(f"l:{link.key}", b"null")
+
+    assert isinstance(Directory(Stops()).resolve(link.slug), Found)
+    assert redis_key(link.key) == f"l2:{link.key}"
+
+
+@pytest.fixture
+def no_links_table() -> Iterator[None]:
+    with connection.cursor() as cursor:
+        cursor.execute("ALTER TABLE links_link RENAME TO links_link_away")
+    yield
+    with connection.cursor() as cursor:
+        cursor.execute("ALTER TABLE links_link_away RENAME TO links_link")
+
+
+def test_without_the_database_what_is_known_is_served(
+    ask: Ask,
+    settings: Settings,
+    request: pytest.FixtureRequest,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(resolution, "FRESH", 60.0)
+    held, in_redis, unknown = LinkFactory.create_batch(3)
+    ask(f"/{in_redis.slug}")
+    resolution._directory._drop()
+    ask(f"/{held.slug}")
+
+    request.getfixturevalue("no_links_table")
+    told = [ask(f"/{link.slug}")[0] for link in (held, in_redis, unknown)]
+    with without_redis(settings):
+        told += [ask(f"/{link.slug}")[0] for link in (held, unknown)]
+
+    assert told == [302, 302, 503, 302, 503]
+
+
+def test_new_row_of_a_changing_channel_is_not_written_ahead(
+    django_assert_num_queries: DjangoAssertNumQueries,
+) -> None:
+    assert resolution.resolve("sent-by-1") is UNKNOWN
+    link = LinkFactory.create(
+        slug="Sent-by-1", is_alias=True, utm="m={channel}", message_id=LinkFactory.create().pk
+    )
+
+    resolution.remember(link)
+
+    assert redis_client().get(redis_key(link.key)) == b""  # nor may a slow reader's 404 be
+    assert isinstance(resolution.resolve("sent-by-1"), Found)
+
+
+@pytest.mark.parametrize("silence", ["subscribe", "hear"])
+def test_listener_that_hears_nothing_takes_redis_for_gone(
+    silence: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stops, link = Stops(), LinkFactory.create()
+    other = Directory(stops)
+    monkeypatch.setattr(resolution, "SILENCE", 0.1)
+    monkeypatch.setattr(resolution, "PubSub", _Deaf if silence == "hear" else _Broken)
+    other.resolve(link.slug)
+
+    with connection.cursor() as cursor:
+        cursor.execute("INSERT INTO links_stop (company_id, stopped_at) VALUES (%s, now())",
+                       [link.company_id])  # fmt: skip
+
+    assert wait_until(lambda: other.resolve(link.slug) is GONE, 10)
+
+
+class _Deaf:
+    """A subscription to a server that accepted it and says no more."""
+
+    def __init__(self, *_args: Any) -> None:
+        pass
+
+    def __enter__(self) -> "_Deaf":
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        pass
+
+    def subscribe(self, _channel: str) -> None:
+        pass
+
+    def ping(self) -> None:
+        pass
+
+    def get_message(self, timeout: float) -> None:
+        time.sleep(min(timeout, 0.15))
+
+
+class _Broken(_Deaf):
+    def subscribe(self, _channel: str) -> None:
+        raise OSError

@@ -1,0 +1,224 @@
+"""What PostgreSQL has no time for, or takes offence at, holds up no other click."""
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+from uuid import uuid4
+
+import orjson
+import pytest
+from django.db import OperationalError, connection, transaction
+from django.db.models import Sum
+from structlog.testing import capture_logs
+
+from config.redis_client import patient_redis
+from links.clicks import counting, stream
+from links.clicks.buffer import STREAM
+from links.clicks.classification import Batch
+from links.models import ClickBatch, Link
+from tests.factories import LinkFactory
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+READER = replace(counting.READER, clicks=50, pause=0.0, tries=3)
+BATCH = 20  # clicks of an entry
+
+
+@pytest.fixture(autouse=True)
+def _stream() -> Iterator[None]:
+    patient_redis().delete(STREAM)
+    READER.consume(counting.count)  # makes the group
+    yield
+    patient_redis().delete(STREAM)
+
+
+@pytest.fixture
+def link() -> Link:
+    return LinkFactory.create()
+
+
+def add(link: Link, clicks: int = BATCH) -> bytes:
+    """The id of a new entry of the stream."""
+    now = int(time.time() * 1000)
+    fields: dict[Any, Any] = {
+        "id": uuid4().hex,
+        "batch": orjson.dumps([[link.id.hex, "person", now + n] for n in range(clicks)]),
+    }
+    entry_id: Any = patient_redis().xadd(STREAM, fields)
+    return bytes(entry_id)
+
+
+def counted(link: Link) -> int:
+    link.refresh_from_db()
+    return link.clicks
+
+
+def clicks_of(batches: list[Batch]) -> int:
+    return sum(len(batch.clicks) for batch in batches)
+
+
+def count_unless(is_too_much: Callable[[list[Batch]], bool]) -> stream.Handle:
+    """Counts, but for what takes PostgreSQL longer than a statement may."""
+
+    def count(batches: list[Batch]) -> None:
+        with transaction.atomic(), connection.cursor() as cursor:
+            counting.count(batches)
+            if is_too_much(batches):
+                cursor.execute("SET LOCAL statement_timeout = 10")
+                cursor.execute("SELECT pg_sleep(60)")
+
+    return count
+
+
+def holds(poison: Link) -> Callable[[list[Batch]], bool]:
+    return lambda batches: any(
+        click.link_id == poison.pk for batch in batches for click in batch.clicks
+    )
+
+
+def pending() -> int:
+    groups: Any = patient_redis().xinfo_groups(STREAM)
+    return int(groups[0]["pending"])
+
+
+def test_transaction_is_bounded_by_clicks(link: Link) -> None:
+    for clicks in (BATCH, BATCH, BATCH, 3 * BATCH, 1, 1):
+        add(link, clicks)
+    sizes: list[int] = []
+
+    assert READER.consume(lambda batches: sizes.append(clicks_of(batches))) == 6
+
+    assert sizes == [2 * BATCH, BATCH, 3 * BATCH, 2]  # an entry of more is taken by itself
+    assert pending() == 0
+
+
+def test_backlog_of_many_links_drains() -> None:
+    links = LinkFactory.create_batch(40)
+    entries = stream.ENTRIES + 20
+    for number in range(entries):
+        now = int(time.time() * 1000) + number
+        fields: dict[Any, Any] = {
+            "id": uuid4().hex,
+            "batch": orjson.dumps([[link.id.hex, "person", now] for link in links]),
+        }
+        patient_redis().xadd(STREAM, fields)
+    handle = count_unless(lambda batches: clicks_of(batches) > 400)
+    reader = replace(READER, clicks=400)
+
+    assert [reader.consume(handle) for _ in range(3)] == [stream.ENTRIES, 20, 0]
+
+    assert Link.objects.aggregate(n=Sum("clicks"))["n"] == entries * len(links)
+    assert (ClickBatch.objects.count(), pending()) == (entries, 0)
+
+
+def test_what_is_refused_comes_again_by_halves(link: Link) -> None:
+    for _ in range(9):
+        add(link, 1)
+
+    read = READER.consume(count_unless(lambda batches: len(batches) > 2))
+
+    assert (read, counted(link), pending()) == (9, 9, 0)
+
+
+def test_entry_that_is_refused_by_itself_holds_up_no_other(link: Link) -> None:
+    poison = LinkFactory.create()
+    add(link)
+    entry = add(poison, 3)
+    add(link)
+    reader = replace(READER, pause=3600.0)
+    handle = count_unless(holds(poison))
+
+    with capture_logs() as lines:
+        reads = [reader.consume(handle) for _ in range(2)]
+    add(link)
+    reads.append(reader.consume(handle))
+
+    assert reads == [0, 1, 1]
+    assert (counted(link), counted(poison), pending()) == (3 * BATCH, 0, 1)
+    assert [line for line in lines if line["log_level"] == "error"] == [
+        {
+            "event": "clicks_laid_aside",
+            "log_level": "error",
+            "group": "counts",
+            "entry": entry.decode(),
+            "clicks": 3,
+        }
+    ]
+
+
+def test_entry_that_was_laid_aside_is_counted_once_it_can_be(link: Link) -> None:
+    add(link)
+    replace(READER, pause=3600.0).consume(count_unless(holds(link)))
+    before = counted(link)
+
+    READER.consume(counting.count)
+    READER.consume(counting.count)
+
+    assert (before, counted(link), pending()) == (0, BATCH, 0)
+
+
+def test_entry_that_is_refused_again_and_again_is_given_up_aloud(link: Link) -> None:
+    entry = add(link)
+    handle = count_unless(holds(link))
+
+    with capture_logs() as lines:
+        left = [READER.consume(handle) or pending() for _ in range(READER.tries)]
+
+    errors = [line["event"] for line in lines if line["log_level"] == "error"]
+    assert errors == ["clicks_laid_aside", "clicks_given_up"]
+    assert (lines[-1]["entry"], lines[-1]["clicks"]) == (entry.decode(), BATCH)
+    assert left == [1, 0, 0]
+    assert counted(link) == 0
+
+
+def test_entry_that_is_laid_aside_has_its_pause(link: Link) -> None:
+    add(link)
+    reader = replace(READER, pause=3600.0, tries=1)
+
+    for _ in range(3):
+        reader.consume(count_unless(holds(link)))
+
+    assert pending() == 1
+
+
+def test_where_everything_is_refused_little_is_tried(link: Link) -> None:
+    for _ in range(8):
+        add(link, 1)
+    reader = replace(READER, pause=3600.0)
+    tries: list[int] = []
+
+    def refuse(batches: list[Batch]) -> None:
+        tries.append(len(batches))
+        count_unless(lambda _: True)(batches)
+
+    reader.consume(refuse)
+    reader.consume(counting.count)
+
+    assert tries == [8, 4, 2, 1]
+    assert (counted(link), pending()) == (7, 1)
+
+
+def test_lock_of_another_is_waited_for(link: Link) -> None:
+    """Nobody is to blame for it, so nothing is laid aside and everything keeps its place."""
+    add(link)
+
+    def wait(batches: list[Batch]) -> None:
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute("DO $$BEGIN RAISE EXCEPTION USING ERRCODE = 'lock_not_available'; END$$")
+
+    with pytest.raises(OperationalError):
+        READER.consume(wait)
+
+    assert READER.consume(counting.count) == 1
+    assert counted(link) == BATCH
+
+
+def test_entry_that_was_trimmed_while_it_lay_aside_is_let_go_of(link: Link) -> None:
+    entry = add(link)
+    replace(READER, pause=3600.0).consume(count_unless(holds(link)))
+    patient_redis().xdel(STREAM, entry)
+
+    READER.consume(counting.count)
+
+    assert (counted(link), pending()) == (0, 0)

@@ -1,0 +1,184 @@
+"""`reuse`: an equal live link answers again, however many ask at once."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from accounts.models import Company
+from links.addresses.slugs import generate
+from links.models import Link, ShortHost, Stop
+from tests.api.clients import Answer, Api, ClientOf
+from tests.api.races import at_once
+from tests.factories import CompanyFactory, LinkFactory
+
+URL = "https://example.com/"
+
+
+def shorten(api: Api, **fields: Any) -> Answer:
+    return api.post("/links/shorten", {"url": URL, "reuse": True} | fields)
+
+
+def test_equal_request_is_answered_with_the_same_link(api: Api) -> None:
+    first, again = shorten(api, expires_in=600), shorten(api, expires_in=600)
+
+    assert (first.body["reused"], again.body["reused"]) == (False, True)
+    assert 590 <= again.body.pop("expires_in") <= first.body.pop("expires_in")
+    assert again.body | {"reused": False} == first.body
+    assert Link.objects.count() == 1
+
+
+def test_lifetime_of_a_link_that_is_given_again_is_what_is_left(api: Api) -> None:
+    item = {"url": URL, "reuse": True, "expires_in": 3600}
+    assert shorten(api, expires_in=3600).body["expires_in"] == 3600
+    Link.objects.update(expires_at=timezone.now() + timedelta(seconds=100))
+
+    one = shorten(api, expires_in=3600).body
+    many = api.post("/links/bulk", {"links": [item]}).body["data"][0]
+
+    assert (one["reused"], many["reused"]) == (True, True)
+    assert 90 <= many["expires_in"] <= one["expires_in"] <= 100
+
+
+def test_request_without_it_makes_a_new_one(api: Api) -> None:
+    shorten(api)
+
+    assert shorten(api, reuse=False).body["reused"] is False
+    assert shorten(api, reuse=None).body["reused"] is False
+    assert Link.objects.count() == 3
+    assert Link.objects.exclude(reuse_key=None).count() == 1
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"url": "https://example.com/2"},
+        {"expires_in": 600},
+        {"expired_url": "https://example.com/late"},
+        {"utm": False},
+        {"host": "go.brand.example"},
+    ],
+    ids=str,
+)
+def test_whatever_differs_makes_another(api: Api, other: dict[str, Any]) -> None:
+    Company.objects.update(link_utm="utm_source=kvitok")
+    ShortHost.objects.create(host="go.brand.example", company=api.company)
+    shorten(api)
+
+    assert shorten(api, **other).body["reused"] is False
+    assert shorten(api, **other).body["reused"] is True
+    assert Link.objects.count() == 2
+
+
+def test_links_of_others_and_of_test_keys_are_apart(
+    api: Api, test_api: Api, client_of: ClientOf
+) -> None:
+    stranger = client_of(CompanyFactory.create())
+
+    made = [shorten(one).body["reused"] for one in (api, test_api, stranger)]
+
+    assert made == [False] * 3
+
+
+@pytest.mark.parametrize(
+    "end",
+    [
+        {"disabled_at": timezone.now()},
+        {"expires_at": timezone.now() - timedelta(seconds=1)},
+    ],
+    ids=["disabled", "expired"],
+)
+def test_dead_link_is_not_given_again(api: Api, end: dict[str, Any]) -> None:
+    shorten(api)
+    Link.objects.update(**end)
+
+    assert [shorten(api).body["reused"] for _ in range(2)] == [False, True]
+    assert Link.objects.exclude(reuse_key=None).count() == 1
+
+
+def test_link_of_a_stopped_batch_is_not_given_again(api: Api) -> None:
+    batch = api.post("/links/bulk", {"links": [{"url": URL, "reuse": True}]}).body["batch"]
+    api.call("DELETE", f"/batches/{batch}")
+
+    assert shorten(api).body["reused"] is False
+    assert Stop.objects.count() == 1
+
+
+def test_changed_link_is_not_what_was_asked_for(api: Api) -> None:
+    made = shorten(api).body["id"]
+    api.call("PATCH", f"/links/{made}", b'{"url": "https://example.com/moved"}')
+
+    assert shorten(api).body["reused"] is False
+
+
+def test_link_switched_off_and_on_is_given_again(api: Api) -> None:
+    made = shorten(api).body["id"]
+    api.call("PATCH", f"/links/{made}", b'{"enabled": false}')
+    api.call("PATCH", f"/links/{made}", b'{"enabled": true}')
+
+    assert shorten(api).body["id"] == made
+
+
+@pytest.mark.parametrize("fields", [{"alias": "sale"}, {"once": True}], ids=str)
+def test_what_is_always_new_is_not_reused(api: Api, fields: dict[str, Any]) -> None:
+    answer = shorten(api, **fields)
+
+    assert (answer.status, list(answer.body["errors"])) == (422, ["reuse"])
+    assert not Link.objects.exists()
+
+
+def test_slug_that_is_taken_is_drawn_again(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    LinkFactory.create(slug="bcdfghjk")
+    drawn = iter(["bcdfghjk"])
+    monkeypatch.setattr(
+        "links.addresses.slugs.generate", lambda length: next(drawn, generate(length))
+    )
+
+    assert shorten(api).body["reused"] is False
+    assert Link.objects.count() == 2
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("round_number", range(3))
+def test_of_twenty_at_once_one_makes_it(api: Api, round_number: int) -> None:
+    answers = at_once([lambda: shorten(api)] * 20)
+
+    assert [answer.status for answer in answers] == [200] * 20
+    assert sorted(answer.body["reused"] for answer in answers) == [False] + [True] * 19
+    assert len({answer.body["id"] for answer in answers}) == 1
+    assert Link.objects.count() == 1
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("round_number", range(3))
+def test_of_twenty_at_once_one_replaces_the_dead(api: Api, round_number: int) -> None:
+    shorten(api)
+    Link.objects.update(disabled_at=timezone.now())
+
+    answers = at_once([lambda: shorten(api)] * 20)
+
+    assert sorted(answer.body["reused"] for answer in answers) == [False] + [True] * 19
+    assert Link.objects.count() == 2
+
+
+@pytest.mark.django_db(transaction=True)
+def test_batches_in_any_order_share_their_links(api: Api) -> None:
+    items = [{"url": f"{URL}{n}", "reuse": True} for n in range(40)]
+
+    answers = at_once(
+        [lambda: api.post("/links/bulk", {"links": items})] * 3
+        + [lambda: api.post("/links/bulk", {"links": items[::-1]})] * 3
+    )
+
+    assert [answer.status for answer in answers] == [200] * 6
+    made = [one for answer in answers for one in answer.body["data"]]
+    assert sum(not one["reused"] for one in made) == 40
+    assert len({one["id"] for one in made}) == Link.objects.count() == 40
+
+
+def test_equal_items_of_a_batch_are_one_link(api: Api) -> None:
+    data = api.post("/links/bulk", {"links": [{"url": URL, "reuse": True}] * 3}).body["data"]
+
+    assert [one["reused"] for one in data] == [False, True, True]
+    assert len({one["id"] for one in data}) == Link.objects.count() == 1

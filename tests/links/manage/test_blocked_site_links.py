@@ -1,0 +1,206 @@
+"""What the operator disables or stops, the company cannot bring back; the operator can."""
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from accounts.models import Company, Member
+from config.ids import uuid7
+from links.addresses import blocked_sites
+from links.manage import blocked_site_links, changes, stopping
+from links.manage.changes import Change
+from links.models import BlockedHost, Link, Stop
+from tests.api.clients import Answer, Api
+from tests.desk.operators import make_operator, sign_in
+from tests.factories import LinkFactory, MemberFactory
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def link(company: Company) -> Link:
+    return LinkFactory.create(company=company, batch_id=uuid7())
+
+
+@pytest.fixture
+def desk(client: Client) -> Client:
+    sign_in(client, make_operator(), "password", "mfa")
+    return client
+
+
+def act(desk: Client, action: str, link: Link) -> None:
+    page = reverse("admin:links_link_changelist")
+    assert desk.post(page, {"action": action, "_selected_action": [link.pk]}).status_code == 302
+
+
+def enable(api: Api, link: Link) -> Answer:
+    return api.call("PATCH", f"/links/{link.public_id}", b'{"enabled": true}')
+
+
+def is_on(link: Link) -> bool:
+    return Link.objects.get(pk=link.pk).disabled_at is None
+
+
+@pytest.mark.parametrize("was_off", [False, True])
+def test_link_that_the_operator_disabled_stays_so(
+    api: Api, desk: Client, link: Link, was_off: bool
+) -> None:
+    if was_off:
+        api.call("DELETE", f"/links/{link.public_id}")
+    act(desk, "disable", link)
+
+    answer = enable(api, link)
+
+    assert (answer.status, answer.code) == (403, "forbidden")
+    assert "оператор" in answer.body["message"]
+    assert not is_on(link)
+    assert api.call("DELETE", f"/links/{link.public_id}").status == 200
+
+
+def test_operator_enables_it_again_for_good(api: Api, desk: Client, link: Link) -> None:
+    act(desk, "disable", link)
+
+    act(desk, "enable", link)
+
+    assert is_on(link)
+    api.call("DELETE", f"/links/{link.public_id}")
+    assert enable(api, link).body["state"] == "active"
+
+
+def test_link_to_a_blocked_site_stays_off(api: Api, desk: Client, link: Link) -> None:
+    BlockedHost.objects.create(host="example.com")
+    blocked_sites.forget()
+    assert blocked_site_links.bar_leading_to("example.com", user=None) == 1
+
+    act(desk, "enable", link)
+
+    assert not is_on(link)
+    assert Link.objects.get(pk=link.pk).is_barred
+
+
+def test_link_that_leads_to_a_blocked_site_once_expired_stays_off(
+    api: Api, company: Company
+) -> None:
+    link = LinkFactory.create(company=company, expired_url="https://fraud.example/")
+    api.call("DELETE", f"/links/{link.public_id}")
+    BlockedHost.objects.create(host="fraud.example")
+    blocked_sites.forget()
+
+    answer = enable(api, link)
+    mended = api.call("PATCH", f"/links/{link.public_id}", b'{"enabled": true, "expired_url": ""}')
+
+    assert (answer.status, answer.code) == (422, "url_not_allowed")
+    assert mended.body["state"] == "active"
+
+
+def test_cabinet_says_so_and_has_no_button(client: Client, company: Company, link: Link) -> None:
+    changes.change(link=link, wanted=Change(is_enabled=False, by_operator=True))
+    client.force_login(MemberFactory.create(company=company, role=Member.Role.OWNER).user)
+
+    page = client.get(reverse("link-detail", args=[link.public_id])).content.decode()
+    told = client.post(reverse("link-enable", args=[link.public_id]), follow=True)
+
+    assert reverse("link-enable", args=[link.public_id]) not in page
+    assert "Эту ссылку выключил оператор сервиса" in told.content.decode()
+    assert not is_on(link)
+
+
+@pytest.mark.parametrize("was_stopped", [False, True])
+def test_batch_that_the_operator_stopped_stays_so(
+    api: Api, company: Company, link: Link, was_stopped: bool
+) -> None:
+    if was_stopped:
+        api.call("DELETE", f"/batches/{link.batch}")
+    stopping.stop(company=company, batch_id=link.batch_id, by_operator=True)
+
+    answer = api.post(f"/batches/{link.batch}/release", {})
+
+    assert (answer.status, answer.code) == (403, "forbidden")
+    assert Stop.objects.get().is_operators
+
+
+def test_cabinet_releases_what_its_owner_stopped(
+    client: Client, company: Company, link: Link
+) -> None:
+    client.force_login(MemberFactory.create(company=company, role=Member.Role.OWNER).user)
+    client.post(reverse("link-stop-all"))
+    client.post(reverse("link-batch-stop", args=[link.batch]))
+    stopping.stop(company=company, by_operator=True)
+
+    client.post(reverse("link-batch-release", args=[link.batch]))
+    told = client.post(reverse("link-release-all"), follow=True)
+
+    assert [stop.batch_id for stop in Stop.objects.all()] == [None]
+    assert "остановил оператор сервиса" in told.content.decode()
+    assert stopping.release(company=company, by_operator=True)
+
+
+def test_alias_that_the_operator_disabled_is_not_made_anew(api: Api, company: Company) -> None:
+    link = LinkFactory.create(company=company, slug="Sale", is_alias=True)
+    changes.change(link=link, wanted=Change(is_enabled=False, by_operator=True))
+    asked = {"url": "https://example.com/", "alias": "sale"}
+
+    one = api.post("/links/shorten", asked)
+    many = api.post("/links/bulk", {"links": [asked]})
+
+    assert one.code == "alias_taken"
+    assert many.body["data"][0]["code"] == "alias_taken"
+
+
+@pytest.mark.parametrize("by_operator", [True, False])
+def test_alias_of_a_batch_that_the_operator_stopped_is_not_made_anew(
+    api: Api, company: Company, by_operator: bool
+) -> None:
+    link = LinkFactory.create(company=company, slug="Sale", is_alias=True, batch_id=uuid7())
+    stopping.stop(company=company, batch_id=link.batch_id, by_operator=by_operator)
+    api.call("DELETE", f"/links/{link.public_id}")
+    asked = {"url": "https://example.com/", "alias": "sale"}
+
+    many = api.post("/links/bulk", {"links": [asked]}).body["data"][0]
+    one = api.post("/links/shorten", asked)
+
+    assert many["success"] is not by_operator
+    assert one.code == "alias_taken"
+
+
+def test_link_stopped_with_its_batch_is_not_enabled_alone(
+    api: Api, company: Company, link: Link
+) -> None:
+    stopping.stop(company=company, batch_id=link.batch_id)
+
+    answer = enable(api, link)
+
+    assert (answer.status, answer.code) == (403, "forbidden")
+    assert "пакетом" in answer.body["message"]
+    stopping.release(company=company, batch_id=link.batch_id)
+    assert enable(api, link).status == 200
+
+
+def test_link_that_somebody_opened_is_not_enabled(api: Api, company: Company) -> None:
+    used = LinkFactory.create(company=company, is_once=True, used_at=timezone.now())
+
+    answer = enable(api, used)
+
+    assert (answer.status, answer.code) == (403, "forbidden")
+    assert "один раз" in answer.body["message"]
+
+
+def test_aliases_given_before_their_names_were_reserved_are_listed(
+    api: Api, desk: Client, company: Company
+) -> None:
+    for slug in ("s1gn-in", "Kvitok-Sale", "summer"):
+        LinkFactory.create(company=company, slug=slug, is_alias=True)
+    LinkFactory.create(company=company, slug="billing")  # drawn, as it were
+
+    page = desk.get(reverse("admin:links_link_changelist"), {"name": "reserved"})
+
+    listed = {link.slug for link in page.context["cl"].result_list}
+    assert listed == {"s1gn-in", "Kvitok-Sale"}
+    assert api.post("/links/shorten", {"url": "https://example.com", "alias": "s1gn-in"}).code == (
+        "invalid_input"
+    )
+    (bulk,) = api.post(
+        "/links/bulk", {"links": [{"url": "https://example.com", "alias": "Sign-In"}]}
+    ).body["data"]
+    assert (bulk["success"], bulk["code"]) == (False, "invalid_input")

@@ -1,0 +1,259 @@
+"""Links that stop all at once, and lead on again: in every process, within a second."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from urllib.parse import urlsplit
+
+import pytest
+from django.db import DatabaseError, connection
+from django.utils import timezone
+from pytest_django import Settings
+
+from accounts.models import AuditEvent, Company
+from config.env import ROOT
+from config.ids import uuid7
+from config.redis_client import redis_client
+from links.follow import resolution
+from links.follow.resolution import GONE, Directory, Found
+from links.follow.stop_cache import COPY, Stops
+from links.manage import stopping
+from links.models import Link, Stop
+from tests.factories import CompanyFactory, LinkFactory
+from tests.links.visiting import Ask, wait_until, without_redis
+
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.urls("tests.links.visiting"),
+]
+
+
+@pytest.fixture
+def company() -> Company:
+    return CompanyFactory.create()
+
+
+@pytest.fixture
+def link(company: Company) -> Link:
+    return LinkFactory.create(company=company, batch_id=uuid7())
+
+
+def process() -> Directory:
+    """What another process knows: links and stops of its own."""
+    return Directory(Stops())
+
+
+def statuses(ask: Ask, *links: Link) -> list[int]:
+    return [ask(f"/{link.slug}")[0] for link in links]
+
+
+def test_all_links_of_a_company_stop_and_come_back(ask: Ask, link: Link, company: Company) -> None:
+    second, stranger = LinkFactory.create(company=company), LinkFactory.create()
+    before = statuses(ask, link, second, stranger)
+
+    stopping.stop(company=company)
+    stopped = statuses(ask, link, second, stranger)
+    stopping.release(company=company)
+
+    assert (before, stopped) == ([302, 302, 302], [410, 410, 302])
+    assert statuses(ask, link, second, stranger) == [302, 302, 302]
+
+
+def test_links_of_a_batch_stop_alone(ask: Ask, link: Link, company: Company) -> None:
+    same = LinkFactory.create(company=company, batch_id=link.batch_id)
+    other = LinkFactory.create(company=company, batch_id=uuid7())
+
+    stopping.stop(company=company, batch_id=link.batch_id)
+
+    assert statuses(ask, link, same, other) == [410, 410, 302]
+
+
+def test_nobody_stops_the_batch_of_another_company(ask: Ask, link: Link) -> None:
+    stopping.stop(company=CompanyFactory.create(), batch_id=link.batch_id)
+
+    assert statuses(ask, link) == [302]
+
+
+def test_release_of_a_batch_leaves_its_company_stopped(
+    ask: Ask, link: Link, company: Company
+) -> None:
+    stopping.stop(company=company)
+    stopping.stop(company=company, batch_id=link.batch_id)
+
+    stopping.release(company=company, batch_id=link.batch_id)
+
+    assert statuses(ask, link) == [410]
+
+
+def test_link_disabled_meanwhile_does_not_come_back(ask: Ask, link: Link, company: Company) -> None:
+    stopping.stop(company=company)
+    Link.objects.filter(pk=link.pk).update(disabled_at=timezone.now())
+    resolution.forget(link)
+
+    stopping.release(company=company)
+
+    assert statuses(ask, link) == [410]
+
+
+def test_stopping_twice_is_one_stop_and_one_record(company: Company) -> None:
+    told = [stopping.stop(company=company), stopping.stop(company=company)]
+    told += [stopping.release(company=company), stopping.release(company=company)]
+
+    actions = AuditEvent.objects.order_by("id").values_list("action", flat=True)
+    assert told == [True, False, True, False]
+    assert list(actions) == ["links.stopped", "links.released"]
+
+
+def test_suspended_company_keeps_its_links(ask: Ask, link: Link, company: Company) -> None:
+    Company.objects.filter(pk=company.pk).update(status=Company.Status.SUSPENDED)
+
+    assert statuses(ask, link) == [302]
+
+
+def test_cached_hit_of_another_process_stops_and_comes_back(link: Link, company: Company) -> None:
+    other = process()
+    assert isinstance(other.resolve(link.slug), Found)
+
+    stopping.stop(company=company)
+    is_stopped = wait_until(lambda: other.resolve(link.slug) is GONE)
+    stopping.release(company=company)
+
+    assert is_stopped
+    assert wait_until(lambda: isinstance(other.resolve(link.slug), Found))
+
+
+def test_stop_is_known_before_the_first_answer(link: Link, company: Company) -> None:
+    process().resolve(link.slug)  # Redis knows the link now
+    stopping.stop(company=company)
+
+    assert process().resolve(link.slug) is GONE
+
+
+def test_stop_of_which_redis_said_nothing_is_learned_when_it_is_back(
+    link: Link, settings: Settings
+) -> None:
+    other = process()
+    with without_redis(settings):
+        other.resolve(link.slug)
+        Stop.objects.create(company=link.company)  # by a process that could tell nobody
+
+    assert wait_until(lambda: other.resolve(link.slug) is GONE)
+
+
+def test_stop_is_learned_while_redis_is_away(
+    link: Link, company: Company, settings: Settings
+) -> None:
+    with without_redis(settings):
+        other = process()
+        assert isinstance(other.resolve(link.slug), Found)
+
+        stopping.stop(company=company)
+
+        assert wait_until(lambda: other.resolve(link.slug) is GONE)
+
+
+def test_stop_is_told_when_redis_is_back(link: Link, company: Company, settings: Settings) -> None:
+    other = process()
+    other.resolve(link.slug)
+    with without_redis(settings):
+        stopping.stop(company=company)
+
+    assert wait_until(lambda: other.resolve(link.slug) is GONE)
+
+
+@pytest.fixture
+def no_database() -> Iterator[None]:
+    """Nobody can read what is stopped, as if the table were away."""
+    with connection.cursor() as cursor:
+        cursor.execute("ALTER TABLE links_stop RENAME TO links_stop_away")
+    yield
+    with connection.cursor() as cursor:
+        cursor.execute("ALTER TABLE links_stop_away RENAME TO links_stop")
+
+
+def test_what_is_known_stays_without_the_database(
+    link: Link, company: Company, request: pytest.FixtureRequest
+) -> None:
+    stopping.stop(company=company)
+    stops = Stops()
+    stops.ensure()
+
+    request.getfixturevalue("no_database")
+    stops.refresh()
+
+    assert stops.known == {company.pk}
+
+
+def copied() -> set[str]:
+    copy = redis_client().get(COPY)
+    return set(copy.decode().split()) if isinstance(copy, bytes) else set()
+
+
+def test_process_that_starts_without_the_database_reads_the_copy(
+    company: Company, request: pytest.FixtureRequest
+) -> None:
+    batch_id = uuid7()
+    stopping.stop(company=company)
+    stopping.stop(company=company, batch_id=batch_id)
+    stopped = {company.pk, f"{company.pk}/{batch_id.hex}"}
+    # Others in this process read as well, and may be late with what was so before.
+    assert wait_until(lambda: copied() == set(map(str, stopped)))
+
+    request.getfixturevalue("no_database")
+    stops = Stops()
+    stops.ensure()
+
+    assert stops.known == stopped
+
+
+def test_nothing_is_answered_while_nobody_can_tell(
+    link: Link, request: pytest.FixtureRequest
+) -> None:
+    resolution.resolve(link.slug)  # Redis knows the link now
+
+    request.getfixturevalue("no_database")
+    redis_client().delete(COPY)
+
+    with pytest.raises(DatabaseError):
+        process().resolve(link.slug)
+
+
+PROGRAM = """
+import sys, time
+import django
+django.setup()
+from links.follow import resolution
+def outcome(): return type(resolution.resolve(sys.argv[1])).__name__
+while True:
+    print(outcome(), flush=True)
+    sys.stdin.readline()
+    deadline = time.monotonic() + 20
+    while outcome() == sys.argv[2] and time.monotonic() < deadline:
+        time.sleep(0.005)
+    sys.argv[2] = outcome()
+"""
+
+
+def test_real_process_hears_of_it(link: Link, company: Company) -> None:
+    name = str(connection.settings_dict["NAME"])
+    url = urlsplit(os.environ["DATABASE_URL"])._replace(path=f"/{name}").geturl()
+    with subprocess.Popen(
+        [sys.executable, "-c", PROGRAM, link.slug, "Found"],
+        cwd=ROOT,
+        env={**os.environ, "DATABASE_URL": url, "DJANGO_SETTINGS_MODULE": "config.settings"},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as other:
+        assert other.stdin
+        assert other.stdout
+        told = [other.stdout.readline().strip()]
+        for change in (stopping.stop, stopping.release):
+            change(company=company)
+            other.stdin.write("\n")
+            other.stdin.flush()
+            told.append(other.stdout.readline().strip())
+        other.kill()
+
+    assert told == ["Found", "Dead", "Found"]

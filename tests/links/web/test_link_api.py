@@ -1,0 +1,130 @@
+"""Lists and statistics of links as the API asks for them: by which index, and in which bounds."""
+
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+import pytest
+from django.contrib import admin
+from django.db import connection
+from django.db.models import QuerySet
+from django.test import RequestFactory
+from django.utils import timezone
+
+from accounts.models import Company
+from links.clicks import partitions
+from links.models import Link
+from links.web.admin import LinkAdmin
+from links.web.link_api import named
+from tests.api.clients import Api
+from tests.factories import LinkFactory
+
+pytestmark = pytest.mark.django_db
+
+
+def plan(links: QuerySet[Link]) -> str:
+    with connection.cursor() as cursor:
+        cursor.execute("SET LOCAL enable_seqscan = off")
+    return links.explain()
+
+
+def by_desk(slug: str) -> QuerySet[Link]:
+    request = RequestFactory().get("/")
+    desk = LinkAdmin(Link, admin.site)
+    return desk.get_search_results(request, Link.objects.all(), slug)[0]
+
+
+def test_names_are_found_by_their_index(company: Company) -> None:
+    assert "link_key_once" in plan(Link.objects.filter(named("sale", company.pk)))
+    assert "link_key_once" in plan(by_desk("https://go.example/sale"))
+
+
+def test_name_that_was_handed_on_is_its_new_owner_s(api: Api) -> None:
+    now = timezone.now()
+    LinkFactory.create(company=api.company, slug="sale", is_alias=True, retired_at=now)
+    link = LinkFactory.create(company=api.company, slug="Sale", is_alias=True)
+
+    found = api.get("/links", {"slug": "SALE"}).body["data"]
+
+    assert [one["id"] for one in found] == [link.public_id]
+    assert list(by_desk("sale")) == [link]
+
+
+@pytest.mark.parametrize("slug", ["\0", "sale\0", "a\nb"])
+def test_slug_that_nothing_can_have_is_refused(api: Api, slug: str) -> None:
+    answer = api.get("/links", {"slug": slug})
+
+    assert (answer.status, list(answer.body["errors"])) == (422, ["slug"])
+
+
+@pytest.mark.parametrize("interval", ["day", "hour"])
+@pytest.mark.parametrize(
+    ("query", "field"),
+    [
+        ({"to": "0001-01-01"}, "to"),
+        ({"from": "0001-01-01", "to": "0001-01-02"}, "to"),
+        ({"from": "0001-01-01"}, "from"),
+        ({"to": "9999-12-31"}, "to"),
+        ({"from": "9999-12-31T23:00:00Z", "to": "9999-12-31T23:30:00Z"}, "to"),
+    ],
+)
+def test_year_at_the_end_of_time_is_refused(
+    api: Api, interval: str, query: dict[str, str], field: str
+) -> None:
+    link = LinkFactory.create(company=api.company)
+
+    answer = api.get(f"/links/{link.public_id}/stats", query | {"interval": interval})
+
+    assert (answer.status, list(answer.body["errors"])) == (422, [field])
+
+
+@pytest.mark.parametrize("interval", ["day", "hour"])
+@pytest.mark.parametrize("to", ["0002-01-01T00:00:00%2B14:00", "9998-12-31T23:59:59-12:00"])
+def test_years_next_to_them_are_empty(api: Api, interval: str, to: str) -> None:
+    link = LinkFactory.create(company=api.company)
+
+    answer = api.call("GET", f"/links/{link.public_id}/stats?interval={interval}&to={to}")
+
+    assert answer.status == 200
+    assert {point["clicks"] for point in answer.body["series"]} == {0}
+
+
+def clicked(link_id: UUID, *moments: datetime) -> None:
+    partitions.keep(*{partitions.month_of(at) for at in moments})
+    with connection.cursor() as cursor:
+        cursor.executemany(
+            "INSERT INTO links_click VALUES (%s, %s, 'person', '', 'ios', 'KZ')",
+            [(link_id, at) for at in moments],
+        )
+
+
+@pytest.mark.parametrize("interval", ["day", "hour"])
+def test_breakdown_is_of_the_same_time_as_the_series(api: Api, interval: str) -> None:
+    link = LinkFactory.create(company=api.company)
+    noon = timezone.localtime().replace(hour=12, minute=0, second=0, microsecond=0)
+    first, last = noon - timedelta(days=5), noon - timedelta(days=3)
+    own = [first + timedelta(minutes=1), last - timedelta(minutes=1)]
+    beside = [first - timedelta(days=1), *(last + timedelta(days=n) for n in (1, 2))]
+    clicked(link.id, *own, *beside)
+    asked: dict[str, Any] = {
+        "interval": interval,
+        "from": (first + timedelta(minutes=30)).isoformat(),
+        "to": last.isoformat(),
+    }
+
+    body = api.get(f"/links/{link.public_id}/stats", asked).body
+
+    assert body["devices"] == [{"name": "ios", "clicks": 2}]
+    assert body["countries"] == [{"name": "KZ", "clicks": 2}]
+
+
+def test_hours_of_a_half_hour_zone_are_counted(api: Api) -> None:
+    link = LinkFactory.create(company=api.company)
+    hour = timezone.now().replace(minute=10, second=0, microsecond=0) - timedelta(hours=3)
+    clicked(link.id, hour)
+    start = (hour - timedelta(hours=1)).isoformat().replace("+00:00", "Z")
+    zoned = datetime.fromisoformat(start).astimezone(timezone.get_fixed_timezone(330)).isoformat()
+
+    series = api.get(f"/links/{link.public_id}/stats", {"interval": "hour", "from": zoned}).body
+
+    assert sum(one["clicks"] for one in series["series"]) == 1

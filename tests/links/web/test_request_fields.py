@@ -1,0 +1,175 @@
+"""What the request fields of links become, and what a company waiting for approval may not."""
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from accounts.api.request_fields import Fields
+from accounts.keys import api_keys
+from accounts.keys.api_keys import LinkRules, Principal
+from accounts.models import Company
+from config.errors import DomainError, Error
+from links.addresses import blocked_sites
+from links.models import BlockedHost, Link
+from links.web.request_fields import change_of, link_of_code, new_link
+from tests.api.books import books
+from tests.api.clients import Api
+from tests.factories import ApiKeyFactory, CompanyFactory
+
+pytestmark = pytest.mark.django_db
+
+PHONE = "+79161234567"
+URL = "https://example.com/"
+HOUR = 3600
+CALLS: dict[str, dict[str, Any]] = {
+    "/links/shorten": {"url": URL},
+    "/links/send": {"phone": PHONE, "url": URL},
+    "/otp/send": {"phone": PHONE, "link": URL},
+}
+
+
+def principal(status: str = "approved", lifetime: int | None = None) -> Principal:
+    company = CompanyFactory.create(status=status, default_link_lifetime=lifetime)
+    found = api_keys.find(ApiKeyFactory.create(company=company).plaintext)
+    assert found is not None
+    return found
+
+
+LIFETIMES = [
+    # status, the company's default, asked, given
+    ("approved", None, None, None),
+    ("approved", 86_400, None, 86_400),
+    ("approved", 86_400, 60, 60),
+    ("approved", None, 2_592_000, 2_592_000),
+    ("pending", None, None, HOUR),
+    ("pending", 86_400, None, HOUR),
+    ("pending", 600, None, 600),
+    ("pending", None, 2_592_000, HOUR),
+    ("pending", None, HOUR, HOUR),
+    ("pending", None, 60, 60),
+]
+
+
+@pytest.mark.parametrize(("status", "default", "asked", "given"), LIFETIMES)
+def test_lifetime_of_a_link(
+    status: str, default: int | None, asked: int | None, given: int | None
+) -> None:
+    link = new_link(Fields({"url": URL, "expires_in": asked}), principal(status, default))
+
+    assert link is not None
+    assert link.lifetime == given
+
+
+@pytest.mark.parametrize(("status", "default", "asked", "given"), LIFETIMES)
+def test_lifetime_of_a_code_s_link(
+    status: str, default: int | None, asked: int | None, given: int | None
+) -> None:
+    fields = Fields({"link": URL, "link_expires_in": asked})
+
+    link = link_of_code(fields, principal(status, default))
+
+    assert link is not None
+    assert link.lifetime == given
+
+
+def test_alias_of_a_company_waiting_for_approval_is_refused() -> None:
+    fields = {"url": URL, "alias": "sale-2026"}
+    approved = new_link(Fields(fields), principal())
+
+    with pytest.raises(DomainError) as caught:
+        new_link(Fields(fields), principal("pending"))
+
+    assert approved is not None
+    assert approved.alias == "sale-2026"
+    assert caught.value.error is Error.FORBIDDEN
+
+
+def test_link_of_a_company_waiting_for_approval_leads_nowhere_once_expired() -> None:
+    waiting = principal("pending")
+    set_up = replace(waiting, link_rules=LinkRules(expired_url=f"{URL}late"))
+
+    link = new_link(Fields({"url": URL}), set_up)
+    of_code = link_of_code(Fields({"link": URL}), set_up)
+    with pytest.raises(DomainError) as caught:
+        new_link(Fields({"url": URL, "expired_url": f"{URL}late"}), waiting)
+    with pytest.raises(DomainError):
+        change_of(Fields({"expired_url": f"{URL}late"}), waiting)
+
+    assert link is not None
+    assert of_code is not None
+    assert (link.expired_url, of_code.expired_url) == ("", "")
+    assert caught.value.error is Error.FORBIDDEN
+
+
+def test_usual_place_for_the_expired_is_left_out_while_it_is_blocked() -> None:
+    set_up = replace(principal(), link_rules=LinkRules(expired_url="https://fraud.example/x"))
+    before = new_link(Fields({"url": URL}), set_up)
+    BlockedHost.objects.create(host="fraud.example")
+    blocked_sites.forget()
+
+    link = new_link(Fields({"url": URL}), set_up)
+    of_code = link_of_code(Fields({"link": URL}), set_up)
+    with pytest.raises(DomainError) as caught:
+        new_link(Fields({"url": URL, "expired_url": "https://fraud.example/x"}), set_up)
+
+    expired_urls = [one.expired_url for one in (before, link, of_code) if one]
+    assert expired_urls == ["https://fraud.example/x", "", ""]
+    assert caught.value.error is Error.URL_NOT_ALLOWED
+
+
+def test_field_at_fault_is_named_before_the_alias_is_refused() -> None:
+    fields = Fields({"url": 1, "alias": "sale-2026"})
+
+    assert new_link(fields, principal("pending")) is None
+    assert list(fields.errors) == ["url"]
+
+
+@pytest.mark.parametrize("path", CALLS)
+def test_links_made_before_the_approval_end_within_the_hour(test_api: Api, path: str) -> None:
+    Company.objects.update(status=Company.Status.PENDING)
+
+    answer = test_api.post(path, CALLS[path])
+
+    expires_at = Link.objects.get().expires_at
+    assert answer.status == 200
+    assert expires_at is not None
+    assert HOUR - 60 < (expires_at - timezone.now()).total_seconds() <= HOUR
+
+
+@pytest.mark.parametrize("change", [b'{"expires_in": 86400}', b'{"never_expires": true}'])
+def test_change_before_the_approval_lengthens_no_life(test_api: Api, change: bytes) -> None:
+    Company.objects.update(status=Company.Status.PENDING)
+    made = test_api.post("/links/shorten", {"url": URL, "expires_in": 60}).body["id"]
+    Link.objects.update(created_at=timezone.now() - timedelta(seconds=HOUR - 90))
+
+    young = test_api.call("PATCH", f"/links/{made}", change)
+    link = Link.objects.get()
+    Link.objects.update(created_at=link.created_at - timedelta(days=30))
+    old = test_api.call("PATCH", f"/links/{made}", change)
+
+    assert (young.status, young.body["state"]) == (200, "active")
+    assert link.expires_at == link.created_at + timedelta(seconds=HOUR)
+    assert (old.status, old.body["state"]) == (200, "expired")
+
+
+@pytest.mark.parametrize(
+    ("language", "words"),
+    [
+        ("ru", "Свои имена ссылок заработают, когда компанию подтвердят"),
+        ("en", "Aliases work once the company is approved"),
+    ],
+)
+@pytest.mark.parametrize("path", ["/links/shorten", "/links/send"])
+def test_refusal_of_an_alias_says_when_it_will_work(
+    test_api: Api, path: str, language: str, words: str
+) -> None:
+    Company.objects.update(status=Company.Status.PENDING)
+    before = books()
+
+    answer = test_api.post(path, CALLS[path] | {"alias": "sale-2026"}, Accept_Language=language)
+
+    assert (answer.status, answer.code, answer.body["message"]) == (403, "forbidden", words)
+    assert books() == before

@@ -1,0 +1,284 @@
+"""What becomes of a guess."""
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+from pytest_django import DjangoAssertNumQueries
+
+from accounts.models import Company
+from billing.wallet import ledger
+from otp.models import Verification
+from tests.api.clients import Answer, Api, ClientOf
+from tests.factories import CompanyFactory
+from tests.otp.passing import later
+from tests.otp.reading import code_of, verification_of, wrong_code
+
+PHONE = "+79161234567"
+
+
+def check(api: Api, code: str, **fields: object) -> Answer:
+    return api.post("/otp/verify", {"phone": PHONE, "code": code} | fields)
+
+
+@pytest.fixture
+def code(api: Api) -> str:
+    """The code that was just sent."""
+    assert api.post("/otp/send", {"phone": PHONE}).status == 200
+    return code_of(PHONE)
+
+
+@pytest.fixture
+def wrong(code: str) -> str:
+    return wrong_code(PHONE)
+
+
+def test_right_code(api: Api, code: str) -> None:
+    answer = check(api, code)
+
+    verification = Verification.objects.get()
+    assert verification.verified_at is not None
+    assert answer.status == 200
+    assert answer.body == {
+        "success": True,
+        "message": "Номер подтверждён",
+        "id": verification.public_id,
+        "phone": PHONE,
+        "verified_at": verification.verified_at.strftime("%Y-%m-%dT%H:%M:%S.%fZ"),
+    }
+    assert abs(timezone.now() - verification.verified_at) < timedelta(minutes=1)
+
+
+@pytest.mark.parametrize("spelling", ["8 (916) 123-45-67", "9161234567", "0079161234567"])
+def test_phone_is_answered_as_it_was_understood(api: Api, spelling: str) -> None:
+    sent = api.post("/otp/send", {"phone": spelling})
+    answer = api.post("/otp/verify", {"phone": spelling, "code": code_of(PHONE)})
+
+    assert (sent.status, answer.status) == (200, 200)
+    assert [sent.body["phone"], answer.body["phone"]] == [PHONE, PHONE]
+
+
+def test_five_wrong_codes_are_judged(api: Api, code: str, wrong: str) -> None:
+    answers = [check(api, wrong) for _ in range(5)]
+
+    assert [answer.code for answer in answers] == ["code_invalid"] * 5
+    assert [answer.body["attempts_left"] for answer in answers] == [4, 3, 2, 1, 0]
+
+
+def test_after_five_wrong_codes_the_right_one_is_refused_too(
+    api: Api, code: str, wrong: str
+) -> None:
+    for _ in range(5):
+        check(api, wrong)
+
+    right, again = check(api, code), check(api, wrong)
+
+    assert (right.status, right.code) == (429, "too_many_attempts")
+    assert right.headers["Retry-After"] == str(right.body["retry_after"])
+    assert right.body | {"request_id": ""} == again.body | {"request_id": ""}
+    assert verification_of(PHONE).verified_at is None
+
+
+def test_right_code_on_the_fifth_try(api: Api, code: str, wrong: str) -> None:
+    for _ in range(4):
+        check(api, wrong)
+
+    assert check(api, code).status == 200
+
+
+@pytest.mark.parametrize("guesses", ["1234", "12345678", "0000", "00000000"])
+def test_code_of_another_length_is_judged(api: Api, code: str, guesses: str) -> None:
+    answer = check(api, guesses)
+
+    assert (answer.code, answer.body["attempts_left"]) == ("code_invalid", 4)
+
+
+def test_code_with_leading_zeros_is_text(api: Api) -> None:
+    for number in range(200):
+        phone = f"+7916100{number:04d}"
+        api.post("/otp/send", {"phone": phone})
+        code = code_of(phone)
+        if code.startswith("0"):
+            break
+
+    refused = api.post("/otp/verify", {"phone": phone, "code": code.lstrip("0").zfill(4)})
+    number_refused = api.post("/otp/verify", {"phone": phone, "code": int(code)})
+
+    assert refused.code == "code_invalid"
+    assert number_refused.code == "invalid_input"
+    assert api.post("/otp/verify", {"phone": phone, "code": code}).status == 200
+
+
+def both(api: Api, code: str, wrong: str) -> set[tuple[int, str]]:
+    return {(answer.status, answer.code) for answer in (check(api, code), check(api, wrong))}
+
+
+def test_used_code_answers_right_and_wrong_alike(api: Api, code: str, wrong: str) -> None:
+    check(api, code)
+
+    assert both(api, code, wrong) == {(422, "code_used")}
+    assert verification_of(PHONE).attempts == 1
+
+
+def test_expired_code_answers_right_and_wrong_alike(api: Api, code: str, wrong: str) -> None:
+    later(seconds=301)
+
+    assert both(api, code, wrong) == {(422, "code_expired")}
+    assert verification_of(PHONE).attempts == 0
+
+
+def test_code_is_right_until_its_last_second(api: Api, code: str) -> None:
+    later(seconds=298)
+
+    assert check(api, code).status == 200
+
+
+def test_exhausted_code_answers_right_and_wrong_alike(api: Api, code: str, wrong: str) -> None:
+    for _ in range(5):
+        check(api, wrong)
+
+    assert both(api, code, wrong) == {(429, "too_many_attempts")}
+    assert verification_of(PHONE).attempts == 5
+
+
+def test_used_and_expired_code_is_used(api: Api, code: str, wrong: str) -> None:
+    check(api, code)
+    later(hours=1)
+
+    assert both(api, code, wrong) == {(422, "code_used")}
+
+
+def test_exhausted_and_expired_code_is_expired(api: Api, code: str, wrong: str) -> None:
+    for _ in range(5):
+        check(api, wrong)
+    later(seconds=301)
+
+    assert both(api, code, wrong) == {(422, "code_expired")}
+
+
+def test_phone_that_was_never_written_to(api: Api, db: None) -> None:
+    assert both(api, "123456", "654321") == {(422, "code_not_found")}
+
+
+def test_code_opens_no_other_door(api: Api, test_api: Api, client_of: ClientOf, code: str) -> None:
+    stranger = client_of(CompanyFactory.create())
+
+    refused = [
+        check(api, code, purpose="login"),
+        check(api, code, purpose="Verification"),
+        check(api, code, phone="+79161234568"),
+        check(test_api, code),
+        check(stranger, code),
+    ]
+
+    assert [answer.code for answer in refused] == ["code_not_found"] * 5
+    assert verification_of(PHONE).attempts == 0
+    assert check(api, code).status == 200
+
+
+@pytest.mark.parametrize("field", ["company", "mode", "phone", "purpose"])
+def test_row_moved_to_another_door_does_not_open_it(
+    api: Api, test_api: Api, client_of: ClientOf, code: str, field: str
+) -> None:
+    """What is stored is bound by its MAC: whoever can write rows still cannot forge one."""
+    stranger = client_of(CompanyFactory.create())
+    ledger.grant(company=stranger.company, amount=5, reason="test")
+    moved: dict[str, tuple[Api, dict[str, object], dict[str, object]]] = {
+        "company": (stranger, {"company": stranger.company}, {}),
+        "mode": (test_api, {"mode": "test"}, {}),
+        "phone": (api, {"phone": "+79161234568"}, {"phone": "+79161234568"}),
+        "purpose": (api, {"purpose": "other"}, {"purpose": "other"}),
+    }
+    client, changes, request = moved[field]
+    Verification.objects.update(**changes)
+
+    assert check(client, code, **request).code == "code_invalid"
+
+
+def test_whole_company_shares_its_codes(api: Api, client_of: ClientOf, code: str) -> None:
+    assert check(client_of(api.company), code).status == 200
+
+
+def test_ten_refused_verifies_are_answered_and_more_are_not(api: Api) -> None:
+    answers = [check(api, "123456", purpose=f"p{number}") for number in range(12)]
+
+    assert [answer.code for answer in answers] == ["code_not_found"] * 10 + [
+        "too_many_attempts"
+    ] * 2
+    assert 1 <= answers[-1].body["retry_after"] <= 600
+    assert (
+        api.post("/otp/verify", {"phone": "+79161234568", "code": "1234"}).code == "code_not_found"
+    )
+
+
+def test_too_many_refusals_do_not_shut_out_a_live_code(api: Api) -> None:
+    for _ in range(12):
+        check(api, "123456")
+    api.post("/otp/send", {"phone": PHONE})
+
+    assert check(api, wrong_code(PHONE)).code == "code_invalid"
+    assert check(api, code_of(PHONE)).status == 200
+
+
+def test_judged_guesses_are_not_counted_as_refused(api: Api, code: str, wrong: str) -> None:
+    for _ in range(5):
+        check(api, wrong)
+    for _ in range(20):
+        assert check(api, wrong).code == "too_many_attempts"
+    later(seconds=301)
+
+    assert check(api, code).code == "code_expired"
+
+
+def test_refused_verifies_without_redis_are_answered(api: Api, no_redis: None) -> None:
+    codes = {check(api, "123456").code for _ in range(15)}
+
+    assert codes == {"code_not_found"}
+
+
+def test_verify_is_one_statement(
+    api: Api, code: str, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    with django_assert_num_queries(1):
+        assert check(api, code).status == 200
+
+
+def test_refused_verify_is_one_statement_or_two(
+    api: Api, wrong: str, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    with django_assert_num_queries(1):
+        assert check(api, wrong).code == "code_invalid"
+    with django_assert_num_queries(2):
+        assert check(api, wrong, purpose="other").code == "code_not_found"
+
+
+def test_verify_works_without_tokens(api: Api, code: str) -> None:
+    ledger.withdraw(company=api.company, amount=999, reason="test")
+
+    assert check(api, code).status == 200
+
+
+@pytest.mark.parametrize(
+    "spelling",
+    [
+        "79161234567",
+        "8 (916) 123-45-67",
+        "0079161234567",
+        "+7 916 123.45.67",
+        "+7\u00a0916\u00a01234567",
+    ],
+)
+def test_code_sent_in_one_spelling_is_checked_in_any(api: Api, spelling: str) -> None:
+    assert api.post("/otp/send", {"phone": spelling}).status == 200
+
+    for other in ("+79161234567", "8-916-123-45-67", " 007 916 1234567 "):
+        assert check(api, wrong_code(PHONE), phone=other).code == "code_invalid"
+    assert check(api, code_of(PHONE), phone="89161234567").status == 200
+
+
+def test_eight_is_read_by_country(api: Api) -> None:
+    Company.objects.update(country="VN")
+
+    assert api.post("/otp/send", {"phone": "84912345678"}).status == 200
+
+    assert Verification.objects.get().phone == "+84912345678"

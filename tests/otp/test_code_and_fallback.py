@@ -1,0 +1,155 @@
+"""A right code, before and after a channel's patience was over."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from billing.wallet import ledger
+from channels import reconciliation
+from channels.deliver import sweeps
+from channels.lifecycle.state_machine import What
+from channels.models import Attempt, Message
+from otp import services
+from tests.api.clients import Api
+from tests.api.races import at_once
+from tests.channels.chains import (
+    falls_back,
+    handed_over,
+    hear,
+    hearing,
+    moved,
+    silent,
+    transfers,
+    turns,
+)
+from tests.channels.lives import PHONE, accepted, claim, send
+from tests.otp.passing import later
+from tests.otp.test_settlement import resend, verify
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+MOVED = [("hold", 1, ""), ("release", 1, "patience"), ("hold", 16, "")]
+
+
+@pytest.fixture(autouse=True)
+def _chain(api: Api, transactional_db: None) -> Iterator[None]:
+    falls_back(api.company, "whatsapp", "sms")
+    yield
+    assert list(reconciliation.breaches()) == []
+
+
+def state(message: Message) -> tuple[str, str, bool]:
+    message.refresh_from_db()
+    return message.state, message.channel, message.is_owed
+
+
+def test_code_entered_in_time_sends_no_sms(api: Api) -> None:
+    attempt = accepted(api)
+    verify(api)
+    later(seconds=31)
+
+    sweeps.sweep()
+
+    assert (state(attempt.message), claim()) == (("delivered", "whatsapp", False), [])
+    assert transfers(attempt.message) == [("hold", 1, ""), ("capture", 1, "code_entered")]
+    assert ledger.balance(api.company.pk) == (999, 0)
+
+
+def test_code_calls_off_an_sms_that_nobody_has_and_is_free(api: Api) -> None:
+    first = moved(api)
+    verify(api)
+
+    services.settle_verified()
+
+    assert (state(first.message), claim()) == (("delivered", "whatsapp", False), [])
+    assert transfers(first.message) == [*MOVED, ("release", 16, "late proof")]
+    assert turns(first.message) == [("patience", "sms"), ("code_entered", "sms")]
+    assert ledger.balance(api.company.pk) == (1000, 0)
+
+
+def test_code_proves_an_sms_that_the_vendor_has(api: Api) -> None:
+    first, _second = handed_over(api)
+    verify(api)
+
+    services.settle_verified()
+
+    assert state(first.message) == ("delivered", "sms", False)
+    assert transfers(first.message) == [*MOVED, ("capture", 16, "code_entered")]
+    assert ledger.balance(api.company.pk) == (984, 0)
+
+
+def test_code_proves_nothing_of_what_is_owed(api: Api) -> None:
+    first, _second = handed_over(api)
+    hear(first, What.DELIVERED)
+    verify(api)
+
+    services.settle_verified()
+
+    assert state(first.message) == ("delivered", "sms", True)
+    assert ledger.balance(api.company.pk) == (984, 16)
+
+
+def test_code_ends_the_chains_of_its_other_messages(api: Api) -> None:
+    first = silent(api).message
+    later(seconds=31)
+    second = message_by_the_chain(api)
+    Message.objects.filter(pk=first.pk).update(fallback_at=None, chain=[])
+    verify(api)
+
+    services.settle_verified()
+
+    states = sorted((state(first), state(second)))
+    assert states == [("delivered", "whatsapp", False), ("sent", "whatsapp", False)]
+    assert [one.chain for one in Message.objects.all() if one.state == "sent"] == [[]]
+    later(seconds=31)
+    assert sweeps.fall_back() == 0
+    assert ledger.balance(api.company.pk) == (998, 1)
+
+
+def message_by_the_chain(api: Api) -> Message:
+    """The same code once more, in the vendor's hands."""
+    message = send(api)
+    claim()
+    hear(Attempt.objects.get(message=message), What.ACCEPTED, provider_id=str(message.pk))
+    return message
+
+
+def test_code_calls_off_the_next_step_of_its_other_messages(api: Api) -> None:
+    pending = moved(api).message
+    Message.objects.filter(pk=pending.pk).update(due_at=None)  # kept from the claim below
+    by_sms = resend(api, "sms")
+    Message.objects.filter(pk=pending.pk).update(due_at=pending.created_at)
+    verify(api)
+
+    services.settle_verified()
+
+    assert (state(by_sms), state(pending)) == (
+        ("delivered", "sms", False),
+        ("expired", "sms", False),
+    )
+    assert transfers(pending) == [*MOVED, ("release", 16, "code_entered")]
+    assert claim() == []
+    assert ledger.balance(api.company.pk) == (984, 0)
+
+
+def test_code_leaves_the_first_try_of_another_message_to_be_made(api: Api) -> None:
+    message = send(api)
+    verify(api)
+
+    services.settle_verified()
+
+    assert state(message) == ("queued", "whatsapp", False)
+    assert (message.chain, [one.phone for one in claim()]) == ([], [PHONE])
+    assert ledger.balance(api.company.pk) == (999, 1)
+
+
+@pytest.mark.parametrize("round_number", range(3))
+def test_code_and_sweep_at_once_agree(api: Api, round_number: int) -> None:
+    attempt = silent(api)
+    verify(api)
+
+    at_once([sweeps.fall_back, services.settle_verified, hearing(attempt, What.READ)] * 2)
+
+    assert state(attempt.message) == ("delivered", "whatsapp", False)
+    is_charged = transfers(attempt.message)[-1][0] == "capture"
+    assert ledger.balance(api.company.pk) == (999 if is_charged else 1000, 0)

@@ -1,0 +1,180 @@
+"""A right code proves one delivery: the cheapest that was handed over, once."""
+
+import pytest
+from django.core.management import call_command
+
+from billing.models import Transfer
+from billing.wallet import ledger
+from channels.lifecycle.state_machine import Event, What
+from channels.models import Attempt, Message
+from channels.outcomes import apply
+from otp import services
+from otp.models import Verification
+from tests.api.clients import Api
+from tests.api.races import at_once
+from tests.channels.lives import PHONE, accepted, claim, message_of, submitted
+from tests.otp.passing import later
+from tests.otp.reading import code_of, wrong_code
+
+
+def verify(api: Api) -> None:
+    assert api.post("/otp/verify", {"phone": PHONE, "code": code_of(PHONE)}).status == 200
+
+
+def resend(api: Api, channel: str) -> Message:
+    """The same code once more, handed over by another channel."""
+    later(seconds=61)
+    message = message_of(api.post("/otp/send", {"phone": PHONE, "channel": channel}))
+    claim()
+    attempt = Attempt.objects.get(message=message)
+    apply.apply([Event(attempt.id, What.ACCEPTED, provider_id=str(attempt.id))])
+    return message
+
+
+def charged(api: Api) -> list[tuple[object, int, str]]:
+    rows = Transfer.objects.filter(company=api.company, kind="capture")
+    return [(row.message_id, row.amount, row.proof) for row in rows]
+
+
+@pytest.mark.parametrize("make", [accepted, submitted])
+def test_right_code_charges_what_was_handed_over(api: Api, make: type) -> None:
+    attempt = make(api)
+    verify(api)
+    assert charged(api) == []
+
+    assert services.settle_verified() == 1
+    assert services.settle_verified() == 0
+
+    assert charged(api) == [(attempt.message_id, 1, "code_entered")]
+    assert Message.objects.get().state == "delivered"
+    assert ledger.balance(api.company.pk) == (999, 0)
+    assert Verification.objects.get().settled_at is not None
+
+
+def test_ambiguous_delivery_is_proved_too(api: Api) -> None:
+    attempt = submitted(api)
+    apply.apply([Event(attempt.id, What.AMBIGUOUS)])
+    verify(api)
+
+    services.settle_verified()
+
+    assert charged(api) == [(attempt.message_id, 1, "code_entered")]
+
+
+@pytest.mark.parametrize("order", [["sms", "whatsapp"], ["whatsapp", "sms"]])
+def test_cheapest_of_several_is_charged(api: Api, order: list[str]) -> None:
+    first = accepted(api, channel=order[0]).message
+    second = resend(api, order[1])
+    cheap, dear = (first, second) if order[0] == "whatsapp" else (second, first)
+    verify(api)
+
+    services.settle_verified()
+
+    assert charged(api) == [(cheap.id, 1, "code_entered")]
+    assert ledger.balance(api.company.pk) == (983, 16)
+    dear.refresh_from_db()
+    assert dear.state == "sent"
+
+
+def test_accepted_message_is_proved_before_one_whose_outcome_is_unknown(api: Api) -> None:
+    unknown = submitted(api)
+    apply.apply([Event(unknown.id, What.AMBIGUOUS)])
+    accepted_one = resend(api, "sms")
+    verify(api)
+
+    services.settle_verified()
+
+    assert charged(api) == [(accepted_one.id, 16, "code_entered")]
+
+
+def test_other_message_is_charged_on_its_own_receipt_only(api: Api) -> None:
+    accepted(api, channel="sms")
+    resend(api, "whatsapp")
+    verify(api)
+    services.settle_verified()
+
+    sms = Attempt.objects.get(channel="sms")
+    apply.apply([Event(sms.id, What.DELIVERED)])
+
+    assert sorted(proof for _, _, proof in charged(api)) == ["code_entered", "receipt"]
+    assert ledger.balance(api.company.pk) == (983, 0)
+
+
+def test_code_proves_nothing_where_a_receipt_did(api: Api) -> None:
+    attempt = accepted(api)
+    resend(api, "sms")
+    apply.apply([Event(attempt.id, What.DELIVERED)])
+    verify(api)
+
+    assert services.settle_verified() == 1
+
+    assert charged(api) == [(attempt.message_id, 1, "receipt")]
+    assert ledger.balance(api.company.pk) == (983, 16)
+
+
+def test_code_after_the_hold_went_back_is_free(api: Api) -> None:
+    attempt = accepted(api)
+    apply.apply([Event(attempt.id, What.EXPIRED)])
+    verify(api)
+
+    assert services.settle_verified() == 1
+
+    assert charged(api) == []
+    assert ledger.balance(api.company.pk) == (1000, 0)
+
+
+def test_message_that_was_not_handed_over_is_not_proved(api: Api) -> None:
+    api.post("/otp/send", {"phone": PHONE})
+    verify(api)
+
+    assert services.settle_verified() == 1
+
+    assert charged(api) == []
+    assert ledger.balance(api.company.pk) == (999, 1)
+
+
+def test_wrong_code_proves_nothing(api: Api) -> None:
+    accepted(api)
+    api.post("/otp/verify", {"phone": PHONE, "code": wrong_code(PHONE)})
+
+    assert services.settle_verified() == 0
+
+    assert charged(api) == []
+
+
+def test_receipt_after_the_code_charges_nothing_more(api: Api) -> None:
+    attempt = accepted(api)
+    verify(api)
+    services.settle_verified()
+
+    apply.apply([Event(attempt.id, What.READ), Event(attempt.id, What.EXPIRED)])
+
+    assert len(charged(api)) == 1
+    assert ledger.balance(api.company.pk) == (999, 0)
+
+
+def test_test_codes_charge_nothing(test_api: Api) -> None:
+    accepted(test_api)
+    code = code_of(PHONE, mode="test")
+    assert test_api.post("/otp/verify", {"phone": PHONE, "code": code}).status == 200
+
+    assert services.settle_verified() == 1
+
+    assert Message.objects.get().state == "delivered"
+    assert ledger.balance(test_api.company.pk) == (1000, 0)
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("round_number", range(3))
+def test_many_workers_charge_once(api: Api, round_number: int) -> None:
+    attempt = accepted(api)
+    verify(api)
+
+    at_once(
+        [services.settle_verified] * 6
+        + [lambda: len(apply.apply([Event(attempt.id, What.DELIVERED)]))] * 3
+    )
+
+    assert len(charged(api)) == 1
+    assert ledger.balance(api.company.pk) == (999, 0)
+    call_command("reconcile", verbosity=0)

@@ -1,0 +1,172 @@
+"""Budgets follow what a company usually spends, and nothing that a stolen key sent."""
+
+from collections.abc import Iterator
+from datetime import timedelta
+from importlib import import_module
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from django.db import connection, models
+from django.db.migrations.loader import MigrationLoader
+from django.utils import timezone
+from pytest_django import Settings
+
+from accounts.models import Company
+from billing.budgets import budgets
+from billing.models import Budget, SpentDay
+from channels.models import Message
+from config.ids import first_at, uuid7
+from otp import usual_spending
+from tests.factories import MessageFactory, VerificationFactory
+
+pytestmark = pytest.mark.django_db
+
+
+def spent(
+    company: Company,
+    tokens: int,
+    *,
+    days: int = 1,
+    hour: int = 12,
+    kind: str = "code",
+    phone: str = "+79161234567",
+    is_entered: bool = True,
+    **fields: object,
+) -> None:
+    """One message of this price so many days ago; its code was entered right."""
+    at = timezone.localtime().replace(hour=hour, minute=0, second=0) - timedelta(days=days)
+    subject_id = uuid7()
+    if kind == "code":
+        code_id = type(subject_id)(int=first_at(at).int | (subject_id.int & (1 << 60) - 1))
+        subject_id = VerificationFactory.create(
+            company=company,
+            id=code_id,
+            phone=phone,
+            verified_at=at if is_entered else None,
+            superseded_at=at,
+        ).pk
+    row = MessageFactory.create(
+        company=company,
+        kind=kind,
+        phone=phone,
+        price=tokens,
+        subject_id=subject_id,
+        state="delivered",
+        **fields,
+    )
+    Message.objects.filter(pk=row.pk).update(created_at=at)
+
+
+def usual(company: Company) -> dict[str, int | None]:
+    return dict(Budget.objects.filter(company=company).values_list("country", "usual"))
+
+
+def test_thrice_the_busiest_day_and_hour_of_the_last_four_weeks(company: Company) -> None:
+    spent(company, 100, days=3, hour=9)
+    spent(company, 200, days=3, hour=9)
+    spent(company, 50, days=3, hour=10, phone="+77012345678")
+    spent(company, 40, days=2, kind="link")
+    spent(company, 9000, days=29)
+
+    usual_spending.refresh()
+
+    assert usual(company) == {"": 1050, "RU": 900, "KZ": 150}
+    company.refresh_from_db()
+    assert company.budgets == {"": [None, 1050], "RU": [None, 900], "KZ": [None, 150]}
+
+
+def test_what_nobody_proved_raises_no_budget(company: Company) -> None:
+    spent(company, 500, is_entered=False)
+    spent(company, 500, mode="test")
+    spent(company, 500, kind="link")
+    Message.objects.filter(kind="link").update(state="expired")
+
+    usual_spending.refresh()
+
+    assert usual(company) == {}
+
+
+def test_days_are_counted_once_and_forgotten_in_time(company: Company, settings: Settings) -> None:
+    spent(company, 100, days=2)
+    usual_spending.refresh()
+    Message.objects.update(price=10_000)
+
+    assert usual_spending.refresh() == 0
+    settings.BUDGET_USUAL = (3, 1)
+    assert usual_spending.refresh() == 1
+
+    assert usual(company) == {"": None, "RU": None}
+    assert not SpentDay.objects.exists()
+
+
+def test_what_somebody_has_set_stays(company: Company) -> None:
+    budgets.set_own(company=company, tokens={"": 7, "RU": 5}, user=None)
+    spent(company, 5000)
+
+    usual_spending.refresh()
+
+    company.refresh_from_db()
+    held = budgets.params(company.budgets, "RU")
+    assert (held["day_budget"], held["hour_budget"]) == (7, 5)
+
+
+def migrate() -> None:
+    """With the models as they are at that migration."""
+    name = ("otp", "0006_learn_budgets")
+    state = MigrationLoader(connection).project_state(name)
+    editor = SimpleNamespace(connection=connection)
+    import_module(f"otp.migrations.{name[1]}").learn(state.apps, editor)
+
+
+@pytest.fixture
+def later_column() -> Iterator[None]:
+    """A column that a later migration adds: the code has it already, the database not yet."""
+    field = models.IntegerField(null=True)
+    field.contribute_to_class(SpentDay, "later")
+    yield
+    meta: Any = SpentDay._meta
+    meta.local_fields.remove(field)
+    meta._expire_cache()
+    delattr(SpentDay, field.name)
+
+
+@pytest.mark.usefixtures("later_column")
+def test_migration_gives_companies_that_send_their_budgets(company: Company) -> None:
+    spent(company, 2000)
+
+    migrate()
+
+    assert usual(company) == {"": 6000, "RU": 6000}
+
+
+def test_migration_counts_as_the_hourly_task_does(company: Company) -> None:
+    spent(company, 100, days=3, hour=9)
+    spent(company, 50, days=3, hour=10, phone="+77012345678")
+    spent(company, 40, days=2, kind="link")
+    spent(company, 30, days=28, phone="+80012345678")
+    spent(company, 500, is_entered=False)
+    spent(company, 500, mode="test")
+    spent(company, 9000, days=29)
+
+    migrate()
+
+    company.refresh_from_db()
+    columns = ("country", "day", "tokens", "busiest_hour")
+    learnt, days = company.budgets, set(SpentDay.objects.values_list(*columns))
+    assert usual_spending.refresh() == 0
+    SpentDay.objects.all().delete()
+    assert usual_spending.refresh() == 0
+    company.refresh_from_db()
+    assert (company.budgets, set(SpentDay.objects.values_list(*columns))) == (learnt, days)
+    assert learnt == {"": [None, 450], "RU": [None, 300], "KZ": [None, 150], "ZZ": [None, 90]}
+
+
+def test_migration_is_not_ended_while_it_counts(company: Company) -> None:
+    spent(company, 1)
+
+    migrate()
+
+    with connection.cursor() as cursor:
+        cursor.execute("SHOW idle_in_transaction_session_timeout")
+        assert cursor.fetchone() == ("0",)

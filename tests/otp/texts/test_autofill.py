@@ -1,0 +1,34 @@
+"""Which sites and which Android apps there can be."""
+
+import pytest
+from django.core.exceptions import ValidationError
+
+from otp.texts import autofill
+
+
+@pytest.mark.parametrize(
+    ("typed", "host"),
+    [("example.com", "example.com"), (" Login.Example.COM ", "login.example.com"),
+     ("пример.рф", "xn--e1afmkfd.xn--p1ai")],
+)  # fmt: skip
+def test_host_has_one_spelling(typed: str, host: str) -> None:
+    assert autofill.check_host(typed) == host
+
+
+@pytest.mark.parametrize(
+    "typed",
+    ["localhost", "https://example.com", "example.com/a", "example.com:8443", "exa mple.com",
+     "10.0.0.1", "-a.example.com", "example..com", "a" * 64 + ".com", "@example.com",
+     "example.com #1", "{code}.com", f"{'a.' * 130}com", "ab\ufffd.com"],
+)  # fmt: skip
+def test_what_is_no_site_is_refused(typed: str) -> None:
+    with pytest.raises(ValidationError):
+        autofill.check_host(typed)
+
+
+@pytest.mark.parametrize("typed", ["FA+9qCX9VS", "FA+9qCX9VSu=", "FA-9qCX9VSu", "ФA+9qCX9VSu", ""])
+def test_what_is_no_hash_is_refused(typed: str) -> None:
+    autofill.check_hash("FA+9qCX9VSu")
+
+    with pytest.raises(ValidationError):
+        autofill.check_hash(typed)

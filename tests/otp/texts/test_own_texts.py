@@ -1,0 +1,122 @@
+"""What a company may save of its own words, and what is told of it."""
+
+from typing import Any
+
+import pytest
+from django.core.exceptions import ValidationError
+from django.utils.translation import override
+
+from accounts.keys import api_keys
+from accounts.models import Company, User
+from otp.models import CodeText
+from otp.texts import own_texts
+from tests.api.clients import Api
+from tests.channels.lives import send
+from tests.factories import CodeTextFactory, UserFactory
+from tests.otp.reading import code_of
+from tests.otp.texts.test_sent_texts import PHONE, handed_over
+
+
+@pytest.fixture
+def user(db: None) -> User:
+    return UserFactory.create()
+
+
+def save(company: Company, user: User, body: str, **fields: Any) -> CodeText:
+    text = CodeText(body=body, **{"locale": "ru"} | fields)
+    own_texts.save(company=company, text=text, user=user)
+    return text
+
+
+def test_saved_text_is_in_force_at_once_here(api: Api, user: User) -> None:
+    api.get("/balance")
+
+    save(api.company, user, "{code} своё")
+    api_keys.forget_all()  # what the commit does: this test has none
+
+    send(api, channel="sms")
+    assert handed_over() == f"{code_of(PHONE)} своё"
+
+
+@pytest.mark.parametrize(
+    ("body", "channel", "words"),
+    [
+        ("no code", "", "Put {code}"),
+        ("{code} " + "я" * 200, "sms", "takes 4 parts"),
+        ("{code} " + "я" * 200, "", "takes 4 parts"),
+    ],
+)
+def test_text_that_may_not_be_sent_is_not_saved(
+    company: Company, user: User, body: str, channel: str, words: str
+) -> None:
+    with override("en"), pytest.raises(ValidationError, match=words):
+        save(company, user, body, channel=channel)
+
+    assert not company.code_texts.exists()
+    assert not company.audit.exists()
+
+
+def test_telegram_has_room_for_more(company: Company, user: User) -> None:
+    save(company, user, "{code} " + "я" * 400, channel="telegram")
+
+    assert company.code_texts.count() == 1
+
+
+def test_second_text_for_the_same_is_refused(company: Company, user: User) -> None:
+    save(company, user, "{code}")
+    save(company, user, "{code}", locale="en")
+    other = save(company, user, "{code}", purpose="login")
+
+    with pytest.raises(ValidationError):
+        save(company, user, "{code} 2")
+    other.purpose = ""
+    with pytest.raises(ValidationError):
+        own_texts.save(company=company, text=other, user=user)
+
+    assert company.code_texts.count() == 3
+
+
+def test_company_has_so_many_texts_at_most(company: Company, user: User) -> None:
+    CodeTextFactory.create_batch(own_texts.MOST, company=company)
+
+    with pytest.raises(ValidationError):
+        save(company, user, "{code}")
+
+
+def test_every_change_is_in_the_audit_log(company: Company, user: User) -> None:
+    text = save(company, user, "{code}", purpose="login", channel="sms")
+    own_texts.save(company=company, text=text, user=user)
+    own_texts.delete(text=text, user=user)
+    for _ in range(2):  # what changes nothing is nothing to tell of
+        own_texts.fill_in(company=company, webotp_host="example.com", app_hash="", user=user)
+    own_texts.fill_in(company=company, webotp_host="", app_hash="", user=user)
+
+    told = [(one.action, one.subject) for one in company.audit.order_by("id")]
+    assert told == [
+        ("text.created", "login · SMS · ru"),
+        ("text.changed", "login · SMS · ru"),
+        ("text.deleted", "login · SMS · ru"),
+        ("autofill.changed", "example.com"),
+        ("autofill.changed", "—"),
+    ]
+
+
+def test_line_that_makes_a_text_too_long_is_refused(company: Company, user: User) -> None:
+    save(company, user, "{code} " + "я" * 130, channel="sms")
+    save(company, user, "{code} " + "я" * 300, channel="telegram")
+
+    with override("en"), pytest.raises(ValidationError, match=r"The text “\{code\} я"):
+        own_texts.fill_in(
+            company=company, webotp_host="a-rather-long-name.example.com", app_hash="", user=user
+        )
+
+    assert own_texts.of_company(company).webotp_host == ""
+
+
+def test_line_that_makes_the_standard_words_too_long_is_refused(
+    company: Company, user: User
+) -> None:
+    host = ".".join(["a" * 60] * 2)
+
+    with override("en"), pytest.raises(ValidationError, match=r"The text “Код \{code\}"):
+        own_texts.fill_in(company=company, webotp_host=host, app_hash="", user=user)

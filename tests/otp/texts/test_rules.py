@@ -1,0 +1,168 @@
+"""What a company may write: the code once, and nothing that leads a person away."""
+
+import pytest
+from django.conf import settings as configured
+from django.core.exceptions import ValidationError
+from django.utils.translation import override
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from channels.accept import sms_segments
+from channels.accept.sms_segments import outside_gsm
+from links.make.new_link import short_url
+from otp.texts import rendering, rules
+
+GOOD = [
+    "{code}",
+    "Код {code}. Никому его не сообщайте. {brand}",
+    "{brand}: вход по коду {code}, действует {minutes} мин.\n{link}",
+    "Код — {code}!\nВойти: {link}\nС 9 до 18, т. е. 24/7",
+    "Ваш код: “{code}” 😀",
+    "(G-{code}) it's 5.5 minutes",
+]
+BAD = {
+    "nothing here": "Put {code}",
+    "{code} and {code}": "once",
+    "{code} {name}": "no variable {name}",
+    "{code} {Code}": "no variable {Code}",
+    "{code} {}": "no variable {}",
+    "{code} }": "Braces",
+    "{{code}}": "Braces",
+    "1{code}": "touch {code}",
+    "{code}x": "touch {code}",
+    "{brand}{code}": "touch {code}",
+    "{code}{minutes}": "touch {code}",
+    "{code}\n{link}\n{link}": "{link} may stand",
+    "{code} {link}": "line of its own",
+    "{code}\nGo:{link}": "before {link}",
+    "{code}\n{link}.": "after it",
+    "{code} http://x": "“http://x”",
+    "{code} example.com/a": "“example.com/a”",
+    "{code} пример.рф": "“пример.рф”",
+    "{code} example。com": "“example。com”",
+    "{code} me@here": "“me@here”",
+    "{code} {brand}.ru": "“{brand}.ru”",
+    "{code} www.{brand}": "“www.{brand}”",
+    "{code}.Never tell": "“{code}.Never”",
+    "@example.com #{code}": "“@example.com”",
+    "{code} +7 (916) 123": "“7 (916) 123”",
+    "{code} 8-800": "“8-800”",
+    "{code} ٠١٢٣": "“٠١٢٣”",
+    "{code} 1.2.3.4": "“1.2.3.4”",
+    "{code}\x07": "U+0007",
+    "{code} \u202egnp": "U+202E RIGHT-TO-LEFT OVERRIDE",
+    "{code} a\u200bb": "U+200B ZERO WIDTH SPACE",
+}
+
+
+@pytest.mark.parametrize("body", GOOD)
+def test_text_is_let_in(body: str) -> None:
+    rules.check(body)
+
+
+@pytest.mark.parametrize(("body", "words"), BAD.items())
+def test_text_is_refused_and_says_why(body: str, words: str) -> None:
+    with override("en"), pytest.raises(ValidationError) as refused:
+        rules.check(body)
+
+    assert words in " ".join(refused.value.messages)
+
+
+def test_all_faults_are_told_at_once() -> None:
+    with pytest.raises(ValidationError) as refused:
+        rules.check("{cod} http://x 12345")
+
+    assert len(refused.value.messages) == 4
+
+
+def test_text_is_tidied() -> None:
+    assert rules.tidy(" a\u00a0b \r\nи\u0306\u2003\n\n") == "a b\nй"
+
+
+PIECES = [
+    "{code}",
+    "{brand}",
+    "{minutes}",
+    "{link}",
+    "\n",
+    " ",
+    ". ",
+    "{",
+    "}",
+    "код",
+    "x",
+    "é",
+    "9",
+]
+SOME = st.lists(st.sampled_from(PIECES) | st.text(max_size=8), max_size=5).map("".join)
+PLAIN = st.lists(st.sampled_from([" ", "\n", "код", "{brand}", ", "]), max_size=5).map("".join)
+WITH_CODE = st.tuples(PLAIN, SOME | PLAIN | PLAIN.map("\n{{link}}\n{}".format)).map(" {code} ".join)
+WRITTEN = SOME | WITH_CODE
+SENT = {"code": "482915", "link": "https://l.example/bcdfghjkmn"}
+
+
+def is_let_in(body: str) -> bool:
+    try:
+        rules.check(body)
+    except ValidationError:
+        return False
+    return True
+
+
+@settings(deadline=None, max_examples=400)
+@given(WRITTEN.map(rules.tidy), st.text(max_size=30), st.booleans())
+@example("{code}\n{link}", "{code}", True)
+@example("a\n{link}\n{code}", "", False)
+def test_code_is_neither_lost_nor_said_twice(body: str, brand: str, has_link: bool) -> None:
+    if not is_let_in(body) or "482915" in brand:
+        return
+
+    text = rendering.fill(
+        rendering.compose(body, has_link=has_link),
+        brand=brand,
+        minutes=5,
+        code=SENT["code"],
+        link=SENT["link"] if has_link else None,
+    )
+
+    assert text.count(SENT["code"]) == 1
+    assert text.count(SENT["link"]) == has_link
+
+
+@settings(deadline=None, max_examples=200)
+@given(
+    st.text(max_size=160).map(lambda some: rules.tidy(f"{some} {{code}} {{brand}}")),
+    st.text(max_size=30) | st.text("😀a", min_size=30, max_size=30),
+    st.sampled_from([[], ["FA+9qCX9VSu"], ["FA+9qCX9VSu", "@example.com #{code}"]]),
+)
+def test_text_that_is_saved_fits_whatever_the_brand(body: str, brand: str, tail: list[str]) -> None:
+    if not is_let_in(body) or rules.most_sms(body, tail) > configured.MAX_SMS_SEGMENTS:
+        return
+
+    sent = rendering.fill(
+        rendering.compose(body, has_link=True, tail=tail),
+        code="48291547",
+        brand=brand,
+        minutes=None,
+        link=short_url("bcdfghjkmn"),
+    )
+
+    assert sms_segments.count(sent).segments <= rules.most_sms(body, tail)
+
+
+def test_text_of_four_parts_is_refused() -> None:
+    rules.check_length("x" * 400 + " {code}", [])
+
+    with override("en"), pytest.raises(ValidationError, match="takes 4 parts"):
+        rules.check_length("x" * 450 + " {code}", [])
+
+
+def test_brand_counts_as_russian() -> None:
+    assert rules.most_sms("x" * 100 + " {code}", []) == 1
+    assert rules.most_sms("x" * 100 + " {code} {brand}", []) == 3
+
+
+def test_characters_outside_the_alphabet_are_named_once() -> None:
+    assert outside_gsm("It’s ’ok’ — €") == ["’", "—"]
+    assert rules.titled("’") == "«’» U+2019 RIGHT SINGLE QUOTATION MARK"
+    assert rules.titled("\u00a0") == "U+00A0 NO-BREAK SPACE"

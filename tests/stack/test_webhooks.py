@@ -1,0 +1,87 @@
+"""What a company's own server hears of its messages, whatever becomes of our processes."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from accounts.models import Delivery
+from tests.accounts.webhooks.receivers import Receiver, listening
+from tests.stack.programs import until
+from tests.stack.sender import Sender
+from tests.stack.stack import Stack, expire
+
+
+@pytest.fixture
+def receiver() -> Iterator[Receiver]:
+    with listening() as one:
+        yield one
+
+
+def subscribe(sender: Sender, receiver: Receiver, *events: str) -> str:
+    """The secret that the receiver's events are signed with."""
+    answer = sender.post("/webhooks", {"url": receiver.url, "events": list(events)})
+    assert answer.status_code == 200, answer.text
+    secret: str = answer.json()["secret"]
+    return secret
+
+
+def heard(receiver: Receiver, secret: str) -> dict[str, str]:
+    """Event → the id it speaks of, each with a signature that holds."""
+    verified = [call.verified(secret) for call in list(receiver.calls)]
+    return {one["type"]: one["data"]["id"] for one in verified}
+
+
+def test_delivery_and_right_code_are_told_and_signed(
+    stack: Stack, sender: Sender, receiver: Receiver
+) -> None:
+    phone = stack.phone()
+    secret = subscribe(sender, receiver, "message.sent", "message.delivered", "otp.verified")
+
+    sent = sender.send_code(phone).json()
+    verified = sender.verify(phone, stack.carrier.code(phone)).json()
+
+    receiver.wait(3)
+    assert heard(receiver, secret) == {
+        "message.sent": sent["id"],
+        "message.delivered": sent["id"],
+        "otp.verified": verified["id"],
+    }
+
+
+def test_worker_killed_between_call_and_record_calls_again_under_the_same_id(
+    stack: Stack, sender: Sender, receiver: Receiver
+) -> None:
+    phone = stack.phone()
+    secret = subscribe(sender, receiver, "message.delivered")
+    stack.die_in_worker("callback")
+
+    sender.send_code(phone)
+    receiver.wait(1)
+    stack.replace_dead_worker()
+    delivery = Delivery.objects.filter(endpoint__company=sender.company)
+    expire(delivery, "due_at")
+
+    first, second = receiver.wait(2)
+    assert (first.id, first.body) == (second.id, second.body)
+    assert second.verified(secret)["data"]["phone"] == phone
+    until(lambda: delivery.get().state == "delivered")
+    assert delivery.get().tries == 2
+
+
+def test_broken_receiver_delays_no_send_and_hears_all_once_it_is_back(
+    stack: Stack, sender: Sender, receiver: Receiver
+) -> None:
+    phones = stack.phones(5)
+    receiver.status, receiver.delay = 500, 1.0
+    subscribe(sender, receiver, "message.delivered")
+
+    statuses = {sender.send_code(phone).json()["status"] for phone in phones}
+    delivery = Delivery.objects.filter(endpoint__company=sender.company)
+    until(lambda: delivery.filter(attempts__status=500).distinct().count() == len(phones))
+    receiver.status, receiver.delay = 200, 0.0
+    expire(delivery, "due_at")
+
+    until(lambda: delivery.filter(state="delivered").count() == len(phones))
+    assert statuses <= {"sent", "delivered"}
+    accepted = {call.json["data"]["phone"] for call in receiver.calls}
+    assert accepted == set(phones)

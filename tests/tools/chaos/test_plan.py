@@ -1,0 +1,57 @@
+"""The same seed plans the same run."""
+
+from collections import Counter
+
+from tools.chaos.plan import POOR, PRICES, Nuisance, Options, Person, Target, make
+
+FULL = Options(seed=7, sends=5000, kills=20, flush=False, short=False)
+SHORT = Options(seed=7, sends=300, kills=6, flush=False, short=True)
+
+
+def test_everything_follows_from_the_seed() -> None:
+    other = Options(seed=8, sends=300, kills=6, flush=False, short=True)
+
+    assert make(SHORT) == make(SHORT)
+    assert make(SHORT).orders != make(other).orders
+    assert make(SHORT).blows != make(other).blows
+
+
+def test_twenty_kills_meet_every_process_and_postgres_twice() -> None:
+    struck = Counter(blow.what for blow in make(FULL).blows)
+
+    assert sum(struck[target] for target in Target) == 20
+    assert min(struck[target] for target in Target) >= 2
+    assert min(struck[nuisance] for nuisance in Nuisance) >= 2
+
+
+def test_six_kills_meet_both_stores() -> None:
+    struck = Counter(blow.what for blow in make(SHORT).blows)
+
+    assert sum(struck[target] for target in Target) == 6
+    assert struck[Target.POSTGRES] == struck[Target.REDIS_LOST] == 1
+
+
+def test_zombies_sleep_past_their_lease() -> None:
+    sleeps = [blow.pause for blow in make(FULL).blows if blow.what is Nuisance.ZOMBIE]
+
+    assert min(sleeps) > 9
+
+
+def test_the_load_has_everything_in_it() -> None:
+    plan = make(FULL)
+    cost = sum(PRICES[order.sent_by] for order in plan.orders if order.company == POOR)
+
+    assert {order.kind for order in plan.orders} == {"code", "code_link", "link"}
+    assert {order.channel for order in plan.orders} == {"whatsapp", "telegram", "sms", None}
+    assert {order.person for order in plan.orders} == {*Person, None}
+    assert sum(order.twin for order in plan.orders) > 200
+    assert sum(order.again_at is not None for order in plan.orders) > 50
+    assert len({order.phone for order in plan.orders}) == len(plan.orders) == 5000
+    assert plan.tokens[POOR] < cost / 2
+
+
+def test_receipts_are_lost_only_where_the_vendor_can_be_asked() -> None:
+    lost = [order for order in make(FULL).orders if order.fault == "no_receipt"]
+
+    assert {order.sent_by for order in lost} == {"telegram", "sms"}
+    assert all(order.sent_by == "sms" or order.kind == "code" for order in lost)

@@ -1,0 +1,181 @@
+"""The fault proxy between a real client and a real server."""
+
+import asyncio
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from urllib.parse import urlsplit
+
+import pytest
+import requests
+
+from tests.tools.simulator.peers import Receiver
+from tools.chaos.proxy import Counts, Fault, Line, Proxy
+
+BODY = b'{"hello": "world"}'
+HOLD = 0.4
+
+
+class Server(Receiver):
+    def handle_error(self, *_args: object) -> None:
+        """Requests that are cut off are what it is here for."""
+
+
+@pytest.fixture(scope="module")
+def shared_server() -> Iterator[Receiver]:
+    server = Server()
+    yield server
+    server.close()
+
+
+@pytest.fixture
+def server(shared_server: Receiver) -> Receiver:
+    shared_server.hooks.clear()
+    return shared_server
+
+
+@contextmanager
+def proxied(server: Receiver | int, **rates: float) -> Iterator[tuple[str, Counts]]:
+    """The URL of a proxy in front of the server or port, and what it counts."""
+    upstream = server if isinstance(server, int) else server.port
+    line = Line("test", 0, upstream, rates, hold=HOLD, latency=0.2)
+    proxy, loop = Proxy(line, "7"), asyncio.new_event_loop()
+    thread = threading.Thread(target=loop.run_forever)
+    thread.start()
+    try:
+        port = asyncio.run_coroutine_threadsafe(proxy.open(), loop).result(5)
+        yield f"http://127.0.0.1:{port}/path", proxy.counts
+    finally:
+        asyncio.run_coroutine_threadsafe(_close(proxy), loop).result(5)
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join()
+        loop.close()
+
+
+async def _close(proxy: Proxy) -> None:
+    proxy.close()
+    others = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
+    for task in others:
+        task.cancel()
+    await asyncio.gather(*others, return_exceptions=True)
+
+
+def connected(url: str) -> socket.socket:
+    return socket.create_connection(("127.0.0.1", urlsplit(url).port or 0))
+
+
+def arrived(server: Receiver) -> list[bytes]:
+    return [hook.body for hook in server.hooks]
+
+
+def ask(url: str, seconds: float = 5) -> requests.Response:
+    return requests.post(url, data=BODY, timeout=seconds)
+
+
+def test_without_faults_requests_and_answers_pass_on_one_connection(server: Receiver) -> None:
+    with proxied(server) as (url, counts), closing(requests.Session()) as session:
+        statuses = [session.post(url, data=BODY, timeout=5).status_code for _ in range(3)]
+
+    assert statuses == [200, 200, 200]
+    assert arrived(server) == [BODY] * 3
+    assert (counts.requests, counts.statuses, counts.faults) == (3, {200: 3}, {})
+
+
+@pytest.mark.parametrize("fault", ["reset", "cut_request"])
+def test_a_request_that_is_cut_never_gets_there_whole(server: Receiver, fault: str) -> None:
+    with proxied(server, **{fault: 1}) as (url, counts), pytest.raises(requests.ConnectionError):
+        ask(url)
+
+    assert arrived(server) == []
+    assert counts.faults == {fault: 1}
+
+
+def test_a_half_open_request_is_neither_passed_on_nor_answered(server: Receiver) -> None:
+    with proxied(server, half_open=1) as (url, _), pytest.raises(requests.ReadTimeout):
+        ask(url, 0.1)
+
+    assert arrived(server) == []
+
+
+def test_an_answer_that_is_dropped_was_given(server: Receiver) -> None:
+    with (
+        proxied(server, drop_answer=1) as (url, counts),
+        pytest.raises(requests.ConnectionError),
+    ):
+        ask(url)
+
+    assert arrived(server) == [BODY]
+    assert counts.statuses == {200: 1}
+
+
+def test_of_an_answer_that_is_cut_the_beginning_comes(server: Receiver) -> None:
+    request = b"POST /path HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}"
+    with proxied(server, cut_answer=1) as (url, _), connected(url) as client:
+        client.sendall(request)
+        told = b"".join(iter(lambda: client.recv(65536), b""))
+
+    assert arrived(server) == [b"{}"]
+    assert b"HTTP/1.1 200 OK".startswith(told[:15])
+    assert not told.endswith(b"\r\n\r\n")
+
+
+def test_a_stalled_answer_comes_when_nobody_waits(server: Receiver) -> None:
+    with proxied(server, stall=1) as (url, _):
+        with pytest.raises(requests.ReadTimeout):
+            ask(url, 0.2)
+        patient = ask(url)
+
+    assert patient.elapsed.total_seconds() >= HOLD
+    assert arrived(server) == [BODY] * 2
+
+
+def test_latency_only_delays(server: Receiver) -> None:
+    with proxied(server, latency=1) as (url, counts):
+        answers = [ask(url) for _ in range(3)]
+
+    assert sum(answer.elapsed.total_seconds() for answer in answers) > 0.1
+    assert arrived(server) == [BODY] * 3
+    assert counts.faults == {"latency": 3}
+
+
+def test_a_server_that_is_down_means_a_cut_line() -> None:
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        port = unused.getsockname()[1]
+
+        with proxied(port) as (url, counts), pytest.raises(requests.ConnectionError):
+            ask(url)
+
+    assert counts.down == 1
+
+
+def test_chunked_answers_pass_unchanged() -> None:
+    answer = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n"
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+
+        def serve_once() -> None:
+            peer, _ = listener.accept()
+            with peer:
+                peer.recv(65536)
+                peer.sendall(answer)
+
+        thread = threading.Thread(target=serve_once)
+        thread.start()
+        with proxied(port) as (url, _):
+            told = ask(url)
+        thread.join()
+
+    assert told.text == "hello"
+
+
+def test_shares_are_as_asked_and_follow_from_the_seed(server: Receiver) -> None:
+    line = Line("test", 0, server.port, {"reset": 0.1, "latency": 0.2}, hold=HOLD, latency=0)
+
+    first, again = Proxy(line, "7"), Proxy(line, "7")
+    drawn = [first._draw() for _ in range(2000)]
+
+    assert drawn == [again._draw() for _ in range(2000)]
+    assert 150 < drawn.count(Fault.RESET) < 250
+    assert 330 < drawn.count(Fault.LATENCY) < 470

@@ -1,0 +1,88 @@
+"""`make examples`: what it tells and how it ends."""
+
+import argparse
+
+import pytest
+
+from tools.examples import __main__ as command
+from tools.examples import report
+from tools.examples.languages import Language
+from tools.examples.report import Outcome
+from tools.examples.service import Service
+from tools.examples.toolchains import BuildError, MissingError, Place, Toolchain, build, tool
+from tools.examples.trials import TRIALS
+
+NOWHERE = Service("http://127.0.0.1:1/api/v1", "kv_test_none")
+
+
+def lacking(_place: Place) -> Toolchain:
+    tool("no-such-compiler")
+    raise AssertionError
+
+
+def broken(_place: Place) -> Toolchain:
+    build(["bash", "-c", "echo line 3: no; exit 1"])
+    raise AssertionError
+
+
+def dead(_place: Place) -> Toolchain:
+    return Toolchain("Shell 1.0", lambda _file: ["bash", "-c", "echo nothing to say"])
+
+
+def outcome_of(language: Language) -> Outcome:
+    return command.judge(language, NOWHERE, install=False)
+
+
+def test_a_language_that_cannot_run_is_told_and_is_no_failure() -> None:
+    outcome = outcome_of(Language("curl", "sh", lacking, lambda _place: None))
+
+    assert outcome.is_good
+    assert report.reasons([outcome]) == ["curl was not run: no no-such-compiler"]
+
+
+def test_a_language_that_does_not_compile_is_a_failure() -> None:
+    outcome = outcome_of(Language("curl", "sh", broken, lambda _place: None))
+
+    assert not outcome.is_good
+    assert report.reasons([outcome]) == ["curl does not compile:\nline 3: no"]
+
+
+def test_examples_that_do_nothing_are_failures() -> None:
+    outcome = outcome_of(Language("curl", "sh", dead, lambda _place: None))
+
+    assert not outcome.is_good
+    assert set(outcome.failures) == {*TRIALS}
+
+
+def test_what_is_missing_is_installed_when_asked_for() -> None:
+    installed: list[Place] = []
+
+    def found(place: Place) -> Toolchain:
+        return dead(place) if installed else lacking(place)
+
+    language = Language("curl", "sh", found, installed.append)
+
+    assert command.prepare(language, install=True).version == "Shell 1.0"
+    assert len(installed) == 1
+    with pytest.raises(MissingError):
+        command.prepare(Language("curl", "sh", lacking, installed.append), install=False)
+    with pytest.raises(BuildError):
+        command.prepare(Language("curl", "sh", broken, installed.append), install=True)
+    assert len(installed) == 1
+
+
+def test_the_table_has_a_row_for_each_language() -> None:
+    good = Outcome("go", "Go 1.19", passed=[*TRIALS])
+    bad = Outcome("php", "PHP 8.2", passed=["shorten"], failures={"send_link": "no"})
+
+    table = report.table([good, bad, Outcome("rust", missing="no cargo")]).splitlines()
+
+    cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in table]
+    assert cells[2] == ["go", *["yes"] * 6, "Go 1.19"]
+    assert cells[3] == ["php", "–", "–", "yes", "NO", "–", "–", "PHP 8.2"]
+    assert cells[4] == ["rust", *["–"] * 6, "not run: no cargo"]
+
+
+def test_a_language_there_is_not_is_refused() -> None:
+    with pytest.raises(argparse.ArgumentTypeError, match="no such languages: cobol"):
+        command._names("go,cobol")

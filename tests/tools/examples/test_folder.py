@@ -1,0 +1,62 @@
+"""docs/examples is complete and fit to be read on a page."""
+
+import re
+from pathlib import Path
+
+from tools.examples.languages import LANGUAGES
+from tools.examples.toolchains import SOURCES, STEMS
+
+WIDEST_LINE = 100
+LONGEST_FILE = 110
+_MANIFESTS = {"Cargo.toml", "Examples.csproj", "package.json", "tsconfig.json"}
+
+
+def programs() -> list[Path]:
+    return [SOURCES / one.name / one.file(stem) for one in LANGUAGES for stem in STEMS]
+
+
+def test_each_language_shows_the_same_six_things() -> None:
+    there = {path for path in SOURCES.glob("*/*") if path.is_file()}
+
+    assert {path for path in there if path.name not in _MANIFESTS} == set(programs())
+    assert {path.name for path in SOURCES.iterdir() if path.is_dir()} == {
+        "csharp", "curl", "go", "java", "javascript", "php", "python", "rust", "typescript"
+    }  # fmt: skip
+
+
+def test_programs_fit_a_page() -> None:
+    lines = {path: path.read_text(encoding="utf-8").splitlines() for path in programs()}
+
+    assert {
+        path.name: len(found) for path, found in lines.items() if len(found) > LONGEST_FILE
+    } == {}
+    wide = [
+        path.name for path, found in lines.items() if any(len(line) > WIDEST_LINE for line in found)
+    ]
+    assert wide == []
+
+
+def test_programs_take_addresses_and_secrets_from_the_environment() -> None:
+    texts = {path: path.read_text(encoding="utf-8") for path in programs()}
+
+    for path, text in texts.items():
+        is_receiver = "webhook" in path.stem.lower()
+        names = {"KVITOK_SECRET"} if is_receiver else {"KVITOK_URL", "KVITOK_KEY"}
+        assert names <= set(re.findall(r"KVITOK_[A-Z]+", text)), path
+        assert re.search(r"kv_(live|test)_|https?://(?!127\.0\.0\.1)", text) is None, path
+
+
+def test_every_call_is_given_up_after_ten_seconds() -> None:
+    calls = [path for path in programs() if "webhook" not in path.stem.lower()]
+
+    patient = [
+        path
+        for path in calls
+        if not re.search(
+            r"timeout=10|timeout\(10_000\)|max-time 10|TIMEOUT => 10|10 \* time\.Second"
+            r"|ofSeconds\(10\)|FromSeconds\(10\)|from_secs\(10\)",
+            path.read_text(encoding="utf-8"),
+        )
+    ]
+
+    assert patient == []

@@ -1,0 +1,360 @@
+"""The message centre, used by the client of a library that none of our code is made with."""
+
+import asyncio
+import re
+import socket
+import struct
+from collections.abc import Awaitable, Callable, Iterator
+
+import pytest
+import smpp34
+
+from tests.tools.simulator.peers import Receiver, Simulator, eventually
+
+SYSTEM_ID, PASSWORD = "kvitok", "secret"
+RECEIPTED_MESSAGE_ID, MESSAGE_STATE, MESSAGE_PAYLOAD = 0x001E, 0x0427, 0x0424
+THROTTLED, INVALID_DEST, SUBMIT_FAILED = 0x58, 0x0B, 0x45
+WINDOW = 5
+Work = Callable[[smpp34.Smsc], Awaitable[None]]
+
+
+@pytest.fixture(scope="module")
+def running_centre(
+    shared_receiver: Receiver, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Simulator]:
+    log = tmp_path_factory.mktemp("centre") / "log.sqlite3"
+    account = {"SMPP_SYSTEM_ID": SYSTEM_ID, "SMPP_PASSWORD": PASSWORD, "SMPP_WINDOW": str(WINDOW)}
+    simulator = Simulator(log, shared_receiver.url, SIMULATOR_SMPP_PORT="0", **account)
+    yield simulator
+    simulator.close()
+
+
+@pytest.fixture
+def centre(running_centre: Simulator) -> Iterator[Simulator]:
+    yield running_centre
+    running_centre.behave()
+
+
+def port(centre: Simulator) -> int:
+    return int(centre.said.rpartition("smpp://127.0.0.1:")[2].split()[0])
+
+
+def client(centre: Simulator, password: str = PASSWORD) -> smpp34.Client:
+    return smpp34.Client("127.0.0.1", port(centre), SYSTEM_ID, password, bind_type="TRX")
+
+
+def bound(centre: Simulator, work: Work) -> None:
+    async def do() -> None:
+        smsc = await client(centre).connect()
+        await work(smsc)
+        await smsc.unbind()
+
+    asyncio.run(asyncio.wait_for(do(), 20))
+
+
+async def submit(
+    smsc: smpp34.Smsc, phone: str, text: bytes = b"Your code is 482915", **changed: object
+) -> smpp34.SubmitSmResp:
+    usual: dict[str, object] = {
+        "source_addr": "Kvitok",
+        "source_addr_ton": 5,
+        "dest_addr_ton": 1,
+        "dest_addr_npi": 1,
+        "validity_period": "000000000500000R",
+        "registered_delivery": 1,
+    }
+    return await smsc.submit_sm(phone, text, **(usual | changed))  # type: ignore[arg-type]
+
+
+async def told(smsc: smpp34.Smsc, phone: str) -> smpp34.DeliverSmEvent:
+    """The next receipt for this phone: those for others may still be under way."""
+    while True:
+        event = await asyncio.wait_for(smsc.next(), 5)
+        assert isinstance(event, smpp34.DeliverSmEvent)
+        assert event.esm_class == 4
+        if event.source_addr == phone:
+            return event
+
+
+async def receipt(smsc: smpp34.Smsc, phone: str) -> dict[str, str]:
+    event = await told(smsc, phone)
+    return dict(re.findall(r"(\w+):(\S+)", event.short_message.decode()))
+
+
+def test_message_reaches_the_phone_and_a_receipt_comes_back(centre: Simulator, phone: str) -> None:
+    async def work(smsc: smpp34.Smsc) -> None:
+        taken = await submit(smsc, phone)
+        said = await receipt(smsc, phone)
+        assert (taken.command_status, said["id"], said["stat"]) == (0, taken.message_id, "DELIVRD")
+
+    bound(centre, work)
+
+    (shown,) = centre.messages(phone)
+    assert (shown["text"], shown["code"], shown["provider"]) == (
+        "Your code is 482915", "482915", "smpp",
+    )  # fmt: skip
+    assert shown["state"] == "delivered"
+
+
+def test_receipt_has_its_id_and_state_in_optional_parameters_too(
+    centre: Simulator, phone: str
+) -> None:
+    async def work(smsc: smpp34.Smsc) -> None:
+        taken = await submit(smsc, phone)
+        event = await told(smsc, phone)
+        tlvs = {one.tag: one.value for one in event.tlvs}
+        assert taken.message_id is not None
+        assert tlvs[RECEIPTED_MESSAGE_ID].rstrip(b"\0") == taken.message_id.encode()
+        assert tlvs[MESSAGE_STATE] == b"\x02"
+
+    bound(centre, work)
+
+
+def test_parts_are_joined_in_their_order_and_reported_one_by_one(
+    centre: Simulator, phone: str
+) -> None:
+    words = ["Ваш код: ", "482915, ", "никому его не говорите"]
+
+    async def work(smsc: smpp34.Smsc) -> None:
+        taken = {}
+        for number in (2, 3, 1):
+            octets = bytes([5, 0, 3, 77, 3, number]) + words[number - 1].encode("utf-16-be")
+            answer = await submit(smsc, phone, octets, esm_class=0x40, data_coding=8)
+            taken[number] = answer.message_id
+        said = [(await receipt(smsc, phone))["id"] for _ in range(3)]
+        assert said == [taken[1], taken[2], taken[3]]
+
+    bound(centre, work)
+
+    assert [one["text"] for one in centre.messages(phone)] == ["".join(words)]
+
+
+def test_parts_may_be_numbered_by_optional_parameters(centre: Simulator, phone: str) -> None:
+    words = ["Ваш код: ", "482915, ", "никому"]
+
+    async def work(smsc: smpp34.Smsc) -> None:
+        for number in (3, 1, 2):
+            tlvs = [
+                smpp34.Tlv(0x020C, b"\x00\x4d"),  # sar_msg_ref_num
+                smpp34.Tlv(0x020E, bytes([3])),  # sar_total_segments
+                smpp34.Tlv(0x020F, bytes([number])),  # sar_segment_seqnum
+            ]
+            octets = words[number - 1].encode("utf-16-be")
+            assert (await submit(smsc, phone, octets, data_coding=8, tlvs=tlvs)).is_success
+
+    bound(centre, work)
+
+    assert [one["text"] for one in centre.messages(phone)] == ["".join(words)]
+
+
+@pytest.mark.parametrize(
+    ("coding", "octets", "shown"),
+    [
+        (0, b"\x00 482915", "@ 482915"),
+        (1, b"@ 482915 ~", "@ 482915 ~"),
+        (3, b"caf\xe9 482915", "café 482915"),
+    ],
+)
+def test_text_is_read_in_its_data_coding(
+    centre: Simulator, phone: str, *, coding: int, octets: bytes, shown: str
+) -> None:
+    async def work(smsc: smpp34.Smsc) -> None:
+        assert (await submit(smsc, phone, octets, data_coding=coding)).is_success
+
+    bound(centre, work)
+
+    assert [one["text"] for one in centre.messages(phone)] == [shown]
+
+
+def query(centre: Simulator, message_id: str, source: str = "Kvitok") -> tuple[int, bytes]:
+    """Status and body of the answer to a query_sm, which the client's library has not."""
+
+    def pdu(command: int, sequence: int, body: bytes) -> bytes:
+        return struct.pack(">4L", 16 + len(body), command, 0, sequence) + body
+
+    def answer(peer: socket.socket) -> tuple[int, bytes]:
+        length, _command, status, _sequence = struct.unpack(">4L", peer.recv(16))
+        return status, peer.recv(length - 16) if length > 16 else b""
+
+    with socket.create_connection(("127.0.0.1", port(centre)), 10) as peer:
+        who = f"{SYSTEM_ID}\0{PASSWORD}\0\0".encode() + bytes([0x34, 0, 0]) + b"\0"
+        peer.sendall(pdu(0x02, 1, who))
+        assert answer(peer)[0] == 0
+        peer.sendall(pdu(0x03, 2, f"{message_id}\0".encode() + b"\5\0" + f"{source}\0".encode()))
+        return answer(peer)
+
+
+def test_query_tells_what_became_of_a_message(centre: Simulator, phone: str) -> None:
+    taken: list[str] = []
+
+    async def work(smsc: smpp34.Smsc) -> None:
+        answer = await submit(smsc, phone)
+        taken.append(answer.message_id or "")
+        await receipt(smsc, phone)
+
+    bound(centre, work)
+
+    status, body = query(centre, taken[0])
+    message_id, final_date, rest = body.split(b"\0", 2)
+    assert (status, message_id, len(final_date)) == (0, taken[0].encode(), 16)
+    assert rest[0] == 2  # delivered
+    assert query(centre, "unknown")[0] == 0x67
+    assert query(centre, taken[0], "Stranger")[0] == 0x67
+
+
+def test_long_text_may_come_whole(centre: Simulator, phone: str) -> None:
+    text = "Ваш код: 482915. " + "Никому его не сообщайте. " * 5
+
+    async def work(smsc: smpp34.Smsc) -> None:
+        payload = smpp34.Tlv(MESSAGE_PAYLOAD, text.encode("utf-16-be"))
+        assert (await submit(smsc, phone, b"", data_coding=8, tlvs=[payload])).is_success
+
+    bound(centre, work)
+
+    assert [one["text"] for one in centre.messages(phone)] == [text]
+
+
+@pytest.mark.parametrize(
+    ("changed", "status"),
+    [
+        ({"validity_period": "in an hour"}, 0x62),
+        ({"dest_addr_ton": 0}, 0x50),
+        ({"dest_addr_npi": 0}, 0x51),
+        ({"source_addr": ""}, 0x0A),
+        ({"text": b"x" * 161}, 0x01),
+        ({"text": "я".encode("utf-16-be") * 71, "data_coding": 8}, 0x01),
+        ({"text": b"caf\xe9", "data_coding": 1}, 0x45),
+        ({"text": b"x" * 141, "data_coding": 3}, 0x01),
+        ({"text": b"\x1b"}, 0x45),  # an escape that was cut off
+        ({"text": b"\xd8\x3d", "data_coding": 8}, 0x45),  # half a face
+        ({"text": b"\x05\x00\x03\x01\x02\x03abc", "esm_class": 0x40}, 0x43),  # 3 of 2
+        ({"text": b"\x05\x00\x03\x01\x02\x01" + b"x" * 154, "esm_class": 0x40}, 0x01),
+    ],
+)
+def test_what_no_network_would_take_is_refused(
+    centre: Simulator, phone: str, changed: dict[str, object], status: int
+) -> None:
+    async def work(smsc: smpp34.Smsc) -> None:
+        answer = await submit(smsc, phone, **changed)  # type: ignore[arg-type]
+        assert answer.command_status == status
+
+    bound(centre, work)
+
+    assert centre.messages(phone) == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "status"),
+    [("throttle", THROTTLED), ("unreachable", INVALID_DEST), ("refuse", SUBMIT_FAILED)],
+)
+def test_fault_refuses_a_message(centre: Simulator, phone: str, kind: str, status: int) -> None:
+    centre.set_fault(kind=kind, phone=phone, times=1)
+
+    async def work(smsc: smpp34.Smsc) -> None:
+        assert (await submit(smsc, phone)).command_status == status
+        assert (await submit(smsc, phone)).command_status == 0
+
+    bound(centre, work)
+
+    assert len(centre.messages(phone)) == 1
+
+
+def test_undelivered_is_told(centre: Simulator, phone: str) -> None:
+    centre.set_fault(kind="undelivered", phone=phone)
+
+    async def work(smsc: smpp34.Smsc) -> None:
+        await submit(smsc, phone)
+        said = await receipt(smsc, phone)
+        assert (said["stat"], said["err"]) == ("UNDELIV", "027")
+
+    bound(centre, work)
+
+
+@pytest.mark.parametrize(
+    ("kind", "words"),
+    [
+        ("duplicate_receipt", ["DELIVRD", "DELIVRD"]),
+        ("failed_after_delivered", ["DELIVRD", "UNDELIV"]),
+        ("delivered_after_failed", ["UNDELIV", "DELIVRD"]),
+        ("late_receipt", ["DELIVRD"]),
+    ],
+)
+def test_receipts_are_bent_as_other_vendors_are(
+    centre: Simulator, phone: str, kind: str, words: list[str]
+) -> None:
+    centre.set_fault(kind=kind, phone=phone, latency_ms=100)
+
+    async def work(smsc: smpp34.Smsc) -> None:
+        await submit(smsc, phone)
+        assert [(await receipt(smsc, phone))["stat"] for _ in words] == words
+
+    bound(centre, work)
+
+
+def test_lost_receipt_never_comes(centre: Simulator, phone: str) -> None:
+    centre.set_fault(kind="no_receipt", phone=phone)
+
+    async def work(smsc: smpp34.Smsc) -> None:
+        await submit(smsc, phone)
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(told(smsc, phone), 0.5)
+
+    bound(centre, work)
+
+    assert centre.state(phone) == "delivered"
+
+
+def test_more_at_once_than_the_window_is_throttled(centre: Simulator, phone: str) -> None:
+    centre.set_fault(phone=phone, latency_ms=300)
+
+    async def work(smsc: smpp34.Smsc) -> None:
+        answers = await asyncio.gather(*(submit(smsc, phone) for _ in range(WINDOW + 2)))
+        found = sorted(one.command_status for one in answers)
+        assert found == [0] * WINDOW + [THROTTLED] * 2
+
+    bound(centre, work)
+
+
+def test_reset_comes_after_the_message_was_taken(centre: Simulator, phone: str) -> None:
+    centre.set_fault(kind="reset", phone=phone)
+
+    async def do() -> None:
+        smsc = await client(centre).connect()
+        with pytest.raises(smpp34.SmppError):
+            await submit(smsc, phone)
+
+    asyncio.run(asyncio.wait_for(do(), 20))
+
+    assert len(centre.messages(phone)) == 1
+
+
+def test_receipt_waits_for_somebody_who_is_bound(centre: Simulator, phone: str) -> None:
+    centre.set_fault(kind="late_receipt", phone=phone, latency_ms=300)
+    answers: list[str | None] = []
+
+    async def send(smsc: smpp34.Smsc) -> None:
+        answers.append((await submit(smsc, phone)).message_id)
+
+    async def come_back(smsc: smpp34.Smsc) -> None:
+        assert (await receipt(smsc, phone))["id"] == answers[0]
+
+    bound(centre, send)
+    eventually(lambda: centre.state(phone) == "delivered")
+    bound(centre, come_back)
+
+
+def test_stranger_is_not_let_in(centre: Simulator) -> None:
+    async def do() -> None:
+        with pytest.raises(smpp34.SmppError):
+            await client(centre, "wrong").connect()
+
+    asyncio.run(asyncio.wait_for(do(), 20))
+
+
+def test_page_of_phones_names_the_way(centre: Simulator, phone: str) -> None:
+    async def work(smsc: smpp34.Smsc) -> None:
+        await submit(smsc, phone)
+
+    bound(centre, work)
+
+    assert "SMS · SMPP" in centre.page(phone)

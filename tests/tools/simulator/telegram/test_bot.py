@@ -1,0 +1,250 @@
+import asyncio
+import json
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeVar
+
+import pytest
+from telegram import Bot, InlineKeyboardButton, InlineKeyboardMarkup, Update
+from telegram.error import BadRequest, Forbidden, InvalidToken, RetryAfter
+
+from tests.tools.simulator.peers import ACCOUNT, Hook, Receiver, Simulator, get, post
+from tests.tools.simulator.sends import bot_url, send_bot
+
+T = TypeVar("T")
+BUTTON = InlineKeyboardMarkup([[InlineKeyboardButton("Открыть", url="https://kv.example/aB3")]])
+
+
+def as_bot(
+    simulator: Simulator,
+    act: Callable[[Bot], Awaitable[T]],
+    token: str = ACCOUNT["TELEGRAM_BOT_TOKEN"],
+) -> T:
+    """Let a foreign client of the Bot API do it."""
+
+    async def acting() -> T:
+        async with Bot(token, base_url=f"{simulator.url}/telegram-bot/bot") as bot:
+            return await act(bot)
+
+    return asyncio.run(acting())
+
+
+def updates(receiver: Receiver, phone: str, many: int) -> list[dict[str, Any]]:
+    def fits(hook: Hook) -> bool:
+        return hook.path == "/hooks/telegram-bot" and phone in hook.body.decode()
+
+    hooks = receiver.wait(fits, many)
+    assert {hook.headers["x-telegram-bot-api-secret-token"] for hook in hooks} == {"bot-secret"}
+    return [hook.json for hook in hooks]
+
+
+def test_foreign_client_sends_a_link_behind_a_button(simulator: Simulator, phone: str) -> None:
+    sent = as_bot(
+        simulator,
+        lambda bot: bot.send_message(int(phone), "Код 4821", reply_markup=BUTTON),
+    )
+
+    (message,) = simulator.messages(phone)
+    assert sent.chat.id == int(phone)
+    assert sent.text == "Код 4821"
+    assert str(sent.message_id) == message["id"]
+    assert message["text"] == "Код 4821\nОткрыть: https://kv.example/aB3"
+    assert (message["code"], message["links"]) == ("4821", ["https://kv.example/aB3"])
+    assert (message["provider"], message["state"]) == ("telegram_bot", "delivered")
+
+
+def test_bot_knows_itself(simulator: Simulator) -> None:
+    me = as_bot(simulator, lambda bot: bot.get_me())
+
+    assert (me.id, me.is_bot) == (123456, True)
+
+
+def test_keyboard_may_be_json_within_a_form(simulator: Simulator, phone: str) -> None:
+    markup = json.dumps({"inline_keyboard": [[{"text": "Go", "url": "https://a.example/1"}]]})
+    form = {"chat_id": phone, "text": "x", "reply_markup": markup}
+
+    answer = post(bot_url(simulator, "SENDMESSAGE"), data=form)
+
+    assert answer.json()["result"]["text"] == "x"
+    assert simulator.messages(phone)[0]["links"] == ["https://a.example/1"]
+
+
+def test_request_for_a_contact_is_taken(simulator: Simulator, phone: str) -> None:
+    markup = {"keyboard": [[{"text": "Share", "request_contact": True}]]}
+
+    answer = send_bot(simulator, phone, reply_markup=markup)
+
+    assert answer.status_code == 200
+    assert "reply_markup" not in answer.json()["result"]  # of a Message only an inline keyboard is
+
+
+def test_inline_keyboard_comes_back_with_the_message(simulator: Simulator, phone: str) -> None:
+    markup = {"inline_keyboard": [[{"text": "Go", "url": "https://a.example/1"}]]}
+
+    answer = send_bot(simulator, phone, reply_markup=markup)
+
+    assert answer.json()["result"]["reply_markup"] == markup
+
+
+def button(**fields: object) -> dict[str, Any]:
+    return {"inline_keyboard": [[{"text": "Go", **fields}]]}
+
+
+@pytest.mark.parametrize(
+    ("changed", "description"),
+    [
+        ({"chat_id": None}, "chat_id is empty"),
+        ({"chat_id": 5}, "chat not found"),
+        ({"chat_id": "@someone"}, "chat not found"),
+        ({"text": ""}, "message text is empty"),
+        ({"text": "  "}, "message text is empty"),
+        ({"text": "я" * 4097}, "message is too long"),
+        ({"text": "😀" * 2049}, "message is too long"),
+        ({"reply_markup": "{"}, "can't parse reply keyboard markup JSON object"),
+        ({"reply_markup": button(url="no url")}, "BUTTON_URL_INVALID"),
+        ({"reply_markup": button(url="javascript:alert(1)")}, "BUTTON_URL_INVALID"),
+        ({"reply_markup": button()}, "Text buttons are unallowed in the inline keyboard"),
+        (
+            {"reply_markup": button(text="", url="https://a.example")},
+            "inline keyboard button text is empty",
+        ),
+    ],
+)
+def test_malformed_send_is_refused(
+    simulator: Simulator, phone: str, changed: dict[str, Any], description: str
+) -> None:
+    body = send_bot(simulator, phone, **changed).json()
+
+    wanted = f"Bad Request: {description}"
+    assert body == {"ok": False, "error_code": 400, "description": wanted}
+    assert simulator.messages(phone) == []
+
+
+def test_longest_text_is_taken(simulator: Simulator, phone: str) -> None:
+    assert send_bot(simulator, phone, text="я" * 4096).status_code == 200
+
+
+def test_wrong_token_and_unknown_method_are_refused(simulator: Simulator) -> None:
+    wrong = get(bot_url(simulator, "getMe", "123456:no"))
+    malformed = get(bot_url(simulator, "getMe", "nonsense"))
+    unknown = get(bot_url(simulator, "sendTelepathy"))
+    elsewhere = get(f"{simulator.url}/telegram-bot/nothing/here")
+
+    assert (wrong.status_code, wrong.json()["description"]) == (401, "Unauthorized")
+    for answer in (malformed, unknown, elsewhere):
+        assert answer.status_code == 404
+        assert answer.json() == {"ok": False, "error_code": 404, "description": "Not Found"}
+    with pytest.raises(InvalidToken):
+        as_bot(simulator, lambda bot: bot.get_me(), "123456:no")
+
+
+def test_unshared_phone_cannot_be_written_to(simulator: Simulator, phone: str) -> None:
+    simulator.do(phone, "unshare")
+
+    with pytest.raises(Forbidden, match="bot can't initiate conversation with a user"):
+        as_bot(simulator, lambda bot: bot.send_message(int(phone), "x"))
+
+    simulator.do(phone, "share")
+    assert send_bot(simulator, phone).status_code == 200
+
+
+def test_blocked_bot_is_told_and_cannot_write(
+    simulator: Simulator, receiver: Receiver, phone: str
+) -> None:
+    simulator.do(phone, "block")
+    with pytest.raises(Forbidden, match="bot was blocked by the user"):
+        as_bot(simulator, lambda bot: bot.send_message(int(phone), "x"))
+    simulator.do(phone, "unblock")
+
+    changes = [update["my_chat_member"] for update in updates(receiver, phone, 2)]
+    assert [change["new_chat_member"]["status"] for change in changes] == ["kicked", "member"]
+    assert send_bot(simulator, phone).status_code == 200
+
+
+def test_shared_contact_is_the_persons_own(
+    simulator: Simulator, receiver: Receiver, phone: str
+) -> None:
+    simulator.do(f"+{phone}", "share")
+
+    (update,) = updates(receiver, phone, 1)
+    read = Update.de_json(update, None)
+    assert read.message is not None
+    assert read.message.contact is not None
+    assert read.message.from_user is not None
+    assert read.message.contact.user_id == read.message.from_user.id == int(phone)
+    assert read.message.contact.phone_number == phone
+    assert read.message.chat.type == "private"
+
+
+def read(body: dict[str, Any]) -> Update:
+    """With no field left over that the library does not know."""
+    update = Update.de_json(body, None)
+    event = update.message or update.my_chat_member
+    assert event is not None
+    assert (update.api_kwargs, event.api_kwargs, event.chat.api_kwargs) == ({}, {}, {})
+    assert event.from_user is not None
+    assert event.from_user.api_kwargs == {}
+    return update
+
+
+def seen(update: Update) -> str:
+    if update.message is None:
+        assert update.my_chat_member is not None
+        return str(update.my_chat_member.new_chat_member.status)
+    return "contact" if update.message.contact else str(update.message.text)
+
+
+@pytest.mark.parametrize(
+    ("actions", "expected"),
+    [
+        (["unshare", "start"], ["/start contact"]),
+        (["share", "stop", "start"], ["contact", "/stop", "/start contact"]),
+        (["stop"], ["contact", "/stop"]),  # who counts as known shares first, to be stopped
+        (["share", "block", "unblock"], ["contact", "kicked", "member"]),
+        (["share", "block", "start"], ["contact", "kicked", "member", "/start contact"]),
+    ],
+)
+def test_foreign_library_reads_what_people_do(
+    simulator: Simulator, receiver: Receiver, phone: str, actions: list[str], expected: list[str]
+) -> None:
+    for action in actions:
+        simulator.do(phone, action)
+
+    told = [read(one) for one in updates(receiver, phone, len(expected))]
+
+    assert sorted(map(seen, told)) == sorted(expected)
+    commands = [one.message.entities for one in told if one.message and one.message.text]
+    assert all(entities[0].type == "bot_command" for entities in commands)
+
+
+def test_refusals_are_understood_by_a_foreign_client(
+    simulator: Simulator, phone: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PTB_TIMEDELTA", "true")
+    wanted = [("throttle", RetryAfter), ("unreachable", Forbidden), ("refuse", BadRequest)]
+    for kind, error in wanted:
+        simulator.set_fault(phone=phone, kind=kind, times=1)
+        with pytest.raises(error):
+            as_bot(simulator, lambda bot: bot.send_message(int(phone), "x"))
+
+
+def test_webhook_is_set_told_and_called(
+    own_simulator: Simulator, own_receiver: Receiver, phone: str
+) -> None:
+    before = as_bot(own_simulator, lambda bot: bot.get_webhook_info())
+    url = f"{own_receiver.url}/elsewhere"
+
+    as_bot(own_simulator, lambda bot: bot.set_webhook(url, secret_token="another"))
+    own_simulator.do(phone, "share")
+
+    after = as_bot(own_simulator, lambda bot: bot.get_webhook_info())
+    (hook,) = own_receiver.wait(lambda hook: hook.path == "/elsewhere")
+    assert before.url == f"{own_receiver.url}/hooks/telegram-bot"
+    assert after.url == url
+    assert hook.headers["x-telegram-bot-api-secret-token"] == "another"
+
+
+@pytest.mark.parametrize(
+    "given", [{"url": "http://example.com/x"}, {"url": "https://a.example", "secret_token": "я"}]
+)
+def test_bad_webhook_is_refused(simulator: Simulator, given: dict[str, str]) -> None:
+    assert post(bot_url(simulator, "setWebhook"), json=given).status_code == 400

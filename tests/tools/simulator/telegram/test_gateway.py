@@ -1,0 +1,225 @@
+import time
+from typing import Any
+
+import pytest
+import requests
+
+from tests.tools.simulator.peers import ACCOUNT, Receiver, Simulator, get, post
+from tests.tools.simulator.sends import GATEWAY, GATEWAY_VENDOR, send_gateway
+from tools.simulator import signatures
+
+TOKEN = ACCOUNT["TELEGRAM_GATEWAY_TOKEN"]
+
+
+def call(simulator: Simulator, method: str, **given: Any) -> dict[str, Any]:
+    answer = post(f"{simulator.url}/telegram-gateway/{method}", json=given, headers=GATEWAY)
+    body: dict[str, Any] = answer.json()
+    return body
+
+
+def test_send_answers_with_the_request_status(simulator: Simulator, phone: str) -> None:
+    body = send_gateway(simulator, phone).json()
+
+    result = body["result"]
+    assert body["ok"] is True
+    assert (result["phone_number"], result["payload"]) == (phone, f"ref-{phone}")
+    assert result["delivery_status"]["status"] == "sent"
+    assert (result["request_cost"], result["is_refunded"]) == (0.01, False)
+    assert simulator.messages(phone)[0]["code"] == "123456"
+
+
+def test_reports_are_signed_and_carry_the_payload(
+    simulator: Simulator, receiver: Receiver, phone: str
+) -> None:
+    send_gateway(simulator, phone)
+
+    told = GATEWAY_VENDOR.told(receiver, phone, 2)
+
+    assert [one.word for one in told] == ["sent", "delivered"]
+    for one in told:
+        timestamp = one.hook.headers["x-request-timestamp"]
+        signed = signatures.telegram_gateway(TOKEN, timestamp, one.hook.body)
+        assert one.hook.headers["x-request-signature"] == signed
+        assert abs(int(timestamp) - time.time()) < 5
+        assert one.hook.json["payload"] == f"ref-{phone}"
+
+
+@pytest.mark.parametrize("way", ["query", "form", "json", "get"])
+def test_parameters_may_come_in_any_encoding(simulator: Simulator, phone: str, way: str) -> None:
+    url = f"{simulator.url}/telegram-gateway/sendVerificationMessage"
+    given = {"access_token": TOKEN, "phone_number": f"+{phone}", "code": "4821"}
+    ways = {
+        "query": lambda: post(url, params=given),
+        "form": lambda: post(url, data=given),
+        "json": lambda: post(url, json=given),
+        "get": lambda: get(url, params=given),
+    }
+
+    assert ways[way]().json()["ok"] is True
+    assert simulator.messages(phone)[0]["code"] == "4821"
+
+
+@pytest.mark.parametrize(
+    ("changed", "error"),
+    [
+        ({"phone_number": None}, "PHONE_NUMBER_INVALID"),
+        ({"phone_number": "+0123"}, "PHONE_NUMBER_INVALID"),
+        ({"phone_number": "79161234567"}, "PHONE_NUMBER_INVALID"),  # E.164 has a plus
+        ({"code": "12a4"}, "CODE_INVALID"),
+        ({"code": "123"}, "CODE_INVALID"),
+        ({"code": "123456789"}, "CODE_INVALID"),
+        ({"code": 123456}, "CODE_INVALID"),
+        ({"code": None}, "CODE_LENGTH_REQUIRED"),
+        ({"code": None, "code_length": 3}, "CODE_LENGTH_INVALID"),
+        ({"ttl": 29}, "TTL_INVALID"),
+        ({"ttl": 3601}, "TTL_INVALID"),
+        ({"ttl": "soon"}, "TTL_INVALID"),
+        ({"payload": "я" * 65}, "PAYLOAD_INVALID"),
+        ({"callback_url": "http://example.com/x"}, "CALLBACK_URL_INVALID"),
+        ({"callback_url": "ftp://127.0.0.1/x"}, "CALLBACK_URL_INVALID"),
+        ({"callback_url": "https://example.com/" + "x" * 256}, "CALLBACK_URL_INVALID"),
+        ({"sender_username": "a b"}, "SENDER_USERNAME_INVALID"),
+        ({"request_id": "1"}, "REQUEST_ID_INVALID"),
+    ],
+)
+def test_malformed_send_is_refused(
+    simulator: Simulator, phone: str, changed: dict[str, Any], error: str
+) -> None:
+    assert send_gateway(simulator, phone, **changed).json() == {"ok": False, "error": error}
+    assert simulator.messages(phone) == []
+
+
+@pytest.mark.parametrize("lacks", [[], ["money"]])
+def test_only_a_paid_request_tells_the_balance(
+    simulator: Simulator, receiver: Receiver, phone: str, lacks: list[str]
+) -> None:
+    requests.put(f"{simulator.url}/lacks", json={"lacks": lacks}, timeout=5)
+    paid = send_gateway(simulator, phone).json()["result"]
+    requests.put(f"{simulator.url}/lacks", json={"lacks": []}, timeout=5)
+    asked = call(simulator, "checkVerificationStatus", request_id=paid["request_id"])["result"]
+
+    report, *_more = receiver.wait(lambda hook: paid["request_id"].encode() in hook.body)
+    assert paid["remaining_balance"] == (0.5 if lacks else 1000.0)
+    assert "remaining_balance" not in asked.keys() | report.json.keys()
+
+
+def test_length_alone_makes_the_vendor_choose_a_code(simulator: Simulator, phone: str) -> None:
+    send_gateway(simulator, phone, code=None, code_length=8, ttl=None)
+
+    code = simulator.messages(phone)[0]["code"]
+    assert len(code) == 8
+    assert code.isdigit()
+
+
+@pytest.mark.parametrize(
+    ("headers", "error"),
+    [({}, "ACCESS_TOKEN_REQUIRED"), ({"Authorization": "Bearer no"}, "ACCESS_TOKEN_INVALID")],
+)
+def test_wrong_token_is_refused(simulator: Simulator, headers: dict[str, str], error: str) -> None:
+    url = f"{simulator.url}/telegram-gateway/sendVerificationMessage"
+
+    assert post(url, json={}, headers=headers).json() == {"ok": False, "error": error}
+
+
+def test_unknown_method_and_broken_body_are_refused(simulator: Simulator) -> None:
+    url = f"{simulator.url}/telegram-gateway"
+    json_type = {"Content-Type": "application/json", **GATEWAY}
+
+    unknown = post(f"{url}/sendMessage", headers=GATEWAY)
+    broken = post(f"{url}/sendVerificationMessage", data=b"{", headers=json_type)
+
+    assert (unknown.status_code, unknown.json()["error"]) == (404, "UNKNOWN_METHOD")
+    assert (broken.status_code, broken.json()["ok"]) == (400, False)
+
+
+def test_status_is_polled_and_codes_are_judged(
+    simulator: Simulator, receiver: Receiver, phone: str
+) -> None:
+    number = send_gateway(simulator, phone).json()["result"]["request_id"]
+    GATEWAY_VENDOR.told(receiver, phone, 2)
+
+    plain = call(simulator, "checkVerificationStatus", request_id=number)["result"]
+    verdicts = [
+        call(simulator, "checkVerificationStatus", request_id=number, code=code)["result"][
+            "verification_status"
+        ]["status"]
+        for code in ["000000"] * 5 + ["123456"]
+    ]
+    unknown = call(simulator, "checkVerificationStatus", request_id="1")
+
+    assert plain["delivery_status"]["status"] == "delivered"
+    assert "verification_status" not in plain
+    assert verdicts == ["code_invalid"] * 5 + ["code_max_attempts_exceeded"]
+    assert unknown == {"ok": False, "error": "REQUEST_ID_INVALID"}
+
+
+def test_right_code_is_valid(simulator: Simulator, phone: str) -> None:
+    number = send_gateway(simulator, phone).json()["result"]["request_id"]
+
+    told = call(simulator, "checkVerificationStatus", request_id=number, code="123456")["result"]
+
+    assert told["verification_status"]["status"] == "code_valid"
+
+
+def test_ability_makes_one_send_free_of_asking(simulator: Simulator, phone: str) -> None:
+    asked = call(simulator, "checkSendAbility", phone_number=f"+{phone}")["result"]
+
+    number = asked["request_id"]
+    other = send_gateway(simulator, "77019999999", request_id=number).json()
+    first = send_gateway(simulator, phone, request_id=number).json()
+    again = send_gateway(simulator, phone, request_id=number).json()
+    assert "delivery_status" not in asked
+    assert other["error"] == "PHONE_NUMBER_MISMATCH"
+    assert first["result"]["request_id"] == number
+    assert again["error"] == "REQUEST_ID_INVALID"
+
+
+def test_ability_knows_an_unreachable_phone(simulator: Simulator, phone: str) -> None:
+    simulator.set_fault(channel="telegram", phone=phone, kind="unreachable")
+
+    asked = call(simulator, "checkSendAbility", phone_number=f"+{phone}")
+
+    assert asked == {"ok": False, "error": "PHONE_NUMBER_NOT_AVAILABLE"}
+
+
+def test_revoking_in_time_is_reported(simulator: Simulator, receiver: Receiver, phone: str) -> None:
+    simulator.set_fault(phone=phone, kind="late_receipt", latency_ms=60_000)
+    number = send_gateway(simulator, phone).json()["result"]["request_id"]
+
+    revoked = call(simulator, "revokeVerificationMessage", request_id=number)
+
+    assert revoked == {"ok": True, "result": True}
+    assert GATEWAY_VENDOR.words(receiver, phone, 1) == ["revoked"]
+    assert simulator.state(phone) == "failed"
+
+
+def test_revoking_what_is_delivered_changes_nothing(
+    simulator: Simulator, receiver: Receiver, phone: str
+) -> None:
+    number = send_gateway(simulator, phone).json()["result"]["request_id"]
+    GATEWAY_VENDOR.told(receiver, phone, 2)
+
+    call(simulator, "revokeVerificationMessage", request_id=number)
+
+    assert simulator.state(phone) == "delivered"
+
+
+def test_reading_sends_a_report(simulator: Simulator, receiver: Receiver, phone: str) -> None:
+    send_gateway(simulator, phone)
+    GATEWAY_VENDOR.told(receiver, phone, 2)
+    number = simulator.messages(phone)[0]["id"]
+
+    assert post(f"{simulator.url}/messages/{number}/read").status_code == 200
+
+    assert GATEWAY_VENDOR.words(receiver, phone, 3) == ["sent", "delivered", "read"]
+
+
+def test_connection_is_kept_open(simulator: Simulator, phone: str) -> None:
+    with requests.Session() as session:
+        url = f"{simulator.url}/telegram-gateway/checkSendAbility"
+        answers = [
+            session.post(url, json={"phone_number": f"+{phone}"}, headers=GATEWAY, timeout=5)
+            for _ in range(2)
+        ]
+
+    assert all(answer.headers.get("Connection") != "close" for answer in answers)

@@ -1,0 +1,197 @@
+"""What a fresh account lacks: our own checks, asked of the simulator's accounts over the wire."""
+
+from collections.abc import Iterator
+
+import pytest
+import requests
+
+from channels.providers.base import Check, Provider, Wanted
+from tests.channels.providers.vendors import bot, gateway, smsc, twilio, whatsapp
+from tests.tools.simulator.peers import ACCOUNT, Simulator
+
+SERVICE = "MG" + "0" * 32
+
+
+@pytest.fixture(autouse=True)
+def _whole_again(simulator: Simulator) -> Iterator[None]:
+    yield
+    lack(simulator)
+
+
+def lack(simulator: Simulator, *words: str) -> requests.Response:
+    return requests.put(f"{simulator.url}/lacks", json={"lacks": list(words)}, timeout=5)
+
+
+def account(simulator: Simulator, vendor: str) -> Provider:
+    if vendor == "whatsapp":
+        return whatsapp(
+            api_url=f"{simulator.url}/whatsapp",
+            token=ACCOUNT["WHATSAPP_TOKEN"],
+            phone_number_id=ACCOUNT["WHATSAPP_PHONE_NUMBER_ID"],
+            business_account_id=ACCOUNT["WHATSAPP_BUSINESS_ACCOUNT_ID"],
+            app_secret=ACCOUNT["WHATSAPP_APP_SECRET"],
+        )
+    if vendor == "bot":
+        token, secret = ACCOUNT["TELEGRAM_BOT_TOKEN"], ACCOUNT["TELEGRAM_BOT_SECRET"]
+        return bot(api_url=f"{simulator.url}/telegram-bot", token=token, secret_token=secret)
+    if vendor == "gateway":
+        url = f"{simulator.url}/telegram-gateway"
+        return gateway(api_url=url, token=ACCOUNT["TELEGRAM_GATEWAY_TOKEN"])
+    if vendor == "smsc":
+        login, password = ACCOUNT["SMSC_LOGIN"], ACCOUNT["SMSC_PASSWORD"]
+        return smsc(api_url=f"{simulator.url}/smsc", login=login, password=password)
+    return twilio(
+        api_url=f"{simulator.url}/twilio",
+        account_sid=ACCOUNT["TWILIO_ACCOUNT_SID"],
+        auth_token=ACCOUNT["TWILIO_AUTH_TOKEN"],
+        sender=SERVICE if vendor == "service" else ACCOUNT["TWILIO_FROM"],
+    )
+
+
+HOOKS = {"whatsapp": "whatsapp", "bot": "telegram-bot", "gateway": "telegram-gateway"}
+
+
+def checks(simulator: Simulator, vendor: str) -> list[Check]:
+    hook = f"{simulator.public_url}/hooks/{HOOKS.get(vendor, vendor)}"
+    return account(simulator, vendor).checks(Wanted(hook, ("RU", "KZ")))
+
+
+def failed(simulator: Simulator, vendor: str) -> list[tuple[str, str]]:
+    return [(one.topic, one.detail) for one in checks(simulator, vendor) if one.ok is False]
+
+
+TOPICS = {
+    "whatsapp": [
+        "account", "number_registered", "number_verified", "number_quality", "display_name",
+        "app_secret", "verify_token", "subscribed_app", *["template"] * 6,
+        "webhook_address", "webhook_fields",
+    ],
+    "bot": ["account", "secret", "webhook_address", "webhook_fields", "webhook_calls"],
+    "gateway": ["account", "balance"],
+    "twilio": ["account", "trial", "balance", "sender", "countries"],
+    "service": ["account", "trial", "balance", "service", "countries"],
+    "smsc": ["account", "balance", "sender", "callback_secret"],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("vendor", list(TOPICS))
+def test_whole_account_lacks_nothing(simulator: Simulator, vendor: str) -> None:
+    found = checks(simulator, vendor)
+
+    assert [one.topic for one in found] == TOPICS[vendor]
+    assert [one for one in found if one.ok is False] == []
+    unknown = [one.topic for one in found if one.ok is None]
+    assert unknown == (["balance"] if vendor == "gateway" else [])
+
+
+FIELDS = (
+    "account_update, account_alerts, account_review_update, phone_number_quality_update, "
+    "message_template_status_update, message_template_quality_update, template_category_update"
+)
+
+
+@pytest.mark.parametrize(
+    ("vendor", "word", "topic", "detail"),
+    [
+        ("whatsapp", "registration", "number_registered", "PENDING NOT_APPLICABLE"),
+        ("whatsapp", "verification", "number_verified", "UNVERIFIED"),
+        ("whatsapp", "quality", "number_quality", "RED"),
+        ("whatsapp", "display_name", "display_name", "DECLINED"),
+        ("whatsapp", "subscription", "subscribed_app", ""),
+        ("whatsapp", "webhook_fields", "webhook_fields", FIELDS),
+        ("bot", "webhook", "webhook_address", ""),
+        ("twilio", "trial", "trial", "Trial"),
+        ("twilio", "money", "balance", "-0.05 USD"),
+        ("twilio", "sender", "sender", "+15005550006"),
+        ("twilio", "country", "countries", "RU"),
+        ("service", "sender", "service", ""),
+        ("smsc", "money", "balance", "0.00 RUR"),
+        ("smsc", "sender", "sender", "KVITOK"),
+    ],
+)
+def test_each_lack_is_named(
+    simulator: Simulator, vendor: str, word: str, topic: str, detail: str
+) -> None:
+    assert lack(simulator, word).status_code == 200
+
+    assert failed(simulator, vendor) == [(topic, detail)]
+
+
+def test_app_without_a_webhook_lacks_its_address_and_all_fields(simulator: Simulator) -> None:
+    lack(simulator, "webhook")
+
+    assert [topic for topic, _ in failed(simulator, "whatsapp")] == [
+        "webhook_address", "webhook_fields",
+    ]  # fmt: skip
+
+
+def test_template_that_waits_is_named_with_its_language(simulator: Simulator) -> None:
+    lack(simulator, "template")
+
+    # Meta's own filter finds every name that contains the one asked for.
+    assert set(failed(simulator, "whatsapp")) == {
+        ("template", "verification_code en_US PENDING"),
+        ("template", "short_link en_US PENDING"),
+        ("template", "code_with_link en_US PENDING"),
+    }
+
+
+def test_address_of_another_service_is_no_address_of_ours(simulator: Simulator) -> None:
+    found = account(simulator, "whatsapp").checks(
+        Wanted("https://elsewhere.example/hooks/whatsapp")
+    )
+
+    assert [one.topic for one in found if one.ok is False] == ["webhook_address"]
+
+
+def test_without_the_business_accounts_id_its_parts_are_not_known(simulator: Simulator) -> None:
+    bare = whatsapp(
+        api_url=f"{simulator.url}/whatsapp",
+        token=ACCOUNT["WHATSAPP_TOKEN"],
+        phone_number_id=ACCOUNT["WHATSAPP_PHONE_NUMBER_ID"],
+        app_secret="",
+        verify_token="",
+    )
+
+    found = bare.checks(Wanted("https://kvitok.example.com/hooks/whatsapp"))
+
+    assert [(one.topic, one.ok) for one in found if not one.ok] == [
+        ("app_secret", False),
+        ("verify_token", False),
+        ("business_account", None),
+    ]
+
+
+def test_token_that_may_not_read_the_business_account_leaves_it_unknown(
+    simulator: Simulator,
+) -> None:
+    foreign = whatsapp(
+        api_url=f"{simulator.url}/whatsapp",
+        token=ACCOUNT["WHATSAPP_TOKEN"],
+        phone_number_id=ACCOUNT["WHATSAPP_PHONE_NUMBER_ID"],
+        business_account_id="1",
+        app_secret="wrong",
+    )
+
+    found = {one.topic: one for one in foreign.checks(Wanted("https://k.example.com"))}
+
+    assert found["subscribed_app"].ok is None
+    assert found["templates"].ok is None
+    assert found["webhook"].ok is None
+    assert found["webhook"].detail.startswith("190: ")
+
+
+@pytest.mark.parametrize("vendor", list(TOPICS))
+def test_account_that_does_not_work_is_all_that_is_said(simulator: Simulator, vendor: str) -> None:
+    elsewhere = Simulator.__new__(Simulator)
+    elsewhere.url, elsewhere.public_url = "http://127.0.0.1:1", simulator.public_url
+
+    found = checks(elsewhere, vendor)
+
+    assert [(one.topic, one.ok) for one in found] == [("away", False)]
+
+
+def test_words_that_nobody_knows_are_refused(simulator: Simulator) -> None:
+    for body in ({"lacks": ["luck"]}, {"lacks": "money"}, {}):
+        answer = requests.put(f"{simulator.url}/lacks", json=body, timeout=5)
+        assert answer.status_code == 400

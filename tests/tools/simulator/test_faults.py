@@ -1,0 +1,362 @@
+import time
+from typing import Any
+
+import pytest
+import requests
+
+from tests.tools.simulator.peers import Receiver, Simulator, eventually, get, post
+from tests.tools.simulator.sends import (
+    ALL,
+    BOT,
+    GATEWAY_VENDOR,
+    SMSC,
+    TWILIO,
+    WHATSAPP,
+    WITH_RECEIPTS,
+    Vendor,
+    send_whatsapp,
+)
+
+
+def named(vendor: Vendor) -> str:
+    return vendor.name
+
+
+each_vendor = pytest.mark.parametrize("vendor", ALL, ids=named)
+each_with_receipts = pytest.mark.parametrize("vendor", WITH_RECEIPTS, ids=named)
+
+
+def refusal(vendor: Vendor, answer: requests.Response) -> tuple[int, Any]:
+    body = answer.json()
+    words = {
+        WHATSAPP.name: lambda: body["error"]["code"],
+        GATEWAY_VENDOR.name: lambda: body["error"],
+        BOT.name: lambda: body["description"],
+        TWILIO.name: lambda: body["code"],
+        SMSC.name: lambda: body["error_code"],
+    }
+    return answer.status_code, words[vendor.name]()
+
+
+@pytest.mark.parametrize(
+    ("vendor", "kind", "expected"),
+    [
+        (WHATSAPP, "unreachable", (400, 131026)),
+        (WHATSAPP, "refuse", (400, 131009)),
+        (WHATSAPP, "account", (400, 131042)),
+        (WHATSAPP, "throttle", (429, 130429)),
+        (GATEWAY_VENDOR, "unreachable", (200, "PHONE_NUMBER_NOT_AVAILABLE")),
+        (GATEWAY_VENDOR, "refuse", (200, "CODE_INVALID")),
+        (GATEWAY_VENDOR, "account", (200, "BALANCE_NOT_ENOUGH")),
+        (GATEWAY_VENDOR, "throttle", (200, "FLOOD_WAIT_1")),
+        (BOT, "unreachable", (403, "Forbidden: bot can't initiate conversation with a user")),
+        (BOT, "refuse", (400, "Bad Request: BUTTON_URL_INVALID")),
+        (BOT, "account", (401, "Unauthorized")),
+        (BOT, "throttle", (429, "Too Many Requests: retry after 1")),
+        (TWILIO, "unreachable", (400, 21614)),
+        (TWILIO, "refuse", (400, 21617)),
+        (TWILIO, "account", (400, 21606)),
+        (TWILIO, "throttle", (429, 20429)),
+        (SMSC, "unreachable", (200, 8)),
+        (SMSC, "refuse", (200, 6)),
+        (SMSC, "throttle", (200, 9)),
+    ],
+)
+def test_refusal_is_the_vendors_own_and_nothing_arrives(
+    simulator: Simulator, phone: str, *, vendor: Vendor, kind: str, expected: tuple[int, Any]
+) -> None:
+    simulator.set_fault(channel=vendor.channel, phone=phone, kind=kind)
+
+    assert refusal(vendor, vendor.send(simulator, phone)) == expected
+    assert simulator.messages(phone) == []
+
+
+def test_throttled_bot_says_how_long(simulator: Simulator, phone: str) -> None:
+    simulator.set_fault(phone=phone, kind="throttle")
+
+    assert BOT.send(simulator, phone).json()["parameters"] == {"retry_after": 1}
+
+
+@each_vendor
+def test_hanging_send_is_on_the_phone_all_the_same(
+    simulator: Simulator, receiver: Receiver, phone: str, vendor: Vendor
+) -> None:
+    simulator.set_fault(phone=phone, kind="hang", times=1)
+
+    with pytest.raises(requests.ReadTimeout):
+        vendor.send(simulator, phone, timeout=0.1)
+
+    eventually(lambda: len(simulator.messages(phone)) == 1)
+    if vendor is not BOT:
+        assert vendor.words(receiver, phone, 2) == ["sent", "delivered"]
+
+
+@each_vendor
+def test_hang_ends_with_a_closed_connection(
+    simulator: Simulator, phone: str, vendor: Vendor
+) -> None:
+    simulator.set_fault(phone=phone, kind="hang", latency_ms=100)
+    begun = time.monotonic()
+
+    with pytest.raises(requests.ConnectionError):
+        vendor.send(simulator, phone)
+
+    assert time.monotonic() - begun >= 0.1
+
+
+@each_vendor
+def test_reset_takes_the_message_and_drops_the_connection(
+    simulator: Simulator, receiver: Receiver, phone: str, vendor: Vendor
+) -> None:
+    simulator.set_fault(phone=phone, kind="reset")
+
+    with pytest.raises(requests.ConnectionError, match="reset by peer"):
+        vendor.send(simulator, phone)
+
+    assert len(simulator.messages(phone)) == 1
+    if vendor is not BOT:
+        assert vendor.words(receiver, phone, 2) == ["sent", "delivered"]
+
+
+@each_vendor
+def test_lost_send_is_cut_off_and_reaches_nobody(
+    simulator: Simulator, phone: str, vendor: Vendor
+) -> None:
+    simulator.set_fault(phone=phone, kind="lost", times=1)
+    simulator.set_fault(phone=phone, kind="no_receipt")
+
+    with pytest.raises(requests.ConnectionError, match="reset by peer"):
+        vendor.send(simulator, phone)
+
+    assert simulator.messages(phone) == []
+
+
+@each_vendor
+def test_server_error_hides_a_message_that_was_taken(
+    simulator: Simulator, receiver: Receiver, phone: str, vendor: Vendor
+) -> None:
+    simulator.set_fault(phone=phone, kind="server_error")
+
+    answer = vendor.send(simulator, phone)
+
+    assert (answer.status_code, answer.text[:6]) == (502, "<html>")
+    assert len(simulator.messages(phone)) == 1
+    if vendor is not BOT:
+        assert vendor.words(receiver, phone, 2) == ["sent", "delivered"]
+
+
+@each_with_receipts
+def test_lost_receipts_leave_the_message_delivered(
+    simulator: Simulator, receiver: Receiver, phone: str, vendor: Vendor
+) -> None:
+    simulator.set_fault(phone=phone, kind="no_receipt", times=1)
+
+    vendor.send(simulator, phone)
+    eventually(lambda: simulator.state(phone) == "delivered")
+    vendor.send(simulator, phone)
+
+    # The second message's receipts are the only ones that come.
+    told = vendor.told(receiver, phone, 2)
+    assert [one.word for one in told] == ["sent", "delivered"]
+
+
+@each_with_receipts
+def test_duplicate_receipts_are_events_of_their_own(
+    simulator: Simulator, receiver: Receiver, phone: str, vendor: Vendor
+) -> None:
+    simulator.set_fault(phone=phone, kind="duplicate_receipt")
+
+    vendor.send(simulator, phone)
+
+    told = vendor.told(receiver, phone, 4)
+    assert [one.word for one in told] == ["sent", "sent", "delivered", "delivered"]
+    assert len({one.hook.body for one in told}) == 4
+
+
+@each_with_receipts
+def test_reordered_receipts_begin_with_the_delivery(
+    simulator: Simulator, receiver: Receiver, phone: str, vendor: Vendor
+) -> None:
+    simulator.set_fault(phone=phone, kind="reorder_receipts")
+
+    vendor.send(simulator, phone)
+
+    assert vendor.words(receiver, phone, 2) == ["delivered", "sent"]
+    assert simulator.state(phone) == "delivered"
+
+
+@each_with_receipts
+def test_late_receipts_wait(
+    simulator: Simulator, receiver: Receiver, phone: str, vendor: Vendor
+) -> None:
+    simulator.set_fault(phone=phone, kind="late_receipt", latency_ms=300)
+
+    vendor.send(simulator, phone)
+    sent_at = time.time()
+
+    assert simulator.state(phone) == "sent"
+    assert vendor.told(receiver, phone, 2)[0].hook.at - sent_at > 0.25
+    assert simulator.state(phone) == "delivered"
+
+
+@each_with_receipts
+def test_undelivered_is_told_afterwards(
+    simulator: Simulator, receiver: Receiver, phone: str, vendor: Vendor
+) -> None:
+    simulator.set_fault(phone=phone, kind="undelivered")
+
+    vendor.send(simulator, phone)
+
+    assert vendor.words(receiver, phone, 2) == ["sent", vendor.undelivered]
+    assert simulator.state(phone) == "failed"
+
+
+@each_with_receipts
+def test_a_vendor_may_contradict_itself_either_way(
+    simulator: Simulator, receiver: Receiver, phone: str, vendor: Vendor
+) -> None:
+    other = str(int(phone) + 10_000_000)
+    simulator.set_fault(phone=phone, kind="failed_after_delivered")
+    simulator.set_fault(phone=other, kind="delivered_after_failed")
+
+    vendor.send(simulator, phone)
+    vendor.send(simulator, other)
+
+    assert vendor.words(receiver, phone, 3) == ["sent", "delivered", vendor.undelivered]
+    assert vendor.words(receiver, other, 3) == ["sent", vendor.undelivered, "delivered"]
+    assert [simulator.state(one) for one in (phone, other)] == ["delivered", "delivered"]
+
+
+@pytest.mark.parametrize("kind", ["duplicate_receipt", "reorder_receipts", "late_receipt"])
+def test_bot_has_no_receipts_to_bend(simulator: Simulator, phone: str, kind: str) -> None:
+    simulator.set_fault(phone=phone, kind=kind)
+
+    BOT.send(simulator, phone)
+
+    assert simulator.state(phone) == "delivered"
+
+
+@each_vendor
+def test_latency_alone_only_delays(simulator: Simulator, phone: str, vendor: Vendor) -> None:
+    simulator.set_fault(phone=phone, latency_ms=150)
+    begun = time.monotonic()
+
+    answer = vendor.send(simulator, phone)
+
+    assert answer.ok
+    assert time.monotonic() - begun >= 0.15
+
+
+def test_kinds_combine(simulator: Simulator, receiver: Receiver, phone: str) -> None:
+    simulator.set_fault(phone=phone, latency_ms=100)
+    simulator.set_fault(phone=phone, kind="reorder_receipts")
+    simulator.set_fault(phone=phone, kind="duplicate_receipt")
+    begun = time.monotonic()
+
+    send_whatsapp(simulator, phone)
+
+    assert time.monotonic() - begun >= 0.1
+    words = WHATSAPP.words(receiver, phone, 4)
+    assert words == ["delivered", "delivered", "sent", "sent"]
+
+
+def test_times_count_matching_sends_only(simulator: Simulator, phone: str) -> None:
+    simulator.set_fault(phone=f"+{phone[:4]} {phone[4:]}", kind="refuse", times=2)
+    other = str(int(phone) + 10_000_000)
+
+    answers = [
+        send_whatsapp(simulator, number).status_code for number in (other, phone, phone, phone)
+    ]
+
+    assert answers == [200, 400, 400, 200]
+    assert get(f"{simulator.url}/faults").json() == []
+
+
+def test_refused_send_spends_no_receipt_fault(simulator: Simulator, phone: str) -> None:
+    simulator.set_fault(phone=phone, kind="no_receipt", times=1)
+    simulator.set_fault(phone=phone, kind="unreachable", times=1)
+
+    send_whatsapp(simulator, phone)
+
+    (left,) = get(f"{simulator.url}/faults").json()
+    assert (left["kind"], left["times"]) == ("no_receipt", 1)
+
+
+def test_channel_narrows_a_fault(simulator: Simulator, phone: str) -> None:
+    simulator.set_fault(channel="telegram", phone=phone, kind="refuse")
+
+    for vendor in ALL:
+        vendor.send(simulator, phone)
+
+    reached = [one["provider"] for one in simulator.messages(phone)]
+    assert reached == ["smsc", "twilio", "whatsapp_cloud"]
+
+
+def test_provider_narrows_a_fault(simulator: Simulator, phone: str) -> None:
+    simulator.set_fault(provider="twilio", phone=phone, kind="unreachable")
+    simulator.set_fault(provider="telegram_bot", phone=phone, kind="unreachable")
+
+    for vendor in ALL:
+        vendor.send(simulator, phone)
+
+    reached = [one["provider"] for one in simulator.messages(phone)]
+    assert reached == ["smsc", "telegram_gateway", "whatsapp_cloud"]
+
+
+def test_fault_is_told_back_listed_and_deleted(simulator: Simulator, phone: str) -> None:
+    wanted: dict[str, Any] = {
+        "channel": "sms",
+        "provider": "smsc",
+        "phone": f"+{phone}",
+        "kind": "hang",
+    }
+    wanted |= {"latency_ms": 5, "times": 3}
+
+    made = post(f"{simulator.url}/faults", json=wanted)
+
+    assert made.status_code == 201
+    assert made.json() == wanted | {"phone": phone, "id": made.json()["id"]}
+    assert get(f"{simulator.url}/faults").json() == [made.json()]
+    gone = requests.delete(f"{simulator.url}/faults/{made.json()['id']}", timeout=5)
+    again = requests.delete(f"{simulator.url}/faults/{made.json()['id']}", timeout=5)
+    assert (gone.status_code, again.status_code) == (200, 404)
+    assert get(f"{simulator.url}/faults").json() == []
+
+
+def test_all_faults_are_cleared(simulator: Simulator) -> None:
+    simulator.set_fault(kind="hang")
+    simulator.set_fault(latency_ms=1)
+
+    cleared = requests.delete(f"{simulator.url}/faults", timeout=5)
+
+    assert cleared.json() == {"cleared": 2}
+    assert get(f"{simulator.url}/faults").json() == []
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        ({}, "kind"),
+        ({"kind": "explode"}, "kind"),
+        ({"kind": ["hang"]}, "kind"),
+        ({"kind": "hang", "channel": "pigeon"}, "channel"),
+        ({"kind": "hang", "provider": "pigeons"}, "provider"),
+        ({"kind": "hang", "phone": "123"}, "phone"),
+        ({"kind": "hang", "phone": 77010000001}, "phone"),
+        ({"kind": "hang", "latency_ms": -1}, "latency_ms"),
+        ({"kind": "hang", "latency_ms": "5"}, "latency_ms"),
+        ({"kind": "hang", "latency_ms": True}, "latency_ms"),
+        ({"kind": "hang", "times": 0}, "times"),
+        ({"kind": "hang", "latency": 5}, "latency"),
+        (["hang"], "body"),
+    ],
+)
+def test_bad_fault_is_refused_by_field(simulator: Simulator, body: object, field: str) -> None:
+    answer = post(f"{simulator.url}/faults", json=body)
+
+    assert answer.status_code == 400
+    assert list(answer.json()["errors"]) == [field]
+
+
+def test_fault_that_is_no_json_is_refused(simulator: Simulator) -> None:
+    assert post(f"{simulator.url}/faults", data="kind=hang").status_code == 400

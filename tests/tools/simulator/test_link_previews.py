@@ -1,0 +1,94 @@
+"""Messengers and scanners that open links of messages, where they are told to."""
+
+import pytest
+import requests
+
+from links.clicks.visitor_headers import Kind, kind_of
+from tests.tools.simulator.peers import Hook, Receiver, Simulator, eventually, get
+from tests.tools.simulator.sends import send_bot, send_smsc, send_twilio
+
+
+def visits(receiver: Receiver, path: str) -> list[Hook]:
+    return receiver.having(lambda hook: hook.path == path)
+
+
+def send(simulator: Simulator, phone: str, provider: str, link: str) -> requests.Response:
+    if provider == "telegram_bot":
+        return send_bot(simulator, phone, text=f"Ваша ссылка: {link}")
+    if provider == "twilio":
+        return send_twilio(simulator, phone, Body=f"Ваша ссылка: {link}")
+    return send_smsc(simulator, phone, mes=f"Ваша ссылка: {link}")
+
+
+def kind(visit: Hook) -> Kind:
+    return kind_of({"REQUEST_METHOD": "GET", "HTTP_USER_AGENT": visit.headers["user-agent"]})
+
+
+@pytest.mark.parametrize("provider", ["telegram_bot", "twilio", "smsc"])
+@pytest.mark.parametrize("fault", ["link_preview", "link_scan"])
+def test_link_is_opened_once_and_not_followed(
+    simulator: Simulator, receiver: Receiver, phone: str, provider: str, fault: str
+) -> None:
+    simulator.set_fault(phone=phone, provider=provider, kind=fault)
+
+    send(simulator, phone, provider, f"{receiver.url}/{phone}")
+
+    receiver.wait(lambda hook: hook.path == f"/{phone}")
+    eventually(lambda: f"GET {receiver.url}/{phone}" in str(exchanges(simulator, phone)))
+    (visit,) = visits(receiver, f"/{phone}")
+    assert kind(visit) == (Kind.PREVIEW if fault == "link_preview" else Kind.PERSON)
+    assert visits(receiver, "/target") == []
+
+
+def exchanges(simulator: Simulator, phone: str) -> list[dict[str, object]]:
+    found: list[dict[str, object]] = get(f"{simulator.url}/exchanges?phone={phone}").json()
+    return found
+
+
+def test_nobody_opens_links_unless_told_to(
+    simulator: Simulator, receiver: Receiver, phone: str
+) -> None:
+    send(simulator, phone, "telegram_bot", f"{receiver.url}/{phone}")
+    simulator.set_fault(phone=phone, kind="link_preview")
+    send(simulator, phone, "telegram_bot", f"{receiver.url}/{phone}2")
+
+    receiver.wait(lambda hook: hook.path == f"/{phone}2")
+    assert visits(receiver, f"/{phone}") == []
+
+
+def test_only_links_of_the_service_are_opened(
+    simulator: Simulator, own_receiver: Receiver, receiver: Receiver, phone: str
+) -> None:
+    simulator.set_fault(phone=phone, kind="link_preview")
+
+    send(simulator, phone, "smsc", f"{own_receiver.url}/x https://example.com/x")
+    send(simulator, phone, "smsc", f"{receiver.url}/{phone}")
+
+    receiver.wait(lambda hook: hook.path == f"/{phone}")
+    assert own_receiver.hooks == []
+
+
+def test_what_was_not_taken_is_not_opened(
+    simulator: Simulator, receiver: Receiver, phone: str
+) -> None:
+    simulator.set_fault(phone=phone, kind="refuse", times=1)
+    simulator.set_fault(phone=phone, kind="link_preview")
+
+    send(simulator, phone, "smsc", f"{receiver.url}/{phone}")
+    send(simulator, phone, "smsc", f"{receiver.url}/{phone}2")
+
+    receiver.wait(lambda hook: hook.path == f"/{phone}2")
+    assert visits(receiver, f"/{phone}") == []
+
+
+def test_visit_is_seen_on_the_control_page(
+    simulator: Simulator, receiver: Receiver, phone: str
+) -> None:
+    simulator.set_fault(phone=phone, kind="link_preview")
+    send(simulator, phone, "smsc", f"{receiver.url}/{phone}")
+
+    def shown() -> str:
+        return get(f"{simulator.url}/control?lang=en&phone={phone}").text
+
+    eventually(lambda: "visit of a link" in shown() and "302" in shown())
+    assert "messenger fetches a preview of the link" in shown()

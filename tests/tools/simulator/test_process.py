@@ -1,0 +1,83 @@
+import signal
+import socket
+from pathlib import Path
+
+import pytest
+import requests
+
+from tests.tools.simulator.peers import Receiver, Simulator, get, run
+from tests.tools.simulator.sends import send_whatsapp
+
+
+def outcome(env: dict[str, str]) -> tuple[int, str, str]:
+    process = run({"PATH": "/usr/bin:/bin", **env})
+    out, told = process.communicate(timeout=10)
+    return process.returncode, out, told
+
+
+def test_it_lives(simulator: Simulator) -> None:
+    assert get(f"{simulator.url}/livez").status_code == 200
+
+
+def test_taken_port_is_one_clear_line(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        log = tmp_path / "log.sqlite3"
+        code, out, told = outcome({"SIMULATOR_PORT": port, "SIMULATOR_LOG": str(log)})
+
+    assert (code, out) == (1, "")
+    assert told == f"simulator: cannot listen on 127.0.0.1:{port}: Address already in use\n"
+    assert not log.exists()
+
+
+def test_bad_port_is_one_clear_line() -> None:
+    code, _, told = outcome({"SIMULATOR_PORT": "65536"})
+
+    assert code == 1
+    assert told == "simulator: SIMULATOR_PORT must be a whole number from 0 to 65535, not '65536'\n"
+
+
+def test_second_writer_of_a_log_is_refused(simulator: Simulator) -> None:
+    code, _, told = outcome({"SIMULATOR_PORT": "0", "SIMULATOR_LOG": str(simulator.log)})
+
+    assert (code, told) == (1, f"simulator: another simulator is using {simulator.log}\n")
+
+
+def test_unusable_log_is_one_clear_line(tmp_path: Path) -> None:
+    log = tmp_path / "log.sqlite3"
+    log.write_text("this is no database, however long one looks at it" * 50)
+
+    code, _, told = outcome({"SIMULATOR_PORT": "0", "SIMULATOR_LOG": str(log)})
+
+    assert (code, told) == (1, "simulator: file is not a database\n")
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_signal_ends_it_whatever_is_under_way(
+    own_simulator: Simulator, own_receiver: Receiver, phone: str, number: signal.Signals
+) -> None:
+    own_receiver.status = 503  # receipts are under way
+    send_whatsapp(own_simulator, phone)
+    own_simulator.set_fault(kind="hang", latency_ms=60_000)
+    with pytest.raises(requests.ReadTimeout):
+        send_whatsapp(own_simulator, phone, timeout=0.1)
+    with get(f"{own_simulator.url}/events", stream=True):
+        assert own_simulator.end(number) == 0
+
+
+def test_it_imports_nothing_of_the_project() -> None:
+    source = Path(__file__).parents[3] / "tools" / "simulator"
+    imports = [
+        line
+        for file in source.rglob("*.py")
+        for line in file.read_text().splitlines()
+        if line.startswith(("import ", "from "))
+    ]
+    rooms = ("accounts", "billing", "config", "django", "links", "otp", "channels")
+    foreign = [
+        line
+        for line in imports
+        if line.split()[1].split(".")[0] in rooms and not line.startswith("from tools.simulator")
+    ]
+
+    assert foreign == []

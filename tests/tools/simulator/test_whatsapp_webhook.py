@@ -1,0 +1,150 @@
+"""What Meta's webhook may also say: read without delivered, batches, words on the account."""
+
+import re
+import time
+from typing import Any
+
+import pytest
+from pywa.utils import webhook_updates_validator
+
+from tests.tools.simulator.peers import ACCOUNT, Hook, Receiver, Simulator, post
+from tests.tools.simulator.sends import GATEWAY_VENDOR, TWILIO, WHATSAPP, Vendor, send_whatsapp
+
+
+def change(hook: Hook) -> dict[str, Any]:
+    """The one change of a call that a foreign validator believes."""
+    signature = hook.headers["x-hub-signature-256"]
+    assert webhook_updates_validator(ACCOUNT["WHATSAPP_APP_SECRET"], hook.body, signature)
+    (entry,) = hook.json["entry"]
+    (found,) = entry["changes"]
+    return dict(found)
+
+
+@pytest.mark.parametrize(
+    ("vendor", "words"),
+    [
+        (WHATSAPP, ["sent", "read"]),
+        (GATEWAY_VENDOR, ["sent", "read"]),
+        (TWILIO, ["sent", "delivered"]),
+    ],
+)
+def test_read_comes_without_delivered(
+    simulator: Simulator, receiver: Receiver, phone: str, vendor: Vendor, words: list[str]
+) -> None:
+    simulator.set_fault(phone=phone, kind="read_at_once")
+
+    vendor.send(simulator, phone)
+
+    assert vendor.words(receiver, phone, 2) == words
+
+
+def test_batch_speaks_of_a_message_twice_and_backwards(
+    simulator: Simulator, receiver: Receiver, phone: str
+) -> None:
+    simulator.set_fault(phone=phone, kind="batched_receipts")
+
+    wamid = send_whatsapp(simulator, phone).json()["messages"][0]["id"]
+
+    (hook,) = receiver.wait(lambda hook: wamid.encode() in hook.body)
+    statuses = change(hook)["value"]["statuses"]
+    assert [one["status"] for one in statuses] == ["delivered", "sent", "delivered"]
+    assert {one["id"] for one in statuses} == {wamid}
+    assert simulator.state(phone) == "delivered"
+
+
+def test_held_message_is_said_to_be_held(simulator: Simulator, phone: str) -> None:
+    simulator.set_fault(phone=phone, kind="held", times=1)
+
+    held, taken = (send_whatsapp(simulator, phone).json()["messages"][0] for _ in range(2))
+
+    assert held["message_status"] == "held_for_quality_assessment"
+    assert taken["message_status"] == "accepted"
+
+
+def test_held_message_may_be_dropped(simulator: Simulator, receiver: Receiver, phone: str) -> None:
+    simulator.set_fault(phone=phone, kind="held")
+    simulator.set_fault(phone=phone, kind="undelivered")
+
+    send_whatsapp(simulator, phone)
+
+    (_sent, failed) = WHATSAPP.told(receiver, phone, 2)
+    (status,) = change(failed.hook)["value"]["statuses"]
+    assert [error["code"] for error in status["errors"]] == [132015]
+
+
+def test_word_on_the_account_names_no_message(simulator: Simulator, receiver: Receiver) -> None:
+    assert post(f"{simulator.url}/alerts", json={"code": 131031}).status_code == 201
+
+    (hook,) = receiver.wait(lambda hook: b"131031" in hook.body)
+    told = change(hook)
+    assert told["field"] == "messages"
+    assert told["value"].keys() == {"messaging_product", "metadata", "errors"}
+    assert told["value"]["errors"][0]["title"] == "Account has been locked"
+
+
+def test_template_is_lost(simulator: Simulator, receiver: Receiver) -> None:
+    lost = {"template": "short_link", "event": "DISABLED"}
+
+    assert post(f"{simulator.url}/alerts", json=lost).status_code == 201
+
+    (hook,) = receiver.wait(lambda hook: b"DISABLED" in hook.body)
+    told = change(hook)
+    assert told["field"] == "message_template_status_update"
+    assert told["value"]["message_template_name"] == "short_link"
+    (entry,) = hook.json["entry"]
+    assert abs(entry["time"] - time.time()) < 60
+
+
+def test_any_word_of_the_account_can_be_said(simulator: Simulator, receiver: Receiver) -> None:
+    value = {"event": "ACCOUNT_VIOLATION", "violation_info": {"violation_type": "SCAM"}}
+
+    said = post(f"{simulator.url}/alerts", json={"field": "account_update", "value": value})
+
+    assert said.status_code == 201
+    (hook,) = receiver.wait(lambda hook: b"ACCOUNT_VIOLATION" in hook.body)
+    assert change(hook) == {"field": "account_update", "value": value}
+    assert hook.json["entry"][0].keys() == {"id", "time", "changes"}
+
+
+BSUID = re.compile(r"[A-Z]{2}\.[A-Za-z0-9]{1,128}")
+
+
+def test_person_has_a_user_id_of_metas_beside_the_phone(
+    simulator: Simulator, receiver: Receiver, phone: str
+) -> None:
+    sent = send_whatsapp(simulator, phone).json()
+    wamid = sent["messages"][0]["id"]
+    (hook,) = receiver.wait(
+        lambda hook: b'"delivered"' in hook.body and wamid.encode() in hook.body
+    )
+    post(f"{simulator.url}/messages/{simulator.messages(phone)[0]['id']}/reply", json={})
+    (reply,) = receiver.wait(
+        lambda hook: b'"from_user_id"' in hook.body and phone.encode() in hook.body
+    )
+
+    told, said = change(hook)["value"], change(reply)["value"]
+    user_id = told["contacts"][0]["user_id"]
+    assert BSUID.fullmatch(user_id)
+    assert phone not in user_id
+    assert told["contacts"][0]["wa_id"] == phone
+    assert told["statuses"][0]["recipient_user_id"] == user_id
+    assert said["contacts"][0]["user_id"] == said["messages"][0]["from_user_id"] == user_id
+    assert "user_id" not in sent["contacts"][0]  # told there only of what was sent to one
+    assert "time" not in hook.json["entry"][0]
+
+
+def test_failed_status_tells_no_contact(
+    simulator: Simulator, receiver: Receiver, phone: str
+) -> None:
+    simulator.set_fault(phone=phone, kind="undelivered")
+    wamid = send_whatsapp(simulator, phone).json()["messages"][0]["id"]
+
+    (hook,) = receiver.wait(lambda hook: b'"failed"' in hook.body and wamid.encode() in hook.body)
+    value = change(hook)["value"]
+    assert "contacts" not in value
+    assert "recipient_user_id" not in value["statuses"][0]
+
+
+@pytest.mark.parametrize("body", [{}, {"code": 1}, {"code": "131031"}, {"template": ""}, []])
+def test_unknown_word_is_not_said(simulator: Simulator, body: object) -> None:
+    assert post(f"{simulator.url}/alerts", json=body).status_code == 400

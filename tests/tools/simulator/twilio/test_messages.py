@@ -1,0 +1,163 @@
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import requests
+from twilio.http.http_client import TwilioHttpClient
+from twilio.http.response import Response
+from twilio.rest import Client
+
+from tests.tools.simulator.peers import ACCOUNT, Receiver, Simulator, get, post
+from tests.tools.simulator.sends import BASIC, TWILIO, send_twilio, twilio_agrees, twilio_url
+
+
+class LedHere(TwilioHttpClient):
+    """The vendor's own client with its host exchanged for ours."""
+
+    def __init__(self, url: str) -> None:
+        super().__init__(timeout=5)
+        self._url = url
+
+    def request(  # type: ignore[override]
+        self, method: str, url: str, *args: Any, **kwargs: Any
+    ) -> Response:
+        here = url.replace("https://api.twilio.com", f"{self._url}/twilio")
+        return super().request(method, here, *args, **kwargs)
+
+
+@pytest.fixture
+def twilio(simulator: Simulator) -> Iterator[Client]:
+    here = LedHere(simulator.url)
+    yield Client(*BASIC, http_client=here)  # type: ignore[no-untyped-call]
+    assert here.session is not None
+    here.session.close()
+
+
+def error(answer: requests.Response) -> tuple[int, int]:
+    told = answer.json()
+    assert told["status"] == answer.status_code
+    assert told["more_info"] == f"https://www.twilio.com/docs/errors/{told['code']}"
+    return answer.status_code, told["code"]
+
+
+def test_vendors_own_client_sends_polls_and_finds(
+    simulator: Simulator, receiver: Receiver, twilio: Client, phone: str
+) -> None:
+    sent = twilio.messages.create(
+        to=f"+{phone}",
+        from_=ACCOUNT["TWILIO_FROM"],
+        body="Код 4821 https://kv.example/aB3",
+        status_callback=f"{receiver.url}/hooks/twilio",
+        validity_period=300,
+    )
+    TWILIO.told(receiver, phone, 2)
+
+    polled = twilio.messages(str(sent.sid)).fetch()
+    found = twilio.messages.list(to=f"+{phone}", limit=5)
+    (message,) = simulator.messages(phone)
+    assert [str(sent.status), sent.num_segments, sent.error_code] == ["queued", "1", None]
+    assert [polled.sid, str(polled.status)] == [sent.sid, "delivered"]
+    assert [one.sid for one in found] == [sent.sid]
+    assert (message["code"], message["links"]) == ("4821", ["https://kv.example/aB3"])
+    assert (message["channel"], message["provider"]) == ("sms", "twilio")
+
+
+def test_callbacks_are_signed(simulator: Simulator, receiver: Receiver, phone: str) -> None:
+    url = f"{receiver.url}/hooks/twilio?a=b%2Fc&d="
+    sid = send_twilio(simulator, phone, StatusCallback=url).json()["sid"]
+
+    def fits(path: str) -> bool:
+        return path == "/hooks/twilio?a=b%2Fc&d="
+
+    hooks = receiver.wait(lambda hook: fits(hook.path) and hook.form["MessageSid"] == sid, 2)
+
+    assert [hook.form["MessageStatus"] for hook in hooks] == ["sent", "delivered"]
+    for hook in hooks:
+        signature = hook.headers["x-twilio-signature"]
+        assert twilio_agrees(BASIC[1], url, hook.form, signature)
+        assert hook.form["AccountSid"] == BASIC[0]
+        assert "ErrorCode" not in hook.form
+
+
+@pytest.mark.parametrize(
+    ("body", "segments"), [("x" * 161, "2"), ("€" * 81, "2"), ("я" * 71, "2"), ("я" * 70, "1")]
+)
+def test_segments_are_counted(simulator: Simulator, phone: str, body: str, segments: str) -> None:
+    answer = send_twilio(simulator, phone, Body=body)
+
+    assert (answer.status_code, answer.json()["num_segments"]) == (201, segments)
+
+
+@pytest.mark.parametrize(
+    ("changed", "expected"),
+    [
+        ({"To": None}, (400, 21604)),
+        ({"To": "12345"}, (400, 21211)),
+        ({"To": "+7701"}, (400, 21211)),
+        ({"Body": None}, (400, 21602)),
+        ({"Body": ""}, (400, 21602)),
+        ({"Body": "x" * 1601}, (400, 21617)),
+        ({"From": None}, (400, 21603)),
+        ({"From": "+15005550007"}, (400, 21606)),
+        ({"From": None, "MessagingServiceSid": "MG1"}, (400, 21705)),
+        ({"StatusCallback": "nowhere"}, (400, 21609)),
+        ({"StatusCallback": "http://under_score.example/x"}, (400, 21609)),
+        ({"ValidityPeriod": "0"}, (400, 21624)),
+        ({"ValidityPeriod": "36001"}, (400, 21624)),
+    ],
+)
+def test_malformed_send_is_refused(
+    simulator: Simulator, phone: str, changed: dict[str, Any], expected: tuple[int, int]
+) -> None:
+    assert error(send_twilio(simulator, phone, **changed)) == expected
+    assert simulator.messages(phone) == []
+
+
+def test_to_and_from_must_differ(simulator: Simulator) -> None:
+    assert error(send_twilio(simulator, "15005550006")) == (400, 21266)
+
+
+def test_messaging_service_answers_accepted(simulator: Simulator, phone: str) -> None:
+    answer = send_twilio(simulator, phone, From=None, MessagingServiceSid="MG" + "0" * 32).json()
+
+    assert (answer["status"], answer["from"]) == ("accepted", None)
+
+
+@pytest.mark.parametrize("auth", [None, (BASIC[0], "no"), ("AC1", BASIC[1])])
+def test_wrong_credentials_are_refused(simulator: Simulator, auth: Any) -> None:
+    assert error(post(twilio_url(simulator), data={}, auth=auth)) == (401, 20003)
+    assert error(get(twilio_url(simulator, "Messages/SM1.json"), auth=auth)) == (401, 20003)
+    assert error(get(twilio_url(simulator), auth=auth)) == (401, 20003)
+
+
+def test_unknown_message_and_path_are_not_found(simulator: Simulator) -> None:
+    assert error(get(twilio_url(simulator, "Messages/SM1.json"), auth=BASIC)) == (404, 20404)
+    assert error(get(f"{simulator.url}/twilio/anything", auth=BASIC)) == (404, 20404)
+
+
+def test_list_is_narrowed_by_sender_and_time(simulator: Simulator, phone: str) -> None:
+    send_twilio(simulator, phone)
+    today = time.strftime("%Y-%m-%d", time.gmtime())
+
+    def found(**query: str) -> int:
+        answer = get(twilio_url(simulator), auth=BASIC, params={"To": f"+{phone}", **query})
+        return len(answer.json()["messages"])
+
+    assert found(DateSent=today) == 1
+    assert found(DateSent="2020-01-01") == 0
+    assert found(**{"DateSent>": today}) == 1
+    assert found(**{"DateSent<": "2020-01-01T00:00:00Z"}) == 0
+    assert found(From="+15005550007") == 0
+
+
+@pytest.mark.parametrize("query", [{"DateSent": "yesterday"}, {"PageSize": "0"}])
+def test_bad_list_is_refused(simulator: Simulator, query: dict[str, str]) -> None:
+    assert error(get(twilio_url(simulator), auth=BASIC, params=query)) == (400, 20001)
+
+
+def test_sms_has_no_read_receipt(simulator: Simulator, phone: str) -> None:
+    send_twilio(simulator, phone)
+    number = simulator.messages(phone)[0]["id"]
+
+    assert post(f"{simulator.url}/messages/{number}/read").status_code == 400

@@ -1,0 +1,1 @@
+"""Programs around the product. No product code imports them."""

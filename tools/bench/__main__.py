@@ -1,0 +1,131 @@
+"""`python -m tools.bench`: start everything, measure the rows asked for, tell."""
+
+import argparse
+import json
+import os
+import signal
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import django
+import psycopg
+
+from config.local.embedded import temporary
+from config.local.processes import StartError
+from tools.bench import machine, report
+from tools.bench.load import HINT, CannotMeasureError, Own, generator
+from tools.bench.results import Row
+from tools.bench.stack import SEEDED, Stack, set_up
+
+RESULTS = Path(__file__).parent / "results"
+ROWS = (
+    "verify",
+    "send",
+    "hot",
+    "shorten",
+    "redirect",
+    "wait",
+    "counted",
+    "cold",
+    "scan",
+    "bulk",
+    "handover",
+    "hang",
+    "beside",
+    "path",
+)
+
+
+def main(arguments: Sequence[str]) -> int:
+    """0 whatever the figures are; 2 when some could not be had."""
+    options = _options(arguments)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that everything is stopped
+    started = time.monotonic()
+    try:
+        with tempfile.TemporaryDirectory(prefix="kvitok-bench-") as place:
+            told, rows = _measure(options, Path(place))
+    except (CannotMeasureError, StartError, OSError, psycopg.Error) as error:
+        say(f"bench: cannot measure: {error}")
+        return 2
+    except KeyboardInterrupt:
+        return 130
+    told |= {"took": round(time.monotonic() - started, 1), "rows": [row.told() for row in rows]}
+    say("\n" + report.table(rows) + "\n\n" + report.summary(rows))
+    for program, lines in told["complaints"].items():
+        say(f"{program} logged {len(lines)} errors, the first: {lines[0]}")
+    _keep(told, options.json)
+    return 0 if {row.name for row in rows} == set(options.only) else 2
+
+
+def say(line: str) -> None:
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
+
+
+def _options(arguments: Sequence[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="make bench", description=__doc__)
+    add = parser.add_argument
+    add("--only", type=_names, default=ROWS, help=f"rows, of {','.join(ROWS)}")
+    add("--seconds", type=int, default=2, help="of an interval, 2 by default")
+    add("--rounds", type=int, default=4, help="intervals of each side, 4 by default")
+    add("--concurrency", type=_numbers, default=[1, 16, 64], help="connections, 1,16,64 by default")
+    add("--json", type=Path, help="where to keep everything; bench/results/ by default")
+    add("--own-client", action="store_true", help="do without wrk")
+    return parser.parse_args(arguments)
+
+
+def _names(text: str) -> list[str]:
+    names = text.split(",")
+    if unknown := set(names) - set(ROWS):
+        raise argparse.ArgumentTypeError(f"no such rows: {', '.join(sorted(unknown))}")
+    return [name for name in ROWS if name in names]
+
+
+def _numbers(text: str) -> list[int]:
+    return [int(word) for word in text.split(",")]
+
+
+def _measure(options: argparse.Namespace, place: Path) -> tuple[dict[str, Any], list[Row]]:
+    (place / "log").mkdir()
+    with temporary(durable=True, environ={}) as servers:
+        stack = Stack(servers, place)
+        try:
+            set_up(stack.url(SEEDED))
+            return _session(options, stack)
+        finally:
+            stack.close()
+
+
+def _session(options: argparse.Namespace, stack: Stack) -> tuple[dict[str, Any], list[Row]]:
+    os.environ.update(stack.environ | {"DJANGO_SETTINGS_MODULE": "config.settings"})
+    django.setup()
+    from tools.bench import session  # noqa: PLC0415 - needs Django set up
+
+    generate = generator(stack.place, own=options.own_client)
+    if isinstance(generate, Own):
+        say(HINT)
+    told = machine.describe(stack.postgres.directory) | {
+        "at": datetime.now(UTC).isoformat(timespec="seconds"),
+        "client": generate.name,
+        "settings": {"seconds": options.seconds, "rounds": options.rounds},
+    }
+    say(machine.words(told))
+    rows = session.measure(options, stack, generate, say)
+    return told | {"complaints": stack.complaints(), "loop_ms_after": machine.loop()}, rows
+
+
+def _keep(told: dict[str, Any], path: Path | None) -> None:
+    stamp = told["at"].replace(":", "").partition("+")[0]
+    path = path or RESULTS / f"{stamp}.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
+    say(f"Everything: {path}")
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,74 @@
+"""Parameters for the product's own statements, made without the work that leads up to them."""
+
+import os
+from secrets import token_urlsafe
+from typing import Any
+
+from django.conf import settings
+
+from billing.budgets import budgets
+from billing.wallet import ledger
+from config.ids import uuid7
+from otp import sql
+
+SEND = sql.send(is_test=False, has_link=False, has_ticket=False)
+_MAC = bytes(32)
+
+
+def params(company_id: int, key_id: int, phone: str) -> dict[str, Any]:
+    """For `SEND`: a code by WhatsApp, whose code nobody works out."""
+    message_id = uuid7()
+    (failed_hour, _), (failed_day, _) = settings.FAILED_ATTEMPTS
+    return {
+        "message_id": message_id,
+        "company_id": company_id,
+        "api_key_id": key_id,
+        "mode": "live",
+        "kind": "code",
+        "content": "code",
+        "channel": "whatsapp",
+        "chain": "[]",
+        "phone": phone,
+        "locale": "ru",
+        "request_id": "req_" + os.urandom(10).hex(),
+        "price": settings.PRICES["whatsapp"],
+        "segments": 1,
+        "priority": 0,
+        "patience": None,
+        "hold_seconds": settings.HOLD_DEADLINE["code"],
+        "hold_key": ledger.hold_key(message_id),
+        **budgets.params({}, "RU"),
+        "verification_id": uuid7(),
+        "purpose": "verification",
+        "mac": _MAC,
+        "key_id": "1",
+        "key_ids": ["1"],
+        "length": 6,
+        "max_attempts": settings.CODE_ATTEMPTS,
+        "lifetime": settings.CODE_LIFETIME,
+        "least_use": 0,
+        "resend_margin": settings.RESEND_MARGIN,
+        "failed_hour": failed_hour,
+        "failed_day": failed_day,
+        "params": '{"brand": "Company"}',
+    }
+
+
+def link(company_id: int, url: str) -> dict[str, Any]:
+    """For `links.sql.SHORTEN`."""
+    slug = token_urlsafe(6)
+    return {
+        "link_id": uuid7(),
+        "company_id": company_id,
+        "mode": "live",
+        "slug": slug,
+        "slug_key": slug,
+        "is_alias": False,
+        "url": url,
+        "link_lifetime": None,
+        "host_id": None,
+        "utm": "",
+        "expired_url": "",
+        "is_once": False,
+        "dies_with_code": False,
+    }

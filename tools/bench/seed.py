@@ -1,0 +1,130 @@
+"""What the rows are measured on: companies with keys and tokens, phones, verifications."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import count
+
+import psycopg
+
+from accounts.models import Company, Mode, User
+from accounts.people import companies as company_service
+from billing.budgets import budgets
+from billing.wallet import ledger
+from config.ids import uuid7
+from links.addresses.slugs import generate
+from otp import codes
+
+TOKENS = 10**12
+COMPANIES = 100
+PURPOSE = "verification"
+LENGTH, ATTEMPTS = 6, 5
+WRONG = "000000"
+SLUG = 8
+
+_COPY = """
+COPY otp_verification (id, company_id, mode, phone, purpose, mac, key_id, length, max_attempts,
+                       expires_at) FROM STDIN"""
+
+_COPY_LINKS = """
+COPY links_link (id, company_id, mode, slug, key, is_alias, url) FROM STDIN"""
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """A company that sends: whose it is and the live key it sends with."""
+
+    company_id: int
+    key_id: int
+    key: str
+
+
+def companies(many: int = COMPANIES) -> list[Account]:
+    """Made by the product's own services, in the database Django is connected to."""
+    user = User.objects.create_user(email="bench@example.com")
+    return [_company(user, f"Company {number}") for number in range(many)]
+
+
+def _company(user: User, name: str) -> Account:
+    company = company_service.sign_up_company(user=user, name=name)
+    company.status, company.all_countries = Company.Status.APPROVED, True
+    company.save(update_fields=["status", "all_countries"])
+    ledger.grant(company=company, amount=TOKENS, reason="bench")
+    budgets.open_wide(company)
+    key, plaintext = company_service.create_api_key(
+        company=company, user=user, mode=Mode.LIVE, name="bench"
+    )
+    return Account(company.pk, key.pk, plaintext)
+
+
+def slugs(many: int) -> list[str]:
+    return [generate(SLUG) for _ in range(many)]
+
+
+def links(store: psycopg.Connection, account: Account, many: int, *, url: str) -> list[str]:
+    """New links of this company's, by their slugs."""
+    made = slugs(many)
+    with store.cursor() as cursor, cursor.copy(_COPY_LINKS) as copy:
+        for slug in made:
+            copy.write_row((uuid7(), account.company_id, "live", slug, slug, False, url))
+    return made
+
+
+class Phones:
+    """Numbers nobody was written to yet, in ascending order."""
+
+    def __init__(self) -> None:
+        self._numbers = count(160_000_000)
+
+    def take(self, many: int) -> list[str]:
+        return [f"+79{next(self._numbers):09d}" for _ in range(many)]
+
+
+@dataclass(frozen=True, slots=True)
+class Guess:
+    """A code to be judged: `mac` is what the judging statement compares it by."""
+
+    account: int  # its place in the list of accounts
+    phone: str
+    code: str
+    mac: bytes
+
+
+def verifications(
+    store: psycopg.Connection, accounts: Sequence[Account], phones: Sequence[str]
+) -> list[Guess]:
+    """A live verification for each phone and one guess at each code, right and wrong in turn."""
+    (expires_at,) = store.execute("SELECT now() + interval '1 hour'").fetchone() or (None,)
+    guesses = []
+    with store.cursor() as cursor, cursor.copy(_COPY) as copy:
+        for number, phone in enumerate(phones):
+            place, is_right = number % len(accounts), number % 2 == 0
+            made = _verification(accounts[place], phone)
+            copy.write_row((*made.row, expires_at))
+            code = made.code if is_right else WRONG
+            guesses.append(Guess(place, phone, code, _mac(accounts[place], phone, code)))
+    return guesses
+
+
+@dataclass(frozen=True, slots=True)
+class _Made:
+    row: tuple[object, ...]
+    code: str
+
+
+def _verification(account: Account, phone: str) -> _Made:
+    made, key_id = uuid7(), codes.current_key()
+    code = codes.derive(made, key_id=key_id, length=LENGTH)
+    mac = _mac(account, phone, code)
+    row = (made, account.company_id, "live", phone, PURPOSE, mac, key_id, LENGTH, ATTEMPTS)
+    return _Made(row, code)
+
+
+def _mac(account: Account, phone: str, code: str) -> bytes:
+    return codes.mac(
+        key_id=codes.current_key(),
+        company_id=account.company_id,
+        mode="live",
+        phone=phone,
+        purpose=PURPOSE,
+        code=code,
+    )

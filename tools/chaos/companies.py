@@ -1,0 +1,41 @@
+"""The companies that send: made before the load, by way of the service's own models."""
+
+from collections.abc import Sequence
+
+from django.db import connections
+from django.db.backends.postgresql.base import DatabaseWrapper
+
+from billing.budgets import budgets
+from billing.wallet import ledger
+from tests.factories import ApiKeyFactory, CompanyFactory
+from tools.chaos.client import Account
+from tools.chaos.plan import CHAINS, Speed
+
+
+def found(tokens: Sequence[int], speed: Speed) -> list[Account]:
+    """One company for each amount of tokens, with a live key; some fall back."""
+    accounts = []
+    for number, amount in enumerate(tokens):
+        chain = CHAINS.get(number, [])
+        company = CompanyFactory.create(
+            name=f"Company {number}",
+            all_countries=True,
+            falls_back=bool(chain),
+            fallback_chain=chain,
+            patience_whatsapp=speed.patience,
+            patience_telegram=speed.patience,
+            patience_sms=speed.patience,
+        )
+        key = ApiKeyFactory.create(company=company)
+        ledger.grant(company=key.company, amount=amount, reason="chaos")
+        budgets.open_wide(key.company)
+        accounts.append(Account(key.company.pk, key.plaintext))
+    return accounts
+
+
+def drop_connections() -> None:
+    """This process's own: the server they lead to is going to be killed."""
+    ours = connections["default"]
+    if isinstance(ours, DatabaseWrapper):
+        ours.close()
+        ours.close_pool()

@@ -1,0 +1,58 @@
+"""After the load: until nothing is open, by waiting or by letting time have passed."""
+
+import sqlite3
+import time
+from contextlib import closing
+
+from tools.chaos import books
+from tools.chaos.books import Books
+from tools.chaos.conductor import Conductor
+from tools.chaos.stack import Stack
+
+LOOK_EVERY = 0.2
+RECEIPTS = 12.0  # seconds until vendors have told what they had to tell
+ENDED_WITHIN = 5.0  # seconds past its deadline in which a message must end
+POLL_ROUNDS, POLL_ROUND = 2, 3.5
+UNTOLD = "SELECT count(*) FROM messages WHERE pending <> ''"
+
+
+class Drain:
+    def __init__(self, stack: Stack, asked: Books, conductor: Conductor) -> None:
+        self._stack, self._books, self._conductor = stack, asked, conductor
+        self._looked = 0.0
+        self._seen: int | None = None
+
+    def wait(self, hold_deadline: float) -> None:
+        """Until the last deadline is past: repeats that come late may make new messages yet."""
+        self._run(books.IN_TIME, 2 * hold_deadline)
+
+    def hurry(self) -> None:
+        """Receipts and polls get their time; what is open then has its deadline behind it."""
+        self._conductor.run(self._is_told, RECEIPTS)
+        self._run(books.UNDER_WAY, RECEIPTS)
+        for _ in range(POLL_ROUNDS):
+            self._books.change(books.AGE_POLLS)
+            self._run(books.POLLED, POLL_ROUND)
+        self._books.change(books.AGE_LEASES)
+        self._books.change(books.AGE_DEADLINES)
+        self._run(books.OPEN, ENDED_WITHIN)
+
+    def _run(self, query: str, seconds: float) -> None:
+        """Until a count is zero."""
+        self._seen = None
+        self._conductor.run(lambda: self._look(query) == 0, seconds)
+
+    def _look(self, query: str) -> int | None:
+        if time.monotonic() > self._looked + LOOK_EVERY:
+            self._looked = time.monotonic()
+            self._seen = self._books.number(query)
+        return self._seen
+
+    def _is_told(self) -> bool:
+        if time.monotonic() < self._looked + LOOK_EVERY:
+            return False
+        self._looked = time.monotonic()
+        path = f"file:{self._stack.simulator_log}?mode=ro"
+        with closing(sqlite3.connect(path, uri=True)) as log:
+            (untold,) = log.execute(UNTOLD).fetchone()
+        return bool(untold == 0)

@@ -1,0 +1,70 @@
+"""Asks every invariant, and says what was found."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from django.db import connection
+
+from channels import reconciliation
+from tools.chaos.invariants import CHECKS, PROVABLE, STORY, UNCHARGED, Check
+
+UNCHARGED_SHARE = 0.001  # of the messages, among those whose delivery could have been proved
+
+
+@dataclass
+class Finding:
+    """One promise and what broke it."""
+
+    check: str
+    promise: str
+    subjects: list[str] = field(default_factory=list)
+
+    @property
+    def is_kept(self) -> bool:
+        return not self.subjects
+
+
+def judge() -> Iterator[Finding]:
+    """Every check on the tables that `evidence.lay_out` made; the reconciliation as well."""
+    with connection.cursor() as cursor:
+        cursor.execute("SET statement_timeout = 0")  # the service's own is not meant for this
+    for check in CHECKS:
+        yield Finding(check.name, check.promise, broken(check))
+    named = [f"{breach.check}: {breach.subject}" for breach in reconciliation.breaches()]
+    yield Finding("reconcile", "the service's own reconciliation finds nothing", named)
+    yield judge_uncharged(uncharged())
+
+
+def broken(check: Check) -> list[str]:
+    with connection.cursor() as cursor:
+        cursor.execute(check.query)
+        return sorted({subject for (subject,) in cursor.fetchall()})
+
+
+def uncharged() -> dict[str, str]:
+    """Message → why it is free."""
+    with connection.cursor() as cursor:
+        cursor.execute(UNCHARGED)
+        return dict(cursor.fetchall())
+
+
+def missed(found: dict[str, str]) -> list[str]:
+    """The stories of the free deliveries that could have been proved."""
+    return [f"{message} {_story(message)}" for message, why in found.items() if why == PROVABLE]
+
+
+def _story(message: str) -> str:
+    with connection.cursor() as cursor:
+        cursor.execute(STORY, [message])
+        (story,) = cursor.fetchone()
+        return str(story)
+
+
+def judge_uncharged(found: dict[str, str]) -> Finding:
+    promise = f"of deliveries that can be proved at most {UNCHARGED_SHARE:.1%} are free"
+    free = missed(found)
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT count(*) FROM channels_message")
+        (messages,) = cursor.fetchone()
+    is_kept = len(free) <= UNCHARGED_SHARE * messages
+    return Finding("uncharged", promise, [] if is_kept else free)

@@ -1,0 +1,142 @@
+"""The load and what befalls the service under it, from the first order until all is settled."""
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from functools import partial
+
+import redis
+
+from tools.chaos.agenda import Agenda
+from tools.chaos.books import OPEN, Books
+from tools.chaos.client import Account, Backend, Client
+from tools.chaos.conductor import Conductor
+from tools.chaos.drain import Drain
+from tools.chaos.journal import Journal
+from tools.chaos.people import People
+from tools.chaos.plan import Options, Plan
+from tools.chaos.stack import Stack
+
+THREADS = 96
+PROGRESS = 5.0  # seconds between two lines
+VENDORS_TAKE = 60  # ms to answer a send, so that some are under way at any moment
+RECOVERY = 240.0  # seconds after the last order until all is answered, on a busy machine too
+
+
+class NotMadeError(Exception):
+    """The run itself failed; what the service did is not known."""
+
+
+class Load:
+    """The orders, the people and the blows, until nothing of it is open."""
+
+    def __init__(
+        self,
+        options: Options,
+        plan: Plan,
+        stack: Stack,
+        *,
+        accounts: Sequence[Account],
+        say: Callable[[str], None],
+    ) -> None:
+        self.options, self.plan, self.stack, self.say = options, plan, stack, say
+        self.journal = Journal(stack.place / "journal.sqlite3")
+        self.books = Books(stack.postgres.url)
+        self.conductor = Conductor(stack, self.books)
+        self.agenda = Agenda(THREADS)
+        self.backend = Backend(
+            Client(stack.api, (2.0, stack.speed.send_wait + 4.0)),
+            accounts,
+            self.journal,
+            self.agenda,
+            carrier=stack.carrier,
+            seed=options.seed,
+        )
+        self.people = People(self.backend, plan.orders, stack.simulator_log, stack.carrier)
+        self.drain = Drain(stack, self.books, self.conductor)
+        self.flusher = Flusher(stack.redis.url)
+        self.begin = 0.0
+
+    def run(self) -> None:
+        self.people.start()
+        self.begin = time.monotonic() + 0.2
+        if self.options.flush:
+            self.flusher.start()
+        self._schedule()
+        try:
+            self._until_settled()
+            self.conductor.count_deadlocks()
+        finally:
+            self.flusher.close()
+            self.backend.given_up.set()
+            self.people.close()
+            self.agenda.close()
+            self.books.close()
+            self.journal.close()
+        if self.agenda.errors:
+            raise NotMadeError("a client's thread failed") from self.agenda.errors[0]
+
+    def _schedule(self) -> None:
+        self.backend.slow_vendors(VENDORS_TAKE)
+        self.backend.schedule(self.plan.orders, self.begin)
+        self.conductor.plan(self.begin, self.plan.blows)
+        retire = partial(self.conductor.retire, self.stack.second_worker)
+        self.conductor.at(self.begin + self.plan.second_worker_until, retire)
+        self.conductor.after(PROGRESS, self._tell)
+        if self.options.short:
+            # What would be remembered for a minute is not waited for.
+            self.conductor.at(self.begin + self.plan.seconds + 2, self.flusher.empty)
+
+    def _until_settled(self) -> None:
+        loaded = self.plan.seconds + RECOVERY
+        if not self.conductor.run(self._is_loaded, loaded):
+            self.say("Not everything was answered in time.")
+        self.say(f"{self._since():4.0f} s  the load is over")
+        self.flusher.close()
+        if self.options.short:
+            self.drain.hurry()
+        else:
+            self.drain.wait(self.stack.speed.hold_deadline)
+        self.say(f"{self._since():4.0f} s  {self.books.number(OPEN) or 0} messages are open")
+
+    def _is_loaded(self) -> bool:
+        return self.agenda.is_done and self.conductor.is_quiet
+
+    def _tell(self) -> None:
+        kills = sum(self.conductor.kills.values())
+        self.say(
+            f"{self._since():4.0f} s  {self.backend.answered} of {self.plan.sends} answered,"
+            f" {kills} of {self.options.kills} kills, {self.books.number(OPEN)} open"
+        )
+        self.conductor.after(PROGRESS, self._tell)
+
+    def _since(self) -> float:
+        return time.monotonic() - self.begin
+
+
+class Flusher:
+    """Empties Redis every second."""
+
+    def __init__(self, url: str) -> None:
+        self.times = 0
+        self._redis = redis.Redis.from_url(url, socket_timeout=1)
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="flusher", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def empty(self) -> bool:
+        try:
+            return bool(self._redis.flushall())
+        except redis.RedisError:
+            return False  # it has just been killed
+
+    def close(self) -> None:
+        self._stopping.set()
+        if self._thread.is_alive():
+            self._thread.join()
+
+    def _run(self) -> None:
+        while not self._stopping.wait(1.0):
+            self.times += self.empty()

@@ -1,0 +1,112 @@
+"""Those who hold the phones: they read a code when it comes and type it in, right or wrong."""
+
+import json
+import sqlite3
+import threading
+import time
+from collections.abc import Sequence
+from contextlib import closing, suppress
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import requests
+
+from tools.chaos.client import Backend
+from tools.chaos.plan import Order, Person
+
+LOOK_EVERY = 0.02  # seconds between two looks at what came
+ARRIVED = "SELECT id, phone, code, extra FROM messages WHERE id > ? ORDER BY id"
+
+
+@dataclass(frozen=True)
+class Arrival:
+    number: int
+    phone: str
+    code: str | None
+    faults: list[str]
+
+
+class People:
+    """Reads the simulator's log as it grows, on a thread of its own."""
+
+    def __init__(self, backend: Backend, orders: Sequence[Order], log: Path, carrier: str) -> None:
+        self._backend = backend
+        self._orders = {order.phone: order for order in orders}
+        self._log = log
+        self._carrier = carrier
+        self._newest: dict[str, str] = {}  # code on each phone
+        self._typed: set[str] = set()
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._watch, name="people", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def close(self) -> None:
+        self._stopping.set()
+        self._thread.join()
+
+    def _watch(self) -> None:
+        newest = 0
+        with closing(sqlite3.connect(f"file:{self._log}?mode=ro", uri=True)) as log:
+            while not self._stopping.wait(LOOK_EVERY):
+                for number, phone, code, extra in log.execute(ARRIVED, (newest,)).fetchall():
+                    newest = number
+                    faults = json.loads(extra).get("faults", [])
+                    self._arrive(Arrival(number, f"+{phone}", code, faults))
+
+    def _arrive(self, arrival: Arrival) -> None:
+        order = self._orders.get(arrival.phone)
+        if order is None or "undelivered" in arrival.faults:
+            return
+        moment = time.monotonic() + order.delay
+        if order.reads:
+            self._backend.agenda.at(moment, partial(self._read, arrival))
+        if not (order.person and arrival.code):
+            return
+        self._newest[arrival.phone] = arrival.code
+        # Who asks for a code twice waits for the second; a code may come by two channels as well.
+        is_awaited = order.again_at is None or order.key in self._backend.asked_again
+        if is_awaited and arrival.phone not in self._typed:
+            self._typed.add(arrival.phone)
+            self._backend.agenda.at(moment, partial(self._enter, order))
+
+    def _read(self, arrival: Arrival) -> None:
+        with suppress(requests.RequestException):
+            requests.post(f"{self._carrier}/messages/{arrival.number}/read", timeout=10)
+
+    def _enter(self, order: Order) -> None:
+        code = self._newest[order.phone]
+        for number in range(1, order.wrong + 1):
+            wrong = f"{(int(code) + number) % 10 ** len(code):0{len(code)}d}"
+            self._type(order, wrong, f"wrong-{number}", is_right=False)
+        if order.person is Person.PARALLEL:
+            twin = partial(self._type, order, code, "right-2", is_right=True)
+            self._backend.agenda.now(twin)
+        self._type(order, code, "right-1", is_right=True)
+
+    def _type(self, order: Order, code: str, name: str, *, is_right: bool) -> None:
+        """One entry, repeated until it is judged; under a key a repeat is the same entry."""
+        backend = self._backend
+        account, attempt = backend.accounts[order.company], f"{order.key}-{name}"
+        key, tries = attempt if order.keyed else "", 0
+        while not backend.given_up.is_set():
+            body = {"phone": order.phone, "code": code}
+            reply = backend.client.post("/otp/verify", body, token=account.key, key=key)
+            backend.journal.entry(
+                person=order.key,
+                key=key,
+                attempt=attempt,
+                company_id=account.company_id,
+                phone=order.phone,
+                is_right=is_right,
+                status=reply.status,
+                code=reply.code,
+                verification=reply.body.get("id", ""),
+                seconds=reply.seconds,
+            )
+            if reply.is_definite and reply.status != requests.codes.internal_server_error:
+                return
+            tries += 1
+            backend.pause(attempt, tries)

@@ -1,0 +1,94 @@
+"""One run: start everything, load it, hit it, let it settle, stop it, judge it."""
+
+import logging
+import os
+import shutil
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import django
+from django.core.management import call_command
+
+from config.env import ROOT
+from config.local.embedded import Servers, temporary
+from config.local.processes import end_survivors
+from tools.chaos import evidence, judging
+from tools.chaos.client import Account
+from tools.chaos.load import Load
+from tools.chaos.plan import Options, Plan, make, speed_of
+from tools.chaos.report import Report
+from tools.chaos.stack import MARK, Stack
+
+Say = Callable[[str], None]
+
+
+def run(options: Options, say: Say) -> Report:
+    place = ROOT / "var/chaos" / f"{options.seed}-{os.getpid()}"
+    place.mkdir(parents=True)
+    begun = time.monotonic()
+    with temporary(durable=True, environ={}) as servers, _kept(place, servers, say) as keep:
+        report = _run(options, servers, place, say)
+        report.seconds = time.monotonic() - begun
+        if report.is_clean and not options.keep:
+            keep.clear()
+        else:
+            report.place = str(place)
+    return report
+
+
+@contextmanager
+def _kept(place: Path, servers: Servers, say: Say) -> Iterator[threading.Event]:
+    """No process is left behind; data and logs are, unless the event is cleared."""
+    keep = threading.Event()
+    keep.set()
+    try:
+        yield keep
+    except KeyboardInterrupt:
+        keep.clear()
+        raise
+    finally:
+        end_survivors(f"{MARK}={place}")
+        for server in servers:
+            server.stop()
+        if keep.is_set():
+            shutil.copytree(servers.directory, place / "stores", dirs_exist_ok=True)
+            say(f"Data and logs are kept in {place}")
+        else:
+            shutil.rmtree(place)
+
+
+def _run(options: Options, servers: Servers, place: Path, say: Say) -> Report:
+    plan = make(options)
+    stack = Stack(servers, place, options)
+    os.environ.update(stack.environ)
+    say(f"{plan.sends} sends and {options.kills} kills in {plan.seconds:.0f} s …")
+    accounts = _prepare(options, plan)
+    stack.start()
+    say("Everything is up.")
+    load = Load(options, plan, stack, accounts=accounts, say=say)
+    try:
+        load.run()
+        exits = stack.stop()
+    finally:
+        stack.kill()
+    say("Everything is stopped; judging …")
+    evidence.lay_out(stack.simulator_log, load.journal.path)
+    findings = list(judging.judge())
+    return Report.of(
+        options, plan, stack, load.conductor, findings, flushes=load.flusher.times, exits=exits
+    )
+
+
+def _prepare(options: Options, plan: Plan) -> list[Account]:
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+    django.setup()
+    logging.getLogger("urllib3").setLevel(logging.ERROR)  # answers cut short are our own doing
+    from tools.chaos import companies  # noqa: PLC0415 - models need Django set up
+
+    call_command("migrate", verbosity=0, interactive=False)
+    accounts = companies.found(plan.tokens, speed_of(options))
+    companies.drop_connections()
+    return accounts

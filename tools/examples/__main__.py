@@ -1,0 +1,98 @@
+"""`python -m tools.examples`: every example, with every toolchain found, against a live service."""
+
+import argparse
+import json
+import signal
+import subprocess
+import sys
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import requests
+
+from config.local.processes import StartError
+from tools.examples import report
+from tools.examples.languages import LANGUAGES, Language
+from tools.examples.report import Outcome
+from tools.examples.service import Service, running
+from tools.examples.toolchains import BuildError, MissingError, Toolchain
+from tools.examples.trials import TRIALS, FailedError, Trial
+
+
+def main(arguments: Sequence[str]) -> int:
+    """0 when all that could run did what it shows, 1 when not, 2 without a service."""
+    options = _options(arguments)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that everything is stopped
+    chosen = [one for one in LANGUAGES if one.name in options.only]
+    try:
+        with running() as service, ThreadPoolExecutor(options.jobs) as pool:
+            outcomes = list(
+                pool.map(lambda one: judge(one, service, install=options.install), chosen)
+            )
+    except (StartError, requests.RequestException) as error:
+        say(f"examples: {error}")
+        return 2
+    say("\n" + "\n".join([report.table(outcomes), "", *report.reasons(outcomes)]))
+    if options.json:
+        told = json.dumps([one.told() for one in outcomes], indent=1, ensure_ascii=False)
+        options.json.write_text(told + "\n", encoding="utf-8")
+    return 0 if all(one.is_good for one in outcomes) else 1
+
+
+def judge(language: Language, service: Service, *, install: bool) -> Outcome:
+    outcome = Outcome(language.name)
+    try:
+        toolchain = prepare(language, install=install)
+    except MissingError as error:
+        outcome.missing = str(error)
+        return outcome
+    except BuildError as error:
+        outcome.broken = str(error)
+        return outcome
+    outcome.version = toolchain.version
+    for stem, trial in TRIALS.items():
+        try:
+            trial(Trial(language, toolchain, service))
+            outcome.passed.append(stem)
+        except (FailedError, OSError, subprocess.TimeoutExpired) as error:
+            outcome.failures[stem] = str(error)
+    say(f"{language.name}: {len(outcome.passed)} of {len(TRIALS)}")
+    return outcome
+
+
+def prepare(language: Language, *, install: bool) -> Toolchain:
+    try:
+        return language.prepare(language.place)
+    except MissingError:
+        if not install:
+            raise
+    language.install(language.place)
+    return language.prepare(language.place)
+
+
+def say(line: str) -> None:
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
+
+
+def _options(arguments: Sequence[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="make examples", description=__doc__)
+    add = parser.add_argument
+    names = [one.name for one in LANGUAGES]
+    add("--only", type=_names, default=names, help=f"languages, of {','.join(names)}")
+    add("--install", action="store_true", help="get missing tools from Debian and npm")
+    add("--jobs", type=int, default=2, help="languages at a time, 2 by default")
+    add("--json", type=Path, help="where to write the outcome as JSON, too")
+    return parser.parse_args(arguments)
+
+
+def _names(text: str) -> list[str]:
+    names = text.split(",")
+    if unknown := set(names) - {one.name for one in LANGUAGES}:
+        raise argparse.ArgumentTypeError(f"no such languages: {', '.join(sorted(unknown))}")
+    return names
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

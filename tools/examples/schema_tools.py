@@ -1,0 +1,43 @@
+"""Tools of npm that judge the OpenAPI schema and make a TypeScript client of it, and what the
+JavaScript examples import.
+
+`python -m tools.examples.schema_tools` installs them into var/; tests that need them are skipped
+where they are not.
+"""
+
+import sys
+from pathlib import Path
+
+from config.env import ROOT
+from tools.examples.languages import LANGUAGES
+from tools.examples.toolchains import BuildError, MissingError, Place, npm, tool, version
+
+PACKAGES = ("@redocly/cli@2.77.0", "@stoplight/spectral-cli@6.16.3", "openapi-typescript@7.13.0",
+            "openapi-fetch@0.17.0", "typescript@5.9.3", "@types/node@24")  # fmt: skip
+PLACE = Place(ROOT / "docs/examples", ROOT / "var/examples/schema-tools")
+MODULES = PLACE.build / "node_modules"
+OLDEST_NODE = (20, 19)  # what redocly asks for
+
+
+def find(name: str) -> Path:
+    """The command of that name; raises MissingError."""
+    _text, numbers = version(tool("node"), "--version")
+    if numbers < OLDEST_NODE:
+        raise MissingError("Node.js 20.19 or newer")
+    command = MODULES / ".bin" / name
+    if not command.exists():
+        raise MissingError(f"no {name}: python -m tools.examples.schema_tools")
+    return command
+
+
+def install() -> None:
+    npm(PLACE, ["--ignore-scripts", *PACKAGES])
+    javascript = next(one for one in LANGUAGES if one.name == "javascript")
+    javascript.install(javascript.place)
+
+
+if __name__ == "__main__":
+    try:
+        install()
+    except (BuildError, MissingError) as error:
+        sys.exit(str(error))

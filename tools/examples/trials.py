@@ -1,0 +1,193 @@
+"""What each example must have done. A trial raises FailedError when not."""
+
+import os
+import re
+import secrets
+import tempfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import requests
+
+from tools.examples import toolchains, webhook_cases
+from tools.examples.faults import bad_network
+from tools.examples.languages import Language
+from tools.examples.service import Service
+from tools.examples.toolchains import Toolchain
+
+LINK = "https://example.com/orders/77?from=sms&x=1"
+_SECONDS = 120  # that an example may take: four tries, and a slow machine
+
+
+class FailedError(Exception):
+    """An example did not do what it shows."""
+
+
+def expect(truth: object, said: str) -> None:
+    if not truth:
+        raise FailedError(said)
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A language, ready to be run against a service."""
+
+    language: Language
+    toolchain: Toolchain
+    service: Service
+
+    def run(self, stem: str, environ: Mapping[str, str], stdin: bytes = b"") -> tuple[int, str]:
+        told = {"KVITOK_URL": self.service.url, "KVITOK_KEY": self.service.key, "LANG": "C.UTF-8"}
+        return toolchains.run(
+            self.command(stem),
+            env={**os.environ, **told, **environ},
+            stdin=stdin,
+            seconds=_SECONDS,
+        )
+
+    def command(self, stem: str) -> list[str | Path]:
+        return list(self.toolchain.command(self.language.file(stem)))
+
+    def says(self, pattern: str, stem: str, *, code: int = 0, **environ: str) -> re.Match[str]:
+        """Run an example; it must end with this exit code, and a line like this pattern."""
+        ended, said = self.run(stem, environ)
+        found = re.search(f"^{pattern}$", said, re.MULTILINE)
+        if ended != code or found is None:
+            raise FailedError(f"exit code {ended}, {said[-500:]!r} instead of {pattern!r}")
+        return found
+
+
+def phone(ending: str = "") -> str:
+    """A Russian mobile number that is nobody's script unless `ending` makes it one."""
+    return f"+79{secrets.randbelow(10**5):05d}{ending or secrets.randbelow(9000) + 1000}"
+
+
+def send_code(trial: Trial) -> None:
+    number = phone()
+
+    found = trial.says(r"(.+), valid for (\d+) s: (msg_\w+)", "send_code", PHONE=number)
+
+    (sent,) = trial.service.messages(number)
+    expect(found[3] == sent["id"], f"{found[3]} is not {sent['id']}")
+    expect(found[1] == "Код отправлен в WhatsApp", f"it read the message as {found[1]!r}")
+    expect(290 <= int(found[2]) <= 300, f"{found[2]} s")
+    trial.says(r"invalid_phone: .+ \(request req_\w+\)", "send_code", code=1, PHONE=phone("0001"))
+    _survives_a_proxy(trial, "send_code")
+
+
+def verify_code(trial: Trial) -> None:
+    number = phone()
+    trial.says(r".+", "send_code", PHONE=number)
+    code = str(trial.service.messages(number)[0]["code"])
+    wrong = code[:-1] + str((int(code[-1]) + 1) % 10)
+
+    trial.says("wrong code, 4 attempts left", "verify_code", code=1, PHONE=number, CODE=wrong)
+    trial.says(r"verified at 20\d\d-.+", "verify_code", PHONE=number, CODE=code)
+    trial.says("code_used: .+", "verify_code", code=1, PHONE=number, CODE=code)
+    _survives_a_proxy(trial, "verify_code", CODE=code)
+
+
+def shorten(trial: Trial) -> None:
+    found = trial.says(r"(http\S+) until 20\d\d-.+", "shorten", LINK=LINK)
+
+    _leads_to_link(found[1])
+    trial.says("invalid_input: .+", "shorten", code=1, LINK="javascript:alert(1)")
+    _survives_a_proxy(trial, "shorten")
+
+
+def send_link(trial: Trial) -> None:
+    number = phone()
+
+    found = trial.says("(http.+) by whatsapp: delivered", "send_link", PHONE=number, LINK=LINK)
+
+    (sent,) = trial.service.messages(number)
+    # WhatsApp has the link on a button beneath the text.
+    expect(sent["text"] == "Your order is on its way", f"it said {sent['text']!r}")
+    expect(sent["short_url"] == found[1], f"the link was {sent['short_url']!r}")
+    _leads_to_link(found[1])
+    _survives_a_proxy(trial, "send_link")
+
+
+def _leads_to_link(short_url: str) -> None:
+    answer = requests.get(short_url, allow_redirects=False, timeout=10)
+    expect(answer.headers.get("Location") == LINK, f"{short_url}: {answer.status_code}")
+
+
+def handle_errors(trial: Trial) -> None:
+    for ending, pattern in (
+        ("0001", "correct the request: invalid_phone.*"),
+        ("0002", r"top up: \d+ needed, \d+ available"),
+        ("0005", r"wait 60 s: resend_too_soon"),
+    ):
+        trial.says(pattern, "handle_errors", code=1, PHONE=phone(ending))
+    trial.says(
+        "correct the request: invalid_input.*phone.*", "handle_errors", code=1, PHONE="1" * 99
+    )
+    trial.says("check the API key", "handle_errors", code=1, PHONE=phone(), KVITOK_KEY="kv_test_x")
+    _one_message_through_a_bad_network(trial)
+    _survives_a_proxy(trial, "handle_errors")
+
+
+def _one_message_through_a_bad_network(trial: Trial) -> None:
+    number = phone()
+
+    with bad_network(trial.service.url) as network:
+        code, said = trial.run("handle_errors", {"PHONE": number, "KVITOK_URL": network.url})
+
+    pauses = re.findall(r"^trying again in (\d+) s$", said, re.MULTILINE)
+    expect((code, pauses) == (0, ["1", "2", "3"]), f"exit code {code}, {said[-500:]!r}")
+    expect(said.endswith("sent by whatsapp"), f"{said[-200:]!r}")
+    expect(network.hung_up, "it waits for an answer without end")
+    expect(len(network.keys) == 4 and len(set(network.keys)) == 1, f"keys {network.keys}")
+    expect(network.keys[0] and network.replayed, "the last answer was not the first one's")
+    expect(len(trial.service.messages(number)) == 1, "more than one message was sent")
+
+
+def _survives_a_proxy(trial: Trial, stem: str, **environ: str) -> None:
+    """A page of a proxy instead of an answer is told as that; who does not retry asks once."""
+    with bad_network(trial.service.url, is_down=True) as network:
+        asked = {"KVITOK_URL": network.url, "PHONE": phone(), "LINK": LINK, **environ}
+        trial.says(".*no answer.*", stem, code=1, **asked)
+    tries = 4 if stem == "handle_errors" else 1
+    expect(len(network.keys) == tries, f"{len(network.keys)} requests to a proxy that answers 502")
+    expect(len(set(network.keys)) == 1, f"keys {network.keys}")
+
+
+def verify_webhook(trial: Trial) -> None:
+    secret = webhook_cases.new_secret()
+    sent = webhook_cases.callbacks(secret)
+    if trial.language.name == "curl":  # it receives nothing itself
+        wrong = [one.name for one in sent if not _judged(trial, secret, one)]
+        expect(not wrong, f"misjudged: {', '.join(wrong)}")
+        return
+    with tempfile.TemporaryDirectory(prefix="kvitok-callback-") as place:
+        log = Path(place) / "log"
+        with webhook_cases.receiver(
+            trial.command("verify_webhook"),
+            address=trial.language.name == "php",
+            env={"KVITOK_SECRET": secret},
+            log=log,
+        ) as url:
+            answers = {one.name: webhook_cases.post(url, one) for one in sent}
+        said = log.read_text(encoding="utf-8", errors="replace")
+    wrong = [one.name for one in sent if answers[one.name] != (204 if one.is_genuine else 400)]
+    expect(not wrong, f"misjudged: {', '.join(wrong)}; {said[-300:]!r}")
+    genuine = sum(one.is_genuine for one in sent)
+    expect(said.count("message.delivered") == genuine, f"it acted on others: {said[-300:]!r}")
+
+
+def _judged(trial: Trial, secret: str, one: webhook_cases.Callback) -> bool:
+    told = {name.upper().replace("-", "_"): value for name, value in one.headers.items()}
+    code, said = trial.run("verify_webhook", {"KVITOK_SECRET": secret, **told}, one.body)
+    return (code == 0 and "message.delivered" in said) is one.is_genuine
+
+
+TRIALS: dict[str, Callable[[Trial], None]] = {
+    "send_code": send_code,
+    "verify_code": verify_code,
+    "shorten": shorten,
+    "send_link": send_link,
+    "handle_errors": handle_errors,
+    "verify_webhook": verify_webhook,
+}

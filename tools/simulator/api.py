@@ -1,0 +1,156 @@
+"""The JSON API: which phone got what, how a phone stands with the bot, faults."""
+
+import json
+from functools import partial
+from typing import Any
+
+from aiohttp import web
+
+from tools.simulator.carrier import Carrier
+from tools.simulator.faults import read_fault
+from tools.simulator.local_only import Guard
+from tools.simulator.message import Message
+from tools.simulator.message_content import digits
+from tools.simulator.missing_setup import read_lacks
+from tools.simulator.request_bodies import MalformedError, json_object
+from tools.simulator.telegram.bot import TelegramBot
+from tools.simulator.vendor import json_answer
+from tools.simulator.whatsapp.cloud_api import TITLES, account_word
+
+LONGEST_REPLY = 70
+CONTACT_ACTIONS = ("share", "unshare", "block", "unblock", "start", "stop")
+
+
+class Api:
+    def __init__(self, carrier: Carrier, bot: TelegramBot) -> None:
+        self._carrier = carrier
+        self._bot = bot
+
+    def routes(self, guard: Guard) -> list[web.RouteDef]:
+        return [
+            web.get("/phones", guard(self.phones)),
+            web.get("/phones/{phone}/messages", guard(self.messages)),
+            web.post("/phones/{phone}/contact", guard(self.contact)),
+            web.post("/messages/{id}/read", guard(self.read)),
+            web.post("/messages/{id}/reply", guard(self.reply)),
+            web.post("/alerts", guard(self.alert)),
+            web.get("/lacks", guard(self.lacks)),
+            web.put("/lacks", guard(self.set_lacks)),
+            web.get("/faults", guard(self.faults)),
+            web.post("/faults", guard(self.add_fault)),
+            web.delete("/faults", guard(self.clear_faults)),
+            web.delete("/faults/{id}", guard(self.remove_fault)),
+            web.get("/exchanges", guard(self.exchanges)),
+            web.get("/livez", self.livez),
+        ]
+
+    async def livez(self, _request: web.Request) -> web.Response:
+        return web.Response(text="ok\n")
+
+    async def phones(self, _request: web.Request) -> web.Response:
+        return json_answer([phone.shown() for phone in self._carrier.log.phones])
+
+    async def messages(self, request: web.Request) -> web.Response:
+        phone = digits(request.match_info["phone"])
+        return json_answer([message.shown() for message in self._carrier.log.of_phone(phone)])
+
+    async def contact(self, request: web.Request) -> web.Response:
+        phone, action = digits(request.match_info["phone"]), (await _body(request)).get("action")
+        if not 7 <= len(phone) <= 15:
+            return _errors({"phone": "must have 7 to 15 digits"})
+        if action not in CONTACT_ACTIONS:
+            return _errors({"action": f"must be one of {', '.join(CONTACT_ACTIONS)}"})
+        return json_answer(self._bot.change_contact(phone, action).shown())
+
+    async def read(self, request: web.Request) -> web.Response:
+        message = self._asked_of(request)
+        if message is None:
+            return _errors({"id": "no such message"}, 404)
+        if not self._carrier.vendors[message.provider].can_read or message.state == "failed":
+            return _errors({"id": "a read receipt exists for WhatsApp and Gateway messages only"})
+        if message.state != "read":
+            self._carrier.courier.add(message, "read")
+        return json_answer(message.shown())
+
+    async def reply(self, request: web.Request) -> web.Response:
+        """The person writes back, STOP if nothing else is asked for."""
+        message, text = self._asked_of(request), (await _body(request)).get("text", "STOP")
+        if message is None:
+            return _errors({"id": "no such message"}, 404)
+        vendor = self._carrier.vendors[message.provider]
+        if not vendor.can_reply:
+            return _errors({"id": "nobody writes back to this vendor's number"})
+        if not isinstance(text, str) or not 1 <= len(text) <= LONGEST_REPLY:
+            return _errors({"text": f"must have 1 to {LONGEST_REPLY} characters"})
+        make = partial(vendor.reply, message, text)
+        self._carrier.courier.run([make], vendor.name, message.phone)
+        return json_answer({"text": text}, 201)
+
+    def _asked_of(self, request: web.Request) -> Message | None:
+        number = request.match_info["id"]
+        is_number = number.isascii() and number.isdigit() and len(number) < 19
+        return self._carrier.log.by_id(int(number)) if is_number else None
+
+    async def alert(self, request: web.Request) -> web.Response:
+        """WhatsApp says something of the account: an error's code, or a template's end."""
+        body = await _body(request)
+        make = account_word(self._carrier.settings, body)
+        if make is None:
+            return _errors(
+                {"code": f"must be one of {', '.join(map(str, TITLES))}, or template, or field"}
+            )
+        self._carrier.courier.run([make], "whatsapp", "")
+        return json_answer(body, 201)
+
+    async def lacks(self, _request: web.Request) -> web.Response:
+        return json_answer({"lacks": sorted(self._carrier.lacks)})
+
+    async def set_lacks(self, request: web.Request) -> web.Response:
+        """What the accounts lack from now on, as fresh ones would."""
+        wanted, errors = read_lacks(await _body(request))
+        if errors:
+            return _errors(errors)
+        self._carrier.lacks = wanted
+        return await self.lacks(request)
+
+    async def faults(self, _request: web.Request) -> web.Response:
+        return json_answer([fault.shown() for fault in self._carrier.faults])
+
+    async def exchanges(self, request: web.Request) -> web.Response:
+        wire, asked = self._carrier.wire, request.query
+        latest = wire.latest(asked.get("provider", ""), digits(asked.get("phone", "")))
+        return json_answer([wire.shown(one) for one in latest])
+
+    async def add_fault(self, request: web.Request) -> web.Response:
+        try:
+            wanted = json.loads(await request.read())
+        except ValueError:
+            return _errors({"body": "must be a JSON object"})
+        known, errors = read_fault(wanted)
+        if errors:
+            return _errors(errors)
+        fault = self._carrier.faults.add(known)
+        self._carrier.events.changed()
+        return json_answer(fault.shown(), 201)
+
+    async def clear_faults(self, _request: web.Request) -> web.Response:
+        cleared = self._carrier.faults.clear()
+        self._carrier.events.changed()
+        return json_answer({"cleared": cleared})
+
+    async def remove_fault(self, request: web.Request) -> web.Response:
+        if not self._carrier.faults.remove(request.match_info["id"]):
+            return _errors({"id": "no such fault"}, 404)
+        self._carrier.events.changed()
+        return json_answer({"cleared": 1})
+
+
+async def _body(request: web.Request) -> dict[str, Any]:
+    try:
+        return json_object(await request.read())
+    except MalformedError:
+        return {}
+
+
+def _errors(errors: dict[str, str], status: int = 400) -> web.Response:
+    return json_answer({"errors": errors}, status)

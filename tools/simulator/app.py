@@ -1,0 +1,60 @@
+"""The simulator put together: the vendors, the API and the pages on one aiohttp application.
+
+The message centre beside it speaks SMPP on a port of its own.
+"""
+
+import socket
+from functools import partial
+from typing import cast
+
+from aiohttp import web
+
+from tools.simulator.api import Api
+from tools.simulator.carrier import Carrier
+from tools.simulator.control_page import Control
+from tools.simulator.local_only import Guard
+from tools.simulator.message_log import Log
+from tools.simulator.phones_page import Page
+from tools.simulator.settings import Settings
+from tools.simulator.smpp.server import Smpp
+from tools.simulator.smsc import Smsc
+from tools.simulator.telegram.bot import TelegramBot
+from tools.simulator.telegram.gateway import TelegramGateway
+from tools.simulator.twilio.messages import Twilio
+from tools.simulator.vendor import HttpVendor
+from tools.simulator.whatsapp.cloud_api import WhatsApp
+from tools.simulator.wire_log import Handler, Wire
+
+
+def build_app(
+    settings: Settings, log: Log, smpp_listener: socket.socket | None = None
+) -> web.Application:
+    carrier = Carrier(settings, log)
+    bot = TelegramBot(carrier)
+    vendors: list[HttpVendor] = [
+        WhatsApp(carrier),
+        TelegramGateway(carrier),
+        bot,
+        Twilio(carrier),
+        Smsc(carrier),
+    ]
+    centre = Smpp(carrier)
+    carrier.vendors.update({vendor.name: vendor for vendor in (*vendors, centre)})
+    guard = Guard(settings.host_names)
+
+    app = web.Application()
+    for vendor in vendors:
+        app.add_routes(_recorded(route, vendor, carrier.wire) for route in vendor.routes())
+    app.add_routes(Api(carrier, bot).routes(guard))
+    app.add_routes(Page(carrier).routes(guard))
+    app.add_routes(Control(carrier).routes(guard))
+    app.on_shutdown.append(carrier.events.close)
+    app.cleanup_ctx.append(carrier.courier.running)
+    if smpp_listener is not None:
+        app.cleanup_ctx.append(partial(centre.running, smpp_listener))
+    return app
+
+
+def _recorded(route: web.RouteDef, vendor: HttpVendor, wire: Wire) -> web.RouteDef:
+    handler = wire.recorded(vendor.name, cast(Handler, route.handler))
+    return web.RouteDef(route.method, route.path, handler, route.kwargs)

@@ -1,0 +1,202 @@
+"""Misbehaviour on demand: which sends it touches and what it does to them."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from itertools import count
+from typing import Any
+
+from tools.simulator.message import DUPLICATE, SILENT
+from tools.simulator.message_content import digits
+
+REFUSALS = ("unreachable", "refuse", "account", "throttle")
+SILENCES = ("hang", "reset")
+LOST, SERVER_ERROR = "lost", "server_error"  # never taken; taken, but answered with a 502
+RECEIPTS = (
+    "no_receipt",
+    "duplicate_receipt",
+    "reorder_receipts",
+    "late_receipt",
+    "undelivered",
+    "failed_after_delivered",
+    "delivered_after_failed",
+    "read_at_once",
+    "batched_receipts",
+    "held",
+)
+PREVIEW, SCAN = "link_preview", "link_scan"  # who opens the links of what was taken
+VISITS = (PREVIEW, SCAN)
+# The states that the vendor tells in turn; some vendors contradict themselves.
+TOLD = {
+    "undelivered": ["sent", "failed"],
+    "failed_after_delivered": ["sent", "delivered", "failed"],
+    "delivered_after_failed": ["sent", "failed", "delivered"],
+    "read_at_once": ["sent", "read"],
+}
+KINDS = (*REFUSALS, *SILENCES, LOST, SERVER_ERROR, *RECEIPTS, *VISITS)
+# What befalls only a message that was taken, whatever was answered.
+AFTERWARDS = (*RECEIPTS, *VISITS)
+CHANNELS = ("whatsapp", "telegram", "sms")
+PROVIDERS = ("whatsapp_cloud", "telegram_gateway", "telegram_bot", "smpp", "twilio", "smsc")
+HANG_MS, LATE_MS = 60_000, 5_000
+
+
+Place = tuple[str, str, str]  # a channel, a provider, a phone
+
+
+@dataclass(slots=True)
+class Fault:
+    id: str
+    channel: str | None = None
+    provider: str | None = None
+    phone: str | None = None
+    kind: str | None = None  # None: nothing but latency
+    latency_ms: int | None = None
+    times: int | None = None  # sends left; None: until deleted
+
+    def matches(self, place: Place) -> bool:
+        wanted = (self.channel, self.provider, self.phone)
+        return all(mine in {None, its} for mine, its in zip(wanted, place, strict=True))
+
+    def shown(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+@dataclass(slots=True)
+class Plan:
+    """What the faults together make of one send; times in seconds."""
+
+    answer: str | None = None
+    latency: float = 0.0
+    hold: float = 0.0
+    late: float = 0.0
+    afterwards: set[str] = field(default_factory=set)
+
+    @property
+    def is_taken(self) -> bool:
+        return self.answer not in {*REFUSALS, LOST}
+
+    def has_room(self, fault: Fault) -> bool:
+        if fault.kind in AFTERWARDS:
+            return self.is_taken
+        return fault.kind is None or self.answer is None
+
+    def add(self, fault: Fault) -> None:
+        if fault.kind == "hang":
+            self.answer, self.hold = "hang", _seconds(fault, HANG_MS)
+        elif fault.kind == "late_receipt":
+            self.late = max(self.late, _seconds(fault, LATE_MS))
+        else:
+            self.latency += _seconds(fault, 0)
+            if fault.kind in AFTERWARDS:
+                self.afterwards.add(fault.kind)
+            elif fault.kind:
+                self.answer = fault.kind
+
+    def kinds(self) -> list[str]:
+        """The faults that shaped this send, for the log."""
+        late = ["late_receipt"] if self.late else []
+        latency = ["latency"] if self.latency else []
+        return [*([self.answer] if self.answer else []), *sorted(self.afterwards), *late, *latency]
+
+    def events(self) -> list[str]:
+        """The receipts to come, in order, as `Message.pending` holds them."""
+        told = next((TOLD[kind] for kind in TOLD if kind in self.afterwards), ["sent", "delivered"])
+        words = list(told)
+        if "batched_receipts" in self.afterwards:
+            words = words[-1:]  # one call, in which the vendor may speak of what came before
+        if "reorder_receipts" in self.afterwards:
+            words.reverse()
+        if "no_receipt" in self.afterwards:
+            return [SILENT + word for word in words]
+        if "duplicate_receipt" in self.afterwards:
+            return [twin for word in words for twin in (word, DUPLICATE + word)]
+        return words
+
+
+class Faults:
+    def __init__(self) -> None:
+        self._faults: dict[str, Fault] = {}
+        self._numbers = count(1)
+
+    def __iter__(self) -> Iterator[Fault]:
+        return iter(list(self._faults.values()))
+
+    def add(self, wanted: Mapping[str, Any]) -> Fault:
+        fault = Fault(id=str(next(self._numbers)), **wanted)
+        self._faults[fault.id] = fault
+        return fault
+
+    def remove(self, number: str) -> bool:
+        return self._faults.pop(number, None) is not None
+
+    def clear(self) -> int:
+        cleared = len(self._faults)
+        self._faults.clear()
+        return cleared
+
+    def refuses(self, place: Place) -> bool:
+        """Whether the vendor would say that this phone is not there, asked without a send."""
+        return any(f.kind == "unreachable" and f.matches(place) for f in self)
+
+    def take(self, place: Place) -> Plan:
+        """Spend one time of every fault that shapes this send."""
+        plan = Plan()
+        # Receipts are bent only on what was taken, so what decides the answer is judged first.
+        for fault in sorted(self, key=lambda fault: fault.kind in AFTERWARDS):
+            if fault.matches(place) and plan.has_room(fault):
+                plan.add(fault)
+                self._spend(fault)
+        return plan
+
+    def _spend(self, fault: Fault) -> None:
+        if fault.times is not None:
+            fault.times -= 1
+            if fault.times == 0:
+                del self._faults[fault.id]
+
+
+def _seconds(fault: Fault, default_ms: int) -> float:
+    return (default_ms if fault.latency_ms is None else fault.latency_ms) / 1000
+
+
+def read_fault(wanted: object) -> tuple[dict[str, Any], dict[str, str]]:
+    """What a request for a fault says, and what is wrong with it, field by field."""
+    if not isinstance(wanted, dict):
+        return {}, {"body": "must be a JSON object"}
+    known = {name: value for name, value in wanted.items() if value is not None}
+    errors = {
+        name: RULES[name][1] if name in RULES else f"unknown; allowed: {', '.join(RULES)}"
+        for name, value in known.items()
+        if name not in RULES or not RULES[name][0](value)
+    }
+    if not errors and not known.keys() & {"kind", "latency_ms"}:
+        errors["kind"] = f"{RULES['kind'][1]}; may be left out only when latency_ms is given"
+    if "phone" in known and "phone" not in errors:
+        known["phone"] = digits(known["phone"])
+    return known, errors
+
+
+def _whole(value: object, low: int, high: int) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and low <= value <= high
+
+
+RULES: dict[str, tuple[Callable[[Any], bool], str]] = {
+    "channel": (lambda value: value in CHANNELS, f"must be one of {', '.join(CHANNELS)}"),
+    "provider": (
+        lambda value: value in PROVIDERS,
+        f"must be one of {', '.join(PROVIDERS)}",
+    ),
+    "phone": (
+        lambda value: isinstance(value, str) and 7 <= len(digits(value)) <= 15,
+        "must be a string with 7 to 15 digits, in any spelling",
+    ),
+    "kind": (lambda value: value in KINDS, f"must be one of {', '.join(KINDS)}"),
+    "latency_ms": (
+        lambda value: _whole(value, 0, 3_600_000),
+        "must be a whole number of milliseconds from 0 to 3600000",
+    ),
+    "times": (
+        lambda value: _whole(value, 1, 1_000_000_000),
+        "must be a whole number from 1; left out, the fault stays until deleted",
+    ),
+}

@@ -1,0 +1,1 @@
+"""A message centre that speaks SMPP 3.4."""

@@ -1,0 +1,190 @@
+"""SMSC's send, status and balance, as https://smsc.ru/api/http/ words them."""
+
+import re
+import secrets
+import time
+from collections.abc import Mapping
+from datetime import datetime
+from urllib.parse import urlencode
+from zoneinfo import ZoneInfo
+
+from aiohttp import web
+
+from tools.simulator import message_content, signatures
+from tools.simulator.carrier import Carrier
+from tools.simulator.message import Message
+from tools.simulator.request_bodies import MalformedError, form, whole
+from tools.simulator.vendor import HttpVendor, Post, json_answer
+
+LARGEST_ID = 2**31 - 1
+VALIDITY = re.compile(r"(?:[01]?[0-9]|2[0-4])(?::[0-5][0-9])?")
+REPEAT = 60.0  # seconds in which the same text to the same phone is a repeat
+POLLS_A_MINUTE = 5
+REMEMBERED = 10_000  # messages whose polls are counted
+LONGEST_TEXT = 1000
+HOME = ZoneInfo("Europe/Moscow")
+WORDS = {"sent": 0, "delivered": 1, "read": 2, "failed": 20}
+
+
+class RefusedError(Exception):
+    def __init__(self, code: int, words: str) -> None:
+        super().__init__(words)
+        self.code = code
+        self.words = words
+
+
+PARAMETERS = RefusedError(1, "parameters error")
+AUTHORISE = RefusedError(2, "authorise error")
+NOT_FOUND = RefusedError(3, "message not found")
+INVALID_NUMBER = RefusedError(7, "invalid number")
+REPEATED = RefusedError(9, "duplicate request, wait a minute")
+REFUSED = {
+    "unreachable": RefusedError(8, "can't to deliver"),
+    "refuse": RefusedError(6, "message is denied"),
+    "account": RefusedError(3, "no money"),
+    "throttle": RefusedError(9, "too many concurrent requests"),
+}
+
+
+class Smsc(HttpVendor):
+    name = "smsc"
+    channel = "sms"
+
+    def __init__(self, carrier: Carrier) -> None:
+        self._carrier = carrier
+        self._settings = carrier.settings
+        self._polls: dict[str, list[float]] = {}
+
+    def routes(self) -> list[web.RouteDef]:
+        return [
+            web.route("*", "/smsc/sys/send.php", self.send),
+            web.route("*", "/smsc/sys/status.php", self.poll),
+            web.route("*", "/smsc/sys/balance.php", self.balance),
+            web.route("*", "/smsc/sys/senders.php", self.senders),
+        ]
+
+    async def send(self, request: web.Request) -> web.StreamResponse:
+        try:
+            message = self._message(await self._given(request))
+        except RefusedError as refused:
+            return _refusal(refused)
+        return await self._carrier.carry(request, self, message)
+
+    async def poll(self, request: web.Request) -> web.Response:
+        try:
+            given = await self._given(request)
+            request["exchange"].phone = message_content.digits(given.get("phone", ""))
+            message = self._found(given)
+        except RefusedError as refused:
+            return _refusal(refused)
+        at = int(message.at)
+        status = {"status": WORDS[message.state], "last_date": _date(at), "last_timestamp": at}
+        return json_answer(status)
+
+    async def balance(self, request: web.Request) -> web.Response:
+        try:
+            given = await self._given(request)
+        except RefusedError as refused:
+            return _refusal(refused)
+        balance = {"balance": "0.00" if "money" in self._carrier.lacks else "1000.00"}
+        return json_answer(balance | ({"currency": "RUR"} if given.get("cur") == "1" else {}))
+
+    async def senders(self, request: web.Request) -> web.Response:
+        """The names that the moderator has approved."""
+        try:
+            given = await self._given(request)
+            if given.get("get") != "1":
+                raise PARAMETERS
+        except RefusedError as refused:
+            return _refusal(refused)
+        ours = [] if "sender" in self._carrier.lacks else [self._settings.smsc_sender]
+        return json_answer([{"sender": name} for name in filter(None, ["SMSC.RU", *ours])])
+
+    def accepted(self, message: Message) -> web.Response:
+        return json_answer({"id": message.extra["id"], "cnt": 1})
+
+    def refused(self, kind: str, message: Message) -> web.Response:
+        return _refusal(REFUSED[kind])
+
+    def receipt(self, message: Message, event: str, moment: float) -> Post:
+        phone, number, word = message.phone, str(message.extra["id"]), str(WORDS[event])
+        secret = self._settings.smsc_callback_secret
+        told = {
+            "id": number,
+            "phone": phone,
+            "status": word,
+            "time": _date(int(moment)),
+            "ts": str(int(moment)),
+            "err": "0" if event != "failed" else "6",
+            "type": "0",
+            "md5": signatures.smsc(secret, number, phone, word),
+        }
+        url = f"{self._settings.public_url}/hooks/smsc?md5&charset=utf-8"
+        headers = {"Content-Type": "application/x-www-form-urlencoded"}
+        return Post(url, urlencode(told).encode(), headers)
+
+    async def _given(self, request: web.Request) -> Mapping[str, str]:
+        """The parameters, from the query or the body, of somebody who may ask."""
+        try:
+            given = dict(request.query) | await form(request)
+        except MalformedError:
+            raise PARAMETERS from None
+        login, password = self._settings.smsc_login, self._settings.smsc_password
+        pair = (given.get("login"), given.get("psw"))
+        if not password or (pair != (login, password) and given.get("apikey") != password):
+            raise AUTHORISE
+        if given.get("fmt") != "3":
+            raise PARAMETERS
+        return given
+
+    def _message(self, given: Mapping[str, str]) -> Message:
+        phone, text = message_content.digits(given.get("phones", "")), given.get("mes", "")
+        number = whole(given.get("id", secrets.randbelow(LARGEST_ID) + 1)) or 0
+        if not text or len(text) > LONGEST_TEXT or not 1 <= number <= LARGEST_ID:
+            raise PARAMETERS
+        if given.get("charset") != "utf-8" or not VALIDITY.fullmatch(given.get("valid", "24")):
+            raise PARAMETERS
+        if not 7 <= len(phone) <= 15 or phone.startswith("0"):
+            raise INVALID_NUMBER
+        self._check_repeat(phone, text)
+        read = message_content.read(text)
+        return Message(
+            channel=self.channel,
+            provider=self.name,
+            provider_id=f"{phone}:{number}",
+            phone=phone,
+            text=text,
+            code=read.code,
+            links=read.links,
+            extra={"id": number},
+        )
+
+    def _check_repeat(self, phone: str, text: str) -> None:
+        since = time.time() - REPEAT
+        earlier = self._carrier.log.of_phone(phone, 5)
+        if any(one.text == text and one.at > since for one in earlier if one.provider == self.name):
+            raise REPEATED
+
+    def _found(self, given: Mapping[str, str]) -> Message:
+        """Of several messages under one id, the latest: SMSC lets its clients repeat an id."""
+        known_as = f"{message_content.digits(given.get('phone', ''))}:{given.get('id', '')}"
+        now = time.time()
+        polls = [at for at in self._polls.pop(known_as, []) if at > now - 60]
+        self._polls[known_as] = [*polls, now]
+        while len(self._polls) > REMEMBERED:
+            del self._polls[next(iter(self._polls))]
+        if len(polls) >= POLLS_A_MINUTE:
+            raise REPEATED
+        message = self._carrier.log.by_provider_id(self.name, known_as)
+        if message is None:
+            raise NOT_FOUND
+        return message
+
+
+def _date(moment: int) -> str:
+    return datetime.fromtimestamp(moment, HOME).strftime("%d.%m.%Y %H:%M:%S")
+
+
+def _refusal(refused: RefusedError) -> web.Response:
+    """SMSC puts its errors into a 200."""
+    return json_answer({"error": refused.words, "error_code": refused.code})
