@@ -7,18 +7,24 @@ class OtpConfig(AppConfig):
     verbose_name = _("Codes")
 
     def ready(self) -> None:
-        """Tells the channels how a code is worded, what a right one proves, and how many were;
-        and the keys, who has a wording of their own.
+        """Registers how `channels` renders, explains, settles, counts and anonymises codes, and
+        how `accounts` loads a company's own texts.
         """
         from accounts.keys import own_texts  # noqa: PLC0415 - models are not loaded before this
         from channels.vendor_accounts import registry  # noqa: PLC0415
-        from otp import services, sql, timeline  # noqa: PLC0415
+        from otp import (  # noqa: PLC0415
+            code_counts,
+            retention,
+            settlement,
+            sql,
+            timeline,
+        )
         from otp.texts import own_texts as company_texts  # noqa: PLC0415
         from otp.texts import rendering  # noqa: PLC0415
 
         own_texts.come_from(own_texts.Column(sql.OWN_TEXTS, company_texts.parse))
         registry.renders("code", rendering.render)
         registry.tells("code", timeline.story)
-        registry.settles(services.settle_verified)
-        registry.counts_codes(services.count_codes)
-        registry.purges(services.purge_phones)
+        registry.settles(settlement.settle_verified)
+        registry.counts_codes(code_counts.count_codes)
+        registry.purges(retention.purge_phones)

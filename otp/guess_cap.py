@@ -22,7 +22,7 @@ def cap_params() -> dict[str, int]:
     return {"failed_hour": hourly, "failed_day": daily}
 
 
-def not_judged(
+def check_refusal(
     principal: Principal, phone: str, standing: tuple[bool, bool, bool] | None
 ) -> DomainError:
     """Decided before the code was ever compared, so the answer is no oracle."""
@@ -45,7 +45,7 @@ def not_judged(
     return DomainError(Error.CODE_EXPIRED if is_expired else Error.CODE_NOT_FOUND)
 
 
-def no_new_code(principal: Principal, phone: str) -> DomainError:
+def send_refusal(principal: Principal, phone: str) -> DomainError:
     """A send is refused: so many wrong codes that a new one could not be entered either."""
     wait = max(1, _until_allowed(principal, phone))
     words = (

@@ -85,7 +85,7 @@ def send(*, is_test: bool, has_link: bool, has_ticket: bool, link_dies: bool = F
 # Spends the attempt and, if the code is right, consumes it: one round trip, one commit. Guesses at
 # one phone take turns and see what those before them left, so they share neither an attempt nor a
 # success, and no more are judged than its cap allows. The function is in migration 0004.
-JUDGE = """
+CHECK_CODE = """
 SELECT judged_id, right_at, attempts_left FROM otp_judge(
   %(company_id)s, %(mode)s::text, %(phone)s::text, %(purpose)s::text, %(macs)s::bytea[],
   %(failed_hour)s::int, %(failed_day)s::int)
@@ -93,7 +93,7 @@ WHERE judged_id IS NOT NULL
 """
 
 # Why nothing was judged; read only then.
-STANDING = """
+REFUSAL_STATE = """
 SELECT verified_at IS NOT NULL, expires_at <= now(),
        attempts >= max_attempts OR guesses = 0
 FROM otp_verification, otp_guess_cap(%(company_id)s, %(mode)s::text, %(phone)s::text,
@@ -122,25 +122,25 @@ FROM (SELECT judged_at, verified_at,
 
 # Codes that nobody can enter any more although their time is not over: a newer one came, or there
 # is no attempt left. What was to end with them may not have ended yet.
-_OVER_EARLY = """
+_ENDED_EARLY = """
 verified_at IS NULL AND settled_at IS NULL AND expires_at > now()
 AND (superseded_at IS NOT NULL OR attempts >= max_attempts)"""
-OVER_EARLY = f"""
+SETTLE_ENDED_EARLY = f"""
 UPDATE otp_verification SET settled_at = now() WHERE id IN (
-  SELECT id FROM otp_verification WHERE {_OVER_EARLY}
+  SELECT id FROM otp_verification WHERE {_ENDED_EARLY}
   ORDER BY expires_at LIMIT %s FOR NO KEY UPDATE SKIP LOCKED)
 RETURNING id
 """  # noqa: S608
 
 # Asked on its own, since a worker asks often and mostly in vain.
-ANY_UNSETTLED = f"""
+HAS_UNSETTLED = f"""
 SELECT
   EXISTS (SELECT 1 FROM otp_verification WHERE verified_at IS NOT NULL AND settled_at IS NULL),
-  EXISTS (SELECT 1 FROM otp_verification WHERE {_OVER_EARLY})
+  EXISTS (SELECT 1 FROM otp_verification WHERE {_ENDED_EARLY})
 """  # noqa: S608
 
 # Right codes whose delivery is not settled yet.
-UNSETTLED = """
+CLAIM_VERIFIED = """
 SELECT id FROM otp_verification WHERE verified_at IS NOT NULL AND settled_at IS NULL
 ORDER BY verified_at LIMIT %s FOR NO KEY UPDATE SKIP LOCKED
 """
@@ -154,7 +154,7 @@ SELECT event_id AS id, company_id, mode, 'otp.verified' AS kind,
   verified_at AS at
 FROM settled"""  # noqa: S608
 
-SETTLED = f"""
+SETTLE_VERIFIED = f"""
 WITH settled AS (
   UPDATE otp_verification v SET settled_at = now()
   FROM unnest(%s::uuid[], %s::uuid[]) AS n(id, event_id) WHERE v.id = n.id
@@ -163,7 +163,7 @@ WITH settled AS (
 """  # noqa: S608
 
 # Superseding first keeps the rule of one live row per phone out of the way.
-ANONYMISE = """
+ANONYMISE_PHONES = """
 UPDATE otp_verification
 SET superseded_at = COALESCE(superseded_at, now()),
   settled_at = CASE WHEN verified_at IS NULL THEN now() ELSE settled_at END,
@@ -184,7 +184,10 @@ WHERE m.kind = 'code' AND m.created_at >= %(start)s AND m.created_at < %(end)s A
 GROUP BY 1, 2
 """
 # That of all says what the index on `created_at` is limited to.
-OF_ALL, OF_ONE = "m.phone NOT LIKE '%%*'", "m.company_id = %(company_id)s AND m.mode = %(mode)s"
+ALL_COMPANIES, ONE_COMPANY = (
+    "m.phone NOT LIKE '%%*'",
+    "m.company_id = %(company_id)s AND m.mode = %(mode)s",
+)
 
 # What a company says in its own words, beside its row `c`: its texts, and the lines of autofill
 # under a language that no text has.
@@ -193,4 +196,4 @@ OWN_TEXTS = """
    SELECT locale, purpose, channel, body FROM otp_codetext t WHERE t.company_id = c.id
    UNION ALL
    SELECT '', webotp_host, app_hash, '' FROM otp_autofill f WHERE f.company_id = c.id) AS own)"""
-OF_COMPANY = f"SELECT {OWN_TEXTS} FROM accounts_company c WHERE c.id = %s"  # noqa: S608
+SELECT_OWN_TEXTS = f"SELECT {OWN_TEXTS} FROM accounts_company c WHERE c.id = %s"  # noqa: S608

@@ -93,7 +93,7 @@ BROKEN = [
     ("billing/models/order.py", "import billing.orders.payments", "billing: one way down"),
     ("channels/lifecycle/steps.py", "import channels.accept.routing", "channels: one way down"),
     ("links/follow/redirect.py", "import links.make.create", "links: one way down"),
-    ("otp/texts/rules.py", "import otp.services", "otp: one way down"),
+    ("otp/texts/rules.py", "import otp.send", "otp: one way down"),
     ("api_docs/calls/codes.py", "import api_docs.pages.search", "api_docs: one way down"),
     (
         "channels/providers/twilio/messaging.py",

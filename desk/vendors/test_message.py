@@ -22,7 +22,7 @@ from config.ids import request_id
 from config.logs import mask_phone
 from links.make.create import LinkOrder, send_link
 from links.make.new_link import NewLink
-from otp.services import CodeOrder, send_code
+from otp.send import CodeSendRequest, send_code
 
 COMPANY = "Kvitok · проверка отправки"
 PURPOSE = "operator trial"
@@ -74,7 +74,7 @@ def send_trial(*, trial: Trial, phone: str, locale: str, user: User, ip: str) ->
         order = LinkOrder(number, locale, trial.channel.value, "", link)
         return send_link(sender=sender, order=order).outcome.message_id
     carried = link if trial.content is Content.CODE_WITH_LINK else None
-    code = CodeOrder(number, PURPOSE, locale, trial.channel.value, carried)
+    code = CodeSendRequest(number, PURPOSE, locale, trial.channel.value, carried)
     return send_code(sender=sender, order=code).outcome.message_id
 
 

@@ -32,7 +32,7 @@ def parse(column: str) -> OwnTexts:
 
 def of_company(company: Company) -> OwnTexts:
     with connection.cursor() as cursor:
-        cursor.execute(sql.OF_COMPANY, [company.pk])
+        cursor.execute(sql.SELECT_OWN_TEXTS, [company.pk])
         return texts_of(cursor.fetchone()[0])
 
 

@@ -15,8 +15,8 @@ from channels.models import Message
 from channels.web.send_view import SendView
 from config.ids import public_id
 from links.web.request_fields import link_of_code
-from otp import services
-from otp.services import CodeOrder, SentCode
+from otp.check import check_code
+from otp.send import CodeSendRequest, SentCode, send_code, sent_code
 
 DEFAULT_PURPOSE = "verification"
 PURPOSE_LENGTH = 64
@@ -26,7 +26,7 @@ class SendCode(SendView):
     scope = Scope.OTP
     kind = "code"
 
-    def order(self, payload: dict[str, Any]) -> CodeOrder:
+    def order(self, payload: dict[str, Any]) -> CodeSendRequest:
         fields = Fields(payload)
         phone = fields.text("phone", required=True, longest=64)
         purpose = _purpose(fields)
@@ -34,7 +34,7 @@ class SendCode(SendView):
         locale = locale_field(fields, self.principal)
         link = link_of_code(fields, self.principal)
         fields.check()
-        return CodeOrder(
+        return CodeSendRequest(
             phone=phone_field(phone, self.principal),
             purpose=purpose,
             locale=locale,
@@ -42,11 +42,11 @@ class SendCode(SendView):
             link=link,
         )
 
-    def send(self, sender: Sender, order: CodeOrder) -> dict[str, Any]:
-        return self.body(services.send_code(sender=sender, order=order))
+    def send(self, sender: Sender, order: CodeSendRequest) -> dict[str, Any]:
+        return self.body(send_code(sender=sender, order=order))
 
     def again(self, message: Message) -> dict[str, Any]:
-        return self.body(services.sent_code(message))
+        return self.body(sent_code(message))
 
     def body(self, sent: SentCode) -> dict[str, Any]:
         body = self.answer(
@@ -71,7 +71,7 @@ class CheckCode(ApiView):
         normal = phone_field(phone, self.principal)
 
         def effect() -> dict[str, Any]:
-            verified = services.check_code(
+            verified = check_code(
                 principal=self.principal, phone=normal, purpose=purpose, code=code
             )
             return {

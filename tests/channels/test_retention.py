@@ -98,7 +98,7 @@ def test_step_of_a_purge_that_fails_stops_no_other(
     ("statement", "index"),
     [
         (retention.PHONES, "message_with_phone"),
-        (otp_sql.ANONYMISE, "verification_with_phone"),
+        (otp_sql.ANONYMISE_PHONES, "verification_with_phone"),
     ],
 )
 def test_purge_finds_old_phones_by_an_index(db: None, statement: str, index: str) -> None:

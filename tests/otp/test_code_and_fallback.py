@@ -9,7 +9,7 @@ from channels import reconciliation
 from channels.deliver import sweeps
 from channels.lifecycle.state_machine import What
 from channels.models import Attempt, Message
-from otp import services
+from otp import settlement
 from tests.api.clients import Api
 from tests.api.races import at_once
 from tests.channels.chains import (
@@ -59,7 +59,7 @@ def test_code_calls_off_an_sms_that_nobody_has_and_is_free(api: Api) -> None:
     first = moved(api)
     verify(api)
 
-    services.settle_verified()
+    settlement.settle_verified()
 
     assert (state(first.message), claim()) == (("delivered", "whatsapp", False), [])
     assert transfers(first.message) == [*MOVED, ("release", 16, "late proof")]
@@ -71,7 +71,7 @@ def test_code_proves_an_sms_that_the_vendor_has(api: Api) -> None:
     first, _second = handed_over(api)
     verify(api)
 
-    services.settle_verified()
+    settlement.settle_verified()
 
     assert state(first.message) == ("delivered", "sms", False)
     assert transfers(first.message) == [*MOVED, ("capture", 16, "code_entered")]
@@ -83,7 +83,7 @@ def test_code_proves_nothing_of_what_is_owed(api: Api) -> None:
     hear(first, What.DELIVERED)
     verify(api)
 
-    services.settle_verified()
+    settlement.settle_verified()
 
     assert state(first.message) == ("delivered", "sms", True)
     assert ledger.balance(api.company.pk) == (984, 16)
@@ -96,7 +96,7 @@ def test_code_ends_the_chains_of_its_other_messages(api: Api) -> None:
     Message.objects.filter(pk=first.pk).update(fallback_at=None, chain=[])
     verify(api)
 
-    services.settle_verified()
+    settlement.settle_verified()
 
     states = sorted((state(first), state(second)))
     assert states == [("delivered", "whatsapp", False), ("sent", "whatsapp", False)]
@@ -121,7 +121,7 @@ def test_code_calls_off_the_next_step_of_its_other_messages(api: Api) -> None:
     Message.objects.filter(pk=pending.pk).update(due_at=pending.created_at)
     verify(api)
 
-    services.settle_verified()
+    settlement.settle_verified()
 
     assert (state(by_sms), state(pending)) == (
         ("delivered", "sms", False),
@@ -136,7 +136,7 @@ def test_code_leaves_the_first_try_of_another_message_to_be_made(api: Api) -> No
     message = send(api)
     verify(api)
 
-    services.settle_verified()
+    settlement.settle_verified()
 
     assert state(message) == ("queued", "whatsapp", False)
     assert (message.chain, [one.phone for one in claim()]) == ([], [PHONE])
@@ -148,7 +148,7 @@ def test_code_and_sweep_at_once_agree(api: Api, round_number: int) -> None:
     attempt = silent(api)
     verify(api)
 
-    at_once([sweeps.fall_back, services.settle_verified, hearing(attempt, What.READ)] * 2)
+    at_once([sweeps.fall_back, settlement.settle_verified, hearing(attempt, What.READ)] * 2)
 
     assert state(attempt.message) == ("delivered", "whatsapp", False)
     is_charged = transfers(attempt.message)[-1][0] == "capture"

@@ -10,7 +10,7 @@ from billing.wallet import ledger
 from channels.lifecycle.state_machine import Event, What
 from channels.models import Message
 from channels.outcomes import apply
-from otp import services
+from otp import settlement
 from otp.models import Verification
 from tests.api.blocking import behind_us
 from tests.api.clients import Api
@@ -104,7 +104,7 @@ def test_receipt_and_right_code_at_once_charge_one_delivery(api: Api) -> None:
     with ThreadPoolExecutor(1) as pool:
         with transaction.atomic(), connection.cursor() as cursor:
             apply.apply_within(cursor, [Event(dear.id, What.DELIVERED)])
-            late = behind_us(pool, services.settle_verified)
+            late = behind_us(pool, settlement.settle_verified)
         late.result()
 
     assert ledger.balance(api.company.pk) == (1000 - 17, 1)

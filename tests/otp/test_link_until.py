@@ -10,7 +10,7 @@ from pytest_django import DjangoAssertNumQueries
 from channels.models import Message
 from links.follow import resolution
 from links.models import Link
-from otp import services, sql
+from otp import settlement, sql
 from otp.models import Verification
 from tests.api.clients import Answer, Api
 from tests.api.races import at_once
@@ -55,7 +55,7 @@ def test_shorter_life_of_its_own_stays_shorter(api: Api) -> None:
 def test_without_it_the_link_outlives_the_code(api: Api) -> None:
     send(api, link_until=None)
     verify(api, code_of(PHONE))
-    services.settle_verified()
+    settlement.settle_verified()
 
     assert (Link.objects.get().expires_at, states()) == (None, ["active"])
 
@@ -69,7 +69,7 @@ def test_right_code_ends_every_link_it_went_out_with(api: Api) -> None:
 
     assert verify(api, code_of(PHONE)).status == 200
     assert states() == ["active"] * 3
-    services.settle_verified()
+    settlement.settle_verified()
 
     assert states() == ["disabled", "disabled", "active"]
     assert resolution.resolve(first) is resolution.GONE
@@ -83,7 +83,7 @@ def test_code_that_is_locked_out_ends_its_link(api: Api) -> None:
     for _ in range(5):
         verify(api, wrong_code(PHONE))
 
-    services.settle_verified()
+    settlement.settle_verified()
 
     assert states() == ["disabled"]
     assert resolution.resolve(slug) is resolution.GONE
@@ -96,7 +96,7 @@ def test_newer_code_ends_the_link_of_the_one_before(api: Api) -> None:
     send(api)
     assert Verification.objects.count() == 2
 
-    services.settle_verified()
+    settlement.settle_verified()
 
     assert states() == ["disabled", "active"]
     old = Verification.objects.order_by("created_at")[0]
@@ -116,7 +116,7 @@ def test_wrong_code_with_attempts_left_ends_nothing(api: Api) -> None:
     send(api)
     verify(api, wrong_code(PHONE))
 
-    services.settle_verified()
+    settlement.settle_verified()
 
     assert states() == ["active"]
 
@@ -125,11 +125,11 @@ def test_end_that_was_not_committed_is_made_up_for(api: Api) -> None:
     send(api)
     verify(api, code_of(PHONE))
     with transaction.atomic():
-        services.settle_verified()
+        settlement.settle_verified()
         transaction.set_rollback(True)
     assert states() == ["active"]
 
-    services.settle_verified()
+    settlement.settle_verified()
 
     assert states() == ["disabled"]
 
@@ -138,7 +138,7 @@ def test_settlers_at_once_end_it_once(api: Api) -> None:
     send(api)
     verify(api, code_of(PHONE))
 
-    at_once([services.settle_verified] * 4)
+    at_once([settlement.settle_verified] * 4)
 
     assert states() == ["disabled"]
 
@@ -146,10 +146,10 @@ def test_settlers_at_once_end_it_once(api: Api) -> None:
 def test_nothing_to_settle_is_one_question(
     api: Api, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
-    services.settle_verified()
+    settlement.settle_verified()
 
     with django_assert_num_queries(1):
-        services.settle_verified()
+        settlement.settle_verified()
 
 
 @pytest.mark.parametrize("until", ["time", "", 5])
@@ -163,7 +163,7 @@ def test_other_ends_are_refused(api: Api, until: object) -> None:
 def test_what_is_over_early_is_found_by_an_index(api: Api) -> None:
     with connection.cursor() as cursor:
         cursor.execute("SET enable_seqscan = off")
-        cursor.execute(f"EXPLAIN {sql.ANY_UNSETTLED}")
+        cursor.execute(f"EXPLAIN {sql.HAS_UNSETTLED}")
         plan = "\n".join(row[0] for row in cursor.fetchall())
         cursor.execute("RESET enable_seqscan")
 

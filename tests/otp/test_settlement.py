@@ -8,7 +8,7 @@ from billing.wallet import ledger
 from channels.lifecycle.state_machine import Event, What
 from channels.models import Attempt, Message
 from channels.outcomes import apply
-from otp import services
+from otp import settlement
 from otp.models import Verification
 from tests.api.clients import Api
 from tests.api.races import at_once
@@ -42,8 +42,8 @@ def test_right_code_charges_what_was_handed_over(api: Api, make: type) -> None:
     verify(api)
     assert charged(api) == []
 
-    assert services.settle_verified() == 1
-    assert services.settle_verified() == 0
+    assert settlement.settle_verified() == 1
+    assert settlement.settle_verified() == 0
 
     assert charged(api) == [(attempt.message_id, 1, "code_entered")]
     assert Message.objects.get().state == "delivered"
@@ -56,7 +56,7 @@ def test_ambiguous_delivery_is_proved_too(api: Api) -> None:
     apply.apply([Event(attempt.id, What.AMBIGUOUS)])
     verify(api)
 
-    services.settle_verified()
+    settlement.settle_verified()
 
     assert charged(api) == [(attempt.message_id, 1, "code_entered")]
 
@@ -68,7 +68,7 @@ def test_cheapest_of_several_is_charged(api: Api, order: list[str]) -> None:
     cheap, dear = (first, second) if order[0] == "whatsapp" else (second, first)
     verify(api)
 
-    services.settle_verified()
+    settlement.settle_verified()
 
     assert charged(api) == [(cheap.id, 1, "code_entered")]
     assert ledger.balance(api.company.pk) == (983, 16)
@@ -82,7 +82,7 @@ def test_accepted_message_is_proved_before_one_whose_outcome_is_unknown(api: Api
     accepted_one = resend(api, "sms")
     verify(api)
 
-    services.settle_verified()
+    settlement.settle_verified()
 
     assert charged(api) == [(accepted_one.id, 16, "code_entered")]
 
@@ -91,7 +91,7 @@ def test_other_message_is_charged_on_its_own_receipt_only(api: Api) -> None:
     accepted(api, channel="sms")
     resend(api, "whatsapp")
     verify(api)
-    services.settle_verified()
+    settlement.settle_verified()
 
     sms = Attempt.objects.get(channel="sms")
     apply.apply([Event(sms.id, What.DELIVERED)])
@@ -106,7 +106,7 @@ def test_code_proves_nothing_where_a_receipt_did(api: Api) -> None:
     apply.apply([Event(attempt.id, What.DELIVERED)])
     verify(api)
 
-    assert services.settle_verified() == 1
+    assert settlement.settle_verified() == 1
 
     assert charged(api) == [(attempt.message_id, 1, "receipt")]
     assert ledger.balance(api.company.pk) == (983, 16)
@@ -117,7 +117,7 @@ def test_code_after_the_hold_went_back_is_free(api: Api) -> None:
     apply.apply([Event(attempt.id, What.EXPIRED)])
     verify(api)
 
-    assert services.settle_verified() == 1
+    assert settlement.settle_verified() == 1
 
     assert charged(api) == []
     assert ledger.balance(api.company.pk) == (1000, 0)
@@ -127,7 +127,7 @@ def test_message_that_was_not_handed_over_is_not_proved(api: Api) -> None:
     api.post("/otp/send", {"phone": PHONE})
     verify(api)
 
-    assert services.settle_verified() == 1
+    assert settlement.settle_verified() == 1
 
     assert charged(api) == []
     assert ledger.balance(api.company.pk) == (999, 1)
@@ -137,7 +137,7 @@ def test_wrong_code_proves_nothing(api: Api) -> None:
     accepted(api)
     api.post("/otp/verify", {"phone": PHONE, "code": wrong_code(PHONE)})
 
-    assert services.settle_verified() == 0
+    assert settlement.settle_verified() == 0
 
     assert charged(api) == []
 
@@ -145,7 +145,7 @@ def test_wrong_code_proves_nothing(api: Api) -> None:
 def test_receipt_after_the_code_charges_nothing_more(api: Api) -> None:
     attempt = accepted(api)
     verify(api)
-    services.settle_verified()
+    settlement.settle_verified()
 
     apply.apply([Event(attempt.id, What.READ), Event(attempt.id, What.EXPIRED)])
 
@@ -158,7 +158,7 @@ def test_test_codes_charge_nothing(test_api: Api) -> None:
     code = code_of(PHONE, mode="test")
     assert test_api.post("/otp/verify", {"phone": PHONE, "code": code}).status == 200
 
-    assert services.settle_verified() == 1
+    assert settlement.settle_verified() == 1
 
     assert Message.objects.get().state == "delivered"
     assert ledger.balance(test_api.company.pk) == (1000, 0)
@@ -171,7 +171,7 @@ def test_many_workers_charge_once(api: Api, round_number: int) -> None:
     verify(api)
 
     at_once(
-        [services.settle_verified] * 6
+        [settlement.settle_verified] * 6
         + [lambda: len(apply.apply([Event(attempt.id, What.DELIVERED)]))] * 3
     )
 

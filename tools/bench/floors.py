@@ -23,7 +23,7 @@ from tools.bench import outbox
 def verify(request: HttpRequest) -> HttpResponse:
     asked = orjson.loads(request.body)
     row = _execute(
-        otp_sql.JUDGE,
+        otp_sql.CHECK_CODE,
         {
             "company_id": asked["company_id"],
             "mode": "live",

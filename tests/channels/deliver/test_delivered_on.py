@@ -16,7 +16,7 @@ from channels.models import Message
 from channels.outcomes import apply
 from channels.recipients import telegram_contacts
 from channels.vendor_accounts import registry
-from otp import services
+from otp import settlement
 from tests.api.clients import Api
 from tests.channels.lives import PHONE, claim
 from tests.channels.providers.vendors import payload
@@ -89,7 +89,7 @@ def test_entered_code_proves_it(api: Api, settings: Settings, delivered_on: str)
     by_bot(api, "/otp/send", link=LINK)
 
     api.post("/otp/verify", {"phone": PHONE, "code": code_of(PHONE)})
-    services.settle_verified()
+    settlement.settle_verified()
 
     assert (Message.objects.get().state, proofs()) == ("delivered", ["code_entered"])
     assert ledger.balance(api.company.pk) == (999, 0)

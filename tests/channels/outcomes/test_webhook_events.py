@@ -12,7 +12,7 @@ from channels.lifecycle.state_machine import What
 from channels.models import Message
 from channels.outcomes import apply
 from config.ids import parse_id
-from otp import services
+from otp import settlement
 from tests.api.clients import Api, ClientOf
 from tests.channels.lives import PHONE, accepted, send, submitted
 from tests.factories import AttemptFactory, CompanyFactory, EndpointFactory, MessageFactory
@@ -121,7 +121,7 @@ def test_no_event_holds_the_code(api: Api) -> None:
     code = code_of(PHONE)
     apply.apply([Happening(attempt.id, What.DELIVERED)])
     api.post("/otp/verify", {"phone": PHONE, "code": code})
-    services.settle_verified()
+    settlement.settle_verified()
 
     kept = [str(event.data) for event in Event.objects.all()]
     assert len(kept) == 3
@@ -134,8 +134,8 @@ def test_right_code_is_told_when_it_settles(api: Api) -> None:
     verified = answer.body
     assert "otp.verified" not in told()
 
-    services.settle_verified()
-    services.settle_verified()
+    settlement.settle_verified()
+    settlement.settle_verified()
 
     event = Event.objects.get(kind="otp.verified")
     assert event.key == verified["id"]

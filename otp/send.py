@@ -1,41 +1,30 @@
-"""Sending a code and checking one."""
+"""Sends a one-time code: accepts the request, writes the verification and its message."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta
 from math import ceil
 from typing import Any
-from uuid import UUID
 
 from django.conf import settings
-from django.db import connection, transaction
 from django.utils import timezone
 
 from accounts.keys.api_keys import Principal
-from accounts.outbox import events as outbox
-from billing.wallet.ledger import Proof
 from channels.accept import acceptance as sending
-from channels.accept import nudge, sms_segments, test_numbers
+from channels.accept import sms_segments, test_numbers
 from channels.accept.acceptance import Outcome, Sender
 from channels.lifecycle.steps import Step
 from channels.models import Message
-from channels.outcomes import apply, delivery_proof
 from channels.providers.base import Channel, Content
-from channels.vendor_accounts.registry import Codes
 from config.errors import DomainError, Error
-from config.ids import first_at, uuid7
+from config.ids import uuid7
 from links.make.new_link import NewLink
-from links.manage import changes
-from otp import codes, early_expiry, guess_cap, sql
+from otp import codes, guess_cap, sql
 from otp.models import Verification
 from otp.texts import rendering
 
-SETTLE_BATCH = 200
-CLOCKS = timedelta(minutes=10)  # by which ours and the database's may differ
-
 
 @dataclass(frozen=True, slots=True)
-class CodeOrder:
+class CodeSendRequest:
     """A request for a code, its fields checked."""
 
     phone: str
@@ -59,7 +48,7 @@ class SentCode:
     short_url: str | None
 
 
-def send_code(*, sender: Sender, order: CodeOrder) -> SentCode:
+def send_code(*, sender: Sender, order: CodeSendRequest) -> SentCode:
     """Send a code, or the same one again while it lives; refuses before anything is spent."""
     acceptance = _Acceptance(sender, order)
     outcome = sending.send(acceptance)
@@ -76,7 +65,7 @@ def _whole_seconds(left: float) -> int:
     return min(max(0, ceil(left)), settings.CODE_LIFETIME)
 
 
-class _Acceptance(sending.Acceptance[CodeOrder]):
+class _Acceptance(sending.Acceptance[CodeSendRequest]):
     """Tried again when a parallel send made its verification, or took its slug, first."""
 
     kind = "code"
@@ -113,7 +102,7 @@ class _Acceptance(sending.Acceptance[CodeOrder]):
         if is_blocked:
             return DomainError(Error.RECIPIENT_UNREACHABLE)
         if is_capped:
-            return guess_cap.no_new_code(self.sender.principal, self.order.phone)
+            return guess_cap.send_refusal(self.sender.principal, self.order.phone)
         return sending.unpaid(self.sender.principal, self.channel, self.order.phone)
 
     def _params(self) -> dict[str, Any]:
@@ -152,7 +141,7 @@ class _Acceptance(sending.Acceptance[CodeOrder]):
         return DomainError(Error.LINK_NOT_SUPPORTED)
 
 
-def _verification_params(principal: Principal, order: CodeOrder) -> dict[str, Any]:
+def _verification_params(principal: Principal, order: CodeSendRequest) -> dict[str, Any]:
     verification_id, key_id = uuid7(), codes.current_key()
     code = codes.derive(verification_id, key_id=key_id, length=principal.code_length)
     is_born_dead = test_numbers.is_scripted(principal, order.phone, test_numbers.EXPIRED_CODE)
@@ -179,7 +168,7 @@ def _verification_params(principal: Principal, order: CodeOrder) -> dict[str, An
 
 
 def _renderer_params(
-    principal: Principal, order: CodeOrder, channels: list[Channel], link: Mapping[str, Any]
+    principal: Principal, order: CodeSendRequest, channels: list[Channel], link: Mapping[str, Any]
 ) -> dict[str, Any]:
     params: dict[str, Any] = {"brand": principal.brand}
     texts = rendering.kept(
@@ -194,92 +183,6 @@ def _renderer_params(
     if not link:
         return params
     return params | {"short_url": link["short_url"], "link": link["link_id"].hex}
-
-
-def check_code(*, principal: Principal, phone: str, purpose: str, code: str) -> "Verified":
-    """Spend one attempt and, if the code is right, consume it; raises why not."""
-    test_numbers.refuse_scripted_guess(principal, phone)
-    params: dict[str, Any] = {
-        "company_id": principal.company_id,
-        "mode": principal.mode,
-        "phone": phone,
-        "purpose": purpose,
-        "macs": codes.macs(
-            company_id=principal.company_id,
-            mode=principal.mode,
-            phone=phone,
-            purpose=purpose,
-            code=code,
-        ),
-        **guess_cap.cap_params(),
-    }
-    with connection.cursor() as cursor:
-        cursor.execute(sql.JUDGE, params)
-        row = cursor.fetchone()
-        if row is None:
-            cursor.execute(sql.STANDING, params)
-            raise guess_cap.not_judged(principal, phone, cursor.fetchone())
-    verification_id, verified_at, attempts_left = row
-    if verified_at is None:
-        raise DomainError(Error.CODE_INVALID, attempts_left=attempts_left)
-    transaction.on_commit(nudge.wake)
-    return Verified(verification_id, verified_at)
-
-
-@dataclass(frozen=True, slots=True)
-class Verified:
-    id: UUID
-    verified_at: datetime
-
-
-def settle_verified() -> int:
-    """A right code proves a delivery: charge the cheapest open message of its verification, and
-    send the code by no further channel. Links that were to live as long as the code end.
-    """
-    with connection.cursor() as cursor:
-        cursor.execute(sql.ANY_UNSETTLED)
-        is_any_right, is_any_over_early = cursor.fetchone()
-    if is_any_over_early:
-        early_expiry.settle_over_early()
-    if not is_any_right:
-        return 0
-    with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute(sql.UNSETTLED, [SETTLE_BATCH])
-        ids = [row[0] for row in cursor.fetchall()]
-        if not ids:
-            return 0
-        changes.end_with_codes(cursor, ids)  # links are locked before messages everywhere
-        messages = delivery_proof.prove(cursor, [(one, None) for one in ids], Proof.CODE_ENTERED)
-        cursor.execute(sql.SETTLED, [ids, [uuid7() for _ in ids]])
-        outbox.announce(cursor.rowcount)
-    apply.announce(messages)
-    return len(ids)
-
-
-def count_codes(
-    *, start: datetime, end: datetime, company_id: int | None, mode: str | None
-) -> list[Codes]:
-    """What `channels.vendor_accounts.registry.count_codes` asks for."""
-    made = start - timedelta(seconds=settings.CODE_LIFETIME) - CLOCKS  # at the earliest
-    params: dict[str, Any] = {
-        "start": start,
-        "end": end,
-        "first_id": first_at(made),
-        "last_id": first_at(end + CLOCKS),
-    }
-    if company_id is not None:
-        params |= {"company_id": company_id, "mode": mode}
-    whose = sql.OF_ALL if company_id is None else sql.OF_ONE
-    with connection.cursor() as cursor:
-        cursor.execute(sql.COUNT_CODES.format(whose=whose), params)
-        return [Codes(*row) for row in cursor.fetchall()]
-
-
-def purge_phones(limit: int) -> int:
-    """After the retention time a verification keeps its country and prefix, not its phone."""
-    with connection.cursor() as cursor:
-        cursor.execute(sql.ANONYMISE, [settings.PHONE_RETENTION, limit])
-        return int(cursor.rowcount)
 
 
 def sent_code(message: Message) -> SentCode:

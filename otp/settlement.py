@@ -1,0 +1,47 @@
+"""Settles codes that are over: charges a proved delivery and ends the links tied to the code."""
+
+from django.db import connection, transaction
+
+from accounts.outbox import events as outbox
+from billing.wallet.ledger import Proof
+from channels.outcomes import apply, delivery_proof
+from config.ids import uuid7
+from links.manage import changes
+from otp import sql
+
+BATCH = 200
+
+
+def settle_verified() -> int:
+    """A right code proves a delivery: charge the cheapest open message of its verification, and
+    send the code by no further channel. Links that were to live as long as the code end.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(sql.HAS_UNSETTLED)
+        has_verified, has_ended_early = cursor.fetchone()
+    if has_ended_early:
+        settle_ended_early()
+    if not has_verified:
+        return 0
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(sql.CLAIM_VERIFIED, [BATCH])
+        ids = [verification_id for (verification_id,) in cursor.fetchall()]
+        if not ids:
+            return 0
+        changes.end_with_codes(cursor, ids)  # links are locked before messages everywhere
+        messages = delivery_proof.prove(
+            cursor, [(verification_id, None) for verification_id in ids], Proof.CODE_ENTERED
+        )
+        cursor.execute(sql.SETTLE_VERIFIED, [ids, [uuid7() for _ in ids]])
+        outbox.announce(cursor.rowcount)
+    apply.announce(messages)
+    return len(ids)
+
+
+def settle_ended_early() -> int:
+    """Ends the links of codes that were superseded or ran out of attempts before they expired."""
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(sql.SETTLE_ENDED_EARLY, [BATCH])
+        ids = [verification_id for (verification_id,) in cursor.fetchall()]
+        changes.end_with_codes(cursor, ids)
+    return len(ids)
