@@ -44,7 +44,7 @@ lock: dev ## pin requirements/*.in, ARGS=--upgrade to the newest
 clean: python ## remove .venv, var/ and caches; refuses while `make run` is running
 	@$(PYTHON) -I config/local/checkout.py
 
-# --- The environment: redone when the lock changed ---
+# --- The environment and the translations: redone when their sources changed ---
 base dev: python
 	@$(PYTHON) -I config/local/bootstrap.py $@
 python:

@@ -17,6 +17,7 @@ from billing.wallet import ledger
 from channels.accept import nudge, outcome_waiting
 from channels.deliver.dispatcher import Dispatcher
 from channels.vendor_accounts import availability, registry
+from config.local import bootstrap
 from config.redis_client import redis_client
 from links.addresses import blocked_sites, short_hosts
 from links.follow import not_found_limit, resolution
@@ -26,6 +27,10 @@ from tests.factories import ApiKeyFactory, CompanyFactory
 
 TOKENS = 1000
 PATIENCE = 5.0  # seconds: a busy machine must not look like one without Redis
+
+
+def pytest_configure() -> None:
+    bootstrap.compile_catalogues()  # pytest may run without `make`
 
 
 def pytest_unconfigure() -> None:

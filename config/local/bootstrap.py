@@ -1,7 +1,11 @@
-"""Fills .venv with what a lock file pins; needs nothing but Python: `bootstrap.py base|dev`."""
+"""Makes a checkout ready to run; needs nothing but Python: `bootstrap.py base|dev`.
+
+Installs what a lock file pins into .venv, and compiles the translations.
+"""
 
 import fcntl
 import importlib.util
+import os
 import shutil
 import subprocess
 import sys
@@ -30,6 +34,29 @@ def ensure(name: str) -> None:
         if not usable or not _works("import pip"):
             _create()
         _install(name)
+
+
+def compile_catalogues() -> None:
+    """Compile each .po that is newer than its .mo."""
+    for source in ROOT.glob("locale/*/LC_MESSAGES/*.po"):
+        compiled = source.with_suffix(".mo")
+        if compiled.exists() and compiled.stat().st_mtime > source.stat().st_mtime:
+            continue
+        # Renamed when complete: a running process may read the file at any moment.
+        new = source.with_suffix(f".{os.getpid()}.mo")
+        command: list[str | Path] = [
+            VENV / "bin" / "pybabel",
+            "-q",
+            "compile",
+            "-i",
+            source,
+            "-o",
+            new,
+        ]
+        if not _run(command):
+            new.unlink(missing_ok=True)
+            raise BootstrapError(f"{source} could not be compiled: see above")
+        new.replace(compiled)
 
 
 def _is_current(name: str) -> bool:
@@ -87,9 +114,10 @@ def _say(line: str) -> None:
 if __name__ == "__main__":
     try:
         ensure(sys.argv[1])
+        compile_catalogues()
     except BootstrapError as error:
         sys.exit(str(error))
     except OSError as error:
-        sys.exit(f".venv could not be made: {error}")
+        sys.exit(f"the checkout could not be made ready: {error}")
     except KeyboardInterrupt:
         sys.exit(130)

@@ -49,8 +49,9 @@ def clean() -> None:
 
 def _remove_all() -> None:
     shelters = filter(is_roots_own, SHELTERS) if os.geteuid() == 0 else ()
-    for path in [*shelters, *(CHECKOUT / name for name in _MADE), *_caches()]:
-        if path.is_symlink():
+    catalogues = CHECKOUT.glob("locale/*/LC_MESSAGES/*.mo")
+    for path in [*shelters, *(CHECKOUT / name for name in _MADE), *_caches(), *catalogues]:
+        if path.is_symlink() or path.is_file():
             path.unlink()
         elif path.exists():
             shutil.rmtree(path)

@@ -17,6 +17,7 @@ OURS: list[Check] = [
     money.clicks,
     processes.broker,
     processes.static_files,
+    processes.translations,
 ]
 OF_DATABASE: list[Check] = [
     stores.migrations,

@@ -92,6 +92,14 @@ def _bind(name: str, beats: list[figures.Heartbeat]) -> Finding:
     return judged(title, detail if is_bound else "not bound", cure, ok=is_bound)
 
 
+def translations() -> Finding:
+    sources = list(settings.LOCALE_PATHS[0].glob("*/LC_MESSAGES/django.po"))
+    missing = [path.parts[-3] for path in sources if not path.with_suffix(".mo").exists()]
+    cure = "Run: pybabel compile -d locale -D django, and restart every process."
+    detail = f"not compiled: {', '.join(missing)}" if missing else f"{len(sources)} compiled"
+    return judged("translations", detail, cure, ok=not missing)
+
+
 def static_files() -> Finding:
     """In production the storage answers from its manifest, elsewhere from the finders."""
     wanted = "favicon.svg"

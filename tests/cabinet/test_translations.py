@@ -1,4 +1,4 @@
-"""The Russian catalogue is whole, and what is compiled is what is written."""
+"""The Russian catalogue is complete, and its compiled form says the same."""
 
 import ast
 import gettext
@@ -62,7 +62,7 @@ def test_placeholders_survive_the_translation(mark: str) -> None:
             assert set(re.findall(mark, text)) == set(re.findall(mark, entry["msgid"]))
 
 
-def test_compiled_catalogue_is_in_step() -> None:
+def test_compiled_catalogue_equals_its_source() -> None:
     with CATALOGUE.with_suffix(".mo").open("rb") as file:
         compiled = gettext.GNUTranslations(file)._catalog  # type: ignore[attr-defined]
 

@@ -364,3 +364,14 @@ def test_check_that_breaks_silences_no_other() -> None:
     (found,) = doctor._guarded(breaks)
 
     assert (found.ok, found.detail) == (False, "could not be checked: RuntimeError")
+
+
+def test_translations_that_are_not_compiled_are_a_cross(settings: Settings, tmp_path: Path) -> None:
+    settings.LOCALE_PATHS = [tmp_path]
+    source = tmp_path / "ru" / "LC_MESSAGES" / "django.po"
+    source.parent.mkdir(parents=True)
+    source.touch()
+    assert "pybabel compile" in processes.translations().cure
+
+    source.with_suffix(".mo").touch()
+    assert processes.translations().ok

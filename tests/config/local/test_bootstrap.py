@@ -1,3 +1,4 @@
+import gettext
 import shutil
 import subprocess
 import sys
@@ -6,6 +7,8 @@ from pathlib import Path
 import pytest
 
 from config.local.checkout import CHECKOUT
+
+HEADER = 'msgid ""\nmsgstr "Content-Type: text/plain; charset=UTF-8\\n"\n'
 
 
 @pytest.fixture(scope="module")
@@ -37,3 +40,23 @@ def test_the_environment_is_made_once_and_again_when_the_lock_changed(checkout: 
     assert failed.returncode == 1
     assert failed.stderr.endswith("could not be installed: see above, then try again\n")
     assert (checkout / ".venv" / "dev.installed").read_text() == ""
+
+
+def test_a_catalogue_is_compiled_when_its_source_changed(checkout: Path) -> None:
+    (checkout / "requirements" / "dev.txt").write_text("")
+    assert ensure(checkout, "dev").returncode == 0
+    pybabel = checkout / ".venv" / "bin" / "pybabel"
+    pybabel.symlink_to(CHECKOUT / ".venv" / "bin" / "pybabel")
+    source = checkout / "locale" / "ru" / "LC_MESSAGES" / "django.po"
+    source.parent.mkdir(parents=True)
+
+    for text in ("Код", "Ссылка"):
+        source.write_text(f'{HEADER}\nmsgid "text"\nmsgstr "{text}"\n', encoding="utf-8")
+        assert ensure(checkout, "dev").returncode == 0
+        with source.with_suffix(".mo").open("rb") as compiled:
+            assert gettext.GNUTranslations(compiled).gettext("text") == text
+
+    written_at = source.with_suffix(".mo").stat().st_mtime_ns
+    assert ensure(checkout, "dev").returncode == 0
+    assert source.with_suffix(".mo").stat().st_mtime_ns == written_at
+    assert len(list(source.parent.iterdir())) == 2
