@@ -7,7 +7,7 @@ LIVE := ENVIRONMENT=production SECRET_KEY=$$($(PY) -c 'import secrets; print(sec
 COMPILE := $(PY) -m uv pip compile --quiet --generate-hashes --universal --python-version 3.11 --no-emit-index-url --no-header $(ARGS)
 
 .DEFAULT_GOAL := help
-.PHONY: help run test chaos mutants bench examples screenshots check fmt lock clean base dev python
+.PHONY: help run test coverage chaos mutants bench examples screenshots check migrations fmt lock clean base dev python
 
 help: ## what there is to make
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -17,6 +17,8 @@ run: base ## the whole service with demo data, PORT=8000 SIMULATOR_PORT=8001; Ct
 	@exec $(PY) -m config.local.supervisor
 test: dev ## the tests, ARGS="-k name" and the like go to pytest; WORKERS=0: all in one process
 	@exec $(PY) -m pytest --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder $(ARGS)
+coverage: dev ## branch coverage of the tests in ARGS="tests/otp", pages in var/coverage/html
+	@exec $(PY) -m pytest --numprocesses $(WORKERS) --dist loadfile --cov --cov-report term --cov-report html $(ARGS)
 chaos: dev ## kills under load, then the books: ARGS="--seed 7 --sends 5000 --kills 20 --flush --short"
 	@exec $(PY) -m tools.chaos $(ARGS)
 mutants: dev ## our guards taken away one by one, each of which a named check must notice; ARGS="name …"
@@ -35,8 +37,11 @@ check: dev ## format, lint, types, layers, templates, migrations, deployment set
 	$(DRY) $(PY) -m mypy .
 	.venv/bin/lint-imports
 	$(PY) -m djlint --quiet --lint templates
-	$(DRY) DATABASE_URL= REDIS_URL= $(PY) -m config.local.embedded -- $(PY) manage.py makemigrations --check --dry-run
+	.venv/bin/typos
+	$(MAKE) --no-print-directory migrations
 	$(LIVE) $(PY) manage.py check --deploy --fail-level WARNING
+migrations: ## every change of a model has its migration
+	$(DRY) DATABASE_URL= REDIS_URL= $(PY) -m config.local.embedded -- $(PY) manage.py makemigrations --check --dry-run
 fmt: dev ## format and fix what can be fixed
 	@$(PY) -m ruff check --quiet --fix . ; $(PY) -m ruff format .
 lock: dev ## pin requirements/*.in, ARGS=--upgrade to the newest
