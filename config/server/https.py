@@ -20,7 +20,7 @@ _NOSNIFF = ("X-Content-Type-Options", "nosniff")
 _AGE = f"max-age={settings.HSTS_SECONDS}"
 _PLAIN = [_NOSNIFF]
 _OURS = [_NOSNIFF, ("Strict-Transport-Security", f"{_AGE}; includeSubDomains; preload")]
-_COMPANYS = [_NOSNIFF, ("Strict-Transport-Security", _AGE)]  # other hosts of theirs are not ours
+_OTHERS = [_NOSNIFF, ("Strict-Transport-Security", _AGE)]  # other hosts of theirs are not ours
 _OUR_HOSTS = {urlsplit(url).hostname for url in (settings.PUBLIC_URL, settings.SHORT_URL)}
 
 Answer = tuple[int, Headers, bytes]
@@ -99,4 +99,4 @@ def with_security(headers: Headers, environ: Mapping[str, Any]) -> Headers:
 
 @lru_cache(maxsize=1024)
 def _over_https(host: str) -> Headers:
-    return _OURS if host.partition(":")[0].lower() in _OUR_HOSTS else _COMPANYS
+    return _OURS if host.partition(":")[0].lower() in _OUR_HOSTS else _OTHERS

@@ -170,7 +170,9 @@ def test_buyer_abroad_is_described_with_the_country(company: Company) -> None:
     assert customer == "ТОО «Алма», БИН или ИИН 980540000397, Казахстан"
 
 
-def test_packages_in_the_countrys_currency_come_alone(client: Client, member: Member) -> None:
+def test_only_packages_in_the_currency_of_the_country_are_shown(
+    client: Client, member: Member
+) -> None:
     PackageFactory.create(code="kz", currency="KZT")
     packages = [client.get(reverse("balance")).context["form"].packages]
     Company.objects.filter(pk=member.company_id).update(country="KZ")

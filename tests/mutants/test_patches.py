@@ -87,7 +87,7 @@ def test_place_must_be_there_once(house: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        PATCH.replace("Guard", "Gard"),
+        PATCH.replace("Guard", "Door"),
         PATCH.replace("Caught-by", "Seen-by"),
         PATCH.partition("@@")[0],
         PATCH.replace("     go()", "go()"),

@@ -47,7 +47,7 @@ def test_endpoint_that_is_off_is_not_called(
     assert dispatcher.claim(10) == []
 
 
-def test_claim_is_anothers_after_its_lease_only(delivery: Delivery) -> None:
+def test_claim_passes_to_another_worker_only_after_its_lease(delivery: Delivery) -> None:
     first, early = claimed_ids(), claimed_ids()
     make_due(delivery)
 

@@ -274,7 +274,7 @@ def test_lease_that_ran_out_is_asked_about(wire: Wire, api: Api) -> None:
     assert len(claim()) == 1
 
 
-def test_lease_ends_though_its_id_is_anothers(api: Api) -> None:
+def test_lease_ends_when_another_attempt_has_its_id(api: Api) -> None:
     attempt, other = submitted(api, channel="sms"), submitted(api, "+79161234568", channel="sms")
     taken = registry.provider_id_of("smsc", attempt.message_id, PHONE)
     Attempt.objects.filter(pk=other.pk).update(provider_id=taken)
