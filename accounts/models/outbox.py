@@ -32,7 +32,7 @@ class Event(models.Model):
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     company = models.ForeignKey(Company, models.CASCADE, related_name="events", db_index=False)
     mode = models.CharField(_("mode"), max_length=4, choices=Mode.choices)
-    kind = models.CharField(_("event"), max_length=20, choices=EventKind.choices)
+    kind = models.CharField(_("event"), max_length=20, choices=EventKind)
     key = models.CharField(max_length=120)  # what it is about: happens once under a key
     data = models.JSONField()
     at = models.DateTimeField(_("happened"))

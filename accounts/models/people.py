@@ -45,7 +45,7 @@ class User(AbstractBaseUser, PermissionsMixin):
     email = models.EmailField(_("e-mail"), max_length=254)
     name = models.CharField(pgettext_lazy("person", "name"), max_length=150, blank=True)
     language = models.CharField(
-        _("language"), max_length=2, choices=Language.choices, default=Language.RUSSIAN
+        _("language"), max_length=2, choices=Language, default=Language.RUSSIAN
     )
     is_staff = models.BooleanField(_("operator"), default=False)
     is_active = models.BooleanField(_("active"), default=True)
@@ -104,7 +104,7 @@ class Company(models.Model):
         _("country"), max_length=2, default="RU", help_text=_("ISO 3166 code, RU or KZ, say")
     )
     language = models.CharField(
-        _("language of messages"), max_length=2, choices=Language.choices, default=Language.RUSSIAN
+        _("language of messages"), max_length=2, choices=Language, default=Language.RUSSIAN
     )
     brand = models.CharField(
         _("brand in messages"),
@@ -323,7 +323,7 @@ class ApiKey(models.Model):
     company = models.ForeignKey(
         Company, models.CASCADE, related_name="api_keys", verbose_name=_("company")
     )
-    mode = models.CharField(_("mode"), max_length=4, choices=Mode.choices)
+    mode = models.CharField(_("mode"), max_length=4, choices=Mode)
     name = models.CharField(_("name"), max_length=60)
     prefix = models.CharField(_("begins with"), max_length=16)
     last4 = models.CharField(_("ends with"), max_length=4)
