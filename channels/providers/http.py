@@ -8,10 +8,12 @@ import hmac
 import logging
 import re
 import socket
+import tomllib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from pathlib import Path
 from typing import Any, cast
 from urllib.parse import parse_qsl
 
@@ -49,6 +51,9 @@ ACCOUNT_TRANSIENT: Verdict = (TransientError, True)
 THROTTLED: Verdict = (ThrottledError, False)
 ACCOUNT_THROTTLED: Verdict = (ThrottledError, True)
 AMBIGUOUS: Verdict = (AmbiguousError, False)
+
+_ROOT = Path(__file__).resolve().parents[2]
+_VERSION = tomllib.loads((_ROOT / "pyproject.toml").read_text())["project"]["version"]
 
 # A NAT that forgets an idle connection would swallow the next message without a word.
 _SOCKET_OPTIONS = [
@@ -120,7 +125,7 @@ class HttpProvider(Provider):
         self._url, self._token, self._timeout = api_url.rstrip("/"), token, timeout
         self._headers = CaseInsensitiveDict(
             {
-                "User-Agent": "kvitok/0.1.0",
+                "User-Agent": f"kvitok/{_VERSION}",
                 "Accept": "application/json",
                 "Content-Type": content_type,
             }
