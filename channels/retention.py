@@ -8,8 +8,8 @@ from django.db import connection
 
 from accounts.models import IdempotentRequest
 from accounts.outbox import retention
-from channels.vendor_accounts import registry
-from channels.vendor_accounts.registry import Purger
+from channels import extensions
+from channels.extensions import Purger
 
 log = structlog.get_logger(__name__)
 
@@ -56,7 +56,7 @@ def purge() -> int:
         partial(_execute, RECIPIENTS, settings.PHONE_RETENTION),
         partial(_execute, PHONES, settings.PHONE_RETENTION),
         *retention.PURGERS,
-        *registry.purgers(),
+        *extensions.purgers(),
     ]
     return sum(_in_batches(step) for step in steps)
 

@@ -8,13 +8,13 @@ class LinksConfig(AppConfig):
 
     def ready(self) -> None:
         """Tells the channels how a link is worded, and when it was opened."""
-        from channels.vendor_accounts import registry  # noqa: PLC0415 - models are not loaded before this
+        from channels import extensions  # noqa: PLC0415 - models are not loaded before this
         from links.clicks import counting, partitions  # noqa: PLC0415
         from links.make import message_text  # noqa: PLC0415
         from links.manage import timeline  # noqa: PLC0415
 
-        registry.renders("link", message_text.render)
-        registry.tells("link", timeline.story)
-        registry.knows_openings(timeline.opened_at)
-        registry.purges(partitions.turn)
-        registry.purges(counting.forget_batches)
+        extensions.register_renderer("link", message_text.render)
+        extensions.register_timeline("link", timeline.story)
+        extensions.register_opened_at(timeline.opened_at)
+        extensions.register_purger(partitions.turn)
+        extensions.register_purger(counting.forget_batches)

@@ -11,7 +11,7 @@ class OtpConfig(AppConfig):
         how `accounts` loads a company's own texts.
         """
         from accounts.keys import own_texts  # noqa: PLC0415 - models are not loaded before this
-        from channels.vendor_accounts import registry  # noqa: PLC0415
+        from channels import extensions  # noqa: PLC0415
         from otp import (  # noqa: PLC0415
             code_counts,
             retention,
@@ -23,8 +23,8 @@ class OtpConfig(AppConfig):
         from otp.texts import rendering  # noqa: PLC0415
 
         own_texts.come_from(own_texts.Column(sql.OWN_TEXTS, company_texts.parse))
-        registry.renders("code", rendering.render)
-        registry.tells("code", timeline.story)
-        registry.settles(settlement.settle_verified)
-        registry.counts_codes(code_counts.count_codes)
-        registry.purges(retention.purge_phones)
+        extensions.register_renderer("code", rendering.render)
+        extensions.register_timeline("code", timeline.story)
+        extensions.register_settler(settlement.settle_verified)
+        extensions.register_code_counter(code_counts.count_codes)
+        extensions.register_purger(retention.purge_phones)

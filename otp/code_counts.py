@@ -6,7 +6,7 @@ from typing import Any
 from django.conf import settings
 from django.db import connection
 
-from channels.vendor_accounts.registry import Codes
+from channels.extensions import CodeCount
 from config.ids import first_at
 from otp import sql
 
@@ -15,8 +15,8 @@ CLOCK_SKEW = timedelta(minutes=10)  # allowed between our clock and the database
 
 def count_codes(
     *, start: datetime, end: datetime, company_id: int | None, mode: str | None
-) -> list[Codes]:
-    """What `channels.vendor_accounts.registry.count_codes` asks for."""
+) -> list[CodeCount]:
+    """What `channels.extensions.count_codes` asks for."""
     made = start - timedelta(seconds=settings.CODE_LIFETIME) - CLOCK_SKEW  # at the earliest
     params: dict[str, Any] = {
         "start": start,
@@ -29,4 +29,4 @@ def count_codes(
     whose = sql.ALL_COMPANIES if company_id is None else sql.ONE_COMPANY
     with connection.cursor() as cursor:
         cursor.execute(sql.COUNT_CODES.format(whose=whose), params)
-        return [Codes(*row) for row in cursor.fetchall()]
+        return [CodeCount(*row) for row in cursor.fetchall()]

@@ -6,13 +6,13 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from channels.extensions import TimelineEntry
 from channels.models import Message
-from channels.vendor_accounts.registry import Told
 from links.manage import timeline as links_story
 from otp.models import Verification
 
 
-def story(message: Message) -> Iterator[Told]:
+def story(message: Message) -> Iterator[TimelineEntry]:
     yield from links_story.story(message)
     code = Verification.objects.filter(pk=message.subject_id).first()
     if code is None:
@@ -22,8 +22,8 @@ def story(message: Message) -> Iterator[Told]:
         words = ngettext("%(n)d wrong code entered", "%(n)d wrong codes entered", wrong)
         left = code.max_attempts - code.attempts
         detail = "" if left or code.verified_at else _("No attempts are left: send a new code.")
-        yield Told(code.judged_at, words % {"n": wrong}, "warning", detail)
+        yield TimelineEntry(code.judged_at, words % {"n": wrong}, "warning", detail)
     if code.verified_at:
-        yield Told(code.verified_at, _("The code was entered right"), "success")
+        yield TimelineEntry(code.verified_at, _("The code was entered right"), "success")
     elif code.expires_at <= timezone.now():
-        yield Told(code.expires_at, _("The code expired without being entered"))
+        yield TimelineEntry(code.expires_at, _("The code expired without being entered"))

@@ -21,6 +21,7 @@ from django.conf import settings
 from django.db import DataError, IntegrityError, connection
 
 from billing.wallet.ledger import Proof
+from channels import extensions
 from channels.accept import nudge
 from channels.deliver.claims import Claimed, claim
 from channels.deliver.heartbeats import Heartbeat
@@ -125,7 +126,7 @@ class Dispatcher:
         vendor_alerts.note_overheard()
         if receipts.apply_stored():
             self.inbox.put(None)
-        for settle in registry.settlers():
+        for settle in extensions.settlers():
             settle()
 
     def record(self) -> None:
@@ -295,7 +296,7 @@ def _count(claimed: Claimed, result: str, called_at: float) -> None:
 
 def outgoing(claimed: Claimed) -> Outgoing:
     """The message as the provider gets it; the code appears here and nowhere before."""
-    rendered = registry.renderer(claimed.kind)(
+    rendered = extensions.renderer(claimed.kind)(
         subject_id=claimed.subject_id,
         params=claimed.params,
         locale=claimed.locale,

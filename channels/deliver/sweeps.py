@@ -11,6 +11,7 @@ from uuid import UUID
 import structlog
 from django.db import IntegrityError, connection, transaction
 
+from channels import extensions
 from channels.deliver.claims import LEAST_USE
 from channels.deliver.dispatcher import named
 from channels.lifecycle.state_machine import Event, What
@@ -97,7 +98,7 @@ def _each(*steps: Callable[[], object]) -> None:
 
 def sweep() -> None:
     """Proofs are settled before anything is given up, or sent by another channel."""
-    _each(*registry.settlers(), receipts.apply_stored, end_leases, fall_back, give_up)
+    _each(*extensions.settlers(), receipts.apply_stored, end_leases, fall_back, give_up)
 
 
 def end_leases() -> int:

@@ -16,8 +16,8 @@ from django.db.backends.utils import CursorWrapper
 from django.utils import timezone
 
 from billing.wallet import ledger
+from channels import extensions
 from channels.models import CountedDay, DayCount, DayTotal
-from channels.vendor_accounts import registry
 
 LOCK = 0x6B76_6461  # an advisory lock: one counter at a time
 OLDEST = 60  # days: no page looks further back
@@ -124,7 +124,7 @@ def _totals(
         blank = DayTotal(company_id=company, mode=its_mode, day=day)
         return totals.setdefault((company, its_mode), blank)
 
-    for one in registry.count_codes(start=start, end=end, company_id=company_id, mode=mode):
+    for one in extensions.count_codes(start=start, end=end, company_id=company_id, mode=mode):
         total = of(one.company_id, one.mode)
         total.codes, total.verified = one.codes, one.verified
     if mode != "test":

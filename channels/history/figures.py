@@ -13,9 +13,9 @@ from django.utils import timezone
 
 from accounts.models import Company, Mode
 from billing.wallet import ledger
+from channels import extensions
 from channels.history.day_counts import PACE, last_counted, start_of
 from channels.models import DayTotal, Message
-from channels.vendor_accounts import registry
 
 DAYS = 14
 CHANNELS = Message.ChannelName.values
@@ -119,7 +119,7 @@ def has_verified(company: Company) -> bool:
     return any(
         one.verified
         for mode in Mode.values
-        for one in registry.count_codes(start=start, end=end, company_id=company.pk, mode=mode)
+        for one in extensions.count_codes(start=start, end=end, company_id=company.pk, mode=mode)
     )
 
 
@@ -175,7 +175,7 @@ def _read_totals(
 
 
 def _add_live(period: Period, company: Company, mode: str, start: datetime, end: datetime) -> None:
-    for one in registry.count_codes(start=start, end=end, company_id=company.pk, mode=mode):
+    for one in extensions.count_codes(start=start, end=end, company_id=company.pk, mode=mode):
         period.codes += one.codes
         period.verified += one.verified
     if mode == Mode.LIVE:

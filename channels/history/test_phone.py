@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from hashlib import sha1
 
+from channels import extensions
 from channels.models import Message
-from channels.vendor_accounts import registry
 
 ARRIVED = {Message.State.SENT, Message.State.DELIVERED}
 
@@ -31,13 +31,13 @@ class Screen:
 def rendered(message: Message) -> tuple[str | None, str | None]:
     """(text, code) as the worker would have handed them over."""
     try:
-        found = registry.renderer(message.kind)(
+        found = extensions.renderer(message.kind)(
             subject_id=message.subject_id,
             params=message.params,
             locale=message.locale,
             channel=message.channel,
         )
-    except registry.NotRenderableError:
+    except extensions.NotRenderableError:
         return None, None
     return found.text, found.code
 

@@ -12,9 +12,10 @@ from django.utils.translation import gettext_lazy, ngettext
 
 from accounts.models import Delivery, EventKind
 from billing.models import Transfer
+from channels import extensions
 from channels.lifecycle.steps import Why
 from channels.models import Attempt, Message, Receipt, Turn
-from channels.vendor_accounts import error_texts, registry
+from channels.vendor_accounts import error_texts
 
 Text = str | Promise
 
@@ -53,7 +54,7 @@ def timeline(message: Message, *, with_callbacks: bool = True) -> list[Step]:
         steps += _of_attempt(attempt)
     steps += map(_of_turn, message.turns.order_by("id"))
     steps += map(_of_transfer, Transfer.objects.of_message(message.id))
-    steps += (Step(*astuple(one)) for one in registry.told(message))
+    steps += (Step(*astuple(one)) for one in extensions.timeline_entries(message))
     if with_callbacks:
         steps += map(_of_delivery, _deliveries(message))
     if message.finished_at and message.state in {"failed", "expired"}:

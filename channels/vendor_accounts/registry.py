@@ -1,14 +1,8 @@
-"""Joins settings and providers, and lower rooms with higher ones.
+"""Builds the provider accounts from the settings: the whole list of who can deliver what."""
 
-`live_providers` is the whole list of who can deliver what. What this room must call in a higher one
-(a message's renderer, say) the higher room registers here when it starts.
-"""
-
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
-from datetime import datetime
 from functools import cache
-from typing import TYPE_CHECKING, Any, Protocol
 from uuid import UUID
 
 from django.conf import settings
@@ -22,9 +16,6 @@ from channels.providers.telegram.bot import TelegramBot
 from channels.providers.telegram.gateway import TelegramGateway
 from channels.providers.twilio.messaging import Twilio
 from channels.providers.whatsapp.cloud_api import WhatsAppCloud
-
-if TYPE_CHECKING:
-    from channels.models import Message
 
 POSITION_STEP = 10  # between accounts, so that the operator can put one between two
 
@@ -198,120 +189,3 @@ def forget_settings() -> None:
     """Read the settings anew: for tests that configure providers."""
     for cached in (live_providers, hosted, test_providers, provider, ways, routes):
         cached.cache_clear()
-
-
-@dataclass(frozen=True, slots=True)
-class Rendered:
-    """What the person will read, made at the last moment: a code is derived, never stored."""
-
-    text: str
-    code: str | None = None
-    short_url: str | None = None
-
-
-class NotRenderableError(Exception):
-    """What the message was made of is no longer there."""
-
-
-class Renderer(Protocol):
-    """Raises NotRenderableError."""
-
-    def __call__(
-        self, *, subject_id: UUID, params: Mapping[str, Any], locale: str, channel: str
-    ) -> Rendered: ...
-
-
-@dataclass(frozen=True, slots=True)
-class Codes:
-    """Of one company and mode: codes asked for, and how many of them were entered right."""
-
-    company_id: int
-    mode: str
-    codes: int
-    verified: int
-
-
-@dataclass(frozen=True, slots=True)
-class Told:
-    """Something that happened to what a message carried, worded for its page."""
-
-    at: datetime
-    title: str
-    tone: str = ""
-    detail: str = ""
-
-
-Teller = Callable[["Message"], Iterable[Told]]
-
-Opening = Callable[["Message"], datetime | None]
-
-Purger = Callable[[int], int]  # removes at most so many rows; fewer: there are no more
-
-CodeCounter = Callable[..., list[Codes]]
-
-_renderers: dict[str, Renderer] = {}
-_settlers: list[Callable[[], int]] = []
-_purgers: list[Purger] = []
-_code_counters: list[CodeCounter] = []
-_tellers: dict[str, Teller] = {}
-_openings: list[Opening] = []
-
-
-def renders(kind: str, renderer: Renderer) -> None:
-    _renderers[kind] = renderer
-
-
-def renderer(kind: str) -> Renderer:
-    return _renderers[kind]
-
-
-def settles(settler: Callable[[], int]) -> None:
-    """Registers what turns proofs of a higher room (a right code) into settled messages."""
-    _settlers.append(settler)
-
-
-def settlers() -> list[Callable[[], int]]:
-    return _settlers
-
-
-def purges(purger: Purger) -> None:
-    """Registers what removes rows that outlived their use."""
-    _purgers.append(purger)
-
-
-def purgers() -> list[Purger]:
-    return _purgers
-
-
-def counts_codes(counter: CodeCounter) -> None:
-    """Registers what tells how many codes of messages made from `start` to `end` were entered."""
-    _code_counters.append(counter)
-
-
-def count_codes(
-    *, start: datetime, end: datetime, company_id: int | None = None, mode: str | None = None
-) -> list[Codes]:
-    """Of every company and mode that asked for some, or of one."""
-    return [
-        one
-        for counter in _code_counters
-        for one in counter(start=start, end=end, company_id=company_id, mode=mode)
-    ]
-
-
-def tells(kind: str, teller: Teller) -> None:
-    """Registers what became of what a message carried."""
-    _tellers[kind] = teller
-
-
-def told(message: "Message") -> Iterable[Told]:
-    return _tellers[message.kind](message) if message.kind in _tellers else ()
-
-
-def knows_openings(opening: Opening) -> None:
-    """Registers what tells when a person opened what a message carried."""
-    _openings.append(opening)
-
-
-def opened_at(message: "Message") -> datetime | None:
-    return next(filter(None, (opening(message) for opening in _openings)), None)

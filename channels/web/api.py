@@ -12,7 +12,7 @@ from accounts.api import pagination
 from accounts.api.base_view import ApiView, JsonAnswer
 from accounts.api.query_params import PAGING, PERIOD, time_of
 from accounts.models import Scope
-from channels import phone_numbers
+from channels import extensions, phone_numbers
 from channels.accept.routing import NAMES
 from channels.history.test_phone import rendered
 from channels.models import Attempt, Message, MessageQuerySet, Receipt, Turn
@@ -75,7 +75,7 @@ class MessageDetail(ApiView):
                 "message": WORDS["message"][self.language],
                 **summary(message),
                 "timeline": [_attempt(attempt) for attempt in message.attempts.all()],
-                "opened_at": registry.opened_at(message),
+                "opened_at": extensions.opened_at(message),
                 "fallback": [_turn(turn) for turn in message.turns.all()],
             }
         )

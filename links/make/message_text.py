@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
 
-from channels.vendor_accounts.registry import Rendered
+from channels.extensions import Rendered
 
 PLACEHOLDER = re.compile(r"(?<![\w:]):link(?!\w)")
 

@@ -6,8 +6,8 @@ from datetime import datetime
 from django.db import connection
 from django.utils.translation import gettext as _
 
+from channels.extensions import TimelineEntry
 from channels.models import Message
-from channels.vendor_accounts.registry import Told
 from links.models import Link
 
 # For as long as clicks themselves are kept.
@@ -17,14 +17,14 @@ WHERE link_id = %s AND kind <> 'person' GROUP BY 1
 """
 
 
-def story(message: Message) -> Iterator[Told]:
+def story(message: Message) -> Iterator[TimelineEntry]:
     """Of a link, or of a code that came with one: who opened it, people and machines apart."""
     link_id = message.params.get("link") or message.subject_id
     link = Link.objects.filter(pk=link_id, message_id=message.pk).first()
     if link is None:
         return
     if link.clicked_at:
-        yield Told(link.clicked_at, _("The link was opened"), "success")
+        yield TimelineEntry(link.clicked_at, _("The link was opened"), "success")
     yield from _machines(link)
 
 
@@ -37,10 +37,12 @@ def opened_at(message: Message) -> datetime | None:
     return found.values_list("clicked_at", flat=True).first()
 
 
-def _machines(link: Link) -> Iterator[Told]:
+def _machines(link: Link) -> Iterator[TimelineEntry]:
     with connection.cursor() as cursor:
         cursor.execute(_MACHINES, [link.pk])
         rows = cursor.fetchall()
     for is_scanner, at, count in rows:
         title = _("A scanner looked at the link") if is_scanner else _("The link was previewed")
-        yield Told(at, title, detail=_("times: %(n)d; not counted as clicks") % {"n": count})
+        yield TimelineEntry(
+            at, title, detail=_("times: %(n)d; not counted as clicks") % {"n": count}
+        )

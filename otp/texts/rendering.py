@@ -9,8 +9,8 @@ from django.conf import settings
 
 from accounts.keys.own_texts import NO_TEXTS, OwnTexts
 from accounts.names import brand_names
+from channels.extensions import NotRenderableError, Rendered
 from channels.providers.base import Channel
-from channels.vendor_accounts.registry import NotRenderableError, Rendered
 from otp import codes
 
 # With a brand of 30 characters the Russian text still fits one SMS segment of 70.

@@ -6,8 +6,8 @@ import pytest
 from pytest_django import Settings
 
 from channels.deliver import dispatcher
+from channels.extensions import NotRenderableError
 from channels.lifecycle.state_machine import What
-from channels.vendor_accounts.registry import NotRenderableError
 from config.ids import uuid7
 from otp.texts import rendering
 from tests.api.clients import Api
