@@ -7,8 +7,8 @@ from django.db import connection, transaction
 
 # Old messages have been looked at often enough. Their phones go much later than that, and to say
 # so is what lets the index on `created_at` find the young ones.
-RECENT = "m.created_at > now() - interval '2 hours' AND m.phone NOT LIKE '%*'"
-EVER = "TRUE"
+RECENT_MESSAGES = "m.created_at > now() - interval '2 hours' AND m.phone NOT LIKE '%*'"
+ALL_MESSAGES = "TRUE"
 
 # name → a query that returns whatever is off. One snapshot for all, so nothing moves between.
 # `{scope}` limits the messages `m`; where it is missing, an index on open messages does.
@@ -86,7 +86,7 @@ CHECKS = {
           ON t.key = 'hold:' || replace(m.id::text, '-', '') || ':' || m.hold
         WHERE (m.state IN ('queued', 'sent') OR m.is_owed) AND t.amount <> m.price""",
 }
-WHOLE_LEDGER = {
+FULL_SCAN_CHECKS = {
     "wallet differs from its transfers",
     "transfer of a message that does not exist",
     "credited without a paid top-up",
@@ -113,5 +113,5 @@ def breaches(*, recent: bool = False) -> Iterator[Breach]:
 
 def _checks(*, recent: bool) -> Iterator[tuple[str, str]]:
     for check, query in CHECKS.items():
-        if not (recent and check in WHOLE_LEDGER):
-            yield check, query.format(scope=RECENT if recent else EVER)
+        if not (recent and check in FULL_SCAN_CHECKS):
+            yield check, query.format(scope=RECENT_MESSAGES if recent else ALL_MESSAGES)

@@ -15,29 +15,29 @@ log = structlog.get_logger(__name__)
 
 BATCH = 1000
 
-RAW_RECEIPTS = """
+DELETE_RECEIPTS = """
 DELETE FROM channels_receipt WHERE id IN (
   SELECT id FROM channels_receipt WHERE received_at < now() - make_interval(days => %s) LIMIT %s)
 """
 
-ALERTS = """
+DELETE_ALERTS = """
 DELETE FROM channels_provideralert WHERE id IN (
   SELECT id FROM channels_provideralert WHERE at < now() - make_interval(days => %s) LIMIT %s)
 """
 
-RECIPIENTS = """
+DELETE_KNOWN_RECIPIENTS = """
 DELETE FROM channels_knownrecipient WHERE id IN (
   SELECT id FROM channels_knownrecipient WHERE seen_at < now() - make_interval(days => %s) LIMIT %s)
 """
 
-PARTS = """
+DELETE_PARTS = """
 DELETE FROM channels_part WHERE id IN (
   SELECT p.id FROM channels_part p JOIN channels_attempt a ON a.id = p.attempt_id
   WHERE a.started_at < now() - make_interval(days => %s) LIMIT %s)
 """
 
 # The prefix stays for statistics; what is left of the number belongs to nobody.
-PHONES = """
+ANONYMISE_PHONES = """
 UPDATE channels_message SET phone = left(phone, 5) || '*'
 WHERE id IN (SELECT id FROM channels_message
              WHERE created_at < now() - make_interval(days => %s)
@@ -50,11 +50,11 @@ def purge() -> int:
     """Each step to its end, whatever became of the ones before; returns how many rows changed."""
     steps: list[Purger] = [
         IdempotentRequest.objects.forget_outlived,
-        partial(_execute, RAW_RECEIPTS, settings.RAW_RETENTION),
-        partial(_execute, ALERTS, settings.RAW_RETENTION),
-        partial(_execute, PARTS, settings.RAW_RETENTION),
-        partial(_execute, RECIPIENTS, settings.PHONE_RETENTION),
-        partial(_execute, PHONES, settings.PHONE_RETENTION),
+        partial(_execute, DELETE_RECEIPTS, settings.RAW_RETENTION),
+        partial(_execute, DELETE_ALERTS, settings.RAW_RETENTION),
+        partial(_execute, DELETE_PARTS, settings.RAW_RETENTION),
+        partial(_execute, DELETE_KNOWN_RECIPIENTS, settings.PHONE_RETENTION),
+        partial(_execute, ANONYMISE_PHONES, settings.PHONE_RETENTION),
         *retention.PURGERS,
         *extensions.purgers(),
     ]

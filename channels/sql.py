@@ -10,7 +10,7 @@ from accounts.outbox import events
 COMMENT = re.compile(r"--.*")
 
 # A fragment of the statement that accepts a send: `payer` has one row when it was paid for.
-MESSAGE = """
+INSERT_MESSAGE = """
 INSERT INTO channels_message (
   id, company_id, api_key_id, mode, kind, content, channel, chain, phone, subject_id, params,
   locale, request_id, price, segments, priority, useful_until, deadline, fallback_at)
@@ -100,30 +100,30 @@ CLAIM = _CLAIM.format(
 )
 
 
-def short(statement: str) -> str:
+def compact(statement: str) -> str:
     """Psycopg reads statements of more than 4,096 characters anew each time."""
     return " ".join(COMMENT.sub("", statement).split())
 
 
 # How many messages an account's rate allows at this moment: GCRA, a tenth of a second at once.
-_ROOM = """floor(1e-6 + max_per_second * (GREATEST(0.1, 1.0 / max_per_second)
+_RATE_ALLOWANCE = """floor(1e-6 + max_per_second * (GREATEST(0.1, 1.0 / max_per_second)
         - GREATEST(0, EXTRACT(epoch FROM COALESCE(tat, now()) - now()))))"""
 
 # The same where a rate, or the one probe of a half-open breaker, counts what an account is given.
 # Such accounts are locked before anything else, so that workers who claim at the same time share
 # what there is.
-CLAIM_COUNTED = short(
+CLAIM_COUNTED = compact(
     _CLAIM.format(
         counted=f"""
 counted AS MATERIALIZED (
   SELECT name, CASE WHEN open_until IS NOT NULL THEN trips END AS trips, LEAST(
       CASE WHEN open_until IS NOT NULL THEN 1 END,
-      CASE WHEN max_per_second IS NOT NULL THEN {_ROOM} END) AS room
+      CASE WHEN max_per_second IS NOT NULL THEN {_RATE_ALLOWANCE} END) AS room
   FROM channels_provideraccount
   WHERE is_enabled AND (open_until IS NOT NULL OR max_per_second IS NOT NULL)
     AND (open_until IS NULL OR (open_until <= now() AND (
       probed_at IS NULL OR probed_at < now() - make_interval(secs => %(lease)s))))
-    AND (max_per_second IS NULL OR {_ROOM} >= 1)
+    AND (max_per_second IS NULL OR {_RATE_ALLOWANCE} >= 1)
     AND EXISTS (SELECT 1 FROM channels_message WHERE due_at <= now())
   ORDER BY name FOR UPDATE),""",  # noqa: S608
         use="u.room, u.trips",
@@ -146,24 +146,26 @@ used AS (
 
 # Locks the messages that a group of events speaks of, in the order everyone uses. A message's lock
 # is that of its attempts as well: whoever writes their states takes it first.
-LOCK = """
+LOCK_BY_ATTEMPTS = """
 SELECT id FROM channels_message
 WHERE id IN (SELECT message_id FROM channels_attempt WHERE id = ANY(%s)) ORDER BY id FOR UPDATE
 """
 
 LOCK_MESSAGES = "SELECT id FROM channels_message WHERE id = ANY(%s) ORDER BY id FOR UPDATE"
 
-LOCK_SUBJECTS = "SELECT id FROM channels_message WHERE subject_id = ANY(%s) ORDER BY id FOR UPDATE"
+LOCK_BY_SUBJECTS = (
+    "SELECT id FROM channels_message WHERE subject_id = ANY(%s) ORDER BY id FOR UPDATE"
+)
 
 # Those that are in other hands just now are looked at again in the next round.
-LOCK_IMPATIENT = """
+LOCK_PATIENCE_EXPIRED = """
 SELECT id FROM channels_message
 WHERE id = ANY(%s) AND fallback_at <= now() AND state IN ('queued', 'sent')
 ORDER BY id FOR UPDATE SKIP LOCKED
 """
 
 # Messages with all their attempts, read after the lock, and so as the last commit left them.
-LIVES = f"""
+LOAD_MESSAGES = f"""
 SELECT m.id, m.company_id, m.mode, m.kind, m.channel, m.chain, m.phone, m.state, m.error, m.tries,
   m.hold, m.price, EXTRACT(epoch FROM m.useful_until - now())::float, m.subject_id,
   {events.heard("m")}, EXTRACT(epoch FROM m.due_at - now())::float, m.is_owed,
@@ -176,7 +178,7 @@ WHERE m.id = ANY(%s) ORDER BY m.id, a.n
 # clicked, the cheapest try in a vendor's hands, one that was accepted before one whose outcome is
 # unknown; else one that ended for want of patience, which is free. Nothing where one was delivered
 # already. Read under the messages' locks, so that a receipt just applied is seen.
-PROVED = """
+PROVED_ATTEMPTS = """
 SELECT (
   SELECT a.id FROM channels_message m JOIN channels_attempt a ON a.message_id = m.id
   WHERE m.subject_id = v.subject_id AND m.state IN ('queued', 'sent')
@@ -211,7 +213,7 @@ WHERE a.id = n.id
 
 # An id of our own choosing is that of every try of a message: it goes to the latest one, since what
 # the vendor says under it is said of that one.
-INHERIT_IDS = """
+TAKE_OVER_PROVIDER_IDS = """
 UPDATE channels_attempt earlier SET provider_id = NULL
 FROM unnest(%s::uuid[], %s::text[]) AS n(id, provider_id)
 JOIN channels_attempt later ON later.id = n.id
@@ -253,13 +255,13 @@ INSERT INTO channels_staleday (company_id, mode, day)
 SELECT DISTINCT company_id, mode, day FROM changed WHERE day < (now() AT TIME ZONE %s)::date
 """
 
-NOTE_TURNS = """
+INSERT_TURNS = """
 INSERT INTO channels_turn (message_id, why, channel)
 SELECT * FROM unnest(%s::uuid[], %s::text[], %s::text[])
 """
 
 # What a company is told of a message that moved: as GET /messages shows it, and no code.
-_MOVED = f"""
+_MESSAGE_EVENTS = f"""
 SELECT n.event_id AS id, m.company_id, m.mode, 'message.' || m.state AS kind,
   'msg_' || replace(m.id::text, '-', '') AS key, jsonb_build_object(
     'id', 'msg_' || replace(m.id::text, '-', ''), 'kind', m.kind, 'phone', m.phone,
@@ -270,7 +272,7 @@ SELECT n.event_id AS id, m.company_id, m.mode, 'message.' || m.state AS kind,
     'delivered_at', {events.iso("m.delivered_at")},
     'finished_at', {events.iso("m.finished_at")}) AS data, now() AS at
 FROM channels_message m JOIN unnest(%s::uuid[], %s::uuid[]) AS n(id, event_id) ON m.id = n.id"""  # noqa: S608
-TELL = f"WITH {events.appending(_MOVED)}"
+APPEND_MESSAGE_EVENTS = f"WITH {events.appending(_MESSAGE_EVENTS)}"
 
 # Receipts that are due to be matched, with the attempt each speaks of, and the part of it where it
 # speaks of one. A receipt moves only an attempt of the provider that signed it.
@@ -306,11 +308,11 @@ ORDER BY r.due_at LIMIT %(limit)s FOR UPDATE OF r SKIP LOCKED
 """.format(plain="r.phone = '' AND r.alternatives = '{}'")  # noqa: S608
 
 # Asked on its own, since a worker asks often and mostly in vain.
-ANY_DUE_RECEIPT = """
+HAS_DUE_RECEIPTS = """
 SELECT EXISTS (SELECT 1 FROM channels_receipt WHERE due_at <= now())
 """
 
-DUE_IDS = """
+DUE_RECEIPT_IDS = """
 SELECT id FROM channels_receipt WHERE due_at <= now() ORDER BY due_at LIMIT %s
 """
 
@@ -328,28 +330,28 @@ ON CONFLICT DO NOTHING
 """
 
 # Under the lock of `LOCK`, so that of two parts reported at once the second sees the first.
-PARTS_DELIVERED = """
+MARK_PARTS_DELIVERED = """
 UPDATE channels_part SET delivered_at = COALESCE(delivered_at, now()) WHERE id = ANY(%s)
 """
 
 # Of these attempts, those whose every part is delivered.
-WHOLE = """
+COMPLETE_ATTEMPTS = """
 SELECT attempt_id FROM channels_part WHERE attempt_id = ANY(%s)
 GROUP BY attempt_id HAVING count(delivered_at) = max(total)
 """
 
-APPLIED = """
+MARK_RECEIPTS_APPLIED = """
 UPDATE channels_receipt r SET due_at = NULL, applied_at = now(), attempt_id = n.attempt_id
 FROM unnest(%s::bigint[], %s::uuid[]) AS n(id, attempt_id) WHERE r.id = n.id
 """
 
 # Tried again after a time that grows with its age: somebody else's receipts come in numbers.
-PARKED = """
+PARK_RECEIPTS = """
 UPDATE channels_receipt
 SET due_at = now() + GREATEST(make_interval(secs => %s), (now() - received_at) / 2)
 WHERE id = ANY(%s)
 """
 
-UNMATCHED = """
+MARK_RECEIPTS_UNMATCHED = """
 UPDATE channels_receipt SET due_at = NULL WHERE id = ANY(%s)
 """

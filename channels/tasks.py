@@ -6,7 +6,7 @@ from celery import shared_task
 from channels import reconciliation, retention
 from channels.deliver import sweeps
 from channels.deliver.dispatcher import dispatcher
-from channels.deliver.heartbeats import Heartbeat
+from channels.deliver.heartbeats import HeartbeatWriter
 from channels.history import day_counts
 from channels.providers.base import SendError, TransientError
 from channels.providers.telegram.bot import TelegramBot, Word
@@ -14,7 +14,7 @@ from channels.vendor_accounts import registry
 from config import metrics
 
 log = structlog.get_logger(__name__)
-scheduled = Heartbeat("beat", of_all=True)
+beat_heartbeat = HeartbeatWriter("beat", of_all=True)
 
 
 @shared_task(name="channels.deliver_due")
@@ -25,13 +25,13 @@ def deliver_due() -> None:
 
 @shared_task(name="channels.sweep")
 def sweep() -> None:
-    scheduled.beat()  # the beat sent this, the broker brought it, a worker runs it
-    sweeps.sweeping.make()
+    beat_heartbeat.beat()  # the beat sent this, the broker brought it, a worker runs it
+    sweeps.sweep_job.run()
 
 
 @shared_task(name="channels.poll")
 def poll() -> None:
-    sweeps.polling.make()
+    sweeps.poll_job.run()
 
 
 @shared_task(name="channels.count_days")

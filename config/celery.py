@@ -37,7 +37,7 @@ class DeliveryStep(bootsteps.StartStopStep):
     def start(self, parent: Any) -> None:
         from accounts.webhooks.dispatcher import courier  # noqa: PLC0415 - needs Django set up
         from channels.deliver.dispatcher import dispatcher  # noqa: PLC0415
-        from channels.deliver.sweeps import polling, sweeping  # noqa: PLC0415
+        from channels.deliver.sweeps import poll_job, sweep_job  # noqa: PLC0415
 
         self.dispatcher, self.courier = dispatcher(), courier()
         self.threads = [
@@ -46,9 +46,9 @@ class DeliveryStep(bootsteps.StartStopStep):
         ]
         for thread in self.threads:
             thread.start()
-        for rounds in (sweeping, polling):
+        for job in (sweep_job, poll_job):
             threading.Thread(
-                target=rounds.keep, args=[self.dispatcher.stopping], daemon=True
+                target=job.run_when_idle, args=[self.dispatcher.stopping], daemon=True
             ).start()
 
     def stop(self, parent: Any) -> None:

@@ -30,7 +30,7 @@ cap_publishing()
 api_keys.keep_fresh()
 availability.keep_fresh()
 short_hosts.keep_fresh()
-heartbeats.keep_beating("web", outcome_waiting.facts)
+heartbeats.start_heartbeat("web", outcome_waiting.facts)
 application = Transport(Redirects(django_application), refuse)
 bounds = Bounds(
     deadline=settings.BODY_TIMEOUT,

@@ -51,7 +51,7 @@ message AS ({message}){more}
 SELECT EXISTS (SELECT 1 FROM payer), NOT ({not_blocked})
 """
 
-_MESSAGE = channels_sql.MESSAGE.format(
+_MESSAGE = channels_sql.INSERT_MESSAGE.format(
     subject_id="%(link_id)s",
     params="%(params)s::jsonb",
     useful_until="now() + make_interval(secs => %(hold_seconds)s)",

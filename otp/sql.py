@@ -55,7 +55,7 @@ SELECT EXISTS (SELECT 1 FROM payer), NOT ({not_blocked}), guesses = 0,
 FROM cap LEFT JOIN code ON true
 """
 
-_MESSAGE = channels_sql.MESSAGE.format(
+_MESSAGE = channels_sql.INSERT_MESSAGE.format(
     subject_id="code.id",
     params="""%(params)s::jsonb || jsonb_build_object('key', code.key_id, 'length', code.length,
     'minutes', GREATEST(1, floor(EXTRACT(epoch FROM code.expires_at - now()) / 60))::int)""",
@@ -79,7 +79,7 @@ def send(*, is_test: bool, has_link: bool, has_ticket: bool, link_dies: bool = F
         message=_MESSAGE,
         more=more,
     )
-    return channels_sql.short(statement)
+    return channels_sql.compact(statement)
 
 
 # Spends the attempt and, if the code is right, consumes it: one round trip, one commit. Guesses at

@@ -29,7 +29,7 @@ from api_docs.calls.shapes import (
     time,
     time_or_day,
 )
-from channels.lifecycle.steps import Why
+from channels.lifecycle.steps import FallbackReason
 from channels.models import Attempt, Message
 from channels.providers.base import Content, ReceiptState
 from channels.web.api import WORDS
@@ -187,7 +187,7 @@ TURN = Shape(
     (
         Field(
             "event",
-            choice(list(Why), "FallbackEvent"),
+            choice(list(FallbackReason), "FallbackEvent"),
             (
                 "Перешли к каналу: `patience` — прежний не подтвердил доставку вовремя, `refused` "
                 "— не доставил. Не стали: `tokens` — не хватило токенов, `time` — слишком поздно. "

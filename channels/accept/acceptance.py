@@ -182,7 +182,7 @@ class Acceptance(ABC, Generic[OrderT]):
                 return
 
     def params(self) -> dict[str, Any]:
-        """What `sql.MESSAGE`, `ledger.HOLD_TRANSFER` and `idempotency.INSERT` need."""
+        """What `sql.INSERT_MESSAGE`, `ledger.HOLD_TRANSFER` and `idempotency.INSERT` need."""
         principal, ticket = self.sender.principal, self.sender.ticket
         return {
             "message_id": self.message_id,

@@ -13,11 +13,11 @@ from channels import sql
 from channels.providers.hosted_provider import HostedProvider
 from channels.vendor_accounts import availability, registry
 
-LEAST_USE = 30  # seconds of use a message must have left to be attempted
+MIN_USEFUL_SECONDS = 30  # seconds of use a message must have left to be attempted
 
 
 @dataclass(frozen=True, slots=True)
-class Claimed:
+class ClaimedMessage:
     """One attempt on its way to a provider, as `sql.CLAIM` returns it."""
 
     attempt_id: UUID
@@ -45,7 +45,7 @@ class Claimed:
 
 def claim(
     limit: int, without: Collection[str] = (), hosted: HostedProvider | None = None
-) -> list[Claimed]:
+) -> list[ClaimedMessage]:
     """Take up to `limit` due messages; their attempts are committed when this returns.
 
     Every process chooses among all accounts, and takes those messages whose account it may call.
@@ -61,16 +61,16 @@ def claim(
     params: dict[str, str | int | bool] = {
         "ways": orjson.dumps(ways).decode(),
         "assume_contact": settings.TELEGRAM_BOT_ASSUME_CONTACT,
-        "margin": LEAST_USE,
+        "margin": MIN_USEFUL_SECONDS,
         "lease": settings.LEASE,
         "limit": limit,
     }
     with connection.cursor() as cursor:
         cursor.execute(statement, params)
-        return [_claimed(row) for row in cursor.fetchall()]
+        return [_from_row(row) for row in cursor.fetchall()]
 
 
-def _claimed(row: Sequence[Any]) -> Claimed:
+def _from_row(row: Sequence[Any]) -> ClaimedMessage:
     """Django leaves jsonb as text on raw cursors."""
-    claimed = Claimed(*row)
+    claimed = ClaimedMessage(*row)
     return replace(claimed, params=orjson.loads(row[6]))

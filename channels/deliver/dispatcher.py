@@ -23,9 +23,9 @@ from django.db import DataError, IntegrityError, connection
 from billing.wallet.ledger import Proof
 from channels import extensions
 from channels.accept import nudge
-from channels.deliver.claims import Claimed, claim
-from channels.deliver.heartbeats import Heartbeat
-from channels.lifecycle.state_machine import Event, What
+from channels.deliver.claims import ClaimedMessage, claim
+from channels.deliver.heartbeats import HeartbeatWriter
+from channels.lifecycle.state_machine import Event, EventKind
 from channels.outcomes import apply, receipts
 from channels.providers.base import (
     AccountAlert,
@@ -50,17 +50,24 @@ from config.redis_client import patient_redis
 log = structlog.get_logger(__name__)
 
 TICK = 1.0  # seconds between looks at the database when nobody nudges
-PACE, PACED_FOR = 0.1, 2.0  # seconds between looks, and how long, where a rate holds messages back
-GROUP = 64  # outcomes written in one commit at most
-BATCH = 32
-SHARE = max(1, settings.DELIVERY_THREADS * 3 // 4)  # of the threads, for any one provider
+RATE_LIMITED_TICK, RATE_LIMITED_FOR = (
+    0.1,
+    2.0,
+)  # seconds between looks, and how long, where a rate holds messages back
+RECORD_BATCH = 64  # outcomes written in one commit at most
+CLAIM_BATCH = 32
+MAX_THREADS_PER_PROVIDER = max(
+    1, settings.DELIVERY_THREADS * 3 // 4
+)  # of the threads, for any one provider
 DRAIN_TRIES = 20
-WAIT_LEAST = 1.0  # seconds to leave alone an account that was too fast and not told how long
+DEFAULT_THROTTLE_WAIT = (
+    1.0  # seconds to leave alone an account that was too fast and not told how long
+)
 # A provider is called only while the whole call fits into the lease, with two seconds to spare.
-MARGIN = 2
-START_WITHIN = settings.LEASE - sum(settings.PROVIDER_TIMEOUT) - MARGIN
+LEASE_MARGIN = 2
+START_TIMEOUT = settings.LEASE - sum(settings.PROVIDER_TIMEOUT) - LEASE_MARGIN
 # Asked any sooner, a vendor that is still at work would say that it knows no such message.
-ASK_IN = sum(settings.PROVIDER_TIMEOUT) + MARGIN
+FIRST_POLL_DELAY = sum(settings.PROVIDER_TIMEOUT) + LEASE_MARGIN
 
 
 class Dispatcher:
@@ -70,7 +77,7 @@ class Dispatcher:
         """Calls what any process may call, or nothing but the account that this one hosts."""
         self.hosted = hosted
         self.threads = hosted.window if hosted else settings.DELIVERY_THREADS
-        self.share = self.threads if hosted else SHARE
+        self.share = self.threads if hosted else MAX_THREADS_PER_PROVIDER
         self.pool = ThreadPoolExecutor(self.threads, thread_name_prefix="provider")
         self.inbox: SimpleQueue[Event | None] = SimpleQueue()  # None: somebody nudged
         self.unwritten: list[Event] = []
@@ -81,7 +88,7 @@ class Dispatcher:
         self.paced_until = 0.0
         self.lock = threading.Lock()
         self.stopping = threading.Event()
-        self.heartbeat = Heartbeat(hosted.name if hosted else "delivery")
+        self.heartbeat = HeartbeatWriter(hosted.name if hosted else "delivery")
 
     def run(self) -> None:
         """Until `stop`: a new worker looks at the database at once, and then whenever there is
@@ -91,7 +98,7 @@ class Dispatcher:
         while not self.stopping.is_set():
             with self.lock:
                 self._guarded(self._round)
-            self._wait(PACE if time.monotonic() < self.paced_until else TICK)
+            self._wait(RATE_LIMITED_TICK if time.monotonic() < self.paced_until else TICK)
         self._drain()
 
     def _round(self) -> None:
@@ -135,7 +142,7 @@ class Dispatcher:
             breaker_state.write(self.changes[0])
             del self.changes[0]
         while self.unwritten:
-            group = self.unwritten[:GROUP]
+            group = self.unwritten[:RECORD_BATCH]
             self._write(group)
             del self.unwritten[: len(group)]
 
@@ -157,21 +164,21 @@ class Dispatcher:
         while not self.stopping.is_set() and (self.hosted is None or self.hosted.is_open):
             busiest = max(self.in_flight.values(), default=0)
             free = self.threads - self.in_flight.total()
-            limit = min(free, BATCH, max(1, self.share - busiest))
+            limit = min(free, CLAIM_BATCH, max(1, self.share - busiest))
             full = [name for name, calls in self.in_flight.items() if calls >= self.share]
             rows = claim(limit, full, self.hosted) if limit > 0 else []
-            start_before = time.monotonic() + START_WITHIN
+            start_before = time.monotonic() + START_TIMEOUT
             for row in rows:
                 self.in_flight[row.provider] += 1
                 self.called[row.attempt_id] = Call(row.provider, row.trips)
                 self.pool.submit(self._hand_over, row, start_before)
             is_cut = any(row.is_counted for row in rows)
             if is_cut:
-                self.paced_until = time.monotonic() + PACED_FOR
+                self.paced_until = time.monotonic() + RATE_LIMITED_FOR
             if len(rows) < max(1, limit) and not is_cut:
                 return
 
-    def _hand_over(self, row: Claimed, start_before: float) -> None:
+    def _hand_over(self, row: ClaimedMessage, start_before: float) -> None:
         self.inbox.put(hand_over(row, start_before))
 
     def _wait(self, seconds: float) -> None:
@@ -185,7 +192,7 @@ class Dispatcher:
 
     def _take_all(self) -> None:
         try:
-            while len(self.unwritten) < GROUP:
+            while len(self.unwritten) < RECORD_BATCH:
                 self._take(self.inbox.get_nowait())
         except Empty:
             return
@@ -238,35 +245,35 @@ def dispatcher() -> Dispatcher:
     return Dispatcher()
 
 
-def hand_over(claimed: Claimed, start_before: float) -> Event:
+def hand_over(claimed: ClaimedMessage, start_before: float) -> Event:
     """Call the provider, on a thread of its own, and say what happened as an event."""
     try:
         message = outgoing(claimed)
     except Exception:
         log.exception("not_rendered", attempt=str(claimed.attempt_id), kind=claimed.kind)
-        return Event(claimed.attempt_id, What.REFUSED, code="internal", detail="not rendered")
+        return Event(claimed.attempt_id, EventKind.REFUSED, code="internal", detail="not rendered")
     if time.monotonic() > start_before:
         # This process stood still for a while: somebody may have judged the lease already.
-        return Event(claimed.attempt_id, What.RETRY, code="late", detail="the lease ran out")
+        return Event(claimed.attempt_id, EventKind.RETRY, code="late", detail="the lease ran out")
     provider, called_at = registry.provider(claimed.provider), time.monotonic()
     try:
         accepted = provider.send(message)
     except SendError as error:
-        _count(claimed, type(error).__name__, called_at)
-        return _named(_refusal(claimed, error), claimed)
+        _count_call(claimed, type(error).__name__, called_at)
+        return _pollable_if_ambiguous(_failure_event(claimed, error), claimed)
     except Exception as error:
         # The thread's edge. A bug leaves the outcome unknown; its text may hold the code.
         log.error("provider_crashed", provider=claimed.provider, error=type(error).__name__)  # noqa: TRY400
-        _count(claimed, "Crash", called_at)
-        event = Event(claimed.attempt_id, What.AMBIGUOUS, code="internal", is_called=True)
-        return _named(event, claimed)
-    _count(claimed, "Accepted", called_at)
+        _count_call(claimed, "Crash", called_at)
+        event = Event(claimed.attempt_id, EventKind.AMBIGUOUS, code="internal", is_called=True)
+        return _pollable_if_ambiguous(event, claimed)
+    _count_call(claimed, "Accepted", called_at)
     if accepted.alert is not None:
         vendor_alerts.overhear(claimed.provider, accepted.alert)
     if provider.is_proved_by(message):
-        what, proof = What.DELIVERED, Proof.HANDED_OVER
+        what, proof = EventKind.DELIVERED, Proof.HANDED_OVER
     else:
-        what, proof = What.ACCEPTED, None
+        what, proof = EventKind.ACCEPTED, None
     return Event(
         claimed.attempt_id,
         what,
@@ -277,24 +284,26 @@ def hand_over(claimed: Claimed, start_before: float) -> Event:
     )
 
 
-def _named(event: Event, claimed: Claimed) -> Event:
-    if event.what is not What.AMBIGUOUS:
+def _pollable_if_ambiguous(event: Event, claimed: ClaimedMessage) -> Event:
+    if event.what is not EventKind.AMBIGUOUS:
         return event
-    return named(event, claimed.provider, claimed.message_id, claimed.phone)
+    return with_provider_id(event, claimed.provider, claimed.message_id, claimed.phone)
 
 
-def named(event: Event, provider: str, message_id: UUID, phone: str) -> Event:
+def with_provider_id(event: Event, provider: str, message_id: UUID, phone: str) -> Event:
     """An unclear outcome that can be asked about, if the message's id was ours to choose."""
     provider_id = registry.provider_id_of(provider, message_id, phone)
-    return replace(event, provider_id=provider_id, ask_in=ASK_IN) if provider_id else event
+    return (
+        replace(event, provider_id=provider_id, ask_in=FIRST_POLL_DELAY) if provider_id else event
+    )
 
 
-def _count(claimed: Claimed, result: str, called_at: float) -> None:
+def _count_call(claimed: ClaimedMessage, result: str, called_at: float) -> None:
     result = result.removesuffix("Error").lower()
     metrics.count_call(claimed.provider, result, time.monotonic() - called_at)
 
 
-def outgoing(claimed: Claimed) -> Outgoing:
+def outgoing(claimed: ClaimedMessage) -> Outgoing:
     """The message as the provider gets it; the code appears here and nowhere before."""
     rendered = extensions.renderer(claimed.kind)(
         subject_id=claimed.subject_id,
@@ -318,47 +327,49 @@ def outgoing(claimed: Claimed) -> Outgoing:
     )
 
 
-def _chat_id(claimed: Claimed) -> int | None:
+def _chat_id(claimed: ClaimedMessage) -> int | None:
     if claimed.chat_id is None and settings.TELEGRAM_BOT_ASSUME_CONTACT:
         return int(claimed.phone[1:])
     return claimed.chat_id or None
 
 
-_MEANING: list[tuple[type[SendError], What]] = [
-    (UnreachableError, What.UNREACHABLE),
-    (RefusedError, What.REFUSED),
-    (TransientError, What.RETRY),
-    (AmbiguousError, What.AMBIGUOUS),
+_EVENT_KINDS: list[tuple[type[SendError], EventKind]] = [
+    (UnreachableError, EventKind.UNREACHABLE),
+    (RefusedError, EventKind.REFUSED),
+    (TransientError, EventKind.RETRY),
+    (AmbiguousError, EventKind.AMBIGUOUS),
 ]
 
 
-def _refusal(claimed: Claimed, error: SendError) -> Event:
+def _failure_event(claimed: ClaimedMessage, error: SendError) -> Event:
     log.info("not_accepted", provider=claimed.provider, kind=type(error).__name__, code=error.code)
     is_local = isinstance(error, DestinationRefusedError)
     if is_local:
         warning = AccountAlert(error.code, error.detail, AlertKind.WARNING)
         vendor_alerts.overhear(claimed.provider, warning)
-    what = next((what for kind, what in _MEANING if isinstance(error, kind)), What.AMBIGUOUS)
+    what = next(
+        (what for kind, what in _EVENT_KINDS if isinstance(error, kind)), EventKind.AMBIGUOUS
+    )
     return Event(
         claimed.attempt_id,
         what,
         code=error.code,
         detail=error.detail,
-        retry_after=_wait(error),
+        retry_after=_retry_after(error),
         is_called=True,
         account=error.account and not is_local,
         destination=is_local,
-        elsewhere=_is_for_another(claimed, error),
+        elsewhere=_has_other_account(claimed, error),
     )
 
 
-def _wait(error: SendError) -> float | None:
+def _retry_after(error: SendError) -> float | None:
     if not isinstance(error, ThrottledError):
         return None
-    return WAIT_LEAST if error.retry_after is None else error.retry_after
+    return DEFAULT_THROTTLE_WAIT if error.retry_after is None else error.retry_after
 
 
-def _is_for_another(claimed: Claimed, error: SendError) -> bool:
+def _has_other_account(claimed: ClaimedMessage, error: SendError) -> bool:
     """The account's fault is no other account's; and who is not in Telegram's own directory may
     have let our bot write to them.
     """

@@ -13,11 +13,11 @@ from django.db import Error as DatabaseError
 from django.db import connection
 
 log = structlog.get_logger(__name__)
-EVERY = 5.0  # seconds
+INTERVAL = 5.0  # seconds
 Facts = Mapping[str, int]
 
 # What has not been heard of for an hour is gone, and its row with it.
-_BEAT = """
+_UPSERT = """
 WITH gone AS (DELETE FROM channels_heartbeat WHERE at < now() - interval '1 hour')
 INSERT INTO channels_heartbeat (process, kind, at, facts)
 VALUES (%s, %s, clock_timestamp(), %s::jsonb)
@@ -25,33 +25,35 @@ ON CONFLICT (process) DO UPDATE SET at = excluded.at, facts = excluded.facts
 """
 
 
-class Heartbeat:
+class HeartbeatWriter:
     """One process's, of one kind; `beat` may be called as often as one likes."""
 
     def __init__(self, kind: str, *, of_all: bool = False) -> None:
         self.kind = kind
         self._of_all = of_all  # whoever does it, it is done: one row for all processes
-        self._beaten_at = -EVERY
+        self._beaten_at = -INTERVAL
 
     def beat(self, facts: Facts | None = None) -> None:
-        if time.monotonic() - self._beaten_at < EVERY:
+        if time.monotonic() - self._beaten_at < INTERVAL:
             return
         self._beaten_at = time.monotonic()
         with connection.cursor() as cursor:
-            cursor.execute(_BEAT, [self._process(), self.kind, orjson.dumps(facts or {}).decode()])
+            cursor.execute(
+                _UPSERT, [self._process(), self.kind, orjson.dumps(facts or {}).decode()]
+            )
 
     def _process(self) -> str:
         name = self.kind if self._of_all else f"{self.kind} {socket.gethostname()} {os.getpid()}"
         return name[:120]
 
 
-def keep_beating(kind: str, facts: Callable[[], Facts]) -> None:
+def start_heartbeat(kind: str, facts: Callable[[], Facts]) -> None:
     """From a thread of this process's own, for as long as it lives."""
-    beat = partial(_keep, Heartbeat(kind), facts)
+    beat = partial(_beat_forever, HeartbeatWriter(kind), facts)
     threading.Thread(target=beat, name=f"{kind}-heartbeat", daemon=True).start()
 
 
-def _keep(heartbeat: Heartbeat, facts: Callable[[], Facts]) -> None:
+def _beat_forever(heartbeat: HeartbeatWriter, facts: Callable[[], Facts]) -> None:
     while True:
         try:
             heartbeat.beat(facts())
@@ -59,4 +61,4 @@ def _keep(heartbeat: Heartbeat, facts: Callable[[], Facts]) -> None:
             log.info("heartbeat_missed", error=type(error).__name__)
         finally:
             connection.close()
-        time.sleep(EVERY)
+        time.sleep(INTERVAL)

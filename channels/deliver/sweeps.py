@@ -12,20 +12,23 @@ import structlog
 from django.db import IntegrityError, connection, transaction
 
 from channels import extensions
-from channels.deliver.claims import LEAST_USE
-from channels.deliver.dispatcher import named
-from channels.lifecycle.state_machine import Event, What
+from channels.deliver.claims import MIN_USEFUL_SECONDS
+from channels.deliver.dispatcher import with_provider_id
+from channels.lifecycle.state_machine import Event, EventKind
 from channels.outcomes import apply, receipts
 from channels.providers.base import SendError
 from channels.vendor_accounts import registry, vendor_alerts
 
 log = structlog.get_logger(__name__)
 BATCH = 200
-PATIENCE, LOOK = 2.0, 0.5  # seconds without a round until the worker makes one, and between looks
-POLLS, POLLS_AT_ONCE = 40, 8  # even of vendors that hang: done before POLL_LEASE is over
+MAX_IDLE, CHECK_INTERVAL = (
+    2.0,
+    0.5,
+)  # seconds without a round until the worker makes one, and between looks
+POLL_BATCH, POLL_THREADS = 40, 8  # even of vendors that hang: done before POLL_LEASE is over
 POLL_LEASE = 60.0  # seconds a claimed poll is ours
 
-LEASES = """
+EXPIRED_LEASES = """
 SELECT a.id, a.provider, m.id, m.phone
 FROM channels_attempt a JOIN channels_message m ON m.id = a.message_id
 WHERE a.state = 'submitting' AND a.lease_until < now()
@@ -42,7 +45,7 @@ UPDATE channels_attempt a SET poll_at = now() + make_interval(secs => %s)
 FROM due WHERE a.id = due.id RETURNING a.id, a.provider, a.provider_id, a.state
 """
 
-IMPATIENT = """
+PATIENCE_EXPIRED = """
 SELECT id FROM channels_message WHERE fallback_at <= now() AND state IN ('queued', 'sent')
 ORDER BY fallback_at LIMIT %s
 """
@@ -68,26 +71,26 @@ ORDER BY m.deadline LIMIT %s
 """
 
 
-class Rounds:
-    """Rounds that the beat asks for, and this process makes unasked when no broker brings them:
-    deadlines do not wait for Redis.
+class PeriodicJob:
+    """A job that the beat schedules. The worker runs it unscheduled when no broker delivers the
+    task: deadlines do not wait for Redis.
     """
 
-    def __init__(self, make: Callable[[], object]) -> None:
-        self._make, self._made_at = make, 0.0
+    def __init__(self, job: Callable[[], object]) -> None:
+        self._job, self._ran_at = job, 0.0
 
-    def make(self) -> None:
-        self._made_at = time.monotonic()
-        _each(self._make)
+    def run(self) -> None:
+        self._ran_at = time.monotonic()
+        _run_each(self._job)
 
-    def keep(self, stopping: threading.Event) -> None:
-        while not stopping.wait(LOOK):
-            if time.monotonic() > self._made_at + PATIENCE:
-                self.make()
+    def run_when_idle(self, stopping: threading.Event) -> None:
+        while not stopping.wait(CHECK_INTERVAL):
+            if time.monotonic() > self._ran_at + MAX_IDLE:
+                self.run()
                 connection.close()
 
 
-def _each(*steps: Callable[[], object]) -> None:
+def _run_each(*steps: Callable[[], object]) -> None:
     for step in steps:
         try:
             step()
@@ -98,23 +101,25 @@ def _each(*steps: Callable[[], object]) -> None:
 
 def sweep() -> None:
     """Proofs are settled before anything is given up, or sent by another channel."""
-    _each(*extensions.settlers(), receipts.apply_stored, end_leases, fall_back, give_up)
+    _run_each(*extensions.settlers(), receipts.apply_stored, expire_leases, fall_back, give_up)
 
 
-def end_leases() -> int:
+def expire_leases() -> int:
     """A worker died in the middle of a call: whether the vendor got it nobody knows, but for a
     vendor who can be asked.
     """
     events = [
-        named(Event(attempt_id, What.AMBIGUOUS, code="lease"), provider, message_id, phone)
-        for attempt_id, provider, message_id, phone in _rows(LEASES, [BATCH])
+        with_provider_id(
+            Event(attempt_id, EventKind.AMBIGUOUS, code="lease"), provider, message_id, phone
+        )
+        for attempt_id, provider, message_id, phone in _rows(EXPIRED_LEASES, [BATCH])
     ]
     if events:
-        _apply_unclear(events)
+        _apply_ambiguous(events)
     return len(events)
 
 
-def _apply_unclear(events: list[Event]) -> None:
+def _apply_ambiguous(events: list[Event]) -> None:
     try:
         apply.apply(events)
     except IntegrityError:  # an id of our choosing is taken: who asks would hear of another message
@@ -124,45 +129,45 @@ def _apply_unclear(events: list[Event]) -> None:
 
 def fall_back() -> int:
     """No proof within the channel's patience: on to the next one of the chain."""
-    messages = _ids(IMPATIENT, [BATCH])
+    messages = _ids(PATIENCE_EXPIRED, [BATCH])
     return len(apply.fall_back(messages)) if messages else 0
 
 
 def poll() -> int:
     """Ask vendors about what they accepted, or may have, and have said nothing of since."""
     with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute(DUE_POLLS, [registry.pollable(), POLLS, POLL_LEASE])
+        cursor.execute(DUE_POLLS, [registry.pollable(), POLL_BATCH, POLL_LEASE])
         rows = cursor.fetchall()
     if not rows:
         return 0
-    with ThreadPoolExecutor(POLLS_AT_ONCE, thread_name_prefix="poll") as pool:
-        events = list(pool.map(lambda row: _ask(*row), rows))
+    with ThreadPoolExecutor(POLL_THREADS, thread_name_prefix="poll") as pool:
+        events = list(pool.map(lambda row: _poll_attempt(*row), rows))
     apply.apply(events)
     vendor_alerts.note_overheard()
     return len(events)
 
 
-def _ask(attempt_id: UUID, provider_name: str, provider_id: str, state: str) -> Event:
+def _poll_attempt(attempt_id: UUID, provider_name: str, provider_id: str, state: str) -> Event:
     provider = registry.provider(provider_name)
     try:
         receipt = provider.poll(provider_id)
     except SendError:
         receipt = None
     if receipt is None:
-        return Event(attempt_id, What.NO_NEWS)
+        return Event(attempt_id, EventKind.NO_NEWS)
     if alert := provider.alert_of(receipt):
         vendor_alerts.overhear(provider_name, alert)
     event = receipts.event_of(attempt_id, receipt, pollable=True)
-    is_known = event.what is What.ACCEPTED and state == "sent"
-    return Event(attempt_id, What.NO_NEWS) if is_known else event
+    is_known = event.what is EventKind.ACCEPTED and state == "sent"
+    return Event(attempt_id, EventKind.NO_NEWS) if is_known else event
 
 
 def give_up() -> int:
     """Past the deadline without proof: the hold goes back."""
-    events = [Event(one, What.GIVEN_UP) for one in _ids(OVERDUE_ATTEMPTS, [BATCH, BATCH])]
+    events = [Event(one, EventKind.GIVEN_UP) for one in _ids(OVERDUE_ATTEMPTS, [BATCH, BATCH])]
     if events:
         apply.apply(events)
-    messages = _ids(OVERDUE_MESSAGES, [LEAST_USE, BATCH])
+    messages = _ids(OVERDUE_MESSAGES, [MIN_USEFUL_SECONDS, BATCH])
     if messages:
         apply.give_up(messages)
     return len(events) + len(messages)
@@ -179,4 +184,4 @@ def _rows(statement: str, params: list[int]) -> list[tuple[Any, ...]]:
 
 
 # Apart from each other: vendors that hang must not hold up a deadline.
-sweeping, polling = Rounds(sweep), Rounds(poll)
+sweep_job, poll_job = PeriodicJob(sweep), PeriodicJob(poll)

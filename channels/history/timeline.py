@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy, ngettext
 from accounts.models import Delivery, EventKind
 from billing.models import Transfer
 from channels import extensions
-from channels.lifecycle.steps import Why
+from channels.lifecycle.steps import FallbackReason
 from channels.models import Attempt, Message, Receipt, Turn
 from channels.vendor_accounts import error_texts
 
@@ -75,7 +75,9 @@ def _of_attempt(attempt: Attempt) -> Iterator[Step]:
         yield Step(attempt.accepted_at, _("%(channel)s took the message") % channel)
     receipts = list(attempt.receipts.all())
     yield from map(_of_receipt, receipts)
-    is_told = attempt.error_class == Why.PATIENCE or any(one.error_code for one in receipts)
+    is_told = attempt.error_class == FallbackReason.PATIENCE or any(
+        one.error_code for one in receipts
+    )
     if attempt.error_class and not is_told:
         yield _of_failure(attempt)
 
@@ -103,7 +105,7 @@ def _of_receipt(receipt: Receipt) -> Step:
 
 
 def _of_turn(turn: Turn) -> Step:
-    title, tone, detail = error_texts.TURNS[Why(turn.why)]
+    title, tone, detail = error_texts.TURNS[FallbackReason(turn.why)]
     return Step(turn.at, title % {"channel": turn.get_channel_display()}, tone, detail)
 
 

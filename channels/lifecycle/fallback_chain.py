@@ -1,23 +1,29 @@
 """On along a message's chain of channels, no further, or no more. Pure: no database, no clock."""
 
 from billing.wallet.ledger import Move
-from channels.lifecycle.state_machine import LEAST_TIME, OPEN_ATTEMPT, OPEN_MESSAGE, Message, finish
-from channels.lifecycle.steps import Why, Wish
+from channels.lifecycle.state_machine import (
+    MIN_TIME_LEFT,
+    OPEN_ATTEMPT,
+    OPEN_MESSAGE,
+    MessageState,
+    finish,
+)
+from channels.lifecycle.steps import FallbackReason, FallbackRequest
 from channels.phone_numbers import country_of
 
 
-def lose_patience(message: Message) -> None:
+def expire_patience(message: MessageState) -> None:
     """No proof in the time that its channel was given, whatever became of the try there."""
     if message.state not in OPEN_MESSAGE or not message.chain:
         return
-    if message.time_left > LEAST_TIME:
-        message.wish = Wish(Why.PATIENCE)
+    if message.time_left > MIN_TIME_LEFT:
+        message.wish = FallbackRequest(FallbackReason.PATIENCE)
         message.changed = True
     else:
-        _go_no_further(message, Why.TIME)
+        _end_chain(message, FallbackReason.TIME)
 
 
-def move_of(message: Message, wish: Wish) -> Move:
+def hold_move(message: MessageState, wish: FallbackRequest) -> Move:
     """What the wallet is asked for."""
     return Move(
         company_id=message.company_id,
@@ -30,14 +36,14 @@ def move_of(message: Message, wish: Wish) -> Move:
     )
 
 
-def go_on(message: Message, wish: Wish) -> None:
+def accept_fallback(message: MessageState, wish: FallbackRequest) -> None:
     """Paid: in the state it is in, for `sent` never goes back to `queued`."""
     step, *message.chain = message.chain
     message.turns.append((wish.why, step.channel))
     for attempt in message.attempts:
         if attempt.state in OPEN_ATTEMPT:
             attempt.state = "expired"
-            attempt.error_class = attempt.error_code = Why.PATIENCE.value
+            attempt.error_class = attempt.error_code = FallbackReason.PATIENCE.value
             attempt.changed = True
     message.channel, message.price = step.channel, step.price
     message.hold += 1
@@ -45,16 +51,18 @@ def go_on(message: Message, wish: Wish) -> None:
     message.has_gone_on = message.changed = True
 
 
-def stay(message: Message, wish: Wish, why: Why = Why.TOKENS) -> None:
+def reject_fallback(
+    message: MessageState, wish: FallbackRequest, why: FallbackReason = FallbackReason.TOKENS
+) -> None:
     """The wallet does not pay: a try that is open goes on, one that failed was the last."""
-    if wish.why is Why.PATIENCE:
-        _go_no_further(message, why)
+    if wish.why is FallbackReason.PATIENCE:
+        _end_chain(message, why)
     else:
         message.turns.append((why, message.chain[0].channel))
         finish(message, wish.state, wish.error)
 
 
-def call_off(message: Message, why: Why) -> None:
+def cancel_fallback(message: MessageState, why: FallbackReason) -> None:
     """What it carried has been used: nothing of it is sent any more by channels still to come."""
     if message.state not in OPEN_MESSAGE:
         return
@@ -63,10 +71,10 @@ def call_off(message: Message, why: Why) -> None:
         message.chain = []
         finish(message, "expired", "", reason=why.value)
     elif message.chain:
-        _go_no_further(message, why)
+        _end_chain(message, why)
 
 
-def _go_no_further(message: Message, why: Why) -> None:
+def _end_chain(message: MessageState, why: FallbackReason) -> None:
     message.turns.append((why, message.chain[0].channel))
     message.chain = []
     message.changed = True

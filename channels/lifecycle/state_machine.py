@@ -15,18 +15,18 @@ from typing import Any
 from uuid import UUID
 
 from billing.wallet.ledger import Kind, Proof, Settlement
-from channels.lifecycle.steps import Step, Why, Wish
+from channels.lifecycle.steps import FallbackReason, FallbackRequest, Step
 from channels.phone_numbers import country_of
 
 OPEN_MESSAGE = {"queued", "sent"}
 OPEN_ATTEMPT = {"submitting", "ambiguous", "sent"}
 MAX_TRIES = 8
-LEAST_TIME = 30.0  # seconds a message must stay useful for another try to make sense
+MIN_TIME_LEFT = 30.0  # seconds a message must stay useful for another try to make sense
 RETRY_BASE, RETRY_CAP = 0.5, 10.0
-POLL_FIRST, POLL_CAP = 10.0, 120.0
+FIRST_POLL_DELAY, MAX_POLL_DELAY = 10.0, 120.0
 
 
-class What(StrEnum):
+class EventKind(StrEnum):
     ACCEPTED = "accepted"
     DELIVERED = "delivered"
     READ = "read"
@@ -42,7 +42,7 @@ class What(StrEnum):
 @dataclass(slots=True)
 class Event:
     attempt_id: UUID
-    what: What
+    what: EventKind
     provider_id: str | None = None
     code: str | None = None
     detail: str | None = None
@@ -58,7 +58,7 @@ class Event:
 
 
 @dataclass(slots=True)
-class Attempt:
+class AttemptState:
     id: UUID
     n: int
     hold: int
@@ -77,7 +77,7 @@ class Attempt:
 
 
 @dataclass(slots=True)
-class Message:
+class MessageState:
     id: UUID
     company_id: int
     mode: str
@@ -95,11 +95,13 @@ class Message:
     is_heard: bool = False  # by an endpoint of the company
     due_in: float | None = None  # None: with a provider, or over
     is_owed: bool = False  # delivered, with the hold of a later try still open
-    attempts: list[Attempt] = field(default_factory=list)
-    wish: Wish | None = None
+    attempts: list[AttemptState] = field(default_factory=list)
+    wish: FallbackRequest | None = None
     fallback_in: float | None = None  # the patience with a channel it has just gone on to
     has_gone_on: bool = False
-    turns: list[tuple[Why, str]] = field(default_factory=list)  # and the channel in question
+    turns: list[tuple[FallbackReason, str]] = field(
+        default_factory=list
+    )  # and the channel in question
     at: datetime | None = None
     read_at: datetime | None = None
     is_read: bool = False
@@ -109,7 +111,7 @@ class Message:
     settlements: list[Settlement] = field(default_factory=list)
 
     @property
-    def open_attempt(self) -> Attempt | None:
+    def open_attempt(self) -> AttemptState | None:
         return next((one for one in self.attempts if one.state in OPEN_ATTEMPT), None)
 
     def settle(self, kind: Kind, *, proof: str = "", reason: str = "") -> None:
@@ -121,7 +123,7 @@ class Message:
         )
 
 
-def apply(message: Message, attempt: Attempt, event: Event) -> None:
+def apply(message: MessageState, attempt: AttemptState, event: Event) -> None:
     """Change both in place; what does not follow from their states changes nothing."""
     if event.provider_id and attempt.provider_id is None:
         attempt.provider_id = event.provider_id.replace("\0", "")[:200]
@@ -129,19 +131,19 @@ def apply(message: Message, attempt: Attempt, event: Event) -> None:
     _HANDLERS[event.what](message, attempt, event)
 
 
-def _accepted(message: Message, attempt: Attempt, event: Event) -> None:
+def _accepted(message: MessageState, attempt: AttemptState, event: Event) -> None:
     if attempt.state in {"submitting", "ambiguous"}:
-        _move(attempt, "sent", event)
+        _set_attempt_state(attempt, "sent", event)
         if event.pollable:
-            attempt.poll_in = POLL_FIRST
+            attempt.poll_in = FIRST_POLL_DELAY
     # Only while the try is open: late word of a refused one must not call off the next.
     if attempt.state == "sent" and message.state == "queued" and attempt.n == message.tries:
-        _advance(message, "sent")
+        _set_message_state(message, "sent")
 
 
-def _delivered(message: Message, attempt: Attempt, event: Event) -> None:
+def _delivered(message: MessageState, attempt: AttemptState, event: Event) -> None:
     if attempt.state != "delivered":
-        _move(attempt, "delivered", event)
+        _set_attempt_state(attempt, "delivered", event)
     proof = event.proof or Proof.RECEIPT
     if message.state == "delivered":
         _settle_owed(message, attempt, Kind.CAPTURE, proof=proof)
@@ -153,27 +155,30 @@ def _delivered(message: Message, attempt: Attempt, event: Event) -> None:
             _deliver_late(message, attempt, proof)
     message.at = event.at
     message.error = ""
-    _advance(message, "delivered")
+    _set_message_state(message, "delivered")
 
 
-_CALLED_OFF_BY = {Proof.CODE_ENTERED: Why.CODE_ENTERED, Proof.CLICK: Why.CLICK}
+_CANCEL_REASONS = {
+    Proof.CODE_ENTERED: FallbackReason.CODE_ENTERED,
+    Proof.CLICK: FallbackReason.CLICK,
+}
 
 
-def _deliver_late(message: Message, attempt: Attempt, proof: Proof) -> None:
+def _deliver_late(message: MessageState, attempt: AttemptState, proof: Proof) -> None:
     """The hold of this try was released when the next one opened, so it is free. The next is
     called off, unless a provider has it: then its hold stays for what becomes of it.
     """
     if message.open_attempt:
         message.is_owed = True
-        message.turns.append((Why.OWED, message.channel))
+        message.turns.append((FallbackReason.OWED, message.channel))
         return
-    message.turns.append((_CALLED_OFF_BY.get(proof, Why.LATE), message.channel))
+    message.turns.append((_CANCEL_REASONS.get(proof, FallbackReason.LATE), message.channel))
     message.settle(Kind.RELEASE, reason="late proof")
     message.channel, message.price = attempt.channel or message.channel, attempt.price
 
 
 def _settle_owed(
-    message: Message, attempt: Attempt, kind: Kind, *, proof: str = "", reason: str = ""
+    message: MessageState, attempt: AttemptState, kind: Kind, *, proof: str = "", reason: str = ""
 ) -> None:
     if message.is_owed and attempt.hold == message.hold:
         message.settle(kind, proof=proof, reason=reason)
@@ -181,60 +186,60 @@ def _settle_owed(
         message.changed = True
 
 
-def _release_owed(message: Message, attempt: Attempt) -> None:
+def _release_owed(message: MessageState, attempt: AttemptState) -> None:
     """Unless it is tried on: another try of the same channel may be the one on its way."""
     if message.open_attempt is None:
         _settle_owed(message, attempt, Kind.RELEASE, reason=attempt.state)
 
 
-def _read(message: Message, attempt: Attempt, event: Event) -> None:
+def _read(message: MessageState, attempt: AttemptState, event: Event) -> None:
     _delivered(message, attempt, event)
     message.read_at, message.is_read = event.at, True
     message.changed = True
 
 
-def _unreachable(message: Message, attempt: Attempt, event: Event) -> None:
-    if not _went_elsewhere(message, attempt, event):
+def _unreachable(message: MessageState, attempt: AttemptState, event: Event) -> None:
+    if not _rerouted(message, attempt, event):
         _fail(message, attempt, event, "recipient_unreachable")
 
 
-def _refused(message: Message, attempt: Attempt, event: Event) -> None:
-    if not _went_elsewhere(message, attempt, event):
+def _refused(message: MessageState, attempt: AttemptState, event: Event) -> None:
+    if not _rerouted(message, attempt, event):
         _fail(message, attempt, event, "delivery_failed")
 
 
-def _went_elsewhere(message: Message, attempt: Attempt, event: Event) -> bool:
+def _rerouted(message: MessageState, attempt: AttemptState, event: Event) -> bool:
     """Due at once for another account of its channel, under the hold it has."""
-    is_ours = attempt.state in {"submitting", "ambiguous"} and _is_the_last(message, attempt)
-    is_of_use = _tries_here(message) < MAX_TRIES and message.time_left > LEAST_TIME
+    is_ours = attempt.state in {"submitting", "ambiguous"} and _is_current(message, attempt)
+    is_of_use = _tries_on_channel(message) < MAX_TRIES and message.time_left > MIN_TIME_LEFT
     if not (event.elsewhere and is_ours and is_of_use):
         return False
-    _move(attempt, "failed", event)
+    _set_attempt_state(attempt, "failed", event)
     message.due_in = 0.0
     message.changed = message.goes_on = True
     return True
 
 
-def _fail(message: Message, attempt: Attempt, event: Event, error: str) -> None:
+def _fail(message: MessageState, attempt: AttemptState, event: Event, error: str) -> None:
     if attempt.state in OPEN_ATTEMPT:
-        _move(attempt, "failed", event)
+        _set_attempt_state(attempt, "failed", event)
         _fall_back(message, attempt, "failed", error)
 
 
-def _fall_back(message: Message, attempt: Attempt, state: str, error: str) -> None:
+def _fall_back(message: MessageState, attempt: AttemptState, state: str, error: str) -> None:
     """This try came to nothing: on to the next channel where there is one, or else the end."""
-    if not _is_the_last(message, attempt):
+    if not _is_current(message, attempt):
         _release_owed(message, attempt)
         return
-    error = _error_of_all(message, error)
-    if message.chain and message.time_left > LEAST_TIME:
-        message.wish = Wish(Why.REFUSED, state, error)
+    error = _combined_error(message, error)
+    if message.chain and message.time_left > MIN_TIME_LEFT:
+        message.wish = FallbackRequest(FallbackReason.REFUSED, state, error)
         message.changed = True
     else:
         finish(message, state, error)
 
 
-def _is_the_last(message: Message, attempt: Attempt) -> bool:
+def _is_current(message: MessageState, attempt: AttemptState) -> bool:
     """Of an open message: a try of a channel it has left says nothing of the next, even while
     that is not tried yet.
     """
@@ -242,81 +247,81 @@ def _is_the_last(message: Message, attempt: Attempt) -> bool:
     return message.state in OPEN_MESSAGE and is_newest
 
 
-def _error_of_all(message: Message, error: str) -> str:
+def _combined_error(message: MessageState, error: str) -> str:
     """Unreachable only where every channel said so."""
     last_of = {one.hold: one.error_class for one in message.attempts if one.hold < message.hold}
-    is_mixed = any(one != What.UNREACHABLE for one in last_of.values())
+    is_mixed = any(one != EventKind.UNREACHABLE for one in last_of.values())
     return "delivery_failed" if is_mixed else error
 
 
-def _retry(message: Message, attempt: Attempt, event: Event) -> None:
-    if attempt.state not in {"submitting", "ambiguous"} or _went_elsewhere(message, attempt, event):
+def _retry(message: MessageState, attempt: AttemptState, event: Event) -> None:
+    if attempt.state not in {"submitting", "ambiguous"} or _rerouted(message, attempt, event):
         return
     delay = max(event.retry_after or 0.0, _backoff(attempt.n))
-    if _tries_here(message) >= MAX_TRIES or message.time_left - delay < LEAST_TIME:
+    if _tries_on_channel(message) >= MAX_TRIES or message.time_left - delay < MIN_TIME_LEFT:
         _fail(message, attempt, event, "delivery_failed")
         return
-    _move(attempt, "failed", event)
-    if _is_the_last(message, attempt):
+    _set_attempt_state(attempt, "failed", event)
+    if _is_current(message, attempt):
         message.due_in = delay
         message.changed = True
     else:
         _release_owed(message, attempt)
 
 
-def _tries_here(message: Message) -> int:
+def _tries_on_channel(message: MessageState) -> int:
     """By the channel it is at now."""
     return message.tries - max(
         (one.n for one in message.attempts if one.hold < message.hold), default=0
     )
 
 
-def _ambiguous(message: Message, attempt: Attempt, event: Event) -> None:
+def _ambiguous(message: MessageState, attempt: AttemptState, event: Event) -> None:
     """The phone may have it. Never sent again, unless the vendor says that it never got it:
     else a receipt, a proof or the deadline decides.
     """
     if attempt.state == "submitting":
-        _move(attempt, "ambiguous", event)
+        _set_attempt_state(attempt, "ambiguous", event)
         attempt.poll_in = event.ask_in
 
 
-def _expired(message: Message, attempt: Attempt, event: Event) -> None:
+def _expired(message: MessageState, attempt: AttemptState, event: Event) -> None:
     if attempt.state in OPEN_ATTEMPT:
-        _move(attempt, "expired", event)
+        _set_attempt_state(attempt, "expired", event)
         _fall_back(message, attempt, "expired", "delivery_failed")
 
 
-def _given_up(message: Message, attempt: Attempt, event: Event) -> None:
+def _given_up(message: MessageState, attempt: AttemptState, event: Event) -> None:
     if attempt.state in OPEN_ATTEMPT:
-        _move(attempt, "expired", event)
-    if _is_the_last(message, attempt):
+        _set_attempt_state(attempt, "expired", event)
+    if _is_current(message, attempt):
         finish(message, "expired", "")
     else:
         _release_owed(message, attempt)
 
 
-def _no_news(message: Message, attempt: Attempt, event: Event) -> None:
+def _poll_empty(message: MessageState, attempt: AttemptState, event: Event) -> None:
     if attempt.state not in OPEN_ATTEMPT:
         return
     attempt.polls += 1
-    attempt.poll_in = min(POLL_CAP, POLL_FIRST * 2**attempt.polls)
+    attempt.poll_in = min(MAX_POLL_DELAY, FIRST_POLL_DELAY * 2**attempt.polls)
     attempt.changed = True
 
 
-def give_up(message: Message) -> None:
+def give_up(message: MessageState) -> None:
     """Past the deadline or the use of it, with no attempt open."""
     if message.state in OPEN_MESSAGE:
         finish(message, "expired", "")
 
 
-def finish(message: Message, state: str, error: str, *, reason: str = "") -> None:
+def finish(message: MessageState, state: str, error: str, *, reason: str = "") -> None:
     """Not delivered: its hold goes back."""
     message.error = error
     message.settle(Kind.RELEASE, reason=reason or state)
-    _advance(message, state)
+    _set_message_state(message, state)
 
 
-def _advance(message: Message, state: str) -> None:
+def _set_message_state(message: MessageState, state: str) -> None:
     message.moved = message.moved or message.state != state
     message.state = state
     message.changed = True
@@ -324,7 +329,7 @@ def _advance(message: Message, state: str) -> None:
         message.due_in = message.wish = None
 
 
-def _move(attempt: Attempt, state: str, event: Event) -> None:
+def _set_attempt_state(attempt: AttemptState, state: str, event: Event) -> None:
     attempt.state = state
     attempt.changed = True
     if event.code is not None:
@@ -338,15 +343,15 @@ def _backoff(n: int) -> float:
     return random.uniform(0, min(RETRY_CAP, RETRY_BASE * 2**n))  # noqa: S311 - not a secret
 
 
-_HANDLERS: dict[What, Callable[[Message, Attempt, Event], Any]] = {
-    What.ACCEPTED: _accepted,
-    What.DELIVERED: _delivered,
-    What.READ: _read,
-    What.UNREACHABLE: _unreachable,
-    What.REFUSED: _refused,
-    What.RETRY: _retry,
-    What.AMBIGUOUS: _ambiguous,
-    What.EXPIRED: _expired,
-    What.GIVEN_UP: _given_up,
-    What.NO_NEWS: _no_news,
+_HANDLERS: dict[EventKind, Callable[[MessageState, AttemptState, Event], Any]] = {
+    EventKind.ACCEPTED: _accepted,
+    EventKind.DELIVERED: _delivered,
+    EventKind.READ: _read,
+    EventKind.UNREACHABLE: _unreachable,
+    EventKind.REFUSED: _refused,
+    EventKind.RETRY: _retry,
+    EventKind.AMBIGUOUS: _ambiguous,
+    EventKind.EXPIRED: _expired,
+    EventKind.GIVEN_UP: _given_up,
+    EventKind.NO_NEWS: _poll_empty,
 }

@@ -13,7 +13,7 @@ class Step:
     patience: float
 
 
-class Why(StrEnum):
+class FallbackReason(StrEnum):
     """What its chain of channels made of a message, for those who read its timeline."""
 
     PATIENCE = "patience"  # no proof in time: went on
@@ -28,9 +28,9 @@ class Why(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class FallbackRequest:
     """To go on to the next channel of the chain; or else, refused, to end like this."""
 
-    why: Why
+    why: FallbackReason
     state: str = ""
     error: str = ""

@@ -205,7 +205,7 @@ class Turn(models.Model):
     """What the chain of a message decided, and of which channel: one line of its timeline."""
 
     message = models.ForeignKey(Message, models.CASCADE, related_name="turns")
-    why = models.CharField(max_length=12)  # steps.Why
+    why = models.CharField(max_length=12)  # steps.FallbackReason
     channel = models.CharField(_("channel"), max_length=8, choices=Message.ChannelName.choices)
     at = models.DateTimeField(_("time"), db_default=Now())
 

@@ -19,18 +19,21 @@ from billing.wallet import ledger
 from channels import sql
 from channels.accept import nudge, outcome_waiting, send_limits
 from channels.lifecycle import fallback_chain
-from channels.lifecycle.state_machine import Attempt, Event, Message
+from channels.lifecycle.state_machine import AttemptState, Event, MessageState
 from channels.lifecycle.state_machine import apply as apply_event
 from channels.lifecycle.state_machine import give_up as give_up_message
-from channels.lifecycle.steps import Step, Why
+from channels.lifecycle.steps import FallbackReason, Step
 from config import metrics
 from config.ids import uuid7
 
-_STAYS = {ledger.Moved.TOO_FEW_TOKENS: Why.TOKENS, ledger.Moved.OVER_BUDGET: Why.BUDGET}
-_COLUMNS = 17  # of a message in `sql.LIVES`; those of an attempt follow
+_REJECTION_REASONS = {
+    ledger.Moved.TOO_FEW_TOKENS: FallbackReason.TOKENS,
+    ledger.Moved.OVER_BUDGET: FallbackReason.BUDGET,
+}
+_MESSAGE_COLUMNS = 17  # of a message in `sql.LOAD_MESSAGES`; those of an attempt follow
 
 
-def apply(events: Sequence[Event]) -> list[Message]:
+def apply(events: Sequence[Event]) -> list[MessageState]:
     """Apply a group in one commit, then tell whoever waits. Safe to repeat."""
     with transaction.atomic(), connection.cursor() as cursor:
         messages = _apply(cursor, events)
@@ -38,37 +41,37 @@ def apply(events: Sequence[Event]) -> list[Message]:
     return messages
 
 
-def apply_within(cursor: CursorWrapper, events: Sequence[Event]) -> list[Message]:
+def apply_in_transaction(cursor: CursorWrapper, events: Sequence[Event]) -> list[MessageState]:
     """The same inside a transaction of the caller's, who calls `announce` after its commit."""
     return _apply(cursor, events)
 
 
-def give_up(message_ids: Sequence[UUID]) -> list[Message]:
+def give_up(message_ids: Sequence[UUID]) -> list[MessageState]:
     """Expire messages no attempt is open for."""
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(sql.LOCK_MESSAGES, [list(message_ids)])
         # Looked at only now, under the lock: a worker may have claimed one in the meantime.
-        idle = [one for one in lives(cursor, message_ids) if one.open_attempt is None]
+        idle = [one for one in load_messages(cursor, message_ids) if one.open_attempt is None]
         for message in idle:
             give_up_message(message)
-        changed = record(cursor, idle)
+        changed = write_changes(cursor, idle)
     announce(changed)
     return changed
 
 
-def fall_back(message_ids: Sequence[UUID]) -> list[Message]:
+def fall_back(message_ids: Sequence[UUID]) -> list[MessageState]:
     """On to the next channel for those whose patience is over still, when nobody holds them."""
     with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute(sql.LOCK_IMPATIENT, [list(message_ids)])
-        messages = lives(cursor, [row[0] for row in cursor.fetchall()])
+        cursor.execute(sql.LOCK_PATIENCE_EXPIRED, [list(message_ids)])
+        messages = load_messages(cursor, [row[0] for row in cursor.fetchall()])
         for message in messages:
-            fallback_chain.lose_patience(message)
-        changed = record(cursor, messages)
+            fallback_chain.expire_patience(message)
+        changed = write_changes(cursor, messages)
     announce(changed)
     return changed
 
 
-def announce(messages: Sequence[Message]) -> None:
+def announce(messages: Sequence[MessageState]) -> None:
     """After the commit: places back for what was refused, first, so that the sender who is
     then told can try another channel at once.
     """
@@ -92,36 +95,36 @@ def announce(messages: Sequence[Message]) -> None:
         nudge.wake()
 
 
-def _apply(cursor: CursorWrapper, events: Sequence[Event]) -> list[Message]:
-    cursor.execute(sql.LOCK, [[event.attempt_id for event in events]])
-    messages = lives(cursor, [row[0] for row in cursor.fetchall()])
+def _apply(cursor: CursorWrapper, events: Sequence[Event]) -> list[MessageState]:
+    cursor.execute(sql.LOCK_BY_ATTEMPTS, [[event.attempt_id for event in events]])
+    messages = load_messages(cursor, [row[0] for row in cursor.fetchall()])
     apply_to(messages, events)
-    return record(cursor, messages)
+    return write_changes(cursor, messages)
 
 
-def apply_to(messages: Sequence[Message], events: Sequence[Event]) -> None:
+def apply_to(messages: Sequence[MessageState], events: Sequence[Event]) -> None:
     tries = {attempt.id: (message, attempt) for message in messages for attempt in message.attempts}
     for event in events:
         if event.attempt_id in tries:
             apply_event(*tries[event.attempt_id], event)
 
 
-def lives(cursor: CursorWrapper, ids: Sequence[UUID]) -> list[Message]:
+def load_messages(cursor: CursorWrapper, ids: Sequence[UUID]) -> list[MessageState]:
     """Messages with their attempts, for whoever has locked them."""
-    found: dict[UUID, Message] = {}
+    found: dict[UUID, MessageState] = {}
     if ids:
-        cursor.execute(sql.LIVES, [list(ids)])
+        cursor.execute(sql.LOAD_MESSAGES, [list(ids)])
         for row in cursor.fetchall():
-            columns, attempt = list(row[:_COLUMNS]), row[_COLUMNS:]
+            columns, attempt = list(row[:_MESSAGE_COLUMNS]), row[_MESSAGE_COLUMNS:]
             # Django leaves jsonb as text on raw cursors
             columns[5] = [Step(**step) for step in orjson.loads(columns[5])]
-            message = found.setdefault(row[0], Message(*columns))
+            message = found.setdefault(row[0], MessageState(*columns))
             if attempt[0] is not None:
-                message.attempts.append(Attempt(*attempt))
+                message.attempts.append(AttemptState(*attempt))
     return list(found.values())
 
 
-def record(cursor: CursorWrapper, messages: Sequence[Message]) -> list[Message]:
+def write_changes(cursor: CursorWrapper, messages: Sequence[MessageState]) -> list[MessageState]:
     """Write what was decided; the wallet has its say first where a hold is to move. The messages
     that changed.
     """
@@ -130,25 +133,25 @@ def record(cursor: CursorWrapper, messages: Sequence[Message]) -> list[Message]:
     return _write_messages(cursor, messages)
 
 
-def _move_holds(cursor: CursorWrapper, messages: Sequence[Message]) -> None:
+def _move_holds(cursor: CursorWrapper, messages: Sequence[MessageState]) -> None:
     wishes = [(one, one.wish) for one in messages if one.wish]
     if not wishes:
         return
-    moves = [fallback_chain.move_of(message, wish) for message, wish in wishes]
+    moves = [fallback_chain.hold_move(message, wish) for message, wish in wishes]
     settled = {each.company_id for one in messages for each in one.settlements}
     moved = ledger.move_hold(cursor, moves, touching=settled)
     for message, wish in wishes:
-        why = _STAYS.get(moved[message.id])
+        why = _REJECTION_REASONS.get(moved[message.id])
         if why is None:
-            fallback_chain.go_on(message, wish)
+            fallback_chain.accept_fallback(message, wish)
         else:
-            fallback_chain.stay(message, wish, why)
+            fallback_chain.reject_fallback(message, wish, why)
 
 
-def _write_attempts(cursor: CursorWrapper, attempts: Sequence[Attempt]) -> None:
+def _write_attempts(cursor: CursorWrapper, attempts: Sequence[AttemptState]) -> None:
     named = [(one.id, one.provider_id) for one in attempts if one.n > 1 and one.is_named]
     if named:
-        cursor.execute(sql.INHERIT_IDS, _columns(named))
+        cursor.execute(sql.TAKE_OVER_PROVIDER_IDS, _transpose(named))
     rows = [
         (
             one.id,
@@ -164,10 +167,10 @@ def _write_attempts(cursor: CursorWrapper, attempts: Sequence[Attempt]) -> None:
         if one.changed
     ]
     if rows:
-        cursor.execute(sql.UPDATE_ATTEMPTS, _columns(rows))
+        cursor.execute(sql.UPDATE_ATTEMPTS, _transpose(rows))
 
 
-def _write_messages(cursor: CursorWrapper, messages: Sequence[Message]) -> list[Message]:
+def _write_messages(cursor: CursorWrapper, messages: Sequence[MessageState]) -> list[MessageState]:
     changed = [one for one in messages if one.changed]
     rows = [
         (
@@ -189,24 +192,24 @@ def _write_messages(cursor: CursorWrapper, messages: Sequence[Message]) -> list[
     ]
     if rows:
         zone = settings.TIME_ZONE
-        cursor.execute(sql.UPDATE_MESSAGES, [*_columns(rows), zone, zone])
-        _note(cursor, [(one.id, why.value, by) for one in changed for why, by in one.turns])
-        _tell(cursor, [one.id for one in changed if one.moved and one.is_heard])
+        cursor.execute(sql.UPDATE_MESSAGES, [*_transpose(rows), zone, zone])
+        _insert_turns(cursor, [(one.id, why.value, by) for one in changed for why, by in one.turns])
+        _append_webhook_events(cursor, [one.id for one in changed if one.moved and one.is_heard])
         ledger.settle(cursor, [each for one in changed for each in one.settlements])
     return changed
 
 
-def _note(cursor: CursorWrapper, turns: list[tuple[UUID, str, str]]) -> None:
+def _insert_turns(cursor: CursorWrapper, turns: list[tuple[UUID, str, str]]) -> None:
     if turns:
-        cursor.execute(sql.NOTE_TURNS, _columns(turns))
+        cursor.execute(sql.INSERT_TURNS, _transpose(turns))
 
 
-def _tell(cursor: CursorWrapper, moved: list[UUID]) -> None:
+def _append_webhook_events(cursor: CursorWrapper, moved: list[UUID]) -> None:
     """Events for those who asked for them, in the commit that moved the messages."""
     if moved:
-        cursor.execute(sql.TELL, [moved, [uuid7() for _ in moved]])
+        cursor.execute(sql.APPEND_MESSAGE_EVENTS, [moved, [uuid7() for _ in moved]])
         outbox.announce(cursor.rowcount)
 
 
-def _columns(rows: Sequence[tuple[object, ...]]) -> list[list[object]]:
+def _transpose(rows: Sequence[tuple[object, ...]]) -> list[list[object]]:
     return [list(column) for column in zip(*rows, strict=True)]

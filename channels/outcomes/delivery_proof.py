@@ -8,31 +8,34 @@ from django.db.backends.utils import CursorWrapper
 from billing.wallet.ledger import Proof
 from channels import sql
 from channels.lifecycle import fallback_chain
-from channels.lifecycle.state_machine import Event, Message, What
-from channels.lifecycle.steps import Why
+from channels.lifecycle.state_machine import Event, EventKind, MessageState
+from channels.lifecycle.steps import FallbackReason
 from channels.outcomes import apply
 from channels.vendor_accounts import registry
 
-_CALLS_OFF = {Proof.CODE_ENTERED: Why.CODE_ENTERED, Proof.CLICK: Why.CLICK}
+_CANCEL_REASONS = {
+    Proof.CODE_ENTERED: FallbackReason.CODE_ENTERED,
+    Proof.CLICK: FallbackReason.CLICK,
+}
 
 
 def prove(
     cursor: CursorWrapper, used: Sequence[tuple[UUID, UUID | None]], proof: Proof
-) -> list[Message]:
+) -> list[MessageState]:
     """Subjects that were used, each with the message it is known to have come by, if it is: settle
     one delivery of each, if none is yet, and send nothing of it by channels still to come.
 
     In the caller's transaction, who calls `outcomes.announce` after its commit.
     """
     subjects, known = ([row[0] for row in used], [row[1] for row in used])
-    cursor.execute(sql.LOCK_SUBJECTS, [subjects])
-    messages = apply.lives(cursor, [row[0] for row in cursor.fetchall()])
-    cursor.execute(sql.PROVED, [subjects, known])
+    cursor.execute(sql.LOCK_BY_SUBJECTS, [subjects])
+    messages = apply.load_messages(cursor, [row[0] for row in cursor.fetchall()])
+    cursor.execute(sql.PROVED_ATTEMPTS, [subjects, known])
     proved = [row[0] for row in cursor.fetchall() if row[0] is not None]
     if proof is Proof.CLICK:
         by = {attempt.id: attempt.provider for one in messages for attempt in one.attempts}
         proved = [one for one in proved if registry.clicks_prove(by[one])]
-    apply.apply_to(messages, [Event(one, What.DELIVERED, proof=proof) for one in proved])
+    apply.apply_to(messages, [Event(one, EventKind.DELIVERED, proof=proof) for one in proved])
     for message in messages:
-        fallback_chain.call_off(message, _CALLS_OFF[proof])
-    return apply.record(cursor, messages)
+        fallback_chain.cancel_fallback(message, _CANCEL_REASONS[proof])
+    return apply.write_changes(cursor, messages)

@@ -16,7 +16,7 @@ from django.db.backends.utils import CursorWrapper
 from billing.wallet.ledger import Proof
 from channels import sql
 from channels.accept import nudge
-from channels.lifecycle.state_machine import Event, What
+from channels.lifecycle.state_machine import Event, EventKind
 from channels.outcomes import apply, sms_parts
 from channels.phone_numbers import e164_or_none
 from channels.providers.base import Inbound, Receipt, ReceiptState, Recipient, Reply
@@ -26,19 +26,19 @@ from channels.vendor_accounts import registry
 
 log = structlog.get_logger(__name__)
 
-GROUP = 100
-COPIES_AT_MOST = 2**20  # bytes of one call, kept with each of its receipts
-PARKED_FOR = 5.0  # seconds until an unmatched receipt is tried again, at first
-PATIENCE = 600.0  # seconds after which it is kept as a record only
+BATCH_SIZE = 100
+MAX_RAW_BYTES = 2**20  # bytes of one call, kept with each of its receipts
+PARK_SECONDS = 5.0  # seconds until an unmatched receipt is tried again, at first
+MATCH_TIMEOUT = 600.0  # seconds after which it is kept as a record only
 
-WHAT = {
-    ReceiptState.SENT: What.ACCEPTED,
-    ReceiptState.DELIVERED: What.DELIVERED,
-    ReceiptState.READ: What.READ,
-    ReceiptState.FAILED: What.REFUSED,
-    ReceiptState.UNREACHABLE: What.UNREACHABLE,
-    ReceiptState.EXPIRED: What.EXPIRED,
-    ReceiptState.NOT_FOUND: What.RETRY,
+EVENT_KINDS = {
+    ReceiptState.SENT: EventKind.ACCEPTED,
+    ReceiptState.DELIVERED: EventKind.DELIVERED,
+    ReceiptState.READ: EventKind.READ,
+    ReceiptState.FAILED: EventKind.REFUSED,
+    ReceiptState.UNREACHABLE: EventKind.UNREACHABLE,
+    ReceiptState.EXPIRED: EventKind.EXPIRED,
+    ReceiptState.NOT_FOUND: EventKind.RETRY,
 }
 
 
@@ -47,7 +47,7 @@ def receive(provider: str, call: Inbound) -> int:
     vendor = registry.live_providers()[provider]
     found = vendor.receipts(call)
     # Of a batch of many the first keeps the words of all: a thousand copies would be too much.
-    is_short = len(found) * len(call.body) <= COPIES_AT_MOST
+    is_short = len(found) * len(call.body) <= MAX_RAW_BYTES
     raw = [call.body if is_short or not n else b"" for n in range(len(found))]
     return store(provider, list(zip(found, raw, strict=True)), vendor.recipients(call))
 
@@ -76,15 +76,15 @@ def _store(cursor: CursorWrapper, provider: str, receipt: Receipt, raw: bytes) -
         [
             provider,
             _digest(provider, receipt),
-            _storable(receipt.provider_id, 200),
-            [_storable(one, 200) for one in receipt.alternatives],
+            _clean(receipt.provider_id, 200),
+            [_clean(one, 200) for one in receipt.alternatives],
             _phone(receipt),
             receipt.needs_phone,
             _uuid(receipt.ref),
             receipt.state.value,
-            _storable(receipt.word, 40),
-            _storable(receipt.error_code, 60),
-            _storable(receipt.error_detail, 300),
+            _clean(receipt.word, 40),
+            _clean(receipt.error_code, 60),
+            _clean(receipt.error_detail, 300),
             receipt.at,
             raw,
         ],
@@ -104,7 +104,7 @@ def _digest(provider: str, receipt: Receipt) -> bytes:
     return hashlib.sha256(repr(said).encode()).digest()
 
 
-def _storable(text: str | None, longest: int) -> str:
+def _clean(text: str | None, longest: int) -> str:
     """A vendor may say anything, but PostgreSQL keeps no NUL."""
     return (text or "").replace("\0", "")[:longest]
 
@@ -119,11 +119,11 @@ def _uuid(ref: str | None) -> UUID | None:
 def apply_stored() -> bool:
     """Apply a group of what is due, in one commit; whether there may be more."""
     with connection.cursor() as cursor:
-        cursor.execute(sql.ANY_DUE_RECEIPT)
+        cursor.execute(sql.HAS_DUE_RECEIPTS)
         if not cursor.fetchone()[0]:
             return False
     try:
-        return _apply_group(GROUP) == GROUP
+        return _apply_group(BATCH_SIZE) == BATCH_SIZE
     except (IntegrityError, DataError):
         log.exception("receipts_not_applied")
         _apply_one_by_one()
@@ -132,13 +132,15 @@ def apply_stored() -> bool:
 
 def _apply_group(limit: int, only: int | None = None) -> int:
     with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute(sql.DUE_RECEIPTS, {"limit": limit, "patience": PATIENCE, "only": only})
+        cursor.execute(sql.DUE_RECEIPTS, {"limit": limit, "patience": MATCH_TIMEOUT, "only": only})
         rows = cursor.fetchall()
         known = [row for row in rows if row[7] is not None]
-        events = sms_parts.judge(cursor, [(_event(row), row[9]) for row in known])
-        messages = apply.apply_within(cursor, events) if events else []
+        events = sms_parts.resolve_parts(cursor, [(_event(row), row[9]) for row in known])
+        messages = apply.apply_in_transaction(cursor, events) if events else []
         if known:
-            cursor.execute(sql.APPLIED, [[row[0] for row in known], [row[7] for row in known]])
+            cursor.execute(
+                sql.MARK_RECEIPTS_APPLIED, [[row[0] for row in known], [row[7] for row in known]]
+            )
         _park(cursor, [row for row in rows if row[7] is None])
     apply.announce(messages)
     return len(rows)
@@ -147,7 +149,7 @@ def _apply_group(limit: int, only: int | None = None) -> int:
 def _apply_one_by_one() -> None:
     """One receipt the database refuses must hold up no other, and is itself kept as a record."""
     with connection.cursor() as cursor:
-        cursor.execute(sql.DUE_IDS, [GROUP])
+        cursor.execute(sql.DUE_RECEIPT_IDS, [BATCH_SIZE])
         ids = [row[0] for row in cursor.fetchall()]
     for one in ids:
         try:
@@ -155,16 +157,16 @@ def _apply_one_by_one() -> None:
         except (IntegrityError, DataError):
             log.exception("receipt_not_applied", receipt=one)
             with connection.cursor() as cursor:
-                cursor.execute(sql.UNMATCHED, [[one]])
+                cursor.execute(sql.MARK_RECEIPTS_UNMATCHED, [[one]])
 
 
 def _park(cursor: CursorWrapper, rows: list[tuple]) -> None:  # type: ignore[type-arg]
     old, young = [row[0] for row in rows if row[8]], [row[0] for row in rows if not row[8]]
     if old:
         log.warning("receipts_unmatched", count=len(old))
-        cursor.execute(sql.UNMATCHED, [old])
+        cursor.execute(sql.MARK_RECEIPTS_UNMATCHED, [old])
     if young:
-        cursor.execute(sql.PARKED, [PARKED_FOR, young])
+        cursor.execute(sql.PARK_RECEIPTS, [PARK_SECONDS, young])
 
 
 def _event(row: tuple) -> Event:  # type: ignore[type-arg]
@@ -188,7 +190,7 @@ def event_of(attempt_id: UUID, receipt: Receipt, *, pollable: bool) -> Event:
     """A receipt, pushed or polled, as the event it is."""
     return Event(
         attempt_id,
-        WHAT[receipt.state],
+        EVENT_KINDS[receipt.state],
         provider_id=receipt.provider_id,
         code=receipt.error_code,
         detail=receipt.error_detail,

@@ -12,12 +12,16 @@ from uuid import UUID
 from django.db.backends.utils import CursorWrapper
 
 from channels import sql
-from channels.lifecycle.state_machine import Event, What
+from channels.lifecycle.state_machine import Event, EventKind
 from channels.providers.hosted_provider import Part
 
-Told = tuple[Event, int | None]  # with the row of the part it speaks of
+PartEvent = tuple[Event, int | None]  # with the row of the part it speaks of
 
-FATEFUL = {What.REFUSED, What.UNREACHABLE, What.EXPIRED}  # for the whole, whichever part it was
+FAILURES = {
+    EventKind.REFUSED,
+    EventKind.UNREACHABLE,
+    EventKind.EXPIRED,
+}  # for the whole, whichever part it was
 
 
 def store(cursor: CursorWrapper, provider: str, part: Part) -> None:
@@ -26,21 +30,21 @@ def store(cursor: CursorWrapper, provider: str, part: Part) -> None:
     cursor.execute(sql.STORE_PART, known)
 
 
-def judge(cursor: CursorWrapper, told: Sequence[Told]) -> list[Event]:
+def resolve_parts(cursor: CursorWrapper, told: Sequence[PartEvent]) -> list[Event]:
     """What receipts mean for whole messages; must be in the transaction that applies the events."""
-    delivered = {part: event for event, part in told if part and event.what is What.DELIVERED}
-    whole = _count_in(cursor, delivered) if delivered else set()
+    delivered = {part: event for event, part in told if part and event.what is EventKind.DELIVERED}
+    whole = _mark_delivered(cursor, delivered) if delivered else set()
     return [
         event if part is None else replace(event, provider_id=None)
         for event, part in told
-        if part is None or event.what in FATEFUL or event.attempt_id in whole
+        if part is None or event.what in FAILURES or event.attempt_id in whole
     ]
 
 
-def _count_in(cursor: CursorWrapper, delivered: dict[int, Event]) -> set[UUID]:
+def _mark_delivered(cursor: CursorWrapper, delivered: dict[int, Event]) -> set[UUID]:
     """The attempts that these parts, and those before them, make whole."""
     attempts = list({event.attempt_id for event in delivered.values()})
-    cursor.execute(sql.LOCK, [attempts])
-    cursor.execute(sql.PARTS_DELIVERED, [list(delivered)])
-    cursor.execute(sql.WHOLE, [attempts])
+    cursor.execute(sql.LOCK_BY_ATTEMPTS, [attempts])
+    cursor.execute(sql.MARK_PARTS_DELIVERED, [list(delivered)])
+    cursor.execute(sql.COMPLETE_ATTEMPTS, [attempts])
     return {row[0] for row in cursor.fetchall()}

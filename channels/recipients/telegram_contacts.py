@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from django.db import connection, transaction
 from django.db.models.functions import Now
 
-from channels.lifecycle.state_machine import Event, What
+from channels.lifecycle.state_machine import Event, EventKind
 from channels.models import Contact
 
 _GONE = {"400", "403"}  # Telegram's codes for a chat that is not there, or blocked the bot
@@ -40,7 +40,9 @@ def resume(chat_id: int) -> bool:
 
 def note_refused(events: Sequence[Event]) -> None:
     """Whom Telegram refused to bring our message to is not asked for again."""
-    ids = [one.attempt_id for one in events if one.what is What.UNREACHABLE and one.code in _GONE]
+    ids = [
+        one.attempt_id for one in events if one.what is EventKind.UNREACHABLE and one.code in _GONE
+    ]
     if ids:
         with connection.cursor() as cursor:
             cursor.execute(_REFUSED, [ids])

@@ -11,7 +11,7 @@ from collections import deque
 from dataclasses import dataclass
 from enum import StrEnum
 
-from channels.lifecycle.state_machine import Event, What
+from channels.lifecycle.state_machine import Event, EventKind
 
 WINDOW = 30.0  # seconds
 LEAST_CALLS, MOST_CALLS = 20, 1000  # judged by, within the window
@@ -89,11 +89,11 @@ class Breakers:
         return Trip(call, cause, _reason(event), self._pause(call, cause, event))
 
     def _cause(self, call: Call, event: Event, now: float) -> Cause | None:
-        if event.account and event.what is What.REFUSED:
+        if event.account and event.what is EventKind.REFUSED:
             return Cause.REFUSED
         if event.account and event.retry_after is not None:
             return Cause.THROTTLED
-        is_error = event.what in {What.RETRY, What.AMBIGUOUS}
+        is_error = event.what in {EventKind.RETRY, EventKind.AMBIGUOUS}
         if call.is_probe:
             return Cause.ERRORS if is_error else None
         is_error = is_error or event.destination

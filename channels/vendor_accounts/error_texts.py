@@ -4,7 +4,7 @@ from django.utils.functional import Promise
 from django.utils.translation import get_language
 from django.utils.translation import gettext_lazy as _
 
-from channels.lifecycle.steps import Why
+from channels.lifecycle.steps import FallbackReason
 from channels.models import Attempt, Message, ProviderAlert, Receipt
 from channels.vendor_accounts.registry import vendor_of
 from config.errors import Error
@@ -139,32 +139,32 @@ CLASSES: dict[str, Text] = {
 
 # What the chain decided → title, tone, detail.
 _CHARGED_ONCE = _("One delivery is charged, whatever else arrives.")
-TURNS: dict[Why, tuple[Text, str, Text]] = {
-    Why.PATIENCE: (_("No proof in time: on by %(channel)s"), "warning", _CHARGED_ONCE),
-    Why.REFUSED: (_("Not delivered: on by %(channel)s"), "", ""),
-    Why.TOKENS: (
+TURNS: dict[FallbackReason, tuple[Text, str, Text]] = {
+    FallbackReason.PATIENCE: (_("No proof in time: on by %(channel)s"), "warning", _CHARGED_ONCE),
+    FallbackReason.REFUSED: (_("Not delivered: on by %(channel)s"), "", ""),
+    FallbackReason.TOKENS: (
         _("Too few tokens for %(channel)s"),
         "warning",
         _("Top up, and later messages can go on by this channel."),
     ),
-    Why.BUDGET: (
+    FallbackReason.BUDGET: (
         _("Over a budget of tokens: not on by %(channel)s"),
         "warning",
         _("Raise the budget in the settings, and later messages can go on by this channel."),
     ),
-    Why.TIME: (
+    FallbackReason.TIME: (
         _("Too late for %(channel)s"),
         "",
         _("What the message carries would expire on its way."),
     ),
-    Why.LATE: (_("%(channel)s called off: delivered after all"), "success", ""),
-    Why.OWED: (
+    FallbackReason.LATE: (_("%(channel)s called off: delivered after all"), "success", ""),
+    FallbackReason.OWED: (
         _("Delivered after all, but %(channel)s had the message already"),
         "warning",
         _("It is charged if that is delivered too, and only then."),
     ),
-    Why.CODE_ENTERED: (_("%(channel)s called off: the code was entered"), "success", ""),
-    Why.CLICK: (_("%(channel)s called off: the link was opened"), "success", ""),
+    FallbackReason.CODE_ENTERED: (_("%(channel)s called off: the code was entered"), "success", ""),
+    FallbackReason.CLICK: (_("%(channel)s called off: the link was opened"), "success", ""),
 }
 
 ALERTS: dict[str, Text] = {
@@ -226,10 +226,10 @@ REASONS: dict[str, Text] = {
     "failed": _("not delivered"),
     "expired": _("not delivered in time"),
     "late proof": _("proved too late"),
-    Why.PATIENCE: _("another channel was tried"),
-    Why.REFUSED: _("another channel was tried"),
-    Why.CODE_ENTERED: _("the code was entered"),
-    Why.CLICK: _("the link was opened"),
+    FallbackReason.PATIENCE: _("another channel was tried"),
+    FallbackReason.REFUSED: _("another channel was tried"),
+    FallbackReason.CODE_ENTERED: _("the code was entered"),
+    FallbackReason.CLICK: _("the link was opened"),
 }
 
 # What to do, by our error and by how the message ended; the vendor's code where that says more.

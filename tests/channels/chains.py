@@ -8,7 +8,7 @@ from accounts.keys import api_keys
 from accounts.models import Company
 from billing.models import Transfer
 from channels.deliver import sweeps
-from channels.lifecycle.state_machine import Event, What
+from channels.lifecycle.state_machine import Event, EventKind
 from channels.models import Attempt, Message
 from channels.outcomes import apply
 from tests.api.clients import Api
@@ -59,13 +59,13 @@ def handed_over(api: Api) -> tuple[Attempt, Attempt]:
     first = moved(api)
     claim()
     second = Attempt.objects.get(message=first.message, n=2)
-    hear(second, What.ACCEPTED, provider_id=f"vendor-{uuid4()}")
+    hear(second, EventKind.ACCEPTED, provider_id=f"vendor-{uuid4()}")
     return first, second
 
 
-def hearing(attempt: Attempt, what: What) -> Callable[[], object]:
+def hearing(attempt: Attempt, what: EventKind) -> Callable[[], object]:
     return partial(hear, attempt, what)
 
 
-def hear(attempt: Attempt, what: What, **fields: str) -> None:
+def hear(attempt: Attempt, what: EventKind, **fields: str) -> None:
     apply.apply([Event(attempt.id, what, **fields)])  # type: ignore[arg-type]

@@ -6,7 +6,7 @@ from uuid import uuid4
 from django.db.models import F
 
 from channels.deliver import claims
-from channels.lifecycle.state_machine import Event, What
+from channels.lifecycle.state_machine import Event, EventKind
 from channels.models import Attempt, Message
 from channels.outcomes import apply
 from channels.vendor_accounts import availability
@@ -38,12 +38,12 @@ def submitted(api: Api, phone: str = PHONE, **fields: object) -> Attempt:
 def accepted(api: Api, phone: str = PHONE, **fields: object) -> Attempt:
     """Taken by the vendor, who gave it an id."""
     attempt = submitted(api, phone, **fields)
-    apply.apply([Event(attempt.id, What.ACCEPTED, provider_id=f"vendor-{uuid4()}")])
+    apply.apply([Event(attempt.id, EventKind.ACCEPTED, provider_id=f"vendor-{uuid4()}")])
     attempt.refresh_from_db()
     return attempt
 
 
-def claim(limit: int = 32) -> list[claims.Claimed]:
+def claim(limit: int = 32) -> list[claims.ClaimedMessage]:
     """What is due by now: within one test all of it is younger than its transaction. By a worker
     that has just looked at the accounts.
     """

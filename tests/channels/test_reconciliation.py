@@ -17,7 +17,7 @@ from accounts.models import Company
 from billing.models import Payment, Transfer, Wallet
 from billing.wallet import ledger
 from channels import reconciliation, tasks
-from channels.lifecycle.state_machine import Event, What
+from channels.lifecycle.state_machine import Event, EventKind
 from channels.models import Attempt, Message
 from channels.outcomes import apply
 from tests.api.clients import Api
@@ -30,12 +30,14 @@ pytestmark = pytest.mark.django_db(transaction=True)
 @pytest.fixture
 def busy_api(api: Api, test_api: Api) -> Api:
     """Books with a message in every state."""
-    for number, what in enumerate((What.DELIVERED, What.UNREACHABLE, What.EXPIRED, What.NO_NEWS)):
+    for number, what in enumerate(
+        (EventKind.DELIVERED, EventKind.UNREACHABLE, EventKind.EXPIRED, EventKind.NO_NEWS)
+    ):
         attempt = accepted(api, f"+7916123456{number}", channel=["sms", "whatsapp"][number % 2])
         apply.apply([Event(attempt.id, what)])
     late = accepted(api, "+79161234577")
-    apply.apply([Event(late.id, What.REFUSED)])
-    apply.apply([Event(late.id, What.DELIVERED)])
+    apply.apply([Event(late.id, EventKind.REFUSED)])
+    apply.apply([Event(late.id, EventKind.DELIVERED)])
     send(api, "+79161234578")
     send(test_api, "+79161234579")
     return api
@@ -296,7 +298,9 @@ def said(queries: CaptureQueriesContext) -> list[str]:
 def test_recent_messages_are_found_by_an_index(db: None) -> None:
     with connection.cursor() as cursor:
         cursor.execute("SET enable_seqscan = off")
-        statement = f"EXPLAIN SELECT 1 FROM channels_message m WHERE {reconciliation.RECENT}"  # noqa: S608
+        statement = (
+            f"EXPLAIN SELECT 1 FROM channels_message m WHERE {reconciliation.RECENT_MESSAGES}"  # noqa: S608
+        )
         cursor.execute(statement)
         plan = "\n".join(row[0] for row in cursor.fetchall())
         cursor.execute("RESET enable_seqscan")

@@ -97,7 +97,7 @@ def test_step_of_a_purge_that_fails_stops_no_other(
 @pytest.mark.parametrize(
     ("statement", "index"),
     [
-        (retention.PHONES, "message_with_phone"),
+        (retention.ANONYMISE_PHONES, "message_with_phone"),
         (otp_sql.ANONYMISE_PHONES, "verification_with_phone"),
     ],
 )

@@ -7,7 +7,7 @@ import pytest
 from billing.wallet import ledger
 from channels import reconciliation
 from channels.deliver import sweeps
-from channels.lifecycle.state_machine import What
+from channels.lifecycle.state_machine import EventKind
 from channels.models import Attempt, Message
 from otp import settlement
 from tests.api.clients import Api
@@ -80,7 +80,7 @@ def test_code_proves_an_sms_that_the_vendor_has(api: Api) -> None:
 
 def test_code_proves_nothing_of_what_is_owed(api: Api) -> None:
     first, _second = handed_over(api)
-    hear(first, What.DELIVERED)
+    hear(first, EventKind.DELIVERED)
     verify(api)
 
     settlement.settle_verified()
@@ -110,7 +110,7 @@ def message_by_the_chain(api: Api) -> Message:
     """The same code once more, in the vendor's hands."""
     message = send(api)
     claim()
-    hear(Attempt.objects.get(message=message), What.ACCEPTED, provider_id=str(message.pk))
+    hear(Attempt.objects.get(message=message), EventKind.ACCEPTED, provider_id=str(message.pk))
     return message
 
 
@@ -148,7 +148,7 @@ def test_code_and_sweep_at_once_agree(api: Api, round_number: int) -> None:
     attempt = silent(api)
     verify(api)
 
-    at_once([sweeps.fall_back, settlement.settle_verified, hearing(attempt, What.READ)] * 2)
+    at_once([sweeps.fall_back, settlement.settle_verified, hearing(attempt, EventKind.READ)] * 2)
 
     assert state(attempt.message) == ("delivered", "whatsapp", False)
     is_charged = transfers(attempt.message)[-1][0] == "capture"

@@ -15,7 +15,7 @@ from accounts.webhooks import dispatcher as webhook_dispatcher  # noqa: E402 - D
 from accounts.webhooks.http_call import Outcome  # noqa: E402
 from channels.accept import outcome_waiting  # noqa: E402
 from channels.deliver import claims, dispatcher  # noqa: E402
-from channels.lifecycle.state_machine import Event, Message, What  # noqa: E402
+from channels.lifecycle.state_machine import Event, EventKind, MessageState  # noqa: E402
 from channels.outcomes import apply as outcomes  # noqa: E402
 
 __all__ = ["app"]
@@ -28,12 +28,12 @@ def die() -> NoReturn:
     raise AssertionError
 
 
-def die_instead_of_call(claimed: claims.Claimed, start_before: float) -> Event:
+def die_instead_of_call(claimed: claims.ClaimedMessage, start_before: float) -> Event:
     die()
 
 
-def apply_unless_accepted(events: Sequence[Event]) -> list[Message]:
-    if any(event.what is What.ACCEPTED for event in events):
+def apply_unless_accepted(events: Sequence[Event]) -> list[MessageState]:
+    if any(event.what is EventKind.ACCEPTED for event in events):
         die()
     return apply(events)
 

@@ -25,7 +25,7 @@ from django.db import connection, transaction  # noqa: E402 - Django comes first
 from billing.wallet.ledger import Proof  # noqa: E402
 from channels import sql  # noqa: E402
 from channels.deliver import claims, dispatcher  # noqa: E402
-from channels.lifecycle.state_machine import Event, What  # noqa: E402
+from channels.lifecycle.state_machine import Event, EventKind  # noqa: E402
 from channels.outcomes import apply, receipts  # noqa: E402
 from tools.bench import outbox  # noqa: E402
 from tools.bench.figures import percentile  # noqa: E402
@@ -33,7 +33,7 @@ from tools.bench.figures import percentile  # noqa: E402
 THREADS = 7  # with the loop's own, as many as the pool has connections
 RAW = bytes(700)  # as long as a vendor's receipt is
 WARM_UP = 300
-WORDS = {"sent": What.ACCEPTED, "delivered": What.DELIVERED}
+WORDS = {"sent": EventKind.ACCEPTED, "delivered": EventKind.DELIVERED}
 
 
 class Path:
@@ -74,8 +74,8 @@ class Path:
 
     def _claim(self) -> list[UUID]:
         """Claims a batch and records, in one commit, that the provider took it."""
-        ids = [one.attempt_id for one in claims.claim(dispatcher.BATCH)]
-        events = [Event(one, What.ACCEPTED, f"wamid.{one.hex}") for one in ids]
+        ids = [one.attempt_id for one in claims.claim(dispatcher.CLAIM_BATCH)]
+        events = [Event(one, EventKind.ACCEPTED, f"wamid.{one.hex}") for one in ids]
         if events:
             self._record(events)
         return ids
@@ -83,7 +83,7 @@ class Path:
     def _apply(self) -> int:
         """A group of receipts, in one commit."""
         with transaction.atomic(), connection.cursor() as cursor:
-            due = {"limit": receipts.GROUP, "patience": receipts.PATIENCE, "only": None}
+            due = {"limit": receipts.BATCH_SIZE, "patience": receipts.MATCH_TIMEOUT, "only": None}
             cursor.execute(sql.DUE_RECEIPTS, due)
             rows = cursor.fetchall()
             if rows:
@@ -91,14 +91,16 @@ class Path:
                     Event(row[7], WORDS[row[1]], row[3], proof=Proof.RECEIPT, at=row[6])
                     for row in rows
                 ]
-                changed = apply.apply_within(cursor, events)
-                cursor.execute(sql.APPLIED, [[row[0] for row in rows], [row[7] for row in rows]])
+                changed = apply.apply_in_transaction(cursor, events)
+                cursor.execute(
+                    sql.MARK_RECEIPTS_APPLIED, [[row[0] for row in rows], [row[7] for row in rows]]
+                )
                 self._note(changed)
         return len(rows)
 
     def _record(self, events: Sequence[Event]) -> None:
         with transaction.atomic(), connection.cursor() as cursor:
-            apply.apply_within(cursor, events)
+            apply.apply_in_transaction(cursor, events)
 
     def _note(self, changed: Sequence[Any]) -> None:
         now = time.perf_counter()

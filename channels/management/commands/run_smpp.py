@@ -29,5 +29,5 @@ class Command(BaseCommand):
         self.stdout.flush()
         try:
             hosting.host(provider)
-        except hosting.TakenError:
+        except hosting.AccountTakenError:
             raise CommandError(f"Another process runs the account {name!r}.") from None

@@ -9,7 +9,7 @@ from django.db import connection, transaction
 
 from accounts.models import Company
 from billing.wallet import ledger
-from channels.lifecycle.state_machine import Event, What
+from channels.lifecycle.state_machine import Event, EventKind
 from channels.models import Message, Turn
 from channels.outcomes import apply
 from tests.api.clients import Api
@@ -86,7 +86,7 @@ class TestFallback:
 
     def go_on(self, api: Api) -> Message:
         attempt = submitted(api, PHONE)
-        apply.apply([Event(attempt.id, What.UNREACHABLE)])
+        apply.apply([Event(attempt.id, EventKind.UNREACHABLE)])
         return Message.objects.get(pk=attempt.message_id)
 
     def test_dearer_step_counts_what_it_costs_more(self, api: Api) -> None:

@@ -16,7 +16,7 @@ from accounts.models import Company
 from billing.budgets import budgets
 from billing.models import Budget, Transfer, Wallet
 from billing.wallet import ledger
-from channels.lifecycle.state_machine import Event, What
+from channels.lifecycle.state_machine import Event, EventKind
 from channels.models import Message
 from channels.outcomes import apply
 from tests.api.clients import Answer, Api, ClientOf
@@ -213,7 +213,7 @@ def test_released_tokens_give_their_room_back(api: Api) -> None:
     attempt = submitted(api, PHONE)
     assert send(api).code == "send_limit"
 
-    apply.apply([Event(attempt.id, What.REFUSED, code="test")])
+    apply.apply([Event(attempt.id, EventKind.REFUSED, code="test")])
 
     assert used(api.company) == (0, {"RU": 0})
     assert send(api).status == 200
@@ -226,7 +226,7 @@ def test_tokens_held_before_give_back_no_room_of_today(api: Api) -> None:
         cursor.execute("SET LOCAL session_replication_role = replica")  # rows are immutable
         cursor.execute("UPDATE billing_transfer SET created_at = created_at - interval '1 day'")
 
-    apply.apply([Event(attempt.id, What.REFUSED, code="test")])
+    apply.apply([Event(attempt.id, EventKind.REFUSED, code="test")])
 
     assert used(api.company) == (1, {"RU": 1})
 
@@ -234,7 +234,7 @@ def test_tokens_held_before_give_back_no_room_of_today(api: Api) -> None:
 def test_captured_tokens_stay_counted(api: Api) -> None:
     attempt = submitted(api, PHONE)
 
-    apply.apply([Event(attempt.id, What.DELIVERED)])
+    apply.apply([Event(attempt.id, EventKind.DELIVERED)])
 
     assert used(api.company) == (1, {"RU": 1})
     assert Transfer.objects.filter(kind="capture").count() == 1
@@ -243,7 +243,7 @@ def test_captured_tokens_stay_counted(api: Api) -> None:
 def test_second_release_gives_back_nothing(api: Api) -> None:
     submitted(api, PHONE)
     attempt = submitted(api, "+79161234568")
-    apply.apply([Event(attempt.id, What.REFUSED, code="test")])
+    apply.apply([Event(attempt.id, EventKind.REFUSED, code="test")])
     settlement = ledger.Settlement(
         api.company.pk, attempt.message_id, 1, 1, ledger.Kind.RELEASE, reason="x", country="RU"
     )
@@ -307,7 +307,7 @@ class TestRaces:
         attempts = [submitted(api, f"+7916200000{n}") for n in range(8)]
 
         def fail(number: int) -> None:
-            apply.apply([Event(attempts[number].id, What.REFUSED, code="test")])
+            apply.apply([Event(attempts[number].id, EventKind.REFUSED, code="test")])
 
         def act(number: int) -> None:
             if number % 2:

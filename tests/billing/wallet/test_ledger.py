@@ -20,7 +20,7 @@ from accounts.models import Company
 from billing.models import Transfer, Wallet
 from billing.wallet import ledger
 from billing.wallet.ledger import ACCOUNTS, Kind, Proof, Settlement
-from channels.lifecycle.state_machine import Event, What
+from channels.lifecycle.state_machine import Event, EventKind
 from channels.outcomes import apply
 from tests.api.clients import Api, ClientOf
 from tests.api.races import at_once
@@ -295,13 +295,15 @@ def test_story_of_a_month(api: Api) -> None:
     by_sms = [accepted(api, f"+7916123457{n}", channel="sms") for n in range(3)]
     assert balance(company) == (1000 - 4 - 48, 4 + 48)
 
-    apply.apply([Event(one.id, What.DELIVERED) for one in by_code[:3]])
+    apply.apply([Event(one.id, EventKind.DELIVERED) for one in by_code[:3]])
     assert balance(company) == (948, 49)
-    apply.apply([Event(by_code[3].id, What.UNREACHABLE), Event(by_sms[0].id, What.REFUSED)])
+    apply.apply(
+        [Event(by_code[3].id, EventKind.UNREACHABLE), Event(by_sms[0].id, EventKind.REFUSED)]
+    )
     assert balance(company) == (965, 32)
-    apply.apply([Event(by_sms[1].id, What.READ), Event(by_sms[2].id, What.GIVEN_UP)])
+    apply.apply([Event(by_sms[1].id, EventKind.READ), Event(by_sms[2].id, EventKind.GIVEN_UP)])
     assert balance(company) == (981, 0)
-    apply.apply([Event(by_sms[2].id, What.DELIVERED)])
+    apply.apply([Event(by_sms[2].id, EventKind.DELIVERED)])
     assert balance(company) == (981, 0)
     ledger.withdraw(company=company, amount=981, reason="end of the contract")
 
@@ -317,7 +319,7 @@ def test_everything_at_once(api: Api, round_number: int) -> None:
     calls: list[Callable[[], object]] = [
         partial(apply.apply, [Event(attempt.id, what)])
         for attempt in attempts
-        for what in (What.DELIVERED, What.EXPIRED)
+        for what in (EventKind.DELIVERED, EventKind.EXPIRED)
     ]
     calls += [partial(ledger.grant, company=api.company, amount=7, reason="gift")] * 3
     calls += [partial(ledger.withdraw, company=api.company, amount=3, reason="back")] * 3

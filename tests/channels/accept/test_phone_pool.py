@@ -24,7 +24,7 @@ from accounts.cabinet.settings_forms import SettingsForm
 from accounts.keys.api_keys import OwnLimits
 from accounts.models import Company
 from channels.accept import send_limits
-from channels.lifecycle.state_machine import Event, What
+from channels.lifecycle.state_machine import Event, EventKind
 from channels.models import Message
 from channels.outcomes.apply import apply
 from config.errors import DomainError
@@ -228,7 +228,7 @@ def test_refused_message_gives_its_place_in_the_pool_back(api: Api) -> None:
     attempt = AttemptFactory.create(message=message, state="submitting")
     Message.objects.filter(pk=message.pk).update(tries=1)
 
-    apply([Event(attempt.id, What.UNREACHABLE)])
+    apply([Event(attempt.id, EventKind.UNREACHABLE)])
 
     assert redis_client().get(pool.shared.key) is None
 

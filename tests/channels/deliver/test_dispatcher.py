@@ -17,7 +17,7 @@ from channels.accept import outcome_waiting
 from channels.deliver import claims
 from channels.deliver import dispatcher as delivery
 from channels.deliver.dispatcher import Dispatcher
-from channels.lifecycle.state_machine import Event, What
+from channels.lifecycle.state_machine import Event, EventKind
 from channels.models import Attempt, Message
 from channels.outcomes import apply
 from links.models import Link
@@ -288,9 +288,9 @@ def test_outcome_the_database_refuses_holds_up_no_other(api: Api) -> None:
     claimed = claims.claim(3)
     one = Dispatcher()
     one.unwritten = [
-        Event(claimed[0].attempt_id, What.ACCEPTED, provider_id="same"),
-        Event(claimed[1].attempt_id, What.ACCEPTED, provider_id="same"),
-        Event(claimed[2].attempt_id, What.ACCEPTED, provider_id="other"),
+        Event(claimed[0].attempt_id, EventKind.ACCEPTED, provider_id="same"),
+        Event(claimed[1].attempt_id, EventKind.ACCEPTED, provider_id="same"),
+        Event(claimed[2].attempt_id, EventKind.ACCEPTED, provider_id="other"),
     ]
 
     one.record()
@@ -305,7 +305,7 @@ def test_call_that_starts_too_late_is_not_made(wire: responses.RequestsMock, api
 
     event = delivery.hand_over(claimed, time.monotonic() - 1)
 
-    assert (event.what, event.code) == (What.RETRY, "late")
+    assert (event.what, event.code) == (EventKind.RETRY, "late")
     assert len(wire.calls) == 0
 
 
@@ -317,7 +317,7 @@ def test_message_that_cannot_be_worded_is_refused_and_free(api: Api, settings: S
     event = delivery.hand_over(claimed, time.monotonic() + 60)
     apply.apply([event])
 
-    assert (event.what, event.code) == (What.REFUSED, "internal")
+    assert (event.what, event.code) == (EventKind.REFUSED, "internal")
     assert Message.objects.get().state == "failed"
     assert ledger.balance(api.company.pk) == (1000, 0)
 
@@ -346,4 +346,4 @@ def test_telegram_bot_needs_a_contact(api: Api, settings: Settings) -> None:
 
     event = delivery.hand_over(claimed, time.monotonic() + 60)
 
-    assert event.what is What.UNREACHABLE
+    assert event.what is EventKind.UNREACHABLE

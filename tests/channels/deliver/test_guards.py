@@ -14,7 +14,7 @@ from channels.accept import send_limits
 from channels.deliver import claims
 from channels.deliver import dispatcher as delivery
 from channels.deliver.dispatcher import Dispatcher
-from channels.lifecycle.state_machine import Event, What
+from channels.lifecycle.state_machine import Event, EventKind
 from channels.models import Attempt, Message
 from channels.outcomes import apply
 from channels.providers.base import Accepted, Channel, Outgoing
@@ -109,7 +109,7 @@ def test_late_refusal_ends_the_cool_down_of_no_other_send(api: Api) -> None:
     forget_limits()
     send(api)
 
-    apply.apply([Event(first.id, What.UNREACHABLE)])
+    apply.apply([Event(first.id, EventKind.UNREACHABLE)])
 
     assert api.post("/otp/send", {"phone": PHONE}).status == 429
 
@@ -140,7 +140,7 @@ def test_slow_vendor_leaves_threads_to_the_others(test_api: Api) -> None:
     for channel in ("whatsapp", "sms"):
         send(test_api, f"+7916123456{len(channel)}", channel=channel)
     one = Dispatcher()
-    one.in_flight["test_whatsapp"] = delivery.SHARE
+    one.in_flight["test_whatsapp"] = delivery.MAX_THREADS_PER_PROVIDER
 
     one.claim()
     one.pool.shutdown()
@@ -159,11 +159,11 @@ def test_message_has_one_open_attempt(api: Api) -> None:
 
 def test_event_is_judged_under_the_lock(api: Api) -> None:
     attempt = accepted(api)
-    refused = partial(apply.apply, [Event(attempt.id, What.REFUSED)])
+    refused = partial(apply.apply, [Event(attempt.id, EventKind.REFUSED)])
 
     with ThreadPoolExecutor(1) as pool:
         with transaction.atomic(), connection.cursor() as cursor:
-            apply.apply_within(cursor, [Event(attempt.id, What.DELIVERED)])
+            apply.apply_in_transaction(cursor, [Event(attempt.id, EventKind.DELIVERED)])
             late = behind_us(pool, refused)
         assert late.result() == []
 
@@ -174,7 +174,7 @@ def test_event_is_judged_under_the_lock(api: Api) -> None:
 def test_outcome_is_kept_until_it_is_written(api: Api) -> None:
     attempt = submitted(api)
     one = Dispatcher()
-    one.unwritten = [Event(attempt.id, What.ACCEPTED, provider_id="vendor-1")]
+    one.unwritten = [Event(attempt.id, EventKind.ACCEPTED, provider_id="vendor-1")]
 
     with ThreadPoolExecutor(1) as pool, transaction.atomic():
         Message.objects.select_for_update().get()

@@ -4,7 +4,7 @@ import pytest
 from django.db import connection
 
 from channels.deliver.dispatcher import Dispatcher
-from channels.deliver.heartbeats import Heartbeat
+from channels.deliver.heartbeats import HeartbeatWriter
 from channels.models import Heartbeat as Row
 from channels.tasks import sweep
 from tests.stack.programs import until
@@ -19,7 +19,7 @@ def age(seconds: int) -> None:
 
 @pytest.mark.django_db
 def test_a_beat_is_written_once_in_a_while() -> None:
-    heartbeat = Heartbeat("web")
+    heartbeat = HeartbeatWriter("web")
     heartbeat.beat({"waiters": 3})
     heartbeat.beat({"waiters": 4})
 
@@ -29,9 +29,9 @@ def test_a_beat_is_written_once_in_a_while() -> None:
 
 @pytest.mark.django_db
 def test_next_beat_replaces_the_last() -> None:
-    Heartbeat("web").beat()
+    HeartbeatWriter("web").beat()
     before = Row.objects.get().at
-    Heartbeat("web").beat()
+    HeartbeatWriter("web").beat()
 
     assert Row.objects.get().at > before
 
@@ -39,7 +39,7 @@ def test_next_beat_replaces_the_last() -> None:
 @pytest.mark.django_db
 def test_process_that_is_gone_is_forgotten_after_an_hour() -> None:
     Row.objects.create(process="web elsewhere 1", kind="web", at="2026-01-01T00:00:00Z")
-    Heartbeat("delivery").beat()
+    HeartbeatWriter("delivery").beat()
 
     assert [row.kind for row in Row.objects.all()] == ["delivery"]
 

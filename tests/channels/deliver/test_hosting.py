@@ -13,7 +13,7 @@ from pytest_django import Settings
 from channels.accept import nudge
 from channels.deliver import hosting
 from channels.deliver.dispatcher import Dispatcher
-from channels.deliver.hosting import Lock, TakenError
+from channels.deliver.hosting import AccountLock, AccountTakenError
 from channels.models import Attempt, Heartbeat, Message
 from channels.outcomes import receipts
 from channels.providers.hosted_provider import HostedProvider
@@ -147,47 +147,47 @@ def test_lists_nobody_reads_stay_short(account: HostedProvider) -> None:
 
 
 def test_account_is_one_process_at_a_time() -> None:
-    with Lock("smpp").watched(lambda: None):
-        with pytest.raises(TakenError), Lock("smpp").watched(lambda: None):
+    with AccountLock("smpp").watched(lambda: None):
+        with pytest.raises(AccountTakenError), AccountLock("smpp").watched(lambda: None):
             pass
-        with Lock("another").watched(lambda: None):
+        with AccountLock("another").watched(lambda: None):
             pass
 
-    with Lock("smpp").watched(lambda: None):
+    with AccountLock("smpp").watched(lambda: None):
         pass
 
 
 def test_lock_that_was_lost_to_another_ends_the_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hosting, "LOOK", 1.0)
-    mine, ended = Lock("smpp"), threading.Event()
+    monkeypatch.setattr(hosting, "LOCK_CHECK_INTERVAL", 1.0)
+    mine, ended = AccountLock("smpp"), threading.Event()
 
-    with pytest.raises(TakenError), mine.watched(ended.set):
+    with pytest.raises(AccountTakenError), mine.watched(ended.set):
         _lose_to_another(mine, ended)
 
     assert ended.is_set()
 
 
 def test_lock_that_nobody_took_meanwhile_is_taken_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hosting, "LOOK", 0.05)
-    mine, ended = Lock("smpp"), threading.Event()
+    monkeypatch.setattr(hosting, "LOCK_CHECK_INTERVAL", 0.05)
+    mine, ended = AccountLock("smpp"), threading.Event()
 
     with mine.watched(ended.set):
         before = _pid(mine)
         _end_session_of(mine)
         until(lambda: mine._held is not None and _pid(mine) not in {0, before})
-        with pytest.raises(TakenError), Lock("smpp").watched(lambda: None):
+        with pytest.raises(AccountTakenError), AccountLock("smpp").watched(lambda: None):
             pass
 
     assert not ended.is_set()
 
 
-def _lose_to_another(mine: Lock, ended: threading.Event) -> None:
+def _lose_to_another(mine: AccountLock, ended: threading.Event) -> None:
     _end_session_of(mine)
-    with Lock("smpp").watched(lambda: None):
+    with AccountLock("smpp").watched(lambda: None):
         ended.wait(10)
 
 
-def _pid(lock: Lock) -> int:
+def _pid(lock: AccountLock) -> int:
     held = lock._held
     try:
         return held.info.backend_pid if held else 0
@@ -195,6 +195,6 @@ def _pid(lock: Lock) -> int:
         return 0
 
 
-def _end_session_of(lock: Lock) -> None:
+def _end_session_of(lock: AccountLock) -> None:
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_terminate_backend(%s, 5000)", [_pid(lock)])

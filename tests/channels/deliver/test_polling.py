@@ -20,7 +20,7 @@ from pytest_django import Settings
 
 from billing.wallet import ledger
 from channels.deliver import dispatcher, sweeps
-from channels.lifecycle.state_machine import Event, What
+from channels.lifecycle.state_machine import Event, EventKind
 from channels.models import Attempt, Message, Receipt
 from channels.outcomes import apply, receipts
 from channels.vendor_accounts import registry
@@ -123,8 +123,8 @@ def test_unclear_outcome_is_asked_about_once_the_call_must_be_over(api: Api) -> 
     assert attempt.lease_until is not None
     claimed_at = attempt.lease_until - timedelta(seconds=30)  # now(), until the test is over
 
-    event = Event(attempt.id, What.AMBIGUOUS)
-    apply.apply([dispatcher.named(event, "smsc", attempt.message_id, PHONE)])
+    event = Event(attempt.id, EventKind.AMBIGUOUS)
+    apply.apply([dispatcher.with_provider_id(event, "smsc", attempt.message_id, PHONE)])
 
     attempt.refresh_from_db()
     assert attempt.state == "ambiguous"
@@ -224,7 +224,7 @@ def test_delivered_after_all_while_the_next_try_is_under_way(wire: Wire, api: Ap
     (claimed,) = claim()
 
     report(first)
-    apply.apply([Event(claimed.attempt_id, What.ACCEPTED, first.provider_id, pollable=True)])
+    apply.apply([Event(claimed.attempt_id, EventKind.ACCEPTED, first.provider_id, pollable=True)])
 
     second = Attempt.objects.get(pk=claimed.attempt_id)
     assert states(first) == ("delivered", "delivered")
@@ -264,7 +264,7 @@ def test_repeat_that_the_vendor_knows_is_not_sent_a_third_time(wire: Wire, api: 
 def test_lease_that_ran_out_is_asked_about(wire: Wire, api: Api) -> None:
     attempt = submitted(api, channel="sms")
     Attempt.objects.update(lease_until=past())
-    sweeps.end_leases()
+    sweeps.expire_leases()
     assert states(attempt) == ("ambiguous", "queued")
     assert sweeps.poll() == 0
 
@@ -280,7 +280,7 @@ def test_lease_ends_when_another_attempt_has_its_id(api: Api) -> None:
     Attempt.objects.filter(pk=other.pk).update(provider_id=taken)
     Attempt.objects.filter(pk=attempt.pk).update(lease_until=past())
 
-    assert sweeps.end_leases() == 1
+    assert sweeps.expire_leases() == 1
 
     attempt.refresh_from_db()
     assert (attempt.state, attempt.provider_id, attempt.poll_at) == ("ambiguous", None, None)
@@ -290,7 +290,7 @@ def test_vendor_without_ids_of_ours_is_not_asked(api: Api) -> None:
     attempt = submitted(api, channel="whatsapp")
     Attempt.objects.update(lease_until=past())
 
-    sweeps.end_leases()
+    sweeps.expire_leases()
 
     attempt.refresh_from_db()
     assert (attempt.state, attempt.provider_id, attempt.poll_at) == ("ambiguous", None, None)
@@ -298,7 +298,7 @@ def test_vendor_without_ids_of_ours_is_not_asked(api: Api) -> None:
 
 def test_one_message_is_asked_about_five_times_a_minute_at_most(wire: Wire, api: Api) -> None:
     unclear(wire, api)
-    asked_at = [float(dispatcher.ASK_IN)]
+    asked_at = [float(dispatcher.FIRST_POLL_DELAY)]
 
     for _ in range(8):
         ask(wire, {"error": "wait", "error_code": 9})

@@ -84,7 +84,7 @@ def end_leases() -> None:
     until(lambda: not _is_anybody_at_work())  # the database ends what the dead one asked of it
     past = timezone.now() - timedelta(seconds=1)
     Attempt.objects.filter(state="submitting").update(lease_until=past)
-    sweeps.end_leases()
+    sweeps.expire_leases()
 
 
 def _is_anybody_at_work() -> bool:

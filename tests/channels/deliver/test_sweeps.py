@@ -17,7 +17,7 @@ from billing.models import Transfer
 from billing.wallet import ledger
 from channels.deliver import claims as claiming
 from channels.deliver import dispatcher, sweeps
-from channels.lifecycle.state_machine import Event, What
+from channels.lifecycle.state_machine import Event, EventKind
 from channels.models import Attempt, Message
 from channels.outcomes import apply
 from channels.vendor_accounts import registry
@@ -46,8 +46,8 @@ def test_lease_that_ran_out_leaves_the_outcome_unknown(api: Api) -> None:
     attempt = submitted(api)
     Attempt.objects.update(lease_until=past(minutes=1))
 
-    assert sweeps.end_leases() == 1
-    assert sweeps.end_leases() == 0
+    assert sweeps.expire_leases() == 1
+    assert sweeps.expire_leases() == 0
 
     assert states(attempt) == ("ambiguous", "queued")
     assert Attempt.objects.get().error_class == "ambiguous"
@@ -57,7 +57,7 @@ def test_lease_that_ran_out_leaves_the_outcome_unknown(api: Api) -> None:
 def test_lease_that_runs_is_left_alone(api: Api) -> None:
     attempt = submitted(api)
 
-    assert sweeps.end_leases() == 0
+    assert sweeps.expire_leases() == 0
 
     assert states(attempt) == ("submitting", "queued")
 
@@ -80,7 +80,7 @@ def test_late_answer_of_the_vendor_still_counts(api: Api) -> None:
     Attempt.objects.update(lease_until=past(minutes=1))
     sweeps.sweep()
 
-    apply.apply([Event(attempt.id, What.ACCEPTED, provider_id="wamid.1")])
+    apply.apply([Event(attempt.id, EventKind.ACCEPTED, provider_id="wamid.1")])
 
     assert states(attempt) == ("sent", "sent")
 
@@ -105,7 +105,7 @@ def test_links_are_given_a_day(api: Api) -> None:
     api.post("/links/send", {"phone": "+79161234567", "url": "https://example.com/"})
     claim()
     attempt = Attempt.objects.get()
-    apply.apply([Event(attempt.id, What.ACCEPTED, provider_id="wamid.1")])
+    apply.apply([Event(attempt.id, EventKind.ACCEPTED, provider_id="wamid.1")])
 
     later(hours=23, minutes=59)
     sweeps.sweep()
@@ -121,7 +121,7 @@ def test_proof_after_the_deadline_is_free(api: Api) -> None:
     later(seconds=601)
     sweeps.sweep()
 
-    apply.apply([Event(attempt.id, What.DELIVERED)])
+    apply.apply([Event(attempt.id, EventKind.DELIVERED)])
 
     assert states(attempt) == ("delivered", "delivered")
     assert ledger.balance(api.company.pk) == (1000, 0)
@@ -307,33 +307,33 @@ def test_codes_are_claimed_before_links(api: Api) -> None:
     assert [claimed.kind for claimed in claiming.claim(1) + claiming.claim(1)] == ["code", "link"]
 
 
-def test_worker_makes_the_rounds_that_nobody_asks_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    made: list[float] = []
+def test_worker_runs_an_overdue_job_unscheduled(monkeypatch: pytest.MonkeyPatch) -> None:
+    runs: list[float] = []
     stopping = threading.Event()
-    monkeypatch.setattr(sweeps, "PATIENCE", 0.2)
-    monkeypatch.setattr(sweeps, "LOOK", 0.02)
-    rounds = sweeps.Rounds(lambda: made.append(time.monotonic()))
+    monkeypatch.setattr(sweeps, "MAX_IDLE", 0.2)
+    monkeypatch.setattr(sweeps, "CHECK_INTERVAL", 0.02)
+    job = sweeps.PeriodicJob(lambda: runs.append(time.monotonic()))
 
-    keeper = threading.Thread(target=rounds.keep, args=[stopping])
-    keeper.start()
-    until(lambda: len(made) >= 2)
+    runner = threading.Thread(target=job.run_when_idle, args=[stopping])
+    runner.start()
+    until(lambda: len(runs) >= 2)
     stopping.set()
-    keeper.join()
+    runner.join()
 
-    assert made[1] - made[0] >= 0.2
+    assert runs[1] - runs[0] >= 0.2
 
 
-def test_worker_makes_no_round_while_the_beat_asks(monkeypatch: pytest.MonkeyPatch) -> None:
-    made: list[str] = []
+def test_worker_leaves_a_job_that_the_beat_schedules(monkeypatch: pytest.MonkeyPatch) -> None:
+    runs: list[str] = []
     stopping = threading.Event()
-    monkeypatch.setattr(sweeps, "LOOK", 0.01)
-    rounds = sweeps.Rounds(lambda: made.append(threading.current_thread().name))
-    rounds.make()
+    monkeypatch.setattr(sweeps, "CHECK_INTERVAL", 0.01)
+    job = sweeps.PeriodicJob(lambda: runs.append(threading.current_thread().name))
+    job.run()
 
-    keeper = threading.Thread(target=rounds.keep, args=[stopping], name="keeper")
-    keeper.start()
+    runner = threading.Thread(target=job.run_when_idle, args=[stopping], name="idle-runner")
+    runner.start()
     time.sleep(0.2)
     stopping.set()
-    keeper.join()
+    runner.join()
 
-    assert made == [threading.current_thread().name]
+    assert runs == [threading.current_thread().name]

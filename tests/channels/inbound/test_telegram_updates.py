@@ -18,7 +18,7 @@ from pytest_django import Settings as SettingsFixture
 
 from channels.deliver import claims, dispatcher
 from channels.deliver.dispatcher import Dispatcher
-from channels.lifecycle.state_machine import Event, What
+from channels.lifecycle.state_machine import Event, EventKind
 from channels.models import BlockedPhone, Contact
 from channels.outcomes import apply
 from channels.recipients import telegram_contacts
@@ -140,7 +140,7 @@ def shared() -> None:
     Contact.objects.update(shared_at=F("shared_at") - timedelta(days=1))
 
 
-def link_by_bot(api: Api) -> claims.Claimed:
+def link_by_bot(api: Api) -> claims.ClaimedMessage:
     api.post("/links/send", {"phone": PHONE, "url": "https://example.com/", "channel": "telegram"})
     (claimed,) = claim()
     return claimed
@@ -172,7 +172,7 @@ def test_whom_telegram_refuses_is_not_written_to_again(
 
 def test_contact_shared_anew_outlives_an_older_refusal(api: Api) -> None:
     shared()
-    refused = Event(link_by_bot(api).attempt_id, What.UNREACHABLE, code="403")
+    refused = Event(link_by_bot(api).attempt_id, EventKind.UNREACHABLE, code="403")
     apply.apply([refused])
     Contact.objects.update(shared_at=Now() + timedelta(seconds=1))
 
@@ -186,7 +186,7 @@ def test_other_channels_refusals_do_not_touch_the_contact(api: Api) -> None:
     api.post("/otp/send", {"phone": PHONE, "channel": "whatsapp"})
     (claimed,) = claim()
 
-    telegram_contacts.note_refused([Event(claimed.attempt_id, What.UNREACHABLE, code="403")])
+    telegram_contacts.note_refused([Event(claimed.attempt_id, EventKind.UNREACHABLE, code="403")])
 
     assert standing() == [(PHONE, CHAT, True)]
 
@@ -199,7 +199,7 @@ def test_who_said_stop_gets_nothing(api: Api, settings: SettingsFixture, assumed
 
     event = dispatcher.hand_over(link_by_bot(api), time.monotonic() + 60)
 
-    assert (event.what, event.code) == (What.UNREACHABLE, "no_contact")
+    assert (event.what, event.code) == (EventKind.UNREACHABLE, "no_contact")
 
 
 def test_stop_by_sms_is_the_carriers_to_keep(api: Api) -> None:
@@ -211,7 +211,7 @@ def test_stop_by_sms_is_the_carriers_to_keep(api: Api) -> None:
         wire.post(url, json={"code": 21610, "message": "STOP", "status": 400}, status=400)
         event = dispatcher.hand_over(claimed, time.monotonic() + 60)
 
-    assert (event.what, event.code) == (What.UNREACHABLE, "21610")
+    assert (event.what, event.code) == (EventKind.UNREACHABLE, "21610")
     assert not BlockedPhone.objects.exists()  # START would never be heard of here
 
 

@@ -11,7 +11,7 @@ from accounts.models import Event as Told
 from billing.wallet import ledger
 from channels import reconciliation
 from channels.deliver import sweeps
-from channels.lifecycle.state_machine import Event, What
+from channels.lifecycle.state_machine import Event, EventKind
 from channels.models import Attempt, Message
 from channels.outcomes import apply
 from tests.api.clients import Api, ClientOf
@@ -117,7 +117,7 @@ def test_silence_goes_on_by_sms(api: Api) -> None:
     assert ledger.balance(api.company.pk) == (984, 16)
     (claimed,) = claim()
     assert claimed.provider == "twilio"
-    hear(Attempt.objects.get(n=2), What.DELIVERED)
+    hear(Attempt.objects.get(n=2), EventKind.DELIVERED)
     message.refresh_from_db()
     assert (message.state, message.channel, message.price) == ("delivered", "sms", 16)
     assert ledger.balance(api.company.pk) == (984, 0)
@@ -145,7 +145,7 @@ def test_each_step_has_its_own_patience(api: Api) -> None:
 def test_patience_ends_whatever_became_of_the_try(api: Api, how: str) -> None:
     message = send(api) if how == "never claimed" else submitted(api).message
     if how == "outcome unknown":
-        hear(message.attempts.get(), What.AMBIGUOUS)
+        hear(message.attempts.get(), EventKind.AMBIGUOUS)
     later(seconds=31)
 
     sweeps.fall_back()
@@ -154,7 +154,7 @@ def test_patience_ends_whatever_became_of_the_try(api: Api, how: str) -> None:
     assert (message.state, message.channel, transfers(message)) == ("queued", "sms", MOVED)
     assert tries(message) == ([] if how == "never claimed" else [("whatsapp", "expired")])
     assert [one.provider for one in claim()] == ["twilio"]
-    hear(message.attempts.latest("n"), What.DELIVERED)
+    hear(message.attempts.latest("n"), EventKind.DELIVERED)
     assert ledger.balance(api.company.pk) == (984, 0)
 
 
@@ -163,7 +163,13 @@ def test_answer_that_comes_after_the_patience_changes_nothing(api: Api) -> None:
     later(seconds=31)
     sweeps.fall_back()
 
-    for what in (What.ACCEPTED, What.RETRY, What.UNREACHABLE, What.EXPIRED, What.GIVEN_UP):
+    for what in (
+        EventKind.ACCEPTED,
+        EventKind.RETRY,
+        EventKind.UNREACHABLE,
+        EventKind.EXPIRED,
+        EventKind.GIVEN_UP,
+    ):
         hear(attempt, what, provider_id="wamid.7")
 
     message = attempt.message
@@ -192,7 +198,7 @@ def test_what_is_of_no_use_any_more_does_not_go_on(api: Api) -> None:
 def test_late_delivery_calls_off_an_sms_that_nobody_has(api: Api) -> None:
     first = moved(api)
 
-    hear(first, What.DELIVERED)
+    hear(first, EventKind.DELIVERED)
 
     message = first.message
     message.refresh_from_db()
@@ -206,16 +212,16 @@ def test_late_delivery_calls_off_an_sms_that_nobody_has(api: Api) -> None:
 @pytest.mark.parametrize(
     ("what", "money", "balance"),
     [
-        (What.DELIVERED, ("capture", 16, "receipt"), (984, 0)),
-        (What.REFUSED, ("release", 16, "failed"), (1000, 0)),
+        (EventKind.DELIVERED, ("capture", 16, "receipt"), (984, 0)),
+        (EventKind.REFUSED, ("release", 16, "failed"), (1000, 0)),
     ],
 )
 def test_late_delivery_leaves_an_sms_that_the_vendor_has(
-    api: Api, what: What, money: tuple[str, int, str], balance: tuple[int, int]
+    api: Api, what: EventKind, money: tuple[str, int, str], balance: tuple[int, int]
 ) -> None:
     first, second = handed_over(api)
 
-    hear(first, What.DELIVERED)
+    hear(first, EventKind.DELIVERED)
 
     message = first.message
     message.refresh_from_db()
@@ -231,7 +237,7 @@ def test_late_delivery_leaves_an_sms_that_the_vendor_has(
 
 def test_what_stays_owed_is_given_back_at_the_deadline(api: Api) -> None:
     first, second = handed_over(api)
-    hear(first, What.DELIVERED)
+    hear(first, EventKind.DELIVERED)
     later(seconds=600)
 
     sweeps.sweep()
@@ -240,7 +246,7 @@ def test_what_stays_owed_is_given_back_at_the_deadline(api: Api) -> None:
     message.refresh_from_db()
     assert (message.state, message.is_owed) == ("delivered", False)
     assert tries(message) == [("whatsapp", "delivered"), ("sms", "expired")]
-    hear(second, What.DELIVERED)
+    hear(second, EventKind.DELIVERED)
     assert transfers(message) == [*MOVED, ("release", 16, "expired")]
     assert ledger.balance(api.company.pk) == (1000, 0)
 
@@ -248,7 +254,7 @@ def test_what_stays_owed_is_given_back_at_the_deadline(api: Api) -> None:
 def test_both_delivered_charge_the_one_whose_hold_is_open(api: Api) -> None:
     first, second = handed_over(api)
 
-    apply.apply([Event(second.id, What.DELIVERED), Event(first.id, What.READ)])
+    apply.apply([Event(second.id, EventKind.DELIVERED), Event(first.id, EventKind.READ)])
 
     assert transfers(first.message) == [*MOVED, ("capture", 16, "receipt")]
     assert ledger.balance(api.company.pk) == (984, 0)
@@ -267,7 +273,7 @@ def test_too_few_tokens_leave_the_first_try_as_it_is(api: Api) -> None:
     assert (message.state, message.channel, message.price) == ("sent", "whatsapp", 1)
     assert (message.fallback_at, turns(message)) == (None, [("tokens", "sms")])
     assert ledger.balance(api.company.pk) == (14, 1)
-    hear(attempt, What.DELIVERED)
+    hear(attempt, EventKind.DELIVERED)
     assert transfers(message) == [("hold", 1, ""), ("capture", 1, "receipt")]
     assert ledger.balance(api.company.pk) == (14, 0)
 
@@ -319,7 +325,7 @@ def test_events_tell_the_channel_and_the_cost_in_the_end(api: Api) -> None:
     EndpointFactory.create(company=api.company)
     _first, second = handed_over(api)
 
-    hear(second, What.DELIVERED)
+    hear(second, EventKind.DELIVERED)
 
     told = Told.objects.get(kind="message.delivered").data
     assert (told["channel"], told["cost"], told["segments"]) == ("sms", 16, 1)

@@ -6,14 +6,22 @@ import pytest
 
 from billing.wallet.ledger import Kind, Proof
 from channels.lifecycle import fallback_chain
-from channels.lifecycle.state_machine import LEAST_TIME, Attempt, Message, What, give_up
-from channels.lifecycle.steps import Step, Why, Wish
+from channels.lifecycle.state_machine import (
+    MIN_TIME_LEFT,
+    AttemptState,
+    EventKind,
+    MessageState,
+    give_up,
+)
+from channels.lifecycle.steps import FallbackReason, FallbackRequest, Step
 from tests.channels.lifecycle.test_state_machine import AT, attempt, happen, kinds, message
 
 TELEGRAM, SMS = Step("telegram", 1, 45.0), Step("sms", 16, 20.0)
 
 
-def refused(what: What = What.REFUSED, **fields: object) -> tuple[Message, Attempt]:
+def refused(
+    what: EventKind = EventKind.REFUSED, **fields: object
+) -> tuple[MessageState, AttemptState]:
     """By WhatsApp, with an SMS behind it."""
     one = message(**{"chain": [SMS]} | fields)
     its = attempt(channel="whatsapp", price=1)
@@ -21,16 +29,18 @@ def refused(what: What = What.REFUSED, **fields: object) -> tuple[Message, Attem
     return one, its
 
 
-def moved(why: Why = Why.PATIENCE, state: str = "sent") -> tuple[Message, Attempt]:
+def moved(
+    why: FallbackReason = FallbackReason.PATIENCE, state: str = "sent"
+) -> tuple[MessageState, AttemptState]:
     """From WhatsApp to an SMS that nobody has claimed yet, as the database would give it back."""
     its = attempt(channel="whatsapp", price=1, state=state)
     one = message(state="sent", chain=[SMS], attempts=[its])
-    fallback_chain.go_on(one, Wish(why))
+    fallback_chain.accept_fallback(one, FallbackRequest(why))
     one.turns, one.changed, its.changed = [], False, False
     return one, its
 
 
-def tried(**fields: object) -> tuple[Message, Attempt, Attempt]:
+def tried(**fields: object) -> tuple[MessageState, AttemptState, AttemptState]:
     """The same, the SMS in the vendor's hands."""
     one, first = moved()
     one.tries, one.due_in = 2, None
@@ -39,31 +49,33 @@ def tried(**fields: object) -> tuple[Message, Attempt, Attempt]:
     return one, first, second
 
 
-@pytest.mark.parametrize("what", [What.UNREACHABLE, What.REFUSED, What.EXPIRED])
-def test_what_is_not_delivered_wishes_for_the_next_channel(what: What) -> None:
+@pytest.mark.parametrize("what", [EventKind.UNREACHABLE, EventKind.REFUSED, EventKind.EXPIRED])
+def test_what_is_not_delivered_wishes_for_the_next_channel(what: EventKind) -> None:
     one, its = refused(what)
 
     assert one.wish is not None
-    assert (one.wish.why, one.state, one.settlements) == (Why.REFUSED, "queued", [])
-    assert its.state == ("expired" if what is What.EXPIRED else "failed")
+    assert (one.wish.why, one.state, one.settlements) == (FallbackReason.REFUSED, "queued", [])
+    assert its.state == ("expired" if what is EventKind.EXPIRED else "failed")
 
 
-@pytest.mark.parametrize("what", [What.ACCEPTED, What.AMBIGUOUS, What.RETRY, What.NO_NEWS])
-def test_what_may_be_delivered_yet_stays(what: What) -> None:
+@pytest.mark.parametrize(
+    "what", [EventKind.ACCEPTED, EventKind.AMBIGUOUS, EventKind.RETRY, EventKind.NO_NEWS]
+)
+def test_what_may_be_delivered_yet_stays(what: EventKind) -> None:
     one, _its = refused(what)
 
     assert one.wish is None
 
 
-@pytest.mark.parametrize("what", [What.UNREACHABLE, What.GIVEN_UP])
-def test_too_late_for_another_channel(what: What) -> None:
-    one, _its = refused(what, time_left=LEAST_TIME)
+@pytest.mark.parametrize("what", [EventKind.UNREACHABLE, EventKind.GIVEN_UP])
+def test_too_late_for_another_channel(what: EventKind) -> None:
+    one, _its = refused(what, time_left=MIN_TIME_LEFT)
 
     assert (one.wish, one.state in {"failed", "expired"}) == (None, True)
 
 
 def test_deadline_is_no_reason_to_go_on() -> None:
-    one, _its = refused(What.GIVEN_UP)
+    one, _its = refused(EventKind.GIVEN_UP)
 
     assert (one.wish, one.state) == (None, "expired")
 
@@ -72,21 +84,21 @@ def test_going_on() -> None:
     one, its = refused()
     assert one.wish is not None
 
-    fallback_chain.go_on(one, one.wish)
+    fallback_chain.accept_fallback(one, one.wish)
 
     assert (one.state, one.channel, one.price, one.hold) == ("queued", "sms", 16, 2)
     assert (one.due_in, one.fallback_in, one.chain) == (0.0, 20.0, [])
-    assert (one.turns, its.state) == ([(Why.REFUSED, "sms")], "failed")
+    assert (one.turns, its.state) == ([(FallbackReason.REFUSED, "sms")], "failed")
 
 
 @pytest.mark.parametrize("state", ["submitting", "ambiguous", "sent"])
 def test_patience_ends_the_try_that_is_open(state: str) -> None:
     its = attempt(state=state)
     one = message(state="sent", chain=[TELEGRAM, SMS], attempts=[its])
-    fallback_chain.lose_patience(one)
-    assert one.wish == Wish(Why.PATIENCE)
+    fallback_chain.expire_patience(one)
+    assert one.wish == FallbackRequest(FallbackReason.PATIENCE)
 
-    fallback_chain.go_on(one, one.wish)
+    fallback_chain.accept_fallback(one, one.wish)
 
     assert (its.state, its.error_class, its.changed) == ("expired", "patience", True)
     assert (one.state, one.channel, one.chain) == ("sent", "telegram", [SMS])
@@ -95,26 +107,26 @@ def test_patience_ends_the_try_that_is_open(state: str) -> None:
 def test_patience_moves_what_was_never_handed_over() -> None:
     one = message(tries=0, chain=[SMS], due_in=2.0)
 
-    fallback_chain.lose_patience(one)
+    fallback_chain.expire_patience(one)
 
-    assert one.wish == Wish(Why.PATIENCE)
+    assert one.wish == FallbackRequest(FallbackReason.PATIENCE)
 
 
 @pytest.mark.parametrize("fields", [{"state": "delivered"}, {"state": "failed"}, {"chain": []}])
 def test_patience_with_what_is_over_or_has_no_chain(fields: dict[str, object]) -> None:
     one = message(**{"chain": [SMS]} | fields)
 
-    fallback_chain.lose_patience(one)
+    fallback_chain.expire_patience(one)
 
     assert (one.wish, one.changed) == (None, False)
 
 
 def test_patience_with_what_is_of_no_use_any_more() -> None:
-    one = message(state="sent", chain=[SMS], time_left=LEAST_TIME)
+    one = message(state="sent", chain=[SMS], time_left=MIN_TIME_LEFT)
 
-    fallback_chain.lose_patience(one)
+    fallback_chain.expire_patience(one)
 
-    assert (one.wish, one.chain, one.turns) == (None, [], [(Why.TIME, "sms")])
+    assert (one.wish, one.chain, one.turns) == (None, [], [(FallbackReason.TIME, "sms")])
     assert (one.state, one.settlements) == ("sent", [])
 
 
@@ -122,36 +134,36 @@ def test_no_tokens_for_patience_leaves_the_try_as_it_is() -> None:
     its = attempt(state="sent")
     one = message(state="sent", chain=[SMS], attempts=[its])
 
-    fallback_chain.stay(one, Wish(Why.PATIENCE))
+    fallback_chain.reject_fallback(one, FallbackRequest(FallbackReason.PATIENCE))
 
     assert (one.state, its.state, one.settlements) == ("sent", "sent", [])
-    assert (one.chain, one.turns) == ([], [(Why.TOKENS, "sms")])
+    assert (one.chain, one.turns) == ([], [(FallbackReason.TOKENS, "sms")])
 
 
 @pytest.mark.parametrize(
     ("what", "error"),
-    [(What.UNREACHABLE, "recipient_unreachable"), (What.REFUSED, "delivery_failed")],
+    [(EventKind.UNREACHABLE, "recipient_unreachable"), (EventKind.REFUSED, "delivery_failed")],
 )
-def test_no_tokens_after_a_refusal_is_the_end_the_refusal_says(what: What, error: str) -> None:
+def test_no_tokens_after_a_refusal_is_the_end_the_refusal_says(what: EventKind, error: str) -> None:
     one, _its = refused(what)
     assert one.wish is not None
 
-    fallback_chain.stay(one, one.wish)
+    fallback_chain.reject_fallback(one, one.wish)
 
     assert (one.state, one.error, kinds(one)) == ("failed", error, [(Kind.RELEASE, "", "failed")])
-    assert one.turns == [(Why.TOKENS, "sms")]
+    assert one.turns == [(FallbackReason.TOKENS, "sms")]
 
 
 @pytest.mark.parametrize(
     ("first", "second", "error"),
     [
-        ("unreachable", What.UNREACHABLE, "recipient_unreachable"),
-        ("refused", What.UNREACHABLE, "delivery_failed"),
-        ("patience", What.UNREACHABLE, "delivery_failed"),
-        ("unreachable", What.REFUSED, "delivery_failed"),
+        ("unreachable", EventKind.UNREACHABLE, "recipient_unreachable"),
+        ("refused", EventKind.UNREACHABLE, "delivery_failed"),
+        ("patience", EventKind.UNREACHABLE, "delivery_failed"),
+        ("unreachable", EventKind.REFUSED, "delivery_failed"),
     ],
 )
-def test_unreachable_is_who_no_channel_reaches(first: str, second: What, error: str) -> None:
+def test_unreachable_is_who_no_channel_reaches(first: str, second: EventKind, error: str) -> None:
     one, before, its = tried(state="submitting")
     before.error_class = first
 
@@ -166,7 +178,7 @@ def test_only_the_last_word_of_a_channel_counts() -> None:
     its = attempt(n=3, hold=2)
     one = message(tries=3, hold=2, attempts=[earlier, last, its])
 
-    happen(What.UNREACHABLE, one, its)
+    happen(EventKind.UNREACHABLE, one, its)
 
     assert one.error == "recipient_unreachable"
 
@@ -175,14 +187,16 @@ def test_tries_are_counted_by_channel() -> None:
     its = attempt(n=9, hold=2)
     one = message(tries=9, hold=2, attempts=[attempt(n=8, state="failed"), its])
 
-    happen(What.RETRY, one, its)
+    happen(EventKind.RETRY, one, its)
 
     assert (one.state, one.due_in is not None) == ("queued", True)
 
 
-@pytest.mark.parametrize("what", sorted(set(What) - {What.DELIVERED, What.READ}))
+@pytest.mark.parametrize("what", sorted(set(EventKind) - {EventKind.DELIVERED, EventKind.READ}))
 @pytest.mark.parametrize("state", ["failed", "expired"])
-def test_word_of_a_channel_that_was_left_says_nothing_of_the_next(what: What, state: str) -> None:
+def test_word_of_a_channel_that_was_left_says_nothing_of_the_next(
+    what: EventKind, state: str
+) -> None:
     one, its = moved()
     its.state = state
 
@@ -193,12 +207,16 @@ def test_word_of_a_channel_that_was_left_says_nothing_of_the_next(what: What, st
 
 @pytest.mark.parametrize(
     ("proof", "why"),
-    [(Proof.RECEIPT, Why.LATE), (Proof.CODE_ENTERED, Why.CODE_ENTERED), (Proof.CLICK, Why.CLICK)],
+    [
+        (Proof.RECEIPT, FallbackReason.LATE),
+        (Proof.CODE_ENTERED, FallbackReason.CODE_ENTERED),
+        (Proof.CLICK, FallbackReason.CLICK),
+    ],
 )
-def test_late_proof_calls_off_the_next_and_is_free(proof: Proof, why: Why) -> None:
+def test_late_proof_calls_off_the_next_and_is_free(proof: Proof, why: FallbackReason) -> None:
     one, its = moved()
 
-    happen(What.DELIVERED, one, its, proof=proof, at=AT)
+    happen(EventKind.DELIVERED, one, its, proof=proof, at=AT)
 
     assert (one.state, one.channel, one.price, one.due_in) == ("delivered", "whatsapp", 1, None)
     assert [(s.kind, s.hold, s.amount) for s in one.settlements] == [(Kind.RELEASE, 2, 16)]
@@ -209,30 +227,30 @@ def test_late_proof_calls_off_the_next_and_is_free(proof: Proof, why: Why) -> No
 def test_late_proof_leaves_what_a_vendor_has_already(state: str) -> None:
     one, first, _second = tried(state=state)
 
-    happen(What.DELIVERED, one, first)
+    happen(EventKind.DELIVERED, one, first)
 
     assert (one.state, one.is_owed, one.settlements) == ("delivered", True, [])
-    assert (one.channel, one.price, one.turns) == ("sms", 16, [(Why.OWED, "sms")])
+    assert (one.channel, one.price, one.turns) == ("sms", 16, [(FallbackReason.OWED, "sms")])
 
 
 @pytest.mark.parametrize(
     ("what", "money"),
     [
-        (What.DELIVERED, (Kind.CAPTURE, 2, 16, "receipt")),
-        (What.READ, (Kind.CAPTURE, 2, 16, "receipt")),
-        (What.REFUSED, (Kind.RELEASE, 2, 16, "")),
-        (What.UNREACHABLE, (Kind.RELEASE, 2, 16, "")),
-        (What.RETRY, (Kind.RELEASE, 2, 16, "")),
-        (What.EXPIRED, (Kind.RELEASE, 2, 16, "")),
-        (What.GIVEN_UP, (Kind.RELEASE, 2, 16, "")),
+        (EventKind.DELIVERED, (Kind.CAPTURE, 2, 16, "receipt")),
+        (EventKind.READ, (Kind.CAPTURE, 2, 16, "receipt")),
+        (EventKind.REFUSED, (Kind.RELEASE, 2, 16, "")),
+        (EventKind.UNREACHABLE, (Kind.RELEASE, 2, 16, "")),
+        (EventKind.RETRY, (Kind.RELEASE, 2, 16, "")),
+        (EventKind.EXPIRED, (Kind.RELEASE, 2, 16, "")),
+        (EventKind.GIVEN_UP, (Kind.RELEASE, 2, 16, "")),
     ],
 )
 def test_what_is_owed_is_settled_by_its_own_try(
-    what: What, money: tuple[Kind, int, int, str]
+    what: EventKind, money: tuple[Kind, int, int, str]
 ) -> None:
     one, first, second = tried()
     second.state = "submitting"
-    happen(What.DELIVERED, one, first)
+    happen(EventKind.DELIVERED, one, first)
 
     happen(what, one, second)
     happen(what, one, second)
@@ -246,9 +264,9 @@ def test_what_is_owed_waits_for_the_try_that_is_on_its_way() -> None:
     third = attempt(n=3, hold=2, state="sent")
     one.tries = 3
     one.attempts.append(third)
-    happen(What.DELIVERED, one, first)
+    happen(EventKind.DELIVERED, one, first)
 
-    happen(What.EXPIRED, one, second)
+    happen(EventKind.EXPIRED, one, second)
 
     assert (one.is_owed, one.settlements) == (True, [])
 
@@ -256,8 +274,8 @@ def test_what_is_owed_waits_for_the_try_that_is_on_its_way() -> None:
 def test_read_of_the_first_does_not_charge_what_is_owed() -> None:
     one, first, _second = tried()
 
-    happen(What.DELIVERED, one, first)
-    happen(What.READ, one, first, at=AT)
+    happen(EventKind.DELIVERED, one, first)
+    happen(EventKind.READ, one, first, at=AT)
 
     assert (one.is_owed, one.settlements, one.read_at) == (True, [], AT)
 
@@ -265,7 +283,7 @@ def test_read_of_the_first_does_not_charge_what_is_owed() -> None:
 def test_proof_in_the_same_breath_as_the_refusal_charges() -> None:
     one, its = refused()
 
-    happen(What.DELIVERED, one, its)
+    happen(EventKind.DELIVERED, one, its)
 
     assert (one.wish, one.state, kinds(one)) == (
         None,
@@ -274,31 +292,31 @@ def test_proof_in_the_same_breath_as_the_refusal_charges() -> None:
     )
 
 
-def in_hand() -> Message:
+def in_hand() -> MessageState:
     return message(state="sent", chain=[SMS], attempts=[attempt(state="sent")])
 
 
-def waiting_for_its_first_try() -> Message:
+def waiting_for_its_first_try() -> MessageState:
     return message(tries=0, chain=[SMS], due_in=0.0)
 
 
 @pytest.mark.parametrize("make", [in_hand, waiting_for_its_first_try])
-def test_calling_off_ends_the_chain_not_the_message(make: Callable[[], Message]) -> None:
+def test_calling_off_ends_the_chain_not_the_message(make: Callable[[], MessageState]) -> None:
     one = make()
     due_in = one.due_in
 
-    fallback_chain.call_off(one, Why.CODE_ENTERED)
+    fallback_chain.cancel_fallback(one, FallbackReason.CODE_ENTERED)
 
-    assert (one.chain, one.turns) == ([], [(Why.CODE_ENTERED, "sms")])
+    assert (one.chain, one.turns) == ([], [(FallbackReason.CODE_ENTERED, "sms")])
     assert (one.state in {"queued", "sent"}, one.due_in, one.settlements) == (True, due_in, [])
 
 
 def test_calling_off_a_step_that_nobody_took() -> None:
     one, _its = moved()
 
-    fallback_chain.call_off(one, Why.CLICK)
+    fallback_chain.cancel_fallback(one, FallbackReason.CLICK)
 
-    assert (one.state, one.due_in, one.turns) == ("expired", None, [(Why.CLICK, "sms")])
+    assert (one.state, one.due_in, one.turns) == ("expired", None, [(FallbackReason.CLICK, "sms")])
     assert kinds(one) == [(Kind.RELEASE, "", "click")]
 
 
@@ -307,7 +325,7 @@ def test_calling_off_leaves_what_a_vendor_has_and_what_is_over() -> None:
     over = message(state="delivered", chain=[SMS])
 
     for one in (with_vendor, over):
-        fallback_chain.call_off(one, Why.CODE_ENTERED)
+        fallback_chain.cancel_fallback(one, FallbackReason.CODE_ENTERED)
         assert (one.changed, one.turns, one.settlements) == (False, [], [])
 
 

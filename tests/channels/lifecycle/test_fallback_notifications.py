@@ -5,8 +5,8 @@ import pytest
 from billing.wallet import ledger
 from channels.deliver import sweeps
 from channels.history.timeline import timeline
-from channels.lifecycle.state_machine import What
-from channels.lifecycle.steps import Why
+from channels.lifecycle.state_machine import EventKind
+from channels.lifecycle.steps import FallbackReason
 from channels.models import Message
 from channels.vendor_accounts.error_texts import TURNS
 from tests.api.clients import Api
@@ -25,13 +25,13 @@ def told(message: Message) -> list[str]:
 
 
 def test_every_turn_has_its_words() -> None:
-    assert set(TURNS) == set(Why)
+    assert set(TURNS) == set(FallbackReason)
 
 
 def test_steps_of_a_message_that_went_on(api: Api) -> None:
     first, second = handed_over(api)
-    hear(first, What.DELIVERED)
-    hear(second, What.DELIVERED)
+    hear(first, EventKind.DELIVERED)
+    hear(second, EventKind.DELIVERED)
 
     assert told(first.message) == [
         "Принято к отправке",
@@ -59,7 +59,7 @@ def test_why_it_did_not_go_on(api: Api) -> None:
 
 def test_api_shows_attempts_and_turns(api: Api) -> None:
     first = moved(api)
-    hear(first, What.DELIVERED)
+    hear(first, EventKind.DELIVERED)
 
     body = api.get(f"/messages/{first.message.public_id}").body
 

@@ -13,7 +13,7 @@ from billing.models import Transfer, Wallet
 from billing.wallet import ledger
 from channels import reconciliation
 from channels.deliver import sweeps
-from channels.lifecycle.state_machine import Event, What
+from channels.lifecycle.state_machine import Event, EventKind
 from channels.models import Attempt
 from channels.outcomes import apply
 from tests.api.blocking import behind_us, waiting
@@ -63,7 +63,7 @@ def test_sweepers_at_once_move_a_message_once(api: Api) -> None:
 def test_receipt_and_sweep_at_once_agree(api: Api, round_number: int) -> None:
     attempt = silent(api)
 
-    several: list[Callable[[], object]] = [sweeps.fall_back, hearing(attempt, What.DELIVERED)]
+    several: list[Callable[[], object]] = [sweeps.fall_back, hearing(attempt, EventKind.DELIVERED)]
     at_once(several * 3)
 
     message = attempt.message
@@ -139,16 +139,16 @@ def test_groups_of_several_companies_do_not_deadlock(
     several = [accepted(one, f"+7916123456{n}") for n, one in enumerate(apis)]
     again = [accepted(one, f"+7916123457{n}") for n, one in enumerate(apis)]
 
-    def group(attempts: list[Attempt], *kinds: What) -> Callable[[], object]:
+    def group(attempts: list[Attempt], *kinds: EventKind) -> Callable[[], object]:
         whats = list(kinds) * len(attempts)
         events = [Event(one.id, what) for one, what in zip(attempts, whats, strict=False)]
         return partial(apply.apply, events)
 
     at_once(
         [
-            group(several, What.REFUSED, What.DELIVERED),
-            group(again[::-1], What.REFUSED, What.DELIVERED),
-            group(again[::2] + several[::2], What.DELIVERED),
+            group(several, EventKind.REFUSED, EventKind.DELIVERED),
+            group(again[::-1], EventKind.REFUSED, EventKind.DELIVERED),
+            group(again[::2] + several[::2], EventKind.DELIVERED),
             sweeps.fall_back,
         ]
     )

@@ -11,13 +11,13 @@ from channels.lifecycle import fallback_chain
 from channels.lifecycle.state_machine import (
     OPEN_ATTEMPT,
     OPEN_MESSAGE,
-    Attempt,
+    AttemptState,
     Event,
-    What,
+    EventKind,
     apply,
     give_up,
 )
-from channels.lifecycle.steps import Step, Why
+from channels.lifecycle.steps import FallbackReason, Step
 from tests.channels.lifecycle.test_state_machine import AT, attempt, message
 
 RANK = {"queued": 0, "sent": 1, "failed": 2, "expired": 2, "delivered": 3}
@@ -38,7 +38,7 @@ class Life(RuleBasedStateMachine):
         self.history = ["queued"]
         self.proved: set[int] = set()
 
-    def open_attempts(self) -> list[Attempt]:
+    def open_attempts(self) -> list[AttemptState]:
         return [one for one in self.message.attempts if one.state in OPEN_ATTEMPT]
 
     @precondition(lambda self: self.message.due_in is not None and not self.open_attempts())
@@ -52,12 +52,12 @@ class Life(RuleBasedStateMachine):
     @precondition(lambda self: self.message.attempts)
     @rule(
         data=strategies.data(),
-        what=strategies.sampled_from(sorted(What)),
+        what=strategies.sampled_from(sorted(EventKind)),
         proof=strategies.sampled_from([None, *Proof]),
     )
-    def hear(self, data: strategies.DataObject, what: What, proof: Proof | None) -> None:
+    def hear(self, data: strategies.DataObject, what: EventKind, proof: Proof | None) -> None:
         its = data.draw(strategies.sampled_from(self.message.attempts))
-        if what in {What.DELIVERED, What.READ}:
+        if what in {EventKind.DELIVERED, EventKind.READ}:
             self.proved.add(its.hold)
         before = its.state
         apply(self.message, its, Event(its.id, what, pollable=True, at=AT, code="x", proof=proof))
@@ -67,12 +67,12 @@ class Life(RuleBasedStateMachine):
 
     @rule()
     def lose_patience(self) -> None:
-        fallback_chain.lose_patience(self.message)
+        fallback_chain.expire_patience(self.message)
         self.commit()
 
-    @rule(why=strategies.sampled_from([Why.CODE_ENTERED, Why.CLICK]))
-    def use(self, why: Why) -> None:
-        fallback_chain.call_off(self.message, why)
+    @rule(why=strategies.sampled_from([FallbackReason.CODE_ENTERED, FallbackReason.CLICK]))
+    def use(self, why: FallbackReason) -> None:
+        fallback_chain.cancel_fallback(self.message, why)
         assert self.message.state not in OPEN_MESSAGE or not self.message.chain
         self.commit()
 
@@ -107,13 +107,13 @@ class Life(RuleBasedStateMachine):
     def decide(self) -> None:
         one = self.message
         assert one.wish is not None
-        move = fallback_chain.move_of(one, one.wish)
+        move = fallback_chain.hold_move(one, one.wish)
         if self.available + move.old < move.new:
-            return fallback_chain.stay(one, one.wish)
+            return fallback_chain.reject_fallback(one, one.wish)
         assert self.holds.pop(move.hold) == move.old
         self.holds[move.hold + 1] = move.new
         self.available += move.old - move.new
-        return fallback_chain.go_on(one, one.wish)
+        return fallback_chain.accept_fallback(one, one.wish)
 
     @invariant()
     def state_never_falls(self) -> None:

@@ -8,12 +8,12 @@ import pytest
 
 from billing.wallet.ledger import Kind, Proof
 from channels.lifecycle.state_machine import (
-    LEAST_TIME,
     MAX_TRIES,
-    Attempt,
+    MIN_TIME_LEFT,
+    AttemptState,
     Event,
-    Message,
-    What,
+    EventKind,
+    MessageState,
     apply,
     give_up,
 )
@@ -21,8 +21,8 @@ from channels.lifecycle.state_machine import (
 AT = datetime(2026, 1, 31, 10, 0, tzinfo=UTC)
 
 
-def message(**fields: object) -> Message:
-    made = Message(
+def message(**fields: object) -> MessageState:
+    made = MessageState(
         id=uuid4(),
         company_id=1,
         mode="live",
@@ -41,8 +41,8 @@ def message(**fields: object) -> Message:
     return replace(made, **fields)  # type: ignore[arg-type]
 
 
-def attempt(**fields: object) -> Attempt:
-    made = Attempt(
+def attempt(**fields: object) -> AttemptState:
+    made = AttemptState(
         id=uuid4(),
         n=1,
         hold=1,
@@ -54,33 +54,33 @@ def attempt(**fields: object) -> Attempt:
     return replace(made, **fields)  # type: ignore[arg-type]
 
 
-def happen(what: What, to: Message, of: Attempt, **fields: object) -> None:
+def happen(what: EventKind, to: MessageState, of: AttemptState, **fields: object) -> None:
     if of not in to.attempts:
         to.attempts.append(of)
     apply(to, of, Event(of.id, what, **fields))  # type: ignore[arg-type]
 
 
-def kinds(of: Message) -> list[tuple[Kind, str, str]]:
+def kinds(of: MessageState) -> list[tuple[Kind, str, str]]:
     return [(one.kind, one.proof, one.reason) for one in of.settlements]
 
 
 @pytest.mark.parametrize(
     ("what", "message_state", "attempt_state", "money"),
     [
-        (What.ACCEPTED, "sent", "sent", []),
-        (What.DELIVERED, "delivered", "delivered", [(Kind.CAPTURE, "receipt", "")]),
-        (What.READ, "delivered", "delivered", [(Kind.CAPTURE, "receipt", "")]),
-        (What.UNREACHABLE, "failed", "failed", [(Kind.RELEASE, "", "failed")]),
-        (What.REFUSED, "failed", "failed", [(Kind.RELEASE, "", "failed")]),
-        (What.RETRY, "queued", "failed", []),
-        (What.AMBIGUOUS, "queued", "ambiguous", []),
-        (What.EXPIRED, "expired", "expired", [(Kind.RELEASE, "", "expired")]),
-        (What.GIVEN_UP, "expired", "expired", [(Kind.RELEASE, "", "expired")]),
-        (What.NO_NEWS, "queued", "submitting", []),
+        (EventKind.ACCEPTED, "sent", "sent", []),
+        (EventKind.DELIVERED, "delivered", "delivered", [(Kind.CAPTURE, "receipt", "")]),
+        (EventKind.READ, "delivered", "delivered", [(Kind.CAPTURE, "receipt", "")]),
+        (EventKind.UNREACHABLE, "failed", "failed", [(Kind.RELEASE, "", "failed")]),
+        (EventKind.REFUSED, "failed", "failed", [(Kind.RELEASE, "", "failed")]),
+        (EventKind.RETRY, "queued", "failed", []),
+        (EventKind.AMBIGUOUS, "queued", "ambiguous", []),
+        (EventKind.EXPIRED, "expired", "expired", [(Kind.RELEASE, "", "expired")]),
+        (EventKind.GIVEN_UP, "expired", "expired", [(Kind.RELEASE, "", "expired")]),
+        (EventKind.NO_NEWS, "queued", "submitting", []),
     ],
 )
 def test_first_event_of_an_attempt(
-    what: What, message_state: str, attempt_state: str, money: list[tuple[Kind, str, str]]
+    what: EventKind, message_state: str, attempt_state: str, money: list[tuple[Kind, str, str]]
 ) -> None:
     one, its = message(), attempt()
 
@@ -91,10 +91,10 @@ def test_first_event_of_an_attempt(
 
 @pytest.mark.parametrize(
     ("what", "error"),
-    [(What.UNREACHABLE, "recipient_unreachable"), (What.REFUSED, "delivery_failed"),
-     (What.EXPIRED, "delivery_failed"), (What.GIVEN_UP, "")],
+    [(EventKind.UNREACHABLE, "recipient_unreachable"), (EventKind.REFUSED, "delivery_failed"),
+     (EventKind.EXPIRED, "delivery_failed"), (EventKind.GIVEN_UP, "")],
 )  # fmt: skip
-def test_why_it_ended(what: What, error: str) -> None:
+def test_why_it_ended(what: EventKind, error: str) -> None:
     one, its = message(), attempt()
 
     happen(what, one, its, code="131026", detail="x" * 400)
@@ -104,8 +104,8 @@ def test_why_it_ended(what: What, error: str) -> None:
 
 
 @pytest.mark.parametrize("state", ["failed", "expired"])
-@pytest.mark.parametrize("what", [What.DELIVERED, What.READ])
-def test_late_delivery_wins_and_charges_nothing(state: str, what: What) -> None:
+@pytest.mark.parametrize("what", [EventKind.DELIVERED, EventKind.READ])
+def test_late_delivery_wins_and_charges_nothing(state: str, what: EventKind) -> None:
     one, its = message(state=state, error="delivery_failed"), attempt(state=state)
 
     happen(what, one, its, at=AT)
@@ -115,8 +115,8 @@ def test_late_delivery_wins_and_charges_nothing(state: str, what: What) -> None:
 
 
 @pytest.mark.parametrize("state", ["failed", "expired", "delivered"])
-@pytest.mark.parametrize("what", sorted(set(What) - {What.DELIVERED, What.READ}))
-def test_what_is_over_stays_over(state: str, what: What) -> None:
+@pytest.mark.parametrize("what", sorted(set(EventKind) - {EventKind.DELIVERED, EventKind.READ}))
+def test_what_is_over_stays_over(state: str, what: EventKind) -> None:
     one, its = message(state=state), attempt(state=state)
 
     happen(what, one, its)
@@ -124,11 +124,11 @@ def test_what_is_over_stays_over(state: str, what: What) -> None:
     assert (one.state, its.state, one.settlements, one.changed) == (state, state, [], False)
 
 
-FAULTS = [What.REFUSED, What.UNREACHABLE, What.RETRY]
+FAULTS = [EventKind.REFUSED, EventKind.UNREACHABLE, EventKind.RETRY]
 
 
 @pytest.mark.parametrize("what", FAULTS)
-def test_message_that_another_account_can_carry_is_due_there_at_once(what: What) -> None:
+def test_message_that_another_account_can_carry_is_due_there_at_once(what: EventKind) -> None:
     one, its = message(), attempt()
 
     happen(what, one, its, elsewhere=True, code="20003", retry_after=60.0)
@@ -140,10 +140,10 @@ def test_message_that_another_account_can_carry_is_due_there_at_once(what: What)
 @pytest.mark.parametrize("what", FAULTS)
 @pytest.mark.parametrize(
     "fields",
-    [{"time_left": LEAST_TIME}, {"tries": MAX_TRIES}, {"tries": 2}, {"state": "delivered"}],
+    [{"time_left": MIN_TIME_LEFT}, {"tries": MAX_TRIES}, {"tries": 2}, {"state": "delivered"}],
 )
 def test_message_that_is_beyond_another_try_goes_nowhere(
-    what: What, fields: dict[str, object]
+    what: EventKind, fields: dict[str, object]
 ) -> None:
     its = attempt(n=MAX_TRIES if fields.get("tries") == MAX_TRIES else 1)
     moved, stayed = message(**fields), message(**fields)
@@ -157,7 +157,7 @@ def test_message_that_is_beyond_another_try_goes_nowhere(
 def test_what_was_taken_is_not_given_to_another_account() -> None:
     one, its = message(state="sent"), attempt(state="sent")
 
-    happen(What.REFUSED, one, its, elsewhere=True)
+    happen(EventKind.REFUSED, one, its, elsewhere=True)
 
     assert (one.state, one.due_in) == ("failed", None)
 
@@ -165,7 +165,7 @@ def test_what_was_taken_is_not_given_to_another_account() -> None:
 def test_read_is_delivered_with_a_second_time() -> None:
     one, its = message(state="delivered"), attempt(state="delivered")
 
-    happen(What.READ, one, its, at=AT)
+    happen(EventKind.READ, one, its, at=AT)
 
     assert (one.state, one.read_at, one.settlements) == ("delivered", AT, [])
 
@@ -174,7 +174,7 @@ def test_proof_by_hand_over_and_by_an_entered_code() -> None:
     for proof in (Proof.HANDED_OVER, Proof.CODE_ENTERED, Proof.CLICK):
         one, its = message(), attempt()
 
-        happen(What.DELIVERED, one, its, proof=proof)
+        happen(EventKind.DELIVERED, one, its, proof=proof)
 
         assert kinds(one) == [(Kind.CAPTURE, proof, "")]
 
@@ -182,8 +182,8 @@ def test_proof_by_hand_over_and_by_an_entered_code() -> None:
 def test_provider_id_is_learned_once() -> None:
     one, its = message(), attempt()
 
-    happen(What.AMBIGUOUS, one, its, provider_id="a")
-    happen(What.ACCEPTED, one, its, provider_id="b")
+    happen(EventKind.AMBIGUOUS, one, its, provider_id="a")
+    happen(EventKind.ACCEPTED, one, its, provider_id="b")
 
     assert its.provider_id == "a"
 
@@ -192,10 +192,10 @@ def test_retry_waits_with_jitter_and_no_less_than_was_asked() -> None:
     waits = []
     for _ in range(50):
         one = message(time_left=3000.0)
-        happen(What.RETRY, one, attempt(n=1), retry_after=None)
+        happen(EventKind.RETRY, one, attempt(n=1), retry_after=None)
         waits.append(one.due_in or 0.0)
     asked = message(time_left=3000.0)
-    happen(What.RETRY, asked, attempt(), retry_after=60.0)
+    happen(EventKind.RETRY, asked, attempt(), retry_after=60.0)
 
     assert all(0 <= wait <= 1.0 for wait in waits)
     assert len(set(waits)) > 40
@@ -204,14 +204,18 @@ def test_retry_waits_with_jitter_and_no_less_than_was_asked() -> None:
 
 @pytest.mark.parametrize(
     ("fields", "retry_after"),
-    [({"tries": MAX_TRIES}, None), ({"time_left": LEAST_TIME}, None), ({"time_left": 80.0}, 60.0)],
+    [
+        ({"tries": MAX_TRIES}, None),
+        ({"time_left": MIN_TIME_LEFT}, None),
+        ({"time_left": 80.0}, 60.0),
+    ],
 )
 def test_retry_that_makes_no_sense_is_a_failure(
     fields: dict[str, float], retry_after: float | None
 ) -> None:
     one = message(**fields)
 
-    happen(What.RETRY, one, attempt(n=one.tries), retry_after=retry_after)
+    happen(EventKind.RETRY, one, attempt(n=one.tries), retry_after=retry_after)
 
     assert (one.state, one.error, one.due_in) == ("failed", "delivery_failed", None)
     assert kinds(one) == [(Kind.RELEASE, "", "failed")]
@@ -231,6 +235,6 @@ def test_give_up_of_a_message_that_is_over_changes_nothing() -> None:
 def test_polls_grow_rarer(polls: int, wait: float) -> None:
     one, its = message(state="sent"), attempt(state="sent", polls=polls)
 
-    happen(What.NO_NEWS, one, its)
+    happen(EventKind.NO_NEWS, one, its)
 
     assert (its.polls, its.poll_in) == (polls + 1, wait)

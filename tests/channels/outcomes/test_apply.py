@@ -17,7 +17,7 @@ from billing.models import Transfer
 from billing.wallet import ledger
 from billing.wallet.ledger import Proof
 from channels.accept import outcome_waiting
-from channels.lifecycle.state_machine import Event, What
+from channels.lifecycle.state_machine import Event, EventKind
 from channels.models import Attempt, Message
 from channels.outcomes import apply
 from config.redis_client import patient_redis
@@ -42,7 +42,7 @@ def states(attempt: Attempt) -> tuple[str, str]:
 def test_acceptance(api: Api) -> None:
     attempt = submitted(api)
 
-    apply.apply([Event(attempt.id, What.ACCEPTED, provider_id="wamid.1", pollable=True)])
+    apply.apply([Event(attempt.id, EventKind.ACCEPTED, provider_id="wamid.1", pollable=True)])
 
     attempt = Attempt.objects.select_related("message").get()
     assert (attempt.state, attempt.provider_id, attempt.lease_until) == ("sent", "wamid.1", None)
@@ -59,8 +59,8 @@ def test_what_is_accepted_and_delivered_at_once_is_not_asked_about(api: Api) -> 
 
     apply.apply(
         [
-            Event(attempt.id, What.ACCEPTED, provider_id="SM1", pollable=True),
-            Event(attempt.id, What.DELIVERED, at=AT),
+            Event(attempt.id, EventKind.ACCEPTED, provider_id="SM1", pollable=True),
+            Event(attempt.id, EventKind.DELIVERED, at=AT),
         ]
     )
 
@@ -79,7 +79,7 @@ def test_delivery_charges(api: Api) -> None:
     attempt = accepted(api, channel="sms")
     sent_before(AT)
 
-    apply.apply([Event(attempt.id, What.DELIVERED, at=AT)])
+    apply.apply([Event(attempt.id, EventKind.DELIVERED, at=AT)])
 
     message = Message.objects.get()
     assert states(attempt) == ("delivered", "delivered")
@@ -91,10 +91,10 @@ def test_delivery_charges(api: Api) -> None:
 
 @pytest.mark.parametrize(
     ("what", "state", "reason"),
-    [(What.UNREACHABLE, "failed", "failed"), (What.REFUSED, "failed", "failed"),
-     (What.EXPIRED, "expired", "expired"), (What.GIVEN_UP, "expired", "expired")],
+    [(EventKind.UNREACHABLE, "failed", "failed"), (EventKind.REFUSED, "failed", "failed"),
+     (EventKind.EXPIRED, "expired", "expired"), (EventKind.GIVEN_UP, "expired", "expired")],
 )  # fmt: skip
-def test_failure_gives_the_tokens_back(api: Api, what: What, state: str, reason: str) -> None:
+def test_failure_gives_the_tokens_back(api: Api, what: EventKind, state: str, reason: str) -> None:
     attempt = accepted(api)
 
     apply.apply([Event(attempt.id, what, code="E1", detail="why")])
@@ -106,13 +106,13 @@ def test_failure_gives_the_tokens_back(api: Api, what: What, state: str, reason:
     assert (attempt.error_class, attempt.error_code, attempt.error_detail) == (what, "E1", "why")
 
 
-@pytest.mark.parametrize("what", [What.EXPIRED, What.REFUSED])
-def test_late_delivery_is_told_and_free(api: Api, what: What) -> None:
+@pytest.mark.parametrize("what", [EventKind.EXPIRED, EventKind.REFUSED])
+def test_late_delivery_is_told_and_free(api: Api, what: EventKind) -> None:
     attempt = accepted(api)
     sent_before(AT)
     apply.apply([Event(attempt.id, what)])
 
-    apply.apply([Event(attempt.id, What.DELIVERED, at=AT)])
+    apply.apply([Event(attempt.id, EventKind.DELIVERED, at=AT)])
 
     assert states(attempt) == ("delivered", "delivered")
     assert Message.objects.get().delivered_at == AT
@@ -130,8 +130,8 @@ def test_times_are_in_order_whatever_the_vendors_clock_says(
         Message.objects.update(state="queued", sent_at=None)
     wrong = timezone.now() + timedelta(hours=hours)
 
-    apply.apply([Event(attempt.id, What.DELIVERED, at=wrong)])
-    apply.apply([Event(attempt.id, What.READ, at=wrong)])
+    apply.apply([Event(attempt.id, EventKind.DELIVERED, at=wrong)])
+    apply.apply([Event(attempt.id, EventKind.READ, at=wrong)])
 
     one = Message.objects.get()
     assert one.sent_at is not None
@@ -146,10 +146,10 @@ def test_read_keeps_both_times(api: Api) -> None:
     sent_before(AT)
     later = AT + timedelta(minutes=1)
 
-    apply.apply([Event(attempt.id, What.DELIVERED, at=AT)])
-    apply.apply([Event(attempt.id, What.READ, at=later)])
-    apply.apply([Event(attempt.id, What.READ, at=later + timedelta(minutes=1))])
-    apply.apply([Event(attempt.id, What.DELIVERED, at=later)])
+    apply.apply([Event(attempt.id, EventKind.DELIVERED, at=AT)])
+    apply.apply([Event(attempt.id, EventKind.READ, at=later)])
+    apply.apply([Event(attempt.id, EventKind.READ, at=later + timedelta(minutes=1))])
+    apply.apply([Event(attempt.id, EventKind.DELIVERED, at=later)])
 
     message = Message.objects.get()
     assert (message.delivered_at, message.read_at) == (AT, later)
@@ -164,8 +164,8 @@ def test_group_is_one_commit_for_many(
         ledger.grant(company=api.company, amount=50, reason="test")
     paid = [accepted(api, f"+7916123456{n}", channel="sms") for n, api in enumerate(apis)]
     free = [accepted(api, f"+7916123457{n}") for n, api in enumerate(apis)]
-    events = [Event(attempt.id, What.DELIVERED) for attempt in paid]
-    events += [Event(attempt.id, What.REFUSED) for attempt in free]
+    events = [Event(attempt.id, EventKind.DELIVERED) for attempt in paid]
+    events += [Event(attempt.id, EventKind.REFUSED) for attempt in free]
 
     with django_assert_num_queries(7):  # a savepoint and its end, then lock, read and three writes
         messages = apply.apply(events)
@@ -179,11 +179,11 @@ def test_events_of_one_attempt_in_one_group(api: Api) -> None:
 
     apply.apply(
         [
-            Event(attempt.id, What.DELIVERED, at=AT),
-            Event(attempt.id, What.ACCEPTED, provider_id="wamid.1"),
-            Event(attempt.id, What.READ, at=AT),
-            Event(attempt.id, What.DELIVERED),
-            Event(attempt.id, What.REFUSED, code="x"),
+            Event(attempt.id, EventKind.DELIVERED, at=AT),
+            Event(attempt.id, EventKind.ACCEPTED, provider_id="wamid.1"),
+            Event(attempt.id, EventKind.READ, at=AT),
+            Event(attempt.id, EventKind.DELIVERED),
+            Event(attempt.id, EventKind.REFUSED, code="x"),
         ]
     )
 
@@ -193,7 +193,7 @@ def test_events_of_one_attempt_in_one_group(api: Api) -> None:
 
 
 def test_unknown_attempt_is_no_matter(api: Api) -> None:
-    assert apply.apply([Event(uuid4(), What.DELIVERED)]) == []
+    assert apply.apply([Event(uuid4(), EventKind.DELIVERED)]) == []
     assert apply.apply([]) == []
 
 
@@ -203,8 +203,8 @@ def test_refused_group_leaves_nothing(api: Api) -> None:
     with pytest.raises(IntegrityError):
         apply.apply(
             [
-                Event(first.id, What.DELIVERED),
-                Event(second.id, What.ACCEPTED, provider_id=first.provider_id),
+                Event(first.id, EventKind.DELIVERED),
+                Event(second.id, EventKind.ACCEPTED, provider_id=first.provider_id),
             ]
         )
 
@@ -215,7 +215,7 @@ def test_refused_group_leaves_nothing(api: Api) -> None:
 def test_retry_is_due_again_and_holds_on(api: Api) -> None:
     attempt = submitted(api)
 
-    apply.apply([Event(attempt.id, What.RETRY, code="timeout", retry_after=5.0)])
+    apply.apply([Event(attempt.id, EventKind.RETRY, code="timeout", retry_after=5.0)])
 
     message = Message.objects.get()
     assert states(attempt) == ("failed", "queued")
@@ -262,7 +262,7 @@ def test_senders_are_told_in_one_message(api: Api, signals: Any) -> None:
     while told(signals):
         pass
 
-    apply.apply([Event(first.id, What.DELIVERED), Event(second.id, What.UNREACHABLE)])
+    apply.apply([Event(first.id, EventKind.DELIVERED), Event(second.id, EventKind.UNREACHABLE)])
 
     assert sorted(told(signals)) == sorted(
         [
@@ -278,7 +278,7 @@ def test_nobody_is_told_of_nothing(api: Api, signals: Any) -> None:
     while told(signals):
         pass
 
-    apply.apply([Event(attempt.id, What.ACCEPTED), Event(attempt.id, What.NO_NEWS)])
+    apply.apply([Event(attempt.id, EventKind.ACCEPTED), Event(attempt.id, EventKind.NO_NEWS)])
 
     assert told(signals) == []
 
@@ -287,7 +287,13 @@ def test_nobody_is_told_of_nothing(api: Api, signals: Any) -> None:
 @pytest.mark.parametrize("round_number", range(3))
 def test_contradicting_events_settle_once(api: Api, round_number: int) -> None:
     attempt = accepted(api)
-    several = [What.DELIVERED, What.REFUSED, What.EXPIRED, What.READ, What.GIVEN_UP] * 3
+    several = [
+        EventKind.DELIVERED,
+        EventKind.REFUSED,
+        EventKind.EXPIRED,
+        EventKind.READ,
+        EventKind.GIVEN_UP,
+    ] * 3
 
     at_once([partial(apply.apply, [Event(attempt.id, what)]) for what in several])
 
@@ -304,14 +310,14 @@ def test_contradicting_events_settle_once(api: Api, round_number: int) -> None:
 def test_groups_that_cross_do_not_deadlock(api: Api, round_number: int) -> None:
     attempts = [accepted(api, f"+7916123456{n}").id for n in range(8)]
 
-    def all_of(ids: list[UUID], what: What) -> Any:
+    def all_of(ids: list[UUID], what: EventKind) -> Any:
         return partial(apply.apply, [Event(one, what, proof=Proof.RECEIPT) for one in ids])
 
     at_once(
         [
-            all_of(attempts, What.DELIVERED),
-            all_of(attempts[::-1], What.DELIVERED),
-            all_of(attempts[::2], What.READ),
+            all_of(attempts, EventKind.DELIVERED),
+            all_of(attempts[::-1], EventKind.DELIVERED),
+            all_of(attempts[::2], EventKind.READ),
             lambda: apply.give_up(list(Message.objects.values_list("id", flat=True))),
         ]
     )

@@ -126,7 +126,9 @@ def test_receipt_that_came_before_our_commit_waits_for_it(api: Api) -> None:
 def test_receipt_nobody_knows_is_kept_as_a_record(db: None) -> None:
     stranger = AttemptFactory.build(provider_id="wamid.unknown")
     receipt = hear(stranger, ref=uuid4())
-    Receipt.objects.update(received_at=timezone.now() - timedelta(seconds=receipts.PATIENCE + 60))
+    Receipt.objects.update(
+        received_at=timezone.now() - timedelta(seconds=receipts.MATCH_TIMEOUT + 60)
+    )
 
     apply_stored()
 
@@ -173,7 +175,7 @@ def test_receipt_that_says_unreachable_ends_the_message_so(api: Api) -> None:
 
 def test_many_receipts_are_applied_in_groups(api: Api) -> None:
     attempt = accepted(api)
-    for _ in range(receipts.GROUP + 5):
+    for _ in range(receipts.BATCH_SIZE + 5):
         hear(attempt, "sent")
     last = accepted(api, "+79161234568")
     hear(last, due_at=timezone.now() - timedelta(seconds=30))

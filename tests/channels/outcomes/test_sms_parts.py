@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from billing.wallet import ledger
 from channels import retention
-from channels.lifecycle.state_machine import Event, What
+from channels.lifecycle.state_machine import Event, EventKind
 from channels.models import Attempt, Message, Part, Receipt
 from channels.outcomes import apply, receipts
 from channels.providers import base, hosted_provider
@@ -31,7 +31,7 @@ def taken(api: Api, total: int = 3, known: int = 3) -> Attempt:
     attempt = submitted(api, channel="sms")
     note(attempt, range(1, known + 1), total)
     whole = known == total
-    what, provider_id = (What.ACCEPTED, "p1+p2+p3") if whole else (What.AMBIGUOUS, None)
+    what, provider_id = (EventKind.ACCEPTED, "p1+p2+p3") if whole else (EventKind.AMBIGUOUS, None)
     apply.apply([Event(attempt.id, what, provider_id)])
     return attempt
 

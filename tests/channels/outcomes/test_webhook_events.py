@@ -8,7 +8,7 @@ from pytest_django import DjangoAssertNumQueries
 
 from accounts.models import Company, Delivery, Event, Mode
 from channels.lifecycle.state_machine import Event as Happening
-from channels.lifecycle.state_machine import What
+from channels.lifecycle.state_machine import EventKind
 from channels.models import Message
 from channels.outcomes import apply
 from config.ids import parse_id
@@ -32,7 +32,7 @@ def told() -> list[str]:
 
 def test_handed_over_and_delivered_are_told(api: Api) -> None:
     attempt = accepted(api, **LINK)
-    apply.apply([Happening(attempt.id, What.DELIVERED)])
+    apply.apply([Happening(attempt.id, EventKind.DELIVERED)])
 
     message = Message.objects.get()
     assert sorted(told()) == ["message.delivered", "message.sent"]
@@ -65,12 +65,14 @@ def _text(at: datetime | None) -> str:
 @pytest.mark.parametrize(
     ("what", "kind", "error"),
     [
-        (What.UNREACHABLE, "message.failed", "recipient_unreachable"),
-        (What.REFUSED, "message.failed", "delivery_failed"),
-        (What.GIVEN_UP, "message.expired", None),
+        (EventKind.UNREACHABLE, "message.failed", "recipient_unreachable"),
+        (EventKind.REFUSED, "message.failed", "delivery_failed"),
+        (EventKind.GIVEN_UP, "message.expired", None),
     ],
 )
-def test_refusal_and_silence_are_told(api: Api, what: What, kind: str, error: str | None) -> None:
+def test_refusal_and_silence_are_told(
+    api: Api, what: EventKind, kind: str, error: str | None
+) -> None:
     attempt = submitted(api)
 
     apply.apply([Happening(attempt.id, what)])
@@ -89,10 +91,10 @@ def test_message_nobody_took_is_told_of(api: Api) -> None:
 
 def test_repeats_and_readings_tell_nothing_new(api: Api) -> None:
     attempt = accepted(api)
-    delivered = Happening(attempt.id, What.DELIVERED)
+    delivered = Happening(attempt.id, EventKind.DELIVERED)
     apply.apply([delivered])
     apply.apply([delivered])
-    apply.apply([Happening(attempt.id, What.READ)])
+    apply.apply([Happening(attempt.id, EventKind.READ)])
 
     assert len(told()) == 2
 
@@ -101,7 +103,7 @@ def test_old_states_are_no_news_to_a_new_endpoint(company: Company) -> None:
     message = MessageFactory.create(company=company, state="delivered")
     attempt = AttemptFactory.create(message=message, state="delivered")
 
-    apply.apply([Happening(attempt.id, What.READ)])
+    apply.apply([Happening(attempt.id, EventKind.READ)])
 
     message.refresh_from_db()
     assert message.read_at is not None
@@ -110,8 +112,8 @@ def test_old_states_are_no_news_to_a_new_endpoint(company: Company) -> None:
 
 def test_late_proof_is_told_after_the_failure(api: Api) -> None:
     attempt = submitted(api)
-    apply.apply([Happening(attempt.id, What.REFUSED)])
-    apply.apply([Happening(attempt.id, What.DELIVERED)])
+    apply.apply([Happening(attempt.id, EventKind.REFUSED)])
+    apply.apply([Happening(attempt.id, EventKind.DELIVERED)])
 
     assert sorted(told()) == ["message.delivered", "message.failed"]
 
@@ -119,7 +121,7 @@ def test_late_proof_is_told_after_the_failure(api: Api) -> None:
 def test_no_event_holds_the_code(api: Api) -> None:
     attempt = accepted(api, **LINK)
     code = code_of(PHONE)
-    apply.apply([Happening(attempt.id, What.DELIVERED)])
+    apply.apply([Happening(attempt.id, EventKind.DELIVERED)])
     api.post("/otp/verify", {"phone": PHONE, "code": code})
     settlement.settle_verified()
 
@@ -165,7 +167,7 @@ def test_group_tells_each_company_of_its_own(api: Api, company: Company) -> None
         for one in [company, company, CompanyFactory.create()]
     ]
 
-    apply.apply([Happening(attempt.id, What.ACCEPTED) for attempt in attempts])
+    apply.apply([Happening(attempt.id, EventKind.ACCEPTED) for attempt in attempts])
 
     mine = Event.objects.filter(company=company)
     assert mine.count() == Event.objects.count() == Delivery.objects.count() == 2
@@ -184,7 +186,7 @@ def test_telling_costs_one_statement_where_somebody_listens(
     attempt = submitted(api)
 
     with transaction.atomic(), django_assert_num_queries(statements), connection.cursor() as cursor:
-        apply.apply_within(cursor, [Happening(attempt.id, What.ACCEPTED)])
+        apply.apply_in_transaction(cursor, [Happening(attempt.id, EventKind.ACCEPTED)])
 
     assert Delivery.objects.count() == endpoints
 

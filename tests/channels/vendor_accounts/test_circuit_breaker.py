@@ -4,7 +4,7 @@ from uuid import uuid4
 
 import pytest
 
-from channels.lifecycle.state_machine import Event, What
+from channels.lifecycle.state_machine import Event, EventKind
 from channels.vendor_accounts.circuit_breaker import (
     JITTER,
     LEAST_CALLS,
@@ -21,13 +21,13 @@ ONE, PROBE = Call("twilio"), Call("twilio", trips=2)
 LONGEST = 3600.0
 
 
-def event(what: What, **fields: object) -> Event:
+def event(what: EventKind, **fields: object) -> Event:
     return Event(uuid4(), what, **{"is_called": True, "code": "x"} | fields)  # type: ignore[arg-type]
 
 
-REFUSED = event(What.REFUSED, account=True, code="20003", detail="Authenticate")
-THROTTLED = event(What.RETRY, account=True, retry_after=7.0)
-TAKEN, LOST = event(What.ACCEPTED), event(What.AMBIGUOUS)
+REFUSED = event(EventKind.REFUSED, account=True, code="20003", detail="Authenticate")
+THROTTLED = event(EventKind.RETRY, account=True, retry_after=7.0)
+TAKEN, LOST = event(EventKind.ACCEPTED), event(EventKind.AMBIGUOUS)
 
 
 @pytest.fixture
@@ -41,7 +41,7 @@ def trip(breakers: Breakers, call: Call, happened: Event, now: float = 0.0) -> T
     return change
 
 
-ELSEWHERE = event(What.REFUSED, destination=True, code="21408")
+ELSEWHERE = event(EventKind.REFUSED, destination=True, code="21408")
 
 
 def test_one_odd_destination_shuts_nobody_out(breakers: Breakers) -> None:
@@ -73,10 +73,10 @@ def test_throttled_account_is_left_alone_as_long_as_it_asked(breakers: Breakers)
 @pytest.mark.parametrize(
     "happened",
     [
-        event(What.REFUSED),
-        event(What.UNREACHABLE),
-        event(What.RETRY, retry_after=7.0),
-        event(What.RETRY, account=True),
+        event(EventKind.REFUSED),
+        event(EventKind.UNREACHABLE),
+        event(EventKind.RETRY, retry_after=7.0),
+        event(EventKind.RETRY, account=True),
         LOST,
         TAKEN,
     ],
@@ -119,17 +119,19 @@ def test_accounts_are_counted_apart(breakers: Breakers) -> None:
 
 
 def test_call_that_was_not_made_counts_for_nothing(breakers: Breakers) -> None:
-    late = Event(uuid4(), What.RETRY, code="late")
+    late = Event(uuid4(), EventKind.RETRY, code="late")
 
     assert [breakers.judge(ONE, late, 0.0) for _ in range(40)] == [None] * 40
 
 
-@pytest.mark.parametrize("happened", [TAKEN, event(What.UNREACHABLE), event(What.REFUSED)])
+@pytest.mark.parametrize(
+    "happened", [TAKEN, event(EventKind.UNREACHABLE), event(EventKind.REFUSED)]
+)
 def test_probe_that_the_account_survived_closes_it(breakers: Breakers, happened: Event) -> None:
     assert breakers.judge(PROBE, happened, 0.0) == Close(PROBE)
 
 
-@pytest.mark.parametrize("happened", [LOST, event(What.RETRY)])
+@pytest.mark.parametrize("happened", [LOST, event(EventKind.RETRY)])
 def test_failed_probe_opens_it_for_longer(breakers: Breakers, happened: Event) -> None:
     change = trip(breakers, PROBE, happened)
 
@@ -138,7 +140,7 @@ def test_failed_probe_opens_it_for_longer(breakers: Breakers, happened: Event) -
 
 
 def test_probe_that_was_not_made_leaves_its_place_to_another(breakers: Breakers) -> None:
-    assert breakers.judge(PROBE, Event(uuid4(), What.RETRY), 0.0) == Release(PROBE)
+    assert breakers.judge(PROBE, Event(uuid4(), EventKind.RETRY), 0.0) == Release(PROBE)
 
 
 def test_pause_does_not_grow_without_end(breakers: Breakers) -> None:

@@ -13,7 +13,7 @@ from billing.wallet import ledger
 from channels import reconciliation
 from channels.deliver import sweeps
 from channels.history.timeline import timeline
-from channels.lifecycle.state_machine import What
+from channels.lifecycle.state_machine import EventKind
 from channels.models import Attempt, Message
 from channels.vendor_accounts import registry
 from config.redis_client import patient_redis
@@ -47,7 +47,7 @@ def sent(api: Api, path: str = "/links/send", **fields: object) -> Message:
     assert api.post(path, {"phone": PHONE} | fields).status == 200
     claim()
     attempt = Attempt.objects.select_related("message").latest("started_at")
-    hear(attempt, What.ACCEPTED, provider_id=f"vendor-{attempt.pk}")
+    hear(attempt, EventKind.ACCEPTED, provider_id=f"vendor-{attempt.pk}")
     return attempt.message
 
 

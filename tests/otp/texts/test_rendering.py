@@ -7,7 +7,7 @@ from pytest_django import Settings
 
 from channels.deliver import dispatcher
 from channels.extensions import NotRenderableError
-from channels.lifecycle.state_machine import What
+from channels.lifecycle.state_machine import EventKind
 from config.ids import uuid7
 from otp.texts import rendering
 from tests.api.clients import Api
@@ -45,4 +45,4 @@ def test_message_that_cannot_be_rendered_is_not_handed_over(api: Api, settings: 
 
     event = dispatcher.hand_over(claimed, time.monotonic() + 60)
 
-    assert (event.what, event.code, event.detail) == (What.REFUSED, "internal", "not rendered")
+    assert (event.what, event.code, event.detail) == (EventKind.REFUSED, "internal", "not rendered")
