@@ -3,7 +3,7 @@ PY := .venv/bin/python
 WORKERS ?= 4
 # Settings that need no store to answer: for checks which only import the project.
 DRY := ENVIRONMENT=test SECRET_KEY=check-check-check-check-check-check-check-check-check OTP_KEYS=1:check-check-check-check-check-check DATABASE_URL=postgresql:///none REDIS_URL=redis://127.0.0.1:1
-LIVE := ENVIRONMENT=production SECRET_KEY=$$($(PY) -c 'import secrets; print(secrets.token_urlsafe(60))') OTP_KEYS=1:$$($(PY) -c 'import secrets; print(secrets.token_hex(32))') CALLBACK_KEYS=1:$$($(PY) -c 'import secrets; print(secrets.token_hex(32))') MFA_KEYS=1:$$($(PY) -c 'import secrets; print(secrets.token_hex(32))') DATABASE_URL=postgresql:///none REDIS_URL=redis://127.0.0.1:1 PUBLIC_URL=https://kvitok.example ALLOWED_HOSTS=kvitok.example
+LIVE := ENVIRONMENT=production SECRET_KEY=$$($(PY) -c 'import secrets; print(secrets.token_urlsafe(60))') OTP_KEYS=1:$$($(PY) -c 'import secrets; print(secrets.token_hex(32))') WEBHOOK_KEYS=1:$$($(PY) -c 'import secrets; print(secrets.token_hex(32))') MFA_KEYS=1:$$($(PY) -c 'import secrets; print(secrets.token_hex(32))') DATABASE_URL=postgresql:///none REDIS_URL=redis://127.0.0.1:1 PUBLIC_URL=https://kvitok.example ALLOWED_HOSTS=kvitok.example
 COMPILE := $(PY) -m uv pip compile --quiet --generate-hashes --universal --python-version 3.11 --no-emit-index-url --no-header $(ARGS)
 
 .DEFAULT_GOAL := help

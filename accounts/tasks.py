@@ -7,14 +7,14 @@ from accounts.webhooks import deliveries
 from accounts.webhooks.dispatcher import courier
 
 
-@shared_task(name="accounts.deliver_callbacks")
-def deliver_callbacks() -> None:
+@shared_task(name="accounts.deliver_webhooks")
+def deliver_webhooks() -> None:
     """The safety tick: the same round the courier makes, unless it is making one."""
     courier().tick()
 
 
-@shared_task(name="accounts.call_off_callbacks")
-def call_off_callbacks() -> None:
+@shared_task(name="accounts.cancel_webhooks")
+def cancel_webhooks() -> None:
     deliveries.call_off()
 
 

@@ -28,7 +28,7 @@ CAPPED = {
 
 
 class DeliveryStep(bootsteps.StartStopStep):
-    """Runs the loops for messages and for callbacks beside the worker's tasks; both stop claiming
+    """Runs the loops for messages and for webhooks beside the worker's tasks; both stop claiming
     at the first SIGTERM.
     """
 
@@ -54,7 +54,7 @@ class DeliveryStep(bootsteps.StartStopStep):
     def stop(self, parent: Any) -> None:
         self.dispatcher.stop()
         self.courier.stop()
-        longest_call = max(sum(settings.PROVIDER_TIMEOUT), settings.CALLBACK_TIMEOUT)
+        longest_call = max(sum(settings.PROVIDER_TIMEOUT), settings.WEBHOOK_TIMEOUT)
         ends_at = time.monotonic() + longest_call + 2
         for thread in self.threads:
             thread.join(timeout=max(0.0, ends_at - time.monotonic()))

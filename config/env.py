@@ -1,5 +1,7 @@
 """Reads the process environment: the one place where machines may differ."""
 
+import os
+from collections.abc import Mapping
 from pathlib import Path
 
 from django.core.exceptions import ImproperlyConfigured
@@ -10,6 +12,21 @@ ROOT = Path(__file__).resolve().parent.parent
 # `NAME_FILE=/run/secrets/name` stands for `NAME`, as container platforms hand secrets over. Read
 # for the names we ask for only: every other program has its own `…_FILE`s, and large ones.
 env = FileAwareEnv(strip_whitespace=True)
+
+# Former names of variables. Ignored, they would leave a default or an empty key ring.
+RENAMED = {"CALLBACK_KEYS": "WEBHOOK_KEYS", "CALLBACK_THREADS": "WEBHOOK_THREADS"}
+
+
+def refuse_former_names(environ: Mapping[str, str] = os.environ) -> None:
+    """Raise ImproperlyConfigured for variables set under their former names only."""
+    former = [
+        f"{old}{suffix} is called {new}{suffix} now: rename it"
+        for old, new in RENAMED.items()
+        for suffix in ("", "_FILE")
+        if environ.get(f"{old}{suffix}") and not (environ.get(new) or environ.get(f"{new}_FILE"))
+    ]
+    if former:
+        raise ImproperlyConfigured("; ".join(former))
 
 
 def web_address(name: str) -> str:

@@ -11,7 +11,7 @@ from django.core.exceptions import ImproperlyConfigured
 from config.secret_strength import weakness
 
 ENVIRONMENTS = ("production", "development", "test")
-KEYRINGS = ("OTP_KEYS", "CALLBACK_KEYS", "MFA_KEYS")
+KEYRINGS = ("OTP_KEYS", "WEBHOOK_KEYS", "MFA_KEYS")
 NEW_KEY = "make a new one: python -c 'import secrets; print(secrets.token_urlsafe(60))'"
 # Backends that keep letters on this machine, or nowhere: nobody could confirm an address.
 _LOCAL_MAIL = ("config.letter_files.", *(

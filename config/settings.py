@@ -7,7 +7,7 @@ from typing import Any
 from django.core.exceptions import ImproperlyConfigured
 
 from config import logs
-from config.env import ROOT, at_least, env, keyring, web_address
+from config.env import ROOT, at_least, env, keyring, refuse_former_names, web_address
 from config.production_checks import known_environment, require_safe
 from config.schedule import SCHEDULE
 from config.sign_in_settings import FACTOR_FORMS, PASSWORD_FORMS, PASSWORD_VALIDATORS, RATE_LIMITS
@@ -32,6 +32,8 @@ from config.vendor_settings import (
 
 ENVIRONMENT = known_environment(env.str("ENVIRONMENT", "production"))
 PRODUCTION = ENVIRONMENT == "production"
+if PRODUCTION:
+    refuse_former_names()
 DEBUG = env.bool("DEBUG", False)
 VAR_DIR = Path(env.str("VAR_DIR", str(ROOT / "var")))
 PUBLIC_URL = env.str("PUBLIC_URL", "http://127.0.0.1:8000").rstrip("/")
@@ -56,9 +58,9 @@ def _secret(name: str, minimum: int) -> str:
 SECRET_KEY = _secret("SECRET_KEY", 50)
 SECRET_KEY_FALLBACKS: list[str] = env.list("SECRET_KEY_FALLBACKS", [])
 OTP_KEYS = keyring(env.str("OTP_KEYS", ""))  # apart from SECRET_KEY, so each rotates alone
-# Signing secrets of callbacks are derived from these, which therefore have to last.
+# Signing secrets of webhooks are derived from these, which therefore have to last.
 _LASTING = "" if PRODUCTION else f"1:{sha256(SECRET_KEY.encode()).hexdigest()}"
-CALLBACK_KEYS = keyring(env.str("CALLBACK_KEYS", _LASTING), "CALLBACK_KEYS")
+WEBHOOK_KEYS = keyring(env.str("WEBHOOK_KEYS", _LASTING), "WEBHOOK_KEYS")
 _FACTORS = "" if PRODUCTION else f"1:{sha256(b'mfa' + SECRET_KEY.encode()).hexdigest()}"
 MFA_KEYS = keyring(env.str("MFA_KEYS", _FACTORS), "MFA_KEYS")  # encrypt second factors at rest
 
@@ -228,13 +230,13 @@ PHONE_RETENTION, RAW_RETENTION = 90, 30  # days
 COUNTRY_HEADER = env.str("COUNTRY_HEADER", "")  # as in request.META: HTTP_CF_IPCOUNTRY, say
 COUNTRY_DATABASE = env.str("COUNTRY_DATABASE", "")  # a file of MaxMind's format (.mmdb)
 
-# --- Callbacks and letters ---------------------------------------------------------------------
+# --- Webhooks and letters ----------------------------------------------------------------------
 
-CALLBACK_THREADS = env.int("CALLBACK_THREADS", 32)  # calls at once, per worker
-CALLBACK_CONNECT = 3.0  # seconds to connect to an endpoint
-CALLBACK_TIMEOUT = 10.0  # seconds for the whole call
-CALLBACK_LEASE = 60  # seconds after which a call that nobody told of is made again
-CALLBACKS_TO_LOOPBACK = not PRODUCTION  # a developer's own receiver, by plain http as well
+WEBHOOK_THREADS = env.int("WEBHOOK_THREADS", 32)  # calls at once, per worker
+WEBHOOK_CONNECT = 3.0  # seconds to connect to an endpoint
+WEBHOOK_TIMEOUT = 10.0  # seconds for the whole call
+WEBHOOK_LEASE = 60  # seconds after which a call that nobody told of is made again
+WEBHOOKS_TO_LOOPBACK = not PRODUCTION  # a developer's own receiver, by plain http as well
 MAX_ENDPOINTS = 10  # per company and mode
 
 # --- Providers -----------------------------------------------------------------------------------

@@ -91,7 +91,7 @@ def _environment() -> dict[str, str]:
         "LOG_LEVEL": "ERROR",  # threads that miss their Redis would talk between the tests
         "SECRET_KEY": made["SECRET_KEY"],
         "OTP_KEYS": made["OTP_KEYS"],
-        "CALLBACK_KEYS": made["CALLBACK_KEYS"],
+        "WEBHOOK_KEYS": made["WEBHOOK_KEYS"],
         "SIMULATOR_PORT": str(port),
         "SIMULATOR_URL": simulator_url,
         "TELEGRAM_BOT_ASSUME_CONTACT": "1",

@@ -1,4 +1,4 @@
-"""Who uses the service, and what the service owes them: callbacks and letters."""
+"""Who uses the service, and what the service owes them: webhooks and letters."""
 
 from accounts.models.audit import AuditEvent
 from accounts.models.cache import CacheEntry

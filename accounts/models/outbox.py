@@ -73,7 +73,7 @@ class Endpoint(models.Model):
     url = models.CharField(_("address"), max_length=2000)
     kinds = ArrayField(models.CharField(max_length=20), verbose_name=_("events"))
     description = models.CharField(_("description"), max_length=120, blank=True, default="")
-    key_id = models.CharField(max_length=16)  # which of CALLBACK_KEYS its secret comes from
+    key_id = models.CharField(max_length=16)  # which of WEBHOOK_KEYS its secret comes from
     generation = models.PositiveIntegerField(default=1)  # of the secret
     previous_key_id = models.CharField(max_length=16, blank=True, default="")
     previous_until = models.DateTimeField(null=True)  # until when the last secret signs as well

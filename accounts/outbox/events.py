@@ -1,7 +1,7 @@
 """The event outbox: what happened, for those of the company's endpoints that want to know.
 
 Appended in the transaction that made it happen, by one statement that writes nothing where nobody
-subscribed; `callbacks.courier` delivers at least once, under an id that never changes.
+subscribed; the webhook dispatcher delivers at least once, under an id that never changes.
 """
 
 import threading

@@ -38,7 +38,7 @@ class Courier:
     """`run` is the worker's loop; `tick` one round, for the safety net."""
 
     def __init__(self) -> None:
-        self.pool = ThreadPoolExecutor(settings.CALLBACK_THREADS, thread_name_prefix="callback")
+        self.pool = ThreadPoolExecutor(settings.WEBHOOK_THREADS, thread_name_prefix="webhook")
         self.inbox: SimpleQueue[Outcome] = SimpleQueue()
         self.unwritten: list[Outcome] = []
         self.aside: list[Outcome] = []  # not written for a while, until
@@ -100,14 +100,14 @@ class Courier:
         were too busy for comes a while later, so that nobody else waits with it.
         """
         ids = [str(one.claimed.delivery_id) for one in group]
-        log.error("callback_not_recorded", deliveries=ids, exc_info=error)
+        log.error("webhook_not_recorded", deliveries=ids, exc_info=error)
         if not isinstance(error, IntegrityError | DataError):
             self.aside += group
             self.aside_until = time.monotonic() + ASIDE
 
     def claim(self) -> None:
         """Never more than there are free threads: what is claimed is called at once."""
-        free = settings.CALLBACK_THREADS - len(self.in_flight)
+        free = settings.WEBHOOK_THREADS - len(self.in_flight)
         if free <= 0 or self.stopping.is_set():
             return
         for claimed in claim(free, list(self.in_flight.values())):
@@ -159,7 +159,7 @@ def claim(limit: int, busy: Sequence[Claimed] = ()) -> list[Claimed]:
         "share": SHARE,
         "company_share": COMPANY_SHARE,
         "limit": limit,
-        "lease": settings.CALLBACK_LEASE,
+        "lease": settings.WEBHOOK_LEASE,
     }
     with connection.cursor() as cursor:
         cursor.execute(sql.ANY_DUE)

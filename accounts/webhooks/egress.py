@@ -121,9 +121,9 @@ def _default_port(scheme: str) -> int:
 
 
 def _check_scheme_and_port(found: Destination) -> None:
-    if found.scheme == "https" and (found.port in PORTS or settings.CALLBACKS_TO_LOOPBACK):
+    if found.scheme == "https" and (found.port in PORTS or settings.WEBHOOKS_TO_LOOPBACK):
         return
-    if found.scheme == "http" and settings.CALLBACKS_TO_LOOPBACK:
+    if found.scheme == "http" and settings.WEBHOOKS_TO_LOOPBACK:
         return  # to this machine alone, as each of its addresses will have to prove
     raise UrlError(Failure.PORT if found.scheme == "https" else Failure.SCHEME)
 
@@ -154,7 +154,7 @@ def is_public(address: Address) -> bool:
 
 def _check_address(address: Address, found: Destination) -> None:
     embedded = getattr(address, "ipv4_mapped", None) or address
-    if embedded.is_loopback and settings.CALLBACKS_TO_LOOPBACK:
+    if embedded.is_loopback and settings.WEBHOOKS_TO_LOOPBACK:
         return
     if found.scheme == "https" and is_public(address):
         return
@@ -178,13 +178,13 @@ def resolve(found: Destination) -> list[str]:
 
 def _asked(host: str) -> str:
     """From the root of all names, whatever domains this machine would try to append."""
-    if settings.CALLBACKS_TO_LOOPBACK or _literal(host) is not None:
+    if settings.WEBHOOKS_TO_LOOPBACK or _literal(host) is not None:
         return host  # a developer's names, `localhost` above all, come from this machine
     return f"{host}."
 
 
 def post(url: str, body: bytes, headers: Mapping[str, str]) -> Answer:
-    """One call, over within CALLBACK_TIMEOUT once the name is resolved; raises CallError."""
+    """One call, over within WEBHOOK_TIMEOUT once the name is resolved; raises CallError."""
     try:
         found = destination(url)
     except UrlError as error:
@@ -211,7 +211,7 @@ def _line(
     found: Destination, addresses: list[str]
 ) -> Iterator[tuple[socket.socket, threading.Event]]:
     """A connection that is cut when the time is up, however slowly the other side drips."""
-    ends_at = time.monotonic() + settings.CALLBACK_TIMEOUT
+    ends_at = time.monotonic() + settings.WEBHOOK_TIMEOUT
     plain = _connect(found, addresses)
     is_late = threading.Event()
     with closing(plain.dup()) as handle:
@@ -233,10 +233,10 @@ def _line(
 def _connect(found: Destination, addresses: list[str]) -> socket.socket:
     for address in addresses[:ADDRESSES_TRIED]:
         try:
-            line = socket.create_connection((address, found.port), settings.CALLBACK_CONNECT)
+            line = socket.create_connection((address, found.port), settings.WEBHOOK_CONNECT)
         except OSError:
             continue
-        line.settimeout(settings.CALLBACK_TIMEOUT)
+        line.settimeout(settings.WEBHOOK_TIMEOUT)
         return line
     raise CallError(Failure.CONNECT)
 

@@ -97,7 +97,7 @@ def body_of(event_id: UUID, kind: str, at: datetime, data: Any) -> bytes:
 def secrets_of(claimed: Claimed) -> list[str]:
     """The newest first."""
     found = [signing.secret(claimed.endpoint_id, claimed.key_id, claimed.generation)]
-    if claimed.previous_key_id in settings.CALLBACK_KEYS:  # else gone, and only a convenience
+    if claimed.previous_key_id in settings.WEBHOOK_KEYS:  # else gone, and only a convenience
         generation = claimed.generation - 1
         found.append(signing.secret(claimed.endpoint_id, claimed.previous_key_id, generation))
     return found
@@ -116,7 +116,7 @@ def call(claimed: Claimed) -> Outcome:
     except egress.CallError as failure:
         error = failure.failure.value
     except Exception:  # the thread's edge: a fault of ours is tried again, and seen in the log
-        log.exception("callback_crashed", delivery=str(claimed.delivery_id))
+        log.exception("webhook_crashed", delivery=str(claimed.delivery_id))
         error = Failure.INTERNAL.value
     duration_ms = int((time.monotonic() - started) * 1000)
     return Outcome(claimed, started_at, duration_ms, headers, status, answer, error)

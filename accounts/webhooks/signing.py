@@ -19,13 +19,14 @@ PREFIX = "whsec_"
 
 def current_key_id() -> str:
     """The server key that new secrets come from."""
-    return next(iter(settings.CALLBACK_KEYS))
+    return next(iter(settings.WEBHOOK_KEYS))
 
 
 def secret(endpoint_id: UUID, key_id: str, generation: int) -> str:
     """The same for the same arguments; raises KeyError when the server key was taken away."""
+    # The prefix stays: another one would change every secret that receivers hold.
     subject = f"callback:{endpoint_id}:{generation}".encode()
-    digest = hmac.new(settings.CALLBACK_KEYS[key_id], subject, hashlib.sha256).digest()
+    digest = hmac.new(settings.WEBHOOK_KEYS[key_id], subject, hashlib.sha256).digest()
     return PREFIX + base64.b64encode(digest).decode()
 
 

@@ -1,4 +1,4 @@
-"""The cabinet's pages about callbacks: endpoints, their deliveries, examples."""
+"""The cabinet's pages about webhooks: endpoints, their deliveries, examples."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -211,7 +211,7 @@ def _told(delivery: Delivery, member: Member) -> dict[str, object]:
     event, attempts = delivery.event, list(delivery.attempts.order_by("-started_at", "-id"))
     said = event_for(event.data, member)
     body = orjson.loads(http_call.body_of(event.id, event.kind, event.at, said))
-    is_soon = delivery.due_in is not None and delivery.due_in <= settings.CALLBACK_LEASE
+    is_soon = delivery.due_in is not None and delivery.due_in <= settings.WEBHOOK_LEASE
     return {
         "section": "webhook",
         "delivery": delivery,

@@ -100,7 +100,7 @@ def scripted(request: HttpRequest) -> dict[str, Any]:
     return {"outcomes": [(digits, *outcome) for digits, outcome in test_numbers.OUTCOMES.items()]}
 
 
-def callbacks(request: HttpRequest) -> dict[str, Any]:
+def webhooks(request: HttpRequest) -> dict[str, Any]:
     return {
         "kinds": [
             (kind, words, webhook_examples.data_of(kind))
@@ -135,7 +135,7 @@ EXTRA = {
     "calls": all_calls,
     "test-mode": scripted,
     "examples": every_sample,
-    "webhooks": callbacks,
+    "webhooks": webhooks,
     "changelog": changelog,
     "texts": own_texts,
 }

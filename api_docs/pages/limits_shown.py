@@ -68,7 +68,7 @@ def numbers() -> dict[str, Any]:
         "code_link_most": MONTH,
         "link_most": FIVE_YEARS,
         "endpoints": settings.MAX_ENDPOINTS,
-        "callback_timeout": int(settings.CALLBACK_TIMEOUT),
-        "callback_delays": http_call.DELAYS,
+        "webhook_timeout": int(settings.WEBHOOK_TIMEOUT),
+        "webhook_delays": http_call.DELAYS,
         "rotation": int(endpoints.ROTATION.total_seconds()),
     }

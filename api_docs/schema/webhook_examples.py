@@ -1,4 +1,4 @@
-"""What callbacks look like: an example of each event, and one signed from beginning to end."""
+"""What webhooks look like: an example of each event, and one signed from beginning to end."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime

@@ -47,15 +47,15 @@ DELIVERIES: dict[str, tuple[Text, str]] = {
 }
 
 
-def timeline(message: Message, *, with_callbacks: bool = True) -> list[Step]:
-    """All that happened, in its order; callbacks only for those who may see them."""
+def timeline(message: Message, *, with_webhooks: bool = True) -> list[Step]:
+    """All that happened, in its order; webhooks only for those who may see them."""
     steps = [Step(message.created_at, _("Accepted for sending"))]
     for attempt in message.attempts.prefetch_related("receipts").order_by("n"):
         steps += _of_attempt(attempt)
     steps += map(_of_turn, message.turns.order_by("id"))
     steps += map(_of_transfer, Transfer.objects.of_message(message.id))
     steps += (Step(*astuple(one)) for one in extensions.timeline_entries(message))
-    if with_callbacks:
+    if with_webhooks:
         steps += map(_of_delivery, _deliveries(message))
     if message.finished_at and message.state in {"failed", "expired"}:
         steps.append(_given_up(message, message.finished_at))

@@ -85,7 +85,7 @@ def _told(request: CabinetRequest, message: Message) -> dict[str, object]:
     is_young = timezone.now() - message.created_at < timedelta(minutes=2)
     return {
         "message": message,
-        "steps": timeline(message, with_callbacks=can_read_keys(request.member)),
+        "steps": timeline(message, with_webhooks=can_read_keys(request.member)),
         "is_open": message.state in {Message.State.QUEUED, Message.State.SENT},
         "poll_seconds": QUICK if is_young else SLOW,
         "bot_url": bot_invitations.needed(message.pk) if _is_unreachable(message) else "",

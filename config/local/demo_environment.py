@@ -16,7 +16,7 @@ from config.local.processes import StartError
 _SECRETS: dict[str, Callable[[], str]] = {
     "SECRET_KEY": lambda: secrets.token_urlsafe(48),
     "OTP_KEYS": lambda: f"1:{secrets.token_hex(32)}",
-    "CALLBACK_KEYS": lambda: f"1:{secrets.token_hex(32)}",
+    "WEBHOOK_KEYS": lambda: f"1:{secrets.token_hex(32)}",
     "MFA_KEYS": lambda: f"1:{secrets.token_hex(32)}",
     "WHATSAPP_TOKEN": lambda: f"EAA{secrets.token_hex(32)}",
     "WHATSAPP_PHONE_NUMBER_ID": lambda: _digits(15),
@@ -34,6 +34,7 @@ _SECRETS: dict[str, Callable[[], str]] = {
     "SMPP_PASSWORD": lambda: secrets.token_hex(4),
 }
 _RUNNING = "environment.json"
+_FORMER = {"CALLBACK_KEYS": "WEBHOOK_KEYS"}  # names in files that earlier versions wrote
 # Beside its secrets: what a simulated account of the provider consists of.
 _ACCOUNTS: dict[str, dict[str, str]] = {
     "WHATSAPP": {
@@ -109,7 +110,7 @@ def environment(
         "OPERATOR_MFA": "0",  # the demo's login opens the admin at once
         "SECRET_KEY": known["SECRET_KEY"],
         "OTP_KEYS": known["OTP_KEYS"],
-        "CALLBACK_KEYS": known["CALLBACK_KEYS"],
+        "WEBHOOK_KEYS": known["WEBHOOK_KEYS"],
         "MFA_KEYS": known["MFA_KEYS"],
     }
     ours = {
@@ -171,7 +172,8 @@ def _read(path: Path) -> dict[str, str]:
         found = None
     if not isinstance(found, dict):
         raise StartError(f"{path} is damaged: restore it, or remove it to start with new secrets")
-    return found
+    adopted = {new: found[old] for old, new in _FORMER.items() if old in found}
+    return adopted | found
 
 
 def _write(path: Path, known: Mapping[str, str]) -> None:

@@ -59,8 +59,8 @@ class Queue:
     ambiguous: int
     parked_receipts: int
     oldest_parked: float | None
-    callbacks: int
-    oldest_callback: float | None
+    webhooks: int
+    oldest_webhook: float | None
     letters: int
     oldest_letter: float | None
 

@@ -27,9 +27,9 @@ SELECT
   (SELECT count(*) FROM channels_receipt WHERE due_at IS NOT NULL) AS parked_receipts,
   (SELECT EXTRACT(epoch FROM now() - min(received_at)) FROM channels_receipt
    WHERE due_at IS NOT NULL) AS oldest_parked,
-  (SELECT count(*) FROM accounts_delivery WHERE due_at <= now()) AS callbacks,
+  (SELECT count(*) FROM accounts_delivery WHERE due_at <= now()) AS webhooks,
   (SELECT EXTRACT(epoch FROM now() - min(due_at)) FROM accounts_delivery
-   WHERE due_at <= now()) AS oldest_callback,
+   WHERE due_at <= now()) AS oldest_webhook,
   (SELECT count(*) FROM accounts_mail WHERE due_at <= now()) AS letters,
   (SELECT EXTRACT(epoch FROM now() - min(due_at)) FROM accounts_mail
    WHERE due_at <= now()) AS oldest_letter

@@ -1,4 +1,4 @@
-"""Whose clicks they are, judged once for all that read the stream: counts, proofs and callbacks.
+"""Whose clicks they are, judged once for all that read the stream: counts, proofs and webhooks.
 
 Headers were judged when the link was followed (`visitors`). What calls itself a browser and comes
 in the moment in which the message was handed over is a scanner: no person has read it yet. Links

@@ -17,6 +17,7 @@ from links.addresses import short_hosts
 from links.clicks.classification import Batch
 from links.clicks.stream import Reader
 
+# The names in Redis stay: the consumer group keeps its position under them.
 READER = Reader("callbacks", "teller")
 
 # Event, link, batch, key, clicks in the batch, the last one's Unix seconds.

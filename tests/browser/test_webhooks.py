@@ -1,4 +1,4 @@
-"""A developer sets callbacks up: address, secret, a real receiver that breaks and is mended."""
+"""A developer sets webhooks up: address, secret, a real receiver that breaks and is mended."""
 
 from collections.abc import Iterator
 

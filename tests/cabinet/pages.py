@@ -60,7 +60,7 @@ def furnish(company: Company) -> None:
     MessageFactory.create(company=company, mode=Mode.TEST, price=0)
     fail(MessageFactory.create(company=company, channel="sms", price=16))
 
-    furnish_callbacks(company)
+    furnish_webhooks(company)
     CodeTextFactory.create(company=company, locale="en", body="{code} — your code.\n{link}")
     Autofill.objects.create(company=company, webotp_host="example.com", app_hash="FA+9qCX9VSu")
     furnish_links(company)
@@ -88,7 +88,7 @@ def furnish_links(company: Company) -> None:
         )
 
 
-def furnish_callbacks(company: Company) -> None:
+def furnish_webhooks(company: Company) -> None:
     """An endpoint in trouble, whose secret is being replaced, and one that was switched off."""
     now = timezone.now()
     endpoint = EndpointFactory.create(
@@ -171,7 +171,7 @@ def addresses(company: Company) -> list[str]:
     statuses = [reverse("message-status", args=[m.public_id]) for m in company.messages.all()]
     key_pages = [reverse(name, args=[key.pk]) for name in ("key-rotate", "key-revoke")]
     endpoint = company.endpoints.get(disabled_at=None)
-    callbacks = [
+    webhooks = [
         reverse(f"webhook-{name}", args=[endpoint.public_id])
         for name in ("detail", "edit", "rotate", "delete")
     ]
@@ -198,12 +198,12 @@ def addresses(company: Company) -> list[str]:
         *messages,
         *statuses,
         *key_pages,
-        *callbacks,
+        *webhooks,
         *links,
         *texts,
         reverse("text-preview") + "?locale=en&body=It’s {code}",
         reverse("autofill-preview") + "?webotp_host=x",
-        f"{callbacks[0]}?state=failed&cursor=junk",
+        f"{webhooks[0]}?state=failed&cursor=junk",
         *deliveries,
         *map(reverse, account),
     ]

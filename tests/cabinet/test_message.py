@@ -274,7 +274,7 @@ def test_code_without_attempts_or_time_is_told(owner: Member) -> None:
 
 
 @pytest.mark.parametrize(("role", "is_shown"), [("developer", True), ("accountant", False)])
-def test_callbacks_are_told_to_those_who_see_them(
+def test_webhooks_are_shown_only_to_roles_that_may_see_them(
     client: Client, owner: Member, role: str, is_shown: bool
 ) -> None:
     message = MessageFactory.create(company=owner.company, state="delivered")

@@ -1,4 +1,4 @@
-"""The pages about callbacks: what their buttons do and what they show."""
+"""The pages about webhooks: what their buttons do and what they show."""
 
 from collections.abc import Iterator
 from datetime import timedelta
@@ -67,7 +67,7 @@ def test_create_shows_the_secret_once(client: Client, owner: Member) -> None:
     ],
     ids=str,
 )
-@override_settings(CALLBACKS_TO_LOOPBACK=False)
+@override_settings(WEBHOOKS_TO_LOOPBACK=False)
 def test_create_refuses_with_words(
     client: Client, owner: Member, wrong: dict[str, object], words: str
 ) -> None:

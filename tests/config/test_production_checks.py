@@ -22,7 +22,7 @@ SAFE = {
     "ENVIRONMENT": "production",
     "SECRET_KEY": KEYS[0],
     "OTP_KEYS": f"k1:{KEYS[1]}",
-    "CALLBACK_KEYS": f"k1:{KEYS[2]}",
+    "WEBHOOK_KEYS": f"k1:{KEYS[2]}",
     "MFA_KEYS": f"k1:{KEYS[4]}",
     "PUBLIC_URL": "https://kvitok.example",
     "ALLOWED_HOSTS": "kvitok.example",
@@ -36,7 +36,7 @@ ORDINARY = {
     "SECRET_KEY": KEYS[0],
     "SECRET_KEY_FALLBACKS": [KEYS[3]],
     "OTP_KEYS": {"k1": KEYS[1].encode()},
-    "CALLBACK_KEYS": {"k1": KEYS[2].encode()},
+    "WEBHOOK_KEYS": {"k1": KEYS[2].encode()},
     "MFA_KEYS": {"k1": KEYS[4].encode()},
     "DATABASES": {"default": {"PASSWORD": "j3nf83"}},
     "ACCOUNT_EMAIL_VERIFICATION": "mandatory",
@@ -90,11 +90,11 @@ def test_ordinary_production_has_no_problems() -> None:
             {"k2": KEYS[1].encode(), "k1": KEYS[1].encode()},
             "OTP_KEYS (key k2) and OTP_KEYS (key k1) are the same",
         ),
-        ("CALLBACK_KEYS", {"k1": b"0123456789abcdef" * 2}, "CALLBACK_KEYS (key k1) repeats"),
+        ("WEBHOOK_KEYS", {"k1": b"0123456789abcdef" * 2}, "WEBHOOK_KEYS (key k1) repeats"),
         (
-            "CALLBACK_KEYS",
+            "WEBHOOK_KEYS",
             {"k1": KEYS[1].encode()},
-            "OTP_KEYS (key k1) and CALLBACK_KEYS (key k1) are the same",
+            "OTP_KEYS (key k1) and WEBHOOK_KEYS (key k1) are the same",
         ),
         ("DATABASES", {"default": {"PASSWORD": "secret"}}, "password of .env.example"),
         ("ACCOUNT_EMAIL_VERIFICATION", "optional", "ACCOUNT_EMAIL_VERIFICATION must be mandatory"),
@@ -185,11 +185,11 @@ def test_safe_production_starts() -> None:
         ({"ALLOWED_HOSTS": "*"}, "ALLOWED_HOSTS accepts every host"),
         ({"ALLOWED_HOSTS": ""}, "ALLOWED_HOSTS is empty"),
         ({"SECRET_KEY": "abc" * 20}, "SECRET_KEY has fewer"),
-        ({"OTP_KEYS": SAFE["CALLBACK_KEYS"]}, "are the same"),
+        ({"OTP_KEYS": SAFE["WEBHOOK_KEYS"]}, "are the same"),
         ({"MFA_KEYS": ""}, "MFA_KEYS must hold at least one id:secret"),
         ({"MFA_KEYS": SAFE["OTP_KEYS"]}, "OTP_KEYS (key k1) and MFA_KEYS (key k1) are the same"),
         ({"OTP_KEYS": f"k1:{'a1' * 16}"}, "OTP_KEYS (key k1) has fewer"),
-        ({"CALLBACK_KEYS": f"k1:{'a1' * 16}"}, "CALLBACK_KEYS (key k1) has fewer"),
+        ({"WEBHOOK_KEYS": f"k1:{'a1' * 16}"}, "WEBHOOK_KEYS (key k1) has fewer"),
         ({"ACCOUNT_EMAIL_VERIFICATION": "none"}, "ACCOUNT_EMAIL_VERIFICATION must be"),
         ({"EMAIL_BACKEND": CONSOLE}, "EMAIL_BACKEND sends no letters"),
         ({"DATABASE_URL": "postgresql://kvitok:secret@db/kvitok"}, "of .env.example"),
@@ -204,11 +204,27 @@ def test_unsafe_production_does_not_start(changes: dict[str, str], words: str) -
     assert words in refused.stderr.strip().splitlines()[-1]
 
 
+@pytest.mark.parametrize("old", ["CALLBACK_KEYS", "CALLBACK_KEYS_FILE"])
+def test_production_refuses_webhook_keys_under_their_former_name(old: str) -> None:
+    refused = start(**{**SAFE, "WEBHOOK_KEYS": "", old: SAFE["WEBHOOK_KEYS"]})
+
+    assert refused.returncode != 0
+    new = old.replace("CALLBACK", "WEBHOOK")
+    assert f"{old} is called {new} now: rename it" in refused.stderr.strip().splitlines()[-1]
+    assert SAFE["WEBHOOK_KEYS"] not in refused.stderr
+
+
+def test_former_names_beside_the_new_ones_are_accepted() -> None:
+    values = {"CALLBACK_KEYS": SAFE["WEBHOOK_KEYS"], "CALLBACK_THREADS": "8"}
+
+    assert start(**SAFE | values | {"WEBHOOK_THREADS": "8"}).stderr == ""
+
+
 def test_the_example_as_it_is_does_not_start() -> None:
     lines = (ROOT / ".env.example").read_text(encoding="utf-8").splitlines()
     pairs = [line.split("#", 1)[0].strip().partition("=") for line in lines if "=" in line]
     example = {name: value for name, _, value in pairs if name.isupper()}
-    keys = {name: SAFE[name] for name in ("SECRET_KEY", "OTP_KEYS", "CALLBACK_KEYS", "MFA_KEYS")}
+    keys = {name: SAFE[name] for name in ("SECRET_KEY", "OTP_KEYS", "WEBHOOK_KEYS", "MFA_KEYS")}
 
     refused = start(**example | keys)
 

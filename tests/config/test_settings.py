@@ -84,8 +84,8 @@ def test_good_settings_start() -> None:
     [
         ({"OTP_KEYS": SECRET}, f"OTP_KEYS: key 1 {MALFORMED}"),
         ({"OTP_KEYS": ""}, "OTP_KEYS must hold at least one"),
-        ({"CALLBACK_KEYS": SECRET}, f"CALLBACK_KEYS: key 1 {MALFORMED}"),
-        ({"ENVIRONMENT": "production"}, "CALLBACK_KEYS must hold at least one"),
+        ({"WEBHOOK_KEYS": SECRET}, f"WEBHOOK_KEYS: key 1 {MALFORMED}"),
+        ({"ENVIRONMENT": "production"}, "WEBHOOK_KEYS must hold at least one"),
         ({"PRICE_WHATSAPP": "0"}, "PRICE_WHATSAPP must be 1 or more"),
         ({"PRICE_TELEGRAM": "0"}, "PRICE_TELEGRAM must be 1 or more"),
         ({"PRICE_SMS": "-16"}, "PRICE_SMS must be 1 or more"),
@@ -175,7 +175,7 @@ def test_ledger_is_checked_in_part_every_minute_and_in_whole_every_six_hours() -
         (
             {
                 "ENVIRONMENT": "production",
-                "CALLBACK_KEYS": f"1:{SECRET}",
+                "WEBHOOK_KEYS": f"1:{SECRET}",
                 "PAYMENT_GATEWAYS": "invoice,sandbox",
             },
             "sandbox takes no money: not in production",

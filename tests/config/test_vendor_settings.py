@@ -47,7 +47,7 @@ def test_without_names_there_is_the_first_account_alone() -> None:
                 **KZ,
                 "TWILIO_KZ_API_URL": "http://x.example",
                 "ENVIRONMENT": "production",
-                "CALLBACK_KEYS": f"1:{'x' * 32}",
+                "WEBHOOK_KEYS": f"1:{'x' * 32}",
                 "PUBLIC_URL": "https://x.example",
             },
             "providers' API URLs must be https in production",

@@ -159,7 +159,7 @@ def test_production_cannot_do_without_it() -> None:
         OPERATOR_MFA="0",
         ENVIRONMENT="production",
         PUBLIC_URL="https://x.example",
-        CALLBACK_KEYS=f"1:{'x' * 32}",
+        WEBHOOK_KEYS=f"1:{'x' * 32}",
     )
 
     assert "OPERATOR_MFA cannot be off in production" in refused.stderr

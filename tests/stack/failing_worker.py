@@ -53,7 +53,7 @@ match os.environ["DIE_AT"]:
         dispatcher.hand_over = die_instead_of_call
     case "outcome":
         outcomes.apply = apply_unless_accepted
-    case "callback":
+    case "webhook":
         webhook_dispatcher.record = die_instead_of_record
     case "signal":
         outcome_waiting.publish = publish_unless_sent

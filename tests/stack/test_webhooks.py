@@ -53,7 +53,7 @@ def test_worker_killed_between_call_and_record_calls_again_under_the_same_id(
 ) -> None:
     phone = stack.phone()
     secret = subscribe(sender, receiver, "message.delivered")
-    stack.die_in_worker("callback")
+    stack.die_in_worker("webhook")
 
     sender.send_code(phone)
     receiver.wait(1)

@@ -156,12 +156,12 @@ def _survives_a_proxy(trial: Trial, stem: str, **environ: str) -> None:
 
 def verify_webhook(trial: Trial) -> None:
     secret = webhook_cases.new_secret()
-    sent = webhook_cases.callbacks(secret)
+    sent = webhook_cases.cases(secret)
     if trial.language.name == "curl":  # it receives nothing itself
         wrong = [one.name for one in sent if not _judged(trial, secret, one)]
         expect(not wrong, f"misjudged: {', '.join(wrong)}")
         return
-    with tempfile.TemporaryDirectory(prefix="kvitok-callback-") as place:
+    with tempfile.TemporaryDirectory(prefix="kvitok-webhook-") as place:
         log = Path(place) / "log"
         with webhook_cases.receiver(
             trial.command("verify_webhook"),
@@ -177,7 +177,7 @@ def verify_webhook(trial: Trial) -> None:
     expect(said.count("message.delivered") == genuine, f"it acted on others: {said[-300:]!r}")
 
 
-def _judged(trial: Trial, secret: str, one: webhook_cases.Callback) -> bool:
+def _judged(trial: Trial, secret: str, one: webhook_cases.WebhookCase) -> bool:
     told = {name.upper().replace("-", "_"): value for name, value in one.headers.items()}
     code, said = trial.run("verify_webhook", {"KVITOK_SECRET": secret, **told}, one.body)
     return (code == 0 and "message.delivered" in said) is one.is_genuine

@@ -1,4 +1,4 @@
-"""Callbacks, signed by the reference library, that an example must accept or refuse."""
+"""Webhooks, signed by the reference library, that an example must accept or refuse."""
 
 import base64
 import os
@@ -27,7 +27,7 @@ BODY = (
 
 
 @dataclass(frozen=True)
-class Callback:
+class WebhookCase:
     name: str
     is_genuine: bool
     headers: Mapping[str, str]
@@ -48,33 +48,35 @@ def signed(secret: str, *, sent_ago: float = 0, body: str = BODY) -> dict[str, s
     }
 
 
-def callbacks(secret: str) -> list[Callback]:
+def cases(secret: str) -> list[WebhookCase]:
     """What a receiver that knows `secret` is sent."""
     genuine, foreign = signed(secret), signed(new_secret())
     both = f"{foreign['webhook-signature']} {genuine['webhook-signature']}"
     flipped = bytearray(BODY.encode())
     flipped[BODY.index("msg_1") + 4] ^= 1  # still JSON
     return [
-        Callback("genuine", is_genuine=True, headers=genuine),
-        Callback("4 minutes old", is_genuine=True, headers=signed(secret, sent_ago=240)),
-        Callback(
+        WebhookCase("genuine", is_genuine=True, headers=genuine),
+        WebhookCase("4 minutes old", is_genuine=True, headers=signed(secret, sent_ago=240)),
+        WebhookCase(
             "second signature", is_genuine=True, headers=genuine | {"webhook-signature": both}
         ),
-        Callback("flipped bit", is_genuine=False, headers=genuine, body=bytes(flipped)),
-        Callback("6 minutes old", is_genuine=False, headers=signed(secret, sent_ago=360)),
-        Callback("6 minutes ahead", is_genuine=False, headers=signed(secret, sent_ago=-360)),
-        Callback(
+        WebhookCase("flipped bit", is_genuine=False, headers=genuine, body=bytes(flipped)),
+        WebhookCase("6 minutes old", is_genuine=False, headers=signed(secret, sent_ago=360)),
+        WebhookCase("6 minutes ahead", is_genuine=False, headers=signed(secret, sent_ago=-360)),
+        WebhookCase(
             "changed time",
             is_genuine=False,
             headers=genuine | {"webhook-timestamp": str(int(time.time()) + 1)},
         ),
-        Callback("another id", is_genuine=False, headers=genuine | {"webhook-id": "evt_other"}),
-        Callback("another secret", is_genuine=False, headers=foreign),
-        Callback("no signature", is_genuine=False, headers=genuine | {"webhook-signature": "v1,"}),
-        Callback(
+        WebhookCase("another id", is_genuine=False, headers=genuine | {"webhook-id": "evt_other"}),
+        WebhookCase("another secret", is_genuine=False, headers=foreign),
+        WebhookCase(
+            "no signature", is_genuine=False, headers=genuine | {"webhook-signature": "v1,"}
+        ),
+        WebhookCase(
             "words for a time", is_genuine=False, headers=genuine | {"webhook-timestamp": "now"}
         ),
-        Callback("no headers", is_genuine=False, headers={}),
+        WebhookCase("no headers", is_genuine=False, headers={}),
     ]
 
 
@@ -96,17 +98,17 @@ def receiver(
         )
         try:
             _wait(process, port)
-            yield f"http://127.0.0.1:{port}/callbacks"
+            yield f"http://127.0.0.1:{port}/webhooks"
         finally:
             signal_group(process, signal.SIGKILL)
             process.wait()
 
 
-def post(url: str, callback: Callback) -> int:
+def post(url: str, case: WebhookCase) -> int:
     """The status it was answered with, 0 when it was not answered."""
-    headers = {"Content-Type": "application/json", **callback.headers}
+    headers = {"Content-Type": "application/json", **case.headers}
     try:
-        return requests.post(url, data=callback.body, headers=headers, timeout=10).status_code
+        return requests.post(url, data=case.body, headers=headers, timeout=10).status_code
     except requests.RequestException:
         return 0
 

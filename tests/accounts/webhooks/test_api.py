@@ -106,7 +106,7 @@ def test_all_events_unless_some_are_named(api: Api) -> None:
         ("description", "a" * 121, "Не длиннее 120"),
     ],
 )
-@override_settings(CALLBACKS_TO_LOOPBACK=False)
+@override_settings(WEBHOOKS_TO_LOOPBACK=False)
 def test_field_at_fault_is_named(api: Api, field: str, value: Any, words: str) -> None:
     answer = create(api, **{field: value})
 

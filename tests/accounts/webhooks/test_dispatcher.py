@@ -154,7 +154,7 @@ def test_rotated_secret_signs_beside_the_old_one_for_a_day(
 
 
 def test_missing_server_key_is_a_fault_of_ours_and_is_tried_again(delivery: Delivery) -> None:
-    with override_settings(CALLBACK_KEYS={"other": b"x" * 32}):
+    with override_settings(WEBHOOK_KEYS={"other": b"x" * 32}):
         make_round()
 
     assert delivery.attempts.get().error == "internal"
@@ -343,7 +343,7 @@ def test_running_courier_is_quick_to_call(
 
 
 @pytest.mark.django_db(transaction=True)
-@override_settings(CALLBACK_TIMEOUT=4.0)
+@override_settings(WEBHOOK_TIMEOUT=4.0)
 def test_receiver_that_hangs_keeps_nobody_waiting(
     courier: Courier, company: Company, receiver: Receiver
 ) -> None:

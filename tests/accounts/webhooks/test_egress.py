@@ -89,7 +89,7 @@ SPELLINGS = [
 
 @pytest.fixture
 def production() -> Iterator[None]:
-    with override_settings(CALLBACKS_TO_LOOPBACK=False):
+    with override_settings(WEBHOOKS_TO_LOOPBACK=False):
         yield
 
 
@@ -211,7 +211,7 @@ def test_good_address_is_kept_in_one_spelling(production: None, url: str, normal
 
 def test_loopback_is_for_development(production: None) -> None:
     refused = failure_of("http://127.0.0.1:3000/hook")
-    with override_settings(CALLBACKS_TO_LOOPBACK=True):
+    with override_settings(WEBHOOKS_TO_LOOPBACK=True):
         allowed = failure_of("http://127.0.0.1:3000/hook")
 
     assert (refused, allowed) == (Failure.SCHEME, None)
@@ -353,7 +353,7 @@ def test_unknown_name_and_closed_port_are_told_apart(monkeypatch: pytest.MonkeyP
         (rude, Failure.PROTOCOL),
     ],
 )
-@override_settings(CALLBACK_TIMEOUT=0.5)
+@override_settings(WEBHOOK_TIMEOUT=0.5)
 def test_bad_peer_is_left_in_time(
     behave: Callable[[socket.socket], None], failure: Failure
 ) -> None:
@@ -365,7 +365,7 @@ def test_bad_peer_is_left_in_time(
     assert time.monotonic() - started < 10
 
 
-@override_settings(CALLBACK_TIMEOUT=0.5)
+@override_settings(WEBHOOK_TIMEOUT=0.5)
 def test_handshake_that_never_ends_is_left_in_time() -> None:
     def handshake(line: socket.socket) -> None:
         line.recv(65536)
@@ -382,7 +382,7 @@ def test_handshake_that_never_ends_is_left_in_time() -> None:
     assert time.monotonic() - started < 10
 
 
-@override_settings(CALLBACK_TIMEOUT=0.5)
+@override_settings(WEBHOOK_TIMEOUT=0.5)
 def test_body_that_never_ends_does_not_undo_the_status() -> None:
     def body(line: socket.socket) -> None:
         line.recv(65536)

@@ -18,7 +18,7 @@ KEYS = {"k2": b"second key of the server, 32 chars", "k1": b"first key of the se
 
 @pytest.fixture(autouse=True)
 def _keys() -> object:
-    with override_settings(CALLBACK_KEYS=KEYS):
+    with override_settings(WEBHOOK_KEYS=KEYS):
         yield
 
 

@@ -32,6 +32,15 @@ def test_secrets_that_a_newer_version_needs_are_added(tmp_path: Path) -> None:
     assert found["OTP_KEYS"].startswith("1:")
 
 
+def test_webhook_keys_stored_under_their_former_name_are_adopted(tmp_path: Path) -> None:
+    (tmp_path / "secrets.json").write_text('{"CALLBACK_KEYS": "1:stored"}')
+
+    found = made(tmp_path)
+
+    assert found["WEBHOOK_KEYS"] == "1:stored"
+    assert made(tmp_path)["WEBHOOK_KEYS"] == "1:stored"
+
+
 @pytest.mark.parametrize("text", ["", "{", "[]"])
 def test_damaged_secrets_are_not_replaced_in_silence(tmp_path: Path, text: str) -> None:
     path = tmp_path / "secrets.json"
