@@ -4,18 +4,18 @@ from celery import shared_task
 
 from accounts.outbox import mail_delivery
 from accounts.webhooks import deliveries
-from accounts.webhooks.dispatcher import courier
+from accounts.webhooks.dispatcher import webhook_dispatcher
 
 
 @shared_task(name="accounts.deliver_webhooks")
 def deliver_webhooks() -> None:
-    """The safety tick: the same round the courier makes, unless it is making one."""
-    courier().tick()
+    """Runs a dispatcher round unless the worker's own loop is in one."""
+    webhook_dispatcher().tick()
 
 
 @shared_task(name="accounts.cancel_webhooks")
 def cancel_webhooks() -> None:
-    deliveries.call_off()
+    deliveries.cancel_undeliverable()
 
 
 @shared_task(name="accounts.deliver_mail")

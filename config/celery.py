@@ -35,14 +35,15 @@ class DeliveryStep(bootsteps.StartStopStep):
     requires = ("celery.worker.components:Pool",)
 
     def start(self, parent: Any) -> None:
-        from accounts.webhooks.dispatcher import courier  # noqa: PLC0415 - needs Django set up
+        # Imported here: these need Django set up.
+        from accounts.webhooks.dispatcher import webhook_dispatcher  # noqa: PLC0415
         from channels.deliver.dispatcher import dispatcher  # noqa: PLC0415
         from channels.deliver.sweeps import poll_job, sweep_job  # noqa: PLC0415
 
-        self.dispatcher, self.courier = dispatcher(), courier()
+        self.dispatcher, self.webhook_dispatcher = dispatcher(), webhook_dispatcher()
         self.threads = [
             threading.Thread(target=self.dispatcher.run, name="delivery", daemon=True),
-            threading.Thread(target=self.courier.run, name="courier", daemon=True),
+            threading.Thread(target=self.webhook_dispatcher.run, name="webhooks", daemon=True),
         ]
         for thread in self.threads:
             thread.start()
@@ -53,7 +54,7 @@ class DeliveryStep(bootsteps.StartStopStep):
 
     def stop(self, parent: Any) -> None:
         self.dispatcher.stop()
-        self.courier.stop()
+        self.webhook_dispatcher.stop()
         longest_call = max(sum(settings.PROVIDER_TIMEOUT), settings.WEBHOOK_TIMEOUT)
         ends_at = time.monotonic() + longest_call + 2
         for thread in self.threads:

@@ -16,7 +16,7 @@ from django.utils import timezone
 from accounts.models import Mode
 from config.ids import uuid7
 
-# Set whenever deliveries were committed by this process; its courier, if it has one, waits on it.
+# Set after this process commits deliveries; its webhook dispatcher, if any, waits on it.
 fresh = threading.Event()
 
 
@@ -89,6 +89,6 @@ def emit(
 
 
 def announce(deliveries: int) -> None:
-    """Have the courier of this process look at once, after the commit."""
+    """Wake the webhook dispatcher of this process after the commit."""
     if deliveries > 0:
         transaction.on_commit(fresh.set)

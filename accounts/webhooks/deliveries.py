@@ -33,7 +33,7 @@ TOO_MANY_EXAMPLES: Words = (
 EXAMPLE_PHONE = "+79990000000"
 
 
-def call_off() -> int:
+def cancel_undeliverable() -> int:
     """Nothing more is tried of what is on its way to endpoints that are off; it can be replayed.
 
     In small steps: a backlog may be of any size, and nobody waits for the end of it.
@@ -41,7 +41,7 @@ def call_off() -> int:
     total = 0
     for _ in range(BATCHES):
         with connection.cursor() as cursor:
-            cursor.execute(sql.CALL_OFF, [BATCH])
+            cursor.execute(sql.CANCEL_UNDELIVERABLE, [BATCH])
             total += cursor.rowcount
             if cursor.rowcount < BATCH:
                 break

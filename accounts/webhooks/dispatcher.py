@@ -1,4 +1,4 @@
-"""The courier: claims due deliveries, has endpoints called, records what they answered.
+"""The webhook dispatcher: claims due deliveries, calls endpoints, records their responses.
 
 One thread owns the database connection; calls are made on others, outside any transaction. A
 claim is committed before its call, so that a crash repeats a call rather than losing one: an
@@ -23,7 +23,7 @@ from django.db import DatabaseError, DataError, IntegrityError, connection, tran
 from accounts.models import Endpoint
 from accounts.outbox import events
 from accounts.webhooks import endpoints, http_call, sql
-from accounts.webhooks.http_call import Claimed, Outcome
+from accounts.webhooks.http_call import CallOutcome, ClaimedDelivery
 
 log = structlog.get_logger(__name__)
 
@@ -34,16 +34,16 @@ SHARE = 4  # calls at once of one endpoint: one that hangs keeps nobody else wai
 COMPANY_SHARE = 8  # and of one company
 
 
-class Courier:
+class WebhookDispatcher:
     """`run` is the worker's loop; `tick` one round, for the safety net."""
 
     def __init__(self) -> None:
         self.pool = ThreadPoolExecutor(settings.WEBHOOK_THREADS, thread_name_prefix="webhook")
-        self.inbox: SimpleQueue[Outcome] = SimpleQueue()
-        self.unwritten: list[Outcome] = []
-        self.aside: list[Outcome] = []  # not written for a while, until
+        self.inbox: SimpleQueue[CallOutcome] = SimpleQueue()
+        self.unwritten: list[CallOutcome] = []
+        self.aside: list[CallOutcome] = []  # not written for a while, until
         self.aside_until = 0.0
-        self.in_flight: dict[UUID, Claimed] = {}  # by delivery
+        self.in_flight: dict[UUID, ClaimedDelivery] = {}  # by delivery
         self.lock = threading.Lock()
         self.stopping = threading.Event()
 
@@ -82,7 +82,7 @@ class Courier:
             self._write(group)
             del self.unwritten[: len(group)]
 
-    def _write(self, group: list[Outcome]) -> None:
+    def _write(self, group: list[CallOutcome]) -> None:
         try:
             record(group)
         except DatabaseError as error:
@@ -95,7 +95,7 @@ class Courier:
             else:
                 self._set_aside(group, error)
 
-    def _set_aside(self, group: list[Outcome], error: DatabaseError) -> None:
+    def _set_aside(self, group: list[CallOutcome], error: DatabaseError) -> None:
         """What its rows refuse is dropped: the lease runs out, and it is called again. What they
         were too busy for comes a while later, so that nobody else waits with it.
         """
@@ -114,7 +114,7 @@ class Courier:
             self.in_flight[claimed.delivery_id] = claimed
             self.pool.submit(self._call, claimed)
 
-    def _call(self, claimed: Claimed) -> None:
+    def _call(self, claimed: ClaimedDelivery) -> None:
         self.inbox.put(http_call.call(claimed))
         events.fresh.set()
 
@@ -132,7 +132,7 @@ class Courier:
         try:
             work()
         except Exception:
-            log.exception("courier_failed")
+            log.exception("webhook_dispatcher_failed")
             connection.close()
             time.sleep(0.2)
 
@@ -146,11 +146,11 @@ class Courier:
 
 
 @cache
-def courier() -> Courier:
-    return Courier()
+def webhook_dispatcher() -> WebhookDispatcher:
+    return WebhookDispatcher()
 
 
-def claim(limit: int, busy: Sequence[Claimed] = ()) -> list[Claimed]:
+def claim(limit: int, busy: Sequence[ClaimedDelivery] = ()) -> list[ClaimedDelivery]:
     """Take up to `limit` due deliveries, beside those in `busy`; committed when this returns."""
     params: dict[str, Any] = {
         "deliveries": [one.delivery_id for one in busy],
@@ -166,19 +166,19 @@ def claim(limit: int, busy: Sequence[Claimed] = ()) -> list[Claimed]:
         if not cursor.fetchone()[0]:
             return []
         cursor.execute(sql.CLAIM, params)
-        return [Claimed(*row) for row in cursor.fetchall()]
+        return [ClaimedDelivery(*row) for row in cursor.fetchall()]
 
 
-def _parts(group: list[Outcome]) -> list[list[Outcome]]:
+def _parts(group: list[CallOutcome]) -> list[list[CallOutcome]]:
     """By endpoint, and what is of one endpoint each alone."""
-    parts: dict[UUID, list[Outcome]] = defaultdict(list)
+    parts: dict[UUID, list[CallOutcome]] = defaultdict(list)
     for one in group:
         parts[one.claimed.endpoint_id].append(one)
     return list(parts.values()) if len(parts) > 1 else [[one] for one in group]
 
 
 @transaction.atomic
-def record(outcomes: Sequence[Outcome]) -> None:
+def record(outcomes: Sequence[CallOutcome]) -> None:
     """Log the attempts, move their deliveries on, and judge the endpoints by them."""
     ids = [one.claimed.delivery_id for one in outcomes]
     with connection.cursor() as cursor:
@@ -200,7 +200,7 @@ def record(outcomes: Sequence[Outcome]) -> None:
             _judge(one, round_of[one.claimed.delivery_id])
 
 
-def _log(outcomes: Sequence[Outcome]) -> list[list[object]]:
+def _log(outcomes: Sequence[CallOutcome]) -> list[list[object]]:
     return [
         [one.claimed.delivery_id for one in outcomes],
         [one.started_at for one in outcomes],
@@ -212,7 +212,7 @@ def _log(outcomes: Sequence[Outcome]) -> list[list[object]]:
     ]
 
 
-def _judge(outcome: Outcome, round_at: object) -> None:
+def _judge(outcome: CallOutcome, round_at: object) -> None:
     """An endpoint that has accepted nothing since the first try of what now failed for good, a
     day ago, is not called any more; nor is one that asked for that.
     """

@@ -28,7 +28,7 @@ GONE = 410
 
 
 @dataclass(frozen=True, slots=True)
-class Claimed:
+class ClaimedDelivery:
     """A delivery on its way, as `sql.CLAIM` returns it."""
 
     delivery_id: UUID
@@ -47,8 +47,8 @@ class Claimed:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
-    claimed: Claimed
+class CallOutcome:
+    claimed: ClaimedDelivery
     started_at: datetime
     duration_ms: int = 0
     headers: Mapping[str, str] = field(default_factory=dict)
@@ -94,7 +94,7 @@ def body_of(event_id: UUID, kind: str, at: datetime, data: Any) -> bytes:
     )
 
 
-def secrets_of(claimed: Claimed) -> list[str]:
+def secrets_of(claimed: ClaimedDelivery) -> list[str]:
     """The newest first."""
     found = [signing.secret(claimed.endpoint_id, claimed.key_id, claimed.generation)]
     if claimed.previous_key_id in settings.WEBHOOK_KEYS:  # else gone, and only a convenience
@@ -103,7 +103,7 @@ def secrets_of(claimed: Claimed) -> list[str]:
     return found
 
 
-def call(claimed: Claimed) -> Outcome:
+def call(claimed: ClaimedDelivery) -> CallOutcome:
     """On a thread of its own; whatever happens is an outcome."""
     started_at, started = timezone.now(), time.monotonic()
     headers: dict[str, str] = {}
@@ -119,10 +119,10 @@ def call(claimed: Claimed) -> Outcome:
         log.exception("webhook_crashed", delivery=str(claimed.delivery_id))
         error = Failure.INTERNAL.value
     duration_ms = int((time.monotonic() - started) * 1000)
-    return Outcome(claimed, started_at, duration_ms, headers, status, answer, error)
+    return CallOutcome(claimed, started_at, duration_ms, headers, status, answer, error)
 
 
-def _headers(claimed: Claimed, body: bytes, at: datetime) -> dict[str, str]:
+def _headers(claimed: ClaimedDelivery, body: bytes, at: datetime) -> dict[str, str]:
     event_id = public_id("evt", claimed.event_id)
     return {
         "Content-Type": "application/json",

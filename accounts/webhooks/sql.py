@@ -1,4 +1,4 @@
-"""The courier's statements, each with what it promises."""
+"""The webhook dispatcher's SQL statements, each with what it guarantees."""
 
 # Who is called at all.
 _CALLED = """accounts_endpoint e JOIN accounts_company c
@@ -93,7 +93,7 @@ WHERE id = ANY(%s::uuid[])
 """
 
 # Ends what is on its way to endpoints that are off, whoever put it there; waits for no lock.
-CALL_OFF = """
+CANCEL_UNDELIVERABLE = """
 WITH off AS (
   SELECT d.id FROM accounts_endpoint e
   CROSS JOIN LATERAL (

@@ -7,12 +7,12 @@ from playwright.sync_api import Page, expect
 from pytest_django.live_server_helper import LiveServer
 
 from accounts.models import Delivery
-from accounts.webhooks.dispatcher import Courier
-from tests.accounts.webhooks.conftest import courier
+from accounts.webhooks.dispatcher import WebhookDispatcher
+from tests.accounts.webhooks.conftest import running_dispatcher
 from tests.accounts.webhooks.receivers import Receiver, listening
 from tests.browser.test_cabinet import confirm, sign_in
 
-__all__ = ["courier"]  # the fixture
+__all__ = ["running_dispatcher"]  # the fixture
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
@@ -48,7 +48,7 @@ def state(page: Page, words: str) -> None:
 
 
 def test_receiver_is_set_up_breaks_and_is_mended(
-    page: Page, live_server: LiveServer, courier: Courier, receiver: Receiver
+    page: Page, live_server: LiveServer, running_dispatcher: WebhookDispatcher, receiver: Receiver
 ) -> None:
     sign_in(page, live_server)
     secret = add_address(page, receiver)
@@ -76,7 +76,7 @@ def test_receiver_is_set_up_breaks_and_is_mended(
 
 
 def test_buttons_of_an_address_do_what_they_say(
-    page: Page, live_server: LiveServer, courier: Courier, receiver: Receiver
+    page: Page, live_server: LiveServer, running_dispatcher: WebhookDispatcher, receiver: Receiver
 ) -> None:
     sign_in(page, live_server)
     secret = add_address(page, receiver)

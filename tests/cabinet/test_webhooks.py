@@ -147,7 +147,7 @@ def test_switched_off_endpoint_gets_nothing_until_it_is_on(
     off = press(client, "webhook-switch", endpoint, to="off")
     example = press(client, "webhook-test", endpoint, kind="otp.verified")
     make_round()
-    deliveries.call_off()
+    deliveries.cancel_undeliverable()
     endpoint.refresh_from_db()
     was_on = endpoint.is_enabled
     press(client, "webhook-switch", endpoint, to="on")

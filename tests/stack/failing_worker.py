@@ -12,7 +12,7 @@ from config.celery import app
 django.setup()
 
 from accounts.webhooks import dispatcher as webhook_dispatcher  # noqa: E402 - Django comes first
-from accounts.webhooks.http_call import Outcome  # noqa: E402
+from accounts.webhooks.http_call import CallOutcome  # noqa: E402
 from channels.accept import outcome_waiting  # noqa: E402
 from channels.deliver import claims, dispatcher  # noqa: E402
 from channels.lifecycle.state_machine import Event, EventKind, MessageState  # noqa: E402
@@ -44,7 +44,7 @@ def publish_unless_sent(signals: Sequence[outcome_waiting.Signal]) -> None:
     publish(signals)
 
 
-def die_instead_of_record(outcomes: Sequence[Outcome]) -> None:
+def die_instead_of_record(outcomes: Sequence[CallOutcome]) -> None:
     die()
 
 

@@ -115,7 +115,7 @@ def test_emitting_is_one_statement(
 
 
 @pytest.mark.django_db(transaction=True)
-def test_courier_is_told_after_the_commit_and_of_something_only(company: Company) -> None:
+def test_dispatcher_wakes_after_the_commit_and_only_for_deliveries(company: Company) -> None:
     events.fresh.clear()
     emit(company)
     told_of_nothing = events.fresh.is_set()

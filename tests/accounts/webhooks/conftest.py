@@ -4,7 +4,7 @@ from collections.abc import Iterator
 import pytest
 
 from accounts.models import Company, Endpoint
-from accounts.webhooks.dispatcher import Courier
+from accounts.webhooks.dispatcher import WebhookDispatcher
 from tests.accounts.webhooks.receivers import Receiver, listening
 from tests.factories import CompanyFactory, EndpointFactory
 
@@ -27,11 +27,11 @@ def endpoint(company: Company, receiver: Receiver) -> Endpoint:
 
 
 @pytest.fixture
-def courier(transactional_db: None) -> Iterator[Courier]:
-    """The courier of a worker, on a thread."""
-    one = Courier()
-    thread = threading.Thread(target=one.run, name="courier")
+def running_dispatcher(transactional_db: None) -> Iterator[WebhookDispatcher]:
+    """A webhook dispatcher on a thread of its own, as in a worker."""
+    dispatcher = WebhookDispatcher()
+    thread = threading.Thread(target=dispatcher.run, name="webhooks")
     thread.start()
-    yield one
-    one.stop()
+    yield dispatcher
+    dispatcher.stop()
     thread.join(15)

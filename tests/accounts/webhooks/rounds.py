@@ -1,4 +1,4 @@
-"""A courier's round, made by hand: claim, call, record."""
+"""One dispatcher round, run by hand: claim, call, record."""
 
 from datetime import timedelta
 from uuid import UUID
@@ -7,10 +7,10 @@ from django.utils import timezone
 
 from accounts.models import Delivery
 from accounts.webhooks import dispatcher, http_call
-from accounts.webhooks.http_call import Outcome
+from accounts.webhooks.http_call import CallOutcome
 
 
-def make_round(limit: int = 32) -> list[Outcome]:
+def make_round(limit: int = 32) -> list[CallOutcome]:
     outcomes = [http_call.call(claimed) for claimed in dispatcher.claim(limit)]
     if outcomes:
         dispatcher.record(outcomes)

@@ -1,4 +1,4 @@
-"""Every event comes at least once, under one id, whatever the receiver or the courier does."""
+"""Every event comes at least once, under one id, whatever the receiver or the dispatcher does."""
 
 import threading
 from collections.abc import Iterator
@@ -20,8 +20,8 @@ from accounts.models import (
 )
 from accounts.outbox import events
 from accounts.webhooks import deliveries, dispatcher, endpoints, http_call
-from accounts.webhooks.dispatcher import COMPANY_SHARE, SHARE, Courier
-from accounts.webhooks.http_call import Outcome
+from accounts.webhooks.dispatcher import COMPANY_SHARE, SHARE, WebhookDispatcher
+from accounts.webhooks.http_call import CallOutcome
 from tests.accounts.webhooks.receivers import Receiver, listening
 from tests.accounts.webhooks.rounds import claimed_ids, make_due, make_round, wait_of
 from tests.api.races import at_once
@@ -98,7 +98,7 @@ def test_refusal_of_what_was_called_off_does_not_revive_it(
     endpoints.disable(endpoint=endpoint, user=None)
     receiver.status = 500
 
-    deliveries.call_off()
+    deliveries.cancel_undeliverable()
     dispatcher.record([http_call.call(claimed)])
 
     delivery.refresh_from_db()
@@ -119,7 +119,7 @@ def test_whatever_waits_for_an_endpoint_that_is_off_is_called_off(
     DeliveryFactory.create_batch(4, endpoint=endpoint)
     other = DeliveryFactory.create()
 
-    called_off = deliveries.call_off(), deliveries.call_off()
+    called_off = deliveries.cancel_undeliverable(), deliveries.cancel_undeliverable()
 
     assert called_off == (5, 0)
     assert set(Delivery.objects.filter(due_at=None).values_list("state", flat=True)) == {"failed"}
@@ -257,7 +257,7 @@ def test_claim_locks_no_more_than_it_takes(endpoint: Endpoint) -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_parallel_couriers_claim_each_delivery_once(company: Company) -> None:
+def test_parallel_dispatchers_claim_each_delivery_once(company: Company) -> None:
     made = [DeliveryFactory.create() for _ in range(40)]
 
     found = at_once([lambda: dispatcher.claim(20)] * 4)
@@ -269,10 +269,10 @@ def test_parallel_couriers_claim_each_delivery_once(company: Company) -> None:
 @pytest.mark.django_db(transaction=True)
 def test_outcome_that_no_row_takes_keeps_no_other_from_its_own(company: Company) -> None:
     made = DeliveryFactory.create_batch(3, endpoint__company=company)
-    one = Courier()
+    one = WebhookDispatcher()
     for claimed in dispatcher.claim(3):
         status = 99_999 if claimed.delivery_id == made[0].pk else 200
-        one.inbox.put(Outcome(claimed, timezone.now(), status=status))
+        one.inbox.put(CallOutcome(claimed, timezone.now(), status=status))
 
     one.record()
 
@@ -284,9 +284,9 @@ def test_outcome_that_no_row_takes_keeps_no_other_from_its_own(company: Company)
 @pytest.mark.django_db(transaction=True)
 def test_endpoint_that_cannot_be_written_keeps_nobody_from_being_called(company: Company) -> None:
     held, other = DeliveryFactory.create_batch(2, endpoint__company=company)
-    one = Courier()
+    one = WebhookDispatcher()
     for claimed in dispatcher.claim(2):
-        one.inbox.put(Outcome(claimed, timezone.now(), status=200))
+        one.inbox.put(CallOutcome(claimed, timezone.now(), status=200))
     waiting = DeliveryFactory.create(endpoint__url=NOBODY)
 
     with locked(held.endpoint):
@@ -327,8 +327,8 @@ def locked(endpoint: Endpoint) -> Iterator[None]:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_running_courier_is_quick_to_call(
-    courier: Courier, endpoint: Endpoint, receiver: Receiver
+def test_running_dispatcher_calls_a_new_delivery_at_once(
+    running_dispatcher: WebhookDispatcher, endpoint: Endpoint, receiver: Receiver
 ) -> None:
     events.emit(
         company_id=endpoint.company_id,
@@ -345,7 +345,7 @@ def test_running_courier_is_quick_to_call(
 @pytest.mark.django_db(transaction=True)
 @override_settings(WEBHOOK_TIMEOUT=4.0)
 def test_receiver_that_hangs_keeps_nobody_waiting(
-    courier: Courier, company: Company, receiver: Receiver
+    running_dispatcher: WebhookDispatcher, company: Company, receiver: Receiver
 ) -> None:
     with listening() as tarpit:
         tarpit.delay = 3.0
@@ -363,8 +363,8 @@ def test_receiver_that_hangs_keeps_nobody_waiting(
 
 
 @pytest.mark.django_db(transaction=True)
-def test_courier_outlives_a_database_that_hung_up(
-    courier: Courier, endpoint: Endpoint, receiver: Receiver
+def test_dispatcher_survives_a_lost_database_connection(
+    running_dispatcher: WebhookDispatcher, endpoint: Endpoint, receiver: Receiver
 ) -> None:
     deliveries.send_example(endpoint=endpoint, kind="otp.verified")
     receiver.wait(1)
@@ -379,14 +379,14 @@ def test_courier_outlives_a_database_that_hung_up(
 
 
 @pytest.mark.django_db(transaction=True)
-def test_stopped_courier_records_the_calls_under_way(
-    courier: Courier, endpoint: Endpoint, receiver: Receiver
+def test_stopped_dispatcher_records_the_calls_under_way(
+    running_dispatcher: WebhookDispatcher, endpoint: Endpoint, receiver: Receiver
 ) -> None:
     receiver.delay = 0.5
     delivery = deliveries.send_example(endpoint=endpoint, kind="otp.verified")
     receiver.wait(1)
 
-    courier.stop()
-    courier.pool.shutdown(wait=True)
+    running_dispatcher.stop()
+    running_dispatcher.pool.shutdown(wait=True)
 
     until(lambda: Delivery.objects.get(pk=delivery.pk).state == "delivered")

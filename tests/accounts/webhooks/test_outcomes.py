@@ -122,7 +122,7 @@ def test_endpoint_that_accepts_nothing_for_a_day_is_switched_off(company: Compan
     other = DeliveryFactory.create(endpoint=delivery.endpoint)
 
     run_out(delivery)
-    deliveries.call_off()
+    deliveries.cancel_undeliverable()
 
     endpoint = Endpoint.objects.get()
     other.refresh_from_db()
