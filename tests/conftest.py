@@ -22,7 +22,7 @@ from config.redis_client import redis_client
 from links.addresses import blocked_sites, short_hosts
 from links.follow import not_found_limit, resolution
 from tests.api.clients import Api, ClientOf
-from tests.emptying import empty
+from tests.database_cleanup import empty
 from tests.factories import ApiKeyFactory, CompanyFactory
 
 TOKENS = 1000

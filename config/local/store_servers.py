@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 from urllib.parse import quote
 
 from config.local.processes import StartError, end_stranger, last_lines, spawn
-from config.local.server_home import account_for, directory_for, programs_for, socket_directory
+from config.local.server_files import account_for, directory_for, programs_for, socket_directory
 
 NAME = "kvitok"  # of the database and its owner
 _POSTGRES_VERSION = "18"

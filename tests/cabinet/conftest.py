@@ -3,7 +3,7 @@ from django.test import Client
 
 from accounts.models import Company, Member
 from tests.factories import CompanyFactory, MemberFactory
-from tests.proofs import prove
+from tests.reauthentication import prove
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from django.test import Client
 
 from accounts.models import User
 from tests.factories import UserFactory
-from tests.proofs import prove
+from tests.reauthentication import prove
 
 STEP, SOON = 30, 5  # seconds that a code is good for, and that typing it may take
 SECRET = "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP"

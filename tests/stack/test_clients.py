@@ -17,8 +17,8 @@ from accounts.models import Mode
 from tests.factories import ApiKeyFactory
 from tests.stack.stack import Stack
 from tools.examples import schema_tools
+from tools.examples.checks import phone
 from tools.examples.toolchains import MissingError
-from tools.examples.trials import phone
 
 PROGRAMS = Path(__file__).parent / "clients"
 # Of the generated files `client` is the same for every schema; its `__exit__` is typed too loosely.

@@ -10,10 +10,10 @@ from accounts.models import Mode
 from tests.factories import ApiKeyFactory
 from tests.stack.stack import Stack
 from tools.examples.__main__ import judge
+from tools.examples.checks import FailedError, Trial, handle_errors
 from tools.examples.languages import LANGUAGES
 from tools.examples.service import Service
 from tools.examples.toolchains import SOURCES, STEMS, Toolchain
-from tools.examples.trials import FailedError, Trial, handle_errors
 
 BY_NAME = {one.name: one for one in LANGUAGES}
 

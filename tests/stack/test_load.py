@@ -7,10 +7,10 @@ from concurrent.futures import ThreadPoolExecutor
 import requests
 
 from channels.models import Attempt
+from tests.stack.paused_process import standing_still
 from tests.stack.programs import until
 from tests.stack.sender import Sender
 from tests.stack.stack import SEND_WAIT, SEND_WAITERS, TOKENS, Ending, Stack
-from tests.stack.standstill import standing_still
 
 OK = 200
 DELIVERED = Ending(["delivered"], charged=1, copies=1)

@@ -14,13 +14,13 @@ from django.db import transaction
 from billing.models import Wallet
 from channels.accept.outcome_waiting import SIGNALS
 from channels.models import Attempt, Message
-from tests.stack import footprint
-from tests.stack.crowd import CLIENTS, Crowd
-from tests.stack.footprint import Footprint
+from tests.stack import resource_usage
+from tests.stack.concurrent_clients import CLIENTS, Crowd
+from tests.stack.paused_process import standing_still
 from tests.stack.programs import Program, until
+from tests.stack.resource_usage import Footprint
 from tests.stack.sender import Sender
 from tests.stack.stack import OPEN, SEND_WAITERS, TOKENS, Ending, Stack, expire
-from tests.stack.standstill import standing_still
 
 DELIVERED = Ending(["delivered"], charged=1, copies=1)
 UNSENT = Ending(["expired"], charged=0, copies=0)
@@ -54,7 +54,7 @@ def test_redis_killed_and_back_empty_in_the_middle_of_sends(
         until(lambda: crowd.count()["verify"] >= CLIENTS)
         stack.redis.forget()
         told = [one.result().json()["status"] for one in waiting]
-        during = footprint.extremes(_watched(stack), 2)[1]
+        during = resource_usage.extremes(_watched(stack), 2)[1]
         asked = crowd.count()
         stack.redis.start()
         _is_told_again(stack, crowd)
@@ -78,7 +78,7 @@ def test_web_and_worker_start_and_work_without_redis(
     with Crowd(stack, busy) as crowd:
         sent, again = busy.send_code(phone), busy.send_code(phone)
         until(lambda: crowd.count()["follow"] >= 2 * CLIENTS)
-        during = footprint.extremes(_watched(stack), 1)[1]
+        during = resource_usage.extremes(_watched(stack), 1)[1]
         stack.redis.start()
         _is_told_again(stack, crowd)
     stack.worker.wait_ready()
@@ -97,7 +97,7 @@ def test_redis_standing_still_fails_no_request_and_piles_up_nothing(
 
     with Crowd(stack, busy) as crowd:
         with standing_still(stack.redis.pid):
-            quarters = [footprint.extremes(_watched(stack), STANDSTILL / 4) for _ in range(4)]
+            quarters = [resource_usage.extremes(_watched(stack), STANDSTILL / 4) for _ in range(4)]
             asked = crowd.count()
         _is_told_again(stack, crowd)
 
@@ -121,7 +121,7 @@ def _full_house(stack: Stack, sender: Sender, threads: ThreadPoolExecutor) -> Fo
     assert 200 in _statuses_of_a_rush(stack, sender, threads) <= {200, 503}
     until(lambda: sender.balance()[1] == 0)
     stack.carrier.behave()
-    least, _ = footprint.extremes(_watched(stack), 0.5)
+    least, _ = resource_usage.extremes(_watched(stack), 0.5)
     return least
 
 

@@ -7,7 +7,7 @@ from itertools import cycle
 
 import pytest
 
-from tests.stack import leaks
+from tests.stack import secret_search
 from tests.stack.programs import until
 from tests.stack.sender import Sender
 from tests.stack.stack import Stack
@@ -17,14 +17,14 @@ MANY = 20
 
 
 @pytest.fixture
-def tap(stack: Stack) -> Iterator[leaks.Tap]:
-    tap = leaks.Tap(stack.redis.socket)
+def tap(stack: Stack) -> Iterator[secret_search.Tap]:
+    tap = secret_search.Tap(stack.redis.socket)
     yield tap
     tap.close()
 
 
 @pytest.fixture
-def codes(stack: Stack, tap: leaks.Tap) -> list[str]:
+def codes(stack: Stack, tap: secret_search.Tap) -> list[str]:
     """Codes of eight digits that went to their phones in every way there is."""
     sender, phones = stack.sender(code_length=8), stack.phones(MANY)
     found = _send_codes(stack, sender, phones)
@@ -53,11 +53,11 @@ def _let_vendors_refuse(stack: Stack, sender: Sender) -> None:
 
 
 def test_codes_and_keys_are_kept_and_said_nowhere(
-    stack: Stack, tap: leaks.Tap, codes: list[str]
+    stack: Stack, tap: secret_search.Tap, codes: list[str]
 ) -> None:
     places = {
-        "postgres": leaks.postgres(),
-        "redis": leaks.redis_values(stack.redis.url),
+        "postgres": secret_search.postgres(),
+        "redis": secret_search.redis_values(stack.redis.url),
         "redis traffic": bytes(tap.heard),
         "logs": stack.all_logs(),
     }
@@ -66,7 +66,7 @@ def test_codes_and_keys_are_kept_and_said_nowhere(
     assert len(set(codes)) == MANY
     assert all(len(text) > 1000 for text in places.values())
     for place, text in places.items():
-        told = [code for code in codes if leaks.forms(code).search(text)]
+        told = [code for code in codes if secret_search.forms(code).search(text)]
         assert (place, told) == (place, [])
         assert (place, KEY.search(text)) == (place, None)
 
@@ -76,7 +76,7 @@ def test_no_log_has_a_code_too_short_to_be_masked_as_a_phone(stack: Stack) -> No
 
     logs = stack.all_logs()
 
-    assert [code for code in codes if leaks.forms(code).search(logs)] == []
+    assert [code for code in codes if secret_search.forms(code).search(logs)] == []
 
 
 def test_no_log_has_a_whole_phone(stack: Stack, codes: list[str]) -> None:
@@ -95,5 +95,5 @@ def test_the_search_finds_what_it_looks_for(neighbours: bytes) -> None:
         b64encode(neighbours + code + neighbours),
     ]
 
-    assert [bool(leaks.forms(code.decode()).search(text)) for text in hidden] == [True] * 3
-    assert leaks.forms(code.decode()).search(b"912345678") is None
+    assert [bool(secret_search.forms(code.decode()).search(text)) for text in hidden] == [True] * 3
+    assert secret_search.forms(code.decode()).search(b"912345678") is None

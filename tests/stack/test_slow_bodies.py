@@ -11,7 +11,7 @@ import requests
 
 from accounts.models import Mode
 from tests.factories import ApiKeyFactory, LinkFactory
-from tests.stack import footprint
+from tests.stack import resource_usage
 from tests.stack.programs import until
 from tests.stack.sender import Sender
 from tests.stack.slow_clients import Attack, request
@@ -30,19 +30,19 @@ def test_five_hundred_slow_clients_delay_nobody(stack: Stack, sender: Sender) ->
     codes = _codes(stack, sender, 95)
     link = LinkFactory.create(slug="SlowDoor", company=sender.company)
     calm = _p99(_busy_minute(stack, sender, codes[:20], link.slug))
-    before = footprint.of([stack.web])
+    before = resource_usage.of([stack.web])
 
     with Attack(stack.url, _targets(stack, sender, link.slug), MANY):
-        until(lambda: footprint.of([stack.web]).files >= before.files + HELD, PATIENCE)
+        until(lambda: resource_usage.of([stack.web]).files >= before.files + HELD, PATIENCE)
         rounds = [
             _busy_minute(stack, sender, codes[start : start + 25], link.slug)
             for start in (20, 45, 70)
         ]
-        _, most = footprint.extremes([stack.web], 1.0)
+        _, most = resource_usage.extremes([stack.web], 1.0)
 
     assert min(map(_p99, rounds)) < max(P99, 4 * calm)
     assert most.files >= before.files + HELD
-    until(lambda: not footprint.of([stack.web]).exceeds(before, threads=8, files=8), PATIENCE)
+    until(lambda: not resource_usage.of([stack.web]).exceeds(before, threads=8, files=8), PATIENCE)
 
 
 def test_slow_body_is_answered_in_the_envelope(stack: Stack, sender: Sender) -> None:

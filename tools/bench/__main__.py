@@ -17,10 +17,10 @@ import psycopg
 
 from config.local.embedded import temporary
 from config.local.processes import StartError
-from tools.bench import machine, report
-from tools.bench.load import HINT, CannotMeasureError, Own, generator
-from tools.bench.results import Row
-from tools.bench.stack import SEEDED, Stack, set_up
+from tools.bench.load.generator import HINT, CannotMeasureError, Own, generator
+from tools.bench.report import machine, table
+from tools.bench.report.results import Row
+from tools.bench.stack.stack import SEEDED, Stack, set_up
 
 RESULTS = Path(__file__).parent / "results"
 ROWS = (
@@ -55,7 +55,7 @@ def main(arguments: Sequence[str]) -> int:
     except KeyboardInterrupt:
         return 130
     told |= {"took": round(time.monotonic() - started, 1), "rows": [row.told() for row in rows]}
-    say("\n" + report.table(rows) + "\n\n" + report.summary(rows))
+    say("\n" + table.table(rows) + "\n\n" + table.summary(rows))
     for program, lines in told["complaints"].items():
         say(f"{program} logged {len(lines)} errors, the first: {lines[0]}")
     _keep(told, options.json)

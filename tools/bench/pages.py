@@ -19,7 +19,7 @@ import django
 import requests
 
 from config.local.embedded import temporary
-from tools.bench.stack import SEEDED, Stack, Wanted
+from tools.bench.stack.stack import SEEDED, Stack, Wanted
 
 BUDGET = 200  # ms, the median
 
@@ -81,7 +81,7 @@ def _history(options: argparse.Namespace) -> Cookie:
     from django.http import HttpRequest  # noqa: PLC0415
 
     from accounts.models import User  # noqa: PLC0415
-    from tools.bench import seed  # noqa: PLC0415
+    from tools.bench.stack import seed  # noqa: PLC0415
 
     call_command("migrate", verbosity=0)
     seed.companies(1)

@@ -7,19 +7,28 @@ from collections.abc import Callable, Iterator, Sequence
 from django.core.management import call_command
 from django.db import connections
 
-from tools.bench import beside, calls, following, handover, hang, path, runner, seed
-from tools.bench.load import CannotMeasureError, Generator
-from tools.bench.results import Row
-from tools.bench.runner import Bench
-from tools.bench.stack import Stack
+from tools.bench.load.generator import CannotMeasureError, Generator
+from tools.bench.report.results import Row
+from tools.bench.rows import (
+    api_calls,
+    end_to_end,
+    handover,
+    hanging_channel,
+    hanging_provider,
+    link_calls,
+    runner,
+)
+from tools.bench.rows.runner import Bench
+from tools.bench.stack import seed
+from tools.bench.stack.stack import Stack
 
 FLOWS: dict[str, Callable[[Bench], list[Row]]] = {
     "handover": handover.measure,
-    "hang": hang.measure,
-    "beside": beside.measure,
-    "path": path.measure,
+    "hang": hanging_provider.measure,
+    "beside": hanging_channel.measure,
+    "path": end_to_end.measure,
 }
-CALLS = calls.CALLS | following.CALLS
+CALLS = api_calls.CALLS | link_calls.CALLS
 ROWS = (*CALLS, *FLOWS)
 
 

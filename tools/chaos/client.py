@@ -11,9 +11,9 @@ from typing import Any
 
 import requests
 
-from tools.chaos.agenda import Agenda
 from tools.chaos.journal import Journal
 from tools.chaos.plan import Order
+from tools.chaos.scheduler import Agenda
 
 CONFLICT, UNAVAILABLE = 409, 503
 LINK = "https://example.com/orders/{}"

@@ -4,9 +4,9 @@ import sqlite3
 import time
 from contextlib import closing
 
-from tools.chaos import books
-from tools.chaos.books import Books
-from tools.chaos.conductor import Conductor
+from tools.chaos import database
+from tools.chaos.database import Books
+from tools.chaos.fault_injector import Conductor
 from tools.chaos.stack import Stack
 
 LOOK_EVERY = 0.2
@@ -24,18 +24,18 @@ class Drain:
 
     def wait(self, hold_deadline: float) -> None:
         """Until the last deadline is past: repeats that come late may make new messages yet."""
-        self._run(books.IN_TIME, 2 * hold_deadline)
+        self._run(database.IN_TIME, 2 * hold_deadline)
 
     def hurry(self) -> None:
         """Receipts and polls get their time; what is open then has its deadline behind it."""
         self._conductor.run(self._is_told, RECEIPTS)
-        self._run(books.UNDER_WAY, RECEIPTS)
+        self._run(database.UNDER_WAY, RECEIPTS)
         for _ in range(POLL_ROUNDS):
-            self._books.change(books.AGE_POLLS)
-            self._run(books.POLLED, POLL_ROUND)
-        self._books.change(books.AGE_LEASES)
-        self._books.change(books.AGE_DEADLINES)
-        self._run(books.OPEN, ENDED_WITHIN)
+            self._books.change(database.AGE_POLLS)
+            self._run(database.POLLED, POLL_ROUND)
+        self._books.change(database.AGE_LEASES)
+        self._books.change(database.AGE_DEADLINES)
+        self._run(database.OPEN, ENDED_WITHIN)
 
     def _run(self, query: str, seconds: float) -> None:
         """Until a count is zero."""

@@ -7,14 +7,14 @@ from functools import partial
 
 import redis
 
-from tools.chaos.agenda import Agenda
-from tools.chaos.books import OPEN, Books
 from tools.chaos.client import Account, Backend, Client
-from tools.chaos.conductor import Conductor
+from tools.chaos.database import OPEN, Books
 from tools.chaos.drain import Drain
+from tools.chaos.fault_injector import Conductor
 from tools.chaos.journal import Journal
-from tools.chaos.people import People
+from tools.chaos.phone_users import People
 from tools.chaos.plan import Options, Plan
+from tools.chaos.scheduler import Agenda
 from tools.chaos.stack import Stack
 
 THREADS = 96

@@ -9,11 +9,11 @@ from typing import Any
 
 from django.db import connection
 
-from tools.chaos import complaints, judging
-from tools.chaos.conductor import Conductor
-from tools.chaos.judging import Finding
+from tools.chaos import log_errors, verdicts
+from tools.chaos.fault_injector import Conductor
 from tools.chaos.plan import Options, Plan
 from tools.chaos.stack import Stack
+from tools.chaos.verdicts import Finding
 
 SHOWN = 10  # subjects of a broken promise
 Counts = Mapping[str, int]
@@ -89,7 +89,7 @@ class Report:
         exits: dict[str, int],
     ) -> "Report":
         ours = (stack.web, stack.worker, stack.second_worker, stack.beat)
-        explained, others = complaints.complaints(program.log for program in ours)
+        explained, others = log_errors.complaints(program.log for program in ours)
         proxy = json.loads(stack.counts.read_text(encoding="utf-8"))
         facts = {name: count(query) for name, query in FACTS.items()}
         facts |= {
@@ -108,14 +108,14 @@ class Report:
             judge_logs(others),
             judge_deadlocks(conductor.deadlocks),
         ]
-        free = judging.uncharged()
+        free = verdicts.uncharged()
         return cls(
             options,
             plan.seconds,
             findings,
             facts,
             dict(Counter(free.values())),
-            judging.missed(free),
+            verdicts.missed(free),
             proxy,
             logged=dict(explained + others),
             exits=exits,

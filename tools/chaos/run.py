@@ -15,7 +15,7 @@ from django.core.management import call_command
 from config.env import ROOT
 from config.local.embedded import Servers, temporary
 from config.local.processes import end_survivors
-from tools.chaos import evidence, judging
+from tools.chaos import external_records, verdicts
 from tools.chaos.client import Account
 from tools.chaos.load import Load
 from tools.chaos.plan import Options, Plan, make, speed_of
@@ -75,8 +75,8 @@ def _run(options: Options, servers: Servers, place: Path, say: Say) -> Report:
     finally:
         stack.kill()
     say("Everything is stopped; judging …")
-    evidence.lay_out(stack.simulator_log, load.journal.path)
-    findings = list(judging.judge())
+    external_records.lay_out(stack.simulator_log, load.journal.path)
+    findings = list(verdicts.judge())
     return Report.of(
         options, plan, stack, load.conductor, findings, flushes=load.flusher.times, exits=exits
     )

@@ -13,11 +13,11 @@ import requests
 
 from config.local.processes import StartError
 from tools.examples import report
+from tools.examples.checks import TRIALS, FailedError, Trial
 from tools.examples.languages import LANGUAGES, Language
 from tools.examples.report import Outcome
 from tools.examples.service import Service, running
 from tools.examples.toolchains import BuildError, MissingError, Toolchain
-from tools.examples.trials import TRIALS, FailedError, Trial
 
 
 def main(arguments: Sequence[str]) -> int:

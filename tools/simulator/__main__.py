@@ -10,7 +10,7 @@ import sys
 from aiohttp import web
 
 from tools.simulator.app import build_app
-from tools.simulator.message_log import Log, LogInUseError
+from tools.simulator.messages.message_log import Log, LogInUseError
 from tools.simulator.settings import Settings, SettingsError, read_settings
 
 HOST = "127.0.0.1"

@@ -8,10 +8,10 @@ from aiohttp import web
 
 from tools.simulator.carrier import Carrier
 from tools.simulator.faults import read_fault
-from tools.simulator.local_only import Guard
-from tools.simulator.message import Message
-from tools.simulator.message_content import digits
+from tools.simulator.messages.message import Message
+from tools.simulator.messages.message_content import digits
 from tools.simulator.missing_setup import read_lacks
+from tools.simulator.pages.local_only import Guard
 from tools.simulator.request_bodies import MalformedError, json_object
 from tools.simulator.telegram.bot import TelegramBot
 from tools.simulator.vendor import json_answer

@@ -11,10 +11,10 @@ from aiohttp import web
 
 from tools.simulator.api import Api
 from tools.simulator.carrier import Carrier
-from tools.simulator.control_page import Control
-from tools.simulator.local_only import Guard
-from tools.simulator.message_log import Log
-from tools.simulator.phones_page import Page
+from tools.simulator.messages.message_log import Log
+from tools.simulator.pages.control_page import Control
+from tools.simulator.pages.local_only import Guard
+from tools.simulator.pages.phones_page import Page
 from tools.simulator.settings import Settings
 from tools.simulator.smpp.server import Smpp
 from tools.simulator.smsc import Smsc

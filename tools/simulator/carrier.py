@@ -8,11 +8,11 @@ from collections.abc import Callable
 from aiohttp import web
 
 from tools.simulator.faults import LOST, SERVER_ERROR, SILENCES, Faults, Plan
-from tools.simulator.link_previews import Visits
-from tools.simulator.message import Message
-from tools.simulator.message_log import Log
+from tools.simulator.messages.link_previews import Visits
+from tools.simulator.messages.message import Message
+from tools.simulator.messages.message_log import Log
+from tools.simulator.pages.server_sent_events import Events
 from tools.simulator.receipt_sender import Courier
-from tools.simulator.server_sent_events import Events
 from tools.simulator.settings import Settings
 from tools.simulator.vendor import HttpVendor, Tell, Vendor
 from tools.simulator.wire_log import Wire

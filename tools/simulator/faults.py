@@ -5,8 +5,8 @@ from dataclasses import asdict, dataclass, field
 from itertools import count
 from typing import Any
 
-from tools.simulator.message import DUPLICATE, SILENT
-from tools.simulator.message_content import digits
+from tools.simulator.messages.message import DUPLICATE, SILENT
+from tools.simulator.messages.message_content import digits
 
 REFUSALS = ("unreachable", "refuse", "account", "throttle")
 SILENCES = ("hang", "reset")

@@ -9,9 +9,9 @@ import aiohttp
 from aiohttp import web
 from yarl import URL
 
-from tools.simulator.message import DUPLICATE, SILENT, Message
-from tools.simulator.message_log import Log
-from tools.simulator.server_sent_events import Events
+from tools.simulator.messages.message import DUPLICATE, SILENT, Message
+from tools.simulator.messages.message_log import Log
+from tools.simulator.pages.server_sent_events import Events
 from tools.simulator.vendor import Post, Tell, Vendor
 from tools.simulator.wire_log import Exchange, Wire
 

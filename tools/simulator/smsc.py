@@ -10,9 +10,10 @@ from zoneinfo import ZoneInfo
 
 from aiohttp import web
 
-from tools.simulator import message_content, signatures
+from tools.simulator import signatures
 from tools.simulator.carrier import Carrier
-from tools.simulator.message import Message
+from tools.simulator.messages import message_content
+from tools.simulator.messages.message import Message
 from tools.simulator.request_bodies import MalformedError, form, whole
 from tools.simulator.vendor import HttpVendor, Post, json_answer
 

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from aiohttp import web
 
 from tools.simulator.faults import Plan
-from tools.simulator.message import Message
+from tools.simulator.messages.message import Message
 
 Json = dict[str, Any]
 HOST_SIGNS = frozenset(string.ascii_letters + string.digits + ".-:")

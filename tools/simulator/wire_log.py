@@ -11,8 +11,8 @@ from urllib.parse import parse_qsl
 
 from aiohttp import web
 
-from tools.simulator.message import iso
-from tools.simulator.server_sent_events import Events
+from tools.simulator.messages.message import iso
+from tools.simulator.pages.server_sent_events import Events
 from tools.simulator.settings import Settings
 from tools.simulator.vendor import Post
 

@@ -14,7 +14,7 @@ from billing.wallet import ledger
 from tests.api.clients import ClientOf
 from tests.desk.operators import make_operator, sign_in
 from tests.factories import MemberFactory
-from tests.proofs import prove
+from tests.reauthentication import prove
 
 pytestmark = pytest.mark.django_db
 URL = "/cabinet/settings/budgets"

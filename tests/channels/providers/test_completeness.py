@@ -16,7 +16,7 @@ from tests.channels.providers.test_checks import QUESTIONS
 from tests.channels.providers.vendors import PAYLOADS, VENDORS
 from tests.tools.simulator import sends
 from tools.simulator.faults import PROVIDERS
-from tools.simulator.page_texts import LANGUAGES
+from tools.simulator.pages.page_texts import LANGUAGES
 
 
 @pytest.fixture(params=sorted(http_providers()))

@@ -16,7 +16,7 @@ import redis
 from config.local.checkout import CHECKOUT
 from config.local.embedded import Servers, temporary
 from config.local.processes import StartError, command_line
-from config.local.server_home import account_for, temporary_directory
+from config.local.server_files import account_for, temporary_directory
 from config.local.store_servers import Postgres, Redis
 
 WRAPPER = [sys.executable, "-m", "config.local.embedded", "--"]

@@ -12,7 +12,7 @@ import orjson
 import pytest
 
 from tests.config.small_web import BOUNDS, DEADLINE, LONG
-from tests.stack import footprint
+from tests.stack import resource_usage
 from tests.stack.programs import Program, free_port, until
 
 THREADS = 4  # of the small web process
@@ -312,17 +312,17 @@ def test_reader_of_nothing_is_given_up(ask: Ask, web: Program) -> None:
 
 def test_threads_and_descriptors_are_given_back(ask: Ask, web: Program) -> None:
     time.sleep(0.5)  # until the connections of other tests are closed
-    before = footprint.of([web])
+    before = resource_usage.of([web])
 
     slow = [ask(body_of(1000, str(number))) for number in range(30)]
-    until(lambda: footprint.of([web]).files >= before.files + 25)
+    until(lambda: resource_usage.of([web]).files >= before.files + 25)
 
     assert [one.status() for one in slow] == [408] * 30
-    until(lambda: not footprint.of([web]).exceeds(before, threads=THREADS, files=2))
+    until(lambda: not resource_usage.of([web]).exceeds(before, threads=THREADS, files=2))
 
 
 def _memory(web: Program) -> int:
     """Resident, of the process and its children, in bytes."""
-    pids = list(footprint._tree(web.running.pid))
+    pids = list(resource_usage._tree(web.running.pid))
     text = [Path(f"/proc/{pid}/statm").read_text().split() for pid in set(pids)]
     return sum(int(fields[1]) for fields in text) * os.sysconf("SC_PAGE_SIZE")

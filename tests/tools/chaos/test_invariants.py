@@ -13,10 +13,10 @@ from channels.models import Attempt, Message, Receipt
 from config.ids import uuid7
 from otp.models import Verification
 from tests.factories import AttemptFactory, MessageFactory, ReceiptFactory
-from tests.tools.chaos.worlds import ORDER, World
-from tools.chaos import judging
+from tests.tools.chaos.scenarios import ORDER, World
+from tools.chaos import verdicts
 from tools.chaos.invariants import CHECKS
-from tools.chaos.judging import broken
+from tools.chaos.verdicts import broken
 
 pytestmark = pytest.mark.django_db
 Break = Callable[[World], None]
@@ -317,7 +317,7 @@ def test_a_good_world_keeps_every_promise() -> None:
     World().lay_out()
 
     assert found() == {}
-    assert judging.uncharged() == {}
+    assert verdicts.uncharged() == {}
 
 
 @pytest.mark.parametrize(("check", "spoil"), BREAKS, ids=[make.__name__ for _check, make in BREAKS])

@@ -6,11 +6,11 @@ import pytest
 
 from tools.examples import __main__ as command
 from tools.examples import report
+from tools.examples.checks import TRIALS
 from tools.examples.languages import Language
 from tools.examples.report import Outcome
 from tools.examples.service import Service
 from tools.examples.toolchains import BuildError, MissingError, Place, Toolchain, build, tool
-from tools.examples.trials import TRIALS
 
 NOWHERE = Service("http://127.0.0.1:1/api/v1", "kv_test_none")
 

@@ -10,10 +10,10 @@ from functools import partial
 
 from aiohttp import web
 
-from tools.simulator import message_content
 from tools.simulator.carrier import Carrier
 from tools.simulator.faults import LOST, SERVER_ERROR, SILENCES, Plan
-from tools.simulator.message import Message
+from tools.simulator.messages import message_content
+from tools.simulator.messages.message import Message
 from tools.simulator.smpp import pdu
 from tools.simulator.smpp import text as smpp_text
 from tools.simulator.smpp.pdu import Bind, Query, Submit

@@ -12,11 +12,11 @@ from typing import Any
 
 from aiohttp import web
 
-from tools.simulator import message_content
 from tools.simulator.carrier import Carrier
 from tools.simulator.faults import Plan
-from tools.simulator.message import Message
-from tools.simulator.phones import Phone
+from tools.simulator.messages import message_content
+from tools.simulator.messages.message import Message
+from tools.simulator.messages.phones import Phone
 from tools.simulator.request_bodies import MalformedError, fields, whole
 from tools.simulator.telegram.keyboards import ButtonError, Keyboard, read_keyboard
 from tools.simulator.telegram.people import Webhook, block_update, command_update, contact_update

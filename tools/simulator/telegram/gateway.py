@@ -11,8 +11,8 @@ from aiohttp import web
 
 from tools.simulator import signatures
 from tools.simulator.carrier import Carrier
-from tools.simulator.message import Message
-from tools.simulator.message_content import digits
+from tools.simulator.messages.message import Message
+from tools.simulator.messages.message_content import digits
 from tools.simulator.request_bodies import MalformedError, fields, whole
 from tools.simulator.vendor import HttpVendor, Json, Post, is_callback, json_answer
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from tools.simulator.phones import Phone
+from tools.simulator.messages.phones import Phone
 from tools.simulator.vendor import Json, Post
 
 

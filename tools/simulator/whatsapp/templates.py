@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from tools.simulator.message_content import Content, links_in
+from tools.simulator.messages.message_content import Content, links_in
 from tools.simulator.request_bodies import mapping, mappings
 from tools.simulator.settings import Settings
 

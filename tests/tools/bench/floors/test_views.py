@@ -1,0 +1,165 @@
+"""The floors do what ours does, answer what ours answers, and run as ours runs."""
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+from django.db import connection
+from django.http import HttpRequest, HttpResponse
+from django.test import RequestFactory
+
+from accounts.models import ApiKey, Company
+from billing.wallet import ledger
+from channels.models import Message
+from config.local import supervisor
+from links.follow import redirect, resolution
+from links.models import Link
+from otp import codes
+from otp.models import Verification
+from tests.api.clients import Api
+from tests.factories import LinkFactory, VerificationFactory
+from tools.bench.floors import hello, views
+from tools.bench.stack import programs, seed
+
+View = Callable[[HttpRequest], HttpResponse]
+
+
+def ask(view: View, **body: object) -> tuple[int, dict[str, Any]]:
+    request = RequestFactory().post("/", orjson.dumps(body), content_type="application/json")
+    response = view(request)
+    return response.status_code, orjson.loads(response.content)
+
+
+def is_alike(floor: dict[str, Any], ours: dict[str, Any]) -> bool:
+    """The same fields, and as much to send, but for a few bytes."""
+    sizes = [len(orjson.dumps(body)) for body in (floor, ours)]
+    return floor.keys() == ours.keys() and abs(sizes[0] - sizes[1]) <= sizes[1] / 10
+
+
+def guess(verification: Verification, code: str) -> str:
+    return codes.mac(
+        key_id=codes.current_key(),
+        company_id=verification.company_id,
+        mode="live",
+        phone=verification.phone,
+        purpose="verification",
+        code=code,
+    ).hex()
+
+
+def live(company: Company) -> Verification:
+    one: Verification = VerificationFactory.build(company=company)
+    one.key_id = codes.current_key()
+    one.mac = bytes.fromhex(guess(one, "123456"))
+    one.save()
+    return one
+
+
+@pytest.mark.parametrize(("code", "status"), [("123456", 200), ("000000", 422)])
+def test_verify(company: Company, api: Api, code: str, status: int) -> None:
+    here, there = live(company), live(company)
+
+    floor = ask(views.verify, company_id=company.pk, phone=here.phone, mac=guess(here, code))
+    ours = api.post("/otp/verify", {"phone": there.phone, "code": code})
+
+    assert (floor[0], ours.status) == (status, status)
+    assert is_alike(floor[1], ours.body)
+    here.refresh_from_db()
+    there.refresh_from_db()
+    assert (here.attempts, here.verified_at is None) == (1, status == 422)
+    assert (there.attempts, there.verified_at is None) == (1, status == 422)
+
+
+def test_send(company: Company, api: Api) -> None:
+    key = ApiKey.objects.get(company=company)
+
+    floor = ask(views.send, company_id=company.pk, key_id=key.pk, phone="+79160000001")
+    ours = api.post("/otp/send", {"phone": "+79160000002", "channel": "whatsapp"})
+
+    assert (floor[0], ours.status) == (200, 200)
+    assert is_alike(floor[1], ours.body)
+    written = Message.objects.order_by("phone").values_list("state", "price", "channel", "kind")
+    assert list(written) == [("queued", 1, "whatsapp", "code")] * 2
+    assert ledger.balance(company.pk)[1] == 2
+
+
+def test_shorten(company: Company, api: Api) -> None:
+    floor = ask(views.shorten, company_id=company.pk, url=hello.URL)
+    ours = api.post("/links/shorten", {"url": hello.URL})
+
+    assert (floor[0], ours.status) == (200, 200)
+    assert is_alike(floor[1], ours.body)
+    assert list(Link.objects.values_list("url", flat=True)) == [hello.URL] * 2
+
+
+def test_bulk(company: Company, api: Api) -> None:
+    links = [{"url": f"{hello.URL}&n={number}"} for number in range(3)]
+
+    floor = ask(views.bulk, company_id=company.pk, links=links)
+    ours = api.post("/links/bulk", {"links": links})
+
+    assert (floor[0], ours.status) == (200, 200)
+    assert floor[1].keys() == ours.body.keys()
+    assert [one["url"] for one in floor[1]["data"]] == [one["url"] for one in links]
+    assert floor[1]["data"][0].keys() <= ours.body["data"][0].keys()
+    assert Link.objects.count() == 6
+
+
+@pytest.mark.parametrize("is_there", [True, False])
+def test_follow(company: Company, *, is_there: bool) -> None:
+    connection.ensure_connection()
+    account = seed.Account(company.pk, 0, "")
+    made = seed.links(connection.connection, account, 2, url=hello.URL)
+    (slug,) = made[:1] if is_there else seed.slugs(1)
+
+    floor = views.follow(RequestFactory().get("/"), slug)
+
+    ours = redirect.answer(slug, {"REQUEST_METHOD": "GET"})
+    assert floor.status_code == int(ours.status[:3]) == (302 if is_there else 404)
+    assert floor.headers.get("Location") == dict(ours.headers).get("Location")
+
+
+def test_redirect(db: None) -> None:
+    link = LinkFactory.create(url=hello.URL)
+    resolution.remember(link)
+    said: list[Any] = []
+
+    def start_response(*words: Any) -> Any:
+        said.append(words)
+
+    body = hello.application({}, start_response)
+
+    ours = redirect.answer(link.slug, {"REQUEST_METHOD": "GET"})
+    assert (said, b"".join(body)) == ([(ours.status, ours.headers)], ours.body)
+
+
+def test_seeded_guesses_are_right_and_wrong_in_turn(company: Company, api: Api) -> None:
+    connection.ensure_connection()
+    account = seed.Account(company.pk, 0, "")
+    phones = seed.Phones().take(4)
+
+    found = seed.verifications(connection.connection, [account], phones)
+
+    answers = [api.post("/otp/verify", {"phone": one.phone, "code": one.code}) for one in found]
+    assert [answer.status for answer in answers] == [200, 422, 200, 422]
+    assert [one.phone for one in found] == sorted(phones)
+
+
+def test_programs_are_started_with_the_words_of_the_supervisor(tmp_path: Path) -> None:
+    place = supervisor.Place(tmp_path, "127.0.0.1", 8000, 8001, {})
+
+    web, worker, beat = (
+        _words(make(place)) for make in (supervisor._web, supervisor._worker, supervisor._beat)
+    )
+
+    assert programs.web(8000) == web
+    assert worker == programs.WORKER
+    assert beat == programs.beat(tmp_path)
+
+
+def _words(child: Any) -> list[str]:
+    launch: partial[Any] = child.launch
+    return list(launch.args[0][1:])

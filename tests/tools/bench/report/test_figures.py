@@ -1,0 +1,108 @@
+"""The arithmetic, the rows and the table."""
+
+from typing import Any
+
+import pytest
+
+from tools.bench.report.figures import percentile, ratios
+from tools.bench.report.results import Interval, Row
+from tools.bench.report.table import cpu, summary, table
+from tools.bench.rows.runner import order
+
+
+def interval(side: str, number: int, rate: float, **more: Any) -> Interval:
+    figures: dict[str, Any] = {
+        "p50": 1.0,
+        "p99": 2.0,
+        "errors": 0,
+        "cpu": {"web": 100.0},
+        "others": 0.0,
+    }
+    return Interval(
+        side=side, round=number, requests=10, seconds=1.0, rate=rate, steal=0.0, **figures | more
+    )
+
+
+def row(*rates: tuple[float, float], **more: Any) -> Row:
+    found = Row("verify", "POST /otp/verify", ("floor", "ours"), 16, least=0.5, aim=0.8, **more)
+    for number, (floor, ours) in enumerate(rates):
+        found.intervals += [interval("ours", number, ours), interval("floor", number, floor)]
+    return found
+
+
+@pytest.mark.parametrize(
+    ("share", "value"), [(0.5, 50), (0.99, 99), (0.991, 100), (1.0, 100), (0.0, 1)]
+)
+def test_a_percentile_is_one_of_the_values(share: float, value: int) -> None:
+    assert percentile(range(100, 0, -1), share) == value
+
+
+def test_percentile_of_a_single_value() -> None:
+    assert percentile([7.0], 0.99) == 7.0
+
+
+def test_the_ratio_is_that_of_the_medians_and_each_round_has_its_own() -> None:
+    assert ratios([100, 400, 200], [50, 100, 150]) == (0.5, [0.5, 0.25, 0.75])
+
+
+def test_a_row_takes_the_median_of_its_rounds() -> None:
+    measured = row((1000, 500), (2000, 900), (4000, 2400))
+
+    assert measured.middle("ours", "rate") == 900
+    assert measured.ratio() == (0.45, [0.5, 0.45, 0.6])
+    assert measured.misses() == ["verify c=16: 0.450, at least 0.5"]
+
+
+def test_a_row_that_reaches_what_it_must_misses_nothing() -> None:
+    assert row((1000, 500)).misses() == []
+
+
+def test_a_ratio_that_must_stay_small_is_missed_when_it_is_large() -> None:
+    slow = row((10, 20), at_most=True)
+
+    assert slow.misses() == ["verify c=16: 2.000, at most 0.5"]
+
+
+def test_limits_of_the_subject_alone() -> None:
+    limits = {"p50": (0.5, 0.1), "p99": (5.0, 3.0)}
+    alone = Row("handover", "accepted", ("ours",), 1, limits=limits)
+    alone.intervals.append(interval("ours", 0, 10))
+
+    assert alone.ratio() is None
+    assert alone.misses() == ["handover c=1: p50 1.0 ms, at most 0.5"]
+
+
+def test_what_others_took_and_wrong_answers_are_told() -> None:
+    noisy = row((1000, 800))
+    noisy.intervals.append(interval("ours", 1, 800, others=0.4, errors=3))
+    noisy.intervals.append(interval("floor", 1, 1000))
+
+    told = table([noisy]) + summary([noisy])
+
+    assert "0.40!" in told
+    assert "ratio 0.800 (0.80 0.80): at least 0.5, aim 0.8  OK" in told
+    assert "Below what is asked: nothing." in told
+    assert "With wrong or missing answers: verify c=16." in told
+
+
+def test_a_processor_that_slowed_down_is_told() -> None:
+    steady, throttled = row((1000, 800)), row((1000, 800))
+    steady.intervals.append(interval("ours", 1, 800, loop=8.0))
+    throttled.intervals.append(interval("ours", 1, 800, loop=16.0))
+    for one in (steady, throttled):
+        one.intervals.append(interval("floor", 1, 1000, loop=8.0))
+
+    assert "as long as" not in summary([steady])
+    assert "up to 2.0 times as long as at its best" in summary([throttled])
+
+
+def test_groups_that_stood_by_are_not_shown() -> None:
+    assert cpu({"redis": 3.0, "floor": 300.0, "web": 2.0}) == "web 300"
+
+
+def test_each_side_goes_first_in_turn() -> None:
+    assert [list(order(("a", "b"), number)) for number in range(3)] == [
+        ["a", "b"],
+        ["b", "a"],
+        ["a", "b"],
+    ]

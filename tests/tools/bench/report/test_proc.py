@@ -1,0 +1,58 @@
+"""What is read from /proc."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tools.bench.report import proc
+from tools.bench.report.proc import Process, Snapshot
+
+STAT = "17 (a b) c) S 4 17 17 0 -1 4194304 900 80 0 0 {own} {system} {buried} 5 20 0 9 0 100"
+
+
+def test_a_process_with_any_name_is_read() -> None:
+    assert proc.parse_process(STAT.format(own=30, system=12, buried=7)) == Process(4, 42, 12)
+
+
+def test_the_machine_is_busy_with_interrupts_too_but_not_with_what_was_stolen() -> None:
+    assert proc.parse_machine("cpu  10 2 30 400 5 60 70 8 9 0\ncpu0 1 1") == (172, 8)
+
+
+def test_a_tree_counts_the_living_and_the_buried() -> None:
+    known = {
+        1: Process(0, 1000, 1000),
+        10: Process(1, 5, 3),
+        11: Process(10, 20, 0),
+        12: Process(11, 100, 1),
+        99: Process(1, 7, 7),
+    }
+
+    assert proc.ticks_of(10, known) == 129
+    assert proc.ticks_of(77, known) == 0
+
+
+def test_others_are_what_is_left_of_the_machine() -> None:
+    before = Snapshot(10.0, {"web": 0, "client": 50}, busy=1000, steal=0)
+    after = Snapshot(12.0, {"web": 100, "client": 60}, busy=1000 + 110 + 40, steal=10)
+
+    spent = proc.between(before, after)
+
+    assert spent.groups == {"web": 100 / proc.TICKS, "client": 10 / proc.TICKS}
+    assert spent.others == 40 / proc.TICKS / 2
+    assert spent.steal == 10 / proc.TICKS / 2
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="there is no /proc here")
+def test_what_a_child_spent_is_ours_once_it_was_waited_for() -> None:
+    work = "import time\nwhile time.process_time() < 0.3: pass"
+    before = proc.snapshot({"nobody": [], "tests": [os.getpid()]})
+
+    subprocess.run([sys.executable, "-c", work], check=True)
+    spent = proc.between(before, proc.snapshot({"nobody": [], "tests": [os.getpid()]}))
+
+    assert spent.groups["nobody"] == 0
+    assert spent.groups[proc.CLIENT] >= 0.25
+    assert spent.groups["tests"] >= 0.25

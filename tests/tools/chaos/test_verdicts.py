@@ -1,0 +1,125 @@
+"""Free deliveries and why they are free; kills that never came; what was logged."""
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.factories import AttemptFactory, ReceiptFactory
+from tests.tools.chaos.scenarios import World
+from tools.chaos import verdicts
+from tools.chaos.fault_injector import Conductor
+from tools.chaos.invariants import PROVABLE
+from tools.chaos.log_errors import complaints
+from tools.chaos.plan import Options, Plan, Target, make
+from tools.chaos.report import judge_deadlocks, judge_kills, judge_logs, judge_servers
+
+OPTIONS = Options(seed=7, sends=300, kills=6, flush=False, short=True)
+
+
+def why(**more: Any) -> list[str]:
+    """Why a second message of the world is free, which its phone got and nobody paid for."""
+    world = World()
+    message = world.another(state="expired")
+    world.transfer(message, "release")
+    attempt = AttemptFactory.create(
+        message=message, state="expired", provider=more.pop("provider", "twilio"), provider_id=None
+    )
+    if more.pop("said_failed", False):
+        ReceiptFactory.create(attempt=attempt, state="failed", provider_id="SM1")
+    world.phone.append(world.arrival(attempt, id=2, provider_id="SM1", **more))
+    world.lay_out()
+    return list(verdicts.uncharged().values())
+
+
+@pytest.mark.django_db
+def test_a_free_delivery_is_explained_where_no_proof_can_exist() -> None:
+    assert why(said_failed=True) == ["the vendor had said that it failed"]
+
+
+@pytest.mark.django_db
+def test_a_lost_answer_of_the_bot_leaves_nothing_to_prove_by() -> None:
+    assert why(provider="telegram_bot") == ["the answer was lost, and this vendor has no receipts"]
+
+
+@pytest.mark.django_db
+def test_a_vendor_that_said_nothing_and_has_no_id_cannot_be_asked() -> None:
+    assert why(faults=["no_receipt"]) == [
+        "twilio: the answer and all receipts were lost, so there is no id to ask by"
+    ]
+
+
+@pytest.mark.django_db
+def test_too_many_free_deliveries_break_the_promise() -> None:
+    assert why() == [PROVABLE]
+
+    (story,) = verdicts.judge_uncharged(verdicts.uncharged()).subjects
+
+    assert "| attempt 1 expired" in story
+
+
+class Struck(Conductor):
+    """One that has done so much."""
+
+    def __init__(self, kills: Counter[str], nuisances: Counter[str]) -> None:
+        self.kills, self.nuisances = kills, nuisances
+
+
+def planned(plan: Plan) -> Counter[str]:
+    return Counter(str(blow.what) for blow in plan.blows)
+
+
+def test_a_kill_that_never_came_fails_the_run() -> None:
+    plan = make(OPTIONS)
+    done = planned(plan)
+
+    complete = judge_kills(plan, Struck(done, Counter()))
+    missing = judge_kills(plan, Struck(done - Counter({Target.POSTGRES: 1}), Counter()))
+
+    assert complete.is_kept
+    assert missing.subjects == ["postgres: 0 of 1"]
+
+
+def test_500_is_found_whoever_it_was_for() -> None:
+    proxy = {"from vendors": {"statuses": {"200": 5, "500": 2, "503": 1}}}
+
+    assert judge_servers(proxy).subjects == ["2 × 500 from vendors"]
+
+
+def test_deadlocks_are_found() -> None:
+    assert judge_deadlocks(0).is_kept
+    assert not judge_deadlocks(1).is_kept
+
+
+def test_errors_that_a_kill_explains_are_told_from_others(tmp_path: Path) -> None:
+    away = "E\ndjango.db.utils.OperationalError: server closed the connection unexpectedly"
+    bug = "E\nKeyError: 'code'"
+    lines = [
+        json.dumps({"event": "dispatch_failed", "level": "error", "exception": away}),
+        json.dumps({"event": "database_unavailable", "level": "error", "error": "PoolTimeout"}),
+        json.dumps(
+            {
+                "event": "Service Unavailable: /hooks/x",
+                "level": "error",
+                "logger": "django.request",
+            }
+        ),
+        json.dumps({"event": "not_rendered", "level": "error", "exception": bug}),
+        json.dumps({"event": "api_request", "level": "info", "status": 200}),
+        "Traceback (most recent call last):",
+        '  File "x.py", line 1, in f',
+        "ValueError: no",
+    ]
+    log = tmp_path / "worker.log"
+    log.write_text("\n".join(lines), encoding="utf-8")
+
+    explained, others = complaints([log])
+
+    assert explained.total() == 3
+    assert others == {
+        "worker: not_rendered (KeyError: 'code')": 1,
+        "worker: traceback (ValueError: no)": 1,
+    }
+    assert len(judge_logs(others).subjects) == 2

@@ -1,0 +1,33 @@
+import pytest
+
+from tools.simulator.messages.message_content import code_in, read
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("Ваш код: 123456", "123456"),
+        ("123456 — ваш код.", "123456"),
+        ("Код 12345678. Никому не говорите", "12345678"),
+        ("1234", "1234"),
+        ("<#> 004821 app", "004821"),
+        ("123 и 123456789", None),
+        ("https://kv.example/123456", None),
+        ("Код 4821, ссылка https://kv.example/99887766", "4821"),
+        ("Звоните +77010000001 или +7701000", None),
+        ("abc1234 1234abc", None),
+        ("20.11.2026 и 10:4512", None),
+        ("Сумма 1500,50", None),
+        ("", None),
+    ],
+)
+def test_code_is_a_group_of_digits_that_stands_alone(text: str, code: str | None) -> None:
+    assert code_in(text) == code
+
+
+def test_links_come_in_order_once_and_without_punctuation() -> None:
+    text = "Смотри (https://a.example/x?y=1), http://b.example. И https://a.example/x?y=1!"
+
+    found = read(text, ["https://c.example/", "http://b.example"])
+
+    assert found.links == ["https://a.example/x?y=1", "http://b.example", "https://c.example/"]

@@ -1,0 +1,1 @@
+"""The least that the same work can cost, to compare the rows with."""

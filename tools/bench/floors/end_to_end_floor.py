@@ -1,0 +1,147 @@
+"""The floor of the whole path: the product's own statements, grouped as its worker groups them,
+in one process through one pool. No HTTP, no provider, no Redis.
+
+Speaks JSON lines: told `accounts`, then `phones` again and again, it says what it took.
+"""
+
+import hashlib
+import os
+import sys
+import time
+from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from datetime import UTC, datetime
+from typing import Any
+from uuid import UUID
+
+import django
+import orjson
+
+os.environ["DJANGO_SETTINGS_MODULE"] = "tools.bench.floors.floor_settings"
+django.setup()
+
+from django.db import connection, transaction  # noqa: E402 - Django comes first
+
+from billing.wallet.ledger import Proof  # noqa: E402
+from channels import sql  # noqa: E402
+from channels.deliver import claims, dispatcher  # noqa: E402
+from channels.lifecycle.state_machine import Event, EventKind  # noqa: E402
+from channels.outcomes import apply, receipts  # noqa: E402
+from tools.bench.floors import statement_params  # noqa: E402
+from tools.bench.report.figures import percentile  # noqa: E402
+
+THREADS = 7  # with the loop's own, as many as the pool has connections
+RAW = bytes(700)  # as long as a vendor's receipt is
+WARM_UP = 300
+WORDS = {"sent": EventKind.ACCEPTED, "delivered": EventKind.DELIVERED}
+
+
+class Path:
+    """One flood: every message sent, claimed, recorded, its two receipts stored and applied."""
+
+    def __init__(self, accounts: Sequence[Sequence[int]], pool: ThreadPoolExecutor) -> None:
+        self._accounts, self._pool = accounts, pool
+        self.accepted: dict[UUID, float] = {}
+        self.taken: list[float] = []  # seconds from accepted to charged
+
+    def run(self, phones: Sequence[str]) -> dict[str, Any]:
+        started = time.perf_counter()
+        left: list[Future[None]] = [
+            self._pool.submit(self._send, number, phone) for number, phone in enumerate(phones)
+        ]
+        while len(self.taken) < len(phones) and time.perf_counter() < started + 120:
+            claimed = self._claim()
+            left += [self._pool.submit(_store, one, word) for one in claimed for word in WORDS]
+            if not self._apply() and not claimed:
+                time.sleep(0.001)
+        for one in left:
+            one.result()
+        milliseconds = [one * 1000 for one in self.taken] or [0.0]
+        return {
+            "seconds": time.perf_counter() - started,
+            "delivered": len(self.taken),
+            "p50": percentile(milliseconds, 0.5),
+            "p99": percentile(milliseconds, 0.99),
+        }
+
+    def _send(self, number: int, phone: str) -> None:
+        company, key = self._accounts[number % len(self._accounts)]
+        params = statement_params.params(company, key, phone)
+        with connection.cursor() as cursor:
+            cursor.execute(statement_params.SEND, params)
+            cursor.fetchone()
+        self.accepted[params["message_id"]] = time.perf_counter()
+
+    def _claim(self) -> list[UUID]:
+        """Claims a batch and records, in one commit, that the provider took it."""
+        ids = [one.attempt_id for one in claims.claim(dispatcher.CLAIM_BATCH)]
+        events = [Event(one, EventKind.ACCEPTED, f"wamid.{one.hex}") for one in ids]
+        if events:
+            self._record(events)
+        return ids
+
+    def _apply(self) -> int:
+        """A group of receipts, in one commit."""
+        with transaction.atomic(), connection.cursor() as cursor:
+            due = {"limit": receipts.BATCH_SIZE, "patience": receipts.MATCH_TIMEOUT, "only": None}
+            cursor.execute(sql.DUE_RECEIPTS, due)
+            rows = cursor.fetchall()
+            if rows:
+                events = [
+                    Event(row[7], WORDS[row[1]], row[3], proof=Proof.RECEIPT, at=row[6])
+                    for row in rows
+                ]
+                changed = apply.apply_in_transaction(cursor, events)
+                cursor.execute(
+                    sql.MARK_RECEIPTS_APPLIED, [[row[0] for row in rows], [row[7] for row in rows]]
+                )
+                self._note(changed)
+        return len(rows)
+
+    def _record(self, events: Sequence[Event]) -> None:
+        with transaction.atomic(), connection.cursor() as cursor:
+            apply.apply_in_transaction(cursor, events)
+
+    def _note(self, changed: Sequence[Any]) -> None:
+        now = time.perf_counter()
+        for message in changed:
+            if message.state == "delivered":
+                self.taken.append(now - self.accepted.get(message.id, now))
+
+
+def _store(attempt: UUID, word: str) -> None:
+    at = datetime.now(UTC)
+    digest = hashlib.sha256(f"{attempt} {word}".encode()).digest()
+    row: list[Any] = [
+        "whatsapp_cloud",
+        digest,
+        f"wamid.{attempt.hex}",
+        attempt,
+        word,
+        word,
+        "",
+        "",
+        at,
+        RAW,
+    ]
+    with connection.cursor() as cursor:
+        cursor.execute(sql.STORE_RECEIPT, row)
+
+
+def main() -> int:
+    accounts = orjson.loads(sys.stdin.buffer.readline())["accounts"]
+    with ThreadPoolExecutor(THREADS) as pool:
+        Path(accounts, pool).run([f"+78{number:09d}" for number in range(WARM_UP)])
+        _say({"ready": True})
+        for line in sys.stdin.buffer:
+            _say(Path(accounts, pool).run(orjson.loads(line)["phones"]))
+    return 0
+
+
+def _say(told: dict[str, Any]) -> None:
+    sys.stdout.buffer.write(orjson.dumps(told) + b"\n")
+    sys.stdout.buffer.flush()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

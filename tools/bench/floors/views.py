@@ -1,0 +1,158 @@
+"""The floors: what the same single statement costs in a plain Django view.
+
+No key, no limits, no log, no middleware; the same server, pool and prepared statements, and an
+answer of the same shape. Who asks supplies what ours works out (ids of the company and the key,
+the MAC of a code), so that nothing but the statement is left.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import orjson
+from django.conf import settings
+from django.db import connection
+from django.http import HttpRequest, HttpResponse
+from django.urls import path
+
+from config.ids import public_id, uuid7
+from links import sql as links_sql
+from otp import sql as otp_sql
+from tools.bench.floors import statement_params
+
+
+def verify(request: HttpRequest) -> HttpResponse:
+    asked = orjson.loads(request.body)
+    row = _execute(
+        otp_sql.CHECK_CODE,
+        {
+            "company_id": asked["company_id"],
+            "mode": "live",
+            "phone": asked["phone"],
+            "purpose": "verification",
+            "macs": [bytes.fromhex(asked["mac"])],
+            "failed_hour": settings.FAILED_ATTEMPTS[0][0],
+            "failed_day": settings.FAILED_ATTEMPTS[1][0],
+        },
+    )
+    if row is None:
+        return _answer({"success": False, "code": "code_not_found"}, 422)
+    verification_id, verified_at, attempts_left = row
+    if verified_at is None:
+        return _answer(_INVALID | {"attempts_left": attempts_left}, 422)
+    return _answer(
+        _VERIFIED
+        | {
+            "id": public_id("otp", verification_id),
+            "phone": asked["phone"],
+            "verified_at": verified_at,
+        }
+    )
+
+
+def send(request: HttpRequest) -> HttpResponse:
+    asked = orjson.loads(request.body)
+    params = statement_params.params(asked["company_id"], asked["key_id"], asked["phone"])
+    row = _execute(statement_params.SEND, params)
+    if row is None or not row[0]:
+        return _answer({"success": False, "code": "insufficient_tokens"}, 402)
+    return _answer(
+        _QUEUED
+        | {
+            "id": public_id("msg", params["message_id"]),
+            "phone": asked["phone"],
+            "expires_in": int(row[3]),
+            "attempts_left": row[4],
+        }
+    )
+
+
+def shorten(request: HttpRequest) -> HttpResponse:
+    asked = orjson.loads(request.body)
+    params = statement_params.link(asked["company_id"], asked["url"])
+    row = _execute(links_sql.SHORTEN, params)
+    return _answer(_SHORTENED | _shortened(params) | {"expires_at": row[0] if row else None})
+
+
+def _shortened(params: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "id": public_id("lnk", params["link_id"]),
+        "short_url": f"{settings.SHORT_URL}/{params['slug']}",
+        "slug": params["slug"],
+        "url": params["url"],
+        "expires_at": None,
+        "expires_in": None,
+        "reused": False,
+    }
+
+
+def bulk(request: HttpRequest) -> HttpResponse:
+    asked = orjson.loads(request.body)
+    made = [statement_params.link(asked["company_id"], one["url"]) for one in asked["links"]]
+    columns = ([one[name] for one in made] for name in ("link_id", "slug", "url"))
+    with connection.cursor() as cursor:
+        cursor.execute(INSERT_MANY, [asked["company_id"], *columns])
+    data = [{"success": True, **_shortened(one)} for one in made]
+    return _answer(_MADE | {"batch": public_id("bat", uuid7()), "data": data})
+
+
+def follow(_request: HttpRequest, slug: str) -> HttpResponse:
+    """What the redirect asks of a store, once, and what it says."""
+    row = _execute(LEADS_TO, {"key": slug})
+    answer = HttpResponse(status=302 if row else 404, headers=_NO_STORE)
+    if row:
+        answer["Location"] = row[0]
+    return answer
+
+
+def livez(_request: HttpRequest) -> HttpResponse:
+    return HttpResponse("ok\n", content_type="text/plain")
+
+
+def _execute(statement: str, params: dict[str, Any]) -> tuple[Any, ...] | None:
+    with connection.cursor() as cursor:
+        cursor.execute(statement, params)
+        found: tuple[Any, ...] | None = cursor.fetchone()
+    return found
+
+
+def _answer(body: dict[str, Any], status: int = 200) -> HttpResponse:
+    text = orjson.dumps(body, option=orjson.OPT_UTC_Z)
+    return HttpResponse(text, status=status, content_type="application/json")
+
+
+INSERT_MANY = """
+INSERT INTO links_link (id, company_id, mode, slug, key, is_alias, url)
+SELECT n.id, %s, 'live', n.slug, n.slug, false, n.url
+FROM unnest(%s::uuid[], %s::text[], %s::text[]) AS n(id, slug, url)
+"""
+LEADS_TO = "SELECT url FROM links_link WHERE key = %(key)s AND retired_at IS NULL"
+_NO_STORE = {"Cache-Control": "private, no-store", "X-Robots-Tag": "noindex, nofollow"}
+# As much to write and to read as the API's own answers are.
+_INVALID = {
+    "success": False,
+    "code": "code_invalid",
+    "message": "Неверный код",
+    "request_id": "req_" + 20 * "0",
+}
+_VERIFIED = {"success": True, "message": "Номер подтверждён"}
+_QUEUED = {
+    "success": True,
+    "message": "Код поставлен в очередь: WhatsApp",
+    "channel": "whatsapp",
+    "status": "queued",
+    "cost": 1,
+    "test": False,
+    "resend_in": 60,
+}
+_MADE = {"success": True, "message": "Создано ссылок: 1000"}
+_SHORTENED = {"success": True, "message": "Ссылка сокращена"}
+
+_VIEWS: list[tuple[str, Callable[..., HttpResponse]]] = [
+    ("verify", verify),
+    ("send", send),
+    ("shorten", shorten),
+    ("bulk", bulk),
+    ("livez", livez),
+    ("<str:slug>", follow),
+]
+urlpatterns = [path(route, view) for route, view in _VIEWS]

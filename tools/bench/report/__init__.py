@@ -1,0 +1,1 @@
+"""Measurements of the machine, their arithmetic and the table."""

@@ -1,0 +1,1 @@
+"""The programs under test, and their data."""

@@ -1,0 +1,180 @@
+"""The whole service and its floors as processes of ours, as each row needs them."""
+
+import os
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import psycopg
+import redis
+from psycopg import sql
+
+from config.local.demo_environment import environment
+from config.local.embedded import Servers
+from tools.bench.load.generator import CannotMeasureError
+from tools.bench.stack.programs import WORKER, Plan, Program, beat, free_ports, granian, web
+
+SEEDED = "kvitok"  # the database that others are copied from
+KEPT = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "VIRTUAL_ENV", "PYTHONDONTWRITEBYTECODE")
+OWN = {
+    "API_RATE": "100000000",  # counted as always, never reached
+    "SIMULATOR_RECEIPT_DELAY_MS": "0",
+}
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What a row needs to run. A database is a copy of the seeded one, made at its first use."""
+
+    database: str
+    waiters: int = 48  # SEND_WAITERS of the web; 0: every send is answered `queued` at once
+    floor: bool = False
+    hello: bool = False
+    delivery: bool = False  # worker, beat and simulator
+
+
+class Stack:
+    def __init__(self, servers: Servers, place: Path) -> None:
+        if servers.postgres is None or servers.redis is None:
+            raise CannotMeasureError("the stores must be our own")
+        self.place = place
+        self.postgres, self.redis_server = servers.postgres, servers.redis
+        self.web, self.floor, self.hello, self.simulator = free_ports(4)
+        kept = {name: os.environ[name] for name in KEPT if name in os.environ}
+        made = environment(
+            kept, var=place, host="127.0.0.1", port=self.web, simulator_port=self.simulator
+        )
+        self.environ = made | servers.environ() | OWN
+        self.redis = redis.Redis.from_url(self.redis_server.url)
+        self._running: dict[str, Program] = {}
+        self._databases = {SEEDED}
+        self._store: tuple[str, psycopg.Connection] | None = None
+
+    def arrange(self, wanted: Wanted) -> None:
+        """Have exactly this running; what is as it should be stays."""
+        url = self._database(wanted.database)
+        plans = self._plans(wanted, url)
+        for name in [name for name, one in self._running.items() if plans.get(name) != one.plan]:
+            self._running.pop(name).stop()
+        self.redis.flushall()
+        missing = {name: plan for name, plan in plans.items() if name not in self._running}
+        for name, plan in missing.items():
+            log = self.place / "log" / f"{name}.log"
+            self._running[name] = Program(plan, log=log, environ=self.environ)
+        for name in missing:
+            self._running[name].wait_ready()
+
+    def _plans(self, wanted: Wanted, url: str) -> dict[str, Plan]:
+        database = ("DATABASE_URL", url)
+        ours = (database, ("SEND_WAITERS", str(wanted.waiters)))
+        plans = {"web": Plan(tuple(web(self.web)), ours, self.web)}
+        if wanted.floor:
+            plans["floor"] = _granian(
+                self.floor, "tools.bench.floors.floor_wsgi:application", database
+            )
+        if wanted.hello:
+            plans["hello"] = _granian(self.hello, "tools.bench.floors.hello:application")
+        if wanted.delivery:
+            plans["worker"] = Plan(tuple(WORKER), (database,))
+            plans["beat"] = Plan(tuple(beat(self.place)), (database,))
+            plans["simulator"] = Plan(("-m", "tools.simulator"), (), self.simulator)
+        return plans
+
+    def roots(self) -> dict[str, Sequence[int]]:
+        """The processes on top of each group that CPU is counted for."""
+        found = {name: [program.pid] for name, program in self._running.items()}
+        if "beat" in found:
+            found["worker"] += found.pop("beat")
+        stores = {"postgres": [self.postgres.pid], "redis": [self.redis_server.pid]}
+        return {**found, **stores}
+
+    def synced(self) -> tuple[int, float]:
+        """(how often the write-ahead log was flushed to disk, ms that took), as of lately."""
+        found = self.store.execute(_SYNCED).fetchone()
+        return (int(found[0]), float(found[1])) if found else (0, 0.0)
+
+    @property
+    def store(self) -> psycopg.Connection:
+        """A connection of the bench's own to the database in use."""
+        if self._store is None:
+            raise CannotMeasureError("no database is in use")
+        return self._store[1]
+
+    def tidy(self) -> None:
+        """What autovacuum, which is off, would have done; between measurements, not during one."""
+        self.store.execute("VACUUM (ANALYZE)")
+        self.store.execute("CHECKPOINT")
+
+    def complaints(self) -> dict[str, list[str]]:
+        """Lines at which the programs logged an error, by program."""
+        found = {}
+        for log in sorted((self.place / "log").glob("*.log")):
+            lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
+            bad = [line[:300] for line in lines if _is_complaint(line)]
+            if bad:
+                found[log.stem] = bad
+        return found
+
+    def close(self) -> None:
+        self.use(None)
+        for program in self._running.values():
+            program.stop()
+        self._running.clear()
+        self.redis.close()
+
+    def use(self, database: str | None) -> None:
+        if self._store is not None:
+            self._store[1].close()
+            self._store = None
+        if database is not None:
+            self._store = database, psycopg.connect(self.url(database), autocommit=True)
+
+    def url(self, database: str) -> str:
+        return urlsplit(self.postgres.url)._replace(path=f"/{database}").geturl()
+
+    def _database(self, name: str) -> str:
+        """Have it, and use it."""
+        url = self.copy(name)
+        if self._store is None or self._store[0] != name:
+            self.use(name)
+        return url
+
+    def copy(self, name: str) -> str:
+        """The address of a copy of the seeded database, made at its first use."""
+        if name not in self._databases:
+            with psycopg.connect(self.url("postgres"), autocommit=True) as admin:
+                copy = sql.SQL("CREATE DATABASE {} TEMPLATE {}")
+                admin.execute(copy.format(sql.Identifier(name), sql.Identifier(SEEDED)))
+            self._databases.add(name)
+        return self.url(name)
+
+
+def _granian(port: int, application: str, *environ: tuple[str, str]) -> Plan:
+    return Plan(tuple(granian(port, application)), environ, port)
+
+
+def _is_complaint(line: str) -> bool:
+    return any(word in line for word in ('"level":"error"', '"level":"critical"', "Traceback"))
+
+
+def until(true: Callable[[], bool], *, seconds: float, what: str, every: float = 0.05) -> None:
+    deadline = time.monotonic() + seconds
+    while not true():
+        if time.monotonic() > deadline:
+            raise CannotMeasureError(f"{what} did not happen within {seconds:.0f} s")
+        time.sleep(every)
+
+
+def set_up(url: str) -> None:
+    """Autovacuum would strike one side of a comparison and not the other."""
+    with psycopg.connect(url, autocommit=True) as admin:
+        admin.execute("ALTER SYSTEM SET autovacuum = off")
+        admin.execute("ALTER SYSTEM SET track_wal_io_timing = on")
+        admin.execute("SELECT pg_reload_conf()")
+
+
+_SYNCED = """
+SELECT COALESCE(sum(fsyncs), 0), COALESCE(sum(fsync_time), 0) FROM pg_stat_io WHERE object = 'wal'
+"""

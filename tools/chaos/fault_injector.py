@@ -1,0 +1,219 @@
+"""Kills what the plan says when it says so, and starts again what is dead, as a supervisor does.
+
+All of it on the main thread, because the kernel ties a child to the thread that forked it.
+"""
+
+import heapq
+import os
+import signal
+import time
+from collections import Counter
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+from itertools import count
+
+from config.local.processes import signal_group
+from config.local.store_servers import Server
+from tests.stack.programs import Program
+from tools.chaos.database import CALLS_UNDER_WAY, DEADLOCKS, Books
+from tools.chaos.plan import Blow, Nuisance, Target
+from tools.chaos.stack import Stack
+
+TICK = 0.02
+AGAIN = 0.2  # seconds until a blow that met nobody is tried again
+AIM = 1.5  # seconds that an aimed blow waits for its moment
+REVIVAL = 0.5  # seconds until a program that died by itself is started again
+LONGEST_STOP = 25.0
+
+
+class Conductor:
+    def __init__(self, stack: Stack, books: Books) -> None:
+        self.stack = stack
+        self.kills: Counter[str] = Counter()
+        self.nuisances: Counter[str] = Counter()
+        self.deaths: Counter[str] = Counter()  # of what nobody killed
+        self.stops: list[tuple[str, float]] = []  # who was asked to stop, and how long that took
+        self.blows_left = 0
+        self.deadlocks = 0
+        self._books = books
+        self._due: list[tuple[float, int, Callable[[], object]]] = []
+        self._numbers = count()
+        self._stopping: dict[Program, tuple[float, float]] = {}  # asked at, pause until started
+        self._leaving: set[Program] = set()  # asked to stop for good
+        self._gone: set[Program] = set()
+        self._zombies: set[Program] = set()
+        self._down: set[Server] = set()
+        self._planned: set[Program] = set()  # dead, and to be started at a time that is set
+
+    def plan(self, begin: float, blows: list[Blow]) -> None:
+        self.blows_left = len(blows)
+        for blow in blows:
+            self.at(begin + blow.at, partial(self._strike, blow))
+
+    def at(self, moment: float, action: Callable[[], object]) -> None:
+        heapq.heappush(self._due, (moment, next(self._numbers), action))
+
+    def after(self, seconds: float, action: Callable[[], object]) -> None:
+        self.at(time.monotonic() + seconds, action)
+
+    def run(self, until: Callable[[], bool], seconds: float) -> bool:
+        """Do what is due and tend the programs; whether `until` came true in time."""
+        deadline = time.monotonic() + seconds
+        while not until():
+            if time.monotonic() > deadline:
+                return False
+            while self._due and self._due[0][0] <= time.monotonic():
+                heapq.heappop(self._due)[2]()
+            self._tend()
+            time.sleep(TICK)
+        return True
+
+    def retire(self, program: Program) -> None:
+        """One that is not needed any more: asked to stop, and not started again."""
+        if not self._is_up(program):
+            self.after(AGAIN, partial(self.retire, program))
+            return
+        self._leaving.add(program)
+        program.ask_to_stop()
+
+    def count_deadlocks(self) -> None:
+        """To be called before the server dies, which forgets them, and at the end."""
+        self.deadlocks += self._books.number(DEADLOCKS) or 0
+
+    @property
+    def is_quiet(self) -> bool:
+        """Whether nothing is dead, stopped or about to be struck."""
+        busy = [self._stopping, self._zombies, self._down, self._planned, self._leaving]
+        return not self.blows_left and not any(busy)
+
+    def _strike(self, blow: Blow) -> None:
+        if not self._do(blow):
+            self.after(AGAIN, partial(self._strike, blow))
+            return
+        self.blows_left -= 1
+
+    def _do(self, blow: Blow) -> bool:
+        """Whether there was somebody to strike."""
+        match blow.what:
+            case Target.POSTGRES:
+                self.count_deadlocks()
+                return self._kill_server(self.stack.postgres, blow, self.stack.postgres.kill)
+            case Target.REDIS_KEPT:
+                return self._kill_server(self.stack.redis, blow, self.stack.redis.kill)
+            case Target.REDIS_LOST:
+                return self._kill_server(self.stack.redis, blow, self.stack.redis.forget)
+            case Target.WEB_CHILD:
+                return self._kill_web_child(blow)
+            case _:
+                program = self._victim(blow)
+                return program is not None and self._strike_program(program, blow)
+
+    def _strike_program(self, program: Program, blow: Blow) -> bool:
+        if blow.aimed:
+            self._aim()
+        match blow.what:
+            case Nuisance.ZOMBIE:
+                signal_group(program.running, signal.SIGSTOP)
+                self._zombies.add(program)
+                self.after(blow.pause, partial(self._wake, program))
+                self.nuisances[blow.what] += 1
+            case Nuisance.TERM_WEB | Nuisance.TERM_WORKER:
+                program.ask_to_stop()
+                self._stopping[program] = (time.monotonic(), blow.pause)
+                self.nuisances[blow.what] += 1
+            case _:
+                program.kill()
+                self.kills[blow.what] += 1
+                self._start_later(program, blow.pause)
+        return True
+
+    def _victim(self, blow: Blow) -> Program | None:
+        stack = self.stack
+        among = {
+            Target.WEB: [stack.web],
+            Nuisance.TERM_WEB: [stack.web],
+            Target.BEAT: [stack.beat],
+        }.get(blow.what, [stack.worker, stack.second_worker])
+        able = [program for program in among if self._is_up(program)]
+        return able[int(blow.share * len(able))] if able else None
+
+    def _is_up(self, program: Program) -> bool:
+        busy = self._planned | self._gone | self._zombies | self._leaving | set(self._stopping)
+        return program not in busy and program.running.poll() is None and program.is_ready()
+
+    def _aim(self) -> None:
+        """Until vendors are being called: that is when a death is worst."""
+        deadline = time.monotonic() + AIM
+        while time.monotonic() < deadline:
+            if self._books.number(CALLS_UNDER_WAY):
+                return
+            time.sleep(0.002)
+
+    def _wake(self, program: Program) -> None:
+        signal_group(program.running, signal.SIGCONT)
+        self._zombies.discard(program)
+
+    def _kill_server(self, server: Server, blow: Blow, kill: Callable[[], None]) -> bool:
+        if server in self._down:
+            return False
+        kill()
+        self.kills[blow.what] += 1
+        self._down.add(server)
+        self.after(blow.pause, partial(self._restart_server, server))
+        return True
+
+    def _restart_server(self, server: Server) -> None:
+        server.start()
+        self._down.discard(server)
+
+    def _kill_web_child(self, blow: Blow) -> bool:
+        """The master starts it again by itself."""
+        if not self._is_up(self.stack.web):
+            return False
+        found = self.stack.web_processes()
+        if not found:
+            return False
+        with suppress(ProcessLookupError):
+            os.kill(found[int(blow.share * len(found))], signal.SIGKILL)
+            self.kills[blow.what] += 1
+            return True
+        return False
+
+    def _start_later(self, program: Program, pause: float) -> None:
+        self._planned.add(program)
+        self.after(pause, partial(self._start, program))
+
+    def _start(self, program: Program) -> None:
+        program.launch()
+        self._planned.discard(program)
+
+    def _tend(self) -> None:
+        for program in self.stack:
+            if program in self._planned or program in self._gone:
+                continue
+            if program.running.poll() is not None:
+                self._mourn(program)
+            elif program in self._stopping:
+                asked, pause = self._stopping[program]
+                if time.monotonic() > asked + LONGEST_STOP:
+                    self.deaths[f"{program.log.stem}: did not stop when asked"] += 1
+                    program.kill()
+                    del self._stopping[program]
+                    self._start_later(program, pause)
+
+    def _mourn(self, program: Program) -> None:
+        code = program.running.returncode
+        is_asked = program in self._leaving or program in self._stopping
+        if code != 0 or not is_asked:
+            self.deaths[f"{program.log.stem}: exit code {code}"] += 1
+        program.kill()  # whatever it had forked
+        if program in self._leaving:
+            self._leaving.discard(program)
+            self._gone.add(program)
+        elif program in self._stopping:
+            asked, pause = self._stopping.pop(program)
+            self.stops.append((program.log.stem, round(time.monotonic() - asked, 1)))
+            self._start_later(program, pause)
+        else:
+            self._start_later(program, REVIVAL)

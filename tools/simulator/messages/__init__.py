@@ -1,0 +1,1 @@
+"""Simulated messages and the phones that receive them."""

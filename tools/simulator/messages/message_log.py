@@ -1,0 +1,207 @@
+"""The durable record of what reached which phone: one row per message a vendor took.
+
+A row is committed before the vendor's answer leaves, so killing the process loses nothing.
+Others may read the file while it is written (WAL); only one simulator may write it.
+"""
+
+import asyncio
+import fcntl
+import json
+import os
+import sqlite3
+from collections import deque
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, Any
+from weakref import WeakValueDictionary
+
+from tools.simulator.messages.message import Message
+from tools.simulator.messages.phones import Phone, Phones
+
+SCHEMA = """
+CREATE TABLE IF NOT EXISTS messages (
+    id INTEGER PRIMARY KEY,
+    channel TEXT NOT NULL,
+    provider TEXT NOT NULL,
+    provider_id TEXT NOT NULL,
+    ref TEXT,
+    phone TEXT NOT NULL,
+    text TEXT NOT NULL,
+    code TEXT,
+    links TEXT NOT NULL,    -- JSON list
+    state TEXT NOT NULL,    -- sent | delivered | read | failed
+    at REAL NOT NULL,       -- unix seconds
+    pending TEXT NOT NULL,  -- receipts still to be sent, comma separated
+    extra TEXT NOT NULL     -- JSON, the vendor's own
+);
+CREATE INDEX IF NOT EXISTS messages_phone ON messages (phone);
+CREATE INDEX IF NOT EXISTS messages_provider_id ON messages (provider_id);
+CREATE TABLE IF NOT EXISTS contacts (
+    phone TEXT PRIMARY KEY, contact TEXT NOT NULL, blocked INTEGER NOT NULL
+);
+CREATE TABLE IF NOT EXISTS bot_webhook (url TEXT NOT NULL, secret TEXT NOT NULL);
+"""
+# A killed process loses nothing this way; only a power cut could.
+PRAGMAS = """
+PRAGMA journal_mode = WAL;
+PRAGMA synchronous = NORMAL;
+PRAGMA wal_autocheckpoint = 10000;
+PRAGMA cache_size = -65536;
+"""
+COLUMNS = (
+    "channel, provider, provider_id, phone, text, code, links, ref, extra, state, pending, at, id"
+)
+# Both texts are made of the constant above alone.
+INSERT = f"INSERT INTO messages ({COLUMNS}) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)"  # noqa: S608
+SELECT = f"SELECT {COLUMNS} FROM messages"  # noqa: S608
+
+
+SAVE_EVERY = 0.05
+
+
+class LogInUseError(Exception):
+    """Another simulator writes this file."""
+
+
+class Log:
+    def __init__(self, path: Path) -> None:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._lock = _lock(path.with_name(path.name + ".lock"))
+        _make_private(path)
+        self._db = sqlite3.connect(path, isolation_level=None)
+        self._db.executescript(PRAGMAS + SCHEMA)
+        newest = self._db.execute("SELECT coalesce(max(id), 0) FROM messages").fetchone()
+        self._last_id: int = newest[0]
+        # A message that is being worked on is one object, whoever asks for it.
+        self._live: WeakValueDictionary[int, Message] = WeakValueDictionary()
+        self._changed: dict[int, Message] = {}
+        self.phones = Phones(self._phones())
+
+    def close(self) -> None:
+        self.flush()
+        self._db.close()
+        self._lock.close()
+
+    def next_id(self) -> int:
+        self._last_id += 1
+        return self._last_id
+
+    def add(self, message: Message) -> None:
+        message.id = message.id or self.next_id()
+        self._db.execute(
+            INSERT,
+            (
+                message.channel,
+                message.provider,
+                message.provider_id,
+                message.phone,
+                message.text,
+                message.code,
+                json.dumps(message.links),
+                message.ref,
+                json.dumps(message.extra),
+                message.state,
+                ",".join(message.pending),
+                message.at,
+                message.id,
+            ),
+        )
+        self._live[message.id] = message
+        self.phones.count(message.phone, message.at)
+
+    def save(self, message: Message) -> None:
+        """Keep what changed, within `SAVE_EVERY`; a change lost to a kill is only told again."""
+        if not self._changed:
+            asyncio.get_running_loop().call_later(SAVE_EVERY, self.flush)
+        self._changed[message.id] = message
+
+    def flush(self) -> None:
+        changed, self._changed = self._changed, {}
+        if not changed:
+            return
+        self._db.execute("BEGIN")
+        self._db.executemany(
+            "UPDATE messages SET state = ?, pending = ?, extra = ? WHERE id = ?",
+            [
+                (message.state, ",".join(message.pending), json.dumps(message.extra), message.id)
+                for message in changed.values()
+            ],
+        )
+        self._db.execute("COMMIT")
+
+    def by_id(self, number: int) -> Message | None:
+        return next(self._select("WHERE id = ?", number), None)
+
+    def by_provider_id(self, provider: str, provider_id: str) -> Message | None:
+        """The latest: some vendors let their clients use an id again."""
+        where = "WHERE provider_id = ? AND provider = ? ORDER BY id DESC LIMIT 1"
+        return next(self._select(where, provider_id, provider), None)
+
+    def of_phone(self, phone: str, limit: int = -1) -> list[Message]:
+        return list(self._select("WHERE phone = ? ORDER BY id DESC LIMIT ?", phone, limit))
+
+    def latest(self, provider: str, limit: int) -> list[Message]:
+        newest = self._select("WHERE provider = ? ORDER BY id DESC LIMIT ?", provider, limit)
+        return list(newest)
+
+    def unfinished(self) -> deque[Message]:
+        """Messages of an earlier life whose receipts never got through."""
+        return deque(self._select("WHERE pending <> '' ORDER BY id"))
+
+    def keep_contact(self, phone: Phone) -> None:
+        self._db.execute(
+            "INSERT OR REPLACE INTO contacts VALUES (?,?,?)",
+            (phone.digits, phone.shared, phone.blocked),
+        )
+
+    def bot_webhook(self) -> tuple[str, str] | None:
+        row: tuple[str, str] | None = self._db.execute("SELECT * FROM bot_webhook").fetchone()
+        return row
+
+    def keep_bot_webhook(self, url: str, secret: str) -> None:
+        self._db.execute("DELETE FROM bot_webhook")
+        self._db.execute("INSERT INTO bot_webhook VALUES (?,?)", (url, secret))
+
+    def _select(self, where: str, *values: object) -> Iterator[Message]:
+        for row in self._db.execute(f"{SELECT} {where}", values):
+            number = row[-1]
+            live = self._live.get(number)
+            if live is None:
+                live = self._live[number] = _message(row)
+            yield live
+
+    def _phones(self) -> Iterator[Phone]:
+        known: dict[str, Phone] = {}
+        for digits, messages, at in self._db.execute(
+            "SELECT phone, count(*), max(at) FROM messages GROUP BY phone ORDER BY max(id)"
+        ):
+            known[digits] = Phone(digits, messages=messages, last_at=at)
+        for digits, shared, blocked in self._db.execute("SELECT * FROM contacts"):
+            phone = known.setdefault(digits, Phone(digits))
+            phone.shared, phone.blocked = shared, bool(blocked)
+        return iter(known.values())
+
+
+def _make_private(path: Path) -> None:
+    """Codes and phones are in it; what SQLite puts beside it has the same mode."""
+    os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+    for one in path.parent.glob(f"{path.name}*"):
+        one.chmod(0o600)
+
+
+def _lock(path: Path) -> IO[str]:
+    handle = path.open("w")
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        handle.close()
+        raise LogInUseError(str(path)) from None
+    return handle
+
+
+def _message(row: tuple[Any, ...]) -> Message:
+    message = Message(*row)
+    message.links = json.loads(row[6])
+    message.extra = json.loads(row[8])
+    message.pending = row[10].split(",") if row[10] else []
+    return message
