@@ -13,15 +13,15 @@ _PUNCTUATION = re.compile(r"[^0-9+]")
 PREMIUM = {PhoneNumberType.PREMIUM_RATE, PhoneNumberType.SHARED_COST}
 SATELLITE = (870, 881, 882, 883, 878, 979)  # country codes of satellite and global networks
 # How ten digits of a number in the +7 plan begin, as people there type it without the 8.
-TEN_DIGITS_AFTER_SEVEN = {"RU": ("9",), "KZ": ("9", "70", "74", "77")}
-SHORTEST_WITHOUT_PLUS = 11  # digits of a number that is merely possible, not valid
-LONGEST = 16  # a plus and the fifteen digits of E.164; some plans claim more
+MOBILE_PREFIXES_OF_SEVEN = {"RU": ("9",), "KZ": ("9", "70", "74", "77")}
+MIN_DIGITS_WITHOUT_PLUS = 11  # digits of a number that is merely possible, not valid
+MAX_LENGTH = 16  # a plus and the fifteen digits of E.164; some plans claim more
 
 NOT_A_PHONE: Words = (
     "Укажите номер с плюсом и кодом страны, например +79161234567",
     "Give the number with a plus and its country code, +79161234567 for example",
 )
-COSTLY: Words = (
+SATELLITE_OR_PREMIUM: Words = (
     "На спутниковые и платные номера отправка не разрешена",
     "Sending to satellite and premium numbers is not allowed",
 )
@@ -42,12 +42,12 @@ def normalise(phone: str, country: str) -> str:
     if number is None or not _is_possible(number):
         raise _refusal(NOT_A_PHONE)
     normal = _e164(number)
-    if len(normal) > LONGEST:
+    if len(normal) > MAX_LENGTH:
         raise _refusal(NOT_A_PHONE)
     if normal[1:] != bare.removeprefix("+") and _parsed(normal) != number:
         raise _refusal(NOT_A_PHONE)  # a row of zeros, which would lose one at each reading
     if number.country_code in SATELLITE or phonenumbers.number_type(number) in PREMIUM:
-        raise _refusal(COSTLY)
+        raise _refusal(SATELLITE_OR_PREMIUM)
     return normal  # not the digits as typed: +44 (0)20… and +44 20… are one number
 
 
@@ -78,15 +78,15 @@ def _read(bare: str, country: str) -> PhoneNumber | None:
     return _read_without_plus(bare, country)
 
 
-def in_plan_of_seven(digits: str, country: str) -> str | None:
+def with_country_code_seven(digits: str, country: str) -> str | None:
     """National digits of Russia or Kazakhstan, or the first few of them, with the 7 in front; None
     when they are none. People there write 8 916 123-45-67, or leave the 8 out.
     """
-    if country not in TEN_DIGITS_AFTER_SEVEN:
+    if country not in MOBILE_PREFIXES_OF_SEVEN:
         return None
     if digits.startswith("8"):
         return "7" + digits[1:]
-    if len(digits) <= 10 and digits.startswith(TEN_DIGITS_AFTER_SEVEN[country]):
+    if len(digits) <= 10 and digits.startswith(MOBILE_PREFIXES_OF_SEVEN[country]):
         return "7" + digits
     return digits if digits.startswith("7") else None
 
@@ -97,7 +97,7 @@ def _read_without_plus(digits: str, country: str) -> PhoneNumber | None:
 
     Ten digits that begin with 9 are a mobile in Russia before they are a number in India.
     """
-    at_home = in_plan_of_seven(digits, country)
+    at_home = with_country_code_seven(digits, country)
     if at_home is not None and len(at_home) == 11:
         return _parsed(f"+{at_home}")
     international = _parsed(f"+{digits}")
@@ -106,7 +106,7 @@ def _read_without_plus(digits: str, country: str) -> PhoneNumber | None:
     national = _parsed(digits, country) if country else None
     if national is not None and phonenumbers.is_valid_number(national):
         return national
-    return international if len(digits) >= SHORTEST_WITHOUT_PLUS else None
+    return international if len(digits) >= MIN_DIGITS_WITHOUT_PLUS else None
 
 
 def _parsed(text: str, country: str | None = None) -> PhoneNumber | None:

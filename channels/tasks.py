@@ -9,7 +9,7 @@ from channels.deliver.dispatcher import dispatcher
 from channels.deliver.heartbeats import HeartbeatWriter
 from channels.history import day_counts
 from channels.providers.base import SendError, TransientError
-from channels.providers.telegram.bot import TelegramBot, Word
+from channels.providers.telegram.bot import BotText, TelegramBot
 from channels.vendor_accounts import registry
 from config import metrics
 
@@ -63,7 +63,7 @@ def answer_person(chat_id: int, locale: str, word: str) -> None:
     bot = registry.live_providers().get("telegram_bot")
     if isinstance(bot, TelegramBot):
         try:
-            bot.answer(chat_id, locale, Word(word))
+            bot.answer(chat_id, locale, BotText(word))
         except TransientError:
             raise
         except SendError as error:

@@ -28,7 +28,7 @@ from links.follow.redirect import Redirects  # noqa: E402
 
 cap_publishing()
 api_keys.keep_fresh()
-availability.keep_fresh()
+availability.start_refreshing()
 short_hosts.keep_fresh()
 heartbeats.start_heartbeat("web", outcome_waiting.facts)
 application = Transport(Redirects(django_application), refuse)

@@ -11,7 +11,7 @@ from django.utils import timezone
 from accounts.keys.api_keys import Principal
 from channels.accept import acceptance as sending
 from channels.accept import sms_segments, test_numbers
-from channels.accept.acceptance import Outcome, Sender
+from channels.accept.acceptance import Sender, SendOutcome
 from channels.lifecycle.steps import Step
 from channels.models import Message
 from channels.providers.base import Channel, Content
@@ -42,7 +42,7 @@ class CodeSendRequest:
 class SentCode:
     """What the sender is told. Lengths of time are in seconds."""
 
-    outcome: Outcome
+    outcome: SendOutcome
     expires_in: int
     attempts_left: int
     short_url: str | None
@@ -103,7 +103,7 @@ class _Acceptance(sending.Acceptance[CodeSendRequest]):
             return DomainError(Error.RECIPIENT_UNREACHABLE)
         if is_capped:
             return guess_cap.send_refusal(self.sender.principal, self.order.phone)
-        return sending.unpaid(self.sender.principal, self.channel, self.order.phone)
+        return sending.payment_refusal(self.sender.principal, self.channel, self.order.phone)
 
     def _params(self) -> dict[str, Any]:
         order, principal = self.order, self.sender.principal
@@ -190,7 +190,7 @@ def sent_code(message: Message) -> SentCode:
     verification = Verification.objects.get(pk=message.subject_id)
     left = (verification.expires_at - timezone.now()).total_seconds()
     return SentCode(
-        outcome=Outcome.of(message),
+        outcome=SendOutcome.of(message),
         expires_in=_whole_seconds(left),
         attempts_left=verification.max_attempts - verification.attempts,
         short_url=message.params.get("short_url"),

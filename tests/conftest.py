@@ -88,8 +88,8 @@ def _fresh_process() -> Iterator[None]:
 
 def _forget() -> None:
     api_keys.forget_all()
-    registry.forget_settings()
-    availability.forget()
+    registry.clear_caches()
+    availability.reset()
     short_hosts.forget()
     blocked_sites.forget()
     not_found_limit.reset()
@@ -118,11 +118,11 @@ def no_redis() -> Iterator[None]:
 def queued_at_once() -> Iterator[None]:
     """Every place to wait for an outcome is taken, so sends are answered `queued` at once."""
     taken = 0
-    while outcome_waiting._places.acquire(blocking=False):
+    while outcome_waiting._slots.acquire(blocking=False):
         taken += 1
     yield
     for _ in range(taken):
-        outcome_waiting._places.release()
+        outcome_waiting._slots.release()
 
 
 @pytest.fixture

@@ -84,7 +84,7 @@ DOWN = "Packages import one way down"
 BROKEN = [
     ("accounts/api/request_fields.py", "import billing.models", DOWN),
     ("billing/web/api.py", "import channels.models", DOWN),
-    ("channels/history/sent_texts.py", "import links.models", DOWN),
+    ("channels/history/status_texts.py", "import links.models", DOWN),
     ("links/addresses/slugs.py", "import otp.codes", DOWN),
     ("otp/codes.py", "import desk.site", DOWN),
     ("otp/codes.py", "import api_docs.calls", DOWN),

@@ -161,7 +161,7 @@ class Pool:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class LimitVerdict:
     """The answer: GRANTED, COOLING, TWIN, EMPTY (the pool), or the number (from 1) of the window
     that is full.
     """
@@ -214,7 +214,7 @@ def take(
     holder: str = "",
     mark: str = "",
     pool: Pool | None = None,
-) -> Place:
+) -> LimitVerdict:
     """Ask for a place under every window, in the pool and, if named, the cool-down.
 
     `holder` is what the cool-down will be held by; it ends with `mark`, the hash of an
@@ -226,7 +226,7 @@ def take(
     for window in windows:
         args += [window.limit, window.seconds * 1000]
     verdict, millis = _run(_TAKE, keys, args)
-    return Place(verdict, max(1, -(-millis // 1000)))
+    return LimitVerdict(verdict, max(1, -(-millis // 1000)))
 
 
 def wait(windows: Sequence[Window], *, cool_down: str, pool: Pool | None = None) -> int:
@@ -267,6 +267,6 @@ def _pool_bounds(pool: Pool | None) -> list[int]:
     return [*bounds, pool.firsts]
 
 
-def count(window: Window) -> Place:
+def count(window: Window) -> LimitVerdict:
     """One more in this window; the verdict is GRANTED or 1."""
     return take([window])

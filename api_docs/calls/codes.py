@@ -17,7 +17,7 @@ from api_docs.calls.common_fields import (
 )
 from api_docs.calls.link_fields import LINK_UNTIL
 from api_docs.calls.shapes import Call, Field, Shape, identifier, integer, nullable, text, time
-from channels.history.sent_texts import sent_words
+from channels.history.status_texts import status_text
 from config.errors import Error
 from links.addresses.target_urls import MAX_LENGTH as URL_LENGTH
 from links.web.request_fields import MINUTE, MONTH
@@ -59,8 +59,8 @@ SEND_CODE = Call(
     Scope.OTP,
     page="send-code",
     message=(
-        sent_words("code", "whatsapp", "sent", "ru"),
-        sent_words("code", "whatsapp", "sent", "en"),
+        status_text("code", "whatsapp", "sent", "ru"),
+        status_text("code", "whatsapp", "sent", "en"),
     ),
     body=(
         PHONE,

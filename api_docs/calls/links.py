@@ -29,7 +29,7 @@ from api_docs.calls.link_fields import (
     TARGET,
 )
 from api_docs.calls.shapes import Call, Field, integer, nullable, text
-from channels.history.sent_texts import sent_words
+from channels.history.status_texts import status_text
 from config.errors import Error
 from links.web.api import SHORTENED
 from links.web.request_fields import TEXT_LENGTH
@@ -71,8 +71,8 @@ SEND_LINK = Call(
     Scope.LINKS,
     page="send-link",
     message=(
-        sent_words("link", "whatsapp", "sent", "ru"),
-        sent_words("link", "whatsapp", "sent", "en"),
+        status_text("link", "whatsapp", "sent", "ru"),
+        status_text("link", "whatsapp", "sent", "en"),
     ),
     body=(
         PHONE,

@@ -31,8 +31,8 @@ from channels.recipients import bot_invitations
 from config.errors import AfterEffectError, DomainError, Error
 from config.ids import public_id, uuid7
 
-TRIES = 5  # at the statement, when slugs or verifications of others are in its way
-STILL_RUNNING = 2.0  # seconds past SEND_WAIT after which a call without an answer has died
+MAX_TRIES = 5  # at the statement, when slugs or verifications of others are in its way
+CALL_GRACE = 2.0  # seconds past SEND_WAIT after which a call without an answer has died
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,17 +52,17 @@ def price(channel: Channel, mode: str) -> int:
     return 0 if mode == "test" else int(settings.PRICES[channel.value])
 
 
-class PaidByNowError(Exception):
+class FundsReturnedError(Exception):
     """What was not paid for would be now: tokens, or room in a budget, came back."""
 
 
-def unpaid(principal: Principal, channel: Channel, phone: str) -> Exception:
+def payment_refusal(principal: Principal, channel: Channel, phone: str) -> Exception:
     """Why, as it is now: the refusing statement saw an older balance."""
     cost = price(channel, principal.mode)
     refusal = budgets.refusal(
         principal.company_id, budgets=principal.budgets, country=country_of(phone), price=cost
     )
-    return refusal or PaidByNowError()
+    return refusal or FundsReturnedError()
 
 
 def check_country(principal: Principal, phone: str) -> None:
@@ -82,7 +82,7 @@ def check_country(principal: Principal, phone: str) -> None:
         )
 
 
-class Order(Protocol):
+class SendRequest(Protocol):
     """A request to send, its fields checked."""
 
     @property
@@ -97,10 +97,10 @@ class Order(Protocol):
     def content(self) -> Content: ...
 
 
-OrderT = TypeVar("OrderT", bound=Order)
+RequestT = TypeVar("RequestT", bound=SendRequest)
 
 
-class Acceptance(ABC, Generic[OrderT]):
+class Acceptance(ABC, Generic[RequestT]):
     """A send that is about to be accepted: otp and links say what they write with its message.
 
     Made of a sender and an order, it refuses what can be refused before anything is counted.
@@ -109,13 +109,13 @@ class Acceptance(ABC, Generic[OrderT]):
     kind: ClassVar[str]
     segments = 1
 
-    def __init__(self, sender: Sender, order: OrderT) -> None:
+    def __init__(self, sender: Sender, order: RequestT) -> None:
         principal = sender.principal
         test_numbers.refuse_scripted(principal, order.phone)
         check_country(principal, order.phone)
         self.sender, self.order = sender, order
         self.message_id = uuid7()
-        self.channel = routing.choose(
+        self.channel = routing.choose_channel(
             named=order.channel,
             default=principal.default_channel,
             content=order.content,
@@ -136,7 +136,9 @@ class Acceptance(ABC, Generic[OrderT]):
             return []
         return [
             Step(one.value, price(one, principal.mode), routing.patience(fallback, one, self.kind))
-            for one in routing.following(self.channel, fallback, order.content, principal.mode)
+            for one in routing.fallback_channels(
+                self.channel, fallback, order.content, principal.mode
+            )
         ]
 
     def _fitting(self, steps: list[Step]) -> list[Step]:
@@ -169,14 +171,14 @@ class Acceptance(ABC, Generic[OrderT]):
         """Whether another slug or another look can help after this constraint refused."""
 
     def accept(self) -> None:
-        for left in reversed(range(TRIES)):
+        for left in reversed(range(MAX_TRIES)):
             try:
                 self.execute()
-            except PaidByNowError:
+            except FundsReturnedError:
                 if not left:
                     raise DomainError(Error.UNAVAILABLE, retry_after=1) from None
             except IntegrityError as error:
-                if not left or not self.may_try_again(violated(error)):
+                if not left or not self.may_try_again(violated_constraint(error)):
                     raise
             else:
                 return
@@ -214,7 +216,7 @@ class Acceptance(ABC, Generic[OrderT]):
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class SendOutcome:
     """What became of a send, as far as its sender is told."""
 
     message_id: UUID
@@ -225,14 +227,14 @@ class Outcome:
     is_test: bool
 
     @classmethod
-    def of(cls, message: Message) -> "Outcome":
+    def of(cls, message: Message) -> "SendOutcome":
         is_test = message.mode == "test"
         return cls(
             message.pk, message.phone, message.channel, message.state, message.price, is_test
         )
 
 
-def send(acceptance: Acceptance[Any]) -> Outcome:
+def send(acceptance: Acceptance[Any]) -> SendOutcome:
     """Accept, and wait for the first outcome; AfterEffectError when that is a failure."""
     principal = acceptance.sender.principal
     if principal.is_test:
@@ -245,7 +247,7 @@ def send(acceptance: Acceptance[Any]) -> Outcome:
         acceptance.order.phone,
         principal.own_limits,
     )
-    signal = deliver(
+    signal = accept_and_wait(
         order=place,
         mark=acceptance.sender.mark,
         accept=acceptance.accept,
@@ -255,7 +257,7 @@ def send(acceptance: Acceptance[Any]) -> Outcome:
     channel = channel or acceptance.channel.value
     raise_if_failed(acceptance.message_id, state, channel, error)
     cost = acceptance.price if cost is None else cost
-    return Outcome(
+    return SendOutcome(
         acceptance.message_id, acceptance.order.phone, channel, state, cost, principal.is_test
     )
 
@@ -266,7 +268,7 @@ def _take_quota(principal: Principal, content: Content) -> None:
         test_quotas.take(principal.company_id, "links")
 
 
-def deliver(
+def accept_and_wait(
     *, order: send_limits.Send, mark: str, accept: Callable[[], None], waits: bool
 ) -> outcome_waiting.Signal | None:
     """Take a place under the limits, accept, and wait for the first outcome.
@@ -275,7 +277,7 @@ def deliver(
     connection serves others.
     """
     with outcome_waiting.waiter(order.id) if waits else nullcontext() as waiter:
-        with send_limits.place(order, mark=mark):
+        with send_limits.acquire(order, mark=mark):
             accept()
         nudge.wake()
         if waiter is None:
@@ -295,7 +297,7 @@ def first_row(statement: str, params: Mapping[str, Any]) -> tuple[Any, ...]:
         return tuple(cursor.fetchone())
 
 
-def violated(error: IntegrityError) -> str:
+def violated_constraint(error: IntegrityError) -> str:
     """The name of the constraint that refused, as Postgres reports it."""
     cause = error.__cause__
     name = cause.diag.constraint_name if isinstance(cause, psycopg.Error) else None
@@ -324,11 +326,11 @@ def raise_if_failed(message_id: UUID, state: str, channel: str, error: str) -> N
     shown: dict[str, Any] = {"id": public_id("msg", message_id), "channel": channel}
     if error != "recipient_unreachable":
         raise AfterEffectError(Error.DELIVERY_FAILED, **shown)
-    help_ = bot_invitations.refusal(message_id) if channel == Channel.TELEGRAM else {}
+    help_ = bot_invitations.error_fields(message_id) if channel == Channel.TELEGRAM else {}
     raise AfterEffectError(Error.RECIPIENT_UNREACHABLE, **shown, **help_)
 
 
-def is_over(message: Message) -> bool:
+def is_call_over(message: Message) -> bool:
     """Whether the call that made this message can no longer be running."""
     age = time.time() - message.created_at.timestamp()
-    return message.state != "queued" or age > settings.SEND_WAIT + STILL_RUNNING
+    return message.state != "queued" or age > settings.SEND_WAIT + CALL_GRACE

@@ -13,7 +13,7 @@ from config.redis_client import call
 log = structlog.get_logger(__name__)
 
 WAKE = "wake"  # the list workers block on
-LONGEST, KEPT = 16, 8  # entries: one wakes one worker, and each looks at everything
+MAX_ENTRIES, TRIMMED_TO = 16, 8  # entries: one wakes one worker, and each looks at everything
 
 
 def key(account: str = "") -> str:
@@ -23,9 +23,9 @@ def key(account: str = "") -> str:
 
 def push() -> bool:
     try:
-        for one in ("", *registry.hosted()):
-            if call("LPUSH", key(one), 1) > LONGEST:
-                call("LTRIM", key(one), 0, KEPT - 1)
+        for one in ("", *registry.hosted_providers()):
+            if call("LPUSH", key(one), 1) > MAX_ENTRIES:
+                call("LTRIM", key(one), 0, TRIMMED_TO - 1)
     except redis.RedisError as error:
         log.warning("nudge_lost", error=type(error).__name__)
         return False

@@ -21,10 +21,10 @@ from redis.client import PubSub
 from config.redis_client import patient_redis, redis_client
 
 log = structlog.get_logger(__name__)
-SIGNALS = "outcomes"  # the pub/sub channel
-RECONNECT = 1.0
-FIRST_CONNECT = 0.3  # seconds the first send of a process waits for the subscription
-PING_EVERY, SILENCE = 0.5, 1.5  # seconds: a Redis that hangs keeps its connections open
+PUBSUB_CHANNEL = "outcomes"  # the pub/sub channel
+RECONNECT_DELAY = 1.0
+FIRST_CONNECT_TIMEOUT = 0.3  # seconds the first send of a process waits for the subscription
+PING_INTERVAL, SILENCE_TIMEOUT = 0.5, 1.5  # seconds: a Redis that hangs keeps its connections open
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class Waiter:
 
 
 _waiters: dict[UUID, Waiter] = {}
-_places = threading.BoundedSemaphore(settings.SEND_WAITERS)
+_slots = threading.BoundedSemaphore(settings.SEND_WAITERS)
 _listener_pid, _started_at = 0, 0.0
 _start = threading.Lock()
 _connected = threading.Event()
@@ -61,7 +61,7 @@ def waiter(message_id: UUID) -> Iterator[Waiter | None]:
 
     None when no place is free or no signal could arrive: the answer is `queued` at once.
     """
-    if not _is_listening() or not _places.acquire(blocking=False):
+    if not _is_listening() or not _slots.acquire(blocking=False):
         yield None
         return
     one = _waiters[message_id] = Waiter()
@@ -69,7 +69,7 @@ def waiter(message_id: UUID) -> Iterator[Waiter | None]:
         yield one
     finally:
         _waiters.pop(message_id, None)
-        _places.release()
+        _slots.release()
 
 
 def facts() -> dict[str, int]:
@@ -84,7 +84,7 @@ def publish(signals: Sequence[Signal]) -> None:
     """Tell the senders; one message for a whole group. A lost one is read from the database."""
     payload = [[one.message_id.hex, one.state, one.channel, one.error, one.cost] for one in signals]
     try:
-        redis_client().publish(SIGNALS, orjson.dumps(payload))
+        redis_client().publish(PUBSUB_CHANNEL, orjson.dumps(payload))
     except redis.RedisError as error:
         log.warning("signal_lost", error=type(error).__name__, messages=len(signals))
 
@@ -92,47 +92,47 @@ def publish(signals: Sequence[Signal]) -> None:
 def _is_listening() -> bool:
     global _listener_pid, _started_at  # noqa: PLW0603 - one listener per process
     if _listener_pid == os.getpid():
-        is_new = time.monotonic() - _started_at < FIRST_CONNECT
-        return _connected.wait(FIRST_CONNECT) if is_new else _connected.is_set()
+        is_new = time.monotonic() - _started_at < FIRST_CONNECT_TIMEOUT
+        return _connected.wait(FIRST_CONNECT_TIMEOUT) if is_new else _connected.is_set()
     with _start:
         if _listener_pid != os.getpid():
             _connected.clear()
             _started_at = time.monotonic()
-            threading.Thread(target=_run, name="outcome-listener", daemon=True).start()
+            threading.Thread(target=_listen_forever, name="outcome-listener", daemon=True).start()
             _listener_pid = os.getpid()
-    return _connected.wait(FIRST_CONNECT)
+    return _connected.wait(FIRST_CONNECT_TIMEOUT)
 
 
-def _run() -> None:
+def _listen_forever() -> None:
     while True:
         try:
             _listen()
         except Exception as error:  # the thread's edge: it must outlive whatever comes
             log.warning("outcome_listener_lost", error=type(error).__name__)
         _connected.clear()
-        _let_go()
-        time.sleep(RECONNECT)
+        _wake_all()
+        time.sleep(RECONNECT_DELAY)
 
 
 def _listen() -> None:
     """Returns only by raising: when Redis is gone, or has been silent for SILENCE seconds."""
     with PubSub(patient_redis().connection_pool) as subscription:
-        subscription.subscribe(SIGNALS)
+        subscription.subscribe(PUBSUB_CHANNEL)
         heard = time.monotonic()
         while True:
-            message = subscription.get_message(timeout=PING_EVERY)
+            message = subscription.get_message(timeout=PING_INTERVAL)
             if message is not None:
                 heard = time.monotonic()
                 _connected.set()
                 if message["type"] == "message":
                     _deliver(message["data"])
-            elif time.monotonic() - heard > SILENCE:
+            elif time.monotonic() - heard > SILENCE_TIMEOUT:
                 raise TimeoutError
             else:
                 subscription.ping()
 
 
-def _let_go() -> None:
+def _wake_all() -> None:
     """Nobody will be signalled now: each reads its row and answers what it says."""
     for one in list(_waiters.values()):
         one.event.set()

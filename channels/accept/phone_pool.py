@@ -13,7 +13,7 @@ class Draw(NamedTuple):
     at: float  # seconds, of any clock
 
 
-class _Level:
+class _BucketLevel:
     """When a bucket is full again, as in `accounts.api.atomic_limits`."""
 
     def __init__(self, bucket: Bucket) -> None:
@@ -31,7 +31,7 @@ class _Level:
 
 def wait(pool: Pool, sent: Sequence[Draw], draw: Draw) -> float:
     """Seconds until `draw` would find a place after what was `sent`, in the order of time."""
-    shared, reserve = _Level(pool.shared), _Level(pool.reserve)
+    shared, reserve = _BucketLevel(pool.shared), _BucketLevel(pool.reserve)
     for number, one in enumerate(sent):
         is_first = _is_first(pool, sent[:number], one)
         is_reserved = shared.wait(one.at) > 0 and is_first and not reserve.wait(one.at)

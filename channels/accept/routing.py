@@ -9,14 +9,14 @@ from config.errors import DomainError, Error
 
 PREFERENCE = [Channel.WHATSAPP, Channel.TELEGRAM, Channel.SMS]
 
-NAMES = {
+CHANNEL_NAMES = {
     Channel.WHATSAPP: ("WhatsApp", "WhatsApp"),
     Channel.TELEGRAM: ("Telegram", "Telegram"),
     Channel.SMS: ("SMS", "SMS"),
 }
 
 
-def choose(
+def choose_channel(
     *,
     named: str | None,
     default: str,
@@ -27,21 +27,21 @@ def choose(
 ) -> Channel:
     """The channel, refused before anything is spent when none can carry this content now."""
     if named is not None:
-        return _require(Channel(named), content, mode, phone)
-    for channel in order(default, fallback):
+        return _require_account(Channel(named), content, mode, phone)
+    for channel in channel_order(default, fallback):
         if availability.has_account(channel, content, mode, phone):
             return channel
     raise DomainError(Error.CHANNEL_UNAVAILABLE)
 
 
-def order(default: str, fallback: Fallback | None = None) -> list[Channel]:
+def channel_order(default: str, fallback: Fallback | None = None) -> list[Channel]:
     """The company's order: its default first, then its chain, then the usual preference."""
     chain = fallback.chain if fallback else ()
     found = dict.fromkeys((default, *chain, *PREFERENCE))
     return [Channel(one) for one in found if one]
 
 
-def after(channel: Channel, fallback: Fallback) -> list[Channel]:
+def channels_after(channel: Channel, fallback: Fallback) -> list[Channel]:
     """What the chain has after this channel, or all of it where it is no part of it."""
     names = list(fallback.chain)
     if channel.value in names:
@@ -49,11 +49,13 @@ def after(channel: Channel, fallback: Fallback) -> list[Channel]:
     return [Channel(one) for one in names]
 
 
-def following(channel: Channel, fallback: Fallback, content: Content, mode: str) -> list[Channel]:
+def fallback_channels(
+    channel: Channel, fallback: Fallback, content: Content, mode: str
+) -> list[Channel]:
     """Of these, such as can carry the content and cost no more than the company allows."""
     return [
         one
-        for one in after(channel, fallback)
+        for one in channels_after(channel, fallback)
         if registry.carries(one, content, mode) and _is_affordable(one, fallback)
     ]
 
@@ -70,7 +72,7 @@ def patience(fallback: Fallback | None, channel: Channel, kind: str) -> float:
     return float(own or settings.FALLBACK_PATIENCE[kind])
 
 
-def _require(channel: Channel, content: Content, mode: str, phone: str) -> Channel:
+def _require_account(channel: Channel, content: Content, mode: str, phone: str) -> Channel:
     if availability.has_account(channel, content, mode, phone):
         return channel
     is_able = registry.carries(channel, content, mode)

@@ -20,19 +20,19 @@ from django.db import IntegrityError, InterfaceError, OperationalError, connecti
 from psycopg import errors
 
 from accounts.api import atomic_limits
-from accounts.api.atomic_limits import Bucket, LimiterDownError, Place, Pool, Window, hashed
+from accounts.api.atomic_limits import Bucket, LimiterDownError, LimitVerdict, Pool, Window, hashed
 from accounts.keys.api_keys import NO_LIMITS, OwnLimits
 from channels.accept import phone_pool
 from channels.accept.phone_pool import Draw
 from config.errors import DomainError, Error, Words
 
-TAKEN_BY_ALL: Words = (
+SHARED_POOL_EMPTY: Words = (
     "На этот номер приходит слишком много сообщений от разных отправителей",
     "This number gets too many messages from various senders",
 )
 
 
-class Counted(Protocol):
+class CountedMessage(Protocol):
     """A message, as far as limits care."""
 
     @property
@@ -58,7 +58,7 @@ class Send:
 
 
 @contextmanager
-def place(send: Send, *, mark: str = "") -> Iterator[None]:
+def acquire(send: Send, *, mark: str = "") -> Iterator[None]:
     """Holds a place for this send while it is accepted, or raises `resend_too_soon`, `send_limit`.
 
     A refusal inside gives the place back, for nothing was sent. An error that leaves the commit
@@ -80,7 +80,7 @@ def place(send: Send, *, mark: str = "") -> Iterator[None]:
         with _counted_in_postgres(send):
             yield
         return
-    _refuse(verdict)
+    _raise_if_refused(verdict)
     try:
         yield
     except Exception as error:
@@ -101,7 +101,7 @@ def wait(send: Send) -> int:
         return 0 if place.verdict == atomic_limits.GRANTED else place.wait
 
 
-def give_back(send: Counted) -> None:
+def release(send: CountedMessage) -> None:
     """The place of a message a vendor refused, so that another channel can be tried at once;
     a few times only, or the limits would not hold for numbers that no channel reaches.
     """
@@ -115,13 +115,13 @@ def give_back(send: Counted) -> None:
     )
 
 
-def _refuse(place: Place) -> None:
+def _raise_if_refused(place: LimitVerdict) -> None:
     if place.verdict == atomic_limits.TWIN:
         raise DomainError(Error.REQUEST_IN_PROGRESS, retry_after=1)
     if place.verdict == atomic_limits.COOLING:
         raise DomainError(Error.RESEND_TOO_SOON, retry_after=place.wait)
     if place.verdict == atomic_limits.EMPTY:
-        kind, words = "phone_all_companies", TAKEN_BY_ALL
+        kind, words = "phone_all_companies", SHARED_POOL_EMPTY
         raise DomainError(
             Error.SEND_LIMIT, message=words, retry_after=place.wait, limit={"kind": kind}
         )
@@ -158,7 +158,7 @@ def _gate(send: Send, mark: str) -> tuple[str, int]:
     return _cool_down_key(send), _cool_down(send)
 
 
-def _cool_down_key(send: Counted) -> str:
+def _cool_down_key(send: CountedMessage) -> str:
     return f"cool:{send.company_id}:{send.mode}:{hashed(send.phone)}"
 
 
@@ -178,7 +178,7 @@ def _company_limits(kind: str, own: OwnLimits) -> list[tuple[int, int]]:
     ]
 
 
-def _windows(send: Counted, own: OwnLimits = NO_LIMITS) -> list[Window]:
+def _windows(send: CountedMessage, own: OwnLimits = NO_LIMITS) -> list[Window]:
     """A place is given back by the names of its windows alone, whatever their counts."""
     phone = hashed(send.phone)
     return [
@@ -187,7 +187,7 @@ def _windows(send: Counted, own: OwnLimits = NO_LIMITS) -> list[Window]:
     ]
 
 
-def _pool(send: Counted) -> Pool | None:
+def _pool(send: CountedMessage) -> Pool | None:
     """Of codes and of links apart: nobody's links can hold a code up."""
     if send.mode != "live":
         return None
@@ -227,14 +227,14 @@ def _counted_in_postgres(send: Send) -> Iterator[None]:
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_lock(%s)", [number])
     try:
-        _refuse(_count_in_postgres(send))
+        _raise_if_refused(_count_in_postgres(send))
         yield
     finally:
         with connection.cursor() as cursor:
             cursor.execute("SELECT pg_advisory_unlock(%s)", [number])
 
 
-def _count_in_postgres(send: Send) -> Place:
+def _count_in_postgres(send: Send) -> LimitVerdict:
     checks = [
         (number, count, seconds)
         for number, (count, seconds) in enumerate(_company_limits(send.kind, send.own), start=1)
@@ -255,15 +255,15 @@ def _count_in_postgres(send: Send) -> Place:
             )
             used, wait = cursor.fetchone()
             if used >= limit:
-                return Place(verdict, max(1, wait))
+                return LimitVerdict(verdict, max(1, wait))
         pool = _pool(send)
         if pool is None:
-            return Place(atomic_limits.GRANTED, 0)
+            return LimitVerdict(atomic_limits.GRANTED, 0)
         cursor.execute(_SENT, [send.phone, send.kind])
         sent = [Draw(company_id, -ago) for company_id, ago in cursor.fetchall()]
     wait = phone_pool.wait(pool, sent, Draw(send.company_id, 0.0))
     return (
-        Place(atomic_limits.EMPTY, max(1, ceil(wait)))
+        LimitVerdict(atomic_limits.EMPTY, max(1, ceil(wait)))
         if wait > 0
-        else Place(atomic_limits.GRANTED, 0)
+        else LimitVerdict(atomic_limits.GRANTED, 0)
     )

@@ -28,7 +28,7 @@ RETRY_AFTER = {  # seconds, as the shortest window of each says
     Error.SEND_LIMIT: settings.CODE_LIMITS[0][1],
     Error.TOO_MANY_ATTEMPTS: settings.FAILED_ATTEMPTS[0][1],
 }
-EXTRA: dict[Error, dict[str, Any]] = {  # beside code and message, as with a live key
+EXTRA_FIELDS: dict[Error, dict[str, Any]] = {  # beside code and message, as with a live key
     Error.INSUFFICIENT_TOKENS: {"required": 1, "available": 0},
     Error.SEND_LIMIT: {"limit": {"kind": "phone"}},
 }
@@ -52,8 +52,8 @@ OUTCOMES: dict[str, tuple[Words, Error | None]] = {
     "0005": (("отправлять ещё рано", "too soon to send again"), Error.RESEND_TOO_SOON),
     scripted.LATE: (
         (
-            f"доставлено через {scripted.LATE_BY} секунд",
-            f"delivered after {scripted.LATE_BY} seconds",
+            f"доставлено через {scripted.LATE_SECONDS} секунд",
+            f"delivered after {scripted.LATE_SECONDS} seconds",
         ),
         None,
     ),
@@ -71,8 +71,8 @@ OUTCOMES: dict[str, tuple[Words, Error | None]] = {
     ),
     QUEUED: (
         (
-            f"ждёт в очереди {scripted.QUEUED_FOR} секунд, затем доставлено",
-            f"stays queued for {scripted.QUEUED_FOR} seconds, then delivered",
+            f"ждёт в очереди {scripted.QUEUED_SECONDS} секунд, затем доставлено",
+            f"stays queued for {scripted.QUEUED_SECONDS} seconds, then delivered",
         ),
         None,
     ),
@@ -93,7 +93,7 @@ def refuse_scripted(principal: Principal, phone: str) -> None:
     error = REFUSED_AT_ONCE.get(phone[-4:]) if principal.is_test else None
     if error is None:
         return
-    extra = EXTRA.get(error, {})
+    extra = EXTRA_FIELDS.get(error, {})
     if error is Error.COUNTRY_NOT_ALLOWED:
         extra = {"country": country_of(phone)}
     raise DomainError(error, retry_after=RETRY_AFTER.get(error), **extra)
@@ -117,7 +117,7 @@ def fallback(
     own = principal.fallback if named is None else None
     if not is_scripted(principal, phone, scripted.FALLS_BACK):
         return own
-    if own and routing.after(channel, own):
+    if own and routing.channels_after(channel, own):
         return own
-    others = [one for one in routing.order(principal.default_channel) if one is not channel]
+    others = [one for one in routing.channel_order(principal.default_channel) if one is not channel]
     return Fallback((channel.value, others[0].value))

@@ -50,9 +50,9 @@ def claim(
 
     Every process chooses among all accounts, and takes those messages whose account it may call.
     """
-    statement = sql.CLAIM_COUNTED if availability.is_any_counted() else sql.CLAIM
-    left_out = {*without, *(availability.unbound() if hosted is None else ())}
-    ours = registry.called_here(hosted)
+    statement = sql.CLAIM_COUNTED if availability.is_any_limited() else sql.CLAIM
+    left_out = {*without, *(availability.unbound_accounts() if hosted is None else ())}
+    ours = registry.accounts_called_by(hosted)
     ways = [
         asdict(route) | {"is_ours": route.provider in ours}
         for route in registry.routes()

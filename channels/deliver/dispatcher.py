@@ -130,7 +130,7 @@ class Dispatcher:
         """
         self.record()
         self.claim()
-        vendor_alerts.note_overheard()
+        vendor_alerts.record_queued()
         if receipts.apply_stored():
             self.inbox.put(None)
         for settle in extensions.settlers():
@@ -149,7 +149,7 @@ class Dispatcher:
     def _write(self, group: list[Event]) -> None:
         try:
             apply.apply(group)
-            telegram_contacts.note_refused(group)
+            telegram_contacts.mark_refused(group)
         except (IntegrityError, DataError):
             if len(group) == 1:  # its row refuses it: the lease runs out and the deadline decides
                 log.exception("outcome_not_written", attempt=str(group[0].attempt_id))
@@ -269,7 +269,7 @@ def hand_over(claimed: ClaimedMessage, start_before: float) -> Event:
         return _pollable_if_ambiguous(event, claimed)
     _count_call(claimed, "Accepted", called_at)
     if accepted.alert is not None:
-        vendor_alerts.overhear(claimed.provider, accepted.alert)
+        vendor_alerts.enqueue(claimed.provider, accepted.alert)
     if provider.is_proved_by(message):
         what, proof = EventKind.DELIVERED, Proof.HANDED_OVER
     else:
@@ -346,7 +346,7 @@ def _failure_event(claimed: ClaimedMessage, error: SendError) -> Event:
     is_local = isinstance(error, DestinationRefusedError)
     if is_local:
         warning = AccountAlert(error.code, error.detail, AlertKind.WARNING)
-        vendor_alerts.overhear(claimed.provider, warning)
+        vendor_alerts.enqueue(claimed.provider, warning)
     what = next(
         (what for kind, what in _EVENT_KINDS if isinstance(error, kind)), EventKind.AMBIGUOUS
     )
@@ -379,6 +379,6 @@ def _has_other_account(claimed: ClaimedMessage, error: SendError) -> bool:
         return False
     # At the moment of the claim another may have been at its rate, or at its share of threads.
     content = Content(claimed.content)
-    return claimed.elsewhere or availability.has_other(
+    return claimed.elsewhere or availability.has_alternative(
         claimed.provider, content, claimed.mode, claimed.phone
     )

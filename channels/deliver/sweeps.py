@@ -143,7 +143,7 @@ def poll() -> int:
     with ThreadPoolExecutor(POLL_THREADS, thread_name_prefix="poll") as pool:
         events = list(pool.map(lambda row: _poll_attempt(*row), rows))
     apply.apply(events)
-    vendor_alerts.note_overheard()
+    vendor_alerts.record_queued()
     return len(events)
 
 
@@ -156,7 +156,7 @@ def _poll_attempt(attempt_id: UUID, provider_name: str, provider_id: str, state:
     if receipt is None:
         return Event(attempt_id, EventKind.NO_NEWS)
     if alert := provider.alert_of(receipt):
-        vendor_alerts.overhear(provider_name, alert)
+        vendor_alerts.enqueue(provider_name, alert)
     event = receipts.event_of(attempt_id, receipt, pollable=True)
     is_known = event.what is EventKind.ACCEPTED and state == "sent"
     return Event(attempt_id, EventKind.NO_NEWS) if is_known else event

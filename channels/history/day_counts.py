@@ -20,9 +20,9 @@ from channels import extensions
 from channels.models import CountedDay, DayCount, DayTotal
 
 LOCK = 0x6B76_6461  # an advisory lock: one counter at a time
-OLDEST = 60  # days: no page looks further back
-ENDED = timedelta(minutes=10)  # longer than any transaction begun before midnight may last
-DAYS_AT_ONCE = 100  # stale ones, in one commit
+MAX_AGE = 60  # days: no page looks further back
+MIDNIGHT_GRACE = timedelta(minutes=10)  # longer than any transaction begun before midnight may last
+BATCH_SIZE = 100  # stale ones, in one commit
 
 # To two significant digits, which is what people are shown: the median of rounded times is the
 # rounded median.
@@ -39,7 +39,10 @@ FROM channels_message WHERE created_at >= %(start)s AND created_at < %(end)s AND
 GROUP BY 1, 2, 4, 5, 6, 7
 """  # noqa: S608 - constants of this file
 # That of all says what the index on `created_at` is limited to.
-ALL, ONE = "phone NOT LIKE '%%*'", "company_id = %(company_id)s AND mode = %(mode)s::text"
+ALL_COMPANIES, ONE_COMPANY = (
+    "phone NOT LIKE '%%*'",
+    "company_id = %(company_id)s AND mode = %(mode)s::text",
+)
 
 TAKE_STALE = """
 DELETE FROM channels_staleday WHERE id IN (
@@ -51,7 +54,7 @@ RETURNING company_id, mode, day
 def count_days() -> int:
     """Every day that is due; returns how many were counted, stale ones included."""
     total = 0
-    while counted := _next_days():
+    while counted := _count_next():
         total += counted
     return total
 
@@ -71,34 +74,34 @@ def start_of(day: date) -> datetime:
 
 
 @transaction.atomic
-def _next_days() -> int:
+def _count_next() -> int:
     with connection.cursor() as cursor:
         cursor.execute("SET LOCAL statement_timeout = 0")
         cursor.execute("SELECT pg_try_advisory_xact_lock(%s)", [LOCK])
         if not cursor.fetchone()[0]:
             return 0
-        if day := _due():
+        if day := _due_day():
             _count(cursor, day)
             CountedDay.objects.create(day=day)
             return 1
         return _count_stale(cursor)
 
 
-def _due() -> date | None:
+def _due_day() -> date | None:
     """The day after the last counted one, once its codes can no longer be entered."""
     last = last_counted()
-    day = last + timedelta(days=1) if last else timezone.localdate() - timedelta(days=OLDEST)
-    over = timezone.now() - ENDED - timedelta(seconds=settings.CODE_LIFETIME)
+    day = last + timedelta(days=1) if last else timezone.localdate() - timedelta(days=MAX_AGE)
+    over = timezone.now() - MIDNIGHT_GRACE - timedelta(seconds=settings.CODE_LIFETIME)
     return day if day < timezone.localdate(over) else None
 
 
 def _count_stale(cursor: CursorWrapper) -> int:
     """Marks are taken before the messages are read, and so never outrun what they speak of."""
-    cursor.execute(TAKE_STALE, [DAYS_AT_ONCE])
+    cursor.execute(TAKE_STALE, [BATCH_SIZE])
     marks = cursor.fetchall()
     last = last_counted()
     for company_id, mode, day in sorted(set(marks)):
-        if last and last - timedelta(days=OLDEST) <= day <= last:
+        if last and last - timedelta(days=MAX_AGE) <= day <= last:
             _count(cursor, day, company_id, mode)
     return len(marks)
 
@@ -110,7 +113,7 @@ def _count(
     whose: dict[str, Any] = {"company_id": company_id, "mode": mode} if company_id else {}
     for model in (DayCount, DayTotal):
         model.objects.filter(day=day, **whose).delete()
-    statement = COUNT.format(whose=ONE if whose else ALL)
+    statement = COUNT.format(whose=ONE_COMPANY if whose else ALL_COMPANIES)
     cursor.execute(statement, {"day": day, "start": start, "end": end, **whose})
     DayTotal.objects.bulk_create(_totals(day, start, end, company_id, mode))
 

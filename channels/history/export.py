@@ -15,18 +15,18 @@ from accounts.people.phone_masking import phone_for
 from channels.models import Message
 from channels.vendor_accounts import error_texts
 
-BATCH = 1000
-ROWS = 1_000_000  # and a heading: the most a sheet holds
+BATCH_SIZE = 1000
+MAX_ROWS = 1_000_000  # and a heading: the most a sheet holds
 
 
 def rows_of(messages: QuerySet[Message], member: Member) -> Iterator[list[str]]:
     """Batch after batch, while the reader takes them; no connection is held in between."""
     yield _headings()
-    yield from (_cells(one, member) for one in islice(_all(messages), ROWS))
+    yield from (_cells(one, member) for one in islice(_all(messages), MAX_ROWS))
 
 
 def _all(rows: QuerySet[Message]) -> Iterator[Message]:
-    for batch in pagination.batches(rows.select_related("api_key"), BATCH):
+    for batch in pagination.batches(rows.select_related("api_key"), BATCH_SIZE):
         if not connection.in_atomic_block:
             connection.close()
         yield from batch
@@ -58,7 +58,7 @@ def _cells(message: Message, member: Member) -> list[str]:
         str(message.get_channel_display()),
         phone_for(message.phone, member).removeprefix("+"),  # with its plus it would be a sum
         str(message.get_state_display()),
-        error_texts.our_error(message.error),
+        error_texts.api_error_text(message.error),
         _moment(message.delivered_at),
         str(getattr(message, "charged", None) or 0),
         f"{message.api_key.name} ({message.api_key})" if message.api_key else "",

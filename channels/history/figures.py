@@ -19,7 +19,7 @@ from channels.models import DayTotal, Message
 
 DAYS = 14
 CHANNELS = Message.ChannelName.values
-ENDED = {"delivered", "failed", "expired"}
+FINAL_STATES = {"delivered", "failed", "expired"}
 
 # Two answers of one reading: messages by day, channel and state; deliveries by how long they took.
 _READ = f"""
@@ -54,7 +54,7 @@ class Period:
 
     @property
     def ended(self) -> int:
-        return sum(self.states[state] for state in ENDED)
+        return sum(self.states[state] for state in FINAL_STATES)
 
     @property
     def delivered(self) -> int:

@@ -18,13 +18,13 @@ from channels.recipients import phone_search
 from config.errors import DomainError
 from config.ids import moment_of, parse_id
 
-EXACT = ("channel", "state", "kind", "api_key")
-WALK = 50_000  # messages looked at for one page of a filter that no index answers
-AROUND = timedelta(minutes=5)  # how far a request's message may be from the time in its id
+EXACT_FILTERS = ("channel", "state", "kind", "api_key")
+MAX_SCANNED = 50_000  # messages looked at for one page of a filter that no index answers
+REQUEST_WINDOW = timedelta(minutes=5)  # how far a request's message may be from the time in its id
 
 
 @dataclass(frozen=True, slots=True)
-class Looked:
+class SearchResult:
     """A page, and how far back was looked for it if that was not to the end."""
 
     page: Page
@@ -37,24 +37,24 @@ def matching(company: Company, chosen: Mapping[str, Any]) -> QuerySet[Message]:
     if sought := chosen.get("id"):
         return with_charges(rows.filter(_by_id(sought)))
     rows = rows.filter(mode=chosen.get("mode", Mode.LIVE))
-    rows = rows.filter(**{name: chosen[name] for name in EXACT if name in chosen})
+    rows = rows.filter(**{name: chosen[name] for name in EXACT_FILTERS if name in chosen})
     if phone := chosen.get("phone"):
         rows = rows.filter(_by_phone(phone, company.country))
     return with_charges(rows.filter(_in_days(chosen)))
 
 
-def look(company: Company, chosen: Mapping[str, Any], query: Mapping[str, str]) -> Looked:
+def search(company: Company, chosen: Mapping[str, Any], query: Mapping[str, str]) -> SearchResult:
     """A page of them. A rare match is looked for in a bounded part of the history, page by page."""
     rows = matching(company, chosen)
-    end = None if _is_indexed(chosen, company.country) else _end_of_walk(company, chosen, query)
+    end = None if _is_indexed(chosen, company.country) else _end_of_scan(company, chosen, query)
     if end is None:
-        return Looked(forgiving_page_of(rows, query))
+        return SearchResult(forgiving_page_of(rows, query))
     # The first condition says nothing new, but it alone can enter the index.
     until = Q(created_at__gt=end.created_at) | Q(id__gte=end.id)
     found = forgiving_page_of(rows.filter(until, created_at__gte=end.created_at), query)
     if found.next_cursor:
-        return Looked(found)
-    return Looked(Page(found.rows, pagination.encode(end)), end.created_at)
+        return SearchResult(found)
+    return SearchResult(Page(found.rows, pagination.encode(end)), end.created_at)
 
 
 def recent(company: Company, count: int) -> list[Message]:
@@ -72,13 +72,13 @@ def with_charges(rows: QuerySet[Message]) -> QuerySet[Message]:
 
 def _is_indexed(chosen: Mapping[str, Any], country: str) -> bool:
     """Whether matches are found without walking past others."""
-    is_whole_phone = phone_search.whole(chosen.get("phone", ""), country) is not None
+    is_whole_phone = phone_search.whole_number(chosen.get("phone", ""), country) is not None
     is_undelivered = chosen.get("state") in {Message.State.FAILED, Message.State.EXPIRED}
     by_day_alone = not chosen.keys() - {"mode", "date_from", "date_to"}
     return "id" in chosen or is_whole_phone or is_undelivered or by_day_alone
 
 
-def _end_of_walk(
+def _end_of_scan(
     company: Company, chosen: Mapping[str, Any], query: Mapping[str, str]
 ) -> Message | None:
     """The message a walk of WALK of them ends with; None when there are fewer."""
@@ -86,7 +86,11 @@ def _end_of_walk(
     rows: QuerySet[Message] = Message.objects.of(company).filter(_in_days(chosen), mode=mode)
     with suppress(DomainError):
         rows = pagination.after(rows, query)
-    return rows.order_by(*pagination.NEWEST_FIRST).only("created_at")[WALK - 1 : WALK].first()
+    return (
+        rows.order_by(*pagination.NEWEST_FIRST)
+        .only("created_at")[MAX_SCANNED - 1 : MAX_SCANNED]
+        .first()
+    )
 
 
 def _by_id(text: str) -> Q:
@@ -95,7 +99,7 @@ def _by_id(text: str) -> Q:
     began_at = moment_of(text)
     if began_at is None:
         return Q(pk__in=[])
-    around = (began_at - AROUND, began_at + AROUND)
+    around = (began_at - REQUEST_WINDOW, began_at + REQUEST_WINDOW)
     return Q(request_id=text, mode__in=Mode.values, created_at__range=around)
 
 

@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy as _
 from channels.models import Attempt, Message, Part
 from channels.recipients import phone_search
 from channels.vendor_accounts import error_texts
-from channels.vendor_accounts.registry import hosted, test_providers
+from channels.vendor_accounts.registry import hosted_providers, test_providers
 from config.ids import first_at, moment_of, parse_id
 
 HELP = _(
@@ -19,36 +19,40 @@ HELP = _(
     "the provider's id"
 )
 PHONE_HELP = _("Phone in any spelling or its beginning")
-AROUND = timedelta(minutes=1)  # a message is made within so much of its request
+REQUEST_WINDOW = timedelta(minutes=1)  # a message is made within so much of its request
 T = TypeVar("T", bound=Model)
 
 
-def messages(rows: QuerySet[Message], text: str) -> QuerySet[Message]:
+def search_messages(rows: QuerySet[Message], text: str) -> QuerySet[Message]:
     text = text.strip()
     if not text:
         return rows
-    if (found := _by_our_id(rows, text)) is not None:
+    if (found := _by_own_id(rows, text)) is not None:
         return found
     if (phone := _phone(text)) is not None:
         found = rows.filter(phone)
-        return found if found.exists() else rows.filter(pk__in=_by_vendors_id(text))
-    return rows.filter(pk__in=_by_vendors_id(text))
+        return found if found.exists() else rows.filter(pk__in=_by_provider_id(text))
+    return rows.filter(pk__in=_by_provider_id(text))
 
 
-def attempts(rows: QuerySet[Attempt], text: str) -> QuerySet[Attempt]:
+def search_attempts(rows: QuerySet[Attempt], text: str) -> QuerySet[Attempt]:
     """Of the messages that this finds, or of the very id that was asked for."""
     if not text.strip():
         return rows
-    found = messages(Message.objects.all(), text).order_by("-pk").values_list("pk", flat=True)[:500]
+    found = (
+        search_messages(Message.objects.all(), text)
+        .order_by("-pk")
+        .values_list("pk", flat=True)[:500]
+    )
     return rows.filter(message__in=list(found))
 
 
-def by_phone(rows: QuerySet[T], text: str) -> QuerySet[T]:
+def filter_by_phone(rows: QuerySet[T], text: str) -> QuerySet[T]:
     phone = _phone(text)
     return rows.none() if phone is None else rows.filter(phone)
 
 
-def _by_our_id(rows: QuerySet[Message], text: str) -> QuerySet[Message] | None:
+def _by_own_id(rows: QuerySet[Message], text: str) -> QuerySet[Message] | None:
     if (message_id := parse_id("msg", text)) is not None:
         return rows.filter(pk=message_id)
     if text.startswith("req_"):
@@ -65,14 +69,14 @@ def _by_request(rows: QuerySet[Message], text: str) -> QuerySet[Message]:
     at = moment_of(text)
     if at is None:
         return rows
-    return rows.filter(pk__gte=first_at(at - AROUND), pk__lt=first_at(at + AROUND))
+    return rows.filter(pk__gte=first_at(at - REQUEST_WINDOW), pk__lt=first_at(at + REQUEST_WINDOW))
 
 
-def _by_vendors_id(text: str) -> list[UUID]:
+def _by_provider_id(text: str) -> list[UUID]:
     """Read now: within a greater query PostgreSQL would rather walk the whole table."""
     providers = [*error_texts.PROVIDERS, *test_providers()]  # what the index begins with
     found = Attempt.objects.filter(provider__in=providers, provider_id=text)
-    of_parts = Part.objects.filter(provider__in=list(hosted()), provider_id=text)
+    of_parts = Part.objects.filter(provider__in=list(hosted_providers()), provider_id=text)
     return [
         *found.values_list("message_id", flat=True),
         *of_parts.values_list("attempt__message_id", flat=True),

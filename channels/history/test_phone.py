@@ -28,7 +28,7 @@ class Screen:
     bubbles: list[Bubble] = field(default_factory=list)
 
 
-def rendered(message: Message) -> tuple[str | None, str | None]:
+def render(message: Message) -> tuple[str | None, str | None]:
     """(text, code) as the worker would have handed them over."""
     try:
         found = extensions.renderer(message.kind)(
@@ -42,13 +42,13 @@ def rendered(message: Message) -> tuple[str | None, str | None]:
     return found.text, found.code
 
 
-def screens(messages: Iterable[Message]) -> list[Screen]:
+def phone_screens(messages: Iterable[Message]) -> list[Screen]:
     """One for each phone, in the order in which the phones come; only for test messages."""
     found: dict[str, Screen] = {}
     for message in messages:
         assert message.mode == "test", "codes of live messages are shown to nobody"  # noqa: S101
         screen = found.setdefault(message.phone, Screen(message.phone))
-        text, code = rendered(message)
+        text, code = render(message)
         screen.bubbles.append(Bubble(message, text, code, _button(message, text)))
     return list(found.values())
 
@@ -59,7 +59,7 @@ def _button(message: Message, text: str | None) -> str | None:
     return url if url and is_on_a_button else None
 
 
-def stamp(messages: Iterable[Message]) -> str:
+def fingerprint(messages: Iterable[Message]) -> str:
     """Changes when what is shown does."""
     text = " ".join(f"{message.pk.hex}{message.state}" for message in messages)
     return sha1(text.encode(), usedforsecurity=False).hexdigest()[:16]

@@ -19,7 +19,7 @@ from channels.vendor_accounts import error_texts
 
 Text = str | Promise
 
-RECEIPTS: dict[str, tuple[Text, str]] = {
+RECEIPT_TITLES: dict[str, tuple[Text, str]] = {
     "sent": (gettext_lazy("Sent on to the phone"), ""),
     "delivered": (gettext_lazy("Delivered to the phone"), "success"),
     "read": (gettext_lazy("Read"), "success"),
@@ -40,7 +40,7 @@ class Step:
     after: int = 0  # ms since it was accepted
 
 
-DELIVERIES: dict[str, tuple[Text, str]] = {
+WEBHOOK_TITLES: dict[str, tuple[Text, str]] = {
     "pending": (gettext_lazy("Webhook is on its way"), ""),
     "delivered": (gettext_lazy("Webhook accepted"), "success"),
     "failed": (gettext_lazy("Webhook not accepted"), "warning"),
@@ -58,7 +58,7 @@ def timeline(message: Message, *, with_webhooks: bool = True) -> list[Step]:
     if with_webhooks:
         steps += map(_of_delivery, _deliveries(message))
     if message.finished_at and message.state in {"failed", "expired"}:
-        steps.append(_given_up(message, message.finished_at))
+        steps.append(_final_failure(message, message.finished_at))
     steps = [replace(one, after=_ms(one.at - message.created_at)) for one in steps]
     return sorted(steps, key=lambda step: step.at)  # stable: equal times keep this order
 
@@ -90,17 +90,21 @@ def _of_failure(attempt: Attempt) -> Step:
         (_("No clear answer from %(channel)s") if is_unclear else _("%(channel)s: refused"))
         % channel,
         tone="warning" if is_unclear else "danger",
-        detail=error_texts.attempt_failure(attempt),
+        detail=error_texts.attempt_failure_text(attempt),
         code=attempt.error_code,
     )
 
 
 def _of_receipt(receipt: Receipt) -> Step:
-    title, tone = RECEIPTS.get(receipt.state, (receipt.word, ""))
+    title, tone = RECEIPT_TITLES.get(receipt.state, (receipt.word, ""))
     if tone != "danger":
         return Step(receipt.received_at, title, tone)
     return Step(
-        receipt.received_at, title, tone, error_texts.receipt_failure(receipt), receipt.error_code
+        receipt.received_at,
+        title,
+        tone,
+        error_texts.receipt_failure_text(receipt),
+        receipt.error_code,
     )
 
 
@@ -133,17 +137,17 @@ def _deliveries(message: Message) -> QuerySet[Delivery]:
 
 
 def _of_delivery(delivery: Delivery) -> Step:
-    title, tone = DELIVERIES[delivery.state]
+    title, tone = WEBHOOK_TITLES[delivery.state]
     words = f"{delivery.event.kind} → {delivery.endpoint.url}"
     return Step(delivery.created_at, title, tone, words)
 
 
-def _given_up(message: Message, at: datetime) -> Step:
+def _final_failure(message: Message, at: datetime) -> Step:
     title = capfirst(message.get_state_display())
     return Step(
         at,
         title,
         "danger",
-        error_texts.our_error(message.error),
-        advice=error_texts.advice(message),
+        error_texts.api_error_text(message.error),
+        advice=error_texts.advice_text(message),
     )

@@ -5,56 +5,58 @@ from functools import partial
 from django.core.cache import cache
 from django.db import transaction
 
-from channels.providers.base import Inbound, InvalidSignatureError
+from channels.providers.base import InvalidSignatureError, WebhookRequest
 from channels.providers.telegram.bot import (
     BotBlocked,
+    BotText,
     ContactShared,
     Started,
     Stopped,
     TelegramBot,
     Update,
-    Word,
 )
 from channels.recipients import telegram_contacts
 from channels.tasks import answer_person
 from channels.vendor_accounts import registry
 
-ANSWER_EVERY = 10  # seconds, of the same words to one chat
+REPLY_COOLDOWN = 10  # seconds, of the same words to one chat
 
 
-def receive(call: Inbound) -> None:
+def receive(call: WebhookRequest) -> None:
     """Raises InvalidSignatureError."""
     bot = registry.live_providers().get("telegram_bot")
     if not isinstance(bot, TelegramBot):
         raise InvalidSignatureError("no bot is configured")
     for update in bot.updates(call):
-        _take(update)
+        _apply(update)
 
 
-def _take(update: Update) -> None:
+def _apply(update: Update) -> None:
     match update:
         case ContactShared(phone, chat_id, locale):
             telegram_contacts.share(phone=phone, chat_id=chat_id)
-            _answer(chat_id, locale, Word.READY)
+            _reply(chat_id, locale, BotText.READY)
         case Started(chat_id, locale):
-            _answer(
-                chat_id, locale, Word.READY if telegram_contacts.resume(chat_id) else Word.SHARE
+            _reply(
+                chat_id,
+                locale,
+                BotText.READY if telegram_contacts.resume(chat_id) else BotText.SHARE,
             )
         case Stopped(chat_id, locale):
             telegram_contacts.stop(chat_id)
-            _answer(chat_id, locale, Word.STOPPED)
+            _reply(chat_id, locale, BotText.STOPPED)
         case BotBlocked(chat_id, blocked=True):
             telegram_contacts.stop(chat_id)
         case BotBlocked(chat_id):
             telegram_contacts.resume(chat_id)
 
 
-def _answer(chat_id: int, locale: str, word: Word) -> None:
+def _reply(chat_id: int, locale: str, word: BotText) -> None:
     """At most one in a while: Telegram would slow the bot down for everybody."""
     if not _is_first(chat_id, word):
         return
     transaction.on_commit(partial(answer_person.delay, chat_id, locale, word.value))
 
 
-def _is_first(chat_id: int, word: Word) -> bool:
-    return cache.add(f"bot-answer:{chat_id}:{word.value}", 1, ANSWER_EVERY)
+def _is_first(chat_id: int, word: BotText) -> bool:
+    return cache.add(f"bot-answer:{chat_id}:{word.value}", 1, REPLY_COOLDOWN)

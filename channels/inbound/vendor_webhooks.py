@@ -11,7 +11,7 @@ from django.views.decorators.http import require_http_methods
 from accounts.api.base_view import UNAVAILABLE, as_refusal
 from channels.inbound import telegram_updates
 from channels.outcomes import receipts
-from channels.providers.base import Inbound, InvalidSignatureError, Provider
+from channels.providers.base import InvalidSignatureError, Provider, WebhookRequest
 from channels.providers.telegram.bot import TelegramBot
 from channels.providers.whatsapp.cloud_api import WhatsAppCloud
 from channels.recipients import opt_out
@@ -20,16 +20,16 @@ from channels.vendor_accounts import registry, vendor_alerts
 log = structlog.get_logger(__name__)
 
 
-def _inbound(request: HttpRequest, provider: str) -> Inbound:
+def _inbound(request: HttpRequest, provider: str) -> WebhookRequest:
     query = request.META.get("QUERY_STRING", "")
     url = registry.hook_url(provider) + (f"?{query}" if query else "")
-    return Inbound(url=url, headers=request.headers, body=request.body)
+    return WebhookRequest(url=url, headers=request.headers, body=request.body)
 
 
-Hook = Callable[..., HttpResponse]
+WebhookView = Callable[..., HttpResponse]
 
 
-def _answered(hook: Hook) -> Hook:
+def _as_http_status(hook: WebhookView) -> WebhookView:
     """Anything but 200 makes the vendor try again: only a bad signature and our own faults do."""
 
     @wraps(hook)
@@ -47,30 +47,30 @@ def _answered(hook: Hook) -> Hook:
 
 @csrf_exempt
 @require_http_methods(["GET", "POST"])
-@_answered
-def hook(request: HttpRequest, hook: str, account: str = "") -> HttpResponse:
+@_as_http_status
+def vendor_webhook(request: HttpRequest, hook: str, account: str = "") -> HttpResponse:
     """Any vendor's call, at the address that `registry.VENDORS` gives it."""
     name = registry.account_at(hook, account)
     if name is None:
         return HttpResponse(status=404)
     provider = registry.live_providers()[name]
     if request.method == "GET":
-        return _shake_hands(request, provider)
+        return _handshake(request, provider)
     call = _inbound(request, name)
     if isinstance(provider, TelegramBot):
         telegram_updates.receive(call)
         return HttpResponse()
     new = receipts.receive(name, call)
     for reply in provider.replies(call):
-        opt_out.heed(name, reply)
+        opt_out.apply_reply(name, reply)
     if not new and provider.receipts(call):
         return HttpResponse()  # a repeat: what it says of the account was heeded then
     for alert in dict.fromkeys(provider.alerts(call)):
-        vendor_alerts.note(name, alert)
+        vendor_alerts.record(name, alert)
     return HttpResponse()
 
 
-def _shake_hands(request: HttpRequest, provider: Provider) -> HttpResponse:
+def _handshake(request: HttpRequest, provider: Provider) -> HttpResponse:
     if not isinstance(provider, WhatsAppCloud):
         return HttpResponseNotAllowed(["POST"])
     challenge = provider.handshake(request.GET.dict())

@@ -81,7 +81,7 @@ def announce(messages: Sequence[MessageState]) -> None:
         if message.moved:
             metrics.count_message(message.mode, message.channel, message.state)
         if message.state == "failed":
-            send_limits.give_back(message)
+            send_limits.release(message)
     # Who waits is told how it ended, not of each channel and account on the way.
     told = [one for one in messages if not (one.has_gone_on or one.goes_on)]
     if told:

@@ -19,7 +19,7 @@ from channels.accept import nudge
 from channels.lifecycle.state_machine import Event, EventKind
 from channels.outcomes import apply, sms_parts
 from channels.phone_numbers import e164_or_none
-from channels.providers.base import Inbound, Receipt, ReceiptState, Recipient, Reply
+from channels.providers.base import Receipt, ReceiptState, Recipient, Reply, WebhookRequest
 from channels.providers.hosted_provider import Part, Report
 from channels.recipients import opt_out, vendor_user_ids
 from channels.vendor_accounts import registry
@@ -42,7 +42,7 @@ EVENT_KINDS = {
 }
 
 
-def receive(provider: str, call: Inbound) -> int:
+def receive(provider: str, call: WebhookRequest) -> int:
     """Verify and store; returns how many were new. Raises InvalidSignatureError."""
     vendor = registry.live_providers()[provider]
     found = vendor.receipts(call)
@@ -60,11 +60,11 @@ def store(provider: str, reports: Sequence[Report], met: Sequence[Recipient] = (
             if isinstance(report, Part):
                 sms_parts.store(cursor, provider, report)
             elif isinstance(report, Reply):
-                opt_out.heed(provider, report)
+                opt_out.apply_reply(provider, report)
             else:
                 new += _store(cursor, provider, report, raw)
         if new and met:  # last, and in one order, so that no two calls wait for each other
-            vendor_user_ids.learn(provider, met)
+            vendor_user_ids.remember(provider, met)
     if new:
         nudge.wake()
     return new

@@ -88,7 +88,7 @@ class Accepted:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class AccountRequirements:
     """What an account is for, as its checks need to know it."""
 
     hook_url: str  # where the vendor should call us
@@ -193,7 +193,7 @@ class Recipient:
 
 
 @dataclass(frozen=True, slots=True)
-class Inbound:
+class WebhookRequest:
     """A vendor's HTTP call to us. `url` is the public one, as signatures cover it."""
 
     url: str
@@ -223,7 +223,7 @@ class Provider(ABC):
         """
         return None
 
-    def receipts(self, call: Inbound) -> list[Receipt]:
+    def receipts(self, call: WebhookRequest) -> list[Receipt]:
         """Verify the signature over the raw bytes, then translate.
 
         Raises InvalidSignatureError. What is no receipt (a chat message, an unknown state)
@@ -231,15 +231,15 @@ class Provider(ABC):
         """
         raise InvalidSignatureError(f"{self.name} sends no receipts")
 
-    def replies(self, call: Inbound) -> list[Reply]:
+    def replies(self, call: WebhookRequest) -> list[Reply]:
         """What people say in the same call; raises InvalidSignatureError as well."""
         return []
 
-    def recipients(self, call: Inbound) -> list[Recipient]:
+    def recipients(self, call: WebhookRequest) -> list[Recipient]:
         """Whom the same call's receipts are about; raises InvalidSignatureError as well."""
         return []
 
-    def alerts(self, call: Inbound) -> list[AccountAlert]:
+    def alerts(self, call: WebhookRequest) -> list[AccountAlert]:
         """What the same call says of the account; raises InvalidSignatureError as well."""
         return []
 
@@ -247,7 +247,7 @@ class Provider(ABC):
         """What a failed receipt, pushed or polled, says of the account."""
         return None
 
-    def checks(self, wanted: Wanted) -> list[Check]:
+    def checks(self, wanted: AccountRequirements) -> list[Check]:
         """What a fresh account may lack, asked of the vendor by calls that change nothing.
 
         When the account itself does not answer, that alone.
@@ -260,7 +260,7 @@ class Provider(ABC):
             return [Check("account", False, str(error))]
         return [Check("account", True), *self.more_checks(wanted)]
 
-    def more_checks(self, wanted: Wanted) -> list[Check]:
+    def more_checks(self, wanted: AccountRequirements) -> list[Check]:
         """Of an account that works."""
         return []
 

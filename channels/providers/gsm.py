@@ -35,7 +35,7 @@ class Alphabet(StrEnum):
 
 
 # Septets or UTF-16 units: in a message that stands alone, and in one part of several.
-ROOM = {Alphabet.GSM: (160, 153), Alphabet.UCS2: (70, 67)}
+SEGMENT_SIZES = {Alphabet.GSM: (160, 153), Alphabet.UCS2: (70, 67)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ def split(text: str, alphabet: Alphabet | None = None) -> Split:
     else:
         sizes = [2 if char > "\uffff" else 1 for char in text]
     units = sum(sizes)
-    alone, joined = ROOM[alphabet]
+    alone, joined = SEGMENT_SIZES[alphabet]
     pieces = [text] if units <= alone else _cut(text, sizes, joined)
     return Split(alphabet, units, pieces)
 

@@ -24,7 +24,7 @@ class Part:
 
 
 Report = tuple[Receipt | Part | Reply, bytes]  # with the vendor's own words
-Keep = Callable[[Sequence[Report]], None]  # stores them all, or raises and stores none
+StoreReports = Callable[[Sequence[Report]], None]  # stores them all, or raises and stores none
 
 
 class HostedProvider(Provider):
@@ -36,7 +36,7 @@ class HostedProvider(Provider):
         """Whether a message handed over now would go out; otherwise it is better left queued."""
 
     @abstractmethod
-    def start(self, *, keep: Keep, opened: Callable[[], None]) -> None:
+    def start(self, *, keep: StoreReports, opened: Callable[[], None]) -> None:
         """Connect, and stay connected; `opened` is called whenever `is_open` has become true."""
 
     @abstractmethod

@@ -27,7 +27,6 @@ from channels.providers.base import (
     AmbiguousError,
     Check,
     DestinationRefusedError,
-    Inbound,
     InvalidSignatureError,
     Outgoing,
     Provider,
@@ -36,6 +35,7 @@ from channels.providers.base import (
     ThrottledError,
     TransientError,
     UnreachableError,
+    WebhookRequest,
 )
 
 Json = dict[str, Any]
@@ -81,7 +81,7 @@ class _Body:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class VendorResponse:
     """What came back, whatever its status; `data` is empty unless it was a JSON object, and
     `rows` is None unless it was a list of them.
     """
@@ -96,7 +96,7 @@ class Answer:
         self, verdict: Verdict, code: object, detail: object = "", retry_after: float | None = None
     ) -> SendError:
         kind, account = verdict
-        told = clean(detail, self.token)
+        told = redact(detail, self.token)
         if issubclass(kind, ThrottledError):
             wait = self.retry_after if retry_after is None else retry_after
             return kind(str(code), told, account=account, retry_after=wait)
@@ -104,7 +104,7 @@ class Answer:
 
     def unclear(self, code: object = None, detail: object = "") -> SendError:
         """The vendor's documentation has no such answer: judge by the HTTP status alone."""
-        return self.error(_by_status(self.status), code or f"http_{self.status}", detail)
+        return self.error(_verdict_by_status(self.status), code or f"http_{self.status}", detail)
 
 
 class HttpProvider(Provider):
@@ -141,7 +141,7 @@ class HttpProvider(Provider):
         if message.content not in self.capabilities.contents:
             raise RefusedError("unsupported_content", f"{self.name} carries no {message.content}")
 
-    def _post(self, path: str, data: bytes) -> Answer:
+    def _post(self, path: str, data: bytes) -> VendorResponse:
         body = _Body(data)
         answer, failure = self._attempt("POST", path, body)
         if answer is not None:
@@ -163,7 +163,7 @@ class HttpProvider(Provider):
 
     def _look(
         self, path: str, data: bytes | None = None, *, url: str = "", authorization: str = ""
-    ) -> Answer:
+    ) -> VendorResponse:
         """For checks, which send nothing: no answer is a failure to connect."""
         body = None if data is None else _Body(data)
         method = "GET" if body is None else "POST"
@@ -176,7 +176,7 @@ class HttpProvider(Provider):
 
     def _attempt(
         self, method: str, path: str, body: _Body | None, url: str = "", authorization: str = ""
-    ) -> tuple[Answer | None, str]:
+    ) -> tuple[VendorResponse | None, str]:
         # Prepared by hand: requests' own preparation costs more than the rest of the call.
         request = requests.PreparedRequest()
         request.method, request.url = method, (url or self._url) + path
@@ -190,12 +190,12 @@ class HttpProvider(Provider):
             response = self._adapter.send(request, timeout=self._timeout)
             data, rows = parse(response.content), parse_rows(response.content)
         except (requests.RequestException, HTTPError) as error:
-            return None, _innermost(error)
+            return None, _root_cause(error)
         wait = number(response.headers.get("Retry-After"))
-        return Answer(response.status_code, data, wait, self._token, rows), ""
+        return VendorResponse(response.status_code, data, wait, self._token, rows), ""
 
 
-def _by_status(status: int) -> Verdict:
+def _verdict_by_status(status: int) -> Verdict:
     if status == requests.codes.too_many_requests:
         return ACCOUNT_THROTTLED
     if status in {408, 425}:  # by definition not acted upon
@@ -205,7 +205,7 @@ def _by_status(status: int) -> Verdict:
     return AMBIGUOUS
 
 
-def _innermost(error: BaseException) -> str:
+def _root_cause(error: BaseException) -> str:
     """The class at the root of a failure; its text would hold the URL, which may hold a token."""
     while (inner := error.__cause__ or error.__context__) is not None:
         error = inner
@@ -242,7 +242,7 @@ def mapping(value: object) -> Json:
     return value if isinstance(value, dict) else {}
 
 
-def form(body: bytes) -> dict[str, str]:
+def parse_form(body: bytes) -> dict[str, str]:
     """What is no form, or gives a name twice, no form's signature can vouch for."""
     try:
         pairs = parse_qsl(
@@ -276,12 +276,12 @@ def is_positive(value: object) -> bool:
         return False
 
 
-def moment(value: object) -> datetime | None:
+def from_timestamp(value: object) -> datetime | None:
     seconds = number(value)
     return None if seconds is None else datetime.fromtimestamp(seconds, UTC)
 
 
-def rfc_moment(value: object) -> datetime | None:
+def from_rfc2822(value: object) -> datetime | None:
     """RFC 2822, as in "Fri, 14 Aug 2026 10:15:05 +0000"."""
     try:
         at = parsedate_to_datetime(str(value))
@@ -290,7 +290,7 @@ def rfc_moment(value: object) -> datetime | None:
     return at if at.tzinfo else None
 
 
-def asked(topic: str, look: Callable[[], Iterable[Check]]) -> list[Check]:
+def run_check(topic: str, look: Callable[[], Iterable[Check]]) -> list[Check]:
     """What `look` finds; when the vendor does not tell, that this is not known."""
     try:
         return list(look())
@@ -298,19 +298,19 @@ def asked(topic: str, look: Callable[[], Iterable[Check]]) -> list[Check]:
         return [Check(topic, None, str(error))]
 
 
-def clean(words: object, token: str = "") -> str:
+def redact(words: object, token: str = "") -> str:
     """A vendor's explanation, short and without the code, phone or token it may echo."""
     told = text(words) or ""
     return _NUMBERS.sub("***", told.replace(token, "***") if token else told)[:300]
 
 
-def header(call: Inbound, name: str) -> str:
+def header(call: WebhookRequest, name: str) -> str:
     """However the sender spelled `name`; empty when it is not there."""
     wanted = name.lower()
     return next((value for key, value in call.headers.items() if key.lower() == wanted), "")
 
 
-def same(given: str, expected: str) -> bool:
+def constant_time_equal(given: str, expected: str) -> bool:
     """Compare in constant time; what is not ASCII is merely different."""
     return hmac.compare_digest(given.encode(errors="replace"), expected.encode(errors="replace"))
 
@@ -319,8 +319,8 @@ def sha256_hmac(key: bytes, signed: bytes) -> str:
     return hmac.new(key, signed, hashlib.sha256).hexdigest()
 
 
-def require_signature(call: Inbound, name: str, *expected: str, secret: str) -> None:
+def require_signature(call: WebhookRequest, name: str, *expected: str, secret: str) -> None:
     """Anyone can sign with an empty secret, so without one nothing is believed."""
     given = header(call, name)
-    if not (secret and any(same(given, signature) for signature in expected)):
+    if not (secret and any(constant_time_equal(given, signature) for signature in expected)):
         raise InvalidSignatureError(f"{name} does not match")

@@ -19,7 +19,7 @@ from channels.providers.base import (
 
 UNREACHABLE, LATE, NEVER, REFUSED, FALLS_BACK = "0003", "0006", "0007", "0008", "0009"
 QUEUED = "0010"
-LATE_BY = QUEUED_FOR = 30  # seconds
+LATE_SECONDS = QUEUED_SECONDS = 30  # seconds
 
 
 class ScriptedProvider(Provider):
@@ -37,7 +37,7 @@ class ScriptedProvider(Provider):
             raise UnreachableError("test_unreachable", "scripted by the number's last digits")
         if script == QUEUED and message.n == 1:
             raise ThrottledError(
-                "test_throttled", "scripted by the number's last digits", retry_after=QUEUED_FOR
+                "test_throttled", "scripted by the number's last digits", retry_after=QUEUED_SECONDS
             )
         if script == REFUSED:
             raise RefusedError("test_refused", "scripted by the number's last digits")
@@ -51,7 +51,7 @@ class ScriptedProvider(Provider):
     def poll(self, provider_id: str) -> Receipt | None:
         """The id itself says when the message was taken and what was to become of it."""
         _, script, taken_at, ref = provider_id.split("-", 3)
-        delivered_at = int(taken_at) + (LATE_BY if script == LATE else 0)
+        delivered_at = int(taken_at) + (LATE_SECONDS if script == LATE else 0)
         if script == NEVER or time.time() < delivered_at:
             return None
         return Receipt(

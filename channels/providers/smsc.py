@@ -13,27 +13,27 @@ from channels.providers import http
 from channels.providers.base import (
     Accepted,
     AccountAlert,
+    AccountRequirements,
     AlertKind,
     Capabilities,
     Channel,
     Check,
     Content,
-    Inbound,
     InvalidSignatureError,
     Outgoing,
     Receipt,
     ReceiptState,
     SendError,
-    Wanted,
+    WebhookRequest,
 )
 
-_LARGEST_ID = 2**31 - 1
-_LONGEST_VALIDITY = 24 * 60  # minutes
+_MAX_ID = 2**31 - 1
+_MAX_VALIDITY = 24 * 60  # minutes
 _REPEATED, _NOT_FOUND = 9, 3
-_REPEATED_FOR = 60.0  # seconds
+_REPEAT_WINDOW = 60.0  # seconds
 _DENIED = 6  # "for its text or its sender's name", which of the two the words seldom say
 _OF_SENDER, _OF_TEXT = re.compile(r"sender|отправител", re.I), re.compile(r"\btext|текст", re.I)
-_SENDER_KNOWN_FOR = 300.0  # seconds
+_SENDER_CACHE_SECONDS = 300.0  # seconds
 _NO_MONEY = "24"
 _VERDICTS: dict[int, http.Verdict] = {
     **dict.fromkeys((1, 5), http.REFUSED),
@@ -52,7 +52,7 @@ _STATES = {
     **dict.fromkeys(("23", "24"), ReceiptState.FAILED),
 }
 # What only an answer says, never a report: waiting to be sent, and unknown.
-_ANSWERED = _STATES | {"-1": ReceiptState.SENT, "-3": ReceiptState.NOT_FOUND}
+_POLL_STATES = _STATES | {"-1": ReceiptState.SENT, "-3": ReceiptState.NOT_FOUND}
 
 
 class Smsc(http.HttpProvider):
@@ -79,7 +79,7 @@ class Smsc(http.HttpProvider):
         account = {"login": login, "psw": password} if login else {"apikey": password}
         self._account = account | {"fmt": "3", "charset": "utf-8"}
         self._sender = {"sender": sender} if sender else {}
-        self._sender_asked_at, self._is_sender_refused = -_SENDER_KNOWN_FOR, False
+        self._sender_asked_at, self._is_sender_refused = -_SENDER_CACHE_SECONDS, False
         self._secret = callback_secret
 
     def send(self, message: Outgoing) -> Accepted:
@@ -90,7 +90,7 @@ class Smsc(http.HttpProvider):
                 **self._sender,
                 phones=message.phone,  # its plus keeps SMSC from correcting the number
                 mes=message.text,
-                id=_chosen_id(message.message_id),
+                id=_numeric_id(message.message_id),
                 valid=_validity(message.ttl),
             ),
         )
@@ -99,7 +99,7 @@ class Smsc(http.HttpProvider):
             raise self._denial(answer) or _refusal(answer, message.n)
         return Accepted(_provider_id(message.phone, taken))
 
-    def _denial(self, answer: http.Answer) -> SendError | None:
+    def _denial(self, answer: http.VendorResponse) -> SendError | None:
         """Code 6: a refused sender is the account's fault, a refused text this message's."""
         code, detail = answer.data.get("error_code"), answer.data.get("error")
         if code != _DENIED:
@@ -114,7 +114,7 @@ class Smsc(http.HttpProvider):
         """Whether SMSC, asked now and then, leaves our sender out of those it has approved."""
         if not self._sender:
             return False
-        if time.monotonic() - self._sender_asked_at >= _SENDER_KNOWN_FOR:
+        if time.monotonic() - self._sender_asked_at >= _SENDER_CACHE_SECONDS:
             try:
                 approved = self.approved_senders()
             except SendError:
@@ -130,17 +130,17 @@ class Smsc(http.HttpProvider):
         return {name for row in answer.rows if (name := http.text(row.get("sender")))}
 
     def provider_id_of(self, message_id: str, phone: str) -> str:
-        return _provider_id(phone, _chosen_id(message_id))
+        return _provider_id(phone, _numeric_id(message_id))
 
     def check(self) -> None:
         answer = self._look("/sys/balance.php", self._form())
         if answer.status >= 300 or "balance" not in answer.data:
             raise _refusal(answer, 1)
 
-    def more_checks(self, wanted: Wanted) -> list[Check]:
+    def more_checks(self, wanted: AccountRequirements) -> list[Check]:
         return [
-            *http.asked("balance", self._balance),
-            *http.asked("sender", self._approval),
+            *http.run_check("balance", self._balance),
+            *http.run_check("sender", self._approval),
             Check("callback_secret", bool(self._secret)),
         ]
 
@@ -159,7 +159,7 @@ class Smsc(http.HttpProvider):
         name = self._sender["sender"]
         yield Check("sender", name in self.approved_senders(), name)
 
-    def receipts(self, call: Inbound) -> list[Receipt]:
+    def receipts(self, call: WebhookRequest) -> list[Receipt]:
         # Nothing but these three is signed, so nothing else is looked at.
         number, phone, word = self._verified(call.body)
         if word not in _STATES:
@@ -182,7 +182,7 @@ class Smsc(http.HttpProvider):
         given = found.keys() & expected.keys()
         if not (self._secret and given):
             raise InvalidSignatureError("there is no signature")
-        if not all(http.same(found[name], expected[name]) for name in given):
+        if not all(http.constant_time_equal(found[name], expected[name]) for name in given):
             raise InvalidSignatureError("the signature does not match")
         return number, phone, word
 
@@ -190,7 +190,7 @@ class Smsc(http.HttpProvider):
         is_empty = receipt.error_code == _NO_MONEY
         return AccountAlert(_NO_MONEY, "no money", AlertKind.REFUSED) if is_empty else None
 
-    def alerts(self, call: Inbound) -> list[AccountAlert]:
+    def alerts(self, call: WebhookRequest) -> list[AccountAlert]:
         return [alert for one in self.receipts(call) if (alert := self.alert_of(one))]
 
     def poll(self, provider_id: str) -> Receipt | None:
@@ -199,7 +199,7 @@ class Smsc(http.HttpProvider):
         # Of one message that it does not know SMSC says error 3; among several, status -3.
         is_unknown = status.get("error_code") == _NOT_FOUND
         word = "-3" if is_unknown else http.text(status.get("status"))
-        if word not in _ANSWERED:
+        if word not in _POLL_STATES:
             return None
         return _receipt(provider_id, word, status.get("last_timestamp"))
 
@@ -207,7 +207,7 @@ class Smsc(http.HttpProvider):
         return urlencode(self._account | fields).encode()
 
 
-def _refusal(answer: http.Answer, n: int) -> SendError:
+def _refusal(answer: http.VendorResponse, n: int) -> SendError:
     code, detail = answer.data.get("error_code"), answer.data.get("error")
     if not isinstance(code, int):
         return answer.unclear()
@@ -215,29 +215,29 @@ def _refusal(answer: http.Answer, n: int) -> SendError:
         # "The same request within a minute": an earlier try of this message may be that request.
         return answer.error(http.AMBIGUOUS, code, detail)
     if code == _REPEATED:  # a resend of the same code, say: this message waits, no other
-        return answer.error(http.THROTTLED, code, detail, retry_after=_REPEATED_FOR)
+        return answer.error(http.THROTTLED, code, detail, retry_after=_REPEAT_WINDOW)
     if code in _VERDICTS:
         return answer.error(_VERDICTS[code], code, detail)
     return answer.unclear(code, detail)
 
 
 def _receipt(provider_id: str, word: str, at: object = None) -> Receipt:
-    state = _ANSWERED[word]
+    state = _POLL_STATES[word]
     is_good = state in {ReceiptState.SENT, ReceiptState.DELIVERED, ReceiptState.READ}
     return Receipt(
         provider_id=provider_id,
         ref=None,
         state=state,
         word=word,
-        at=http.moment(at) if at else None,
+        at=http.from_timestamp(at) if at else None,
         error_code=None if is_good else word,
     )
 
 
-def _chosen_id(message_id: str) -> str:
+def _numeric_id(message_id: str) -> str:
     """SMSC knows a message by a phone and a number of 31 bits that its sender may choose."""
     digest = hashlib.sha256(message_id.encode()).digest()
-    return str(int.from_bytes(digest[:8]) % _LARGEST_ID + 1)
+    return str(int.from_bytes(digest[:8]) % _MAX_ID + 1)
 
 
 def _provider_id(phone: str, number: str) -> str:
@@ -246,5 +246,5 @@ def _provider_id(phone: str, number: str) -> str:
 
 def _validity(seconds: int) -> str:
     """Hours and minutes, of which SMSC takes 00:01 to 24:00."""
-    minutes = min(max(seconds // 60, 1), _LONGEST_VALIDITY)
+    minutes = min(max(seconds // 60, 1), _MAX_VALIDITY)
     return f"{minutes // 60:02}:{minutes % 60:02}"

@@ -9,7 +9,7 @@ from channels.models import Attempt
 from channels.providers.telegram.bot import TelegramBot
 from channels.vendor_accounts import registry
 
-WORDS = (
+MESSAGE = (
     "Получатель не разрешил боту писать ему в Telegram. Попросите его открыть {url} и поделиться "
     "номером, потом отправьте снова",
     "The recipient has not let the bot write to them on Telegram. Have them open {url} and share "
@@ -22,22 +22,22 @@ def bot_url() -> str:
     return _url_of("telegram_bot")
 
 
-def needed(message_id: UUID) -> str:
+def url_if_unreachable(message_id: UUID) -> str:
     """The link, if the bot's reaching nobody was what the message ended on."""
     last = Attempt.objects.filter(message_id=message_id).order_by("-n").first()
     return _url_of(last.provider) if last and last.error_class == "unreachable" else ""
 
 
-def refusal(message_id: UUID) -> dict[str, Any]:
+def error_fields(message_id: UUID) -> dict[str, Any]:
     """What is added to the API's refusal: a message of its own and `action_url`."""
-    url = needed(message_id)
+    url = url_if_unreachable(message_id)
     if not url:
         return {}
-    russian, english = (words.format(url=url) for words in WORDS)
+    russian, english = (words.format(url=url) for words in MESSAGE)
     return {"message": (russian, english), "action_url": url}
 
 
-def picture(url: str) -> str:
+def qr_code(url: str) -> str:
     """A QR code as a data: URI."""
     code = segno.make(url, error="m")
     return str(code.svg_data_uri(border=2, dark="#000", light="#fff"))

@@ -16,7 +16,7 @@ from channels.vendor_accounts import error_texts, vendor_alerts
 
 log = structlog.get_logger(__name__)
 
-STOP = frozenset(
+STOP_WORDS = frozenset(
     [
         "stop",
         "stopall",
@@ -32,16 +32,16 @@ STOP = frozenset(
         "отмена",
     ]
 )
-START = frozenset(["start", "unstop", "старт"])
-_AROUND = " \t\r\n\0.,!?\"'«»()"
+START_WORDS = frozenset(["start", "unstop", "старт"])
+_STRIPPED = " \t\r\n\0.,!?\"'«»()"
 
 
-def heed(provider: str, reply: Reply) -> None:
+def apply_reply(provider: str, reply: Reply) -> None:
     """Whoever said STOP is sent nothing more, by any channel, until they say START."""
-    word = reply.text.strip(_AROUND).casefold()
-    if word in STOP:
+    word = reply.text.strip(_STRIPPED).casefold()
+    if word in STOP_WORDS:
         _block(provider, reply)
-    elif word in START:
+    elif word in START_WORDS:
         phones = _phones(provider, reply)
         count, _ = BlockedPhone.objects.filter(phone__in=phones, said_stop=True).delete()
         if count:
@@ -58,7 +58,7 @@ def _block(provider: str, reply: Reply) -> None:
             log.info("phone_opted_out", provider=provider)
     if reply.user_id and not phones:
         unheard = AccountAlert("stop_unmatched", reply.user_id, AlertKind.WARNING)
-        vendor_alerts.note(provider, unheard)
+        vendor_alerts.record(provider, unheard)
 
 
 def _phones(provider: str, reply: Reply) -> set[str]:

@@ -8,10 +8,10 @@ from django.db.models.functions import Now
 from channels.lifecycle.state_machine import Event, EventKind
 from channels.models import Contact
 
-_GONE = {"400", "403"}  # Telegram's codes for a chat that is not there, or blocked the bot
+_CHAT_GONE_CODES = {"400", "403"}  # Telegram: the chat does not exist, or the bot is blocked
 
 # A contact shared anew after the call began is another matter.
-_REFUSED = """
+_MARK_REFUSED = """
 UPDATE channels_contact c SET blocked_at = now()
 FROM channels_attempt a JOIN channels_message m ON m.id = a.message_id
 WHERE a.id = ANY(%s) AND a.provider = 'telegram_bot' AND c.phone = m.phone
@@ -38,11 +38,13 @@ def resume(chat_id: int) -> bool:
     return bool(Contact.objects.filter(chat_id=chat_id).update(blocked_at=None))
 
 
-def note_refused(events: Sequence[Event]) -> None:
+def mark_refused(events: Sequence[Event]) -> None:
     """Whom Telegram refused to bring our message to is not asked for again."""
     ids = [
-        one.attempt_id for one in events if one.what is EventKind.UNREACHABLE and one.code in _GONE
+        one.attempt_id
+        for one in events
+        if one.what is EventKind.UNREACHABLE and one.code in _CHAT_GONE_CODES
     ]
     if ids:
         with connection.cursor() as cursor:
-            cursor.execute(_REFUSED, [ids])
+            cursor.execute(_MARK_REFUSED, [ids])

@@ -12,7 +12,7 @@ from channels.providers.base import Recipient
 from channels.vendor_accounts.registry import vendor_of
 
 # A person who is written to daily costs one write a day.
-_LEARN = """
+_REMEMBER = """
 INSERT INTO channels_knownrecipient AS known (vendor, user_id, attempt_id)
 SELECT %(vendor)s, user_id, attempt_id
 FROM unnest(%(user_ids)s::text[], %(attempts)s::uuid[]) AS told(user_id, attempt_id)
@@ -26,7 +26,7 @@ WHERE k.vendor = %s AND k.user_id = %s
 """
 
 
-def learn(provider: str, recipients: Sequence[Recipient]) -> None:
+def remember(provider: str, recipients: Sequence[Recipient]) -> None:
     known = {one.user_id: ref for one in recipients if (ref := _attempt_id(one.ref))}
     if not known:
         return
@@ -38,7 +38,7 @@ def learn(provider: str, recipients: Sequence[Recipient]) -> None:
         "attempts": [attempt_id for _, attempt_id in told],
     }
     with connection.cursor() as cursor:
-        cursor.execute(_LEARN, params)
+        cursor.execute(_REMEMBER, params)
 
 
 def phone_of(provider: str, user_id: str) -> str:

@@ -13,4 +13,4 @@ register = template.Library()
 def bot_invitation(url: str = "") -> dict[str, Any]:
     """Nothing where no bot is set up."""
     url = url or bot_invitations.bot_url()
-    return {"url": url, "picture": bot_invitations.picture(url) if url else ""}
+    return {"url": url, "picture": bot_invitations.qr_code(url) if url else ""}

@@ -9,7 +9,7 @@ from django.utils.translation import gettext_lazy as _
 
 from channels.vendor_accounts import error_texts, operator_mail, registry
 from channels.vendor_accounts.circuit_breaker import Cause, Change, Close, Release, Trip
-from channels.vendor_accounts.substitutes import stand_ins
+from channels.vendor_accounts.substitutes import find_substitutes
 from config import metrics
 
 log = structlog.get_logger(__name__)
@@ -20,7 +20,7 @@ CAUSES: dict[str, str | Promise] = {
     Cause.ERRORS: _("half of the calls come to nothing"),
 }
 # Nobody is woken because a vendor asks to wait a little.
-TOLD_OF = {Cause.REFUSED, Cause.ERRORS}
+NOTIFIED_CAUSES = {Cause.REFUSED, Cause.ERRORS}
 
 # Calls that were under way when it opened fail too, and change nothing: only a probe opens it anew.
 TRIP = """
@@ -75,8 +75,8 @@ def _trip(change: Trip) -> None:
         }
         cursor.execute(TRIP, params)
         opened = cursor.fetchone()
-        if opened and cause in TOLD_OF:
-            _tell_operators(change)
+        if opened and cause in NOTIFIED_CAUSES:
+            _notify_operators(change)
     if opened:
         metrics.count_trip(name, cause.value)
         log.warning(
@@ -89,10 +89,10 @@ def _trip(change: Trip) -> None:
         )
 
 
-def _tell_operators(change: Trip) -> None:
+def _notify_operators(change: Trip) -> None:
     """Once an hour for an account, however often it opens."""
     name = change.call.provider
-    others = stand_ins(name)
+    others = find_substitutes(name)
     context = {
         "title": error_texts.provider_title(name),
         "cause": CAUSES[change.cause],
@@ -102,4 +102,4 @@ def _tell_operators(change: Trip) -> None:
         "path": reverse("admin:providers"),
     }
     about = f"{name}:{timezone.now():%Y%m%d%H}"
-    operator_mail.write(template="breaker_opened", context=context, about=about)
+    operator_mail.notify_operators(template="breaker_opened", context=context, about=about)

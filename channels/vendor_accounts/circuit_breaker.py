@@ -14,8 +14,8 @@ from enum import StrEnum
 from channels.lifecycle.state_machine import Event, EventKind
 
 WINDOW = 30.0  # seconds
-LEAST_CALLS, MOST_CALLS = 20, 1000  # judged by, within the window
-GROWTH = 8  # doublings of the pause at most
+MIN_CALLS, MAX_CALLS = 20, 1000  # judged by, within the window
+MAX_DOUBLINGS = 8  # doublings of the pause at most
 JITTER = 0.25
 
 
@@ -25,7 +25,11 @@ class Cause(StrEnum):
     ERRORS = "errors"  # half of the calls were not taken, or not answered
 
 
-PAUSES = {Cause.REFUSED: 300.0, Cause.THROTTLED: 1.0, Cause.ERRORS: 5.0}  # seconds, the first time
+INITIAL_PAUSES = {
+    Cause.REFUSED: 300.0,
+    Cause.THROTTLED: 1.0,
+    Cause.ERRORS: 5.0,
+}  # seconds, the first time
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,10 +67,10 @@ class Release:
 Change = Trip | Close | Release
 
 
-def accused(provider: str, reason: str, longest: float) -> Trip:
+def trip_on_alert(provider: str, reason: str, longest: float) -> Trip:
     """The vendor says unasked that the account is at fault."""
     said = reason.replace("\0", "")[:200]
-    return Trip(Call(provider), Cause.REFUSED, said, min(PAUSES[Cause.REFUSED], longest))
+    return Trip(Call(provider), Cause.REFUSED, said, min(INITIAL_PAUSES[Cause.REFUSED], longest))
 
 
 class Breakers:
@@ -100,16 +104,16 @@ class Breakers:
         return Cause.ERRORS if self._is_failing(call.provider, now, is_error=is_error) else None
 
     def _is_failing(self, provider: str, now: float, *, is_error: bool) -> bool:
-        calls = self._calls.setdefault(provider, deque(maxlen=MOST_CALLS))
+        calls = self._calls.setdefault(provider, deque(maxlen=MAX_CALLS))
         calls.append((now, is_error))
         while calls[0][0] < now - WINDOW:
             calls.popleft()
         errors = sum(one for _, one in calls) if is_error else 0
-        return len(calls) >= LEAST_CALLS and 2 * errors >= len(calls)
+        return len(calls) >= MIN_CALLS and 2 * errors >= len(calls)
 
     def _pause(self, call: Call, cause: Cause, event: Event) -> float:
-        first = max(PAUSES[cause], event.retry_after or 0.0)
-        grown = first * float(2 ** min(call.trips or 0, GROWTH))
+        first = max(INITIAL_PAUSES[cause], event.retry_after or 0.0)
+        grown = first * float(2 ** min(call.trips or 0, MAX_DOUBLINGS))
         jitter = random.uniform(1, 1 + JITTER)  # noqa: S311 - no secret
         return min(grown, self._longest) * jitter
 

@@ -42,7 +42,7 @@ _NO_ROUTE = _("The operator does not deliver to this number.")
 _LANDLINE = _("A landline, or a number that cannot receive SMS.")
 
 # (provider, its code) → words. Sources: the vendors' error tables.
-CODES: dict[tuple[str, str], Text] = {
+FAILURES_BY_CODE: dict[tuple[str, str], Text] = {
     **{
         ("whatsapp_cloud", code): words
         for codes, words in (
@@ -128,7 +128,7 @@ CODES: dict[tuple[str, str], Text] = {
     },
 }
 
-CLASSES: dict[str, Text] = {
+FAILURES_BY_CLASS: dict[str, Text] = {
     "unreachable": _("This person cannot be reached by this channel."),
     "refused": _("The provider refused the message."),
     "retry": _("Not taken at that moment; it is tried again while there is time."),
@@ -167,7 +167,7 @@ TURNS: dict[FallbackReason, tuple[Text, str, Text]] = {
     FallbackReason.CLICK: (_("%(channel)s called off: the link was opened"), "success", ""),
 }
 
-ALERTS: dict[str, Text] = {
+ALERTS_BY_KIND: dict[str, Text] = {
     "refused": _("It lasts until somebody mends the account."),
     "throttled": _("It passes by itself."),
     "template": _("It concerns one template; with the others the account goes on."),
@@ -281,41 +281,45 @@ def provider_title(provider: str) -> Text:
     return f"{title} · {account}" if account else title
 
 
-def failure(provider: str, code: str, error_class: str = "") -> Text:
+def failure_text(provider: str, code: str, error_class: str = "") -> Text:
     """Why it failed: by the vendor's code where we know it, else by its class."""
     return (
-        CODES.get((vendor_of(provider), code))
-        or CLASSES.get(error_class)
+        FAILURES_BY_CODE.get((vendor_of(provider), code))
+        or FAILURES_BY_CLASS.get(error_class)
         or _("No reason was given.")
     )
 
 
-def alert(said: ProviderAlert) -> Text:
+def alert_text(said: ProviderAlert) -> Text:
     """What the provider's word on our account means to the operator."""
-    return alert_meaning(said.provider, said.code, said.kind)
+    return alert_text_for(said.provider, said.code, said.kind)
 
 
-def alert_meaning(provider: str, code: str, kind: str) -> Text:
+def alert_text_for(provider: str, code: str, kind: str) -> Text:
     vendor = vendor_of(provider)
-    return ALERTS_BY_CODE.get((vendor, code)) or CODES.get((vendor, code)) or ALERTS[kind]
+    return (
+        ALERTS_BY_CODE.get((vendor, code))
+        or FAILURES_BY_CODE.get((vendor, code))
+        or ALERTS_BY_KIND[kind]
+    )
 
 
-def attempt_failure(attempt: Attempt) -> Text:
-    return failure(attempt.provider, attempt.error_code, attempt.error_class)
+def attempt_failure_text(attempt: Attempt) -> Text:
+    return failure_text(attempt.provider, attempt.error_code, attempt.error_class)
 
 
-def receipt_failure(receipt: Receipt) -> Text:
+def receipt_failure_text(receipt: Receipt) -> Text:
     error_class = "refused" if receipt.state == "failed" else receipt.state
-    return failure(receipt.provider, receipt.error_code, error_class)
+    return failure_text(receipt.provider, receipt.error_code, error_class)
 
 
-def our_error(code: str) -> str:
+def api_error_text(code: str) -> str:
     """The words the API gave for a code of ours; empty when there was none."""
     found = {error.code: error for error in Error}.get(code)
     return found.words(get_language() or "ru") if found else code
 
 
-def advice(message: Message) -> Text:
+def advice_text(message: Message) -> Text:
     """What to do about a message that was not delivered."""
     last = message.attempts.order_by("-n").first()
     known = ADVICE_BY_CODE.get((vendor_of(last.provider), last.error_code)) if last else None

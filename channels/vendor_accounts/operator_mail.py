@@ -8,7 +8,7 @@ from accounts.models import User
 from accounts.outbox import mail
 
 
-def write(*, template: str, context: Mapping[str, Any], about: str) -> None:
+def notify_operators(*, template: str, context: Mapping[str, Any], about: str) -> None:
     """To each operator, in the language of each; at most once under `about`, however long it is."""
     digest = hashlib.sha256(about.encode()).hexdigest()[:40]
     for user in User.objects.filter(is_staff=True, is_active=True).order_by("pk"):

@@ -66,7 +66,7 @@ def live_providers() -> dict[str, Provider]:
     A vendor's first account has the vendor's name, the further ones are `vendor:account`.
     """
     return {
-        name: _made(name, vendor, options)
+        name: _build(name, vendor, options)
         for title, vendor in VENDORS.items()
         for name, options in _accounts(title, vendor)
         if options[vendor.needs]
@@ -79,7 +79,7 @@ def _accounts(name: str, vendor: Vendor) -> Iterator[tuple[str, Mapping[str, str
         yield f"{name}:{account}", options
 
 
-def _made(name: str, vendor: Vendor, options: Mapping[str, str]) -> Provider:
+def _build(name: str, vendor: Vendor, options: Mapping[str, str]) -> Provider:
     told = {"callback_url": hook_url(name)} if vendor.is_told_hook else {}
     made = vendor.make(**options, **told, timeout=settings.PROVIDER_TIMEOUT)
     made.name = name
@@ -107,16 +107,16 @@ def provider(name: str) -> Provider:
 
 
 @cache
-def hosted() -> dict[str, HostedProvider]:
+def hosted_providers() -> dict[str, HostedProvider]:
     """Accounts that live in processes of their own, each by its name."""
     return {name: one for name, one in live_providers().items() if isinstance(one, HostedProvider)}
 
 
-def called_here(host: HostedProvider | None) -> Collection[str]:
+def accounts_called_by(host: HostedProvider | None) -> Collection[str]:
     """The accounts that a process may call: the one that it hosts, or all that nobody hosts."""
     if host is not None:
         return [host.name]
-    return (live_providers() | test_providers()).keys() - hosted().keys()
+    return (live_providers() | test_providers()).keys() - hosted_providers().keys()
 
 
 def is_pollable(name: str) -> bool:
@@ -152,7 +152,7 @@ class Route:
     is_sole: bool = True  # of its kind: what needs a contact is then tried without one
 
 
-Key = tuple[str, str, str]  # mode, channel, content
+RouteKey = tuple[str, str, str]  # mode, channel, content
 
 
 def position(provider: str) -> int:
@@ -161,9 +161,9 @@ def position(provider: str) -> int:
 
 
 @cache
-def ways() -> dict[Key, list[Route]]:
+def routes_by_key() -> dict[RouteKey, list[Route]]:
     """For each (mode, channel, content) the accounts that carry it."""
-    found: dict[Key, list[Route]] = {}
+    found: dict[RouteKey, list[Route]] = {}
     for mode, providers in (("live", live_providers()), ("test", test_providers())):
         for position, (name, one) in enumerate(providers.items()):
             for content in one.capabilities.contents:
@@ -178,14 +178,21 @@ def ways() -> dict[Key, list[Route]]:
 
 @cache
 def routes() -> tuple[Route, ...]:
-    return tuple(route for some in ways().values() for route in some)
+    return tuple(route for some in routes_by_key().values() for route in some)
 
 
 def carries(channel: Channel, content: Content, mode: str) -> bool:
-    return (mode, channel.value, content.value) in ways()
+    return (mode, channel.value, content.value) in routes_by_key()
 
 
-def forget_settings() -> None:
+def clear_caches() -> None:
     """Read the settings anew: for tests that configure providers."""
-    for cached in (live_providers, hosted, test_providers, provider, ways, routes):
+    for cached in (
+        live_providers,
+        hosted_providers,
+        test_providers,
+        provider,
+        routes_by_key,
+        routes,
+    ):
         cached.cache_clear()

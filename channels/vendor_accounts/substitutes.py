@@ -7,16 +7,16 @@ from channels.vendor_accounts import error_texts, registry
 
 
 @dataclass(frozen=True, slots=True)
-class StandIns:
+class Substitutes:
     whole: list[str]  # titles of accounts that carry all that it carries
     part: list[str]  # of those that carry some of it, or serve some of the phones or people
 
 
-def stand_ins(name: str) -> StandIns:
+def find_substitutes(name: str) -> Substitutes:
     """Of the accounts that are switched on and whose breaker is closed."""
     live = registry.live_providers()
     mine, rows = live[name], {one.name: one for one in ProviderAccount.objects.all()}
-    found = StandIns([], [])
+    found = Substitutes([], [])
     for other, provider in live.items():
         row = rows.get(other)
         is_taking = row is None or (row.is_enabled and row.open_until is None)

@@ -24,7 +24,7 @@ from channels.vendor_accounts import (
 log = structlog.get_logger(__name__)
 
 # The same words again are one row that counts them: a vendor repeats itself by the thousand.
-_NOTE = """
+_UPSERT = """
 WITH earlier AS (
   SELECT at FROM channels_provideralert
   WHERE provider = %(provider)s AND code = %(code)s AND detail = %(detail)s)
@@ -35,24 +35,26 @@ DO UPDATE SET at = now(), times = alert.times + excluded.times, kind = excluded.
 RETURNING (SELECT at FROM earlier)
 """
 
-_overheard: SimpleQueue[tuple[str, AccountAlert]] = SimpleQueue()
+_queue: SimpleQueue[tuple[str, AccountAlert]] = SimpleQueue()
 
 
 @transaction.atomic
-def note(provider: str, alert: AccountAlert, times: int = 1) -> None:
+def record(provider: str, alert: AccountAlert, times: int = 1) -> None:
     """Keep what a vendor said of the account, and say it in the log."""
     log.warning("account_alert", provider=provider, code=alert.code, kind=alert.kind.value)
-    earlier = _keep(provider, alert, times)
+    earlier = _upsert(provider, alert, times)
     if provider not in registry.live_providers():
         return
     words = f"{alert.code}: {alert.detail}" if alert.detail else alert.code
     if alert.kind is AlertKind.REFUSED:
-        breaker_state.write(circuit_breaker.accused(provider, words, settings.BREAKER_LONGEST))
-    elif alert.kind in {AlertKind.WARNING, AlertKind.TEMPLATE} and _is_of_another_day(earlier):
-        _warn(provider, alert, words)
+        breaker_state.write(
+            circuit_breaker.trip_on_alert(provider, words, settings.BREAKER_LONGEST)
+        )
+    elif alert.kind in {AlertKind.WARNING, AlertKind.TEMPLATE} and _is_first_today(earlier):
+        _mail_warning(provider, alert, words)
 
 
-def _keep(provider: str, alert: AccountAlert, times: int) -> datetime | None:
+def _upsert(provider: str, alert: AccountAlert, times: int) -> datetime | None:
     """When it was said before, if it was."""
     said = {
         "provider": provider,
@@ -62,39 +64,39 @@ def _keep(provider: str, alert: AccountAlert, times: int) -> datetime | None:
         "times": times,
     }
     with connection.cursor() as cursor:
-        cursor.execute(_NOTE, said)
+        cursor.execute(_UPSERT, said)
         earlier: datetime | None = cursor.fetchone()[0]
     return earlier
 
 
-def _is_of_another_day(earlier: datetime | None) -> bool:
+def _is_first_today(earlier: datetime | None) -> bool:
     return earlier is None or earlier.date() < timezone.now().date()
 
 
-def _warn(provider: str, alert: AccountAlert, words: str) -> None:
+def _mail_warning(provider: str, alert: AccountAlert, words: str) -> None:
     """Once a day for the same words."""
     context = {
         "title": error_texts.provider_title(provider),
-        "meaning": error_texts.alert_meaning(provider, alert.code, alert.kind.value),
+        "meaning": error_texts.alert_text_for(provider, alert.code, alert.kind.value),
         "said": words,
         "path": reverse("admin:providers"),
     }
     about = f"{provider}:{words}:{timezone.now():%Y%m%d}"
-    operator_mail.write(template="provider_alert", context=context, about=about)
+    operator_mail.notify_operators(template="provider_alert", context=context, about=about)
 
 
-def overhear(provider: str, alert: AccountAlert) -> None:
+def enqueue(provider: str, alert: AccountAlert) -> None:
     """From a provider's thread, which has no database: noted by whoever does, in a moment."""
-    _overheard.put((provider, alert))
+    _queue.put((provider, alert))
 
 
-def note_overheard() -> None:
+def record_queued() -> None:
     """The same words, however often, in one statement: thousands of refusals hold up no round."""
     heard: Counter[tuple[str, AccountAlert]] = Counter()
     try:
         while True:
-            heard[_overheard.get_nowait()] += 1
+            heard[_queue.get_nowait()] += 1
     except Empty:
         pass
     for (provider, alert), times in heard.items():
-        note(provider, alert, times)
+        record(provider, alert, times)

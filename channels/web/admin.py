@@ -14,7 +14,7 @@ from accounts.operator.admin import ModelAdmin, ReadOnlyAdmin, ReadOnlyInline
 from accounts.operator.change_list import Since, since
 from billing.models import Transfer
 from channels.history import search
-from channels.history.redaction import legible
+from channels.history.redaction import redact
 from channels.history.timeline import timeline
 from channels.models import Attempt, BlockedPhone, Contact, Message, Receipt
 from channels.phone_numbers import e164_or_none
@@ -74,7 +74,7 @@ class MessageAdmin(ReadOnlyAdmin):
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Message], search_term: str
     ) -> tuple[QuerySet[Message], bool]:
-        return search.messages(queryset, search_term), False
+        return search.search_messages(queryset, search_term), False
 
     def change_view(
         self,
@@ -84,11 +84,11 @@ class MessageAdmin(ReadOnlyAdmin):
         extra_context: dict[str, Any] | None = None,
     ) -> HttpResponse:
         message = self.get_object(request, object_id)
-        told = _told(message) if message is not None else {}
+        told = _message_context(message) if message is not None else {}
         return super().change_view(request, object_id, form_url, told | (extra_context or {}))
 
 
-def _told(message: Message) -> dict[str, Any]:
+def _message_context(message: Message) -> dict[str, Any]:
     receipts = Receipt.objects.filter(attempt__message=message).select_related("attempt")
     return {
         "title": message.public_id,
@@ -96,7 +96,7 @@ def _told(message: Message) -> dict[str, Any]:
         "steps": timeline(message),
         "transfers": Transfer.objects.of_message(message.pk).order_by("id"),
         "receipts": [
-            (receipt, legible(bytes(receipt.raw))) for receipt in receipts.order_by("received_at")
+            (receipt, redact(bytes(receipt.raw))) for receipt in receipts.order_by("received_at")
         ],
     }
 
@@ -117,7 +117,7 @@ class AttemptAdmin(ReadOnlyAdmin):
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Attempt], search_term: str
     ) -> tuple[QuerySet[Attempt], bool]:
-        return search.attempts(queryset, search_term), False
+        return search.search_attempts(queryset, search_term), False
 
     @admin.display(description=_("kind of error"), empty_value="—")
     def kind_of_error(self, attempt: Attempt) -> error_texts.Text | None:
@@ -144,7 +144,7 @@ class ReceiptAdmin(ReadOnlyAdmin):
 
     @admin.display(description=_("as received"))
     def as_received(self, receipt: Receipt) -> str:
-        return legible(bytes(receipt.raw))  # whatever the vendor echoed of the message is masked
+        return redact(bytes(receipt.raw))  # whatever the vendor echoed of the message is masked
 
 
 @admin.register(Contact)
@@ -191,5 +191,5 @@ class BlockedPhoneAdmin(ModelAdmin):
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[BlockedPhone], search_term: str
     ) -> tuple[QuerySet[BlockedPhone], bool]:
-        found = search.by_phone(queryset, search_term) if search_term else queryset
+        found = search.filter_by_phone(queryset, search_term) if search_term else queryset
         return found, False

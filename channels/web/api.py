@@ -13,8 +13,8 @@ from accounts.api.base_view import ApiView, JsonAnswer
 from accounts.api.query_params import PAGING, PERIOD, time_of
 from accounts.models import Scope
 from channels import extensions, phone_numbers
-from channels.accept.routing import NAMES
-from channels.history.test_phone import rendered
+from channels.accept.routing import CHANNEL_NAMES
+from channels.history.test_phone import render
 from channels.models import Attempt, Message, MessageQuerySet, Receipt, Turn
 from channels.providers.base import Channel, Content
 from channels.vendor_accounts import availability, registry
@@ -37,7 +37,9 @@ class Messages(ApiView):
 
     def get(self, request: Request) -> HttpResponse:
         query = request.query_params
-        page = pagination.page_of(filtered(_own(self), query, self.principal.country), query)
+        page = pagination.page_of(
+            filter_messages(_own_messages(self), query, self.principal.country), query
+        )
         return JsonAnswer(
             {
                 "success": True,
@@ -60,7 +62,7 @@ class MessageDetail(ApiView):
             Prefetch("receipts", Receipt.objects.order_by("received_at", "id"))
         )
         message = (
-            _own(self)
+            _own_messages(self)
             .filter(pk=message_id)
             .prefetch_related(
                 Prefetch("attempts", attempts), Prefetch("turns", Turn.objects.order_by("id"))
@@ -105,7 +107,9 @@ class TestMessages(ApiView):
         if not self.principal.is_test:
             raise DomainError(Error.FORBIDDEN, message=TEST_KEYS_ONLY)
         query = request.query_params
-        page = pagination.page_of(filtered(_own(self), query, self.principal.country), query)
+        page = pagination.page_of(
+            filter_messages(_own_messages(self), query, self.principal.country), query
+        )
         return JsonAnswer(
             {
                 "success": True,
@@ -117,11 +121,13 @@ class TestMessages(ApiView):
         )
 
 
-def _own(view: ApiView) -> MessageQuerySet:
+def _own_messages(view: ApiView) -> MessageQuerySet:
     return Message.objects.filter(company_id=view.principal.company_id, mode=view.principal.mode)
 
 
-def filtered(messages: MessageQuerySet, query: Mapping[str, str], country: str) -> MessageQuerySet:
+def filter_messages(
+    messages: MessageQuerySet, query: Mapping[str, str], country: str
+) -> MessageQuerySet:
     """By phone in any spelling, channel, status, kind and time (`from` ≤ created < `to`)."""
     if query.get("phone"):
         messages = messages.filter(phone=phone_numbers.normalise(query["phone"], country))
@@ -194,7 +200,7 @@ def _channel(channel: Channel, mode: str) -> dict[str, Any]:
     contents = [content for content in Content if registry.carries(channel, content, mode)]
     return {
         "channel": channel.value,
-        "name": NAMES[channel][1],
+        "name": CHANNEL_NAMES[channel][1],
         "price": settings.PRICES[channel.value],
         "available": any(availability.has_account(channel, one, mode) for one in contents),
         "capabilities": [content.value for content in contents],
@@ -202,7 +208,7 @@ def _channel(channel: Channel, mode: str) -> dict[str, Any]:
 
 
 def _as_on_phone(message: Message) -> dict[str, Any]:
-    text, code = rendered(message)
+    text, code = render(message)
     return {
         "id": message.public_id,
         "kind": message.kind,

@@ -12,9 +12,9 @@ from channels.models import Message
 
 Series = Sequence[tuple[str, str | Promise]]  # (name in days and in the style sheet, its label)
 
-BAR, STEP, HEIGHT = 7, 10, 100  # units of the drawing, which is stretched to its place
-TOPS = (2, 4, 6, 8, 10, 12, 16, 20, 30, 40, 50, 60, 80, 100)  # tenths of a power of ten
-LEAST = 1.5  # a segment that is there is seen
+BAR_WIDTH, STEP, HEIGHT = 7, 10, 100  # units of the drawing, which is stretched to its place
+ROUND_TOPS = (2, 4, 6, 8, 10, 12, 16, 20, 30, 40, 50, 60, 80, 100)  # tenths of a power of ten
+MIN_HEIGHT = 1.5  # a segment that is there is seen
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class Chart:
     top: int  # what the full height stands for
     width: int
     height: int = HEIGHT
-    bar: int = BAR
+    bar: int = BAR_WIDTH
     step: int = STEP
 
     @property
@@ -63,15 +63,15 @@ def _bar(n: int, day: date, counts: Counter[str], top: int, series: Series) -> B
     segments, y = list[Segment](), float(HEIGHT)
     for name, _label in series:
         if counts[name]:
-            height = max(LEAST, HEIGHT * counts[name] / top)
+            height = max(MIN_HEIGHT, HEIGHT * counts[name] / top)
             y -= height
             segments.append(Segment(name, round(y, 2), round(height, 2)))
     named = [(label, counts[name]) for name, label in series]
     left = n * STEP
-    return Bar(day, left, left + (STEP - BAR) / 2, segments, named, counts.total())
+    return Bar(day, left, left + (STEP - BAR_WIDTH) / 2, segments, named, counts.total())
 
 
 def _round_up(value: int) -> int:
     """An even number with a round look, so that the lines of the drawing have whole names."""
     unit: int = 10 ** max(1, int(log10(value or 1)))
-    return next(unit * tenths // 10 for tenths in TOPS if value <= unit * tenths // 10)
+    return next(unit * tenths // 10 for tenths in ROUND_TOPS if value <= unit * tenths // 10)

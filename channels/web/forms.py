@@ -34,7 +34,7 @@ class PhoneFilter(forms.Form):
 
     def _is_searchable(self, phone: str) -> bool:
         """A beginning, made longer digit by digit, would show what the mask hides."""
-        whole = phone_search.whole(phone, self.member.company.country)
+        whole = phone_search.whole_number(phone, self.member.company.country)
         return self.member.can_see_phones or whole is not None
 
     def chosen(self) -> dict[str, Any]:
@@ -43,7 +43,7 @@ class PhoneFilter(forms.Form):
         return {name: value for name, value in self.cleaned_data.items() if value}
 
 
-def _any(label: Any, choices: list[tuple[str, Any]]) -> list[tuple[str, Any]]:
+def _with_any(label: Any, choices: list[tuple[str, Any]]) -> list[tuple[str, Any]]:
     return [("", label), *choices]
 
 
@@ -70,14 +70,14 @@ class HistoryFilter(PhoneFilter):
     )
     channel = forms.ChoiceField(
         label=_("Channel"),
-        choices=_any(_("any"), Message.ChannelName.choices),
+        choices=_with_any(_("any"), Message.ChannelName.choices),
         required=False,
     )
     state = forms.ChoiceField(
-        label=_("Status"), choices=_any(_("any"), Message.State.choices), required=False
+        label=_("Status"), choices=_with_any(_("any"), Message.State.choices), required=False
     )
     kind = forms.ChoiceField(
-        label=_("Kind"), choices=_any(_("any"), Message.Kind.choices), required=False
+        label=_("Kind"), choices=_with_any(_("any"), Message.Kind.choices), required=False
     )
     api_key = KeyField(
         label=_("Key"), queryset=ApiKey.objects.none(), required=False, empty_label=_("any")

@@ -9,8 +9,8 @@ from rest_framework.request import Request
 
 from accounts.api.base_view import ApiView
 from channels.accept import acceptance
-from channels.accept.acceptance import Outcome, Sender
-from channels.history.sent_texts import sent_words
+from channels.accept.acceptance import Sender, SendOutcome
+from channels.history.status_texts import status_text
 from channels.models import Message
 from config.ids import public_id
 
@@ -40,15 +40,15 @@ class SendView(ApiView):
     def rebuild(self, message_id: UUID) -> dict[str, Any] | None:
         """The answer of a send whose process died before it could give one."""
         message = Message.objects.get(pk=message_id)
-        if not acceptance.is_over(message):
+        if not acceptance.is_call_over(message):
             return None
         acceptance.raise_if_failed(message.pk, message.state, message.channel, message.error)
         return self.again(message)
 
-    def answer(self, outcome: Outcome, **more: Any) -> dict[str, Any]:
+    def answer(self, outcome: SendOutcome, **more: Any) -> dict[str, Any]:
         return {
             "success": True,
-            "message": sent_words(self.kind, outcome.channel, outcome.state, self.language),
+            "message": status_text(self.kind, outcome.channel, outcome.state, self.language),
             "id": public_id("msg", outcome.message_id),
             "phone": outcome.phone,
             "channel": outcome.channel,

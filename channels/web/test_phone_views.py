@@ -17,8 +17,8 @@ from channels.web.forms import PhoneFilter
 def test_phone(request: CabinetRequest) -> HttpResponse:
     form = PhoneFilter(request.GET, member=request.member)
     chosen = form.chosen() | {"mode": Mode.TEST}
-    page = messages.look(request.company, chosen, request.GET).page
-    stamp = test_phone_history.stamp(page.rows)
+    page = messages.search(request.company, chosen, request.GET).page
+    stamp = test_phone_history.fingerprint(page.rows)
     if request.htmx and request.GET.get("seen") == stamp:
         return HttpResponse(status=204)  # a code may be being copied just now
     scripted = test_numbers.OUTCOMES.items()
@@ -26,7 +26,7 @@ def test_phone(request: CabinetRequest) -> HttpResponse:
     context = {
         "form": form,
         "page": page,
-        "screens": test_phone_history.screens(page.rows),
+        "screens": test_phone_history.phone_screens(page.rows),
         "stamp": stamp,
         "is_first": not request.GET.get("cursor"),
         "is_filtered": bool(form.chosen()),

@@ -19,13 +19,13 @@ from channels.recipients import bot_invitations
 from channels.web.forms import HistoryFilter
 from config.ids import parse_id
 
-QUICK, SLOW = 2, 15  # seconds between the looks a page takes at a message on its way
+FAST_POLL, SLOW_POLL = 2, 15  # seconds between the looks a page takes at a message on its way
 
 
 @member_required()
 def message_list(request: CabinetRequest) -> HttpResponse:
     form = HistoryFilter(request.GET, member=request.member)
-    found = messages.look(request.company, form.chosen(), request.GET)
+    found = messages.search(request.company, form.chosen(), request.GET)
     context = {
         "form": form,
         "mode": form.mode_chosen,
@@ -62,14 +62,14 @@ def message_export(request: CabinetRequest) -> StreamingHttpResponse:
 
 @member_required()
 def message_detail(request: CabinetRequest, public_id: str) -> HttpResponse:
-    context = _told(request, _message(request, public_id))
+    context = _message_context(request, _message(request, public_id))
     return render(request, "cabinet/message_detail.html", context)
 
 
 @member_required()
 def message_status(request: CabinetRequest, public_id: str) -> HttpResponse:
     """The live part of the page alone: what it polls until the message is final."""
-    context = _told(request, _message(request, public_id))
+    context = _message_context(request, _message(request, public_id))
     return render(request, "cabinet/message_status.html", context)
 
 
@@ -81,14 +81,16 @@ def _message(request: CabinetRequest, public_id: str) -> Message:
     return get_object_or_404(rows, pk=message_id)
 
 
-def _told(request: CabinetRequest, message: Message) -> dict[str, object]:
+def _message_context(request: CabinetRequest, message: Message) -> dict[str, object]:
     is_young = timezone.now() - message.created_at < timedelta(minutes=2)
     return {
         "message": message,
         "steps": timeline(message, with_webhooks=can_read_keys(request.member)),
         "is_open": message.state in {Message.State.QUEUED, Message.State.SENT},
-        "poll_seconds": QUICK if is_young else SLOW,
-        "bot_url": bot_invitations.needed(message.pk) if _is_unreachable(message) else "",
+        "poll_seconds": FAST_POLL if is_young else SLOW_POLL,
+        "bot_url": bot_invitations.url_if_unreachable(message.pk)
+        if _is_unreachable(message)
+        else "",
     }
 
 

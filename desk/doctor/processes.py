@@ -72,7 +72,10 @@ def _heard_of(kind: str, name: str, cure: str) -> Finding:
 def binds() -> list[Finding]:
     """Accounts that live in processes of their own, as these say themselves."""
     beats = figures.heartbeats()
-    return [_bind(name, [one for one in beats if one.kind == name]) for name in registry.hosted()]
+    return [
+        _bind(name, [one for one in beats if one.kind == name])
+        for name in registry.hosted_providers()
+    ]
 
 
 def _bind(name: str, beats: list[figures.Heartbeat]) -> Finding:

@@ -11,7 +11,7 @@ from psycopg_pool import PoolTimeout
 
 from accounts.models import Company
 from channels.models import ProviderAlert
-from channels.providers.base import Check, Provider, Wanted
+from channels.providers.base import AccountRequirements, Check, Provider
 from channels.vendor_accounts import error_texts, registry
 from desk.doctor import vendor_texts
 from desk.doctor.finding import Finding, failed, passed
@@ -25,7 +25,7 @@ RECENTLY = timedelta(days=1)
 
 def providers() -> list[Finding]:
     """Accounts that live in processes of their own are asked there: `programs.binds`."""
-    live, hosted = registry.live_providers(), registry.hosted()
+    live, hosted = registry.live_providers(), registry.hosted_providers()
     if not live:
         return [failed("providers", "none is configured: nothing can be sent", NONE)]
     mine = {name: one for name, one in live.items() if name not in hosted}
@@ -37,7 +37,9 @@ def providers() -> list[Finding]:
 def examine(accounts: Mapping[str, Provider]) -> dict[str, list[Check]]:
     """What each of them lacks and has, by its name; the vendors are asked at the same time."""
     ours = _ours()
-    wanted = {name: Wanted(registry.hook_url(name), ours.countries) for name in accounts}
+    wanted = {
+        name: AccountRequirements(registry.hook_url(name), ours.countries) for name in accounts
+    }
     with ThreadPoolExecutor(max(1, len(accounts)), thread_name_prefix="vendor") as pool:
         asked = {name: pool.submit(one.checks, wanted[name]) for name, one in accounts.items()}
         return {

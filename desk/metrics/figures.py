@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from accounts.models import Company
 from billing.models import Order, Payment
-from channels.accept.routing import NAMES
+from channels.accept.routing import CHANNEL_NAMES
 from channels.models import Message, ProviderAlert
 from channels.vendor_accounts import error_texts, registry
 from config.ids import first_at
@@ -208,11 +208,11 @@ class Account:
 
     @property
     def is_hosted(self) -> bool:
-        return self.name in registry.hosted()
+        return self.name in registry.hosted_providers()
 
     @property
     def channel(self) -> str:
-        return NAMES[self.provider.channel][1] if self.provider else ""
+        return CHANNEL_NAMES[self.provider.channel][1] if self.provider else ""
 
     @property
     def failures(self) -> int:
@@ -242,7 +242,7 @@ def accounts() -> list[Account]:
         if alert.provider in found:
             found[alert.provider].alerts.append(alert)
     for beat in heartbeats():
-        if beat.kind in registry.hosted() and beat.age <= ALIVE:
+        if beat.kind in registry.hosted_providers() and beat.age <= ALIVE:
             found[beat.kind].process = beat
     return sorted(found.values(), key=_place)
 

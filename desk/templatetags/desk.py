@@ -42,7 +42,7 @@ def content_word(content: str) -> str | Promise:
 
 @register.filter
 def alert_word(alert: ProviderAlert) -> str | Promise:
-    return error_texts.alert(alert)
+    return error_texts.alert_text(alert)
 
 
 @register.filter

@@ -60,7 +60,7 @@ def test_connection(request: HttpRequest, name: str) -> HttpResponse:
     provider = registry.live_providers().get(name)
     if provider is None:
         raise Http404
-    if name in registry.hosted():
+    if name in registry.hosted_providers():
         results = [_of_bind(name)]
     else:
         results = [_result(name, one) for one in vendors.examine({name: provider})[name]]
@@ -122,5 +122,5 @@ def _result(name: str, check: Check) -> Result:
 
 
 def _of_bind(name: str) -> Result:
-    found = dict(zip(registry.hosted(), processes.binds(), strict=True))[name]
+    found = dict(zip(registry.hosted_providers(), processes.binds(), strict=True))[name]
     return Result(vendor_texts.TITLES["bind"], found.ok, found.detail, found.cure)

@@ -42,7 +42,7 @@ def trial_of(provider: str) -> Trial | None:
     """None when another account of the same channel carries everything, or it has no token."""
     carried = {
         Content(content): Channel(channel)
-        for (mode, channel, content), ways in registry.ways().items()
+        for (mode, channel, content), ways in registry.routes_by_key().items()
         if mode == "live" and _first(ways) == provider
     }
     return next((Trial(provider, carried[one], one) for one in Content if one in carried), None)

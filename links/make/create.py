@@ -13,7 +13,7 @@ from accounts.api import test_quotas
 from accounts.models import Mode
 from channels.accept import acceptance as sending
 from channels.accept import sms_segments
-from channels.accept.acceptance import Outcome, Sender
+from channels.accept.acceptance import Sender, SendOutcome
 from channels.lifecycle.steps import Step
 from channels.models import Message
 from channels.providers.base import Content
@@ -38,7 +38,7 @@ def shorten(*, owner: Owner, link: NewLink) -> Link:
         try:
             made = _insert(params)
         except IntegrityError as error:
-            if sending.violated(error) != "link_key_once" or not left:
+            if sending.violated_constraint(error) != "link_key_once" or not left:
                 raise
             if link.alias:
                 raise DomainError(Error.ALIAS_TAKEN) from None
@@ -81,7 +81,7 @@ class LinkOrder:
 
 @dataclass(frozen=True, slots=True)
 class SentLink:
-    outcome: Outcome
+    outcome: SendOutcome
     short_url: str
     segments: int
 
@@ -143,7 +143,7 @@ class _Acceptance(sending.Acceptance[LinkOrder]):
             return
         if is_blocked:
             raise DomainError(Error.RECIPIENT_UNREACHABLE)
-        raise sending.unpaid(self.sender.principal, self.channel, self.order.phone)
+        raise sending.payment_refusal(self.sender.principal, self.channel, self.order.phone)
 
     def _params(self) -> dict[str, Any]:
         params = self.params() | self.link.params()
@@ -158,4 +158,4 @@ class _Acceptance(sending.Acceptance[LinkOrder]):
 
 def sent_link(message: Message) -> SentLink:
     """What the sender of this message is told, read from the database."""
-    return SentLink(Outcome.of(message), message.params["short_url"], message.segments)
+    return SentLink(SendOutcome.of(message), message.params["short_url"], message.segments)

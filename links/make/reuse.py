@@ -75,7 +75,7 @@ def shorten(*, owner: Owner, wanted: Sequence[NewLink], batch_id: UUID | None = 
             with transaction.atomic():
                 rows = _ask(own, list(asked.values()))
         except IntegrityError as error:  # a slug that was drawn is taken
-            if acceptance.violated(error) != "link_key_once" or not left:
+            if acceptance.violated_constraint(error) != "link_key_once" or not left:
                 raise
         else:
             return [

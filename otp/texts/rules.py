@@ -133,7 +133,7 @@ def most_sms(body: str, tail: Sequence[str]) -> int:
     if "{brand}" not in body or counted.segments == 1:
         return counted.segments
     # Emoji of two units in the brand may leave the last unit of each part empty.
-    _alone, joined = sms_segments.ROOM["UCS-2"]
+    _alone, joined = sms_segments.SEGMENT_SIZES["UCS-2"]
     return ceil(counted.units / (joined - 1))
 
 

@@ -32,7 +32,7 @@ class VerificationAdmin(ReadOnlyAdmin):
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Verification], search_term: str
     ) -> tuple[QuerySet[Verification], bool]:
-        found = search.by_phone(queryset, search_term) if search_term else queryset
+        found = search.filter_by_phone(queryset, search_term) if search_term else queryset
         return found, False
 
 

@@ -15,7 +15,7 @@ from accounts.models import Company
 from accounts.people.roles import CabinetRequest, can_read_settings, member_required
 from channels.accept import sms_segments
 from channels.accept.acceptance import price
-from channels.accept.routing import NAMES
+from channels.accept.routing import CHANNEL_NAMES
 from channels.providers.base import Channel, Content
 from channels.vendor_accounts import registry
 from links.addresses import short_hosts
@@ -42,7 +42,7 @@ class Sample:
 
     @property
     def channel_title(self) -> str:
-        return NAMES[self.channel][0]
+        return CHANNEL_NAMES[self.channel][0]
 
     @property
     def is_vendor_s(self) -> bool:
@@ -61,7 +61,7 @@ class Sample:
     def room(self) -> int:
         """Units in as many SMS as it takes."""
         counted = sms_segments.count(self.text)
-        alone, joined = sms_segments.ROOM[counted.encoding]
+        alone, joined = sms_segments.SEGMENT_SIZES[counted.encoding]
         return alone if counted.segments == 1 else counted.segments * joined
 
     @property
@@ -69,12 +69,12 @@ class Sample:
         """What keeps an SMS out of the roomier alphabet, where it is not its language itself."""
         if self.channel is not Channel.SMS or self.is_russian:
             return []
-        return [rules.titled(char) for char in sms_segments.outside_gsm(self.text)[:5]]
+        return [rules.titled(char) for char in sms_segments.non_gsm_characters(self.text)[:5]]
 
     @property
     def without_culprits(self) -> int:
         """Of how many SMS it would be in that alphabet."""
-        odd = set(sms_segments.outside_gsm(self.text))
+        odd = set(sms_segments.non_gsm_characters(self.text))
         return sms_segments.count("".join("?" if one in odd else one for one in self.text)).segments
 
     @property

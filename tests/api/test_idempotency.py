@@ -10,7 +10,7 @@ from accounts.api import idempotency
 from accounts.models import Company, IdempotentRequest
 from billing.wallet import ledger
 from channels.deliver.dispatcher import Dispatcher
-from channels.history.sent_texts import sent_words
+from channels.history.status_texts import status_text
 from channels.models import Message
 from links.models import Link
 from otp.models import Verification
@@ -244,7 +244,7 @@ def test_answer_of_a_dead_call_is_rebuilt(api: Api, path: str, state: str, age: 
     again = api.post(path, CALLS[path], Idempotency_Key="k")
 
     kind = "code" if path == "/otp/send" else "link"
-    words = sent_words(kind, "whatsapp", state, "ru")
+    words = status_text(kind, "whatsapp", state, "ru")
     assert rebuilt.body == first.body | {"status": state, "message": words}
     assert list(rebuilt.body) == list(first.body)
     assert rebuilt.headers["Idempotent-Replayed"] == "true"

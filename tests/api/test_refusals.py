@@ -107,7 +107,7 @@ def blocked(_world: World) -> None:
 def without(name: str, option: str) -> Arrange:
     def arrange(world: World) -> None:
         setattr(world.settings, name, getattr(world.settings, name) | {option: ""})
-        registry.forget_settings()
+        registry.clear_caches()
 
     return arrange
 

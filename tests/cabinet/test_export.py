@@ -29,7 +29,7 @@ def rows(text: str, delimiter: str = ";") -> list[dict[str, str]]:
 def test_every_message_of_the_filter_is_there_once(
     client: Client, owner: Member, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(export, "BATCH", 3)
+    monkeypatch.setattr(export, "BATCH_SIZE", 3)
     wanted = MessageFactory.create_batch(7, company=owner.company, channel="sms")
     MessageFactory.create_batch(2, company=owner.company)
     MessageFactory.create(channel="sms")

@@ -180,7 +180,7 @@ def found(client: Client, **query: str) -> tuple[int, str]:
 def test_rare_messages_are_looked_for_a_part_at_a_time(
     client: Client, owner: Member, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(messages, "WALK", 4)
+    monkeypatch.setattr(messages, "MAX_SCANNED", 4)
     rare = MessageFactory.create(company=owner.company, kind="link")
     MessageFactory.create_batch(5, company=owner.company)
     first = client.get(reverse("message-list"), {"kind": "link"})
@@ -196,7 +196,7 @@ def test_rare_messages_are_looked_for_a_part_at_a_time(
 def test_parts_of_a_long_search_lose_nothing(
     client: Client, owner: Member, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(messages, "WALK", 3)
+    monkeypatch.setattr(messages, "MAX_SCANNED", 3)
     for n in range(20):
         MessageFactory.create(company=owner.company, kind="link" if n % 4 == 0 else "code")
     Message.objects.update(created_at=timezone.now())  # equal times: the id parts them
@@ -213,7 +213,7 @@ def test_parts_of_a_long_search_lose_nothing(
 def test_undelivered_and_whole_numbers_are_found_at_once(
     client: Client, owner: Member, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(messages, "WALK", 1)
+    monkeypatch.setattr(messages, "MAX_SCANNED", 1)
     MessageFactory.create(company=owner.company, phone="+79160000001", state="failed")
     MessageFactory.create_batch(3, company=owner.company)
 

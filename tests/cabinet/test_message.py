@@ -142,7 +142,7 @@ def test_no_clear_answer_is_a_warning(owner: Member) -> None:
 )
 def test_words_for_a_failure(provider: str, code: str, error_class: str, words: str) -> None:
     with translation.override("en"):
-        assert str(error_texts.failure(provider, code, error_class)).startswith(words)
+        assert str(error_texts.failure_text(provider, code, error_class)).startswith(words)
 
 
 @pytest.mark.parametrize(
@@ -150,7 +150,7 @@ def test_words_for_a_failure(provider: str, code: str, error_class: str, words: 
 )
 def test_our_own_error_in_the_language_of_the_page(language: str, words: str) -> None:
     with translation.override(language):
-        assert error_texts.our_error("delivery_failed").startswith(words)
+        assert error_texts.api_error_text("delivery_failed").startswith(words)
 
 
 def test_returned_tokens_say_why(client: Client, owner: Member) -> None:

@@ -64,7 +64,7 @@ def test_live_messages_are_not_shown_there(client: Client, owner: Member) -> Non
 
     assert message.phone not in body_of(client)
     with pytest.raises(AssertionError):
-        test_phone.screens([message])
+        test_phone.phone_screens([message])
 
 
 def test_messages_of_others_are_not_shown(client: Client, owner: Member) -> None:

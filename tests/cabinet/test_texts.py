@@ -159,7 +159,7 @@ def test_telegram_gateway_is_said_to_have_words_of_its_own(
     with_gateway = body_of(client, "text-list")
     sample = body_of(client, "text-preview", FORM | {"channel": "telegram"})
     settings.TELEGRAM_GATEWAY = settings.TELEGRAM_GATEWAY | {"token": ""}
-    registry.forget_settings()
+    registry.clear_caches()
 
     without = body_of(client, "text-list")
     of_bot = body_of(client, "text-preview", FORM | {"channel": "telegram"})

@@ -22,7 +22,7 @@ def name_accounts(settings: Settings, *names: str, vendor: str = "TWILIO") -> No
         return {**first, **{one: credentials[one] for one in credentials if one in first}}
 
     settings.FURTHER_ACCOUNTS = {vendor: {name: own(name) for name in names}}
-    registry.forget_settings()
+    registry.clear_caches()
 
 
 def set_up(name: str, **fields: object) -> ProviderAccount:

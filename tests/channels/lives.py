@@ -48,5 +48,5 @@ def claim(limit: int = 32) -> list[claims.ClaimedMessage]:
     that has just looked at the accounts.
     """
     Message.objects.filter(due_at__isnull=False).update(due_at=F("created_at") - A_MINUTE)
-    availability.forget()
+    availability.reset()
     return claims.claim(limit)

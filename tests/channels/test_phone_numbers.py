@@ -5,7 +5,7 @@ import pytest
 from hypothesis import assume, given, reject, settings, strategies
 from phonenumbers import PhoneNumberFormat, PhoneNumberType
 
-from channels.phone_numbers import NOT_A_PHONE, country_of, in_plan_of_seven, normalise
+from channels.phone_numbers import NOT_A_PHONE, country_of, normalise, with_country_code_seven
 from config.errors import DomainError, Error
 
 SPELLINGS = [
@@ -224,7 +224,7 @@ def test_every_spelling_of_a_number_is_the_same_number(
         "+" + separator.join(digits),
         phonenumbers.format_number(number, PhoneNumberFormat.INTERNATIONAL).replace("/", " "),
     ]
-    if in_plan_of_seven(digits, country) in {None, digits}:  # not read as a number at home
+    if with_country_code_seven(digits, country) in {None, digits}:  # not read as a number at home
         spellings.append(digits)
 
     spellings = [spelling for spelling in spellings if len(spelling) <= 40]

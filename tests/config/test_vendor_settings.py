@@ -73,10 +73,10 @@ def test_further_smpp_accounts_are_hosted_each_by_a_process_of_its_own(
 
     assert (found["host"], found["port"], found["tls"]) == ("smpp.example", 2775, False)
     with override_settings(FURTHER_ACCOUNTS={"SMPP": {"kz": found}}):
-        registry.forget_settings()
-        assert list(registry.hosted()) == ["smpp:kz"]
-        assert "smpp:kz" not in registry.called_here(None)
-    registry.forget_settings()
+        registry.clear_caches()
+        assert list(registry.hosted_providers()) == ["smpp:kz"]
+        assert "smpp:kz" not in registry.accounts_called_by(None)
+    registry.clear_caches()
 
 
 @pytest.mark.parametrize(

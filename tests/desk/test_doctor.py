@@ -195,7 +195,7 @@ def test_process_that_is_silent_is_a_cross(kind: str, check: Any) -> None:
 def test_smpp_account_is_judged_by_what_its_process_says(settings: Settings) -> None:
     assert processes.binds() == []
     settings.SMPP = settings.SMPP | {"host": "127.0.0.1", "source": "Kvitok"}
-    registry.forget_settings()
+    registry.clear_caches()
     assert [one.detail for one in processes.binds()] == ["its process was not heard of"]
     facts = {"bound": 0, "unanswered": 0, "window": 10}
     row = Heartbeat.objects.create(process="smpp", kind="smpp", at=timezone.now(), facts=facts)

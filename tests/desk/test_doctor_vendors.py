@@ -19,7 +19,7 @@ def test_no_provider_is_a_cross(settings: Settings) -> None:
     for name in ("WHATSAPP", "TELEGRAM_GATEWAY", "TELEGRAM_BOT"):
         setattr(settings, name, getattr(settings, name) | {"token": ""})
     settings.TWILIO = settings.TWILIO | {"auth_token": ""}
-    registry.forget_settings()
+    registry.clear_caches()
 
     assert [one.name for one in doctor._guarded(vendors.providers)] == ["providers"]
 
@@ -74,7 +74,7 @@ def test_balance_that_is_not_told_is_known_from_a_warning(settings: Settings) ->
     with responses.RequestsMock(assert_all_requests_are_fired=False) as wire:
         wire.post(url, json={"ok": False, "error": "REQUEST_ID_INVALID"})
         before = {one.name: one for one in _providers()}
-        vendor_alerts.note(
+        vendor_alerts.record(
             "telegram_gateway", AccountAlert("balance_low", "< 5", AlertKind.WARNING)
         )
         after = {one.name: one for one in _providers()}

@@ -12,7 +12,7 @@ import requests
 from django.db import transaction
 
 from billing.models import Wallet
-from channels.accept.outcome_waiting import SIGNALS
+from channels.accept.outcome_waiting import PUBSUB_CHANNEL
 from channels.models import Attempt, Message
 from tests.stack import resource_usage
 from tests.stack.concurrent_clients import CLIENTS, Crowd
@@ -161,7 +161,7 @@ def _is_told_again(stack: Stack, crowd: Crowd) -> None:
 
 def _ears(client: "redis.Redis") -> tuple[int, int]:
     """(subscriptions of web to outcomes, workers that block on the nudge)"""
-    ((_, subscribed),) = client.pubsub_numsub(SIGNALS)
+    ((_, subscribed),) = client.pubsub_numsub(PUBSUB_CHANNEL)
     return subscribed, sum(one["cmd"] == "blpop" for one in client.client_list())
 
 

@@ -18,9 +18,9 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         name = options["account"]
-        provider = registry.hosted().get(name)
+        provider = registry.hosted_providers().get(name)
         if provider is None:
-            known = ", ".join(registry.hosted()) or "none"
+            known = ", ".join(registry.hosted_providers()) or "none"
             raise CommandError(
                 f"No SMPP account {name!r} is configured (there are: {known}): set SMPP_HOST, or "
                 "name it in SMPP_ACCOUNTS and set its SMPP_…_HOST."

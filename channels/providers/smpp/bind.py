@@ -14,16 +14,16 @@ from typing import Any, TypeVar
 
 from channels.providers.smpp import command_status
 from channels.providers.smpp.pdu import Pdu
-from channels.providers.smpp.receipt_queue import Keeping
-from channels.providers.smpp.session import Deliver, LostError, Session
+from channels.providers.smpp.receipt_queue import ReceiptQueue
+from channels.providers.smpp.session import ConnectionLostError, OnDeliver, Session
 
 T = TypeVar("T")
 
-SHORTEST, LONGEST = 0.5, 60.0  # seconds: full jitter between two attempts to bind
-STABLE = 10.0  # seconds of a bind after which earlier failures are forgotten
-LEAVING = 2.0  # seconds for what is still to be done, and then for unbind to be answered
+MIN_BACKOFF, MAX_BACKOFF = 0.5, 60.0  # seconds: full jitter between two attempts to bind
+STABLE_AFTER = 10.0  # seconds of a bind after which earlier failures are forgotten
+UNBIND_TIMEOUT = 2.0  # seconds for what is still to be done, and then for unbind to be answered
 VERSION = 0x34
-_LONGEST = {"system_id": 15, "password": 8, "system_type": 12}
+_MAX_LENGTHS = {"system_id": 15, "password": 8, "system_type": 12}
 
 logger = logging.getLogger(__name__)
 
@@ -44,7 +44,7 @@ class Peer:
 
     def __post_init__(self) -> None:
         """What a bind has no room for would be cut off without a word."""
-        for name, longest in _LONGEST.items():
+        for name, longest in _MAX_LENGTHS.items():
             value = getattr(self, name)
             if len(value) > longest or not value.isascii():
                 raise ValueError(f"SMPP_{name.upper()} must be ASCII, {longest} octets at most")
@@ -65,7 +65,7 @@ class NotBoundError(Exception):
     """Nothing was written: there is no bind, or no place in its window came free."""
 
 
-class RefusedBindError(Exception):
+class BindRefusedError(Exception):
     """The centre does not let us in."""
 
 
@@ -79,9 +79,9 @@ class Bind:
         window: int,
         timeout: tuple[float, float],
         enquire: float,
-        deliver: Deliver,
+        deliver: OnDeliver,
         opened: Callable[[], None],
-        keeping: Keeping,
+        keeping: ReceiptQueue,
     ) -> None:
         self._peer, self._window = peer, window
         self._connect_timeout, self._answer_timeout = timeout
@@ -132,7 +132,7 @@ class Bind:
             async with asyncio.timeout(until - time.monotonic()):
                 return await asyncio.shield(answer)
         except TimeoutError:
-            answer.add_done_callback(lambda done: _pass_on(done, late))
+            answer.add_done_callback(lambda done: _pass_late_response(done, late))
             raise
 
     async def _place(self, until: float) -> Session:
@@ -158,19 +158,19 @@ class Bind:
             began_at = time.monotonic()
             try:
                 await self._serve()
-            except (OSError, LostError, RefusedBindError) as error:
-                logger.warning("no bind with %s: %s", self._address[0], _worded(error))
+            except (OSError, ConnectionLostError, BindRefusedError) as error:
+                logger.warning("no bind with %s: %s", self._address[0], _describe(error))
             except Exception:  # the thread's edge: a bug must not leave the account without a bind
                 logger.exception("the bind with %s broke", self._address[0])
             self._address = next(self._addresses)
             lasted = time.monotonic() - began_at
-            self._failures = 0 if lasted > STABLE else self._failures + 1
+            self._failures = 0 if lasted > STABLE_AFTER else self._failures + 1
             await self._rest()
         storing.cancel()
 
     async def _rest(self) -> None:
         """Full jitter: the clients of a centre that restarts must not come back together."""
-        longest = min(LONGEST, SHORTEST * 2.0 ** min(self._failures, 10))
+        longest = min(MAX_BACKOFF, MIN_BACKOFF * 2.0 ** min(self._failures, 10))
         with suppress(TimeoutError):
             async with asyncio.timeout(random.uniform(0, longest)):  # noqa: S311 - not a secret
                 await self._stopping.wait()
@@ -199,7 +199,7 @@ class Bind:
         stopping.cancel()
         if not task.done():
             task.cancel()
-            raise LostError("asked to stop")
+            raise ConnectionLostError("asked to stop")
         return task.result()
 
     async def _connect(self) -> Session:
@@ -219,7 +219,7 @@ class Bind:
         async with asyncio.timeout(self._answer_timeout):
             answer = await asked
         if answer.status:
-            raise RefusedBindError(command_status.name(answer.status))
+            raise BindRefusedError(command_status.name(answer.status))
 
     async def _watch(self, reading: asyncio.Task[None], session: Session) -> None:
         """Until we are to stop; raises LostError when the connection breaks before."""
@@ -238,17 +238,21 @@ class Bind:
     async def _leave(self, reading: asyncio.Task[None], session: Session) -> None:
         self._session = None
         with suppress(TimeoutError):
-            async with asyncio.timeout(LEAVING):
+            async with asyncio.timeout(UNBIND_TIMEOUT):
                 await self._keeping.drained()
         # Some centres hang up instead of an answer.
         told: set[asyncio.Future[Any]] = {session.request("unbind"), reading}
-        await asyncio.wait(told, timeout=LEAVING, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait(told, timeout=UNBIND_TIMEOUT, return_when=asyncio.FIRST_COMPLETED)
 
 
-def _pass_on(answer: "asyncio.Future[Pdu]", late: Callable[[Pdu], None]) -> None:
+def _pass_late_response(answer: "asyncio.Future[Pdu]", late: Callable[[Pdu], None]) -> None:
     if not answer.cancelled() and answer.exception() is None:
         late(answer.result())
 
 
-def _worded(error: Exception) -> str:
-    return str(error) if isinstance(error, LostError | RefusedBindError) else type(error).__name__
+def _describe(error: Exception) -> str:
+    return (
+        str(error)
+        if isinstance(error, ConnectionLostError | BindRefusedError)
+        else type(error).__name__
+    )

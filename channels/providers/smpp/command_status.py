@@ -7,10 +7,10 @@ from smpplib import consts
 from channels.providers import http
 from channels.providers.base import SendError
 
-NOT_NOW = consts.SMPP_ESME_RX_T_APPN  # what we answer to a receipt that we cannot store yet
+RETRY_LATER = consts.SMPP_ESME_RX_T_APPN  # what we answer to a receipt that we cannot store yet
 
 # The words of an account's own table, for centres that mean something else by a status.
-WORDS: dict[str, http.Verdict] = {
+VERDICT_NAMES: dict[str, http.Verdict] = {
     "unreachable": http.UNREACHABLE,
     "refused": http.REFUSED,
     "account": http.ACCOUNT_REFUSED,
@@ -60,12 +60,12 @@ def name(status: int) -> str:
     return _NAMES.get(status, f"0x{status:02X}")
 
 
-def own_table(written: Mapping[str, str]) -> dict[int, http.Verdict]:
+def parse_overrides(written: Mapping[str, str]) -> dict[int, http.Verdict]:
     """Statuses of the vendor's own, as {"0x401": "unreachable"}; raises ValueError."""
     try:
-        return {int(number, 0): WORDS[word] for number, word in written.items()}
+        return {int(number, 0): VERDICT_NAMES[word] for number, word in written.items()}
     except KeyError as error:
-        raise ValueError(f"SMPP_STATUSES: {error} is none of {', '.join(WORDS)}") from None
+        raise ValueError(f"SMPP_STATUSES: {error} is none of {', '.join(VERDICT_NAMES)}") from None
 
 
 def refusal(status: int, own: Mapping[int, http.Verdict]) -> SendError:

@@ -13,21 +13,21 @@ _DECIMAL = re.compile(r"[0-9]{1,64}", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
-class Spelling:
+class IdFormat:
     """How an account's ids are read."""
 
     answered: Callable[[str], str]  # that of an answer, as it is kept
     receipted: Callable[[str], tuple[str, ...]]  # what was kept of a receipt's id, likeliest first
 
 
-def _plain(written: str) -> str:
+def _normalise(written: str) -> str:
     """In lower case; a number without the zeros in front of it."""
     lower = written.lower()
     return (lower.lstrip("0") or "0") if _HEXADECIMAL.fullmatch(lower) else lower
 
 
 def _candidates(written: str) -> tuple[str, ...]:
-    plain = _plain(written)
+    plain = _normalise(written)
     found = [plain]
     if _DECIMAL.fullmatch(plain):
         found.append(f"{int(plain):x}")
@@ -37,11 +37,11 @@ def _candidates(written: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def _same(written: str) -> str:
+def _unchanged(written: str) -> str:
     return written
 
 
-def _number(base: int) -> Callable[[str], str]:
+def _number_reader(base: int) -> Callable[[str], str]:
     def read(written: str) -> str:
         """What is no number after all stays as it is."""
         try:
@@ -52,16 +52,16 @@ def _number(base: int) -> Callable[[str], str]:
     return read
 
 
-def _one(read: Callable[[str], str]) -> Callable[[str], tuple[str, ...]]:
+def _single(read: Callable[[str], str]) -> Callable[[str], tuple[str, ...]]:
     return lambda written: (read(written),)
 
 
-_hexadecimal, _decimal = _number(16), _number(10)
-SPELLINGS: dict[str, Spelling] = {
-    "auto": Spelling(_plain, _candidates),
-    "same": Spelling(_same, _one(_same)),
-    "hex": Spelling(_hexadecimal, _one(_hexadecimal)),
-    "decimal": Spelling(_decimal, _one(_decimal)),
-    "hex-decimal": Spelling(_hexadecimal, _one(_decimal)),
-    "decimal-hex": Spelling(_decimal, _one(_hexadecimal)),
+_hexadecimal, _decimal = _number_reader(16), _number_reader(10)
+ID_FORMATS: dict[str, IdFormat] = {
+    "auto": IdFormat(_normalise, _candidates),
+    "same": IdFormat(_unchanged, _single(_unchanged)),
+    "hex": IdFormat(_hexadecimal, _single(_hexadecimal)),
+    "decimal": IdFormat(_decimal, _single(_decimal)),
+    "hex-decimal": IdFormat(_hexadecimal, _single(_decimal)),
+    "decimal-hex": IdFormat(_decimal, _single(_hexadecimal)),
 }

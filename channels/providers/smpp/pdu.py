@@ -12,16 +12,16 @@ from smpplib.command_codes import get_command_code, get_command_name
 from smpplib.consts import OPTIONAL_PARAMS as _OPTIONAL
 from smpplib.exceptions import UnknownCommandError
 
-HEADER = 16  # octets
-LONGEST = 65_536  # octets; more is no PDU of SMPP 3.4 but a stream that slipped
-ANSWER = 0x8000_0000  # the bit of a command_id
+HEADER_LENGTH = 16  # octets
+MAX_LENGTH = 65_536  # octets; more is no PDU of SMPP 3.4 but a stream that slipped
+RESPONSE_BIT = 0x8000_0000  # the bit of a command_id
 
 _WITH_ID = {"deliver_sm_resp", "data_sm_resp"}  # a message_id that says nothing
 
-Numbers: Any = client.SimpleSequenceGenerator
+SequenceGenerator: Any = client.SimpleSequenceGenerator
 
 
-class MalformedError(Exception):
+class MalformedPduError(Exception):
     """Octets that are no PDU we know; `sequence` is what an answer to them would carry."""
 
     def __init__(self, why: str, sequence: int, *, is_answer: bool) -> None:
@@ -46,16 +46,16 @@ def encode(name: str, numbers: Any, /, **fields: Any) -> tuple[int, bytes]:
     return made.sequence, made.generate()
 
 
-def answer(name: str, sequence: int, status: int = 0) -> bytes:
+def encode_response(name: str, sequence: int, status: int = 0) -> bytes:
     body = b"\0" if name in _WITH_ID else b""
     command = get_command_code(name)
-    return struct.pack(">4L", HEADER + len(body), command, status, sequence) + body
+    return struct.pack(">4L", HEADER_LENGTH + len(body), command, status, sequence) + body
 
 
 def decode(octets: bytes) -> Pdu:
     """Raises MalformedError."""
-    _length, command, status, sequence = struct.unpack(">4L", octets[:HEADER])
-    is_answer = bool(command & ANSWER)
+    _length, command, status, sequence = struct.unpack(">4L", octets[:HEADER_LENGTH])
+    is_answer = bool(command & RESPONSE_BIT)
     tail: list[bytes] = []
     try:
         parsed = smpp.make_pdu(get_command_name(command), client=None, sequence=sequence)
@@ -66,7 +66,7 @@ def decode(octets: bytes) -> Pdu:
         _check(parsed)
         tlvs = _tlvs(b"".join(tail))
     except (UnknownCommandError, struct.error, ValueError, TypeError) as error:
-        raise MalformedError(type(error).__name__, sequence, is_answer=is_answer) from None
+        raise MalformedPduError(type(error).__name__, sequence, is_answer=is_answer) from None
     known = {name: getattr(parsed, name) for name in parsed.params_order if name not in _OPTIONAL}
     return Pdu(parsed.command, status, sequence, is_answer, known, tlvs)
 

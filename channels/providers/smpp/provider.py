@@ -26,19 +26,19 @@ from channels.providers.base import (
     TransientError,
     UnreachableError,
 )
-from channels.providers.hosted_provider import HostedProvider, Keep, Part
+from channels.providers.hosted_provider import HostedProvider, Part, StoreReports
 from channels.providers.smpp import command_status, receipts
 from channels.providers.smpp.bind import Bind, NotBoundError, Peer
-from channels.providers.smpp.message_ids import SPELLINGS
-from channels.providers.smpp.pdu import MalformedError, Pdu
-from channels.providers.smpp.receipt_queue import Keeping
-from channels.providers.smpp.session import LostError, Session
-from channels.providers.smpp.submit_sm import BY_LOOKS, Fields, Style
+from channels.providers.smpp.message_ids import ID_FORMATS
+from channels.providers.smpp.pdu import MalformedPduError, Pdu
+from channels.providers.smpp.receipt_queue import ReceiptQueue
+from channels.providers.smpp.session import ConnectionLostError, Session
+from channels.providers.smpp.submit_sm import AUTO_DETECT, Fields, MessageFormat
 
-PAUSE, LONGEST_PAUSE = 0.5, 10.0  # seconds of silence after being throttled, with full jitter
-AGAIN = 0.2  # seconds until the rest of a message that is begun is tried again
+MIN_PAUSE, MAX_PAUSE = 0.5, 10.0  # seconds of silence after being throttled, with full jitter
+PART_RETRY_DELAY = 0.2  # seconds until the rest of a message that is begun is tried again
 
-Place = tuple[str, int, int]  # of a part: our attempt id, its number, how many there are
+PartKey = tuple[str, int, int]  # of a part: our attempt id, its number, how many there are
 
 
 class Smpp(HostedProvider):
@@ -57,8 +57,8 @@ class Smpp(HostedProvider):
         source: str,
         system_type: str = "",
         ca_file: str = "",
-        source_ton: int = BY_LOOKS,
-        source_npi: int = BY_LOOKS,
+        source_ton: int = AUTO_DETECT,
+        source_npi: int = AUTO_DETECT,
         dest_ton: int = 1,
         dest_npi: int = 1,
         alphabet: str = "gsm",
@@ -71,19 +71,19 @@ class Smpp(HostedProvider):
         timeout: http.Timeout = (2.0, 8.0),
     ) -> None:
         self._peer = Peer(host, port, tls, system_id, password, system_type, ca_file)
-        self._style = Style(
+        self._style = MessageFormat(
             source, source_ton, source_npi, dest_ton, dest_npi, alphabet, long, validity
         )
-        self._statuses = command_status.own_table(statuses or {})
+        self._statuses = command_status.parse_overrides(statuses or {})
         self.window, self._enquire, self._timeout = window, enquire, timeout
-        self._spelling = SPELLINGS[message_ids]
+        self._spelling = ID_FORMATS[message_ids]
         self._references = count(os.urandom(1)[0])
         self._throttled = 0  # times in a row
         self._paused_until = 0.0
         self._bind: Bind | None = None
 
-    def start(self, *, keep: Keep, opened: Callable[[], None]) -> None:
-        self._keeping, self._opened = Keeping(keep), opened
+    def start(self, *, keep: StoreReports, opened: Callable[[], None]) -> None:
+        self._keeping, self._opened = ReceiptQueue(keep), opened
         self._bind = Bind(
             self._peer,
             window=self.window,
@@ -139,23 +139,23 @@ class Smpp(HostedProvider):
         # Not the id of any part: a receipt for one of them must not speak for all.
         return Accepted("+".join(filter(None, taken))[:200] or None)
 
-    async def _submit(self, bind: Bind, until: float, place: Place, fields: Fields) -> str:
+    async def _submit(self, bind: Bind, until: float, place: PartKey, fields: Fields) -> str:
         """The id under which this part was taken; the rest of a message that is begun may wait."""
         _ref, number, _total = place
         while True:
             try:
                 return await self._submit_once(bind, until, place, fields)
             except TransientError:
-                if number == 1 or time.monotonic() + AGAIN > until:
+                if number == 1 or time.monotonic() + PART_RETRY_DELAY > until:
                     raise
-                await asyncio.sleep(AGAIN)
+                await asyncio.sleep(PART_RETRY_DELAY)
 
-    async def _submit_once(self, bind: Bind, until: float, place: Place, fields: Fields) -> str:
+    async def _submit_once(self, bind: Bind, until: float, place: PartKey, fields: Fields) -> str:
         try:
             answer = await bind.submit(until, partial(self._came_late, place), **fields)
         except NotBoundError:
             raise _not_bound() from None
-        except (LostError, TimeoutError, MalformedError) as error:
+        except (ConnectionLostError, TimeoutError, MalformedPduError) as error:
             raise AmbiguousError("no_answer", type(error).__name__) from None
         if answer.status:
             raise self._refusal(answer)
@@ -175,19 +175,19 @@ class Smpp(HostedProvider):
         now = time.monotonic()
         if now >= self._paused_until:
             self._throttled += 1
-            longest = min(LONGEST_PAUSE, PAUSE * 2.0 ** min(self._throttled - 1, 10))
+            longest = min(MAX_PAUSE, MIN_PAUSE * 2.0 ** min(self._throttled - 1, 10))
             self._paused_until = now + random.uniform(0, longest)  # noqa: S311 - not a secret
             asyncio.get_running_loop().call_at(self._paused_until, self._opened)
         return self._paused_until - now
 
-    def _took(self, answer: Pdu, place: Place) -> str:
+    def _took(self, answer: Pdu, place: PartKey) -> str:
         ref, number, total = place
         message_id = self._spelling.answered(receipts.text(answer.fields.get("message_id")))
         if total > 1 and message_id:
             self._keeping.put((Part(ref, number, total, message_id), b""))
         return message_id
 
-    def _came_late(self, place: Place, answer: Pdu) -> None:
+    def _came_late(self, place: PartKey, answer: Pdu) -> None:
         """The answer to a submit_sm that had been given up: it still says what became of it."""
         ref, number, total = place
         if not answer.status:
@@ -212,7 +212,9 @@ class Smpp(HostedProvider):
             return
         self._keeping.put(
             kept,
-            lambda is_stored: session.answer(request, 0 if is_stored else command_status.NOT_NOW),
+            lambda is_stored: session.answer(
+                request, 0 if is_stored else command_status.RETRY_LATER
+            ),
         )
 
 
@@ -220,7 +222,7 @@ def _not_bound() -> TransientError:
     return TransientError("not_bound", "no bind with the centre, or no place in its window")
 
 
-def _unfinished(error: SendError, place: Place) -> AmbiguousError:
+def _unfinished(error: SendError, place: PartKey) -> AmbiguousError:
     """The phone has the beginning: sent anew, it would come twice."""
     _ref, number, total = place
     detail = f"{number - 1} of {total} parts were taken; the next: {error.code}"

@@ -5,10 +5,10 @@ import logging
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
-from channels.providers.hosted_provider import Keep, Report
+from channels.providers.hosted_provider import Report, StoreReports
 
-GROUP = 64
-PAUSE = 1.0  # seconds after a failure: whoever stores them has lost its database
+BATCH_SIZE = 64
+RETRY_DELAY = 1.0  # seconds after a failure: whoever stores them has lost its database
 
 Answer = Callable[[bool], None]  # tells the centre whether its receipt was stored
 Item = tuple[Report, Answer | None]
@@ -16,12 +16,12 @@ Item = tuple[Report, Answer | None]
 logger = logging.getLogger(__name__)
 
 
-class Keeping:
+class ReceiptQueue:
     """A receipt that could not be stored is refused, and the centre brings it again; a note of
     our own is kept and tried again.
     """
 
-    def __init__(self, keep: Keep) -> None:
+    def __init__(self, keep: StoreReports) -> None:
         self._keep = keep
         self._waiting: asyncio.Queue[Item] = asyncio.Queue()
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="keep")
@@ -33,7 +33,7 @@ class Keeping:
         while True:
             group = await self._group()
             if not await self._stored(group):
-                await asyncio.sleep(PAUSE)
+                await asyncio.sleep(RETRY_DELAY)
 
     async def drained(self) -> None:
         """Once everything so far is stored."""
@@ -41,7 +41,7 @@ class Keeping:
 
     async def _group(self) -> list[Item]:
         group = [await self._waiting.get()]
-        while len(group) < GROUP and not self._waiting.empty():
+        while len(group) < BATCH_SIZE and not self._waiting.empty():
             group.append(self._waiting.get_nowait())
         return group
 

@@ -7,16 +7,16 @@ from collections.abc import Callable
 from typing import Any
 
 from channels.providers.smpp import pdu
-from channels.providers.smpp.pdu import MalformedError, Pdu
+from channels.providers.smpp.pdu import MalformedPduError, Pdu
 
 INVALID_COMMAND = 0x03
-QUESTION = 10.0  # seconds to answer enquire_link, or the line is dead
-FORGOTTEN = 60.0  # seconds after which an answer is no longer expected
+ENQUIRE_LINK_TIMEOUT = 10.0  # seconds to answer enquire_link, or the line is dead
+RESPONSE_TIMEOUT = 60.0  # seconds after which an answer is no longer expected
 
-Deliver = Callable[["Session", Pdu], None]
+OnDeliver = Callable[["Session", Pdu], None]
 
 
-class LostError(Exception):
+class ConnectionLostError(Exception):
     """The connection broke before an answer came."""
 
 
@@ -29,11 +29,11 @@ class Session:
         writer: asyncio.StreamWriter,
         *,
         window: int,
-        deliver: Deliver,
+        deliver: OnDeliver,
     ) -> None:
         self._reader, self._writer = reader, writer
         self._deliver = deliver
-        self._numbers = pdu.Numbers()
+        self._numbers = pdu.SequenceGenerator()
         self._answers: dict[int, asyncio.Future[Pdu]] = {}
         self.places = asyncio.Semaphore(window)
         self._heard_at = time.monotonic()
@@ -48,7 +48,7 @@ class Session:
         loop = asyncio.get_running_loop()
         expected = self._answers[sequence] = loop.create_future()
         self._writer.write(octets)
-        forgetting = loop.call_later(FORGOTTEN, expected.cancel)
+        forgetting = loop.call_later(RESPONSE_TIMEOUT, expected.cancel)
 
         def done(_: object) -> None:
             forgetting.cancel()
@@ -59,7 +59,7 @@ class Session:
 
     def answer(self, request: Pdu, status: int = 0) -> None:
         """Nothing is written any more once the connection is gone."""
-        self._write(pdu.answer(f"{request.name}_resp", request.sequence, status))
+        self._write(pdu.encode_response(f"{request.name}_resp", request.sequence, status))
 
     def _write(self, octets: bytes) -> None:
         if not self._writer.is_closing():
@@ -71,12 +71,12 @@ class Session:
             while True:
                 self._take(await self._next())
         except (OSError, EOFError) as error:
-            raise LostError(type(error).__name__) from None
+            raise ConnectionLostError(type(error).__name__) from None
 
     async def _next(self) -> bytes:
         head = await self._reader.readexactly(4)
         (length,) = struct.unpack(">L", head)
-        if not pdu.HEADER <= length <= pdu.LONGEST:
+        if not pdu.HEADER_LENGTH <= length <= pdu.MAX_LENGTH:
             raise EOFError
         return head + await self._reader.readexactly(length - 4)
 
@@ -84,7 +84,7 @@ class Session:
         self._heard_at = time.monotonic()
         try:
             one = pdu.decode(octets)
-        except MalformedError as error:
+        except MalformedPduError as error:
             self._complain(error)
             return
         if one.is_answer:
@@ -94,10 +94,10 @@ class Session:
         else:
             self._oblige(one)
 
-    def _complain(self, error: MalformedError) -> None:
+    def _complain(self, error: MalformedPduError) -> None:
         expected = self._answers.get(error.sequence)
         if not error.is_answer:
-            self._write(pdu.answer("generic_nack", error.sequence, INVALID_COMMAND))
+            self._write(pdu.encode_response("generic_nack", error.sequence, INVALID_COMMAND))
         elif expected is not None:
             _fail(expected, error)
 
@@ -113,7 +113,7 @@ class Session:
             self.answer(request)
             self._writer.close()
         elif request.name != "alert_notification":  # which wants no answer
-            self._write(pdu.answer("generic_nack", request.sequence, INVALID_COMMAND))
+            self._write(pdu.encode_response("generic_nack", request.sequence, INVALID_COMMAND))
 
     async def keep_alive(self, every: float) -> None:
         """Ask when nothing was heard for a while; raises LostError when nobody answers."""
@@ -123,16 +123,16 @@ class Session:
                 await asyncio.sleep(every - quiet)
                 continue
             try:
-                async with asyncio.timeout(QUESTION):
+                async with asyncio.timeout(ENQUIRE_LINK_TIMEOUT):
                     await self.request("enquire_link")
             except TimeoutError:
-                raise LostError("no answer to enquire_link") from None
+                raise ConnectionLostError("no answer to enquire_link") from None
 
     def close(self) -> None:
         """Whoever waits for an answer learns that there will be none."""
         self._writer.transport.abort()
         for expected in list(self._answers.values()):
-            _fail(expected, LostError("the connection broke"))
+            _fail(expected, ConnectionLostError("the connection broke"))
 
 
 def _fail(expected: "asyncio.Future[Pdu]", error: Exception) -> None:

@@ -12,21 +12,21 @@ Fields = dict[str, Any]
 
 INTERNATIONAL, NETWORK_SPECIFIC, ALPHANUMERIC = 1, 3, 5  # type of number
 UNKNOWN, ISDN = 0, 1  # numbering plan
-BY_LOOKS = -1  # of the source: a name or a number
-LONGEST_NAME = 11  # characters that a phone can show: 3GPP TS 23.040, 9.1.2.5
-LONGEST_NUMBER, SHORTEST_NUMBER = 15, 7  # digits of E.164; fewer are a short code
-HAS_HEADER = 0x40  # of esm_class
+AUTO_DETECT = -1  # of the source: a name or a number
+MAX_NAME_LENGTH = 11  # characters that a phone can show: 3GPP TS 23.040, 9.1.2.5
+MAX_NUMBER_DIGITS, MIN_NUMBER_DIGITS = 15, 7  # digits of E.164; fewer are a short code
+UDH_INDICATOR = 0x40  # of esm_class
 DEFAULT_ALPHABET, UCS2 = 0, 8  # data_coding
-A_RECEIPT = 1  # registered_delivery: of the final state, good or bad
-LONGEST_VALIDITY = 30 * 86_400  # seconds: a relative time has no more than 31 days
+FINAL_RECEIPT = 1  # registered_delivery: of the final state, good or bad
+MAX_VALIDITY = 30 * 86_400  # seconds: a relative time has no more than 31 days
 
 ALPHABETS = ("gsm", "latin1", "ucs2")
-LONG = ("udh", "payload")
-VALIDITY = ("relative", "absolute", "none")
+LONG_MESSAGE_MODES = ("udh", "payload")
+VALIDITY_FORMATS = ("relative", "absolute", "none")
 
 
 @dataclass(frozen=True, slots=True)
-class Style:
+class MessageFormat:
     """How an account wants its messages written."""
 
     source: str
@@ -40,13 +40,17 @@ class Style:
 
     def __post_init__(self) -> None:
         """What a request has no room for would be cut off without a word."""
-        longest = LONGEST_NUMBER if self._digits else LONGEST_NAME
+        longest = MAX_NUMBER_DIGITS if self._digits else MAX_NAME_LENGTH
         if not (self.source.isascii() and 0 < len(self._digits or self.source) <= longest):
             raise ValueError(
-                f"SMPP_SOURCE is a name of up to {LONGEST_NAME} ASCII characters, a number of up "
-                f"to {LONGEST_NUMBER} digits or a short code"
+                f"SMPP_SOURCE is a name of up to {MAX_NAME_LENGTH} ASCII characters, a number of "
+                f"up to {MAX_NUMBER_DIGITS} digits or a short code"
             )
-        for name, known in (("alphabet", ALPHABETS), ("long", LONG), ("validity", VALIDITY)):
+        for name, known in (
+            ("alphabet", ALPHABETS),
+            ("long", LONG_MESSAGE_MODES),
+            ("validity", VALIDITY_FORMATS),
+        ):
             if getattr(self, name) not in known:
                 raise ValueError(f"SMPP_{name.upper()} is one of {', '.join(known)}")
 
@@ -60,15 +64,15 @@ class Style:
         """One for each part; `api_docs` tells the phone which parts belong together."""
         common = self._addresses(message.phone) | {
             "validity_period": self._validity(message.ttl),
-            "registered_delivery": A_RECEIPT,
+            "registered_delivery": FINAL_RECEIPT,
         }
         return [common | body for body in self._bodies(message.text, reference)]
 
     def _addresses(self, phone: str) -> Fields:
         ton, npi = self._looks()
         return {
-            "source_addr_ton": ton if self.source_ton == BY_LOOKS else self.source_ton,
-            "source_addr_npi": npi if self.source_npi == BY_LOOKS else self.source_npi,
+            "source_addr_ton": ton if self.source_ton == AUTO_DETECT else self.source_ton,
+            "source_addr_npi": npi if self.source_npi == AUTO_DETECT else self.source_npi,
             "source_addr": self._digits or self.source,
             "dest_addr_ton": self.dest_ton,
             "dest_addr_npi": self.dest_npi,
@@ -78,13 +82,13 @@ class Style:
     def _looks(self) -> tuple[int, int]:
         if not self._digits:
             return ALPHANUMERIC, UNKNOWN
-        is_short = len(self._digits) < SHORTEST_NUMBER
+        is_short = len(self._digits) < MIN_NUMBER_DIGITS
         return (NETWORK_SPECIFIC, UNKNOWN) if is_short else (INTERNATIONAL, ISDN)
 
     def _validity(self, seconds: int) -> str:
         if self.validity == "none":
             return ""
-        return validity(seconds) if self.validity == "relative" else until(seconds)
+        return relative_time(seconds) if self.validity == "relative" else absolute_time(seconds)
 
     def _bodies(self, text: str, reference: int) -> list[Fields]:
         found = gsm.split(text, self._alphabet(text))
@@ -94,7 +98,7 @@ class Style:
             return [coding | {"short_message": self._octets(text, found.alphabet)}]
         if self.long == "payload":
             return [coding | {"message_payload": self._octets(text, found.alphabet)}]
-        joined = coding | {"esm_class": HAS_HEADER}
+        joined = coding | {"esm_class": UDH_INDICATOR}
         return [
             joined
             | {
@@ -115,17 +119,17 @@ class Style:
         return gsm.encode(piece, alphabet)
 
 
-def validity(seconds: int) -> str:
+def relative_time(seconds: int) -> str:
     """From now on, as SMPP writes a relative time: YYMMDDhhmmss, tenths, quarters, R."""
-    minutes, second = divmod(min(max(seconds, 1), LONGEST_VALIDITY), 60)
+    minutes, second = divmod(min(max(seconds, 1), MAX_VALIDITY), 60)
     hours, minute = divmod(minutes, 60)
     day, hour = divmod(hours, 24)
     return f"0000{day:02}{hour:02}{minute:02}{second:02}000R"
 
 
-def until(seconds: int) -> str:
+def absolute_time(seconds: int) -> str:
     """The same moment as SMPP writes an absolute time: in UTC, no quarters of an hour from it."""
-    moment = datetime.now(UTC) + timedelta(seconds=min(max(seconds, 1), LONGEST_VALIDITY))
+    moment = datetime.now(UTC) + timedelta(seconds=min(max(seconds, 1), MAX_VALIDITY))
     return f"{moment:%y%m%d%H%M%S}000+"
 
 

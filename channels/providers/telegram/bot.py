@@ -13,16 +13,16 @@ import orjson
 from channels.providers import http
 from channels.providers.base import (
     Accepted,
+    AccountRequirements,
     Capabilities,
     Channel,
     Check,
     Content,
-    Inbound,
     Outgoing,
     RefusedError,
     SendError,
     UnreachableError,
-    Wanted,
+    WebhookRequest,
 )
 
 # What counts as delivered where nothing is ever receipted: Telegram's taking it, the person's
@@ -31,12 +31,14 @@ DeliveredOn = Literal["accept", "click", "never"]
 
 _OPEN = {"ru": "Открыть", "en": "Open"}
 _SHARE = {"ru": "Поделиться номером", "en": "Share my number"}
-_START = "contact"  # of the link; whatever stands there, the bot only asks for the contact
+_START_PARAMETER = (
+    "contact"  # of the link; whatever stands there, the bot only asks for the contact
+)
 _UPDATES = ("message", "my_chat_member")  # shared contacts and commands; blocks of the bot
-_GONE = ("chat not found", "user not found", "peer_id_invalid")  # said with a 400, not a 403
+_CHAT_GONE = ("chat not found", "user not found", "peer_id_invalid")  # said with a 400, not a 403
 
 
-class Word(StrEnum):
+class BotText(StrEnum):
     """What the bot says to a person of its own accord."""
 
     SHARE = "share"
@@ -44,16 +46,16 @@ class Word(StrEnum):
     STOPPED = "stopped"
 
 
-_ANSWERS = {
-    Word.SHARE: {
+_BOT_TEXTS = {
+    BotText.SHARE: {
         "ru": "Поделитесь номером телефона, чтобы получать сюда коды и ссылки.",
         "en": "Share your phone number to receive codes and links here.",
     },
-    Word.READY: {
+    BotText.READY: {
         "ru": "Готово: коды и ссылки будут приходить сюда. Чтобы их остановить, отправьте /stop.",
         "en": "Done: codes and links will come here. To stop them, send /stop.",
     },
-    Word.STOPPED: {
+    BotText.STOPPED: {
         "ru": "Больше ничего не пришлём. Чтобы вернуть коды и ссылки, отправьте /start.",
         "en": "Nothing more will be sent. To get codes and links again, send /start.",
     },
@@ -117,7 +119,7 @@ class TelegramBot(http.HttpProvider):
     @property
     def contact_url(self) -> str:
         """Where a person lets the bot write to them; empty when its name is not known."""
-        return f"https://t.me/{self._username}?start={_START}" if self._username else ""
+        return f"https://t.me/{self._username}?start={_START_PARAMETER}" if self._username else ""
 
     def send(self, message: Outgoing) -> Accepted:
         self._check(message)
@@ -143,10 +145,10 @@ class TelegramBot(http.HttpProvider):
             told = f"Telegram calls the bot @{name}, the settings @{self._username}"
             raise RefusedError("username", told, account=True)
 
-    def more_checks(self, wanted: Wanted) -> list[Check]:
+    def more_checks(self, wanted: AccountRequirements) -> list[Check]:
         return [
             Check("secret", bool(self._secret_token)),
-            *http.asked("webhook", lambda: self._webhook(wanted.hook_url)),
+            *http.run_check("webhook", lambda: self._webhook(wanted.hook_url)),
         ]
 
     def _webhook(self, hook_url: str) -> Iterator[Check]:
@@ -160,16 +162,16 @@ class TelegramBot(http.HttpProvider):
         told = info.get("allowed_updates") or _UPDATES
         missing = [name for name in _UPDATES if name not in told]
         yield Check("webhook_fields", not missing, ", ".join(missing))
-        trouble = http.clean(info.get("last_error_message"), self._token)
+        trouble = http.redact(info.get("last_error_message"), self._token)
         pending = http.number(info.get("pending_update_count")) or 0
         yield Check("webhook_calls", not (trouble and pending), trouble)
 
-    def answer(self, chat_id: int, locale: str, word: Word) -> None:
+    def answer(self, chat_id: int, locale: str, word: BotText) -> None:
         """Say something to a person who turned to the bot; the button shares their number."""
         button = {"text": _SHARE[locale], "request_contact": True}
         asking = {"keyboard": [[button]], "one_time_keyboard": True, "resize_keyboard": True}
-        keyboard = asking if word is Word.SHARE else {"remove_keyboard": True}
-        text = _ANSWERS[word][locale]
+        keyboard = asking if word is BotText.SHARE else {"remove_keyboard": True}
+        text = _BOT_TEXTS[word][locale]
         self._deliver({"chat_id": chat_id, "text": text, "reply_markup": keyboard})
 
     def _deliver(self, payload: http.Json) -> Accepted:
@@ -180,24 +182,24 @@ class TelegramBot(http.HttpProvider):
         # Telegram counts messages from one in every chat, and an account may get another bot.
         return Accepted(message_id and f"{self._bot_id}:{payload['chat_id']}:{message_id}")
 
-    def updates(self, call: Inbound) -> list[Update]:
+    def updates(self, call: WebhookRequest) -> list[Update]:
         """What a person did to our chat with them; raises InvalidSignatureError."""
         secret = self._secret_token
         http.require_signature(call, "X-Telegram-Bot-Api-Secret-Token", secret, secret=secret)
         update = http.parse(call.body)
-        said = _said(http.mapping(update.get("message")))
-        moved = _membership(http.mapping(update.get("my_chat_member")))
+        said = _message_update(http.mapping(update.get("message")))
+        moved = _membership_update(http.mapping(update.get("my_chat_member")))
         return [change for change in (said, moved) if change]
 
 
-def _refusal(answer: http.Answer) -> SendError:
+def _refusal(answer: http.VendorResponse) -> SendError:
     code, detail = answer.data.get("error_code"), str(answer.data.get("description"))
     if answer.data.get("ok") is not False or not isinstance(code, int):
         return answer.unclear()
     if code == 429:  # Telegram counts for the whole bot
         wait = http.number(http.mapping(answer.data.get("parameters")).get("retry_after"))
         return answer.error(http.ACCOUNT_THROTTLED, code, detail, retry_after=wait)
-    if code == 403 or (code == 400 and any(gone in detail.lower() for gone in _GONE)):
+    if code == 403 or (code == 400 and any(gone in detail.lower() for gone in _CHAT_GONE)):
         return answer.error(http.UNREACHABLE, code, detail)
     if code in {401, 404}:
         return answer.error(http.ACCOUNT_REFUSED, code, detail)
@@ -211,12 +213,12 @@ def _private_chat(event: http.Json) -> int | None:
     return chat["id"] if chat.get("type") == "private" and isinstance(chat.get("id"), int) else None
 
 
-def _said(message: http.Json) -> Update | None:
+def _message_update(message: http.Json) -> Update | None:
     chat_id, sender = _private_chat(message), http.mapping(message.get("from"))
     if chat_id is None:
         return None
     if "contact" in message:
-        return _shared(message, chat_id, sender)
+        return _contact_shared(message, chat_id, sender)
     # A link's parameter follows the word, and means nothing: the contact alone says who it is.
     word = (http.text(message.get("text")) or "").partition(" ")[0].partition("@")[0].lower()
     command = _COMMANDS.get(word)
@@ -228,7 +230,7 @@ def _locale(sender: http.Json) -> str:
     return "ru" if language.startswith("ru") else "en"
 
 
-def _shared(message: http.Json, chat_id: int, sender: http.Json) -> ContactShared | None:
+def _contact_shared(message: http.Json, chat_id: int, sender: http.Json) -> ContactShared | None:
     # Someone else's card, or an old one of their own passed on, does not prove the number theirs.
     contact = http.mapping(message.get("contact"))
     own = isinstance(sender.get("id"), int) and contact.get("user_id") == sender["id"]
@@ -238,7 +240,7 @@ def _shared(message: http.Json, chat_id: int, sender: http.Json) -> ContactShare
     return ContactShared(f"+{phone}", chat_id, _locale(sender))
 
 
-def _membership(event: http.Json) -> BotBlocked | None:
+def _membership_update(event: http.Json) -> BotBlocked | None:
     chat_id = _private_chat(event)
     status = http.mapping(event.get("new_chat_member")).get("status")
     if chat_id is None or status not in ("kicked", "member"):

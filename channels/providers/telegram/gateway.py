@@ -12,22 +12,22 @@ from channels.providers import http
 from channels.providers.base import (
     Accepted,
     AccountAlert,
+    AccountRequirements,
     AlertKind,
     Capabilities,
     Channel,
     Check,
     Content,
-    Inbound,
     InvalidSignatureError,
     Outgoing,
     Receipt,
     ReceiptState,
     SendError,
-    Wanted,
+    WebhookRequest,
 )
 
 _LOW_BALANCES = (1.0, 5.0)  # of Telegram's currency units: a hundred codes, five hundred
-_FRESH = 300  # seconds a report's timestamp may be off, either way
+_MAX_CLOCK_SKEW = 300  # seconds a report's timestamp may be off, either way
 # Only ACCESS_TOKEN_INVALID is documented; the other names were observed by client authors.
 _VERDICTS: dict[str, http.Verdict] = {
     **dict.fromkeys(
@@ -88,14 +88,16 @@ class TelegramGateway(http.HttpProvider):
         if answer.data.get("ok") is not True:
             raise _refusal(answer)
         result = http.mapping(answer.data.get("result"))
-        return Accepted(http.text(result.get("request_id")), _low(result.get("remaining_balance")))
+        return Accepted(
+            http.text(result.get("request_id")), _low_balance_alert(result.get("remaining_balance"))
+        )
 
-    def receipts(self, call: Inbound) -> list[Receipt]:
+    def receipts(self, call: WebhookRequest) -> list[Receipt]:
         stamp = http.header(call, "X-Request-Timestamp")
         expected = http.sha256_hmac(self._key, stamp.encode(errors="replace") + b"\n" + call.body)
         http.require_signature(call, "X-Request-Signature", expected, secret=self._token)
         signed_at = http.number(stamp)
-        if signed_at is None or abs(time.time() - signed_at) > _FRESH:
+        if signed_at is None or abs(time.time() - signed_at) > _MAX_CLOCK_SKEW:
             raise InvalidSignatureError("X-Request-Timestamp is too far from now")
         receipt = _receipt(http.parse(call.body))
         return [receipt] if receipt else []
@@ -108,7 +110,7 @@ class TelegramGateway(http.HttpProvider):
         if answer.data.get("ok") is not True and answer.data.get("error") != "REQUEST_ID_INVALID":
             raise _refusal(answer)
 
-    def more_checks(self, wanted: Wanted) -> list[Check]:
+    def more_checks(self, wanted: AccountRequirements) -> list[Check]:
         # Only an answer to a paid send tells the balance; `send` warns when it runs low.
         return [Check("balance", None)]
 
@@ -117,7 +119,7 @@ class TelegramGateway(http.HttpProvider):
         return _receipt(http.mapping(self._ask("/checkVerificationStatus", asked).get("result")))
 
 
-def _refusal(answer: http.Answer) -> SendError:
+def _refusal(answer: http.VendorResponse) -> SendError:
     name = answer.data.get("error")
     if answer.data.get("ok") is not False or not isinstance(name, str):
         return answer.unclear()
@@ -131,7 +133,7 @@ def _refusal(answer: http.Answer) -> SendError:
     return answer.error(http.TRANSIENT, "unknown_error", name)
 
 
-def _low(balance: object) -> AccountAlert | None:
+def _low_balance_alert(balance: object) -> AccountAlert | None:
     """Of what is left after a send; said of steps, so that not every send says something new."""
     if isinstance(balance, bool) or not isinstance(balance, int | float):
         return None
@@ -151,5 +153,5 @@ def _receipt(status: http.Json) -> Receipt | None:
         ref=http.text(status.get("payload")),
         state=_STATES[word],
         word=word,
-        at=http.moment(delivery.get("updated_at")),
+        at=http.from_timestamp(delivery.get("updated_at")),
     )

@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator
 from urllib.parse import quote
 
 from channels.providers import http
-from channels.providers.base import Check, SendError, Wanted
+from channels.providers.base import AccountRequirements, Check, SendError
 
-Look = Callable[..., http.Answer]
-Refusal = Callable[[http.Answer], SendError]
+Look = Callable[..., http.VendorResponse]
+Refusal = Callable[[http.VendorResponse], SendError]
 SENDER_LISTS = ("PhoneNumbers", "ShortCodes", "AlphaSenders")
 
 
@@ -20,15 +20,15 @@ class Checks:
     def __init__(self, url: str, account: str, look: Look, refusal: Refusal) -> None:
         self._url, self._account, self._look, self._refusal = url, account, look, refusal
 
-    def of(self, sender: str, *, is_service: bool, wanted: Wanted) -> Iterator[Check]:
-        yield from http.asked("trial", self._trial)
-        yield from http.asked("balance", self._balance)
+    def of(self, sender: str, *, is_service: bool, wanted: AccountRequirements) -> Iterator[Check]:
+        yield from http.run_check("trial", self._trial)
+        yield from http.run_check("balance", self._balance)
         if is_service:
-            yield from http.asked("service", lambda: self._service(sender))
+            yield from http.run_check("service", lambda: self._service(sender))
         else:
-            yield from http.asked("sender", lambda: self._sender(sender))
+            yield from http.run_check("sender", lambda: self._sender(sender))
         if wanted.countries:
-            yield from http.asked("countries", lambda: self._countries(wanted.countries))
+            yield from http.run_check("countries", lambda: self._countries(wanted.countries))
 
     def _get(self, path: str, host: str = "") -> http.Json:
         url = self._url.replace("://api.", f"://{host}.", 1) if host else self._url

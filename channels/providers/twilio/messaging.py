@@ -12,24 +12,24 @@ from channels.providers import http
 from channels.providers.base import (
     Accepted,
     AccountAlert,
+    AccountRequirements,
     AlertKind,
     Capabilities,
     Channel,
     Check,
     Content,
     DestinationRefusedError,
-    Inbound,
     Outgoing,
     Receipt,
     ReceiptState,
     RefusedError,
     Reply,
     SendError,
-    Wanted,
+    WebhookRequest,
 )
 from channels.providers.twilio.checks import Checks
 
-_LONGEST_VALIDITY = 36_000  # seconds
+_MAX_VALIDITY = 36_000  # seconds
 _PHONE = re.compile(r"\+[1-9][0-9]{6,14}")
 
 _VERDICTS: dict[int, http.Verdict] = {
@@ -91,7 +91,7 @@ class Twilio(http.HttpProvider):
             **self._sender,
             "Body": message.text,
             "StatusCallback": self._callback(message.ref),
-            "ValidityPeriod": min(max(message.ttl, 1), _LONGEST_VALIDITY),
+            "ValidityPeriod": min(max(message.ttl, 1), _MAX_VALIDITY),
         }
         answer = self._post(f"{self._path}.json", urlencode(form).encode())
         provider_id = http.text(answer.data.get("sid"))
@@ -113,12 +113,12 @@ class Twilio(http.HttpProvider):
         if status != "active":
             raise answer.error(http.ACCOUNT_REFUSED, "account_status", status)
 
-    def more_checks(self, wanted: Wanted) -> list[Check]:
+    def more_checks(self, wanted: AccountRequirements) -> list[Check]:
         ((kind, sender),) = self._sender.items()
         asked = Checks(self._url, self._account, self._look, _refusal)
         return list(asked.of(sender, is_service=kind == "MessagingServiceSid", wanted=wanted))
 
-    def receipts(self, call: Inbound) -> list[Receipt]:
+    def receipts(self, call: WebhookRequest) -> list[Receipt]:
         form = self._verified(call)
         word = form.get("MessageStatus", "")
         if word not in _STATES:
@@ -134,7 +134,7 @@ class Twilio(http.HttpProvider):
             )
         ]
 
-    def replies(self, call: Inbound) -> list[Reply]:
+    def replies(self, call: WebhookRequest) -> list[Reply]:
         """Where "a message comes in" is set to the address of the receipts."""
         form = self._verified(call)
         phone = form.get("From", "")
@@ -143,7 +143,7 @@ class Twilio(http.HttpProvider):
         # Twilio names the wish itself where its own opt-out is switched on, in any language.
         return [Reply(phone, form.get("OptOutType") or form["Body"])]
 
-    def alerts(self, call: Inbound) -> list[AccountAlert]:
+    def alerts(self, call: WebhookRequest) -> list[AccountAlert]:
         # Twilio takes most messages first, and says afterwards that the account may not send them.
         return [alert for one in self.receipts(call) if (alert := self.alert_of(one))]
 
@@ -156,10 +156,10 @@ class Twilio(http.HttpProvider):
         told = AlertKind.WARNING if is_local else AlertKind.REFUSED
         return AccountAlert(receipt.error_code or "", receipt.error_detail, told)
 
-    def _verified(self, call: Inbound) -> dict[str, str]:
-        form = http.form(call.body)
+    def _verified(self, call: WebhookRequest) -> dict[str, str]:
+        form = http.parse_form(call.body)
         fields = "".join(name + value for name, value in sorted(form.items()))
-        expected = (self._sign(url + fields) for url in _spellings(call.url))
+        expected = (self._sign(url + fields) for url in _url_variants(call.url))
         http.require_signature(call, "X-Twilio-Signature", *expected, secret=self._token)
         return form
 
@@ -178,13 +178,13 @@ class Twilio(http.HttpProvider):
             ref=None,
             state=_state(word, code),
             word=word,
-            at=http.rfc_moment(message.get("date_updated")),
+            at=http.from_rfc2822(message.get("date_updated")),
             error_code=code,
-            error_detail=http.clean(message.get("error_message")),
+            error_detail=http.redact(message.get("error_message")),
         )
 
 
-def _refusal(answer: http.Answer) -> SendError:
+def _refusal(answer: http.VendorResponse) -> SendError:
     code, detail = answer.data.get("code"), answer.data.get("message")
     if not isinstance(code, int):
         return answer.unclear()
@@ -200,7 +200,7 @@ def _state(word: str, code: str | None) -> ReceiptState:
     return state
 
 
-def _spellings(url: str) -> set[str]:
+def _url_variants(url: str) -> set[str]:
     """Twilio signs the URL with its port or without, whichever way it was given."""
     parts = urlsplit(url)
     host = re.sub(r":\d+$", "", parts.netloc)

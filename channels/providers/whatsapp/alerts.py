@@ -12,7 +12,7 @@ from channels.providers.base import (
     DestinationRefusedError,
     RefusedError,
 )
-from channels.providers.whatsapp.errors import verdict, words
+from channels.providers.whatsapp.errors import error_detail, verdict
 
 # Events of `account_update` after which Meta takes nothing from us, or soon will not. Its other
 # events (terms signed, prices, partners of somebody else) ask nothing of the operator.
@@ -138,11 +138,13 @@ def _error(error: http.Json) -> AccountAlert:
     kind = AlertKind.REFUSED if issubclass(meaning, RefusedError) else AlertKind.THROTTLED
     if issubclass(meaning, DestinationRefusedError):
         kind = AlertKind.WARNING
-    return AccountAlert(http.text(error.get("code")) or "unknown", http.clean(words(error)), kind)
+    return AccountAlert(
+        http.text(error.get("code")) or "unknown", http.redact(error_detail(error)), kind
+    )
 
 
 def _alert(code: str, kind: AlertKind, *details: str) -> AccountAlert:
-    detail = http.clean(" ".join(filter(None, details)))
+    detail = http.redact(" ".join(filter(None, details)))
     return AccountAlert(code.lower() or "unknown", detail, kind)
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from urllib.parse import quote
 
 from channels.providers import http
-from channels.providers.base import Check, SendError, Wanted
+from channels.providers.base import AccountRequirements, Check, SendError
 
 NUMBER_FIELDS = (
     "id,display_phone_number,status,platform_type,quality_rating,code_verification_status,"
@@ -27,8 +27,8 @@ WEBHOOK_FIELDS = (
 )
 _BAD_NAMES = {"DECLINED", "EXPIRED", "NONE"}
 
-Look = Callable[..., http.Answer]
-Refusal = Callable[[http.Answer], SendError]
+Look = Callable[..., http.VendorResponse]
+Refusal = Callable[[http.VendorResponse], SendError]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,21 +44,23 @@ class Account:
     languages: Collection[str]
 
 
-def checks(account: Account, look: Look, refusal: Refusal, wanted: Wanted) -> Iterator[Check]:
-    ask = _Ask(account, look, refusal)
-    yield from http.asked("number", lambda: _number(ask))
+def checks(
+    account: Account, look: Look, refusal: Refusal, wanted: AccountRequirements
+) -> Iterator[Check]:
+    ask = _GraphClient(account, look, refusal)
+    yield from http.run_check("number", lambda: _number(ask))
     yield Check("app_secret", bool(account.app_secret))
     yield Check("verify_token", bool(account.verify_token))
     if account.business_account:
-        yield from http.asked("subscribed_app", lambda: _subscribed(ask))
-        yield from http.asked("templates", lambda: _templates(ask))
+        yield from http.run_check("subscribed_app", lambda: _subscribed(ask))
+        yield from http.run_check("templates", lambda: _templates(ask))
     else:
         yield Check("business_account", None)
-    yield from http.asked("webhook", lambda: _webhook(ask, wanted.hook_url))
+    yield from http.run_check("webhook", lambda: _webhook(ask, wanted.hook_url))
 
 
 @dataclass(frozen=True, slots=True)
-class _Ask:
+class _GraphClient:
     account: Account
     look: Look
     refusal: Refusal
@@ -74,7 +76,7 @@ class _Ask:
         return http.text(self.get("app?fields=id").get("id")) or ""
 
 
-def _number(ask: _Ask) -> Iterator[Check]:
+def _number(ask: _GraphClient) -> Iterator[Check]:
     number = ask.get(f"{quote(ask.account.number)}?fields={NUMBER_FIELDS}")
     status, platform = _word(number, "status"), _word(number, "platform_type")
     is_registered = status in {"", "CONNECTED"} and platform in {"", "CLOUD_API"}
@@ -87,16 +89,16 @@ def _number(ask: _Ask) -> Iterator[Check]:
     yield Check("display_name", name not in _BAD_NAMES, name)
 
 
-def _subscribed(ask: _Ask) -> Iterator[Check]:
+def _subscribed(ask: _GraphClient) -> Iterator[Check]:
     listed = ask.get(f"{quote(ask.account.business_account)}/subscribed_apps").get("data")
     known = [http.mapping(one.get("whatsapp_business_api_data")) for one in http.objects(listed)]
     ours = ask.app_id()
     names = ", ".join(filter(None, (http.text(one.get("name")) for one in known)))
     is_there = ours in {http.text(one.get("id")) for one in known}
-    yield Check("subscribed_app", is_there, http.clean(names))
+    yield Check("subscribed_app", is_there, http.redact(names))
 
 
-def _templates(ask: _Ask) -> Iterator[Check]:
+def _templates(ask: _GraphClient) -> Iterator[Check]:
     """Each of the account's templates in each of its languages."""
     for name in ask.account.templates:
         path = f"{quote(ask.account.business_account)}/message_templates"
@@ -112,7 +114,7 @@ def _templates(ask: _Ask) -> Iterator[Check]:
             yield Check("template", status == "APPROVED", told)
 
 
-def _webhook(ask: _Ask, hook_url: str) -> Iterator[Check]:
+def _webhook(ask: _GraphClient, hook_url: str) -> Iterator[Check]:
     if not ask.account.app_secret:
         return
     ours = ask.app_id()

@@ -13,23 +13,23 @@ from channels.providers import http
 from channels.providers.base import (
     Accepted,
     AccountAlert,
+    AccountRequirements,
     AlertKind,
     Capabilities,
     Channel,
     Check,
     Content,
-    Inbound,
     Outgoing,
     Receipt,
     ReceiptState,
     Recipient,
     Reply,
     SendError,
-    Wanted,
+    WebhookRequest,
 )
 from channels.providers.whatsapp.alerts import alerts_of
 from channels.providers.whatsapp.checks import Account, checks
-from channels.providers.whatsapp.errors import VERDICTS, words
+from channels.providers.whatsapp.errors import VERDICTS, error_detail
 
 _STATES = {
     "sent": ReceiptState.SENT,
@@ -106,7 +106,7 @@ class WhatsAppCloud(http.HttpProvider):
         taken = http.first(answer.data.get("messages"))
         if provider_id := http.text(taken.get("id")):
             template = self._templates[message.content]
-            return Accepted(provider_id, _reservation(taken.get("message_status"), template))
+            return Accepted(provider_id, _reservation_alert(taken.get("message_status"), template))
         raise _refusal(answer)
 
     def check(self) -> None:
@@ -114,16 +114,16 @@ class WhatsAppCloud(http.HttpProvider):
         if http.text(answer.data.get("id")) is None:
             raise _refusal(answer)
 
-    def more_checks(self, wanted: Wanted) -> list[Check]:
+    def more_checks(self, wanted: AccountRequirements) -> list[Check]:
         return list(checks(self._account, self._look, _refusal, wanted))
 
     def handshake(self, query: Mapping[str, str]) -> str | None:
         """The challenge to answer Meta's GET with, or None when it does not know our token."""
         given, mode = query.get("hub.verify_token", ""), query.get("hub.mode")
-        known = bool(self._verify_token) and http.same(given, self._verify_token)
+        known = bool(self._verify_token) and http.constant_time_equal(given, self._verify_token)
         return query.get("hub.challenge") if known and mode == "subscribe" else None
 
-    def receipts(self, call: Inbound) -> list[Receipt]:
+    def receipts(self, call: WebhookRequest) -> list[Receipt]:
         # Statuses are matched by id and `biz_opaque_callback_data`: the phone may be left out.
         return [
             _receipt(status, word)
@@ -132,7 +132,7 @@ class WhatsAppCloud(http.HttpProvider):
             if (word := http.text(status.get("status"))) in _STATES
         ]
 
-    def replies(self, call: Inbound) -> list[Reply]:
+    def replies(self, call: WebhookRequest) -> list[Reply]:
         return [
             reply
             for _field, value in self._changes(call)
@@ -140,7 +140,7 @@ class WhatsAppCloud(http.HttpProvider):
             if (reply := _reply(message))
         ]
 
-    def recipients(self, call: Inbound) -> list[Recipient]:
+    def recipients(self, call: WebhookRequest) -> list[Recipient]:
         return [
             Recipient(user_id, ref)
             for _field, value in self._changes(call)
@@ -150,10 +150,10 @@ class WhatsAppCloud(http.HttpProvider):
             if (ref := http.text(status.get("biz_opaque_callback_data")))
         ]
 
-    def alerts(self, call: Inbound) -> list[AccountAlert]:
+    def alerts(self, call: WebhookRequest) -> list[AccountAlert]:
         return [alert for field, value in self._changes(call) for alert in alerts_of(field, value)]
 
-    def _changes(self, call: Inbound) -> list[tuple[str, http.Json]]:
+    def _changes(self, call: WebhookRequest) -> list[tuple[str, http.Json]]:
         """The signed body's changes, of all its entries: (field, value)."""
         expected = "sha256=" + http.sha256_hmac(self._app_secret.encode(), call.body)
         http.require_signature(call, "X-Hub-Signature-256", expected, secret=self._app_secret)
@@ -186,7 +186,7 @@ def _reply(message: http.Json) -> Reply | None:
     """From a phone, or from a business-scoped user id when the person hides the phone."""
     phone = http.text(message.get("from")) or ""
     known = f"+{phone}" if _PHONE.fullmatch(phone) else ""
-    user_id, said = _user_id(message.get("from_user_id")), _said(message)
+    user_id, said = _user_id(message.get("from_user_id")), _reply_text(message)
     return Reply(known, said, user_id) if said and (known or user_id) else None
 
 
@@ -195,24 +195,24 @@ def _user_id(value: object) -> str:
     return found if _USER_ID.fullmatch(found) else ""
 
 
-def _said(message: http.Json) -> str | None:
+def _reply_text(message: http.Json) -> str | None:
     """The words of a person's message, typed or on a button of ours."""
     written, pressed = http.mapping(message.get("text")), http.mapping(message.get("button"))
     return http.text(written.get("body")) or http.text(pressed.get("text"))
 
 
-def _refusal(answer: http.Answer) -> SendError:
+def _refusal(answer: http.VendorResponse) -> SendError:
     error = http.mapping(answer.data.get("error"))
     code = error.get("code")
     if not isinstance(code, int):
         return answer.unclear()
-    told = words(error)
+    told = error_detail(error)
     if code not in VERDICTS and answer.status >= 500:
         return answer.unclear(code, told)
     return answer.error(VERDICTS.get(code, http.TRANSIENT), code, told)
 
 
-def _reservation(word: object, template: str) -> AccountAlert | None:
+def _reservation_alert(word: object, template: str) -> AccountAlert | None:
     told = http.text(word)
     return AccountAlert(told, template, AlertKind.TEMPLATE) if told in _RESERVATIONS else None
 
@@ -225,9 +225,9 @@ def _receipt(status: http.Json, word: str) -> Receipt:
         ref=http.text(status.get("biz_opaque_callback_data")),
         state=_state(word, code),
         word=word,
-        at=http.moment(status.get("timestamp")),
+        at=http.from_timestamp(status.get("timestamp")),
         error_code=code,
-        error_detail=http.clean(words(error)),
+        error_detail=http.redact(error_detail(error)),
     )
 
 

@@ -25,6 +25,6 @@ def verdict(error: http.Json) -> http.Verdict:
     return VERDICTS.get(-1 if code is None else code, http.TRANSIENT)
 
 
-def words(error: http.Json) -> object:
+def error_detail(error: http.Json) -> object:
     details = http.mapping(error.get("error_data")).get("details")
     return details or error.get("title") or error.get("message")

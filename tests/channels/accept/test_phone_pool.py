@@ -14,7 +14,7 @@ from accounts.api.atomic_limits import (
     GRANTED,
     Bucket,
     LimiterDownError,
-    Place,
+    LimitVerdict,
     Pool,
     Window,
     take,
@@ -147,7 +147,7 @@ def refused(company: Company, kind: str = "code") -> dict[str, object]:
     """The body of the refusal that the company's next send gets, whatever its other limits."""
     own = OwnLimits(30, 30, 30, company.codes_per_day, 30, company.links_per_day)
     send = send_limits.Send(uuid4(), company.pk, "live", kind, PHONE, own)
-    with pytest.raises(DomainError) as caught, send_limits.place(send):
+    with pytest.raises(DomainError) as caught, send_limits.acquire(send):
         pass
     return caught.value.body(language="en", request_id="r")
 
@@ -166,9 +166,9 @@ def test_wait_is_until_the_next_place_comes_back() -> None:
     for _ in range(4):
         assert take(own, pool=pool).verdict == GRANTED
 
-    assert take(own, pool=pool) == Place(EMPTY, 10)
+    assert take(own, pool=pool) == LimitVerdict(EMPTY, 10)
     pass_time(pool.shared, 4)
-    assert take(own, pool=pool) == Place(EMPTY, 6)
+    assert take(own, pool=pool) == LimitVerdict(EMPTY, 6)
     pass_time(pool.shared, 6)
     assert take(own, pool=pool).verdict == GRANTED
     assert take(own, pool=pool).verdict == EMPTY
@@ -204,18 +204,18 @@ def test_of_parallel_takes_the_pool_and_its_reserve_are_granted() -> None:
 def test_place_goes_back_to_where_it_was_taken_from(company: Company) -> None:
     empty_pool()
     send = send_limits.Send(uuid4(), company.pk, "live", "code", PHONE)
-    with send_limits.place(send):
+    with send_limits.acquire(send):
         pass
     pool = send_limits._pool(send)
     assert pool
     shared = redis_client().get(pool.shared.key)
     assert redis_client().get(pool.reserve.key)
 
-    send_limits.give_back(send)
+    send_limits.release(send)
 
     assert redis_client().get(pool.reserve.key) is None
     assert redis_client().get(pool.shared.key) == shared
-    send_limits.give_back(send)
+    send_limits.release(send)
     assert redis_client().get(pool.shared.key) != shared
 
 

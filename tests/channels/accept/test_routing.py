@@ -29,17 +29,19 @@ def turn_off(settings: Settings, *names: str) -> None:
     for name in names:
         setting, option = OFF[name]
         setattr(settings, setting, getattr(settings, setting) | {option: ""})
-    registry.forget_settings()
+    registry.clear_caches()
 
 
 def code_only(settings: Settings) -> None:
     """WhatsApp without a template for codes with links, as a new account has it."""
     settings.WHATSAPP = settings.WHATSAPP | {"code_link_template": ""}
-    registry.forget_settings()
+    registry.clear_caches()
 
 
 def chosen(default: str = "", content: Content = Content.CODE, named: str | None = None) -> str:
-    return str(routing.choose(named=named, default=default, content=content, mode="live").value)
+    return str(
+        routing.choose_channel(named=named, default=default, content=content, mode="live").value
+    )
 
 
 @pytest.mark.parametrize(
@@ -52,7 +54,7 @@ def chosen(default: str = "", content: Content = Content.CODE, named: str | None
     ],
 )
 def test_order_of_a_company(default: str, order: list[str]) -> None:
-    assert [channel.value for channel in routing.order(default)] == order
+    assert [channel.value for channel in routing.channel_order(default)] == order
     assert chosen(default) == order[0]
 
 
@@ -133,7 +135,7 @@ def test_send_goes_by_the_channel_it_says(api: Api, named: str | None) -> None:
 
 
 def test_first_provider_of_a_channel_takes_what_it_can() -> None:
-    by = {key: [way.provider for way in ways] for key, ways in registry.ways().items()}
+    by = {key: [way.provider for way in ways] for key, ways in registry.routes_by_key().items()}
 
     assert by["live", "telegram", "code"] == ["telegram_gateway", "telegram_bot"]
     assert by["live", "telegram", "link"] == ["telegram_bot"]

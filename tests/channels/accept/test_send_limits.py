@@ -11,7 +11,15 @@ from django.db import IntegrityError, OperationalError
 from django.utils import timezone
 
 import accounts.api.atomic_limits
-from accounts.api.atomic_limits import COOLING, GRANTED, TWIN, LimiterDownError, Place, Window, take
+from accounts.api.atomic_limits import (
+    COOLING,
+    GRANTED,
+    TWIN,
+    LimiterDownError,
+    LimitVerdict,
+    Window,
+    take,
+)
 from accounts.models import Company
 from channels.accept import send_limits
 from channels.lifecycle.state_machine import Event, EventKind
@@ -192,12 +200,12 @@ def a_send(company: Company, kind: str = "code") -> send_limits.Send:
 
 
 def end_with(error: Exception, send: send_limits.Send) -> None:
-    with pytest.raises(type(error)), send_limits.place(send):
+    with pytest.raises(type(error)), send_limits.acquire(send):
         raise error
 
 
 def refusal(send: send_limits.Send, mark: str = "") -> Error:
-    with pytest.raises(DomainError) as refused, send_limits.place(send, mark=mark):
+    with pytest.raises(DomainError) as refused, send_limits.acquire(send, mark=mark):
         pass
     return refused.value.error
 
@@ -214,7 +222,7 @@ def test_place_goes_back_when_nothing_was_written(company: Company, error: Excep
     for _ in range(8):
         end_with(error, a_send(company))
 
-    with send_limits.place(a_send(company)):
+    with send_limits.acquire(a_send(company)):
         pass
 
 
@@ -235,7 +243,7 @@ def test_place_is_kept_when_something_may_have_been_written(
 
 @pytest.mark.parametrize("kind", ["code", "link"])
 def test_twin_is_told_that_the_call_is_running(company: Company, kind: str) -> None:
-    with send_limits.place(a_send(company, kind), mark="abc"):
+    with send_limits.acquire(a_send(company, kind), mark="abc"):
         assert refusal(a_send(company, kind), mark="abc") is Error.REQUEST_IN_PROGRESS
 
 
@@ -294,7 +302,7 @@ def test_wait_is_what_is_left_of_the_window() -> None:
     take([window])
     redis_client().pexpire("w", 1500)
 
-    assert take([window]) == Place(1, 2)
+    assert take([window]) == LimitVerdict(1, 2)
 
 
 def test_twin_is_told_from_a_stranger() -> None:

@@ -28,7 +28,7 @@ LINK = "https://example.com/"
 
 def choose(settings: Settings, delivered_on: str) -> None:
     settings.TELEGRAM_BOT = settings.TELEGRAM_BOT | {"delivered_on": delivered_on}
-    registry.forget_settings()
+    registry.clear_caches()
     telegram_contacts.share(phone=PHONE, chat_id=7770000001)
 
 

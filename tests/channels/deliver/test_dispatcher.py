@@ -164,10 +164,10 @@ def _until(wanted: Callable[[], bool], seconds: float = 5) -> None:
 
 def free_places() -> int:
     taken = 0
-    while outcome_waiting._places.acquire(blocking=False):
+    while outcome_waiting._slots.acquire(blocking=False):
         taken += 1
     for _ in range(taken):
-        outcome_waiting._places.release()
+        outcome_waiting._slots.release()
     return taken
 
 

@@ -149,7 +149,7 @@ def lead_to(settings: Settings, url: str) -> None:
     for name in ACCOUNTS:
         path = name.lower().replace("_", "-")
         setattr(settings, name, getattr(settings, name) | {"api_url": f"{url}/{path}"})
-    registry.forget_settings()
+    registry.clear_caches()
 
 
 @dataclass

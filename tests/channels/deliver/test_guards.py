@@ -206,7 +206,7 @@ def test_sends_that_wait_leave_the_database_to_others(
             until(lambda: Message.objects.count() == many)
             until(lambda: len(waiting_sends._waiters) == many)
         finally:
-            waiting_sends._let_go()
+            waiting_sends._wake_all()
 
     assert {one.result().state for one in sending} == {"queued"}
 
@@ -217,7 +217,7 @@ def test_without_redis_sends_to_one_phone_take_turns(api: Api, no_redis: None) -
     )
 
     with ThreadPoolExecutor(1) as pool:
-        with send_limits.place(mine):
+        with send_limits.acquire(mine):
             late = behind_us(pool, partial(_refusal, theirs))
             MessageFactory.create(company=api.company, phone=PHONE)
         assert late.result() is Error.RESEND_TOO_SOON
@@ -225,7 +225,7 @@ def test_without_redis_sends_to_one_phone_take_turns(api: Api, no_redis: None) -
 
 def _refusal(one: send_limits.Send) -> Error | None:
     try:
-        with send_limits.place(one):
+        with send_limits.acquire(one):
             return None
     except DomainError as refusal:
         return refusal.error

@@ -39,8 +39,8 @@ def account(centre: Centre, settings: Settings) -> HostedProvider:
     own = {"host": "127.0.0.1", "port": centre.port, "tls": False, "window": 3}
     names: dict[str, Any] = {"system_id": "kvitok", "password": "secret", "source": "Kvitok"}
     settings.SMPP = settings.SMPP | own | names
-    registry.forget_settings()
-    return registry.hosted()["smpp"]
+    registry.clear_caches()
+    return registry.hosted_providers()["smpp"]
 
 
 @pytest.fixture
@@ -73,7 +73,7 @@ def test_workers_leave_it_alone_while_it_is_bound(
 ) -> None:
     now = timezone.now()
     Heartbeat.objects.create(process="smpp 1", kind="smpp", at=now, facts={"bound": bound})
-    availability.forget()
+    availability.reset()
     send(api, channel="sms")
     send(api, "+79160000001", channel="whatsapp")
     worker = Dispatcher()
@@ -143,7 +143,7 @@ def test_lists_nobody_reads_stay_short(account: HostedProvider) -> None:
     for _ in range(40):
         nudge.push()
 
-    assert redis_client().llen("wake:smpp") <= nudge.LONGEST
+    assert redis_client().llen("wake:smpp") <= nudge.MAX_ENTRIES
 
 
 def test_account_is_one_process_at_a_time() -> None:

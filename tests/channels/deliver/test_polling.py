@@ -46,7 +46,7 @@ def smsc(settings: Settings) -> None:
         "callback_secret": SECRET,
     }
     settings.TWILIO = settings.TWILIO | {"auth_token": ""}
-    registry.forget_settings()
+    registry.clear_caches()
 
 
 @pytest.fixture

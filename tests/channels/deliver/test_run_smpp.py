@@ -47,7 +47,7 @@ def service(
 ) -> Iterator[Service]:
     port = free_port()
     settings.SMPP = settings.SMPP | smpp_service.account(port)
-    registry.forget_settings()
+    registry.clear_caches()
     bytecode = tmp_path_factory.getbasetemp() / "bytecode"  # compiled once, not at each start
     one = smpp_service.service(servers, tmp_path, port, bytecode)
     one.start()

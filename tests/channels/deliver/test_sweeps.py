@@ -164,7 +164,7 @@ def test_provider_is_told_how_long_a_code_is_of_use(api: Api) -> None:
 def test_message_without_a_route_waits_and_expires(api: Api, settings: Settings) -> None:
     send(api, channel="sms")
     settings.TWILIO = settings.TWILIO | {"auth_token": ""}
-    registry.forget_settings()
+    registry.clear_caches()
 
     assert claim() == []
     later(seconds=275)
@@ -219,7 +219,7 @@ def test_attempt_of_an_account_that_is_gone_is_not_asked_about(
     accepted(api, channel="sms")
     Attempt.objects.update(poll_at=past(minutes=1))
     settings.TWILIO = settings.TWILIO | {"auth_token": ""}
-    registry.forget_settings()
+    registry.clear_caches()
 
     assert sweeps.poll() == 0
 

@@ -211,5 +211,5 @@ def test_two_counters_at_once_count_once(company: Company) -> None:
     at_once([count_days, count_days])
 
     assert sum(row[-1] for row in counted()) == 2
-    assert CountedDay.objects.count() == day_counts.OLDEST
+    assert CountedDay.objects.count() == day_counts.MAX_AGE
     assert DayTotal.objects.count() == 0

@@ -18,7 +18,7 @@ from pytest_django import Settings
 
 from channels.models import BlockedPhone, Contact, KnownRecipient
 from channels.outcomes import receipts
-from channels.providers.base import Inbound, InvalidSignatureError
+from channels.providers.base import InvalidSignatureError, WebhookRequest
 from channels.vendor_accounts import registry
 from tests.channels.providers import vendors
 
@@ -31,7 +31,7 @@ TEXTS = [
 ]  # fmt: skip
 NUMBERS = [0, -1, 2**31, 2**53, 2**63, 2**64 - 1, 99_999_999_999, 1.5, 1e300]
 VALUES: list[Any] = [*TEXTS, *NUMBERS, None, True, [], {}, [[]], [None], [{}], {"id": {}}, [["a"]]]
-CALLS: dict[str, tuple[str, str, Callable[[bytes], Inbound]]] = {
+CALLS: dict[str, tuple[str, str, Callable[[bytes], WebhookRequest]]] = {
     "whatsapp_cloud": (
         "/hooks/whatsapp",
         "",
@@ -129,7 +129,7 @@ def smsc_account(settings: Settings) -> None:
         "password": vendors.SMSC_PASSWORD,
         "callback_secret": vendors.SMSC_SECRET,
     }
-    registry.forget_settings()
+    registry.clear_caches()
 
 
 @pytest.mark.parametrize("vendor", CALLS)

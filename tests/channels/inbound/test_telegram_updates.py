@@ -176,7 +176,7 @@ def test_contact_shared_anew_outlives_an_older_refusal(api: Api) -> None:
     apply.apply([refused])
     Contact.objects.update(shared_at=Now() + timedelta(seconds=1))
 
-    telegram_contacts.note_refused([refused])
+    telegram_contacts.mark_refused([refused])
 
     assert standing() == [(PHONE, CHAT, True)]
 
@@ -186,7 +186,7 @@ def test_other_channels_refusals_do_not_touch_the_contact(api: Api) -> None:
     api.post("/otp/send", {"phone": PHONE, "channel": "whatsapp"})
     (claimed,) = claim()
 
-    telegram_contacts.note_refused([Event(claimed.attempt_id, EventKind.UNREACHABLE, code="403")])
+    telegram_contacts.mark_refused([Event(claimed.attempt_id, EventKind.UNREACHABLE, code="403")])
 
     assert standing() == [(PHONE, CHAT, True)]
 

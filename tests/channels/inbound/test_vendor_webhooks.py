@@ -79,7 +79,7 @@ def test_without_the_database_a_vendor_is_told_to_try_again() -> None:
 
 def test_nobody_is_at_home_where_no_account_is_configured(settings: Settings) -> None:
     settings.TWILIO = settings.TWILIO | {"auth_token": ""}
-    registry.forget_settings()
+    registry.clear_caches()
 
     for hook in ("twilio", "smsc", "pigeons"):
         assert Client().post(f"/hooks/{hook}").status_code == 404
@@ -98,7 +98,7 @@ def test_only_whatsapp_shakes_hands(settings: Settings) -> None:
 def test_each_account_is_called_at_an_address_of_its_own(settings: Settings) -> None:
     name_accounts(settings, "kz", vendor="WHATSAPP")
     settings.FURTHER_ACCOUNTS["WHATSAPP"]["kz"]["app_secret"] = "kz's own"
-    registry.forget_settings()
+    registry.clear_caches()
 
     assert tell(secret="kz's own").status_code == 403
     assert tell(secret="kz's own", path="/hooks/whatsapp/kz").status_code == 200

@@ -247,7 +247,7 @@ def test_message_with_an_open_attempt_is_not_given_up(api: Api) -> None:
 def signals() -> Iterator[Any]:
     redis: Any = patient_redis()
     with redis.pubsub(ignore_subscribe_messages=True) as subscription:
-        subscription.subscribe(outcome_waiting.SIGNALS)
+        subscription.subscribe(outcome_waiting.PUBSUB_CHANNEL)
         subscription.get_message(timeout=1)
         yield subscription
 

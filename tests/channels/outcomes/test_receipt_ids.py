@@ -9,12 +9,12 @@ from channels.models import Attempt, Message
 from channels.models import Receipt as StoredReceipt
 from channels.outcomes import receipts
 from channels.providers.base import Receipt, ReceiptState
-from channels.providers.smpp.message_ids import SPELLINGS
+from channels.providers.smpp.message_ids import ID_FORMATS
 from tests.channels.outcomes.test_receipts import apply_stored
 from tests.factories import AttemptFactory
 
 pytestmark = pytest.mark.django_db
-AUTO = SPELLINGS["auto"]
+AUTO = ID_FORMATS["auto"]
 
 
 def taken(answered: str, phone: str = "+79161234567") -> Attempt:

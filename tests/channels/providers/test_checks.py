@@ -11,7 +11,14 @@ import pytest
 import requests
 import responses
 
-from channels.providers.base import Channel, Check, RefusedError, SendError, TransientError, Wanted
+from channels.providers.base import (
+    AccountRequirements,
+    Channel,
+    Check,
+    RefusedError,
+    SendError,
+    TransientError,
+)
 from channels.providers.http import HttpProvider
 from channels.providers.scripted import ScriptedProvider
 from tests.channels.providers import vendors
@@ -103,7 +110,7 @@ def test_vendor_that_is_away(question: Question, wire: Wire) -> None:
 
 
 APP_ID = "2949482758682047"
-CHECKED = Wanted("https://kvitok.example.com/hooks/x", ("RU",))
+CHECKED = AccountRequirements("https://kvitok.example.com/hooks/x", ("RU",))
 
 
 def echoing(request: requests.PreparedRequest) -> tuple[int, dict[str, str], str]:

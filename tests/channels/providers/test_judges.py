@@ -12,7 +12,7 @@ from pywa.types.templates import BodyText, CopyCodeOTPButton, TemplateLanguage, 
 from pywa.utils import webhook_updates_validator
 from twilio.request_validator import RequestValidator
 
-from channels.providers.base import Inbound, InvalidSignatureError, Outgoing
+from channels.providers.base import InvalidSignatureError, Outgoing, WebhookRequest
 from tests.channels.providers.vendors import (
     CODE,
     META_SECRET,
@@ -111,10 +111,10 @@ def test_pywa_refuses_a_flipped_byte_as_we_do(file: str) -> None:
         flipped = body[:index] + bytes([body[index] ^ 1]) + body[index + 1 :]
         assert not webhook_updates_validator(META_SECRET, flipped, signature)
         with pytest.raises(InvalidSignatureError):
-            whatsapp().receipts(Inbound(call.url, call.headers, flipped))
+            whatsapp().receipts(WebhookRequest(call.url, call.headers, flipped))
 
 
-def twilio_believes(call: Inbound, form: dict[str, str]) -> bool:
+def twilio_believes(call: WebhookRequest, form: dict[str, str]) -> bool:
     validator = RequestValidator(TWILIO_TOKEN)  # type: ignore[no-untyped-call]
     signature = call.headers["X-Twilio-Signature"]
     return bool(validator.validate(call.url, form, signature))  # type: ignore[no-untyped-call]

@@ -6,11 +6,11 @@ import time_machine
 from channels.providers.base import (
     Channel,
     Content,
-    Inbound,
     InvalidSignatureError,
     ReceiptState,
     RefusedError,
     UnreachableError,
+    WebhookRequest,
 )
 from channels.providers.scripted import ScriptedProvider
 from tests.channels.providers.vendors import message
@@ -100,4 +100,4 @@ def test_a_reference_may_hold_dashes() -> None:
 
 def test_nobody_calls_back_about_a_test() -> None:
     with pytest.raises(InvalidSignatureError):
-        ScriptedProvider(Channel.SMS).receipts(Inbound("", {}, b"{}"))
+        ScriptedProvider(Channel.SMS).receipts(WebhookRequest("", {}, b"{}"))

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import pytest
 import time_machine
 
-from channels.providers.base import Inbound, InvalidSignatureError
+from channels.providers.base import InvalidSignatureError, WebhookRequest
 from channels.providers.http import HttpProvider
 from tests.channels.providers import vendors
 
@@ -16,7 +16,7 @@ HOOK = "https://kvitok.example.com/hooks/vendor"
 @dataclass(frozen=True)
 class Vector:
     account: Callable[[], HttpProvider]
-    call: Inbound
+    call: WebhookRequest
     receipts: int = 0
 
 
@@ -24,7 +24,7 @@ class Vector:
 VECTORS = {
     "whatsapp_cloud": Vector(
         lambda: vendors.whatsapp(app_secret="app_secret_123"),
-        Inbound(
+        WebhookRequest(
             HOOK,
             {
                 "X-Hub-Signature-256": "sha256="
@@ -35,7 +35,7 @@ VECTORS = {
     ),
     "telegram_gateway": Vector(
         lambda: vendors.gateway(token="AAEtesttoken"),
-        Inbound(
+        WebhookRequest(
             HOOK,
             {
                 "X-Request-Timestamp": "1714000000",
@@ -50,7 +50,7 @@ VECTORS = {
     ),
     "twilio": Vector(
         lambda: vendors.twilio(auth_token="12345"),
-        Inbound(
+        WebhookRequest(
             "https://mycompany.com/myapp.php?foo=1&bar=2",
             {"X-Twilio-Signature": "GvWf1cFY/Q7PnoempGyD5oXAezc="},
             b"CallSid=CA1234567890ABCDE&Caller=%2B14158675310&Digits=1234"
@@ -59,7 +59,7 @@ VECTORS = {
     ),
     "smsc": Vector(
         lambda: vendors.smsc(callback_secret="secret"),
-        Inbound(
+        WebhookRequest(
             HOOK,
             {},
             b"id=1001&phone=79001234567&status=1&md5=a541980bf480cafb74d8fa3fa1a4a892",

@@ -8,7 +8,6 @@ import responses
 from channels.providers.base import (
     Accepted,
     AmbiguousError,
-    Inbound,
     InvalidSignatureError,
     Outgoing,
     Receipt,
@@ -17,6 +16,7 @@ from channels.providers.base import (
     SendError,
     ThrottledError,
     UnreachableError,
+    WebhookRequest,
 )
 from tests.channels.providers.vendors import (
     SMSC_PASSWORD,
@@ -226,7 +226,7 @@ def test_reads_a_report_as_it_comes(report: str, state: ReceiptState, code: str 
 def test_a_report_may_be_signed_with_sha1() -> None:
     body = payload("smsc", "report_signed_sha_2026-11.form")
 
-    (receipt,) = smsc().receipts(Inbound("https://kvitok.example.com/hooks/smsc", {}, body))
+    (receipt,) = smsc().receipts(WebhookRequest("https://kvitok.example.com/hooks/smsc", {}, body))
 
     assert (receipt.provider_id, receipt.state) == (ID, ReceiptState.DELIVERED)
 
@@ -244,7 +244,7 @@ def test_none_of_two_signatures_may_be_wrong(md5: bool, sha1: bool, is_good: boo
     signed = payload("smsc", "report_delivered_2026-09.form").decode()
     other = payload("smsc", "report_signed_sha_2026-11.form").decode().partition("&sha1=")[2]
     body = f"{signed if md5 else signed[:-1] + 'x'}&sha1={other if sha1 else 'x' + other[1:]}"
-    call = Inbound("https://kvitok.example.com/hooks/smsc", {}, body.encode())
+    call = WebhookRequest("https://kvitok.example.com/hooks/smsc", {}, body.encode())
 
     if is_good:
         assert len(smsc().receipts(call)) == 1
@@ -257,7 +257,7 @@ def test_sha1_of_another_status_is_refused() -> None:
     body = payload("smsc", "report_signed_sha_2026-11.form").replace(b"status=1", b"status=2")
 
     with pytest.raises(InvalidSignatureError):
-        smsc().receipts(Inbound("https://kvitok.example.com/hooks/smsc", {}, body))
+        smsc().receipts(WebhookRequest("https://kvitok.example.com/hooks/smsc", {}, body))
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from urllib.parse import parse_qs, parse_qsl, urlencode
 
 import requests
 
-from channels.providers.base import Content, Inbound, Outgoing
+from channels.providers.base import Content, Outgoing, WebhookRequest
 from channels.providers.http import HttpProvider
 from channels.providers.smsc import Smsc
 from channels.providers.telegram.bot import TelegramBot
@@ -131,67 +131,71 @@ def smsc(**changes: Any) -> Smsc:
     return Smsc(**usual | changes)
 
 
-def meta_call(body: bytes, secret: str = META_SECRET) -> Inbound:
+def meta_call(body: bytes, secret: str = META_SECRET) -> WebhookRequest:
     digest = hmac.new(secret.encode(), body, hashlib.sha256).hexdigest()
     headers = {"X-Hub-Signature-256": f"sha256={digest}"}
-    return Inbound("https://kvitok.example.com/hooks/whatsapp", headers, body)
+    return WebhookRequest("https://kvitok.example.com/hooks/whatsapp", headers, body)
 
 
-def gateway_call(body: bytes, token: str = GATEWAY_TOKEN, at: float | None = None) -> Inbound:
+def gateway_call(
+    body: bytes, token: str = GATEWAY_TOKEN, at: float | None = None
+) -> WebhookRequest:
     stamp = str(int(time.time() if at is None else at))
     key = hashlib.sha256(token.encode()).digest()
     digest = hmac.new(key, f"{stamp}\n".encode() + body, hashlib.sha256).hexdigest()
     headers = {"X-Request-Timestamp": stamp, "X-Request-Signature": digest}
-    return Inbound("https://kvitok.example.com/hooks/telegram-gateway", headers, body)
+    return WebhookRequest("https://kvitok.example.com/hooks/telegram-gateway", headers, body)
 
 
-def bot_call(body: bytes, secret: str = BOT_SECRET) -> Inbound:
+def bot_call(body: bytes, secret: str = BOT_SECRET) -> WebhookRequest:
     headers = {"X-Telegram-Bot-Api-Secret-Token": secret}
-    return Inbound("https://kvitok.example.com/hooks/telegram-bot", headers, body)
+    return WebhookRequest("https://kvitok.example.com/hooks/telegram-bot", headers, body)
 
 
 def twilio_call(
     body: bytes,
     token: str = TWILIO_TOKEN,
     url: str = "https://kvitok.example.com/hooks/twilio?ref=att-1",
-) -> Inbound:
+) -> WebhookRequest:
     fields = sorted(parse_qsl(body.decode(errors="replace"), keep_blank_values=True))
     signed = url + "".join(name + value for name, value in fields)
     digest = hmac.new(token.encode(), signed.encode(), hashlib.sha1).digest()
-    return Inbound(url, {"X-Twilio-Signature": base64.b64encode(digest).decode()}, body)
+    return WebhookRequest(url, {"X-Twilio-Signature": base64.b64encode(digest).decode()}, body)
 
 
-def smsc_call(body: bytes, secret: str = SMSC_SECRET) -> Inbound:
+def smsc_call(body: bytes, secret: str = SMSC_SECRET) -> WebhookRequest:
     """The form with its md5 made anew, in its place."""
     pairs = parse_qsl(body.decode("latin-1"), keep_blank_values=True, encoding="latin-1")
     form = dict(pairs)
     signed = ":".join([*(form.get(name, "") for name in ("id", "phone", "status")), secret])
     md5 = hashlib.md5(signed.encode(), usedforsecurity=False).hexdigest()
     told = urlencode([(name, md5 if name == "md5" else value) for name, value in pairs])
-    return Inbound("https://kvitok.example.com/hooks/smsc?md5&charset=utf-8", {}, told.encode())
+    return WebhookRequest(
+        "https://kvitok.example.com/hooks/smsc?md5&charset=utf-8", {}, told.encode()
+    )
 
 
 def _wrong(signature: str) -> tuple[str, ...]:
     return "", signature[:-1], signature + "0", f"{signature[:-1]}ы", "\udcff"
 
 
-def _other_headers(call: Inbound) -> Iterator[Inbound]:
+def _other_headers(call: WebhookRequest) -> Iterator[WebhookRequest]:
     for name, value in call.headers.items():
         for wrong in _wrong(value):
             yield replace(call, headers={**call.headers, name: wrong})
 
 
-def _other_md5(call: Inbound) -> Iterator[Inbound]:
+def _other_md5(call: WebhookRequest) -> Iterator[WebhookRequest]:
     (md5,) = parse_qs(call.body.decode())["md5"]
     for wrong in _wrong(md5):
         yield replace(call, body=call.body.replace(md5.encode(), wrong.encode(errors="replace")))
 
 
-def _without_headers(call: Inbound) -> Inbound:
+def _without_headers(call: WebhookRequest) -> WebhookRequest:
     return replace(call, headers={})
 
 
-def _without_md5(call: Inbound) -> Inbound:
+def _without_md5(call: WebhookRequest) -> WebhookRequest:
     return replace(call, body=call.body.partition(b"&md5=")[0])
 
 
@@ -202,21 +206,21 @@ class Vendor:
     send_url: str
     accepted: bytes
     refused: Callable[[str], bytes]  # the vendor's own error body around some words
-    call: Callable[..., Inbound]
+    call: Callable[..., WebhookRequest]
     secret_setting: str
-    read: Callable[[HttpProvider, Inbound], list[Any]]
+    read: Callable[[HttpProvider, WebhookRequest], list[Any]]
     told: bytes  # a genuine body; empty for a vendor that signs nothing
     token_setting: str = "token"
-    forged: Callable[[Inbound], Iterator[Inbound]] = _other_headers
-    unsigned: Callable[[Inbound], Inbound] = _without_headers
+    forged: Callable[[WebhookRequest], Iterator[WebhookRequest]] = _other_headers
+    unsigned: Callable[[WebhookRequest], WebhookRequest] = _without_headers
     vouches_for: str = "body"  # or only for the "fields" that are read, or for the "caller"
 
 
-def _receipts(provider: HttpProvider, call: Inbound) -> list[Any]:
+def _receipts(provider: HttpProvider, call: WebhookRequest) -> list[Any]:
     return [*provider.receipts(call), *provider.replies(call), *provider.alerts(call)]
 
 
-def _updates(provider: HttpProvider, call: Inbound) -> list[Any]:
+def _updates(provider: HttpProvider, call: WebhookRequest) -> list[Any]:
     assert isinstance(provider, TelegramBot)
     return list(provider.updates(call))
 

@@ -29,7 +29,7 @@ URL = "https://t.me/kvitok_bot?start=contact"
 
 def name_the_bot(settings: Settings, name: str = "kvitok_bot") -> None:
     settings.TELEGRAM_BOT = settings.TELEGRAM_BOT | {"username": name}
-    registry.forget_settings()
+    registry.clear_caches()
 
 
 @pytest.fixture(autouse=True)
@@ -163,7 +163,7 @@ def test_settings_show_the_link(
 
 
 def test_picture_is_black_on_white() -> None:
-    picture = bot_invitations.picture(URL)
+    picture = bot_invitations.qr_code(URL)
 
     assert picture.startswith("data:image/svg+xml")
     assert "%23000" in picture

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from channels import retention
 from channels.models import BlockedPhone, KnownRecipient, Message, ProviderAlert
-from channels.providers.base import Inbound, Recipient, Reply
+from channels.providers.base import Recipient, Reply, WebhookRequest
 from channels.recipients import opt_out, vendor_user_ids
 from tests.api.clients import Api
 from tests.channels.lives import claim, send
@@ -22,7 +22,7 @@ PHONE = "+79161234567"
 
 
 def hear(text: str, phone: str = PHONE) -> None:
-    opt_out.heed("twilio", Reply(phone, text))
+    opt_out.apply_reply("twilio", Reply(phone, text))
 
 
 def is_blocked(phone: str = PHONE) -> bool:
@@ -123,7 +123,7 @@ def test_both_vendors_calls_are_heeded_and_a_stranger_is_not() -> None:
         settings.TWILIO["auth_token"],
         f"{settings.PUBLIC_URL}/hooks/twilio",
     )
-    forged = Inbound(sms.url, {"X-Twilio-Signature": "forged"}, sms.body)
+    forged = WebhookRequest(sms.url, {"X-Twilio-Signature": "forged"}, sms.body)
 
     assert _call("/hooks/twilio", forged) == 403
     assert not is_blocked("+14155552345")
@@ -137,7 +137,7 @@ def test_both_vendors_calls_are_heeded_and_a_stranger_is_not() -> None:
     }
 
 
-def _call(path: str, call: Inbound) -> int:
+def _call(path: str, call: WebhookRequest) -> int:
     is_form = path.endswith("twilio")
     kind = "application/x-www-form-urlencoded" if is_form else "application/json"
     told = Client().post(path, call.body, content_type=kind, headers=dict(call.headers))
@@ -171,10 +171,10 @@ def test_stop_of_a_person_who_hides_the_phone_blocks_the_phone_we_sent_to(
 def test_start_of_a_person_who_hides_the_phone_lifts_it(api: Api) -> None:
     send(api, channel="whatsapp")
     (claimed,) = claim()
-    vendor_user_ids.learn("whatsapp_cloud", [Recipient(USER_ID, str(claimed.attempt_id))])
+    vendor_user_ids.remember("whatsapp_cloud", [Recipient(USER_ID, str(claimed.attempt_id))])
 
-    opt_out.heed("whatsapp_cloud", Reply("", "STOP", USER_ID))
-    opt_out.heed("whatsapp_cloud", Reply("", "START", USER_ID))
+    opt_out.apply_reply("whatsapp_cloud", Reply("", "STOP", USER_ID))
+    opt_out.apply_reply("whatsapp_cloud", Reply("", "START", USER_ID))
 
     assert not BlockedPhone.objects.exists()
 
@@ -182,9 +182,9 @@ def test_start_of_a_person_who_hides_the_phone_lifts_it(api: Api) -> None:
 def test_phone_that_whatsapp_spells_otherwise_is_blocked_in_both_spellings(api: Api) -> None:
     send(api, channel="whatsapp")
     (claimed,) = claim()
-    vendor_user_ids.learn("whatsapp_cloud:kz", [Recipient(USER_ID, str(claimed.attempt_id))])
+    vendor_user_ids.remember("whatsapp_cloud:kz", [Recipient(USER_ID, str(claimed.attempt_id))])
 
-    opt_out.heed("whatsapp_cloud", Reply("+5511912345678", "STOP", USER_ID))
+    opt_out.apply_reply("whatsapp_cloud", Reply("+5511912345678", "STOP", USER_ID))
 
     assert is_blocked("+5511912345678")
     assert is_blocked(claimed.phone)
@@ -202,10 +202,10 @@ def test_stop_of_somebody_unknown_is_told_to_the_operator() -> None:
 def test_forgotten_phone_is_not_blocked_by_its_prefix(api: Api) -> None:
     send(api, channel="whatsapp")
     (claimed,) = claim()
-    vendor_user_ids.learn("whatsapp_cloud", [Recipient(USER_ID, str(claimed.attempt_id))])
+    vendor_user_ids.remember("whatsapp_cloud", [Recipient(USER_ID, str(claimed.attempt_id))])
     Message.objects.update(phone="+7916*")
 
-    opt_out.heed("whatsapp_cloud", Reply("", "STOP", USER_ID))
+    opt_out.apply_reply("whatsapp_cloud", Reply("", "STOP", USER_ID))
 
     assert not BlockedPhone.objects.exists()
 
@@ -213,20 +213,20 @@ def test_forgotten_phone_is_not_blocked_by_its_prefix(api: Api) -> None:
 def test_a_person_is_known_by_the_latest_message_of_another_day(api: Api) -> None:
     first, second = uuid4(), uuid4()
 
-    vendor_user_ids.learn(
+    vendor_user_ids.remember(
         "whatsapp_cloud", [Recipient(USER_ID, str(first)), Recipient("US.2", "junk")]
     )
-    vendor_user_ids.learn("whatsapp_cloud", [Recipient(USER_ID, str(second))])
+    vendor_user_ids.remember("whatsapp_cloud", [Recipient(USER_ID, str(second))])
     known = KnownRecipient.objects.get()
     assert known.attempt_id == first
     KnownRecipient.objects.update(seen_at=timezone.now() - timedelta(days=2))
-    vendor_user_ids.learn("whatsapp_cloud", [Recipient(USER_ID, str(second))])
+    vendor_user_ids.remember("whatsapp_cloud", [Recipient(USER_ID, str(second))])
 
     assert KnownRecipient.objects.get().attempt_id == second
 
 
 def test_people_are_forgotten_with_their_phones() -> None:
-    vendor_user_ids.learn("whatsapp_cloud", [Recipient(USER_ID, str(uuid4()))])
+    vendor_user_ids.remember("whatsapp_cloud", [Recipient(USER_ID, str(uuid4()))])
     KnownRecipient.objects.update(seen_at=timezone.now() - timedelta(days=91))
 
     retention.purge()

@@ -96,10 +96,10 @@ def test_nothing_is_asked_in_a_request(api: Api) -> None:
 
 
 def test_who_claims_asks_now_and_then() -> None:
-    assert not availability.is_any_counted()
+    assert not availability.is_any_limited()
     set_up("twilio", max_per_second=5)
-    assert not availability.is_any_counted()
+    assert not availability.is_any_limited()
 
-    availability.forget()
+    availability.reset()
 
-    assert availability.is_any_counted()
+    assert availability.is_any_limited()

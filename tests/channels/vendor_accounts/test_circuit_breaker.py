@@ -7,7 +7,7 @@ import pytest
 from channels.lifecycle.state_machine import Event, EventKind
 from channels.vendor_accounts.circuit_breaker import (
     JITTER,
-    LEAST_CALLS,
+    MIN_CALLS,
     WINDOW,
     Breakers,
     Call,
@@ -50,9 +50,9 @@ def test_one_odd_destination_shuts_nobody_out(breakers: Breakers) -> None:
 
 
 def test_account_that_may_send_to_hardly_any_destination_is_left_alone(breakers: Breakers) -> None:
-    changes = [breakers.judge(ONE, ELSEWHERE, 0.0) for _ in range(LEAST_CALLS)]
+    changes = [breakers.judge(ONE, ELSEWHERE, 0.0) for _ in range(MIN_CALLS)]
 
-    assert changes[:-1] == [None] * (LEAST_CALLS - 1)
+    assert changes[:-1] == [None] * (MIN_CALLS - 1)
     assert isinstance(changes[-1], Trip)
 
 

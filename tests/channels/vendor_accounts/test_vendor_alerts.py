@@ -69,7 +69,7 @@ def test_word_on_the_account_is_kept_beside_receipts() -> None:
     ],
 )
 def test_account_at_fault_is_left_alone(kind: AlertKind, is_shut: bool) -> None:
-    vendor_alerts.note("whatsapp_cloud", AccountAlert("131031", "Account locked", kind))
+    vendor_alerts.record("whatsapp_cloud", AccountAlert("131031", "Account locked", kind))
 
     opened = ProviderAccount.objects.filter(name="whatsapp_cloud", open_until__gt=timezone.now())
     assert opened.exists() is is_shut
@@ -82,7 +82,7 @@ def test_operators_get_a_letter_about_a_warning_once_a_day(kind: AlertKind, lett
     UserFactory.create(is_staff=True, language="en")
 
     for _ in range(2):
-        vendor_alerts.note("whatsapp_cloud", AccountAlert("quality_flagged", "TIER_2K", kind))
+        vendor_alerts.record("whatsapp_cloud", AccountAlert("quality_flagged", "TIER_2K", kind))
 
     assert Mail.objects.count() == letters
     assert all("quality_flagged: TIER_2K" in letter.text for letter in Mail.objects.all())
@@ -93,9 +93,9 @@ def test_the_same_word_of_another_day_brings_another_letter() -> None:
     UserFactory.create(is_staff=True, language="en")
     flagged = AccountAlert("quality_flagged", "TIER_2K", AlertKind.WARNING)
 
-    vendor_alerts.note("whatsapp_cloud", flagged)
+    vendor_alerts.record("whatsapp_cloud", flagged)
     with time_machine.travel(timezone.now() + timedelta(days=1)):
-        vendor_alerts.note("whatsapp_cloud", flagged)
+        vendor_alerts.record("whatsapp_cloud", flagged)
 
     assert Mail.objects.count() == 2
 
@@ -105,12 +105,12 @@ def test_thousand_refusals_of_one_kind_are_one_statement(
 ) -> None:
     UserFactory.create(is_staff=True, language="en")
     refused = AccountAlert("21408", "Permission has not been enabled", AlertKind.WARNING)
-    vendor_alerts.note("twilio", refused)
+    vendor_alerts.record("twilio", refused)
 
     for _ in range(1000):
-        vendor_alerts.overhear("twilio", refused)
+        vendor_alerts.enqueue("twilio", refused)
     with django_assert_num_queries(3):  # the statement, between a savepoint and its release
-        vendor_alerts.note_overheard()
+        vendor_alerts.record_queued()
 
     assert kept() == [("twilio", "21408", "warning", 1001)]
     assert Mail.objects.count() == 1
@@ -140,7 +140,7 @@ def test_unsigned_word_is_not_kept() -> None:
 
 def test_the_same_words_again_are_counted() -> None:
     for alert in (TOO_FAST, TOO_FAST, PAUSED):
-        vendor_alerts.note("whatsapp_cloud", alert)
+        vendor_alerts.record("whatsapp_cloud", alert)
 
     assert kept() == [
         ("whatsapp_cloud", "130429", "throttled", 2),
@@ -149,7 +149,7 @@ def test_the_same_words_again_are_counted() -> None:
 
 
 def test_words_may_be_long() -> None:
-    vendor_alerts.note("whatsapp_cloud", AccountAlert("c" * 99, "d" * 999, AlertKind.REFUSED))
+    vendor_alerts.record("whatsapp_cloud", AccountAlert("c" * 99, "d" * 999, AlertKind.REFUSED))
 
     row = ProviderAlert.objects.get()
     assert (len(row.code), len(row.detail)) == (60, 300)
@@ -165,15 +165,15 @@ def test_reservation_of_a_send_is_noted_by_the_loop(api: Api) -> None:
     with responses.RequestsMock() as wire:
         wire.post(f"{base}/messages", body=held)
         event = dispatcher.hand_over(claimed, time.monotonic() + 60)
-    vendor_alerts.note_overheard()
+    vendor_alerts.record_queued()
 
     assert event.what == "accepted"
     assert kept() == [("whatsapp_cloud", "held_for_quality_assessment", "template", 1)]
 
 
 def test_alerts_are_forgotten_after_a_month() -> None:
-    vendor_alerts.note("whatsapp_cloud", TOO_FAST)
-    vendor_alerts.note("whatsapp_cloud", PAUSED)
+    vendor_alerts.record("whatsapp_cloud", TOO_FAST)
+    vendor_alerts.record("whatsapp_cloud", PAUSED)
     ProviderAlert.objects.filter(code="130429").update(at=timezone.now() - timedelta(days=31))
 
     retention.purge()
@@ -183,8 +183,8 @@ def test_alerts_are_forgotten_after_a_month() -> None:
 
 def test_operator_sees_them(client: Client) -> None:
     sign_in(client, make_operator(), "password", "mfa")
-    vendor_alerts.note("whatsapp_cloud", PAUSED)
-    vendor_alerts.note("whatsapp_cloud", AccountAlert("131031", "Locked", AlertKind.REFUSED))
+    vendor_alerts.record("whatsapp_cloud", PAUSED)
+    vendor_alerts.record("whatsapp_cloud", AccountAlert("131031", "Locked", AlertKind.REFUSED))
 
     page = client.get(reverse("admin:providers")).content.decode()
 

@@ -89,7 +89,7 @@ def test_page_tells_which_variables_are_set_and_no_secret(
     client: Client, settings: Settings
 ) -> None:
     settings.TWILIO = settings.TWILIO | {"auth_token": "s3cret-token", "sender": ""}
-    registry.forget_settings()
+    registry.clear_caches()
 
     page = shown(client, "twilio")
 
@@ -154,7 +154,7 @@ def test_dead_token_is_the_only_thing_that_is_said(client: Client, settings: Set
 @pytest.mark.usefixtures("operator")
 def test_bind_is_told_by_its_own_process(client: Client, settings: Settings) -> None:
     settings.SMPP = settings.SMPP | {"host": "127.0.0.1", "source": "Kvitok"}
-    registry.forget_settings()
+    registry.clear_caches()
     facts = {"bound": 1, "unanswered": 0, "window": 10}
     Heartbeat.objects.create(process="smpp", kind="smpp", at=timezone.now(), facts=facts)
 

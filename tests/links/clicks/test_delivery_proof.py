@@ -88,7 +88,7 @@ def test_operator_says_whether_a_click_proves_the_bots_delivery(
     api: Api, settings: Settings, delivered_on: str, balance: tuple[int, int]
 ) -> None:
     settings.TELEGRAM_BOT = settings.TELEGRAM_BOT | {"delivered_on": delivered_on}
-    registry.forget_settings()
+    registry.clear_caches()
     message = sent(api, url=URL, channel="telegram")
     assert message.attempts.get().provider == "telegram_bot"
     click(message)

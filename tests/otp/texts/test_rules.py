@@ -8,7 +8,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from channels.accept import sms_segments
-from channels.accept.sms_segments import outside_gsm
+from channels.accept.sms_segments import non_gsm_characters
 from links.make.new_link import short_url
 from otp.texts import rendering, rules
 
@@ -163,6 +163,6 @@ def test_brand_counts_as_russian() -> None:
 
 
 def test_characters_outside_the_alphabet_are_named_once() -> None:
-    assert outside_gsm("It’s ’ok’ — €") == ["’", "—"]
+    assert non_gsm_characters("It’s ’ok’ — €") == ["’", "—"]
     assert rules.titled("’") == "«’» U+2019 RIGHT SINGLE QUOTATION MARK"
     assert rules.titled("\u00a0") == "U+00A0 NO-BREAK SPACE"

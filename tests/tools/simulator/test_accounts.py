@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 import requests
 
-from channels.providers.base import Check, Provider, Wanted
+from channels.providers.base import AccountRequirements, Check, Provider
 from tests.channels.providers.vendors import bot, gateway, smsc, twilio, whatsapp
 from tests.tools.simulator.peers import ACCOUNT, Simulator
 
@@ -53,7 +53,7 @@ HOOKS = {"whatsapp": "whatsapp", "bot": "telegram-bot", "gateway": "telegram-gat
 
 def checks(simulator: Simulator, vendor: str) -> list[Check]:
     hook = f"{simulator.public_url}/hooks/{HOOKS.get(vendor, vendor)}"
-    return account(simulator, vendor).checks(Wanted(hook, ("RU", "KZ")))
+    return account(simulator, vendor).checks(AccountRequirements(hook, ("RU", "KZ")))
 
 
 def failed(simulator: Simulator, vendor: str) -> list[tuple[str, str]]:
@@ -138,7 +138,7 @@ def test_template_that_waits_is_named_with_its_language(simulator: Simulator) ->
 
 def test_address_of_another_service_is_no_address_of_ours(simulator: Simulator) -> None:
     found = account(simulator, "whatsapp").checks(
-        Wanted("https://elsewhere.example/hooks/whatsapp")
+        AccountRequirements("https://elsewhere.example/hooks/whatsapp")
     )
 
     assert [one.topic for one in found if one.ok is False] == ["webhook_address"]
@@ -153,7 +153,7 @@ def test_without_the_business_accounts_id_its_parts_are_not_known(simulator: Sim
         verify_token="",
     )
 
-    found = bare.checks(Wanted("https://kvitok.example.com/hooks/whatsapp"))
+    found = bare.checks(AccountRequirements("https://kvitok.example.com/hooks/whatsapp"))
 
     assert [(one.topic, one.ok) for one in found if not one.ok] == [
         ("app_secret", False),
@@ -173,7 +173,7 @@ def test_token_that_may_not_read_the_business_account_leaves_it_unknown(
         app_secret="wrong",
     )
 
-    found = {one.topic: one for one in foreign.checks(Wanted("https://k.example.com"))}
+    found = {one.topic: one for one in foreign.checks(AccountRequirements("https://k.example.com"))}
 
     assert found["subscribed_app"].ok is None
     assert found["templates"].ok is None

@@ -5,12 +5,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from channels.providers.base import Receipt, ReceiptState, Reply
-from channels.providers.smpp.message_ids import SPELLINGS
+from channels.providers.smpp.message_ids import ID_FORMATS
 from channels.providers.smpp.pdu import Pdu
 from channels.providers.smpp.receipts import raw, receipt, reply
 
 ID, STATE, ERROR, PAYLOAD = 0x001E, 0x0427, 0x0423, 0x0424
-SAME = SPELLINGS["same"]
+SAME = ID_FORMATS["same"]
 PLAIN: dict[str, object] = {"esm_class": 0, "data_coding": 0}
 FULL = "id:7 sub:001 dlvrd:001 submit date:2511200900 done date:2511200901 stat:{} err:000 text:"
 
@@ -110,7 +110,7 @@ def test_receipts_final_and_intermediate(esm_class: int) -> None:
     ],
 )
 def test_one_id_in_two_spellings(setting: str, answered: str, receipted: str) -> None:
-    spelling = SPELLINGS[setting]
+    spelling = ID_FORMATS[setting]
 
     assert spelling.receipted(receipted) == (spelling.answered(answered),)
 
@@ -130,19 +130,19 @@ def test_one_id_in_two_spellings(setting: str, answered: str, receipted: str) ->
     ],
 )
 def test_spelling_of_an_id_is_recognised_by_itself(answered: str, receipted: str) -> None:
-    spelling = SPELLINGS["auto"]
+    spelling = ID_FORMATS["auto"]
 
     assert spelling.answered(answered) in spelling.receipted(receipted)
 
 
 def test_id_of_any_length_is_read() -> None:
-    assert SPELLINGS["auto"].receipted("9" * 10_000) == ("9" * 10_000,)
-    assert SPELLINGS["hex"].receipted("f" * 10_000) != ()
+    assert ID_FORMATS["auto"].receipted("9" * 10_000) == ("9" * 10_000,)
+    assert ID_FORMATS["hex"].receipted("f" * 10_000) != ()
 
 
 def test_id_that_is_no_number_stays_as_it_is() -> None:
-    assert {one.answered("m-1") for one in SPELLINGS.values()} == {"m-1"}
-    assert {one.receipted("m-1") for one in SPELLINGS.values()} == {("m-1",)}
+    assert {one.answered("m-1") for one in ID_FORMATS.values()} == {"m-1"}
+    assert {one.receipted("m-1") for one in ID_FORMATS.values()} == {("m-1",)}
 
 
 @pytest.mark.parametrize("word", ["DELIVRD", "DELIVERED", "Delivered", "delivrd"])

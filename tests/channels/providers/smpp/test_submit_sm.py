@@ -3,7 +3,7 @@ import re
 import pytest
 from time_machine import TimeMachineFixture
 
-from channels.providers.smpp.submit_sm import Style, until, validity
+from channels.providers.smpp.submit_sm import MessageFormat, absolute_time, relative_time
 from tests.channels.providers.centre import account
 from tests.channels.providers.vendors import message
 
@@ -20,13 +20,13 @@ from tests.channels.providers.vendors import message
     ],
 )
 def test_validity_is_a_relative_time(seconds: int, written: str) -> None:
-    assert validity(seconds) == written
+    assert relative_time(seconds) == written
 
 
 def test_absolute_validity_is_in_utc(time_machine: TimeMachineFixture) -> None:
     time_machine.move_to("2026-03-01T23:58:00+03:00")
 
-    assert until(300) == "260301210300000+"
+    assert absolute_time(300) == "260301210300000+"
 
 
 @pytest.mark.parametrize(
@@ -41,7 +41,7 @@ def test_absolute_validity_is_in_utc(time_machine: TimeMachineFixture) -> None:
     ],
 )
 def test_sender_is_a_name_a_number_or_a_short_code(source: str, ton: int, npi: int) -> None:
-    style = Style(source, -1, -1, 1, 1, "gsm", "udh")
+    style = MessageFormat(source, -1, -1, 1, 1, "gsm", "udh")
 
     (fields,) = style.submissions(message(), 1)
 
@@ -54,7 +54,7 @@ def test_sender_is_a_name_a_number_or_a_short_code(source: str, ton: int, npi: i
     [("relative", r"\d{15}R"), ("absolute", r"\d{15}\+"), ("none", "")],
 )
 def test_validity_is_written_as_the_centre_wants_it(validity: str, pattern: str) -> None:
-    style = Style("Kvitok", -1, -1, 1, 1, "gsm", "udh", validity)
+    style = MessageFormat("Kvitok", -1, -1, 1, 1, "gsm", "udh", validity)
 
     (fields,) = style.submissions(message(), 1)
 

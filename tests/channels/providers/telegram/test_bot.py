@@ -17,11 +17,11 @@ from channels.providers.base import (
 )
 from channels.providers.telegram.bot import (
     BotBlocked,
+    BotText,
     ContactShared,
     Started,
     Stopped,
     Update,
-    Word,
 )
 from tests.channels.providers.vendors import (
     BOT_TOKEN,
@@ -187,7 +187,7 @@ def test_throttling_says_how_long(wire: responses.RequestsMock) -> None:
 def test_asks_for_the_contact(wire: responses.RequestsMock, locale: str, label: str) -> None:
     wire.post(URL, body=VENDORS["telegram_bot"].accepted)
 
-    bot().answer(CHAT, locale, Word.SHARE)
+    bot().answer(CHAT, locale, BotText.SHARE)
 
     body = orjson.loads(body_of(wire.calls[0].request))
     assert body["chat_id"] == CHAT
@@ -202,11 +202,11 @@ def test_asking_someone_who_blocked_the_bot_says_so(wire: responses.RequestsMock
     wire.post(URL, body=payload("telegram_bot", "error_blocked_2026-09.json"), status=403)
 
     with pytest.raises(UnreachableError):
-        bot().answer(CHAT, "ru", Word.SHARE)
+        bot().answer(CHAT, "ru", BotText.SHARE)
 
 
-@pytest.mark.parametrize("word", [Word.READY, Word.STOPPED])
-def test_takes_its_button_away_afterwards(wire: responses.RequestsMock, word: Word) -> None:
+@pytest.mark.parametrize("word", [BotText.READY, BotText.STOPPED])
+def test_takes_its_button_away_afterwards(wire: responses.RequestsMock, word: BotText) -> None:
     wire.post(URL, body=VENDORS["telegram_bot"].accepted)
 
     bot().answer(CHAT, "en", word)

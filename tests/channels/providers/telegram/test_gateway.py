@@ -10,7 +10,6 @@ from channels.providers.base import (
     Accepted,
     AlertKind,
     AmbiguousError,
-    Inbound,
     InvalidSignatureError,
     Outgoing,
     Receipt,
@@ -20,6 +19,7 @@ from channels.providers.base import (
     ThrottledError,
     TransientError,
     UnreachableError,
+    WebhookRequest,
 )
 from tests.channels.providers.vendors import (
     VENDORS,
@@ -224,7 +224,7 @@ def test_agrees_with_the_published_signature() -> None:
     }
 
     with time_machine.travel(datetime.fromtimestamp(1714000010, UTC), tick=False):
-        read = gateway(token="AAEtesttoken").receipts(Inbound("", headers, body))
+        read = gateway(token="AAEtesttoken").receipts(WebhookRequest("", headers, body))
 
     assert [(r.provider_id, r.state) for r in read] == [("1", ReceiptState.DELIVERED)]
 

@@ -14,7 +14,6 @@ from channels.providers.base import (
     AlertKind,
     AmbiguousError,
     DestinationRefusedError,
-    Inbound,
     InvalidSignatureError,
     Outgoing,
     Receipt,
@@ -24,6 +23,7 @@ from channels.providers.base import (
     ThrottledError,
     TransientError,
     UnreachableError,
+    WebhookRequest,
 )
 from tests.channels.providers.vendors import (
     VENDORS,
@@ -265,7 +265,7 @@ VECTOR_SIGNATURE = "GvWf1cFY/Q7PnoempGyD5oXAezc="
 
 
 def test_agrees_with_the_published_signature() -> None:
-    call = Inbound(VECTOR_URL, {"X-Twilio-Signature": VECTOR_SIGNATURE}, VECTOR_BODY)
+    call = WebhookRequest(VECTOR_URL, {"X-Twilio-Signature": VECTOR_SIGNATURE}, VECTOR_BODY)
 
     assert twilio(auth_token="12345").receipts(call) == []
     with pytest.raises(InvalidSignatureError):
@@ -279,7 +279,7 @@ def test_twilios_validator_agrees_with_or_without_the_port(given: str, signed: s
     judge = JUDGE("twilio-secret-token")
     signature = judge.compute_signature(signed + path, params)
 
-    call = Inbound(given + path, {"X-Twilio-Signature": signature}, DELIVERED)
+    call = WebhookRequest(given + path, {"X-Twilio-Signature": signature}, DELIVERED)
 
     assert judge.validate(given + path, params, signature)
     assert len(twilio().receipts(call)) == 1
@@ -290,14 +290,18 @@ def test_another_scheme_or_host_is_another_url(url: str) -> None:
     signed = twilio_call(DELIVERED, url="https://h.example.com/hooks/twilio?ref=att-1")
 
     with pytest.raises(InvalidSignatureError):
-        twilio().receipts(Inbound(f"{url}/hooks/twilio?ref=att-1", signed.headers, signed.body))
+        twilio().receipts(
+            WebhookRequest(f"{url}/hooks/twilio?ref=att-1", signed.headers, signed.body)
+        )
 
 
 def test_our_reference_cannot_be_exchanged() -> None:
     call = twilio_call(DELIVERED)
 
     with pytest.raises(InvalidSignatureError):
-        twilio().receipts(Inbound(call.url.replace("att-1", "att-2"), call.headers, call.body))
+        twilio().receipts(
+            WebhookRequest(call.url.replace("att-1", "att-2"), call.headers, call.body)
+        )
 
 
 @pytest.mark.parametrize(

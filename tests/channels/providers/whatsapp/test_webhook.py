@@ -9,10 +9,10 @@ from pywa.utils import webhook_updates_validator
 from channels.providers.base import (
     AccountAlert,
     AlertKind,
-    Inbound,
     InvalidSignatureError,
     Receipt,
     ReceiptState,
+    WebhookRequest,
 )
 from tests.channels.providers.vendors import meta_call, payload, whatsapp
 
@@ -165,7 +165,7 @@ def test_word_on_the_account_has_to_be_signed() -> None:
 def test_agrees_with_the_published_signature() -> None:
     body = b'{"object":"whatsapp_business_account","entry":[]}'
     digest = "02fe0c96d28c59ddb7cf81eff0ca05809b360ba73b63c28210b5906a0a107d1f"
-    call = Inbound("", {"x-hub-signature-256": f"sha256={digest}"}, body)
+    call = WebhookRequest("", {"x-hub-signature-256": f"sha256={digest}"}, body)
 
     assert whatsapp(app_secret="app_secret_123").receipts(call) == []
     assert webhook_updates_validator("app_secret_123", body, f"sha256={digest}")
@@ -176,7 +176,7 @@ def test_a_signature_without_its_algorithm_is_refused() -> None:
     bare = call.headers["X-Hub-Signature-256"].removeprefix("sha256=")
 
     with pytest.raises(InvalidSignatureError):
-        whatsapp().receipts(Inbound(call.url, {"X-Hub-Signature-256": bare}, call.body))
+        whatsapp().receipts(WebhookRequest(call.url, {"X-Hub-Signature-256": bare}, call.body))
 
 
 HANDSHAKE = {

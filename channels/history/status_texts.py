@@ -2,17 +2,17 @@
 
 from channels.models import Message
 
-BY = {
+CHANNEL_PHRASES = {
     "ru": {"whatsapp": "в WhatsApp", "telegram": "в Telegram", "sms": "по SMS"},
     "en": {"whatsapp": "by WhatsApp", "telegram": "by Telegram", "sms": "by SMS"},
 }
-SENT = {
+SENT_TEXTS = {
     ("code", "ru"): "Код отправлен {by}",
     ("code", "en"): "The code was sent {by}",
     ("link", "ru"): "Ссылка отправлена {by}",
     ("link", "en"): "The link was sent {by}",
 }
-QUEUED = {
+QUEUED_TEXTS = {
     ("code", "ru"): "Код поставлен в очередь: {channel}",
     ("code", "en"): "The code is queued: {channel}",
     ("link", "ru"): "Ссылка поставлена в очередь: {channel}",
@@ -20,11 +20,11 @@ QUEUED = {
 }
 
 
-def sent_words(kind: str, channel: str, state: str, language: str) -> str:
+def status_text(kind: str, channel: str, state: str, language: str) -> str:
     """«Код отправлен в WhatsApp» once the vendor has taken it, «Код поставлен в очередь: WhatsApp»
     while nobody knows that.
     """
     if state == Message.State.QUEUED:
         name = Message.ChannelName(channel).label
-        return QUEUED[kind, language].format(channel=name)
-    return SENT[kind, language].format(by=BY[language][channel])
+        return QUEUED_TEXTS[kind, language].format(channel=name)
+    return SENT_TEXTS[kind, language].format(by=CHANNEL_PHRASES[language][channel])
