@@ -65,7 +65,7 @@ def test_without_redis_it_serves_and_says_so(client: Client) -> None:
 
 @pytest.mark.django_db
 def test_not_ready_until_migrated(client: Client) -> None:
-    MigrationRecorder.Migration.objects.filter(app="channels", name="0001_initial").delete()
+    MigrationRecorder.Migration.objects.filter(app="channels", name="0001_squashed").delete()
 
     answer = client.get("/readyz")
 

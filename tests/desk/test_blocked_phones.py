@@ -1,14 +1,11 @@
 """The operator's list of phones that nobody sends to."""
 
-import importlib
-
 import pytest
-from django.apps import apps
-from django.db import IntegrityError, connection
+from django.db import IntegrityError
 from django.test import Client
 from django.urls import reverse
 
-from accounts.models import AuditEvent, User
+from accounts.models import User
 from channels.models import BlockedPhone
 from tests.api.clients import Api
 from tests.desk.operators import make_operator, sign_in
@@ -72,31 +69,3 @@ def test_blocked_phone_is_found_in_any_spelling(client: Client, operator: User, 
 def test_database_keeps_other_spellings_out() -> None:
     with pytest.raises(IntegrityError, match="blocked_phone_is_e164"):
         BlockedPhone.objects.create(phone="79161234568")
-
-
-def test_rows_of_before_are_spelled_as_sent_or_removed_with_a_record() -> None:
-    migration = importlib.import_module("channels.migrations.0010_blocked_phones_e164")
-    with connection.cursor() as cursor:
-        cursor.execute("ALTER TABLE channels_blockedphone DROP CONSTRAINT blocked_phone_is_e164")
-    for phone in ("8 916 123-45-68", "79161234569", "79161234568", "abc", "+77011234568"):
-        BlockedPhone.objects.create(phone=phone)
-
-    migration.spell_as_sent(apps, None)
-
-    kept = set(BlockedPhone.objects.values_list("phone", flat=True))
-    assert kept == {PHONE, "+79161234569", "+77011234568"}
-    removed = AuditEvent.objects.filter(action="blocked_phone.removed")
-    assert set(removed.values_list("subject", flat=True)) == {"abc", "79161234568"}
-
-
-def test_operator_s_block_survives_in_the_row_that_a_stop_made() -> None:
-    migration = importlib.import_module("channels.migrations.0010_blocked_phones_e164")
-    with connection.cursor() as cursor:
-        cursor.execute("ALTER TABLE channels_blockedphone DROP CONSTRAINT blocked_phone_is_e164")
-    BlockedPhone.objects.create(phone=PHONE, reason="STOP", said_stop=True)
-    BlockedPhone.objects.create(phone="79161234568", reason="court order")
-
-    migration.spell_as_sent(apps, None)
-
-    kept = BlockedPhone.objects.get()
-    assert (kept.phone, kept.reason, kept.said_stop) == (PHONE, "court order", False)

@@ -111,9 +111,9 @@ def test_old_postgres_is_a_cross(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.django_db
 def test_missing_migration_is_named() -> None:
     assert stores.migrations().ok
-    MigrationRecorder.Migration.objects.filter(app="otp", name="0001_initial").delete()
+    MigrationRecorder.Migration.objects.filter(app="otp", name="0001_squashed").delete()
 
-    assert stores.migrations().detail == "otp.0001_initial"
+    assert stores.migrations().detail == "otp.0001_squashed"
 
 
 @pytest.mark.django_db

@@ -1,14 +1,8 @@
 """Budgets follow what a company usually spends, and nothing that a stolen key sent."""
 
-from collections.abc import Iterator
 from datetime import timedelta
-from importlib import import_module
-from types import SimpleNamespace
-from typing import Any
 
 import pytest
-from django.db import connection, models
-from django.db.migrations.loader import MigrationLoader
 from django.utils import timezone
 from pytest_django import Settings
 
@@ -109,64 +103,3 @@ def test_what_somebody_has_set_stays(company: Company) -> None:
     company.refresh_from_db()
     held = budgets.params(company.budgets, "RU")
     assert (held["day_budget"], held["hour_budget"]) == (7, 5)
-
-
-def migrate() -> None:
-    """With the models as they are at that migration."""
-    name = ("otp", "0006_learn_budgets")
-    state = MigrationLoader(connection).project_state(name)
-    editor = SimpleNamespace(connection=connection)
-    import_module(f"otp.migrations.{name[1]}").learn(state.apps, editor)
-
-
-@pytest.fixture
-def later_column() -> Iterator[None]:
-    """A column that a later migration adds: the code has it already, the database not yet."""
-    field = models.IntegerField(null=True)
-    field.contribute_to_class(SpentDay, "later")
-    yield
-    meta: Any = SpentDay._meta
-    meta.local_fields.remove(field)
-    meta._expire_cache()
-    delattr(SpentDay, field.name)
-
-
-@pytest.mark.usefixtures("later_column")
-def test_migration_gives_companies_that_send_their_budgets(company: Company) -> None:
-    spent(company, 2000)
-
-    migrate()
-
-    assert usual(company) == {"": 6000, "RU": 6000}
-
-
-def test_migration_counts_as_the_hourly_task_does(company: Company) -> None:
-    spent(company, 100, days=3, hour=9)
-    spent(company, 50, days=3, hour=10, phone="+77012345678")
-    spent(company, 40, days=2, kind="link")
-    spent(company, 30, days=28, phone="+80012345678")
-    spent(company, 500, is_entered=False)
-    spent(company, 500, mode="test")
-    spent(company, 9000, days=29)
-
-    migrate()
-
-    company.refresh_from_db()
-    columns = ("country", "day", "tokens", "busiest_hour")
-    learnt, days = company.budgets, set(SpentDay.objects.values_list(*columns))
-    assert usual_spending.refresh() == 0
-    SpentDay.objects.all().delete()
-    assert usual_spending.refresh() == 0
-    company.refresh_from_db()
-    assert (company.budgets, set(SpentDay.objects.values_list(*columns))) == (learnt, days)
-    assert learnt == {"": [None, 450], "RU": [None, 300], "KZ": [None, 150], "ZZ": [None, 90]}
-
-
-def test_migration_is_not_ended_while_it_counts(company: Company) -> None:
-    spent(company, 1)
-
-    migrate()
-
-    with connection.cursor() as cursor:
-        cursor.execute("SHOW idle_in_transaction_session_timeout")
-        assert cursor.fetchone() == ("0",)

@@ -2,11 +2,9 @@
 
 from collections import Counter
 from datetime import timedelta
-from importlib import import_module
 from uuid import uuid4
 
 import pytest
-from django.db import connection
 from django.utils import timezone
 
 from accounts.api.atomic_limits import (
@@ -231,41 +229,6 @@ def test_refused_message_gives_its_place_in_the_pool_back(api: Api) -> None:
     apply([Event(attempt.id, EventKind.UNREACHABLE)])
 
     assert redis_client().get(pool.shared.key) is None
-
-
-def test_limits_above_the_bound_are_clamped_by_the_migration(company: Company) -> None:
-    Company.objects.filter(pk=company.pk).update(**MOST)
-    other = CompanyFactory.create(codes_per_day=3)
-
-    with connection.cursor() as cursor:
-        cursor.execute(import_module("accounts.migrations.0009_bound_phone_limits").CLAMP)
-
-    company.refresh_from_db()
-    other.refresh_from_db()
-    assert [getattr(company, name) for name in MOST] == [30, 10, 20, 20, 10, 20]
-    assert (other.codes_per_day, other.links_per_day) == (3, None)
-
-
-LIMITS = [
-    "codes_per_10_min",
-    "codes_per_hour",
-    "codes_per_day",
-    "links_per_10_min",
-    "links_per_day",
-]
-
-
-@pytest.mark.parametrize("name", LIMITS)
-def test_limits_that_follow_the_default_are_left_to_it(company: Company, name: str) -> None:
-    values = dict.fromkeys(LIMITS) | {name: 999}
-    Company.objects.filter(pk=company.pk).update(**values)
-
-    with connection.cursor() as cursor:
-        cursor.execute(import_module("accounts.migrations.0009_bound_phone_limits").CLAMP)
-
-    company.refresh_from_db()
-    bound = 10 if name.endswith("10_min") else 20
-    assert {one: getattr(company, one) for one in LIMITS} == dict.fromkeys(LIMITS) | {name: bound}
 
 
 def test_no_form_takes_more_than_leaves_something_to_others(company: Company) -> None:

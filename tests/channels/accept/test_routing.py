@@ -1,9 +1,6 @@
 """Which channel a message goes by, and what it is refused for."""
 
-from importlib import import_module
-
 import pytest
-from django.db import connection
 from pytest_django import Settings
 
 from accounts.models import Company
@@ -13,7 +10,6 @@ from channels.providers.base import Channel, Content
 from channels.vendor_accounts import registry
 from config.errors import DomainError, Error
 from tests.api.clients import Api
-from tests.factories import CompanyFactory, MessageFactory
 
 PHONE = "+79161234567"
 URL = "https://example.com/"
@@ -228,27 +224,6 @@ def test_consecutive_numbers_of_an_unused_country_are_refused_at_the_first(api: 
 
     assert {answer.code for answer in answers} == {"country_not_allowed"}
     assert not Message.objects.exists()
-
-
-def test_companies_keep_the_countries_that_they_sent_to(company: Company) -> None:
-    for phone in ("+77012345678", "+79161234567", "+37529*", "+80012345678"):
-        MessageFactory.create(company=company, phone=phone)
-    MessageFactory.create(company=company, phone="+12025550123", mode="test")
-    listed = MessageFactory.create(phone="+12025550123").company
-    Company.objects.filter(pk=listed.pk).update(allowed_countries=["KZ"])
-    new = CompanyFactory.create()
-
-    migration = import_module("channels.migrations.0012_keep_countries_in_use")
-    with connection.schema_editor() as editor:
-        migration.keep(None, editor)
-        with connection.cursor() as cursor:
-            cursor.execute("SHOW idle_in_transaction_session_timeout")
-            assert cursor.fetchone() == ("0",)
-
-    for one in (company, listed, new):
-        one.refresh_from_db()
-    assert company.allowed_countries == ["BY", "KZ", "RU"]
-    assert (listed.allowed_countries, new.allowed_countries) == (["KZ"], [])
 
 
 def test_blocked_phone_is_reached_by_nobody(api: Api, test_api: Api) -> None:
