@@ -24,14 +24,14 @@ from config.server.gateway import Gateway  # noqa: E402
 from config.server.https import Transport  # noqa: E402
 from config.server.request_bodies import Bounds  # noqa: E402
 from links.addresses import short_hosts  # noqa: E402
-from links.follow.redirect import Redirects  # noqa: E402
+from links.follow.redirect import RedirectMiddleware  # noqa: E402
 
 cap_publishing()
 api_keys.keep_fresh()
 availability.start_refreshing()
 short_hosts.keep_fresh()
 heartbeats.start_heartbeat("web", outcome_waiting.facts)
-application = Transport(Redirects(django_application), refuse)
+application = Transport(RedirectMiddleware(django_application), refuse)
 bounds = Bounds(
     deadline=settings.BODY_TIMEOUT,
     most=settings.BODIES,

@@ -37,7 +37,7 @@ class TrialForm(forms.Form):
 def queue(request: HttpRequest) -> HttpResponse:
     context: dict[str, object] = {
         "queue": figures.queue(),
-        "clicks": stream.backlog(),
+        "clicks": stream.lag_seconds(),
         "heartbeats": figures.heartbeats(),
         "late": figures.ALIVE,
     }

@@ -14,7 +14,7 @@ class LinksConfig(AppConfig):
         from links.manage import timeline  # noqa: PLC0415
 
         extensions.register_renderer("link", message_text.render)
-        extensions.register_timeline("link", timeline.story)
+        extensions.register_timeline("link", timeline.entries)
         extensions.register_opened_at(timeline.opened_at)
-        extensions.register_purger(partitions.turn)
-        extensions.register_purger(counting.forget_batches)
+        extensions.register_purger(partitions.rotate)
+        extensions.register_purger(counting.delete_old_batches)

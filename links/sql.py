@@ -75,7 +75,7 @@ def send(*, is_test: bool, has_ticket: bool) -> str:
 
 # A person's first click of links that went out in messages, once however often it is told of; the
 # messages come back with what they carried. Links are locked before messages, in one order.
-CLICKED = """
+RECORD_FIRST_CLICKS = """
 WITH clicked AS (
   SELECT l.id, n.at FROM links_link l JOIN unnest(%s::uuid[], %s::float[]) AS n(id, at) USING (id)
   WHERE l.message_id IS NOT NULL AND l.clicked_at IS NULL ORDER BY l.id FOR UPDATE OF l),
@@ -87,7 +87,7 @@ SELECT m.id, m.subject_id FROM noted JOIN channels_message m ON m.id = noted.mes
 
 # Links that were to live as long as these codes, which are over; locked in one order, and before
 # any message, as above.
-END_WITH_CODES = """
+DISABLE_WITH_CODES = """
 UPDATE links_link SET disabled_at = now() WHERE id IN (
   SELECT l.id FROM channels_message m JOIN links_link l ON l.id = (m.params ->> 'link')::uuid
   WHERE m.subject_id = ANY(%s::uuid[]) AND m.kind = 'code' AND l.dies_with_code

@@ -3,22 +3,22 @@
 from celery import shared_task
 
 from links.clicks import counting, delivery_proof, webhooks
-from links.clicks.stream import ENTRIES
+from links.clicks.stream import READ_COUNT
 
 
 @shared_task(name="links.tell_clicks")
 def tell_clicks() -> None:
-    while webhooks.tell_clicks() == ENTRIES:
+    while webhooks.append_click_events() == READ_COUNT:
         pass
 
 
 @shared_task(name="links.prove_clicks")
 def prove_clicks() -> None:
-    while delivery_proof.prove_clicks() == ENTRIES:
+    while delivery_proof.prove_clicks() == READ_COUNT:
         pass
 
 
 @shared_task(name="links.count_clicks")
 def count_clicks() -> None:
-    while counting.count_clicks() == ENTRIES:
+    while counting.count_clicks() == READ_COUNT:
         pass

@@ -28,7 +28,7 @@ def settle_verified() -> int:
         ids = [verification_id for (verification_id,) in cursor.fetchall()]
         if not ids:
             return 0
-        changes.end_with_codes(cursor, ids)  # links are locked before messages everywhere
+        changes.disable_with_codes(cursor, ids)  # links are locked before messages everywhere
         messages = delivery_proof.prove(
             cursor, [(verification_id, None) for verification_id in ids], Proof.CODE_ENTERED
         )
@@ -43,5 +43,5 @@ def settle_ended_early() -> int:
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(sql.SETTLE_ENDED_EARLY, [BATCH])
         ids = [verification_id for (verification_id,) in cursor.fetchall()]
-        changes.end_with_codes(cursor, ids)
+        changes.disable_with_codes(cursor, ids)
     return len(ids)

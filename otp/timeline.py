@@ -13,7 +13,7 @@ from otp.models import Verification
 
 
 def story(message: Message) -> Iterator[TimelineEntry]:
-    yield from links_story.story(message)
+    yield from links_story.entries(message)
     code = Verification.objects.filter(pk=message.subject_id).first()
     if code is None:
         return

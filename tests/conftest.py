@@ -63,7 +63,9 @@ def _static_files_looked_up_when_asked_for() -> Iterator[None]:
 @pytest.fixture(scope="session")
 def django_db_setup(django_db_setup: None) -> Iterator[None]:
     yield
-    resolution.REREAD = float("inf")  # a database that is read every second cannot be dropped
+    resolution.STOPS_REFRESH_INTERVAL = float(
+        "inf"
+    )  # a database that is read every second cannot be dropped
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -90,11 +92,11 @@ def _forget() -> None:
     api_keys.forget_all()
     registry.clear_caches()
     availability.reset()
-    short_hosts.forget()
-    blocked_sites.forget()
+    short_hosts.invalidate_cache()
+    blocked_sites.invalidate_cache()
     not_found_limit.reset()
-    resolution._directory._drop()
-    resolution._directory._redis_after = 0.0
+    resolution._resolver.clear()
+    resolution._resolver._redis_after = 0.0
     forget_redis()
 
 

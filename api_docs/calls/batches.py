@@ -84,8 +84,11 @@ BULK = Call(
     body=(
         Field(
             "links",
-            array() | {"minItems": 1, "maxItems": bulk.MOST},
-            (f"Что сократить: от 1 до {bulk.MOST}.", f"What to shorten: 1 to {bulk.MOST}."),
+            array() | {"minItems": 1, "maxItems": bulk.MAX_LINKS},
+            (
+                f"Что сократить: от 1 до {bulk.MAX_LINKS}.",
+                f"What to shorten: 1 to {bulk.MAX_LINKS}.",
+            ),
             [{"url": TARGET.example}, {"url": TARGET.example, "alias": "sale"}],
             fields=NEW_LINK,
         ),

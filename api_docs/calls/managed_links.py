@@ -221,10 +221,10 @@ STATS = Call(
             "interval",
             INTERVAL_NAMES,
             (
-                f"Шаг. По дням — до {statistics.DAYS} дней, по умолчанию 30; по часам — до "
-                f"{statistics.HOURS // 24} дней, по умолчанию 48 часов.",
-                f"The step. By day up to {statistics.DAYS} days, 30 by default; by hour up to "
-                f"{statistics.HOURS // 24} days, 48 hours by default.",
+                f"Шаг. По дням — до {statistics.MAX_DAYS} дней, по умолчанию 30; по часам — до "
+                f"{statistics.MAX_HOURS // 24} дней, по умолчанию 48 часов.",
+                f"The step. By day up to {statistics.MAX_DAYS} days, 30 by default; by hour up to "
+                f"{statistics.MAX_HOURS // 24} days, 48 hours by default.",
             ),
             required=False,
         ),

@@ -48,7 +48,7 @@ def numbers() -> dict[str, Any]:
         "hold_link": settings.HOLD_DEADLINE["link"],
         "click_retention": settings.RAW_RETENTION * 86_400,
         "time_zone": settings.TIME_ZONE,
-        "bulk": bulk.MOST,
+        "bulk": bulk.MAX_LINKS,
         "haste": int(classification.HASTE),
         "misses": settings.LINK_MISSES,
         "phone_retention": settings.PHONE_RETENTION * 86_400,

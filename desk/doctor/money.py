@@ -46,7 +46,7 @@ def outboxes() -> Finding:
 
 
 def clicks() -> Finding:
-    age = stream.backlog()
+    age = stream.lag_seconds()
     if age is None:
         return failed("clicks", "Redis, which holds those to be counted, does not answer", CLICKS)
     return judged("clicks", f"the oldest uncounted for {age:.0f} s", CLICKS, ok=age < LATE_CLICKS)

@@ -103,7 +103,7 @@ def today() -> Today:
         _unpaid(),
         _troubled(),
         _left_alone(),
-        abuse_reports.waiting(),
+        abuse_reports.count_pending(),
     )
 
 

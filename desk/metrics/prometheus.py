@@ -60,7 +60,7 @@ class DatabaseCollector:
 
 def _of_clicks() -> Iterator[GaugeMetricFamily]:
     """Nothing where Redis cannot tell."""
-    if (age := stream.backlog()) is not None:
+    if (age := stream.lag_seconds()) is not None:
         help_text = "Age of the oldest clicks that are not counted, told or proved by yet"
         yield GaugeMetricFamily("kvitok_clicks_oldest_seconds", help_text, age)
 

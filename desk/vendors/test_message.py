@@ -20,7 +20,7 @@ from channels.providers.base import Channel, Content
 from channels.vendor_accounts import registry
 from config.ids import request_id
 from config.logs import mask_phone
-from links.make.create import LinkOrder, send_link
+from links.make.create import LinkSendRequest, send_link
 from links.make.new_link import NewLink
 from otp.send import CodeSendRequest, send_code
 
@@ -71,7 +71,7 @@ def send_trial(*, trial: Trial, phone: str, locale: str, user: User, ip: str) ->
     sender = Sender(_principal(company), request_id())
     link = NewLink(settings.PUBLIC_URL, lifetime=LINK_LIFETIME)
     if trial.content is Content.LINK:
-        order = LinkOrder(number, locale, trial.channel.value, "", link)
+        order = LinkSendRequest(number, locale, trial.channel.value, "", link)
         return send_link(sender=sender, order=order).outcome.message_id
     carried = link if trial.content is Content.CODE_WITH_LINK else None
     code = CodeSendRequest(number, PURPOSE, locale, trial.channel.value, carried)

@@ -3,7 +3,7 @@
 from django.conf import settings
 from django.db.backends.utils import CursorWrapper
 
-from config.process_cache import Known
+from config.process_cache import ProcessCache
 
 _NONE: frozenset[str] = frozenset()
 
@@ -13,8 +13,8 @@ def _read(cursor: CursorWrapper) -> frozenset[str]:
     return frozenset(host for (host,) in cursor)
 
 
-_blocked = Known("blocked_hosts", _read, _NONE)
-forget = _blocked.forget
+_blocked = ProcessCache("blocked_hosts", _read, _NONE)
+invalidate_cache = _blocked.invalidate
 
 
 def is_blocked(domains: set[str]) -> bool:

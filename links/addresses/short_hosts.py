@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 from django.conf import settings
 from django.db.backends.utils import CursorWrapper
 
-from config.process_cache import Known
+from config.process_cache import ProcessCache
 
 
 class Host(NamedTuple):
@@ -23,8 +23,8 @@ def _read(cursor: CursorWrapper) -> Mapping[str, Host]:
 
 
 _NONE: Mapping[str, Host] = {}
-_hosts = Known("hosts", _read, _NONE)
-forget, keep_fresh = _hosts.forget, _hosts.keep_fresh
+_hosts = ProcessCache("hosts", _read, _NONE)
+invalidate_cache, keep_fresh = _hosts.invalidate, _hosts.keep_fresh
 
 
 def find(host: str) -> Host | None:
@@ -42,7 +42,7 @@ def base_url(host_id: int | None) -> str:
         return str(settings.SHORT_URL)
     found = _by_id(host_id)
     if found is None:  # added a moment ago: a host that has links is never taken away
-        forget()
+        invalidate_cache()
         found = _by_id(host_id)
     return f"{scheme()}{found.host}" if found else str(settings.SHORT_URL)
 
@@ -73,7 +73,7 @@ def is_ours(host: str) -> bool:
     return host in known or plain in known
 
 
-def is_own(name: str) -> bool:
+def is_service_host(name: str) -> bool:
     """Whether this names the host that the service's own short links are under."""
     return name in {urlsplit(settings.SHORT_URL).hostname, urlsplit(settings.SHORT_URL).netloc}
 

@@ -17,7 +17,7 @@ from links.addresses import reserved_names
 # No vowels, so no accidental words; none of 0 O 1 l I, so it survives being read aloud.
 ALPHABET = "23456789bcdfghjkmnpqrstvwxyzBCDFGHJKLMNPQRSTVWXYZ"
 
-LONGEST_PATH = 256  # characters; what is longer is nobody's link with something glued to it
+MAX_PATH_LENGTH = 256  # characters; what is longer is nobody's link with something glued to it
 
 _ALIAS = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{1,62}[A-Za-z0-9]")
 _CODE = re.compile(r"[0-9]{4,8}")
@@ -87,7 +87,7 @@ def repair(text: str) -> str | None:
     """
     if _ALIAS.fullmatch(text):
         return text
-    if len(text) > LONGEST_PATH:
+    if len(text) > MAX_PATH_LENGTH:
         return None
     visible = _visible(text)
     end = len(visible)
@@ -96,9 +96,9 @@ def repair(text: str) -> str | None:
     return visible[:end] if _ALIAS.fullmatch(visible, 0, end) else None
 
 
-def asked_about(text: str) -> str | None:
+def preview_slug(text: str) -> str | None:
     """The slug in `<slug>+`, by which people ask what a link is; None when nobody asked that."""
-    if len(text) > LONGEST_PATH:
+    if len(text) > MAX_PATH_LENGTH:
         return None
     visible = _visible(text)
     end = len(visible)

@@ -128,7 +128,7 @@ def check_site(name: object, field: str = "host") -> str:
     except _InvalidError as invalid:
         words = _NOT_SITE if invalid.words == _BAD_HOST else invalid.words
         raise invalid_input(**{field: words}) from None
-    if reason := _never(host, _domains(host)):
+    if reason := _reason_never_allowed(host, _domains(host)):
         raise invalid_input(**{field: reason})
     return host
 
@@ -190,7 +190,7 @@ def _authority(text: str, allowed: frozenset[str]) -> str:
         raise _ForbiddenError(_IP)
     name, _, port = text.partition(":")
     host = _host(name)
-    reason = _reason_against(host, allowed)
+    reason = _refusal_reason(host, allowed)
     if reason is not None:
         raise _ForbiddenError(reason)
     return f"{host}:{_port(port)}" if port else host
@@ -228,9 +228,9 @@ def _is_deceptive(word: str, ending: str) -> bool:
     return ending.isascii() and _LOOKALIKES.issuperset(letters)
 
 
-def _reason_against(host: str, allowed: frozenset[str]) -> Words | None:
+def _refusal_reason(host: str, allowed: frozenset[str]) -> Words | None:
     domains = _domains(host)
-    if reason := _never(host, domains):
+    if reason := _reason_never_allowed(host, domains):
         return reason
     if short_hosts.is_ours(host):
         return _OWN
@@ -241,7 +241,7 @@ def _reason_against(host: str, allowed: frozenset[str]) -> Words | None:
     return None if _SHORTENERS.isdisjoint(domains) else _SHORTENED
 
 
-def _never(host: str, domains: set[str]) -> Words | None:
+def _reason_never_allowed(host: str, domains: set[str]) -> Words | None:
     """Why no link of anybody may lead to this host, whoever has it."""
     if _NUMBER.fullmatch(host.rpartition(".")[2]):
         return _IP

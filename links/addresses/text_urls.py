@@ -42,7 +42,7 @@ def check(text: str, *, target: str, allowed: Iterable[str]) -> None:
     listed = frozenset(allowed)
     home = _site(urlsplit(target).hostname or "")
     for address in _addresses(_plain(text)):
-        if reason := _reason_against(address, home, listed):
+        if reason := _refusal_reason(address, home, listed):
             words = (
                 f"В тексте адрес {address}. {reason[0]}",
                 f"The text has {address}. {reason[1]}",
@@ -58,7 +58,7 @@ _OTHER_SITE: Words = (
 )
 
 
-def _reason_against(address: str, home: str, listed: frozenset[str]) -> Words | None:
+def _refusal_reason(address: str, home: str, listed: frozenset[str]) -> Words | None:
     try:
         host = target_urls.host_of(address, allowed=listed)
     except DomainError as refused:

@@ -6,7 +6,7 @@ from urllib.parse import quote
 from config.errors import Words, invalid_input
 
 MAX_LENGTH = 300
-CHANNEL = "{channel}"
+CHANNEL_PLACEHOLDER = "{channel}"
 
 _KEY = re.compile(r"[a-z0-9_]+")
 _STRAY_PERCENT = re.compile(r"%(?![0-9A-Fa-f]{2})")
@@ -46,7 +46,7 @@ def _read(text: str) -> tuple[Words | None, str]:
         return _PAIRS, ""
     if len(set(names)) < len(names):
         return _TWICE, ""
-    if any(brace in value.replace(CHANNEL, "") for value in values for brace in "{}"):
+    if any(brace in value.replace(CHANNEL_PLACEHOLDER, "") for value in values for brace in "{}"):
         return _PLACEHOLDER, ""
     return (_TOO_LONG, "") if len(tags) > MAX_LENGTH else (None, tags)
 

@@ -22,23 +22,25 @@ from redis.exceptions import RedisError
 
 from config.redis_client import patient_redis
 from links.clicks import visitor_headers
-from links.clicks.visitor_headers import Kind
+from links.clicks.visitor_headers import VisitorKind
 
 STREAM = "clicks"
 STREAM_LENGTH = 1_000_000  # entries, each of one batch
 CAPACITY = 100_000  # clicks a process keeps while Redis is away
-BATCH = 2_000  # clicks in one entry
-FLUSH_EVERY = 0.25  # seconds
-BACK_OFF = 1.0
-REPORT_EVERY = 60.0
+BATCH_SIZE = 2_000  # clicks in one entry
+FLUSH_INTERVAL = 0.25  # seconds
+RETRY_DELAY = 1.0
+REPORT_INTERVAL = 60.0
 
 log = structlog.get_logger(__name__)
 
 
-Click = tuple[str, Kind, int, str, str, str]  # link id, kind, Unix ms, referrer, device, country
+BufferedClick = tuple[
+    str, VisitorKind, int, str, str, str
+]  # link id, kind, Unix ms, referrer, device, country
 
 
-class Buffer:
+class ClickBuffer:
     """What was clicked in this process and is not in Redis yet."""
 
     def __init__(self, capacity: int = CAPACITY) -> None:
@@ -47,7 +49,7 @@ class Buffer:
 
     def reset(self) -> None:
         """A forked child inherits clicks that its parent counts, and none of its threads."""
-        self._clicks: deque[Click] = deque(maxlen=self._capacity)
+        self._clicks: deque[BufferedClick] = deque(maxlen=self._capacity)
         self._entry: dict[Any, Any] | None = None
         self._flushing = threading.Lock()
         self._starting = threading.Lock()
@@ -55,16 +57,16 @@ class Buffer:
         self._dropped = 0
         self._reported_at = 0.0
 
-    def note(self, link_id: str, environ: Mapping[str, Any]) -> None:
+    def add(self, link_id: str, environ: Mapping[str, Any]) -> None:
         """Never raises: the visitor is led on, whatever becomes of the count."""
         try:
-            self._note(link_id, environ)
+            self._add(link_id, environ)
         except Exception:
             if not self._dropped:  # once in a while, not once for every visitor
                 log.exception("click_not_noted")
             self._dropped += 1
 
-    def _note(self, link_id: str, environ: Mapping[str, Any]) -> None:
+    def _add(self, link_id: str, environ: Mapping[str, Any]) -> None:
         if not self._is_started:
             self._start()
         if len(self._clicks) == self._capacity:
@@ -84,7 +86,7 @@ class Buffer:
         """Hands over what is there; False when Redis would not take it."""
         with self._flushing:
             # Not until it is empty: under load that would be an entry for every few clicks.
-            entries = -(-len(self._clicks) // BATCH) + (self._entry is not None)
+            entries = -(-len(self._clicks) // BATCH_SIZE) + (self._entry is not None)
             return all(self._hand_over() for _ in range(entries))
 
     def _hand_over(self) -> bool:
@@ -99,7 +101,7 @@ class Buffer:
         return True
 
     def _next_entry(self) -> dict[Any, Any]:
-        batch = [self._clicks.popleft() for _ in range(min(len(self._clicks), BATCH))]
+        batch = [self._clicks.popleft() for _ in range(min(len(self._clicks), BATCH_SIZE))]
         return {"id": uuid4().hex, "batch": orjson.dumps(batch)}
 
     def _start(self) -> None:
@@ -114,16 +116,16 @@ class Buffer:
 
     def _run(self) -> None:
         while True:
-            time.sleep(FLUSH_EVERY if self.flush() else BACK_OFF)
+            time.sleep(FLUSH_INTERVAL if self.flush() else RETRY_DELAY)
             self._report()
 
     def _report(self) -> None:
         now = time.monotonic()
-        if self._dropped and now >= self._reported_at + REPORT_EVERY:
+        if self._dropped and now >= self._reported_at + REPORT_INTERVAL:
             log.warning("clicks_dropped", count=self._dropped)
             self._dropped, self._reported_at = 0, now
 
 
-_buffer = Buffer()
+_buffer = ClickBuffer()
 os.register_at_fork(after_in_child=_buffer.reset)
-note = _buffer.note
+add = _buffer.add

@@ -22,7 +22,7 @@ import orjson
 import structlog
 from django.db import connection
 
-from links.clicks.visitor_headers import Kind
+from links.clicks.visitor_headers import VisitorKind
 
 log = structlog.get_logger(__name__)
 
@@ -70,7 +70,7 @@ class Batch:
         """Link → when people clicked, in Unix milliseconds."""
         times: dict[UUID, list[int]] = defaultdict(list)
         for click in self.clicks:
-            if click.kind == Kind.PERSON:
+            if click.kind == VisitorKind.PERSON:
                 times[click.link_id].append(click.millis)
         return times
 
@@ -89,7 +89,8 @@ def _read(entry: Entry) -> Batch | None:
     try:
         rows = orjson.loads(fields[b"batch"]) if fields else []
         clicks = [
-            Click(UUID(hex=row[0]), Kind(row[1]).value, _time(row[2]), *row[3:6]) for row in rows
+            Click(UUID(hex=row[0]), VisitorKind(row[1]).value, _time(row[2]), *row[3:6])
+            for row in rows
         ]
         return Batch(UUID(hex=fields[b"id"].decode()).hex, clicks) if fields else None
     except (ValueError, LookupError, TypeError, AttributeError):
@@ -114,10 +115,10 @@ def _spans(link_ids: set[UUID]) -> Spans:
 
 
 def _judged(click: Click, spans: Spans) -> Click:
-    if click.kind != Kind.PERSON or click.link_id not in spans:
+    if click.kind != VisitorKind.PERSON or click.link_id not in spans:
         return click
     is_hasty = _is_hasty(click.millis, spans[click.link_id])
-    return click._replace(kind=Kind.SCANNER.value) if is_hasty else click
+    return click._replace(kind=VisitorKind.SCANNER.value) if is_hasty else click
 
 
 def _is_hasty(millis: int, spans: list[Span]) -> bool:

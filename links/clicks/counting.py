@@ -20,19 +20,21 @@ from config.redis_client import patient_redis
 from links.clicks import partitions
 from links.clicks.buffer import STREAM
 from links.clicks.classification import Batch, Click
-from links.clicks.stream import Reader, millis
+from links.clicks.stream import Consumer, entry_ms
 
 log = structlog.get_logger(__name__)
 
-READER = Reader("counts", "counter")
-COUNTING = 0x6B766C6B  # the advisory lock of whoever counts
-BATCHES_KEPT = timedelta(days=7)
+CONSUMER = Consumer("counts", "counter")
+COUNT_LOCK = 0x6B766C6B  # the advisory lock of whoever counts
+BATCH_RETENTION = timedelta(days=7)
 TRIM_AFTER = 60.0  # seconds; what everybody has read is of no use to anybody
-STRAY = timedelta(days=2)  # clocks differ, and Redis may have been away; what is older counts now
+MAX_CLICK_AGE = timedelta(
+    days=2
+)  # clocks differ, and Redis may have been away; what is older counts now
 
-Row = tuple[UUID, datetime, str, str, str, str]  # link, at, kind, referrer, device, country
+ClickRow = tuple[UUID, datetime, str, str, str, str]  # link, at, kind, referrer, device, country
 
-NEW_BATCHES = """
+INSERT_BATCHES = """
 INSERT INTO links_clickbatch (id, counted_at)
 SELECT unnest(%s::uuid[]), now() ON CONFLICT DO NOTHING RETURNING id
 """
@@ -75,7 +77,7 @@ WHERE l.id = n.link_id
 
 def count_clicks() -> int:
     """Returns how many entries of the stream were read."""
-    read = READER.consume(count)
+    read = CONSUMER.consume(count)
     if read:
         _trim()
     return read
@@ -83,28 +85,28 @@ def count_clicks() -> int:
 
 def count(batches: list[Batch]) -> None:
     rows_of = {UUID(hex=batch.id): list(map(_row, batch.clicks)) for batch in batches}
-    partitions.keep(*{partitions.month_of(row[1]) for rows in rows_of.values() for row in rows})
+    partitions.ensure(*{partitions.month_of(row[1]) for rows in rows_of.values() for row in rows})
     with transaction.atomic(), connection.cursor() as cursor:
         # One at a time: two counters would write the same links in each other's way.
-        cursor.execute("SELECT pg_advisory_xact_lock(%s)", [COUNTING])
-        cursor.execute(NEW_BATCHES, [list(rows_of)])
+        cursor.execute("SELECT pg_advisory_xact_lock(%s)", [COUNT_LOCK])
+        cursor.execute(INSERT_BATCHES, [list(rows_of)])
         new = [batch_id for (batch_id,) in cursor.fetchall()]
         rows = [row for batch_id in new for row in rows_of[batch_id]]
         if rows:
             cursor.execute(COUNT, _params(rows))
 
 
-def _params(rows: list[Row]) -> dict[str, Any]:
+def _params(rows: list[ClickRow]) -> dict[str, Any]:
     names = ("links", "times", "kinds", "referrers", "devices", "countries")
     columns = zip(*rows, strict=True)
     params: dict[str, Any] = {name: list(one) for name, one in zip(names, columns, strict=True)}
     return params | {"zone": settings.TIME_ZONE}
 
 
-def _row(click: Click) -> Row:
+def _row(click: Click) -> ClickRow:
     now = timezone.now()
     at = datetime.fromtimestamp(click.millis / 1000, UTC)
-    if not now - STRAY < at < now + timedelta(hours=1):
+    if not now - MAX_CLICK_AGE < at < now + timedelta(hours=1):
         at = now
     return click.link_id, at, click.kind, click.referrer, click.device, click.country
 
@@ -118,18 +120,18 @@ def _trim() -> None:
 
 
 def _trim_to(groups: Any) -> None:
-    done = min(millis(group["last-delivered-id"]) for group in groups)
+    done = min(entry_ms(group["last-delivered-id"]) for group in groups)
     if not any(group["pending"] for group in groups):
         old = int((time.time() - TRIM_AFTER) * 1000)
         patient_redis().xtrim(STREAM, minid=f"{min(done, old)}-0", approximate=True)
 
 
-def forget_batches(limit: int) -> int:
+def delete_old_batches(limit: int) -> int:
     """The ids of entries that no stream can bring again."""
     with connection.cursor() as cursor:
         cursor.execute(
             "DELETE FROM links_clickbatch WHERE id IN (SELECT id FROM links_clickbatch"
             " WHERE counted_at < %s LIMIT %s)",
-            [timezone.now() - BATCHES_KEPT, limit],
+            [timezone.now() - BATCH_RETENTION, limit],
         )
         return int(cursor.rowcount)

@@ -11,16 +11,16 @@ from billing.wallet.ledger import Proof
 from channels.outcomes import apply, delivery_proof
 from links import sql
 from links.clicks.classification import Batch
-from links.clicks.stream import Reader
+from links.clicks.stream import Consumer
 
 log = structlog.get_logger(__name__)
 
-READER = Reader("proofs", "prover")
+CONSUMER = Consumer("proofs", "prover")
 
 
 def prove_clicks() -> int:
     """Returns how many entries of the stream were read."""
-    return READER.consume(_prove_batches)
+    return CONSUMER.consume(_prove_batches)
 
 
 def _prove_batches(batches: list[Batch]) -> None:
@@ -48,7 +48,7 @@ def prove(first_clicks: dict[UUID, float]) -> None:
     if not first_clicks:
         return
     with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute(sql.CLICKED, [list(first_clicks), list(first_clicks.values())])
+        cursor.execute(sql.RECORD_FIRST_CLICKS, [list(first_clicks), list(first_clicks.values())])
         # Of a code's several messages one is proved, whichever was opened.
         used = {subject_id: message_id for message_id, subject_id in cursor.fetchall()}
         messages = delivery_proof.prove(cursor, list(used.items()), Proof.CLICK) if used else []

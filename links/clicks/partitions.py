@@ -6,28 +6,28 @@ from django.conf import settings
 from django.db import connection, transaction
 from django.utils import timezone
 
-MAKING = 0x6B766C70  # an advisory lock: IF NOT EXISTS alone lets two makers collide
-_MAKE = """
+CREATE_LOCK = 0x6B766C70  # an advisory lock: IF NOT EXISTS alone lets two makers collide
+_CREATE = """
 CREATE TABLE IF NOT EXISTS links_click_{year}_{month:02} PARTITION OF links_click
 FOR VALUES FROM ('{first}') TO ('{next}')
 """
 _MONTHS = "SELECT relid::regclass::text FROM pg_partition_tree('links_click') WHERE isleaf"
 
-_made: set[date] = set()
+_created: set[date] = set()
 
 
 def month_of(at: datetime) -> date:
     return at.astimezone(UTC).date().replace(day=1)
 
 
-def keep(*months: date) -> None:
+def ensure(*months: date) -> None:
     """Have a table for each of these months; asked once a process."""
-    for month in set(months) - _made:
+    for month in set(months) - _created:
         is_kept = not connection.in_atomic_block  # what is rolled back was not made
         with transaction.atomic(), connection.cursor() as cursor:
-            cursor.execute("SELECT pg_advisory_xact_lock(%s)", [MAKING])
+            cursor.execute("SELECT pg_advisory_xact_lock(%s)", [CREATE_LOCK])
             cursor.execute(
-                _MAKE.format(
+                _CREATE.format(
                     year=month.year,
                     month=month.month,
                     first=_midnight(month),
@@ -35,12 +35,12 @@ def keep(*months: date) -> None:
                 )
             )
         if is_kept:
-            _made.add(month)
+            _created.add(month)
 
 
-def keep_ahead() -> None:
+def ensure_upcoming() -> None:
     this = month_of(timezone.now())
-    keep(this, _next(this))
+    ensure(this, _next(this))
 
 
 def drop_old() -> int:
@@ -52,13 +52,13 @@ def drop_old() -> int:
         old = [name for name in names if _next(_month_named(name)) <= oldest.date()]
         for name in old:
             cursor.execute(f'DROP TABLE "{name}"')
-            _made.discard(_month_named(name))
+            _created.discard(_month_named(name))
     return len(old)
 
 
-def turn(_limit: int) -> int:
+def rotate(_limit: int) -> int:
     """The hourly round: months to come made, those gone dropped."""
-    keep_ahead()
+    ensure_upcoming()
     return drop_old()
 
 

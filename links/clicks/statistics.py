@@ -15,8 +15,8 @@ from django.utils import timezone
 
 from links.models import ClickDay, Link
 
-MOST = 10  # of a breakdown
-DAYS, HOURS = 366, 24 * 31  # the longest series
+BREAKDOWN_SIZE = 10  # of a breakdown
+MAX_DAYS, MAX_HOURS = 366, 24 * 31  # the longest series
 
 _HOURS = """
 SELECT date_trunc('hour', at) AS hour, count(*) FILTER (WHERE kind = 'person'),
@@ -82,7 +82,9 @@ def visitors(link: Link, start: datetime, end: datetime) -> Visitors:
     # A column that a row is not grouped by is 1.
     sets = {"referrers": (0, 1), "devices": (1, 0), "countries": (1, 1)}
     found = {
-        name: [(value, count) for *grouped, value, count in rows if tuple(grouped) == of][:MOST]
+        name: [(value, count) for *grouped, value, count in rows if tuple(grouped) == of][
+            :BREAKDOWN_SIZE
+        ]
         for name, of in sets.items()
     }
     return Visitors(**found)

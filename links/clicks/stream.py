@@ -24,29 +24,29 @@ from links.clicks.classification import Batch, Entry, judged
 
 log = structlog.get_logger(__name__)
 
-ENTRIES = 100  # read at once
-CLICKS = 5_000  # in one transaction: a tenth of what a statement has the time for
-PAUSE = 300.0  # seconds between tries of an entry that was laid aside
-TRIES = 13  # of an entry by itself: an hour of them
+READ_COUNT = 100  # read at once
+MAX_CLICKS = 5_000  # in one transaction: a tenth of what a statement has the time for
+RETRY_PAUSE = 300.0  # seconds between tries of an entry that was laid aside
+MAX_TRIES = 13  # of an entry by itself: an hour of them
 
-Handle = Callable[[list[Batch]], None]
+Handler = Callable[[list[Batch]], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Reader:
+class Consumer:
     group: str
     name: str
-    clicks: int = CLICKS
-    pause: float = PAUSE
-    tries: int = TRIES
+    max_clicks: int = MAX_CLICKS
+    retry_pause: float = RETRY_PAUSE
+    max_tries: int = MAX_TRIES
 
-    def consume(self, handle: Handle) -> int:
+    def consume(self, handle: Handler) -> int:
         """Returns how many entries were read; none without Redis, nor if one was refused."""
         try:
             entries = self.read("0") or self.read(">")
             # A refusal ends the round: if PostgreSQL refuses whatever it is told, one is enough.
-            is_done = all(self._work_off(portion, handle) for portion in self._portions(entries))
-            self._try_again(handle)
+            is_done = all(self._process(chunk, handle) for chunk in self._chunks(entries))
+            self._retry_dead_letters(handle)
         except (RedisError, OSError) as error:
             log.warning("clicks_not_read", group=self.group, error=type(error).__name__)
             return 0
@@ -55,41 +55,41 @@ class Reader:
     def read(self, start: str) -> list[Entry]:
         try:
             found: Any = patient_redis().xreadgroup(
-                self.group, self.name, {STREAM: start}, count=ENTRIES
+                self.group, self.name, {STREAM: start}, count=READ_COUNT
             )
         except ResponseError:  # no such group yet, or the stream went with it
             patient_redis().xgroup_create(STREAM, self.group, id="0", mkstream=True)
             return []
         return found[0][1] if found else []
 
-    def _portions(self, entries: list[Entry]) -> Iterator[list[Entry]]:
-        portion: list[Entry] = []
-        room = self.clicks
+    def _chunks(self, entries: list[Entry]) -> Iterator[list[Entry]]:
+        chunk: list[Entry] = []
+        room = self.max_clicks
         for entry in entries:
             clicks = _clicks(entry)
-            if portion and clicks > room:
-                yield portion
-                portion, room = [], self.clicks
-            portion.append(entry)
+            if chunk and clicks > room:
+                yield chunk
+                chunk, room = [], self.max_clicks
+            chunk.append(entry)
             room -= clicks
-        if portion:
-            yield portion
+        if chunk:
+            yield chunk
 
-    def _work_off(self, entries: list[Entry], handle: Handle) -> bool:
+    def _process(self, entries: list[Entry], handle: Handler) -> bool:
         """False: there is one among them that is refused by itself; those after it are left."""
-        if self._take(entries, handle):
+        if self._handle(entries, handle):
             return True
         if len(entries) == 1:
-            self._lay_aside(entries[0])
+            self._dead_letter(entries[0])
             return False
         half = len(entries) // 2
-        return self._work_off(entries[:half], handle) and self._work_off(entries[half:], handle)
+        return self._process(entries[:half], handle) and self._process(entries[half:], handle)
 
-    def _take(self, entries: list[Entry], handle: Handle) -> bool:
+    def _handle(self, entries: list[Entry], handle: Handler) -> bool:
         try:
             handle(judged(entries))
         except DatabaseError as error:
-            if not _is_refusal(error):
+            if not _is_rejection(error):
                 raise
             log.warning("clicks_refused", group=self.group, entries=len(entries), error=str(error))
             return False
@@ -97,35 +97,37 @@ class Reader:
         return True
 
     @property
-    def _aside(self) -> str:
+    def _dead_letter_consumer(self) -> str:
         return f"{self.name}-aside"
 
-    def _lay_aside(self, entry: Entry) -> None:
-        patient_redis().xclaim(STREAM, self.group, self._aside, 0, [entry[0]], retrycount=1)
-        self._complain("clicks_laid_aside", entry)
+    def _dead_letter(self, entry: Entry) -> None:
+        patient_redis().xclaim(
+            STREAM, self.group, self._dead_letter_consumer, 0, [entry[0]], retrycount=1
+        )
+        self._log_error("clicks_laid_aside", entry)
 
-    def _try_again(self, handle: Handle) -> None:
+    def _retry_dead_letters(self, handle: Handler) -> None:
         """Each by itself, for as long as PostgreSQL takes them."""
-        pause = int(self.pause * 1000)
+        pause = int(self.retry_pause * 1000)
         waiting: Any = patient_redis().xpending_range(
-            STREAM, self.group, "-", "+", ENTRIES, self._aside, idle=pause
+            STREAM, self.group, "-", "+", READ_COUNT, self._dead_letter_consumer, idle=pause
         )
         for one in waiting:
             entry_id, tries = one["message_id"], one["times_delivered"] + 1
             claimed: Any = patient_redis().xclaim(
-                STREAM, self.group, self._aside, pause, [entry_id], retrycount=tries
+                STREAM, self.group, self._dead_letter_consumer, pause, [entry_id], retrycount=tries
             )
             # Nothing: another has claimed it. Without fields: it was trimmed.
-            if claimed and not self._take([entry := (entry_id, claimed[0][1] or {})], handle):
-                if tries >= self.tries:
-                    self._give_up(entry)
+            if claimed and not self._handle([entry := (entry_id, claimed[0][1] or {})], handle):
+                if tries >= self.max_tries:
+                    self._drop(entry)
                 return
 
-    def _give_up(self, entry: Entry) -> None:
+    def _drop(self, entry: Entry) -> None:
         patient_redis().xack(STREAM, self.group, entry[0])
-        self._complain("clicks_given_up", entry)
+        self._log_error("clicks_given_up", entry)
 
-    def _complain(self, event: str, entry: Entry) -> None:
+    def _log_error(self, event: str, entry: Entry) -> None:
         log.error(event, group=self.group, entry=entry[0].decode(), clicks=_clicks(entry))
 
 
@@ -134,7 +136,7 @@ def _clicks(entry: Entry) -> int:
     return (entry[1] or {}).get(b"batch", b"[").count(b"[") - 1
 
 
-def _is_refusal(error: DatabaseError) -> bool:
+def _is_rejection(error: DatabaseError) -> bool:
     """Whether PostgreSQL takes offence at what it was told. For another's lock, or for a server
     that is away, everything waits as it is.
     """
@@ -142,7 +144,7 @@ def _is_refusal(error: DatabaseError) -> bool:
     return isinstance(error, DataError | IntegrityError) or isinstance(error.__cause__, own)
 
 
-def backlog() -> float | None:
+def lag_seconds() -> float | None:
     """For how many seconds the oldest entry has waited for one of its readers; 0.0: there is none.
     None when Redis cannot tell.
     """
@@ -153,7 +155,7 @@ def backlog() -> float | None:
         return 0.0
     except (RedisError, OSError):
         return None
-    return max((time.time() - millis(entry_id) / 1000 for entry_id in ids), default=0.0)
+    return max((time.time() - entry_ms(entry_id) / 1000 for entry_id in ids), default=0.0)
 
 
 def _oldest(group: Any) -> bytes | None:
@@ -167,6 +169,6 @@ def _oldest(group: Any) -> bytes | None:
     return bytes(found[0][0]) if found else None
 
 
-def millis(entry_id: bytes) -> int:
+def entry_ms(entry_id: bytes) -> int:
     """Unix time of an entry's making, by Redis' clock."""
     return int(entry_id.partition(b"-")[0])

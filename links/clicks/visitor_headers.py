@@ -15,7 +15,7 @@ from accounts.client_ip import client_ip
 from links.clicks import geoip
 
 
-class Kind(StrEnum):
+class VisitorKind(StrEnum):
     PERSON = "person"  # by a browser, or the one inside an app
     PREVIEW = "preview"  # fetched by a messenger to show what a link leads to
     PREFETCH = "prefetch"  # by a browser, in case its user follows
@@ -73,16 +73,16 @@ _KEPT, _LONGEST_KEPT = 20_000, 512
 LONGEST_HOST = 100
 
 T = TypeVar("T")
-_agents: dict[str, tuple[Kind, Device]] = {}
+_agents: dict[str, tuple[VisitorKind, Device]] = {}
 _hosts: dict[str, str] = {}
 
 
-def kind_of(environ: Mapping[str, Any]) -> Kind:
+def kind_of(environ: Mapping[str, Any]) -> VisitorKind:
     """Who asks, by a WSGI environ or Django's `request.META`."""
     if environ["REQUEST_METHOD"] == "HEAD":
-        return Kind.PROBE
+        return VisitorKind.PROBE
     if _is_prefetch(environ):
-        return Kind.PREFETCH
+        return VisitorKind.PREFETCH
     return _agent(environ)[0]
 
 
@@ -108,7 +108,7 @@ def country_of(environ: Mapping[str, Any]) -> str:
     return code.upper() if known and code.upper() not in {"XX", "T1"} else ""
 
 
-def _agent(environ: Mapping[str, Any]) -> tuple[Kind, Device]:
+def _agent(environ: Mapping[str, Any]) -> tuple[VisitorKind, Device]:
     return _remembered(_agents, environ.get("HTTP_USER_AGENT", ""), _judge)
 
 
@@ -135,18 +135,18 @@ def _is_prefetch(environ: Mapping[str, Any]) -> bool:
     )
 
 
-def _judge(agent: str) -> tuple[Kind, Device]:
+def _judge(agent: str) -> tuple[VisitorKind, Device]:
     words = agent.lower()
     device = next((one for token, one in _DEVICES.items() if token in words), Device.OTHER)
     return _kind_of_words(words.replace(_PHONES_NAMED_BOT, "")), device
 
 
-def _kind_of_words(words: str) -> Kind:
+def _kind_of_words(words: str) -> VisitorKind:
     if words.startswith(_MESSENGERS) or any(token in words for token in _PREVIEWS):
-        return Kind.PREVIEW
+        return VisitorKind.PREVIEW
     if not words.startswith(_BROWSERS) or any(token in words for token in _SCANNERS):
-        return Kind.SCANNER
-    return Kind.PERSON
+        return VisitorKind.SCANNER
+    return VisitorKind.PERSON
 
 
 def _host_of(referrer: str) -> str:

@@ -15,13 +15,13 @@ from accounts.outbox import events
 from config.ids import uuid7
 from links.addresses import short_hosts
 from links.clicks.classification import Batch
-from links.clicks.stream import Reader
+from links.clicks.stream import Consumer
 
 # The names in Redis stay: the consumer group keeps its position under them.
-READER = Reader("callbacks", "teller")
+CONSUMER = Consumer("callbacks", "teller")
 
 # Event, link, batch, key, clicks in the batch, the last one's Unix seconds.
-Row = tuple[UUID, UUID, UUID, str, int, float]
+EventRow = tuple[UUID, UUID, UUID, str, int, float]
 
 # `clicks` is the link's total. Whoever counts reads the stream apart: what it has not counted yet
 # comes on top of the count.
@@ -40,15 +40,17 @@ FROM unnest(%(events)s::uuid[], %(links)s::uuid[], %(batches)s::uuid[], %(keys)s
   AS n(event_id, link_id, batch_id, key, clicks, at)
 JOIN links_link l ON l.id = n.link_id LEFT JOIN links_clickbatch b ON b.id = n.batch_id
 LEFT JOIN links_shorthost h ON h.id = l.host_id"""  # noqa: S608
-TELL = f"WITH {events.appending(_CLICKED)}"
+APPEND_EVENTS = f"WITH {events.appending(_CLICKED)}"
 
 
-def tell_clicks() -> int:
+def append_click_events() -> int:
     """Returns how many entries of the stream were read."""
-    return READER.consume(lambda batches: tell([row for one in batches for row in _rows(one)]))
+    return CONSUMER.consume(
+        lambda batches: append_events([row for one in batches for row in _rows(one)])
+    )
 
 
-def tell(rows: list[Row]) -> None:
+def append_events(rows: list[EventRow]) -> None:
     if not rows:
         return
     ids, links, batches, keys, clicks, times = (list(column) for column in zip(*rows, strict=True))
@@ -63,11 +65,11 @@ def tell(rows: list[Row]) -> None:
         "times": times,
     }
     with connection.cursor() as cursor:
-        cursor.execute(TELL, params)
+        cursor.execute(APPEND_EVENTS, params)
         events.announce(cursor.rowcount)
 
 
-def _rows(batch: Batch) -> list[Row]:
+def _rows(batch: Batch) -> list[EventRow]:
     """People's clicks of a batch, by link."""
     return [
         (

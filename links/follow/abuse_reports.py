@@ -12,8 +12,8 @@ from accounts.api.atomic_limits import LimiterDownError, Window
 from accounts.client_ip import household
 from links.models import Report
 
-REPORTS = (5, 3600)  # by one visitor: (count, seconds)
-WAITING = 20  # of one link; the operator needs no more to look at it
+REPORT_LIMIT = (5, 3600)  # by one visitor: (count, seconds)
+MAX_PENDING_PER_LINK = 20  # of one link; the operator needs no more to look at it
 
 
 class ReportForm(forms.Form):
@@ -29,30 +29,32 @@ class ReportForm(forms.Form):
     website = forms.CharField(required=False)  # people do not see it; who fills it is a machine
 
     @property
-    def is_by_machine(self) -> bool:
+    def is_by_bot(self) -> bool:
         return bool(self.cleaned_data["website"])
 
 
-def wait_for(ip: str) -> int:
+def seconds_to_wait(ip: str) -> int:
     """Seconds until this visitor may report again; counts the report when it is 0."""
     visitor = household(ip)
     if not visitor:
         return 0
     try:
-        place = atomic_limits.count(Window(f"report:{atomic_limits.hashed(visitor)}", *REPORTS))
+        place = atomic_limits.count(
+            Window(f"report:{atomic_limits.hashed(visitor)}", *REPORT_LIMIT)
+        )
     except LimiterDownError:
         return 0  # the number of those that wait is limited anyway
     return 0 if place.verdict == atomic_limits.GRANTED else place.wait
 
 
-def waiting() -> int:
+def count_pending() -> int:
     return Report.objects.filter(handled_at=None).count()
 
 
-def handle(reports: QuerySet[Report]) -> int:
+def mark_handled(reports: QuerySet[Report]) -> int:
     return reports.filter(handled_at=None).update(handled_at=Now())
 
 
-def report(*, link_id: UUID, reason: str, words: str) -> None:
-    if Report.objects.filter(link_id=link_id, handled_at=None).count() < WAITING:
+def submit(*, link_id: UUID, reason: str, words: str) -> None:
+    if Report.objects.filter(link_id=link_id, handled_at=None).count() < MAX_PENDING_PER_LINK:
         Report.objects.create(link_id=link_id, reason=reason, words=words)

@@ -9,12 +9,12 @@ from uuid import UUID
 
 import orjson
 
-from links.addresses.utm_settings import CHANNEL
-from links.addresses.utm_tags import tagged
+from links.addresses.utm_settings import CHANNEL_PLACEHOLDER
+from links.addresses.utm_tags import add_tags
 from links.models import Link
 
-KNOWN = 86_400.0  # seconds a live link lives in Redis
-ABSENT = 30.0  # seconds for what is not there, leads nowhere, or may soon lead elsewhere
+LIVE_TTL = 86_400.0  # seconds a live link lives in Redis
+SHORT_TTL = 30.0  # seconds for what is not there, leads nowhere, or may soon lead elsewhere
 
 # Retired rows are history. With another case in the slug only an alias may answer. A message is
 # looked at only for a target that names its channel. Two names, as many as there can be: an array
@@ -29,26 +29,26 @@ SELECT = """
 """
 
 
-class Dead(Enum):
+class NoTarget(Enum):
     GONE = "gone"
     ONCE_GONE = "once_gone"  # the same of a link that opens once
     UNKNOWN = "unknown"
 
 
-GONE, ONCE_GONE, UNKNOWN = Dead.GONE, Dead.ONCE_GONE, Dead.UNKNOWN
+GONE, ONE_TIME_GONE, NOT_FOUND = NoTarget.GONE, NoTarget.ONCE_GONE, NoTarget.UNKNOWN
 
 
-class Expired(NamedTuple):
+class ExpiredTarget(NamedTuple):
     """No longer valid, but its owner has somewhere else to lead."""
 
     url: str
     is_once: bool
 
-    def gone(self) -> Dead:
-        return ONCE_GONE if self.is_once else GONE
+    def gone(self) -> NoTarget:
+        return ONE_TIME_GONE if self.is_once else GONE
 
 
-class Found(NamedTuple):
+class LinkTarget(NamedTuple):
     url: str
     link_id: str  # in hexadecimal
     expires_at: float | None = None  # Unix seconds
@@ -57,17 +57,17 @@ class Found(NamedTuple):
     is_once: bool = False
     expired_url: str = ""
 
-    def gone(self) -> Dead:
-        return ONCE_GONE if self.is_once else GONE
+    def gone(self) -> NoTarget:
+        return ONE_TIME_GONE if self.is_once else GONE
 
-    def expired(self) -> Expired | Dead:
-        return Expired(self.expired_url, self.is_once) if self.expired_url else self.gone()
-
-
-Outcome = Found | Expired | Dead
+    def expired(self) -> ExpiredTarget | NoTarget:
+        return ExpiredTarget(self.expired_url, self.is_once) if self.expired_url else self.gone()
 
 
-class Row(NamedTuple):
+Resolution = LinkTarget | ExpiredTarget | NoTarget
+
+
+class CachedRow(NamedTuple):
     """In the order in which Redis holds it: another order or meaning needs another prefix."""
 
     is_alias: bool
@@ -78,12 +78,12 @@ class Row(NamedTuple):
     batch: str
     is_once: bool
     expired_url: str
-    lasts: float  # seconds Redis may keep it at most
+    max_ttl: float  # seconds
 
-    def outcome(self) -> Outcome:
+    def resolution(self) -> Resolution:
         if not self.url:
-            return ONCE_GONE if self.is_once else GONE
-        return Found(
+            return ONE_TIME_GONE if self.is_once else GONE
+        return LinkTarget(
             self.url,
             self.link_id,
             self.expires_at,
@@ -93,37 +93,37 @@ class Row(NamedTuple):
             self.expired_url,
         )
 
-    def lifetime(self) -> float:
+    def ttl(self) -> float:
         """Seconds that Redis may keep it from now."""
-        left = KNOWN if self.expires_at is None else self.expires_at - time.time()
-        return min(self.lasts, left) if left > 0 else ABSENT
+        left = LIVE_TTL if self.expires_at is None else self.expires_at - time.time()
+        return min(self.max_ttl, left) if left > 0 else SHORT_TTL
 
 
-def batch_name(company_id: int, batch_id: UUID | None) -> str:
+def batch_key(company_id: int, batch_id: UUID | None) -> str:
     """A batch as what is stopped names it: never one that is another company's."""
     return f"{company_id}/{batch_id.hex}" if batch_id else ""
 
 
-def from_sql(fields: Sequence[Any]) -> Row:
+def from_sql(fields: Sequence[Any]) -> CachedRow:
     """Of a row of `SELECT`, without its key."""
     (is_alias, link_id, url, expires_at, is_dead, company, batch, utm, expired_url, once, channel
      ) = fields  # fmt: skip
-    return Row(
+    return CachedRow(
         is_alias,
         link_id.hex,
         _seconds(expires_at),
-        "" if is_dead else tagged(url, utm, channel or "link"),
+        "" if is_dead else add_tags(url, utm, channel or "link"),
         company,
-        batch_name(company, batch),
+        batch_key(company, batch),
         once,
         expired_url,
-        ABSENT if is_dead or channel else KNOWN,  # a message may yet go on by another channel
+        SHORT_TTL if is_dead or channel else LIVE_TTL,  # a message may yet go on by another channel
     )
 
 
-def of(link: Link) -> Row | None:
+def from_link(link: Link) -> CachedRow | None:
     """None when only the database can tell: by which channel its message goes."""
-    if link.message_id and CHANNEL in link.utm:
+    if link.message_id and CHANNEL_PLACEHOLDER in link.utm:
         return None
     is_dead = link.disabled_at is not None or link.used_at is not None
     return from_sql(
@@ -151,14 +151,14 @@ def redis_key(key: str) -> str:
     return f"l2:{key}"
 
 
-def pack(row: Row | None) -> bytes:
+def pack(row: CachedRow | None) -> bytes:
     return orjson.dumps(tuple(row) if row else None)
 
 
-def unpack(value: bytes) -> Row | None:
+def unpack(value: bytes) -> CachedRow | None:
     fields = orjson.loads(value)
-    return Row(*fields) if fields else None
+    return CachedRow(*fields) if fields else None
 
 
-def millis(row: Row | None) -> int:
-    return max(1, int(1000 * (row.lifetime() if row else ABSENT)))
+def ttl_ms(row: CachedRow | None) -> int:
+    return max(1, int(1000 * (row.ttl() if row else SHORT_TTL)))

@@ -11,16 +11,16 @@ from django.core.signing import BadSignature, TimestampSigner
 from django.http import QueryDict
 
 LIFETIME = 3600  # seconds
-LONGEST_FORM = 16_384  # bytes
+MAX_FORM_BYTES = 16_384  # bytes
 
 _signer = TimestampSigner(salt="links.nonce")
 
 
-def draw(link_id: str) -> str:
+def issue(link_id: str) -> str:
     return _signer.sign(link_id).partition(":")[2]
 
 
-def is_good(link_id: str, nonce: str | None) -> bool:
+def is_valid(link_id: str, nonce: str | None) -> bool:
     try:
         _signer.unsign(f"{link_id}:{nonce}", max_age=LIFETIME)
     except BadSignature:
@@ -28,14 +28,14 @@ def is_good(link_id: str, nonce: str | None) -> bool:
     return True
 
 
-def form_of(environ: Mapping[str, Any]) -> QueryDict:
+def posted_form(environ: Mapping[str, Any]) -> QueryDict:
     """What was posted; nothing of what is too long, has no length or is no form of ours."""
     sort = environ.get("CONTENT_TYPE", "").partition(";")[0].strip().lower()
     length = environ.get("CONTENT_LENGTH") or ""
     is_read = (
         sort == "application/x-www-form-urlencoded"
         and length.isdecimal()
-        and int(length) <= LONGEST_FORM
+        and int(length) <= MAX_FORM_BYTES
     )
     try:
         return QueryDict(environ["wsgi.input"].read(int(length)) if is_read else b"")

@@ -20,20 +20,20 @@ from accounts.api.atomic_limits import hashed
 from accounts.client_ip import client_ip, household
 from config.redis_client import redis_client
 
-TELL_EVERY = 1.0  # seconds
-BACK_OFF = 1.0
-VISITORS = 50_000  # known to a process at once
+FLUSH_INTERVAL = 1.0  # seconds
+REDIS_BACKOFF = 1.0
+MAX_VISITORS = 50_000  # known to a process at once
 
 
 @dataclass(slots=True)
 class _Count:
     until: float  # by this process's steady clock; then its visitor is forgotten
-    untold: int = 0
-    told: int = 0  # all processes' misses, when Redis was last asked
-    is_confirmed: bool = False  # `told` is above the limit
+    unsent: int = 0
+    total: int = 0  # all processes' misses, when Redis was last asked
+    is_confirmed: bool = False  # `total` is above the limit
 
 
-class Misses:
+class MissCounter:
     def __init__(self) -> None:
         self.reset()
 
@@ -41,11 +41,11 @@ class Misses:
         """A forked child inherits no thread, and counts of its parent's that the parent tells."""
         self._counts: dict[str, _Count] = {}
         self._lock = threading.Lock()
-        self._telling = threading.Lock()
+        self._flushing = threading.Lock()
         self._is_started = False
         self._off_until = 0.0
 
-    def note(self, environ: Mapping[str, Any]) -> int:
+    def count_miss(self, environ: Mapping[str, Any]) -> int:
         """Count one; seconds to wait when it is one too many, or 0."""
         visitor = household(client_ip(environ))
         if not visitor:
@@ -57,14 +57,14 @@ class Misses:
             count = self._counts.get(key)
             if count is None or count.until <= now:
                 count = self._begin(key, now + seconds)
-            count.untold += 1
-            is_over = count.told + count.untold > limit
+            count.unsent += 1
+            is_over = count.total + count.unsent > limit
         if not is_over or not (count.is_confirmed or self._is_over(key, limit)):
             return 0
         return max(1, round(count.until - now))
 
     def _begin(self, key: str, until: float) -> _Count:
-        if len(self._counts) >= VISITORS:
+        if len(self._counts) >= MAX_VISITORS:
             self._counts.clear()
         if not self._is_started:
             self._is_started = True
@@ -73,46 +73,46 @@ class Misses:
         return count
 
     def _is_over(self, key: str, limit: int) -> bool:
-        if time.monotonic() < self._off_until or not self.tell([key]):
+        if time.monotonic() < self._off_until or not self.flush([key]):
             return False
         count = self._counts.get(key)
-        return count is not None and count.told > limit
+        return count is not None and count.total > limit
 
     def _run(self) -> None:
         while True:
-            time.sleep(TELL_EVERY)
+            time.sleep(FLUSH_INTERVAL)
             now = time.monotonic()
             with self._lock:
                 counts = self._counts.items()
                 self._counts = {key: one for key, one in counts if one.until > now}
-                untold = [key for key, one in self._counts.items() if one.untold]
-            if untold and now >= self._off_until:
-                self.tell(untold)
+                unsent = [key for key, one in self._counts.items() if one.unsent]
+            if unsent and now >= self._off_until:
+                self.flush(unsent)
 
-    def tell(self, keys: list[str]) -> bool:
-        """Adds what is untold to Redis, and learns the sums; False when it is away."""
-        with self._telling:
+    def flush(self, keys: list[str]) -> bool:
+        """Adds what is unsent to Redis, and learns the sums; False when it is away."""
+        with self._flushing:
             with self._lock:
                 known = {key: count for key in keys if (count := self._counts.get(key))}
-                told = {key: count.untold for key, count in known.items()}
+                told = {key: count.unsent for key, count in known.items()}
                 for count in known.values():
-                    count.told, count.untold = count.told + count.untold, 0
+                    count.total, count.unsent = count.total + count.unsent, 0
             try:
                 sums = self._add(told)
             except (RedisError, OSError):
-                self._off_until = time.monotonic() + BACK_OFF
+                self._off_until = time.monotonic() + REDIS_BACKOFF
                 self._take_back(known, told)
                 return False
             limit, now = settings.LINK_MISSES[0], time.monotonic()
             for count, (total, left) in zip(known.values(), sums, strict=True):
-                count.told, count.until = total, now + left / 1000
+                count.total, count.until = total, now + left / 1000
                 count.is_confirmed = total > limit
             return True
 
     def _take_back(self, known: dict[str, _Count], told: dict[str, int]) -> None:
         with self._lock:
             for key, count in known.items():
-                count.told, count.untold = count.told - told[key], count.untold + told[key]
+                count.total, count.unsent = count.total - told[key], count.unsent + told[key]
 
     def _add(self, told: dict[str, int]) -> list[tuple[int, int]]:
         """For each key all misses of the window, and the milliseconds that are left of it."""
@@ -125,6 +125,6 @@ class Misses:
         return list(zip(answers[1::3], answers[2::3], strict=True))
 
 
-_misses = Misses()
+_misses = MissCounter()
 os.register_at_fork(after_in_child=_misses.reset)
-note, reset = _misses.note, _misses.reset
+count_miss, reset = _misses.count_miss, _misses.reset

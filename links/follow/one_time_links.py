@@ -9,13 +9,20 @@ from uuid import UUID
 
 from django.db import connection
 
-from config.borrowed_connection import lent_connection
-from links.addresses.utm_tags import tagged
+from config.pooled_connection import pooled_connection
+from links.addresses.utm_tags import add_tags
 from links.clicks import buffer, visitor_headers
-from links.clicks.visitor_headers import Kind
+from links.clicks.visitor_headers import VisitorKind
 from links.follow import form_nonces
-from links.follow.cached_row import ONCE_GONE, Found
-from links.follow.visitor_pages import FRAMELESS, Answer, Visit, dead, lead, page
+from links.follow.cached_row import ONE_TIME_GONE, LinkTarget
+from links.follow.visitor_pages import (
+    NO_FRAMING,
+    Visit,
+    VisitorResponse,
+    error_page,
+    html_page,
+    redirect_to,
+)
 
 _LIVE = """
   l.id = %s AND l.is_once AND l.used_at IS NULL AND l.disabled_at IS NULL AND l.retired_at IS NULL
@@ -23,7 +30,7 @@ _LIVE = """
   AND NOT EXISTS (SELECT 1 FROM links_stop s WHERE s.company_id = l.company_id
     AND (s.batch_id IS NULL OR s.batch_id = l.batch_id))
 """
-_SEE = f"SELECT l.url FROM links_link l WHERE {_LIVE}"  # noqa: S608 - of constants
+_SELECT_TARGET = f"SELECT l.url FROM links_link l WHERE {_LIVE}"  # noqa: S608 - of constants
 
 # Of any number at once, one is told the target.
 _OPEN = f"""
@@ -37,47 +44,47 @@ _WORDS = {
 }
 
 
-def show(found: Found, visit: Visit) -> Answer:
-    row = _ask(_SEE, found)
+def show_button(found: LinkTarget, visit: Visit) -> VisitorResponse:
+    row = _fetch(_SELECT_TARGET, found)
     if row is None:
-        return dead(ONCE_GONE, visit)
-    if visitor_headers.kind_of(visit.environ) is not Kind.PERSON:
-        buffer.note(found.link_id, visit.environ)  # a person's click is the button
+        return error_page(ONE_TIME_GONE, visit)
+    if visitor_headers.kind_of(visit.environ) is not VisitorKind.PERSON:
+        buffer.add(found.link_id, visit.environ)  # a person's click is the button
     return _page("200 OK", found, visit)
 
 
-def open_link(found: Found, visit: Visit) -> Answer:
-    if not form_nonces.is_good(found.link_id, form_nonces.form_of(visit.environ).get("nonce")):
+def open_link(found: LinkTarget, visit: Visit) -> VisitorResponse:
+    if not form_nonces.is_valid(found.link_id, form_nonces.posted_form(visit.environ).get("nonce")):
         return _page("403 Forbidden", found, visit)  # the button has to be pressed anew
-    row = _ask(_OPEN, found)
+    row = _fetch(_OPEN, found)
     if row is None:
-        return dead(ONCE_GONE, visit)
-    buffer.note(found.link_id, visit.environ)
+        return error_page(ONE_TIME_GONE, visit)
+    buffer.add(found.link_id, visit.environ)
     url, utm, channel = row
-    return lead("303 See Other", tagged(url, utm, channel or "link"))
+    return redirect_to("303 See Other", add_tags(url, utm, channel or "link"))
 
 
-def _ask(statement: str, found: Found) -> tuple[str, ...] | None:
-    with lent_connection(), connection.cursor() as cursor:
+def _fetch(statement: str, found: LinkTarget) -> tuple[str, ...] | None:
+    with pooled_connection(), connection.cursor() as cursor:
         cursor.execute(statement, [UUID(found.link_id)])
         row: tuple[str, ...] | None = cursor.fetchone()
     return row
 
 
-def _page(status: str, found: Found, visit: Visit) -> Answer:
+def _page(status: str, found: LinkTarget, visit: Visit) -> VisitorResponse:
     other = "en" if visit.language == "ru" else "ru"
     context = {
         "other": other,
         "words": _WORDS[visit.language],
         "other_words": _WORDS[other],
-        "host": host_in_words(found.url),
-        "nonce": form_nonces.draw(found.link_id),
+        "host": unicode_host(found.url),
+        "nonce": form_nonces.issue(found.link_id),
     }
     # No form-action: Chrome and Safari hold it against the redirect that follows the form, too.
-    return page(status, "links/once.html", context, visit, FRAMELESS)
+    return html_page(status, "links/once.html", context, visit, NO_FRAMING)
 
 
-def host_in_words(url: str) -> str:
+def unicode_host(url: str) -> str:
     """As people write it, Cyrillic and all."""
     host = urlsplit(url).hostname or ""
     try:

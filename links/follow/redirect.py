@@ -13,78 +13,91 @@ from django.http.request import split_domain_port, validate_host
 from links.addresses import short_hosts, slugs
 from links.clicks import buffer
 from links.follow import not_found_limit, one_time_links, preview_page
-from links.follow.cached_row import ONCE_GONE, UNKNOWN, Dead, Expired, Found, Outcome
+from links.follow.cached_row import (
+    NOT_FOUND,
+    ONE_TIME_GONE,
+    ExpiredTarget,
+    LinkTarget,
+    NoTarget,
+    Resolution,
+)
 from links.follow.resolution import resolve
 from links.follow.visitor_pages import (
-    EMPTY,
-    TOO_MANY,
-    Answer,
+    EMPTY_BODY_HEADERS,
+    TOO_MANY_REQUESTS,
     Visit,
-    busy,
-    dead,
-    lead,
-    not_allowed,
-    plain,
-    short_host,
+    VisitorResponse,
+    dedicated_short_host,
+    error_page,
+    method_not_allowed,
+    normalize_host,
+    redirect_to,
+    unavailable,
 )
 
 log = structlog.get_logger(__name__)
 
-READS, WITH_FORM = "GET, HEAD", "GET, HEAD, POST"
+READ_METHODS, FORM_METHODS = "GET, HEAD", "GET, HEAD, POST"
 
 
-def answer(text: str, environ: Mapping[str, Any], host_id: int | None = None) -> Answer:
+def respond(text: str, environ: Mapping[str, Any], host_id: int | None = None) -> VisitorResponse:
     """What a WSGI environ, or Django's `request.META`, is told; a click is counted on the way."""
     try:
         if environ["REQUEST_METHOD"] == "GET" and "+" not in text and "%" not in text:
             outcome = resolve(text, host_id)
-            if isinstance(outcome, Found) and not outcome.is_once:
-                buffer.note(outcome.link_id, environ)
-                return Answer("302 Found", [("Location", outcome.url), *EMPTY])
-        return _answer(text, Visit(environ, host_id))
+            if isinstance(outcome, LinkTarget) and not outcome.is_once:
+                buffer.add(outcome.link_id, environ)
+                return VisitorResponse(
+                    "302 Found", [("Location", outcome.url), *EMPTY_BODY_HEADERS]
+                )
+        return _respond_in_full(text, Visit(environ, host_id))
     except Exception:  # the edge of a process: whatever it is, the visitor may come back
         log.exception("redirect_failed")
-        return busy(Visit(environ, host_id))
+        return unavailable(Visit(environ, host_id))
 
 
-def _answer(text: str, visit: Visit) -> Answer:
+def _respond_in_full(text: str, visit: Visit) -> VisitorResponse:
     """Whatever is not the plain case."""
-    about = slugs.asked_about(text)
+    about = slugs.preview_slug(text)
     slug = text if about is None else about
     outcome = resolve(slug, visit.host_id)
-    if outcome is UNKNOWN and slugs.repair(slug) and (wait := not_found_limit.note(visit.environ)):
-        return dead(TOO_MANY, visit, ("Retry-After", str(wait)))
-    if about is not None and outcome is not UNKNOWN:
-        return preview_page.answer(outcome, visit)
+    if (
+        outcome is NOT_FOUND
+        and slugs.repair(slug)
+        and (wait := not_found_limit.count_miss(visit.environ))
+    ):
+        return error_page(TOO_MANY_REQUESTS, visit, ("Retry-After", str(wait)))
+    if about is not None and outcome is not NOT_FOUND:
+        return preview_page.respond(outcome, visit)
     if visit.method in ("GET", "HEAD"):
-        return _follow(outcome, visit)
-    return _open(outcome, visit)
+        return _respond_to_read(outcome, visit)
+    return _respond_to_write(outcome, visit)
 
 
-def _follow(outcome: Outcome, visit: Visit) -> Answer:
-    if isinstance(outcome, Dead):
-        return dead(outcome, visit)
-    if isinstance(outcome, Expired):
-        return lead("302 Found", outcome.url)
+def _respond_to_read(outcome: Resolution, visit: Visit) -> VisitorResponse:
+    if isinstance(outcome, NoTarget):
+        return error_page(outcome, visit)
+    if isinstance(outcome, ExpiredTarget):
+        return redirect_to("302 Found", outcome.url)
     if outcome.is_once:
-        return one_time_links.show(outcome, visit)
-    buffer.note(outcome.link_id, visit.environ)
-    return lead("302 Found", outcome.url)
+        return one_time_links.show_button(outcome, visit)
+    buffer.add(outcome.link_id, visit.environ)
+    return redirect_to("302 Found", outcome.url)
 
 
-def _open(outcome: Outcome, visit: Visit) -> Answer:
+def _respond_to_write(outcome: Resolution, visit: Visit) -> VisitorResponse:
     """Any other method: links that open once know POST."""
-    is_once = outcome is ONCE_GONE if isinstance(outcome, Dead) else outcome.is_once
+    is_once = outcome is ONE_TIME_GONE if isinstance(outcome, NoTarget) else outcome.is_once
     if not is_once or visit.method != "POST":
-        return not_allowed(WITH_FORM if is_once else READS)
-    if isinstance(outcome, Dead):
-        return dead(outcome, visit)
-    if isinstance(outcome, Expired):
-        return lead("303 See Other", outcome.url)
+        return method_not_allowed(FORM_METHODS if is_once else READ_METHODS)
+    if isinstance(outcome, NoTarget):
+        return error_page(outcome, visit)
+    if isinstance(outcome, ExpiredTarget):
+        return redirect_to("303 See Other", outcome.url)
     return one_time_links.open_link(outcome, visit)
 
 
-class Redirects:
+class RedirectMiddleware:
     """A WSGI application that answers for short links and leaves the rest to another.
 
     Hosts that are there for short links alone, our own or companies', are answered for whatever
@@ -96,34 +109,34 @@ class Redirects:
     def __init__(self, application: WSGIApplication) -> None:
         self._application = application
         self._own = urlsplit(settings.SHORT_URL).netloc
-        self._host = short_host()
-        self._takes = lru_cache(maxsize=16_384)(_takes)
+        self._host = dedicated_short_host()
+        self._takes = lru_cache(maxsize=16_384)(_is_link_path)
         self._is_allowed = lru_cache(maxsize=128)(_is_allowed)
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         text: str = environ.get("PATH_INFO", "")[1:]
         host = environ.get("HTTP_HOST", "")
-        host_id = None if host == self._own else company_host(host)
+        host_id = None if host == self._own else company_host_id(host)
         if host_id is None and not self._is_ours(host, text):
             return self._application(environ, start_response)
-        status, headers, body = answer(text, environ, host_id)
+        status, headers, body = respond(text, environ, host_id)
         start_response(status, headers)
         return (body,)
 
     def _is_ours(self, host: str, text: str) -> bool:
         if self._host is None:
             is_ours = host == self._own or self._is_allowed(host)
-            return is_ours and len(text) <= slugs.LONGEST_PATH and self._takes(text)
-        return host == self._host or plain(host) == self._host
+            return is_ours and len(text) <= slugs.MAX_PATH_LENGTH and self._takes(text)
+        return host == self._host or normalize_host(host) == self._host
 
 
-def company_host(header: str) -> int | None:
+def company_host_id(header: str) -> int | None:
     """Whose host it is that a request names, with whatever port; None: nobody's but ours."""
     found = short_hosts.find(header.partition(":")[0].lower().removesuffix("."))
     return found.id if found else None
 
 
-def _takes(text: str) -> bool:
+def _is_link_path(text: str) -> bool:
     segment, _, rest = text.partition("/")
     slug = slugs.repair(segment)
     return not (rest or slug is None or slugs.is_reserved(segment) or slugs.is_reserved(slug))
@@ -131,6 +144,6 @@ def _takes(text: str) -> bool:
 
 def _is_allowed(header: str) -> bool:
     """Whether Django would answer on this host: the service's own, or one that it goes by."""
-    if plain(header) == plain(urlsplit(settings.SHORT_URL).netloc):
+    if normalize_host(header) == normalize_host(urlsplit(settings.SHORT_URL).netloc):
         return True
     return validate_host(split_domain_port(header)[0], settings.ALLOWED_HOSTS)

@@ -12,15 +12,15 @@ from redis.client import Pipeline
 
 from config.redis_client import redis_client
 from links.follow import cached_row
-from links.follow.cached_row import Row
+from links.follow.cached_row import CachedRow
 from links.models import Link
 
-CHANGED = 60  # seconds Redis keeps nothing of a changed link
+INVALIDATED_TTL = 60  # seconds Redis keeps nothing of a changed link
 
 # KEYS: of new links. ARGV: the row of each, empty where only the database can tell it, and its ms.
 # Whatever else is held of a key, such as the dead row whose name was handed on, gives way to an
 # empty value; an empty value stays. Answers how many keys were asked for too early.
-_REMEMBER = f"""
+_STORE_NEW = f"""
 local early = 0
 for i, key in ipairs(KEYS) do
   local held, row = redis.call('GET', key), ARGV[2 * i - 1]
@@ -28,45 +28,45 @@ for i, key in ipairs(KEYS) do
   if row ~= '' and (not held or held == 'null') then
     redis.call('SET', key, row, 'PX', ARGV[2 * i])
   elseif held and held ~= '' and held ~= row then
-    redis.call('SET', key, '', 'EX', {CHANGED})
+    redis.call('SET', key, '', 'EX', {INVALIDATED_TTL})
   end
 end
 return early
 """
 
 
-def read(keys: Collection[str]) -> dict[str, Row | None]:
+def read(keys: Collection[str]) -> dict[str, CachedRow | None]:
     """What is known, of these keys alone."""
     values: Any = redis_client().mget(map(cached_row.redis_key, keys))
     return {key: cached_row.unpack(value) for key, value in zip(keys, values, strict=True) if value}
 
 
-def add(known: Mapping[str, Row | None]) -> None:
+def store(known: Mapping[str, CachedRow | None]) -> None:
     """What the database said; nothing that is there is overwritten."""
     with redis_client().pipeline(transaction=False) as pipe:
         for key, row in known.items():
             pipe.set(
-                cached_row.redis_key(key), cached_row.pack(row), px=cached_row.millis(row), nx=True
+                cached_row.redis_key(key), cached_row.pack(row), px=cached_row.ttl_ms(row), nx=True
             )
         pipe.execute()
 
 
-def remember(links: Collection[Link]) -> bool:
+def store_new(links: Collection[Link]) -> bool:
     """Of new links; whether somebody asked for one of them before it was there."""
     words: list[bytes | int] = []
-    for row in map(cached_row.of, links):
-        words += [cached_row.pack(row) if row else b"", cached_row.millis(row)]
+    for row in map(cached_row.from_link, links):
+        words += [cached_row.pack(row) if row else b"", cached_row.ttl_ms(row)]
     keys = [cached_row.redis_key(link.key) for link in links]
-    early: Any = redis_client().eval(_REMEMBER, len(keys), *keys, *words)
+    early: Any = redis_client().eval(_STORE_NEW, len(keys), *keys, *words)
     return bool(early)
 
 
-def doubt(links: Collection[Link]) -> None:
+def invalidate(links: Collection[Link]) -> None:
     with redis_client().pipeline(transaction=False) as pipe:
-        mark(pipe, [link.key for link in links])
+        queue_invalidation(pipe, [link.key for link in links])
         pipe.execute()
 
 
-def mark(pipe: Pipeline, keys: Collection[str]) -> None:
+def queue_invalidation(pipe: Pipeline, keys: Collection[str]) -> None:
     for key in keys:
-        pipe.set(cached_row.redis_key(key), b"", ex=CHANGED)
+        pipe.set(cached_row.redis_key(key), b"", ex=INVALIDATED_TTL)

@@ -18,49 +18,71 @@ from redis.client import PubSub
 from redis.exceptions import ConnectionError as RedisSilentError
 from redis.exceptions import RedisError
 
-from config.borrowed_connection import lent_connection
+from config.pooled_connection import pooled_connection
 from config.redis_client import patient_redis, redis_client
 from links.addresses import short_hosts, slugs
 from links.follow import cached_row, redis_cache
-from links.follow.cached_row import GONE, ONCE_GONE, UNKNOWN, Dead, Expired, Found, Outcome, Row
-from links.follow.stop_cache import Stops
+from links.follow.cached_row import (
+    GONE,
+    NOT_FOUND,
+    ONE_TIME_GONE,
+    CachedRow,
+    ExpiredTarget,
+    LinkTarget,
+    NoTarget,
+    Resolution,
+)
+from links.follow.stop_cache import StopCache
 from links.models import Link
 
-__all__ = ["GONE", "ONCE_GONE", "UNKNOWN", "Dead", "Directory", "Expired", "Found", "Outcome"]
+__all__ = [
+    "GONE",
+    "NOT_FOUND",
+    "ONE_TIME_GONE",
+    "ExpiredTarget",
+    "LinkTarget",
+    "NoTarget",
+    "Resolution",
+    "Resolver",
+]
 
-FRESH = 1.0  # seconds an answer lives in this process
-FRESH_SLUGS = 50_000
-BACK_OFF = 1.0
-REREAD = 1.0  # seconds between readings of what is stopped: a change may be told by nobody
-AWAY = 0.6  # seconds between tries to hear Redis, and readings of what is stopped meanwhile
-SILENCE = 2.0  # seconds without a sign of Redis after which it is away
-CHANGES = "links"  # the channel that says: forget what you hold
-STOPPED = b"stops"  # said there: read anew what is stopped
+CACHE_TTL = 1.0  # seconds an answer lives in this process
+CACHE_SIZE = 50_000
+REDIS_BACKOFF = 1.0
+STOPS_REFRESH_INTERVAL = (
+    1.0  # seconds between readings of what is stopped: a change may be told by nobody
+)
+RECONNECT_DELAY = (
+    0.6  # seconds between tries to hear Redis, and readings of what is stopped meanwhile
+)
+SILENCE_TIMEOUT = 2.0  # seconds without a sign of Redis after which it is away
+CHANNEL = "links"  # the channel that says: forget what you hold
+STOPS_CHANGED = b"stops"  # said there: read anew what is stopped
 SQL_READERS = 4  # of the process's pool of connections; the rest are for those who write
-SQL_PATIENCE = 1.0
-FLIGHT = 2.0  # seconds to wait for another's search for the same slug
+SQL_READER_TIMEOUT = 1.0
+SINGLE_FLIGHT_TIMEOUT = 2.0  # seconds to wait for another's search for the same slug
 
-Asked = str | tuple[int, str]  # a slug of our own host, or of a company's
+SlugKey = str | tuple[int, str]  # a slug of our own host, or of a company's
 
 
-class Directory:
+class Resolver:
     """What this process knows of slugs, and how it learns it."""
 
-    def __init__(self, stops: Stops | None = None) -> None:
+    def __init__(self, stops: StopCache | None = None) -> None:
         self._stops = stops or _stops
         self.reset()
 
     def reset(self) -> None:
         """A forked child starts anew: it inherits no thread, and locks in any state."""
-        self._fresh: dict[Asked, tuple[float, Outcome]] = {}
-        self._flights: dict[Asked, Future[Outcome]] = {}
+        self._fresh: dict[SlugKey, tuple[float, Resolution]] = {}
+        self._flights: dict[SlugKey, Future[Resolution]] = {}
         self._redis_after = 0.0
         self._untold: set[str] = set()
         self._readers = threading.BoundedSemaphore(SQL_READERS)
         self._starting = threading.Lock()
         self._is_listening = False
 
-    def resolve(self, slug: str, host_id: int | None = None) -> Outcome:
+    def resolve(self, slug: str, host_id: int | None = None) -> Resolution:
         """Where the slug leads now under our own host, or a company's; raises when no store can
         tell.
         """
@@ -70,37 +92,37 @@ class Directory:
             return self._look_up(slug, host_id)
         return self._now(entry[1])
 
-    def _now(self, outcome: Outcome) -> Outcome:
-        if not isinstance(outcome, Found):
+    def _now(self, outcome: Resolution) -> Resolution:
+        if not isinstance(outcome, LinkTarget):
             return outcome
-        known = self._stops.known
+        known = self._stops.stopped
         if known and (outcome.company_id in known or outcome.batch in known):
             return outcome.gone()
         if outcome.expires_at and outcome.expires_at <= time.time():
             return outcome.expired()
         return outcome
 
-    def _look_up(self, text: str, host_id: int | None) -> Outcome:
+    def _look_up(self, text: str, host_id: int | None) -> Resolution:
         slug = slugs.repair(text)
         if slug is None:
-            return UNKNOWN
+            return NOT_FOUND
         if slug != text:
             return self.resolve(slug, host_id)
         if not self._is_listening:
             self._start()
-        self._stops.ensure()
+        self._stops.ensure_loaded()
         return self._now(self._find(slug, host_id))
 
-    def _find(self, slug: str, host_id: int | None) -> Outcome:
+    def _find(self, slug: str, host_id: int | None) -> Resolution:
         """However many ask at once, one goes and looks."""
         asked = slug if host_id is None else (host_id, slug)
-        mine: Future[Outcome] = Future()
+        mine: Future[Resolution] = Future()
         flight = self._flights.setdefault(asked, mine)
         if flight is not mine:
-            return flight.result(FLIGHT)
+            return flight.result(SINGLE_FLIGHT_TIMEOUT)
         try:
             row = self._row(slug, host_id)
-            outcome = row.outcome() if row else UNKNOWN
+            outcome = row.resolution() if row else NOT_FOUND
             if self._flights.get(asked) is mine:  # nothing has changed since we asked
                 self._keep(asked, outcome)
             mine.set_result(outcome)
@@ -112,17 +134,17 @@ class Directory:
                 self._flights.pop(asked, None)
         return outcome
 
-    def _keep(self, asked: Asked, outcome: Outcome) -> None:
-        if len(self._fresh) >= FRESH_SLUGS:
+    def _keep(self, asked: SlugKey, outcome: Resolution) -> None:
+        if len(self._fresh) >= CACHE_SIZE:
             self._fresh.clear()
-        self._fresh[asked] = time.monotonic() + FRESH, outcome
+        self._fresh[asked] = time.monotonic() + CACHE_TTL, outcome
 
-    def _drop(self) -> None:
+    def clear(self) -> None:
         """Nothing that was asked before this moment is believed after it."""
         self._flights.clear()
         self._fresh.clear()
 
-    def _row(self, slug: str, host_id: int | None) -> Row | None:
+    def _row(self, slug: str, host_id: int | None) -> CachedRow | None:
         exact, folded = short_hosts.key(host_id, slug), short_hosts.key(host_id, slug.lower())
         keys = list(dict.fromkeys((exact, folded)))
         known = self._ask_redis(keys)
@@ -132,65 +154,65 @@ class Directory:
         alias = known.get(folded)
         return known[exact] or (alias if alias and alias.is_alias else None)
 
-    def _ask_redis(self, keys: list[str]) -> dict[str, Row | None]:
+    def _ask_redis(self, keys: list[str]) -> dict[str, CachedRow | None]:
         if time.monotonic() < self._redis_after:
             return {}
         try:
             return redis_cache.read(keys)
         except (RedisError, OSError):
-            self._redis_after = time.monotonic() + BACK_OFF
+            self._redis_after = time.monotonic() + REDIS_BACKOFF
             return {}
 
-    def _ask_sql(self, keys: list[str]) -> dict[str, Row | None]:
-        if not self._readers.acquire(timeout=SQL_PATIENCE):
+    def _ask_sql(self, keys: list[str]) -> dict[str, CachedRow | None]:
+        if not self._readers.acquire(timeout=SQL_READER_TIMEOUT):
             raise TimeoutError("every reader of links is busy")
         try:
-            with lent_connection(), connection.cursor() as cursor:
+            with pooled_connection(), connection.cursor() as cursor:
                 cursor.execute(cached_row.SELECT, [keys[0], keys[-1]])
                 found = {key: cached_row.from_sql(rest) for key, *rest in cursor.fetchall()}
         finally:
             self._readers.release()
         return {key: found.get(key) for key in keys}
 
-    def _tell_redis(self, known: Mapping[str, Row | None]) -> None:
+    def _tell_redis(self, known: Mapping[str, CachedRow | None]) -> None:
         if time.monotonic() < self._redis_after:
             return
         try:
-            redis_cache.add(known)
+            redis_cache.store(known)
         except (RedisError, OSError):
-            self._redis_after = time.monotonic() + BACK_OFF
+            self._redis_after = time.monotonic() + REDIS_BACKOFF
 
-    def remember(self, *links: Link) -> None:
+    def cache_new(self, *links: Link) -> None:
         """Call after links with a name of their own are committed: somebody may have asked for
         that name before, and been told 404. Their first visitors need no SQL. Never raises.
         """
         try:
-            if redis_cache.remember(links):  # others may still hold what they were told too early
-                redis_client().publish(CHANGES, b"")
+            if redis_cache.store_new(links):  # others may still hold what they were told too early
+                redis_client().publish(CHANNEL, b"")
         except (RedisError, OSError):
-            self._redis_after = time.monotonic() + BACK_OFF
+            self._redis_after = time.monotonic() + REDIS_BACKOFF
         for link in links:
             for slug in (link.slug, link.slug.lower()):
                 self._fresh.pop(slug if link.host_id is None else (link.host_id, slug), None)
 
-    def doubt(self, *links: Link) -> None:
+    def invalidate_before_commit(self, *links: Link) -> None:
         """Call before a change to links is committed: a process that dies between its commit and
         `forget` leaves no old row in Redis. Never raises.
         """
         try:
-            redis_cache.doubt(links)
+            redis_cache.invalidate(links)
         except (RedisError, OSError):
-            self._redis_after = time.monotonic() + BACK_OFF
+            self._redis_after = time.monotonic() + REDIS_BACKOFF
 
-    def forget(self, *links: Link) -> None:
+    def invalidate_after_commit(self, *links: Link) -> None:
         """Call after a change to links is committed. Never raises; repeated until it is told."""
         self._untold.update(link.key for link in links)
         is_told = self._tell_changes()
-        self._drop()  # after Redis, or a reader would fetch the old row once more
+        self.clear()  # after Redis, or a reader would fetch the old row once more
         if not is_told:
             self._start()
 
-    def restop(self) -> None:
+    def publish_stop_change(self) -> None:
         """Call after a change to what is stopped is committed. Never raises; repeated likewise."""
         self._stops.refresh()
         self._untold.add("")
@@ -203,8 +225,8 @@ class Directory:
             return True
         try:
             with redis_client().pipeline(transaction=False) as pipe:
-                redis_cache.mark(pipe, list(filter(None, keys)))
-                pipe.publish(CHANGES, STOPPED if "" in keys else b"")
+                redis_cache.queue_invalidation(pipe, list(filter(None, keys)))
+                pipe.publish(CHANNEL, STOPS_CHANGED if "" in keys else b"")
                 pipe.execute()
         except (RedisError, OSError):
             return False
@@ -222,39 +244,43 @@ class Directory:
             client = patient_redis()
             try:
                 with PubSub(client.connection_pool) as changes:
-                    changes.subscribe(CHANGES)
+                    changes.subscribe(CHANNEL)
                     self._hear(changes)
             except (RedisError, OSError):
                 pass
             self._stops.refresh()
-            time.sleep(AWAY)
+            time.sleep(RECONNECT_DELAY)
 
     def _hear(self, changes: PubSub) -> None:
         """Until there is a change that Redis cannot be told, or no sign of it."""
         heard_at = read_at = time.monotonic()
         while self._tell_changes():
-            message = changes.get_message(timeout=BACK_OFF)
+            message = changes.get_message(timeout=REDIS_BACKOFF)
             if message:
                 heard_at = time.monotonic()
                 self._heed(message)
-            elif time.monotonic() - heard_at > SILENCE:
+            elif time.monotonic() - heard_at > SILENCE_TIMEOUT:
                 raise RedisSilentError("no sign of Redis")
             else:
                 changes.ping()
-            if time.monotonic() - read_at >= REREAD:
+            if time.monotonic() - read_at >= STOPS_REFRESH_INTERVAL:
                 self._stops.refresh()
                 read_at = time.monotonic()
 
     def _heed(self, message: Mapping[str, Any]) -> None:
         if message["type"] == "message":
-            self._drop()
-        if message["type"] == "subscribe" or message["data"] == STOPPED:
+            self.clear()
+        if message["type"] == "subscribe" or message["data"] == STOPS_CHANGED:
             self._stops.refresh()
 
 
-_stops = Stops()
+_stops = StopCache()
 os.register_at_fork(after_in_child=_stops.reset)
-_directory = Directory()
-os.register_at_fork(after_in_child=_directory.reset)
-resolve, remember = _directory.resolve, _directory.remember
-doubt, forget, restop = _directory.doubt, _directory.forget, _directory.restop
+_resolver = Resolver()
+os.register_at_fork(after_in_child=_resolver.reset)
+resolve, cache_new = _resolver.resolve, _resolver.cache_new
+invalidate_before_commit, invalidate_after_commit, publish_stop_change = (
+    _resolver.invalidate_before_commit,
+    _resolver.invalidate_after_commit,
+    _resolver.publish_stop_change,
+)

@@ -12,69 +12,69 @@ from django.db import DatabaseError, connection
 from psycopg_pool import PoolTimeout
 from redis.exceptions import RedisError
 
-from config.borrowed_connection import lent_connection
+from config.pooled_connection import pooled_connection
 from config.redis_client import redis_client
-from links.follow.cached_row import batch_name
+from links.follow.cached_row import batch_key
 
-READ = "SELECT company_id, batch_id FROM links_stop"
-COPY = "links:stops"  # in Redis, for a process that starts while the database is away
-PATIENCE = 6.0  # seconds; a little longer than the pool's
+SELECT = "SELECT company_id, batch_id FROM links_stop"
+REDIS_COPY = "links:stops"  # in Redis, for a process that starts while the database is away
+FIRST_READ_TIMEOUT = 6.0  # seconds; a little longer than the pool's
 
 log = structlog.get_logger(__name__)
 
 
-class Stops:
+class StopCache:
     def __init__(self) -> None:
         self.reset()
 
     def reset(self) -> None:
         """A forked child inherits locks in any state."""
-        self.known: frozenset[int | str] = frozenset()  # companies' numbers, batches' names
+        self.stopped: frozenset[int | str] = frozenset()  # companies' numbers, batches' names
         self._is_read = False
-        self._reading = threading.Lock()
+        self._read_lock = threading.Lock()
 
-    def ensure(self) -> None:
+    def ensure_loaded(self) -> None:
         """Before the first answer; raises when nobody can tell."""
         if self._is_read:
             return
-        if not self._reading.acquire(timeout=PATIENCE):
+        if not self._read_lock.acquire(timeout=FIRST_READ_TIMEOUT):
             raise TimeoutError("nobody says which links are stopped")
         try:
             if not self._is_read:
                 self._read_first()
         finally:
-            self._reading.release()
+            self._read_lock.release()
 
     def _read_first(self) -> None:
         try:
             self._read()
         except (DatabaseError, PoolTimeout):
-            copy = redis_client().get(COPY)
+            copy = redis_client().get(REDIS_COPY)
             if copy is None:
                 raise
             assert isinstance(copy, bytes)  # noqa: S101 - the client decodes nothing
-            self.known, self._is_read = _unpacked(copy), True
+            self.stopped, self._is_read = _unpacked(copy), True
             log.warning("stops_read_from_copy")
 
     def refresh(self) -> None:
         """What is known stays when the database is away. Readers queue: the last one knows best."""
-        with self._reading:
+        with self._read_lock:
             try:
                 self._read()
             except Exception as error:  # the edge of a thread, which has to live on
                 log.warning("stops_not_read", error=type(error).__name__)
 
     def _read(self) -> None:
-        with lent_connection(), connection.cursor() as cursor:
-            cursor.execute(READ)
+        with pooled_connection(), connection.cursor() as cursor:
+            cursor.execute(SELECT)
             rows = cursor.fetchall()
-        self.known = frozenset(batch_name(company, batch) or company for company, batch in rows)
+        self.stopped = frozenset(batch_key(company, batch) or company for company, batch in rows)
         self._is_read = True
         self._copy()
 
     def _copy(self) -> None:
         try:
-            redis_client().set(COPY, " ".join(map(str, self.known)))
+            redis_client().set(REDIS_COPY, " ".join(map(str, self.stopped)))
         except (RedisError, OSError) as error:
             log.debug("stops_not_copied", error=type(error).__name__)
 

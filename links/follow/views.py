@@ -3,13 +3,13 @@
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.csrf import csrf_exempt
 
-from links.follow.redirect import answer, company_host
+from links.follow.redirect import company_host_id, respond
 
 
 @csrf_exempt  # forms of links bring back a nonce; any other POST is owed its 405
 def follow(request: HttpRequest, slug: str) -> HttpResponse:
-    host_id = company_host(request.META.get("HTTP_HOST", ""))
-    status, headers, body = answer(slug, request.META, host_id)
+    host_id = company_host_id(request.META.get("HTTP_HOST", ""))
+    status, headers, body = respond(slug, request.META, host_id)
     response = HttpResponse(body, status=int(status[:3]), headers=dict(headers))
     if not body and "Content-Type" not in dict(headers):
         del response["Content-Type"]

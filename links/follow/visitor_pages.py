@@ -10,43 +10,46 @@ from django.template.loader import render_to_string
 from django.templatetags.static import static
 from django.utils.translation.trans_real import parse_accept_lang_header
 
-from links.follow.cached_row import GONE, ONCE_GONE, UNKNOWN, Dead
+from links.follow.cached_row import GONE, NOT_FOUND, ONE_TIME_GONE, NoTarget
 
-NO_STORE = [
+COMMON_HEADERS = [
     ("Cache-Control", "private, no-store"),
     ("X-Robots-Tag", "noindex, nofollow"),
     ("Referrer-Policy", "no-referrer"),
 ]
-EMPTY = [("Content-Length", "0"), *NO_STORE]
-TOO_MANY = "too_many"
-FRAMELESS = "; base-uri 'none'; frame-ancestors 'none'"
+EMPTY_BODY_HEADERS = [("Content-Length", "0"), *COMMON_HEADERS]
+TOO_MANY_REQUESTS = "too_many"
+NO_FRAMING = "; base-uri 'none'; frame-ancestors 'none'"
 
-_STATUSES: dict[Dead | str, str] = {
+_STATUSES: dict[NoTarget | str, str] = {
     GONE: "410 Gone",
-    ONCE_GONE: "410 Gone",
-    UNKNOWN: "404 Not Found",
-    TOO_MANY: "429 Too Many Requests",
+    ONE_TIME_GONE: "410 Gone",
+    NOT_FOUND: "404 Not Found",
+    TOO_MANY_REQUESTS: "429 Too Many Requests",
 }
-_WORDS: dict[tuple[Dead | str, str], tuple[str, str]] = {
+_WORDS: dict[tuple[NoTarget | str, str], tuple[str, str]] = {
     (GONE, "ru"): ("Ссылка больше не действует", "Попросите отправителя прислать новую."),
     (GONE, "en"): ("This link no longer works", "Ask whoever sent it for a new one."),
-    (ONCE_GONE, "ru"): (
+    (ONE_TIME_GONE, "ru"): (
         "Ссылка больше не открывается",
         "Она открывается один раз: её уже открыли, или её срок вышел.",
     ),
-    (ONCE_GONE, "en"): (
+    (ONE_TIME_GONE, "en"): (
         "This link opens no more",
         "It opens once, and somebody has opened it, or it has expired.",
     ),
-    (UNKNOWN, "ru"): ("Такой ссылки нет", "Проверьте, что адрес скопирован целиком."),
-    (UNKNOWN, "en"): ("There is no such link", "Check that the whole address was copied."),
-    (TOO_MANY, "ru"): ("Слишком много попыток", "Попробуйте ещё раз через несколько минут."),
-    (TOO_MANY, "en"): ("Too many tries", "Try again in a few minutes."),
+    (NOT_FOUND, "ru"): ("Такой ссылки нет", "Проверьте, что адрес скопирован целиком."),
+    (NOT_FOUND, "en"): ("There is no such link", "Check that the whole address was copied."),
+    (TOO_MANY_REQUESTS, "ru"): (
+        "Слишком много попыток",
+        "Попробуйте ещё раз через несколько минут.",
+    ),
+    (TOO_MANY_REQUESTS, "en"): ("Too many tries", "Try again in a few minutes."),
 }
-_BUSY = "Сервис временно недоступен. The service is temporarily unavailable.\n".encode()
+_UNAVAILABLE = "Сервис временно недоступен. The service is temporarily unavailable.\n".encode()
 
 
-class Answer(NamedTuple):
+class VisitorResponse(NamedTuple):
     status: str
     headers: list[tuple[str, str]]
     body: bytes = b""
@@ -69,40 +72,51 @@ class Visit(NamedTuple):
     @property
     def is_apart(self) -> bool:
         """Every path is a slug there, so that the stylesheet is elsewhere."""
-        return self.host_id is not None or short_host() is not None
+        return self.host_id is not None or dedicated_short_host() is not None
 
 
-def lead(status: str, url: str) -> Answer:
-    return Answer(status, [("Location", url), *EMPTY])
+def redirect_to(status: str, url: str) -> VisitorResponse:
+    return VisitorResponse(status, [("Location", url), *EMPTY_BODY_HEADERS])
 
 
-def not_allowed(allowed: str) -> Answer:
-    return Answer("405 Method Not Allowed", [("Allow", allowed), *EMPTY])
+def method_not_allowed(allowed: str) -> VisitorResponse:
+    return VisitorResponse("405 Method Not Allowed", [("Allow", allowed), *EMPTY_BODY_HEADERS])
 
 
-def dead(outcome: Dead | str, visit: Visit, *headers: tuple[str, str]) -> Answer:
+def error_page(outcome: NoTarget | str, visit: Visit, *headers: tuple[str, str]) -> VisitorResponse:
     """A page that is the same for everybody."""
-    body = _dead_page(outcome, visit.language, visit.is_apart)
-    return _page(_STATUSES[outcome], body, visit, _HTML, _policy(visit.is_apart, ""), *headers)
+    body = _error_page_html(outcome, visit.language, visit.is_apart)
+    return _page(
+        _STATUSES[outcome],
+        body,
+        visit,
+        _HTML,
+        _content_security_policy(visit.is_apart, ""),
+        *headers,
+    )
 
 
-def page(status: str, template: str, context: dict[str, Any], visit: Visit, policy: str) -> Answer:
+def html_page(
+    status: str, template: str, context: dict[str, Any], visit: Visit, policy: str
+) -> VisitorResponse:
     known = {"language": visit.language, "stylesheet": _stylesheet(visit.is_apart)}
     body = render_to_string(template, known | context).encode()
-    return _page(status, body, visit, _HTML, _policy(visit.is_apart, policy))
+    return _page(status, body, visit, _HTML, _content_security_policy(visit.is_apart, policy))
 
 
-def busy(visit: Visit) -> Answer:
+def unavailable(visit: Visit) -> VisitorResponse:
     text = ("Content-Type", "text/plain; charset=utf-8")
-    return _page("503 Service Unavailable", _BUSY, visit, text, ("Retry-After", "2"))
+    return _page("503 Service Unavailable", _UNAVAILABLE, visit, text, ("Retry-After", "2"))
 
 
 _HTML = ("Content-Type", "text/html; charset=utf-8")
 
 
-def _page(status: str, body: bytes, visit: Visit, *headers: tuple[str, str]) -> Answer:
+def _page(status: str, body: bytes, visit: Visit, *headers: tuple[str, str]) -> VisitorResponse:
     length = ("Content-Length", str(len(body)))
-    return Answer(status, [*headers, length, *NO_STORE], b"" if visit.method == "HEAD" else body)
+    return VisitorResponse(
+        status, [*headers, length, *COMMON_HEADERS], b"" if visit.method == "HEAD" else body
+    )
 
 
 def _language(accepted: str) -> str:
@@ -111,7 +125,7 @@ def _language(accepted: str) -> str:
 
 
 @cache
-def _dead_page(outcome: Dead | str, language: str, is_apart: bool) -> bytes:
+def _error_page_html(outcome: NoTarget | str, language: str, is_apart: bool) -> bytes:
     """In the visitor's language first, and below in the other: an SMS knows no language."""
     other = "en" if language == "ru" else "ru"
     words = {
@@ -131,18 +145,18 @@ def _stylesheet(is_apart: bool) -> str:
 
 
 @cache
-def _policy(is_apart: bool, more: str) -> tuple[str, str]:
+def _content_security_policy(is_apart: bool, more: str) -> tuple[str, str]:
     source = settings.PUBLIC_URL if is_apart else "'self'"
     return "Content-Security-Policy", f"default-src 'none'; style-src {source}{more}"
 
 
-def short_host() -> str | None:
+def dedicated_short_host() -> str | None:
     """The host that serves short links and nothing else, if there is one."""
     short, public = (
-        plain(urlsplit(url).netloc) for url in (settings.SHORT_URL, settings.PUBLIC_URL)
+        normalize_host(urlsplit(url).netloc) for url in (settings.SHORT_URL, settings.PUBLIC_URL)
     )
     return short if short != public else None
 
 
-def plain(host: str) -> str:
+def normalize_host(host: str) -> str:
     return host.lower().removesuffix(":80").removesuffix(":443").removesuffix(".")

@@ -12,10 +12,10 @@ from accounts.models import Mode
 from config.errors import DomainError, Error
 from links.follow import resolution
 from links.make import reuse
-from links.make.new_link import TRIES, NewLink, Owner, made_of
+from links.make.new_link import MAX_TRIES, NewLink, Owner, link_from_params
 from links.models import Link
 
-MOST = 1000
+MAX_LINKS = 1000
 
 # As in `sql.RETIRE`; locked in one order, since another batch may want the same names.
 RETIRE = """
@@ -66,14 +66,14 @@ def shorten_many(*, owner: Owner, wanted: Sequence[NewLink], batch_id: UUID) -> 
             test_quotas.take(owner.company_id, "links", len(wanted))
         found = _reuse(owner, wanted, batch_id)
         _retire(owner, [one for one in wanted if one.alias])
-        for left in reversed(range(TRIES)):
+        for left in reversed(range(MAX_TRIES)):
             open_items = [n for n in range(len(wanted)) if n not in found]
             if not open_items:
                 break
             found |= _insert(owner, {n: wanted[n] for n in open_items}, batch_id, is_last=not left)
     aliases = [one for one in found.values() if isinstance(one, Link) and one.is_alias]
     if aliases:
-        transaction.on_commit(lambda: resolution.remember(*aliases))
+        transaction.on_commit(lambda: resolution.cache_new(*aliases))
     return [found[n] for n in range(len(wanted))]
 
 
@@ -81,7 +81,7 @@ def _reuse(owner: Owner, wanted: Sequence[NewLink], batch_id: UUID) -> dict[int,
     asked = {n: one for n, one in enumerate(wanted) if one.is_reused}
     if not asked:
         return {}
-    links = reuse.shorten(owner=owner, wanted=list(asked.values()), batch_id=batch_id)
+    links = reuse.find_or_create(owner=owner, wanted=list(asked.values()), batch_id=batch_id)
     return dict(zip(asked, links, strict=True))
 
 
@@ -107,7 +107,7 @@ def _insert(
     found: dict[int, Result] = {}
     for n, one in params.items():
         if one["link_id"] in expiries:
-            found[n] = made_of(one, expiries[one["link_id"]])
+            found[n] = link_from_params(one, expiries[one["link_id"]])
         elif one["is_alias"]:
             found[n] = DomainError(Error.ALIAS_TAKEN)
         elif is_last:

@@ -22,7 +22,7 @@ from links import sql
 from links.follow import resolution
 from links.make import reuse
 from links.make.message_text import TEXTS, with_link
-from links.make.new_link import TRIES, NewLink, Owner, made_of
+from links.make.new_link import MAX_TRIES, NewLink, Owner, link_from_params
 from links.models import Link
 
 
@@ -31,9 +31,9 @@ def shorten(*, owner: Owner, link: NewLink) -> Link:
     if owner.mode == Mode.TEST:
         test_quotas.take(owner.company_id, "links")
     if link.is_reused:
-        (found,) = reuse.shorten(owner=owner, wanted=[link])
+        (found,) = reuse.find_or_create(owner=owner, wanted=[link])
         return found
-    for left in reversed(range(TRIES)):
+    for left in reversed(range(MAX_TRIES)):
         params = link.params() | {"company_id": owner.company_id, "mode": owner.mode}
         try:
             made = _insert(params)
@@ -44,7 +44,7 @@ def shorten(*, owner: Owner, link: NewLink) -> Link:
                 raise DomainError(Error.ALIAS_TAKEN) from None
         else:
             if link.alias:  # somebody may have asked for it before, and been told 404
-                transaction.on_commit(partial(resolution.remember, made))
+                transaction.on_commit(partial(resolution.cache_new, made))
             return made
     raise AssertionError("the last try returns or raises")
 
@@ -56,7 +56,7 @@ def _insert(params: Mapping[str, Any]) -> Link:
         if params["is_alias"]:
             _retire(params)
         (expires_at,) = sending.first_row(sql.SHORTEN, params)
-    return made_of(params, expires_at)
+    return link_from_params(params, expires_at)
 
 
 def _retire(params: Mapping[str, Any]) -> None:
@@ -65,7 +65,7 @@ def _retire(params: Mapping[str, Any]) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class LinkOrder:
+class LinkSendRequest:
     """A request to send a link, its fields checked."""
 
     phone: str
@@ -86,14 +86,14 @@ class SentLink:
     segments: int
 
 
-def send_link(*, sender: Sender, order: LinkOrder) -> SentLink:
+def send_link(*, sender: Sender, order: LinkSendRequest) -> SentLink:
     """Shorten and send in one commit; refuses before anything is spent."""
     acceptance = _Acceptance(sender, order)
     outcome = sending.send(acceptance)
     return SentLink(outcome, acceptance.short_url, acceptance.segments)
 
 
-class _Acceptance(sending.Acceptance[LinkOrder]):
+class _Acceptance(sending.Acceptance[LinkSendRequest]):
     """Tried again when its slug was taken; an alias that is taken is a refusal."""
 
     kind = "link"
@@ -131,7 +131,7 @@ class _Acceptance(sending.Acceptance[LinkOrder]):
             _retire(params)
             self._read(sending.first_row(statement, params))
         # Somebody may have asked for it too early and been told that it is not there.
-        resolution.forget(made_of(params, None))
+        resolution.invalidate_after_commit(link_from_params(params, None))
         return None
 
     def _text(self, url: str) -> str:

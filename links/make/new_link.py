@@ -19,10 +19,10 @@ from links.addresses.short_hosts import Host
 from links.models import Link
 
 SLUG_LENGTH, SLUG_LENGTH_IN_MESSAGES = 8, 10
-TRIES = 5
+MAX_TRIES = 5
 # What strangers can make before anybody has looked at them must not look trusted or last.
 PENDING_LIFETIME = 3600  # seconds
-NOT_BY_WHATSAPP = (
+HOST_NOT_IN_WHATSAPP = (
     "В WhatsApp ссылки открываются только с домена сервиса: назовите другой канал или уберите host",
     "By WhatsApp links are under the service's own host: name another channel or leave host out",
 )
@@ -85,7 +85,7 @@ class NewLink:
         if self.host is None or Channel.WHATSAPP not in channels:
             return self
         if self.is_host_asked:
-            raise invalid_input(host=NOT_BY_WHATSAPP)
+            raise invalid_input(host=HOST_NOT_IN_WHATSAPP)
         return replace(self, host=None)
 
 
@@ -102,7 +102,7 @@ class Owner(Protocol):
     def mode(self) -> str: ...
 
 
-def made_of(params: Mapping[str, Any], expires_at: datetime | None) -> Link:
+def link_from_params(params: Mapping[str, Any], expires_at: datetime | None) -> Link:
     return Link(
         id=params["link_id"],
         company_id=params["company_id"],

@@ -7,7 +7,7 @@ from uuid import UUID
 from django.db import IntegrityError, connection, transaction
 
 from channels.accept import acceptance
-from links.make.new_link import TRIES, NewLink, Owner, made_of
+from links.make.new_link import MAX_TRIES, NewLink, Owner, link_from_params
 from links.models import Link
 
 _IS_LIVE = """
@@ -22,7 +22,7 @@ AND l.reuse_key = ANY(%(reuse_key)s::uuid[]) AND l.reuse_key IS NOT NULL"""
 # What is there and lives is found; what died gives its key up, in one order, and new ones are made
 # of the rest. The unique index decides between two that come at once, and the later one is given
 # the row of the earlier, which its own snapshot could not show.
-_SHORTEN = f"""
+_FIND_OR_CREATE = f"""
 WITH found AS (
   SELECT l.reuse_key, l.id, l.slug, l.key, l.expires_at
   FROM links_link l WHERE {_EQUAL} AND {_IS_LIVE}),
@@ -60,20 +60,22 @@ _COLUMNS = (
     "expired_url",
     "reuse_key",
 )
-_FOUND = ("link_id", "slug", "slug_key", "expires_at")
+_RETURNED = ("link_id", "slug", "slug_key", "expires_at")
 
 
-def shorten(*, owner: Owner, wanted: Sequence[NewLink], batch_id: UUID | None = None) -> list[Link]:
+def find_or_create(
+    *, owner: Owner, wanted: Sequence[NewLink], batch_id: UUID | None = None
+) -> list[Link]:
     """In the order asked for; equal ones in the list are one link."""
     own: dict[str, Any] = {"company_id": owner.company_id, "mode": owner.mode, "batch_id": batch_id}
     keys = [one.reuse_key() for one in wanted]
     distinct = dict(zip(keys, wanted, strict=True))
     first = {key: n for n, key in reversed(list(enumerate(keys)))}
-    for left in reversed(range(TRIES)):
+    for left in reversed(range(MAX_TRIES)):
         asked = {key: one.params() | own | {"reuse_key": key} for key, one in distinct.items()}
         try:
             with transaction.atomic():
-                rows = _ask(own, list(asked.values()))
+                rows = _execute(own, list(asked.values()))
         except IntegrityError as error:  # a slug that was drawn is taken
             if acceptance.violated_constraint(error) != "link_key_once" or not left:
                 raise
@@ -84,14 +86,14 @@ def shorten(*, owner: Owner, wanted: Sequence[NewLink], batch_id: UUID | None = 
     raise AssertionError("the last try returns or raises")
 
 
-def _ask(own: dict[str, Any], asked: Sequence[Mapping[str, Any]]) -> dict[UUID, dict[str, Any]]:
+def _execute(own: dict[str, Any], asked: Sequence[Mapping[str, Any]]) -> dict[UUID, dict[str, Any]]:
     columns = {name: [one[name] for one in asked] for name in _COLUMNS}
     with connection.cursor() as cursor:
-        cursor.execute(_SHORTEN, own | columns)
-        return {key: dict(zip(_FOUND, rest, strict=True)) for key, *rest in cursor}
+        cursor.execute(_FIND_OR_CREATE, own | columns)
+        return {key: dict(zip(_RETURNED, rest, strict=True)) for key, *rest in cursor}
 
 
 def _link(asked: Mapping[str, Any], row: Mapping[str, Any], *, is_first: bool) -> Link:
-    link = made_of({**asked, **row}, row["expires_at"])
+    link = link_from_params({**asked, **row}, row["expires_at"])
     link.was_there = row["link_id"] != asked["link_id"] or not is_first
     return link

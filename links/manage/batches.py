@@ -17,7 +17,7 @@ from links.models import Link, Stop
 
 
 @dataclass(frozen=True, slots=True)
-class SeenBatch:
+class BatchSummary:
     """A batch as the cabinet shows it."""
 
     id: UUID
@@ -35,14 +35,14 @@ class SeenBatch:
         return f"{reverse('link-list')}?{urlencode({'mode': self.mode, 'batch': self.public_id})}"
 
 
-def seen(company: Company, mode: str, public_id: str) -> SeenBatch | None:
+def summary(company: Company, mode: str, public_id: str) -> BatchSummary | None:
     batch_id = parse_id("bat", public_id)
     if batch_id is None:
         return None
     links = Link.objects.filter(company=company, mode=mode, batch_id=batch_id)
     made = links.aggregate(count=Count("pk"), made_at=Min("created_at"))
     stop = company.link_stops.filter(batch_id=batch_id).first()
-    return SeenBatch(batch_id, mode, stop=stop, **made) if made["count"] else None
+    return BatchSummary(batch_id, mode, stop=stop, **made) if made["count"] else None
 
 
 def find(*, owner: Owner, public_id: str) -> UUID:

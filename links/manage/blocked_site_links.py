@@ -14,10 +14,10 @@ from accounts.models import Company, User
 from links.follow import resolution
 from links.models import Link
 
-PART = 20_000  # rows
+PAGE_SIZE = 20_000  # rows
 
 
-def leading_to(host: str) -> QuerySet[Link]:
+def links_to(host: str) -> QuerySet[Link]:
     """Links that lead to this site or to one under it, now or once they have expired, those that
     are disabled too unless only the operator can enable them; their targets are normalised.
     """
@@ -26,22 +26,22 @@ def leading_to(host: str) -> QuerySet[Link]:
     return Link.objects.filter(leads_there, is_barred=False, retired_at=None)
 
 
-def count_leading_to(host: str) -> int:
-    return sum(links.count() for links in _parts(leading_to(host)))
+def count_links_to(host: str) -> int:
+    return sum(links.count() for links in _pages(links_to(host)))
 
 
-def bar_leading_to(host: str, *, user: User | None, ip: str | None = None) -> int:
+def disable_links_to(host: str, *, user: User | None, ip: str | None = None) -> int:
     """Part after part, each told of at once; returns how many were barred."""
-    ids = [list(links.values_list("pk", flat=True)) for links in _parts(leading_to(host))]
-    return sum(_bar(some, host, user=user, ip=ip) for some in ids if some)
+    ids = [list(links.values_list("pk", flat=True)) for links in _pages(links_to(host))]
+    return sum(_disable(some, host, user=user, ip=ip) for some in ids if some)
 
 
-def _parts(links: QuerySet[Link]) -> Iterator[QuerySet[Link]]:
+def _pages(links: QuerySet[Link]) -> Iterator[QuerySet[Link]]:
     """Of the whole table, which no index searches by target: no statement reads more at once."""
     last: UUID | None = None
     while True:
         rest = Link.objects.filter(pk__gt=last) if last else Link.objects.all()
-        end = rest.order_by("pk").values_list("pk", flat=True)[PART - 1 : PART].first()
+        end = rest.order_by("pk").values_list("pk", flat=True)[PAGE_SIZE - 1 : PAGE_SIZE].first()
         part = links.filter(pk__gt=last) if last else links
         yield part.filter(pk__lte=end) if end else part
         if end is None:
@@ -49,16 +49,16 @@ def _parts(links: QuerySet[Link]) -> Iterator[QuerySet[Link]]:
         last = end
 
 
-def _bar(ids: list[UUID], host: str, *, user: User | None, ip: str | None) -> int:
+def _disable(ids: list[UUID], host: str, *, user: User | None, ip: str | None) -> int:
     with transaction.atomic():
-        found = leading_to(host).select_for_update().filter(pk__in=ids)
+        found = links_to(host).select_for_update().filter(pk__in=ids)
         links = list(found.order_by("pk"))
-        resolution.doubt(*links)
+        resolution.invalidate_before_commit(*links)
         Link.objects.filter(pk__in=[link.pk for link in links]).update(
             disabled_at=Coalesce("disabled_at", timezone.now()), is_barred=True
         )
         for company in Company.objects.filter(pk__in={link.company_id for link in links}):
             count = sum(link.company_id == company.pk for link in links)
             record("links.blocked", f"{host}: {count}", company=company, user=user, ip=ip)
-    resolution.forget(*links)
+    resolution.invalidate_after_commit(*links)
     return len(links)

@@ -60,7 +60,7 @@ def change(*, link: Link, wanted: Change, user: User | None = None, ip: str | No
     link = Link.objects.select_for_update(of=("self",)).select_related("company").get(pk=link.pk)
     if link.retired_at is not None:
         raise DomainError(Error.ALIAS_TAKEN)
-    if wanted.is_enabled and not wanted.by_operator and (reason := _why_shut(link)):
+    if wanted.is_enabled and not wanted.by_operator and (reason := _reason_not_to_enable(link)):
         raise DomainError(Error.FORBIDDEN, message=reason)
     if wanted.expired_url and link.company.status == Company.Status.PENDING:
         raise DomainError(Error.FORBIDDEN, message=NO_EXPIRED_URL_YET)
@@ -69,16 +69,16 @@ def change(*, link: Link, wanted: Change, user: User | None = None, ip: str | No
         target_urls.check_still_allowed(wanted.url or link.url, late)
     fields = _apply(link, wanted)
     if fields:
-        resolution.doubt(link)
+        resolution.invalidate_before_commit(link)
         link.save(update_fields=fields)
         action = "link.disabled" if wanted.is_enabled is False else "link.changed"
         record(action, link, company=link.company, user=user, ip=ip)
     # When nothing changes too: whoever asks again may not have been answered the first time.
-    transaction.on_commit(partial(resolution.forget, link))
+    transaction.on_commit(partial(resolution.invalidate_after_commit, link))
     return link
 
 
-def _why_shut(link: Link) -> Words | None:
+def _reason_not_to_enable(link: Link) -> Words | None:
     """Why enabling it would open nothing."""
     if link.is_barred:
         return BARRED
@@ -114,12 +114,12 @@ def _expiry(link: Link, lifetime: int | None) -> datetime | None:
     return min(wanted or latest, latest)
 
 
-def end_with_codes(cursor: CursorWrapper, verification_ids: Sequence[UUID]) -> None:
+def disable_with_codes(cursor: CursorWrapper, verification_ids: Sequence[UUID]) -> None:
     """Links that were to live as long as these codes, which are over, in the caller's
     transaction. Call it before messages are locked.
     """
-    cursor.execute(sql.END_WITH_CODES, [list(verification_ids)])
+    cursor.execute(sql.DISABLE_WITH_CODES, [list(verification_ids)])
     dead = [Link(id=link_id, slug=key, key=key) for link_id, key in cursor.fetchall()]
     if dead:
-        resolution.doubt(*dead)
-        transaction.on_commit(lambda: resolution.forget(*dead))
+        resolution.invalidate_before_commit(*dead)
+        transaction.on_commit(lambda: resolution.invalidate_after_commit(*dead))

@@ -32,7 +32,7 @@ def stop(
     by_operator: bool = False,
 ) -> bool:
     """None: all of the company's. False when they are stopped already."""
-    _take_turn(company)
+    _lock_company(company)
     row, is_new = Stop.objects.get_or_create(company=company, batch_id=batch_id)
     if by_operator and not row.is_operators:
         Stop.objects.filter(pk=row.pk).update(is_operators=True)
@@ -53,7 +53,7 @@ def release(
     """False when they are not stopped. A stop of the company outlasts that of its batch, and what
     the operator stopped nobody else releases: `forbidden`.
     """
-    _take_turn(company)
+    _lock_company(company)
     stops = Stop.objects.filter(company=company, batch_id=batch_id)
     if not by_operator and stops.filter(is_operators=True).exists():
         raise DomainError(Error.FORBIDDEN, message=BY_OPERATOR)
@@ -63,14 +63,14 @@ def release(
     return bool(count)
 
 
-def _take_turn(company: Company) -> None:
+def _lock_company(company: Company) -> None:
     """One at a time for a company, whether or not a stop is there to be locked.
 
     Processes are told when nothing changes, too: whoever asks again may have died the first time
     between the commit and the telling.
     """
     Company.objects.select_for_update(no_key=True).get(pk=company.pk)
-    transaction.on_commit(resolution.restop)
+    transaction.on_commit(resolution.publish_stop_change)
 
 
 def _record(

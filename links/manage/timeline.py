@@ -11,13 +11,13 @@ from channels.models import Message
 from links.models import Link
 
 # For as long as clicks themselves are kept.
-_MACHINES = """
+_BOT_VISITS = """
 SELECT kind = 'scanner', min(at), count(*) FROM links_click
 WHERE link_id = %s AND kind <> 'person' GROUP BY 1
 """
 
 
-def story(message: Message) -> Iterator[TimelineEntry]:
+def entries(message: Message) -> Iterator[TimelineEntry]:
     """Of a link, or of a code that came with one: who opened it, people and machines apart."""
     link_id = message.params.get("link") or message.subject_id
     link = Link.objects.filter(pk=link_id, message_id=message.pk).first()
@@ -25,7 +25,7 @@ def story(message: Message) -> Iterator[TimelineEntry]:
         return
     if link.clicked_at:
         yield TimelineEntry(link.clicked_at, _("The link was opened"), "success")
-    yield from _machines(link)
+    yield from _bot_visits(link)
 
 
 def opened_at(message: Message) -> datetime | None:
@@ -37,9 +37,9 @@ def opened_at(message: Message) -> datetime | None:
     return found.values_list("clicked_at", flat=True).first()
 
 
-def _machines(link: Link) -> Iterator[TimelineEntry]:
+def _bot_visits(link: Link) -> Iterator[TimelineEntry]:
     with connection.cursor() as cursor:
-        cursor.execute(_MACHINES, [link.pk])
+        cursor.execute(_BOT_VISITS, [link.pk])
         rows = cursor.fetchall()
     for is_scanner, at, count in rows:
         title = _("A scanner looked at the link") if is_scanner else _("The link was previewed")

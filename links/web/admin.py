@@ -32,7 +32,7 @@ __all__ = ["BlockedHostAdmin", "LinkAdmin", "ReportAdmin", "ShortHostAdmin", "St
 ENABLED = Change(is_enabled=True, by_operator=True)
 
 
-class Imitating(admin.SimpleListFilter):
+class ReservedNameFilter(admin.SimpleListFilter):
     """Aliases given away before their names were reserved; they go on leading where they do."""
 
     title = _("name")
@@ -67,7 +67,7 @@ class LinkAdmin(ReadOnlyAdmin):
         "mode",
         "is_alias",
         ("disabled_at", admin.EmptyFieldListFilter),
-        Imitating,
+        ReservedNameFilter,
     )
     list_select_related = ("company", "host")
     search_fields = ("key",)
@@ -87,7 +87,7 @@ class LinkAdmin(ReadOnlyAdmin):
     @admin.action(description=_("Disable: the link leads nowhere"), permissions=["disable"])
     def disable(self, request: HttpRequest, links: QuerySet[Link]) -> None:
         live = list(links.filter(disabled_at=None).select_related("company"))
-        resolution.doubt(*live)
+        resolution.invalidate_before_commit(*live)
         links.update(disabled_at=Coalesce("disabled_at", timezone.now()), is_barred=True)
         for link in live:
             record(
@@ -97,7 +97,7 @@ class LinkAdmin(ReadOnlyAdmin):
                 user=operator(request),
                 ip=client_ip(request.META),
             )
-        resolution.forget(*live)
+        resolution.invalidate_after_commit(*live)
         text = ngettext("%(n)d link disabled.", "%(n)d links disabled.", len(live))
         self.message_user(request, text % {"n": len(live)}, messages.SUCCESS)
 

@@ -14,7 +14,7 @@ from channels.models import Message
 from channels.web.send_view import SendView
 from links.addresses import text_urls
 from links.make import create
-from links.make.create import LinkOrder, SentLink
+from links.make.create import LinkSendRequest, SentLink
 from links.make.new_link import SLUG_LENGTH_IN_MESSAGES
 from links.models import Link
 from links.web.request_fields import TEXT_LENGTH, new_link, reusable_link
@@ -56,7 +56,7 @@ class SendLink(SendView):
     scope = Scope.LINKS
     kind = "link"
 
-    def order(self, payload: dict[str, Any]) -> LinkOrder:
+    def order(self, payload: dict[str, Any]) -> LinkSendRequest:
         fields = Fields(payload)
         phone = fields.text("phone", required=True, longest=64)
         channel = channel_field(fields)
@@ -68,7 +68,7 @@ class SendLink(SendView):
         if text:
             sites = self.principal.link_rules.targets
             text_urls.check(text, target=link.url, allowed=sites)
-        return LinkOrder(
+        return LinkSendRequest(
             phone=phone_field(phone, self.principal),
             locale=locale,
             channel=channel,
@@ -76,7 +76,7 @@ class SendLink(SendView):
             link=link,
         )
 
-    def send(self, sender: Sender, order: LinkOrder) -> dict[str, Any]:
+    def send(self, sender: Sender, order: LinkSendRequest) -> dict[str, Any]:
         return self.body(create.send_link(sender=sender, order=order))
 
     def again(self, message: Message) -> dict[str, Any]:

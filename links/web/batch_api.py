@@ -14,12 +14,12 @@ from links.make.new_link import NewLink
 from links.manage import batches
 from links.models import Link
 from links.web import request_fields
-from links.web.link_api import LinkView, address
+from links.web.link_api import LinkView, address_body
 
 BULK_BODY = 2_500_000  # bytes: a thousand of the longest URLs
 NOT_LINKS = (
-    f"Список от 1 до {bulk.MOST} объектов с полем url",
-    f"A list of 1 to {bulk.MOST} objects with a url",
+    f"Список от 1 до {bulk.MAX_LINKS} объектов с полем url",
+    f"A list of 1 to {bulk.MAX_LINKS} objects with a url",
 )
 NOT_AN_OBJECT = ("Должен быть объект с полем url", "Must be an object with a url")
 
@@ -30,7 +30,7 @@ class BulkLinks(LinkView):
     def post(self, request: Request) -> HttpResponse:
         payload = self.payload(request)
         items = payload.get("links")
-        if not isinstance(items, list) or not 1 <= len(items) <= bulk.MOST:
+        if not isinstance(items, list) or not 1 <= len(items) <= bulk.MAX_LINKS:
             raise invalid_input(links=NOT_LINKS)
         wanted, batch_id = [self._wanted(item) for item in items], uuid7()
 
@@ -62,7 +62,7 @@ class BulkLinks(LinkView):
     def _result(self, made: Link | DomainError, wanted: NewLink | DomainError) -> dict[str, Any]:
         if isinstance(made, Link) and isinstance(wanted, NewLink):
             reused = {"expires_in": wanted.seconds_left(made), "reused": made.was_there}
-            return {"success": True, **address(made), **reused}
+            return {"success": True, **address_body(made), **reused}
         assert isinstance(made, DomainError)  # noqa: S101 - what was refused was not made
         body = made.body(language=self.language, request_id=self.request_id)
         del body["request_id"]  # that of the whole request

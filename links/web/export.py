@@ -14,8 +14,8 @@ from accounts.api import pagination
 from links.models import Link
 from links.web.forms import STATES
 
-BATCH = 1000
-ROWS = 1_000_000  # and a heading: the most a sheet holds
+BATCH_SIZE = 1000
+MAX_ROWS = 1_000_000  # and a heading: the most a sheet holds
 _STATES = dict(STATES)
 
 
@@ -33,11 +33,11 @@ def rows_of(links: QuerySet[Link]) -> Iterator[list[str | int]]:
         _("First click"),
         _("Last click"),
     ]
-    yield from map(_cells, islice(_all(links), ROWS))
+    yield from map(_cells, islice(_in_batches(links), MAX_ROWS))
 
 
-def _all(links: QuerySet[Link]) -> Iterator[Link]:
-    for batch in pagination.batches(links, BATCH):
+def _in_batches(links: QuerySet[Link]) -> Iterator[Link]:
+    for batch in pagination.batches(links, BATCH_SIZE):
         if not connection.in_atomic_block:
             connection.close()
         yield from batch

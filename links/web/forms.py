@@ -88,7 +88,7 @@ class TargetForm(forms.Form):
 
     def _target(self, name: str) -> str:
         check = partial(target_urls.check_target, field=name, allowed=self.rules.targets)
-        return checked(check, self.cleaned_data[name])
+        return validated(check, self.cleaned_data[name])
 
     @property
     def main(self) -> list[forms.BoundField]:
@@ -154,7 +154,7 @@ class LinkForm(TargetForm):
     def clean_alias(self) -> str:
         alias: str = self.cleaned_data["alias"]
         if alias:
-            checked(slugs.check_alias, alias)
+            validated(slugs.check_alias, alias)
         return alias
 
     def clean_lifetime(self) -> int | None:
@@ -216,14 +216,14 @@ class ChangeForm(TargetForm):
         )
 
 
-def checked(check: Callable[[str], str], value: str) -> str:
+def validated(check: Callable[[str], str], value: str) -> str:
     try:
         return check(value)
     except DomainError as refused:
-        raise ValidationError(words_of(refused)) from None
+        raise ValidationError(error_messages(refused)) from None
 
 
-def words_of(refused: DomainError) -> list[str]:
+def error_messages(refused: DomainError) -> list[str]:
     """What the API would say of the field, in the language of the page."""
     body = refused.body(language=get_language() or "ru", request_id="")
     errors: dict[str, list[str]] = body.get("errors", {})

@@ -18,7 +18,7 @@ from accounts.operator.admin import ModelAdmin, operator
 from links.addresses import blocked_sites, short_hosts, target_urls
 from links.manage import blocked_site_links
 from links.models import BlockedHost, Link, ShortHost
-from links.web.forms import checked
+from links.web.forms import validated
 
 if TYPE_CHECKING:
     HostModelForm = forms.ModelForm[ShortHost]
@@ -38,7 +38,7 @@ class ShortHostForm(HostModelForm):
         }
 
     def clean_host(self) -> str:
-        host = checked(target_urls.check_site, self.cleaned_data["host"])
+        host = validated(target_urls.check_site, self.cleaned_data["host"])
         if short_hosts.is_ours(host):
             raise ValidationError(_("This host serves the service itself, or short links already."))
         return host
@@ -58,7 +58,7 @@ class ShortHostAdmin(ModelAdmin):
 
     def save_model(self, request: HttpRequest, obj: ShortHost, form: Any, change: Any) -> None:
         super().save_model(request, obj, form, change)
-        transaction.on_commit(short_hosts.forget)
+        transaction.on_commit(short_hosts.invalidate_cache)
 
     def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
         """Of links that are there nothing is listed: there may be millions."""
@@ -71,7 +71,7 @@ class ShortHostAdmin(ModelAdmin):
     def delete_model(self, request: HttpRequest, obj: ShortHost) -> None:
         Company.objects.filter(link_host=obj.host).update(link_host="")
         super().delete_model(request, obj)
-        transaction.on_commit(short_hosts.forget)
+        transaction.on_commit(short_hosts.invalidate_cache)
 
     def delete_queryset(self, request: HttpRequest, queryset: QuerySet[ShortHost]) -> None:
         for host in queryset:
@@ -88,7 +88,7 @@ class BlockedHostForm(SiteModelForm):
         }
 
     def clean_host(self) -> str:
-        return checked(target_urls.check_site, self.cleaned_data["host"])
+        return validated(target_urls.check_site, self.cleaned_data["host"])
 
 
 @admin.register(BlockedHost)
@@ -101,15 +101,15 @@ class BlockedHostAdmin(ModelAdmin):
 
     def save_model(self, request: HttpRequest, obj: BlockedHost, form: Any, change: Any) -> None:
         super().save_model(request, obj, form, change)
-        transaction.on_commit(blocked_sites.forget)
+        transaction.on_commit(blocked_sites.invalidate_cache)
 
     def delete_model(self, request: HttpRequest, obj: BlockedHost) -> None:
         super().delete_model(request, obj)
-        transaction.on_commit(blocked_sites.forget)
+        transaction.on_commit(blocked_sites.invalidate_cache)
 
     def delete_queryset(self, request: HttpRequest, queryset: QuerySet[BlockedHost]) -> None:
         super().delete_queryset(request, queryset)
-        transaction.on_commit(blocked_sites.forget)
+        transaction.on_commit(blocked_sites.invalidate_cache)
 
     @admin.action(description=_("Disable links that lead there"), permissions=["disable"])
     def disable_links(
@@ -119,7 +119,7 @@ class BlockedHostAdmin(ModelAdmin):
         if "confirmed" not in request.POST:
             return self._ask(request, names)
         user, ip = operator(request), client_ip(request.META)
-        count = sum(blocked_site_links.bar_leading_to(name, user=user, ip=ip) for name in names)
+        count = sum(blocked_site_links.disable_links_to(name, user=user, ip=ip) for name in names)
         text = ngettext(
             "%(n)d link is off: only you can enable it again.",
             "%(n)d links are off: only you can enable them again.",
@@ -132,7 +132,7 @@ class BlockedHostAdmin(ModelAdmin):
         context = {
             **self.admin_site.each_context(request),
             "title": _("Disable links that lead there"),
-            "counts": [(name, blocked_site_links.count_leading_to(name)) for name in names],
+            "counts": [(name, blocked_site_links.count_links_to(name)) for name in names],
             "chosen": request.POST.getlist("_selected_action"),
             "opts": self.opts,
         }

@@ -62,12 +62,12 @@ class Links(LinkView):
 
     def get(self, request: Request) -> HttpResponse:
         query = request.query_params
-        found = filtered(self.own(), query, self.principal.company_id)
+        found = filter_links(self.own(), query, self.principal.company_id)
         page = pagination.page_of(found, query)
         return self.answer(
             "list",
             {
-                "data": [shown(link) for link in page.rows],
+                "data": [link_body(link) for link in page.rows],
                 "has_more": page.next_cursor is not None,
                 "next_cursor": page.next_cursor,
             },
@@ -76,21 +76,21 @@ class Links(LinkView):
 
 class LinkDetail(LinkView):
     def get(self, request: Request, public_id: str) -> HttpResponse:
-        return self.answer("one", shown(self.link(public_id)))
+        return self.answer("one", link_body(self.link(public_id)))
 
     def patch(self, request: Request, public_id: str) -> HttpResponse:
         link = self.link(public_id)
-        wanted = request_fields.change_of(Fields(self.payload(request)), self.principal)
+        wanted = request_fields.link_change(Fields(self.payload(request)), self.principal)
         changed = changes.change(link=link, wanted=wanted, ip=client_ip(request.META))
         changed.is_stopped = link.is_stopped
-        return self.answer("changed", shown(changed))
+        return self.answer("changed", link_body(changed))
 
     def delete(self, request: Request, public_id: str) -> HttpResponse:
         off = changes.Change(is_enabled=False)
         link = self.link(public_id)
         if link.retired_at is None:
             link = changes.change(link=link, wanted=off, ip=client_ip(request.META))
-        return self.answer("disabled", shown(link))
+        return self.answer("disabled", link_body(link))
 
 
 class LinkStats(LinkView):
@@ -102,24 +102,26 @@ class LinkStats(LinkView):
         if interval not in INTERVALS:
             words = ", ".join(INTERVALS)
             raise invalid_input(interval=(f"Допустимо: {words}", f"Allowed: {words}"))
-        start, end = _span(query, interval)
+        start, end = _period(query, interval)
         if interval == "hour":
             points = statistics.by_hour(link, start, end)
         else:
             first, last = timezone.localdate(start), timezone.localdate(end)
             points = statistics.by_day(link, first, last)
             start, end = statistics.midnight(first), statistics.midnight(last + timedelta(days=1))
-        seen = _seen(link, start, end)
+        seen = _breakdowns(link, start, end)
         return self.answer("stats", _counts(link) | _series(interval, points) | seen)
 
 
-def filtered(links: QuerySet[Link], query: Mapping[str, str], company_id: int) -> QuerySet[Link]:
+def filter_links(
+    links: QuerySet[Link], query: Mapping[str, str], company_id: int
+) -> QuerySet[Link]:
     """By slug or alias, state, batch, and time of making (`from` ≤ created < `to`)."""
     asked = Fields(query)
     slug = asked.text("slug")
     asked.check()
     if slug:
-        links = links.filter(named(slug, company_id))
+        links = links.filter(with_slug(slug, company_id))
     if batch := query.get("batch"):
         batch_id = parse_id("bat", batch)
         links = links.filter(batch_id=batch_id) if batch_id else links.none()
@@ -132,7 +134,7 @@ def filtered(links: QuerySet[Link], query: Mapping[str, str], company_id: int) -
     return links
 
 
-def named(slug: str, company_id: int) -> Q:
+def with_slug(slug: str, company_id: int) -> Q:
     """Under any host that the company's links may be under; in another case only an alias. Not one
     whose name was handed on: the index of names leaves those out.
     """
@@ -156,13 +158,15 @@ def in_state(state: str) -> Q:
     return states[state]
 
 
-def _span(query: Mapping[str, str], interval: str) -> tuple[datetime, datetime]:
+def _period(query: Mapping[str, str], interval: str) -> tuple[datetime, datetime]:
     """The last 30 days or 48 hours unless asked otherwise."""
     end = _moment(query, "to") or timezone.now()
     usual = timedelta(hours=48) if interval == "hour" else timedelta(days=29)
     start = _moment(query, "from") or end - usual
     longest = (
-        timedelta(hours=statistics.HOURS) if interval == "hour" else timedelta(days=statistics.DAYS)
+        timedelta(hours=statistics.MAX_HOURS)
+        if interval == "hour"
+        else timedelta(days=statistics.MAX_DAYS)
     )
     if start > end:
         words = ("Начало позже конца", "It begins after it ends")
@@ -184,7 +188,7 @@ def _moment(query: Mapping[str, str], name: str) -> datetime | None:
     return moment.astimezone(UTC)
 
 
-def address(link: Link) -> dict[str, Any]:
+def address_body(link: Link) -> dict[str, Any]:
     return {
         "id": link.public_id,
         "short_url": link.short_url,
@@ -205,9 +209,9 @@ def _counts(link: Link) -> dict[str, Any]:
     }
 
 
-def shown(link: Link) -> dict[str, Any]:
+def link_body(link: Link) -> dict[str, Any]:
     return {
-        **address(link),
+        **address_body(link),
         "alias": link.slug if link.is_alias else None,
         "state": link.state,
         "test": link.mode == "test",
@@ -228,7 +232,7 @@ def _series(interval: str, points: list[statistics.Point]) -> dict[str, Any]:
     return {"interval": interval, "series": series}
 
 
-def _seen(link: Link, start: datetime, end: datetime) -> dict[str, Any]:
+def _breakdowns(link: Link, start: datetime, end: datetime) -> dict[str, Any]:
     found = statistics.visitors(link, max(start, statistics.oldest_click()), end)
     return {
         name: [{"name": value or None, "clicks": count} for value, count in getattr(found, name)]

@@ -32,7 +32,7 @@ def link_list(request: CabinetRequest) -> HttpResponse:
     context = {
         "form": form,
         "mode": form.mode_chosen,
-        "batch": batches.seen(request.company, form.mode_chosen, chosen.get("batch", "")),
+        "batch": batches.summary(request.company, form.mode_chosen, chosen.get("batch", "")),
         "stop": request.company.link_stops.filter(batch_id=None).first(),
         "is_filtered": bool(chosen.keys() - {"mode"}),
         "base_url": settings.PUBLIC_URL,

@@ -18,7 +18,7 @@ from links.manage.changes import Change
 from links.models import Report, Stop
 
 
-class Waiting(admin.SimpleListFilter):
+class PendingFilter(admin.SimpleListFilter):
     title = _("handled")
     parameter_name = "waiting"
 
@@ -35,7 +35,7 @@ class ReportAdmin(ReadOnlyAdmin):
 
     changelist = Ranked
     list_display = ("reported_at", "link", "company", "target", "reason", "words", "handled_at")
-    list_filter = (Waiting, "reason")
+    list_filter = (PendingFilter, "reason")
     list_select_related = ("link__company",)
     search_fields = ("=link__key", "link__company__name__istartswith")
     actions = ("disable_links", "handle")
@@ -54,7 +54,7 @@ class ReportAdmin(ReadOnlyAdmin):
 
     @admin.action(description=_("Handled: nothing more to do"), permissions=["handle"])
     def handle(self, request: HttpRequest, reports: QuerySet[Report]) -> None:
-        count = abuse_reports.handle(reports)
+        count = abuse_reports.mark_handled(reports)
         text = ngettext("%(n)d report is handled.", "%(n)d reports are handled.", count)
         self.message_user(request, text % {"n": count}, messages.SUCCESS)
 
@@ -66,7 +66,7 @@ class ReportAdmin(ReadOnlyAdmin):
         off = Change(is_enabled=False, by_operator=True)
         for link in live:
             changes.change(link=link, wanted=off, user=user, ip=ip)
-        abuse_reports.handle(reports)
+        abuse_reports.mark_handled(reports)
         text = ngettext("%(n)d link disabled.", "%(n)d links disabled.", len(live))
         self.message_user(request, text % {"n": len(live)}, messages.SUCCESS)
 

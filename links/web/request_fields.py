@@ -38,7 +38,7 @@ NO_REUSE_OF_ONCE = (
 UNTIL = ["code"]
 
 
-def link_of_code(fields: Fields, principal: Principal) -> NewLink | None:
+def link_for_code(fields: Fields, principal: Principal) -> NewLink | None:
     """`link`, `link_expires_in`, `link_until`; what is asked of the link is checked without it."""
     rules = principal.link_rules
     url = fields.text("link", longest=10_000)
@@ -100,7 +100,7 @@ def reusable_link(fields: Fields, principal: Principal) -> NewLink | None:
     return replace(link, is_reused=True) if link and is_reused else link
 
 
-def change_of(fields: Fields, principal: Principal) -> Change:
+def link_change(fields: Fields, principal: Principal) -> Change:
     """`url`, `expires_in`, `never_expires`, `enabled`, `expired_url`, `utm`: what is left out
     stays as it is.
     """
@@ -131,7 +131,7 @@ def _host(fields: Fields, principal: Principal) -> Host | None:
         return _own_host(principal.link_rules.host, principal)
     name = asked.lower().rstrip(".")
     found = _own_host(name, principal)
-    if found is None and not short_hosts.is_own(name):
+    if found is None and not short_hosts.is_service_host(name):
         fields.fault("host", NOT_OWN_HOST)
     return found
 

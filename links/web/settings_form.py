@@ -11,7 +11,7 @@ from accounts.cabinet.forms import ListField
 from accounts.models import Company
 from config.errors import DomainError
 from links.addresses import target_urls, utm_settings
-from links.web.forms import checked, expired_url_field, host_choices, words_of
+from links.web.forms import error_messages, expired_url_field, host_choices, validated
 
 SAMPLE = "https://example.com/catalog"
 
@@ -57,20 +57,20 @@ class LinkSettingsForm(forms.Form):
         try:
             sites = [target_urls.check_site(one) for one in self.cleaned_data["link_targets"]]
         except DomainError as refused:
-            raise ValidationError(words_of(refused)) from None
+            raise ValidationError(error_messages(refused)) from None
         return list(dict.fromkeys(sites))
 
     def clean_link_utm(self) -> str:
-        return checked(utm_settings.check_tags, self.cleaned_data["link_utm"])
+        return validated(utm_settings.check_tags, self.cleaned_data["link_utm"])
 
     def clean_link_expired_url(self) -> str:
         url: str = self.cleaned_data["link_expired_url"]
         allowed = self.cleaned_data.get("link_targets", ())
         check = partial(target_urls.check_target, field="link_expired_url", allowed=allowed)
-        return checked(check, url) if url else ""
+        return validated(check, url) if url else ""
 
     @property
     def example(self) -> str:
         """Where a link from an SMS leads, with the tags that are set."""
-        tags = str(self.initial["link_utm"]).replace(utm_settings.CHANNEL, "sms")
+        tags = str(self.initial["link_utm"]).replace(utm_settings.CHANNEL_PLACEHOLDER, "sms")
         return f"{SAMPLE}?{tags}" if tags else SAMPLE

@@ -19,8 +19,8 @@ from accounts.people.roles import (
 )
 from config.errors import DomainError
 from links.manage import batches, stopping
-from links.manage.batches import SeenBatch
-from links.web.forms import words_of
+from links.manage.batches import BatchSummary
+from links.web.forms import error_messages
 
 # Who may let people in may also shut everything at once.
 is_owner = can_manage_members
@@ -64,7 +64,7 @@ def _release(request: CabinetRequest, batch_id: UUID | None = None) -> None:
     try:
         stopping.release(**_asked(request, batch_id))
     except DomainError as refused:
-        messages.error(request, words_of(refused)[0])
+        messages.error(request, error_messages(refused)[0])
     else:
         messages.success(request, _("The links lead on again."))
 
@@ -74,8 +74,8 @@ def _asked(request: CabinetRequest, batch_id: UUID | None = None) -> dict[str, A
     return {"company": request.company, "batch_id": batch_id, "user": request.user, "ip": ip}
 
 
-def _batch(request: CabinetRequest, public_id: str) -> SeenBatch:
+def _batch(request: CabinetRequest, public_id: str) -> BatchSummary:
     for mode in Mode.values:
-        if batch := batches.seen(request.company, mode, public_id):
+        if batch := batches.summary(request.company, mode, public_id):
             return batch
     raise Http404

@@ -26,10 +26,13 @@ from links.clicks import statistics
 from links.make import create
 from links.manage import changes
 from links.models import Link, Stop
-from links.web.forms import ChangeForm, LinkForm, words_of
+from links.web.forms import ChangeForm, LinkForm, error_messages
 
 DAYS = 14
-SERIES = [("people", gettext_lazy("people")), ("machines", gettext_lazy("previews and scanners"))]
+CHART_SERIES = [
+    ("people", gettext_lazy("people")),
+    ("machines", gettext_lazy("previews and scanners")),
+]
 DEVICES = {
     "android": "Android",
     "ios": "iOS",
@@ -60,7 +63,7 @@ def link_create(request: CabinetRequest) -> HttpResponse:
         try:
             link = create.shorten(owner=_Owner(request.company.pk), link=form.new_link())
         except DomainError as refused:
-            form.add_error("alias", words_of(refused))
+            form.add_error("alias", error_messages(refused))
         else:
             messages.success(request, _("The link is ready."))
             return redirect("link-detail", link.public_id)
@@ -112,7 +115,7 @@ def _chart(link: Link, first: date, last: date) -> Chart:
         timezone.localdate(one.at): Counter(people=one.clicks, machines=one.previews + one.scanners)
         for one in statistics.by_day(link, first, last)
     }
-    return chart(days, SERIES)
+    return chart(days, CHART_SERIES)
 
 
 @member_required(can_change_settings, can_change_settings)
@@ -160,7 +163,7 @@ def _changed(
     except DomainError as refused:
         is_renamed = refused.error is Error.ALIAS_TAKEN
         renamed = _("The name of this link has been given to another one.")
-        messages.error(request, renamed if is_renamed else " ".join(words_of(refused)))
+        messages.error(request, renamed if is_renamed else " ".join(error_messages(refused)))
     else:
         messages.success(request, words)
     return redirect("link-detail", link.public_id)

@@ -14,7 +14,7 @@ from channels.accept.send_limits import cool_down
 from channels.models import Message
 from channels.web.send_view import SendView
 from config.ids import public_id
-from links.web.request_fields import link_of_code
+from links.web.request_fields import link_for_code
 from otp.check import check_code
 from otp.send import CodeSendRequest, SentCode, send_code, sent_code
 
@@ -32,7 +32,7 @@ class SendCode(SendView):
         purpose = _purpose(fields)
         channel = channel_field(fields)
         locale = locale_field(fields, self.principal)
-        link = link_of_code(fields, self.principal)
+        link = link_for_code(fields, self.principal)
         fields.check()
         return CodeSendRequest(
             phone=phone_field(phone, self.principal),

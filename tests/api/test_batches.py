@@ -48,7 +48,7 @@ def test_request_that_made_nothing_has_no_batch(api: Api) -> None:
 def test_batch_is_stopped_and_let_go_on(api: Api) -> None:
     answer, other = bulk(api).body, bulk(api).body
     slugs = [one["slug"] for one in answer["data"]]
-    assert all(isinstance(resolution.resolve(slug), resolution.Found) for slug in slugs)
+    assert all(isinstance(resolution.resolve(slug), resolution.LinkTarget) for slug in slugs)
 
     stopped = api.call("DELETE", f"/batches/{answer['batch']}")
 
@@ -58,7 +58,7 @@ def test_batch_is_stopped_and_let_go_on(api: Api) -> None:
     assert api.get(f"/links/{other['data'][0]['id']}").body["state"] == "active"
     released = api.post(f"/batches/{answer['batch']}/release")
     assert (released.status, released.body["batch"]) == (200, answer["batch"])
-    assert all(isinstance(resolution.resolve(slug), resolution.Found) for slug in slugs)
+    assert all(isinstance(resolution.resolve(slug), resolution.LinkTarget) for slug in slugs)
     assert api.get(f"/links/{answer['data'][0]['id']}").body["state"] == "active"
 
 

@@ -113,19 +113,19 @@ def patch(api: Api, link: Link, **fields: object) -> Answer:
 @pytest.mark.django_db(transaction=True)
 def test_link_is_changed_switched_off_and_on(api: Api) -> None:
     link = LinkFactory.create(company=api.company)
-    assert isinstance(resolution.resolve(link.slug), resolution.Found)
+    assert isinstance(resolution.resolve(link.slug), resolution.LinkTarget)
 
     moved = patch(api, link, url="https://example.org/new", expires_in=3600)
 
     assert (moved.body["url"], moved.body["state"]) == ("https://example.org/new", "active")
     found = resolution.resolve(link.slug)
-    assert isinstance(found, resolution.Found)
+    assert isinstance(found, resolution.LinkTarget)
     assert found.url == "https://example.org/new"
     off = api.call("DELETE", f"/links/{link.public_id}")
     assert (off.status, off.body["state"]) == (200, "disabled")
     assert resolution.resolve(link.slug) is resolution.GONE
     assert patch(api, link, enabled=True, never_expires=True).body["expires_at"] is None
-    assert isinstance(resolution.resolve(link.slug), resolution.Found)
+    assert isinstance(resolution.resolve(link.slug), resolution.LinkTarget)
     assert [one.action for one in AuditEvent.objects.filter(subject=str(link)).order_by("id")] == [
         "link.changed",
         "link.disabled",
@@ -173,7 +173,7 @@ def test_clicks_by_day_and_by_hour(api: Api) -> None:
     link = LinkFactory.create(company=api.company, clicks=3, previews=1)
     now = timezone.now()
     ClickDay.objects.create(link=link, day=timezone.localdate(now), clicks=3, previews=1)
-    partitions.keep(partitions.month_of(now), partitions.month_of(now - timedelta(hours=2)))
+    partitions.ensure(partitions.month_of(now), partitions.month_of(now - timedelta(hours=2)))
     with connection.cursor() as cursor:
         cursor.executemany(
             "INSERT INTO links_click VALUES (%s, %s, %s, %s, %s, %s)",
@@ -215,7 +215,7 @@ def test_days_are_whole_ones_of_the_service_in_utc(api: Api) -> None:
 
 def test_hours_are_those_of_utc_however_they_were_asked_for(api: Api) -> None:
     link, at = LinkFactory.create(company=api.company), timezone.now().replace(minute=10)
-    partitions.keep(partitions.month_of(at))
+    partitions.ensure(partitions.month_of(at))
     with connection.cursor() as cursor:
         cursor.execute(
             "INSERT INTO links_click VALUES (%s, %s, 'person', '', '', '')", [link.id, at]

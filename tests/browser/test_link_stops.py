@@ -80,7 +80,7 @@ def test_what_the_operator_stopped_has_no_button(page: Page, member: Member) -> 
 
 def test_settings_of_links_hold_for_the_next_one(page: Page, member: Member) -> None:
     ShortHost.objects.create(host="go.example.com", company=member.company)
-    short_hosts.forget()
+    short_hosts.invalidate_cache()
     page.goto(page.url.replace("/cabinet/", "/cabinet/settings/links"))
     page.get_by_label("Домен новых коротких ссылок").select_option("go.example.com")
     page.get_by_label("Метки, добавляемые к адресу").fill("utm_medium={phone}")

@@ -80,7 +80,7 @@ def furnish_links(company: Company) -> None:
     carried = LinkFactory.create(company=company, message_id=sent.id)
     Message.objects.filter(pk=sent.pk).update(subject_id=carried.id)
     ClickDay.objects.create(link=link, day=timezone.localdate(now), clicks=3, previews=1)
-    partitions.keep_ahead()
+    partitions.ensure_upcoming()
     with connection.cursor() as cursor:
         cursor.execute(
             "INSERT INTO links_click VALUES (%s, %s, 'person', 'news.example', 'ios', 'KZ')",

@@ -17,7 +17,7 @@ def ask(request: pytest.FixtureRequest) -> Ask:
 
 
 @pytest.fixture(autouse=True)
-def buffer() -> Iterator[click_buffer.Buffer]:
+def buffer() -> Iterator[click_buffer.ClickBuffer]:
     """Each test starts and ends with no click in the process and none in Redis."""
     click_buffer._buffer.flush()
     redis_client().delete(click_buffer.STREAM)

@@ -20,7 +20,7 @@ from pytest_django import Settings
 
 from config.redis_client import patient_redis, redis_client
 from links.clicks import buffer as click_buffer
-from links.follow.redirect import Redirects
+from links.follow.redirect import RedirectMiddleware
 from links.follow.views import follow
 
 BROWSER = "Mozilla/5.0 (Linux; Android 15) AppleWebKit/537.36 Chrome/140.0 Mobile Safari/537.36"
@@ -67,7 +67,7 @@ def call(
     def start_response(status: str, pairs: list[tuple[str, str]], _error: object = None) -> Any:
         told.append((int(status[:3]), dict(pairs)))
 
-    page = b"".join(Redirects(passed_on)(environ, start_response))
+    page = b"".join(RedirectMiddleware(passed_on)(environ, start_response))
     ((status, answered),) = told
     return status, answered, page
 
@@ -109,7 +109,7 @@ def entries() -> list[tuple[bytes, dict[bytes, bytes]]]:
     return list(found)
 
 
-def counted(buffer: click_buffer.Buffer = click_buffer._buffer) -> list[tuple[str, str]]:
+def counted(buffer: click_buffer.ClickBuffer = click_buffer._buffer) -> list[tuple[str, str]]:
     buffer.flush()
     batches = [orjson.loads(fields[b"batch"]) for _, fields in entries()]
     return [(link_id, kind) for batch in batches for link_id, kind, *_rest in batch]

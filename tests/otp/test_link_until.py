@@ -65,7 +65,7 @@ def test_right_code_ends_every_link_it_went_out_with(api: Api) -> None:
     later(seconds=61)
     send(api, channel="sms")
     other = send(api, phone="+79161234568")
-    assert isinstance(resolution.resolve(first), resolution.Found)
+    assert isinstance(resolution.resolve(first), resolution.LinkTarget)
 
     assert verify(api, code_of(PHONE)).status == 200
     assert states() == ["active"] * 3
@@ -74,7 +74,7 @@ def test_right_code_ends_every_link_it_went_out_with(api: Api) -> None:
     assert states() == ["disabled", "disabled", "active"]
     assert resolution.resolve(first) is resolution.GONE
     slug = other.body["short_url"].rpartition("/")[2]
-    assert isinstance(resolution.resolve(slug), resolution.Found)
+    assert isinstance(resolution.resolve(slug), resolution.LinkTarget)
 
 
 def test_code_that_is_locked_out_ends_its_link(api: Api) -> None:

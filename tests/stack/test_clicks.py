@@ -12,7 +12,7 @@ from django.db.models import Sum
 
 from config.local.store_servers import Redis
 from links.clicks import stream
-from links.clicks.buffer import FLUSH_EVERY, STREAM
+from links.clicks.buffer import FLUSH_INTERVAL, STREAM
 from links.models import ClickDay, Link
 from tests.factories import LinkFactory
 from tests.stack.programs import until
@@ -38,7 +38,7 @@ def recovery(stack: Stack) -> Iterator[None]:
 
 
 def test_clicks_are_handed_over_every_quarter_of_a_second() -> None:
-    assert FLUSH_EVERY <= 0.25
+    assert FLUSH_INTERVAL <= 0.25
 
 
 def test_kills_lose_only_the_last_moment_and_count_nothing_twice(stack: Stack) -> None:
@@ -94,8 +94,8 @@ def handed_over_anew(stack: Stack) -> None:
 
 def drained(links: list[Link]) -> Counter[str]:
     """How often each visitor was counted, once nothing is on its way."""
-    time.sleep(2 * FLUSH_EVERY)
-    until(lambda: stream.backlog() == 0, DRAINED)
+    time.sleep(2 * FLUSH_INTERVAL)
+    until(lambda: stream.lag_seconds() == 0, DRAINED)
     with connection.cursor() as cursor:
         cursor.execute(COUNTED, [[link.pk for link in links]])
         return Counter(referrer for (referrer,) in cursor.fetchall())

@@ -44,7 +44,7 @@ def visitors_of(phone: str) -> tuple[int, int, int]:
 def proving_is_done() -> bool:
     """Whether whoever proves by clicks has read all there are."""
     stream, groups = patient_redis().xinfo_stream(STREAM), patient_redis().xinfo_groups(STREAM)
-    read = {group["name"].decode(): group for group in groups}.get(delivery_proof.READER.group)
+    read = {group["name"].decode(): group for group in groups}.get(delivery_proof.CONSUMER.group)
     if read is None or read["pending"]:
         return False
     return bool(read["last-delivered-id"] == stream["last-generated-id"])

@@ -102,7 +102,7 @@ def test_a_link_leads_nowhere_once_it_has_expired(stack: Stack, sender: Sender) 
     link = Link.objects.filter(slug=sent["short_url"].rpartition("/")[2])
 
     expire(link, "expires_at")
-    resolution.forget(*link)
+    resolution.invalidate_after_commit(*link)
 
     until(lambda: follow(sent["short_url"]).status_code == 410)
 

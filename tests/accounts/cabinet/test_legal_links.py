@@ -29,9 +29,9 @@ LINKS = ["https://law.example/terms", "https://law.example/privacy", "mailto:hel
 @pytest.fixture(autouse=True)
 def _fresh_pages() -> Iterator[None]:
     """A process keeps its pages of dead links: settings change in tests alone."""
-    visitor_pages._dead_page.cache_clear()
+    visitor_pages._error_page_html.cache_clear()
     yield
-    visitor_pages._dead_page.cache_clear()
+    visitor_pages._error_page_html.cache_clear()
 
 
 @pytest.fixture

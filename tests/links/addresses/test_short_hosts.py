@@ -169,7 +169,7 @@ def test_click_is_told_of_with_the_host(company: Company) -> None:
     host = ShortHost.objects.create(host=HOST, company=company)
     link = LinkFactory.create(company=company, host=host, key=f"{host.pk}/x", slug="x")
 
-    webhooks.tell([(link.id, link.id, link.id, "click:1", 1, 1.0)])
+    webhooks.append_events([(link.id, link.id, link.id, "click:1", 1, 1.0)])
 
     assert Event.objects.get().data["short_url"] == f"http://{HOST}/x"
 

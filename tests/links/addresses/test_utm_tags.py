@@ -2,8 +2,8 @@
 
 import pytest
 
-from links.addresses.utm_tags import tagged
-from links.follow.resolution import Directory, Found
+from links.addresses.utm_tags import add_tags
+from links.follow.resolution import LinkTarget, Resolver
 from tests.factories import LinkFactory, MessageFactory
 
 
@@ -29,7 +29,7 @@ from tests.factories import LinkFactory, MessageFactory
     ],
 )
 def test_marks_are_added_before_the_fragment(url: str, utm: str, expected: str) -> None:
-    assert tagged(url, utm, "sms") == expected
+    assert add_tags(url, utm, "sms") == expected
 
 
 @pytest.mark.django_db
@@ -38,9 +38,9 @@ def test_channel_is_the_one_by_which_the_message_goes() -> None:
     sent = LinkFactory.create(utm="utm_medium={channel}", message_id=message.pk)
     alone = LinkFactory.create(utm="utm_medium={channel}")
 
-    found = [Directory().resolve(link.slug) for link in (sent, alone)]
+    found = [Resolver().resolve(link.slug) for link in (sent, alone)]
 
-    assert [one.url for one in found if isinstance(one, Found)] == [
+    assert [one.url for one in found if isinstance(one, LinkTarget)] == [
         "https://example.com/?utm_medium=whatsapp",
         "https://example.com/?utm_medium=link",
     ]

@@ -63,40 +63,40 @@ def test_clicks_are_told_apart(ask: Ask, asked: dict[str, str], kind: str) -> No
 
 
 def test_one_flush_is_one_entry() -> None:
-    buffer = click_buffer.Buffer()
+    buffer = click_buffer.ClickBuffer()
     buffer._is_started = True  # nobody else flushes it
     for _ in range(500):
-        buffer.note(uuid4().hex, VISIT)
+        buffer.add(uuid4().hex, VISIT)
 
     assert buffer.flush()
     assert redis_client().xlen(click_buffer.STREAM) == 1
 
 
 def test_click_that_cannot_be_noted_is_dropped() -> None:
-    buffer = click_buffer.Buffer()
+    buffer = click_buffer.ClickBuffer()
     buffer._is_started = True
 
-    buffer.note(uuid4().hex, {})  # of which no method is told
-    buffer.note(uuid4().hex, VISIT)
+    buffer.add(uuid4().hex, {})  # of which no method is told
+    buffer.add(uuid4().hex, VISIT)
 
     assert (buffer._dropped, len(buffer._clicks)) == (1, 1)
 
 
 def test_buffer_is_flushed_by_itself() -> None:
-    click_buffer.Buffer().note(uuid4().hex, VISIT)
+    click_buffer.ClickBuffer().add(uuid4().hex, VISIT)
 
     assert wait_until(lambda: redis_client().xlen(click_buffer.STREAM) == 1)
 
 
 def test_clicks_wait_for_redis_and_the_oldest_give_way(settings: Settings) -> None:
-    buffer = click_buffer.Buffer(capacity=5)
+    buffer = click_buffer.ClickBuffer(capacity=5)
     buffer._is_started = True
-    buffer.note("first", VISIT)
+    buffer.add("first", VISIT)
 
     with without_redis(settings):
         assert not buffer.flush()
         for number in range(7):
-            buffer.note(str(number), VISIT)
+            buffer.add(str(number), VISIT)
         assert not buffer.flush()
 
     assert [name for name, _ in counted(buffer)] == ["first", "2", "3", "4", "5", "6"]
@@ -104,9 +104,9 @@ def test_clicks_wait_for_redis_and_the_oldest_give_way(settings: Settings) -> No
 
 
 def test_batch_that_comes_again_has_the_same_id(settings: Settings) -> None:
-    buffer = click_buffer.Buffer()
+    buffer = click_buffer.ClickBuffer()
     buffer._is_started = True
-    buffer.note("first", VISIT)
+    buffer.add("first", VISIT)
     with without_redis(settings):
         buffer.flush()
     entry = buffer._entry

@@ -13,7 +13,7 @@ from channels.models import Attempt
 from config.redis_client import patient_redis
 from links.clicks import classification, counting, delivery_proof, webhooks
 from links.clicks.buffer import STREAM
-from links.clicks.visitor_headers import Kind
+from links.clicks.visitor_headers import VisitorKind
 from links.models import Link
 from tests.factories import AttemptFactory, EndpointFactory, LinkFactory, MessageFactory
 
@@ -35,7 +35,7 @@ def _groups() -> Iterator[None]:
 def read_all() -> None:
     counting.count_clicks()
     delivery_proof.prove_clicks()
-    webhooks.tell_clicks()
+    webhooks.append_click_events()
 
 
 def sent_link(company: Company, *, accepted_at: datetime | None, mode: Mode = Mode.LIVE) -> Link:
@@ -62,7 +62,7 @@ def next_channel(
 
 
 def visit(link: Link, at: datetime) -> None:
-    rows = [[link.id.hex, Kind.PERSON, int(at.timestamp() * 1000), "", "", ""]]
+    rows = [[link.id.hex, VisitorKind.PERSON, int(at.timestamp() * 1000), "", "", ""]]
     patient_redis().xadd(STREAM, {"id": uuid4().hex, "batch": orjson.dumps(rows)})
     read_all()
 

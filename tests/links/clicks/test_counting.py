@@ -17,7 +17,7 @@ from config.redis_client import patient_redis
 from links.clicks import counting, partitions, statistics
 from links.clicks.buffer import STREAM
 from links.clicks.classification import Batch, Click
-from links.clicks.visitor_headers import Kind
+from links.clicks.visitor_headers import VisitorKind
 from links.models import ClickDay, Link
 from tests.factories import LinkFactory
 
@@ -32,7 +32,7 @@ def _group() -> Iterator[None]:
     patient_redis().delete(STREAM)
 
 
-def click(link: Link, *kinds: Kind, batch: str = "", at: float = 0.0) -> str:
+def click(link: Link, *kinds: VisitorKind, batch: str = "", at: float = 0.0) -> str:
     batch = batch or uuid4().hex
     millis = int((at or time.time()) * 1000)
     rows = [
@@ -73,8 +73,16 @@ def rows_of(link: Link) -> list[tuple[str, str, str, str]]:
 
 def test_clicks_are_counted_by_what_they_are() -> None:
     link, other = LinkFactory.create(), LinkFactory.create()
-    click(link, Kind.PERSON, Kind.PREVIEW, Kind.PROBE, Kind.PREFETCH, Kind.SCANNER, Kind.PERSON)
-    click(other, Kind.PERSON)
+    click(
+        link,
+        VisitorKind.PERSON,
+        VisitorKind.PREVIEW,
+        VisitorKind.PROBE,
+        VisitorKind.PREFETCH,
+        VisitorKind.SCANNER,
+        VisitorKind.PERSON,
+    )
+    click(other, VisitorKind.PERSON)
 
     assert counting.count_clicks() == 2
 
@@ -90,10 +98,10 @@ def test_clicks_are_counted_by_what_they_are() -> None:
 
 def test_entry_that_comes_twice_counts_once() -> None:
     link = LinkFactory.create()
-    batch = click(link, Kind.PERSON)
+    batch = click(link, VisitorKind.PERSON)
     counting.count_clicks()
 
-    click(link, Kind.PERSON, batch=batch)
+    click(link, VisitorKind.PERSON, batch=batch)
     counting.count_clicks()
 
     assert counts(link) == (1, 0, 0)
@@ -102,10 +110,10 @@ def test_entry_that_comes_twice_counts_once() -> None:
 
 def test_entry_that_a_counter_died_with_is_read_again() -> None:
     link = LinkFactory.create()
-    click(link, Kind.PERSON)
+    click(link, VisitorKind.PERSON)
 
     with pytest.raises(DyingError):
-        counting.READER.consume(die)
+        counting.CONSUMER.consume(die)
     counting.count_clicks()
 
     assert counts(link) == (1, 0, 0)
@@ -113,10 +121,10 @@ def test_entry_that_a_counter_died_with_is_read_again() -> None:
 
 def test_counter_that_dies_before_it_says_so_is_followed_by_one_that_counts_nothing() -> None:
     link = LinkFactory.create()
-    click(link, Kind.PERSON)
+    click(link, VisitorKind.PERSON)
 
     with pytest.raises(DyingError):
-        counting.READER.consume(count_and_die)
+        counting.CONSUMER.consume(count_and_die)
     counting.count_clicks()
 
     assert counts(link) == (1, 0, 0)
@@ -138,7 +146,7 @@ def test_counter_that_dies_before_it_says_so_is_followed_by_one_that_counts_noth
 def test_what_is_no_batch_holds_up_no_other(fields: dict[Any, Any]) -> None:
     link = LinkFactory.create()
     patient_redis().xadd(STREAM, fields)
-    click(link, Kind.PERSON)
+    click(link, VisitorKind.PERSON)
 
     assert counting.count_clicks() == 2
 
@@ -147,7 +155,7 @@ def test_what_is_no_batch_holds_up_no_other(fields: dict[Any, Any]) -> None:
 
 def test_clicks_of_no_link_are_dropped() -> None:
     link = LinkFactory.build()
-    click(link, Kind.PERSON)
+    click(link, VisitorKind.PERSON)
 
     counting.count_clicks()
 
@@ -156,7 +164,7 @@ def test_clicks_of_no_link_are_dropped() -> None:
 
 def test_clock_that_is_far_off_is_not_believed() -> None:
     link = LinkFactory.create()
-    click(link, Kind.PERSON, at=time.time() + 10**8)
+    click(link, VisitorKind.PERSON, at=time.time() + 10**8)
 
     counting.count_clicks()
 
@@ -167,13 +175,13 @@ def test_clock_that_is_far_off_is_not_believed() -> None:
 
 def test_old_months_go_and_their_counts_stay() -> None:
     link, old = LinkFactory.create(), timezone.now() - timedelta(days=70)
-    partitions.keep(partitions.month_of(old))
+    partitions.ensure(partitions.month_of(old))
     counting.count([Batch(uuid4().hex, [Click(link.id, "person", int(time.time() * 1000))])])
     with connection.cursor() as cursor:
         cursor.execute("UPDATE links_click SET at = %s", [old])
     ClickDay.objects.update(day=old.date())
 
-    dropped = [partitions.turn(100), partitions.turn(100)]
+    dropped = [partitions.rotate(100), partitions.rotate(100)]
 
     assert dropped == [1, 0]
     assert rows_of(link) == []
@@ -183,12 +191,12 @@ def test_old_months_go_and_their_counts_stay() -> None:
 
 def test_month_with_a_click_that_is_still_kept_stays() -> None:
     link, kept = LinkFactory.create(), timezone.now() - timedelta(days=settings.RAW_RETENTION - 1)
-    partitions.keep(partitions.month_of(kept))
+    partitions.ensure(partitions.month_of(kept))
     counting.count([Batch(uuid4().hex, [Click(link.id, "person", int(time.time() * 1000))])])
     with connection.cursor() as cursor:
         cursor.execute("UPDATE links_click SET at = %s", [kept])
 
-    partitions.turn(100)
+    partitions.rotate(100)
 
     assert len(rows_of(link)) == 1
 

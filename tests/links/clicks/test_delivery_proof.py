@@ -19,7 +19,7 @@ from channels.vendor_accounts import registry
 from config.redis_client import patient_redis
 from links.clicks import classification, counting, delivery_proof
 from links.clicks.buffer import STREAM
-from links.clicks.visitor_headers import Kind
+from links.clicks.visitor_headers import VisitorKind
 from links.models import Link
 from tests.api.clients import Api
 from tests.api.races import at_once
@@ -56,7 +56,9 @@ def link_sent(api: Api) -> Message:
 
 
 def click(
-    message: Message, kind: Kind = Kind.PERSON, after: float = classification.HASTE + 1
+    message: Message,
+    kind: VisitorKind = VisitorKind.PERSON,
+    after: float = classification.HASTE + 1,
 ) -> None:
     link = Link.objects.get(message_id=message.pk)
     rows = [(link.id.hex, kind, int((time.time() + after) * 1000))]
@@ -98,8 +100,8 @@ def test_operator_says_whether_a_click_proves_the_bots_delivery(
     assert ledger.balance(api.company.pk) == balance
 
 
-@pytest.mark.parametrize("kind", [Kind.PREVIEW, Kind.SCANNER])
-def test_machines_prove_nothing(api: Api, kind: Kind) -> None:
+@pytest.mark.parametrize("kind", [VisitorKind.PREVIEW, VisitorKind.SCANNER])
+def test_machines_prove_nothing(api: Api, kind: VisitorKind) -> None:
     message = link_sent(api)
     click(message, kind)
 
@@ -178,7 +180,7 @@ def test_links_that_went_out_in_no_message_prove_nothing(api: Api) -> None:
 def test_what_a_reader_died_with_is_read_again(api: Api) -> None:
     message = link_sent(api)
     click(message)
-    delivery_proof.READER.read(">")  # and no acknowledgement
+    delivery_proof.CONSUMER.read(">")  # and no acknowledgement
 
     assert [delivery_proof.prove_clicks() for _ in range(2)] == [1, 0]
     assert state(message)[0] == "delivered"
@@ -200,7 +202,7 @@ def test_timeline_shows_the_click(api: Api, path: str) -> None:
 @pytest.mark.parametrize("path", ["/links/send", "/otp/send"])
 def test_timeline_shows_machines_apart(api: Api, path: str) -> None:
     message = sent(api, path, **({"link": URL} if path == "/otp/send" else {"url": URL}))
-    for kind in (Kind.PREVIEW, Kind.PROBE, Kind.SCANNER):
+    for kind in (VisitorKind.PREVIEW, VisitorKind.PROBE, VisitorKind.SCANNER):
         click(message, kind)
     counting.count_clicks()
     counting.count_clicks()

@@ -34,14 +34,14 @@ def add(age: float, *, number: int = 0, link: str = "") -> None:
 
 
 def age() -> int | None:
-    found = stream.backlog()
+    found = stream.lag_seconds()
     return None if found is None else int(found) // 10 * 10
 
 
 def test_nothing_waits_where_nothing_was_clicked() -> None:
-    assert stream.backlog() == 0
+    assert stream.lag_seconds() == 0
     counting.count_clicks()  # makes the group
-    assert stream.backlog() == 0
+    assert stream.lag_seconds() == 0
 
 
 def test_first_entry_waits_for_readers_to_come() -> None:
@@ -61,20 +61,20 @@ def test_slowest_reader_is_waited_for() -> None:
     delivery_proof.prove_clicks()
 
     assert one_has_read == LATE
-    assert stream.backlog() == 0
+    assert stream.lag_seconds() == 0
 
 
 def test_what_a_reader_died_with_waits() -> None:
     counting.count_clicks()
     add(LATE)
-    counting.READER.read(">")  # and no acknowledgement
+    counting.CONSUMER.read(">")  # and no acknowledgement
     add(0)
     assert age() == LATE
 
-    while counting.READER.consume(lambda _batches: None):
+    while counting.CONSUMER.consume(lambda _batches: None):
         pass
 
-    assert stream.backlog() == 0
+    assert stream.lag_seconds() == 0
 
 
 def test_what_everybody_has_read_is_let_go_of() -> None:
@@ -101,7 +101,7 @@ def test_what_everybody_has_read_is_let_go_of() -> None:
 
 @pytest.mark.usefixtures("no_redis")
 def test_without_redis_nobody_can_tell() -> None:
-    assert stream.backlog() is None
+    assert stream.lag_seconds() is None
 
 
 def test_batches_are_read_in_their_order() -> None:
@@ -110,6 +110,6 @@ def test_batches_are_read_in_their_order() -> None:
     for number in range(3):
         patient_redis().xadd(STREAM, {"id": str(number) * 32, "batch": "[]"})
 
-    counting.READER.consume(seen.extend)
+    counting.CONSUMER.consume(seen.extend)
 
     assert [batch.id[0] for batch in seen] == ["0", "1", "2"]

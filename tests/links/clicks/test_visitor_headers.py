@@ -6,7 +6,7 @@ import pytest
 from pytest_django import Settings
 
 from links.clicks import buffer, visitor_headers
-from links.clicks.visitor_headers import Device, Kind
+from links.clicks.visitor_headers import Device, VisitorKind
 from tests.factories import LinkFactory
 from tests.links import mmdb
 from tests.links.visiting import Ask, entries
@@ -33,34 +33,41 @@ PEOPLE = {
     "inside any app": f"{IOS} Mobile/15E148",
 }
 MACHINES = {
-    "no client we know": ("SomeClient", Kind.SCANNER),
-    "a messenger": ("Signal-Android/7.0", Kind.SCANNER),
-    "another messenger": ("Viber/22.5.0", Kind.SCANNER),
-    "an app's own calls": ("MyApp/1 CFNetwork/1568.100.1 Darwin/24.0.0", Kind.SCANNER),
-    "a phone's own calls": ("Dalvik/2.1.0 (Linux; U; Android 15)", Kind.SCANNER),
-    "a browser's name, not first": ("Fetcher Mozilla/5.0 (X11; Linux)", Kind.SCANNER),
-    "nothing": ("", Kind.SCANNER),
-    "a crawler in a browser's name": (f"{ANDROID} {CHROME} (compatible; xbot)", Kind.SCANNER),
-    "WhatsApp": ("WhatsApp/2.23.20.0 A", Kind.PREVIEW),
-    "who calls itself WhatsApp": ("WhatsApp/2", Kind.PREVIEW),
-    "an iPhone's preview": (f"{IOS} facebookexternalhit/1.1 Facebot Twitterbot/1.0", Kind.PREVIEW),
+    "no client we know": ("SomeClient", VisitorKind.SCANNER),
+    "a messenger": ("Signal-Android/7.0", VisitorKind.SCANNER),
+    "another messenger": ("Viber/22.5.0", VisitorKind.SCANNER),
+    "an app's own calls": ("MyApp/1 CFNetwork/1568.100.1 Darwin/24.0.0", VisitorKind.SCANNER),
+    "a phone's own calls": ("Dalvik/2.1.0 (Linux; U; Android 15)", VisitorKind.SCANNER),
+    "a browser's name, not first": ("Fetcher Mozilla/5.0 (X11; Linux)", VisitorKind.SCANNER),
+    "nothing": ("", VisitorKind.SCANNER),
+    "a crawler in a browser's name": (
+        f"{ANDROID} {CHROME} (compatible; xbot)",
+        VisitorKind.SCANNER,
+    ),
+    "WhatsApp": ("WhatsApp/2.23.20.0 A", VisitorKind.PREVIEW),
+    "who calls itself WhatsApp": ("WhatsApp/2", VisitorKind.PREVIEW),
+    "an iPhone's preview": (
+        f"{IOS} facebookexternalhit/1.1 Facebot Twitterbot/1.0",
+        VisitorKind.PREVIEW,
+    ),
 }
 
 
 @pytest.mark.parametrize("agent", PEOPLE.values(), ids=PEOPLE)
 def test_people_come_by_a_browser(agent: str) -> None:
     assert (
-        visitor_headers.kind_of({"REQUEST_METHOD": "GET", "HTTP_USER_AGENT": agent}) == Kind.PERSON
+        visitor_headers.kind_of({"REQUEST_METHOD": "GET", "HTTP_USER_AGENT": agent})
+        == VisitorKind.PERSON
     )
 
 
 @pytest.mark.parametrize(("agent", "kind"), MACHINES.values(), ids=MACHINES)
-def test_whatever_is_no_browser_is_no_person(agent: str, kind: Kind) -> None:
+def test_whatever_is_no_browser_is_no_person(agent: str, kind: VisitorKind) -> None:
     assert visitor_headers.kind_of({"REQUEST_METHOD": "GET", "HTTP_USER_AGENT": agent}) == kind
 
 
 def test_who_says_nothing_of_themselves_is_no_person() -> None:
-    assert visitor_headers.kind_of({"REQUEST_METHOD": "GET"}) == Kind.SCANNER
+    assert visitor_headers.kind_of({"REQUEST_METHOD": "GET"}) == VisitorKind.SCANNER
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from accounts.models import Company, Event, Mode
 from config.redis_client import patient_redis
 from links.clicks import counting, webhooks
 from links.clicks.buffer import STREAM
-from links.clicks.visitor_headers import Kind
+from links.clicks.visitor_headers import VisitorKind
 from links.models import Link
 from tests.factories import EndpointFactory, LinkFactory
 
@@ -21,7 +21,7 @@ NOW = int(time.time() * 1000)
 
 @pytest.fixture(autouse=True)
 def _group() -> Iterator[None]:
-    webhooks.tell_clicks()  # makes the group
+    webhooks.append_click_events()  # makes the group
     yield
     patient_redis().delete(STREAM)
 
@@ -32,16 +32,21 @@ def link(company: Company) -> Link:
     return LinkFactory.create(company=company)
 
 
-def click(*clicks: tuple[Link, Kind], batch: str = "") -> None:
+def click(*clicks: tuple[Link, VisitorKind], batch: str = "") -> None:
     rows = [(link.id.hex, kind, NOW + n) for n, (link, kind) in enumerate(clicks)]
     patient_redis().xadd(STREAM, {"id": batch or uuid4().hex, "batch": orjson.dumps(rows)})
 
 
 def test_clicks_of_a_batch_are_one_event_for_each_link(link: Link) -> None:
     other = LinkFactory.create(company=link.company)
-    click((link, Kind.PERSON), (other, Kind.PERSON), (link, Kind.PERSON), (link, Kind.SCANNER))
+    click(
+        (link, VisitorKind.PERSON),
+        (other, VisitorKind.PERSON),
+        (link, VisitorKind.PERSON),
+        (link, VisitorKind.SCANNER),
+    )
 
-    webhooks.tell_clicks()
+    webhooks.append_click_events()
 
     event = Event.objects.get(data__id=link.public_id)
     assert event.data == {
@@ -58,12 +63,12 @@ def test_clicks_of_a_batch_are_one_event_for_each_link(link: Link) -> None:
 
 
 def test_clicks_are_the_links_total_whether_they_are_counted_yet_or_not(link: Link) -> None:
-    click((link, Kind.PERSON), (link, Kind.PERSON))
+    click((link, VisitorKind.PERSON), (link, VisitorKind.PERSON))
     counting.count_clicks()  # of its own pace: here before the event, below after it
-    webhooks.tell_clicks()
-    click((link, Kind.PERSON))
-    click((link, Kind.PERSON))
-    webhooks.tell_clicks()
+    webhooks.append_click_events()
+    click((link, VisitorKind.PERSON))
+    click((link, VisitorKind.PERSON))
+    webhooks.append_click_events()
     counting.count_clicks()
 
     data = [event.data for event in Event.objects.order_by("at", "id")]
@@ -73,11 +78,11 @@ def test_clicks_are_the_links_total_whether_they_are_counted_yet_or_not(link: Li
     assert link.clicks == 4
 
 
-@pytest.mark.parametrize("kind", [Kind.PREVIEW, Kind.SCANNER])
-def test_machines_are_not_told_of(link: Link, kind: Kind) -> None:
+@pytest.mark.parametrize("kind", [VisitorKind.PREVIEW, VisitorKind.SCANNER])
+def test_machines_are_not_told_of(link: Link, kind: VisitorKind) -> None:
     click((link, kind))
 
-    webhooks.tell_clicks()
+    webhooks.append_click_events()
 
     assert not Event.objects.exists()
 
@@ -85,28 +90,28 @@ def test_machines_are_not_told_of(link: Link, kind: Kind) -> None:
 def test_links_without_a_listener_and_unknown_ones_are_passed_by(
     link: Link, company: Company
 ) -> None:
-    click((LinkFactory.create(), Kind.PERSON), (LinkFactory.build(), Kind.PERSON))
-    click((LinkFactory.create(company=company, mode=Mode.TEST), Kind.PERSON))
+    click((LinkFactory.create(), VisitorKind.PERSON), (LinkFactory.build(), VisitorKind.PERSON))
+    click((LinkFactory.create(company=company, mode=Mode.TEST), VisitorKind.PERSON))
 
-    assert webhooks.tell_clicks() == 2
+    assert webhooks.append_click_events() == 2
     assert not Event.objects.exists()
 
 
 def test_batch_that_comes_twice_is_told_once(link: Link) -> None:
-    click((link, Kind.PERSON), batch="a" * 32)
-    click((link, Kind.PERSON), batch="a" * 32)
+    click((link, VisitorKind.PERSON), batch="a" * 32)
+    click((link, VisitorKind.PERSON), batch="a" * 32)
 
-    webhooks.tell_clicks()
+    webhooks.append_click_events()
 
     assert Event.objects.count() == 1
 
 
 def test_what_a_reader_died_with_is_read_again(link: Link) -> None:
-    click((link, Kind.PERSON))
-    webhooks.READER.read(">")  # and no acknowledgement
-    click((link, Kind.PERSON))
+    click((link, VisitorKind.PERSON))
+    webhooks.CONSUMER.read(">")  # and no acknowledgement
+    click((link, VisitorKind.PERSON))
 
-    read = [webhooks.tell_clicks() for _ in range(3)]
+    read = [webhooks.append_click_events() for _ in range(3)]
 
     assert read == [1, 1, 0]
     assert Event.objects.count() == 2
@@ -116,16 +121,16 @@ def test_what_a_reader_died_with_is_read_again(link: Link) -> None:
 def test_without_redis_nothing_is_read_and_nothing_fails() -> None:
     patient_redis.cache_clear()
     try:
-        assert webhooks.tell_clicks() == 0
+        assert webhooks.append_click_events() == 0
     finally:
         patient_redis.cache_clear()
 
 
 def test_stream_that_vanished_is_made_anew(link: Link) -> None:
     patient_redis().delete(STREAM)
-    click((link, Kind.PERSON))
+    click((link, VisitorKind.PERSON))
 
-    read = [webhooks.tell_clicks() for _ in range(2)]
+    read = [webhooks.append_click_events() for _ in range(2)]
 
     assert read == [1, 0]
     assert Event.objects.count() == 1

@@ -8,8 +8,8 @@ from django.db import DatabaseError, transaction
 from accounts.models import AuditEvent
 from config.errors import DomainError, Error
 from links.follow import resolution
-from links.follow.resolution import GONE, Directory, Found
-from links.follow.stop_cache import Stops
+from links.follow.resolution import GONE, LinkTarget, Resolver
+from links.follow.stop_cache import StopCache
 from links.manage import stopping
 from links.models import Link, Stop
 from tests.api.blocking import behind_us
@@ -24,7 +24,7 @@ def link() -> Link:
     return LinkFactory.create()
 
 
-class Failing(Stops):
+class Failing(StopCache):
     """Cannot read what is stopped while it is away."""
 
     is_away = False
@@ -39,22 +39,22 @@ class Failing(Stops):
 
 
 def test_stop_and_release_that_nobody_told_take_effect(link: Link) -> None:
-    other = Directory(Stops())
-    assert isinstance(other.resolve(link.slug), Found)
+    other = Resolver(StopCache())
+    assert isinstance(other.resolve(link.slug), LinkTarget)
 
     row = Stop.objects.create(company=link.company)  # and the process died
     is_stopped = wait_until(lambda: other.resolve(link.slug) is GONE, 10)
     row.delete()
 
     assert is_stopped
-    assert wait_until(lambda: isinstance(other.resolve(link.slug), Found), 10)
+    assert wait_until(lambda: isinstance(other.resolve(link.slug), LinkTarget), 10)
 
 
 def test_repeat_tells_what_the_first_time_was_not_told(
     link: Link, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(resolution, "REREAD", float("inf"))
-    assert isinstance(resolution.resolve(link.slug), Found)
+    monkeypatch.setattr(resolution, "STOPS_REFRESH_INTERVAL", float("inf"))
+    assert isinstance(resolution.resolve(link.slug), LinkTarget)
 
     row = Stop.objects.create(company=link.company)
     told = [stopping.stop(company=link.company), resolution.resolve(link.slug) is GONE]
@@ -67,7 +67,7 @@ def test_repeat_tells_what_the_first_time_was_not_told(
 
 def test_reading_that_failed_is_repeated(link: Link) -> None:
     stops = Failing()
-    other = Directory(stops)
+    other = Resolver(stops)
     other.resolve(link.slug)
     assert wait_until(lambda: stops.readings >= 2)  # that of the subscription, too
 

@@ -9,7 +9,7 @@ from pytest_django import Settings
 
 from config.redis_client import redis_client
 from links.follow import not_found_limit
-from links.follow.not_found_limit import Misses
+from links.follow.not_found_limit import MissCounter
 from tests.factories import LinkFactory
 from tests.links.visiting import Ask, call, without_redis
 
@@ -109,27 +109,27 @@ def test_who_has_no_address_is_not_counted(address: str) -> None:
 
 
 def test_processes_add_their_misses_up() -> None:
-    first, second = Misses(), Misses()
+    first, second = MissCounter(), MissCounter()
     for one in (first, second, first, second):
-        assert one.note(VISIT) == 0
+        assert one.count_miss(VISIT) == 0
     for one in (first, second):
-        one.tell(list(one._counts))
+        one.flush(list(one._counts))
 
-    assert first.note(VISIT) == 0  # the fifth
-    first.tell(list(first._counts))
-    second.tell(list(second._counts))
+    assert first.count_miss(VISIT) == 0  # the fifth
+    first.flush(list(first._counts))
+    second.flush(list(second._counts))
 
-    assert second.note(VISIT) > 0
+    assert second.count_miss(VISIT) > 0
 
 
 def test_process_that_counted_too_much_asks_before_it_refuses() -> None:
-    counting = Misses()
+    counting = MissCounter()
     for _ in range(5):
-        counting.note(VISIT)
-    counting.tell(list(counting._counts))
+        counting.count_miss(VISIT)
+    counting.flush(list(counting._counts))
     redis_client().flushdb()  # the window has passed there
 
-    assert counting.note(VISIT) == 0
+    assert counting.count_miss(VISIT) == 0
 
 
 def test_nothing_is_limited_without_redis(ask: Ask, settings: Settings) -> None:
@@ -146,14 +146,14 @@ def test_limit_holds_again_once_redis_is_back(settings: Settings) -> None:
 
 
 def test_window_ends(monkeypatch: pytest.MonkeyPatch) -> None:
-    counting = Misses()
-    told = [counting.note(VISIT) for _ in range(6)]
+    counting = MissCounter()
+    told = [counting.count_miss(VISIT) for _ in range(6)]
     later = time.monotonic() + 601
     redis_client().flushdb()
 
     monkeypatch.setattr(time, "monotonic", lambda: later)
 
-    assert (told[:5], told[5] > 0, counting.note(VISIT)) == ([0] * 5, True, 0)
+    assert (told[:5], told[5] > 0, counting.count_miss(VISIT)) == ([0] * 5, True, 0)
 
 
 def test_addresses_are_kept_nowhere_and_counts_no_longer_than_the_window(ask: Ask) -> None:
@@ -169,11 +169,11 @@ def test_addresses_are_kept_nowhere_and_counts_no_longer_than_the_window(ask: As
 
 
 def test_misses_below_the_limit_ask_redis_for_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    counting = Misses()
-    told: list[list[str]] = []
-    monkeypatch.setattr(counting, "tell", told.append)
+    counting = MissCounter()
+    flushed: list[list[str]] = []
+    monkeypatch.setattr(counting, "flush", flushed.append)
 
     for _ in range(5):
-        counting.note(VISIT)
+        counting.count_miss(VISIT)
 
-    assert told == []
+    assert flushed == []

@@ -54,7 +54,7 @@ def ask(path: str, method: str, accepted: str, form: bytes) -> int:
             assert not set(value) & set("\r\n\x00")
         told.append(int(status[:3]))
 
-    application = redirect.Redirects(lambda _environ, _start: [])
+    application = redirect.RedirectMiddleware(lambda _environ, _start: [])
     b"".join(application(environ, start_response))
     return told[0]
 

@@ -10,7 +10,7 @@ from django.utils import timezone
 from pytest_django import Settings
 
 from links.follow import form_nonces, resolution
-from links.follow.resolution import Directory
+from links.follow.resolution import Resolver
 from links.models import Link
 from tests.factories import LinkFactory, MessageFactory
 from tests.links import mmdb
@@ -29,7 +29,7 @@ def link() -> Link:
 
 
 def press(ask: Ask, link: Link, nonce: str | None = None, **headers: str) -> tuple[int, str | None]:
-    form = {"nonce": nonce or form_nonces.draw(link.id.hex)}
+    form = {"nonce": nonce or form_nonces.issue(link.id.hex)}
     status, answered, _ = ask(f"/{link.slug}", method="POST", form=form, **headers)
     return status, answered.get("Location")
 
@@ -52,7 +52,7 @@ def test_button_opens_it_for_one(ask: Ask, link: Link) -> None:
 
     assert told == [(303, SECRET), (410, None)]
     assert ask(f"/{link.slug}")[0] == 410
-    assert Directory().resolve(link.slug) is not resolution.UNKNOWN
+    assert Resolver().resolve(link.slug) is not resolution.NOT_FOUND
 
 
 def test_looking_never_opens_it(ask: Ask, link: Link) -> None:
@@ -90,11 +90,11 @@ def test_form_without_its_page_opens_nothing(ask: Ask, link: Link, nonce: str) -
 def test_page_of_another_link_opens_nothing(ask: Ask, link: Link) -> None:
     other = LinkFactory.create(is_once=True)
 
-    assert press(ask, link, form_nonces.draw(other.id.hex)) == (403, None)
+    assert press(ask, link, form_nonces.issue(other.id.hex)) == (403, None)
 
 
 def test_page_left_open_too_long_asks_again(ask: Ask, link: Link) -> None:
-    nonce = form_nonces.draw(link.id.hex)
+    nonce = form_nonces.issue(link.id.hex)
 
     with time_machine.travel(
         timezone.now() + timedelta(seconds=form_nonces.LIFETIME + 1), tick=False
@@ -117,7 +117,7 @@ def test_what_is_no_form_opens_nothing(link: Link, body: dict[str, str]) -> None
 
 
 def test_form_of_too_many_fields_is_no_form(ask: Ask, link: Link) -> None:
-    form = {"nonce": form_nonces.draw(link.id.hex)} | {str(number): "" for number in range(2_000)}
+    form = {"nonce": form_nonces.issue(link.id.hex)} | {str(number): "" for number in range(2_000)}
 
     told = [ask(f"/{link.slug}{end}", method="POST", form=form)[0] for end in ("", "+")]
 

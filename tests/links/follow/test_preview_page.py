@@ -38,7 +38,7 @@ def page(ask: Ask, link: Link, **headers: str) -> str:
 def send(
     ask: Ask, link: Link, *, reason: str = "phishing", nonce: str | None = None, **fields: str
 ) -> tuple[int, str]:
-    form = {"reason": reason, "nonce": nonce or form_nonces.draw(link.id.hex), **fields}
+    form = {"reason": reason, "nonce": nonce or form_nonces.issue(link.id.hex), **fields}
     status, _, body = ask(f"/{link.slug}+", method="POST", form=form)
     return status, body.decode()
 
@@ -85,14 +85,14 @@ def test_alias_is_asked_about_in_any_case(ask: Ask) -> None:
 
 def test_link_of_a_company_host_is_asked_about_there() -> None:
     host = ShortHostFactory.create(host="go.acme.example")
-    short_hosts.forget()
+    short_hosts.invalidate_cache()
     link = LinkFactory.create(host=host, slug="bcdfGHJK")
 
     status, _, body = call(f"/{link.slug}+", host="go.acme.example")
 
     assert (status, call(f"/{link.slug}+")[0]) == (200, 404)
     assert "go.acme.example/bcdfGHJK" in body.decode()
-    short_hosts.forget()
+    short_hosts.invalidate_cache()
 
 
 @pytest.mark.parametrize("path", ["/+", "/%2B", "/pricing+"])
@@ -115,7 +115,7 @@ def test_report_is_kept_for_the_operator(ask: Ask, link: Link) -> None:
     assert (status, "Спасибо" in told) == (200, True)
     assert (kept.link, kept.reason, kept.words) == (link, "phishing", "Просят пароль")
     assert kept.handled_at is None
-    assert abuse_reports.waiting() == 1
+    assert abuse_reports.count_pending() == 1
 
 
 @pytest.mark.parametrize(
@@ -158,10 +158,12 @@ def test_report_is_taken_without_redis(ask: Ask, link: Link, settings: Settings)
 
 
 def test_more_than_enough_is_not_kept(ask: Ask, link: Link) -> None:
-    Report.objects.bulk_create([Report(link=link, reason="spam")] * abuse_reports.WAITING)
+    Report.objects.bulk_create(
+        [Report(link=link, reason="spam")] * abuse_reports.MAX_PENDING_PER_LINK
+    )
 
     assert send(ask, link)[0] == 200
-    assert Report.objects.count() == abuse_reports.WAITING
+    assert Report.objects.count() == abuse_reports.MAX_PENDING_PER_LINK
 
 
 def test_dead_link_takes_no_report(ask: Ask) -> None:

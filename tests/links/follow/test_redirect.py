@@ -166,7 +166,7 @@ def test_no_store_at_all_is_told_as_unavailable(
     ask: Ask, no_redis: None, settings: Settings
 ) -> None:
     slug = LinkFactory.create().slug
-    readers = [resolution._directory._readers] * resolution.SQL_READERS
+    readers = [resolution._resolver._readers] * resolution.SQL_READERS
     for reader in readers:
         reader.acquire()
 

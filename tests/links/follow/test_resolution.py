@@ -11,7 +11,7 @@ from pytest_django import DjangoAssertNumQueries, Settings
 
 from config.redis_client import redis_client
 from links.follow import resolution
-from links.follow.resolution import GONE, UNKNOWN, Directory, Found
+from links.follow.resolution import GONE, NOT_FOUND, LinkTarget, Resolver
 from links.manage import changes
 from links.models import Link
 from tests.factories import LinkFactory
@@ -27,20 +27,20 @@ pytestmark = [pytest.mark.django_db, pytest.mark.urls("tests.links.visiting")]
 
 def test_answer_is_held_no_longer_than_a_change_may_take() -> None:
     """Changes reach every process within a second, also one that hears nothing of them."""
-    assert resolution.FRESH <= 1.0
-    assert resolution.AWAY <= 1.0
+    assert resolution.CACHE_TTL <= 1.0
+    assert resolution.RECONNECT_DELAY <= 1.0
 
 
 def test_second_hit_asks_nobody(django_assert_num_queries: DjangoAssertNumQueries) -> None:
     link = LinkFactory.create()
-    directory = Directory()
-    expected = Found(link.url, link.id.hex, company_id=link.company_id)
-    directory.resolve("nobody-1")  # the first answer of a process asks what is stopped, too
+    resolver = Resolver()
+    expected = LinkTarget(link.url, link.id.hex, company_id=link.company_id)
+    resolver.resolve("nobody-1")  # the first answer of a process asks what is stopped, too
 
     with django_assert_num_queries(1):
-        assert directory.resolve(link.slug) == expected
+        assert resolver.resolve(link.slug) == expected
     with django_assert_num_queries(0):
-        assert directory.resolve(link.slug) == expected
+        assert resolver.resolve(link.slug) == expected
 
 
 def test_another_process_learns_from_redis(
@@ -48,14 +48,14 @@ def test_another_process_learns_from_redis(
 ) -> None:
     alias = LinkFactory.create(slug="Learned-1", is_alias=True, expires_at=in_seconds(50))
     asked = ["Learned-1", "learned-1", "LEARNED-1", "nobody-1"]
-    told = [Directory().resolve(slug) for slug in asked]
+    told = [Resolver().resolve(slug) for slug in asked]
 
     with django_assert_num_queries(0):
-        assert [Directory().resolve(slug) for slug in asked] == told
+        assert [Resolver().resolve(slug) for slug in asked] == told
 
     assert alias.expires_at is not None
-    live = Found(alias.url, alias.id.hex, alias.expires_at.timestamp(), alias.company_id)
-    assert told == [live, live, live, UNKNOWN]
+    live = LinkTarget(alias.url, alias.id.hex, alias.expires_at.timestamp(), alias.company_id)
+    assert told == [live, live, live, NOT_FOUND]
 
 
 def test_redis_keeps_a_link_no_longer_than_it_lives() -> None:
@@ -63,7 +63,7 @@ def test_redis_keeps_a_link_no_longer_than_it_lives() -> None:
     forever = LinkFactory.create()
 
     for slug in (link.slug, forever.slug, "nobody-2"):
-        Directory().resolve(slug)
+        Resolver().resolve(slug)
 
     lives: list[Any] = [
         redis_client().ttl(f"l2:{slug}") for slug in (link.slug, forever.slug, "nobody-2")
@@ -75,48 +75,48 @@ def test_redis_keeps_a_link_no_longer_than_it_lives() -> None:
 
 def test_expiry_is_judged_on_a_cached_hit_too() -> None:
     link = LinkFactory.create(expires_at=in_seconds(100))
-    directory = Directory()
-    before = directory.resolve(link.slug)
+    resolver = Resolver()
+    before = resolver.resolve(link.slug)
 
     with time_machine.travel(timezone.now() + timedelta(seconds=101), tick=False):
-        cached = directory._fresh[link.slug]
-        directory._fresh[link.slug] = time.monotonic() + 1, cached[1]
-        after_in_process = directory.resolve(link.slug)
-        after_in_redis = Directory().resolve(link.slug)
+        cached = resolver._fresh[link.slug]
+        resolver._fresh[link.slug] = time.monotonic() + 1, cached[1]
+        after_in_process = resolver.resolve(link.slug)
+        after_in_redis = Resolver().resolve(link.slug)
 
-    assert isinstance(before, Found)
+    assert isinstance(before, LinkTarget)
     assert (after_in_process, after_in_redis) == (GONE, GONE)
 
 
 def test_new_link_needs_no_sql(django_assert_num_queries: DjangoAssertNumQueries) -> None:
     links = LinkFactory.create_batch(3)
-    resolution.remember(*links)
+    resolution.cache_new(*links)
 
     with django_assert_num_queries(0):
-        told = [Directory().resolve(link.slug) for link in links]
+        told = [Resolver().resolve(link.slug) for link in links]
 
-    assert told == [Found(link.url, link.id.hex, company_id=link.company_id) for link in links]
+    assert told == [LinkTarget(link.url, link.id.hex, company_id=link.company_id) for link in links]
 
 
 def test_new_link_replaces_the_answer_that_there_is_none() -> None:
-    assert resolution.resolve("early-bird") is UNKNOWN
+    assert resolution.resolve("early-bird") is NOT_FOUND
 
     link = LinkFactory.create(slug="Early-Bird", is_alias=True)
-    resolution.remember(link)
+    resolution.cache_new(link)
 
-    assert isinstance(resolution.resolve("early-bird"), Found)
-    assert isinstance(Directory().resolve("Early-Bird"), Found)
+    assert isinstance(resolution.resolve("early-bird"), LinkTarget)
+    assert isinstance(Resolver().resolve("Early-Bird"), LinkTarget)
 
 
 def test_maker_slower_than_a_change_cannot_bring_the_link_back() -> None:
     made = LinkFactory.create(slug="Barred-1", is_alias=True)
     Link.objects.filter(pk=made.pk).update(disabled_at=timezone.now())
-    resolution.forget(made)
+    resolution.invalidate_after_commit(made)
 
-    Directory().remember(made)  # as it was when it was made
+    Resolver().cache_new(made)  # as it was when it was made
 
     assert redis_client().get(f"l2:{made.key}") == b""
-    assert Directory().resolve(made.slug) is GONE
+    assert Resolver().resolve(made.slug) is GONE
 
 
 def test_name_that_was_handed_on_leads_to_its_new_link_at_once() -> None:
@@ -125,10 +125,10 @@ def test_name_that_was_handed_on_leads_to_its_new_link_at_once() -> None:
 
     Link.objects.filter(pk=old.pk).update(retired_at=timezone.now())
     new = LinkFactory.create(slug="Handed-On", is_alias=True, url="https://example.com/new")
-    resolution.remember(new)
+    resolution.cache_new(new)
 
-    for directory in (resolution._directory, Directory()):
-        assert isinstance(found := directory.resolve("handed-on"), Found)
+    for resolver in (resolution._resolver, Resolver()):
+        assert isinstance(found := resolver.resolve("handed-on"), LinkTarget)
         assert found.url == new.url
 
 
@@ -137,41 +137,41 @@ def test_changed_link_is_forgotten_at_once() -> None:
     resolution.resolve(link.slug)
 
     Link.objects.filter(pk=link.pk).update(disabled_at=timezone.now())
-    resolution.forget(link)
+    resolution.invalidate_after_commit(link)
 
     assert resolution.resolve(link.slug) is GONE
-    assert Directory().resolve(link.slug) is GONE
+    assert Resolver().resolve(link.slug) is GONE
 
 
 def test_process_that_dies_after_its_commit_leaves_no_old_row() -> None:
     link = LinkFactory.create()
-    Directory().resolve(link.slug)
+    Resolver().resolve(link.slug)
 
     # Within a test's own transaction nothing that follows a commit is done.
     changes.change(link=link, wanted=changes.Change(is_enabled=False))
 
-    assert Directory().resolve(link.slug) is GONE
+    assert Resolver().resolve(link.slug) is GONE
 
 
 def test_slow_reader_cannot_bring_a_changed_link_back() -> None:
     link = LinkFactory.create()
-    slow = Directory()
+    slow = Resolver()
     rows = slow._ask_sql([link.key])
 
     Link.objects.filter(pk=link.pk).update(disabled_at=timezone.now())
-    resolution.forget(link)
+    resolution.invalidate_after_commit(link)
     slow._tell_redis(rows)
 
-    assert Directory().resolve(link.slug) is GONE
+    assert Resolver().resolve(link.slug) is GONE
 
 
 def test_other_processes_are_told_of_a_change() -> None:
     link = LinkFactory.create()
-    other = Directory()
+    other = Resolver()
     other.resolve(link.slug)
 
     def is_told() -> bool:
-        resolution.forget(link)  # again, as the other may not be listening yet
+        resolution.invalidate_after_commit(link)  # again, as the other may not be listening yet
         return not other._fresh
 
     assert wait_until(is_told)
@@ -181,22 +181,22 @@ def test_answer_in_the_process_is_seconds_old_at_most(
     django_assert_num_queries: DjangoAssertNumQueries,
 ) -> None:
     link = LinkFactory.create()
-    directory = Directory()
-    directory.resolve(link.slug)
-    until, outcome = directory._fresh[link.slug]
+    resolver = Resolver()
+    resolver.resolve(link.slug)
+    until, outcome = resolver._fresh[link.slug]
 
-    directory._fresh[link.slug] = until - resolution.FRESH, outcome
+    resolver._fresh[link.slug] = until - resolution.CACHE_TTL, outcome
     Link.objects.filter(pk=link.pk).update(disabled_at=timezone.now())
     redis_client().delete(f"l2:{link.key}")
 
     with django_assert_num_queries(1):
-        assert directory.resolve(link.slug) is GONE
+        assert resolver.resolve(link.slug) is GONE
 
 
 @pytest.mark.usefixtures("no_redis")
 def test_links_work_without_redis(ask: Ask) -> None:
     link = LinkFactory.create()
-    resolution.remember(link)
+    resolution.cache_new(link)
 
     assert ask(f"/{link.slug}")[0] == 302
     assert ask("/nobody-3")[0] == 404
@@ -204,9 +204,9 @@ def test_links_work_without_redis(ask: Ask) -> None:
 
 def test_change_is_told_when_redis_is_back(settings: Settings) -> None:
     link = LinkFactory.create()
-    directory = Directory()
-    directory.resolve(link.slug)
+    resolver = Resolver()
+    resolver.resolve(link.slug)
     with without_redis(settings):
-        directory.forget(link)
+        resolver.invalidate_after_commit(link)
 
     assert wait_until(lambda: redis_client().get(f"l2:{link.key}") == b"")

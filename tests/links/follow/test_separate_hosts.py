@@ -7,7 +7,7 @@ from pytest_django import Settings
 
 from links.addresses import short_hosts
 from links.follow import resolution
-from links.follow.resolution import UNKNOWN, Found
+from links.follow.resolution import NOT_FOUND, LinkTarget
 from links.models import Link, ShortHost
 from tests.factories import LinkFactory, ShortHostFactory
 from tests.links.visiting import Ask, call, view
@@ -19,9 +19,9 @@ OURS = "https://example.com/ours"
 @pytest.fixture
 def host() -> Iterator[ShortHost]:
     made = ShortHostFactory.create(host="go.acme.example")
-    short_hosts.forget()
+    short_hosts.invalidate_cache()
     yield made
-    short_hosts.forget()
+    short_hosts.invalidate_cache()
 
 
 @pytest.fixture
@@ -112,7 +112,7 @@ def test_company_host_that_is_not_known_yet_opens_nothing_of_ours(
 ) -> None:
     settings.ALLOWED_HOSTS = ["testserver"]
     unknown: dict[str, short_hosts.Host] = {}
-    short_hosts._hosts._value, short_hosts._hosts._fresh_until = unknown, float("inf")
+    short_hosts._hosts._value, short_hosts._hosts._expires_at = unknown, float("inf")
 
     assert call("/Sale", host="go.acme.example")[0] == 299
 
@@ -137,23 +137,23 @@ def test_pages_there_take_their_stylesheet_from_us(link: Link, settings: Setting
 
 def test_changed_link_of_a_company_host_is_forgotten(host: ShortHost) -> None:
     link = LinkFactory.create(host=host)
-    assert isinstance(resolution.resolve(link.slug, host.pk), Found)
+    assert isinstance(resolution.resolve(link.slug, host.pk), LinkTarget)
 
     Link.objects.filter(pk=link.pk).update(retired_at=link.created_at)
-    resolution.forget(link)
+    resolution.invalidate_after_commit(link)
 
-    assert resolution.resolve(link.slug, host.pk) is UNKNOWN
+    assert resolution.resolve(link.slug, host.pk) is NOT_FOUND
 
 
 def test_new_link_of_a_company_host_replaces_the_answer_that_there_is_none(
     host: ShortHost,
 ) -> None:
-    assert resolution.resolve("soon-there", host.pk) is UNKNOWN
+    assert resolution.resolve("soon-there", host.pk) is NOT_FOUND
 
-    resolution.remember(LinkFactory.create(slug="Soon-There", is_alias=True, host=host))
+    resolution.cache_new(LinkFactory.create(slug="Soon-There", is_alias=True, host=host))
 
-    assert isinstance(resolution.resolve("soon-there", host.pk), Found)
-    assert resolution.resolve("soon-there") is UNKNOWN
+    assert isinstance(resolution.resolve("soon-there", host.pk), LinkTarget)
+    assert resolution.resolve("soon-there") is NOT_FOUND
 
 
 def test_callable_and_view_agree(link: Link) -> None:

@@ -14,9 +14,9 @@ from pytest_django import DjangoAssertNumQueries, Settings
 
 from config.redis_client import redis_client
 from links.follow import resolution
-from links.follow.cached_row import Row, redis_key
-from links.follow.resolution import GONE, UNKNOWN, Directory, Expired, Found, Outcome
-from links.follow.stop_cache import Stops
+from links.follow.cached_row import CachedRow, redis_key
+from links.follow.resolution import GONE, NOT_FOUND, ExpiredTarget, LinkTarget, Resolution, Resolver
+from links.follow.stop_cache import StopCache
 from links.models import Link
 from tests.factories import LinkFactory
 from tests.links.visiting import Ask, in_seconds, wait_until, without_redis
@@ -27,7 +27,7 @@ pytestmark = [
 ]
 
 
-class Counted(Directory):
+class Counted(Resolver):
     """Asks PostgreSQL slowly, and remembers how often."""
 
     def reset(self) -> None:
@@ -35,28 +35,28 @@ class Counted(Directory):
         self.asked: list[list[str]] = []
         self.may_answer = threading.Event()
 
-    def _ask_sql(self, keys: list[str]) -> dict[str, Row | None]:
+    def _ask_sql(self, keys: list[str]) -> dict[str, CachedRow | None]:
         self.asked.append(keys)
         rows = super()._ask_sql(keys)
         self.may_answer.wait(10)
         return rows
 
 
-def visit_at_once(directory: Counted, slug: str, visitors: int) -> list[Outcome]:
-    told: list[Outcome] = []
+def visit_at_once(resolver: Counted, slug: str, visitors: int) -> list[Resolution]:
+    told: list[Resolution] = []
 
     def visit() -> None:
         try:
-            told.append(directory.resolve(slug))
+            told.append(resolver.resolve(slug))
         finally:
             connection.close()
 
     threads = [threading.Thread(target=visit) for _ in range(visitors)]
     for one in threads:
         one.start()
-    assert wait_until(lambda: bool(directory.asked))
+    assert wait_until(lambda: bool(resolver.asked))
     time.sleep(0.1)
-    directory.may_answer.set()
+    resolver.may_answer.set()
     for one in threads:
         one.join()
     return told
@@ -65,52 +65,52 @@ def visit_at_once(directory: Counted, slug: str, visitors: int) -> list[Outcome]
 @pytest.mark.parametrize("is_there", [True, False])
 def test_visitors_at_once_make_one_question(is_there: bool) -> None:
     slug = LinkFactory.create().slug if is_there else "nobody-7"
-    directory = Counted(Stops())
+    resolver = Counted(StopCache())
 
-    told = visit_at_once(directory, slug, 12)
+    told = visit_at_once(resolver, slug, 12)
 
-    assert directory.asked == [[slug]]
-    assert [isinstance(one, Found) for one in told] == [is_there] * 12
+    assert resolver.asked == [[slug]]
+    assert [isinstance(one, LinkTarget) for one in told] == [is_there] * 12
 
 
 def test_failure_is_told_to_all_and_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     link = LinkFactory.create()
-    directory = Directory(Stops())
-    ask = directory._ask_sql
+    resolver = Resolver(StopCache())
+    ask = resolver._ask_sql
 
-    def fail(_keys: list[str]) -> Mapping[str, Row | None]:
+    def fail(_keys: list[str]) -> Mapping[str, CachedRow | None]:
         raise TimeoutError
 
-    monkeypatch.setattr(directory, "_ask_sql", fail)
+    monkeypatch.setattr(resolver, "_ask_sql", fail)
     with pytest.raises(TimeoutError):
-        directory.resolve(link.slug)
-    monkeypatch.setattr(directory, "_ask_sql", ask)
+        resolver.resolve(link.slug)
+    monkeypatch.setattr(resolver, "_ask_sql", ask)
 
-    assert isinstance(directory.resolve(link.slug), Found)
+    assert isinstance(resolver.resolve(link.slug), LinkTarget)
 
 
 def test_answer_to_a_question_older_than_a_change_is_not_kept() -> None:
     link = LinkFactory.create()
-    directory = Counted(Stops())
-    slow = threading.Thread(target=directory.resolve, args=[link.slug])
+    resolver = Counted(StopCache())
+    slow = threading.Thread(target=resolver.resolve, args=[link.slug])
     slow.start()
-    assert wait_until(lambda: bool(directory.asked))
+    assert wait_until(lambda: bool(resolver.asked))
 
     Link.objects.filter(pk=link.pk).update(disabled_at=timezone.now())
-    directory.forget(link)
-    directory.may_answer.set()
+    resolver.invalidate_after_commit(link)
+    resolver.may_answer.set()
     slow.join()
 
-    assert directory.resolve(link.slug) is GONE
+    assert resolver.resolve(link.slug) is GONE
 
 
 def test_disabled_link_is_gone_from_other_processes_though_they_hold_it() -> None:
     link = LinkFactory.create()
-    other = Directory(Stops())
-    assert isinstance(other.resolve(link.slug), Found)
+    other = Resolver(StopCache())
+    assert isinstance(other.resolve(link.slug), LinkTarget)
 
     Link.objects.filter(pk=link.pk).update(disabled_at=timezone.now())
-    resolution.forget(link)
+    resolution.invalidate_after_commit(link)
 
     assert wait_until(lambda: other.resolve(link.slug) is GONE)
 
@@ -118,21 +118,21 @@ def test_disabled_link_is_gone_from_other_processes_though_they_hold_it() -> Non
 def test_expiry_counts_in_every_process_though_they_hold_it() -> None:
     gone = LinkFactory.create(expires_at=in_seconds(100))
     moved = LinkFactory.create(expires_at=in_seconds(100), expired_url="https://example.com/late")
-    processes = [Directory(Stops()) for _ in range(2)]
+    processes = [Resolver(StopCache()) for _ in range(2)]
     before = [type(one.resolve(link.slug)) for one in processes for link in (gone, moved)]
 
     with time_machine.travel(timezone.now() + timedelta(seconds=100.5), tick=False):
         after = [one.resolve(link.slug) for one in processes for link in (gone, moved)]
 
-    assert before == [Found] * 4
-    assert after == [GONE, Expired("https://example.com/late", is_once=False)] * 2
+    assert before == [LinkTarget] * 4
+    assert after == [GONE, ExpiredTarget("https://example.com/late", is_once=False)] * 2
 
 
 def test_entry_of_an_earlier_release_is_not_read() -> None:
     link = LinkFactory.create()
     redis_client().set(f"l:{link.key}", b"null")
 
-    assert isinstance(Directory(Stops()).resolve(link.slug), Found)
+    assert isinstance(Resolver(StopCache()).resolve(link.slug), LinkTarget)
     assert redis_key(link.key) == f"l2:{link.key}"
 
 
@@ -151,10 +151,10 @@ def test_without_the_database_what_is_known_is_served(
     request: pytest.FixtureRequest,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(resolution, "FRESH", 60.0)
+    monkeypatch.setattr(resolution, "CACHE_TTL", 60.0)
     held, in_redis, unknown = LinkFactory.create_batch(3)
     ask(f"/{in_redis.slug}")
-    resolution._directory._drop()
+    resolution._resolver.clear()
     ask(f"/{held.slug}")
 
     request.getfixturevalue("no_links_table")
@@ -168,24 +168,24 @@ def test_without_the_database_what_is_known_is_served(
 def test_new_row_of_a_changing_channel_is_not_written_ahead(
     django_assert_num_queries: DjangoAssertNumQueries,
 ) -> None:
-    assert resolution.resolve("sent-by-1") is UNKNOWN
+    assert resolution.resolve("sent-by-1") is NOT_FOUND
     link = LinkFactory.create(
         slug="Sent-by-1", is_alias=True, utm="m={channel}", message_id=LinkFactory.create().pk
     )
 
-    resolution.remember(link)
+    resolution.cache_new(link)
 
     assert redis_client().get(redis_key(link.key)) == b""  # nor may a slow reader's 404 be
-    assert isinstance(resolution.resolve("sent-by-1"), Found)
+    assert isinstance(resolution.resolve("sent-by-1"), LinkTarget)
 
 
 @pytest.mark.parametrize("silence", ["subscribe", "hear"])
 def test_listener_that_hears_nothing_takes_redis_for_gone(
     silence: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    stops, link = Stops(), LinkFactory.create()
-    other = Directory(stops)
-    monkeypatch.setattr(resolution, "SILENCE", 0.1)
+    stops, link = StopCache(), LinkFactory.create()
+    other = Resolver(stops)
+    monkeypatch.setattr(resolution, "SILENCE_TIMEOUT", 0.1)
     monkeypatch.setattr(resolution, "PubSub", _Deaf if silence == "hear" else _Broken)
     other.resolve(link.slug)
 

@@ -21,14 +21,14 @@ from tests.factories import LinkFactory
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-READER = replace(counting.READER, clicks=50, pause=0.0, tries=3)
+CONSUMER = replace(counting.CONSUMER, max_clicks=50, retry_pause=0.0, max_tries=3)
 BATCH = 20  # clicks of an entry
 
 
 @pytest.fixture(autouse=True)
 def _stream() -> Iterator[None]:
     patient_redis().delete(STREAM)
-    READER.consume(counting.count)  # makes the group
+    CONSUMER.consume(counting.count)  # makes the group
     yield
     patient_redis().delete(STREAM)
 
@@ -58,7 +58,7 @@ def clicks_of(batches: list[Batch]) -> int:
     return sum(len(batch.clicks) for batch in batches)
 
 
-def count_unless(is_too_much: Callable[[list[Batch]], bool]) -> stream.Handle:
+def count_unless(is_too_much: Callable[[list[Batch]], bool]) -> stream.Handler:
     """Counts, but for what takes PostgreSQL longer than a statement may."""
 
     def count(batches: list[Batch]) -> None:
@@ -87,7 +87,7 @@ def test_transaction_is_bounded_by_clicks(link: Link) -> None:
         add(link, clicks)
     sizes: list[int] = []
 
-    assert READER.consume(lambda batches: sizes.append(clicks_of(batches))) == 6
+    assert CONSUMER.consume(lambda batches: sizes.append(clicks_of(batches))) == 6
 
     assert sizes == [2 * BATCH, BATCH, 3 * BATCH, 2]  # an entry of more is taken by itself
     assert pending() == 0
@@ -95,7 +95,7 @@ def test_transaction_is_bounded_by_clicks(link: Link) -> None:
 
 def test_backlog_of_many_links_drains() -> None:
     links = LinkFactory.create_batch(40)
-    entries = stream.ENTRIES + 20
+    entries = stream.READ_COUNT + 20
     for number in range(entries):
         now = int(time.time() * 1000) + number
         fields: dict[Any, Any] = {
@@ -104,9 +104,9 @@ def test_backlog_of_many_links_drains() -> None:
         }
         patient_redis().xadd(STREAM, fields)
     handle = count_unless(lambda batches: clicks_of(batches) > 400)
-    reader = replace(READER, clicks=400)
+    reader = replace(CONSUMER, max_clicks=400)
 
-    assert [reader.consume(handle) for _ in range(3)] == [stream.ENTRIES, 20, 0]
+    assert [reader.consume(handle) for _ in range(3)] == [stream.READ_COUNT, 20, 0]
 
     assert Link.objects.aggregate(n=Sum("clicks"))["n"] == entries * len(links)
     assert (ClickBatch.objects.count(), pending()) == (entries, 0)
@@ -116,7 +116,7 @@ def test_what_is_refused_comes_again_by_halves(link: Link) -> None:
     for _ in range(9):
         add(link, 1)
 
-    read = READER.consume(count_unless(lambda batches: len(batches) > 2))
+    read = CONSUMER.consume(count_unless(lambda batches: len(batches) > 2))
 
     assert (read, counted(link), pending()) == (9, 9, 0)
 
@@ -126,7 +126,7 @@ def test_entry_that_is_refused_by_itself_holds_up_no_other(link: Link) -> None:
     add(link)
     entry = add(poison, 3)
     add(link)
-    reader = replace(READER, pause=3600.0)
+    reader = replace(CONSUMER, retry_pause=3600.0)
     handle = count_unless(holds(poison))
 
     with capture_logs() as lines:
@@ -149,11 +149,11 @@ def test_entry_that_is_refused_by_itself_holds_up_no_other(link: Link) -> None:
 
 def test_entry_that_was_laid_aside_is_counted_once_it_can_be(link: Link) -> None:
     add(link)
-    replace(READER, pause=3600.0).consume(count_unless(holds(link)))
+    replace(CONSUMER, retry_pause=3600.0).consume(count_unless(holds(link)))
     before = counted(link)
 
-    READER.consume(counting.count)
-    READER.consume(counting.count)
+    CONSUMER.consume(counting.count)
+    CONSUMER.consume(counting.count)
 
     assert (before, counted(link), pending()) == (0, BATCH, 0)
 
@@ -163,7 +163,7 @@ def test_entry_that_is_refused_again_and_again_is_given_up_aloud(link: Link) -> 
     handle = count_unless(holds(link))
 
     with capture_logs() as lines:
-        left = [READER.consume(handle) or pending() for _ in range(READER.tries)]
+        left = [CONSUMER.consume(handle) or pending() for _ in range(CONSUMER.max_tries)]
 
     errors = [line["event"] for line in lines if line["log_level"] == "error"]
     assert errors == ["clicks_laid_aside", "clicks_given_up"]
@@ -174,7 +174,7 @@ def test_entry_that_is_refused_again_and_again_is_given_up_aloud(link: Link) -> 
 
 def test_entry_that_is_laid_aside_has_its_pause(link: Link) -> None:
     add(link)
-    reader = replace(READER, pause=3600.0, tries=1)
+    reader = replace(CONSUMER, retry_pause=3600.0, max_tries=1)
 
     for _ in range(3):
         reader.consume(count_unless(holds(link)))
@@ -185,7 +185,7 @@ def test_entry_that_is_laid_aside_has_its_pause(link: Link) -> None:
 def test_where_everything_is_refused_little_is_tried(link: Link) -> None:
     for _ in range(8):
         add(link, 1)
-    reader = replace(READER, pause=3600.0)
+    reader = replace(CONSUMER, retry_pause=3600.0)
     tries: list[int] = []
 
     def refuse(batches: list[Batch]) -> None:
@@ -208,17 +208,17 @@ def test_lock_of_another_is_waited_for(link: Link) -> None:
             cursor.execute("DO $$BEGIN RAISE EXCEPTION USING ERRCODE = 'lock_not_available'; END$$")
 
     with pytest.raises(OperationalError):
-        READER.consume(wait)
+        CONSUMER.consume(wait)
 
-    assert READER.consume(counting.count) == 1
+    assert CONSUMER.consume(counting.count) == 1
     assert counted(link) == BATCH
 
 
 def test_entry_that_was_trimmed_while_it_lay_aside_is_let_go_of(link: Link) -> None:
     entry = add(link)
-    replace(READER, pause=3600.0).consume(count_unless(holds(link)))
+    replace(CONSUMER, retry_pause=3600.0).consume(count_unless(holds(link)))
     patient_redis().xdel(STREAM, entry)
 
-    READER.consume(counting.count)
+    CONSUMER.consume(counting.count)
 
     assert (counted(link), pending()) == (0, 0)

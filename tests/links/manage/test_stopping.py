@@ -16,8 +16,8 @@ from config.env import ROOT
 from config.ids import uuid7
 from config.redis_client import redis_client
 from links.follow import resolution
-from links.follow.resolution import GONE, Directory, Found
-from links.follow.stop_cache import COPY, Stops
+from links.follow.resolution import GONE, LinkTarget, Resolver
+from links.follow.stop_cache import REDIS_COPY, StopCache
 from links.manage import stopping
 from links.models import Link, Stop
 from tests.factories import CompanyFactory, LinkFactory
@@ -39,9 +39,9 @@ def link(company: Company) -> Link:
     return LinkFactory.create(company=company, batch_id=uuid7())
 
 
-def process() -> Directory:
+def process() -> Resolver:
     """What another process knows: links and stops of its own."""
-    return Directory(Stops())
+    return Resolver(StopCache())
 
 
 def statuses(ask: Ask, *links: Link) -> list[int]:
@@ -89,7 +89,7 @@ def test_release_of_a_batch_leaves_its_company_stopped(
 def test_link_disabled_meanwhile_does_not_come_back(ask: Ask, link: Link, company: Company) -> None:
     stopping.stop(company=company)
     Link.objects.filter(pk=link.pk).update(disabled_at=timezone.now())
-    resolution.forget(link)
+    resolution.invalidate_after_commit(link)
 
     stopping.release(company=company)
 
@@ -113,14 +113,14 @@ def test_suspended_company_keeps_its_links(ask: Ask, link: Link, company: Compan
 
 def test_cached_hit_of_another_process_stops_and_comes_back(link: Link, company: Company) -> None:
     other = process()
-    assert isinstance(other.resolve(link.slug), Found)
+    assert isinstance(other.resolve(link.slug), LinkTarget)
 
     stopping.stop(company=company)
     is_stopped = wait_until(lambda: other.resolve(link.slug) is GONE)
     stopping.release(company=company)
 
     assert is_stopped
-    assert wait_until(lambda: isinstance(other.resolve(link.slug), Found))
+    assert wait_until(lambda: isinstance(other.resolve(link.slug), LinkTarget))
 
 
 def test_stop_is_known_before_the_first_answer(link: Link, company: Company) -> None:
@@ -146,7 +146,7 @@ def test_stop_is_learned_while_redis_is_away(
 ) -> None:
     with without_redis(settings):
         other = process()
-        assert isinstance(other.resolve(link.slug), Found)
+        assert isinstance(other.resolve(link.slug), LinkTarget)
 
         stopping.stop(company=company)
 
@@ -176,17 +176,17 @@ def test_what_is_known_stays_without_the_database(
     link: Link, company: Company, request: pytest.FixtureRequest
 ) -> None:
     stopping.stop(company=company)
-    stops = Stops()
-    stops.ensure()
+    stops = StopCache()
+    stops.ensure_loaded()
 
     request.getfixturevalue("no_database")
     stops.refresh()
 
-    assert stops.known == {company.pk}
+    assert stops.stopped == {company.pk}
 
 
 def copied() -> set[str]:
-    copy = redis_client().get(COPY)
+    copy = redis_client().get(REDIS_COPY)
     return set(copy.decode().split()) if isinstance(copy, bytes) else set()
 
 
@@ -201,10 +201,10 @@ def test_process_that_starts_without_the_database_reads_the_copy(
     assert wait_until(lambda: copied() == set(map(str, stopped)))
 
     request.getfixturevalue("no_database")
-    stops = Stops()
-    stops.ensure()
+    stops = StopCache()
+    stops.ensure_loaded()
 
-    assert stops.known == stopped
+    assert stops.stopped == stopped
 
 
 def test_nothing_is_answered_while_nobody_can_tell(
@@ -213,7 +213,7 @@ def test_nothing_is_answered_while_nobody_can_tell(
     resolution.resolve(link.slug)  # Redis knows the link now
 
     request.getfixturevalue("no_database")
-    redis_client().delete(COPY)
+    redis_client().delete(REDIS_COPY)
 
     with pytest.raises(DatabaseError):
         process().resolve(link.slug)
@@ -239,7 +239,7 @@ def test_real_process_hears_of_it(link: Link, company: Company) -> None:
     name = str(connection.settings_dict["NAME"])
     url = urlsplit(os.environ["DATABASE_URL"])._replace(path=f"/{name}").geturl()
     with subprocess.Popen(
-        [sys.executable, "-c", PROGRAM, link.slug, "Found"],
+        [sys.executable, "-c", PROGRAM, link.slug, "LinkTarget"],
         cwd=ROOT,
         env={**os.environ, "DATABASE_URL": url, "DJANGO_SETTINGS_MODULE": "config.settings"},
         stdin=subprocess.PIPE,
@@ -256,4 +256,4 @@ def test_real_process_hears_of_it(link: Link, company: Company) -> None:
             told.append(other.stdout.readline().strip())
         other.kill()
 
-    assert told == ["Found", "Dead", "Found"]
+    assert told == ["LinkTarget", "NoTarget", "LinkTarget"]

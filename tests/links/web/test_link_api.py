@@ -15,7 +15,7 @@ from accounts.models import Company
 from links.clicks import partitions
 from links.models import Link
 from links.web.admin import LinkAdmin
-from links.web.link_api import named
+from links.web.link_api import with_slug
 from tests.api.clients import Api
 from tests.factories import LinkFactory
 
@@ -35,7 +35,7 @@ def by_desk(slug: str) -> QuerySet[Link]:
 
 
 def test_names_are_found_by_their_index(company: Company) -> None:
-    assert "link_key_once" in plan(Link.objects.filter(named("sale", company.pk)))
+    assert "link_key_once" in plan(Link.objects.filter(with_slug("sale", company.pk)))
     assert "link_key_once" in plan(by_desk("https://go.example/sale"))
 
 
@@ -90,7 +90,7 @@ def test_years_next_to_them_are_empty(api: Api, interval: str, to: str) -> None:
 
 
 def clicked(link_id: UUID, *moments: datetime) -> None:
-    partitions.keep(*{partitions.month_of(at) for at in moments})
+    partitions.ensure(*{partitions.month_of(at) for at in moments})
     with connection.cursor() as cursor:
         cursor.executemany(
             "INSERT INTO links_click VALUES (%s, %s, 'person', '', 'ios', 'KZ')",

@@ -12,7 +12,7 @@ from django.utils import timezone
 from accounts.models import AuditEvent, Company, User
 from config.ids import public_id, uuid7
 from links.follow import resolution
-from links.follow.resolution import GONE, Found
+from links.follow.resolution import GONE, LinkTarget
 from links.manage import stopping
 from links.models import Link, Report, Stop
 from tests.desk.operators import make_operator, sign_in
@@ -71,7 +71,7 @@ def test_today_counts_reports_that_wait(client: Client) -> None:
 def test_link_reported_is_disabled_and_recorded(client: Client, operator: User) -> None:
     link = LinkFactory.create()
     first, second = report(link=link), report(link=link)
-    assert isinstance(resolution.resolve(link.slug), Found)
+    assert isinstance(resolution.resolve(link.slug), LinkTarget)
 
     act(client, "disable_links", first, second)
 
@@ -98,14 +98,15 @@ def test_links_of_companies_are_stopped_and_released_from_their_list(
     stopped = [resolution.resolve(one.slug) for one in (link, other)]
     act(client, "release_links", link.company)
 
-    assert (stopped[0], type(stopped[1])) == (GONE, Found)
-    assert isinstance(resolution.resolve(link.slug), Found)
+    assert (stopped[0], type(stopped[1])) == (GONE, LinkTarget)
+    assert isinstance(resolution.resolve(link.slug), LinkTarget)
     events = AuditEvent.objects.order_by("id").values_list("action", "user")
     assert list(events) == [("links.stopped", operator.pk), ("links.released", operator.pk)]
 
 
 @pytest.mark.parametrize(
-    ("action", "expected"), [("stop_batches", ["Dead", "Found"]), ("stop_companies", ["Dead"] * 2)]
+    ("action", "expected"),
+    [("stop_batches", ["NoTarget", "LinkTarget"]), ("stop_companies", ["NoTarget"] * 2)],
 )
 def test_links_are_stopped_with_what_they_went_out_with(
     client: Client, action: str, expected: list[str]
@@ -129,7 +130,7 @@ def test_what_is_stopped_is_listed_and_released(client: Client) -> None:
     assert link.batch_id
     assert public_id("bat", link.batch_id) in listed
     assert not Stop.objects.exists()
-    assert isinstance(resolution.resolve(link.slug), Found)
+    assert isinstance(resolution.resolve(link.slug), LinkTarget)
 
 
 def test_company_leads_to_its_links(client: Client) -> None:

@@ -14,7 +14,7 @@ from accounts.models import Company
 from config.errors import DomainError, Error
 from links.addresses import blocked_sites
 from links.models import BlockedHost, Link
-from links.web.request_fields import change_of, link_of_code, new_link
+from links.web.request_fields import link_change, link_for_code, new_link
 from tests.api.books import books
 from tests.api.clients import Api
 from tests.factories import ApiKeyFactory, CompanyFactory
@@ -69,7 +69,7 @@ def test_lifetime_of_a_code_s_link(
 ) -> None:
     fields = Fields({"link": URL, "link_expires_in": asked})
 
-    link = link_of_code(fields, principal(status, default))
+    link = link_for_code(fields, principal(status, default))
 
     assert link is not None
     assert link.lifetime == given
@@ -92,11 +92,11 @@ def test_link_of_a_company_waiting_for_approval_leads_nowhere_once_expired() -> 
     set_up = replace(waiting, link_rules=LinkRules(expired_url=f"{URL}late"))
 
     link = new_link(Fields({"url": URL}), set_up)
-    of_code = link_of_code(Fields({"link": URL}), set_up)
+    of_code = link_for_code(Fields({"link": URL}), set_up)
     with pytest.raises(DomainError) as caught:
         new_link(Fields({"url": URL, "expired_url": f"{URL}late"}), waiting)
     with pytest.raises(DomainError):
-        change_of(Fields({"expired_url": f"{URL}late"}), waiting)
+        link_change(Fields({"expired_url": f"{URL}late"}), waiting)
 
     assert link is not None
     assert of_code is not None
@@ -108,10 +108,10 @@ def test_usual_place_for_the_expired_is_left_out_while_it_is_blocked() -> None:
     set_up = replace(principal(), link_rules=LinkRules(expired_url="https://fraud.example/x"))
     before = new_link(Fields({"url": URL}), set_up)
     BlockedHost.objects.create(host="fraud.example")
-    blocked_sites.forget()
+    blocked_sites.invalidate_cache()
 
     link = new_link(Fields({"url": URL}), set_up)
-    of_code = link_of_code(Fields({"link": URL}), set_up)
+    of_code = link_for_code(Fields({"link": URL}), set_up)
     with pytest.raises(DomainError) as caught:
         new_link(Fields({"url": URL, "expired_url": "https://fraud.example/x"}), set_up)
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from links.clicks.buffer import STREAM
-from links.make.bulk import MOST
+from links.make.bulk import MAX_LINKS
 from tools.bench.floors import hello
 from tools.bench.load.client import Load
 from tools.bench.load.generator import Feed, head, post
@@ -82,7 +82,7 @@ class Scan(Cold):
 class Bulk(Call):
     """A thousand links in each request; a second's requests times a thousand are its links."""
 
-    name, title = "bulk", f"POST /links/bulk, {MOST} links a request"
+    name, title = "bulk", f"POST /links/bulk, {MAX_LINKS} links a request"
     least, aim = 0.2, 0.4
     guess: ClassVar[float] = 10.0
 
@@ -93,15 +93,15 @@ class Bulk(Call):
         account = self.bench.accounts[0]
         path = "/bulk" if side == "floor" else "/api/v1/links/bulk"
         owner = {"company_id": account.company_id} if side == "floor" else {}
-        links = [{"url": f"{hello.URL}&n={number}"} for number in range(MOST)]
+        links = [{"url": f"{hello.URL}&n={number}"} for number in range(MAX_LINKS)]
         body = as_json(**owner, links=links)
         heads = [post(path, self.port(side), account.key)]
         return Feed(heads, [(0, body)] * many, mark={"before": self._links()})
 
     def wrong(self, feed: Feed, load: Load) -> int:
         made = self._links() - feed.mark["before"]
-        feed.notes["links per s"] = round(load.accepted * MOST / load.seconds)
-        return load.refused + beyond(load.accepted, made // MOST)
+        feed.notes["links per s"] = round(load.accepted * MAX_LINKS / load.seconds)
+        return load.refused + beyond(load.accepted, made // MAX_LINKS)
 
     def _links(self) -> int:
         return counted(self, "SELECT count(*) FROM links_link", [])[0]

@@ -117,14 +117,14 @@ def test_follow(company: Company, *, is_there: bool) -> None:
 
     floor = views.follow(RequestFactory().get("/"), slug)
 
-    ours = redirect.answer(slug, {"REQUEST_METHOD": "GET"})
+    ours = redirect.respond(slug, {"REQUEST_METHOD": "GET"})
     assert floor.status_code == int(ours.status[:3]) == (302 if is_there else 404)
     assert floor.headers.get("Location") == dict(ours.headers).get("Location")
 
 
 def test_redirect(db: None) -> None:
     link = LinkFactory.create(url=hello.URL)
-    resolution.remember(link)
+    resolution.cache_new(link)
     said: list[Any] = []
 
     def start_response(*words: Any) -> Any:
@@ -132,7 +132,7 @@ def test_redirect(db: None) -> None:
 
     body = hello.application({}, start_response)
 
-    ours = redirect.answer(link.slug, {"REQUEST_METHOD": "GET"})
+    ours = redirect.respond(link.slug, {"REQUEST_METHOD": "GET"})
     assert (said, b"".join(body)) == ([(ours.status, ours.headers)], ours.body)
 
 

@@ -3,7 +3,7 @@
 import pytest
 import requests
 
-from links.clicks.visitor_headers import Kind, kind_of
+from links.clicks.visitor_headers import VisitorKind, kind_of
 from tests.tools.simulator.peers import Hook, Receiver, Simulator, eventually, get
 from tests.tools.simulator.sends import send_bot, send_smsc, send_twilio
 
@@ -20,7 +20,7 @@ def send(simulator: Simulator, phone: str, provider: str, link: str) -> requests
     return send_smsc(simulator, phone, mes=f"Ваша ссылка: {link}")
 
 
-def kind(visit: Hook) -> Kind:
+def kind(visit: Hook) -> VisitorKind:
     return kind_of({"REQUEST_METHOD": "GET", "HTTP_USER_AGENT": visit.headers["user-agent"]})
 
 
@@ -36,7 +36,7 @@ def test_link_is_opened_once_and_not_followed(
     receiver.wait(lambda hook: hook.path == f"/{phone}")
     eventually(lambda: f"GET {receiver.url}/{phone}" in str(exchanges(simulator, phone)))
     (visit,) = visits(receiver, f"/{phone}")
-    assert kind(visit) == (Kind.PREVIEW if fault == "link_preview" else Kind.PERSON)
+    assert kind(visit) == (VisitorKind.PREVIEW if fault == "link_preview" else VisitorKind.PERSON)
     assert visits(receiver, "/target") == []
 
 

@@ -7,7 +7,7 @@ from django.db import connection
 
 
 @contextmanager
-def lent_connection() -> Iterator[None]:
+def pooled_connection() -> Iterator[None]:
     try:
         yield
     finally:
