@@ -35,7 +35,7 @@ BUYER = {
 }
 
 
-def furnish(company: Company, user: User, tokens: int) -> None:
+def seed(company: Company, user: User, tokens: int) -> None:
     """Ends with that many tokens available, whatever of them was bought."""
     _set_prices()
     billing_profiles.change(company=company, user=user, changes=BUYER)
@@ -64,6 +64,6 @@ def _set_prices() -> None:
 
 
 def _order(company: Company, user: User, package: str, gateway: Gateway) -> Order:
-    quote = prices.of_package(package)
+    quote = prices.quote_package(package)
     assert quote is not None  # noqa: S101 - put on sale above
-    return orders.place(company=company, quote=quote, gateway=gateway, by=orders.By(user=user))
+    return orders.place(company=company, quote=quote, gateway=gateway, by=orders.Actor(user=user))

@@ -8,10 +8,10 @@ from accounts.models import Company, Member, Mode
 from accounts.outbox import events, mail
 from billing.models import Order
 
-READERS = (Member.Role.OWNER, Member.Role.ACCOUNTANT)
+RECIPIENT_ROLES = (Member.Role.OWNER, Member.Role.ACCOUNTANT)
 
 
-def of_payment(order: Order) -> None:
+def notify_payment(order: Order) -> None:
     key = f"top_up.paid:{order.id.hex}"
     data = {
         "id": order.public_id,
@@ -24,25 +24,25 @@ def of_payment(order: Order) -> None:
     events.emit(company_id=order.company_id, mode=Mode.LIVE, kind="top_up.paid", data=data, key=key)
     mail.post_to_members(
         company=order.company,
-        roles=READERS,
+        roles=RECIPIENT_ROLES,
         template="top_up_paid",
-        context={**data, "order": order, "url": _address("/cabinet/balance")},
+        context={**data, "order": order, "url": _url("/cabinet/balance")},
         key=key,
     )
 
 
-def of_low_balance(company: Company, *, available: int, threshold: int, at: datetime) -> None:
+def notify_low_balance(company: Company, *, available: int, threshold: int, at: datetime) -> None:
     key = f"balance.low:{company.pk}:{at.timestamp():.6f}"
     data = {"available": available, "threshold": threshold}
     events.emit(company_id=company.pk, mode=Mode.LIVE, kind="balance.low", data=data, key=key)
     mail.post_to_members(
         company=company,
-        roles=READERS,
+        roles=RECIPIENT_ROLES,
         template="balance_low",
-        context={**data, "url": _address("/cabinet/balance")},
+        context={**data, "url": _url("/cabinet/balance")},
         key=key,
     )
 
 
-def _address(path: str) -> str:
+def _url(path: str) -> str:
     return f"{settings.PUBLIC_URL}{path}"

@@ -23,13 +23,13 @@ _BIN_AGAIN = (3, 4, 5, 6, 7, 8, 9, 10, 11, 1, 2)
 def is_inn(text: str) -> bool:
     """10 digits of an organisation or 12 of a person, by the control digits of the tax office."""
     if re.fullmatch(r"[0-9]{10}", text):
-        return _control(text, _TENTH)
+        return _matches_control_digit(text, _TENTH)
     if re.fullmatch(r"[0-9]{12}", text):
-        return _control(text, _ELEVENTH) and _control(text, _TWELFTH)
+        return _matches_control_digit(text, _ELEVENTH) and _matches_control_digit(text, _TWELFTH)
     return False
 
 
-def _control(text: str, weights: tuple[int, ...]) -> bool:
+def _matches_control_digit(text: str, weights: tuple[int, ...]) -> bool:
     return _sum(text, weights) % 11 % 10 == int(text[len(weights)])
 
 
@@ -62,7 +62,7 @@ def tax_number_name(country: str) -> Promise:
     return TAX_NUMBERS.get(country, _("Tax number"))
 
 
-def wrong(*, country: str, inn: str, kpp: str) -> dict[str, Promise]:
+def format_errors(*, country: str, inn: str, kpp: str) -> dict[str, Promise]:
     """What is filled in and cannot be so, by field."""
     found: dict[str, Promise] = {}
     if inn and country in CHECKS:
@@ -74,7 +74,7 @@ def wrong(*, country: str, inn: str, kpp: str) -> dict[str, Promise]:
     return found
 
 
-def missing(*, country: str, legal_name: str, inn: str, kpp: str) -> dict[str, Promise]:
+def missing_fields(*, country: str, legal_name: str, inn: str, kpp: str) -> dict[str, Promise]:
     """What an invoice to this buyer cannot do without, by field."""
     found: dict[str, Promise] = {}
     if not country:

@@ -18,7 +18,7 @@ from links.follow.views import follow
 urlpatterns: list[URLPattern | URLResolver] = [
     path("", home, name="home"),
     path("api/", include("config.api")),
-    path("hooks/sandbox-gateway", payment_hooks.notice, {"gateway": "sandbox"}),
+    path("hooks/sandbox-gateway", payment_hooks.receive, {"gateway": "sandbox"}),
     path("hooks/<slug:hook>", vendor_webhooks.vendor_webhook),
     path("hooks/<slug:hook>/<slug:account>", vendor_webhooks.vendor_webhook),
     path("sandbox-gateway/<str:payment_id>", sandbox_views.page, name="sandbox-gateway"),

@@ -138,11 +138,11 @@ class CompanyAdmin(Audited, ModelAdmin):
 
     @admin.action(description=TITLES[Status.APPROVED], permissions=["change"])
     def approve(self, request: HttpRequest, companies: QuerySet[Company]) -> HttpResponse:
-        return _ask(companies, Status.APPROVED)
+        return _redirect_to_status(companies, Status.APPROVED)
 
     @admin.action(description=TITLES[Status.SUSPENDED], permissions=["change"])
     def suspend(self, request: HttpRequest, companies: QuerySet[Company]) -> HttpResponse:
-        return _ask(companies, Status.SUSPENDED)
+        return _redirect_to_status(companies, Status.SUSPENDED)
 
     @admin.action(description=_("Stop all links of these companies"), permissions=["change"])
     def stop_links(self, request: HttpRequest, companies: QuerySet[Company]) -> None:
@@ -150,7 +150,7 @@ class CompanyAdmin(Audited, ModelAdmin):
         count = sum(
             stopping.stop(company=one, user=user, ip=ip, by_operator=True) for one in companies
         )
-        _tell_changed(request, count)
+        _report_changed(request, count)
 
     @admin.action(description=_("Release the links of these companies"), permissions=["change"])
     def release_links(self, request: HttpRequest, companies: QuerySet[Company]) -> None:
@@ -158,7 +158,7 @@ class CompanyAdmin(Audited, ModelAdmin):
         count = sum(
             stopping.release(company=one, user=user, ip=ip, by_operator=True) for one in companies
         )
-        _tell_changed(request, count)
+        _report_changed(request, count)
 
     def get_urls(self) -> list[URLPattern]:
         view = self.admin_site.admin_view(self.status_view)
@@ -167,7 +167,7 @@ class CompanyAdmin(Audited, ModelAdmin):
     def status_view(self, request: HttpRequest, status: str) -> HttpResponse:
         """Which companies, why, are you sure; then it is done."""
         wanted = Status(status) if status in TITLES else Status.SUSPENDED
-        companies = list(_named(request).exclude(status=wanted))
+        companies = list(_requested_companies(request).exclude(status=wanted))
         if not self.has_change_permission(request) or not companies:
             messages.info(request, _("No company to change: it is so already."))
             return HttpResponseRedirect(reverse("admin:accounts_company_changelist"))
@@ -197,21 +197,21 @@ class CompanyAdmin(Audited, ModelAdmin):
                 reason=reason,
                 ip=client_ip(request.META),
             )
-        _tell_changed(request, len(companies))
+        _report_changed(request, len(companies))
         return HttpResponseRedirect(reverse("admin:accounts_company_changelist"))
 
 
-def _tell_changed(request: HttpRequest, count: int) -> None:
+def _report_changed(request: HttpRequest, count: int) -> None:
     text = ngettext("%(n)d company changed.", "%(n)d companies changed.", count)
     messages.success(request, text % {"n": count})
 
 
-def _ask(companies: QuerySet[Company], status: Status) -> HttpResponse:
+def _redirect_to_status(companies: QuerySet[Company], status: Status) -> HttpResponse:
     ids = ",".join(str(pk) for pk in companies.values_list("pk", flat=True))
     return HttpResponseRedirect(f"{reverse('admin:company-status', args=[status])}?ids={ids}")
 
 
-def _named(request: HttpRequest) -> QuerySet[Company]:
+def _requested_companies(request: HttpRequest) -> QuerySet[Company]:
     named = request.GET.get("ids", "").split(",")
     ids = [int(one) for one in named if one.isdecimal() and len(one) <= 18]
     return Company.objects.filter(pk__in=ids[:100]).order_by("name")

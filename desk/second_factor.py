@@ -17,7 +17,7 @@ from accounts.security import reauthentication
 FACTORS = [Authenticator.Type.TOTP, Authenticator.Type.WEBAUTHN]
 
 
-def is_proved(request: HttpRequest, user: User) -> bool:
+def is_verified(request: HttpRequest, user: User) -> bool:
     """Whether this very session was opened, or confirmed since, with a second factor."""
     if not settings.OPERATOR_MFA:
         return True
@@ -25,7 +25,7 @@ def is_proved(request: HttpRequest, user: User) -> bool:
     return "mfa" in methods and bool(is_mfa_enabled(user, FACTORS))
 
 
-def lead(request: HttpRequest, user: User, then: str) -> HttpResponse:
+def redirect_to_factor(request: HttpRequest, user: User, then: str) -> HttpResponse:
     """To where the second factor is set up, or where it is asked for."""
     if not is_mfa_enabled(user, FACTORS):
         messages.warning(request, _("The admin opens with two-factor authentication: set it up."))
@@ -40,7 +40,7 @@ PEOPLE = ("accounts_user_", "accounts_member_", "account_emailaddress_", "mfa_au
 PASSWORD = "auth_user_password_change"  # noqa: S105 - the name of a page
 
 
-def require_proof(request: HttpRequest) -> None:
+def require_reauthentication(request: HttpRequest) -> None:
     """Raise unless a change of people was preceded by a proof of the last minutes."""
     match = request.resolver_match
     name = (match.url_name or "") if match else ""

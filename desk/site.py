@@ -21,7 +21,7 @@ from accounts.models import User
 from desk import second_factor
 from desk.metrics import figures
 
-ROOMS = ["channels", "accounts", "billing", "links", "otp"]  # in the order of the index
+APP_ORDER = ["channels", "accounts", "billing", "links", "otp"]  # in the order of the index
 View = Callable[..., HttpResponse]
 _pages: list[tuple[str, str, View]] = []
 
@@ -46,19 +46,19 @@ class DeskSite(admin.AdminSite):
         user = request.user
         if not isinstance(user, User) or not super().has_permission(request):
             return False
-        return second_factor.is_proved(request, user)
+        return second_factor.is_verified(request, user)
 
     def login(
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
-        then, user = _safe(request), request.user
+        then, user = _redirect_target(request), request.user
         if not isinstance(user, User):
             door = resolve_url(settings.LOGIN_URL)
             return HttpResponseRedirect(f"{door}?{urlencode({REDIRECT_FIELD_NAME: then})}")
         if not super().has_permission(request):
             raise PermissionDenied
-        if not second_factor.is_proved(request, user):
-            return second_factor.lead(request, user, then)
+        if not second_factor.is_verified(request, user):
+            return second_factor.redirect_to_factor(request, user, then)
         return HttpResponseRedirect(then)
 
     def password_change(  # type: ignore[override]  # leads elsewhere
@@ -78,7 +78,7 @@ class DeskSite(admin.AdminSite):
         @wraps(view)
         def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
             if settings.OPERATOR_MFA:
-                second_factor.require_proof(request)
+                second_factor.require_reauthentication(request)
             response: HttpResponse = view(request, *args, **kwargs)
             return response
 
@@ -93,18 +93,18 @@ class DeskSite(admin.AdminSite):
         self, request: HttpRequest, app_label: str | None = None
     ) -> list[dict[str, Any]]:
         found: list[dict[str, Any]] = super().get_app_list(request, app_label)
-        return sorted(found, key=_place)
+        return sorted(found, key=_app_position)
 
     def get_urls(self) -> list[URLPattern | URLResolver]:
         own = [path(route, self.admin_view(view), name=name) for route, name, view in _pages]
         return [*own, *super().get_urls()]
 
 
-def _place(room: dict[str, Any]) -> int:
-    return ROOMS.index(room["app_label"]) if room["app_label"] in ROOMS else len(ROOMS)
+def _app_position(room: dict[str, Any]) -> int:
+    return APP_ORDER.index(room["app_label"]) if room["app_label"] in APP_ORDER else len(APP_ORDER)
 
 
-def _safe(request: HttpRequest) -> str:
+def _redirect_target(request: HttpRequest) -> str:
     then = request.GET.get(REDIRECT_FIELD_NAME, "")
     is_ours = url_has_allowed_host_and_scheme(
         then, {request.get_host()}, require_https=request.is_secure()

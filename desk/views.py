@@ -24,7 +24,7 @@ from desk.vendors import test_message
 from links.clicks import stream
 
 
-class TrialForm(forms.Form):
+class TrialMessageForm(forms.Form):
     phone = forms.CharField(
         label=gettext_lazy("Your phone"), max_length=40, widget=forms.TextInput({"type": "tel"})
     )
@@ -39,7 +39,7 @@ def queue(request: HttpRequest) -> HttpResponse:
         "queue": figures.queue(),
         "clicks": stream.lag_seconds(),
         "heartbeats": figures.heartbeats(),
-        "late": figures.ALIVE,
+        "late": figures.ALIVE_SECONDS,
     }
     return _page(request, "desk/queue.html", gettext_lazy("Queue"), context)
 
@@ -47,20 +47,22 @@ def queue(request: HttpRequest) -> HttpResponse:
 @page("providers/<str:name>/trial/", "trial")
 def send_trial(request: HttpRequest, name: str) -> HttpResponse:
     """One real message to the operator's own phone, by the same path as everybody's."""
-    tried = test_message.trial_of(name)
+    tried = test_message.trial_for(name)
     if tried is None:
         raise Http404
-    if not _can_try(request):
+    if not _can_send_trial(request):
         raise PermissionDenied
-    form = TrialForm(request.POST or None, initial={"locale": "ru"})
-    if form.is_valid() and (answer := _tried(request, tried, form)) is not None:
+    form = TrialMessageForm(request.POST or None, initial={"locale": "ru"})
+    if form.is_valid() and (answer := _send(request, tried, form)) is not None:
         return answer
     title = error_texts.provider_title(name)
     context = {"form": form, "trial": tried, "price": settings.PRICES[tried.channel.value]}
     return _page(request, "desk/trial.html", title, context)
 
 
-def _tried(request: HttpRequest, tried: test_message.Trial, form: TrialForm) -> HttpResponse | None:
+def _send(
+    request: HttpRequest, tried: test_message.TrialMessage, form: TrialMessageForm
+) -> HttpResponse | None:
     """To the message's own page, where its end is seen; None when nothing was sent."""
     try:
         message_id = test_message.send_trial(
@@ -86,12 +88,12 @@ def _to_message(message_id: UUID | None) -> HttpResponse:
 
 @page("system/", "system")
 def system(request: HttpRequest) -> HttpResponse:
-    findings = list(doctor.examine())
+    findings = list(doctor.run_checks())
     context = {"findings": findings, "crosses": sum(not one.ok for one in findings)}
     return _page(request, "desk/system.html", gettext_lazy("System"), context)
 
 
-def _can_try(request: HttpRequest) -> bool:
+def _can_send_trial(request: HttpRequest) -> bool:
     return request.user.has_perm("billing.add_transfer")  # for it grants tokens to itself
 
 

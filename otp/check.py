@@ -27,7 +27,7 @@ def check_code(*, principal: Principal, phone: str, purpose: str, code: str) -> 
         "mode": principal.mode,
         "phone": phone,
         "purpose": purpose,
-        "macs": codes.macs(
+        "macs": codes.candidate_macs(
             company_id=principal.company_id,
             mode=principal.mode,
             phone=phone,

@@ -38,7 +38,9 @@ def mac(*, key_id: str, company_id: int, mode: str, phone: str, purpose: str, co
     return hmac.digest(_subkey(key_id, b"mac"), bound, hashlib.sha256)
 
 
-def macs(*, company_id: int, mode: str, phone: str, purpose: str, code: str) -> list[bytes]:
+def candidate_macs(
+    *, company_id: int, mode: str, phone: str, purpose: str, code: str
+) -> list[bytes]:
     """Candidates under every key still known, so that keys rotate while codes live."""
     return [
         mac(
@@ -55,9 +57,9 @@ def macs(*, company_id: int, mode: str, phone: str, purpose: str, code: str) -> 
 
 def _subkey(key_id: str, use: bytes) -> bytes:
     """Codes and MACs have keys of their own, so neither function answers for the other."""
-    return _derived(settings.OTP_KEYS[key_id], use)
+    return _purpose_key(settings.OTP_KEYS[key_id], use)
 
 
 @cache
-def _derived(key: bytes, use: bytes) -> bytes:
+def _purpose_key(key: bytes, use: bytes) -> bytes:
     return hmac.digest(key, use, hashlib.sha256)

@@ -17,10 +17,10 @@ from accounts.models import Company, Mode
 from billing.wallet import ledger
 from channels.history.day_counts import start_of
 
-KEY = "past"  # names no key of ours: these codes were never derived, and cannot be
+KEY_ID = "past"  # names no key of ours: these codes were never derived, and cannot be
 
 # Of a hundred: 60 go by WhatsApp, 25 by Telegram, 15 by SMS; 93 arrive, 4 fail, 3 expire.
-_MADE = """
+_GENERATE = """
 CREATE TEMPORARY TABLE past AS
 SELECT n, at, (lpad(to_hex((EXTRACT(epoch FROM at) * 1000)::bigint), 12, '0') || '7'
     || substr(h, 1, 3) || '8' || substr(h, 4, 15))::uuid AS id,
@@ -78,7 +78,7 @@ SELECT attempt_id, id, 1, 1, channel, 'test_' || channel, 'past-' || attempt_id,
 FROM past
 """
 
-_IS_PAST = """
+_IS_DEMO = """
 m.company_id = %(company_id)s AND m.mode = 'live' AND m.created_at >= %(start)s
 AND m.created_at < %(end)s AND m.params ->> 'key' = %(key)s::text"""
 
@@ -92,15 +92,15 @@ FROM channels_message m, LATERAL (VALUES
    CASE m.state WHEN 'delivered' THEN 'receipt' ELSE '' END,
    CASE m.state WHEN 'delivered' THEN '' ELSE m.state END, m.finished_at))
   AS t(kind, key, proof, reason, created_at)
-WHERE {_IS_PAST}"""  # noqa: S608 - constants of this file
+WHERE {_IS_DEMO}"""  # noqa: S608 - constants of this file
 
 _GRANT = f"""
 SELECT m.company_id, 'grant' AS kind, sum(m.price) AS amount, 'demo:' || m.company_id AS key,
   NULL::uuid AS message_id, '' AS proof, 'demo' AS reason, %(start)s::timestamptz AS created_at
-FROM channels_message m WHERE {_IS_PAST} AND m.state = 'delivered' GROUP BY m.company_id"""  # noqa: S608
+FROM channels_message m WHERE {_IS_DEMO} AND m.state = 'delivered' GROUP BY m.company_id"""  # noqa: S608
 
 
-def _no_note(_day: date) -> None:
+def _ignore_progress(_day: date) -> None:
     pass
 
 
@@ -111,7 +111,7 @@ def seed(
     mode: str,
     messages: int,
     days: int,
-    note: Callable[[date], None] = _no_note,
+    note: Callable[[date], None] = _ignore_progress,
 ) -> None:
     """Fill the days before today, whole or not at all; the balance ends as it began."""
     today = timezone.localdate()
@@ -119,7 +119,7 @@ def seed(
         "company_id": company.pk,
         "api_key_id": company.api_keys.filter(mode=mode).values_list("pk", flat=True).first(),
         "mode": mode,
-        "key": KEY,
+        "key": KEY_ID,
         "sms": settings.PRICES["sms"],
         "chat": settings.PRICES["whatsapp"],
     }
@@ -129,16 +129,16 @@ def seed(
         for day, count in _spread(
             messages, [today - timedelta(days=n) for n in range(days, 0, -1)]
         ):
-            _seed_day(cursor, params | _span(day), first + 1, count)
+            _seed_day(cursor, params | _day_bounds(day), first + 1, count)
             first += count
             note(day)
         if mode == Mode.LIVE:
             span = {"start": start_of(today - timedelta(days=days)), "end": start_of(today)}
-            _pay(cursor, params | span)
+            _book_transfers(cursor, params | span)
 
 
 def is_seeded(company: Company) -> bool:
-    return company.messages.filter(params__key=KEY).exists()
+    return company.messages.filter(params__key=KEY_ID).exists()
 
 
 def _spread(messages: int, days: list[date]) -> Iterator[tuple[date, int]]:
@@ -151,7 +151,7 @@ def _spread(messages: int, days: list[date]) -> Iterator[tuple[date, int]]:
         yield day, count
 
 
-def _span(day: date) -> dict[str, Any]:
+def _day_bounds(day: date) -> dict[str, Any]:
     return {"start": start_of(day), "end": start_of(day + timedelta(days=1))}
 
 
@@ -159,12 +159,12 @@ def _seed_day(cursor: CursorWrapper, params: dict[str, Any], first: int, count: 
     if not count:
         return
     more = {"first": first, "count": count, "length": params["end"] - params["start"]}
-    for statement in (_MADE, _VERIFICATIONS, _MESSAGES, _ATTEMPTS):
+    for statement in (_GENERATE, _VERIFICATIONS, _MESSAGES, _ATTEMPTS):
         cursor.execute(statement, params | more)
     cursor.execute("DROP TABLE past")
 
 
-def _pay(cursor: CursorWrapper, params: dict[str, Any]) -> None:
+def _book_transfers(cursor: CursorWrapper, params: dict[str, Any]) -> None:
     """What was delivered is granted first, so that no line of the statement is below zero."""
     for rows in (_GRANT, _TRANSFERS):
-        ledger.book_past(cursor, rows, params)
+        ledger.book_history(cursor, rows, params)

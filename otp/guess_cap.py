@@ -28,7 +28,7 @@ def check_refusal(
     """Decided before the code was ever compared, so the answer is no oracle."""
     is_used, is_expired, is_exhausted = standing or (False, False, False)
     if is_exhausted and not is_used and not is_expired:
-        return _exhausted(principal, phone)
+        return _attempts_exhausted(principal, phone)
     limit, seconds = settings.REFUSED_VERIFIES
     phone_key = counters.hashed(phone)
     window = counters.Window(
@@ -47,39 +47,39 @@ def check_refusal(
 
 def send_refusal(principal: Principal, phone: str) -> DomainError:
     """A send is refused: so many wrong codes that a new one could not be entered either."""
-    wait = max(1, _until_allowed(principal, phone))
+    wait = max(1, _seconds_until_allowed(principal, phone))
     words = (
-        f"Слишком много неверных кодов. Новый можно запросить через {_length(wait, 'ru')}",
-        f"Too many wrong codes. Ask for a new one in {_length(wait, 'en')}",
+        f"Слишком много неверных кодов. Новый можно запросить через {_duration(wait, 'ru')}",
+        f"Too many wrong codes. Ask for a new one in {_duration(wait, 'en')}",
     )
     return DomainError(Error.TOO_MANY_ATTEMPTS, message=words, retry_after=wait)
 
 
-def _exhausted(principal: Principal, phone: str) -> DomainError:
+def _attempts_exhausted(principal: Principal, phone: str) -> DomainError:
     """This code never works again; the wait is that for a new one."""
     send = send_limits.Send(
         uuid7(), principal.company_id, principal.mode, "code", phone, principal.own_limits
     )
-    wait = max(_until_allowed(principal, phone), send_limits.wait(send))
+    wait = max(_seconds_until_allowed(principal, phone), send_limits.wait(send))
     return DomainError(
-        Error.TOO_MANY_ATTEMPTS, message=_exhausted_words(wait), retry_after=max(1, wait)
+        Error.TOO_MANY_ATTEMPTS, message=_attempts_exhausted_message(wait), retry_after=max(1, wait)
     )
 
 
-def _exhausted_words(wait: int) -> Words:
+def _attempts_exhausted_message(wait: int) -> Words:
     russian = "Попытки закончились, этот код больше не подойдёт. Запросите новый код"
     english = "No attempts are left: this code no longer works. Ask for a new one"
     if wait == 0:
         return russian, english
-    return f"{russian} через {_length(wait, 'ru')}", f"{english} in {_length(wait, 'en')}"
+    return f"{russian} через {_duration(wait, 'ru')}", f"{english} in {_duration(wait, 'en')}"
 
 
-def _length(seconds: int, language: str) -> str:
+def _duration(seconds: int, language: str) -> str:
     second, minute = ("с", "мин") if language == "ru" else ("s", "min")
     return f"{seconds} {second}" if seconds < MINUTES_FROM else f"{ceil(seconds / 60)} {minute}"
 
 
-def _until_allowed(principal: Principal, phone: str) -> int:
+def _seconds_until_allowed(principal: Principal, phone: str) -> int:
     """Seconds until the cap lets a new code be sent and judged."""
     params: dict[str, Any] = {
         "company_id": principal.company_id,
@@ -88,6 +88,6 @@ def _until_allowed(principal: Principal, phone: str) -> int:
         **cap_params(),
     }
     with connection.cursor() as cursor:
-        cursor.execute(sql.UNTIL_ALLOWED, params)
+        cursor.execute(sql.SECONDS_UNTIL_ALLOWED, params)
         (seconds,) = cursor.fetchone()
     return max(0, ceil(round(float(seconds), 3)))

@@ -171,7 +171,7 @@ def _renderer_params(
     principal: Principal, order: CodeSendRequest, channels: list[Channel], link: Mapping[str, Any]
 ) -> dict[str, Any]:
     params: dict[str, Any] = {"brand": principal.brand}
-    texts = rendering.kept(
+    texts = rendering.snapshot(
         principal.texts,
         channels=channels,
         locale=order.locale,

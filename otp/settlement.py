@@ -3,7 +3,7 @@
 from django.db import connection, transaction
 
 from accounts.outbox import events as outbox
-from billing.wallet.ledger import Proof
+from billing.wallet.ledger import DeliveryProof
 from channels.outcomes import apply, delivery_proof
 from config.ids import uuid7
 from links.manage import changes
@@ -30,7 +30,7 @@ def settle_verified() -> int:
             return 0
         changes.disable_with_codes(cursor, ids)  # links are locked before messages everywhere
         messages = delivery_proof.prove(
-            cursor, [(verification_id, None) for verification_id in ids], Proof.CODE_ENTERED
+            cursor, [(verification_id, None) for verification_id in ids], DeliveryProof.CODE_ENTERED
         )
         cursor.execute(sql.SETTLE_VERIFIED, [ids, [uuid7() for _ in ids]])
         outbox.announce(cursor.rowcount)

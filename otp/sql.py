@@ -104,7 +104,7 @@ WHERE company_id = %(company_id)s AND mode = %(mode)s::text AND phone = %(phone)
 
 # Seconds until the cap on wrong guesses lets a new code be sent: until enough of them are older
 # than an hour and a day, or the last one is older than an hour.
-UNTIL_ALLOWED = """
+SECONDS_UNTIL_ALLOWED = """
 SELECT EXTRACT(epoch FROM LEAST(
          GREATEST(max(judged_at) FILTER (WHERE so_far >= %(failed_hour)s) + interval '1 hour',
                   max(judged_at) FILTER (WHERE so_far >= %(failed_day)s) + interval '24 hours',

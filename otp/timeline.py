@@ -12,7 +12,7 @@ from links.manage import timeline as links_story
 from otp.models import Verification
 
 
-def story(message: Message) -> Iterator[TimelineEntry]:
+def code_events(message: Message) -> Iterator[TimelineEntry]:
     yield from links_story.entries(message)
     code = Verification.objects.filter(pk=message.subject_id).first()
     if code is None:

@@ -29,7 +29,7 @@ WHERE m.created_at >= %(start)s AND m.created_at < %(end)s AND m.phone NOT LIKE 
   AND CASE m.kind WHEN 'code' THEN v.verified_at IS NOT NULL ELSE m.state = 'delivered' END
 GROUP BY m.company_id, date_trunc('hour', m.created_at), left(m.phone, 7)
 """
-CLOCKS = timedelta(hours=1)  # by which ours and the database's may differ, and a code's life
+CLOCK_SKEW = timedelta(hours=1)  # by which ours and the database's may differ, and a code's life
 
 
 def refresh() -> int:
@@ -39,19 +39,19 @@ def refresh() -> int:
     days = {today - timedelta(days=ago) for ago in range(1, many + 1)}
     SpentDay.objects.filter(day__lt=min(days)).delete()
     for day in sorted(days - set(SpentDay.objects.values_list("day", flat=True).distinct())):
-        _count(day)
-    return budgets.learn()
+        _count_day(day)
+    return budgets.update_usual()
 
 
 @transaction.atomic
-def _count(day: date) -> None:
+def _count_day(day: date) -> None:
     hours: dict[tuple[int, str], dict[object, int]] = defaultdict(lambda: defaultdict(int))
     start, end = start_of(day), start_of(day + timedelta(days=1))
     params: dict[str, Any] = {
         "start": start,
         "end": end,
-        "first_id": first_at(start - CLOCKS),
-        "last_id": first_at(end + CLOCKS),
+        "first_id": first_at(start - CLOCK_SKEW),
+        "last_id": first_at(end + CLOCK_SKEW),
     }
     with connection.cursor() as cursor:
         cursor.execute("SET LOCAL statement_timeout = '10min'")

@@ -115,7 +115,7 @@ def own_texts(request: HttpRequest) -> dict[str, Any]:
     return {
         "text": message_samples.OWN_TEXT[language()],
         "sent": message_samples.own(language()),
-        "minutes": rendering.most_minutes(),
+        "minutes": rendering.max_minutes(),
     }
 
 

@@ -17,32 +17,32 @@ from billing.budgets import sql
 from billing.models import Budget
 from config.errors import DomainError, Error, Words
 
-NOTHING = (None, None)
+NO_BUDGET = (None, None)
 UNKNOWN = Budget.UNKNOWN
-TIME = "%Y-%m-%dT%H:%M:%SZ"
-COMPANIES = 500  # whose rows one transaction of `learn` locks
+TIME_FORMAT = "%Y-%m-%dT%H:%M:%SZ"
+COMPANY_BATCH = 500  # whose rows one transaction of `learn` locks
 
 
 def params(budgets: Budgets, country: str) -> dict[str, Any]:
     """What `ledger.HOLD_WALLET` needs to judge a send to this country."""
     country = country or Budget.UNKNOWN
-    any_own = budgets.get(Budget.ANY, NOTHING)[0]
+    any_own = budgets.get(Budget.ANY, NO_BUDGET)[0]
     floor = settings.BUDGET_COUNTRY_HOUR if any_own is None else any_own
     return {
         "country": country,
         "time_zone": settings.TIME_ZONE,
-        "day_budget": _holds(budgets.get(Budget.DAY, NOTHING), settings.BUDGET_DAY),
-        "hour_budget": _holds(budgets.get(country, NOTHING), floor),
+        "day_budget": _effective(budgets.get(Budget.DAY, NO_BUDGET), settings.BUDGET_DAY),
+        "hour_budget": _effective(budgets.get(country, NO_BUDGET), floor),
     }
 
 
-def _holds(budget: tuple[int | None, int | None], floor: int) -> int:
+def _effective(budget: tuple[int | None, int | None], floor: int) -> int:
     own, usual = budget
     return max(usual or 0, floor) if own is None else own
 
 
 @dataclass(frozen=True, slots=True)
-class Use:
+class BudgetUsage:
     """How much of a budget is used; `country` is empty for that of the day."""
 
     country: str
@@ -60,7 +60,7 @@ class Use:
         return min(100, self.used * 100 // self.tokens) if self.tokens else 100
 
 
-_STANDING = f"""
+_USAGE_NOW = f"""
 SELECT w.available, {sql.DAY_USED}, {sql.DAY_ENDS},
   {sql.hour_used("%(country)s::text")}, {sql.HOUR_ENDS}, now()
 FROM billing_wallet w, ({sql.PERIOD}) AS p
@@ -74,14 +74,14 @@ def refusal(company_id: int, *, budgets: Budgets, country: str, price: int) -> D
     """
     values = params(budgets, country)
     with connection.cursor() as cursor:
-        cursor.execute(_STANDING, values | {"company_id": company_id})
+        cursor.execute(_USAGE_NOW, values | {"company_id": company_id})
         row = cursor.fetchone()
     available = row[0] if row else 0
     if row is None or available < price:
         return DomainError(Error.INSUFFICIENT_TOKENS, required=price, available=available)
     _, day_used, day_ends, hour_used, hour_ends, now = row
-    day = Use("", day_used, values["day_budget"], day_ends)
-    hour = Use(values["country"], hour_used, values["hour_budget"], hour_ends)
+    day = BudgetUsage("", day_used, values["day_budget"], day_ends)
+    hour = BudgetUsage(values["country"], hour_used, values["hour_budget"], hour_ends)
     for use in (day, hour):
         if use.tokens < price:
             return _below_price(use, price)
@@ -91,16 +91,16 @@ def refusal(company_id: int, *, budgets: Budgets, country: str, price: int) -> D
     return None
 
 
-def _used_up(use: Use, now: datetime) -> DomainError:
+def _used_up(use: BudgetUsage, now: datetime) -> DomainError:
     return DomainError(
         Error.SEND_LIMIT,
-        message=_words(use),
+        message=_used_up_message(use),
         retry_after=max(1, ceil((use.resets_at - now).total_seconds())),
-        limit=_limit(use) | {"resets_at": use.resets_at.astimezone(UTC).strftime(TIME)},
+        limit=_limit(use) | {"resets_at": use.resets_at.astimezone(UTC).strftime(TIME_FORMAT)},
     )
 
 
-def _below_price(use: Use, price: int) -> DomainError:
+def _below_price(use: BudgetUsage, price: int) -> DomainError:
     """No time will help, so none is named."""
     period = (
         (f"час для страны {use.country}", f"an hour in {use.country}")
@@ -118,13 +118,13 @@ def _below_price(use: Use, price: int) -> DomainError:
     return DomainError(Error.SEND_LIMIT, message=words, limit=_limit(use))
 
 
-def _limit(use: Use) -> dict[str, str | int]:
+def _limit(use: BudgetUsage) -> dict[str, str | int]:
     kind = "budget_country_hour" if use.country else "budget_day"
     country = {"country": use.country} if use.country else {}
     return {"kind": kind, **country, "tokens": use.tokens}
 
 
-def _words(use: Use) -> Words:
+def _used_up_message(use: BudgetUsage) -> Words:
     if use.country:
         return (
             f"Исчерпан бюджет компании на час для страны {use.country}: {use.tokens} токенов. "
@@ -141,7 +141,7 @@ def _words(use: Use) -> Words:
 
 
 # The day's first, then the hour's of each country in use or with a budget, the fullest first.
-_USES = f"""
+_USAGE_BY_COUNTRY = f"""
 SELECT c.country, CASE WHEN c.country = '' THEN {sql.DAY_USED}
     ELSE {sql.hour_used("c.country")} END AS used,
   CASE WHEN c.country = '' THEN budget.day ELSE budget.hour END AS tokens,
@@ -153,20 +153,20 @@ FROM (SELECT '' AS country UNION SELECT unnest(%(countries)s::text[])
       UNION SELECT key FROM billing_wallet u, jsonb_each_text(u.hour_tokens)
         WHERE u.company_id = %(company_id)s AND u.hour >= date_trunc('hour', now())) AS c
   CROSS JOIN ({sql.PERIOD}) AS p LEFT JOIN billing_wallet w ON w.company_id = %(company_id)s
-  CROSS JOIN LATERAL ({sql.of("%(company_id)s", "c.country")}) AS budget
+  CROSS JOIN LATERAL ({sql.effective_budgets("%(company_id)s", "c.country")}) AS budget
 ORDER BY c.country = '' DESC, used DESC, c.country
 """  # noqa: S608
 
 
-def uses(company_id: int, countries: list[str]) -> list[Use]:
+def usage(company_id: int, countries: list[str]) -> list[BudgetUsage]:
     """Of the day, and of each country named, in use or with a budget."""
     values = {"company_id": company_id, "countries": countries, **sql.floors()}
     with connection.cursor() as cursor:
-        cursor.execute(_USES, values)
-        return [Use(*row) for row in cursor.fetchall()]
+        cursor.execute(_USAGE_BY_COUNTRY, values)
+        return [BudgetUsage(*row) for row in cursor.fetchall()]
 
 
-def of_any_country(company_id: int) -> int | None:
+def own_for_any_country(company_id: int) -> int | None:
     """What somebody has set for an hour in countries without a budget of their own."""
     found = Budget.objects.filter(company=company_id, country=Budget.ANY)
     return found.values_list("own", flat=True).first()
@@ -193,19 +193,19 @@ def set_own(
     publish([company.pk])
     forget_keys(company)
     words = ", ".join(
-        f"{country or '24 h'}: {_figure(known.get(country))} → {_figure(own)}"
+        f"{country or '24 h'}: {_audit_value(known.get(country))} → {_audit_value(own)}"
         for country, own in changed.items()
     )
     record("budget.changed", words, company=company, user=user, ip=ip)
     return list(changed)
 
 
-_KNOWN = """
+_COMPANIES_WITH_BUDGETS = """
 SELECT company_id FROM billing_spentday UNION SELECT company_id FROM billing_budget
 UNION SELECT id FROM accounts_company WHERE budgets <> '{}' ORDER BY 1
 """
 
-_LEARN = """
+_UPDATE_USUAL = """
 WITH peaks AS (
   SELECT company_id, '' AS country, max(tokens) AS most
   FROM (SELECT company_id, sum(tokens) AS tokens FROM billing_spentday
@@ -229,24 +229,25 @@ SELECT count(*) FROM (SELECT company_id FROM over UNION SELECT company_id FROM l
 """
 
 
-def learn() -> int:
+def update_usual() -> int:
     """Take what was spent on the days that are kept for what is usual; what somebody has set stays.
     What keys are read with is made to agree. How many companies' budgets moved.
     """
     with connection.cursor() as cursor:
-        cursor.execute(_KNOWN)
+        cursor.execute(_COMPANIES_WITH_BUDGETS)
         known = [company_id for (company_id,) in cursor.fetchall()]
     return sum(
-        _learn(known[start : start + COMPANIES]) for start in range(0, len(known), COMPANIES)
+        _update_usual(known[start : start + COMPANY_BATCH])
+        for start in range(0, len(known), COMPANY_BATCH)
     )
 
 
 @transaction.atomic
-def _learn(company_ids: list[int]) -> int:
+def _update_usual(company_ids: list[int]) -> int:
     """As `set_own` does, it locks companies before their budgets."""
     with connection.cursor() as cursor:
         cursor.execute(_LOCK, [company_ids])
-        cursor.execute(_LEARN, {"ids": company_ids, "times": settings.BUDGET_USUAL[0]})
+        cursor.execute(_UPDATE_USUAL, {"ids": company_ids, "times": settings.BUDGET_USUAL[0]})
         (moved,) = cursor.fetchone()
     publish(company_ids)
     return int(moved)
@@ -274,11 +275,11 @@ def publish(company_ids: list[int]) -> None:
         cursor.execute(_PUBLISH, [company_ids])
 
 
-def _figure(tokens: int | None) -> str:
+def _audit_value(tokens: int | None) -> str:
     return "auto" if tokens is None else str(tokens)
 
 
-def open_wide(company: Company) -> None:
+def lift_budgets(company: Company) -> None:
     """As good as none: for demonstrations and measurements."""
     most = settings.BUDGET_MOST
     set_own(company=company, tokens={Budget.DAY: most, Budget.ANY: most}, user=None)

@@ -11,10 +11,10 @@ from django.db import connection, transaction
 from accounts.models import Company, Mail, Member
 from accounts.outbox import mail
 from billing.budgets import budgets, sql
-from billing.budgets.budgets import Use
+from billing.budgets.budgets import BudgetUsage
 
 # Wallets that were used in the period that lasts, each with the largest count of it.
-_BUSY = f"""
+_COMPANIES_SPENDING_TODAY = f"""
 SELECT w.company_id FROM billing_wallet w, ({sql.PERIOD}) AS p
 WHERE w.day >= p.today AND w.day_tokens > 0
 """  # noqa: S608
@@ -23,21 +23,21 @@ WHERE w.day >= p.today AND w.day_tokens > 0
 def sweep() -> int:
     """How many budgets letters were written about."""
     with connection.cursor() as cursor:
-        cursor.execute(_BUSY, {"time_zone": settings.TIME_ZONE})
+        cursor.execute(_COMPANIES_SPENDING_TODAY, {"time_zone": settings.TIME_ZONE})
         companies = [company_id for (company_id,) in cursor.fetchall()]
     return sum(
-        _tell(company_id, use) for company_id in companies for use in _nearly_used(company_id)
+        _notify(company_id, use) for company_id in companies for use in _nearly_used(company_id)
     )
 
 
-def _nearly_used(company_id: int) -> Iterator[Use]:
-    for use in budgets.uses(company_id, []):
+def _nearly_used(company_id: int) -> Iterator[BudgetUsage]:
+    for use in budgets.usage(company_id, []):
         if use.tokens and use.percent >= settings.BUDGET_WARNING:
             yield use
 
 
 @transaction.atomic
-def _tell(company_id: int, use: Use) -> bool:
+def _notify(company_id: int, use: BudgetUsage) -> bool:
     """The letter's key says the budget and its period: of several sweeps at once one writes."""
     key = f"budget:{company_id}:{use.country}:{use.resets_at.timestamp():.0f}"
     if Mail.objects.filter(key__startswith=f"{key}:").exists():

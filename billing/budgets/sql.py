@@ -35,7 +35,7 @@ def floors() -> dict[str, Any]:
     }
 
 
-def of(company: str, country: str) -> str:
+def effective_budgets(company: str, country: str) -> str:
     """One row: the budget of the day and that of the country's hour. What somebody has set holds;
     else what was usual lately, or the service's least, whichever is more.
     """

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 from django.core import signing
 
-from billing.gateways.base import Due, Gateway, Session
+from billing.gateways.base import Gateway, PaymentRequest, PaymentSession
 
 _SIGNER = signing.Signer(salt="billing.invoice")
 
@@ -17,8 +17,8 @@ class Invoice(Gateway):
     def __init__(self, *, public_url: str) -> None:
         self.public_url = public_url
 
-    def open(self, due: Due) -> Session:
-        return Session(payment_url=f"{self.public_url}/invoices/{sign(due.order_id)}")
+    def open(self, due: PaymentRequest) -> PaymentSession:
+        return PaymentSession(payment_url=f"{self.public_url}/invoices/{sign(due.order_id)}")
 
 
 def sign(order_id: str) -> str:

@@ -15,7 +15,7 @@ from typing import ClassVar
 
 
 @dataclass(frozen=True, slots=True)
-class Due:
+class PaymentRequest:
     """What is to be paid. `order_id` comes back in notices and makes a repeated `open` harmless."""
 
     order_id: str
@@ -27,7 +27,7 @@ class Due:
 
 
 @dataclass(frozen=True, slots=True)
-class Session:
+class PaymentSession:
     """Where to pay, and what the provider calls it (empty where nobody does, as for invoices)."""
 
     payment_url: str
@@ -40,7 +40,7 @@ class PaymentState(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Notice:
+class PaymentEvent:
     """What a provider tells of a payment, verified."""
 
     payment_id: str
@@ -51,7 +51,7 @@ class Notice:
 
 
 @dataclass(frozen=True, slots=True)
-class Inbound:
+class WebhookRequest:
     headers: Mapping[str, str]
     body: bytes
     ip: str
@@ -61,7 +61,7 @@ class GatewayError(Exception):
     """The provider could not be asked; the order stays, and asking again is harmless."""
 
 
-class InvalidNoticeError(Exception):
+class InvalidWebhookError(Exception):
     """Not from the provider, or not in its words."""
 
 
@@ -71,9 +71,9 @@ class Gateway(ABC):
     has_invoice: ClassVar[bool] = False  # paid by a numbered document, confirmed by the operator
 
     @abstractmethod
-    def open(self, due: Due) -> Session:
+    def open(self, due: PaymentRequest) -> PaymentSession:
         """Ask the provider for a payment; the same order twice is one payment."""
 
-    def notice(self, inbound: Inbound) -> Notice | None:
-        """Verify, then translate; None for news of no interest. Raises InvalidNoticeError."""
-        raise InvalidNoticeError
+    def notice(self, inbound: WebhookRequest) -> PaymentEvent | None:
+        """Verify, then translate; None for news of no interest. Raises InvalidWebhookError."""
+        raise InvalidWebhookError

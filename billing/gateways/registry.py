@@ -19,12 +19,12 @@ TITLES: dict[str, str | Promise] = {
 
 def find(name: str) -> Gateway | None:
     """A way to pay that the settings allow."""
-    return _made(name) if name in settings.PAYMENT_GATEWAYS else None
+    return _build(name) if name in settings.PAYMENT_GATEWAYS else None
 
 
-def offered() -> list[Gateway]:
+def available() -> list[Gateway]:
     """Those one can order by now: an invoice needs somebody's requisites on it."""
-    gateways = [_made(name) for name in settings.PAYMENT_GATEWAYS]
+    gateways = [_build(name) for name in settings.PAYMENT_GATEWAYS]
     has_seller = any(one.has_invoice for one in gateways) and Seller.objects.exists()
     return [one for one in gateways if has_seller or not one.has_invoice]
 
@@ -34,7 +34,7 @@ def title(name: str) -> str:
 
 
 @cache
-def _made(name: str) -> Gateway:
+def _build(name: str) -> Gateway:
     match name:
         case Invoice.name:
             return Invoice(public_url=settings.PUBLIC_URL)
@@ -44,4 +44,4 @@ def _made(name: str) -> Gateway:
 
 
 def forget_settings() -> None:
-    _made.cache_clear()
+    _build.cache_clear()

@@ -8,7 +8,14 @@ from datetime import timedelta
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
-from billing.gateways.base import Due, Gateway, Inbound, InvalidNoticeError, Notice, Session
+from billing.gateways.base import (
+    Gateway,
+    InvalidWebhookError,
+    PaymentEvent,
+    PaymentRequest,
+    PaymentSession,
+    WebhookRequest,
+)
 from billing.gateways.base import PaymentState as State
 
 SIGNATURE = "Sandbox-Signature"
@@ -22,21 +29,21 @@ class Sandbox(Gateway):
         self.public_url = public_url
         self.key = hashlib.sha256(b"sandbox gateway:" + secret.encode()).digest()
 
-    def open(self, due: Due) -> Session:
+    def open(self, due: PaymentRequest) -> PaymentSession:
         payment_id = f"sandbox-{due.order_id}"
-        return Session(f"{self.public_url}/sandbox-gateway/{payment_id}", payment_id)
+        return PaymentSession(f"{self.public_url}/sandbox-gateway/{payment_id}", payment_id)
 
-    def notice(self, inbound: Inbound) -> Notice | None:
+    def notice(self, inbound: WebhookRequest) -> PaymentEvent | None:
         given = inbound.headers.get(SIGNATURE, "").encode()
         if not hmac.compare_digest(given, self.sign(inbound.body).encode()):
-            raise InvalidNoticeError
-        return _translate(inbound.body)
+            raise InvalidWebhookError
+        return _parse(inbound.body)
 
     def sign(self, body: bytes) -> str:
         return hmac.new(self.key, body, hashlib.sha256).hexdigest()
 
 
-def wording(notice: Notice) -> bytes:
+def webhook_body(notice: PaymentEvent) -> bytes:
     """A notification as this provider sends it."""
     return json.dumps(
         {
@@ -49,10 +56,10 @@ def wording(notice: Notice) -> bytes:
     ).encode()
 
 
-def _translate(body: bytes) -> Notice:
+def _parse(body: bytes) -> PaymentEvent:
     try:
         told: Mapping[str, Any] = json.loads(body)
-        return Notice(
+        return PaymentEvent(
             payment_id=str(told["payment"]),
             order_id=str(told["order"]),
             amount=Decimal(told["amount"]),
@@ -60,4 +67,4 @@ def _translate(body: bytes) -> Notice:
             state=State(told["state"]),
         )
     except (ValueError, TypeError, KeyError, InvalidOperation):
-        raise InvalidNoticeError from None
+        raise InvalidWebhookError from None

@@ -9,7 +9,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Company
-from billing.requisites import ACCOUNT, BIC, INN, KPP, missing
+from billing.requisites import ACCOUNT, BIC, INN, KPP, missing_fields
 
 DEFAULT_THRESHOLD = 100  # tokens
 
@@ -84,6 +84,6 @@ class BillingProfile(models.Model):
     @property
     def missing(self) -> dict[str, Promise]:
         """What an invoice cannot be issued without, by field."""
-        return missing(
+        return missing_fields(
             country=self.of_country, legal_name=self.legal_name, inn=self.inn, kpp=self.kpp
         )

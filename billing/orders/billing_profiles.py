@@ -10,7 +10,7 @@ from billing.models import BillingProfile
 from billing.orders import invoices
 
 
-def of(company: Company) -> BillingProfile:
+def for_company(company: Company) -> BillingProfile:
     """As it is, or as it begins: a company without a row has the defaults."""
     found = BillingProfile.objects.filter(company=company).first() or BillingProfile()
     found.company = company
@@ -33,5 +33,5 @@ def change(
         stored.told_at = None  # what was told of another threshold says nothing of this one
     stored.save(update_fields=[*changed, "told_at"])
     record("billing.changed", ", ".join(changed), company=company, user=user, ip=ip)
-    invoices.follow(company)
+    invoices.update_open_invoices(company)
     return changed

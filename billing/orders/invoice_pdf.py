@@ -13,11 +13,11 @@ from billing.orders.invoices import Document
 from billing.wallet.amounts import money
 
 FONTS = Path(__file__).parent / "fonts"
-FACE = "DejaVu"
+FONT_FAMILY = "DejaVu"
 MARGIN, WIDTH = 15, 180  # mm
 TEXT, SMALL, HEADING = 9.5, 8, 14  # points
 LINE = 5  # mm
-CODE = 38  # mm, the side of the square to scan
+QR_SIDE = 38  # mm, the side of the square to scan
 BOLD = FontFace(emphasis=TextEmphasis.B)
 
 
@@ -30,7 +30,7 @@ def draw(document: Document) -> bytes:
         _parties(pdf, document)
         _lines(pdf, document)
         _totals(pdf, document)
-        _end(pdf, document)
+        _footer(pdf, document)
         return bytes(pdf.output())
 
 
@@ -39,10 +39,10 @@ def _sheet(document: Document) -> FPDF:
     pdf.set_creation_date(document.order.created_at)
     pdf.set_title(document.title)
     pdf.set_lang(document.order.language)
-    pdf.add_font(FACE, "", FONTS / "DejaVuSansCondensed.ttf")
-    pdf.add_font(FACE, "B", FONTS / "DejaVuSansCondensed-Bold.ttf")
+    pdf.add_font(FONT_FAMILY, "", FONTS / "DejaVuSansCondensed.ttf")
+    pdf.add_font(FONT_FAMILY, "B", FONTS / "DejaVuSansCondensed-Bold.ttf")
     pdf.set_margin(MARGIN)
-    pdf.set_font(FACE, size=TEXT)
+    pdf.set_font(FONT_FAMILY, size=TEXT)
     pdf.add_page()
     return pdf
 
@@ -72,10 +72,10 @@ def _payee(pdf: FPDF, document: Document) -> None:
 
 def _heading(pdf: FPDF, document: Document) -> None:
     pdf.ln(8)
-    pdf.set_font(FACE, "B", HEADING)
+    pdf.set_font(FONT_FAMILY, "B", HEADING)
     pdf.multi_cell(WIDTH, 8, document.title, new_x="LMARGIN", new_y="NEXT")
     pdf.line(MARGIN, pdf.y + 1, MARGIN + WIDTH, pdf.y + 1)
-    pdf.set_font(FACE, size=TEXT)
+    pdf.set_font(FONT_FAMILY, size=TEXT)
     if not document.order.is_open:
         state = f"{_('State')}: {document.order.get_state_display()}"
         pdf.ln(3)
@@ -86,9 +86,9 @@ def _heading(pdf: FPDF, document: Document) -> None:
 def _parties(pdf: FPDF, document: Document) -> None:
     for label, party in ((_("Supplier"), document.supplier), (_("Customer"), document.customer)):
         pdf.cell(25, LINE, f"{label}:")
-        pdf.set_font(FACE, "B")
+        pdf.set_font(FONT_FAMILY, "B")
         pdf.multi_cell(WIDTH - 25, LINE, party, align="L", new_x="LMARGIN", new_y="NEXT")
-        pdf.set_font(FACE, "")
+        pdf.set_font(FONT_FAMILY, "")
         pdf.ln(2)
 
 
@@ -110,33 +110,33 @@ def _lines(pdf: FPDF, document: Document) -> None:
 
 
 def _totals(pdf: FPDF, document: Document) -> None:
-    pdf.set_font(FACE, "B")
+    pdf.set_font(FONT_FAMILY, "B")
     total = f"{_('Total due')}: {document.total}"
     for text in (total, document.vat):
         pdf.cell(WIDTH, LINE + 0.5, text, align="R", new_x="LMARGIN", new_y="NEXT")
-    pdf.set_font(FACE, "")
+    pdf.set_font(FONT_FAMILY, "")
     pdf.ln(2)
     count = _("Items: 1, to the sum of %(sum)s") % {
         "sum": money(document.order.amount, document.order.currency)
     }
     pdf.multi_cell(WIDTH, LINE, count, new_x="LMARGIN", new_y="NEXT")
     if document.words:
-        pdf.set_font(FACE, "B")
+        pdf.set_font(FONT_FAMILY, "B")
         pdf.multi_cell(WIDTH, LINE, document.words, new_x="LMARGIN", new_y="NEXT")
-        pdf.set_font(FACE, "")
+        pdf.set_font(FONT_FAMILY, "")
     pdf.line(MARGIN, pdf.y + 2, MARGIN + WIDTH, pdf.y + 2)
     pdf.ln(6)
 
 
-def _end(pdf: FPDF, document: Document) -> None:
+def _footer(pdf: FPDF, document: Document) -> None:
     """Purpose and signatures on the left, the code to scan on the right."""
     top = pdf.y
-    width = WIDTH - CODE - 8 if document.code else WIDTH
+    width = WIDTH - QR_SIDE - 8 if document.code else WIDTH
     for text in (*_terms(document), *_signatures(document)):
         pdf.multi_cell(width, LINE, text, align="L", new_x="LMARGIN", new_y="NEXT")
         pdf.ln(3)
     if document.code:
-        _square(pdf, document.code, MARGIN + WIDTH - CODE, top)
+        _qr_code(pdf, document.code, MARGIN + WIDTH - QR_SIDE, top)
 
 
 def _terms(document: Document) -> list[str]:
@@ -158,13 +158,13 @@ def _signatures(document: Document) -> list[str]:
     return [f"{title} ____________________ / {name} /" for title, name in people if name]
 
 
-def _square(pdf: FPDF, code: str, x: float, y: float) -> None:
+def _qr_code(pdf: FPDF, code: str, x: float, y: float) -> None:
     rows = list(segno.make(code, error="m", encoding="utf-8", micro=False).matrix_iter(border=0))
-    side = CODE / len(rows)
+    side = QR_SIDE / len(rows)
     for line, row in enumerate(rows):
         for column, is_dark in enumerate(row):
             if is_dark:  # a hair wider, so that no seams show between neighbours
                 pdf.rect(x + column * side, y + line * side, side * 1.02, side * 1.02, style="F")
-    pdf.set_xy(x, y + CODE + 1)
-    pdf.set_font(FACE, size=SMALL)
-    pdf.multi_cell(CODE, 3.5, _("Scan to pay"), align="C")
+    pdf.set_xy(x, y + QR_SIDE + 1)
+    pdf.set_font(FONT_FAMILY, size=SMALL)
+    pdf.multi_cell(QR_SIDE, 3.5, _("Scan to pay"), align="C")

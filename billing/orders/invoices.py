@@ -15,11 +15,11 @@ from billing.models import BillingProfile, Order, Seller
 from billing.orders import prices
 from billing.wallet import amounts
 
-SELLER = (
+SELLER_FIELDS = (
     *("name", "inn", "kpp", "address", "bank_name", "bic", "account", "corr_account"),
     *("head", "accountant", "details_en"),
 )
-BUYER = ("inn", "kpp", "address")
+BUYER_FIELDS = ("inn", "kpp", "address")
 Party = dict[str, str]
 
 
@@ -46,9 +46,9 @@ class Document:
         return self.order.language != "ru" and bool(self.seller.get("details_en"))
 
 
-def parties(seller: Seller | None, company: Company) -> dict[str, Party]:
+def snapshot_parties(seller: Seller | None, company: Company) -> dict[str, Party]:
     """Both sides as they are now, kept with the order: what is changed later changes no invoice."""
-    kept = {name: getattr(seller, name) for name in SELLER} if seller else {}
+    kept = {name: getattr(seller, name) for name in SELLER_FIELDS} if seller else {}
     return {"seller": kept, "buyer": buyer(company)}
 
 
@@ -56,10 +56,10 @@ def buyer(company: Company) -> Party:
     profile = BillingProfile.objects.filter(company=company).first() or BillingProfile()
     profile.company = company
     said = {"name": profile.legal_name or company.name, "country": profile.of_country}
-    return said | {field: getattr(profile, field) for field in BUYER}
+    return said | {field: getattr(profile, field) for field in BUYER_FIELDS}
 
 
-def follow(company: Company) -> int:
+def update_open_invoices(company: Company) -> int:
     """Invoices not yet paid take the buyer's new requisites; how many."""
     now = buyer(company)
     rows = Order.objects.of(company).open().invoices().order_by("pk")
@@ -91,9 +91,9 @@ def document(order: Order) -> Document:
             words=_words(order),
             purpose=purpose,
             seller=seller,
-            supplier=_described(seller),
-            customer=_described(order.parties.get("buyer", {})),
-            code=_code(order, seller, purpose) if order.is_open else "",
+            supplier=_party_line(seller),
+            customer=_party_line(order.parties.get("buyer", {})),
+            code=_qr_payload(order, seller, purpose) if order.is_open else "",
         )
 
 
@@ -125,7 +125,7 @@ def _for_banks(text: str) -> str:
     return text.replace("\u00a0", " ").replace("₽", "руб.")
 
 
-def _code(order: Order, seller: Party, purpose: str) -> str:
+def _qr_payload(order: Order, seller: Party, purpose: str) -> str:
     """ГОСТ Р 56042-2014: the required fields first and in this order; the sum in kopecks."""
     if order.language != "ru" or order.currency != "RUB" or not seller.get("bic"):
         return ""
@@ -144,7 +144,7 @@ def _code(order: Order, seller: Party, purpose: str) -> str:
     return "|".join(("ST00012", *said))
 
 
-def _described(party: Party) -> str:
+def _party_line(party: Party) -> str:
     parts = [party.get("name", "")]
     country = party.get("country", "RU")  # sellers, and buyers of old, are Russian
     tax_number = requisites.tax_number_name(country)

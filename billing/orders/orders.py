@@ -13,17 +13,17 @@ from accounts.api.idempotency import Ticket
 from accounts.audit.events import record
 from accounts.models import Company, User
 from billing.gateways import registry
-from billing.gateways.base import Due, Gateway, GatewayError
+from billing.gateways.base import Gateway, GatewayError, PaymentRequest
 from billing.models import InvoiceCounter, Order, Seller
 from billing.orders import billing_profiles, invoices
 from billing.orders.prices import Quote
 from config.errors import DomainError, Error, Words
 
-TOO_MANY: Words = (
+TOO_MANY_UNPAID: Words = (
     "Слишком много неоплаченных пополнений: оплатите или отмените прежние",
     "Too many unpaid top-ups: pay or cancel the earlier ones",
 )
-REQUISITES: Words = (
+REQUISITES_NEEDED: Words = (
     "Для счёта нужны реквизиты покупателя, заполните их: {url}",
     "An invoice needs the buyer's requisites, fill them in: {url}",
 )
@@ -34,13 +34,13 @@ class RequisitesNeededError(DomainError):
 
     def __init__(self) -> None:
         url = f"{settings.PUBLIC_URL}{reverse('balance-profile')}"
-        russian, english = (words.format(url=url) for words in REQUISITES)
+        russian, english = (words.format(url=url) for words in REQUISITES_NEEDED)
         words = (russian, english)
         super().__init__(Error.INVALID_INPUT, message=words, errors={"gateway": [words]})
 
 
 @dataclass(frozen=True, slots=True)
-class By:
+class Actor:
     """Who asks: a member in the cabinet, or a key."""
 
     user: User | None = None
@@ -53,12 +53,12 @@ def place(
     company: Company,
     quote: Quote,
     gateway: Gateway,
-    by: By,
+    by: Actor,
     return_url: str = "",
     ticket: Ticket | None = None,
 ) -> Order:
     """An order, committed, and then opened with its provider."""
-    if gateway.has_invoice and billing_profiles.of(company).missing:
+    if gateway.has_invoice and billing_profiles.for_company(company).missing:
         raise RequisitesNeededError
     order = Order(
         company=company,
@@ -80,13 +80,13 @@ def place(
     return open_payment(order)
 
 
-def _write(order: Order, gateway: Gateway, by: By) -> None:
+def _write(order: Order, gateway: Gateway, by: Actor) -> None:
     if Order.objects.of(order.company_id).open().count() >= settings.OPEN_ORDERS:
-        raise DomainError(Error.INVALID_INPUT, message=TOO_MANY)
+        raise DomainError(Error.INVALID_INPUT, message=TOO_MANY_UNPAID)
     seller = Seller.objects.first()
     order.vat_rate = seller.vat_rate if seller else None
     if gateway.has_invoice:
-        order.parties = invoices.parties(seller, order.company)
+        order.parties = invoices.snapshot_parties(seller, order.company)
         order.invoice_year = timezone.localdate().year
         order.invoice_number = InvoiceCounter.take(order.invoice_year)
     order.save(force_insert=True)
@@ -98,7 +98,7 @@ def open_payment(order: Order) -> Order:
     gateway = registry.find(order.gateway)
     if order.state != Order.State.CREATED or gateway is None:
         return order
-    due = Due(
+    due = PaymentRequest(
         order_id=order.id.hex,
         amount=order.amount,
         currency=order.currency,

@@ -8,7 +8,7 @@ from django.views.decorators.http import require_POST
 from accounts.api.base_view import UNAVAILABLE, as_refusal
 from accounts.client_ip import client_ip
 from billing.gateways import registry
-from billing.gateways.base import GatewayError, Inbound, InvalidNoticeError
+from billing.gateways.base import GatewayError, InvalidWebhookError, WebhookRequest
 from billing.orders import payments
 
 log = structlog.get_logger(__name__)
@@ -16,17 +16,17 @@ log = structlog.get_logger(__name__)
 
 @csrf_exempt
 @require_POST
-def notice(request: HttpRequest, gateway: str) -> HttpResponse:
+def receive(request: HttpRequest, gateway: str) -> HttpResponse:
     """200 once it is applied or known already; anything else makes the provider tell again."""
     found = registry.find(gateway)
     if found is None:
         return HttpResponse(status=404)
-    inbound = Inbound(request.headers, request.body, client_ip(request.META) or "")
+    inbound = WebhookRequest(request.headers, request.body, client_ip(request.META) or "")
     try:
         told = found.notice(inbound)
         if told is not None:
-            payments.receive(gateway, told)
-    except InvalidNoticeError:
+            payments.apply_event(gateway, told)
+    except InvalidWebhookError:
         log.warning("payment_notice_refused", gateway=gateway)
         return HttpResponseForbidden()
     except GatewayError:

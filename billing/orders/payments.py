@@ -17,25 +17,25 @@ from django.utils.translation import gettext_lazy as _
 from accounts.audit.events import record
 from accounts.models import Company, User
 from billing import notifications
-from billing.gateways.base import Notice, PaymentState
+from billing.gateways.base import PaymentEvent, PaymentState
 from billing.models import Order, Payment
 from billing.orders import orders
 from billing.wallet import ledger
 
 Problem = Payment.Problem
 CREDITED = {"", Problem.LATE}
-WRITTEN_VARIOUSLY = re.compile(r"[\s№]+")  # 15, № 15 and 000015 are one number
+IGNORED_IN_REFERENCE = re.compile(r"[\s№]+")  # 15, № 15 and 000015 are one number
 
 
 @transaction.atomic
-def receive(gateway: str, notice: Notice) -> Payment | None:
+def apply_event(gateway: str, notice: PaymentEvent) -> Payment | None:
     """Apply a verified notice. Repeated, late or out of order, it does its work once."""
-    order = _locked(_named(gateway, notice))
+    order = _locked(_find_order(gateway, notice))
     if notice.state is PaymentState.CANCELED:
         if order is not None and order.payment_id == notice.payment_id:
             Order.objects.filter(pk=order.pk).end(Order.State.CANCELED)
         return None
-    problem = _judge(order, notice.amount, notice.currency)
+    problem = _problem(order, notice.amount, notice.currency)
     payment, is_new = Payment.objects.get_or_create(
         gateway=gateway,
         payment_id=notice.payment_id,
@@ -73,7 +73,7 @@ def confirm(
         return None
     payment = known or Payment(gateway=order.gateway, payment_id=name, order=order)
     payment.amount, payment.currency = amount, order.currency
-    payment.problem = _judge(order, amount, order.currency)
+    payment.problem = _problem(order, amount, order.currency)
     payment.is_credited = payment.problem in CREDITED
     payment.reference, payment.paid_on, payment.confirmed_by = reference, paid_on, user
     payment.save()
@@ -116,13 +116,13 @@ def settle(*, payment: Payment, user: User, ip: str | None = None) -> bool:
 
 def _credit(order: Order) -> None:
     order.mark_paid()
-    notifications.of_payment(order)
+    notifications.notify_payment(order)
     ledger.top_up(  # the wallet is locked last
         company=order.company, amount=order.tokens, key=order.transfer_key, reason=str(order)
     )
 
 
-def _named(gateway: str, notice: Notice) -> Order | None:
+def _find_order(gateway: str, notice: PaymentEvent) -> Order | None:
     named = Q(payment_id=notice.payment_id) if notice.payment_id else Q(pk=None)
     with suppress(ValueError):  # it may name an order in words of its own
         named |= Q(pk=UUID(hex=notice.order_id))
@@ -138,7 +138,7 @@ def _lock(pk: UUID) -> Order:
     return rows.get(pk=pk)
 
 
-def _judge(order: Order | None, amount: Decimal, currency: str) -> str:
+def _problem(order: Order | None, amount: Decimal, currency: str) -> str:
     if order is None:
         return Problem.UNKNOWN_ORDER
     if order.state == Order.State.PAID:
@@ -152,7 +152,7 @@ def _judge(order: Order | None, amount: Decimal, currency: str) -> str:
 
 def _transfer_id(company: Company, paid_on: date, reference: str) -> str:
     """A payer numbers its transfers anew each day or year, so the number alone names none."""
-    number = WRITTEN_VARIOUSLY.sub("", reference).lstrip("0")
+    number = IGNORED_IN_REFERENCE.sub("", reference).lstrip("0")
     return f"{company.pk}:{paid_on:%Y-%m-%d}:{number}"
 
 

@@ -18,7 +18,7 @@ class Quote:
     package: Package | None = None
 
 
-def of_package(code: str) -> Quote | None:
+def quote_package(code: str) -> Quote | None:
     """None when no such package is on sale."""
     package = Package.objects.on_sale().filter(code=code).first()
     if package is None:
@@ -26,7 +26,7 @@ def of_package(code: str) -> Quote | None:
     return Quote(package.tokens, package.price, package.currency, package)
 
 
-def of_tokens(tokens: int) -> Quote | None:
+def quote_tokens(tokens: int) -> Quote | None:
     """None when that many are not sold: see `fewest`."""
     step = Tariff.objects.step_for(tokens) if 0 < tokens <= settings.TOP_UP_TOKENS else None
     if step is None:
@@ -44,7 +44,7 @@ def packages_for(country: str) -> list[Package]:
     return sold
 
 
-def fewest() -> int | None:
+def min_tokens() -> int | None:
     """The smallest number of tokens sold outside packages; None when none are."""
     first = Tariff.objects.order_by("tokens_from").first()
     return first.tokens_from if first else None
@@ -57,6 +57,6 @@ def vat_part(amount: Decimal, rate: Decimal | None) -> Decimal | None:
     return (amount * rate / (100 + rate)).quantize(CENT, ROUND_HALF_UP)
 
 
-def sends(tokens: int) -> dict[str, int]:
+def messages_affordable(tokens: int) -> dict[str, int]:
     """How many messages by each channel so many tokens pay for."""
     return {channel: tokens // price for channel, price in settings.PRICES.items()}

@@ -38,7 +38,7 @@ def each_costs(package: Package) -> str:
 @register.filter
 def signed(transfer: Transfer) -> str:
     """+1 000, −16; what moves within the balance has no sign."""
-    change = statement.change(transfer.kind, transfer.amount)
+    change = statement.balance_change(transfer.kind, transfer.amount)
     sign = {True: "+", False: "\u2212"}[change > 0] if change else ""
     return sign + str(intcomma(transfer.amount))
 

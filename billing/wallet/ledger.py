@@ -1,9 +1,9 @@
 """The only writer of wallets and transfers.
 
 Every kind of transfer names the account it debits and the one it credits, so the books balance
-by construction. A hold is opened inside the statement that accepts a message (`HOLD` below), is
-exchanged for that of the next channel by `move_hold`, and leaves only through `settle`. Wallets are
-locked last, companies ascending.
+by construction. The statement that accepts a message opens its hold (`HOLD_WALLET`); `move_holds`
+exchanges it for the hold of the next channel; only `settle` closes it. Wallets are locked last,
+companies ascending.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -21,17 +21,17 @@ from accounts.models import Company, User
 from billing.budgets import sql
 from billing.models import Budget, Transfer, Wallet
 
-Kind = Transfer.Kind
-Proof = Transfer.Proof
+TransferKind = Transfer.Kind
+DeliveryProof = Transfer.Proof
 
 # kind → (account debited, account credited); `outside` is the world that pays us and is paid.
-ACCOUNTS: dict[Kind, tuple[str, str]] = {
-    Kind.TOP_UP: ("outside", "available"),
-    Kind.GRANT: ("outside", "available"),
-    Kind.WITHDRAW: ("available", "outside"),
-    Kind.HOLD: ("available", "held"),
-    Kind.CAPTURE: ("held", "spent"),
-    Kind.RELEASE: ("held", "available"),
+ACCOUNTS: dict[TransferKind, tuple[str, str]] = {
+    TransferKind.TOP_UP: ("outside", "available"),
+    TransferKind.GRANT: ("outside", "available"),
+    TransferKind.WITHDRAW: ("available", "outside"),
+    TransferKind.HOLD: ("available", "held"),
+    TransferKind.CAPTURE: ("held", "spent"),
+    TransferKind.RELEASE: ("held", "available"),
 }
 
 # Fragments of the statement that accepts a message. The condition in the UPDATE is what keeps
@@ -69,7 +69,7 @@ class Settlement:
     message_id: UUID
     hold: int
     amount: int
-    kind: Kind
+    kind: TransferKind
     proof: str = ""
     reason: str = ""
     country: str = ""  # whose hour a release of the same hour gives back to
@@ -143,18 +143,18 @@ def settle(cursor: CursorWrapper, settlements: Sequence[Settlement]) -> None:
         "country": [one.country or Budget.UNKNOWN for one in asked],
         "time_zone": settings.TIME_ZONE,
     }
-    has_release = any(one.kind is Kind.RELEASE for one in asked)
+    has_release = any(one.kind is TransferKind.RELEASE for one in asked)
     cursor.execute(_RELEASE if has_release else _CAPTURE, params)
 
 
-class Moved(Enum):
+class HoldMoveResult(Enum):
     PAID = auto()
     TOO_FEW_TOKENS = auto()
     OVER_BUDGET = auto()
 
 
 @dataclass(frozen=True, slots=True)
-class Move:
+class HoldMove:
     """An open hold to be released for the next one of the same message, at another price."""
 
     company_id: int
@@ -172,7 +172,7 @@ class Move:
 # Whoever fits the one but not the next is as cheap as all that come after it, so these are refused
 # there as well. Keys that are there already are an error, for then the message's own row has lied.
 # A cheaper step gives its room back as a release does.
-_MOVE_HOLD = f"""
+_MOVE_HOLDS = f"""
 WITH p AS ({sql.PERIOD}),
 w AS (
   SELECT company_id, available, day, day_tokens, hour, hour_tokens FROM billing_wallet
@@ -195,7 +195,7 @@ by_hour AS (
     change <= 0 OR {sql.hour_used("n.country")} + sum(of_hour) OVER (
       PARTITION BY n.company_id, n.country ORDER BY change, message_id) <= budget.hour AS fits
   FROM p CROSS JOIN wanted n LEFT JOIN w USING (company_id)
-    CROSS JOIN LATERAL ({sql.of("n.company_id", "n.country")}) AS budget),
+    CROSS JOIN LATERAL ({sql.effective_budgets("n.company_id", "n.country")}) AS budget),
 by_day AS (
   SELECT n.*, fits AND (change <= 0 OR day_used + sum(of_day) FILTER (WHERE fits) OVER (
     PARTITION BY company_id ORDER BY change, message_id) <= day_budget) AS is_within
@@ -227,13 +227,13 @@ SELECT message_id, is_affordable, is_within FROM judged
 """  # noqa: S608
 
 
-def move_hold(
-    cursor: CursorWrapper, moves: Sequence[Move], *, touching: Collection[int] = ()
-) -> dict[UUID, Moved]:
+def move_holds(
+    cursor: CursorWrapper, moves: Sequence[HoldMove], *, touching: Collection[int] = ()
+) -> dict[UUID, HoldMoveResult]:
     """What became of each message's next hold: paid for and exchanged for the last one at once, or
     else nothing has changed. `touching`: companies that the transaction settles holds of later.
     """
-    moved = {one.message_id: Moved.PAID for one in moves if not one.old and not one.new}
+    moved = {one.message_id: HoldMoveResult.PAID for one in moves if not one.old and not one.new}
     asked = [one for one in moves if one.message_id not in moved]
     if not asked:
         return moved
@@ -249,11 +249,11 @@ def move_hold(
         "countries": [one.country or Budget.UNKNOWN for one in asked],
         "all_companies": list({*touching, *(one.company_id for one in asked)}),
     }
-    cursor.execute(_MOVE_HOLD, params | sql.floors())
+    cursor.execute(_MOVE_HOLDS, params | sql.floors())
     for message_id, is_affordable, is_within in cursor.fetchall():
         is_paid = is_affordable and is_within
-        over = Moved.OVER_BUDGET if is_affordable else Moved.TOO_FEW_TOKENS
-        moved[message_id] = Moved.PAID if is_paid else over
+        over = HoldMoveResult.OVER_BUDGET if is_affordable else HoldMoveResult.TOO_FEW_TOKENS
+        moved[message_id] = HoldMoveResult.PAID if is_paid else over
     return moved
 
 
@@ -262,12 +262,12 @@ def grant(
     *, company: Company, amount: int, reason: str, user: User | None = None, key: str | None = None
 ) -> Transfer:
     """Give tokens for a reason; with a `key`, once for that key (IntegrityError otherwise)."""
-    return _move(Kind.GRANT, company, amount, reason=reason, user=user, key=key)
+    return _transfer(TransferKind.GRANT, company, amount, reason=reason, user=user, key=key)
 
 
 def top_up(*, company: Company, amount: int, key: str, reason: str = "") -> Transfer:
     """Paid tokens, in the caller's transaction; once for the key (IntegrityError otherwise)."""
-    return _move(Kind.TOP_UP, company, amount, reason=reason, user=None, key=key)
+    return _transfer(TransferKind.TOP_UP, company, amount, reason=reason, user=None, key=key)
 
 
 @transaction.atomic
@@ -277,16 +277,24 @@ def withdraw(
     """Take available tokens back, with a `key` once for that key; IntegrityError when there are
     not that many, or the key was used.
     """
-    return _move(Kind.WITHDRAW, company, -amount, reason=reason, user=user, key=key)
+    return _transfer(TransferKind.WITHDRAW, company, -amount, reason=reason, user=user, key=key)
 
 
-def _move(
-    kind: Kind, company: Company, change: int, *, reason: str, user: User | None, key: str | None
+def _transfer(
+    kind: TransferKind,
+    company: Company,
+    change: int,
+    *,
+    reason: str,
+    user: User | None,
+    key: str | None,
 ) -> Transfer:
     transfer = Transfer.objects.create(
         company=company,
         kind=kind,
-        amount=-change if kind is Kind.WITHDRAW else change,  # the table refuses a wrong sign
+        amount=-change
+        if kind is TransferKind.WITHDRAW
+        else change,  # the table refuses a wrong sign
         key=key or f"{kind}:{uuid4().hex}",
         reason=reason,
         created_by=user,
@@ -311,7 +319,7 @@ def balance(company_id: int) -> tuple[int, int]:
 
 
 # By the company's own index: one for all companies would make every transfer dearer.
-_SETTLED = """
+_SETTLED_TOTALS = """
 SELECT w.company_id, t.spent, t.returned FROM billing_wallet w, LATERAL (
   SELECT COALESCE(sum(amount) FILTER (WHERE kind = 'capture'), 0)::bigint AS spent,
          COALESCE(sum(amount) FILTER (WHERE kind = 'release'), 0)::bigint AS returned
@@ -321,17 +329,17 @@ WHERE (%(company_id)s::bigint IS NULL OR w.company_id = %(company_id)s) AND spen
 """
 
 
-def settled(
+def settled_totals(
     start: datetime, end: datetime, company_id: int | None = None
 ) -> list[tuple[int, int, int]]:
     """(company, tokens spent, tokens returned) of every company, or of one, that had any."""
     with connection.cursor() as cursor:
-        cursor.execute(_SETTLED, {"start": start, "end": end, "company_id": company_id})
+        cursor.execute(_SETTLED_TOTALS, {"start": start, "end": end, "company_id": company_id})
         return [(company, spent, returned) for company, spent, returned in cursor.fetchall()]
 
 
 # For seeders of demo data: `past` has rows of holds and what became of them, with their own times.
-_BOOK_PAST = """
+_BOOK_HISTORY = """
 WITH past AS ({past}), moved AS (
   INSERT INTO billing_transfer
     (company_id, kind, amount, key, message_id, proof, reason, created_at)
@@ -347,6 +355,6 @@ FROM due WHERE w.company_id = due.company_id
 """
 
 
-def book_past(cursor: CursorWrapper, past: str, params: Mapping[str, Any]) -> None:
+def book_history(cursor: CursorWrapper, past: str, params: Mapping[str, Any]) -> None:
     """Write the transfers of past messages; the wallet must have the tokens for them."""
-    cursor.execute(_BOOK_PAST.format(past=past), params)
+    cursor.execute(_BOOK_HISTORY.format(past=past), params)

@@ -14,27 +14,27 @@ from billing.models import BillingProfile, Wallet
 from billing.models.party import DEFAULT_THRESHOLD
 
 # Tenths of the threshold: holds that come and go around it must not tell over and over.
-ENOUGH = 11
+REARM_TENTHS = 11
 BATCH = 200
 
 
 def sweep() -> int:
     """How many companies were told."""
-    forget()
-    return sum(_tell(company_id) for company_id in _low())
+    rearm()
+    return sum(_notify(company_id) for company_id in _companies_below_threshold())
 
 
-def forget() -> int:
+def rearm() -> int:
     """Whoever has enough again will be told again."""
     return (
         BillingProfile.objects.exclude(told_at=None)
-        .annotate(enough=F("low_balance") * ENOUGH / 10)
+        .annotate(enough=F("low_balance") * REARM_TENTHS / 10)
         .filter(Q(company__wallet__available__gte=F("enough")) | Q(low_balance=0))
         .update(told_at=None)
     )
 
 
-def _low() -> list[int]:
+def _companies_below_threshold() -> list[int]:
     threshold = Coalesce(
         "company__billingprofile__low_balance",
         DEFAULT_THRESHOLD,
@@ -49,7 +49,7 @@ def _low() -> list[int]:
 
 
 @transaction.atomic
-def _tell(company_id: int) -> bool:
+def _notify(company_id: int) -> bool:
     """Of several sweeps at once one tells: the profile's row is the lock."""
     BillingProfile.objects.get_or_create(company_id=company_id)
     profile = BillingProfile.objects.select_for_update(of=("self",)).get(company_id=company_id)
@@ -58,7 +58,7 @@ def _tell(company_id: int) -> bool:
         return False
     profile.told_at = timezone.now()
     profile.save(update_fields=["told_at"])
-    notifications.of_low_balance(
+    notifications.notify_low_balance(
         Company.objects.get(pk=company_id),
         available=available,
         threshold=profile.low_balance,

@@ -20,7 +20,7 @@ from billing.models import Transfer
 from config.ids import public_id
 
 Kind = Transfer.Kind
-WITHIN = (Kind.HOLD, Kind.RELEASE)
+INTERNAL_KINDS = (Kind.HOLD, Kind.RELEASE)
 SIGNS = {Kind.TOP_UP: 1, Kind.GRANT: 1, Kind.WITHDRAW: -1, Kind.CAPTURE: -1}
 CHANGE = """CASE WHEN kind IN ('top_up', 'grant') THEN amount
   WHEN kind IN ('withdraw', 'capture') THEN -amount ELSE 0 END"""
@@ -53,7 +53,7 @@ FROM billing_transfer WHERE company_id = %(company)s
 """  # noqa: S608
 
 # The next lines in the order they were written, by the index.
-NEXT = """
+NEXT_LINES = """
 SELECT created_at, id, kind, amount, message_id, reason
 FROM billing_transfer WHERE company_id = %(company)s AND kind = ANY(%(kinds)s)
   AND created_at >= %(since)s AND (created_at, id) > (%(last_at)s, %(last)s)
@@ -74,7 +74,7 @@ class Line(NamedTuple):
     reason: str
 
 
-def matching(company: Company, chosen: Mapping[str, Any]) -> QuerySet[Transfer]:
+def filtered(company: Company, chosen: Mapping[str, Any]) -> QuerySet[Transfer]:
     rows = Transfer.objects.filter(company=company, kind__in=_kinds(chosen))
     since, until = _period(chosen)
     if since is not BEGINNING:
@@ -100,7 +100,7 @@ def with_balances(company: Company, rows: Sequence[Transfer]) -> list[tuple[Tran
     return [(row, owned[row.pk]) for row in rows]
 
 
-def change(kind: str, amount: int) -> int:
+def balance_change(kind: str, amount: int) -> int:
     """What a transfer added to the balance; 0 for one within it."""
     return SIGNS.get(Kind(kind), 0) * amount
 
@@ -122,7 +122,7 @@ def export(company: Company, chosen: Mapping[str, Any]) -> Iterator[list[str | i
             f"{local:%Y-%m-%d %H:%M:%S}",
             str(Kind(line.kind).label),
             line.amount,
-            change(line.kind, line.amount),
+            balance_change(line.kind, line.amount),
             owned,
             public_id("msg", line.message_id) if line.message_id else "",
             line.reason,
@@ -136,17 +136,17 @@ def _lines(company: Company, chosen: Mapping[str, Any]) -> Iterator[tuple[Line, 
     params = {"company": company.pk, "kinds": sorted(wanted | SIGNS.keys()), "since": since}
     for newest_at, newest, before in _read(BOUNDS, params | {"until": until}):
         owned = before
-        for line in _up_to(params | {"newest_at": newest_at, "newest": newest}):
-            owned += change(line.kind, line.amount)
+        for line in _lines_until(params | {"newest_at": newest_at, "newest": newest}):
+            owned += balance_change(line.kind, line.amount)
             if line.kind in wanted:
                 yield line, owned
 
 
-def _up_to(params: dict[str, Any]) -> Iterator[Line]:
+def _lines_until(params: dict[str, Any]) -> Iterator[Line]:
     """Batch after batch. A slow reader holds no connection: it is given back in between."""
     last_at, last = params["since"], 0
     while True:
-        rows = _read(NEXT, params | {"last_at": last_at, "last": last, "limit": CHUNK})
+        rows = _read(NEXT_LINES, params | {"last_at": last_at, "last": last, "limit": CHUNK})
         if not connection.in_atomic_block:
             connection.close()
         lines = list(map(Line._make, rows))
@@ -167,7 +167,7 @@ def _kinds(chosen: Mapping[str, Any]) -> list[str]:
     kind = chosen.get("kind")
     if kind == "all":
         return list(Kind.values)
-    return [kind] if kind else [one for one in Kind.values if one not in WITHIN]
+    return [kind] if kind else [one for one in Kind.values if one not in INTERNAL_KINDS]
 
 
 def _period(chosen: Mapping[str, Any]) -> tuple[datetime, datetime]:

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 else:  # generic in the stubs alone
     Admin = ModelAdmin
 
-FOUND = 20  # companies shown at most
-LARGEST = 2**31
+SEARCH_LIMIT = 20  # companies shown at most
+MAX_ADJUSTMENT = 2**31
 
 
 class AdjustForm(forms.Form):
@@ -55,7 +55,7 @@ class AdjustForm(forms.Form):
             raise ValidationError(_("Give a number other than 0."))
         if tokens < -self.available:
             raise ValidationError(_("The company has fewer available tokens than that."))
-        if tokens > LARGEST:
+        if tokens > MAX_ADJUSTMENT:
             raise ValidationError(_("That is too many."))
         return tokens
 
@@ -65,33 +65,33 @@ def adjust(request: HttpRequest, admin: Admin) -> HttpResponse:
         raise PermissionDenied
     if settings.OPERATOR_MFA:
         raise_if_reauthentication_required(request, app="desk")
-    company = _chosen(request)
+    company = _selected_company(request)
     if company is None:
-        return _shown(request, admin, "search", _found(request))
+        return _render(request, admin, "search", _search(request))
     available, held = ledger.balance(company.pk)
     form = AdjustForm(request.POST or None, available=available)
     context = {"company": company, "available": available, "held": held, "form": form}
     if request.method != "POST" or "edit" in request.POST:
-        return _shown(request, admin, "form", context)
-    is_done = _is_done(request, form)
+        return _render(request, admin, "form", context)
+    is_done = _was_done(request, form)
     if not is_done and not form.is_valid():
-        return _shown(request, admin, "form", context)
+        return _render(request, admin, "form", context)
     if not is_done and "confirmed" not in request.POST:
         after = available + form.cleaned_data["tokens"]
-        return _shown(request, admin, "confirm", context | {"after": after})
-    if is_done or _adjusted(request, company, form):
+        return _render(request, admin, "confirm", context | {"after": after})
+    if is_done or _apply(request, company, form):
         return redirect("admin:billing_wallet_change", company.pk)
-    return _shown(request, admin, "form", context)
+    return _render(request, admin, "form", context)
 
 
-def _chosen(request: HttpRequest) -> Company | None:
+def _selected_company(request: HttpRequest) -> Company | None:
     number = request.POST.get("company") or request.GET.get("company") or ""
     if not number.isdecimal() or len(number) > 18:
         return None
     return Company.objects.filter(pk=number).first()
 
 
-def _found(request: HttpRequest) -> dict[str, Any]:
+def _search(request: HttpRequest) -> dict[str, Any]:
     """Companies by a part of the name, the number, or a member's address."""
     typed = request.GET.get("q", "").replace("\0", "").strip()  # Postgres takes no NUL
     wanted = Q(name__icontains=typed) | Q(members__user__email__istartswith=typed)
@@ -99,11 +99,11 @@ def _found(request: HttpRequest) -> dict[str, Any]:
         wanted |= Q(pk=typed)
     balances = {"available": F("wallet__available"), "held": F("wallet__held")}
     rows = Company.objects.filter(wanted).annotate(**balances).order_by("name", "pk").distinct()
-    found = list(rows[: FOUND + 1]) if typed else []
-    return {"q": typed, "companies": found[:FOUND], "has_more": len(found) > FOUND}
+    found = list(rows[: SEARCH_LIMIT + 1]) if typed else []
+    return {"q": typed, "companies": found[:SEARCH_LIMIT], "has_more": len(found) > SEARCH_LIMIT}
 
 
-def _is_done(request: HttpRequest, form: AdjustForm) -> bool:
+def _was_done(request: HttpRequest, form: AdjustForm) -> bool:
     """By an earlier press of the same button."""
     try:
         once = UUID(form.data.get("once", ""))
@@ -115,14 +115,14 @@ def _is_done(request: HttpRequest, form: AdjustForm) -> bool:
     return True
 
 
-def _adjusted(request: HttpRequest, company: Company, form: AdjustForm) -> bool:
+def _apply(request: HttpRequest, company: Company, form: AdjustForm) -> bool:
     """Whether the tokens are moved, now or by a twin of this request; else the form is wrong."""
     key = f"adjust:{form.cleaned_data['once'].hex}"
     tokens, reason = form.cleaned_data["tokens"], form.cleaned_data["reason"]
     try:
-        _move(request, key=key, company=company, tokens=tokens, reason=reason)
+        _transfer(request, key=key, company=company, tokens=tokens, reason=reason)
     except IntegrityError:
-        if _is_done(request, form):
+        if _was_done(request, form):
             return True
         form.add_error("tokens", _("The company has fewer available tokens than that."))
     except DataError:
@@ -148,7 +148,9 @@ def _result(company: Company, tokens: int) -> str:
 
 
 @transaction.atomic
-def _move(request: HttpRequest, *, key: str, company: Company, tokens: int, reason: str) -> None:
+def _transfer(
+    request: HttpRequest, *, key: str, company: Company, tokens: int, reason: str
+) -> None:
     user = operator(request)
     subject = f"{tokens:+d}: {reason}"
     record("wallet.adjusted", subject, company=company, user=user, ip=client_ip(request.META))
@@ -158,7 +160,7 @@ def _move(request: HttpRequest, *, key: str, company: Company, tokens: int, reas
         ledger.withdraw(company=company, amount=-tokens, reason=reason, user=user, key=key)
 
 
-def _shown(request: HttpRequest, admin: Admin, step: str, context: dict[str, Any]) -> HttpResponse:
+def _render(request: HttpRequest, admin: Admin, step: str, context: dict[str, Any]) -> HttpResponse:
     page = admin.admin_site.each_context(request) | {
         "title": _("Give or take tokens"),
         "opts": admin.opts,

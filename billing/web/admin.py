@@ -91,7 +91,7 @@ class TransferAdmin(ReadOnlyAdmin):
     ordering = ("-id",)
 
 
-class RecordedAdmin(ModelAdmin):
+class AuditedChangesAdmin(ModelAdmin):
     """What is asked of others is changed with a trace of it: what → what."""
 
     deed: ClassVar[str]
@@ -128,7 +128,7 @@ class RecordedAdmin(ModelAdmin):
 
 
 @admin.register(Package)
-class PackageAdmin(RecordedAdmin):
+class PackageAdmin(AuditedChangesAdmin):
     deed = "prices.changed"
     changelist = Ranked
     list_display = ("code", "tokens", "price", "currency", "position", "is_active")
@@ -137,7 +137,7 @@ class PackageAdmin(RecordedAdmin):
 
 
 @admin.register(Tariff)
-class TariffAdmin(RecordedAdmin):
+class TariffAdmin(AuditedChangesAdmin):
     deed = "prices.changed"
     changelist = Ranked
     list_display = ("tokens_from", "price")
@@ -145,7 +145,7 @@ class TariffAdmin(RecordedAdmin):
 
 
 @admin.register(Seller)
-class SellerAdmin(RecordedAdmin):
+class SellerAdmin(AuditedChangesAdmin):
     deed = "seller.changed"
     list_display = ("name", "inn", "bank_name", "vat_rate")
 

@@ -63,12 +63,12 @@ def confirm(request: HttpRequest, admin: Admin, pk: UUID) -> HttpResponse:
         except ValidationError as error:
             form.add_error("reference", error)
         else:
-            messages.add_message(request, *_of(payment))
+            messages.add_message(request, *_payment_message(payment))
             return redirect("admin:billing_order_change", pk)
-    return _shown(request, admin, _("Confirm the payment"), form, order)
+    return _render(request, admin, _("Confirm the payment"), form, order)
 
 
-def _of(payment: Payment | None) -> tuple[int, str]:
+def _payment_message(payment: Payment | None) -> tuple[int, str]:
     """What became of a transfer."""
     if payment is None:
         return messages.SUCCESS, _("This payment is recorded already.")
@@ -85,7 +85,7 @@ def cancel(request: HttpRequest, admin: Admin, pk: UUID) -> HttpResponse:
         text = _("The top-up is canceled.") if done else _("It has ended already.")
         messages.success(request, text)
         return redirect("admin:billing_order_change", pk)
-    return _shown(request, admin, _("Cancel the top-up"), None, order)
+    return _render(request, admin, _("Cancel the top-up"), None, order)
 
 
 def _order(request: HttpRequest, pk: UUID) -> Order:
@@ -94,7 +94,7 @@ def _order(request: HttpRequest, pk: UUID) -> Order:
     return get_object_or_404(Order.objects.select_related("company"), pk=pk)
 
 
-def _shown(
+def _render(
     request: HttpRequest, admin: Admin, title: str, form: forms.Form | None, order: Order
 ) -> HttpResponse:
     context = admin.admin_site.each_context(request) | {

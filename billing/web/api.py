@@ -78,7 +78,7 @@ class TopUpView(ApiView):
     def told(self, order: Order) -> dict[str, Any]:
         words = STATES[order.state]
         message = words[1] if self.language == "en" else words[0]
-        return {"success": True, "message": message} | shown(order)
+        return {"success": True, "message": message} | order_body(order)
 
 
 class TopUps(TopUpView):
@@ -91,7 +91,7 @@ class TopUps(TopUpView):
             {
                 "success": True,
                 "message": LIST[self.language],
-                "data": [shown(order) for order in page.rows],
+                "data": [order_body(order) for order in page.rows],
                 "has_more": page.next_cursor is not None,
                 "next_cursor": page.next_cursor,
             }
@@ -99,7 +99,7 @@ class TopUps(TopUpView):
 
     def post(self, request: Request) -> HttpResponse:
         payload = self.payload(request)
-        wish = _wish(payload)
+        wish = _parse_request(payload)
         ticket = self.ticket(request, payload)
 
         def effect() -> dict[str, Any]:
@@ -107,7 +107,7 @@ class TopUps(TopUpView):
                 company=Company.objects.get(pk=self.principal.company_id),
                 quote=wish.quote(),
                 gateway=wish.way(),
-                by=orders.By(api_key_id=self.principal.key_id, ip=client_ip(request.META)),
+                by=orders.Actor(api_key_id=self.principal.key_id, ip=client_ip(request.META)),
                 return_url=wish.return_url,
                 ticket=ticket,
             )
@@ -138,21 +138,21 @@ class TopUpOptions(ApiView):
     parameters = ()
 
     def get(self, request: Request) -> HttpResponse:
-        packages = [_offered(package) for package in Package.objects.on_sale()]
+        packages = [_package_body(package) for package in Package.objects.on_sale()]
         return JsonAnswer(
             {
                 "success": True,
                 "message": OPTIONS[self.language],
                 "packages": packages,
-                "min_tokens": prices.fewest(),
+                "min_tokens": prices.min_tokens(),
                 "max_tokens": settings.TOP_UP_TOKENS,
                 "currency": settings.CURRENCY,
-                "gateways": [gateway.name for gateway in registry.offered()],
+                "gateways": [gateway.name for gateway in registry.available()],
             }
         )
 
 
-def shown(order: Order) -> dict[str, Any]:
+def order_body(order: Order) -> dict[str, Any]:
     return {
         "id": order.public_id,
         "status": order.state,
@@ -169,7 +169,7 @@ def shown(order: Order) -> dict[str, Any]:
     }
 
 
-def _offered(package: Package) -> dict[str, Any]:
+def _package_body(package: Package) -> dict[str, Any]:
     return {
         "package": package.code,
         "tokens": package.tokens,
@@ -179,7 +179,7 @@ def _offered(package: Package) -> dict[str, Any]:
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class TopUpRequest:
     """The request's fields, well-formed; whether they can be had is seen in the effect."""
 
     tokens: int | None
@@ -189,16 +189,16 @@ class Wish:
 
     def quote(self) -> Quote:
         if self.package is not None:
-            quote = prices.of_package(self.package)
+            quote = prices.quote_package(self.package)
         else:
-            quote = prices.of_tokens(self.tokens or 0)
+            quote = prices.quote_tokens(self.tokens or 0)
         if quote is None:
-            raise invalid_input(**({"package": NO_PACKAGE} if self.package else _sold()))
+            raise invalid_input(**({"package": NO_PACKAGE} if self.package else _tokens_error()))
         return quote
 
     def way(self) -> Gateway:
         """The one named, else the first on offer."""
-        offered = registry.offered()
+        offered = registry.available()
         found = next((one for one in offered if self.gateway in {None, one.name}), None)
         if found is None and offered:
             raise invalid_input(gateway=NO_GATEWAY)
@@ -207,9 +207,9 @@ class Wish:
         return found
 
 
-def _wish(payload: dict[str, Any]) -> Wish:
+def _parse_request(payload: dict[str, Any]) -> TopUpRequest:
     fields = Fields(payload)
-    wish = Wish(
+    wish = TopUpRequest(
         tokens=fields.integer("tokens", least=1, most=settings.TOP_UP_TOKENS),
         package=fields.text("package", longest=40),
         gateway=fields.choice("gateway", settings.PAYMENT_GATEWAYS),
@@ -224,8 +224,8 @@ def _wish(payload: dict[str, Any]) -> Wish:
     return wish
 
 
-def _sold() -> dict[str, Words]:
-    least, most = prices.fewest(), settings.TOP_UP_TOKENS
+def _tokens_error() -> dict[str, Words]:
+    least, most = prices.min_tokens(), settings.TOP_UP_TOKENS
     if least is None:
         return {"tokens": NOT_SOLD}
     return {"tokens": (f"От {least} до {most}", f"Between {least} and {most}")}

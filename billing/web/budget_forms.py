@@ -12,7 +12,7 @@ from django.utils.dateformat import time_format
 from django.utils.translation import gettext_lazy as _
 
 from accounts.cabinet.number_fields import GroupedIntegerField, grouped
-from billing.budgets.budgets import Use
+from billing.budgets.budgets import BudgetUsage
 from billing.models import Budget
 
 
@@ -35,7 +35,12 @@ class BudgetForm(forms.Form):
     new_tokens = TokensField(label=_("Its tokens an hour"))
 
     def __init__(
-        self, data: Any, *, uses: Sequence[Use], any_own: int | None, typed: Mapping[str, Any]
+        self,
+        data: Any,
+        *,
+        uses: Sequence[BudgetUsage],
+        any_own: int | None,
+        typed: Mapping[str, Any],
     ) -> None:
         self.day_use, *self.hours = uses
         stored = {"day": self.day_use.own, "any_country": any_own}
@@ -89,7 +94,7 @@ class BudgetForm(forms.Form):
         )
 
 
-def _name(use: Use) -> str:
+def _name(use: BudgetUsage) -> str:
     return f"hour_{use.country}" if use.country else "day"
 
 

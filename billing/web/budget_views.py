@@ -23,11 +23,11 @@ def budget_edit(request: CabinetRequest) -> HttpResponse:
     """What is used, what there is, until when; an owner sets other figures."""
     company = request.company
     countries = company.allowed_countries or [company.country]
-    uses = budgets.uses(company.pk, sorted(set(countries)))
+    uses = budgets.usage(company.pk, sorted(set(countries)))
     form = BudgetForm(
         request.POST or None,
         uses=uses,
-        any_own=budgets.of_any_country(company.pk),
+        any_own=budgets.own_for_any_country(company.pk),
         typed=reauthentication.draft(request),
     )
     if request.method == "POST" and form.is_valid():

@@ -17,7 +17,7 @@ from billing.orders import prices
 from billing.orders.prices import Quote
 from billing.requisites import KPP
 
-OTHER = ""  # the package of who wants a number of their own
+OTHER_AMOUNT = ""  # the package of who wants a number of their own
 Choices = list[tuple[str, Any]]
 
 
@@ -34,13 +34,13 @@ class TopUpForm(forms.Form):
     def __init__(self, *args: Any, country: str, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.packages = prices.packages_for(country)
-        self.fewest = prices.fewest()
-        self.gateways = {one.name: one for one in registry.offered()}
-        other: Choices = [(OTHER, _("Another number"))] if self.fewest else []
+        self.fewest = prices.min_tokens()
+        self.gateways = {one.name: one for one in registry.available()}
+        other: Choices = [(OTHER_AMOUNT, _("Another number"))] if self.fewest else []
         package, gateway = self.fields["package"], self.fields["gateway"]
         package.choices = [*((p.code, str(p)) for p in self.packages), *other]  # type: ignore[attr-defined]
         gateway.choices = [(name, registry.title(name)) for name in self.gateways]  # type: ignore[attr-defined]
-        package.initial = self.packages[0].code if self.packages else OTHER
+        package.initial = self.packages[0].code if self.packages else OTHER_AMOUNT
         gateway.initial = next(iter(self.gateways), None)
 
     @property
@@ -55,8 +55,8 @@ class TopUpForm(forms.Form):
 
     def _quote(self, data: dict[str, Any]) -> Quote | None:
         if data["package"]:
-            return prices.of_package(data["package"])
-        quote = prices.of_tokens(data["tokens"] or 0)
+            return prices.quote_package(data["package"])
+        quote = prices.quote_tokens(data["tokens"] or 0)
         if quote is None:
             message = _("A whole number from %(least)d to %(most)d.")
             limits = {"least": self.fewest or 1, "most": settings.TOP_UP_TOKENS}
@@ -101,7 +101,7 @@ class AlertForm(forms.Form):
 
 
 # The fields are drawn anew for another country; without a script the server asks for what lacks.
-FOLLOWED = {
+REFRESH_ON_CHANGE = {
     "hx-get": reverse_lazy("balance-profile"),
     "hx-include": "closest form",
     "hx-params": "not csrfmiddlewaretoken",
@@ -135,7 +135,7 @@ class ProfileForm(forms.ModelForm):  # type: ignore[type-arg]
         super().__init__(*args, **kwargs)
         self.is_complete = is_complete
         self.initial["country"] = self.initial.get("country") or self.instance.of_country
-        self.fields["country"].widget.attrs |= FOLLOWED
+        self.fields["country"].widget.attrs |= REFRESH_ON_CHANGE
         chosen = str(self["country"].value() or "")
         self.fields["inn"].label = str(requisites.tax_number_name(chosen))
         if chosen != "RU":
@@ -158,16 +158,18 @@ class ProfileForm(forms.ModelForm):  # type: ignore[type-arg]
         data.setdefault("kpp", "")
         if not self.errors:
             country, inn, kpp = data["country"], data["inn"], data["kpp"]
-            found = requisites.wrong(country=country, inn=inn, kpp=kpp)
+            found = requisites.format_errors(country=country, inn=inn, kpp=kpp)
             if self.is_complete and not found:
                 name = data["legal_name"]
-                found = requisites.missing(country=country, legal_name=name, inn=inn, kpp=kpp)
+                found = requisites.missing_fields(
+                    country=country, legal_name=name, inn=inn, kpp=kpp
+                )
             for field, words in found.items():
                 self.add_error(field if field in self.fields else None, str(words))
         return data
 
 
-class OrderAfterwardsForm(forms.Form):
+class PendingPurchaseForm(forms.Form):
     """What was to be bought by invoice when its requisites were found missing."""
 
     package = forms.CharField(required=False, max_length=40, widget=forms.HiddenInput)
@@ -178,4 +180,4 @@ class OrderAfterwardsForm(forms.Form):
         if not self.is_bound or not self.is_valid():
             return None
         package, tokens = self.cleaned_data["package"], self.cleaned_data["tokens"]
-        return prices.of_package(package) if package else prices.of_tokens(tokens or 0)
+        return prices.quote_package(package) if package else prices.quote_tokens(tokens or 0)

@@ -36,13 +36,13 @@ def order_list(request: CabinetRequest) -> HttpResponse:
 
 @member_required(can_see_money)
 def order_detail(request: CabinetRequest, public_id: str) -> HttpResponse:
-    return render(request, "billing/order_detail.html", _told(_order(request, public_id)))
+    return render(request, "billing/order_detail.html", _order_context(_order(request, public_id)))
 
 
 @member_required(can_see_money)
 def order_status(request: CabinetRequest, public_id: str) -> HttpResponse:
     """The live part of the page alone: what it polls until the order has ended."""
-    return render(request, "billing/order_status.html", _told(_order(request, public_id)))
+    return render(request, "billing/order_status.html", _order_context(_order(request, public_id)))
 
 
 @member_required(can_manage_money, can_manage_money)
@@ -64,7 +64,7 @@ def invoice_pdf(request: CabinetRequest, public_id: str) -> HttpResponse:
 @require_GET
 def invoice(request: HttpRequest, token: str) -> HttpResponse:
     """Without signing in, by a signed link: a bookkeeper has no account here."""
-    order = _signed(token)
+    order = _order_by_token(token)
     document = invoices.document(order)
     code = segno.make(document.code, error="m", encoding="utf-8") if document.code else None
     context = {
@@ -79,7 +79,7 @@ def invoice(request: HttpRequest, token: str) -> HttpResponse:
 
 @require_GET
 def invoice_file(request: HttpRequest, token: str) -> HttpResponse:
-    return _pdf(_signed(token))
+    return _pdf(_order_by_token(token))
 
 
 def _pdf(order: Order) -> HttpResponse:
@@ -90,7 +90,7 @@ def _pdf(order: Order) -> HttpResponse:
     return response
 
 
-def _signed(token: str) -> Order:
+def _order_by_token(token: str) -> Order:
     order_id = unsign(token)
     if order_id is None:
         raise Http404
@@ -105,7 +105,7 @@ def _order(request: CabinetRequest, public_id: str) -> Order:
     return get_object_or_404(rows, pk=order_id)
 
 
-def _told(order: Order) -> dict[str, object]:
+def _order_context(order: Order) -> dict[str, object]:
     return {
         "order": order,
         "document": invoices.document(order) if order.number else None,

@@ -15,8 +15,8 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
 
 from billing.gateways import registry
-from billing.gateways.base import Notice, PaymentState
-from billing.gateways.sandbox import SIGNATURE, Sandbox, wording
+from billing.gateways.base import PaymentEvent, PaymentState
+from billing.gateways.sandbox import SIGNATURE, Sandbox, webhook_body
 from billing.models import Order
 
 TIMEOUT = 10  # seconds
@@ -29,7 +29,7 @@ def page(request: HttpRequest, payment_id: str) -> HttpResponse:
     orders = Order.objects.filter(gateway=Sandbox.name)
     order = get_object_or_404(orders, payment_id=payment_id)
     if request.method == "POST":
-        _play(request, gateway, order, request.POST.get("outcome", ""))
+        _run_scenario(request, gateway, order, request.POST.get("outcome", ""))
         return redirect("sandbox-gateway", payment_id)
     return render(request, "sandbox_gateway.html", {"order": order, "outcomes": outcomes()})
 
@@ -46,45 +46,45 @@ def outcomes() -> list[tuple[str, str, str]]:
     ]
 
 
-def _paid(order: Order) -> list[Notice]:
+def _paid(order: Order) -> list[PaymentEvent]:
     state = PaymentState.PAID
-    return [Notice(order.payment_id, order.id.hex, order.amount, order.currency, state)]
+    return [PaymentEvent(order.payment_id, order.id.hex, order.amount, order.currency, state)]
 
 
-def _declined(order: Order) -> list[Notice]:
+def _declined(order: Order) -> list[PaymentEvent]:
     return [replace(_paid(order)[0], state=PaymentState.CANCELED)]
 
 
-def _again(order: Order) -> list[Notice]:
+def _paid_twice(order: Order) -> list[PaymentEvent]:
     return [*_paid(order), replace(_paid(order)[0], payment_id=f"{order.payment_id}-again")]
 
 
-def _short(order: Order) -> list[Notice]:
+def _underpaid(order: Order) -> list[PaymentEvent]:
     return [replace(_paid(order)[0], amount=order.amount - Decimal("0.01"))]
 
 
-PLAYS: dict[str, Callable[[Order], list[Notice]]] = {
+SCENARIOS: dict[str, Callable[[Order], list[PaymentEvent]]] = {
     "pay": _paid,
     "decline": _declined,
     "told_twice": lambda order: _paid(order) * 2,
-    "pay_twice": _again,
+    "pay_twice": _paid_twice,
     "pay_late": lambda order: _declined(order) + _paid(order),
-    "wrong_amount": _short,
+    "wrong_amount": _underpaid,
 }
 
 
-def _play(request: HttpRequest, gateway: Sandbox, order: Order, outcome: str) -> None:
-    play = PLAYS.get(outcome)
+def _run_scenario(request: HttpRequest, gateway: Sandbox, order: Order, outcome: str) -> None:
+    play = SCENARIOS.get(outcome)
     if play is None:
         raise Http404
     try:
         for notice in play(order):
-            _tell(gateway, wording(notice))
+            _post_webhook(gateway, webhook_body(notice))
     except requests.RequestException:
         messages.error(request, _("The notification did not arrive: is PUBLIC_URL right?"))
 
 
-def _tell(gateway: Sandbox, body: bytes) -> None:
+def _post_webhook(gateway: Sandbox, body: bytes) -> None:
     response = requests.post(
         f"{settings.PUBLIC_URL}/hooks/sandbox-gateway",
         data=body,

@@ -28,7 +28,7 @@ from billing.wallet import ledger
 from billing.wallet import statement as statements
 from billing.web.forms import (
     AlertForm,
-    OrderAfterwardsForm,
+    PendingPurchaseForm,
     ProfileForm,
     StatementFilter,
     TopUpForm,
@@ -41,21 +41,23 @@ RECENT = 5
 @member_required(can_see_money, can_manage_money)
 def balance(request: CabinetRequest) -> HttpResponse:
     """What there is, what it is enough for, and more of it: a POST places an order."""
-    form = TopUpForm(request.POST or None, country=billing_profiles.of(request.company).of_country)
+    form = TopUpForm(
+        request.POST or None, country=billing_profiles.for_company(request.company).of_country
+    )
     if request.method == "POST" and form.is_valid():
         try:
-            order = _place(request, form)
+            order = _place_order(request, form)
         except orders.RequisitesNeededError:
-            return _to_requisites(request, form)
+            return _redirect_to_requisites(request, form)
         if order is not None:
             return redirect("balance-order", order.public_id)
-    company, profile = request.company, billing_profiles.of(request.company)
+    company, profile = request.company, billing_profiles.for_company(request.company)
     available, held = ledger.balance(company.pk)
-    recent = list(statements.matching(company, {}).order_by("-created_at", "-id")[:RECENT])
+    recent = list(statements.filtered(company, {}).order_by("-created_at", "-id")[:RECENT])
     context = {
         "available": available,
         "held": held,
-        "sends": prices.sends(available),
+        "sends": prices.messages_affordable(available),
         "form": form,
         "tariffs": Tariff.objects.all(),
         "currency": settings.CURRENCY,
@@ -73,10 +75,10 @@ def quote(request: CabinetRequest) -> HttpResponse:
     """What a typed number of tokens costs, while it is typed."""
     tokens = GroupedIntegerField(required=False)
     try:
-        found = prices.of_tokens(tokens.clean(request.GET.get("tokens", "")) or 0)
+        found = prices.quote_tokens(tokens.clean(request.GET.get("tokens", "")) or 0)
     except ValidationError:
         found = None
-    return render(request, "billing/quote.html", {"quote": found, "fewest": prices.fewest()})
+    return render(request, "billing/quote.html", {"quote": found, "fewest": prices.min_tokens()})
 
 
 @require_POST
@@ -99,7 +101,7 @@ def alert(request: CabinetRequest) -> HttpResponse:
 @member_required(can_see_money)
 def statement(request: CabinetRequest) -> HttpResponse:
     form = StatementFilter(request.GET)
-    rows = statements.matching(request.company, form.chosen())
+    rows = statements.filtered(request.company, form.chosen())
     try:
         page = page_of(rows, request.GET)
     except DomainError:  # a cursor that is none of ours: the page from its beginning
@@ -137,13 +139,13 @@ def export(request: CabinetRequest) -> HttpResponse:
 @member_required(can_see_money, can_manage_money)
 def profile(request: CabinetRequest) -> HttpResponse:
     """Requisites; with a package or tokens in the query they are for an invoice, which follows."""
-    stored = billing_profiles.of(request.company)
-    afterwards = OrderAfterwardsForm(request.POST or request.GET)
+    stored = billing_profiles.for_company(request.company)
+    afterwards = PendingPurchaseForm(request.POST or request.GET)
     quote = afterwards.quote()
     form = ProfileForm(
         request.POST or None,
         instance=stored,
-        initial=_typed(request),
+        initial=_draft_fields(request),
         is_complete=quote is not None,
     )
     if request.method == "POST" and form.is_valid():
@@ -154,32 +156,32 @@ def profile(request: CabinetRequest) -> HttpResponse:
             ip=client_ip(request.META),
         )
         if quote is not None:
-            return _invoice(request, quote)
+            return _order_invoice(request, quote)
         messages.success(request, _("The requisites are saved."))
         return redirect("balance-profile")
     context = {"form": form, "quote": quote, "afterwards": afterwards}
     return render(request, "billing/profile.html", context)
 
 
-def _typed(request: CabinetRequest) -> dict[str, str]:
+def _draft_fields(request: CabinetRequest) -> dict[str, str]:
     """What stood in the form when another country was chosen: the fields follow it."""
     names = ProfileForm.base_fields
     return {name: request.GET[name] for name in names if name in request.GET}
 
 
-def _invoice(request: CabinetRequest, quote: Quote) -> HttpResponse:
+def _order_invoice(request: CabinetRequest, quote: Quote) -> HttpResponse:
     gateway = registry.find(Invoice.name)
-    by = orders.By(user=request.user, ip=client_ip(request.META))
+    by = orders.Actor(user=request.user, ip=client_ip(request.META))
     try:
         if gateway is not None:
             order = orders.place(company=request.company, quote=quote, gateway=gateway, by=by)
             return redirect("balance-order", order.public_id)
     except DomainError as error:
-        messages.error(request, _words(error))
+        messages.error(request, _error_text(error))
     return redirect("balance")
 
 
-def _to_requisites(request: CabinetRequest, form: TopUpForm) -> HttpResponse:
+def _redirect_to_requisites(request: CabinetRequest, form: TopUpForm) -> HttpResponse:
     """The order waits in the query, and is placed once the requisites are there."""
     chosen = {name: form.cleaned_data[name] for name in ("package", "tokens")}
     query = urlencode({name: value for name, value in chosen.items() if value})
@@ -187,7 +189,7 @@ def _to_requisites(request: CabinetRequest, form: TopUpForm) -> HttpResponse:
     return redirect(f"{reverse('balance-profile')}?{query}")
 
 
-def _place(request: CabinetRequest, form: TopUpForm) -> Order | None:
+def _place_order(request: CabinetRequest, form: TopUpForm) -> Order | None:
     """The order, or None with its refusal on the form."""
     data = form.cleaned_data
     try:
@@ -195,14 +197,14 @@ def _place(request: CabinetRequest, form: TopUpForm) -> Order | None:
             company=request.company,
             quote=data["quote"],
             gateway=form.gateways[data["gateway"]],
-            by=orders.By(user=request.user, ip=client_ip(request.META)),
+            by=orders.Actor(user=request.user, ip=client_ip(request.META)),
         )
     except orders.RequisitesNeededError:
         raise
     except DomainError as error:
-        form.add_error(None, _words(error))
+        form.add_error(None, _error_text(error))
         return None
 
 
-def _words(error: DomainError) -> str:
+def _error_text(error: DomainError) -> str:
     return str(error.body(language=(get_language() or "ru")[:2], request_id="")["message"])

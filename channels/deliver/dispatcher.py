@@ -20,7 +20,7 @@ import structlog
 from django.conf import settings
 from django.db import DataError, IntegrityError, connection
 
-from billing.wallet.ledger import Proof
+from billing.wallet.ledger import DeliveryProof
 from channels import extensions
 from channels.accept import nudge
 from channels.deliver.claims import ClaimedMessage, claim
@@ -271,7 +271,7 @@ def hand_over(claimed: ClaimedMessage, start_before: float) -> Event:
     if accepted.alert is not None:
         vendor_alerts.enqueue(claimed.provider, accepted.alert)
     if provider.is_proved_by(message):
-        what, proof = EventKind.DELIVERED, Proof.HANDED_OVER
+        what, proof = EventKind.DELIVERED, DeliveryProof.HANDED_OVER
     else:
         what, proof = EventKind.ACCEPTED, None
     return Event(

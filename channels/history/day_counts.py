@@ -131,7 +131,7 @@ def _totals(
         total = of(one.company_id, one.mode)
         total.codes, total.verified = one.codes, one.verified
     if mode != "test":
-        for company, spent, returned in ledger.settled(start, end, company_id):
+        for company, spent, returned in ledger.settled_totals(start, end, company_id):
             total = of(company, "live")
             total.spent, total.returned = spent, returned
     return totals.values()

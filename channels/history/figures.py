@@ -179,6 +179,6 @@ def _add_live(period: Period, company: Company, mode: str, start: datetime, end:
         period.codes += one.codes
         period.verified += one.verified
     if mode == Mode.LIVE:
-        for _company, spent, returned in ledger.settled(start, end, company.pk):
+        for _company, spent, returned in ledger.settled_totals(start, end, company.pk):
             period.spent += spent
             period.returned += returned

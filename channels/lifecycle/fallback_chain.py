@@ -1,6 +1,6 @@
 """On along a message's chain of channels, no further, or no more. Pure: no database, no clock."""
 
-from billing.wallet.ledger import Move
+from billing.wallet.ledger import HoldMove
 from channels.lifecycle.state_machine import (
     MIN_TIME_LEFT,
     OPEN_ATTEMPT,
@@ -23,9 +23,9 @@ def expire_patience(message: MessageState) -> None:
         _end_chain(message, FallbackReason.TIME)
 
 
-def hold_move(message: MessageState, wish: FallbackRequest) -> Move:
+def hold_move(message: MessageState, wish: FallbackRequest) -> HoldMove:
     """What the wallet is asked for."""
-    return Move(
+    return HoldMove(
         company_id=message.company_id,
         message_id=message.id,
         hold=message.hold,

@@ -14,7 +14,7 @@ from enum import StrEnum
 from typing import Any
 from uuid import UUID
 
-from billing.wallet.ledger import Kind, Proof, Settlement
+from billing.wallet.ledger import DeliveryProof, Settlement, TransferKind
 from channels.lifecycle.steps import FallbackReason, FallbackRequest, Step
 from channels.phone_numbers import country_of
 
@@ -46,7 +46,7 @@ class Event:
     provider_id: str | None = None
     code: str | None = None
     detail: str | None = None
-    proof: Proof | None = None
+    proof: DeliveryProof | None = None
     at: datetime | None = None
     retry_after: float | None = None
     pollable: bool = False
@@ -114,8 +114,8 @@ class MessageState:
     def open_attempt(self) -> AttemptState | None:
         return next((one for one in self.attempts if one.state in OPEN_ATTEMPT), None)
 
-    def settle(self, kind: Kind, *, proof: str = "", reason: str = "") -> None:
-        country = country_of(self.phone) if kind is Kind.RELEASE else ""
+    def settle(self, kind: TransferKind, *, proof: str = "", reason: str = "") -> None:
+        country = country_of(self.phone) if kind is TransferKind.RELEASE else ""
         self.settlements.append(
             Settlement(
                 self.company_id, self.id, self.hold, self.price, kind, proof, reason, country
@@ -144,13 +144,13 @@ def _accepted(message: MessageState, attempt: AttemptState, event: Event) -> Non
 def _delivered(message: MessageState, attempt: AttemptState, event: Event) -> None:
     if attempt.state != "delivered":
         _set_attempt_state(attempt, "delivered", event)
-    proof = event.proof or Proof.RECEIPT
+    proof = event.proof or DeliveryProof.RECEIPT
     if message.state == "delivered":
-        _settle_owed(message, attempt, Kind.CAPTURE, proof=proof)
+        _settle_owed(message, attempt, TransferKind.CAPTURE, proof=proof)
         return
     if message.state in OPEN_MESSAGE:
         if attempt.hold == message.hold:
-            message.settle(Kind.CAPTURE, proof=proof)
+            message.settle(TransferKind.CAPTURE, proof=proof)
         else:
             _deliver_late(message, attempt, proof)
     message.at = event.at
@@ -159,12 +159,12 @@ def _delivered(message: MessageState, attempt: AttemptState, event: Event) -> No
 
 
 _CANCEL_REASONS = {
-    Proof.CODE_ENTERED: FallbackReason.CODE_ENTERED,
-    Proof.CLICK: FallbackReason.CLICK,
+    DeliveryProof.CODE_ENTERED: FallbackReason.CODE_ENTERED,
+    DeliveryProof.CLICK: FallbackReason.CLICK,
 }
 
 
-def _deliver_late(message: MessageState, attempt: AttemptState, proof: Proof) -> None:
+def _deliver_late(message: MessageState, attempt: AttemptState, proof: DeliveryProof) -> None:
     """The hold of this try was released when the next one opened, so it is free. The next is
     called off, unless a provider has it: then its hold stays for what becomes of it.
     """
@@ -173,12 +173,17 @@ def _deliver_late(message: MessageState, attempt: AttemptState, proof: Proof) ->
         message.turns.append((FallbackReason.OWED, message.channel))
         return
     message.turns.append((_CANCEL_REASONS.get(proof, FallbackReason.LATE), message.channel))
-    message.settle(Kind.RELEASE, reason="late proof")
+    message.settle(TransferKind.RELEASE, reason="late proof")
     message.channel, message.price = attempt.channel or message.channel, attempt.price
 
 
 def _settle_owed(
-    message: MessageState, attempt: AttemptState, kind: Kind, *, proof: str = "", reason: str = ""
+    message: MessageState,
+    attempt: AttemptState,
+    kind: TransferKind,
+    *,
+    proof: str = "",
+    reason: str = "",
 ) -> None:
     if message.is_owed and attempt.hold == message.hold:
         message.settle(kind, proof=proof, reason=reason)
@@ -189,7 +194,7 @@ def _settle_owed(
 def _release_owed(message: MessageState, attempt: AttemptState) -> None:
     """Unless it is tried on: another try of the same channel may be the one on its way."""
     if message.open_attempt is None:
-        _settle_owed(message, attempt, Kind.RELEASE, reason=attempt.state)
+        _settle_owed(message, attempt, TransferKind.RELEASE, reason=attempt.state)
 
 
 def _read(message: MessageState, attempt: AttemptState, event: Event) -> None:
@@ -317,7 +322,7 @@ def give_up(message: MessageState) -> None:
 def finish(message: MessageState, state: str, error: str, *, reason: str = "") -> None:
     """Not delivered: its hold goes back."""
     message.error = error
-    message.settle(Kind.RELEASE, reason=reason or state)
+    message.settle(TransferKind.RELEASE, reason=reason or state)
     _set_message_state(message, state)
 
 

@@ -27,8 +27,8 @@ from config import metrics
 from config.ids import uuid7
 
 _REJECTION_REASONS = {
-    ledger.Moved.TOO_FEW_TOKENS: FallbackReason.TOKENS,
-    ledger.Moved.OVER_BUDGET: FallbackReason.BUDGET,
+    ledger.HoldMoveResult.TOO_FEW_TOKENS: FallbackReason.TOKENS,
+    ledger.HoldMoveResult.OVER_BUDGET: FallbackReason.BUDGET,
 }
 _MESSAGE_COLUMNS = 17  # of a message in `sql.LOAD_MESSAGES`; those of an attempt follow
 
@@ -139,7 +139,7 @@ def _move_holds(cursor: CursorWrapper, messages: Sequence[MessageState]) -> None
         return
     moves = [fallback_chain.hold_move(message, wish) for message, wish in wishes]
     settled = {each.company_id for one in messages for each in one.settlements}
-    moved = ledger.move_hold(cursor, moves, touching=settled)
+    moved = ledger.move_holds(cursor, moves, touching=settled)
     for message, wish in wishes:
         why = _REJECTION_REASONS.get(moved[message.id])
         if why is None:

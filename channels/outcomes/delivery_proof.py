@@ -5,7 +5,7 @@ from uuid import UUID
 
 from django.db.backends.utils import CursorWrapper
 
-from billing.wallet.ledger import Proof
+from billing.wallet.ledger import DeliveryProof
 from channels import sql
 from channels.lifecycle import fallback_chain
 from channels.lifecycle.state_machine import Event, EventKind, MessageState
@@ -14,13 +14,13 @@ from channels.outcomes import apply
 from channels.vendor_accounts import registry
 
 _CANCEL_REASONS = {
-    Proof.CODE_ENTERED: FallbackReason.CODE_ENTERED,
-    Proof.CLICK: FallbackReason.CLICK,
+    DeliveryProof.CODE_ENTERED: FallbackReason.CODE_ENTERED,
+    DeliveryProof.CLICK: FallbackReason.CLICK,
 }
 
 
 def prove(
-    cursor: CursorWrapper, used: Sequence[tuple[UUID, UUID | None]], proof: Proof
+    cursor: CursorWrapper, used: Sequence[tuple[UUID, UUID | None]], proof: DeliveryProof
 ) -> list[MessageState]:
     """Subjects that were used, each with the message it is known to have come by, if it is: settle
     one delivery of each, if none is yet, and send nothing of it by channels still to come.
@@ -32,7 +32,7 @@ def prove(
     messages = apply.load_messages(cursor, [row[0] for row in cursor.fetchall()])
     cursor.execute(sql.PROVED_ATTEMPTS, [subjects, known])
     proved = [row[0] for row in cursor.fetchall() if row[0] is not None]
-    if proof is Proof.CLICK:
+    if proof is DeliveryProof.CLICK:
         by = {attempt.id: attempt.provider for one in messages for attempt in one.attempts}
         proved = [one for one in proved if registry.clicks_prove(by[one])]
     apply.apply_to(messages, [Event(one, EventKind.DELIVERED, proof=proof) for one in proved])

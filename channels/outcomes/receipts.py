@@ -13,7 +13,7 @@ from django.conf import settings
 from django.db import DataError, IntegrityError, connection, transaction
 from django.db.backends.utils import CursorWrapper
 
-from billing.wallet.ledger import Proof
+from billing.wallet.ledger import DeliveryProof
 from channels import sql
 from channels.accept import nudge
 from channels.lifecycle.state_machine import Event, EventKind
@@ -194,7 +194,7 @@ def event_of(attempt_id: UUID, receipt: Receipt, *, pollable: bool) -> Event:
         provider_id=receipt.provider_id,
         code=receipt.error_code,
         detail=receipt.error_detail,
-        proof=Proof.RECEIPT,
+        proof=DeliveryProof.RECEIPT,
         at=receipt.at,
         pollable=pollable,
     )

@@ -47,7 +47,7 @@ def _first_steps(request: CabinetRequest) -> dict[str, Any]:
         return _quickstart(request)
     orders = Order.objects.of(request.company)
     steps = {
-        "requisites": not billing_profiles.of(request.company).missing,
+        "requisites": not billing_profiles.for_company(request.company).missing,
         "order": orders.exists(),
         "paid": orders.filter(state=Order.State.PAID).exists(),
     }

@@ -8,7 +8,7 @@ from desk.doctor.finding import Finding, failed
 
 Check = Callable[[], Finding | list[Finding]]
 
-OURS: list[Check] = [
+LOCAL_CHECKS: list[Check] = [
     stores.settings_are_sound,
     stores.legal_addresses,
     stores.redis,
@@ -19,7 +19,7 @@ OURS: list[Check] = [
     processes.static_files,
     processes.translations,
 ]
-OF_DATABASE: list[Check] = [
+DATABASE_CHECKS: list[Check] = [
     stores.migrations,
     stores.database_role,
     stores.clock,
@@ -32,7 +32,7 @@ OF_DATABASE: list[Check] = [
     money.outboxes,
     money.operators,
 ]
-STRANGERS: list[Check] = [
+NETWORK_CHECKS: list[Check] = [
     public_access.mail_server,
     public_access.public_url,
     public_access.proxies,
@@ -41,21 +41,21 @@ STRANGERS: list[Check] = [
 ]
 
 
-def examine() -> Iterator[Finding]:
+def run_checks() -> Iterator[Finding]:
     """Strangers are asked meanwhile; the database, if it is away, is waited for once only."""
-    with ThreadPoolExecutor(len(STRANGERS), thread_name_prefix="doctor") as pool:
-        asked = [pool.submit(_guarded, check) for check in STRANGERS]
-        (database,) = _guarded(stores.database)
+    with ThreadPoolExecutor(len(NETWORK_CHECKS), thread_name_prefix="doctor") as pool:
+        asked = [pool.submit(_run, check) for check in NETWORK_CHECKS]
+        (database,) = _run(stores.database)
         yield database
-        for check in OF_DATABASE:
-            yield from _guarded(check) if database.ok else [_unknown(check)]
-        for check in OURS:
-            yield from _guarded(check)
+        for check in DATABASE_CHECKS:
+            yield from _run(check) if database.ok else [_skipped(check)]
+        for check in LOCAL_CHECKS:
+            yield from _run(check)
         for one in asked:
             yield from one.result()
 
 
-def _unknown(check: Check) -> Finding:
+def _skipped(check: Check) -> Finding:
     return failed(_name(check), "not known without the database", "Mend `database` first.")
 
 
@@ -63,14 +63,12 @@ def _name(check: Check) -> str:
     return check.__name__.replace("_", " ")
 
 
-def _guarded(check: Check) -> list[Finding]:
+def _run(check: Check) -> list[Finding]:
     try:
         found = check()
     except Exception as error:  # the check's edge: one that breaks must not silence the others
-        return [
-            failed(_name(check), f"could not be checked: {type(error).__name__}", CURE_OF_A_CRASH)
-        ]
+        return [failed(_name(check), f"could not be checked: {type(error).__name__}", CRASH_CURE)]
     return found if isinstance(found, list) else [found]
 
 
-CURE_OF_A_CRASH = "Mend what is above it first; if it stays, see the log and report it."
+CRASH_CURE = "Mend what is above it first; if it stays, see the log and report it."

@@ -23,5 +23,5 @@ def failed(name: str, detail: str, cure: str) -> Finding:
     return Finding(name, False, detail, cure)
 
 
-def judged(name: str, detail: str, cure: str, *, ok: bool) -> Finding:
+def verdict(name: str, detail: str, cure: str, *, ok: bool) -> Finding:
     return Finding(name, ok, detail, "" if ok else cure)

@@ -5,12 +5,14 @@ from django.conf import settings
 
 from accounts.models import User
 from channels import reconciliation
-from desk.doctor.finding import Finding, failed, judged
+from desk.doctor.finding import Finding, failed, verdict
 from desk.metrics import figures
 from links.clicks import stream
 
 LATE_QUEUE, LATE_OUTBOX, LATE_CLICKS = 30.0, 300.0, 60.0  # seconds
-CLICKS = "See `redis`, `beat` and `worker`: a worker counts each second what the beat asks for."
+CLICKS_CURE = (
+    "See `redis`, `beat` and `worker`: a worker counts each second what the beat asks for."
+)
 
 
 def ledger() -> Finding:
@@ -23,7 +25,7 @@ def ledger() -> Finding:
         "Run: python manage.py reconcile for the whole list. Do not mend rows by hand: see "
         "“The books disagree” in docs/operations.md."
     )
-    return judged("ledger", detail or "no breach in what is recent", cure, ok=not found)
+    return verdict("ledger", detail or "no breach in what is recent", cure, ok=not found)
 
 
 def queue() -> Finding:
@@ -34,7 +36,7 @@ def queue() -> Finding:
         "See `worker` and the providers. With both in order there are more messages than provider "
         "threads: add a worker."
     )
-    return judged("queue", detail, cure, ok=age < LATE_QUEUE)
+    return verdict("queue", detail, cure, ok=age < LATE_QUEUE)
 
 
 def outboxes() -> Finding:
@@ -42,14 +44,18 @@ def outboxes() -> Finding:
     age = max(now.oldest_webhook or 0.0, now.oldest_letter or 0.0)
     detail = f"webhooks due: {now.webhooks}, letters due: {now.letters}, the oldest for {age:.0f} s"
     cure = "See `worker`, `broker` and `mail`: a worker delivers both."
-    return judged("outboxes", detail, cure, ok=age < LATE_OUTBOX)
+    return verdict("outboxes", detail, cure, ok=age < LATE_OUTBOX)
 
 
 def clicks() -> Finding:
     age = stream.lag_seconds()
     if age is None:
-        return failed("clicks", "Redis, which holds those to be counted, does not answer", CLICKS)
-    return judged("clicks", f"the oldest uncounted for {age:.0f} s", CLICKS, ok=age < LATE_CLICKS)
+        return failed(
+            "clicks", "Redis, which holds those to be counted, does not answer", CLICKS_CURE
+        )
+    return verdict(
+        "clicks", f"the oldest uncounted for {age:.0f} s", CLICKS_CURE, ok=age < LATE_CLICKS
+    )
 
 
 def operators() -> Finding:
@@ -60,4 +66,4 @@ def operators() -> Finding:
     cure = "Have them open /admin/ and set it up; nothing else opens to them until they do."
     if not settings.OPERATOR_MFA:
         detail += "; not asked for here"
-    return judged("operators", detail, cure, ok=not bare or not settings.OPERATOR_MFA)
+    return verdict("operators", detail, cure, ok=not bare or not settings.OPERATOR_MFA)

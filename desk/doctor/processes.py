@@ -11,7 +11,7 @@ from django.contrib.staticfiles.storage import ManifestFilesMixin
 from kombu.exceptions import OperationalError
 
 from channels.vendor_accounts import error_texts, registry
-from desk.doctor.finding import Finding, failed, judged, passed
+from desk.doctor.finding import Finding, failed, passed, verdict
 from desk.metrics import figures
 
 TIMEOUT = 3  # seconds
@@ -36,12 +36,12 @@ def broker() -> Finding:
                 queue.queue.delete()
     except (OperationalError, OSError, Empty) as error:
         return failed("broker", type(error).__name__, cure)
-    return judged("broker", "a message went out and came back", cure, ok=is_back)
+    return verdict("broker", "a message went out and came back", cure, ok=is_back)
 
 
 def web() -> Finding:
     cure = "Start the web process (systemctl start kvitok-web) and read its log."
-    return _heard_of("web", "web", cure)
+    return _heartbeat("web", "web", cure)
 
 
 def worker() -> Finding:
@@ -49,7 +49,7 @@ def worker() -> Finding:
         "Start a worker (systemctl start kvitok-worker). If it runs, its delivery loop is stuck: "
         "look for `dispatch_failed` in its log, and restart it; nothing is lost."
     )
-    return _heard_of("delivery", "worker", cure)
+    return _heartbeat("delivery", "worker", cure)
 
 
 def beat() -> Finding:
@@ -57,12 +57,12 @@ def beat() -> Finding:
         "Start the beat (systemctl start kvitok-beat): exactly one. If it runs, its ticks do not "
         "arrive: see `broker` and `worker`."
     )
-    return _heard_of("beat", "beat", cure)
+    return _heartbeat("beat", "beat", cure)
 
 
-def _heard_of(kind: str, name: str, cure: str) -> Finding:
+def _heartbeat(kind: str, name: str, cure: str) -> Finding:
     ages = [one.age for one in figures.heartbeats() if one.kind == kind]
-    alive = [age for age in ages if age <= figures.ALIVE]
+    alive = [age for age in ages if age <= figures.ALIVE_SECONDS]
     if alive:
         return passed(name, f"{len(alive)} alive, heard of {min(alive):.0f} s ago")
     detail = f"last heard of {min(ages):.0f} s ago" if ages else "never heard of"
@@ -80,7 +80,7 @@ def binds() -> list[Finding]:
 
 def _bind(name: str, beats: list[figures.Heartbeat]) -> Finding:
     title = error_texts.PROVIDERS[name]
-    alive = [one for one in beats if one.age <= figures.ALIVE]
+    alive = [one for one in beats if one.age <= figures.ALIVE_SECONDS]
     unit = "kvitok-" + name.replace(":", "@")
     if not alive:
         cure = f"Start its process (systemctl start {unit}); its messages wait meanwhile."
@@ -92,7 +92,7 @@ def _bind(name: str, beats: list[figures.Heartbeat]) -> Finding:
     )
     detail = f"bound, {facts.get('unanswered', 0)} of {facts.get('window', 0)} under way"
     is_bound = bool(facts.get("bound"))
-    return judged(title, detail if is_bound else "not bound", cure, ok=is_bound)
+    return verdict(title, detail if is_bound else "not bound", cure, ok=is_bound)
 
 
 def translations() -> Finding:
@@ -100,7 +100,7 @@ def translations() -> Finding:
     missing = [path.parts[-3] for path in sources if not path.with_suffix(".mo").exists()]
     cure = "Run: pybabel compile -d locale -D django, and restart every process."
     detail = f"not compiled: {', '.join(missing)}" if missing else f"{len(sources)} compiled"
-    return judged("translations", detail, cure, ok=not missing)
+    return verdict("translations", detail, cure, ok=not missing)
 
 
 def static_files() -> Finding:
@@ -109,11 +109,11 @@ def static_files() -> Finding:
     cure = "Run: python manage.py collectstatic --noinput, and restart the web process."
     if settings.WHITENOISE_USE_FINDERS:
         is_found = finders.find(wanted) is not None
-        return judged("static files", "served from their sources", cure, ok=is_found)
+        return verdict("static files", "served from their sources", cure, ok=is_found)
     path = settings.STATIC_ROOT / ManifestFilesMixin.manifest_name
     try:
         known = json.loads(path.read_text(encoding="utf-8"))["paths"]
     except (OSError, ValueError, KeyError):
         return failed("static files", f"no manifest in {settings.STATIC_ROOT}", cure)
     detail = f"{len(known)} collected"
-    return judged("static files", detail, cure, ok=wanted in known)
+    return verdict("static files", detail, cure, ok=wanted in known)

@@ -9,11 +9,13 @@ from django.conf import settings
 from django.core.mail import get_connection
 
 from config.server import probe
-from desk.doctor.finding import Finding, failed, judged, passed
+from desk.doctor.finding import Finding, failed, passed, verdict
 
 TIMEOUT = 4.0
-FORGED = "192.0.2.77"  # an address of nobody's (RFC 5737), as a client might claim it
-MISSPELT = "192.0.2.78"  # the same in `X_Forwarded_For`, which most servers take for the real one
+FORGED_IP = "192.0.2.77"  # an address of nobody's (RFC 5737), as a client might claim it
+UNDERSCORE_IP = (
+    "192.0.2.78"  # the same in `X_Forwarded_For`, which most servers take for the real one
+)
 
 
 def mail_server() -> Finding:
@@ -43,12 +45,16 @@ def public_url() -> Finding:
     except requests.RequestException as error:
         return failed("public URL", f"{settings.PUBLIC_URL}: {type(error).__name__}", cure)
     detail = f"{settings.PUBLIC_URL} answers {answer.status_code}"
-    return judged("public URL", detail, cure, ok=answer.status_code == requests.codes.ok)
+    return verdict("public URL", detail, cure, ok=answer.status_code == requests.codes.ok)
 
 
 def proxies() -> Finding:
     """The service tells, to those who know its secret, whose address it would believe."""
-    headers = {probe.HEADER: probe.sign(), "X-Forwarded-For": FORGED, "X_Forwarded_For": MISSPELT}
+    headers = {
+        probe.HEADER: probe.sign(),
+        "X-Forwarded-For": FORGED_IP,
+        "X_Forwarded_For": UNDERSCORE_IP,
+    }
     try:
         answer = _get(f"{settings.PUBLIC_URL}/livez", headers).json()
         seen: dict[str, Any] = answer["seen"]
@@ -61,10 +67,10 @@ def proxies() -> Finding:
 def _judge_proxies(seen: dict[str, Any]) -> Finding:
     trusted, added = settings.TRUSTED_PROXY_COUNT, int(seen["forwarded"]) - 1
     detail = f"TRUSTED_PROXY_COUNT={trusted}, {max(added, 0)} before us added an address"
-    if seen["client_ip"] == MISSPELT:
+    if seen["client_ip"] == UNDERSCORE_IP:
         cure = "Start the web process with `python -m config.web_server`, which drops such names."
         return failed("proxies", "X_Forwarded_For was believed", cure)
-    if seen["client_ip"] == FORGED:
+    if seen["client_ip"] == FORGED_IP:
         cure = "Lower TRUSTED_PROXY_COUNT: as it is, anybody can claim any address."
         return failed("proxies", f"{detail}: a forged address was believed", cure)
     if added > trusted:
@@ -89,7 +95,7 @@ def short_host() -> Finding:
         "noindex" in answer.headers.get("X-Robots-Tag", "")
     )
     detail = f"{settings.SHORT_URL} answers {answer.status_code}"
-    return judged("short host", detail, cure, ok=is_ours)
+    return verdict("short host", detail, cure, ok=is_ours)
 
 
 def _get(url: str, headers: dict[str, str] | None = None) -> requests.Response:

@@ -13,14 +13,14 @@ from psycopg_pool import PoolTimeout
 from config.redis_client import redis_client
 from config.schema_check import unapplied_migrations
 from desk import database_role as roles
-from desk.doctor.finding import Finding, failed, judged, passed
+from desk.doctor.finding import Finding, failed, passed, verdict
 
-OLDEST_POSTGRES, OLDEST_REDIS = 15, (6, 2)
-SKEW = 2.0  # seconds
-NO_DATABASE = (
+MIN_POSTGRES, MIN_REDIS = 15, (6, 2)
+MAX_CLOCK_SKEW = 2.0  # seconds
+DATABASE_CURE = (
     "Start PostgreSQL, or mend DATABASE_URL; `psql \"$DATABASE_URL\" -c 'select 1'` tells."
 )
-NO_REDIS = "Start Redis, or mend REDIS_URL. Meanwhile sends answer `queued` and work by the tick."
+REDIS_CURE = "Start Redis, or mend REDIS_URL. Meanwhile sends answer `queued` and work by the tick."
 
 
 def settings_are_sound() -> Finding:
@@ -35,7 +35,7 @@ def settings_are_sound() -> Finding:
         told.append("DEBUG is on")
     detail = "; ".join(told) or f"{settings.ENVIRONMENT}, no warnings"
     cure = "Mend the variables named (see .env.example) and restart every process."
-    return judged("settings", detail, cure, ok=not told)
+    return verdict("settings", detail, cure, ok=not told)
 
 
 def legal_addresses() -> Finding:
@@ -48,7 +48,7 @@ def legal_addresses() -> Finding:
     absent = [name for name, value in named.items() if not value]
     detail = f"not set: {', '.join(absent)}" if absent else "terms, privacy, support"
     cure = "Set them (see .env.example): they stand on every page and in every letter."
-    return judged("legal_addresses", detail, cure, ok=not absent or not settings.PRODUCTION)
+    return verdict("legal_addresses", detail, cure, ok=not absent or not settings.PRODUCTION)
 
 
 def database() -> Finding:
@@ -57,15 +57,15 @@ def database() -> Finding:
             cursor.execute("SHOW server_version_num")
             version = int(cursor.fetchone()[0]) // 10_000
     except (DatabaseError, PoolTimeout) as error:
-        return failed("database", type(error).__name__, NO_DATABASE)
-    cure = f"Upgrade to PostgreSQL {OLDEST_POSTGRES} or newer: pg_dump, then restore there."
-    return judged("database", f"PostgreSQL {version}", cure, ok=version >= OLDEST_POSTGRES)
+        return failed("database", type(error).__name__, DATABASE_CURE)
+    cure = f"Upgrade to PostgreSQL {MIN_POSTGRES} or newer: pg_dump, then restore there."
+    return verdict("database", f"PostgreSQL {version}", cure, ok=version >= MIN_POSTGRES)
 
 
 def migrations() -> Finding:
     missing = unapplied_migrations()
     detail = ", ".join(missing[:5]) or "all applied"
-    return judged("migrations", detail, "Run: python manage.py migrate", ok=not missing)
+    return verdict("migrations", detail, "Run: python manage.py migrate", ok=not missing)
 
 
 def database_role() -> Finding:
@@ -75,7 +75,7 @@ def database_role() -> Finding:
         return passed("database role", "not asked for here")
     detail = "; ".join(found) or "cannot rewrite the audit or the books"
     cure = "Run the application with a role of its own: see “Two roles” in docs/operations.md."
-    return judged("database role", detail, cure, ok=not found)
+    return verdict("database role", detail, cure, ok=not found)
 
 
 def clock() -> Finding:
@@ -86,17 +86,17 @@ def clock() -> Finding:
     skew = theirs - (before + time.time()) / 2
     cure = "Run a time service (chrony, systemd-timesyncd) on this machine and the database's."
     detail = f"the database's differs by {skew:+.1f} s"
-    return judged("clock", detail, cure, ok=abs(skew) < SKEW)
+    return verdict("clock", detail, cure, ok=abs(skew) < MAX_CLOCK_SKEW)
 
 
 def redis() -> Finding:
     try:
         version = str(_info("server")["redis_version"])
     except redis_library.RedisError as error:
-        return failed("redis", type(error).__name__, NO_REDIS)
+        return failed("redis", type(error).__name__, REDIS_CURE)
     parts = tuple(int(part) for part in version.split(".")[:2])
     cure = "Upgrade Redis to 6.2 or newer."
-    return judged("redis", f"Redis {version}", cure, ok=parts >= OLDEST_REDIS)
+    return verdict("redis", f"Redis {version}", cure, ok=parts >= MIN_REDIS)
 
 
 def redis_memory() -> Finding:
@@ -104,12 +104,12 @@ def redis_memory() -> Finding:
     try:
         memory, stats = _info("memory"), _info("stats")
     except redis_library.RedisError as error:
-        return failed("redis memory", type(error).__name__, NO_REDIS)
+        return failed("redis memory", type(error).__name__, REDIS_CURE)
     policy, limit = memory["maxmemory_policy"], int(memory["maxmemory"])
     evicted = int(stats["evicted_keys"])
     is_safe = policy == "noeviction" or (limit == 0 and not evicted)
     cure = "Set `maxmemory-policy noeviction` in redis.conf (CONFIG SET does it at once)."
-    return judged("redis memory", f"{policy}, {evicted} keys evicted", cure, ok=is_safe)
+    return verdict("redis memory", f"{policy}, {evicted} keys evicted", cure, ok=is_safe)
 
 
 def redis_persistence() -> Finding:
@@ -117,12 +117,12 @@ def redis_persistence() -> Finding:
     try:
         info = _info("persistence")
     except redis_library.RedisError as error:
-        return failed("redis persistence", type(error).__name__, NO_REDIS)
+        return failed("redis persistence", type(error).__name__, REDIS_CURE)
     if settings.ENVIRONMENT != "production":
         return passed("redis persistence", "not needed here")
     is_on = bool(int(info["aof_enabled"]))
     detail = "append-only file" if is_on else "no append-only file: a restart forgets the limits"
-    return judged("redis persistence", detail, "Set `appendonly yes` in redis.conf.", ok=is_on)
+    return verdict("redis persistence", detail, "Set `appendonly yes` in redis.conf.", ok=is_on)
 
 
 def _info(section: str) -> dict[str, Any]:

@@ -18,12 +18,12 @@ from config.ids import first_at
 from desk.metrics import sql
 from links.follow import abuse_reports
 
-ALIVE = 20.0  # seconds since a process was heard of: four heartbeats
-ALERTS = 50  # newest, of all accounts together
-MOST = 10_000  # of one company's messages of a day, in a list of companies
+ALIVE_SECONDS = 20.0  # seconds since a process was heard of: four heartbeats
+ALERT_LIMIT = 50  # newest, of all accounts together
+MAX_COUNTED = 10_000  # of one company's messages of a day, in a list of companies
 
 
-def share(delivered: int, final: int) -> float | None:
+def percent(delivered: int, final: int) -> float | None:
     """Of those whose fate is known, in percent."""
     return round(100 * delivered / final, 1) if final else None
 
@@ -42,7 +42,7 @@ class ChannelDay:
 
     @property
     def share(self) -> float | None:
-        return share(self.delivered, self.final)
+        return percent(self.delivered, self.final)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,7 @@ class Today:
 
     @property
     def share(self) -> float | None:
-        return share(sum(c.delivered for c in self.channels), sum(c.final for c in self.channels))
+        return percent(sum(c.delivered for c in self.channels), sum(c.final for c in self.channels))
 
 
 def today() -> Today:
@@ -99,32 +99,32 @@ def today() -> Today:
         since,
         sends(since),
         queue(),
-        _pending(),
-        _unpaid(),
-        _troubled(),
-        _left_alone(),
+        _pending_companies(),
+        _unpaid_invoices(),
+        _payments_to_review(),
+        _accounts_with_open_breaker(),
         abuse_reports.count_pending(),
     )
 
 
-def _left_alone() -> list[str]:
+def _accounts_with_open_breaker() -> list[str]:
     live = registry.live_providers()
     return [
         str(error_texts.provider_title(name))
-        for name, one in standings().items()
+        for name, one in account_states().items()
         if name in live and one.breaker != "closed"
     ]
 
 
-def _pending() -> int:
+def _pending_companies() -> int:
     return Company.objects.filter(status=Company.Status.PENDING).count()
 
 
-def _unpaid() -> int:
+def _unpaid_invoices() -> int:
     return Order.objects.filter(state=Order.State.PENDING, invoice_number__isnull=False).count()
 
 
-def _troubled() -> int:
+def _payments_to_review() -> int:
     return Payment.objects.to_look_at().count()
 
 
@@ -155,20 +155,20 @@ class CompanyDay:
 
     @property
     def share(self) -> float | None:
-        return share(self.delivered, self.final)
+        return percent(self.delivered, self.final)
 
     @property
     def is_capped(self) -> bool:
-        return self.sends >= MOST
+        return self.sends >= MAX_COUNTED
 
 
 def companies(ids: Sequence[int]) -> dict[int, CompanyDay]:
-    rows = _rows(sql.COMPANIES, {"ids": list(ids), "most": MOST})
+    rows = _rows(sql.COMPANIES, {"ids": list(ids), "most": MAX_COUNTED})
     return {company_id: CompanyDay(*rest) for company_id, *rest in rows}
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class AccountState:
     """What the operator set for an account, and its breaker."""
 
     id: int
@@ -184,8 +184,8 @@ class Standing:
     opens_in: float | None  # seconds until the next try
 
 
-def standings() -> dict[str, Standing]:
-    return {name: Standing(*rest) for name, *rest in _rows(sql.ACCOUNTS)}
+def account_states() -> dict[str, AccountState]:
+    return {name: AccountState(*rest) for name, *rest in _rows(sql.ACCOUNTS)}
 
 
 @dataclass(slots=True)
@@ -195,7 +195,7 @@ class Account:
     name: str
     title: str
     provider: Any = None
-    standing: Standing | None = None
+    standing: AccountState | None = None
     recent: int = 0  # calls of the last minutes
     recent_failures: int = 0
     routes: list[registry.Route] = field(default_factory=list)
@@ -220,11 +220,11 @@ class Account:
 
     @property
     def failure_share(self) -> float | None:
-        return share(self.failures, self.last_hour)
+        return percent(self.failures, self.last_hour)
 
 
 def accounts() -> list[Account]:
-    live, standing = registry.live_providers(), standings()
+    live, standing = registry.live_providers(), account_states()
     found = {
         name: Account(
             name, str(error_texts.provider_title(name)), live.get(name), standing.get(name)
@@ -237,17 +237,17 @@ def accounts() -> list[Account]:
     for route in registry.routes():
         if route.mode == "live":
             found[route.provider].routes.append(route)
-    _count(found, live)
-    for alert in ProviderAlert.objects.order_by("-at")[:ALERTS]:
+    _add_attempt_counts(found, live)
+    for alert in ProviderAlert.objects.order_by("-at")[:ALERT_LIMIT]:
         if alert.provider in found:
             found[alert.provider].alerts.append(alert)
     for beat in heartbeats():
-        if beat.kind in registry.hosted_providers() and beat.age <= ALIVE:
+        if beat.kind in registry.hosted_providers() and beat.age <= ALIVE_SECONDS:
             found[beat.kind].process = beat
-    return sorted(found.values(), key=_place)
+    return sorted(found.values(), key=_sort_key)
 
 
-def _count(found: dict[str, Account], live: Iterable[str]) -> None:
+def _add_attempt_counts(found: dict[str, Account], live: Iterable[str]) -> None:
     for name, last_success, last_hour in _rows(sql.PROVIDERS, {"names": list(live)}):
         found[name].last_success, found[name].last_hour = last_success, last_hour
     for name, count in _rows(sql.OPEN_ATTEMPTS):
@@ -258,7 +258,7 @@ def _count(found: dict[str, Account], live: Iterable[str]) -> None:
             found[name].errors.append((kind, code, count))
 
 
-def _place(account: Account) -> tuple[bool, int]:
+def _sort_key(account: Account) -> tuple[bool, int]:
     place = account.standing.position if account.standing else 0
     return account.provider is None, place
 

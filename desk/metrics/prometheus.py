@@ -43,7 +43,7 @@ class DatabaseCollector:
     def collect(self) -> Iterator[GaugeMetricFamily]:
         try:
             queue, beats = figures.queue(), figures.heartbeats()
-            standings = figures.standings()
+            standings = figures.account_states()
         except (DatabaseError, PoolTimeout) as error:
             log.warning("scrape_without_database", error=type(error).__name__)
             yield GaugeMetricFamily("kvitok_database_up", "PostgreSQL answers", 0)
@@ -53,19 +53,19 @@ class DatabaseCollector:
         yield GaugeMetricFamily("kvitok_database_up", "PostgreSQL answers", 1)
         for name, (field, help_text) in QUEUE.items():
             yield GaugeMetricFamily(name, help_text, getattr(queue, field) or 0)
-        yield from _of_processes(beats)
-        yield _of_breakers(standings)
-        yield from _of_clicks()
+        yield from _process_gauges(beats)
+        yield _breaker_gauge(standings)
+        yield from _click_gauges()
 
 
-def _of_clicks() -> Iterator[GaugeMetricFamily]:
+def _click_gauges() -> Iterator[GaugeMetricFamily]:
     """Nothing where Redis cannot tell."""
     if (age := stream.lag_seconds()) is not None:
         help_text = "Age of the oldest clicks that are not counted, told or proved by yet"
         yield GaugeMetricFamily("kvitok_clicks_oldest_seconds", help_text, age)
 
 
-def _of_processes(beats: list[figures.Heartbeat]) -> Iterator[GaugeMetricFamily]:
+def _process_gauges(beats: list[figures.Heartbeat]) -> Iterator[GaugeMetricFamily]:
     youngest: dict[str, float] = {}
     for one in beats:
         youngest[one.kind] = min(one.age, youngest.get(one.kind, one.age))
@@ -75,8 +75,10 @@ def _of_processes(beats: list[figures.Heartbeat]) -> Iterator[GaugeMetricFamily]
     for kind, seconds in youngest.items():
         age.add_metric([kind], seconds)
     yield age
-    yield from _of_binds([one for one in beats if "bound" in one.facts and one.age < figures.ALIVE])
-    web = [one.facts for one in beats if one.kind == "web" and one.age < figures.ALIVE]
+    yield from _bind_gauges(
+        [one for one in beats if "bound" in one.facts and one.age < figures.ALIVE_SECONDS]
+    )
+    web = [one.facts for one in beats if one.kind == "web" and one.age < figures.ALIVE_SECONDS]
     waiters = sum(facts.get("waiters", 0) for facts in web)
     listening = [facts["listening"] for facts in web if "listening" in facts]
     yield GaugeMetricFamily("kvitok_waiters", "Sends that wait for their outcome", waiters)
@@ -92,7 +94,7 @@ BINDS = {
 }
 
 
-def _of_binds(beats: list[figures.Heartbeat]) -> Iterator[GaugeMetricFamily]:
+def _bind_gauges(beats: list[figures.Heartbeat]) -> Iterator[GaugeMetricFamily]:
     for name, (fact, help_text) in BINDS.items():
         gauge = GaugeMetricFamily(name, help_text, labels=["account"])
         for one in beats:
@@ -100,7 +102,7 @@ def _of_binds(beats: list[figures.Heartbeat]) -> Iterator[GaugeMetricFamily]:
         yield gauge
 
 
-def _of_breakers(standings: dict[str, figures.Standing]) -> GaugeMetricFamily:
+def _breaker_gauge(standings: dict[str, figures.AccountState]) -> GaugeMetricFamily:
     """Of every configured account: one without a row has never been at fault."""
     state = GaugeMetricFamily(
         "kvitok_breaker_state", "Of an account: 0 closed, 1 half-open, 2 open", labels=["provider"]
@@ -111,7 +113,7 @@ def _of_breakers(standings: dict[str, figures.Standing]) -> GaugeMetricFamily:
     return state
 
 
-def registry() -> CollectorRegistry:
+def collector_registry() -> CollectorRegistry:
     made: Any = CollectorRegistry()
     add: Any = MultiProcessCollector  # not typed
     add(made)

@@ -20,7 +20,7 @@ from desk.metrics import figures
 from desk.site import page
 
 CHANGE = "channels.change_provideraccount"
-TURNED = {True: "account.enabled", False: "account.disabled"}
+SWITCH_ACTIONS = {True: "account.enabled", False: "account.disabled"}
 
 
 @admin.register(ProviderAccount)
@@ -87,7 +87,7 @@ def switch(request: HttpRequest, name: str) -> HttpResponse:
     if ProviderAccount.objects.filter(pk=account.pk, is_enabled=not is_enabled).update(
         is_enabled=is_enabled
     ):
-        _record(request, TURNED[is_enabled], account.name)
+        _record(request, SWITCH_ACTIONS[is_enabled], account.name)
     return HttpResponseRedirect(reverse("admin:providers"))
 
 

@@ -17,7 +17,7 @@ Text = str | Promise
 
 
 @dataclass(frozen=True, slots=True)
-class Copy:
+class Snippet:
     """Something to take over to the vendor as it stands."""
 
     label: Text
@@ -29,7 +29,7 @@ class Step:
     where: str  # the vendor's own names of pages, in its language
     what: Text
     variables: tuple[str, ...] = ()  # of the environment, as the first account has them
-    copies: tuple[Copy, ...] = field(default_factory=tuple)
+    copies: tuple[Snippet, ...] = field(default_factory=tuple)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ def guide(name: str) -> Guide:
 
 def _whatsapp(name: str) -> Guide:
     version = settings.WHATSAPP["version"]
-    fields = Copy(_("Webhook fields"), ", ".join(WEBHOOK_FIELDS))
+    fields = Snippet(_("Webhook fields"), ", ".join(WEBHOOK_FIELDS))
     graph = f"curl -X POST https://graph.facebook.com/{version}"
     bearer = '-H "Authorization: Bearer $WHATSAPP_TOKEN"'
     subscribe = f"{graph}/$WHATSAPP_BUSINESS_ACCOUNT_ID/subscribed_apps {bearer}"
@@ -82,7 +82,7 @@ def _whatsapp(name: str) -> Guide:
                     "Add the number, verify it, have its display name approved, and register it "
                     "with a PIN of six digits: its status must be Connected."
                 ),
-                copies=(Copy(_("Register the number"), register),),
+                copies=(Snippet(_("Register the number"), register),),
             ),
             Step(
                 "Use cases → Customize → Configuration → Webhook",
@@ -91,7 +91,7 @@ def _whatsapp(name: str) -> Guide:
                     "the address and the same token, and subscribe to every one of the fields."
                 ),
                 ("WHATSAPP_VERIFY_TOKEN",),
-                (Copy(ADDRESS, registry.hook_url(name)), fields),
+                (Snippet(ADDRESS, registry.hook_url(name)), fields),
             ),
             Step(
                 "Graph API → subscribed_apps",
@@ -99,7 +99,7 @@ def _whatsapp(name: str) -> Guide:
                     "Subscribe the app to the WhatsApp account: without it no receipt comes, even "
                     "though the webhook is set."
                 ),
-                copies=(Copy(_("Subscribe the app"), subscribe),),
+                copies=(Snippet(_("Subscribe the app"), subscribe),),
             ),
             Step(
                 "WhatsApp Manager → Message templates → Create template",
@@ -113,7 +113,7 @@ def _whatsapp(name: str) -> Guide:
                     "WHATSAPP_CODE_LINK_TEMPLATE",
                     "WHATSAPP_LANGUAGES",
                 ),
-                (Copy(_("Address of the link's button"), f"{settings.SHORT_URL}/{{{{1}}}}"),),
+                (Snippet(_("Address of the link's button"), f"{settings.SHORT_URL}/{{{{1}}}}"),),
             ),
             Step(
                 "Meta Business Suite → Settings → Security Centre; Billing & payments",
@@ -145,7 +145,7 @@ def _telegram_gateway(name: str) -> Guide:
                     "There is no address to set: each message names it. Telegram must be able to "
                     "reach it from the internet."
                 ),
-                copies=(Copy(ADDRESS, registry.hook_url(name)),),
+                copies=(Snippet(ADDRESS, registry.hook_url(name)),),
             ),
         ),
     )
@@ -176,7 +176,7 @@ def _telegram_bot(name: str) -> Guide:
                     "Telegram with the address, once."
                 ),
                 ("TELEGRAM_BOT_SECRET",),
-                (Copy(ADDRESS, registry.hook_url(name)), Copy(_("Set the webhook"), command)),
+                (Snippet(ADDRESS, registry.hook_url(name)), Snippet(_("Set the webhook"), command)),
             ),
         ),
     )
@@ -213,7 +213,7 @@ def _twilio(name: str) -> Guide:
                     "For STOP: Webhook, the address below, HTTP POST. Receipts need nothing, for "
                     "each message names the same address."
                 ),
-                copies=(Copy(ADDRESS, registry.hook_url(name)),),
+                copies=(Snippet(ADDRESS, registry.hook_url(name)),),
             ),
         ),
     )
@@ -242,8 +242,8 @@ def _smsc(name: str) -> Guide:
                 _("Give the address for statuses, by POST, and a secret of your choice."),
                 ("SMSC_CALLBACK_SECRET",),
                 (
-                    Copy(ADDRESS, f"{registry.hook_url(name)}?md5&charset=utf-8"),
-                    Copy(
+                    Snippet(ADDRESS, f"{registry.hook_url(name)}?md5&charset=utf-8"),
+                    Snippet(
                         _("The same, signed with sha1"),
                         f"{registry.hook_url(name)}?sha1&charset=utf-8",
                     ),

@@ -19,7 +19,7 @@ from desk.doctor import processes, vendor_texts, vendors
 from desk.site import page
 from desk.vendors import test_message
 from desk.vendors.account_admin import CHANGE
-from desk.vendors.setup_guide import Copy, Step, Text, guide
+from desk.vendors.setup_guide import Snippet, Step, Text, guide
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,11 +39,11 @@ class Variable:
 
 
 @dataclass(frozen=True, slots=True)
-class ShownStep:
+class StepView:
     where: str
     what: Text
     variables: list[Variable]
-    copies: list[tuple[str, Copy]]  # under an id of its own
+    copies: list[tuple[str, Snippet]]  # under an id of its own
 
 
 @page("providers/<str:name>/", "vendor")
@@ -61,9 +61,9 @@ def test_connection(request: HttpRequest, name: str) -> HttpResponse:
     if provider is None:
         raise Http404
     if name in registry.hosted_providers():
-        results = [_of_bind(name)]
+        results = [_bind_result(name)]
     else:
-        results = [_result(name, one) for one in vendors.examine({name: provider})[name]]
+        results = [_result(name, one) for one in vendors.check_accounts({name: provider})[name]]
     user, ip = operator(request), client_ip(request.META)
     events.record("account.tested", name, company=None, user=user, ip=ip)
     return _page(request, name, results)
@@ -78,13 +78,13 @@ def _page(request: HttpRequest, name: str, results: list[Result] | None = None) 
         "title": error_texts.provider_title(name),
         "name": name,
         "console": found.console,
-        "steps": list(_shown(name, found.steps)),
+        "steps": list(_step_views(name, found.steps)),
         "is_configured": name in registry.live_providers(),
         "results": results,
         "missing": sum(one.ok is False for one in results or []),
         "can_test": request.user.has_perm(CHANGE),
         "can_try": request.user.has_perm("billing.add_transfer"),
-        "trial": test_message.trial_of(name) if name in registry.live_providers() else None,
+        "trial": test_message.trial_for(name) if name in registry.live_providers() else None,
     }
     return TemplateResponse(request, "desk/vendor.html", context)
 
@@ -93,11 +93,11 @@ def _is_known(name: str) -> bool:
     return name in registry.VENDORS or name in registry.live_providers()
 
 
-def _shown(name: str, steps: tuple[Step, ...]) -> Iterator[ShownStep]:
+def _step_views(name: str, steps: tuple[Step, ...]) -> Iterator[StepView]:
     for n, step in enumerate(steps, start=1):
         copies = [(f"copy-{n}-{m}", one) for m, one in enumerate(step.copies, start=1)]
         variables = [_variable(name, one) for one in step.variables]
-        yield ShownStep(step.where, step.what, variables, copies)
+        yield StepView(step.where, step.what, variables, copies)
 
 
 # Where a variable is not called what the provider calls its option.
@@ -121,6 +121,6 @@ def _result(name: str, check: Check) -> Result:
     return Result(vendor_texts.title(check), check.ok, check.detail, cure)
 
 
-def _of_bind(name: str) -> Result:
+def _bind_result(name: str) -> Result:
     found = dict(zip(registry.hosted_providers(), processes.binds(), strict=True))[name]
     return Result(vendor_texts.TITLES["bind"], found.ok, found.detail, found.cure)

@@ -30,7 +30,7 @@ LINK_LIFETIME = 3600  # seconds
 
 
 @dataclass(frozen=True, slots=True)
-class Trial:
+class TrialMessage:
     """What a provider can be tried with: the first it is the chosen carrier of."""
 
     provider: str
@@ -38,14 +38,16 @@ class Trial:
     content: Content
 
 
-def trial_of(provider: str) -> Trial | None:
+def trial_for(provider: str) -> TrialMessage | None:
     """None when another account of the same channel carries everything, or it has no token."""
     carried = {
         Content(content): Channel(channel)
         for (mode, channel, content), ways in registry.routes_by_key().items()
         if mode == "live" and _first(ways) == provider
     }
-    return next((Trial(provider, carried[one], one) for one in Content if one in carried), None)
+    return next(
+        (TrialMessage(provider, carried[one], one) for one in Content if one in carried), None
+    )
 
 
 def _first(ways: list[registry.Route]) -> str | None:
@@ -59,7 +61,7 @@ def _first(ways: list[registry.Route]) -> str | None:
     return min(placed)[1] if placed else None
 
 
-def send_trial(*, trial: Trial, phone: str, locale: str, user: User, ip: str) -> UUID:
+def send_trial(*, trial: TrialMessage, phone: str, locale: str, user: User, ip: str) -> UUID:
     """The message's id, once its first outcome is known; raises a DomainError."""
     number = normalise(phone, settings.OPERATOR_COUNTRY)
     company = _company(user)

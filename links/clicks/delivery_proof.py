@@ -7,7 +7,7 @@ from uuid import UUID
 import structlog
 from django.db import DataError, IntegrityError, connection, transaction
 
-from billing.wallet.ledger import Proof
+from billing.wallet.ledger import DeliveryProof
 from channels.outcomes import apply, delivery_proof
 from links import sql
 from links.clicks.classification import Batch
@@ -51,5 +51,7 @@ def prove(first_clicks: dict[UUID, float]) -> None:
         cursor.execute(sql.RECORD_FIRST_CLICKS, [list(first_clicks), list(first_clicks.values())])
         # Of a code's several messages one is proved, whichever was opened.
         used = {subject_id: message_id for message_id, subject_id in cursor.fetchall()}
-        messages = delivery_proof.prove(cursor, list(used.items()), Proof.CLICK) if used else []
+        messages = (
+            delivery_proof.prove(cursor, list(used.items()), DeliveryProof.CLICK) if used else []
+        )
     apply.announce(messages)

@@ -5,7 +5,7 @@ import re
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext as _
 
-READ_BY_ANDROID = 140  # bytes: Android's SMS Retriever looks at no longer message
+ANDROID_MAX_BYTES = 140  # bytes: Android's SMS Retriever looks at no longer message
 # https://developers.google.com/identity/sms-retriever/verify: base64, cut to eleven characters.
 _HASH = re.compile(r"(?=.*[A-Z])(?=.*[a-z])(?!.*\d{6})[A-Za-z0-9+/]{11}")
 _LABEL = r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"

@@ -15,8 +15,8 @@ from otp import sql
 from otp.models import Autofill, CodeText
 from otp.texts import rendering, rules
 
-MOST = 50  # texts of one company
-BY_SMS = {"", "sms"}
+MAX_TEXTS = 50  # texts of one company
+SMS_CHANNELS = {"", "sms"}
 
 
 def parse(column: str) -> OwnTexts:
@@ -41,20 +41,22 @@ def save(*, company: Company, text: CodeText, user: User, ip: str | None = None)
     """Add a text or change it; raises ValidationError. It is in force within two seconds."""
     _lock(company)
     is_new = text.pk is None
-    _refuse_second(company, text)
-    if is_new and company.code_texts.count() >= MOST:
-        raise ValidationError(_("A company has up to %(n)d texts: delete one first.") % {"n": MOST})
+    _refuse_duplicate(company, text)
+    if is_new and company.code_texts.count() >= MAX_TEXTS:
+        raise ValidationError(
+            _("A company has up to %(n)d texts: delete one first.") % {"n": MAX_TEXTS}
+        )
     rules.check(text.body)
-    if text.channel in BY_SMS:
-        rules.check_length(text.body, rendering.tail(of_company(company)))
+    if text.channel in SMS_CHANNELS:
+        rules.check_length(text.body, rendering.autofill_lines(of_company(company)))
     text.company = company
     text.save()
     action = "text.created" if is_new else "text.changed"
     record(action, text, company=company, user=user, ip=ip)
-    _forget(company)
+    _invalidate_keys(company)
 
 
-def _refuse_second(company: Company, text: CodeText) -> None:
+def _refuse_duplicate(company: Company, text: CodeText) -> None:
     like_it = company.code_texts.filter(
         purpose=text.purpose, channel=text.channel, locale=text.locale
     )
@@ -70,11 +72,11 @@ def delete(*, text: CodeText, user: User, ip: str | None = None) -> None:
     record("text.deleted", text, company=text.company, user=user, ip=ip)
     company = text.company
     text.delete()
-    _forget(company)
+    _invalidate_keys(company)
 
 
 @transaction.atomic
-def fill_in(
+def set_autofill(
     *, company: Company, webotp_host: str, app_hash: str, user: User, ip: str | None = None
 ) -> None:
     """Set the lines of autofill; raises ValidationError when a text would grow too long."""
@@ -83,20 +85,20 @@ def fill_in(
     new = own._replace(webotp_host=webotp_host, app_hash=app_hash)
     if new == own:
         return
-    _refuse_too_long(company, new)
+    _refuse_texts_too_long(company, new)
     changes = {"webotp_host": webotp_host, "app_hash": app_hash}
     Autofill.objects.update_or_create(company=company, defaults=changes)
-    record("autofill.changed", _subject(changes), company=company, user=user, ip=ip)
-    _forget(company)
+    record("autofill.changed", _audit_subject(changes), company=company, user=user, ip=ip)
+    _invalidate_keys(company)
 
 
-def _subject(changes: dict[str, Any]) -> str:
+def _audit_subject(changes: dict[str, Any]) -> str:
     return " · ".join(value for value in changes.values() if value) or "—"
 
 
-def _refuse_too_long(company: Company, own: OwnTexts) -> None:
-    tail = rendering.tail(own)
-    bodies = [text.body for text in company.code_texts.filter(channel__in=BY_SMS)]
+def _refuse_texts_too_long(company: Company, own: OwnTexts) -> None:
+    tail = rendering.autofill_lines(own)
+    bodies = [text.body for text in company.code_texts.filter(channel__in=SMS_CHANNELS)]
     for body in [*rendering.TEXTS.values(), *bodies]:
         try:
             rules.check_length(body, tail)
@@ -110,7 +112,7 @@ def _lock(company: Company) -> None:
     Company.objects.select_for_update(no_key=True).get(pk=company.pk)
 
 
-def _forget(company: Company) -> None:
+def _invalidate_keys(company: Company) -> None:
     digests = [bytes(one) for one in company.api_keys.active().values_list("digest", flat=True)]
 
     def forget() -> None:

@@ -43,7 +43,7 @@ def render(*, subject_id: UUID, params: Mapping[str, Any], locale: str, channel:
     return Rendered(text, code, short_url)
 
 
-def most_minutes() -> int:
+def max_minutes() -> int:
     return int(settings.CODE_LIFETIME) // 60
 
 
@@ -51,14 +51,14 @@ def fill(template: str, *, code: str, brand: str, minutes: int | None, link: str
     """In one pass, so that a brand which looks like a variable stays what it is."""
     values = {
         "code": code,
-        "brand": _shown(brand),
-        "minutes": str(minutes or most_minutes()),
+        "brand": _displayed_brand(brand),
+        "minutes": str(minutes or max_minutes()),
         "link": link or "",
     }
     return _VARIABLE.sub(lambda found: values[found[1]], template).strip()
 
 
-def _shown(brand: str) -> str:
+def _displayed_brand(brand: str) -> str:
     if not brand_names.is_fit(brand):  # set before anybody asked, or a name of the company's
         return ""
     if 2 * len(brand) <= BRAND_UNITS:
@@ -89,11 +89,17 @@ def template(
     body: str | None = None,
 ) -> str:
     """What goes by this channel: the company's text, or ours where it has none; or this body."""
-    body = body or chosen(own, channel=channel, locale=locale, purpose=purpose) or TEXTS[locale]
-    return compose(body, has_link=has_link, tail=tail(own) if channel is Channel.SMS else ())
+    body = (
+        body
+        or company_template(own, channel=channel, locale=locale, purpose=purpose)
+        or TEXTS[locale]
+    )
+    return compose(
+        body, has_link=has_link, tail=autofill_lines(own) if channel is Channel.SMS else ()
+    )
 
 
-def chosen(own: OwnTexts, *, channel: Channel, locale: str, purpose: str) -> str | None:
+def company_template(own: OwnTexts, *, channel: Channel, locale: str, purpose: str) -> str | None:
     """The most specific text of the company's; WhatsApp's wording is the vendor's template."""
     if not own.bodies or channel is Channel.WHATSAPP:
         return None
@@ -102,7 +108,7 @@ def chosen(own: OwnTexts, *, channel: Channel, locale: str, purpose: str) -> str
     return next((body for body in found if body), None)
 
 
-def tail(own: OwnTexts) -> list[str]:
+def autofill_lines(own: OwnTexts) -> list[str]:
     """The lines of an SMS that a phone's programs look for. The browser's must be the last:
     https://wicg.github.io/sms-one-time-codes/; Android looks for its own anywhere in the text.
     """
@@ -110,7 +116,7 @@ def tail(own: OwnTexts) -> list[str]:
     return [line for line in (own.app_hash, webotp) if line]
 
 
-def kept(
+def snapshot(
     own: OwnTexts, *, channels: Sequence[Channel], locale: str, purpose: str, has_link: bool
 ) -> dict[str, str]:
     """By channel, what a message keeps of how it was worded when it was accepted."""

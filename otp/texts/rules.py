@@ -15,12 +15,12 @@ from django.utils.translation import gettext as _
 
 from channels.accept import sms_segments
 from links.make.new_link import SLUG_LENGTH_IN_MESSAGES, short_url
-from otp.texts.rendering import BRAND_UNITS, VARIABLES, compose, fill, most_minutes
+from otp.texts.rendering import BRAND_UNITS, VARIABLES, compose, fill, max_minutes
 
 LONGEST_CODE = 8
 _BRACED = re.compile(r"\{([^{}\n]*)\}")
 # Nor a digit that only a mark parts from it, nor a mark that would lie on its last digit.
-_ALONE = re.compile(
+_CODE_ALONE = re.compile(
     r"(?<![\w}])(?<!\d[^\w\s])\{code\}(?![\w{]|[^\w\s]\d|[\u0300-\u036f\ufe00-\ufe0f])"
 )
 _LINK = re.compile(r"(?<!\S)\{link\}(?!\S)")
@@ -28,10 +28,10 @@ _LABEL = r"(?:[\w-]|\{\w+\})+"
 _ADDRESS = re.compile(rf"\S*://\S*|\S*@\S*|{_LABEL}[.。．｡](?:[^\W\d_]{{2,}}|\{{\w+\}})\S*")
 _NUMBER = re.compile(r"\d(?:(?:[^\w{}\n]|_)*\d){3,}")
 # Of the sets of invisible characters only the line break is let in.
-_UNSEEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
+_INVISIBLE = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 
 
-def tidy(text: str) -> str:
+def normalise_text(text: str) -> str:
     """One kind of line break and of space, composed letters, no space at the end of a line."""
     text = normalize("NFC", text.replace("\r\n", "\n").replace("\r", "\n"))
     text = "".join(" " if category(char) == "Zs" else char for char in text)
@@ -63,7 +63,7 @@ def _code(body: str) -> Iterator[str]:
         yield _("Put {code} where the code is to stand.")
     elif count > 1:
         yield _("{code} may stand in the text once.")
-    elif not _ALONE.search(body):
+    elif not _CODE_ALONE.search(body):
         yield _("Nothing may touch {code} but a space or a punctuation mark.")
 
 
@@ -77,19 +77,21 @@ def _link(body: str) -> Iterator[str]:
         yield _("Give {link} a line of its own: it is left out when a code goes without a link.")
 
 
-def _unseen(body: str) -> Iterator[str]:
+def _invisible(body: str) -> Iterator[str]:
     for char in dict.fromkeys(body):
-        if char != "\n" and category(char) in _UNSEEN:
-            yield _("The invisible character %(name)s is not allowed.") % {"name": titled(char)}
+        if char != "\n" and category(char) in _INVISIBLE:
+            yield _("The invisible character %(name)s is not allowed.") % {
+                "name": describe_character(char)
+            }
 
 
-def _plain(body: str) -> str:
+def _normalised_for_search(body: str) -> str:
     """As programs that look for addresses may read it: without marks, in plain characters."""
     return "".join(char for char in normalize("NFKC", body) if category(char) != "Mn")
 
 
 def _addresses(body: str) -> Iterator[str]:
-    if found := _ADDRESS.search(_plain(body)):
+    if found := _ADDRESS.search(_normalised_for_search(body)):
         yield _(
             "An address is not allowed: “%(text)s”. The link goes where {link} stands; after a "
             "full stop put a space."
@@ -97,7 +99,7 @@ def _addresses(body: str) -> Iterator[str]:
 
 
 def _numbers(body: str) -> Iterator[str]:
-    if found := _NUMBER.search(_plain(body)):
+    if found := _NUMBER.search(_normalised_for_search(body)):
         yield _(
             "Four digits and more are not allowed: “%(text)s”. They could be a telephone number, "
             "or be taken for the code."
@@ -108,25 +110,25 @@ _RULES: Sequence[Callable[[str], Iterator[str]]] = (
     _variables,
     _code,
     _link,
-    _unseen,
+    _invisible,
     _addresses,
     _numbers,
 )
 
 
-def titled(char: str) -> str:
+def describe_character(char: str) -> str:
     """«’» U+2019 RIGHT SINGLE QUOTATION MARK; what cannot be seen without its look."""
     look = "" if category(char)[0] in "CZ" else f"«{char}» "
     return f"{look}U+{ord(char):04X} {name(char, '')}".strip()
 
 
-def most_sms(body: str, tail: Sequence[str]) -> int:
+def max_segments(body: str, tail: Sequence[str]) -> int:
     """Of how many SMS a text is at most: with the longest brand, code and link."""
     text = fill(
         compose(body, has_link=True, tail=tail),
         code="0" * LONGEST_CODE,
         brand="Ж" * BRAND_UNITS,
-        minutes=most_minutes(),
+        minutes=max_minutes(),
         link=short_url("0" * SLUG_LENGTH_IN_MESSAGES),
     )
     counted = sms_segments.count(text)
@@ -138,7 +140,7 @@ def most_sms(body: str, tail: Sequence[str]) -> int:
 
 
 def check_length(body: str, tail: Sequence[str]) -> None:
-    count = most_sms(body, tail)
+    count = max_segments(body, tail)
     if count > settings.MAX_SMS_SEGMENTS:
         raise ValidationError(
             _(

@@ -23,9 +23,9 @@ from links.make.new_link import SLUG_LENGTH_IN_MESSAGES, short_url
 from otp.texts import autofill, own_texts, rendering, rules
 from otp.web.api import DEFAULT_PURPOSE
 
-DIGITS = "12345678"
+SAMPLE_DIGITS = "12345678"
 LONGEST_BRAND = 30
-SLUG = "x7Kq2MbdR9"[:SLUG_LENGTH_IN_MESSAGES]
+SAMPLE_SLUG = "x7Kq2MbdR9"[:SLUG_LENGTH_IN_MESSAGES]
 _CYRILLIC = re.compile("[\u0400-\u04ff]")
 
 
@@ -69,7 +69,10 @@ class Sample:
         """What keeps an SMS out of the roomier alphabet, where it is not its language itself."""
         if self.channel is not Channel.SMS or self.is_russian:
             return []
-        return [rules.titled(char) for char in sms_segments.non_gsm_characters(self.text)[:5]]
+        return [
+            rules.describe_character(char)
+            for char in sms_segments.non_gsm_characters(self.text)[:5]
+        ]
 
     @property
     def without_culprits(self) -> int:
@@ -79,7 +82,7 @@ class Sample:
 
     @property
     def is_too_long_for_app(self) -> bool:
-        return self.has_app_hash and self.bytes > autofill.READ_BY_ANDROID
+        return self.has_app_hash and self.bytes > autofill.ANDROID_MAX_BYTES
 
     @property
     def bytes(self) -> int:
@@ -117,7 +120,7 @@ def samples(
                 channel=channel,
                 has_link=has_link,
                 locale=locale,
-                text=_filled(company, template),
+                text=_render_sample(company, template),
                 is_russian=_CYRILLIC.search(template) is not None,
                 has_app_hash=channel is Channel.SMS and bool(own.app_hash),
             )
@@ -125,17 +128,17 @@ def samples(
     return made
 
 
-def _filled(company: Company, template: str) -> str:
+def _render_sample(company: Company, template: str) -> str:
     return rendering.fill(
         template,
-        code=DIGITS[: company.code_length],
+        code=SAMPLE_DIGITS[: company.code_length],
         brand=company.brand or company.name[:LONGEST_BRAND],
         minutes=None,
-        link=short_url(SLUG, short_hosts.find(company.link_host)),
+        link=short_url(SAMPLE_SLUG, short_hosts.find(company.link_host)),
     )
 
 
-def in_force(company: Company, own: OwnTexts, locale: str | None = None) -> list[Sample]:
+def current_samples(company: Company, own: OwnTexts, locale: str | None = None) -> list[Sample]:
     """What a request that names no purpose sends by SMS: a code, and a code with a link."""
     return samples(
         company,
@@ -155,7 +158,7 @@ def preview(chosen: Mapping[str, Any], *, company: Company) -> dict[str, str]:
         brand=str(chosen.get("brand") or "").strip()[:LONGEST_BRAND],
         code_length=int(length) if length in {"4", "5", "6", "7", "8"} else 6,
     )
-    shown, _with_link = in_force(as_if, own_texts.of_company(company), language)
+    shown, _with_link = current_samples(as_if, own_texts.of_company(company), language)
     return {"text": shown.text, "language": language}
 
 

@@ -11,7 +11,7 @@ from accounts.models import Language
 from channels.providers.base import Channel
 from otp.models import CodeText
 from otp.texts import autofill, rules
-from otp.texts.own_texts import BY_SMS
+from otp.texts.own_texts import SMS_CHANNELS
 
 
 class TextForm(forms.Form):
@@ -45,7 +45,7 @@ class TextForm(forms.Form):
         self.fields["body"].widget.attrs["lang"] = self.language
 
     def clean_body(self) -> str:
-        body = rules.tidy(self.cleaned_data["body"])
+        body = rules.normalise_text(self.cleaned_data["body"])
         rules.check(body)
         self.tidied = body
         return body
@@ -58,7 +58,7 @@ class TextForm(forms.Form):
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or self.cleaned_data
-        if self.tidied and cleaned.get("channel") in BY_SMS:
+        if self.tidied and cleaned.get("channel") in SMS_CHANNELS:
             try:
                 rules.check_length(self.tidied, self.tail)
             except ValidationError as error:

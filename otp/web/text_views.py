@@ -19,21 +19,21 @@ from accounts.people.roles import (
 from otp.models import CodeText
 from otp.texts import own_texts, rendering, rules
 from otp.web.api import DEFAULT_PURPOSE
-from otp.web.previews import codes_go_by_gateway, in_force, samples
+from otp.web.previews import codes_go_by_gateway, current_samples, samples
 from otp.web.text_forms import AutofillForm, TextForm
 
 
 @member_required(can_read_settings)
 def text_list(request: CabinetRequest) -> HttpResponse:
     own = own_texts.of_company(request.company)
-    tail = rendering.tail(own)
+    tail = rendering.autofill_lines(own)
     rows = request.company.code_texts.order_by("purpose", "channel", "locale")
     context = {
-        "rows": [(text, rules.most_sms(text.body, tail)) for text in rows],
-        "limit": own_texts.MOST,
+        "rows": [(text, rules.max_segments(text.body, tail)) for text in rows],
+        "limit": own_texts.MAX_TEXTS,
         "own": own,
         "standard": rendering.TEXTS.items(),
-        "samples": in_force(request.company, own)[:1],
+        "samples": current_samples(request.company, own)[:1],
         "by_gateway": codes_go_by_gateway(),
     }
     return render(request, "cabinet/text_list.html", context)
@@ -53,18 +53,18 @@ def _edit(request: CabinetRequest, text: CodeText) -> HttpResponse:
     own = own_texts.of_company(request.company)
     now = {name: getattr(text, name) for name in ("body", "locale", "channel", "purpose")}
     now["body"] = now["body"] or rendering.TEXTS[text.locale]
-    form = TextForm(request.POST or None, initial=now, tail=rendering.tail(own))
-    if form.is_valid() and _is_to_be_saved(request):
+    form = TextForm(request.POST or None, initial=now, tail=rendering.autofill_lines(own))
+    if form.is_valid() and _is_submit(request):
         for name, value in form.cleaned_data.items():
             setattr(text, name, value)
         try:
-            own_texts.save(company=request.company, text=text, **_by(request))
+            own_texts.save(company=request.company, text=text, **_actor(request))
         except ValidationError as error:
             form.add_error(None, error)
         else:
             messages.success(request, _("The text is saved: codes sent from now on have it."))
             return redirect("text-list")
-    context = {"form": form, "text": text, **_shown(request, own, form)}
+    context = {"form": form, "text": text, **_preview_context(request, own, form)}
     return render(request, "cabinet/text_form.html", context)
 
 
@@ -72,7 +72,7 @@ def _edit(request: CabinetRequest, text: CodeText) -> HttpResponse:
 def text_delete(request: CabinetRequest, pk: int) -> HttpResponse:
     text = _text(request, pk)
     if request.method == "POST":
-        own_texts.delete(text=text, **_by(request))
+        own_texts.delete(text=text, **_actor(request))
         messages.success(request, _("The text is deleted."))
         return redirect("text-list")
     return render(request, "cabinet/text_delete.html", {"text": text})
@@ -82,13 +82,13 @@ def text_delete(request: CabinetRequest, pk: int) -> HttpResponse:
 def text_preview(request: CabinetRequest) -> HttpResponse:
     """What is typed so far, as phones would show it."""
     own = own_texts.of_company(request.company)
-    form = TextForm(request.GET, tail=rendering.tail(own))
+    form = TextForm(request.GET, tail=rendering.autofill_lines(own))
     form.is_valid()
-    context = {"faults": form.errors.get("body"), **_shown(request, own, form)}
+    context = {"faults": form.errors.get("body"), **_preview_context(request, own, form)}
     return render(request, "cabinet/text_preview.html", context)
 
 
-def _shown(request: CabinetRequest, own: OwnTexts, form: TextForm) -> dict[str, Any]:
+def _preview_context(request: CabinetRequest, own: OwnTexts, form: TextForm) -> dict[str, Any]:
     body = form.tidied if form.is_bound else form["body"].value()
     if not body:
         return {"samples": []}
@@ -109,15 +109,15 @@ def autofill_edit(request: CabinetRequest) -> HttpResponse:
     own = own_texts.of_company(request.company)
     now = {"webotp_host": own.webotp_host, "app_hash": own.app_hash}
     form = AutofillForm(request.POST or None, initial=now)
-    if form.is_valid() and _is_to_be_saved(request):
+    if form.is_valid() and _is_submit(request):
         try:
-            own_texts.fill_in(company=request.company, **form.cleaned_data, **_by(request))
+            own_texts.set_autofill(company=request.company, **form.cleaned_data, **_actor(request))
         except ValidationError as error:
             form.add_error(None, error)
         else:
             messages.success(request, _("The lines for autofill are saved."))
             return redirect("text-list")
-    context = {"form": form, "samples": _with_lines(request, own, form)}
+    context = {"form": form, "samples": _autofill_samples(request, own, form)}
     return render(request, "cabinet/autofill_edit.html", context)
 
 
@@ -125,24 +125,24 @@ def autofill_edit(request: CabinetRequest) -> HttpResponse:
 def autofill_preview(request: CabinetRequest) -> HttpResponse:
     own, form = own_texts.of_company(request.company), AutofillForm(request.GET)
     faults = [fault for several in form.errors.values() for fault in several]
-    context = {"faults": faults, "samples": _with_lines(request, own, form)}
+    context = {"faults": faults, "samples": _autofill_samples(request, own, form)}
     return render(request, "cabinet/text_preview.html", context)
 
 
-def _with_lines(request: CabinetRequest, own: OwnTexts, form: AutofillForm) -> list[Any]:
+def _autofill_samples(request: CabinetRequest, own: OwnTexts, form: AutofillForm) -> list[Any]:
     if form.is_bound:
         if not form.is_valid():
             return []
         own = own._replace(**form.cleaned_data)
-    return in_force(request.company, own)
+    return current_samples(request.company, own)
 
 
-def _is_to_be_saved(request: CabinetRequest) -> bool:
+def _is_submit(request: CabinetRequest) -> bool:
     """Without JavaScript a preview is asked for by a button of the same form."""
     return request.method == "POST" and "preview" not in request.POST
 
 
-def _by(request: CabinetRequest) -> dict[str, Any]:
+def _actor(request: CabinetRequest) -> dict[str, Any]:
     return {"user": request.user, "ip": client_ip(request.META)}
 
 

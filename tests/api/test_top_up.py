@@ -13,7 +13,7 @@ from billing.wallet import ledger
 from tests.api.books import books
 from tests.api.clients import Answer, Api, ClientOf
 from tests.api.races import at_once
-from tests.billing.paying import introduce, notice, tell
+from tests.billing.paying import fill_requisites, payment_event, post_webhook
 from tests.factories import (
     CompanyFactory,
     OrderFactory,
@@ -31,7 +31,7 @@ FIELDS = {
 
 @pytest.fixture(autouse=True)
 def shop(company: Company) -> None:
-    introduce(company)
+    fill_requisites(company)
     SellerFactory.create()
     PackageFactory.create()
     TariffFactory.create(tokens_from=100)
@@ -64,7 +64,7 @@ def test_package_by_the_sandbox(api: Api) -> None:
 
 def test_paid_top_up_says_so(api: Api) -> None:
     placed = api.post("/top-up", {"package": "start", "gateway": "sandbox"}).body
-    tell(notice(Order.objects.get()))
+    post_webhook(payment_event(Order.objects.get()))
 
     body = api.get(f"/top-up/{placed['id']}").body
 

@@ -9,8 +9,8 @@ from django.test import Client
 
 from accounts.models import Company
 from billing.gateways import registry
-from billing.gateways.base import Gateway, Notice, PaymentState
-from billing.gateways.sandbox import SIGNATURE, Sandbox, wording
+from billing.gateways.base import Gateway, PaymentEvent, PaymentState
+from billing.gateways.sandbox import SIGNATURE, Sandbox, webhook_body
 from billing.models import BillingProfile, Order
 from billing.orders import orders
 from billing.orders.prices import Quote
@@ -24,31 +24,31 @@ def gateway(name: str) -> Gateway:
     return found
 
 
-def introduce(company: Company) -> None:
+def fill_requisites(company: Company) -> None:
     """The requisites without which no invoice is issued, unless it has some."""
     known = {"legal_name": company.name, "inn": "7800000002", "kpp": "780001001"}
     BillingProfile.objects.get_or_create(company=company, defaults=known)
 
 
-def place(company: Company, way: str = "sandbox", tokens: int = 1000, **fields: Any) -> Order:
+def place_order(company: Company, way: str = "sandbox", tokens: int = 1000, **fields: Any) -> Order:
     quote = Quote(tokens, Decimal("1900.00"), "RUB")
     if way == "invoice":
-        introduce(company)
+        fill_requisites(company)
     return orders.place(
-        company=company, quote=quote, gateway=gateway(way), by=orders.By(), **fields
+        company=company, quote=quote, gateway=gateway(way), by=orders.Actor(), **fields
     )
 
 
-def notice(order: Order, **changes: Any) -> Notice:
+def payment_event(order: Order, **changes: Any) -> PaymentEvent:
     """That the order was paid as it should be, but for the changes."""
     paid = PaymentState.PAID
-    told = Notice(order.payment_id, order.id.hex, order.amount, order.currency, paid)
+    told = PaymentEvent(order.payment_id, order.id.hex, order.amount, order.currency, paid)
     return replace(told, **changes)
 
 
-def tell(body: Notice | bytes, signature: str | None = None) -> int:
+def post_webhook(body: PaymentEvent | bytes, signature: str | None = None) -> int:
     """What our hook answers."""
-    raw = wording(body) if isinstance(body, Notice) else body
+    raw = webhook_body(body) if isinstance(body, PaymentEvent) else body
     sandbox = Sandbox(public_url="", secret=settings.SECRET_KEY)
     signed = sandbox.sign(raw) if signature is None else signature
     response = Client().post(

@@ -11,7 +11,7 @@ from billing.models import BillingProfile, Order
 from billing.orders import invoices
 from billing.requisites import is_bin, is_inn
 from tests.api.clients import ClientOf
-from tests.billing.paying import introduce, place
+from tests.billing.paying import fill_requisites, place_order
 from tests.factories import MemberFactory, PackageFactory, SellerFactory, TariffFactory
 
 pytestmark = pytest.mark.django_db
@@ -144,14 +144,14 @@ def test_refused_invoice_is_issued_under_the_same_idempotency_key(
     api, wish = client_of(member.company), {"tokens": 150, "gateway": "invoice"}
 
     refused = api.post("/top-up", wish, idempotency_key="order-1")
-    introduce(member.company)
+    fill_requisites(member.company)
     issued = api.post("/top-up", wish, idempotency_key="order-1")
 
     assert (refused.status, issued.status) == (422, 200)
 
 
 def test_invoice_issued_before_stays_as_it_is(client: Client, member: Member) -> None:
-    order = place(member.company, "invoice")
+    order = place_order(member.company, "invoice")
     BillingProfile.objects.all().delete()
 
     page = client.get(reverse("balance-order", args=[order.public_id]))
@@ -165,7 +165,7 @@ def test_buyer_abroad_is_described_with_the_country(company: Company) -> None:
     BillingProfile.objects.create(company=company, **fields)
     SellerFactory.create()
 
-    customer = invoices.document(place(company, "invoice")).customer
+    customer = invoices.document(place_order(company, "invoice")).customer
 
     assert customer == "ТОО «Алма», БИН или ИИН 980540000397, Казахстан"
 

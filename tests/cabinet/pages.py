@@ -16,7 +16,7 @@ from config.ids import uuid7
 from links.clicks import partitions
 from links.models import ClickDay, Stop
 from otp.models import Autofill
-from tests.billing.paying import introduce
+from tests.billing.paying import fill_requisites
 from tests.cabinet.routes import COLLEAGUE
 from tests.factories import (
     ApiKeyFactory,
@@ -129,8 +129,8 @@ def sell(company: Company) -> None:
     gateway = registry.find("invoice")
     assert gateway is not None
     quote = Quote(package.tokens, package.price, package.currency, package)
-    introduce(company)
-    orders.place(company=company, quote=quote, gateway=gateway, by=orders.By())
+    fill_requisites(company)
+    orders.place(company=company, quote=quote, gateway=gateway, by=orders.Actor())
     OrderFactory.create(company=company)
     OrderFactory.create(company=company, state="paid", paid_at=timezone.now())
     OrderFactory.create(company=company, state="expired")

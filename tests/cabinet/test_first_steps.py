@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from accounts.models import Company, Member
 from billing.models import Order
-from tests.billing.paying import introduce
+from tests.billing.paying import fill_requisites
 from tests.cabinet.routes import CABINET, Kind, address
 from tests.factories import ApiKeyFactory, MemberFactory, OrderFactory
 
@@ -43,7 +43,7 @@ def test_accountants_steps_are_about_money(client: Client, accountant: Member) -
     company, seen = accountant.company, []
     for act in (
         lambda: None,
-        lambda: introduce(company),
+        lambda: fill_requisites(company),
         lambda: OrderFactory.create(company=company),
         lambda: Order.objects.update(state="paid", paid_at=timezone.now()),
     ):

@@ -103,7 +103,7 @@ def test_debug_is_a_cross(settings: Settings) -> None:
 @pytest.mark.django_db
 def test_old_postgres_is_a_cross(monkeypatch: pytest.MonkeyPatch) -> None:
     assert stores.database().ok
-    monkeypatch.setattr(stores, "OLDEST_POSTGRES", 99)
+    monkeypatch.setattr(stores, "MIN_POSTGRES", 99)
 
     assert "Upgrade to PostgreSQL 99" in stores.database().cure
 
@@ -350,7 +350,7 @@ def test_misspelt_header_that_is_believed_is_a_cross(settings: Settings) -> None
     settings.TRUSTED_PROXY_COUNT = 1
 
     found = public_access._judge_proxies(
-        {"client_ip": public_access.MISSPELT, "forwarded": 1, "secure": True}
+        {"client_ip": public_access.UNDERSCORE_IP, "forwarded": 1, "secure": True}
     )
 
     assert (found.ok, found.detail) == (False, "X_Forwarded_For was believed")
@@ -361,7 +361,7 @@ def test_check_that_breaks_silences_no_other() -> None:
     def breaks() -> Finding:
         raise RuntimeError("no")
 
-    (found,) = doctor._guarded(breaks)
+    (found,) = doctor._run(breaks)
 
     assert (found.ok, found.detail) == (False, "could not be checked: RuntimeError")
 

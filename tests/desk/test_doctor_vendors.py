@@ -21,7 +21,7 @@ def test_no_provider_is_a_cross(settings: Settings) -> None:
     settings.TWILIO = settings.TWILIO | {"auth_token": ""}
     registry.clear_caches()
 
-    assert [one.name for one in doctor._guarded(vendors.providers)] == ["providers"]
+    assert [one.name for one in doctor._run(vendors.providers)] == ["providers"]
 
 
 @pytest.mark.django_db
@@ -34,7 +34,7 @@ def test_provider_that_refuses_its_token_is_a_cross(settings: Settings) -> None:
 
     assert not found.ok
     assert found.detail == "20003: Authenticate"
-    assert found.cure == vendors.WRONG
+    assert found.cure == vendors.CREDENTIALS_CURE
 
 
 TWILIO = "/2010-04-01/Accounts"
@@ -89,7 +89,7 @@ def test_balance_that_is_not_told_is_known_from_a_warning(settings: Settings) ->
 def test_provider_that_is_away_is_a_cross() -> None:
     found = _providers()
 
-    assert {one.cure for one in found} == {vendors.AWAY}
+    assert {one.cure for one in found} == {vendors.VENDOR_AWAY_CURE}
 
 
 def _providers() -> list[Finding]:
@@ -116,4 +116,4 @@ def test_vendors_are_asked_without_the_database_and_no_connection_is_kept(
     found = vendors.providers()
 
     assert kept == [False]
-    assert {one.cure for one in found} == {vendors.AWAY}
+    assert {one.cure for one in found} == {vendors.VENDOR_AWAY_CURE}

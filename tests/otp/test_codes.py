@@ -102,7 +102,9 @@ def test_neighbouring_fields_do_not_run_into_one_another() -> None:
 
 
 def test_candidates_are_made_under_every_known_key() -> None:
-    assert codes.macs(**BOUND) == [codes.mac(key_id=key_id, **BOUND) for key_id in ("2", "1")]
+    assert codes.candidate_macs(**BOUND) == [
+        codes.mac(key_id=key_id, **BOUND) for key_id in ("2", "1")
+    ]
 
 
 def test_mac_says_nothing_of_the_code() -> None:

@@ -125,7 +125,7 @@ class Stack:
         """A company of its own with a live key and TOKENS tokens."""
         key = ApiKeyFactory.create(company=CompanyFactory.create(**company))
         ledger.grant(company=key.company, amount=TOKENS, reason="tests")
-        budgets.open_wide(key.company)
+        budgets.lift_budgets(key.company)
         return Sender(self.url, key.company, key.plaintext)
 
     def state(self, phone: str) -> str:

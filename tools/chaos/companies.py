@@ -28,7 +28,7 @@ def found(tokens: Sequence[int], speed: Speed) -> list[Account]:
         )
         key = ApiKeyFactory.create(company=company)
         ledger.grant(company=key.company, amount=amount, reason="chaos")
-        budgets.open_wide(key.company)
+        budgets.lift_budgets(key.company)
         accounts.append(Account(key.company.pk, key.plaintext))
     return accounts
 

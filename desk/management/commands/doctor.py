@@ -21,7 +21,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         found = []
-        for finding in doctor.examine():
+        for finding in doctor.run_checks():
             found.append(finding)
             if not options["json"]:
                 self._show(finding)

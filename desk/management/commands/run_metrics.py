@@ -18,12 +18,12 @@ class Command(BaseCommand):
         if not metrics.is_on():
             raise CommandError("METRICS_PORT is empty: nothing is counted, nothing to serve.")
         library = metrics.library()  # before anything else imports it
-        from desk.metrics.prometheus import registry  # noqa: PLC0415
+        from desk.metrics.prometheus import collector_registry  # noqa: PLC0415
 
         stopping = threading.Event()
         signal.signal(signal.SIGTERM, lambda *_: stopping.set())
         server, thread = library.start_http_server(
-            settings.METRICS_PORT, settings.METRICS_HOST, registry=registry()
+            settings.METRICS_PORT, settings.METRICS_HOST, registry=collector_registry()
         )
         self.stdout.write(f"http://{settings.METRICS_HOST}:{settings.METRICS_PORT}/metrics")
         self.stdout.flush()

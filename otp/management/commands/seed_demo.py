@@ -22,7 +22,7 @@ from otp import demo_history
 EMAIL = "demo@example.com"
 COMPANY, EMPTY_COMPANY = "Демо", "Демо без токенов"
 TOKENS = 1_000_000
-PAST_MESSAGES, PAST_DAYS = 900, 28
+HISTORY_MESSAGES, HISTORY_DAYS = 900, 28
 
 
 class Command(BaseCommand):
@@ -72,10 +72,12 @@ def _seed() -> dict[str, str]:
     user, password = _user()
     company, empty = _company(user, COMPANY), _company(user, EMPTY_COMPANY)
     if ledger.balance(company.pk) == (0, 0):
-        demo_data.furnish(company, user, TOKENS)
+        demo_data.seed(company, user, TOKENS)
     live_key = _key(company, user, Mode.LIVE)
     if not demo_history.is_seeded(company):
-        demo_history.seed(company=company, mode=Mode.LIVE, messages=PAST_MESSAGES, days=PAST_DAYS)
+        demo_history.seed(
+            company=company, mode=Mode.LIVE, messages=HISTORY_MESSAGES, days=HISTORY_DAYS
+        )
         day_counts.recount()
     return {
         "email": user.email,
@@ -104,7 +106,7 @@ def _company(user: User, name: str) -> Company:
     if found is None:  # its keys are for trying things out: any country, as often as one likes
         found = companies.sign_up_company(user=user, name=name)
         companies.change_settings(company=found, user=user, changes={"all_countries": True})
-        budgets.open_wide(found)
+        budgets.lift_budgets(found)
     return found
 
 

@@ -24,7 +24,7 @@ from accounts.models import Company, Mail, Member
 from accounts.outbox.mail import post
 from accounts.security.notifications import NOTICES
 from accounts.sign_in.adapter import AccountAdapter
-from billing.budgets.budgets import Use
+from billing.budgets.budgets import BudgetUsage
 from tests.factories import (
     PASSWORD,
     EndpointFactory,
@@ -123,7 +123,7 @@ def _change(_company: Company) -> dict[str, Any]:
 
 
 def _budget(_company: Company) -> dict[str, Any]:
-    use = Use("SO", 640, 800, timezone.now())
+    use = BudgetUsage("SO", 640, 800, timezone.now())
     return {"use": use, "url": f"{HERE}/cabinet/settings/budgets"}
 
 

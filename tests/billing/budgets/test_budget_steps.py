@@ -19,17 +19,21 @@ from tests.factories import MessageFactory
 
 pytestmark = pytest.mark.django_db
 
-PAID, TOO_FEW, OVER = ledger.Moved.PAID, ledger.Moved.TOO_FEW_TOKENS, ledger.Moved.OVER_BUDGET
+PAID, TOO_FEW, OVER = (
+    ledger.HoldMoveResult.PAID,
+    ledger.HoldMoveResult.TOO_FEW_TOKENS,
+    ledger.HoldMoveResult.OVER_BUDGET,
+)
 
 
-def move(company_id: int, message_id: UUID, **fields: Any) -> ledger.Move:
+def move(company_id: int, message_id: UUID, **fields: Any) -> ledger.HoldMove:
     values: dict[str, Any] = {"hold": 1, "old": 0, "new": 16, "country": "RU", "reason": "test"}
-    return ledger.Move(company_id, message_id, **values | fields)
+    return ledger.HoldMove(company_id, message_id, **values | fields)
 
 
-def step(*moves: ledger.Move) -> list[ledger.Moved]:
+def step(*moves: ledger.HoldMove) -> list[ledger.HoldMoveResult]:
     with transaction.atomic(), connection.cursor() as cursor:
-        moved = ledger.move_hold(cursor, moves)
+        moved = ledger.move_holds(cursor, moves)
     return [moved[one.message_id] for one in moves]
 
 
@@ -41,7 +45,9 @@ class TestGroupOfSteps:
         available, _held = ledger.balance(api.company.pk)
         ledger.withdraw(company=api.company, amount=available - 100, reason="test")
 
-    def steps(self, company: Company, *countries: str, **fields: Any) -> list[ledger.Moved]:
+    def steps(
+        self, company: Company, *countries: str, **fields: Any
+    ) -> list[ledger.HoldMoveResult]:
         rows = [MessageFactory.create(company=company) for _ in countries]
         return step(
             *(

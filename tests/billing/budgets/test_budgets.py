@@ -177,7 +177,7 @@ def test_what_holds_is_what_was_set_else_what_was_usual(
     budgets.publish([company.pk])
     company.refresh_from_db()
 
-    uses = budgets.uses(company.pk, ["RU"])
+    uses = budgets.usage(company.pk, ["RU"])
     hot = budgets.params(company.budgets, "RU")
 
     assert (hot["day_budget"], hot["hour_budget"]) == tokens
@@ -245,7 +245,13 @@ def test_second_release_gives_back_nothing(api: Api) -> None:
     attempt = submitted(api, "+79161234568")
     apply.apply([Event(attempt.id, EventKind.REFUSED, code="test")])
     settlement = ledger.Settlement(
-        api.company.pk, attempt.message_id, 1, 1, ledger.Kind.RELEASE, reason="x", country="RU"
+        api.company.pk,
+        attempt.message_id,
+        1,
+        1,
+        ledger.TransferKind.RELEASE,
+        reason="x",
+        country="RU",
     )
 
     with transaction.atomic(), connection.cursor() as cursor:
@@ -254,7 +260,11 @@ def test_second_release_gives_back_nothing(api: Api) -> None:
     assert used(api.company) == (1, {"RU": 1})
 
 
-PAID, TOO_FEW, OVER = ledger.Moved.PAID, ledger.Moved.TOO_FEW_TOKENS, ledger.Moved.OVER_BUDGET
+PAID, TOO_FEW, OVER = (
+    ledger.HoldMoveResult.PAID,
+    ledger.HoldMoveResult.TOO_FEW_TOKENS,
+    ledger.HoldMoveResult.OVER_BUDGET,
+)
 
 
 def test_budget_that_was_raised_holds_from_the_next_send_on(api: Api) -> None:
@@ -324,7 +334,7 @@ class TestRaces:
 def test_settings_have_floors(settings: Settings, company: Company) -> None:
     settings.BUDGET_DAY, settings.BUDGET_COUNTRY_HOUR = 11, 7
 
-    (day, hour) = budgets.uses(company.pk, ["KZ"])
+    (day, hour) = budgets.usage(company.pk, ["KZ"])
 
     assert (day.tokens, hour.tokens) == (11, 7)
     assert conf.TIME_ZONE

@@ -35,7 +35,7 @@ def published(company: Company) -> dict[str, object]:
 
 @pytest.mark.parametrize("name", ["learn", "publish"])
 def test_budget_set_meanwhile_is_not_undone(company: Company, name: str) -> None:
-    call = partial(budgets.publish, [company.pk]) if name == "publish" else budgets.learn
+    call = partial(budgets.publish, [company.pk]) if name == "publish" else budgets.update_usual
     spent(company, 100)
     Company.objects.filter(pk=company.pk).update(budgets={"SO": [1, None]})  # there is to write
     with ThreadPoolExecutor(1) as pool:
@@ -50,12 +50,12 @@ def test_budget_set_meanwhile_is_not_undone(company: Company, name: str) -> None
 def test_companies_are_locked_before_their_budgets(company: Company) -> None:
     """Otherwise each of the two holds what the other waits for."""
     spent(company, 100)
-    budgets.learn()
+    budgets.update_usual()
     spent(company, 200)
     with ThreadPoolExecutor(1) as pool:
         with transaction.atomic():
             Company.objects.select_for_update(no_key=True).get(pk=company.pk)
-            running = behind_us(pool, budgets.learn)
+            running = behind_us(pool, budgets.update_usual)
             with connection.cursor() as cursor:
                 cursor.execute("SET LOCAL lock_timeout = '1s'")
             budgets.set_own(company=company, tokens={"RU": 5, "": 7}, user=None)
@@ -70,7 +70,7 @@ def test_set_and_learn_at_once_agree(company: Company) -> None:
         own = {"RU": n, "KZ": n}
         both: list[Callable[[], object]] = [
             partial(budgets.set_own, company=company, tokens=own, user=None),
-            budgets.learn,
+            budgets.update_usual,
         ]
         at_once(both)
         assert published(company) == {
@@ -84,19 +84,19 @@ def test_what_keys_are_read_with_is_mended(company: Company) -> None:
     Company.objects.filter(pk=company.pk).update(budgets={})
     stranger = CompanyFactory.create(budgets={"RU": [9, None]})
 
-    assert budgets.learn() == 0
+    assert budgets.update_usual() == 0
 
     assert published(company) == {"KZ": [0, None]}
     assert published(stranger) == {}
 
 
 def test_companies_are_learnt_in_slices(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(budgets, "COMPANIES", 2)
+    monkeypatch.setattr(budgets, "COMPANY_BATCH", 2)
     companies = [CompanyFactory.create() for _ in range(5)]
     for company in companies:
         spent(company, 10)
 
-    assert budgets.learn() == 5
-    assert budgets.learn() == 0
+    assert budgets.update_usual() == 5
+    assert budgets.update_usual() == 0
     for company in companies:
         assert published(company) == {"": [None, 30], "RU": [None, 30]}

@@ -20,7 +20,7 @@ from accounts.models import Company, User
 from billing.gateways.bank_invoice import sign
 from billing.models import Order, Seller
 from billing.orders import billing_profiles, invoice_pdf, invoices
-from tests.billing.paying import place
+from tests.billing.paying import place_order
 from tests.factories import CompanyFactory, MemberFactory, SellerFactory
 
 pytestmark = pytest.mark.django_db
@@ -42,7 +42,7 @@ def issue(buyer: Company) -> Callable[..., Order]:
     def make(company: Company = buyer, **seller: object) -> Order:
         SellerFactory.create()
         Seller.objects.update(**seller)
-        order = place(company, "invoice")
+        order = place_order(company, "invoice")
         order.created_at = order.expires_at = AT
         order.invoice_year, order.invoice_number = 2026, 17
         order.save()
@@ -140,7 +140,7 @@ def test_requisites_of_later_change_unpaid_invoices_alone(
     issue: Callable[..., Order], buyer: Company
 ) -> None:
     order = issue()
-    paid = place(buyer, "invoice")
+    paid = place_order(buyer, "invoice")
     paid.mark_paid()
     Seller.objects.update(name="ООО «Другое»")
     user = MemberFactory.create().user
@@ -231,7 +231,7 @@ def test_invoice_that_has_ended_asks_for_no_money(
 
 def test_link_cannot_be_guessed(issue: Callable[..., Order]) -> None:
     order, client = issue(), Client()
-    sandbox = place(order.company)
+    sandbox = place_order(order.company)
     right = sign(order.id.hex)
 
     for token in (order.id.hex, f"{right}x", f"{order.id.hex}:", sign(sandbox.id.hex)):

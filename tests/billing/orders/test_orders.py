@@ -16,7 +16,7 @@ from billing.requisites import is_inn
 from billing.tasks import expire_orders
 from config.errors import DomainError
 from tests.api.races import at_once
-from tests.billing.paying import place
+from tests.billing.paying import place_order
 from tests.factories import (
     CompanyFactory,
     OrderFactory,
@@ -51,7 +51,7 @@ def steps() -> None:
     ],
 )
 def test_price_of_a_number_of_tokens(tokens: int, amount: str | None) -> None:
-    quote = prices.of_tokens(tokens)
+    quote = prices.quote_tokens(tokens)
 
     assert (str(quote.amount) if quote else None) == amount
 
@@ -60,8 +60,8 @@ def test_packages_off_sale_are_not_sold() -> None:
     PackageFactory.create(code="old", is_active=False)
     package = PackageFactory.create(code="new")
 
-    assert prices.of_package("old") is None
-    quote = prices.of_package("new")
+    assert prices.quote_package("old") is None
+    quote = prices.quote_package("new")
     assert quote == prices.Quote(1000, Decimal("1900.00"), "RUB", package)
 
 
@@ -95,7 +95,7 @@ def test_inn_is_judged_by_its_control_digits(text: str, is_right: bool) -> None:
 def test_order_by_the_sandbox(company: Company) -> None:
     SellerFactory.create()
 
-    order = place(company, return_url="https://shop.example/back")
+    order = place_order(company, return_url="https://shop.example/back")
 
     order.refresh_from_db()
     assert (order.state, order.number, order.vat_rate) == ("pending", "", Decimal(22))
@@ -104,7 +104,7 @@ def test_order_by_the_sandbox(company: Company) -> None:
 
 
 def test_opening_twice_is_one_payment(company: Company) -> None:
-    order = place(company)
+    order = place_order(company)
     Order.objects.filter(pk=order.pk).update(state="created", payment_id="", payment_url="")
     known = order.payment_id, order.payment_url
 
@@ -115,7 +115,7 @@ def test_opening_twice_is_one_payment(company: Company) -> None:
 
 
 def test_order_canceled_while_it_was_opened_stays_canceled(company: Company) -> None:
-    order = place(company)
+    order = place_order(company)
     Order.objects.filter(pk=order.pk).update(state="canceled")
 
     order.mark_opened(payment_id="x", payment_url="y")
@@ -127,35 +127,35 @@ def test_invoices_are_numbered_by_the_year(company: Company) -> None:
     year = timezone.localdate().year
     InvoiceCounter.objects.create(year=year - 1, last=7)
 
-    numbers = [str(place(company, "invoice")) for _ in range(2)]
+    numbers = [str(place_order(company, "invoice")) for _ in range(2)]
     with transaction.atomic():
-        place(company, "invoice")
+        place_order(company, "invoice")
         transaction.set_rollback(True)
 
     assert numbers == [f"{year}-1", f"{year}-2"]
-    assert str(place(company, "invoice")) == f"{year}-3"
+    assert str(place_order(company, "invoice")) == f"{year}-3"
 
 
 @pytest.mark.django_db(transaction=True)
 def test_invoices_at_once_leave_no_gap(company: Company) -> None:
-    made = at_once([partial(place, company, "invoice")] * 20)
+    made = at_once([partial(place_order, company, "invoice")] * 20)
 
     assert sorted(order.invoice_number or 0 for order in made) == list(range(1, 21))
 
 
 @override_settings(OPEN_ORDERS=2)
 def test_there_is_an_end_to_unpaid_orders(company: Company) -> None:
-    place(company)
-    place(company)
+    place_order(company)
+    place_order(company)
 
     with pytest.raises(DomainError, match="invalid_input"):
-        place(company)
+        place_order(company)
 
-    assert place(CompanyFactory.create()).state == "pending"
+    assert place_order(CompanyFactory.create()).state == "pending"
 
 
 def test_cancel_is_once_and_recorded(company: Company) -> None:
-    order, user = place(company), UserFactory.create()
+    order, user = place_order(company), UserFactory.create()
 
     done = [orders.cancel(order=order, user=user) for _ in range(2)]
 

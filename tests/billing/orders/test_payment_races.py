@@ -16,7 +16,7 @@ from billing.models import Order, Payment, Transfer
 from billing.orders import orders, payments
 from billing.wallet import ledger
 from tests.api.races import at_once
-from tests.billing.paying import notice, place, tell
+from tests.billing.paying import payment_event, place_order, post_webhook
 from tests.factories import CompanyFactory, UserFactory
 
 pytestmark = pytest.mark.django_db
@@ -41,9 +41,9 @@ def top_ups(company: Company) -> list[tuple[str, int]]:
 
 @pytest.mark.django_db(transaction=True)
 def test_twenty_notices_at_once(payer: Company) -> None:
-    order = place(payer)
+    order = place_order(payer)
 
-    statuses = at_once([partial(tell, notice(order))] * 20)
+    statuses = at_once([partial(post_webhook, payment_event(order))] * 20)
 
     assert set(statuses) == {200}
     assert ledger.balance(payer.pk) == (1000, 0)
@@ -52,10 +52,10 @@ def test_twenty_notices_at_once(payer: Company) -> None:
 
 @pytest.mark.django_db(transaction=True)
 def test_twenty_payments_of_one_order_at_once(payer: Company) -> None:
-    order = place(payer)
-    told = [notice(order, payment_id=f"sandbox-{n}") for n in range(20)]
+    order = place_order(payer)
+    told = [payment_event(order, payment_id=f"sandbox-{n}") for n in range(20)]
 
-    at_once([partial(tell, one) for one in told])
+    at_once([partial(post_webhook, one) for one in told])
 
     assert ledger.balance(payer.pk) == (1000, 0)
     assert sorted(problems()) == [""] + ["second"] * 19
@@ -63,10 +63,10 @@ def test_twenty_payments_of_one_order_at_once(payer: Company) -> None:
 
 @pytest.mark.django_db(transaction=True)
 def test_twenty_notices_of_nobody_s_order_at_once(payer: Company) -> None:
-    order = place(payer)
-    stray = replace(notice(order), order_id="", payment_id="sandbox-nobody")
+    order = place_order(payer)
+    stray = replace(payment_event(order), order_id="", payment_id="sandbox-nobody")
 
-    statuses = at_once([partial(tell, stray)] * 20)
+    statuses = at_once([partial(post_webhook, stray)] * 20)
 
     assert set(statuses) == {200}
     assert problems() == ["unknown_order"]
@@ -74,7 +74,7 @@ def test_twenty_notices_of_nobody_s_order_at_once(payer: Company) -> None:
 
 @pytest.mark.django_db(transaction=True)
 def test_confirmation_beside_notices_and_a_cancellation(payer: Company) -> None:
-    order = place(payer, "invoice")
+    order = place_order(payer, "invoice")
     Order.objects.filter(pk=order.pk).update(gateway="sandbox", payment_id="sandbox-1")
     order.refresh_from_db()
     user = UserFactory.create()
@@ -85,7 +85,7 @@ def test_confirmation_beside_notices_and_a_cancellation(payer: Company) -> None:
         )
 
     calls: list[Callable[[], object]] = [
-        *([partial(tell, notice(order))] * 8),
+        *([partial(post_webhook, payment_event(order))] * 8),
         *([confirm_it] * 8),
         *([partial(orders.cancel, order=order, user=user)] * 4),
     ]
@@ -99,8 +99,8 @@ def test_confirmation_beside_notices_and_a_cancellation(payer: Company) -> None:
 
 @pytest.mark.django_db(transaction=True)
 def test_acceptance_waits_for_a_settlement(payer: Company) -> None:
-    order, user = place(payer), UserFactory.create()
-    tell(notice(order, amount=Decimal(1)))
+    order, user = place_order(payer), UserFactory.create()
+    post_webhook(payment_event(order, amount=Decimal(1)))
     payment = Payment.objects.get()
     with ThreadPoolExecutor(1) as pool:
         with transaction.atomic():

@@ -14,11 +14,11 @@ from django.utils import timezone
 
 from accounts.models import Company, Event, Mail, Member
 from billing.gateways.base import PaymentState
-from billing.gateways.sandbox import Sandbox, wording
+from billing.gateways.sandbox import Sandbox, webhook_body
 from billing.models import Order, Payment, Transfer
 from billing.orders import orders, payments
 from billing.wallet import ledger
-from tests.billing.paying import notice, place, tell
+from tests.billing.paying import payment_event, place_order, post_webhook
 from tests.factories import CompanyFactory, EndpointFactory, MemberFactory, UserFactory
 
 pytestmark = pytest.mark.django_db
@@ -42,9 +42,9 @@ def top_ups(company: Company) -> list[tuple[str, int]]:
 
 
 def test_payment_credits_the_order(payer: Company) -> None:
-    order = place(payer)
+    order = place_order(payer)
 
-    status = tell(notice(order))
+    status = post_webhook(payment_event(order))
 
     order.refresh_from_db()
     assert (status, order.state) == (200, "paid")
@@ -55,9 +55,9 @@ def test_payment_credits_the_order(payer: Company) -> None:
 
 
 def test_payment_is_told_again_and_again(payer: Company) -> None:
-    order = place(payer)
+    order = place_order(payer)
 
-    statuses = [tell(notice(order)) for _ in range(3)]
+    statuses = [post_webhook(payment_event(order)) for _ in range(3)]
 
     assert statuses == [200, 200, 200]
     assert ledger.balance(payer.pk) == (1000, 0)
@@ -66,10 +66,10 @@ def test_payment_is_told_again_and_again(payer: Company) -> None:
 
 @pytest.mark.parametrize("state", ["canceled", "expired"])
 def test_late_payment_is_credited_and_shown(payer: Company, state: str) -> None:
-    order = place(payer)
+    order = place_order(payer)
     Order.objects.filter(pk=order.pk).update(state=state, finished_at=timezone.now())
 
-    tell(notice(order))
+    post_webhook(payment_event(order))
 
     order.refresh_from_db()
     assert order.state == "paid"
@@ -91,9 +91,9 @@ def test_late_payment_is_credited_and_shown(payer: Company, state: str) -> None:
 def test_payment_that_does_not_fit_waits_for_the_operator(
     payer: Company, changes: dict[str, object], problem: str
 ) -> None:
-    order = place(payer)
+    order = place_order(payer)
 
-    statuses = [tell(notice(order, **changes)) for _ in range(2)]
+    statuses = [post_webhook(payment_event(order, **changes)) for _ in range(2)]
 
     order.refresh_from_db()
     assert statuses == [200, 200]
@@ -103,32 +103,32 @@ def test_payment_that_does_not_fit_waits_for_the_operator(
 
 
 def test_second_payment_of_an_order_is_credited_no_second_time(payer: Company) -> None:
-    order = place(payer)
+    order = place_order(payer)
 
-    tell(notice(order))
-    tell(notice(order, payment_id="sandbox-another"))
+    post_webhook(payment_event(order))
+    post_webhook(payment_event(order, payment_id="sandbox-another"))
 
     assert ledger.balance(payer.pk) == (1000, 0)
     assert problems() == ["", "second"]
 
 
 def test_right_payment_after_a_wrong_one_is_credited(payer: Company) -> None:
-    order = place(payer)
+    order = place_order(payer)
 
-    tell(notice(order, amount=Decimal(1), payment_id="sandbox-short"))
-    tell(notice(order))
+    post_webhook(payment_event(order, amount=Decimal(1), payment_id="sandbox-short"))
+    post_webhook(payment_event(order))
 
     assert ledger.balance(payer.pk) == (1000, 0)
     assert problems() == ["wrong_amount", ""]
 
 
 def test_declined_payment_ends_the_order(payer: Company) -> None:
-    order = place(payer)
+    order = place_order(payer)
 
-    tell(notice(order, state=PaymentState.CANCELED))
+    post_webhook(payment_event(order, state=PaymentState.CANCELED))
     first = Order.objects.values_list("state", flat=True).get()
-    tell(notice(order))
-    tell(notice(order, state=PaymentState.CANCELED))
+    post_webhook(payment_event(order))
+    post_webhook(payment_event(order, state=PaymentState.CANCELED))
 
     assert (first, Order.objects.values_list("state", flat=True).get()) == ("canceled", "paid")
     assert ledger.balance(payer.pk) == (1000, 0)
@@ -152,35 +152,38 @@ def test_declined_payment_ends_the_order(payer: Company) -> None:
 def test_notice_of_a_stranger_is_refused(
     payer: Company, body: bytes | None, signature: str | None, status: int
 ) -> None:
-    order = place(payer)
+    order = place_order(payer)
 
-    assert tell(notice(order) if body is None else body, signature) == status
+    assert post_webhook(payment_event(order) if body is None else body, signature) == status
     assert Payment.objects.count() == 0
     assert ledger.balance(payer.pk) == (0, 0)
 
 
 def test_signature_is_of_this_body_by_this_service(payer: Company) -> None:
-    order, small = place(payer), place(payer, tokens=1)
-    body, other = wording(notice(order)), wording(notice(small))
+    order, small = place_order(payer), place_order(payer, tokens=1)
+    body, other = webhook_body(payment_event(order)), webhook_body(payment_event(small))
     ours = Sandbox(public_url="", secret=settings.SECRET_KEY)
     theirs = Sandbox(public_url="", secret="another")
 
-    assert [tell(body, ours.sign(other)), tell(body, theirs.sign(body))] == [403, 403]
-    assert tell(body, ours.sign(body)) == 200
+    assert [post_webhook(body, ours.sign(other)), post_webhook(body, theirs.sign(body))] == [
+        403,
+        403,
+    ]
+    assert post_webhook(body, ours.sign(body)) == 200
 
 
 @override_settings(PAYMENT_GATEWAYS=["invoice"])
 def test_hook_of_a_gateway_that_is_off_is_not_there(payer: Company) -> None:
-    assert tell(b"{}") == 404
+    assert post_webhook(b"{}") == 404
 
 
 def test_members_who_see_to_money_are_written_to(payer: Company) -> None:
     for role in Member.Role.values:
         MemberFactory.create(company=payer, role=role, user__email=f"{role}@example.com")
-    order = place(payer)
+    order = place_order(payer)
 
-    tell(notice(order))
-    tell(notice(order))
+    post_webhook(payment_event(order))
+    post_webhook(payment_event(order))
 
     letters = Mail.objects.filter(template="top_up_paid").order_by("to")
     assert [letter.to for letter in letters] == ["accountant@example.com", "owner@example.com"]
@@ -189,11 +192,11 @@ def test_members_who_see_to_money_are_written_to(payer: Company) -> None:
 
 
 SCRIPT: list[Callable[[Order], object]] = [
-    lambda order: tell(notice(order)),
-    lambda order: tell(notice(order, state=PaymentState.CANCELED)),
-    lambda order: tell(notice(order, amount=Decimal(1), payment_id="sandbox-1")),
-    lambda order: tell(notice(order, payment_id="sandbox-2")),
-    lambda order: tell(notice(order, currency="USD", payment_id="sandbox-3")),
+    lambda order: post_webhook(payment_event(order)),
+    lambda order: post_webhook(payment_event(order, state=PaymentState.CANCELED)),
+    lambda order: post_webhook(payment_event(order, amount=Decimal(1), payment_id="sandbox-1")),
+    lambda order: post_webhook(payment_event(order, payment_id="sandbox-2")),
+    lambda order: post_webhook(payment_event(order, currency="USD", payment_id="sandbox-3")),
     lambda order: orders.expire(),
     lambda order: orders.cancel(order=order, user=UserFactory.create()),
 ]
@@ -202,7 +205,7 @@ SCRIPT: list[Callable[[Order], object]] = [
 @pytest.mark.parametrize("seed", range(12))
 def test_any_story_credits_once_if_the_money_came(payer: Company, seed: int) -> None:
     story = random.Random(seed).choices(range(len(SCRIPT)), k=8)  # noqa: S311
-    order = place(payer)
+    order = place_order(payer)
     Order.objects.filter(pk=order.pk).update(expires_at=timezone.now() - timedelta(hours=1))
 
     for step in story:
@@ -228,7 +231,7 @@ def confirm(order: Order, **changes: object) -> str | None:
 
 
 def test_operator_confirms_a_transfer_once(payer: Company) -> None:
-    order = place(payer, "invoice")
+    order = place_order(payer, "invoice")
 
     done = [confirm(order), confirm(order), confirm(order, reference="16")]
 
@@ -242,7 +245,7 @@ def test_operator_confirms_a_transfer_once(payer: Company) -> None:
 
 
 def test_operator_confirms_an_invoice_that_has_expired(payer: Company) -> None:
-    order = place(payer, "invoice")
+    order = place_order(payer, "invoice")
     Order.objects.all().end(Order.State.EXPIRED)
 
     assert confirm(order) == "late"
@@ -251,7 +254,7 @@ def test_operator_confirms_an_invoice_that_has_expired(payer: Company) -> None:
 
 
 def test_transfer_of_another_amount_waits_for_the_operator(payer: Company) -> None:
-    order, amount = place(payer, "invoice"), Decimal("1900.01")
+    order, amount = place_order(payer, "invoice"), Decimal("1900.01")
 
     done = [confirm(order, amount=amount), confirm(order, amount=amount)]
 
@@ -262,7 +265,7 @@ def test_transfer_of_another_amount_waits_for_the_operator(payer: Company) -> No
 
 
 def test_mistyped_amount_is_put_right(payer: Company) -> None:
-    order = place(payer, "invoice")
+    order = place_order(payer, "invoice")
 
     done = [confirm(order, amount=Decimal(19)), confirm(order), confirm(order, amount=Decimal(19))]
 
@@ -272,7 +275,7 @@ def test_mistyped_amount_is_put_right(payer: Company) -> None:
 
 
 def test_amount_that_was_dealt_with_stays(payer: Company) -> None:
-    order = place(payer, "invoice")
+    order = place_order(payer, "invoice")
     confirm(order, amount=Decimal(19))
     payments.settle(payment=Payment.objects.get(), user=UserFactory.create())
 
@@ -282,7 +285,7 @@ def test_amount_that_was_dealt_with_stays(payer: Company) -> None:
 
 @pytest.mark.parametrize("reference", ["№15", "№ 15", "000015", " 15 "])
 def test_number_is_one_however_it_is_written(payer: Company, reference: str) -> None:
-    first, second = place(payer, "invoice"), place(payer, "invoice")
+    first, second = place_order(payer, "invoice"), place_order(payer, "invoice")
     confirm(first)
 
     with pytest.raises(ValidationError, match=str(first)):
@@ -292,8 +295,8 @@ def test_number_is_one_however_it_is_written(payer: Company, reference: str) -> 
 
 
 def test_transfer_pays_one_invoice(payer: Company) -> None:
-    first, second = place(payer, "invoice"), place(payer, "invoice")
-    other = place(CompanyFactory.create(), "invoice")
+    first, second = place_order(payer, "invoice"), place_order(payer, "invoice")
+    other = place_order(CompanyFactory.create(), "invoice")
     confirm(first)
 
     with pytest.raises(ValidationError, match=str(first)):
@@ -304,8 +307,8 @@ def test_transfer_pays_one_invoice(payer: Company) -> None:
 
 
 def test_operator_credits_a_payment_that_did_not_fit(payer: Company) -> None:
-    order, user = place(payer), UserFactory.create()
-    tell(notice(order, amount=Decimal(1890)))
+    order, user = place_order(payer), UserFactory.create()
+    post_webhook(payment_event(order, amount=Decimal(1890)))
     payment = Payment.objects.get()
 
     done = [payments.accept(payment=payment, user=user) for _ in range(2)]
@@ -316,8 +319,8 @@ def test_operator_credits_a_payment_that_did_not_fit(payer: Company) -> None:
 
 
 def test_operator_has_dealt_with_a_payment(payer: Company) -> None:
-    order, user = place(payer), UserFactory.create()
-    tell(notice(order, amount=Decimal(1)))
+    order, user = place_order(payer), UserFactory.create()
+    post_webhook(payment_event(order, amount=Decimal(1)))
     payment = Payment.objects.get()
 
     done = [payments.settle(payment=payment, user=user) for _ in range(2)]
@@ -329,8 +332,8 @@ def test_operator_has_dealt_with_a_payment(payer: Company) -> None:
 
 
 def test_database_credits_an_order_by_one_payment(payer: Company) -> None:
-    order = place(payer)
-    tell(notice(order))
+    order = place_order(payer)
+    post_webhook(payment_event(order))
     payment = Payment.objects.get()
 
     with pytest.raises(IntegrityError, match="payment_credits_order_once"), transaction.atomic():
@@ -348,10 +351,10 @@ def test_database_credits_an_order_by_one_payment(payer: Company) -> None:
 
 def test_endpoint_is_called_back_once(payer: Company) -> None:
     EndpointFactory.create(company=payer, kinds=["top_up.paid"])
-    order = place(payer)
+    order = place_order(payer)
 
-    tell(notice(order))
-    tell(notice(order))
+    post_webhook(payment_event(order))
+    post_webhook(payment_event(order))
 
     event = Event.objects.get()
     assert event.data.keys() == {

@@ -8,7 +8,7 @@ import pytest
 
 from accounts.models import Company
 from billing.wallet import ledger
-from billing.wallet.ledger import Kind, Proof, Settlement
+from billing.wallet.ledger import DeliveryProof, Settlement, TransferKind
 from tests.billing.wallet.test_ledger import balance, captured, hold, settle
 from tests.factories import CompanyFactory
 
@@ -49,6 +49,6 @@ def test_message_is_charged_once_while_others_are_open(company: Company) -> None
     one = hold(company, 5)
     settle(captured(one))
 
-    settle(Settlement(company.pk, one.message_id, 2, 5, Kind.CAPTURE, Proof.CLICK))
+    settle(Settlement(company.pk, one.message_id, 2, 5, TransferKind.CAPTURE, DeliveryProof.CLICK))
 
     assert balance(company) == (10, 5)

@@ -19,7 +19,7 @@ from hypothesis.stateful import (
 from accounts.models import Company
 from billing.models import Transfer, Wallet
 from billing.wallet import ledger
-from billing.wallet.ledger import ACCOUNTS, Kind, Proof, Settlement
+from billing.wallet.ledger import ACCOUNTS, DeliveryProof, Settlement, TransferKind
 from channels.lifecycle.state_machine import Event, EventKind
 from channels.outcomes import apply
 from tests.api.clients import Api, ClientOf
@@ -47,7 +47,7 @@ def hold(company: Company, amount: int = 1, n: int = 1) -> Settlement:
     message_id = uuid4()
     TransferFactory.create(
         company=company,
-        kind=Kind.HOLD,
+        kind=TransferKind.HOLD,
         amount=amount,
         key=ledger.hold_key(message_id, n),
         message_id=message_id,
@@ -56,11 +56,13 @@ def hold(company: Company, amount: int = 1, n: int = 1) -> Settlement:
     wallet.available -= amount
     wallet.held += amount
     wallet.save()
-    return Settlement(company.pk, message_id, n, amount, Kind.RELEASE, reason="failed")
+    return Settlement(company.pk, message_id, n, amount, TransferKind.RELEASE, reason="failed")
 
 
-def captured(one: Settlement, proof: str = Proof.RECEIPT) -> Settlement:
-    return Settlement(one.company_id, one.message_id, one.hold, one.amount, Kind.CAPTURE, proof)
+def captured(one: Settlement, proof: str = DeliveryProof.RECEIPT) -> Settlement:
+    return Settlement(
+        one.company_id, one.message_id, one.hold, one.amount, TransferKind.CAPTURE, proof
+    )
 
 
 def balance(company: Company) -> tuple[int, int]:
@@ -72,7 +74,7 @@ def check_books() -> None:
     for wallet in Wallet.objects.all():
         accounts = {"outside": 0, "available": 0, "held": 0, "spent": 0}
         for transfer in Transfer.objects.filter(company=wallet.company):
-            debited, credited = ACCOUNTS[Kind(transfer.kind)]
+            debited, credited = ACCOUNTS[TransferKind(transfer.kind)]
             accounts[debited] -= transfer.amount
             accounts[credited] += transfer.amount
         assert (wallet.available, wallet.held) == (accounts["available"], accounts["held"])
@@ -80,7 +82,7 @@ def check_books() -> None:
 
 
 def test_every_kind_names_its_two_accounts() -> None:
-    assert ACCOUNTS.keys() == set(Kind)
+    assert ACCOUNTS.keys() == set(TransferKind)
     assert all(debited != credited for debited, credited in ACCOUNTS.values())
 
 
@@ -194,7 +196,7 @@ def test_message_is_captured_once_whatever_its_holds(poor: Company) -> None:
     first = hold(poor, 5)
     settle(captured(first))
 
-    settle(Settlement(poor.pk, first.message_id, 2, 5, Kind.CAPTURE, Proof.CLICK))
+    settle(Settlement(poor.pk, first.message_id, 2, 5, TransferKind.CAPTURE, DeliveryProof.CLICK))
 
     assert balance(poor) == (15, 0)
     assert Transfer.objects.filter(kind="capture").count() == 1
@@ -223,20 +225,20 @@ def test_capture_needs_a_proof(poor: Company) -> None:
 
 def test_release_has_no_proof(poor: Company) -> None:
     with pytest.raises(IntegrityError):
-        TransferFactory.create(company=poor, kind=Kind.RELEASE, proof=Proof.RECEIPT)
+        TransferFactory.create(company=poor, kind=TransferKind.RELEASE, proof=DeliveryProof.RECEIPT)
 
 
 def test_hold_that_was_never_opened_cannot_be_settled(poor: Company) -> None:
     ledger.grant(company=poor, amount=5, reason="gift")
 
     with pytest.raises(IntegrityError), transaction.atomic():
-        settle(Settlement(poor.pk, uuid4(), 1, 3, Kind.RELEASE, reason="?"))
+        settle(Settlement(poor.pk, uuid4(), 1, 3, TransferKind.RELEASE, reason="?"))
 
     assert balance(poor) == (5, 0)
 
 
 def test_free_message_leaves_no_line(poor: Company) -> None:
-    settle(Settlement(poor.pk, uuid4(), 1, 0, Kind.CAPTURE, Proof.RECEIPT))
+    settle(Settlement(poor.pk, uuid4(), 1, 0, TransferKind.CAPTURE, DeliveryProof.RECEIPT))
 
     assert not Transfer.objects.exists()
 

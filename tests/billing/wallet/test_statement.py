@@ -21,7 +21,7 @@ from billing.models import Transfer, Wallet
 from billing.wallet import ledger, statement
 from billing.web.forms import StatementFilter
 from config.ids import public_id
-from tests.billing.paying import notice, place, tell
+from tests.billing.paying import payment_event, place_order, post_webhook
 from tests.factories import CompanyFactory, MemberFactory, TransferFactory, WalletFactory
 
 pytestmark = pytest.mark.django_db
@@ -131,8 +131,8 @@ def download(client: Client, query: str = "") -> list[dict[str, str]]:
 def test_real_money_ends_at_the_wallet(client: Client, member: Member) -> None:
     company = member.company
     ledger.grant(company=company, amount=50, reason="подарок")
-    order = place(company)
-    tell(notice(order))
+    order = place_order(company)
+    post_webhook(payment_event(order))
     ledger.withdraw(company=company, amount=20, reason="ошибка")
 
     lines = pages(client, "")

@@ -13,7 +13,7 @@ from django.utils import timezone
 from accounts.models import AuditEvent, Company, User
 from billing.models import Order, Payment, Seller, Tariff
 from billing.wallet import ledger
-from tests.billing.paying import notice, place, tell
+from tests.billing.paying import payment_event, place_order, post_webhook
 from tests.factories import CompanyFactory, SellerFactory, UserFactory
 
 pytestmark = pytest.mark.django_db
@@ -47,10 +47,10 @@ def said(response: Any) -> list[str]:
 
 
 def test_unpaid_invoices_come_first(client: Client, payer: Company) -> None:
-    waits = place(payer, "invoice")
-    paid = place(payer, "invoice")
+    waits = place_order(payer, "invoice")
+    paid = place_order(payer, "invoice")
     paid.mark_paid()
-    place(payer)
+    place_order(payer)
 
     response = client.get(reverse("admin:billing_order_changelist"))
 
@@ -59,8 +59,8 @@ def test_unpaid_invoices_come_first(client: Client, payer: Company) -> None:
 
 
 def test_number_finds_the_invoice(client: Client, payer: Company) -> None:
-    place(payer, "invoice")
-    second = place(payer, "invoice")
+    place_order(payer, "invoice")
+    second = place_order(payer, "invoice")
 
     response = client.get(reverse("admin:billing_order_changelist"), {"q": f" {second} "})
 
@@ -68,7 +68,7 @@ def test_number_finds_the_invoice(client: Client, payer: Company) -> None:
 
 
 def test_transfer_is_confirmed_once(client: Client, payer: Company, operator: User) -> None:
-    order = place(payer, "invoice")
+    order = place_order(payer, "invoice")
     form = client.get(reverse("admin:billing_order_confirm", args=[order.pk]))
 
     answers = [
@@ -102,7 +102,7 @@ def test_transfer_is_confirmed_once(client: Client, payer: Company, operator: Us
 def test_confirmation_that_does_not_fit_is_refused(
     client: Client, payer: Company, changes: dict[str, str], field: str
 ) -> None:
-    response = confirm(client, place(payer, "invoice"), **changes)
+    response = confirm(client, place_order(payer, "invoice"), **changes)
 
     assert response.status_code == 200
     assert list(response.context["form"].errors) == [field]
@@ -110,7 +110,7 @@ def test_confirmation_that_does_not_fit_is_refused(
 
 
 def test_transfer_of_another_invoice_is_refused(client: Client, payer: Company) -> None:
-    first, second = place(payer, "invoice"), place(payer, "invoice")
+    first, second = place_order(payer, "invoice"), place_order(payer, "invoice")
     confirm(client, first)
 
     response = confirm(client, second)
@@ -120,7 +120,7 @@ def test_transfer_of_another_invoice_is_refused(client: Client, payer: Company) 
 
 
 def test_order_is_canceled(client: Client, payer: Company) -> None:
-    order = place(payer, "invoice")
+    order = place_order(payer, "invoice")
     address = reverse("admin:billing_order_cancel", args=[order.pk])
 
     asked = client.get(address)
@@ -132,7 +132,7 @@ def test_order_is_canceled(client: Client, payer: Company) -> None:
 
 
 def test_buttons_are_those_of_the_state(client: Client, payer: Company) -> None:
-    order = place(payer, "invoice")
+    order = place_order(payer, "invoice")
     address = reverse("admin:billing_order_change", args=[order.pk])
     links = [
         reverse(f"admin:billing_order_{verb}", args=[order.pk]) for verb in ("confirm", "cancel")
@@ -155,9 +155,9 @@ def act(client: Client, action: str) -> Any:
 
 
 def test_payment_that_needs_attention_comes_first(client: Client, payer: Company) -> None:
-    wrong = place(payer)
-    tell(notice(wrong, amount=Decimal(1)))
-    tell(notice(place(payer)))
+    wrong = place_order(payer)
+    post_webhook(payment_event(wrong, amount=Decimal(1)))
+    post_webhook(payment_event(place_order(payer)))
     address = reverse("admin:billing_payment_changelist")
 
     rows = client.get(address).context["cl"].result_list
@@ -169,7 +169,7 @@ def test_payment_that_needs_attention_comes_first(client: Client, payer: Company
 
 @pytest.mark.parametrize(("action", "balance"), [("accept", 1000), ("settle", 0)])
 def test_payment_is_dealt_with(client: Client, payer: Company, action: str, balance: int) -> None:
-    tell(notice(place(payer), amount=Decimal(1)))
+    post_webhook(payment_event(place_order(payer), amount=Decimal(1)))
 
     act(client, action)
     act(client, action)
@@ -186,7 +186,7 @@ def adjust(client: Client, **fields: Any) -> Any:
 
 def test_operator_without_the_right_moves_nothing(client: Client, payer: Company) -> None:
     client.force_login(UserFactory.create(is_staff=True))
-    order = place(payer, "invoice")
+    order = place_order(payer, "invoice")
 
     answers = [
         confirm(client, order),

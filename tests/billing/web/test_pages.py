@@ -14,7 +14,7 @@ from accounts.models import Member
 from billing.models import Order, Payment
 from billing.orders import billing_profiles
 from billing.wallet import ledger
-from tests.billing.paying import HOOK, introduce, place
+from tests.billing.paying import HOOK, fill_requisites, place_order
 from tests.factories import (
     MemberFactory,
     OrderFactory,
@@ -35,7 +35,7 @@ def member(client: Client) -> Member:
     SellerFactory.create()
     PackageFactory.create()
     TariffFactory.create(tokens_from=100)
-    introduce(member.company)
+    fill_requisites(member.company)
     return member
 
 
@@ -143,7 +143,7 @@ def test_threshold_is_set(client: Client, member: Member) -> None:
     client.post(reverse("balance-alert"), {"low_balance": "2 500"})
     client.post(reverse("balance-alert"), {"low_balance": "-1"})
 
-    assert billing_profiles.of(member.company).low_balance == 2500
+    assert billing_profiles.for_company(member.company).low_balance == 2500
 
 
 REQUISITES = {
@@ -159,7 +159,7 @@ REQUISITES = {
 def test_requisites_are_kept(client: Client, member: Member) -> None:
     response = client.post(reverse("balance-profile"), REQUISITES)
 
-    profile = billing_profiles.of(member.company)
+    profile = billing_profiles.for_company(member.company)
     assert response.status_code == 302
     assert (profile.legal_name, profile.inn, profile.kpp) == (
         "ООО «Ромашка»",
@@ -178,7 +178,7 @@ def test_wrong_requisites_are_refused(
     response = client.post(reverse("balance-profile"), REQUISITES | {field: text})
 
     assert list(response.context["form"].errors) == [field]
-    assert billing_profiles.of(member.company).inn == "7800000002"
+    assert billing_profiles.for_company(member.company).inn == "7800000002"
 
 
 def test_company_abroad_has_a_tax_number_of_its_own(client: Client, member: Member) -> None:
@@ -187,11 +187,11 @@ def test_company_abroad_has_a_tax_number_of_its_own(client: Client, member: Memb
     response = client.post(reverse("balance-profile"), REQUISITES | fields)
 
     assert response.status_code == 302
-    assert billing_profiles.of(member.company).inn == "980540000397"
+    assert billing_profiles.for_company(member.company).inn == "980540000397"
 
 
 def test_cancel_asks_and_cancels(client: Client, member: Member) -> None:
-    order = place(member.company)
+    order = place_order(member.company)
     address = reverse("balance-order-cancel", args=[order.public_id])
 
     asked, canceled = client.get(address), client.post(address, follow=True)
@@ -202,7 +202,7 @@ def test_cancel_asks_and_cancels(client: Client, member: Member) -> None:
 
 
 def test_page_asks_again_while_the_order_is_open(client: Client, member: Member) -> None:
-    order = place(member.company)
+    order = place_order(member.company)
     address = reverse("balance-order-status", args=[order.public_id])
 
     asking = body(client.get(address))
@@ -213,7 +213,7 @@ def test_page_asks_again_while_the_order_is_open(client: Client, member: Member)
 
 
 def test_pdf_is_of_invoices_alone(client: Client, member: Member) -> None:
-    invoice, other = place(member.company, "invoice"), place(member.company)
+    invoice, other = place_order(member.company, "invoice"), place_order(member.company)
 
     answers = [
         client.get(reverse("balance-invoice", args=[one.public_id])) for one in (invoice, other)
@@ -253,7 +253,7 @@ OUTCOMES: dict[str, tuple[str, int, list[str]]] = {
 @pytest.mark.usefixtures("wire")
 @pytest.mark.parametrize("outcome", OUTCOMES)
 def test_sandbox_plays_what_is_chosen(client: Client, member: Member, outcome: str) -> None:
-    order = place(member.company)
+    order = place_order(member.company)
 
     response = client.post(order.payment_url, {"outcome": outcome})
 
@@ -265,19 +265,19 @@ def test_sandbox_plays_what_is_chosen(client: Client, member: Member, outcome: s
 
 
 def test_every_outcome_is_on_the_page(client: Client, member: Member) -> None:
-    response = client.get(place(member.company).payment_url)
+    response = client.get(place_order(member.company).payment_url)
 
     assert [value for value, _title, _about in response.context["outcomes"]] == list(OUTCOMES)
 
 
 def test_sandbox_leads_back_to_the_shop(client: Client, member: Member) -> None:
-    order = place(member.company, return_url="https://shop.example/back")
+    order = place_order(member.company, return_url="https://shop.example/back")
 
     assert 'href="https://shop.example/back"' in client.get(order.payment_url).content.decode()
 
 
 def test_sandbox_says_when_it_cannot_tell_us(client: Client, member: Member) -> None:
-    order = place(member.company)
+    order = place_order(member.company)
 
     with responses.RequestsMock() as mock:
         mock.add(responses.POST, f"{settings.PUBLIC_URL}{HOOK}", status=502)

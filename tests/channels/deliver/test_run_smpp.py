@@ -60,7 +60,7 @@ def service(
 def sender(service: Service, client_of: ClientOf) -> Api:
     company = CompanyFactory.create(api_rate=1_000_000)
     ledger.grant(company=company, amount=TOKENS, reason="tests")
-    budgets.open_wide(company)
+    budgets.lift_budgets(company)
     return client_of(company)
 
 

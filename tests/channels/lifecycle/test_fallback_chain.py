@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from billing.wallet.ledger import Kind, Proof
+from billing.wallet.ledger import DeliveryProof, TransferKind
 from channels.lifecycle import fallback_chain
 from channels.lifecycle.state_machine import (
     MIN_TIME_LEFT,
@@ -150,7 +150,11 @@ def test_no_tokens_after_a_refusal_is_the_end_the_refusal_says(what: EventKind, 
 
     fallback_chain.reject_fallback(one, one.wish)
 
-    assert (one.state, one.error, kinds(one)) == ("failed", error, [(Kind.RELEASE, "", "failed")])
+    assert (one.state, one.error, kinds(one)) == (
+        "failed",
+        error,
+        [(TransferKind.RELEASE, "", "failed")],
+    )
     assert one.turns == [(FallbackReason.TOKENS, "sms")]
 
 
@@ -208,18 +212,20 @@ def test_word_of_a_channel_that_was_left_says_nothing_of_the_next(
 @pytest.mark.parametrize(
     ("proof", "why"),
     [
-        (Proof.RECEIPT, FallbackReason.LATE),
-        (Proof.CODE_ENTERED, FallbackReason.CODE_ENTERED),
-        (Proof.CLICK, FallbackReason.CLICK),
+        (DeliveryProof.RECEIPT, FallbackReason.LATE),
+        (DeliveryProof.CODE_ENTERED, FallbackReason.CODE_ENTERED),
+        (DeliveryProof.CLICK, FallbackReason.CLICK),
     ],
 )
-def test_late_proof_calls_off_the_next_and_is_free(proof: Proof, why: FallbackReason) -> None:
+def test_late_proof_calls_off_the_next_and_is_free(
+    proof: DeliveryProof, why: FallbackReason
+) -> None:
     one, its = moved()
 
     happen(EventKind.DELIVERED, one, its, proof=proof, at=AT)
 
     assert (one.state, one.channel, one.price, one.due_in) == ("delivered", "whatsapp", 1, None)
-    assert [(s.kind, s.hold, s.amount) for s in one.settlements] == [(Kind.RELEASE, 2, 16)]
+    assert [(s.kind, s.hold, s.amount) for s in one.settlements] == [(TransferKind.RELEASE, 2, 16)]
     assert (one.turns, one.is_owed) == ([(why, "sms")], False)
 
 
@@ -236,17 +242,17 @@ def test_late_proof_leaves_what_a_vendor_has_already(state: str) -> None:
 @pytest.mark.parametrize(
     ("what", "money"),
     [
-        (EventKind.DELIVERED, (Kind.CAPTURE, 2, 16, "receipt")),
-        (EventKind.READ, (Kind.CAPTURE, 2, 16, "receipt")),
-        (EventKind.REFUSED, (Kind.RELEASE, 2, 16, "")),
-        (EventKind.UNREACHABLE, (Kind.RELEASE, 2, 16, "")),
-        (EventKind.RETRY, (Kind.RELEASE, 2, 16, "")),
-        (EventKind.EXPIRED, (Kind.RELEASE, 2, 16, "")),
-        (EventKind.GIVEN_UP, (Kind.RELEASE, 2, 16, "")),
+        (EventKind.DELIVERED, (TransferKind.CAPTURE, 2, 16, "receipt")),
+        (EventKind.READ, (TransferKind.CAPTURE, 2, 16, "receipt")),
+        (EventKind.REFUSED, (TransferKind.RELEASE, 2, 16, "")),
+        (EventKind.UNREACHABLE, (TransferKind.RELEASE, 2, 16, "")),
+        (EventKind.RETRY, (TransferKind.RELEASE, 2, 16, "")),
+        (EventKind.EXPIRED, (TransferKind.RELEASE, 2, 16, "")),
+        (EventKind.GIVEN_UP, (TransferKind.RELEASE, 2, 16, "")),
     ],
 )
 def test_what_is_owed_is_settled_by_its_own_try(
-    what: EventKind, money: tuple[Kind, int, int, str]
+    what: EventKind, money: tuple[TransferKind, int, int, str]
 ) -> None:
     one, first, second = tried()
     second.state = "submitting"
@@ -288,7 +294,7 @@ def test_proof_in_the_same_breath_as_the_refusal_charges() -> None:
     assert (one.wish, one.state, kinds(one)) == (
         None,
         "delivered",
-        [(Kind.CAPTURE, "receipt", "")],
+        [(TransferKind.CAPTURE, "receipt", "")],
     )
 
 
@@ -317,7 +323,7 @@ def test_calling_off_a_step_that_nobody_took() -> None:
     fallback_chain.cancel_fallback(one, FallbackReason.CLICK)
 
     assert (one.state, one.due_in, one.turns) == ("expired", None, [(FallbackReason.CLICK, "sms")])
-    assert kinds(one) == [(Kind.RELEASE, "", "click")]
+    assert kinds(one) == [(TransferKind.RELEASE, "", "click")]
 
 
 def test_calling_off_leaves_what_a_vendor_has_and_what_is_over() -> None:

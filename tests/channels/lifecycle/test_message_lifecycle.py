@@ -6,7 +6,7 @@ from dataclasses import replace
 from hypothesis import settings, strategies
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from billing.wallet.ledger import Kind, Proof, Settlement
+from billing.wallet.ledger import DeliveryProof, Settlement, TransferKind
 from channels.lifecycle import fallback_chain
 from channels.lifecycle.state_machine import (
     OPEN_ATTEMPT,
@@ -53,9 +53,11 @@ class Life(RuleBasedStateMachine):
     @rule(
         data=strategies.data(),
         what=strategies.sampled_from(sorted(EventKind)),
-        proof=strategies.sampled_from([None, *Proof]),
+        proof=strategies.sampled_from([None, *DeliveryProof]),
     )
-    def hear(self, data: strategies.DataObject, what: EventKind, proof: Proof | None) -> None:
+    def hear(
+        self, data: strategies.DataObject, what: EventKind, proof: DeliveryProof | None
+    ) -> None:
         its = data.draw(strategies.sampled_from(self.message.attempts))
         if what in {EventKind.DELIVERED, EventKind.READ}:
             self.proved.add(its.hold)
@@ -98,7 +100,7 @@ class Life(RuleBasedStateMachine):
         self.ledger += one.settlements
         for each in one.settlements:
             assert self.holds.pop(each.hold) == each.amount
-            self.available += each.amount if each.kind is Kind.RELEASE else 0
+            self.available += each.amount if each.kind is TransferKind.RELEASE else 0
         self.history.append(one.state)
         self.message = replace(
             one, changed=False, wish=None, fallback_in=None, turns=[], settlements=[]
@@ -139,7 +141,7 @@ class Life(RuleBasedStateMachine):
 
     @invariant()
     def charge_needs_proof_of_its_own_hold(self) -> None:
-        charged = [one for one in self.ledger if one.kind is Kind.CAPTURE]
+        charged = [one for one in self.ledger if one.kind is TransferKind.CAPTURE]
         assert len(charged) <= 1
         for one in charged:
             assert one.proof
@@ -149,7 +151,7 @@ class Life(RuleBasedStateMachine):
     @invariant()
     def nothing_is_charged_after_giving_up(self) -> None:
         if set(self.history) & {"failed", "expired"}:
-            assert all(one.kind is Kind.RELEASE for one in self.ledger)
+            assert all(one.kind is TransferKind.RELEASE for one in self.ledger)
 
     @invariant()
     def hold_is_settled_once(self) -> None:

@@ -6,7 +6,7 @@ from uuid import uuid4
 
 import pytest
 
-from billing.wallet.ledger import Kind, Proof
+from billing.wallet.ledger import DeliveryProof, TransferKind
 from channels.lifecycle.state_machine import (
     MAX_TRIES,
     MIN_TIME_LEFT,
@@ -60,7 +60,7 @@ def happen(what: EventKind, to: MessageState, of: AttemptState, **fields: object
     apply(to, of, Event(of.id, what, **fields))  # type: ignore[arg-type]
 
 
-def kinds(of: MessageState) -> list[tuple[Kind, str, str]]:
+def kinds(of: MessageState) -> list[tuple[TransferKind, str, str]]:
     return [(one.kind, one.proof, one.reason) for one in of.settlements]
 
 
@@ -68,19 +68,22 @@ def kinds(of: MessageState) -> list[tuple[Kind, str, str]]:
     ("what", "message_state", "attempt_state", "money"),
     [
         (EventKind.ACCEPTED, "sent", "sent", []),
-        (EventKind.DELIVERED, "delivered", "delivered", [(Kind.CAPTURE, "receipt", "")]),
-        (EventKind.READ, "delivered", "delivered", [(Kind.CAPTURE, "receipt", "")]),
-        (EventKind.UNREACHABLE, "failed", "failed", [(Kind.RELEASE, "", "failed")]),
-        (EventKind.REFUSED, "failed", "failed", [(Kind.RELEASE, "", "failed")]),
+        (EventKind.DELIVERED, "delivered", "delivered", [(TransferKind.CAPTURE, "receipt", "")]),
+        (EventKind.READ, "delivered", "delivered", [(TransferKind.CAPTURE, "receipt", "")]),
+        (EventKind.UNREACHABLE, "failed", "failed", [(TransferKind.RELEASE, "", "failed")]),
+        (EventKind.REFUSED, "failed", "failed", [(TransferKind.RELEASE, "", "failed")]),
         (EventKind.RETRY, "queued", "failed", []),
         (EventKind.AMBIGUOUS, "queued", "ambiguous", []),
-        (EventKind.EXPIRED, "expired", "expired", [(Kind.RELEASE, "", "expired")]),
-        (EventKind.GIVEN_UP, "expired", "expired", [(Kind.RELEASE, "", "expired")]),
+        (EventKind.EXPIRED, "expired", "expired", [(TransferKind.RELEASE, "", "expired")]),
+        (EventKind.GIVEN_UP, "expired", "expired", [(TransferKind.RELEASE, "", "expired")]),
         (EventKind.NO_NEWS, "queued", "submitting", []),
     ],
 )
 def test_first_event_of_an_attempt(
-    what: EventKind, message_state: str, attempt_state: str, money: list[tuple[Kind, str, str]]
+    what: EventKind,
+    message_state: str,
+    attempt_state: str,
+    money: list[tuple[TransferKind, str, str]],
 ) -> None:
     one, its = message(), attempt()
 
@@ -171,12 +174,12 @@ def test_read_is_delivered_with_a_second_time() -> None:
 
 
 def test_proof_by_hand_over_and_by_an_entered_code() -> None:
-    for proof in (Proof.HANDED_OVER, Proof.CODE_ENTERED, Proof.CLICK):
+    for proof in (DeliveryProof.HANDED_OVER, DeliveryProof.CODE_ENTERED, DeliveryProof.CLICK):
         one, its = message(), attempt()
 
         happen(EventKind.DELIVERED, one, its, proof=proof)
 
-        assert kinds(one) == [(Kind.CAPTURE, proof, "")]
+        assert kinds(one) == [(TransferKind.CAPTURE, proof, "")]
 
 
 def test_provider_id_is_learned_once() -> None:
@@ -218,7 +221,7 @@ def test_retry_that_makes_no_sense_is_a_failure(
     happen(EventKind.RETRY, one, attempt(n=one.tries), retry_after=retry_after)
 
     assert (one.state, one.error, one.due_in) == ("failed", "delivery_failed", None)
-    assert kinds(one) == [(Kind.RELEASE, "", "failed")]
+    assert kinds(one) == [(TransferKind.RELEASE, "", "failed")]
 
 
 def test_give_up_of_a_message_that_is_over_changes_nothing() -> None:

@@ -15,7 +15,7 @@ from pytest_django import DjangoAssertNumQueries
 
 from billing.models import Transfer
 from billing.wallet import ledger
-from billing.wallet.ledger import Proof
+from billing.wallet.ledger import DeliveryProof
 from channels.accept import outcome_waiting
 from channels.lifecycle.state_machine import Event, EventKind
 from channels.models import Attempt, Message
@@ -311,7 +311,7 @@ def test_groups_that_cross_do_not_deadlock(api: Api, round_number: int) -> None:
     attempts = [accepted(api, f"+7916123456{n}").id for n in range(8)]
 
     def all_of(ids: list[UUID], what: EventKind) -> Any:
-        return partial(apply.apply, [Event(one, what, proof=Proof.RECEIPT) for one in ids])
+        return partial(apply.apply, [Event(one, what, proof=DeliveryProof.RECEIPT) for one in ids])
 
     at_once(
         [

@@ -15,7 +15,7 @@ from channels.deliver.dispatcher import Dispatcher
 from channels.models import Attempt, BlockedPhone, Message
 from channels.reconciliation import breaches
 from channels.vendor_accounts import registry
-from desk.vendors.test_message import COMPANY, trial_of
+from desk.vendors.test_message import COMPANY, trial_for
 from tests.channels.providers.vendors import body_of
 from tests.desk.operators import make_operator, sign_in
 from tests.factories import MemberFactory
@@ -134,7 +134,7 @@ def test_vendors_refusal_leads_to_the_message(
 
 
 def test_what_each_provider_is_tried_with() -> None:
-    tried = {name: trial_of(name) for name in registry.live_providers()}
+    tried = {name: trial_for(name) for name in registry.live_providers()}
 
     assert {name: one and one.content.value for name, one in tried.items()} == {
         "whatsapp_cloud": "code",
@@ -142,7 +142,7 @@ def test_what_each_provider_is_tried_with() -> None:
         "telegram_bot": "code_with_link",
         "twilio": "code",
     }
-    assert trial_of("nobody") is None
+    assert trial_for("nobody") is None
 
 
 def test_provider_that_is_not_configured_has_no_trial(client: Client, operator: User) -> None:

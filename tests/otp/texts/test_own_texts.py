@@ -77,7 +77,7 @@ def test_second_text_for_the_same_is_refused(company: Company, user: User) -> No
 
 
 def test_company_has_so_many_texts_at_most(company: Company, user: User) -> None:
-    CodeTextFactory.create_batch(own_texts.MOST, company=company)
+    CodeTextFactory.create_batch(own_texts.MAX_TEXTS, company=company)
 
     with pytest.raises(ValidationError):
         save(company, user, "{code}")
@@ -88,8 +88,8 @@ def test_every_change_is_in_the_audit_log(company: Company, user: User) -> None:
     own_texts.save(company=company, text=text, user=user)
     own_texts.delete(text=text, user=user)
     for _ in range(2):  # what changes nothing is nothing to tell of
-        own_texts.fill_in(company=company, webotp_host="example.com", app_hash="", user=user)
-    own_texts.fill_in(company=company, webotp_host="", app_hash="", user=user)
+        own_texts.set_autofill(company=company, webotp_host="example.com", app_hash="", user=user)
+    own_texts.set_autofill(company=company, webotp_host="", app_hash="", user=user)
 
     told = [(one.action, one.subject) for one in company.audit.order_by("id")]
     assert told == [
@@ -106,7 +106,7 @@ def test_line_that_makes_a_text_too_long_is_refused(company: Company, user: User
     save(company, user, "{code} " + "я" * 300, channel="telegram")
 
     with override("en"), pytest.raises(ValidationError, match=r"The text “\{code\} я"):
-        own_texts.fill_in(
+        own_texts.set_autofill(
             company=company, webotp_host="a-rather-long-name.example.com", app_hash="", user=user
         )
 
@@ -119,4 +119,4 @@ def test_line_that_makes_the_standard_words_too_long_is_refused(
     host = ".".join(["a" * 60] * 2)
 
     with override("en"), pytest.raises(ValidationError, match=r"The text “Код \{code\}"):
-        own_texts.fill_in(company=company, webotp_host=host, app_hash="", user=user)
+        own_texts.set_autofill(company=company, webotp_host=host, app_hash="", user=user)

@@ -44,14 +44,14 @@ def test_of_equal_texts_one_is_saved() -> None:
 def test_text_and_line_together_never_grow_too_long(round_number: int) -> None:
     company, user = CompanyFactory.create(), UserFactory.create()
     lining = partial(
-        own_texts.fill_in, company=company, webotp_host=HOST, app_hash="FA+9qCX9VSu", user=user
+        own_texts.set_autofill, company=company, webotp_host=HOST, app_hash="FA+9qCX9VSu", user=user
     )
 
     calls: list[Callable[[], str]] = [saving(company, user, LONG), partial(outcome, lining)]
 
     found = at_once(calls)
 
-    tail = rendering.tail(own_texts.of_company(company))
+    tail = rendering.autofill_lines(own_texts.of_company(company))
     bodies = company.code_texts.values_list("body", flat=True)
     assert sorted(found) == ["refused", "saved"]
-    assert [body for body in bodies if rules.most_sms(body, tail) > 3] == []
+    assert [body for body in bodies if rules.max_segments(body, tail) > 3] == []

@@ -76,7 +76,7 @@ def test_all_faults_are_told_at_once() -> None:
 
 
 def test_text_is_tidied() -> None:
-    assert rules.tidy(" a\u00a0b \r\nи\u0306\u2003\n\n") == "a b\nй"
+    assert rules.normalise_text(" a\u00a0b \r\nи\u0306\u2003\n\n") == "a b\nй"
 
 
 PIECES = [
@@ -110,7 +110,7 @@ def is_let_in(body: str) -> bool:
 
 
 @settings(deadline=None, max_examples=400)
-@given(WRITTEN.map(rules.tidy), st.text(max_size=30), st.booleans())
+@given(WRITTEN.map(rules.normalise_text), st.text(max_size=30), st.booleans())
 @example("{code}\n{link}", "{code}", True)
 @example("a\n{link}\n{code}", "", False)
 def test_code_is_neither_lost_nor_said_twice(body: str, brand: str, has_link: bool) -> None:
@@ -131,12 +131,12 @@ def test_code_is_neither_lost_nor_said_twice(body: str, brand: str, has_link: bo
 
 @settings(deadline=None, max_examples=200)
 @given(
-    st.text(max_size=160).map(lambda some: rules.tidy(f"{some} {{code}} {{brand}}")),
+    st.text(max_size=160).map(lambda some: rules.normalise_text(f"{some} {{code}} {{brand}}")),
     st.text(max_size=30) | st.text("😀a", min_size=30, max_size=30),
     st.sampled_from([[], ["FA+9qCX9VSu"], ["FA+9qCX9VSu", "@example.com #{code}"]]),
 )
 def test_text_that_is_saved_fits_whatever_the_brand(body: str, brand: str, tail: list[str]) -> None:
-    if not is_let_in(body) or rules.most_sms(body, tail) > configured.MAX_SMS_SEGMENTS:
+    if not is_let_in(body) or rules.max_segments(body, tail) > configured.MAX_SMS_SEGMENTS:
         return
 
     sent = rendering.fill(
@@ -147,7 +147,7 @@ def test_text_that_is_saved_fits_whatever_the_brand(body: str, brand: str, tail:
         link=short_url("bcdfghjkmn"),
     )
 
-    assert sms_segments.count(sent).segments <= rules.most_sms(body, tail)
+    assert sms_segments.count(sent).segments <= rules.max_segments(body, tail)
 
 
 def test_text_of_four_parts_is_refused() -> None:
@@ -158,11 +158,11 @@ def test_text_of_four_parts_is_refused() -> None:
 
 
 def test_brand_counts_as_russian() -> None:
-    assert rules.most_sms("x" * 100 + " {code}", []) == 1
-    assert rules.most_sms("x" * 100 + " {code} {brand}", []) == 3
+    assert rules.max_segments("x" * 100 + " {code}", []) == 1
+    assert rules.max_segments("x" * 100 + " {code} {brand}", []) == 3
 
 
 def test_characters_outside_the_alphabet_are_named_once() -> None:
     assert non_gsm_characters("It’s ’ok’ — €") == ["’", "—"]
-    assert rules.titled("’") == "«’» U+2019 RIGHT SINGLE QUOTATION MARK"
-    assert rules.titled("\u00a0") == "U+00A0 NO-BREAK SPACE"
+    assert rules.describe_character("’") == "«’» U+2019 RIGHT SINGLE QUOTATION MARK"
+    assert rules.describe_character("\u00a0") == "U+00A0 NO-BREAK SPACE"

@@ -22,7 +22,7 @@ django.setup()
 
 from django.db import connection, transaction  # noqa: E402 - Django comes first
 
-from billing.wallet.ledger import Proof  # noqa: E402
+from billing.wallet.ledger import DeliveryProof  # noqa: E402
 from channels import sql  # noqa: E402
 from channels.deliver import claims, dispatcher  # noqa: E402
 from channels.lifecycle.state_machine import Event, EventKind  # noqa: E402
@@ -88,7 +88,7 @@ class Path:
             rows = cursor.fetchall()
             if rows:
                 events = [
-                    Event(row[7], WORDS[row[1]], row[3], proof=Proof.RECEIPT, at=row[6])
+                    Event(row[7], WORDS[row[1]], row[3], proof=DeliveryProof.RECEIPT, at=row[6])
                     for row in rows
                 ]
                 changed = apply.apply_in_transaction(cursor, events)

@@ -49,7 +49,7 @@ def _company(user: User, name: str) -> Account:
     company.status, company.all_countries = Company.Status.APPROVED, True
     company.save(update_fields=["status", "all_countries"])
     ledger.grant(company=company, amount=TOKENS, reason="bench")
-    budgets.open_wide(company)
+    budgets.lift_budgets(company)
     key, plaintext = company_service.create_api_key(
         company=company, user=user, mode=Mode.LIVE, name="bench"
     )
