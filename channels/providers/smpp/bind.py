@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 from channels.providers.smpp import command_status
 from channels.providers.smpp.pdu import Pdu
 from channels.providers.smpp.receipt_queue import ReceiptQueue
-from channels.providers.smpp.session import ConnectionLostError, OnDeliver, Session
+from channels.providers.smpp.session import LostError, OnDeliver, Session
 
 T = TypeVar("T")
 
@@ -158,7 +158,7 @@ class Bind:
             began_at = time.monotonic()
             try:
                 await self._serve()
-            except (OSError, ConnectionLostError, BindRefusedError) as error:
+            except (OSError, LostError, BindRefusedError) as error:
                 logger.warning("no bind with %s: %s", self._address[0], _describe(error))
             except Exception:  # the thread's edge: a bug must not leave the account without a bind
                 logger.exception("the bind with %s broke", self._address[0])
@@ -199,7 +199,7 @@ class Bind:
         stopping.cancel()
         if not task.done():
             task.cancel()
-            raise ConnectionLostError("asked to stop")
+            raise LostError("asked to stop")
         return task.result()
 
     async def _connect(self) -> Session:
@@ -251,8 +251,4 @@ def _pass_late_response(answer: "asyncio.Future[Pdu]", late: Callable[[Pdu], Non
 
 
 def _describe(error: Exception) -> str:
-    return (
-        str(error)
-        if isinstance(error, ConnectionLostError | BindRefusedError)
-        else type(error).__name__
-    )
+    return str(error) if isinstance(error, LostError | BindRefusedError) else type(error).__name__

@@ -21,7 +21,7 @@ _WITH_ID = {"deliver_sm_resp", "data_sm_resp"}  # a message_id that says nothing
 SequenceGenerator: Any = client.SimpleSequenceGenerator
 
 
-class MalformedPduError(Exception):
+class MalformedError(Exception):
     """Octets that are no PDU we know; `sequence` is what an answer to them would carry."""
 
     def __init__(self, why: str, sequence: int, *, is_answer: bool) -> None:
@@ -66,7 +66,7 @@ def decode(octets: bytes) -> Pdu:
         _check(parsed)
         tlvs = _tlvs(b"".join(tail))
     except (UnknownCommandError, struct.error, ValueError, TypeError) as error:
-        raise MalformedPduError(type(error).__name__, sequence, is_answer=is_answer) from None
+        raise MalformedError(type(error).__name__, sequence, is_answer=is_answer) from None
     known = {name: getattr(parsed, name) for name in parsed.params_order if name not in _OPTIONAL}
     return Pdu(parsed.command, status, sequence, is_answer, known, tlvs)
 

@@ -30,9 +30,9 @@ from channels.providers.hosted_provider import HostedProvider, Part, StoreReport
 from channels.providers.smpp import command_status, receipts
 from channels.providers.smpp.bind import Bind, NotBoundError, Peer
 from channels.providers.smpp.message_ids import ID_FORMATS
-from channels.providers.smpp.pdu import MalformedPduError, Pdu
+from channels.providers.smpp.pdu import MalformedError, Pdu
 from channels.providers.smpp.receipt_queue import ReceiptQueue
-from channels.providers.smpp.session import ConnectionLostError, Session
+from channels.providers.smpp.session import LostError, Session
 from channels.providers.smpp.submit_sm import AUTO_DETECT, Fields, MessageFormat
 
 MIN_PAUSE, MAX_PAUSE = 0.5, 10.0  # seconds of silence after being throttled, with full jitter
@@ -155,7 +155,7 @@ class Smpp(HostedProvider):
             answer = await bind.submit(until, partial(self._came_late, place), **fields)
         except NotBoundError:
             raise _not_bound() from None
-        except (ConnectionLostError, TimeoutError, MalformedPduError) as error:
+        except (LostError, TimeoutError, MalformedError) as error:
             raise AmbiguousError("no_answer", type(error).__name__) from None
         if answer.status:
             raise self._refusal(answer)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from channels.providers.smpp import pdu
-from channels.providers.smpp.pdu import MalformedPduError, Pdu
+from channels.providers.smpp.pdu import MalformedError, Pdu
 
 INVALID_COMMAND = 0x03
 ENQUIRE_LINK_TIMEOUT = 10.0  # seconds to answer enquire_link, or the line is dead
@@ -16,7 +16,7 @@ RESPONSE_TIMEOUT = 60.0  # seconds after which an answer is no longer expected
 OnDeliver = Callable[["Session", Pdu], None]
 
 
-class ConnectionLostError(Exception):
+class LostError(Exception):
     """The connection broke before an answer came."""
 
 
@@ -71,7 +71,7 @@ class Session:
             while True:
                 self._take(await self._next())
         except (OSError, EOFError) as error:
-            raise ConnectionLostError(type(error).__name__) from None
+            raise LostError(type(error).__name__) from None
 
     async def _next(self) -> bytes:
         head = await self._reader.readexactly(4)
@@ -84,7 +84,7 @@ class Session:
         self._heard_at = time.monotonic()
         try:
             one = pdu.decode(octets)
-        except MalformedPduError as error:
+        except MalformedError as error:
             self._complain(error)
             return
         if one.is_answer:
@@ -94,7 +94,7 @@ class Session:
         else:
             self._oblige(one)
 
-    def _complain(self, error: MalformedPduError) -> None:
+    def _complain(self, error: MalformedError) -> None:
         expected = self._answers.get(error.sequence)
         if not error.is_answer:
             self._write(pdu.encode_response("generic_nack", error.sequence, INVALID_COMMAND))
@@ -126,13 +126,13 @@ class Session:
                 async with asyncio.timeout(ENQUIRE_LINK_TIMEOUT):
                     await self.request("enquire_link")
             except TimeoutError:
-                raise ConnectionLostError("no answer to enquire_link") from None
+                raise LostError("no answer to enquire_link") from None
 
     def close(self) -> None:
         """Whoever waits for an answer learns that there will be none."""
         self._writer.transport.abort()
         for expected in list(self._answers.values()):
-            _fail(expected, ConnectionLostError("the connection broke"))
+            _fail(expected, LostError("the connection broke"))
 
 
 def _fail(expected: "asyncio.Future[Pdu]", error: Exception) -> None:

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from channels.providers.smpp import command_status, pdu
-from channels.providers.smpp.pdu import MalformedPduError, SequenceGenerator
+from channels.providers.smpp.pdu import MalformedError, SequenceGenerator
 
 SUBMIT_RESP, DELIVER = 0x80000004, 0x05
 
@@ -69,7 +69,7 @@ def test_refusal_without_a_body() -> None:
     ],
 )
 def test_nonsense_is_refused_by_its_number(made: bytes, *, is_answer: bool) -> None:
-    with pytest.raises(MalformedPduError) as caught:
+    with pytest.raises(MalformedError) as caught:
         pdu.decode(made)
 
     assert (caught.value.sequence, caught.value.is_answer) == (7, is_answer)
@@ -80,7 +80,7 @@ def test_nonsense_is_refused_by_its_number(made: bytes, *, is_answer: bool) -> N
 def test_whatever_comes_is_read_or_refused(command: int, body: bytes) -> None:
     try:
         sequence = pdu.decode(octets(command, body)).sequence
-    except MalformedPduError as error:
+    except MalformedError as error:
         sequence = error.sequence
 
     assert sequence == 7
