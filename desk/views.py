@@ -20,7 +20,7 @@ from config.ids import parse_id
 from desk import doctor
 from desk.metrics import figures
 from desk.site import page
-from desk.vendors import test_message
+from desk.vendors import trial_message
 from links.clicks import stream
 
 
@@ -47,7 +47,7 @@ def queue(request: HttpRequest) -> HttpResponse:
 @page("providers/<str:name>/trial/", "trial")
 def send_trial(request: HttpRequest, name: str) -> HttpResponse:
     """One real message to the operator's own phone, by the same path as everybody's."""
-    tried = test_message.trial_for(name)
+    tried = trial_message.trial_for(name)
     if tried is None:
         raise Http404
     if not _can_send_trial(request):
@@ -61,11 +61,11 @@ def send_trial(request: HttpRequest, name: str) -> HttpResponse:
 
 
 def _send(
-    request: HttpRequest, tried: test_message.TrialMessage, form: TrialMessageForm
+    request: HttpRequest, tried: trial_message.TrialMessage, form: TrialMessageForm
 ) -> HttpResponse | None:
     """To the message's own page, where its end is seen; None when nothing was sent."""
     try:
-        message_id = test_message.send_trial(
+        message_id = trial_message.send_trial(
             trial=tried,
             phone=form.cleaned_data["phone"],
             locale=form.cleaned_data["locale"],

@@ -17,7 +17,7 @@ from channels.providers.base import Check
 from channels.vendor_accounts import error_texts, registry
 from desk.doctor import processes, vendor_texts, vendors
 from desk.site import page
-from desk.vendors import test_message
+from desk.vendors import trial_message
 from desk.vendors.account_admin import CHANGE
 from desk.vendors.setup_guide import Snippet, Step, Text, guide
 
@@ -84,7 +84,7 @@ def _page(request: HttpRequest, name: str, results: list[Result] | None = None) 
         "missing": sum(one.ok is False for one in results or []),
         "can_test": request.user.has_perm(CHANGE),
         "can_try": request.user.has_perm("billing.add_transfer"),
-        "trial": test_message.trial_for(name) if name in registry.live_providers() else None,
+        "trial": trial_message.trial_for(name) if name in registry.live_providers() else None,
     }
     return TemplateResponse(request, "desk/vendor.html", context)
 

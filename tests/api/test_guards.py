@@ -15,7 +15,7 @@ from channels.models import Message
 from links.models import Link
 from tests.api.blocking import behind_us
 from tests.api.clients import Api
-from tests.otp.reading import wrong_code
+from tests.otp.sent_codes import wrong_code
 
 PHONE = "+79161234567"
 URL = "https://example.com/"

@@ -17,8 +17,8 @@ from otp.models import Verification
 from tests.api.books import books
 from tests.api.clients import Answer, Api, ClientOf
 from tests.factories import CompanyFactory, LinkFactory
-from tests.otp.passing import later
-from tests.otp.reading import code_of, wrong_code
+from tests.otp.aging import age_rows
+from tests.otp.sent_codes import code_of, wrong_code
 
 PHONE = "+79161234567"
 URL = "https://example.com/"
@@ -104,9 +104,9 @@ def test_second_key_of_the_company_replays_too(api: Api, client_of: ClientOf) ->
 @pytest.mark.parametrize("path", CALLS)
 def test_after_a_day_the_key_is_new(api: Api, path: str) -> None:
     first = api.post(path, CALLS[path], Idempotency_Key="k")
-    later(hours=23, minutes=59)
+    age_rows(hours=23, minutes=59)
     assert is_replay_of(api.post(path, CALLS[path], Idempotency_Key="k"), first)
-    later(minutes=2)
+    age_rows(minutes=2)
 
     again = api.post(path, CALLS[path] | {"x": "new"}, Idempotency_Key="k")
 

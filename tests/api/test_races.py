@@ -21,7 +21,7 @@ from otp.models import Verification
 from tests.api.clients import Answer, Api, ClientOf
 from tests.api.races import at_once
 from tests.factories import CompanyFactory, LinkFactory
-from tests.otp.reading import code_of, wrong_code
+from tests.otp.sent_codes import code_of, wrong_code
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -13,7 +13,7 @@ from billing.wallet import ledger
 from tests.api.books import books
 from tests.api.clients import Answer, Api, ClientOf
 from tests.api.races import at_once
-from tests.billing.paying import fill_requisites, payment_event, post_webhook
+from tests.billing.top_ups import fill_requisites, payment_event, post_webhook
 from tests.factories import (
     CompanyFactory,
     OrderFactory,

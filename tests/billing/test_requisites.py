@@ -11,7 +11,7 @@ from billing.models import BillingProfile, Order
 from billing.orders import invoices
 from billing.requisites import is_bin, is_inn
 from tests.api.clients import ClientOf
-from tests.billing.paying import fill_requisites, place_order
+from tests.billing.top_ups import fill_requisites, place_order
 from tests.factories import MemberFactory, PackageFactory, SellerFactory, TariffFactory
 
 pytestmark = pytest.mark.django_db

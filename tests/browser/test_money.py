@@ -12,7 +12,7 @@ from accounts.models import Member
 from billing.gateways import registry
 from billing.models import Order, Payment
 from billing.wallet import ledger
-from tests.billing.paying import fill_requisites
+from tests.billing.top_ups import fill_requisites
 from tests.browser.test_cabinet import sign_in
 from tests.factories import PASSWORD, PackageFactory, SellerFactory, TariffFactory, UserFactory
 

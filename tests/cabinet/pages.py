@@ -16,7 +16,7 @@ from config.ids import uuid7
 from links.clicks import partitions
 from links.models import ClickDay, Stop
 from otp.models import Autofill
-from tests.billing.paying import fill_requisites
+from tests.billing.top_ups import fill_requisites
 from tests.cabinet.routes import COLLEAGUE
 from tests.factories import (
     ApiKeyFactory,

@@ -12,7 +12,7 @@ from channels.history import export
 from channels.models import Message
 from tests.api.clients import Api
 from tests.factories import ApiKeyFactory, MessageFactory, TransferFactory
-from tests.otp.reading import code_of
+from tests.otp.sent_codes import code_of
 
 
 def downloaded(client: Client, **query: str) -> str:

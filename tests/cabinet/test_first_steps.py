@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from accounts.models import Company, Member
 from billing.models import Order
-from tests.billing.paying import fill_requisites
+from tests.billing.top_ups import fill_requisites
 from tests.cabinet.routes import CABINET, Kind, address
 from tests.factories import ApiKeyFactory, MemberFactory, OrderFactory
 

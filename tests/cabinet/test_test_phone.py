@@ -6,7 +6,7 @@ from accounts.models import Member
 from channels.history import test_phone
 from tests.api.clients import Api
 from tests.factories import MessageFactory
-from tests.otp.reading import code_of
+from tests.otp.sent_codes import code_of
 
 PHONE, OTHER = "+79161234567", "+79167654321"
 HTMX = {"HX-Request": "true"}

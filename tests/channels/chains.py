@@ -13,7 +13,7 @@ from channels.models import Attempt, Message
 from channels.outcomes import apply
 from tests.api.clients import Api
 from tests.channels.lives import PHONE, accepted, claim
-from tests.otp.passing import later
+from tests.otp.aging import age_rows
 
 URL = "https://example.com/"
 
@@ -42,7 +42,7 @@ def tries(message: Message) -> list[tuple[str, str]]:
 def silent(api: Api, phone: str = PHONE, **fields: object) -> Attempt:
     """Accepted by the vendor of the first channel, and no word of it since: patience is over."""
     attempt = accepted(api, phone, **fields)
-    later(seconds=31)
+    age_rows(seconds=31)
     return attempt
 
 

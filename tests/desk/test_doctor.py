@@ -28,8 +28,8 @@ from desk.doctor.finding import Finding
 from links.clicks.buffer import STREAM
 from tests.config.test_production_checks import SAFE
 from tests.config.test_settings import GOOD, SECRET
+from tests.desk.local_servers import proxy, site, smtp_server
 from tests.desk.operators import make_operator
-from tests.desk.strangers import answering, proxy, smtp
 from tests.factories import MessageFactory, WalletFactory
 
 NOWHERE = "http://127.0.0.1:1"
@@ -274,7 +274,7 @@ def test_operator_without_a_second_factor_is_a_cross(settings: Settings) -> None
 def test_mail_server(settings: Settings) -> None:
     settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
     settings.EMAIL_HOST = "127.0.0.1"
-    with smtp() as port:
+    with smtp_server() as port:
         settings.EMAIL_PORT = port
         assert public_access.mail_server().ok
 
@@ -285,7 +285,7 @@ def test_mail_server_that_refuses_the_password_is_a_cross(settings: Settings) ->
     settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
     settings.EMAIL_HOST, settings.EMAIL_HOST_USER = "127.0.0.1", "kvitok"
     settings.EMAIL_HOST_PASSWORD = "wr0ng"
-    with smtp() as port:
+    with smtp_server() as port:
         settings.EMAIL_PORT = port
         found = public_access.mail_server()
 
@@ -306,7 +306,7 @@ def test_addresses_that_lead_to_us(live_server: LiveServer, settings: Settings) 
 
 @pytest.mark.parametrize("status", [200, 404, 502])
 def test_addresses_that_lead_elsewhere_are_crosses(settings: Settings, status: int) -> None:
-    with answering(status) as url:
+    with site(status) as url:
         settings.PUBLIC_URL = settings.SHORT_URL = url
         found = public_access.public_url(), public_access.proxies(), public_access.short_host()
 

@@ -11,8 +11,8 @@ from billing.wallet import ledger
 from otp.models import Verification
 from tests.api.clients import Answer, Api, ClientOf
 from tests.factories import CompanyFactory
-from tests.otp.passing import later
-from tests.otp.reading import code_of, verification_of, wrong_code
+from tests.otp.aging import age_rows
+from tests.otp.sent_codes import code_of, verification_of, wrong_code
 
 PHONE = "+79161234567"
 
@@ -121,14 +121,14 @@ def test_used_code_answers_right_and_wrong_alike(api: Api, code: str, wrong: str
 
 
 def test_expired_code_answers_right_and_wrong_alike(api: Api, code: str, wrong: str) -> None:
-    later(seconds=301)
+    age_rows(seconds=301)
 
     assert both(api, code, wrong) == {(422, "code_expired")}
     assert verification_of(PHONE).attempts == 0
 
 
 def test_code_is_right_until_its_last_second(api: Api, code: str) -> None:
-    later(seconds=298)
+    age_rows(seconds=298)
 
     assert check(api, code).status == 200
 
@@ -143,7 +143,7 @@ def test_exhausted_code_answers_right_and_wrong_alike(api: Api, code: str, wrong
 
 def test_used_and_expired_code_is_used(api: Api, code: str, wrong: str) -> None:
     check(api, code)
-    later(hours=1)
+    age_rows(hours=1)
 
     assert both(api, code, wrong) == {(422, "code_used")}
 
@@ -151,7 +151,7 @@ def test_used_and_expired_code_is_used(api: Api, code: str, wrong: str) -> None:
 def test_exhausted_and_expired_code_is_expired(api: Api, code: str, wrong: str) -> None:
     for _ in range(5):
         check(api, wrong)
-    later(seconds=301)
+    age_rows(seconds=301)
 
     assert both(api, code, wrong) == {(422, "code_expired")}
 
@@ -225,7 +225,7 @@ def test_judged_guesses_are_not_counted_as_refused(api: Api, code: str, wrong: s
         check(api, wrong)
     for _ in range(20):
         assert check(api, wrong).code == "too_many_attempts"
-    later(seconds=301)
+    age_rows(seconds=301)
 
     assert check(api, code).code == "code_expired"
 

@@ -23,7 +23,7 @@ from tests.channels.chains import (
     turns,
 )
 from tests.channels.lives import PHONE, accepted, claim, send
-from tests.otp.passing import later
+from tests.otp.aging import age_rows
 from tests.otp.test_settlement import resend, verify
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -46,7 +46,7 @@ def state(message: Message) -> tuple[str, str, bool]:
 def test_code_entered_in_time_sends_no_sms(api: Api) -> None:
     attempt = accepted(api)
     verify(api)
-    later(seconds=31)
+    age_rows(seconds=31)
 
     sweeps.sweep()
 
@@ -91,7 +91,7 @@ def test_code_proves_nothing_of_what_is_owed(api: Api) -> None:
 
 def test_code_ends_the_chains_of_its_other_messages(api: Api) -> None:
     first = silent(api).message
-    later(seconds=31)
+    age_rows(seconds=31)
     second = message_by_the_chain(api)
     Message.objects.filter(pk=first.pk).update(fallback_at=None, chain=[])
     verify(api)
@@ -101,7 +101,7 @@ def test_code_ends_the_chains_of_its_other_messages(api: Api) -> None:
     states = sorted((state(first), state(second)))
     assert states == [("delivered", "whatsapp", False), ("sent", "whatsapp", False)]
     assert [one.chain for one in Message.objects.all() if one.state == "sent"] == [[]]
-    later(seconds=31)
+    age_rows(seconds=31)
     assert sweeps.fall_back() == 0
     assert ledger.balance(api.company.pk) == (998, 1)
 

@@ -16,8 +16,8 @@ from tests.api.blocking import behind_us
 from tests.api.clients import Api
 from tests.channels.lives import accepted
 from tests.factories import VerificationFactory
-from tests.otp.passing import forget_limits, later
-from tests.otp.reading import code_of, verification_of
+from tests.otp.aging import age_rows, forget_limits
+from tests.otp.sent_codes import code_of, verification_of
 
 PHONE = "+79161234567"
 
@@ -41,14 +41,14 @@ def test_used_code_opens_nothing(api: Api) -> None:
 
 def test_expired_code_opens_nothing(api: Api) -> None:
     code = send(api)
-    later(seconds=301)
+    age_rows(seconds=301)
 
     assert not is_taken(api, code)
 
 
 def test_superseded_code_opens_nothing(api: Api) -> None:
     old = send(api)
-    later(seconds=250)
+    age_rows(seconds=250)
     new = send(api)
 
     assert not is_taken(api, old)

@@ -14,8 +14,8 @@ from tests.api.blocking import behind_us
 from tests.api.clients import Answer, Api, ClientOf
 from tests.api.races import at_once
 from tests.factories import CompanyFactory
-from tests.otp.passing import forget_limits, later
-from tests.otp.reading import code_of, verification_of, wrong_code
+from tests.otp.aging import age_rows, forget_limits
+from tests.otp.sent_codes import code_of, verification_of, wrong_code
 
 PHONE = "+79161234567"
 HOUR = 3600
@@ -37,11 +37,11 @@ def guess(api: Api, purpose: str = "verification") -> Answer:
 def fail(api: Api, times: int, **ago: float) -> None:
     """So many wrong codes, five to a code, so long ago."""
     for start in range(0, times, 5):
-        later(seconds=301)
+        age_rows(seconds=301)
         assert send(api).status == 200
         for _ in range(min(5, times - start)):
             assert guess(api).code == "code_invalid"
-    later(**ago)
+    age_rows(**ago)
 
 
 def assert_refused_until(api: Api, least: int, most: int) -> None:
@@ -51,9 +51,9 @@ def assert_refused_until(api: Api, least: int, most: int) -> None:
     wait = refused.body["retry_after"]
     assert least <= wait <= most
 
-    later(seconds=wait - 2)
+    age_rows(seconds=wait - 2)
     assert send(api).code == "too_many_attempts"
-    later(seconds=3)
+    age_rows(seconds=3)
     assert send(api).status == 200
 
 
@@ -106,7 +106,7 @@ def test_guess_waits_for_the_one_before_it(api: Api) -> None:
 
 def test_wrong_code_says_what_the_cap_leaves(api: Api) -> None:
     fail(api, 8)
-    later(seconds=301)
+    age_rows(seconds=301)
 
     sent = send(api)
     answers = [guess(api), guess(api)]
@@ -183,7 +183,7 @@ def test_day_of_guessing_has_a_bound(api: Api) -> None:
         judged.append(count)
         if sent.status == 429:
             assert 1 <= sent.body["retry_after"] <= HOUR
-        later(minutes=15)
+        age_rows(minutes=15)
 
     assert max(sum(judged[at : at + 4]) for at in range(len(judged))) == 10
     assert sum(judged) <= 42
@@ -204,22 +204,22 @@ def test_cap_of_failures_is_across_purposes_and_of_one_company(
 
 def test_success_is_no_failure(api: Api) -> None:
     for _ in range(5):
-        later(seconds=61)
+        age_rows(seconds=61)
         send(api)
         guess(api)
         assert check(api, code_of(PHONE)).status == 200
-        later(seconds=61)
+        age_rows(seconds=61)
         send(api)
         assert check(api, code_of(PHONE)).status == 200
 
-    later(seconds=61)
+    age_rows(seconds=61)
     assert send(api).status == 200
 
 
 def test_code_that_the_cap_closed_is_not_sent_again(api: Api) -> None:
     fail(api, 9)
     fail(api, 1)
-    later(seconds=61)
+    age_rows(seconds=61)
     held = ledger.balance(api.company.pk)
 
     assert send(api).code == "too_many_attempts"
@@ -228,7 +228,7 @@ def test_code_that_the_cap_closed_is_not_sent_again(api: Api) -> None:
 
 def test_code_that_is_not_closed_is_sent_again(api: Api) -> None:
     fail(api, 9)
-    later(seconds=61)
+    age_rows(seconds=61)
 
     answer = send(api)
 
@@ -274,7 +274,7 @@ def test_exhausted_code_tells_when_a_new_one_may_be_asked_for(
 def test_exhausted_code_after_the_cool_down_wants_a_new_one_now(api: Api) -> None:
     send(api)
     exhausted(api)
-    later(seconds=61)
+    age_rows(seconds=61)
 
     answer = guess(api)
 

@@ -14,8 +14,8 @@ from otp import settlement, sql
 from otp.models import Verification
 from tests.api.clients import Answer, Api
 from tests.api.races import at_once
-from tests.otp.passing import later
-from tests.otp.reading import code_of, wrong_code
+from tests.otp.aging import age_rows
+from tests.otp.sent_codes import code_of, wrong_code
 
 PHONE, URL = "+79161234567", "https://example.com/"
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -62,7 +62,7 @@ def test_without_it_the_link_outlives_the_code(api: Api) -> None:
 
 def test_right_code_ends_every_link_it_went_out_with(api: Api) -> None:
     first = send(api).body["short_url"].rpartition("/")[2]
-    later(seconds=61)
+    age_rows(seconds=61)
     send(api, channel="sms")
     other = send(api, phone="+79161234568")
     assert isinstance(resolution.resolve(first), resolution.LinkTarget)
@@ -92,7 +92,7 @@ def test_code_that_is_locked_out_ends_its_link(api: Api) -> None:
 
 def test_newer_code_ends_the_link_of_the_one_before(api: Api) -> None:
     send(api)
-    later(seconds=250)  # too little is left to send it again
+    age_rows(seconds=250)  # too little is left to send it again
     send(api)
     assert Verification.objects.count() == 2
 
@@ -105,7 +105,7 @@ def test_newer_code_ends_the_link_of_the_one_before(api: Api) -> None:
 
 def test_code_that_ran_out_is_settled_by_the_one_after_it(api: Api) -> None:
     send(api)
-    later(seconds=301)
+    age_rows(seconds=301)
     send(api)
 
     settled = Verification.objects.order_by("created_at").values_list("settled_at", flat=True)

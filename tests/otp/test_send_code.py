@@ -13,8 +13,8 @@ from channels.models import Message
 from links.models import Link
 from otp.models import Verification
 from tests.api.clients import Answer, Api
-from tests.otp.passing import forget_limits, later
-from tests.otp.reading import code_of, verification_of, wrong_code
+from tests.otp.aging import age_rows, forget_limits
+from tests.otp.sent_codes import code_of, verification_of, wrong_code
 
 PHONE = "+79161234567"
 
@@ -98,7 +98,7 @@ def test_resend_repeats_the_code_its_expiry_and_its_attempts(api: Api) -> None:
     send(api)
     code, verification = code_of(PHONE), verification_of(PHONE)
     api.post("/otp/verify", {"phone": PHONE, "code": wrong_code(PHONE)})
-    later(seconds=100)
+    age_rows(seconds=100)
 
     answer = send(api, channel="sms")
 
@@ -114,7 +114,7 @@ def test_seconds_left_are_rounded_up_and_never_more_than_promised(
     api: Api, passed: float, left: int
 ) -> None:
     send(api)
-    later(seconds=passed)
+    age_rows(seconds=passed)
 
     assert send(api).body["expires_in"] == left
 
@@ -126,7 +126,7 @@ def test_code_with_less_than_a_minute_left_is_superseded(
     send(api)
     first = verification_of(PHONE)
     old = code_of(PHONE)
-    later(seconds=300 - left)
+    age_rows(seconds=300 - left)
 
     answer = send(api)
 
@@ -144,7 +144,7 @@ def test_code_without_attempts_left_is_superseded(api: Api) -> None:
     wrong = wrong_code(PHONE)
     for _ in range(5):
         api.post("/otp/verify", {"phone": PHONE, "code": wrong})
-    later(seconds=61)
+    age_rows(seconds=61)
 
     answer = send(api)
 
@@ -156,7 +156,7 @@ def test_used_code_is_superseded(api: Api) -> None:
     send(api)
     old = code_of(PHONE)
     assert api.post("/otp/verify", {"phone": PHONE, "code": old}).status == 200
-    later(seconds=61)
+    age_rows(seconds=61)
 
     assert send(api).body["expires_in"] == 300
 
@@ -190,7 +190,7 @@ def test_code_of_a_previous_key_is_still_right(api: Api, settings: Settings) -> 
     send(api)
     code = code_of(PHONE)
     settings.OTP_KEYS = {"new": b"x" * 32} | settings.OTP_KEYS
-    later(seconds=61)
+    age_rows(seconds=61)
 
     resent = send(api)
 
@@ -205,7 +205,7 @@ def test_code_of_a_key_that_is_gone_is_replaced(api: Api, settings: Settings) ->
     code = code_of(PHONE)
     settings.OTP_KEYS = {"new": b"x" * 32}
     assert api.post("/otp/verify", {"phone": PHONE, "code": code}).code == "code_invalid"
-    later(seconds=61)
+    age_rows(seconds=61)
 
     answer = send(api)
 
@@ -216,7 +216,7 @@ def test_code_of_a_key_that_is_gone_is_replaced(api: Api, settings: Settings) ->
 
 def test_every_send_holds_its_price(api: Api) -> None:
     send(api)
-    later(seconds=61)
+    age_rows(seconds=61)
     send(api, channel="sms")
 
     assert ledger.balance(api.company.pk) == (983, 17)

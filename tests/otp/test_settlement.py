@@ -13,8 +13,8 @@ from otp.models import Verification
 from tests.api.clients import Api
 from tests.api.races import at_once
 from tests.channels.lives import PHONE, accepted, claim, message_of, submitted
-from tests.otp.passing import later
-from tests.otp.reading import code_of, wrong_code
+from tests.otp.aging import age_rows
+from tests.otp.sent_codes import code_of, wrong_code
 
 
 def verify(api: Api) -> None:
@@ -23,7 +23,7 @@ def verify(api: Api) -> None:
 
 def resend(api: Api, channel: str) -> Message:
     """The same code once more, handed over by another channel."""
-    later(seconds=61)
+    age_rows(seconds=61)
     message = message_of(api.post("/otp/send", {"phone": PHONE, "channel": channel}))
     claim()
     attempt = Attempt.objects.get(message=message)

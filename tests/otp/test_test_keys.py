@@ -15,8 +15,8 @@ from channels.deliver.dispatcher import Dispatcher
 from channels.models import Attempt, Message
 from tests.api.books import books
 from tests.api.clients import Answer, Api
-from tests.otp.passing import forget_limits, later
-from tests.otp.reading import code_of
+from tests.otp.aging import age_rows, forget_limits
+from tests.otp.sent_codes import code_of
 from tests.stack.programs import until
 
 URL = "https://example.com/"
@@ -187,7 +187,7 @@ def test_never_delivered(dispatcher: Dispatcher, test_api: Api) -> None:
     answer = send(test_api, "0007")
     assert (answer.status, answer.body["status"]) == (200, "sent")
 
-    later(seconds=601)
+    age_rows(seconds=601)
     Attempt.objects.update(poll_at=timezone.now() - timedelta(minutes=1))
     sweeps.sweep()
 

@@ -20,7 +20,7 @@ from accounts.models import Company, User
 from billing.gateways.bank_invoice import sign
 from billing.models import Order, Seller
 from billing.orders import billing_profiles, invoice_pdf, invoices
-from tests.billing.paying import place_order
+from tests.billing.top_ups import place_order
 from tests.factories import CompanyFactory, MemberFactory, SellerFactory
 
 pytestmark = pytest.mark.django_db

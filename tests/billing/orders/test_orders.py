@@ -16,7 +16,7 @@ from billing.requisites import is_inn
 from billing.tasks import expire_orders
 from config.errors import DomainError
 from tests.api.races import at_once
-from tests.billing.paying import place_order
+from tests.billing.top_ups import place_order
 from tests.factories import (
     CompanyFactory,
     OrderFactory,

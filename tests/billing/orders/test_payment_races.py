@@ -16,7 +16,7 @@ from billing.models import Order, Payment, Transfer
 from billing.orders import orders, payments
 from billing.wallet import ledger
 from tests.api.races import at_once
-from tests.billing.paying import payment_event, place_order, post_webhook
+from tests.billing.top_ups import payment_event, place_order, post_webhook
 from tests.factories import CompanyFactory, UserFactory
 
 pytestmark = pytest.mark.django_db

@@ -18,7 +18,7 @@ from billing.gateways.sandbox import Sandbox, webhook_body
 from billing.models import Order, Payment, Transfer
 from billing.orders import orders, payments
 from billing.wallet import ledger
-from tests.billing.paying import payment_event, place_order, post_webhook
+from tests.billing.top_ups import payment_event, place_order, post_webhook
 from tests.factories import CompanyFactory, EndpointFactory, MemberFactory, UserFactory
 
 pytestmark = pytest.mark.django_db

@@ -13,7 +13,7 @@ from django.utils import timezone
 from accounts.models import AuditEvent, Company, User
 from billing.models import Order, Payment, Seller, Tariff
 from billing.wallet import ledger
-from tests.billing.paying import payment_event, place_order, post_webhook
+from tests.billing.top_ups import payment_event, place_order, post_webhook
 from tests.factories import CompanyFactory, SellerFactory, UserFactory
 
 pytestmark = pytest.mark.django_db

@@ -14,7 +14,7 @@ from accounts.models import Member
 from billing.models import Order, Payment
 from billing.orders import billing_profiles
 from billing.wallet import ledger
-from tests.billing.paying import HOOK, fill_requisites, place_order
+from tests.billing.top_ups import HOOK, fill_requisites, place_order
 from tests.factories import (
     MemberFactory,
     OrderFactory,

@@ -30,7 +30,7 @@ from config.redis_client import redis_client
 from tests.api.clients import Answer, Api, ClientOf
 from tests.api.races import at_once
 from tests.factories import AttemptFactory, CompanyFactory, LinkFactory, MessageFactory
-from tests.otp.passing import forget_limits
+from tests.otp.aging import forget_limits
 
 PHONE = "+79161234567"
 URL = "https://example.com/"

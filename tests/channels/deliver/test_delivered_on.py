@@ -20,7 +20,7 @@ from otp import settlement
 from tests.api.clients import Api
 from tests.channels.lives import PHONE, claim
 from tests.channels.providers.vendors import payload
-from tests.otp.reading import code_of
+from tests.otp.sent_codes import code_of
 
 pytestmark = pytest.mark.django_db
 LINK = "https://example.com/"

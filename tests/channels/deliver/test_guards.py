@@ -27,7 +27,7 @@ from tests.api.clients import Api
 from tests.api.races import at_once
 from tests.channels.lives import PHONE, accepted, claim, send, submitted
 from tests.factories import AttemptFactory, MessageFactory
-from tests.otp.passing import forget_limits
+from tests.otp.aging import forget_limits
 from tests.stack.programs import until
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -27,7 +27,7 @@ from channels.vendor_accounts import registry
 from tests.api.clients import Api
 from tests.api.races import at_once
 from tests.channels.lives import PHONE, claim, send, submitted
-from tests.otp.passing import later
+from tests.otp.aging import age_rows
 
 pytestmark = pytest.mark.django_db
 
@@ -198,7 +198,7 @@ def test_the_id_goes_to_the_latest_try(wire: Wire, api: Api) -> None:
 
 def test_without_time_for_another_try_it_has_failed(wire: Wire, api: Api) -> None:
     attempt = unclear(wire, api)
-    later(seconds=280)
+    age_rows(seconds=280)
 
     ask(wire, NOT_FOUND)
 

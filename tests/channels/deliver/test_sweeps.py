@@ -28,8 +28,8 @@ from tests.factories import (
     AttemptFactory,
     ReceiptFactory,
 )
-from tests.otp.passing import later
-from tests.otp.reading import code_of
+from tests.otp.aging import age_rows
+from tests.otp.sent_codes import code_of
 from tests.stack.programs import until
 
 
@@ -67,7 +67,7 @@ def test_unknown_outcome_is_never_sent_again(api: Api) -> None:
     Attempt.objects.update(lease_until=past(minutes=1))
 
     for seconds in (0, 100, 100, 60):
-        later(seconds=seconds)
+        age_rows(seconds=seconds)
         sweeps.sweep()
         assert claim() == []
 
@@ -89,11 +89,11 @@ def test_late_answer_of_the_vendor_still_counts(api: Api) -> None:
 def test_unproved_message_is_given_up_at_its_deadline(api: Api, is_ambiguous: bool) -> None:
     attempt = submitted(api) if is_ambiguous else accepted(api)
     Attempt.objects.filter(state="submitting").update(lease_until=past(minutes=1))
-    later(seconds=590)
+    age_rows(seconds=590)
     sweeps.sweep()
     assert ledger.balance(api.company.pk) == (999, 1)
 
-    later(seconds=11)
+    age_rows(seconds=11)
     sweeps.sweep()
 
     assert states(attempt) == ("expired", "expired")
@@ -107,10 +107,10 @@ def test_links_are_given_a_day(api: Api) -> None:
     attempt = Attempt.objects.get()
     apply.apply([Event(attempt.id, EventKind.ACCEPTED, provider_id="wamid.1")])
 
-    later(hours=23, minutes=59)
+    age_rows(hours=23, minutes=59)
     sweeps.sweep()
     assert states(attempt) == ("sent", "sent")
-    later(minutes=2)
+    age_rows(minutes=2)
     sweeps.sweep()
 
     assert states(attempt) == ("expired", "expired")
@@ -118,7 +118,7 @@ def test_links_are_given_a_day(api: Api) -> None:
 
 def test_proof_after_the_deadline_is_free(api: Api) -> None:
     attempt = accepted(api)
-    later(seconds=601)
+    age_rows(seconds=601)
     sweeps.sweep()
 
     apply.apply([Event(attempt.id, EventKind.DELIVERED)])
@@ -132,7 +132,7 @@ def test_code_is_not_attempted_in_its_last_half_minute(
     api: Api, seconds: int, is_attempted: bool
 ) -> None:
     send(api)
-    later(seconds=seconds)
+    age_rows(seconds=seconds)
 
     sweeps.sweep()
     claimed = claim()
@@ -145,7 +145,7 @@ def test_code_is_not_attempted_in_its_last_half_minute(
 
 def test_claim_alone_leaves_what_is_too_late(api: Api) -> None:
     send(api)
-    later(seconds=275)
+    age_rows(seconds=275)
 
     assert claim() == []
 
@@ -154,7 +154,7 @@ def test_claim_alone_leaves_what_is_too_late(api: Api) -> None:
 
 def test_provider_is_told_how_long_a_code_is_of_use(api: Api) -> None:
     send(api)
-    later(seconds=100)
+    age_rows(seconds=100)
 
     (claimed,) = claim()
 
@@ -167,7 +167,7 @@ def test_message_without_a_route_waits_and_expires(api: Api, settings: Settings)
     registry.clear_caches()
 
     assert claim() == []
-    later(seconds=275)
+    age_rows(seconds=275)
     sweeps.sweep()
 
     assert Message.objects.get().state == "expired"
@@ -226,7 +226,7 @@ def test_attempt_of_an_account_that_is_gone_is_not_asked_about(
 
 def test_never_delivered_expires(test_api: Api) -> None:
     attempt = polled(test_api, "0007")
-    later(seconds=601)
+    age_rows(seconds=601)
 
     sweeps.sweep()
 
@@ -238,7 +238,7 @@ def test_proof_is_settled_before_anything_is_given_up(api: Api) -> None:
     code = code_of("+79161234568")
     assert api.post("/otp/verify", {"phone": "+79161234568", "code": code}).status == 200
     ReceiptFactory.create(attempt=by_receipt, due_at=past(minutes=1), received_at=past(minutes=1))
-    later(seconds=601)
+    age_rows(seconds=601)
 
     sweeps.sweep()
 
@@ -250,7 +250,7 @@ def test_account_that_is_gone_stops_no_sweep(api: Api) -> None:
     attempt = accepted(api)
     AttemptFactory.create(provider="unheard_of", provider_id="x", poll_at=past(minutes=1))
     ReceiptFactory.create(provider="unheard_of", provider_id="x", due_at=past(minutes=1))
-    later(seconds=601)
+    age_rows(seconds=601)
 
     sweeps.sweep()
 

@@ -28,7 +28,7 @@ from tests.channels.chains import (
 )
 from tests.channels.lives import PHONE, accepted, claim, send, submitted
 from tests.factories import CompanyFactory, EndpointFactory
-from tests.otp.passing import later
+from tests.otp.aging import age_rows
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -98,9 +98,9 @@ def test_links_are_given_more_time_and_a_company_may_set_its_own(api: Api) -> No
 
 def test_silence_goes_on_by_sms(api: Api) -> None:
     attempt = accepted(api)
-    later(seconds=29)
+    age_rows(seconds=29)
     assert sweeps.fall_back() == 0
-    later(seconds=2)
+    age_rows(seconds=2)
 
     sweeps.sweep()
     sweeps.sweep()
@@ -131,7 +131,7 @@ def test_each_step_has_its_own_patience(api: Api) -> None:
     assert message.fallback_at is not None
     left = message.fallback_at - timezone.now()
     assert timedelta(seconds=15) < left <= timedelta(seconds=20)
-    later(seconds=21)
+    age_rows(seconds=21)
 
     sweeps.fall_back()
 
@@ -146,7 +146,7 @@ def test_patience_ends_whatever_became_of_the_try(api: Api, how: str) -> None:
     message = send(api) if how == "never claimed" else submitted(api).message
     if how == "outcome unknown":
         hear(message.attempts.get(), EventKind.AMBIGUOUS)
-    later(seconds=31)
+    age_rows(seconds=31)
 
     sweeps.fall_back()
 
@@ -160,7 +160,7 @@ def test_patience_ends_whatever_became_of_the_try(api: Api, how: str) -> None:
 
 def test_answer_that_comes_after_the_patience_changes_nothing(api: Api) -> None:
     attempt = submitted(api)
-    later(seconds=31)
+    age_rows(seconds=31)
     sweeps.fall_back()
 
     for what in (
@@ -185,7 +185,7 @@ def test_answer_that_comes_after_the_patience_changes_nothing(api: Api) -> None:
 
 def test_what_is_of_no_use_any_more_does_not_go_on(api: Api) -> None:
     attempt = accepted(api)
-    later(seconds=280)
+    age_rows(seconds=280)
 
     sweeps.sweep()
 
@@ -238,7 +238,7 @@ def test_late_delivery_leaves_an_sms_that_the_vendor_has(
 def test_what_stays_owed_is_given_back_at_the_deadline(api: Api) -> None:
     first, second = handed_over(api)
     hear(first, EventKind.DELIVERED)
-    later(seconds=600)
+    age_rows(seconds=600)
 
     sweeps.sweep()
 
@@ -293,7 +293,7 @@ def test_of_several_as_many_go_on_as_can_be_paid_for(api: Api) -> None:
     phones = [f"+7916123456{n}" for n in range(4)]
     for phone in phones:
         accepted(api, phone)
-    later(seconds=31)
+    age_rows(seconds=31)
 
     sweeps.fall_back()
 
@@ -307,7 +307,7 @@ def test_cheaper_step_is_paid_for_before_a_dearer_one(api: Api) -> None:
     dear = accepted(api, "+79161234560").message
     falls_back(api.company, "whatsapp", "telegram")
     cheap = accepted(api, "+79161234561").message
-    later(seconds=31)
+    age_rows(seconds=31)
 
     sweeps.fall_back()
 
@@ -333,7 +333,7 @@ def test_events_tell_the_channel_and_the_cost_in_the_end(api: Api) -> None:
 
 def test_given_up_after_all(api: Api) -> None:
     first, _second = handed_over(api)
-    later(seconds=600)
+    age_rows(seconds=600)
 
     sweeps.sweep()
 

@@ -29,7 +29,7 @@ from tests.channels.chains import (
 )
 from tests.channels.lives import accepted, claim, send
 from tests.factories import CompanyFactory
-from tests.otp.passing import later
+from tests.otp.aging import age_rows
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -50,7 +50,7 @@ def _chain(api: Api, transactional_db: None) -> None:
 
 def test_sweepers_at_once_move_a_message_once(api: Api) -> None:
     messages = [accepted(api, f"+7916123456{n}").message for n in range(5)]
-    later(seconds=31)
+    age_rows(seconds=31)
 
     at_once([sweeps.fall_back] * 6)
     sweeps.fall_back()
@@ -83,7 +83,7 @@ def test_patience_is_looked_at_again_under_the_lock(api: Api) -> None:
 
 def test_message_that_is_being_claimed_is_passed_by(api: Api) -> None:
     message = send(api)
-    later(seconds=31)
+    age_rows(seconds=31)
 
     with transaction.atomic():
         claim()
@@ -114,7 +114,7 @@ def test_kill_in_the_middle_of_a_move_leaves_all_as_it_was(api: Api) -> None:
 def test_worker_that_died_with_the_sms_in_hand_leaves_it_unknown(api: Api) -> None:
     first = moved(api)
     claim()  # and no word of it: the worker is dead
-    later(seconds=30)
+    age_rows(seconds=30)
     Attempt.objects.filter(n=2).update(lease_until=timezone.now() - timedelta(seconds=1))
 
     sweeps.sweep()
@@ -122,7 +122,7 @@ def test_worker_that_died_with_the_sms_in_hand_leaves_it_unknown(api: Api) -> No
 
     assert tries(first.message) == [("whatsapp", "expired"), ("sms", "ambiguous")]
     assert ledger.balance(api.company.pk) == (984, 16)
-    later(seconds=600)
+    age_rows(seconds=600)
     sweeps.sweep()
     assert transfers(first.message) == [*MOVED, ("release", 16, "expired")]
     assert ledger.balance(api.company.pk) == (1000, 0)

@@ -16,7 +16,7 @@ from otp import settlement
 from tests.api.clients import Api, ClientOf
 from tests.channels.lives import PHONE, accepted, send, submitted
 from tests.factories import AttemptFactory, CompanyFactory, EndpointFactory, MessageFactory
-from tests.otp.reading import code_of
+from tests.otp.sent_codes import code_of
 
 LINK = {"link": "https://example.com/orders/77"}
 

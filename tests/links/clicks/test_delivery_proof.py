@@ -26,7 +26,7 @@ from tests.api.races import at_once
 from tests.channels.chains import URL, falls_back, hear, transfers, turns
 from tests.channels.lives import PHONE, claim
 from tests.factories import LinkFactory
-from tests.otp.passing import forget_limits, later
+from tests.otp.aging import age_rows, forget_limits
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -75,7 +75,7 @@ def test_click_proves_the_delivery_and_sends_no_sms(api: Api) -> None:
     click(message)
 
     assert delivery_proof.prove_clicks() == 1
-    later(seconds=121)
+    age_rows(seconds=121)
     sweeps.fall_back()
 
     assert (state(message), claim()) == (("delivered", "whatsapp"), [])
@@ -126,7 +126,7 @@ def test_who_comes_with_the_hand_over_proves_nothing_and_a_later_visitor_does(ap
 
 def test_click_calls_off_an_sms_that_nobody_has(api: Api) -> None:
     message = link_sent(api)
-    later(seconds=121)
+    age_rows(seconds=121)
     sweeps.fall_back()
     click(message)
 

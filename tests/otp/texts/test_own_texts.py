@@ -13,7 +13,7 @@ from otp.texts import own_texts
 from tests.api.clients import Api
 from tests.channels.lives import send
 from tests.factories import CodeTextFactory, UserFactory
-from tests.otp.reading import code_of
+from tests.otp.sent_codes import code_of
 from tests.otp.texts.test_sent_texts import PHONE, handed_over
 
 

@@ -13,8 +13,8 @@ from otp.models import Autofill, CodeText
 from tests.api.clients import Api
 from tests.channels.lives import claim, send
 from tests.factories import CodeTextFactory
-from tests.otp.passing import later
-from tests.otp.reading import code_of
+from tests.otp.aging import age_rows
+from tests.otp.sent_codes import code_of
 
 PHONE = "+79161234567"
 
@@ -105,7 +105,7 @@ def test_resend_says_how_long_the_code_still_lives(api: Api) -> None:
     write(api.company, "{code} {minutes}")
     send(api, channel="sms")
     handed_over()
-    later(seconds=110)  # 190 are left
+    age_rows(seconds=110)  # 190 are left
 
     send(api, channel="sms")
 
@@ -132,7 +132,7 @@ def test_resend_is_counted_in_the_words_it_is_sent_in(api: Api) -> None:
     text = write(api.company, "{code} раньше")
     first = send(api, channel="sms")
     handed_over()
-    later(seconds=61)
+    age_rows(seconds=61)
     CodeText.objects.filter(pk=text.pk).update(body="{code} " + "я" * 100)
     api_keys.forget_all()
 

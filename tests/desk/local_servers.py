@@ -1,4 +1,4 @@
-"""Servers of others on loopback: a mail server, a web site, proxies one behind another."""
+"""Third-party servers on loopback: a mail server, a web site, a chain of proxies."""
 
 import socketserver
 import threading
@@ -25,8 +25,8 @@ def _serving(server: socketserver.BaseServer) -> Iterator[int]:
         server.server_close()
 
 
-class _Smtp(socketserver.StreamRequestHandler):
-    """Greets everybody and takes nobody's password."""
+class _SmtpHandler(socketserver.StreamRequestHandler):
+    """Accepts every connection and refuses every password."""
 
     def handle(self) -> None:
         self._say("220 here")
@@ -47,13 +47,13 @@ class _Smtp(socketserver.StreamRequestHandler):
 
 
 @contextmanager
-def smtp() -> Iterator[int]:
+def smtp_server() -> Iterator[int]:
     """The port it listens on."""
-    with _serving(socketserver.ThreadingTCPServer(("127.0.0.1", 0), _Smtp)) as port:
+    with _serving(socketserver.ThreadingTCPServer(("127.0.0.1", 0), _SmtpHandler)) as port:
         yield port
 
 
-class _Quiet(BaseHTTPRequestHandler):
+class _QuietHandler(BaseHTTPRequestHandler):
     def log_message(self, *_args: object) -> None:
         return
 
@@ -64,7 +64,7 @@ class _Quiet(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
 
-class _Site(_Quiet):
+class _SiteHandler(_QuietHandler):
     def __init__(self, status: int, *args: object) -> None:
         self.status = status
         super().__init__(*args)  # type: ignore[arg-type]
@@ -73,7 +73,7 @@ class _Site(_Quiet):
         self.answer(self.status, b'{"status": "ok"}')
 
 
-class _Proxy(_Quiet):
+class _ProxyHandler(_QuietHandler):
     """Adds the address of whoever called it, as proxies do."""
 
     def __init__(self, upstream: str, *args: object) -> None:
@@ -89,9 +89,9 @@ class _Proxy(_Quiet):
 
 
 @contextmanager
-def answering(status: int) -> Iterator[str]:
-    """Somebody else's site."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(_Site, status))
+def site(status: int) -> Iterator[str]:
+    """A web site that is not ours."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(_SiteHandler, status))
     with _serving(server) as port:
         yield f"http://127.0.0.1:{port}"
 
@@ -100,6 +100,6 @@ def answering(status: int) -> Iterator[str]:
 def proxy(upstream: str, count: int) -> Iterator[str]:
     with ExitStack() as stack:
         for _ in range(count):
-            server = ThreadingHTTPServer(("127.0.0.1", 0), partial(_Proxy, upstream))
+            server = ThreadingHTTPServer(("127.0.0.1", 0), partial(_ProxyHandler, upstream))
             upstream = f"http://127.0.0.1:{stack.enter_context(_serving(server))}"
         yield upstream

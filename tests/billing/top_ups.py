@@ -1,4 +1,4 @@
-"""Orders placed and notices told, as the outside world does it."""
+"""Places top-up orders and posts payment webhooks, as the outside world does."""
 
 from dataclasses import replace
 from decimal import Decimal
@@ -40,14 +40,14 @@ def place_order(company: Company, way: str = "sandbox", tokens: int = 1000, **fi
 
 
 def payment_event(order: Order, **changes: Any) -> PaymentEvent:
-    """That the order was paid as it should be, but for the changes."""
+    """A payment of the order in full, with these fields changed."""
     paid = PaymentState.PAID
-    told = PaymentEvent(order.payment_id, order.id.hex, order.amount, order.currency, paid)
-    return replace(told, **changes)
+    event = PaymentEvent(order.payment_id, order.id.hex, order.amount, order.currency, paid)
+    return replace(event, **changes)
 
 
 def post_webhook(body: PaymentEvent | bytes, signature: str | None = None) -> int:
-    """What our hook answers."""
+    """Returns the status our webhook endpoint answers."""
     raw = webhook_body(body) if isinstance(body, PaymentEvent) else body
     sandbox = Sandbox(public_url="", secret=settings.SECRET_KEY)
     signed = sandbox.sign(raw) if signature is None else signature

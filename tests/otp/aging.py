@@ -1,4 +1,4 @@
-"""Time passes: rows grow older, and Redis forgets."""
+"""Ages rows in the database and clears the limits in Redis, as if time had passed."""
 
 from datetime import timedelta
 
@@ -10,8 +10,8 @@ from config.redis_client import redis_client
 from otp.models import Verification
 
 
-def later(**by: float) -> None:
-    """Make everything so much older; what counted in Redis is forgotten altogether."""
+def age_rows(**by: float) -> None:
+    """Moves every timestamp back by this much and clears the counters in Redis."""
     forget_limits()
     shift = timedelta(**by)
     Verification.objects.update(

@@ -1,4 +1,4 @@
-"""A trial message by one provider: sent as any other, paid for by a company of the service's own.
+"""A trial message by one provider: sent like any other, paid for by the service's own company.
 
 The tokens it needs are granted beforehand, so that the ledger shows each trial and who made it.
 """

@@ -15,7 +15,7 @@ from channels.deliver.dispatcher import Dispatcher
 from channels.models import Attempt, BlockedPhone, Message
 from channels.reconciliation import breaches
 from channels.vendor_accounts import registry
-from desk.vendors.test_message import COMPANY, trial_for
+from desk.vendors.trial_message import COMPANY, trial_for
 from tests.channels.providers.vendors import body_of
 from tests.desk.operators import make_operator, sign_in
 from tests.factories import MemberFactory
