@@ -8,10 +8,10 @@ from django.core.exceptions import ImproperlyConfigured
 from django.core.management import execute_from_command_line
 from django.db.utils import OperationalError
 
-from config.local.demo_environment import adopt
+from config.local.demo_environment import load_running
 
 if __name__ == "__main__":
-    adopt()
+    load_running()
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
     try:
         execute_from_command_line(sys.argv)

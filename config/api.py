@@ -41,14 +41,14 @@ CALLS: list[tuple[str, type[APIView]]] = [
 
 # Paths that were documented before and still answer. A path may not fit two calls: a link's id and
 # a batch's stood in one place, which generators and linters refuse.
-FORMER: list[tuple[str, type[APIView]]] = [
+DEPRECATED_CALLS: list[tuple[str, type[APIView]]] = [
     (r"links/batches/(?P<public_id>[^/]+)", Batch),
     (r"links/batches/(?P<public_id>[^/]+)/release", ReleaseBatch),
 ]
 
 urlpatterns: list[URLPattern] = [
     *(re_path(rf"^v1/{path}/?$", view.as_view()) for path, view in CALLS),
-    *(re_path(rf"^v1/{path}/?$", view.as_view(schema=None)) for path, view in FORMER),
+    *(re_path(rf"^v1/{path}/?$", view.as_view(schema=None)) for path, view in DEPRECATED_CALLS),
     re_path(r"^v1/openapi\.json$", OpenApi.as_view(), name="openapi"),
     re_path(r"", Unknown.as_view()),
 ]

@@ -1,4 +1,4 @@
-"""What may follow a request: done soon, on a thread of its own, many askings at once."""
+"""Background work after a request: soon, on a separate thread, one run for many triggers."""
 
 import os
 import threading
@@ -9,27 +9,27 @@ import structlog
 
 log = structlog.get_logger(__name__)
 
-PAUSE = 0.01  # seconds between two runs, so that what comes together is done together
-BACK_OFF = 1.0  # seconds after a run that failed
+PAUSE = 0.01  # seconds between two runs: triggers that come together share a run
+BACK_OFF = 1.0  # seconds after a failed run
 
 
-class Errand:
-    """Runs `work` soon after it is asked for; `work` says whether it succeeded.
+class CoalescingThread:
+    """Runs `work` soon after a trigger; `work` returns whether it succeeded.
 
-    The thread starts at the first asking, so that each forked process has its own.
+    The thread starts at the first trigger, so each forked process has its own.
     """
 
     def __init__(self, name: str, work: Callable[[], bool]) -> None:
         self._name, self._work = name, work
-        self._wanted = threading.Event()
+        self._triggered = threading.Event()
         self._starting = threading.Lock()
         self._pid = 0
 
-    def ask(self) -> None:
+    def trigger(self) -> None:
         """Never blocks, never fails."""
         if self._pid != os.getpid():
             self._start()
-        self._wanted.set()
+        self._triggered.set()
 
     def _start(self) -> None:
         with self._starting:
@@ -39,13 +39,13 @@ class Errand:
 
     def _run(self) -> None:
         while True:
-            self._wanted.wait()
-            self._wanted.clear()
-            time.sleep(PAUSE if self._is_done() else BACK_OFF)
+            self._triggered.wait()
+            self._triggered.clear()
+            time.sleep(PAUSE if self._succeeds() else BACK_OFF)
 
-    def _is_done(self) -> bool:
+    def _succeeds(self) -> bool:
         try:
             return self._work()
-        except Exception:  # the thread's edge: it must outlive whatever comes
-            log.exception("errand_failed", errand=self._name)
+        except Exception:  # the thread must survive any failure of one run
+            log.exception("background_work_failed", thread=self._name)
             return False

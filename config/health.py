@@ -16,9 +16,9 @@ from config.server import probe
 def livez(request: HttpRequest) -> JsonResponse:
     """Alive means this process answers: it asks nobody."""
     body: dict[str, Any] = {"status": "ok"}
-    if probe.is_asked(request.META):
-        body["seen"] = _seen(request)
-    return _answer(body, 200)
+    if probe.is_signed(request.META):
+        body["seen"] = _request_facts(request)
+    return _response(body, 200)
 
 
 def readyz(_request: HttpRequest) -> JsonResponse:
@@ -31,7 +31,7 @@ def readyz(_request: HttpRequest) -> JsonResponse:
     body: dict[str, Any] = {"status": status, "checks": checks}
     if reasons:
         body["reasons"] = reasons
-    return _answer(body, 503 if reasons else 200)
+    return _response(body, 503 if reasons else 200)
 
 
 def _database() -> str:
@@ -50,7 +50,7 @@ def _redis() -> str:
     return "ok"
 
 
-def _seen(request: HttpRequest) -> dict[str, Any]:
+def _request_facts(request: HttpRequest) -> dict[str, Any]:
     forwarded = request.META.get("HTTP_X_FORWARDED_FOR", "")
     return {
         "client_ip": client_ip(request.META),
@@ -59,5 +59,5 @@ def _seen(request: HttpRequest) -> dict[str, Any]:
     }
 
 
-def _answer(body: dict[str, Any], status: int) -> JsonResponse:
+def _response(body: dict[str, Any], status: int) -> JsonResponse:
     return JsonResponse(body, status=status, headers={"Cache-Control": "no-store"})

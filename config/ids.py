@@ -17,7 +17,7 @@ def uuid7() -> UUID:
     return UUID(int=(millis << 80) | random | _VERSION_AND_VARIANT)
 
 
-def first_at(at: datetime) -> UUID:
+def first_id_at(at: datetime) -> UUID:
     """What no id made from then on is less than."""
     return UUID(int=(int(at.timestamp() * 1000) << 80) | _VERSION_AND_VARIANT)
 
@@ -46,7 +46,7 @@ def request_id() -> str:
     return f"req_{time.time_ns() // 1_000_000:012x}{os.urandom(5).hex()}"
 
 
-def moment_of(request: str) -> datetime | None:
+def started_at(request: str) -> datetime | None:
     """When a request began; None for what is not an id of ours."""
     found = _REQUEST.fullmatch(request)
     if found is None:

@@ -38,7 +38,7 @@ def _to_text(event: Any, **_options: Any) -> str:
     return _to_json(event).decode()
 
 
-SHARED: list[Any] = [
+SHARED_PROCESSORS: list[Any] = [
     structlog.contextvars.merge_contextvars,
     structlog.stdlib.add_log_level,
     structlog.stdlib.add_logger_name,
@@ -53,14 +53,18 @@ def configure(level: str) -> dict[str, Any]:
     Ours go straight to stderr, one write each: by way of `logging` a line costs a request 0.1 ms.
     """
     structlog.configure(
-        processors=[*SHARED, mask_event, structlog.processors.JSONRenderer(serializer=_to_json)],
+        processors=[
+            *SHARED_PROCESSORS,
+            mask_event,
+            structlog.processors.JSONRenderer(serializer=_to_json),
+        ],
         wrapper_class=structlog.make_filtering_bound_logger(level),
         logger_factory=structlog.BytesLoggerFactory(_stderr()),
         cache_logger_on_first_use=True,
     )
     formatter = {
         "()": structlog.stdlib.ProcessorFormatter,
-        "foreign_pre_chain": SHARED,
+        "foreign_pre_chain": SHARED_PROCESSORS,
         "processors": [
             structlog.stdlib.ProcessorFormatter.remove_processors_meta,
             mask_event,
@@ -73,7 +77,7 @@ def configure(level: str) -> dict[str, Any]:
         "formatters": {"json": formatter},
         "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "json"}},
         "root": {"handlers": ["stderr"], "level": level},
-        "loggers": {name: {"level": floor} for name, floor in FLOORS.items()},
+        "loggers": {name: {"level": floor} for name, floor in LOGGER_LEVELS.items()},
     }
 
 
@@ -83,7 +87,7 @@ def _stderr() -> BinaryIO:
 
 
 # Loggers that would otherwise say at INFO what is of no use here.
-FLOORS = {
+LOGGER_LEVELS = {
     "django.request": "ERROR",  # Django words every 4xx, which the API's own line already says
     "django.security.DisallowedHost": "CRITICAL",
     "urllib3": "WARNING",

@@ -20,7 +20,7 @@ _LOCAL_MAIL = ("config.letter_files.", *(
 _EXAMPLE_HOSTS = ("example.com", "example.org", "example.net")  # RFC 2606: never anybody's own
 
 
-def known_environment(name: str) -> str:
+def validate_environment(name: str) -> str:
     """The name itself; a misspelt one must not mean development, where money is free."""
     if name not in ENVIRONMENTS:
         raise ImproperlyConfigured(

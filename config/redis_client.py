@@ -27,17 +27,17 @@ def redis_client() -> redis.Redis:
 
 
 @cache
-def patient_redis() -> redis.Redis:
+def blocking_redis_client() -> redis.Redis:
     """For background threads that block on a list or a subscription."""
     return _client(5.0, 0.3)
 
 
-class _Own(threading.local):
+class _ThreadState(threading.local):
     client: redis.Redis | None = None
     connection: Any = None
 
 
-_own = _Own()
+_thread_state = _ThreadState()
 
 
 def call(*command: str | int) -> Any:
@@ -46,13 +46,16 @@ def call(*command: str | int) -> Any:
     For the request path: the client's pool, retries and callbacks cost three times as much.
     """
     client = redis_client()
-    if _own.client is not client:
+    if _thread_state.client is not client:
         pool = client.connection_pool
-        _own.connection, _own.client = pool.connection_class(**pool.connection_kwargs), client
-    if not _is_clean(_own.connection):
-        _own.connection.disconnect()
-    _own.connection.send_command(*command)
-    return _own.connection.read_response()
+        _thread_state.connection, _thread_state.client = (
+            pool.connection_class(**pool.connection_kwargs),
+            client,
+        )
+    if not _is_clean(_thread_state.connection):
+        _thread_state.connection.disconnect()
+    _thread_state.connection.send_command(*command)
+    return _thread_state.connection.read_response()
 
 
 def _is_clean(connection: Any) -> bool:

@@ -21,18 +21,18 @@ def weakness(secret: str) -> str:
     kinds = (str.islower, str.isupper, str.isdigit)
     if sum(sum(map(is_kind, text)) > 1 for is_kind in kinds) < 2:
         return "has no mix of letters and digits"
-    if _repeats(text):
+    if _is_repetitive(text):
         return "repeats itself"
-    if _runs(text):
+    if _is_sequence(text):
         return "is a sequence of neighbouring characters"
     return ""
 
 
-def _repeats(text: str) -> bool:
+def _is_repetitive(text: str) -> bool:
     trigrams = [text[place : place + 3] for place in range(len(text) - 2)]
     return len(set(trigrams)) < 0.8 * len(trigrams)
 
 
-def _runs(text: str) -> bool:
+def _is_sequence(text: str) -> bool:
     steps = [abs(ord(one) - ord(other)) for one, other in pairwise(text)]
     return sum(step <= 1 for step in steps) > 0.5 * len(steps)

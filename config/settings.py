@@ -8,7 +8,7 @@ from django.core.exceptions import ImproperlyConfigured
 
 from config import logs
 from config.env import ROOT, at_least, env, keyring, refuse_former_names, web_address
-from config.production_checks import known_environment, require_safe
+from config.production_checks import require_safe, validate_environment
 from config.schedule import SCHEDULE
 from config.sign_in_settings import FACTOR_FORMS, PASSWORD_FORMS, PASSWORD_VALIDATORS, RATE_LIMITS
 from config.stores import (
@@ -30,7 +30,7 @@ from config.vendor_settings import (
 
 # --- Where it runs ---------------------------------------------------------------------------
 
-ENVIRONMENT = known_environment(env.str("ENVIRONMENT", "production"))
+ENVIRONMENT = validate_environment(env.str("ENVIRONMENT", "production"))
 PRODUCTION = ENVIRONMENT == "production"
 if PRODUCTION:
     refuse_former_names()
@@ -98,7 +98,7 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
-    "config.server.middleware.Shortcut",  # machine paths go straight to the last line
+    "config.server.middleware.SkipPageMiddleware",  # machine paths go straight to the last line
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "config.server.middleware.RequestLog",
@@ -115,7 +115,7 @@ MIDDLEWARE = [
     "django_htmx.middleware.HtmxMiddleware",
     "config.server.middleware.NoStore",
     "config.server.middleware.ErrorPages",
-    "config.server.middleware.Views",
+    "config.server.middleware.ChainEnd",
 ]
 
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"

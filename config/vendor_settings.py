@@ -13,17 +13,17 @@ from django.core.exceptions import ImproperlyConfigured
 from config.env import env as environment
 
 Options = dict[str, Any]
-NAME = re.compile(r"[a-z][a-z0-9]{0,11}")
+ACCOUNT_NAME = re.compile(r"[a-z][a-z0-9]{0,11}")
 
 
-class Reads(Protocol):
+class VariableReader(Protocol):
     def name(self, variable: str, /) -> str:
         """What the variable is called for this account."""
 
     def str(self, variable: str, default: str, /) -> str: ...
 
 
-class _First:
+class _FirstAccount:
     """The vendor's first account, whose variables have no name in them."""
 
     def name(self, variable: str, /) -> str:
@@ -34,7 +34,7 @@ class _First:
         return own
 
 
-class _Named(_First):
+class _FurtherAccount(_FirstAccount):
     """Reads `TWILIO_KZ_TOKEN` when asked for `TWILIO_TOKEN`."""
 
     def __init__(self, vendor: str, account: str) -> None:
@@ -47,17 +47,19 @@ class _Named(_First):
         return super().str(self.name(variable), default)
 
 
-def _further(vendor: str, options: Callable[[Reads], Options]) -> dict[str, Options]:
+def _further_accounts(
+    vendor: str, options: Callable[[VariableReader], Options]
+) -> dict[str, Options]:
     names = [one.strip() for one in environment.str(f"{vendor}_ACCOUNTS", "").split(",")]
     names = [name for name in names if name]
-    if wrong := [name for name in names if not NAME.fullmatch(name)]:
+    if wrong := [name for name in names if not ACCOUNT_NAME.fullmatch(name)]:
         raise ImproperlyConfigured(
             f"{vendor}_ACCOUNTS: {wrong[0]!r} must be 1 to 12 lower-case letters and digits, "
             "a letter first"
         )
     if len(set(names)) < len(names):
         raise ImproperlyConfigured(f"{vendor}_ACCOUNTS names an account twice")
-    return {name: options(_Named(vendor, name)) for name in names}
+    return {name: options(_FurtherAccount(vendor, name)) for name in names}
 
 
 def _languages(text: str) -> dict[str, str]:
@@ -78,7 +80,7 @@ def _one_of(words: tuple[str, ...], value: str, name: str) -> str:
     return value
 
 
-def _whatsapp(env: Reads) -> Options:
+def _whatsapp(env: VariableReader) -> Options:
     return {
         "api_url": env.str("WHATSAPP_API_URL", "https://graph.facebook.com"),
         "version": env.str("WHATSAPP_API_VERSION", "v25.0"),
@@ -94,14 +96,14 @@ def _whatsapp(env: Reads) -> Options:
     }
 
 
-def _telegram_gateway(env: Reads) -> Options:
+def _telegram_gateway(env: VariableReader) -> Options:
     return {
         "api_url": env.str("TELEGRAM_GATEWAY_API_URL", "https://gatewayapi.telegram.org"),
         "token": env.str("TELEGRAM_GATEWAY_TOKEN", ""),
     }
 
 
-def _telegram_bot(env: Reads) -> Options:
+def _telegram_bot(env: VariableReader) -> Options:
     return {
         "api_url": env.str("TELEGRAM_BOT_API_URL", "https://api.telegram.org"),
         "token": env.str("TELEGRAM_BOT_TOKEN", ""),
@@ -115,7 +117,7 @@ def _telegram_bot(env: Reads) -> Options:
     }
 
 
-def _twilio(env: Reads) -> Options:
+def _twilio(env: VariableReader) -> Options:
     return {
         "api_url": env.str("TWILIO_API_URL", "https://api.twilio.com"),
         "account_sid": env.str("TWILIO_ACCOUNT_SID", ""),
@@ -124,7 +126,7 @@ def _twilio(env: Reads) -> Options:
     }
 
 
-def _smsc(env: Reads) -> Options:
+def _smsc(env: VariableReader) -> Options:
     return {
         "api_url": env.str("SMSC_API_URL", "https://smsc.ru"),
         "login": env.str("SMSC_LOGIN", ""),
@@ -134,7 +136,7 @@ def _smsc(env: Reads) -> Options:
     }
 
 
-def _smpp(env: Reads) -> Options:
+def _smpp(env: VariableReader) -> Options:
     """An account is one lasting connection, and so a process: `manage.py run_smpp --account`."""
     options = {
         "host": env.str("SMPP_HOST", ""),
@@ -163,7 +165,7 @@ def _smpp(env: Reads) -> Options:
     return options
 
 
-def _number(env: Reads, name: str, default: float) -> float:
+def _number(env: VariableReader, name: str, default: float) -> float:
     text = env.str(name, "") or str(default)
     try:
         return float(text)
@@ -171,7 +173,7 @@ def _number(env: Reads, name: str, default: float) -> float:
         raise ImproperlyConfigured(f"{env.name(name)} must be a number, not {text!r}") from None
 
 
-def _integer(env: Reads, name: str, default: int) -> int:
+def _integer(env: VariableReader, name: str, default: int) -> int:
     return int(_number(env, name, default))
 
 
@@ -181,7 +183,7 @@ def _pairs(text: str) -> dict[str, str]:
     return {name.strip(): value.strip() for name, _, value in pairs}
 
 
-_FIRST = _First()
+_FIRST = _FirstAccount()
 _YES = {"1", "true", "yes", "on", "y", "t"}
 WHATSAPP = _whatsapp(_FIRST)
 TELEGRAM_GATEWAY = _telegram_gateway(_FIRST)
@@ -191,9 +193,9 @@ SMSC = _smsc(_FIRST)
 SMPP = _smpp(_FIRST)
 # Not of the bot: a person shares their contact with one bot, and no other may write to them.
 FURTHER_ACCOUNTS = {
-    "WHATSAPP": _further("WHATSAPP", _whatsapp),
-    "TELEGRAM_GATEWAY": _further("TELEGRAM_GATEWAY", _telegram_gateway),
-    "TWILIO": _further("TWILIO", _twilio),
-    "SMSC": _further("SMSC", _smsc),
-    "SMPP": _further("SMPP", _smpp),
+    "WHATSAPP": _further_accounts("WHATSAPP", _whatsapp),
+    "TELEGRAM_GATEWAY": _further_accounts("TELEGRAM_GATEWAY", _telegram_gateway),
+    "TWILIO": _further_accounts("TWILIO", _twilio),
+    "SMSC": _further_accounts("SMSC", _smsc),
+    "SMPP": _further_accounts("SMPP", _smpp),
 }

@@ -43,7 +43,7 @@ _internal: Any = _granian
 _Worker: Any = _granian.RSGIWorker
 
 
-class _AtOnce:
+class _ImmediateLoop:
     """What granian takes for an event loop."""
 
     def call_soon(self, callback: Callable[..., Any], *arguments: Any, context: Any = None) -> None:
@@ -52,7 +52,7 @@ class _AtOnce:
     call_soon_threadsafe = call_soon
 
 
-def _scheduler(loop: _AtOnce, gateway: Gateway) -> Any:
+def _scheduler(loop: _ImmediateLoop, gateway: Gateway) -> Any:
     scheduler = _internal.CallbackScheduler(loop, gateway.schedule, None, None, None)
     scheduler._schedule_fn = gateway.schedule  # noqa: SLF001 - as granian's own does
     return scheduler
@@ -122,15 +122,15 @@ class Server(MPServer):
             *ssl_ctx,
             metrics,
         )
-        loop = _AtOnce()
+        loop = _ImmediateLoop()
         serve = getattr(worker, WORKERS_METHODS[runtime_mode][(sock[0] or sock[1]).is_uds()])
         gateway.start()
         serve(_scheduler(loop, gateway), loop, stop)
-        give_up_unread(gateway.bounds.unread)
+        limit_unread_responses(gateway.bounds.unread)
         stopped.wait()
 
 
-def give_up_unread(seconds: float) -> None:
+def limit_unread_responses(seconds: float) -> None:
     """Have the kernel end connections whose client takes nothing of an answer for so long.
 
     Accepted sockets have what is set on the one that listens, which granian keeps to itself.
@@ -147,7 +147,7 @@ def give_up_unread(seconds: float) -> None:
                         one.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, milliseconds)
 
 
-def raise_open_files() -> None:
+def raise_open_file_limit() -> None:
     """As far as is allowed. macOS says that all are, and refuses just that."""
     now, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = OPEN_FILES if most == resource.RLIM_INFINITY else min(most, OPEN_FILES)
@@ -157,7 +157,7 @@ def raise_open_files() -> None:
 
 
 def main() -> None:
-    raise_open_files()
+    raise_open_file_limit()
     _command.Server = Server
     _command.cli([*sys.argv[1:], APPLICATION], default_map=DEFAULTS, auto_envvar_prefix="GRANIAN")
 

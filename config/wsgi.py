@@ -21,8 +21,8 @@ from channels.deliver import heartbeats  # noqa: E402
 from channels.vendor_accounts import availability  # noqa: E402
 from config.celery import cap_publishing  # noqa: E402
 from config.server.gateway import Gateway  # noqa: E402
-from config.server.https import Transport  # noqa: E402
-from config.server.request_bodies import Bounds  # noqa: E402
+from config.server.https import TransportSecurity  # noqa: E402
+from config.server.request_bodies import BodyLimits  # noqa: E402
 from links.addresses import short_hosts  # noqa: E402
 from links.follow.redirect import RedirectMiddleware  # noqa: E402
 
@@ -31,8 +31,8 @@ api_keys.keep_fresh()
 availability.start_refreshing()
 short_hosts.keep_fresh()
 heartbeats.start_heartbeat("web", outcome_waiting.facts)
-application = Transport(RedirectMiddleware(django_application), refuse)
-bounds = Bounds(
+application = TransportSecurity(RedirectMiddleware(django_application), refuse)
+bounds = BodyLimits(
     deadline=settings.BODY_TIMEOUT,
     most=settings.BODIES,
     most_per_sender=settings.BODIES_PER_SENDER,

@@ -7,7 +7,7 @@ from django.conf import settings
 from django.db import connection
 
 from channels.extensions import CodeCount
-from config.ids import first_at
+from config.ids import first_id_at
 from otp import sql
 
 CLOCK_SKEW = timedelta(minutes=10)  # allowed between our clock and the database's
@@ -21,8 +21,8 @@ def count_codes(
     params: dict[str, Any] = {
         "start": start,
         "end": end,
-        "first_id": first_at(made),
-        "last_id": first_at(end + CLOCK_SKEW),
+        "first_id": first_id_at(made),
+        "last_id": first_id_at(end + CLOCK_SKEW),
     }
     if company_id is not None:
         params |= {"company_id": company_id, "mode": mode}

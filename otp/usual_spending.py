@@ -16,7 +16,7 @@ from billing.budgets import budgets
 from billing.models import SpentDay
 from channels.history.day_counts import start_of
 from channels.phone_numbers import country_of
-from config.ids import first_at
+from config.ids import first_id_at
 
 # One phone stands for all that begin like it: seven characters tell countries apart that share a
 # calling code. Ids of codes begin with the time they were made at, which spares reading others.
@@ -50,8 +50,8 @@ def _count_day(day: date) -> None:
     params: dict[str, Any] = {
         "start": start,
         "end": end,
-        "first_id": first_at(start - CLOCK_SKEW),
-        "last_id": first_at(end + CLOCK_SKEW),
+        "first_id": first_id_at(start - CLOCK_SKEW),
+        "last_id": first_id_at(end + CLOCK_SKEW),
     }
     with connection.cursor() as cursor:
         cursor.execute("SET LOCAL statement_timeout = '10min'")

@@ -12,7 +12,7 @@ from accounts.client_ip import client_ip, household
 from config import ids
 from config.errors import DomainError, Error
 from config.server.gateway import Allowance, Refusal
-from config.server.https import is_refused, with_security
+from config.server.https import add_security_headers, is_refused
 
 _LATER = {Error.UNAVAILABLE: 1}  # Retry-After, seconds
 _PLAIN = {
@@ -54,4 +54,4 @@ def refuse(environ: Mapping[str, Any], error: Error) -> Refusal:
         body = _PLAIN[error]
         headers.append(("Content-Type", "text/plain; charset=utf-8"))
     headers.append(("Content-Length", str(len(body))))
-    return Refusal(error.status, with_security(headers, environ), body)
+    return Refusal(error.status, add_security_headers(headers, environ), body)

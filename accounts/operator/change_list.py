@@ -13,7 +13,7 @@ from django.utils.functional import Promise
 from django.utils.text import capfirst
 from django.utils.translation import gettext_lazy as _
 
-from config.ids import first_at
+from config.ids import first_id_at
 
 AFTER = "after"  # the query parameter: the key of the last row seen
 
@@ -117,7 +117,7 @@ class Since(admin.SimpleListFilter):
             return queryset
         start = timezone.now() - SINCE[str(self.value())][1]
         if self.field == "pk":
-            return queryset.filter(pk__gte=first_at(start))
+            return queryset.filter(pk__gte=first_id_at(start))
         return queryset.filter(**{f"{self.field}__gte": start})
 
 

@@ -7,7 +7,7 @@ import redis
 import structlog
 
 from channels.vendor_accounts import registry
-from config.background import Errand
+from config.background import CoalescingThread
 from config.redis_client import call
 
 log = structlog.get_logger(__name__)
@@ -32,4 +32,4 @@ def push() -> bool:
     return True
 
 
-wake = Errand("nudger", push).ask  # to be called after the commit
+wake = CoalescingThread("nudger", push).trigger  # to be called after the commit

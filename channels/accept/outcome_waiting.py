@@ -18,7 +18,7 @@ import structlog
 from django.conf import settings
 from redis.client import PubSub
 
-from config.redis_client import patient_redis, redis_client
+from config.redis_client import blocking_redis_client, redis_client
 
 log = structlog.get_logger(__name__)
 PUBSUB_CHANNEL = "outcomes"  # the pub/sub channel
@@ -116,7 +116,7 @@ def _listen_forever() -> None:
 
 def _listen() -> None:
     """Returns only by raising: when Redis is gone, or has been silent for SILENCE seconds."""
-    with PubSub(patient_redis().connection_pool) as subscription:
+    with PubSub(blocking_redis_client().connection_pool) as subscription:
         subscription.subscribe(PUBSUB_CHANNEL)
         heard = time.monotonic()
         while True:

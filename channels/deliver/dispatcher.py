@@ -45,7 +45,7 @@ from channels.recipients import telegram_contacts
 from channels.vendor_accounts import availability, breaker_state, registry, vendor_alerts
 from channels.vendor_accounts.circuit_breaker import Breakers, Call, Change
 from config import metrics
-from config.redis_client import patient_redis
+from config.redis_client import blocking_redis_client
 
 log = structlog.get_logger(__name__)
 
@@ -213,8 +213,8 @@ class Dispatcher:
         wake = nudge.key(self.hosted.name if self.hosted else "")
         while not self.stopping.is_set():
             try:
-                if patient_redis().blpop([wake], timeout=1):
-                    patient_redis().delete(wake)
+                if blocking_redis_client().blpop([wake], timeout=1):
+                    blocking_redis_client().delete(wake)
                     self.inbox.put(None)
             except redis.RedisError:
                 time.sleep(TICK)

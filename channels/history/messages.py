@@ -16,7 +16,7 @@ from channels.history.day_counts import start_of
 from channels.models import Message
 from channels.recipients import phone_search
 from config.errors import DomainError
-from config.ids import moment_of, parse_id
+from config.ids import parse_id, started_at
 
 EXACT_FILTERS = ("channel", "state", "kind", "api_key")
 MAX_SCANNED = 50_000  # messages looked at for one page of a filter that no index answers
@@ -96,7 +96,7 @@ def _end_of_scan(
 def _by_id(text: str) -> Q:
     if message_id := parse_id("msg", text):
         return Q(pk=message_id)
-    began_at = moment_of(text)
+    began_at = started_at(text)
     if began_at is None:
         return Q(pk__in=[])
     around = (began_at - REQUEST_WINDOW, began_at + REQUEST_WINDOW)

@@ -12,7 +12,7 @@ from channels.models import Attempt, Message, Part
 from channels.recipients import phone_search
 from channels.vendor_accounts import error_texts
 from channels.vendor_accounts.registry import hosted_providers, test_providers
-from config.ids import first_at, moment_of, parse_id
+from config.ids import first_id_at, parse_id, started_at
 
 HELP = _(
     "Phone in any spelling or its beginning, message id (msg_…), request id (req_…), "
@@ -66,10 +66,12 @@ def _by_own_id(rows: QuerySet[Message], text: str) -> QuerySet[Message] | None:
 def _by_request(rows: QuerySet[Message], text: str) -> QuerySet[Message]:
     """There is no index on it: the id's own time says where in the table to look."""
     rows = rows.filter(request_id=text)
-    at = moment_of(text)
+    at = started_at(text)
     if at is None:
         return rows
-    return rows.filter(pk__gte=first_at(at - REQUEST_WINDOW), pk__lt=first_at(at + REQUEST_WINDOW))
+    return rows.filter(
+        pk__gte=first_id_at(at - REQUEST_WINDOW), pk__lt=first_id_at(at + REQUEST_WINDOW)
+    )
 
 
 def _by_provider_id(text: str) -> list[UUID]:

@@ -9,7 +9,7 @@ from django.utils.translation import gettext_lazy as _
 from accounts.models import ApiKey, Member, Mode
 from channels.models import Message
 from channels.recipients import phone_search
-from config.ids import moment_of, parse_id
+from config.ids import parse_id, started_at
 
 
 class PhoneFilter(forms.Form):
@@ -100,7 +100,7 @@ class HistoryFilter(PhoneFilter):
 
     def clean_id(self) -> str:
         text: str = self.cleaned_data["id"].strip().lower()
-        if text and not (parse_id("msg", text) or moment_of(text)):
+        if text and not (parse_id("msg", text) or started_at(text)):
             raise ValidationError(_("Give the whole id: it begins with msg_ or req_."))
         return text
 

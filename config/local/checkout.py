@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 CHECKOUT = Path(__file__).resolve().parents[2]
-_MADE = (
+_GENERATED = (
     "var",
     ".venv",
     ".mypy_cache",
@@ -29,10 +29,10 @@ def digest(path: Path) -> str:
 
 
 # Where root keeps what other users must reach when they cannot enter the checkout.
-SHELTERS = [Path(base, f"kvitok-{digest(CHECKOUT)}") for base in ("/var/lib", "/var/tmp")]  # noqa: S108
+SHARED_DIRECTORIES = [Path(base, f"kvitok-{digest(CHECKOUT)}") for base in ("/var/lib", "/var/tmp")]  # noqa: S108
 
 
-def is_roots_own(path: Path) -> bool:
+def is_owned_by_root(path: Path) -> bool:
     return path.is_dir() and not path.is_symlink() and path.stat().st_uid == 0
 
 
@@ -48,9 +48,9 @@ def clean() -> None:
 
 
 def _remove_all() -> None:
-    shelters = filter(is_roots_own, SHELTERS) if os.geteuid() == 0 else ()
+    shelters = filter(is_owned_by_root, SHARED_DIRECTORIES) if os.geteuid() == 0 else ()
     catalogues = CHECKOUT.glob("locale/*/LC_MESSAGES/*.mo")
-    for path in [*shelters, *(CHECKOUT / name for name in _MADE), *_caches(), *catalogues]:
+    for path in [*shelters, *(CHECKOUT / name for name in _GENERATED), *_caches(), *catalogues]:
         if path.is_symlink() or path.is_file():
             path.unlink()
         elif path.exists():

@@ -19,10 +19,10 @@ from config.local.processes import StartError, last_lines, signal_group
 _WARNINGS = re.compile(r'\b(?:WARNING|ERROR|CRITICAL)\b|"level":\s*"(?:warning|error|critical)"')
 _SHORTEST_PAUSE, _LONGEST_PAUSE = 0.2, 5.0  # before a child that died is started again
 _TERMINAL = 0  # the descriptor
-_ONE_REQUEST = 0.5  # seconds within which two requests to stop are the same one
+_SAME_REQUEST = 0.5  # seconds within which two requests to stop are the same one
 _STABLE = 10.0  # seconds of life after which earlier deaths are forgotten
-_GIVE_UP = 4  # deaths in a row, while everything is starting
-_LINES_A_TICK = 8  # of one child's warnings; the rest is in its log
+_MAX_EXITS = 4  # deaths in a row, while everything is starting
+_MAX_LINES_SHOWN = 8  # of one child's warnings; the rest is in its log
 
 
 class StoppedError(Exception):
@@ -136,8 +136,8 @@ class Supervisor:
             self.tend(0.05)
             for child in children:
                 late = time.monotonic() > deadline
-                if late or child.deaths >= _GIVE_UP:
-                    raise _failure(child, "does not answer" if late else "does not start")
+                if late or child.deaths >= _MAX_EXITS:
+                    raise _start_error(child, "does not answer" if late else "does not start")
 
     def complete(self, child: Child) -> None:
         """Run a command to its end; raises StartError when it fails."""
@@ -148,7 +148,7 @@ class Supervisor:
             self.tend(0.2)
         self.groups.remove([child])
         if process is not None and process.returncode != 0:
-            raise _failure(child, "failed")
+            raise _start_error(child, "failed")
 
     def run(self) -> None:
         """Tend everybody until asked to stop."""
@@ -192,10 +192,10 @@ class Supervisor:
 
     def _show(self, child: Child) -> None:
         lines = child.warnings()
-        for line in lines[:_LINES_A_TICK]:
+        for line in lines[:_MAX_LINES_SHOWN]:
             self.say(f"{child.name}: {line}")
-        if len(lines) > _LINES_A_TICK:
-            self.say(f"{child.name}: … and {len(lines) - _LINES_A_TICK} more in {child.log}")
+        if len(lines) > _MAX_LINES_SHOWN:
+            self.say(f"{child.name}: … and {len(lines) - _MAX_LINES_SHOWN} more in {child.log}")
 
     def _mourn(self, child: Child, code: int) -> None:
         pause = child.bury()
@@ -225,11 +225,11 @@ class Supervisor:
 
     def _ask(self, _number: int, _frame: FrameType | None) -> None:
         # `timeout` and `make` each pass the same request on: two at once are one.
-        if time.monotonic() - self._asked_at > _ONE_REQUEST:
+        if time.monotonic() - self._asked_at > _SAME_REQUEST:
             self._asked += 1
         self._asked_at = time.monotonic()
 
 
-def _failure(child: Child, what: str) -> StartError:
+def _start_error(child: Child, what: str) -> StartError:
     said = last_lines(child.log, 1, since=child.said)
     return StartError(f"{child.name} {what}: {' '.join(said) or 'it said nothing'} ({child.log})")

@@ -33,7 +33,7 @@ _SECRETS: dict[str, Callable[[], str]] = {
     "SMSC_CALLBACK_SECRET": lambda: secrets.token_hex(16),
     "SMPP_PASSWORD": lambda: secrets.token_hex(4),
 }
-_RUNNING = "environment.json"
+_RUNNING_FILE = "environment.json"
 _FORMER = {"CALLBACK_KEYS": "WEBHOOK_KEYS"}  # names in files that earlier versions wrote
 # Beside its secrets: what a simulated account of the provider consists of.
 _ACCOUNTS: dict[str, dict[str, str]] = {
@@ -144,14 +144,14 @@ def simulated_smpp(environ: Mapping[str, str], secrets: Mapping[str, str]) -> di
 def publish(made: Mapping[str, str], environ: Mapping[str, str], *, var: Path) -> None:
     """Keep what `environ` lacks, so that `manage.py` in another terminal means this service."""
     ours = {name: value for name, value in made.items() if environ.get(name) != value}
-    _write(var / _RUNNING, ours)
+    _write(var / _RUNNING_FILE, ours)
 
 
-def adopt() -> None:
+def load_running() -> None:
     """For `manage.py`: the service that `make run` started, unless the shell names another."""
     if not any(is_set(os.environ, name) for name in ("DATABASE_URL", "SECRET_KEY")):
         var = Path(os.environ.get("VAR_DIR") or CHECKOUT / "var")
-        os.environ.update(_read(var / _RUNNING))
+        os.environ.update(_read(var / _RUNNING_FILE))
 
 
 def reachable(host: str) -> str:

@@ -17,7 +17,7 @@ from typing import TextIO
 from config.local.demo_environment import is_set
 from config.local.processes import LockedError, StartError, die_with_parent, lock
 from config.local.server_files import account_for, temporary_directory
-from config.local.store_servers import Postgres, Redis, Server, end_leftover
+from config.local.store_servers import Postgres, Redis, Server, stop_leftover
 
 
 @dataclass(frozen=True)
@@ -84,8 +84,8 @@ def _sweep(parent: Path) -> None:
         if directory.is_symlink() or directory.stat().st_uid != os.geteuid():
             continue
         with suppress(LockedError, OSError), lock(claim):
-            end_leftover(Postgres, directory / "postgres")
-            end_leftover(Redis, directory / "redis")
+            stop_leftover(Postgres, directory / "postgres")
+            stop_leftover(Redis, directory / "redis")
             shutil.rmtree(directory)
 
 

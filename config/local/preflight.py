@@ -41,7 +41,7 @@ def check_port(name: str, host: str, port: int) -> None:
             probe.bind(address)
             probe.listen()
     except OSError as error:
-        raise StartError(_port_trouble(name, host, port, error)) from None
+        raise StartError(_port_error(name, host, port, error)) from None
 
 
 def make_writable(directory: Path) -> None:
@@ -68,7 +68,7 @@ def check_space(directory: Path) -> None:
         )
 
 
-def _port_trouble(name: str, host: str, port: int, error: OSError) -> str:
+def _port_error(name: str, host: str, port: int, error: OSError) -> str:
     if error.errno == errno.EADDRINUSE:
         return (
             f"{name} {port} is in use: stop what listens there, or run: make run {name}={port + 10}"

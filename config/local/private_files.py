@@ -12,16 +12,16 @@ def make_private(var: Path) -> None:
         make_folder_private(var / name)
     for pattern in FILES:
         for path in var.glob(pattern):
-            _take_from_others(path)
+            _remove_access(path)
 
 
 def make_folder_private(folder: Path) -> None:
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     folder.chmod(0o700)
     for path in folder.rglob("*"):
-        _take_from_others(path)
+        _remove_access(path)
 
 
-def _take_from_others(path: Path) -> None:
+def _remove_access(path: Path) -> None:
     if not path.is_symlink():  # whose target may be anything
         path.chmod(0o700 if path.is_dir() else 0o600)

@@ -131,7 +131,7 @@ def survivors(mark: str) -> list[int]:
     return [pid for pid in found if pid != os.getpid()]
 
 
-def end_survivors(mark: str) -> None:
+def kill_survivors(mark: str) -> None:
     """Kill what a killed run left: its children die with it, what they had forked may not."""
     deadline = time.monotonic() + 10
     while (left := survivors(mark)) and time.monotonic() < deadline:
@@ -141,7 +141,7 @@ def end_survivors(mark: str) -> None:
         time.sleep(0.05)
 
 
-def end_stranger(pid: int, mark: str, number: signal.Signals, *, patience: float = 10) -> None:
+def stop_unrelated(pid: int, mark: str, number: signal.Signals, *, patience: float = 10) -> None:
     """End a process that is not our child, for as long as its command line has `mark`."""
     deadline = time.monotonic() + patience
     while mark in command_line(pid):

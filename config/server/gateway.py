@@ -18,9 +18,9 @@ from wsgiref.types import WSGIApplication, WSGIEnvironment
 import structlog
 
 from config.errors import Error
-from config.server.request_bodies import Bodies, Body, Bounds
-from config.server.rsgi_response import Answers, Headers
-from config.server.wsgi_environ import MalformedRequestError, environ_of
+from config.server.request_bodies import BodyLimits, BufferedBodies, BufferedBody
+from config.server.rsgi_response import Headers, ResponseSender
+from config.server.wsgi_environ import MalformedRequestError, build_environ
 
 log = structlog.get_logger(__name__)
 SWEEP = 0.25  # seconds between looks for bodies past their deadline
@@ -49,14 +49,14 @@ class Gateway:
     """
 
     def __init__(
-        self, application: WSGIApplication, *, admit: Admit, refuse: Refuse, bounds: Bounds
+        self, application: WSGIApplication, *, admit: Admit, refuse: Refuse, bounds: BodyLimits
     ) -> None:
         self._application = application
         self._admit = admit
         self._refuse = refuse
         self.bounds = bounds
-        self._bodies = Bodies(bounds)
-        self._answers = Answers(refuse)
+        self._bodies = BufferedBodies(bounds)
+        self._answers = ResponseSender(refuse)
         self._is_stopping = False
         self._cut: Counter[str] = Counter()  # senders, since the last sweep
 
@@ -71,7 +71,7 @@ class Gateway:
         """granian's call for each request, on a thread of its own; it must not raise."""
         protocol = watcher.proto
         try:
-            self._serve(environ_of(watcher.scope), protocol)
+            self._serve(build_environ(watcher.scope), protocol)
         except MalformedRequestError:
             protocol.response_empty(400, [("Connection", "close")])
         except Exception:  # the edge of the process
@@ -86,10 +86,10 @@ class Gateway:
             return
         allowance = self._admit(environ)
         if allowance is None or length > allowance.longest:
-            self._run(environ, protocol, Unread())
+            self._run(environ, protocol, UnreceivedBody())
             return
         sender, longest = allowance
-        body = Body(environ, protocol, sender, longest, None if is_chunked else length)
+        body = BufferedBody(environ, protocol, sender, longest, None if is_chunked else length)
         has_room, slow = self._bodies.add(body)
         if slow is not None:
             self._refuse_body(slow, Error.REQUEST_TIMEOUT)
@@ -99,7 +99,7 @@ class Gateway:
         else:
             self._refuse_body(body, Error.UNAVAILABLE)
 
-    def _receive(self, body: Body) -> None:
+    def _receive(self, body: BufferedBody) -> None:
         """Ask for the next frame; whichever thread has it goes on with `_take`."""
         try:
             future = body.protocol.__anext__()
@@ -111,7 +111,7 @@ class Gateway:
         if body.is_over:  # it was taken out meanwhile
             _cancel(body)
 
-    def _take(self, body: Body, future: Any) -> None:
+    def _take(self, body: BufferedBody, future: Any) -> None:
         if body.is_over:
             return
         body.future = None  # which knows of us: a circle that nothing collects
@@ -122,7 +122,7 @@ class Gateway:
             self._bodies.take(body)
             body.protocol.response_empty(500, [])
 
-    def _go_on(self, body: Body, frame: bytes) -> None:
+    def _go_on(self, body: BufferedBody, frame: bytes) -> None:
         if not frame and (body.length is not None or body.is_ending):
             self._abandon(body)
             return
@@ -138,7 +138,7 @@ class Gateway:
         else:
             self._receive(body)
 
-    def _finish(self, body: Body) -> None:
+    def _finish(self, body: BufferedBody) -> None:
         if not self._bodies.take(body):
             return
         content = b"".join(body.parts)
@@ -146,7 +146,7 @@ class Gateway:
         body.environ.pop("HTTP_TRANSFER_ENCODING", None)
         self._run(body.environ, body.protocol, BytesIO(content))
 
-    def _abandon(self, body: Body) -> None:
+    def _abandon(self, body: BufferedBody) -> None:
         """The client has gone in the middle of it."""
         if self._bodies.take(body):
             body.protocol.response_empty(400, [])
@@ -155,7 +155,7 @@ class Gateway:
         environ["wsgi.input"] = body
         self._answers.send(self._application, environ, protocol)
 
-    def _refuse_body(self, body: Body, error: Error) -> None:
+    def _refuse_body(self, body: BufferedBody, error: Error) -> None:
         """Answer without it; granian then closes the connection rather than receive the rest."""
         _cancel(body)
         self._cut[body.sender] += 1
@@ -189,7 +189,7 @@ class Gateway:
             log.warning("bodies_refused", count=cut.total(), senders=senders)
 
 
-class Unread:
+class UnreceivedBody:
     """A body that nobody may have."""
 
     def read(self, size: int = -1) -> bytes:
@@ -198,7 +198,7 @@ class Unread:
     readline = read
 
 
-def _cancel(body: Body) -> None:
+def _cancel(body: BufferedBody) -> None:
     future, body.future = body.future, None
     if future is not None:
         future.cancel()

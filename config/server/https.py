@@ -13,47 +13,55 @@ from django.conf import settings
 from config.errors import Error
 
 Headers = list[tuple[str, str]]
-PROBES = ("/livez", "/readyz")  # asked by load balancers beside us
-MACHINES = ("/api/", "/hooks/")  # whose secrets must not travel in the clear a second time
-_HOST = re.compile(r"[a-z0-9.-]{1,253}", re.ASCII)
+PROBE_PATHS = ("/livez", "/readyz")  # asked by load balancers beside us
+MACHINE_PATHS = ("/api/", "/hooks/")  # whose secrets must not travel in the clear a second time
+_HOST_NAME = re.compile(r"[a-z0-9.-]{1,253}", re.ASCII)
 _NOSNIFF = ("X-Content-Type-Options", "nosniff")
-_AGE = f"max-age={settings.HSTS_SECONDS}"
-_PLAIN = [_NOSNIFF]
-_OURS = [_NOSNIFF, ("Strict-Transport-Security", f"{_AGE}; includeSubDomains; preload")]
-_OTHERS = [_NOSNIFF, ("Strict-Transport-Security", _AGE)]  # other hosts of theirs are not ours
+_MAX_AGE = f"max-age={settings.HSTS_SECONDS}"
+_PLAIN_HTTP_HEADERS = [_NOSNIFF]
+_OUR_HOST_HEADERS = [
+    _NOSNIFF,
+    ("Strict-Transport-Security", f"{_MAX_AGE}; includeSubDomains; preload"),
+]
+_OTHER_HOST_HEADERS = [
+    _NOSNIFF,
+    ("Strict-Transport-Security", _MAX_AGE),
+]  # other hosts of theirs are not ours
 _OUR_HOSTS = {urlsplit(url).hostname for url in (settings.PUBLIC_URL, settings.SHORT_URL)}
 
-Answer = tuple[int, Headers, bytes]
+Response = tuple[int, Headers, bytes]
 
 
-class Transport:
+class TransportSecurity:
     """Around everything else that answers."""
 
     def __init__(
         self,
         application: WSGIApplication,
-        refuse: Callable[[WSGIEnvironment, Error], Answer],
+        refuse: Callable[[WSGIEnvironment, Error], Response],
     ) -> None:
         self._application = application
         self._refuse = refuse
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
-        settle_scheme(environ)
+        normalize_forwarded_proto(environ)
         if is_refused(environ):
             status, headers, body = self._answer_plain_http(environ)
             start_response(f"{status} {HTTPStatus(status).phrase}", headers)
             return [b"" if environ["REQUEST_METHOD"] == "HEAD" else body]
 
         def start(status: str, headers: Headers, exc_info: Any = None) -> Any:
-            return start_response(status, with_security(headers, environ), exc_info)
+            return start_response(status, add_security_headers(headers, environ), exc_info)
 
         return self._application(environ, start)
 
-    def _answer_plain_http(self, environ: WSGIEnvironment) -> Answer:
+    def _answer_plain_http(self, environ: WSGIEnvironment) -> Response:
         """A page's address is led to HTTPS; what carries a body or a key is not sent again."""
         host = environ.get("HTTP_HOST", "").partition(":")[0].lower()
-        is_page = not environ["PATH_INFO"].startswith(MACHINES)
-        if not (is_page and environ["REQUEST_METHOD"] in {"GET", "HEAD"} and _HOST.fullmatch(host)):
+        is_page = not environ["PATH_INFO"].startswith(MACHINE_PATHS)
+        if not (
+            is_page and environ["REQUEST_METHOD"] in {"GET", "HEAD"} and _HOST_NAME.fullmatch(host)
+        ):
             return self._refuse(environ, Error.HTTPS_REQUIRED)
         path = quote(environ["PATH_INFO"].encode("latin-1"), safe="/:@!$&'()*+,;=~")
         query = f"?{environ['QUERY_STRING']}" if environ.get("QUERY_STRING") else ""
@@ -63,7 +71,11 @@ class Transport:
 
 def is_refused(environ: Mapping[str, Any]) -> bool:
     """Whether it came in the clear where that is not good enough."""
-    return settings.PRODUCTION and not is_secure(environ) and environ.get("PATH_INFO") not in PROBES
+    return (
+        settings.PRODUCTION
+        and not is_secure(environ)
+        and environ.get("PATH_INFO") not in PROBE_PATHS
+    )
 
 
 def is_secure(environ: Mapping[str, Any]) -> bool:
@@ -73,7 +85,7 @@ def is_secure(environ: Mapping[str, Any]) -> bool:
     return environ.get("wsgi.url_scheme") == "https"
 
 
-def settle_scheme(environ: WSGIEnvironment) -> None:
+def normalize_forwarded_proto(environ: WSGIEnvironment) -> None:
     """Several lines of X-Forwarded-Proto become one for Django, which would take the first."""
     said = environ.get("HTTP_X_FORWARDED_PROTO")
     if said and "," in said:
@@ -88,15 +100,17 @@ def _proto(header: str) -> str:
     return values[-min(max(settings.TRUSTED_PROXY_COUNT, 1), len(values))].strip()
 
 
-def with_security(headers: Headers, environ: Mapping[str, Any]) -> Headers:
+def add_security_headers(headers: Headers, environ: Mapping[str, Any]) -> Headers:
     """Django's middleware does it for pages alone."""
     if _NOSNIFF in headers:
         return headers
     if settings.PRODUCTION and is_secure(environ):
-        return headers + _over_https(environ.get("HTTP_HOST", ""))
-    return headers + _PLAIN
+        return headers + _https_headers(environ.get("HTTP_HOST", ""))
+    return headers + _PLAIN_HTTP_HEADERS
 
 
 @lru_cache(maxsize=1024)
-def _over_https(host: str) -> Headers:
-    return _OURS if host.partition(":")[0].lower() in _OUR_HOSTS else _OTHERS
+def _https_headers(host: str) -> Headers:
+    return (
+        _OUR_HOST_HEADERS if host.partition(":")[0].lower() in _OUR_HOSTS else _OTHER_HOST_HEADERS
+    )

@@ -16,23 +16,23 @@ log = structlog.get_logger(__name__)
 
 
 MACHINE_PATHS = ("/api/", "/hooks/", "/livez", "/readyz")
-PEOPLES_PATHS = ("/cabinet/", "/account/")  # a short link owes a wrong method no page
+PAGE_PATHS = ("/cabinet/", "/account/")  # a short link owes a wrong method no page
 GetResponse = Callable[[HttpRequest], HttpResponse]
 
 
-class Views:
+class ChainEnd:
     """The end of the chain, where the views begin."""
 
     last_made: GetResponse
 
     def __init__(self, get_response: GetResponse) -> None:
-        self.get_response = Views.last_made = get_response
+        self.get_response = ChainEnd.last_made = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         return self.get_response(request)
 
 
-class Shortcut:
+class SkipPageMiddleware:
     """The beginning of the chain: machines go to the views at once.
 
     Django builds the chain from its end, so its `Views` is there already. One chain for all,
@@ -40,7 +40,7 @@ class Shortcut:
     """
 
     def __init__(self, get_response: GetResponse) -> None:
-        self.get_response, self.views = get_response, Views.last_made
+        self.get_response, self.views = get_response, ChainEnd.last_made
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         if request.path_info.startswith(MACHINE_PATHS):
@@ -84,7 +84,7 @@ class ErrorPages:
     def __call__(self, request: HttpRequest) -> HttpResponse:
         response = self.get_response(request)
         is_bare = response.status_code == HTTPStatus.METHOD_NOT_ALLOWED and not response.content
-        if is_bare and request.path_info.startswith(PEOPLES_PATHS):
+        if is_bare and request.path_info.startswith(PAGE_PATHS):
             page = render(request, "405.html", status=HTTPStatus.METHOD_NOT_ALLOWED)
             page["Allow"] = response["Allow"]
             return page

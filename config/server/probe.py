@@ -8,19 +8,19 @@ from django.core import signing
 HEADER = "X-Kvitok-Probe"
 _META = "HTTP_X_KVITOK_PROBE"
 _SALT = "kvitok.probe"
-FRESH = 60  # seconds
+MAX_AGE = 60  # seconds
 
 
 def sign() -> str:
     return signing.dumps("probe", salt=_SALT)
 
 
-def is_asked(meta: Mapping[str, Any]) -> bool:
+def is_signed(meta: Mapping[str, Any]) -> bool:
     """Whether the question came from somebody who knows SECRET_KEY, and just now."""
     if _META not in meta:
         return False
     try:
-        signing.loads(meta[_META], salt=_SALT, max_age=FRESH)
+        signing.loads(meta[_META], salt=_SALT, max_age=MAX_AGE)
     except signing.BadSignature:
         return False
     return True

@@ -10,7 +10,7 @@ from wsgiref.types import WSGIEnvironment
 
 
 @dataclass(frozen=True)
-class Bounds:
+class BodyLimits:
     """Per process; times in seconds, sizes in bytes."""
 
     deadline: float  # for a whole body, from its headers on
@@ -22,7 +22,7 @@ class Bounds:
 
 
 @dataclass(eq=False, slots=True)
-class Body:
+class BufferedBody:
     """One body on its way. `future` is the frame that granian waits for."""
 
     environ: WSGIEnvironment
@@ -38,24 +38,24 @@ class Body:
     is_over: bool = False  # somebody answers, or has answered
 
 
-class Bodies:
+class BufferedBodies:
     """Whoever takes a body out of here, and nobody else, answers its request."""
 
-    def __init__(self, bounds: Bounds, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, bounds: BodyLimits, clock: Callable[[], float] = time.monotonic) -> None:
         self._bounds = bounds
         self._clock = clock
         self._lock = Lock()
-        self._all: OrderedDict[Body, None] = OrderedDict()  # the oldest first
-        self._senders: dict[str, OrderedDict[Body, None]] = {}
+        self._all: OrderedDict[BufferedBody, None] = OrderedDict()  # the oldest first
+        self._senders: dict[str, OrderedDict[BufferedBody, None]] = {}
         self._memory = 0
 
     def __len__(self) -> int:
         return len(self._all)
 
-    def add(self, body: Body) -> tuple[bool, Body | None]:
+    def add(self, body: BufferedBody) -> tuple[bool, BufferedBody | None]:
         """Whether there is room, and the slow one that was taken out to make it."""
         with self._lock:
-            theirs = self._senders.get(body.sender, OrderedDict[Body, None]())
+            theirs = self._senders.get(body.sender, OrderedDict[BufferedBody, None]())
             victim = None
             if len(theirs) >= self._bounds.most_per_sender:
                 victim = self._slowest(theirs)
@@ -70,7 +70,7 @@ class Bodies:
             self._insert(body)
             return True, victim
 
-    def grow(self, body: Body, part: bytes) -> Body | None:
+    def grow(self, body: BufferedBody, part: bytes) -> BufferedBody | None:
         """Note what arrived; the slow body that was taken out to keep to the memory, if any."""
         with self._lock:
             if body.is_over:  # taken out meanwhile: nobody would ever subtract this part
@@ -85,7 +85,7 @@ class Bodies:
                 self._remove(victim)
             return victim
 
-    def take(self, body: Body) -> bool:
+    def take(self, body: BufferedBody) -> bool:
         """Take it out; False when another has."""
         with self._lock:
             if body.is_over:
@@ -93,7 +93,7 @@ class Bodies:
             self._remove(body)
             return True
 
-    def take_late(self, *, is_stopping: bool = False) -> list[Body]:
+    def take_late(self, *, is_stopping: bool = False) -> list[BufferedBody]:
         """Those past their deadline; of a process that stops, all that are slow."""
         with self._lock:
             allowed = self._bounds.slow if is_stopping else self._bounds.deadline
@@ -107,17 +107,17 @@ class Bodies:
                 self._remove(body)
             return late
 
-    def _slowest(self, bodies: OrderedDict[Body, None]) -> Body | None:
+    def _slowest(self, bodies: OrderedDict[BufferedBody, None]) -> BufferedBody | None:
         oldest = next(iter(bodies), None)
         if oldest is None or self._clock() - oldest.started < self._bounds.slow:
             return None
         return oldest
 
-    def _insert(self, body: Body) -> None:
+    def _insert(self, body: BufferedBody) -> None:
         self._all[body] = None
         self._senders.setdefault(body.sender, OrderedDict())[body] = None
 
-    def _remove(self, body: Body) -> None:
+    def _remove(self, body: BufferedBody) -> None:
         body.is_over = True
         self._memory -= body.size
         del self._all[body]

@@ -14,14 +14,14 @@ from wsgiref.types import WSGIApplication, WSGIEnvironment
 from config.errors import Error
 
 Headers = list[tuple[str, str]]
-LARGEST = 2**20  # bytes; a longer answer waits in a file rather than in memory
-FILES = 2  # written at once: an export may hold its thread for minutes, and fills the disk
+MAX_IN_MEMORY = 2**20  # bytes; a longer answer waits in a file rather than in memory
+MAX_FILES = 2  # written at once: an export may hold its thread for minutes, and fills the disk
 FILE_WAIT = 1.0  # seconds; large static files are written sooner than that
 DESCRIPTORS = Path("/proc/self/fd")  # Linux alone has it
 OPENED_WITHIN = 15.0  # seconds; granian opens such a file at once
 
 
-class _Started:
+class _StartResponse:
     """The application's `start_response`."""
 
     status = 500
@@ -32,23 +32,23 @@ class _Started:
         self.headers = headers
 
 
-class Answers:
+class ResponseSender:
     """Sends answers. Files of long ones have no name: nothing of them outlives the process."""
 
     def __init__(self, refuse: Callable[[WSGIEnvironment, Error], Any]) -> None:
         self._refuse = refuse
-        self._places = BoundedSemaphore(FILES)
+        self._places = BoundedSemaphore(MAX_FILES)
         self._lock = Lock()
         self._files: deque[tuple[float, Any]] = deque()
 
     def send(self, application: WSGIApplication, environ: WSGIEnvironment, protocol: Any) -> None:
-        started = _Started()
+        started = _StartResponse()
         chunks = application(environ, started)
         try:
             if isinstance(chunks, list | tuple) or getattr(chunks, "streaming", True) is False:
                 whole = b"".join(chunks)
             else:
-                whole, rest = _beginning(iter(chunks))
+                whole, rest = _read_beginning(iter(chunks))
                 if rest is not None:
                     self._send_long(started, chain([whole], rest), environ, protocol)
                     return
@@ -66,7 +66,7 @@ class Answers:
 
     def _send_long(
         self,
-        started: _Started,
+        started: _StartResponse,
         chunks: Iterable[bytes],
         environ: WSGIEnvironment,
         protocol: Any,
@@ -82,7 +82,7 @@ class Answers:
         finally:
             self._places.release()
 
-    def _send_file(self, started: _Started, chunks: Iterable[bytes], protocol: Any) -> None:
+    def _send_file(self, started: _StartResponse, chunks: Iterable[bytes], protocol: Any) -> None:
         file = tempfile.TemporaryFile()  # noqa: SIM115 - closed once granian has it open
         try:
             file.writelines(chunks)
@@ -97,12 +97,12 @@ class Answers:
         protocol.response_file(started.status, headers, f"{DESCRIPTORS}/{file.fileno()}")
 
 
-def _beginning(chunks: Iterator[bytes]) -> tuple[bytes, Iterator[bytes] | None]:
+def _read_beginning(chunks: Iterator[bytes]) -> tuple[bytes, Iterator[bytes] | None]:
     """All of it, or as much as LARGEST and what follows."""
     parts, size = [], 0
     for chunk in chunks:
         parts.append(chunk)
         size += len(chunk)
-        if size > LARGEST:
+        if size > MAX_IN_MEMORY:
             return b"".join(parts), chunks
     return b"".join(parts), None

@@ -23,7 +23,7 @@ class MalformedRequestError(ValueError):
     """A header that decides who the client is cannot be read."""
 
 
-def environ_of(scope: Any) -> WSGIEnvironment:
+def build_environ(scope: Any) -> WSGIEnvironment:
     """Names with an underscore are dropped: they would pass for those with a hyphen.
 
     Several lines of one name are joined in their order.
@@ -37,8 +37,8 @@ def environ_of(scope: Any) -> WSGIEnvironment:
         "REMOTE_ADDR": client.strip("[]"),
         "REMOTE_PORT": client_port,
         "REQUEST_METHOD": scope.method,
-        "PATH_INFO": _latin(scope.path),
-        "QUERY_STRING": _latin(scope.query_string),
+        "PATH_INFO": _latin1(scope.path),
+        "QUERY_STRING": _latin1(scope.query_string),
         "wsgi.url_scheme": scope.scheme,
     }
     _add_headers(environ, scope.headers)
@@ -51,7 +51,7 @@ def _add_headers(environ: WSGIEnvironment, headers: Any) -> None:
     names = 0
     previous = ""
     for name, value in headers.items():  # lines of one name come together
-        key = _key(name)
+        key = _environ_key(name)
         if name != previous:
             names += 1
             previous = name
@@ -60,13 +60,13 @@ def _add_headers(environ: WSGIEnvironment, headers: Any) -> None:
         elif key:
             environ[key] += f"{'; ' if key == 'HTTP_COOKIE' else ','}{value}"
     if names != len(headers):
-        _add_unreadable(environ, headers)
+        _add_non_ascii(environ, headers)
 
 
-def _add_unreadable(environ: WSGIEnvironment, headers: Any) -> None:
+def _add_non_ascii(environ: WSGIEnvironment, headers: Any) -> None:
     """Values beyond ASCII, which `items` leaves out."""
     for name in headers.keys():  # noqa: SIM118 - no mapping
-        key = _key(name)
+        key = _environ_key(name)
         if key and key not in environ:
             if name in FORWARDED:
                 raise MalformedRequestError(name)
@@ -74,13 +74,13 @@ def _add_unreadable(environ: WSGIEnvironment, headers: Any) -> None:
 
 
 @lru_cache(maxsize=1024)
-def _key(name: str) -> str:
+def _environ_key(name: str) -> str:
     if "_" in name:
         return ""
     key = name.upper().replace("-", "_")
     return key if key in {"CONTENT_TYPE", "CONTENT_LENGTH"} else f"HTTP_{key}"
 
 
-def _latin(text: str) -> str:
+def _latin1(text: str) -> str:
     """PEP 3333's strings hold bytes."""
     return text if text.isascii() else text.encode().decode("latin-1")

@@ -14,7 +14,7 @@ from billing.models import Order, Payment
 from channels.accept.routing import CHANNEL_NAMES
 from channels.models import Message, ProviderAlert
 from channels.vendor_accounts import error_texts, registry
-from config.ids import first_at
+from config.ids import first_id_at
 from desk.metrics import sql
 from links.follow import abuse_reports
 
@@ -129,7 +129,7 @@ def _payments_to_review() -> int:
 
 
 def sends(since: datetime) -> list[ChannelDay]:
-    rows = _rows(sql.SENDS, {"since": first_at(since)})
+    rows = _rows(sql.SENDS, {"since": first_id_at(since)})
     return [ChannelDay(*row) for row in rows]
 
 

@@ -20,7 +20,7 @@ import orjson
 import structlog
 from redis.exceptions import RedisError
 
-from config.redis_client import patient_redis
+from config.redis_client import blocking_redis_client
 from links.clicks import visitor_headers
 from links.clicks.visitor_headers import VisitorKind
 
@@ -94,7 +94,7 @@ class ClickBuffer:
         # under the same id.
         self._entry = self._entry or self._next_entry()
         try:
-            patient_redis().xadd(STREAM, self._entry, maxlen=STREAM_LENGTH)
+            blocking_redis_client().xadd(STREAM, self._entry, maxlen=STREAM_LENGTH)
         except (RedisError, OSError):
             return False
         self._entry = None

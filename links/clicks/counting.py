@@ -16,7 +16,7 @@ from django.db import connection, transaction
 from django.utils import timezone
 from redis.exceptions import RedisError
 
-from config.redis_client import patient_redis
+from config.redis_client import blocking_redis_client
 from links.clicks import partitions
 from links.clicks.buffer import STREAM
 from links.clicks.classification import Batch, Click
@@ -114,7 +114,7 @@ def _row(click: Click) -> ClickRow:
 def _trim() -> None:
     """What every group has done with, and what is older than TRIM_AFTER, Redis need not keep."""
     try:
-        _trim_to(patient_redis().xinfo_groups(STREAM))
+        _trim_to(blocking_redis_client().xinfo_groups(STREAM))
     except (RedisError, OSError) as error:
         log.warning("clicks_not_trimmed", error=type(error).__name__)
 
@@ -123,7 +123,7 @@ def _trim_to(groups: Any) -> None:
     done = min(entry_ms(group["last-delivered-id"]) for group in groups)
     if not any(group["pending"] for group in groups):
         old = int((time.time() - TRIM_AFTER) * 1000)
-        patient_redis().xtrim(STREAM, minid=f"{min(done, old)}-0", approximate=True)
+        blocking_redis_client().xtrim(STREAM, minid=f"{min(done, old)}-0", approximate=True)
 
 
 def delete_old_batches(limit: int) -> int:

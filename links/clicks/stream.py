@@ -18,7 +18,7 @@ from django.db import DatabaseError, DataError, IntegrityError
 from psycopg.errors import OutOfMemory, ProgramLimitExceeded, QueryCanceled
 from redis.exceptions import RedisError, ResponseError
 
-from config.redis_client import patient_redis, redis_client
+from config.redis_client import blocking_redis_client, redis_client
 from links.clicks.buffer import STREAM
 from links.clicks.classification import Batch, Entry, judged
 
@@ -54,11 +54,11 @@ class Consumer:
 
     def read(self, start: str) -> list[Entry]:
         try:
-            found: Any = patient_redis().xreadgroup(
+            found: Any = blocking_redis_client().xreadgroup(
                 self.group, self.name, {STREAM: start}, count=READ_COUNT
             )
         except ResponseError:  # no such group yet, or the stream went with it
-            patient_redis().xgroup_create(STREAM, self.group, id="0", mkstream=True)
+            blocking_redis_client().xgroup_create(STREAM, self.group, id="0", mkstream=True)
             return []
         return found[0][1] if found else []
 
@@ -93,7 +93,7 @@ class Consumer:
                 raise
             log.warning("clicks_refused", group=self.group, entries=len(entries), error=str(error))
             return False
-        patient_redis().xack(STREAM, self.group, *(entry_id for entry_id, _ in entries))
+        blocking_redis_client().xack(STREAM, self.group, *(entry_id for entry_id, _ in entries))
         return True
 
     @property
@@ -101,7 +101,7 @@ class Consumer:
         return f"{self.name}-aside"
 
     def _dead_letter(self, entry: Entry) -> None:
-        patient_redis().xclaim(
+        blocking_redis_client().xclaim(
             STREAM, self.group, self._dead_letter_consumer, 0, [entry[0]], retrycount=1
         )
         self._log_error("clicks_laid_aside", entry)
@@ -109,12 +109,12 @@ class Consumer:
     def _retry_dead_letters(self, handle: Handler) -> None:
         """Each by itself, for as long as PostgreSQL takes them."""
         pause = int(self.retry_pause * 1000)
-        waiting: Any = patient_redis().xpending_range(
+        waiting: Any = blocking_redis_client().xpending_range(
             STREAM, self.group, "-", "+", READ_COUNT, self._dead_letter_consumer, idle=pause
         )
         for one in waiting:
             entry_id, tries = one["message_id"], one["times_delivered"] + 1
-            claimed: Any = patient_redis().xclaim(
+            claimed: Any = blocking_redis_client().xclaim(
                 STREAM, self.group, self._dead_letter_consumer, pause, [entry_id], retrycount=tries
             )
             # Nothing: another has claimed it. Without fields: it was trimmed.
@@ -124,7 +124,7 @@ class Consumer:
                 return
 
     def _drop(self, entry: Entry) -> None:
-        patient_redis().xack(STREAM, self.group, entry[0])
+        blocking_redis_client().xack(STREAM, self.group, entry[0])
         self._log_error("clicks_given_up", entry)
 
     def _log_error(self, event: str, entry: Entry) -> None:

@@ -19,7 +19,7 @@ from redis.exceptions import ConnectionError as RedisSilentError
 from redis.exceptions import RedisError
 
 from config.pooled_connection import pooled_connection
-from config.redis_client import patient_redis, redis_client
+from config.redis_client import blocking_redis_client, redis_client
 from links.addresses import short_hosts, slugs
 from links.follow import cached_row, redis_cache
 from links.follow.cached_row import (
@@ -241,7 +241,7 @@ class Resolver:
 
     def _listen(self) -> None:
         while True:
-            client = patient_redis()
+            client = blocking_redis_client()
             try:
                 with PubSub(client.connection_pool) as changes:
                     changes.subscribe(CHANNEL)

@@ -10,11 +10,13 @@ from granian.constants import Interfaces
 
 from config.errors import Error
 from config.server.gateway import Allowance, Gateway, Refusal
-from config.server.request_bodies import Bounds
+from config.server.request_bodies import BodyLimits
 from config.web_server import Server
 
 DEADLINE = 1.5
-BOUNDS = Bounds(deadline=DEADLINE, most=40, most_per_sender=20, memory=2**22, slow=0.3, unread=2)
+BOUNDS = BodyLimits(
+    deadline=DEADLINE, most=40, most_per_sender=20, memory=2**22, slow=0.3, unread=2
+)
 LONG = 8 * 2**20  # bytes
 
 

@@ -1,31 +1,31 @@
-"""Work that follows a request: soon, together, and whatever happens."""
+"""Background work is coalesced, and survives failures."""
 
 import threading
 
-from config.background import Errand
+from config.background import CoalescingThread
 
 
-def test_what_is_asked_for_together_is_done_together_and_none_is_forgotten() -> None:
-    asked: list[int] = []
+def test_many_triggers_share_few_runs_and_none_is_lost() -> None:
+    triggers: list[int] = []
     runs: list[int] = []
     done = threading.Event()
 
     def work() -> bool:
-        runs.append(len(asked))
-        if len(asked) == 2000:
+        runs.append(len(triggers))
+        if len(triggers) == 2000:
             done.set()
         return True
 
-    errand = Errand("test", work)
+    thread = CoalescingThread("test", work)
     for number in range(2000):
-        asked.append(number)
-        errand.ask()
+        triggers.append(number)
+        thread.trigger()
 
     assert done.wait(2)
     assert len(runs) < 200
 
 
-def test_a_run_that_fails_is_not_the_last() -> None:
+def test_failed_run_is_followed_by_another() -> None:
     again = threading.Event()
     runs: list[int] = []
 
@@ -36,9 +36,9 @@ def test_a_run_that_fails_is_not_the_last() -> None:
         again.set()
         return True
 
-    errand = Errand("test", work)
-    errand.ask()
+    thread = CoalescingThread("test", work)
+    thread.trigger()
     threading.Event().wait(0.05)
-    errand.ask()
+    thread.trigger()
 
     assert again.wait(3)

@@ -12,7 +12,7 @@ import pytest
 from django.core.exceptions import ImproperlyConfigured
 
 from config.env import ROOT
-from config.production_checks import known_environment, problems, require_safe
+from config.production_checks import problems, require_safe, validate_environment
 from config.secret_strength import weakness
 from tests.config.test_settings import GOOD, start
 
@@ -157,7 +157,7 @@ def test_typed_keys_are_weak(secret: str, words: str) -> None:
 
 @pytest.mark.parametrize("name", ["production", "development", "test"])
 def test_known_environments_are_taken(name: str) -> None:
-    assert known_environment(name) == name
+    assert validate_environment(name) == name
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ def test_named_account_has_what_is_its_own(monkeypatch: pytest.MonkeyPatch) -> N
     for name, value in (KZ | {"TWILIO_ACCOUNTS": " kz, uz,"}).items():
         monkeypatch.setenv(name, value)
 
-    found = vendor_settings._further("TWILIO", vendor_settings._twilio)
+    found = vendor_settings._further_accounts("TWILIO", vendor_settings._twilio)
 
     assert found == {
         "kz": {
@@ -32,7 +32,7 @@ def test_named_account_has_what_is_its_own(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_without_names_there_is_the_first_account_alone() -> None:
     assert start().returncode == 0
-    assert vendor_settings._further("TWILIO", vendor_settings._twilio) == {}
+    assert vendor_settings._further_accounts("TWILIO", vendor_settings._twilio) == {}
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_further_smpp_accounts_are_hosted_each_by_a_process_of_its_own(
         monkeypatch.setenv(f"SMPP_KZ_{name}", value)
     monkeypatch.setenv("SMPP_ACCOUNTS", "kz")
 
-    found = vendor_settings._further("SMPP", vendor_settings._smpp)["kz"]
+    found = vendor_settings._further_accounts("SMPP", vendor_settings._smpp)["kz"]
 
     assert (found["host"], found["port"], found["tls"]) == ("smpp.example", 2775, False)
     with override_settings(FURTHER_ACCOUNTS={"SMPP": {"kz": found}}):

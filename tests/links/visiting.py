@@ -18,7 +18,7 @@ from django.urls import path
 from django.utils import timezone
 from pytest_django import Settings
 
-from config.redis_client import patient_redis, redis_client
+from config.redis_client import blocking_redis_client, redis_client
 from links.clicks import buffer as click_buffer
 from links.follow.redirect import RedirectMiddleware
 from links.follow.views import follow
@@ -97,11 +97,11 @@ def view(
 def without_redis(settings: Settings) -> Iterator[None]:
     url, settings.REDIS_URL = settings.REDIS_URL, "unix:///nowhere/redis.sock"
     redis_client.cache_clear()
-    patient_redis.cache_clear()
+    blocking_redis_client.cache_clear()
     yield
     settings.REDIS_URL = url
     redis_client.cache_clear()
-    patient_redis.cache_clear()
+    blocking_redis_client.cache_clear()
 
 
 def entries() -> list[tuple[bytes, dict[bytes, bytes]]]:

@@ -10,7 +10,7 @@ from accounts.models import Company
 from billing.budgets import budgets
 from billing.models import Budget, SpentDay
 from channels.models import Message
-from config.ids import first_at, uuid7
+from config.ids import first_id_at, uuid7
 from otp import usual_spending
 from tests.factories import MessageFactory, VerificationFactory
 
@@ -32,7 +32,7 @@ def spent(
     at = timezone.localtime().replace(hour=hour, minute=0, second=0) - timedelta(days=days)
     subject_id = uuid7()
     if kind == "code":
-        code_id = type(subject_id)(int=first_at(at).int | (subject_id.int & (1 << 60) - 1))
+        code_id = type(subject_id)(int=first_id_at(at).int | (subject_id.int & (1 << 60) - 1))
         subject_id = VerificationFactory.create(
             company=company,
             id=code_id,

@@ -9,7 +9,7 @@ from django.db.models import F
 
 from billing.models import Transfer
 from channels.models import Attempt, Message
-from config.redis_client import patient_redis
+from config.redis_client import blocking_redis_client
 from links.clicks import delivery_proof
 from links.clicks.buffer import STREAM
 from links.clicks.classification import HASTE
@@ -43,7 +43,10 @@ def visitors_of(phone: str) -> tuple[int, int, int]:
 
 def proving_is_done() -> bool:
     """Whether whoever proves by clicks has read all there are."""
-    stream, groups = patient_redis().xinfo_stream(STREAM), patient_redis().xinfo_groups(STREAM)
+    stream, groups = (
+        blocking_redis_client().xinfo_stream(STREAM),
+        blocking_redis_client().xinfo_groups(STREAM),
+    )
     read = {group["name"].decode(): group for group in groups}.get(delivery_proof.CONSUMER.group)
     if read is None or read["pending"]:
         return False

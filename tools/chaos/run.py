@@ -14,7 +14,7 @@ from django.core.management import call_command
 
 from config.env import ROOT
 from config.local.embedded import Servers, temporary
-from config.local.processes import end_survivors
+from config.local.processes import kill_survivors
 from tools.chaos import external_records, verdicts
 from tools.chaos.client import Account
 from tools.chaos.load import Load
@@ -50,7 +50,7 @@ def _kept(place: Path, servers: Servers, say: Say) -> Iterator[threading.Event]:
         keep.clear()
         raise
     finally:
-        end_survivors(f"{MARK}={place}")
+        kill_survivors(f"{MARK}={place}")
         for server in servers:
             server.stop()
         if keep.is_set():

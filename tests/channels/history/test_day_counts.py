@@ -15,7 +15,7 @@ from channels.history.day_counts import count_days, last_counted, start_of
 from channels.lifecycle.state_machine import Event, EventKind
 from channels.models import CountedDay, DayCount, DayTotal, Message, StaleDay
 from channels.outcomes.apply import apply
-from config.ids import first_at
+from config.ids import first_id_at
 from tests.api.races import at_once
 from tests.factories import (
     AttemptFactory,
@@ -166,7 +166,7 @@ def test_clock_of_a_vendor_that_is_behind_counts_as_at_once(company: Company) ->
 def test_codes_are_counted_once_however_often_sent(company: Company) -> None:
     for n, (ago, verified) in enumerate(((0, True), (1, True), (1, False))):
         code = VerificationFactory.create(
-            id=UUID(int=first_at(day(ago)).int + n),
+            id=UUID(int=first_id_at(day(ago)).int + n),
             company=company,
             verified_at=day(ago) if verified else None,
         )

@@ -20,7 +20,7 @@ from channels.accept import outcome_waiting
 from channels.lifecycle.state_machine import Event, EventKind
 from channels.models import Attempt, Message
 from channels.outcomes import apply
-from config.redis_client import patient_redis
+from config.redis_client import blocking_redis_client
 from tests.api.clients import Api, ClientOf
 from tests.api.races import at_once
 from tests.channels.lives import accepted, send, submitted
@@ -245,7 +245,7 @@ def test_message_with_an_open_attempt_is_not_given_up(api: Api) -> None:
 
 @pytest.fixture
 def signals() -> Iterator[Any]:
-    redis: Any = patient_redis()
+    redis: Any = blocking_redis_client()
     with redis.pubsub(ignore_subscribe_messages=True) as subscription:
         subscription.subscribe(outcome_waiting.PUBSUB_CHANNEL)
         subscription.get_message(timeout=1)

@@ -13,7 +13,7 @@ import pytest
 
 from config.local.checkout import CHECKOUT
 from config.local.child_processes import Child, Supervisor
-from config.local.processes import StartError, command_line, end_survivors, lock, spawn, survivors
+from config.local.processes import StartError, command_line, kill_survivors, lock, spawn, survivors
 
 SLEEP = "import time; time.sleep(60)"
 
@@ -274,7 +274,7 @@ def test_children_die_with_a_killed_supervisor_and_their_own_at_the_next_start(
 
     wait_for(lambda: gone(child))
     assert survivors(f"MARK={log}") == [orphan]
-    end_survivors(f"MARK={log}")
+    kill_survivors(f"MARK={log}")
     assert gone(orphan)
 
 

@@ -8,7 +8,7 @@ import pytest
 from pytest_django import Settings
 
 from accounts.api.admission import admit, refuse
-from config.server.https import Headers, Transport, is_secure, settle_scheme
+from config.server.https import Headers, TransportSecurity, is_secure, normalize_forwarded_proto
 
 HTTPS = {"HTTP_X_FORWARDED_PROTO": "https"}
 ASKED = {"REQUEST_METHOD": "GET", "PATH_INFO": "/", "HTTP_HOST": "kvitok.example"}
@@ -26,7 +26,9 @@ def ask(path: str = "/", **environ: str) -> tuple[str, dict[str, str], bytes]:
     def start_response(status: str, headers: Headers, _info: Any = None) -> Any:
         said.append((status, headers))
 
-    body = Transport(application, refuse)(ASKED | {"PATH_INFO": path} | environ, start_response)
+    body = TransportSecurity(application, refuse)(
+        ASKED | {"PATH_INFO": path} | environ, start_response
+    )
     [(status, headers)] = said
     assert len(dict(headers)) == len(headers)
     return status, dict(headers), b"".join(body)
@@ -138,6 +140,6 @@ def test_scheme_is_what_our_outermost_proxy_said(
     environ = {"HTTP_X_FORWARDED_PROTO": header, "wsgi.url_scheme": "http"}
 
     assert is_secure(environ) is expected
-    settle_scheme(environ)
+    normalize_forwarded_proto(environ)
     assert is_secure(environ) is expected
     assert "," not in environ["HTTP_X_FORWARDED_PROTO"]

@@ -2,7 +2,7 @@
 
 from threading import Barrier, Thread
 
-from config.server.request_bodies import Bodies, Body, Bounds
+from config.server.request_bodies import BodyLimits, BufferedBodies, BufferedBody
 
 
 class Clock:
@@ -12,14 +12,14 @@ class Clock:
         return self.now
 
 
-def bodies(**bounds: float) -> tuple[Bodies, Clock]:
+def bodies(**bounds: float) -> tuple[BufferedBodies, Clock]:
     given = {"deadline": 10.0, "most": 3, "most_per_sender": 2, "memory": 100} | bounds
     clock = Clock()
-    return Bodies(Bounds(**given), clock), clock  # type: ignore[arg-type]
+    return BufferedBodies(BodyLimits(**given), clock), clock  # type: ignore[arg-type]
 
 
-def body(sender: str, at: float = 100.0) -> Body:
-    return Body({}, None, sender, 1000, None, started=at)
+def body(sender: str, at: float = 100.0) -> BufferedBody:
+    return BufferedBody({}, None, sender, 1000, None, started=at)
 
 
 def test_room_for_all_is_bounded() -> None:
@@ -116,7 +116,7 @@ def test_late_ones_are_taken_once() -> None:
 
 def test_body_is_taken_by_one_of_two() -> None:
     several, clock = bodies(most=1000, most_per_sender=1000)
-    taken: list[Body] = []
+    taken: list[BufferedBody] = []
     barrier = Barrier(2)
     many = [body("a") for _ in range(500)]
     for one in many:

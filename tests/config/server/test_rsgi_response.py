@@ -14,7 +14,7 @@ from django.urls import reverse
 from config import web_server
 from config.errors import Error
 from config.server import rsgi_response
-from config.server.rsgi_response import FILES, LARGEST, Answers
+from config.server.rsgi_response import MAX_FILES, MAX_IN_MEMORY, ResponseSender
 
 
 class Protocol:
@@ -41,15 +41,15 @@ class Export:
         return self._lines()
 
     def _lines(self) -> Iterator[bytes]:
-        yield b"x" * (LARGEST + 1)
+        yield b"x" * (MAX_IN_MEMORY + 1)
         self.is_written.release()
         self.may_end.wait(20)
         yield b"end"
 
 
 @pytest.fixture
-def answers(monkeypatch: pytest.MonkeyPatch) -> Iterator[Answers]:
-    several = Answers(refuse)
+def answers(monkeypatch: pytest.MonkeyPatch) -> Iterator[ResponseSender]:
+    several = ResponseSender(refuse)
     yield several
     monkeypatch.setattr(rsgi_response, "OPENED_WITHIN", 0.0)
     several.close_files()
@@ -59,9 +59,9 @@ def refuse(_environ: WSGIEnvironment, error: Error) -> tuple[int, list[tuple[str
     return error.status, [("Retry-After", "1")], error.code.encode()
 
 
-def test_third_long_answer_is_refused_until_one_is_written(answers: Answers) -> None:
+def test_third_long_answer_is_refused_until_one_is_written(answers: ResponseSender) -> None:
     export = Export()
-    served = [Protocol() for _ in range(FILES)]
+    served = [Protocol() for _ in range(MAX_FILES)]
     threads = [Thread(target=answers.send, args=(export, {}, one)) for one in served]
     for thread in threads:
         thread.start()
@@ -75,18 +75,18 @@ def test_third_long_answer_is_refused_until_one_is_written(answers: Answers) -> 
     answers.send(export, {}, fourth)
 
     assert third.answer == ("bytes", 503, [("Retry-After", "1")], b"unavailable")
-    assert [one.answer[:2] for one in [*served, fourth]] == [("file", 200)] * (FILES + 1)
+    assert [one.answer[:2] for one in [*served, fourth]] == [("file", 200)] * (MAX_FILES + 1)
 
 
-def test_failed_long_answer_gives_its_place_back(answers: Answers) -> None:
+def test_failed_long_answer_gives_its_place_back(answers: ResponseSender) -> None:
     def fail(_environ: WSGIEnvironment, start: StartResponse) -> Iterator[bytes]:
         start("200 OK", [])
-        yield b"x" * (LARGEST + 1)
+        yield b"x" * (MAX_IN_MEMORY + 1)
         raise ConnectionError
 
     export, last = Export(), Protocol()
     export.may_end.set()
-    for _ in range(FILES):
+    for _ in range(MAX_FILES):
         with pytest.raises(ConnectionError):
             answers.send(fail, {}, Protocol())
 
@@ -102,10 +102,10 @@ def test_long_answer_is_sent_from_memory_without_proc(
     export, protocol = Export(), Protocol()
     export.may_end.set()
 
-    Answers(refuse).send(export, {}, protocol)
+    ResponseSender(refuse).send(export, {}, protocol)
 
     assert protocol.answer[:2] == ("bytes", 200)
-    assert protocol.answer[3] == b"x" * (LARGEST + 1) + b"end"
+    assert protocol.answer[3] == b"x" * (MAX_IN_MEMORY + 1) + b"end"
 
 
 @pytest.mark.parametrize(
@@ -123,7 +123,7 @@ def test_open_files_are_raised_to_a_number(
     monkeypatch.setattr(resource, "getrlimit", lambda _which: (256, most))
     monkeypatch.setattr(resource, "setrlimit", refuse_all)
 
-    web_server.raise_open_files()
+    web_server.raise_open_file_limit()
 
     assert tried == [(wanted, most)]
 

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from accounts.models import Company, Event, Mode
 from channels.models import Attempt
-from config.redis_client import patient_redis
+from config.redis_client import blocking_redis_client
 from links.clicks import classification, counting, delivery_proof, webhooks
 from links.clicks.buffer import STREAM
 from links.clicks.visitor_headers import VisitorKind
@@ -26,10 +26,10 @@ HASTE = timedelta(seconds=classification.HASTE)
 
 @pytest.fixture(autouse=True)
 def _groups() -> Iterator[None]:
-    patient_redis().delete(STREAM)
+    blocking_redis_client().delete(STREAM)
     read_all()  # makes the groups
     yield
-    patient_redis().delete(STREAM)
+    blocking_redis_client().delete(STREAM)
 
 
 def read_all() -> None:
@@ -63,7 +63,7 @@ def next_channel(
 
 def visit(link: Link, at: datetime) -> None:
     rows = [[link.id.hex, VisitorKind.PERSON, int(at.timestamp() * 1000), "", "", ""]]
-    patient_redis().xadd(STREAM, {"id": uuid4().hex, "batch": orjson.dumps(rows)})
+    blocking_redis_client().xadd(STREAM, {"id": uuid4().hex, "batch": orjson.dumps(rows)})
     read_all()
 
 

@@ -13,7 +13,7 @@ from django.conf import settings
 from django.db import connection
 from django.utils import timezone
 
-from config.redis_client import patient_redis
+from config.redis_client import blocking_redis_client
 from links.clicks import counting, partitions, statistics
 from links.clicks.buffer import STREAM
 from links.clicks.classification import Batch, Click
@@ -26,10 +26,10 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture(autouse=True)
 def _group() -> Iterator[None]:
-    patient_redis().delete(STREAM)
+    blocking_redis_client().delete(STREAM)
     counting.count_clicks()  # makes the group
     yield
-    patient_redis().delete(STREAM)
+    blocking_redis_client().delete(STREAM)
 
 
 def click(link: Link, *kinds: VisitorKind, batch: str = "", at: float = 0.0) -> str:
@@ -38,7 +38,7 @@ def click(link: Link, *kinds: VisitorKind, batch: str = "", at: float = 0.0) -> 
     rows = [
         [link.id.hex, kind, millis + n, "news.example", "ios", "KZ"] for n, kind in enumerate(kinds)
     ]
-    patient_redis().xadd(STREAM, {"id": batch, "batch": orjson.dumps(rows)})
+    blocking_redis_client().xadd(STREAM, {"id": batch, "batch": orjson.dumps(rows)})
     return batch
 
 
@@ -145,7 +145,7 @@ def test_counter_that_dies_before_it_says_so_is_followed_by_one_that_counts_noth
 )
 def test_what_is_no_batch_holds_up_no_other(fields: dict[Any, Any]) -> None:
     link = LinkFactory.create()
-    patient_redis().xadd(STREAM, fields)
+    blocking_redis_client().xadd(STREAM, fields)
     click(link, VisitorKind.PERSON)
 
     assert counting.count_clicks() == 2

@@ -16,7 +16,7 @@ from channels.history.timeline import timeline
 from channels.lifecycle.state_machine import EventKind
 from channels.models import Attempt, Message
 from channels.vendor_accounts import registry
-from config.redis_client import patient_redis
+from config.redis_client import blocking_redis_client
 from links.clicks import classification, counting, delivery_proof
 from links.clicks.buffer import STREAM
 from links.clicks.visitor_headers import VisitorKind
@@ -38,7 +38,7 @@ def _chain(api: Api, transactional_db: None) -> Iterator[None]:
     falls_back(api.company, "whatsapp", "sms")
     delivery_proof.prove_clicks()  # makes the group
     yield
-    patient_redis().delete(STREAM)
+    blocking_redis_client().delete(STREAM)
     assert list(reconciliation.breaches()) == []
 
 
@@ -62,7 +62,7 @@ def click(
 ) -> None:
     link = Link.objects.get(message_id=message.pk)
     rows = [(link.id.hex, kind, int((time.time() + after) * 1000))]
-    patient_redis().xadd(STREAM, {"id": uuid4().hex, "batch": orjson.dumps(rows)})
+    blocking_redis_client().xadd(STREAM, {"id": uuid4().hex, "batch": orjson.dumps(rows)})
 
 
 def state(message: Message) -> tuple[str, str]:

@@ -8,7 +8,7 @@ from uuid import uuid4
 import orjson
 import pytest
 
-from config.redis_client import patient_redis
+from config.redis_client import blocking_redis_client
 from links.clicks import counting, delivery_proof, stream
 from links.clicks.buffer import STREAM
 from links.clicks.classification import Batch
@@ -21,16 +21,16 @@ MANY = 300
 
 @pytest.fixture(autouse=True)
 def _stream() -> Iterator[None]:
-    patient_redis().delete(STREAM)
+    blocking_redis_client().delete(STREAM)
     yield
-    patient_redis().delete(STREAM)
+    blocking_redis_client().delete(STREAM)
 
 
 def add(age: float, *, number: int = 0, link: str = "") -> None:
     moment = int((time.time() - age) * 1000) + number
     rows = [[link, "person", moment]] if link else []
     fields: dict[Any, Any] = {"id": uuid4().hex, "batch": orjson.dumps(rows)}
-    patient_redis().xadd(STREAM, fields, id=f"{moment}-{number}")
+    blocking_redis_client().xadd(STREAM, fields, id=f"{moment}-{number}")
 
 
 def age() -> int | None:
@@ -87,14 +87,14 @@ def test_what_everybody_has_read_is_let_go_of() -> None:
 
     while counting.count_clicks():
         pass
-    kept = patient_redis().xlen(STREAM)
+    kept = blocking_redis_client().xlen(STREAM)
     while delivery_proof.prove_clicks():
         pass
     add(0)
     counting.count_clicks()
 
     assert kept == MANY  # somebody had not read them
-    assert patient_redis().xlen(STREAM) < MANY / 2
+    assert blocking_redis_client().xlen(STREAM) < MANY / 2
     link.refresh_from_db()
     assert link.clicks == MANY
 
@@ -108,7 +108,7 @@ def test_batches_are_read_in_their_order() -> None:
     counting.count_clicks()
     seen: list[Batch] = []
     for number in range(3):
-        patient_redis().xadd(STREAM, {"id": str(number) * 32, "batch": "[]"})
+        blocking_redis_client().xadd(STREAM, {"id": str(number) * 32, "batch": "[]"})
 
     counting.CONSUMER.consume(seen.extend)
 

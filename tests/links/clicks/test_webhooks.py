@@ -9,7 +9,7 @@ import pytest
 from django.conf import settings
 
 from accounts.models import Company, Event, Mode
-from config.redis_client import patient_redis
+from config.redis_client import blocking_redis_client
 from links.clicks import counting, webhooks
 from links.clicks.buffer import STREAM
 from links.clicks.visitor_headers import VisitorKind
@@ -23,7 +23,7 @@ NOW = int(time.time() * 1000)
 def _group() -> Iterator[None]:
     webhooks.append_click_events()  # makes the group
     yield
-    patient_redis().delete(STREAM)
+    blocking_redis_client().delete(STREAM)
 
 
 @pytest.fixture
@@ -34,7 +34,7 @@ def link(company: Company) -> Link:
 
 def click(*clicks: tuple[Link, VisitorKind], batch: str = "") -> None:
     rows = [(link.id.hex, kind, NOW + n) for n, (link, kind) in enumerate(clicks)]
-    patient_redis().xadd(STREAM, {"id": batch or uuid4().hex, "batch": orjson.dumps(rows)})
+    blocking_redis_client().xadd(STREAM, {"id": batch or uuid4().hex, "batch": orjson.dumps(rows)})
 
 
 def test_clicks_of_a_batch_are_one_event_for_each_link(link: Link) -> None:
@@ -119,15 +119,15 @@ def test_what_a_reader_died_with_is_read_again(link: Link) -> None:
 
 @pytest.mark.usefixtures("no_redis")
 def test_without_redis_nothing_is_read_and_nothing_fails() -> None:
-    patient_redis.cache_clear()
+    blocking_redis_client.cache_clear()
     try:
         assert webhooks.append_click_events() == 0
     finally:
-        patient_redis.cache_clear()
+        blocking_redis_client.cache_clear()
 
 
 def test_stream_that_vanished_is_made_anew(link: Link) -> None:
-    patient_redis().delete(STREAM)
+    blocking_redis_client().delete(STREAM)
     click((link, VisitorKind.PERSON))
 
     read = [webhooks.append_click_events() for _ in range(2)]

@@ -12,7 +12,7 @@ from django.db import OperationalError, connection, transaction
 from django.db.models import Sum
 from structlog.testing import capture_logs
 
-from config.redis_client import patient_redis
+from config.redis_client import blocking_redis_client
 from links.clicks import counting, stream
 from links.clicks.buffer import STREAM
 from links.clicks.classification import Batch
@@ -27,10 +27,10 @@ BATCH = 20  # clicks of an entry
 
 @pytest.fixture(autouse=True)
 def _stream() -> Iterator[None]:
-    patient_redis().delete(STREAM)
+    blocking_redis_client().delete(STREAM)
     CONSUMER.consume(counting.count)  # makes the group
     yield
-    patient_redis().delete(STREAM)
+    blocking_redis_client().delete(STREAM)
 
 
 @pytest.fixture
@@ -45,7 +45,7 @@ def add(link: Link, clicks: int = BATCH) -> bytes:
         "id": uuid4().hex,
         "batch": orjson.dumps([[link.id.hex, "person", now + n] for n in range(clicks)]),
     }
-    entry_id: Any = patient_redis().xadd(STREAM, fields)
+    entry_id: Any = blocking_redis_client().xadd(STREAM, fields)
     return bytes(entry_id)
 
 
@@ -78,7 +78,7 @@ def holds(poison: Link) -> Callable[[list[Batch]], bool]:
 
 
 def pending() -> int:
-    groups: Any = patient_redis().xinfo_groups(STREAM)
+    groups: Any = blocking_redis_client().xinfo_groups(STREAM)
     return int(groups[0]["pending"])
 
 
@@ -102,7 +102,7 @@ def test_backlog_of_many_links_drains() -> None:
             "id": uuid4().hex,
             "batch": orjson.dumps([[link.id.hex, "person", now] for link in links]),
         }
-        patient_redis().xadd(STREAM, fields)
+        blocking_redis_client().xadd(STREAM, fields)
     handle = count_unless(lambda batches: clicks_of(batches) > 400)
     reader = replace(CONSUMER, max_clicks=400)
 
@@ -217,7 +217,7 @@ def test_lock_of_another_is_waited_for(link: Link) -> None:
 def test_entry_that_was_trimmed_while_it_lay_aside_is_let_go_of(link: Link) -> None:
     entry = add(link)
     replace(CONSUMER, retry_pause=3600.0).consume(count_unless(holds(link)))
-    patient_redis().xdel(STREAM, entry)
+    blocking_redis_client().xdel(STREAM, entry)
 
     CONSUMER.consume(counting.count)
 

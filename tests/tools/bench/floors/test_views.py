@@ -149,7 +149,7 @@ def test_seeded_guesses_are_right_and_wrong_in_turn(company: Company, api: Api) 
 
 
 def test_programs_are_started_with_the_words_of_the_supervisor(tmp_path: Path) -> None:
-    place = supervisor.Place(tmp_path, "127.0.0.1", 8000, 8001, {})
+    place = supervisor.RunContext(tmp_path, "127.0.0.1", 8000, 8001, {})
 
     web, worker, beat = (
         _words(make(place)) for make in (supervisor._web, supervisor._worker, supervisor._beat)
