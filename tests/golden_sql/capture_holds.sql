@@ -1,0 +1,28 @@
+WITH asked AS (
+  SELECT *
+  FROM unnest(%(company_id)s::bigint[], %(kind)s::text[], %(amount)s::bigint[], %(key)s::text[],
+    %(message_id)s::uuid[], %(proof)s::text[], %(reason)s::text[], %(hold_key)s::text[],
+    %(country)s::text[]) AS n(company_id, kind, amount, key, message_id, proof, reason, hold_key,
+    country)),
+moved AS (
+  INSERT INTO billing_transfer (company_id, kind, amount, key, message_id, proof, reason)
+  SELECT company_id, kind, amount, key, message_id, proof, reason
+  FROM asked
+  ON CONFLICT DO NOTHING
+  RETURNING company_id, kind, amount, key),
+due AS (
+  SELECT company_id, sum(amount) AS settled, COALESCE(sum(amount) FILTER (WHERE kind = 'release'),
+    0) AS returned
+  FROM moved
+  GROUP BY company_id),
+locked AS (
+  SELECT company_id
+  FROM billing_wallet
+  WHERE company_id IN (
+    SELECT company_id
+    FROM due)
+  ORDER BY company_id FOR UPDATE) UPDATE billing_wallet w
+SET held = w.held - due.settled, available = w.available + due.returned
+FROM due
+JOIN locked USING (company_id)
+WHERE w.company_id = due.company_id

@@ -1,0 +1,64 @@
+WITH route AS MATERIALIZED (
+  SELECT w.mode, w.channel, w.content, w.provider, w.needs_contact, w.is_sole, w.is_ours,
+    COALESCE(a.position, w.position) AS position, COALESCE(a.weight, 1) AS weight, a.prefixes,
+    NULL::int AS room, NULL::int AS trips
+  FROM json_to_recordset(%(ways)s::json) AS w(mode text, channel text, content text, provider text,
+    needs_contact bool, is_sole bool, is_ours bool, position int)
+  LEFT
+  JOIN channels_provideraccount a ON a.name = w.provider
+  WHERE a.id IS NULL OR false OR (a.is_enabled AND a.open_until IS NULL AND a.max_per_second IS
+    NULL)),
+due AS (
+  SELECT m.id, m.priority, m.due_at, chosen.*
+  FROM channels_message m
+  CROSS
+  JOIN LATERAL (
+    SELECT r.provider, r.needs_contact, r.room, r.trips, r.is_ours, count(*) FILTER (WHERE fit.rank
+      = 0) OVER () > 1 AS elsewhere, count(*) FILTER (WHERE r.needs_contact AND fit.rank = 0) OVER
+      () > r.needs_contact::int AS by_contact
+    FROM route r
+    CROSS
+    JOIN LATERAL (
+      SELECT COALESCE((
+          SELECT max(1 + (error_class = 'unreachable')::int)
+          FROM channels_attempt
+          WHERE m.tries > 0 AND message_id = m.id AND provider = r.provider), 0) AS rank, CASE WHEN
+            COALESCE(cardinality(r.prefixes), 0) = 0 THEN 0 ELSE (
+        SELECT max(length(one))
+        FROM unnest(r.prefixes) AS one
+        WHERE starts_with(m.phone, one)) END AS prefix OFFSET 0) fit
+    WHERE r.mode = m.mode AND r.channel = m.channel AND r.content = m.content AND fit.prefix IS NOT
+      NULL AND fit.rank < 2 AND (NOT r.needs_contact OR r.is_sole OR %(assume_contact)s OR EXISTS (
+        SELECT 1
+        FROM channels_contact
+        WHERE phone = m.phone AND blocked_at IS NULL))
+    ORDER BY fit.rank, fit.prefix DESC, r.position, -ln(1 - random()) / r.weight
+    LIMIT 1) chosen
+  WHERE chosen.is_ours AND m.due_at <= now() AND m.state IN ('queued', 'sent') AND m.useful_until >
+    now() + make_interval(secs => %(margin)s)
+  ORDER BY m.priority, m.due_at
+  LIMIT %(limit)s FOR UPDATE OF m SKIP LOCKED),
+picked AS (
+  SELECT *
+  FROM due),
+claimed AS (
+  UPDATE channels_message m
+  SET due_at = NULL, tries = m.tries + 1
+  FROM picked p
+  WHERE m.id = p.id
+  RETURNING m.*, p.provider, p.needs_contact, p.room, p.trips, p.elsewhere, p.by_contact),
+intent AS (
+  INSERT INTO channels_attempt (id, message_id, n, hold, price, channel, provider, state,
+    lease_until)
+  SELECT gen_random_uuid(), id, tries, hold, price, channel, provider, 'submitting', now() +
+    make_interval(secs => %(lease)s)
+  FROM claimed
+  RETURNING id, message_id)
+SELECT intent.id, c.tries, c.kind, c.content, c.phone, c.subject_id, c.params, c.locale, c.mode,
+  c.provider, EXTRACT(epoch
+  FROM c.useful_until - now())::int, CASE WHEN k.blocked_at IS NULL THEN k.chat_id ELSE 0 END, c.id,
+    c.room IS NOT NULL, c.trips, c.elsewhere, c.by_contact
+FROM claimed c
+JOIN intent ON intent.message_id = c.id
+LEFT
+JOIN channels_contact k ON c.needs_contact AND k.phone = c.phone

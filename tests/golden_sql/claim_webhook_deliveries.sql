@@ -1,0 +1,47 @@
+WITH busy AS (
+  SELECT *
+  FROM unnest(%(deliveries)s::uuid[], %(endpoints)s::uuid[], %(companies)s::bigint[]) AS b(delivery,
+    endpoint, company)),
+waiting AS (
+  SELECT d.id, d.due_at, e.company_id
+  FROM accounts_endpoint e
+  JOIN accounts_company c ON c.id = e.company_id AND c.status <> 'suspended' AND e.disabled_at IS
+    NULL AND e.deleted_at IS NULL
+  CROSS
+  JOIN LATERAL (
+    SELECT id, due_at
+    FROM accounts_delivery
+    WHERE endpoint_id = e.id AND due_at <= statement_timestamp() AND id <>
+      ALL(%(deliveries)s::uuid[])
+    ORDER BY due_at
+    LIMIT GREATEST(0, CASE WHEN e.failing_since IS NULL THEN %(share)s ELSE 1 END - (
+        SELECT count(*)
+        FROM busy
+        WHERE endpoint = e.id))) d),
+placed AS (
+  SELECT id, due_at, row_number() OVER (PARTITION BY company_id
+    ORDER BY due_at) + (
+    SELECT count(*)
+    FROM busy
+    WHERE company = company_id) AS place
+  FROM waiting),
+picked AS (
+  SELECT id, due_at, place
+  FROM placed
+  WHERE place <= %(company_share)s
+  ORDER BY place, due_at
+  LIMIT 8 * %(limit)s),
+taken AS (
+  SELECT d.id
+  FROM picked
+  JOIN accounts_delivery d USING (id)
+  WHERE d.due_at <= statement_timestamp()
+  ORDER BY picked.place, picked.due_at
+  LIMIT %(limit)s FOR UPDATE OF d SKIP LOCKED) UPDATE accounts_delivery d
+SET due_at = statement_timestamp() + make_interval(secs => %(lease)s), tries = d.tries + 1, claims =
+  d.claims + 1
+FROM taken, accounts_endpoint e, accounts_event v
+WHERE d.id = taken.id AND e.id = d.endpoint_id AND v.id = d.event_id
+RETURNING d.id, d.claims, d.tries, v.id, v.kind, v.at, v.data, e.id, e.company_id, e.url, e.key_id,
+  e.generation, CASE WHEN e.previous_until > statement_timestamp() THEN e.previous_key_id ELSE ''
+  END

@@ -1,0 +1,5 @@
+SELECT verified_at IS NOT NULL, expires_at <= now(), attempts >= max_attempts OR guesses = 0
+FROM otp_verification, otp_guess_cap(%(company_id)s, %(mode)s::text, %(phone)s::text,
+  %(failed_hour)s::int, %(failed_day)s::int)
+WHERE company_id = %(company_id)s AND mode = %(mode)s::text AND phone = %(phone)s::text AND purpose
+  = %(purpose)s::text AND superseded_at IS NULL

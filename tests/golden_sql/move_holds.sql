@@ -1,0 +1,83 @@
+WITH p AS (
+  SELECT (now() AT TIME ZONE %(time_zone)s::text)::date AS today, date_trunc('hour', now()) AS
+    hour),
+w AS (
+  SELECT company_id, available, day, day_tokens, hour, hour_tokens
+  FROM billing_wallet
+  WHERE company_id = ANY(%(all_companies)s::bigint[])
+  ORDER BY company_id FOR UPDATE),
+wanted AS (
+  SELECT m.*, new - old AS change, CASE WHEN new >= old OR w.day = p.today AND (h.created_at AT TIME
+    ZONE %(time_zone)s::text)::date = p.today THEN new - old ELSE 0 END AS of_day, CASE WHEN new >=
+    old OR w.hour = p.hour AND h.created_at >= p.hour THEN new - old ELSE 0 END AS of_hour
+  FROM p
+  CROSS
+  JOIN unnest( %(companies)s::bigint[], %(messages)s::uuid[], %(old)s::bigint[], %(new)s::bigint[],
+    %(old_keys)s::text[], %(settle_keys)s::text[], %(hold_keys)s::text[], %(reasons)s::text[],
+    %(countries)s::text[]) AS m( company_id, message_id, old, new, old_key, settle_key, hold_key,
+    reason, country)
+  LEFT
+  JOIN w USING (company_id)
+  LEFT
+  JOIN billing_transfer h ON h.key = m.old_key),
+by_hour AS (
+  SELECT n.*, w.available, CASE WHEN w.day >= p.today THEN w.day_tokens ELSE 0 END AS day_used,
+    budget.day AS day_budget, change <= 0 OR CASE WHEN w.hour >= p.hour THEN
+    COALESCE((w.hour_tokens->>n.country)::bigint, 0) ELSE 0 END + sum(of_hour) OVER ( PARTITION BY
+    n.company_id, n.country
+    ORDER BY change, message_id) <= budget.hour AS fits
+  FROM p
+  CROSS
+  JOIN wanted n
+  LEFT
+  JOIN w USING (company_id)
+  CROSS
+  JOIN LATERAL (
+    SELECT COALESCE(max(own) FILTER (WHERE country = ''), GREATEST(max(usual) FILTER (WHERE country
+      = ''), %(day_floor)s::bigint)) AS day, COALESCE(max(own) FILTER (WHERE country = n.country),
+      GREATEST(max(usual) FILTER (WHERE country = n.country), COALESCE(max(own) FILTER (WHERE
+      country = '*'), %(hour_floor)s::bigint))) AS hour
+    FROM billing_budget
+    WHERE company_id = n.company_id AND country IN ('', '*', n.country)) AS budget),
+by_day AS (
+  SELECT n.*, fits AND (change <= 0 OR day_used + sum(of_day) FILTER (WHERE fits) OVER ( PARTITION
+    BY company_id
+      ORDER BY change, message_id) <= day_budget) AS is_within
+  FROM by_hour n),
+judged AS (
+  SELECT n.*, COALESCE(available >= CASE WHEN is_within THEN 0 ELSE change END +
+    COALESCE(sum(change) FILTER (WHERE is_within) OVER ( PARTITION BY company_id
+        ORDER BY change, message_id), 0), false) AS is_affordable
+  FROM by_day n),
+paid AS (
+  SELECT *
+  FROM judged
+  WHERE is_affordable AND is_within),
+moved AS (
+  INSERT INTO billing_transfer (company_id, kind, amount, key, message_id, proof, reason)
+  SELECT company_id, 'release', old, settle_key, message_id, '', reason
+  FROM paid
+  WHERE old > 0
+  UNION ALL SELECT company_id, 'hold', new, hold_key, message_id, '', ''
+  FROM paid
+  WHERE new > 0),
+changed AS (
+  UPDATE billing_wallet w
+  SET available = w.available - d.change, held = w.held + d.change, day = GREATEST(w.day, p.today),
+    day_tokens = GREATEST(0, CASE WHEN w.day >= p.today THEN w.day_tokens ELSE 0 END + d.of_day),
+    hour = GREATEST(w.hour, p.hour), hour_tokens = CASE WHEN w.hour >= p.hour THEN w.hour_tokens
+    ELSE '{}' END || (
+    SELECT jsonb_object_agg( n.country, GREATEST(0, CASE WHEN w.hour >= p.hour THEN
+      COALESCE((w.hour_tokens->>n.country)::bigint, 0) ELSE 0 END + n.of_hour))
+    FROM (
+      SELECT country, sum(of_hour)::bigint AS of_hour
+      FROM paid
+      WHERE paid.company_id = w.company_id
+      GROUP BY country) AS n)
+  FROM (
+    SELECT company_id, sum(change) AS change, sum(of_day) AS of_day
+    FROM paid
+    GROUP BY company_id) d, p
+  WHERE w.company_id = d.company_id)
+SELECT message_id, is_affordable, is_within
+FROM judged

@@ -1,0 +1,25 @@
+WITH used AS (
+  UPDATE accounts_apikey
+  SET last_used_at = now()
+  WHERE digest = ANY(%(digests)s::bytea[]) AND revoked_at IS NULL AND (last_used_at IS NULL OR
+    last_used_at < now() - interval '1 minute'))
+SELECT k.digest, (
+  SELECT jsonb_agg(jsonb_build_array(locale, purpose, channel, body))
+  FROM (
+    SELECT locale, purpose, channel, body
+    FROM otp_codetext t
+    WHERE t.company_id = c.id
+    UNION ALL SELECT '', webotp_host, app_hash, ''
+    FROM otp_autofill f
+    WHERE f.company_id = c.id) AS own), k.id, k.mode, k.scopes, k.allowed_ips, c.id, c.status,
+      c.country, c.language, left(COALESCE(NULLIF(c.brand, ''), c.name), 30), c.default_channel,
+      c.code_length, CASE WHEN c.all_countries THEN '{}' WHEN c.allowed_countries = '{}' THEN
+      ARRAY[c.country] ELSE c.allowed_countries END, c.default_link_lifetime, c.api_rate, CASE WHEN
+      c.falls_back THEN c.fallback_chain END, c.patience_whatsapp, c.patience_telegram,
+      c.patience_sms, c.fallback_max_cost, c.budgets, c.link_host, c.link_targets, c.link_utm,
+      c.link_expired_url, c.cool_down, c.codes_per_10_min, c.codes_per_hour, c.codes_per_day,
+      c.links_per_10_min, c.links_per_day
+FROM accounts_apikey k
+JOIN accounts_company c ON c.id = k.company_id
+WHERE k.digest = ANY(%(digests)s::bytea[]) AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR
+  k.expires_at > now())

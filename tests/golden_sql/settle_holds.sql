@@ -1,0 +1,53 @@
+WITH asked AS (
+  SELECT *
+  FROM unnest(%(company_id)s::bigint[], %(kind)s::text[], %(amount)s::bigint[], %(key)s::text[],
+    %(message_id)s::uuid[], %(proof)s::text[], %(reason)s::text[], %(hold_key)s::text[],
+    %(country)s::text[]) AS n(company_id, kind, amount, key, message_id, proof, reason, hold_key,
+    country)),
+moved AS (
+  INSERT INTO billing_transfer (company_id, kind, amount, key, message_id, proof, reason)
+  SELECT company_id, kind, amount, key, message_id, proof, reason
+  FROM asked
+  ON CONFLICT DO NOTHING
+  RETURNING company_id, kind, amount, key),
+due AS (
+  SELECT company_id, sum(amount) AS settled, COALESCE(sum(amount) FILTER (WHERE kind = 'release'),
+    0) AS returned
+  FROM moved
+  GROUP BY company_id),
+locked AS (
+  SELECT company_id
+  FROM billing_wallet
+  WHERE company_id IN (
+    SELECT company_id
+    FROM due)
+  ORDER BY company_id FOR UPDATE),
+p AS (
+  SELECT (now() AT TIME ZONE %(time_zone)s::text)::date AS today, date_trunc('hour', now()) AS
+    hour),
+back AS (
+  SELECT m.company_id, a.country, sum(m.amount) FILTER (
+    WHERE (h.created_at AT TIME ZONE %(time_zone)s::text)::date = p.today) AS day,
+      COALESCE(sum(m.amount) FILTER (WHERE h.created_at >= p.hour), 0) AS hour
+  FROM p, moved m
+  JOIN asked a USING (key)
+  JOIN billing_transfer h ON h.key = a.hold_key
+  WHERE m.kind = 'release'
+  GROUP BY m.company_id, a.country),
+room AS (
+  SELECT company_id, COALESCE(sum(day), 0) AS day, jsonb_object_agg(country, hour) AS hours
+  FROM back
+  GROUP BY company_id) UPDATE billing_wallet w
+SET held = w.held - due.settled, available = w.available + due.returned, day_tokens = CASE WHEN
+  w.day = p.today THEN GREATEST(0, w.day_tokens - COALESCE(room.day, 0)) ELSE w.day_tokens END,
+  hour_tokens = CASE WHEN w.hour = p.hour THEN w.hour_tokens || COALESCE((
+    SELECT jsonb_object_agg(n.key, GREATEST( 0, COALESCE((w.hour_tokens->>n.key)::bigint, 0) -
+      n.value::bigint))
+    FROM jsonb_each_text(room.hours) AS n), '{}') ELSE w.hour_tokens END
+FROM due
+JOIN locked USING (company_id)
+LEFT
+JOIN room USING (company_id)
+CROSS
+JOIN p
+WHERE w.company_id = due.company_id
