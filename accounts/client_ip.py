@@ -28,7 +28,7 @@ def address_of(request: HttpRequest | None) -> str | None:
         return None
 
 
-def household(ip: str) -> str:
+def client_network(ip: str) -> str:
     """What is counted as one visitor: an IPv4 address, or the /64 that IPv6 gives to each line.
 
     Empty when it is no address at all.

@@ -168,7 +168,7 @@ ORDER BY id FOR UPDATE SKIP LOCKED
 LOAD_MESSAGES = f"""
 SELECT m.id, m.company_id, m.mode, m.kind, m.channel, m.chain, m.phone, m.state, m.error, m.tries,
   m.hold, m.price, EXTRACT(epoch FROM m.useful_until - now())::float, m.subject_id,
-  {events.heard("m")}, EXTRACT(epoch FROM m.due_at - now())::float, m.is_owed,
+  {events.has_endpoint_sql("m")}, EXTRACT(epoch FROM m.due_at - now())::float, m.is_owed,
   a.id, a.n, a.hold, a.state, a.provider, a.provider_id, a.polls, a.channel, a.price, a.error_class
 FROM channels_message m LEFT JOIN channels_attempt a ON a.message_id = m.id
 WHERE m.id = ANY(%s) ORDER BY m.id, a.n
@@ -268,11 +268,11 @@ SELECT n.event_id AS id, m.company_id, m.mode, 'message.' || m.state AS kind,
     'channel', m.channel, 'status', m.state, 'error', NULLIF(m.error, ''), 'cost', m.price,
     'segments', CASE WHEN m.channel = 'sms' THEN m.segments END,
     'short_url', m.params->'short_url', 'test', m.mode = 'test', 'request_id', m.request_id,
-    'created_at', {events.iso("m.created_at")}, 'sent_at', {events.iso("m.sent_at")},
-    'delivered_at', {events.iso("m.delivered_at")},
-    'finished_at', {events.iso("m.finished_at")}) AS data, now() AS at
+    'created_at', {events.iso_sql("m.created_at")}, 'sent_at', {events.iso_sql("m.sent_at")},
+    'delivered_at', {events.iso_sql("m.delivered_at")},
+    'finished_at', {events.iso_sql("m.finished_at")}) AS data, now() AS at
 FROM channels_message m JOIN unnest(%s::uuid[], %s::uuid[]) AS n(id, event_id) ON m.id = n.id"""  # noqa: S608
-APPEND_MESSAGE_EVENTS = f"WITH {events.appending(_MESSAGE_EVENTS)}"
+APPEND_MESSAGE_EVENTS = f"WITH {events.append_sql(_MESSAGE_EVENTS)}"
 
 # Receipts that are due to be matched, with the attempt each speaks of, and the part of it where it
 # speaks of one. A receipt moves only an attempt of the provider that signed it.

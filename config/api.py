@@ -4,7 +4,7 @@ from django.urls import re_path
 from django.urls.resolvers import URLPattern
 from rest_framework.views import APIView
 
-from accounts.api.base_view import Unknown
+from accounts.api.base_view import NotFoundView
 from accounts.webhooks.api import RotateWebhook, TestWebhook, WebhookDetail, Webhooks
 from api_docs.schema.api import OpenApi
 from billing.web.api import Balance, TopUp, TopUpOptions, TopUps
@@ -50,5 +50,5 @@ urlpatterns: list[URLPattern] = [
     *(re_path(rf"^v1/{path}/?$", view.as_view()) for path, view in CALLS),
     *(re_path(rf"^v1/{path}/?$", view.as_view(schema=None)) for path, view in DEPRECATED_CALLS),
     re_path(r"^v1/openapi\.json$", OpenApi.as_view(), name="openapi"),
-    re_path(r"", Unknown.as_view()),
+    re_path(r"", NotFoundView.as_view()),
 ]

@@ -111,7 +111,7 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "allauth.account.middleware.AccountMiddleware",
-    "accounts.security.middleware.AccountSecurity",  # before allauth's, for exceptions
+    "accounts.security.middleware.AccountSecurityMiddleware",  # before allauth's, for exceptions
     "django_htmx.middleware.HtmxMiddleware",
     "config.server.middleware.NoStore",
     "config.server.middleware.ErrorPages",
@@ -261,7 +261,7 @@ ACCOUNT_EMAIL_VERIFICATION = env.str(
 )
 ACCOUNT_SIGNUP_FORM_CLASS = "accounts.cabinet.forms.SignupForm"
 ACCOUNT_FORMS = {
-    "signup": "accounts.sign_in.signup.QuietSignupForm",
+    "signup": "accounts.sign_in.signup.EnumerationSafeSignupForm",
     "reset_password": "accounts.sign_in.reset_forms.ResetPasswordForm",
     **PASSWORD_FORMS,
 }
@@ -357,7 +357,7 @@ REST_FRAMEWORK: dict[str, Any] = {
     "UNAUTHENTICATED_USER": None,
     "DEFAULT_PERMISSION_CLASSES": [],
     "DEFAULT_THROTTLE_CLASSES": [],
-    "EXCEPTION_HANDLER": "accounts.api.base_view.answer_exception",
+    "EXCEPTION_HANDLER": "accounts.api.base_view.exception_handler",
     "DEFAULT_SCHEMA_CLASS": "api_docs.schema.schema.CallSchema",
 }
 SPECTACULAR_SETTINGS: dict[str, Any] = {

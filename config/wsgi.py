@@ -27,7 +27,7 @@ from links.addresses import short_hosts  # noqa: E402
 from links.follow.redirect import RedirectMiddleware  # noqa: E402
 
 cap_publishing()
-api_keys.keep_fresh()
+api_keys.start_refresh_thread()
 availability.start_refreshing()
 short_hosts.keep_fresh()
 heartbeats.start_heartbeat("web", outcome_waiting.facts)

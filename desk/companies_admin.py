@@ -17,8 +17,8 @@ from accounts.cabinet.number_fields import grouped
 from accounts.client_ip import client_ip
 from accounts.models import Company, Member
 from accounts.operator.admin import InlineBase, ModelAdmin, operator
-from accounts.operator.change_list import ChangeList
-from accounts.operator.operator_audit import Audited, write_of_owners
+from accounts.operator.change_list import KeysetChangeList
+from accounts.operator.operator_audit import AuditedAdmin, mail_about_new_owners
 from accounts.people import companies as company_service
 from accounts.people.countries import CountryField
 from accounts.security import reauthentication
@@ -53,7 +53,7 @@ class MemberInline(InlineBase):
     autocomplete_fields = ("user",)
 
 
-class CompanyList(ChangeList):
+class CompanyList(KeysetChangeList):
     def get_results(self, request: HttpRequest) -> None:
         super().get_results(request)
         known = figures.companies([company.pk for company in self.result_list])
@@ -71,7 +71,7 @@ if TYPE_CHECKING:
 
 
 @admin.register(Company)
-class CompanyAdmin(Audited, ModelAdmin):
+class CompanyAdmin(AuditedAdmin, ModelAdmin):
     list_display = (
         "name",
         "status_word",
@@ -91,13 +91,13 @@ class CompanyAdmin(Audited, ModelAdmin):
     actions = ("approve", "suspend", "stop_links", "release_links")
     change_form_template = "desk/company.html"
 
-    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
+    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[KeysetChangeList]:
         return CompanyList
 
     def save_formset(self, request: HttpRequest, form: Any, formset: Any, change: Any) -> None:
         super().save_formset(request, form, formset, change)
         changed = [member for member, _fields in formset.changed_objects]
-        write_of_owners(request, [*formset.new_objects, *changed])
+        mail_about_new_owners(request, [*formset.new_objects, *changed])
 
     def formfield_for_dbfield(self, db_field: Any, request: Any, **kwargs: Any) -> Any:
         if db_field.name == "country":

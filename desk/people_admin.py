@@ -14,9 +14,9 @@ from django.utils.translation import gettext_lazy as _
 from accounts.audit import events
 from accounts.client_ip import client_ip
 from accounts.models import User
-from accounts.operator.admin import ModelAdmin, may_touch, operator
-from accounts.operator.operator_audit import Audited
-from accounts.operator.permission_names import NamesPermissions
+from accounts.operator.admin import ModelAdmin, may_change_user, operator
+from accounts.operator.operator_audit import AuditedAdmin
+from accounts.operator.permission_names import TranslatedPermissions
 from accounts.security import notifications, sessions
 
 admin.site.unregister(Authenticator)  # the library's own page would show the secret
@@ -24,11 +24,11 @@ admin.site.unregister(EmailAddress)  # and that of addresses is not audited
 
 
 def _may_touch_owner(request: HttpRequest, obj: Any) -> bool:
-    return may_touch(request, obj.user if obj is not None else None)
+    return may_change_user(request, obj.user if obj is not None else None)
 
 
 @admin.register(EmailAddress)
-class EmailAddressAdmin(Audited, AllauthEmailAddressAdmin):
+class EmailAddressAdmin(AuditedAdmin, AllauthEmailAddressAdmin):
     """An address that is confirmed here opens the account: those of administrators are theirs."""
 
     def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
@@ -67,7 +67,7 @@ admin.site.unregister(Group)  # its permissions would be in English
 
 
 @admin.register(Group)
-class GroupAdmin(Audited, NamesPermissions, DjangoGroupAdmin):
+class GroupAdmin(AuditedAdmin, TranslatedPermissions, DjangoGroupAdmin):
     """Who may change a group may have every permission: put it into one's own."""
 
     def has_add_permission(self, request: HttpRequest) -> bool:

@@ -22,7 +22,7 @@ class OtpConfig(AppConfig):
         from otp.texts import own_texts as company_texts  # noqa: PLC0415
         from otp.texts import rendering  # noqa: PLC0415
 
-        own_texts.come_from(own_texts.Column(sql.OWN_TEXTS, company_texts.parse))
+        own_texts.register_column(own_texts.TextsColumn(sql.OWN_TEXTS, company_texts.parse))
         extensions.register_renderer("code", rendering.render)
         extensions.register_timeline("code", timeline.code_events)
         extensions.register_settler(settlement.settle_verified)

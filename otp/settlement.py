@@ -33,7 +33,7 @@ def settle_verified() -> int:
             cursor, [(verification_id, None) for verification_id in ids], DeliveryProof.CODE_ENTERED
         )
         cursor.execute(sql.SETTLE_VERIFIED, [ids, [uuid7() for _ in ids]])
-        outbox.announce(cursor.rowcount)
+        outbox.wake_dispatcher(cursor.rowcount)
     apply.announce(messages)
     return len(ids)
 

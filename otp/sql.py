@@ -150,7 +150,7 @@ _VERIFIED = f"""
 SELECT event_id AS id, company_id, mode, 'otp.verified' AS kind,
   'otp_' || replace(id::text, '-', '') AS key, jsonb_build_object(
     'id', 'otp_' || replace(id::text, '-', ''), 'phone', phone, 'purpose', purpose,
-    'test', mode = 'test', 'verified_at', {events.iso("verified_at")}) AS data,
+    'test', mode = 'test', 'verified_at', {events.iso_sql("verified_at")}) AS data,
   verified_at AS at
 FROM settled"""  # noqa: S608
 
@@ -159,7 +159,7 @@ WITH settled AS (
   UPDATE otp_verification v SET settled_at = now()
   FROM unnest(%s::uuid[], %s::uuid[]) AS n(id, event_id) WHERE v.id = n.id
   RETURNING v.id, company_id, mode, phone, purpose, verified_at, n.event_id),
-{events.appending(_VERIFIED)}
+{events.append_sql(_VERIFIED)}
 """  # noqa: S608
 
 # Superseding first keeps the rule of one live row per phone out of the way.

@@ -10,7 +10,7 @@ from django.conf import settings as django_settings
 from django.test import TransactionTestCase, override_settings
 
 import accounts.api.atomic_limits
-from accounts.api.rate_limit import key_rate
+from accounts.api.rate_limit import key_rate_limiter
 from accounts.keys import api_keys
 from accounts.models import Company, Mode
 from billing.wallet import ledger
@@ -89,7 +89,7 @@ def _fresh_process() -> Iterator[None]:
 
 
 def _forget() -> None:
-    api_keys.forget_all()
+    api_keys.clear_cache()
     registry.clear_caches()
     availability.reset()
     short_hosts.invalidate_cache()
@@ -103,7 +103,7 @@ def _forget() -> None:
 def forget_redis() -> None:
     redis_client.cache_clear()
     accounts.api.atomic_limits._down_until = 0.0
-    key_rate.reset()
+    key_rate_limiter.reset()
 
 
 @pytest.fixture

@@ -7,15 +7,15 @@ import orjson
 from django.conf import settings
 from django.db import connection
 
-from accounts.api.base_view import UNAVAILABLE, identify, language_of
-from accounts.client_ip import client_ip, household
+from accounts.api.base_view import DATABASE_UNAVAILABLE, identify, language_of
+from accounts.client_ip import client_ip, client_network
 from config import ids
 from config.errors import DomainError, Error
 from config.server.gateway import Allowance, Refusal
 from config.server.https import add_security_headers, is_refused
 
-_LATER = {Error.UNAVAILABLE: 1}  # Retry-After, seconds
-_PLAIN = {
+_RETRY_AFTER = {Error.UNAVAILABLE: 1}  # Retry-After, seconds
+_PLAIN_TEXT = {
     Error.REQUEST_TIMEOUT: b"The request body took too long.\n",
     Error.UNAVAILABLE: b"Too many requests at once; try again.\n",
     Error.HTTPS_REQUIRED: b"Use https.\n",
@@ -29,10 +29,10 @@ def admit(environ: Mapping[str, Any]) -> Allowance | None:
     longest = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
     if not environ["PATH_INFO"].startswith("/api/"):
         ip = client_ip(environ)
-        return Allowance(household(ip) or ip, longest)
+        return Allowance(client_network(ip) or ip, longest)
     try:
         return Allowance(f"key {identify(environ).key_id}", longest)
-    except (DomainError, *UNAVAILABLE):
+    except (DomainError, *DATABASE_UNAVAILABLE):
         return None
     finally:
         connection.close()  # the application may run on another thread
@@ -40,7 +40,7 @@ def admit(environ: Mapping[str, Any]) -> Allowance | None:
 
 def refuse(environ: Mapping[str, Any], error: Error) -> Refusal:
     """An answer in place of the application's."""
-    retry_after = _LATER.get(error)
+    retry_after = _RETRY_AFTER.get(error)
     headers = [("Connection", "close"), ("Cache-Control", "no-store")]
     if retry_after:
         headers.append(("Retry-After", str(retry_after)))
@@ -51,7 +51,7 @@ def refuse(environ: Mapping[str, Any], error: Error) -> Refusal:
         body = orjson.dumps(refusal.body(language=language, request_id=request_id))
         headers += [("Content-Type", "application/json"), ("X-Request-Id", request_id)]
     else:
-        body = _PLAIN[error]
+        body = _PLAIN_TEXT[error]
         headers.append(("Content-Type", "text/plain; charset=utf-8"))
     headers.append(("Content-Length", str(len(body))))
     return Refusal(error.status, add_security_headers(headers, environ), body)

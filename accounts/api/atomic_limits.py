@@ -20,7 +20,7 @@ from config.redis_client import call
 
 log = structlog.get_logger(__name__)
 
-TWIN_SECONDS = 10  # longer than a call's statement takes, even when it waits for locks
+DUPLICATE_SECONDS = 10  # longer than a call's statement takes, even when it waits for locks
 
 # KEYS: cool-down, pool, reserve, note of a draw on the reserve, windows…
 # ARGV: cool-down ms (0: none), its holder, the twin's mark, then of pool and reserve the ms between
@@ -28,13 +28,13 @@ TWIN_SECONDS = 10  # longer than a call's statement takes, even when it waits fo
 # A twin comes while the holder runs. Later than that the holder has died before its commit, or
 # the repeat would have been answered from the database: it takes the place over.
 # A bucket is kept as the moment at which it is full again (GCRA), so that the wait is exact.
-_TAKE = f"""
+_ACQUIRE = f"""
 if ARGV[1] ~= '0' then
   local held = redis.call('GET', KEYS[1])
   if held then
     local left = redis.call('PTTL', KEYS[1])
     if ARGV[3] == '' or string.sub(held, -#ARGV[3]) ~= ARGV[3] then return {{-1, left}} end
-    if tonumber(ARGV[1]) - left < {TWIN_SECONDS * 1000} then return {{-2, 0}} end
+    if tonumber(ARGV[1]) - left < {DUPLICATE_SECONDS * 1000} then return {{-2, 0}} end
   end
 end
 for i = 5, #KEYS do
@@ -67,7 +67,7 @@ return {{0, 0}}
 
 # KEYS: cool-down, count of places given back, pool, reserve, note of a draw on it, windows…
 # ARGV: holder's beginning, limit, ms, then of pool and reserve the ms between two places.
-_GIVE_BACK = """
+_RELEASE = """
 if KEYS[2] ~= '' then
   local times = redis.call('INCR', KEYS[2])
   if times == 1 then redis.call('PEXPIRE', KEYS[2], ARGV[3]) end
@@ -116,7 +116,7 @@ end
 return {wait}
 """
 
-COOLING, TWIN, EMPTY, GRANTED = -1, -2, -3, 0
+COOLING_DOWN, DUPLICATE, POOL_EMPTY, GRANTED = -1, -2, -3, 0
 BACK_OFF = 1.0  # seconds Redis is left alone after it failed us
 
 
@@ -162,8 +162,8 @@ class Pool:
 
 @dataclass(frozen=True, slots=True)
 class LimitVerdict:
-    """The answer: GRANTED, COOLING, TWIN, EMPTY (the pool), or the number (from 1) of the window
-    that is full.
+    """`verdict` is GRANTED, COOLING_DOWN, DUPLICATE, POOL_EMPTY, or the number (from 1) of the full
+    window.
     """
 
     verdict: int
@@ -206,7 +206,7 @@ def _run(source: str, keys: Sequence[str], args: Sequence[str | int]) -> list[in
         raise LimiterDownError from error
 
 
-def take(
+def acquire(
     windows: Sequence[Window],
     *,
     cool_down: str = "",
@@ -225,11 +225,13 @@ def take(
     args += _pool_bounds(pool)
     for window in windows:
         args += [window.limit, window.seconds * 1000]
-    verdict, millis = _run(_TAKE, keys, args)
+    verdict, millis = _run(_ACQUIRE, keys, args)
     return LimitVerdict(verdict, max(1, -(-millis // 1000)))
 
 
-def wait(windows: Sequence[Window], *, cool_down: str, pool: Pool | None = None) -> int:
+def seconds_until_granted(
+    windows: Sequence[Window], *, cool_down: str, pool: Pool | None = None
+) -> int:
     """Seconds until `take` would grant a place; it is not taken."""
     keys = [cool_down, *_pool_keys(pool, "")[:2], *(window.key for window in windows)]
     args = [*_pool_bounds(pool), *(window.limit for window in windows)]
@@ -237,7 +239,7 @@ def wait(windows: Sequence[Window], *, cool_down: str, pool: Pool | None = None)
     return max(0, -(-millis // 1000))
 
 
-def give_back(
+def release(
     windows: Sequence[Window],
     *,
     cool_down: str,
@@ -250,7 +252,7 @@ def give_back(
     args: list[str | int] = [holder, *([back.limit, back.seconds * 1000] if back else [0, 0])]
     args += [pool.shared.interval, pool.reserve.interval] if pool else [0, 0]
     try:
-        _run(_GIVE_BACK, [*keys, *(window.key for window in windows)], args)
+        _run(_RELEASE, [*keys, *(window.key for window in windows)], args)
     except LimiterDownError:
         log.warning("place_not_given_back")
 
@@ -269,4 +271,4 @@ def _pool_bounds(pool: Pool | None) -> list[int]:
 
 def count(window: Window) -> LimitVerdict:
     """One more in this window; the verdict is GRANTED or 1."""
-    return take([window])
+    return acquire([window])

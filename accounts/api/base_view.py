@@ -18,7 +18,7 @@ from rest_framework.request import Request
 from rest_framework.views import APIView
 
 from accounts.api import idempotency, query_params
-from accounts.api.rate_limit import Usage, key_rate
+from accounts.api.rate_limit import Usage, key_rate_limiter
 from accounts.client_ip import client_ip
 from accounts.keys import api_keys
 from accounts.keys.api_keys import Principal
@@ -27,10 +27,10 @@ from config import ids, metrics
 from config.errors import AfterEffectError, DomainError, Error, Words
 
 log = structlog.get_logger(__name__)
-NOT_KEPT = {401, 402, 403, 429, 500, 503}  # statuses of refusals before any effect
+NOT_STORED = {401, 402, 403, 429, 500, 503}  # statuses of refusals before any effect
 
 
-class JsonAnswer(HttpResponse):
+class ApiResponse(HttpResponse):
     """A body as a mapping, or as the text it was sent as before."""
 
     def __init__(self, body: Mapping[str, Any] | str, status: int = 200) -> None:
@@ -94,7 +94,7 @@ class ApiView(APIView):
         return identify(request.META, self.scope)
 
     def count_request(self, request: Request) -> None:
-        usage = key_rate.count(request._request, self.principal)  # noqa: SLF001 - DRF's own seam
+        usage = key_rate_limiter.count(request._request, self.principal)  # noqa: SLF001 - DRF's own seam
         self.rate = usage
         if usage is not None and usage.left < 0:
             raise DomainError(Error.RATE_LIMITED, retry_after=usage.wait)
@@ -121,14 +121,16 @@ class ApiView(APIView):
             raise DomainError(Error.INVALID_INPUT, message=NOT_AN_OBJECT)
         return payload
 
-    def ticket(self, request: Request, payload: Mapping[str, Any]) -> idempotency.Ticket | None:
+    def ticket(
+        self, request: Request, payload: Mapping[str, Any]
+    ) -> idempotency.IdempotencyKey | None:
         key = request.META.get("HTTP_IDEMPOTENCY_KEY")
         path = request.path.rstrip("/").removeprefix("/api/v1")
-        return idempotency.ticket(self.principal, path, key, payload)
+        return idempotency.parse(self.principal, path, key, payload)
 
     def once(
         self,
-        ticket: idempotency.Ticket | None,
+        ticket: idempotency.IdempotencyKey | None,
         effect: Callable[[], dict[str, Any]],
         rebuild: Callable[[UUID], dict[str, Any] | None],
     ) -> HttpResponse:
@@ -137,7 +139,7 @@ class ApiView(APIView):
         A refusal before the effect is not kept, and yields to what a parallel twin achieved.
         """
         if ticket is None:
-            return JsonAnswer(effect())
+            return ApiResponse(effect())
         replay = self._replay(ticket, rebuild)
         if replay is not None:
             return replay
@@ -153,23 +155,23 @@ class ApiView(APIView):
         return self._kept(ticket, status, body)
 
     def once_atomic(
-        self, ticket: idempotency.Ticket | None, effect: Callable[[], dict[str, Any]]
+        self, ticket: idempotency.IdempotencyKey | None, effect: Callable[[], dict[str, Any]]
     ) -> HttpResponse:
         """The same for an effect that is a transaction of its own: answer and effect commit
         together.
         """
         if ticket is None:
-            return JsonAnswer(effect())
+            return ApiResponse(effect())
         replay = self._replay(ticket, lambda _subject: None)
         if replay is not None:
             return replay
         try:
             with transaction.atomic():
-                idempotency.begin(ticket)
+                idempotency.insert(ticket)
                 try:
                     status, body = 200, effect()
                 except DomainError as error:
-                    if error.error.status in NOT_KEPT:
+                    if error.error.status in NOT_STORED:
                         raise
                     status, body = error.error.status, self._body(error)
                 response = self._kept(ticket, status, body)
@@ -182,16 +184,16 @@ class ApiView(APIView):
 
     def _replay(
         self,
-        ticket: idempotency.Ticket,
+        ticket: idempotency.IdempotencyKey,
         rebuild: Callable[[UUID], dict[str, Any] | None],
     ) -> HttpResponse | None:
-        found = idempotency.find(ticket)
+        found = idempotency.find_response(ticket)
         match found:
             case None:
                 return None
-            case idempotency.Answer(status, body):
-                response = JsonAnswer(body, status)
-            case idempotency.Unanswered(subject_id):
+            case idempotency.StoredResponse(status, body):
+                response = ApiResponse(body, status)
+            case idempotency.MissingResponse(subject_id):
                 rebuilt = self._rebuilt(subject_id, rebuild)
                 if rebuilt is None:
                     raise DomainError(Error.REQUEST_IN_PROGRESS, retry_after=1)
@@ -199,9 +201,11 @@ class ApiView(APIView):
         response["Idempotent-Replayed"] = "true"
         return response
 
-    def _kept(self, ticket: idempotency.Ticket, status: int, body: dict[str, Any]) -> "JsonAnswer":
-        kept = idempotency.answer(ticket, status, JsonAnswer(body).text)
-        return JsonAnswer(kept.body, kept.status)
+    def _kept(
+        self, ticket: idempotency.IdempotencyKey, status: int, body: dict[str, Any]
+    ) -> "ApiResponse":
+        kept = idempotency.store_response(ticket, status, ApiResponse(body).text)
+        return ApiResponse(kept.body, kept.status)
 
     def _rebuilt(
         self, subject_id: UUID | None, rebuild: Callable[[UUID], dict[str, Any] | None]
@@ -279,13 +283,13 @@ def too_large(most: int) -> Words:
     return f"Тело запроса больше {size} КБ", f"The request body is larger than {size} KB"
 
 
-def answer_exception(error: Exception, context: Mapping[str, Any]) -> HttpResponse:
+def exception_handler(error: Exception, context: Mapping[str, Any]) -> HttpResponse:
     """DRF's EXCEPTION_HANDLER: whatever happened, the envelope."""
     view: ApiView = context["view"]
-    refusal = as_refusal(error)
+    refusal = as_domain_error(error)
     if refusal.error is Error.INTERNAL_ERROR:
         log.error("api_crash", exc_info=error)
-    response = JsonAnswer(
+    response = ApiResponse(
         refusal.body(language=view.language, request_id=view.request_id), refusal.error.status
     )
     if refusal.retry_after is not None:
@@ -297,15 +301,15 @@ def answer_exception(error: Exception, context: Mapping[str, Any]) -> HttpRespon
     return response
 
 
-def as_refusal(error: Exception) -> DomainError:
+def as_domain_error(error: Exception) -> DomainError:
     if isinstance(error, DomainError):
         return error
-    if isinstance(error, UNAVAILABLE):
+    if isinstance(error, DATABASE_UNAVAILABLE):
         log.error("database_unavailable", error=type(error).__name__)
         _drop_dead_connections()
         return DomainError(Error.UNAVAILABLE, retry_after=1)
-    kind = next((kind for kind in REFUSALS if isinstance(error, kind)), None)
-    return DomainError(REFUSALS[kind] if kind else Error.INTERNAL_ERROR)
+    kind = next((kind for kind in ERROR_OF_EXCEPTION if isinstance(error, kind)), None)
+    return DomainError(ERROR_OF_EXCEPTION[kind] if kind else Error.INTERNAL_ERROR)
 
 
 def _drop_dead_connections() -> None:
@@ -315,8 +319,8 @@ def _drop_dead_connections() -> None:
         pool.check()
 
 
-UNAVAILABLE = (OperationalError, InterfaceError, psycopg_pool.PoolTimeout)
-REFUSALS: dict[type[Exception], Error] = {
+DATABASE_UNAVAILABLE = (OperationalError, InterfaceError, psycopg_pool.PoolTimeout)
+ERROR_OF_EXCEPTION: dict[type[Exception], Error] = {
     MethodNotAllowed: Error.METHOD_NOT_ALLOWED,
     Http404: Error.NOT_FOUND,
     SuspiciousOperation: Error.INVALID_INPUT,
@@ -325,7 +329,7 @@ REFUSALS: dict[type[Exception], Error] = {
 }
 
 
-class Unknown(ApiView):
+class NotFoundView(ApiView):
     """Every path under /api/ that is no call."""
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:

@@ -19,7 +19,7 @@ MAX_LENGTH = 255
 
 
 @dataclass(frozen=True, slots=True)
-class Ticket:
+class IdempotencyKey:
     """One call under an Idempotency-Key: what it is looked up by and what it asked for."""
 
     company_id: int
@@ -44,13 +44,13 @@ class Ticket:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class StoredResponse:
     status: int
     body: str  # JSON, replayed to the byte
 
 
 @dataclass(frozen=True, slots=True)
-class Unanswered:
+class MissingResponse:
     """The effect is there, its answer is not: still running, or the process died."""
 
     subject_id: UUID | None
@@ -66,21 +66,21 @@ SELECT request_hash, status, body, subject_id, created_at < now() - interval '24
 FROM accounts_idempotentrequest WHERE company_id = %s AND mode = %s AND path = %s AND key = %s
 """
 
-_FORGET = """
+_DELETE_EXPIRED = """
 DELETE FROM accounts_idempotentrequest
 WHERE company_id = %s AND mode = %s AND path = %s AND key = %s
   AND created_at < now() - interval '24 hours'
 """
 
-_ANSWER = """
+_STORE = """
 UPDATE accounts_idempotentrequest SET status = COALESCE(status, %s), body = COALESCE(body, %s)
 WHERE company_id = %s AND mode = %s AND path = %s AND key = %s RETURNING status, body
 """
 
 
-def ticket(
+def parse(
     principal: Principal, path: str, key: str | None, payload: Mapping[str, Any]
-) -> Ticket | None:
+) -> IdempotencyKey | None:
     """The ticket of a request that named a key, else None."""
     if key is None:
         return None
@@ -94,12 +94,12 @@ def ticket(
         canonical = orjson.dumps(payload, option=orjson.OPT_SORT_KEYS)
     except orjson.JSONEncodeError:  # nested deeper than it writes, if not than it reads
         raise DomainError(Error.INVALID_INPUT) from None
-    return Ticket(
+    return IdempotencyKey(
         principal.company_id, principal.mode, path, key, hashlib.sha256(canonical).digest()
     )
 
 
-def find(ticket: Ticket) -> Answer | Unanswered | None:
+def find_response(ticket: IdempotencyKey) -> StoredResponse | MissingResponse | None:
     """What became of an earlier call with this key; raises when it asked for something else.
 
     After 24 hours a key is new again, whether or not the purge has come by.
@@ -109,7 +109,7 @@ def find(ticket: Ticket) -> Answer | Unanswered | None:
         cursor.execute(_FIND, where)
         row = cursor.fetchone()
         if row is not None and row[4]:
-            cursor.execute(_FORGET, where)
+            cursor.execute(_DELETE_EXPIRED, where)
             row = None
     if row is None:
         return None
@@ -117,11 +117,11 @@ def find(ticket: Ticket) -> Answer | Unanswered | None:
     if bytes(request_hash) != ticket.request_hash:
         raise DomainError(Error.IDEMPOTENCY_MISMATCH)
     if status is None:
-        return Unanswered(subject_id)
-    return Answer(status, body)
+        return MissingResponse(subject_id)
+    return StoredResponse(status, body)
 
 
-def begin(ticket: Ticket, subject_id: UUID | None = None) -> None:
+def insert(ticket: IdempotencyKey, subject_id: UUID | None = None) -> None:
     """Insert the row in the caller's transaction; IntegrityError means a twin was first.
 
     From the subject's state the answer can be rebuilt, should this process die.
@@ -137,7 +137,7 @@ def begin(ticket: Ticket, subject_id: UUID | None = None) -> None:
         )
 
 
-def answer(ticket: Ticket, status: int, body: str) -> Answer:
+def store_response(ticket: IdempotencyKey, status: int, body: str) -> StoredResponse:
     """Keep the answer for replays; returns the one that is kept, which is the first one given.
 
     A slow call and a twin that rebuilt its answer meanwhile must not say different things.
@@ -145,7 +145,7 @@ def answer(ticket: Ticket, status: int, body: str) -> Answer:
     """
     with connection.cursor() as cursor:
         cursor.execute(
-            _ANSWER, [status, body, ticket.company_id, ticket.mode, ticket.path, ticket.key]
+            _STORE, [status, body, ticket.company_id, ticket.mode, ticket.path, ticket.key]
         )
         row = cursor.fetchone()
-    return Answer(*row) if row else Answer(status, body)
+    return StoredResponse(*row) if row else StoredResponse(status, body)

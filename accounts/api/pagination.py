@@ -15,7 +15,7 @@ from config.errors import DomainError, invalid_input
 
 PAGE, LARGEST = 50, 200
 NEWEST_FIRST = ("-created_at", "-id")
-_WHOLE = re.compile(r"[0-9]{1,3}")
+_NUMBER = re.compile(r"[0-9]{1,3}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class Page:
 
 def limit_of(query: Mapping[str, str]) -> int:
     text = query.get("limit", str(PAGE))
-    if not (_WHOLE.fullmatch(text) and 1 <= int(text) <= LARGEST):
+    if not (_NUMBER.fullmatch(text) and 1 <= int(text) <= LARGEST):
         raise invalid_input(limit=(f"От 1 до {LARGEST}", f"Between 1 and {LARGEST}"))
     return int(text)
 

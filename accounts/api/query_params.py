@@ -19,11 +19,11 @@ def check_names(query: Mapping[str, str], known: Collection[str]) -> None:
     """
     unknown = sorted(query.keys() - set(known))
     if unknown:
-        errors = {name: [_no_such(name, known)] for name in unknown}
+        errors = {name: [_unknown_parameter(name, known)] for name in unknown}
         raise DomainError(Error.INVALID_INPUT, errors=errors)
 
 
-def _no_such(name: str, known: Collection[str]) -> Words:
+def _unknown_parameter(name: str, known: Collection[str]) -> Words:
     if not known:
         return "У этого списка нет параметров", "This list has no parameters"
     near = get_close_matches(name, known, n=1)

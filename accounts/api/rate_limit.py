@@ -20,9 +20,9 @@ from accounts.keys.api_keys import Principal
 
 log = structlog.get_logger(__name__)
 
-LEASES = 100  # in a limit
+LEASES_PER_LIMIT = 100  # in a limit
 BACK_OFF = 1.0  # seconds without rate limiting after Redis failed us
-KEPT = 10_000  # keys
+MAX_KEYS = 10_000  # keys
 
 
 class Usage(NamedTuple):
@@ -45,7 +45,7 @@ class _Window:
         return Usage(self.limit, self.in_hand + self.beyond, max(1, self.last - now))
 
 
-class KeyRate:
+class KeyRateLimiter:
     """The windows of one process."""
 
     def __init__(self) -> None:
@@ -70,7 +70,7 @@ class KeyRate:
         return self._lease(request, principal.key_id, limit, seconds)
 
     def _lease(self, request: HttpRequest, key_id: int, limit: int, seconds: int) -> Usage | None:
-        size = max(1, limit // LEASES)
+        size = max(1, limit // LEASES_PER_LIMIT)
         count = -(-limit // size)
         usage = self._ask(request, key_id, f"{count}/{seconds}s")
         if usage is None:
@@ -90,7 +90,7 @@ class KeyRate:
                 known.in_hand += window.in_hand
                 known.beyond = min(known.beyond, window.beyond)
                 window = known
-            elif len(self._windows) >= KEPT:
+            elif len(self._windows) >= MAX_KEYS:
                 self._windows.clear()
             self._windows[key_id] = window
             if window.in_hand > 0:
@@ -115,4 +115,4 @@ class KeyRate:
         return usage
 
 
-key_rate = KeyRate()
+key_rate_limiter = KeyRateLimiter()

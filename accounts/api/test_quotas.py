@@ -24,7 +24,7 @@ _WORDS = {
 }
 
 
-def take(company_id: int, what: str, count: int = 1) -> None:
+def consume(company_id: int, what: str, count: int = 1) -> None:
     """Count some more of today's (by UTC); raises `rate_limited`, and then counts none."""
     now = timezone.now()
     end = now.replace(hour=0, minute=0, second=0, microsecond=0) + timedelta(days=1)

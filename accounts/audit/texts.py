@@ -5,7 +5,7 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.models import AuditEvent
 
-WORDS: dict[str, str | Promise] = {
+ACTION_LABELS: dict[str, str | Promise] = {
     "company.created": _("created the company"),
     "company.approved": _("approved the company"),
     "company.suspended": _("suspended the company"),
@@ -82,7 +82,7 @@ WORDS: dict[str, str | Promise] = {
     "breaker.closed": _("closed a breaker"),
 }
 # Fields as they are recorded, and as the forms call them.
-FIELDS: dict[str, str | Promise] = {
+FIELD_LABELS: dict[str, str | Promise] = {
     "brand": _("Brand in messages"),
     "language": _("Language of messages"),
     "code_length": _("Digits in a code"),
@@ -122,15 +122,15 @@ FIELDS: dict[str, str | Promise] = {
     "date_from": _("From"),
     "date_to": _("To"),
 }
-OF_FIELDS = {"settings.changed", "billing.changed", "history.exported"}
+FIELD_ACTIONS = {"settings.changed", "billing.changed", "history.exported"}
 
 
-def words(action: str) -> str | Promise:
-    return WORDS.get(action, action)
+def label(action: str) -> str | Promise:
+    return ACTION_LABELS.get(action, action)
 
 
 def subject(event: AuditEvent) -> str:
     """What it was done to; names of fields become their labels."""
-    if event.action not in OF_FIELDS:
+    if event.action not in FIELD_ACTIONS:
         return event.subject
-    return ", ".join(str(FIELDS.get(name, name)) for name in event.subject.split(", "))
+    return ", ".join(str(FIELD_LABELS.get(name, name)) for name in event.subject.split(", "))

@@ -9,16 +9,16 @@ from accounts.people.roles import current_member, memberships
 from accounts.security.reauthentication import is_fresh
 
 # Pages that stand under another's entry of the menu.
-UNDER = dict.fromkeys(("member", "audit", "invitation", "text", "autofill"), "settings")
-NAMED = {"link-settings": "settings"}
+PARENT_SECTION = dict.fromkeys(("member", "audit", "invitation", "text", "autofill"), "settings")
+SECTION_OF_VIEW = {"link-settings": "settings"}
 
 
 def cabinet(request: HttpRequest) -> dict[str, object]:
     match = request.resolver_match
     name = (match.url_name or "") if match else ""
-    section = NAMED.get(name, name.partition("-")[0])
+    section = SECTION_OF_VIEW.get(name, name.partition("-")[0])
     return {
-        "section": UNDER.get(section, section),
+        "section": PARENT_SECTION.get(section, section),
         "member": SimpleLazyObject(partial(current_member, request)),
         "memberships": SimpleLazyObject(partial(memberships, request)),
         "is_confirmed": SimpleLazyObject(partial(is_fresh, request)),

@@ -30,9 +30,9 @@ def csv_lines(rows: Iterator[Sequence[str | int]], language: str) -> Iterator[st
             row = next(rows, None)
         if row is None:
             return
-        yield writer.writerow([safe(cell) for cell in row])
+        yield writer.writerow([escape_formula(cell) for cell in row])
 
 
-def safe(cell: str | int) -> str | int:
+def escape_formula(cell: str | int) -> str | int:
     """A text that no spreadsheet takes for a formula; numbers stay numbers."""
     return f"'{cell}" if isinstance(cell, str) and cell.startswith(_FORMULA) else cell

@@ -23,17 +23,17 @@ LABELS = {
 HELP = {
     "fallback_max_cost": _("For one message; dearer channels are left out. Empty: any price."),
 }
-PLACES = {"chain_1": _("First"), "chain_2": _("Then"), "chain_3": _("And then")}
+CHAIN_FIELDS = {"chain_1": _("First"), "chain_2": _("Then"), "chain_3": _("And then")}
 
 
-def place_fields(chain: list[str]) -> dict[str, forms.ChoiceField]:
+def chain_fields(chain: list[str]) -> dict[str, forms.ChoiceField]:
     """A select for each place of the chain: an order that needs no JavaScript."""
     held = [*chain, "", "", ""]
     return {
         name: forms.ChoiceField(
             label=title, required=False, choices=[("", "—"), *CHANNELS], initial=held[place]
         )
-        for place, (name, title) in enumerate(PLACES.items())
+        for place, (name, title) in enumerate(CHAIN_FIELDS.items())
     }
 
 
@@ -49,7 +49,7 @@ def limit_patience(fields: Mapping[str, forms.Field]) -> None:
 
 def clean_chain(form: "forms.ModelForm[Company]", cleaned: dict[str, Any]) -> None:
     """The places become `fallback_chain`, which is what the company has."""
-    places = {name: cleaned.pop(name, "") for name in PLACES}
+    places = {name: cleaned.pop(name, "") for name in CHAIN_FIELDS}
     chain: list[str] = []
     for name, channel in places.items():
         if channel and channel in chain:

@@ -80,7 +80,7 @@ def member_invite(request: CabinetRequest) -> HttpResponse:
 @member_required(nobody, can_manage_members)
 def invitation_revoke(request: CabinetRequest, pk: int) -> HttpResponse:
     invitation = get_object_or_404(request.company.invitations, pk=pk)
-    members.call_off(invitation=invitation, user=request.user, ip=client_ip(request.META))
+    members.revoke_invitation(invitation=invitation, user=request.user, ip=client_ip(request.META))
     messages.success(request, _("The invitation of %(of)s is void.") % {"of": invitation.email})
     return redirect("member-list")
 
@@ -150,7 +150,7 @@ def audit_list(request: CabinetRequest) -> HttpResponse:
     page = forgiving_page_of(request.company.audit.select_related("user"), request.GET)
     context = {
         "page": page,
-        "events": [(event, texts.words(event.action), texts.subject(event)) for event in page.rows],
+        "events": [(event, texts.label(event.action), texts.subject(event)) for event in page.rows],
         "is_first": not request.GET.get("cursor"),
     }
     return render(request, "cabinet/audit_list.html", context)

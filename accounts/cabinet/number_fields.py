@@ -10,7 +10,7 @@ from django.utils.formats import get_format, number_format
 SPACES = re.compile(r"\s+")
 # A comma before exactly three digits groups them, whatever the language: tokens have no fractions.
 GROUPS = re.compile(r"[-+]?\d{1,3}(,\d{3})+")
-GROUPS_AND_PART = re.compile(r"[-+]?\d{1,3}(,\d{3})+(\.\d+)?")
+GROUPS_AND_FRACTION = re.compile(r"[-+]?\d{1,3}(,\d{3})+(\.\d+)?")
 
 
 def grouped(number: int) -> str:
@@ -49,6 +49,6 @@ class GroupedDecimalField(forms.DecimalField):
     def to_python(self, value: Any) -> Any:
         if isinstance(value, str):
             value = ungrouped(value)
-            groups = get_format("DECIMAL_SEPARATOR") == "." and GROUPS_AND_PART.fullmatch(value)
+            groups = get_format("DECIMAL_SEPARATOR") == "." and GROUPS_AND_FRACTION.fullmatch(value)
             value = value.replace(",", "") if groups else value
         return super().to_python(value)

@@ -109,10 +109,12 @@ class SettingsForm(CompanyModelForm):
         lifetime.choices = lifetimes(self.instance.default_link_lifetime)
         for name, (least, most, own) in bounds().items():
             self._limit(name, least, most, own)
-        self.fields.update(fallback_forms.place_fields(self.instance.fallback_chain))
+        self.fields.update(fallback_forms.chain_fields(self.instance.fallback_chain))
         fallback_forms.limit_patience(self.fields)
         # As on the page: of several that are refused the first is focused.
-        self.order_fields((*WORDING, *SENDING, "falls_back", *fallback_forms.PLACES, *PATIENCE))
+        self.order_fields(
+            (*WORDING, *SENDING, "falls_back", *fallback_forms.CHAIN_FIELDS, *PATIENCE)
+        )
 
     def _limit(self, name: str, least: int, most: int, own: int) -> None:
         field = cast(forms.IntegerField, self.fields[name])
@@ -129,7 +131,7 @@ class SettingsForm(CompanyModelForm):
 
     def clean_brand(self) -> str:
         brand: str = self.cleaned_data["brand"]
-        if not brand_names.is_fit(brand):
+        if not brand_names.is_valid(brand):
             raise ValidationError(
                 _("A brand is one line, without an address to open and without a phone number.")
             )
@@ -161,7 +163,7 @@ class SettingsForm(CompanyModelForm):
 
     @property
     def chain(self) -> list[forms.BoundField]:
-        return [self[name] for name in fallback_forms.PLACES]
+        return [self[name] for name in fallback_forms.CHAIN_FIELDS]
 
     @property
     def patience(self) -> list[forms.BoundField]:

@@ -15,7 +15,7 @@ import orjson
 import structlog
 from django.db import connection
 
-from accounts.keys.own_texts import NO_TEXTS, OwnTexts, column_sql, texts_of
+from accounts.keys.own_texts import NO_TEXTS, CompanyTexts, column_sql, texts_of
 from accounts.models import Company
 
 log = structlog.get_logger(__name__)
@@ -28,7 +28,7 @@ REFRESH_EVERY = 0.8
 CACHE_SIZE = 10_000
 
 
-class OwnLimits(NamedTuple):
+class CompanyLimits(NamedTuple):
     """The send limits that the company set for itself; None: the service's."""
 
     cool_down: int | None = None
@@ -39,7 +39,7 @@ class OwnLimits(NamedTuple):
     links_per_day: int | None = None
 
 
-NO_LIMITS = OwnLimits()
+NO_LIMITS = CompanyLimits()
 
 
 class Fallback(NamedTuple):
@@ -87,9 +87,9 @@ class Principal:
     allowed_countries: frozenset[str]  # empty: every country
     default_link_lifetime: int | None
     api_rate: int | None
-    own_limits: OwnLimits = NO_LIMITS
+    own_limits: CompanyLimits = NO_LIMITS
     fallback: Fallback | None = None  # None: a message goes by one channel only
-    texts: OwnTexts = NO_TEXTS
+    texts: CompanyTexts = NO_TEXTS
     link_rules: LinkRules = NO_RULES
     budgets: Budgets = field(default_factory=dict)  # as in the company's row
 
@@ -182,12 +182,12 @@ def refresh() -> None:
         _read(known)
 
 
-def keep_fresh() -> None:
+def start_refresh_thread() -> None:
     """For web processes: refreshing keys before they run out saves most requests a query."""
-    threading.Thread(target=_keep_fresh, name="keys", daemon=True).start()
+    threading.Thread(target=_refresh_forever, name="keys", daemon=True).start()
 
 
-def _keep_fresh() -> None:
+def _refresh_forever() -> None:
     while True:
         time.sleep(REFRESH_EVERY)
         try:
@@ -197,12 +197,12 @@ def _keep_fresh() -> None:
         connection.close()
 
 
-def forget(key_digest: bytes) -> None:
+def evict(key_digest: bytes) -> None:
     """Empties this process's cache of a key; others let it go within CACHE_SECONDS."""
     _cache.pop(bytes(key_digest), None)
 
 
-def forget_all() -> None:
+def clear_cache() -> None:
     _cache.clear()
     _used.clear()
 
@@ -220,12 +220,12 @@ def _read(digests: list[bytes]) -> dict[bytes, Principal | None]:
     return found
 
 
-def _principal(texts: OwnTexts, row: tuple[Any, ...]) -> Principal:
+def _principal(texts: CompanyTexts, row: tuple[Any, ...]) -> Principal:
     (key_id, mode, scopes, ips, company, status, country, language, brand, channel, length,
      countries, lifetime, rate, chain, whatsapp, telegram, sms, max_cost,
      budgets, link_host, targets, utm, expired_url, *own_limits) = row  # fmt: skip
     patience = {"whatsapp": whatsapp, "telegram": telegram, "sms": sms}
-    own = OwnLimits(*own_limits)
+    own = CompanyLimits(*own_limits)
     rules = LinkRules(link_host, tuple(targets), utm, expired_url)
     return Principal(
         key_id=key_id,
@@ -243,12 +243,12 @@ def _principal(texts: OwnTexts, row: tuple[Any, ...]) -> Principal:
         default_link_lifetime=lifetime,
         api_rate=rate,
         own_limits=NO_LIMITS if own == NO_LIMITS else own,
-        fallback=Fallback(tuple(chain), _set(patience), max_cost) if chain else None,
+        fallback=Fallback(tuple(chain), _without_unset(patience), max_cost) if chain else None,
         texts=texts,
         link_rules=NO_RULES if rules == NO_RULES else rules,
         budgets=orjson.loads(budgets),
     )
 
 
-def _set(own: Mapping[str, int | None]) -> dict[str, int]:
+def _without_unset(own: Mapping[str, int | None]) -> dict[str, int]:
     return {name: value for name, value in own.items() if value is not None}

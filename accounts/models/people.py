@@ -198,7 +198,7 @@ class Company(models.Model):
     @property
     def name_for_strangers(self) -> str:
         """Empty when a mail program might make a link of it."""
-        return self.one_line_name if company_names.is_harmless(self.name) else ""
+        return self.one_line_name if company_names.cannot_become_a_link(self.name) else ""
 
 
 class Member(models.Model):

@@ -6,12 +6,12 @@ from unicodedata import category, name, normalize
 # The name of a site is the brand of many companies; a path, an account or a telephone is none's.
 _ADDRESS = re.compile(r"://|@|[^\W\d_][.。．｡][^\W\d_]+[/?#:]|www\.", re.IGNORECASE)
 _TELEPHONE = re.compile(r"\d(?:[\W_]*\d){6,}")
-_UNSEEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
+_INVISIBLE = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 
 
-def is_fit(brand: str) -> bool:
+def is_valid(brand: str) -> bool:
     """Whether it can stand in a message: one line of visible characters that leads nowhere."""
-    if any(category(char) in _UNSEEN for char in brand):
+    if any(category(char) in _INVISIBLE for char in brand):
         return False
     plain = "".join(char for char in normalize("NFKC", brand) if category(char) != "Mn")
     if any(_mixes_scripts(word) for word in plain.split() if "." in word):

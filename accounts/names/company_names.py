@@ -21,7 +21,7 @@ _IP_ADDRESS = re.compile(r"\d+(?:\.\d+){3}")
 
 
 def validate(name: str) -> None:
-    if not brand_names.is_fit(name) or _leads_to_a_site(name):
+    if not brand_names.is_valid(name) or _contains_site_address(name):
         raise ValidationError(
             _(
                 "A name is one line, without the address of a site or of a mailbox and without "
@@ -37,13 +37,13 @@ def one_line(name: str) -> str:
     return " ".join(seen.split())
 
 
-def is_harmless(name: str) -> bool:
+def cannot_become_a_link(name: str) -> bool:
     """Whether no mail program makes a link or a call of it, whatever ends it knows."""
     dotted = any(len(end) > 1 for end in _DOTTED.findall(_plain(name)))
-    return brand_names.is_fit(name) and not dotted
+    return brand_names.is_valid(name) and not dotted
 
 
-def _leads_to_a_site(name: str) -> bool:
+def _contains_site_address(name: str) -> bool:
     plain = _plain(name)
     ends = (end.lower() for end in _DOTTED.findall(plain))
     is_known = any(end in _ENDS or end.startswith("xn--") for end in ends)

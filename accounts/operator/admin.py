@@ -16,9 +16,9 @@ from django.utils.translation import ngettext
 from accounts.audit import texts
 from accounts.client_ip import client_ip
 from accounts.models import ApiKey, AuditEvent, IdempotentRequest, Member, User
-from accounts.operator.change_list import ChangeList, Uncounted, since
-from accounts.operator.operator_audit import Audited
-from accounts.operator.permission_names import NamesPermissions
+from accounts.operator.change_list import KeysetChangeList, UncountedChangeList, since_filter
+from accounts.operator.operator_audit import AuditedAdmin
+from accounts.operator.permission_names import TranslatedPermissions
 from accounts.people import companies
 
 if TYPE_CHECKING:
@@ -34,13 +34,13 @@ class ModelAdmin(Base):
     sortable_by = ()  # any other order would read the whole table
     show_facets = admin.ShowFacets.NEVER  # and so would counting what a filter leaves
 
-    changelist: type[Uncounted] = ChangeList
+    changelist: type[UncountedChangeList] = KeysetChangeList
 
-    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[Uncounted]:
+    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[UncountedChangeList]:
         return self.changelist
 
 
-class ReadOnly:
+class ReadOnlyMixin:
     """What happened is looked at; nobody adds to it, changes or deletes it by hand."""
 
     def has_add_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
@@ -53,21 +53,21 @@ class ReadOnly:
         return False
 
 
-class ReadOnlyAdmin(ReadOnly, ModelAdmin):
+class ReadOnlyAdmin(ReadOnlyMixin, ModelAdmin):
     pass
 
 
-class ReadOnlyInline(ReadOnly, InlineBase):
+class ReadOnlyInline(ReadOnlyMixin, InlineBase):
     extra = 0
     can_delete = False
     show_change_link = True
 
 
-POWERS = ("is_staff", "is_superuser", "groups", "user_permissions")
+PRIVILEGE_FIELDS = ("is_staff", "is_superuser", "groups", "user_permissions")
 
 
 @admin.register(User)
-class UserAdmin(Audited, NamesPermissions, ModelAdmin, UserBase):
+class UserAdmin(AuditedAdmin, TranslatedPermissions, ModelAdmin, UserBase):
     list_display = ("email", "name", "language", "is_staff", "is_active", "date_joined")
     list_filter = ("is_staff", "is_active", "language")
     search_fields = ("email__istartswith", "name")
@@ -97,23 +97,23 @@ class UserAdmin(Audited, NamesPermissions, ModelAdmin, UserBase):
         """Who may change people cannot thereby make an administrator of anybody."""
         fields = tuple(super().get_readonly_fields(request, obj))
         is_allowed = isinstance(request.user, User) and request.user.is_superuser
-        return fields if is_allowed else (*fields, *POWERS)
+        return fields if is_allowed else (*fields, *PRIVILEGE_FIELDS)
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return super().has_change_permission(request, obj) and may_touch(request, obj)
+        return super().has_change_permission(request, obj) and may_change_user(request, obj)
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return super().has_delete_permission(request, obj) and may_touch(request, obj)
+        return super().has_delete_permission(request, obj) and may_change_user(request, obj)
 
 
-def may_touch(request: HttpRequest, person: User | None) -> bool:
+def may_change_user(request: HttpRequest, person: User | None) -> bool:
     """Administrators are changed by administrators alone."""
     is_administrator = isinstance(request.user, User) and request.user.is_superuser
     return is_administrator or person is None or not person.is_superuser
 
 
 @admin.register(Member)
-class MemberAdmin(Audited, ModelAdmin):
+class MemberAdmin(AuditedAdmin, ModelAdmin):
     list_display = ("user", "company", "role", "created_at")
     list_filter = ("role",)
     list_select_related = ("user", "company")
@@ -159,7 +159,7 @@ class ApiKeyAdmin(ReadOnlyAdmin):
 class AuditEventAdmin(ReadOnlyAdmin):
     list_display = ("created_at", "company", "actor", "user", "what", "on_what", "ip")
     fields = ("created_at", "company", "actor", "user", "what", "on_what", "ip")
-    list_filter = (since("created_at"),)
+    list_filter = (since_filter("created_at"),)
     list_select_related = ("company", "user")
     search_fields = (
         "action__startswith",
@@ -174,7 +174,7 @@ class AuditEventAdmin(ReadOnlyAdmin):
 
     @admin.display(description=_("action"))
     def what(self, event: AuditEvent) -> str:
-        return f"{texts.words(event.action)} ({event.action})"
+        return f"{texts.label(event.action)} ({event.action})"
 
     @admin.display(description=_("subject"))
     def on_what(self, event: AuditEvent) -> str:
@@ -184,7 +184,7 @@ class AuditEventAdmin(ReadOnlyAdmin):
 @admin.register(IdempotentRequest)
 class IdempotentRequestAdmin(ReadOnlyAdmin):
     list_display = ("created_at", "company", "mode", "path", "key", "status")
-    list_filter = ("mode", since("created_at"))
+    list_filter = ("mode", since_filter("created_at"))
     list_select_related = ("company",)
     search_fields = ("key__startswith", "=company__id")
     exclude = ("request_hash",)

@@ -18,7 +18,7 @@ from config.ids import first_id_at
 AFTER = "after"  # the query parameter: the key of the last row seen
 
 
-class Uncounted(DjangoChangeList):
+class UncountedChangeList(DjangoChangeList):
     """What both kinds of list have in common."""
 
     older: str | None = None  # says where the next page begins; None: there is none
@@ -48,7 +48,7 @@ class Uncounted(DjangoChangeList):
         self.paginator = self.model_admin.get_paginator(request, self.queryset, 1)
 
 
-class ChangeList(Uncounted):
+class KeysetChangeList(UncountedChangeList):
     """Newest first by the desk's ordering field and the key, which no column may change."""
 
     def get_ordering(self, request: HttpRequest, queryset: QuerySet[Any]) -> list[Any]:
@@ -74,7 +74,7 @@ class ChangeList(Uncounted):
         )
 
 
-class Ranked(Uncounted):
+class NumberedChangeList(UncountedChangeList):
     """In an order of the desk's own, what has to be done first; pages have numbers, for tables
     that stay short enough to walk.
     """
@@ -94,7 +94,7 @@ def _row(rows: QuerySet[Any], key: str) -> Model | None:
     return row
 
 
-SINCE: dict[str, tuple[Promise, timedelta]] = {
+PERIODS: dict[str, tuple[Promise, timedelta]] = {
     "hour": (_("last hour"), timedelta(hours=1)),
     "day": (_("last 24 hours"), timedelta(days=1)),
     "week": (_("last 7 days"), timedelta(days=7)),
@@ -102,7 +102,7 @@ SINCE: dict[str, tuple[Promise, timedelta]] = {
 }
 
 
-class Since(admin.SimpleListFilter):
+class SinceFilter(admin.SimpleListFilter):
     """Rows made lately, by the time that is in their key."""
 
     field = "pk"
@@ -110,17 +110,17 @@ class Since(admin.SimpleListFilter):
     parameter_name = "since"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, Any]]:
-        return [(name, words) for name, (words, _span) in SINCE.items()]
+        return [(name, words) for name, (words, _span) in PERIODS.items()]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        if self.value() not in SINCE:
+        if self.value() not in PERIODS:
             return queryset
-        start = timezone.now() - SINCE[str(self.value())][1]
+        start = timezone.now() - PERIODS[str(self.value())][1]
         if self.field == "pk":
             return queryset.filter(pk__gte=first_id_at(start))
         return queryset.filter(**{f"{self.field}__gte": start})
 
 
-def since(name: str) -> type[Since]:
+def since_filter(name: str) -> type[SinceFilter]:
     """The same, by a field."""
-    return type("Since", (Since,), {"field": name})
+    return type("Since", (SinceFilter,), {"field": name})

@@ -20,7 +20,7 @@ else:  # generic in the stubs alone
     Base = object
 
 
-class Audited(Base):
+class AuditedAdmin(Base):
     """Beside Django's own history, which the database lets anybody rewrite."""
 
     def log_addition(self, request: HttpRequest, obj: Model, message: Any) -> Any:
@@ -44,13 +44,13 @@ def record(request: HttpRequest, action: str, obj: Model) -> None:
     company = obj if isinstance(obj, Company) else getattr(obj, "company", None)
     subject = f"{model_format_dict(obj)['verbose_name']} {obj}"
     events.record(action, subject, company=company, user=operator, ip=address_of(request))
-    for person in _people(obj):
+    for person in _affected_users(obj):
         notifications.post_desk_change(person)
     if isinstance(obj, Member) and action != "desk.deleted":
-        write_of_owners(request, [obj])
+        mail_about_new_owners(request, [obj])
 
 
-def write_of_owners(request: HttpRequest, members: Iterable[object]) -> None:
+def mail_about_new_owners(request: HttpRequest, members: Iterable[object]) -> None:
     """To the owners of a company, of another one whom an operator has made."""
     for one in members:
         if (
@@ -68,7 +68,7 @@ def write_of_owners(request: HttpRequest, members: Iterable[object]) -> None:
             )
 
 
-def _people(obj: Model) -> list[User]:
+def _affected_users(obj: Model) -> list[User]:
     """Whose way in it is."""
     if isinstance(obj, User):
         return [obj]

@@ -32,7 +32,7 @@ class PermissionsField(Base):
         return f"{room} · {capfirst(str(name))} · {ACTIONS[action]}"
 
 
-class NamesPermissions:
+class TranslatedPermissions:
     """For an admin whose form has a field of permissions."""
 
     def formfield_for_manytomany(self, db_field: Any, request: Any = None, **kwargs: Any) -> Any:

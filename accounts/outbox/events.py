@@ -17,15 +17,15 @@ from accounts.models import Mode
 from config.ids import uuid7
 
 # Set after this process commits deliveries; its webhook dispatcher, if any, waits on it.
-fresh = threading.Event()
+new_deliveries = threading.Event()
 
 
-def iso(column: str) -> str:
+def iso_sql(column: str) -> str:
     """SQL for a time as the API writes it."""
     return f"""to_char({column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')"""
 
 
-def heard(row: str) -> str:
+def has_endpoint_sql(row: str) -> str:
     """SQL for whether anybody listens to the company and mode of a row: most companies have no
     endpoint, and then nothing need be told.
     """
@@ -34,7 +34,7 @@ def heard(row: str) -> str:
            AND e.mode = {row}.mode AND e.disabled_at IS NULL AND e.deleted_at IS NULL)"""  # noqa: S608
 
 
-def appending(happened: str) -> str:
+def append_sql(happened: str) -> str:
     """CTEs and the statement behind them that append what `happened` selects: rows of (id,
     company_id, mode, kind, key, data, at). How many deliveries that made is its row count.
     """
@@ -53,11 +53,11 @@ INSERT INTO accounts_delivery (id, event_id, endpoint_id)
 SELECT gen_random_uuid(), event.id, wanted.endpoint_id FROM event JOIN wanted USING (id)"""  # noqa: S608
 
 
-_GIVEN = """
+_EVENT_ROW = """
   SELECT %(id)s::uuid AS id, %(company_id)s::bigint AS company_id, %(mode)s::text AS mode,
          %(kind)s::text AS kind, %(key)s::text AS key, %(data)s::jsonb AS data,
          %(at)s::timestamptz AS at"""
-_ONE = f"WITH {appending(_GIVEN)}"
+_APPEND_ONE = f"WITH {append_sql(_EVENT_ROW)}"
 
 
 def emit(
@@ -84,11 +84,11 @@ def emit(
         "at": at or timezone.now(),
     }
     with connection.cursor() as cursor:
-        cursor.execute(_ONE, params)
-        announce(cursor.rowcount)
+        cursor.execute(_APPEND_ONE, params)
+        wake_dispatcher(cursor.rowcount)
 
 
-def announce(deliveries: int) -> None:
+def wake_dispatcher(deliveries: int) -> None:
     """Wake the webhook dispatcher of this process after the commit."""
     if deliveries > 0:
-        transaction.on_commit(fresh.set)
+        transaction.on_commit(new_deliveries.set)

@@ -12,25 +12,25 @@ from django.utils import timezone
 from accounts.models import CacheEntry, Endpoint, Event, Mail, UserSession
 
 
-def _outlived() -> datetime:
+def _retention_cutoff() -> datetime:
     return timezone.now() - timedelta(days=settings.RAW_RETENTION)
 
 
 def purge_events(limit: int) -> int:
     """With their deliveries and attempts; returns how many events there were."""
-    oldest = Event.objects.filter(created_at__lt=_outlived()).order_by("created_at")
+    oldest = Event.objects.filter(created_at__lt=_retention_cutoff()).order_by("created_at")
     gone = Event.objects.filter(pk__in=oldest.values("pk")[:limit]).delete()
     return gone[1].get("accounts.Event", 0)
 
 
 def purge_mail(limit: int) -> int:
-    oldest = Mail.objects.filter(created_at__lt=_outlived()).order_by("created_at")
+    oldest = Mail.objects.filter(created_at__lt=_retention_cutoff()).order_by("created_at")
     return Mail.objects.filter(pk__in=oldest.values("pk")[:limit]).delete()[0]
 
 
 def purge_endpoints(limit: int) -> int:
     """Those deleted so long ago that none of their history is left."""
-    gone = Endpoint.objects.filter(deleted_at__lt=_outlived(), deliveries=None)
+    gone = Endpoint.objects.filter(deleted_at__lt=_retention_cutoff(), deliveries=None)
     return Endpoint.objects.filter(pk__in=gone.values("pk")[:limit]).delete()[0]
 
 

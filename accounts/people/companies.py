@@ -27,7 +27,7 @@ from accounts.security.notifications import post_company_change
 MAX_ACTIVE_KEYS = 5
 MAX_WHILE_ROTATING = 2 * MAX_ACTIVE_KEYS  # every key may have its successor beside it for a day
 PREFIX_LENGTH = 12
-LETTERS = {
+STATUS_LETTERS = {
     Company.Status.APPROVED: "company_approved",
     Company.Status.SUSPENDED: "company_suspended",
 }
@@ -67,14 +67,14 @@ def change_status(
     company.save(update_fields=["status"])
     told = f"{company}: {reason}" if reason else company
     record(f"company.{status}", told, company=company, user=user, ip=ip)
-    if status in LETTERS:
+    if status in STATUS_LETTERS:
         mail.post_to_members(
             company=company,
             roles=[Member.Role.OWNER],
-            template=LETTERS[status],
+            template=STATUS_LETTERS[status],
             context={"reason": reason},
         )
-    _forget(company.api_keys.all())
+    _evict_after_commit(company.api_keys.all())
 
 
 @transaction.atomic
@@ -90,7 +90,7 @@ def change_settings(
         setattr(stored, name, changes[name])
     stored.save(update_fields=changed)
     record("settings.changed", ", ".join(changed), company=company, user=user, ip=ip)
-    _forget(company.api_keys.active())
+    _evict_after_commit(company.api_keys.active())
     return changed
 
 
@@ -107,7 +107,7 @@ def create_api_key(
     ip: str | None = None,
 ) -> tuple[ApiKey, str]:
     """A new key and its text, which is kept nowhere: show it now or never."""
-    _allow_one_more(company, MAX_ACTIVE_KEYS)
+    _check_key_limit(company, MAX_ACTIVE_KEYS)
     key, plaintext = _issue(
         company=company,
         created_by=user,
@@ -118,14 +118,14 @@ def create_api_key(
         expires_at=expires_at,
     )
     record("key.created", f"{key.name} {key}", company=company, user=user, ip=ip)
-    _write_of_live_key("key.created", key, user, ip)
+    _mail_about_live_key("key.created", key, user, ip)
     return key, plaintext
 
 
 @transaction.atomic
 def rotate_api_key(*, key: ApiKey, user: User, ip: str | None = None) -> tuple[ApiKey, str]:
     """A successor with the same rights; the old key works for 24 hours more."""
-    _allow_one_more(key.company, MAX_WHILE_ROTATING)
+    _check_key_limit(key.company, MAX_WHILE_ROTATING)
     key.refresh_from_db(from_queryset=ApiKey.objects.select_for_update(no_key=True))
     last_day = timezone.now() + ApiKey.ROTATION
     if not key.is_active or key.is_ending:
@@ -142,8 +142,8 @@ def rotate_api_key(*, key: ApiKey, user: User, ip: str | None = None) -> tuple[A
     key.expires_at = last_day
     key.save(update_fields=["expires_at"])
     record("key.rotated", f"{key.name} {key} → {successor}", company=key.company, user=user, ip=ip)
-    _write_of_live_key("key.rotated", successor, user, ip)
-    _forget([key])
+    _mail_about_live_key("key.rotated", successor, user, ip)
+    _evict_after_commit([key])
     return successor, plaintext
 
 
@@ -153,15 +153,15 @@ def revoke_api_key(*, key: ApiKey, user: User, ip: str | None = None) -> None:
     if not ApiKey.objects.filter(pk=key.pk, revoked_at=None).update(revoked_at=timezone.now()):
         return
     record("key.revoked", f"{key.name} {key}", company=key.company, user=user, ip=ip)
-    _forget([key])
+    _evict_after_commit([key])
 
 
-def _write_of_live_key(kind: str, key: ApiKey, user: User, ip: str | None) -> None:
+def _mail_about_live_key(kind: str, key: ApiKey, user: User, ip: str | None) -> None:
     if key.mode == Mode.LIVE:
         post_company_change(kind, company=key.company, user=user, ip=ip, key=f"{key.name} {key}")
 
 
-def _allow_one_more(company: Company, limit: int) -> None:
+def _check_key_limit(company: Company, limit: int) -> None:
     # The company's row is the lock: of two parallel requests for the last place one waits here.
     Company.objects.select_for_update(no_key=True).get(pk=company.pk)
     if company.api_keys.active().count() >= limit:
@@ -198,17 +198,17 @@ def _issue(
     return key, plaintext
 
 
-def forget_keys(company: Company) -> None:
+def evict_keys(company: Company) -> None:
     """What they are known by here is read anew after the commit; elsewhere within two seconds."""
-    _forget(company.api_keys.active())
+    _evict_after_commit(company.api_keys.active())
 
 
-def _forget(several: Iterable[ApiKey]) -> None:
+def _evict_after_commit(several: Iterable[ApiKey]) -> None:
     digests = [bytes(key.digest) for key in several]
 
     def forget() -> None:
         for digest in digests:
-            api_keys.forget(digest)
+            api_keys.evict(digest)
 
     # Before the commit another thread could read the old row back into the cache.
     transaction.on_commit(forget)

@@ -16,8 +16,10 @@ from accounts.outbox import mail
 from accounts.security.notifications import post_company_change
 
 SALT = "accounts.invitation"
-MOST_A_DAY = 20  # letters of one company: an invitation must not become a way to write to anybody
-MOST_UNAPPROVED = 3
+MAX_INVITATIONS_A_DAY = (
+    20  # letters of one company: an invitation must not become a way to write to anybody
+)
+MAX_INVITATIONS_UNAPPROVED = 3
 
 
 def token(invitation: Invitation) -> str:
@@ -45,7 +47,11 @@ def invite(
         raise ValidationError(_("This person is a member already."), code="member")
     a_day_ago = timezone.now() - timedelta(days=1)
     # Whoever signs up names the company, and the letter bears that name: few until it is approved.
-    most = MOST_A_DAY if company.status == Company.Status.APPROVED else MOST_UNAPPROVED
+    most = (
+        MAX_INVITATIONS_A_DAY
+        if company.status == Company.Status.APPROVED
+        else MAX_INVITATIONS_UNAPPROVED
+    )
     if company.invitations.filter(sent_at__gt=a_day_ago).count() >= most:
         raise ValidationError(
             _("%(n)d invitations were sent in a day, and that is the most: try tomorrow."),
@@ -72,7 +78,7 @@ def invite(
 
 
 @transaction.atomic
-def call_off(*, invitation: Invitation, user: User, ip: str | None = None) -> None:
+def revoke_invitation(*, invitation: Invitation, user: User, ip: str | None = None) -> None:
     rows = Invitation.objects.filter(pk=invitation.pk, accepted_at=None, revoked_at=None)
     if rows.update(revoked_at=timezone.now()):
         record("invitation.revoked", invitation, company=invitation.company, user=user, ip=ip)
@@ -91,7 +97,7 @@ def join(*, invitation: Invitation, user: User, ip: str | None = None) -> Member
     )
     record("member.joined", member, company=invitation.company, user=user, ip=ip)
     if member.role == Member.Role.OWNER:
-        _write_of_owner("owner.made", member, user, ip)
+        _mail_about_owner("owner.made", member, user, ip)
     return member
 
 
@@ -102,13 +108,13 @@ def change_role(*, member: Member, role: str, user: User, ip: str | None = None)
     if member.role == role:
         return
     if role != Member.Role.OWNER:
-        _keep_an_owner(member)
+        _require_another_owner(member)
     was_owner = member.role == Member.Role.OWNER
     member.role = role
     member.save(update_fields=["role"])
     record("member.role_changed", member, company=member.company, user=user, ip=ip)
     if was_owner or role == Member.Role.OWNER:
-        _write_of_owner("owner.gone" if was_owner else "owner.made", member, user, ip)
+        _mail_about_owner("owner.gone" if was_owner else "owner.made", member, user, ip)
 
 
 @transaction.atomic
@@ -116,15 +122,15 @@ def remove(*, member: Member, user: User, ip: str | None = None) -> None:
     """Every page of the company closes to them with their next request."""
     _lock(member.company)
     member.refresh_from_db()  # their role may just have been changed
-    _keep_an_owner(member)
+    _require_another_owner(member)
     action = "member.left" if member.user_id == user.pk else "member.removed"
     record(action, member, company=member.company, user=user, ip=ip)
     member.delete()
     if member.role == Member.Role.OWNER:
-        _write_of_owner("owner.gone", member, user, ip)
+        _mail_about_owner("owner.gone", member, user, ip)
 
 
-def _write_of_owner(kind: str, member: Member, user: User, ip: str | None) -> None:
+def _mail_about_owner(kind: str, member: Member, user: User, ip: str | None) -> None:
     """To the owners, and to the person themselves, who may be one no longer."""
     whom = member.user
     post_company_change(kind, company=member.company, user=user, ip=ip, also=whom, whom=whom.email)
@@ -140,7 +146,7 @@ def is_only_owner(member: Member) -> bool:
     return member.role == Member.Role.OWNER and not owners.exclude(pk=member.pk).exists()
 
 
-def _keep_an_owner(member: Member) -> None:
+def _require_another_owner(member: Member) -> None:
     if is_only_owner(member):
         raise ValidationError(
             _("A company needs an owner: make somebody else one first."), code="last_owner"

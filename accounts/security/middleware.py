@@ -17,11 +17,15 @@ from accounts.audit import authentication_events
 from accounts.models import User
 from accounts.security import notifications, reauthentication, sessions
 
-ACCOUNT = "/account/"
-PROVES = {"account_reauthenticate", "mfa_reauthenticate", "mfa_reauthenticate_webauthn"}
+ACCOUNT_PREFIX = "/account/"
+REAUTHENTICATION_VIEWS = {
+    "account_reauthenticate",
+    "mfa_reauthenticate",
+    "mfa_reauthenticate_webauthn",
+}
 PASSKEY_LOGIN = "mfa_login_webauthn"
-SHOWS_CODES = {"mfa_view_recovery_codes", "mfa_download_recovery_codes"}
-GUARDED = {
+RECOVERY_CODE_VIEWS = {"mfa_view_recovery_codes", "mfa_download_recovery_codes"}
+GUARDED_VIEWS = {
     "account_change_password",
     "account_set_password",
     "mfa_activate_totp",
@@ -30,12 +34,12 @@ GUARDED = {
     "mfa_edit_webauthn",
     "mfa_remove_webauthn",
     "mfa_generate_recovery_codes",
-    *SHOWS_CODES,
+    *RECOVERY_CODE_VIEWS,
 }
 GUARDED_POSTS = {"account_email"}  # the list of addresses alone may be looked at
 
 
-class AccountSecurity:
+class AccountSecurityMiddleware:
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
 
@@ -51,18 +55,18 @@ class AccountSecurity:
 
     def _respond(self, request: HttpRequest) -> HttpResponse:
         response = self.get_response(request)
-        user, name = request.user, _name(request)
+        user, name = request.user, _view_name(request)
         if not isinstance(user, User):
-            if name == PASSKEY_LOGIN and _was_judged(request, response):
+            if name == PASSKEY_LOGIN and _reached_form(request, response):
                 authentication_events.record(
                     "login.failed", user=None, request=request, subject="passkey"
                 )
             return response
-        sessions.note_seen(request, user)
-        is_proof = name in PROVES and _was_judged(request, response)
+        sessions.record_activity(request, user)
+        is_proof = name in REAUTHENTICATION_VIEWS and _reached_form(request, response)
         if is_proof and not reauthentication.is_fresh(request):
             authentication_events.record("reauthentication.failed", user=user, request=request)
-        if name in SHOWS_CODES and response.status_code == HTTPStatus.OK:
+        if name in RECOVERY_CODE_VIEWS and response.status_code == HTTPStatus.OK:
             authentication_events.record("recovery_codes.viewed", user=user, request=request)
             notifications.post_change("recovery_codes.viewed", user=user, request=request)
         return response
@@ -73,26 +77,26 @@ class AccountSecurity:
         user = getattr(request, "user", None)  # machines have none: config.middleware.Shortcut
         if not isinstance(user, User):
             return None
-        name = _name(request)
+        name = _view_name(request)
         if (
-            name in PROVES
+            name in REAUTHENTICATION_VIEWS
             and request.method == "POST"
             and not sessions.spend_attempt(request, user)
         ):
-            return _end(request, user)
-        is_guarded = name in GUARDED or (name in GUARDED_POSTS and request.method == "POST")
+            return _end_session(request, user)
+        is_guarded = name in GUARDED_VIEWS or (name in GUARDED_POSTS and request.method == "POST")
         if is_guarded and not reauthentication.is_fresh(request):
-            return reauthentication.ask(request)
+            return reauthentication.challenge(request)
         return None
 
     def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
         """Before allauth's own middleware, which would keep the POST and carry it out later."""
         if not isinstance(error, ReauthenticationRequired) or not request.user.is_authenticated:
             return None
-        return reauthentication.ask(request, getattr(error, "draft", None))
+        return reauthentication.challenge(request, getattr(error, "draft", None))
 
 
-def _was_judged(request: HttpRequest, response: HttpResponse) -> bool:
+def _reached_form(request: HttpRequest, response: HttpResponse) -> bool:
     """Whether what was sent got as far as a form. Without a CSRF token (403) or over the rate
     limit (429) it did not: the audit keeps everything for ever, so nobody may fill it for nothing.
     """
@@ -100,15 +104,15 @@ def _was_judged(request: HttpRequest, response: HttpResponse) -> bool:
 
 
 def _changes_account(request: HttpRequest) -> bool:
-    if request.method != "POST" or not request.path_info.startswith(ACCOUNT):
+    if request.method != "POST" or not request.path_info.startswith(ACCOUNT_PREFIX):
         return False
     try:
-        return resolve(request.path_info).url_name in GUARDED | GUARDED_POSTS
+        return resolve(request.path_info).url_name in GUARDED_VIEWS | GUARDED_POSTS
     except Resolver404:
         return False
 
 
-def _end(request: HttpRequest, user: User) -> HttpResponse:
+def _end_session(request: HttpRequest, user: User) -> HttpResponse:
     authentication_events.record(
         "session.ended", user=user, request=request, subject="reauthentication"
     )
@@ -119,6 +123,6 @@ def _end(request: HttpRequest, user: User) -> HttpResponse:
     return redirect("account_login")
 
 
-def _name(request: HttpRequest) -> str:
+def _view_name(request: HttpRequest) -> str:
     match: Any = request.resolver_match
     return (match.url_name or "") if match else ""

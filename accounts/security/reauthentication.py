@@ -30,7 +30,7 @@ FACTORS = [Authenticator.Type.TOTP, Authenticator.Type.WEBAUTHN]
 DRAFT = "reauthentication_draft"
 
 
-class ProofNeeded(ReauthenticationRequired):
+class ReauthenticationNeeded(ReauthenticationRequired):
     """Raised by a view; `draft` is what was typed, to be shown again after the proof."""
 
     def __init__(self, draft: Mapping[str, Any] | None = None) -> None:
@@ -58,7 +58,7 @@ def require(request: HttpRequest, form: forms.Form | None = None) -> None:
     """Raise unless the proof is fresh. What stands in the form is shown again after it."""
     if is_fresh(request):
         return
-    raise ProofNeeded({field.name: field.data for field in form} if form else None)
+    raise ReauthenticationNeeded({field.name: field.data for field in form} if form else None)
 
 
 def draft(request: HttpRequest) -> dict[str, Any]:
@@ -73,7 +73,9 @@ def draft(request: HttpRequest) -> dict[str, Any]:
     return dict(kept["fields"])
 
 
-def ask(request: HttpRequest, fields: Mapping[str, Any] | None = None) -> HttpResponseRedirect:
+def challenge(
+    request: HttpRequest, fields: Mapping[str, Any] | None = None
+) -> HttpResponseRedirect:
     """To where it is proved, and back to the page that wanted it."""
     ways = get_adapter().get_reauthentication_methods(request.user)
     if not ways:  # neither a password nor a factor: only the mailbox is left

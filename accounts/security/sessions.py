@@ -17,25 +17,25 @@ from django.utils import timezone
 from accounts.client_ip import address_of
 from accounts.models import User, UserSession
 
-SEEN_EVERY = 60.0  # seconds between two notes of one session by one process
-MOST_NOTED = 10_000
-MOST_ATTEMPTS = 5  # wrong re-authentications in a session
+SEEN_INTERVAL = 60.0  # seconds between two notes of one session by one process
+MAX_REMEMBERED = 10_000
+MAX_ATTEMPTS = 5  # wrong re-authentications in a session
 
-_seen: dict[str, float] = {}
+_recorded_at: dict[str, float] = {}
 
 
-def note_seen(request: HttpRequest, user: User) -> None:
+def record_activity(request: HttpRequest, user: User) -> None:
     """Remember where from and when this session was used; once a minute at most."""
     key, now = request.session.session_key, time.monotonic()
-    if key is None or now - _seen.get(key, -SEEN_EVERY) < SEEN_EVERY:
+    if key is None or now - _recorded_at.get(key, -SEEN_INTERVAL) < SEEN_INTERVAL:
         return
-    if len(_seen) >= MOST_NOTED:
-        _seen.clear()
-    _seen[key] = now
-    _write(request, user, key)
+    if len(_recorded_at) >= MAX_REMEMBERED:
+        _recorded_at.clear()
+    _recorded_at[key] = now
+    _upsert(request, user, key)
 
 
-def _write(request: HttpRequest, user: User, key: str) -> None:
+def _upsert(request: HttpRequest, user: User, key: str) -> None:
     row = UserSession(
         session_key=key,
         user=user,
@@ -56,8 +56,8 @@ def spend_attempt(request: HttpRequest, user: User) -> bool:
     that parallel guesses share none.
     """
     key = request.session.session_key or ""
-    _write(request, user, key)
-    rows = UserSession.objects.filter(session_key=key, failed_attempts__lt=MOST_ATTEMPTS)
+    _upsert(request, user, key)
+    rows = UserSession.objects.filter(session_key=key, failed_attempts__lt=MAX_ATTEMPTS)
     return bool(rows.update(failed_attempts=F("failed_attempts") + 1))
 
 
@@ -67,10 +67,10 @@ def renew(request: HttpRequest) -> None:
     """
     old = request.session.session_key
     request.session.cycle_key()
-    _follow(request, old, failed_attempts=0)
+    _move_row(request, old, failed_attempts=0)
 
 
-def _follow(request: HttpRequest, old: str | None, **changes: int) -> None:
+def _move_row(request: HttpRequest, old: str | None, **changes: int) -> None:
     key = request.session.session_key
     UserSession.objects.filter(session_key=old).update(session_key=key, **changes)
 
@@ -78,16 +78,16 @@ def _follow(request: HttpRequest, old: str | None, **changes: int) -> None:
 @transaction.atomic
 def end_others(request: HttpRequest, user: User) -> int:
     """End all sessions of the person but this one; how many there were."""
-    _outdate(user)
+    _invalidate(user)
     old = request.session.session_key
     update_session_auth_hash(request, user)
-    _follow(request, old)
+    _move_row(request, old)
     return _delete(user, but=request.session.session_key)
 
 
 @transaction.atomic
 def end_all(user: User) -> int:
-    _outdate(user)
+    _invalidate(user)
     return _delete(user)
 
 
@@ -102,7 +102,7 @@ def forget(key: str | None) -> None:
     UserSession.objects.filter(session_key=key).delete()
 
 
-def _outdate(user: User) -> None:
+def _invalidate(user: User) -> None:
     # Judged with every request: a session that is being opened at this moment, or that was never
     # noted, ends as well.
     User.objects.filter(pk=user.pk).update(session_generation=F("session_generation") + 1)

@@ -24,14 +24,14 @@ def _user(request: HttpRequest) -> User:
 @login_required
 def session_list(request: HttpRequest) -> HttpResponse:
     user, key = _user(request), request.session.session_key
-    sessions.note_seen(request, user)
+    sessions.record_activity(request, user)
     found = UserSession.objects.alive().filter(user=user).order_by("-last_seen_at")
     rows = sorted(((one, one.session_key == key) for one in found), key=lambda row: not row[1])
     events = AuditEvent.objects.filter(user=user, company=None).order_by("-id")[:RECENT]
     context = {
         "sessions": rows,
         "has_others": any(not is_this for _session, is_this in rows),
-        "events": [(event, texts.words(event.action)) for event in events],
+        "events": [(event, texts.label(event.action)) for event in events],
     }
     return render(request, "account/session_list.html", context)
 

@@ -14,7 +14,7 @@ from cryptography.exceptions import UnsupportedAlgorithm
 from django import forms
 
 # What fido2 raises for credentials that no browser makes; allauth expects some of these.
-MALFORMED = (
+MALFORMED_ERRORS = (
     AttributeError,
     LookupError,
     NotImplementedError,
@@ -31,19 +31,19 @@ else:  # each of allauth's is a form already
     Base = object
 
 
-class RefusesMalformed(Base):
+class MalformedCredentialMixin(Base):
     def clean_credential(self) -> Any:
         try:
             return super().clean_credential()  # type: ignore[misc]
-        except MALFORMED as error:
+        except MALFORMED_ERRORS as error:
             raise get_adapter().validation_error("incorrect_code") from error
 
 
-class LoginWebAuthnForm(RefusesMalformed, passkeys.LoginWebAuthnForm):
+class LoginWebAuthnForm(MalformedCredentialMixin, passkeys.LoginWebAuthnForm):
     pass
 
 
-class AuthenticateWebAuthnForm(RefusesMalformed, passkeys.AuthenticateWebAuthnForm):
+class AuthenticateWebAuthnForm(MalformedCredentialMixin, passkeys.AuthenticateWebAuthnForm):
     pass
 
 
@@ -51,7 +51,7 @@ class AddWebAuthnForm(passkeys.AddWebAuthnForm):
     def clean(self) -> dict[str, Any]:
         try:
             cleaned: dict[str, Any] = super().clean()
-        except MALFORMED as error:
+        except MALFORMED_ERRORS as error:
             raise get_adapter().validation_error("incorrect_code") from error
         return cleaned
 
@@ -81,5 +81,5 @@ class ReauthenticateWebAuthnForm(passkeys.ReauthenticateWebAuthnForm):
         try:
             auth.parse_authentication_response(credential)
             return auth.complete_authentication(self.user, credential)
-        except MALFORMED as error:
+        except MALFORMED_ERRORS as error:
             raise get_adapter().validation_error("incorrect_code") from error

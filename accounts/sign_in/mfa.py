@@ -21,8 +21,8 @@ from django.core.exceptions import ImproperlyConfigured
 from django.db import transaction
 
 PREFIX = "fernet"
-CLEAR = ""  # the key of what is not encrypted
-SECRETS = ("secret", "seed")  # of an authenticator app, of recovery codes
+PLAINTEXT = ""  # the key of what is not encrypted
+SECRET_FIELDS = ("secret", "seed")  # of an authenticator app, of recovery codes
 
 
 class MFAAdapter(DefaultMFAAdapter):
@@ -41,7 +41,7 @@ def encrypt(text: str) -> str:
 def decrypt(stored: str) -> str:
     """Raises ImproperlyConfigured when the key was taken away or is another one now."""
     key_id = key_id_of(stored)
-    if key_id == CLEAR:
+    if key_id == PLAINTEXT:
         return stored
     if key_id not in settings.MFA_KEYS:
         raise ImproperlyConfigured(f"MFA_KEYS lacks the key {key_id!r}: second factors need it")
@@ -59,7 +59,7 @@ def current_key_id() -> str:
 
 def key_id_of(stored: str) -> str:
     prefix, _, rest = stored.partition(":")
-    return rest.partition(":")[0] if prefix == PREFIX else CLEAR
+    return rest.partition(":")[0] if prefix == PREFIX else PLAINTEXT
 
 
 def rotate() -> Counter[str]:
@@ -70,7 +70,7 @@ def rotate() -> Counter[str]:
             row = Authenticator.objects.select_for_update().filter(pk=pk).first()
             if row is None:
                 continue
-            found.update(key_id_of(row.data[name]) for name in SECRETS if name in row.data)
+            found.update(key_id_of(row.data[name]) for name in SECRET_FIELDS if name in row.data)
             if replace_secrets(row.data, _under_current_key):
                 row.save(update_fields=["data"])
     return found
@@ -78,7 +78,7 @@ def rotate() -> Counter[str]:
 
 def replace_secrets(data: dict[str, Any], change: Callable[[str], str]) -> bool:
     """In place; whether anything is another now."""
-    before = {name: data[name] for name in SECRETS if name in data}
+    before = {name: data[name] for name in SECRET_FIELDS if name in data}
     data.update({name: change(text) for name, text in before.items()})
     return any(data[name] != text for name, text in before.items())
 

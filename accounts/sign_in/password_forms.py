@@ -14,7 +14,7 @@ else:  # each of allauth's is a form already
     Base = object
 
 
-class BoundedPasswords(Base):
+class BoundedPasswordsMixin(Base):
     """Refuses by length before anything is judged, hashed or compared."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -24,21 +24,21 @@ class BoundedPasswords(Base):
                 field.validators = [*field.validators, require_bounded]
 
 
-class LoginForm(BoundedPasswords, allauth.LoginForm):
+class LoginForm(BoundedPasswordsMixin, allauth.LoginForm):
     pass
 
 
-class ReauthenticateForm(BoundedPasswords, allauth.ReauthenticateForm):
+class ReauthenticateForm(BoundedPasswordsMixin, allauth.ReauthenticateForm):
     pass
 
 
-class ChangePasswordForm(BoundedPasswords, allauth.ChangePasswordForm):
+class ChangePasswordForm(BoundedPasswordsMixin, allauth.ChangePasswordForm):
     pass
 
 
-class SetPasswordForm(BoundedPasswords, allauth.SetPasswordForm):
+class SetPasswordForm(BoundedPasswordsMixin, allauth.SetPasswordForm):
     pass
 
 
-class ResetPasswordKeyForm(BoundedPasswords, allauth.ResetPasswordKeyForm):
+class ResetPasswordKeyForm(BoundedPasswordsMixin, allauth.ResetPasswordKeyForm):
     pass

@@ -20,17 +20,17 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Company, User
 
-ENOUGH = 7.5  # of 20,000 random ones of 12 letters and digits 31 have less
-LONGEST = 1000  # characters of a password that anybody may send
-JUDGED = 128  # characters that are looked at: judging takes time for each
-LONGEST_WORD = 16
-PRODUCT = frozenset({"kvitok", "квиток"})
-OBVIOUS = frozenset({
+MIN_STRENGTH = 7.5  # of 20,000 random ones of 12 letters and digits 31 have less
+MAX_LENGTH = 1000  # characters of a password that anybody may send
+RATED_LENGTH = 128  # characters that are looked at: judging takes time for each
+MAX_WORD_LENGTH = 16
+PRODUCT_NAMES = frozenset({"kvitok", "квиток"})
+OBVIOUS_WORDS = frozenset({
     "password", "passwort", "pass", "parol", "пароль", "admin", "administrator", "root", "login",
     "welcome", "letmein", "secret", "changeme", "default", "user", "guest", "test", "demo",
     "master", "privet", "привет", "qwerty", "йцукен",
 })  # fmt: skip
-require_bounded = MaxLengthValidator(LONGEST)
+require_bounded = MaxLengthValidator(MAX_LENGTH)
 _YEAR = re.compile(r"(?:19|20)\d\d")
 _WORD = re.compile(r"[^\W\d_]{3,}")
 _LEET = str.maketrans("013457@$!|", "oieastasii")
@@ -53,7 +53,7 @@ class GuessablePasswordValidator:
 
 def require_strong(password: str, known: Iterable[str]) -> None:
     require_bounded(password)
-    if worth(password, known) < ENOUGH:
+    if strength(password, known) < MIN_STRENGTH:
         raise ValidationError(
             _(
                 "This password is easy to guess: little is left of it without common words, "
@@ -77,11 +77,11 @@ def words_of(*texts: str) -> set[str]:
     return set(_WORD.findall(" ".join(texts).lower()))
 
 
-def worth(password: str, known: Iterable[str] = ()) -> float:
+def strength(password: str, known: Iterable[str] = ()) -> float:
     # Cut twice: one character may become eighteen.
-    typed = normalize("NFKC", password[:JUDGED]).lower()[:JUDGED]
-    obvious = OBVIOUS | PRODUCT | set(known)
-    return min(_worth(reading, obvious) for reading in _readings(typed))
+    typed = normalize("NFKC", password[:RATED_LENGTH]).lower()[:RATED_LENGTH]
+    obvious = OBVIOUS_WORDS | PRODUCT_NAMES | set(known)
+    return min(_strength_of_reading(reading, obvious) for reading in _readings(typed))
 
 
 def _readings(typed: str) -> Iterator[str]:
@@ -90,33 +90,33 @@ def _readings(typed: str) -> Iterator[str]:
         yield text.translate(_LEET)
 
 
-def _worth(text: str, obvious: frozenset[str]) -> float:
+def _strength_of_reading(text: str, obvious: frozenset[str]) -> float:
     total, place, seen = 0.0, 0, set[str]()
     while place < len(text):
-        part, value = _next(text, place, obvious)
+        part, value = _next_part(text, place, obvious)
         total += 0.0 if len(part) > 1 and part in seen else value
         seen.add(part)
         place += len(part)
     return total
 
 
-def _next(text: str, place: int, obvious: frozenset[str]) -> tuple[str, float]:
+def _next_part(text: str, place: int, obvious: frozenset[str]) -> tuple[str, float]:
     """The part that begins here, and what it is worth."""
     if year := _YEAR.match(text, place):
         return year[0], 1.0
-    for length in range(min(LONGEST_WORD, len(text) - place), 2, -1):
+    for length in range(min(MAX_WORD_LENGTH, len(text) - place), 2, -1):
         part = text[place : place + length]
         if part in obvious:
             return part, 1.0
-        if length > 3 and part in _common():
+        if length > 3 and part in _common_words():
             return part, 3.0
     char = text[place]
-    if place > 1 and all(_follows(*text[at : at + 2]) for at in (place - 2, place - 1)):
+    if place > 1 and all(_is_adjacent(*text[at : at + 2]) for at in (place - 2, place - 1)):
         return char, 0.0
     return char, 1.0 if char.isalpha() else 0.5
 
 
-def _follows(before: str, char: str) -> bool:
+def _is_adjacent(before: str, char: str) -> bool:
     if abs(ord(before) - ord(char)) <= 1:
         return True
     for row in (*_ROWS, *_COLUMNS, *_RUSSIAN_ROWS):
@@ -126,6 +126,6 @@ def _follows(before: str, char: str) -> bool:
 
 
 @cache
-def _common() -> frozenset[str]:
+def _common_words() -> frozenset[str]:
     """Django's 20,000 most common passwords, those of letters."""
     return frozenset(word for word in CommonPasswordValidator().passwords if word.isalpha())

@@ -11,10 +11,10 @@ from django.http import HttpRequest
 
 from accounts.models import User
 from accounts.sign_in import passwords
-from accounts.sign_in.password_forms import BoundedPasswords
+from accounts.sign_in.password_forms import BoundedPasswordsMixin
 
 
-class QuietSignupForm(BoundedPasswords, SignupForm):
+class EnumerationSafeSignupForm(BoundedPasswordsMixin, SignupForm):
     """Does for a known address what it does for a new one, and undoes it."""
 
     def clean(self) -> dict[str, Any]:

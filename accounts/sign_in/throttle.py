@@ -16,7 +16,7 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 
 from accounts.api.atomic_limits import hashed
-from accounts.client_ip import client_ip, household
+from accounts.client_ip import client_ip, client_network
 
 APP = "allauth.account"
 COOKIE = "device"
@@ -27,7 +27,7 @@ LIFETIME = 365 * 24 * 3600  # seconds a browser is known without signing in agai
 def key_of(request: HttpRequest, email: str) -> str:
     """What "login_failed" is counted by. Not the Host header, which the client chooses."""
     ip = client_ip(request.META)
-    return f"{email.strip().lower()}|{household(ip) or ip}"
+    return f"{email.strip().lower()}|{client_network(ip) or ip}"
 
 
 def consume(request: HttpRequest, email: str) -> RateLimitUsage | None:

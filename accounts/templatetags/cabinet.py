@@ -23,7 +23,9 @@ CLASSES = {
 }
 
 
-LONG = 3  # fields: a form of more may not fit a screen, and says above what is wrong below
+SUMMARY_THRESHOLD = (
+    3  # fields: a form of more may not fit a screen, and says above what is wrong below
+)
 
 
 @register.inclusion_tag("components/error_summary.html")
@@ -32,7 +34,7 @@ def error_summary(form: BaseForm) -> dict[str, Any]:
     faults = _faults(form)
     return {
         "form": form,
-        "faults": faults if len(form.visible_fields()) > LONG else [],
+        "faults": faults if len(form.visible_fields()) > SUMMARY_THRESHOLD else [],
         "focused": bool(faults),
     }
 

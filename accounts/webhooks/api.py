@@ -6,7 +6,7 @@ import orjson
 from django.http import HttpResponse
 from rest_framework.request import Request
 
-from accounts.api.base_view import ApiView, JsonAnswer
+from accounts.api.base_view import ApiResponse, ApiView
 from accounts.api.request_fields import Fields
 from accounts.client_ip import client_ip
 from accounts.models import Company, Endpoint, EventKind, Scope
@@ -29,11 +29,11 @@ WORDS = {
     },
     "example": {"ru": "Пример отправляется", "en": "An example is on its way"},
 }
-IS_OFF = (
+ENDPOINT_DISABLED = (
     "Адрес выключен: включите его, передав enabled: true",
     "The endpoint is off: switch it on by enabled: true",
 )
-TWO_KINDS = (
+CONFLICTING_KINDS = (
     "В type и event разные события: оставьте одно",
     "type and event name different events: give one",
 )
@@ -61,7 +61,7 @@ class _View(ApiView):
         if not body["success"] or endpoint_id is None:
             return response
         secret = endpoints.secret_of(Endpoint.objects.get(pk=endpoint_id))
-        filled = JsonAnswer(body | {"secret": secret}, response.status_code)
+        filled = ApiResponse(body | {"secret": secret}, response.status_code)
         if "Idempotent-Replayed" in response:
             filled["Idempotent-Replayed"] = response["Idempotent-Replayed"]
         return filled
@@ -77,41 +77,41 @@ class Webhooks(_View):
     def get(self, request: Request) -> HttpResponse:
         own = Endpoint.objects.of(self.principal.company_id).filter(mode=self.principal.mode)
         found = own.order_by("-created_at", "-id")  # MAX_ENDPOINTS at most: one page
-        body = {"data": [shown(one) for one in found], "has_more": False, "next_cursor": None}
-        return JsonAnswer(self.answer("list", body))
+        body = {"data": [serialize(one) for one in found], "has_more": False, "next_cursor": None}
+        return ApiResponse(self.answer("list", body))
 
     def post(self, request: Request) -> HttpResponse:
         payload = self.payload(request)
-        wanted = _wanted(payload, is_new=True)
+        wanted = _requested_fields(payload, is_new=True)
 
         def effect() -> dict[str, Any]:
             company = Company.objects.get(pk=self.principal.company_id)
             endpoint, _secret = endpoints.create(
                 company=company, mode=self.principal.mode, **wanted, **self.by(request)
             )
-            return self.answer("created", shown(endpoint))
+            return self.answer("created", serialize(endpoint))
 
         return self.with_secret(self.once_atomic(self.ticket(request, payload), effect))
 
 
 class WebhookDetail(_View):
     def get(self, request: Request, public_id: str) -> HttpResponse:
-        return JsonAnswer(self.answer("one", shown(self.endpoint(public_id))))
+        return ApiResponse(self.answer("one", serialize(self.endpoint(public_id))))
 
     def patch(self, request: Request, public_id: str) -> HttpResponse:
         endpoint = self.endpoint(public_id)
         payload = self.payload(request)
-        wanted, enabled = _wanted(payload, is_new=False), _enabled(payload)
+        wanted, enabled = _requested_fields(payload, is_new=False), _enabled(payload)
         endpoints.change(endpoint=endpoint, changes=wanted, **self.by(request))
         if enabled is not None:
             switch = endpoints.enable if enabled else endpoints.disable
             switch(endpoint=endpoint, **self.by(request))
-        return JsonAnswer(self.answer("changed", shown(endpoint)))
+        return ApiResponse(self.answer("changed", serialize(endpoint)))
 
     def delete(self, request: Request, public_id: str) -> HttpResponse:
         endpoint = self.endpoint(public_id)
         endpoints.delete(endpoint=endpoint, **self.by(request))
-        return JsonAnswer(self.answer("deleted", {"id": endpoint.public_id}))
+        return ApiResponse(self.answer("deleted", {"id": endpoint.public_id}))
 
 
 class RotateWebhook(_View):
@@ -121,7 +121,7 @@ class RotateWebhook(_View):
 
         def effect() -> dict[str, Any]:
             endpoints.rotate(endpoint=endpoint, **self.by(request))
-            return self.answer("rotated", shown(endpoint))
+            return self.answer("rotated", serialize(endpoint))
 
         return self.with_secret(self.once_atomic(self.ticket(request, payload), effect))
 
@@ -137,7 +137,7 @@ class TestWebhook(_View):
         fields = Fields(payload)
         kind = _kind(fields) or endpoint.kinds[0]
         if not endpoint.is_enabled:
-            raise DomainError(Error.INVALID_INPUT, message=IS_OFF)
+            raise DomainError(Error.INVALID_INPUT, message=ENDPOINT_DISABLED)
 
         def effect() -> dict[str, Any]:
             delivery = deliveries.send_example(endpoint=endpoint, kind=kind)
@@ -153,11 +153,11 @@ def _kind(fields: Fields) -> str | None:
     names = {name: fields.choice(name, list(EventKind.values)) for name in ("type", "event")}
     fields.check()
     if None not in names.values() and names["type"] != names["event"]:
-        raise invalid_input(event=TWO_KINDS)
+        raise invalid_input(event=CONFLICTING_KINDS)
     return names["type"] or names["event"]
 
 
-def shown(endpoint: Endpoint) -> dict[str, Any]:
+def serialize(endpoint: Endpoint) -> dict[str, Any]:
     return {
         "id": endpoint.public_id,
         "url": endpoint.url,
@@ -173,7 +173,7 @@ def shown(endpoint: Endpoint) -> dict[str, Any]:
     }
 
 
-def _wanted(payload: dict[str, Any], *, is_new: bool) -> dict[str, Any]:
+def _requested_fields(payload: dict[str, Any], *, is_new: bool) -> dict[str, Any]:
     """What the fields ask for; of a change, what is there."""
     fields = Fields(payload)
     url = fields.text("url", required=is_new, longest=10_000)

@@ -52,7 +52,7 @@ def cancel_undeliverable() -> int:
 def replay(*, delivery: Delivery, user: User, ip: str | None = None) -> None:
     """The same event under the same id, at once and with the whole schedule of retries."""
     endpoint = delivery.endpoint
-    _again(Delivery.objects.filter(pk=delivery.pk))
+    _requeue(Delivery.objects.filter(pk=delivery.pk))
     subject = f"{public_id('evt', delivery.event_id)} → {endpoint.url}"
     record("webhook.replayed", subject, company=endpoint.company, user=user, ip=ip)
 
@@ -62,17 +62,17 @@ def replay_failed(*, endpoint: Endpoint, user: User, ip: str | None = None) -> i
     """What was not accepted, the oldest first; returns how many are on their way again."""
     failed = Delivery.objects.filter(endpoint=endpoint, state=State.FAILED)
     oldest = failed.order_by("created_at", "id").values("pk")[:REPLAYED_AT_ONCE]
-    count = _again(Delivery.objects.filter(pk__in=oldest))
+    count = _requeue(Delivery.objects.filter(pk__in=oldest))
     if count:
         subject = f"{count} → {endpoint.url}"
         record("webhook.replayed", subject, company=endpoint.company, user=user, ip=ip)
     return count
 
 
-def _again(several: QuerySet[Delivery]) -> int:
+def _requeue(several: QuerySet[Delivery]) -> int:
     now = timezone.now()
     count = several.update(state=State.PENDING, due_at=now, round_at=now, tries=0, finished_at=None)
-    events.announce(count)
+    events.wake_dispatcher(count)
     return count
 
 
@@ -98,7 +98,7 @@ def send_example(*, endpoint: Endpoint, kind: str) -> Delivery:
         at=timezone.now(),
     )
     delivery = Delivery.objects.create(endpoint=endpoint, event=event)
-    events.announce(1)
+    events.wake_dispatcher(1)
     return delivery
 
 
@@ -109,7 +109,7 @@ def example(kind: str, *, is_test: bool) -> dict[str, Any]:
     if kind.startswith("message."):
         data = _message(kind.removeprefix("message."), subject, now)
     else:
-        data = _OTHERS[EventKind(kind)](subject, now)
+        data = _EXAMPLE_DATA[EventKind(kind)](subject, now)
     return {**data, "test": is_test, "example": True}
 
 
@@ -172,7 +172,7 @@ def _iso(at: datetime) -> str:
     return at.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-_OTHERS = {
+_EXAMPLE_DATA = {
     EventKind.OTP_VERIFIED: _verified,
     EventKind.LINK_CLICKED: _clicked,
     EventKind.BALANCE_LOW: _balance,
@@ -180,7 +180,7 @@ _OTHERS = {
 }
 
 
-def listed(endpoint: Endpoint, *, only_failed: bool) -> QuerySet[Delivery]:
+def with_last_attempt(endpoint: Endpoint, *, only_failed: bool) -> QuerySet[Delivery]:
     """With what the last attempt brought: `last_status`, `last_error`."""
     last = DeliveryAttempt.objects.filter(delivery=OuterRef("pk")).order_by("-started_at", "-id")
     rows = Delivery.objects.filter(endpoint=endpoint).select_related("event")

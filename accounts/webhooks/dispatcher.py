@@ -27,11 +27,13 @@ from accounts.webhooks.http_call import CallOutcome, ClaimedDelivery
 
 log = structlog.get_logger(__name__)
 
-TICK = 0.5  # seconds between looks at the database when nobody calls
-GROUP = 64  # outcomes written in one commit at most
-ASIDE = 10.0  # seconds before what could not be written is tried again
-SHARE = 4  # calls at once of one endpoint: one that hangs keeps nobody else waiting
-COMPANY_SHARE = 8  # and of one company
+POLL_INTERVAL = 0.5  # seconds between looks at the database when nobody calls
+WRITE_BATCH = 64  # outcomes written in one commit at most
+WRITE_RETRY_DELAY = 10.0  # seconds before what could not be written is tried again
+MAX_CALLS_PER_ENDPOINT = (
+    4  # calls at once of one endpoint: one that hangs keeps nobody else waiting
+)
+MAX_CALLS_PER_COMPANY = 8  # and of one company
 
 
 class WebhookDispatcher:
@@ -51,7 +53,7 @@ class WebhookDispatcher:
         while not self.stopping.is_set():
             with self.lock:
                 self._guarded(self.round)
-            events.fresh.wait(TICK)
+            events.new_deliveries.wait(POLL_INTERVAL)
         self._drain()
 
     def tick(self) -> None:
@@ -65,10 +67,10 @@ class WebhookDispatcher:
 
     def stop(self) -> None:
         self.stopping.set()
-        events.fresh.set()
+        events.new_deliveries.set()
 
     def round(self) -> None:
-        events.fresh.clear()  # first: what comes from now on asks for another round
+        events.new_deliveries.clear()  # first: what comes from now on asks for another round
         self.record()
         self.claim()
 
@@ -78,7 +80,7 @@ class WebhookDispatcher:
             self.unwritten += self.aside
             self.aside = []
         while self.unwritten:
-            group = self.unwritten[:GROUP]
+            group = self.unwritten[:WRITE_BATCH]
             self._write(group)
             del self.unwritten[: len(group)]
 
@@ -88,7 +90,7 @@ class WebhookDispatcher:
         except DatabaseError as error:
             if not connection.is_usable():
                 raise  # of the database as such: all of it is written when there is one again
-            parts = _parts(group)
+            parts = _split(group)
             if len(parts) > 1:
                 for part in parts:
                     self._write(part)
@@ -103,7 +105,7 @@ class WebhookDispatcher:
         log.error("webhook_not_recorded", deliveries=ids, exc_info=error)
         if not isinstance(error, IntegrityError | DataError):
             self.aside += group
-            self.aside_until = time.monotonic() + ASIDE
+            self.aside_until = time.monotonic() + WRITE_RETRY_DELAY
 
     def claim(self) -> None:
         """Never more than there are free threads: what is claimed is called at once."""
@@ -116,7 +118,7 @@ class WebhookDispatcher:
 
     def _call(self, claimed: ClaimedDelivery) -> None:
         self.inbox.put(http_call.call(claimed))
-        events.fresh.set()
+        events.new_deliveries.set()
 
     def _take_all(self) -> None:
         while True:
@@ -156,8 +158,8 @@ def claim(limit: int, busy: Sequence[ClaimedDelivery] = ()) -> list[ClaimedDeliv
         "deliveries": [one.delivery_id for one in busy],
         "endpoints": [one.endpoint_id for one in busy],
         "companies": [one.company_id for one in busy],
-        "share": SHARE,
-        "company_share": COMPANY_SHARE,
+        "share": MAX_CALLS_PER_ENDPOINT,
+        "company_share": MAX_CALLS_PER_COMPANY,
         "limit": limit,
         "lease": settings.WEBHOOK_LEASE,
     }
@@ -169,7 +171,7 @@ def claim(limit: int, busy: Sequence[ClaimedDelivery] = ()) -> list[ClaimedDeliv
         return [ClaimedDelivery(*row) for row in cursor.fetchall()]
 
 
-def _parts(group: list[CallOutcome]) -> list[list[CallOutcome]]:
+def _split(group: list[CallOutcome]) -> list[list[CallOutcome]]:
     """By endpoint, and what is of one endpoint each alone."""
     parts: dict[UUID, list[CallOutcome]] = defaultdict(list)
     for one in group:
@@ -182,25 +184,25 @@ def record(outcomes: Sequence[CallOutcome]) -> None:
     """Log the attempts, move their deliveries on, and judge the endpoints by them."""
     ids = [one.claimed.delivery_id for one in outcomes]
     with connection.cursor() as cursor:
-        cursor.execute(sql.LOCK, [ids])
-        cursor.execute(sql.LOG, _log(outcomes))
+        cursor.execute(sql.LOCK_ENDPOINTS, [ids])
+        cursor.execute(sql.INSERT_ATTEMPTS, _attempt_columns(outcomes))
         moves: list[list[Any]] = [
             [one.claimed.claims for one in outcomes],
             [one.state.value for one in outcomes],
             [one.due_in for one in outcomes],
         ]
-        cursor.execute(sql.RECORD, [ids, *moves])
+        cursor.execute(sql.UPDATE_DELIVERIES, [ids, *moves])
         round_of = {row[1]: row[2] for row in cursor.fetchall()}
         refused = [one for one in outcomes if not one.is_accepted]
-        cursor.execute(sql.FAILING, [[one.claimed.endpoint_id for one in refused]])
+        cursor.execute(sql.MARK_FAILING, [[one.claimed.endpoint_id for one in refused]])
         accepted = [one.claimed.endpoint_id for one in outcomes if one.is_accepted]
-        cursor.execute(sql.ACCEPTING, [accepted])
+        cursor.execute(sql.MARK_ACCEPTING, [accepted])
     for one in refused:
         if one.is_last and one.claimed.delivery_id in round_of:
-            _judge(one, round_of[one.claimed.delivery_id])
+            _disable_if_failing(one, round_of[one.claimed.delivery_id])
 
 
-def _log(outcomes: Sequence[CallOutcome]) -> list[list[object]]:
+def _attempt_columns(outcomes: Sequence[CallOutcome]) -> list[list[object]]:
     return [
         [one.claimed.delivery_id for one in outcomes],
         [one.started_at for one in outcomes],
@@ -212,13 +214,13 @@ def _log(outcomes: Sequence[CallOutcome]) -> list[list[object]]:
     ]
 
 
-def _judge(outcome: CallOutcome, round_at: object) -> None:
+def _disable_if_failing(outcome: CallOutcome, round_at: object) -> None:
     """An endpoint that has accepted nothing since the first try of what now failed for good, a
     day ago, is not called any more; nor is one that asked for that.
     """
     enabled = Endpoint.objects.filter(pk=outcome.claimed.endpoint_id, disabled_at=None)
     if outcome.status == http_call.GONE:
-        endpoints.give_up(enabled, Endpoint.Reason.GONE)
+        endpoints.disable_automatically(enabled, Endpoint.Reason.GONE)
     else:
         silent = enabled.exclude(last_success_at__gt=round_at)
-        endpoints.give_up(silent, Endpoint.Reason.FAILING)
+        endpoints.disable_automatically(silent, Endpoint.Reason.FAILING)

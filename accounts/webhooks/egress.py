@@ -25,11 +25,11 @@ from accounts.models import DeliveryAttempt
 Address = IPv4Address | IPv6Address
 Failure = DeliveryAttempt.Failure
 
-LONGEST_URL = 2000
-LONGEST_HOST = 253  # RFC 1035, as text
+MAX_URL_LENGTH = 2000
+MAX_HOST_LENGTH = 253  # RFC 1035, as text
 PORTS = {443, 8443}
-ANSWER_KEPT = 2048  # bytes of the answer's body
-ADDRESSES_TRIED = 3
+MAX_RESPONSE_BODY = 2048  # bytes of the answer's body
+MAX_ADDRESSES_TRIED = 3
 _GLOBAL_IPV6 = ip_network("2000::/3")  # all of IPv6 that is given out to the public
 # `is_global` calls these public, but they lead to embedded, relayed or reserved addresses.
 _DENIED = [
@@ -82,14 +82,14 @@ class Destination:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class EndpointResponse:
     status: int
     body: str
 
 
-def destination(url: str) -> Destination:
+def parse_url(url: str) -> Destination:
     """The parts of an acceptable address; raises UrlError. Asks no name server."""
-    if len(url) > LONGEST_URL or not url.isprintable() or set(url) & set(' \\"<>^`{|}'):
+    if len(url) > MAX_URL_LENGTH or not url.isprintable() or set(url) & set(' \\"<>^`{|}'):
         raise UrlError(Failure.URL)
     try:
         parts = urlsplit(url)
@@ -100,10 +100,10 @@ def destination(url: str) -> Destination:
     if "@" in parts.netloc or parts.fragment or not path.isascii():
         raise UrlError(Failure.URL)
     found = Destination(parts.scheme, host, port or _default_port(parts.scheme), path)
-    if len(found.url) > LONGEST_URL:  # a slash or a name in ASCII may have made it longer
+    if len(found.url) > MAX_URL_LENGTH:  # a slash or a name in ASCII may have made it longer
         raise UrlError(Failure.URL)
     _check_scheme_and_port(found)
-    if (literal := _literal(host)) is not None:
+    if (literal := _ip_literal(host)) is not None:
         _check_address(literal, found)
     return found
 
@@ -111,7 +111,7 @@ def destination(url: str) -> Destination:
 def _ascii(host: str) -> str:
     host = host.rstrip(".")
     found = host.lower() if host.isascii() else idna.encode(host, uts46=True).decode()
-    if len(found) > LONGEST_HOST or not all(0 < len(part) < 64 for part in found.split(".")):
+    if len(found) > MAX_HOST_LENGTH or not all(0 < len(part) < 64 for part in found.split(".")):
         raise ValueError
     return found
 
@@ -128,7 +128,7 @@ def _check_scheme_and_port(found: Destination) -> None:
     raise UrlError(Failure.PORT if found.scheme == "https" else Failure.SCHEME)
 
 
-def _literal(host: str) -> Address | None:
+def _ip_literal(host: str) -> Address | None:
     """The address a host spells, however oddly: 2130706433, 0x7f.1 and 127.1 are all 127.0.0.1."""
     try:
         return ip_address(host)
@@ -164,7 +164,7 @@ def _check_address(address: Address, found: Destination) -> None:
 def resolve(found: Destination) -> list[str]:
     """Its addresses, all of them allowed; raises CallError."""
     try:
-        rows = socket.getaddrinfo(_asked(found.host), found.port, type=socket.SOCK_STREAM)
+        rows = socket.getaddrinfo(_lookup_name(found.host), found.port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError):
         raise CallError(Failure.DNS) from None
     addresses = [str(row[4][0]) for row in rows]
@@ -176,26 +176,26 @@ def resolve(found: Destination) -> list[str]:
     return list(dict.fromkeys(addresses))
 
 
-def _asked(host: str) -> str:
+def _lookup_name(host: str) -> str:
     """From the root of all names, whatever domains this machine would try to append."""
-    if settings.WEBHOOKS_TO_LOOPBACK or _literal(host) is not None:
+    if settings.WEBHOOKS_TO_LOOPBACK or _ip_literal(host) is not None:
         return host  # a developer's names, `localhost` above all, come from this machine
     return f"{host}."
 
 
-def post(url: str, body: bytes, headers: Mapping[str, str]) -> Answer:
+def post(url: str, body: bytes, headers: Mapping[str, str]) -> EndpointResponse:
     """One call, over within WEBHOOK_TIMEOUT once the name is resolved; raises CallError."""
     try:
-        found = destination(url)
+        found = parse_url(url)
     except UrlError as error:
         raise CallError(error.failure) from None
     addresses = resolve(found)
     try:
-        with _line(found, addresses) as (line, is_late):
+        with _connection(found, addresses) as (line, is_late):
             response = _exchange(found, line, body, headers)
             if is_late.is_set():  # cut off within the headers, which reads like their end
                 raise CallError(Failure.TIMEOUT)
-            return Answer(response.status, _beginning(response))
+            return EndpointResponse(response.status, _body_start(response))
     except TimeoutError:
         raise CallError(Failure.TIMEOUT) from None
     except ssl.SSLError:
@@ -207,7 +207,7 @@ def post(url: str, body: bytes, headers: Mapping[str, str]) -> Answer:
 
 
 @contextmanager
-def _line(
+def _connection(
     found: Destination, addresses: list[str]
 ) -> Iterator[tuple[socket.socket, threading.Event]]:
     """A connection that is cut when the time is up, however slowly the other side drips."""
@@ -215,11 +215,11 @@ def _line(
     plain = _connect(found, addresses)
     is_late = threading.Event()
     with closing(plain.dup()) as handle:
-        timer = threading.Timer(ends_at - time.monotonic(), _cut, [handle, is_late])
+        timer = threading.Timer(ends_at - time.monotonic(), _shut_down, [handle, is_late])
         timer.daemon = True
         timer.start()
         try:
-            with closing(_secured(found, plain)) as line:
+            with closing(_with_tls(found, plain)) as line:
                 yield line, is_late
         except (OSError, http.client.HTTPException):
             if is_late.is_set():
@@ -231,7 +231,7 @@ def _line(
 
 
 def _connect(found: Destination, addresses: list[str]) -> socket.socket:
-    for address in addresses[:ADDRESSES_TRIED]:
+    for address in addresses[:MAX_ADDRESSES_TRIED]:
         try:
             line = socket.create_connection((address, found.port), settings.WEBHOOK_CONNECT)
         except OSError:
@@ -241,7 +241,7 @@ def _connect(found: Destination, addresses: list[str]) -> socket.socket:
     raise CallError(Failure.CONNECT)
 
 
-def _cut(handle: socket.socket, is_late: threading.Event) -> None:
+def _shut_down(handle: socket.socket, is_late: threading.Event) -> None:
     is_late.set()
     try:
         handle.shutdown(socket.SHUT_RDWR)
@@ -249,14 +249,14 @@ def _cut(handle: socket.socket, is_late: threading.Event) -> None:
         return  # over already
 
 
-def _secured(found: Destination, line: socket.socket) -> socket.socket:
+def _with_tls(found: Destination, line: socket.socket) -> socket.socket:
     if found.scheme == "http":
         return line
-    return _tls().wrap_socket(line, server_hostname=found.host)
+    return _tls_context().wrap_socket(line, server_hostname=found.host)
 
 
 @cache
-def _tls() -> ssl.SSLContext:
+def _tls_context() -> ssl.SSLContext:
     return ssl.create_default_context(cafile=certifi.where())
 
 
@@ -270,10 +270,10 @@ def _exchange(
     return connection.getresponse()
 
 
-def _beginning(response: http.client.HTTPResponse) -> str:
+def _body_start(response: http.client.HTTPResponse) -> str:
     """For people to read; the status has said all that counts."""
     try:
-        kept = response.read(ANSWER_KEPT)
+        kept = response.read(MAX_RESPONSE_BODY)
     except (OSError, http.client.HTTPException):
         return ""
     return kept.decode(errors="replace").replace("\0", "")

@@ -15,8 +15,8 @@ from accounts.outbox import mail
 from accounts.webhooks import egress, signing
 from config.errors import DomainError, Error, Words, invalid_input
 
-ROTATION = timedelta(hours=24)  # how long the old secret signs beside the new one
-TOLD = (Member.Role.OWNER, Member.Role.DEVELOPER)
+OLD_SECRET_LIFETIME = timedelta(hours=24)  # how long the old secret signs beside the new one
+NOTIFIED_ROLES = (Member.Role.OWNER, Member.Role.DEVELOPER)
 DESCRIPTION_LENGTH = 120
 
 WRONG_KINDS: Words = (
@@ -32,12 +32,12 @@ WRONG_URL: dict[str, Words] = {
         "The URL leads into a private network; it must be reachable from the internet",
     ),
 }
-TOO_MANY: Words = (
+TOO_MANY_ENDPOINTS: Words = (
     f"У компании может быть до {settings.MAX_ENDPOINTS} адресов: удалите один из них",
     f"A company has up to {settings.MAX_ENDPOINTS} endpoints: delete one first",
 )
 
-TAKEN: Words = (
+URL_TAKEN: Words = (
     "Этот адрес уже добавлен: измените его или удалите",
     "This URL is an endpoint already: change that one or delete it",
 )
@@ -48,7 +48,7 @@ def check_url(url: str) -> str:
     can take long, may change, and is judged at every call.
     """
     try:
-        return egress.destination(url).url
+        return egress.parse_url(url).url
     except egress.UrlError as error:
         raise invalid_input(url=WRONG_URL[error.failure.value]) from None
 
@@ -78,11 +78,11 @@ def create(
     ip: str | None = None,
 ) -> tuple[Endpoint, str]:
     """A new endpoint and the secret that its events are signed with."""
-    others = _others(company.pk, mode)
+    others = _lock_and_list_urls(company.pk, mode)
     if len(others) >= settings.MAX_ENDPOINTS:
-        raise DomainError(Error.INVALID_INPUT, message=TOO_MANY)
+        raise DomainError(Error.INVALID_INPUT, message=TOO_MANY_ENDPOINTS)
     if url in others:
-        raise invalid_input(url=TAKEN)
+        raise invalid_input(url=URL_TAKEN)
     endpoint = Endpoint.objects.create(
         company=company,
         mode=mode,
@@ -96,7 +96,7 @@ def create(
     return endpoint, secret_of(endpoint)
 
 
-def _others(company_id: int, mode: str) -> list[str]:
+def _lock_and_list_urls(company_id: int, mode: str) -> list[str]:
     """The addresses there are; no other comes before the transaction's end, since the company's
     row is the lock: of two parallel requests one waits here.
     """
@@ -116,8 +116,10 @@ def change(
     changed = [name for name, value in changes.items() if getattr(endpoint, name) != value]
     if not changed:
         return
-    if "url" in changed and changes["url"] in _others(endpoint.company_id, endpoint.mode):
-        raise invalid_input(url=TAKEN)
+    if "url" in changed and changes["url"] in _lock_and_list_urls(
+        endpoint.company_id, endpoint.mode
+    ):
+        raise invalid_input(url=URL_TAKEN)
     for name in changed:
         setattr(endpoint, name, changes[name])
     endpoint.save(update_fields=changed)
@@ -131,7 +133,7 @@ def rotate(*, endpoint: Endpoint, user: User | None, ip: str | None = None) -> s
     endpoint.refresh_from_db(from_queryset=Endpoint.objects.select_for_update(no_key=True))
     endpoint.previous_key_id, endpoint.key_id = endpoint.key_id, signing.current_key_id()
     endpoint.generation += 1
-    endpoint.previous_until = timezone.now() + ROTATION
+    endpoint.previous_until = timezone.now() + OLD_SECRET_LIFETIME
     endpoint.save(update_fields=["previous_key_id", "key_id", "generation", "previous_until"])
     record("webhook.rotated", endpoint.url, company=endpoint.company, user=user, ip=ip)
     return secret_of(endpoint)
@@ -162,7 +164,7 @@ def delete(*, endpoint: Endpoint, user: User | None, ip: str | None = None) -> N
 
 
 @transaction.atomic
-def give_up(several: QuerySet[Endpoint], reason: Endpoint.Reason) -> None:
+def disable_automatically(several: QuerySet[Endpoint], reason: Endpoint.Reason) -> None:
     """The service itself stops calling these, and says so to who can mend them."""
     for endpoint in several.select_for_update(of=["self"], no_key=True).select_related("company"):
         endpoint.disabled_at, endpoint.disabled_reason = timezone.now(), reason
@@ -171,7 +173,7 @@ def give_up(several: QuerySet[Endpoint], reason: Endpoint.Reason) -> None:
         page = reverse("webhook-detail", args=[endpoint.public_id])
         mail.post_to_members(
             company=endpoint.company,
-            roles=TOLD,
+            roles=NOTIFIED_ROLES,
             template="endpoint_disabled",
             context={"endpoint": endpoint, "page_url": f"{settings.PUBLIC_URL}{page}"},
             key=f"endpoint-disabled:{endpoint.pk}:{endpoint.disabled_at.isoformat()}",

@@ -12,7 +12,7 @@ from accounts.webhooks import egress, endpoints
 from config.errors import DomainError
 
 
-def described() -> list[tuple[str, Any]]:
+def event_choices() -> list[tuple[str, Any]]:
     """Each event by what it means; its name stands beside it."""
     return [(kind.value, f"{kind.label} · {kind.value}") for kind in EventKind]
 
@@ -20,7 +20,7 @@ def described() -> list[tuple[str, Any]]:
 class EndpointForm(forms.Form):
     url = forms.CharField(
         label=_("Address"),
-        max_length=egress.LONGEST_URL,
+        max_length=egress.MAX_URL_LENGTH,
         widget=forms.URLInput(
             attrs={"placeholder": "https://example.com/kvitok", "autocomplete": "off"}
         ),
@@ -34,7 +34,7 @@ class EndpointForm(forms.Form):
     )
     kinds = forms.MultipleChoiceField(
         label=_("Events"),
-        choices=described,
+        choices=event_choices,
         initial=lambda: list(EventKind.values),
         widget=forms.CheckboxSelectMultiple(attrs={"class": "form-check-input"}),
     )
@@ -43,7 +43,7 @@ class EndpointForm(forms.Form):
         try:
             return endpoints.check_url(self.cleaned_data["url"])
         except DomainError as error:
-            raise ValidationError(words_of(error)) from None
+            raise ValidationError(message_of(error)) from None
 
 
 class NewEndpointForm(EndpointForm):
@@ -60,7 +60,7 @@ class NewEndpointForm(EndpointForm):
 
 
 class ExampleForm(forms.Form):
-    kind = forms.ChoiceField(label=_("Event"), choices=described)
+    kind = forms.ChoiceField(label=_("Event"), choices=event_choices)
 
 
 def field_of(error: DomainError) -> str | None:
@@ -68,7 +68,7 @@ def field_of(error: DomainError) -> str | None:
     return next(iter(error.errors or ()), None)
 
 
-def words_of(error: DomainError) -> str:
+def message_of(error: DomainError) -> str:
     """The refusal in the reader's language, its fields' words before its own."""
     body = error.body(language=interface_language(), request_id="")
     fields = body.get("errors")

@@ -22,7 +22,7 @@ State = Delivery.State
 Failure = DeliveryAttempt.Failure
 
 # Seconds from one try to the next; the last lies more than a day after the first.
-DELAYS = (5, 300, 1800, 7200, 18_000, 36_000, 36_000)
+RETRY_DELAYS = (5, 300, 1800, 7200, 18_000, 36_000, 36_000)
 JITTER = 0.5  # of a delay, either way: what failed together must not come back together
 GONE = 410
 
@@ -62,7 +62,7 @@ class CallOutcome:
 
     @property
     def is_last(self) -> bool:
-        return self.claimed.tries > len(DELAYS) or self.status == GONE
+        return self.claimed.tries > len(RETRY_DELAYS) or self.status == GONE
 
     @property
     def state(self) -> State:
@@ -73,11 +73,11 @@ class CallOutcome:
     @property
     def due_in(self) -> float | None:
         """Seconds to the next try; None when there is none."""
-        return None if self.state != State.PENDING else delay(self.claimed.tries)
+        return None if self.state != State.PENDING else retry_delay(self.claimed.tries)
 
 
-def delay(tries: int) -> float:
-    base = DELAYS[tries - 1]
+def retry_delay(tries: int) -> float:
+    base = RETRY_DELAYS[tries - 1]
     return random.uniform(base * (1 - JITTER), base * (1 + JITTER))  # noqa: S311 - not a secret
 
 

@@ -1,14 +1,14 @@
 """The webhook dispatcher's SQL statements, each with what it guarantees."""
 
 # Who is called at all.
-_CALLED = """accounts_endpoint e JOIN accounts_company c
+_CALLABLE_ENDPOINTS = """accounts_endpoint e JOIN accounts_company c
     ON c.id = e.company_id AND c.status <> 'suspended'
     AND e.disabled_at IS NULL AND e.deleted_at IS NULL"""
 
 # Asked on its own, since a worker asks often and mostly in vain: one look at each endpoint's first.
 ANY_DUE = f"""
 SELECT EXISTS (
-  SELECT 1 FROM {_CALLED}
+  SELECT 1 FROM {_CALLABLE_ENDPOINTS}
   CROSS JOIN LATERAL (
     SELECT 1 FROM accounts_delivery
     WHERE endpoint_id = e.id AND due_at <= statement_timestamp() LIMIT 1) d)
@@ -24,7 +24,7 @@ WITH busy AS (
   SELECT * FROM unnest(%(deliveries)s::uuid[], %(endpoints)s::uuid[], %(companies)s::bigint[])
     AS b(delivery, endpoint, company)),
 waiting AS (
-  SELECT d.id, d.due_at, e.company_id FROM {_CALLED}
+  SELECT d.id, d.due_at, e.company_id FROM {_CALLABLE_ENDPOINTS}
   CROSS JOIN LATERAL (
     SELECT id, due_at FROM accounts_delivery
     WHERE endpoint_id = e.id AND due_at <= statement_timestamp()
@@ -55,14 +55,14 @@ RETURNING d.id, d.claims, d.tries, v.id, v.kind, v.at, v.data, e.id, e.company_i
 """  # noqa: S608
 
 # Everybody locks endpoints before their deliveries, in the order of their ids.
-LOCK = """
+LOCK_ENDPOINTS = """
 SELECT e.id FROM accounts_endpoint e
 WHERE e.id IN (SELECT endpoint_id FROM accounts_delivery WHERE id = ANY(%s::uuid[]))
 ORDER BY e.id FOR NO KEY UPDATE
 """
 
 # The log. A delivery that was purged meanwhile has none.
-LOG = """
+INSERT_ATTEMPTS = """
 INSERT INTO accounts_deliveryattempt
   (delivery_id, started_at, duration_ms, headers, status, answer, error)
 SELECT o.* FROM unnest(%s::uuid[], %s::timestamptz[], %s::int[], %s::jsonb[], %s::int[],
@@ -72,7 +72,7 @@ WHERE EXISTS (SELECT 1 FROM accounts_delivery d WHERE d.id = o.id)
 
 # Written by the claim's holder only: after the lease the delivery is another's. One that was called
 # off meanwhile stays so, unless it was accepted after all.
-RECORD = """
+UPDATE_DELIVERIES = """
 UPDATE accounts_delivery d SET state = o.state,
   due_at = statement_timestamp() + make_interval(secs => o.due_in),
   finished_at = CASE WHEN o.state <> 'pending' THEN statement_timestamp() END
@@ -82,12 +82,12 @@ WHERE d.id = o.id AND d.claims = o.claims
 RETURNING d.endpoint_id, d.id, d.round_at
 """
 
-FAILING = """
+MARK_FAILING = """
 UPDATE accounts_endpoint SET failing_since = statement_timestamp()
 WHERE id = ANY(%s::uuid[]) AND failing_since IS NULL
 """
 
-ACCEPTING = """
+MARK_ACCEPTING = """
 UPDATE accounts_endpoint SET last_success_at = statement_timestamp(), failing_since = NULL
 WHERE id = ANY(%s::uuid[])
 """

@@ -24,7 +24,7 @@ from accounts.people.roles import (
 )
 from accounts.security import reauthentication
 from accounts.webhooks import deliveries, endpoints, http_call
-from accounts.webhooks.forms import EndpointForm, ExampleForm, NewEndpointForm, field_of, words_of
+from accounts.webhooks.forms import EndpointForm, ExampleForm, NewEndpointForm, field_of, message_of
 from config.errors import DomainError
 from config.ids import parse_id
 
@@ -46,10 +46,10 @@ def webhook_create(request: CabinetRequest) -> HttpResponse:
             reauthentication.require(request, form)
         try:
             endpoint, secret = endpoints.create(
-                company=request.company, **form.cleaned_data, **_by(request)
+                company=request.company, **form.cleaned_data, **_actor(request)
             )
         except DomainError as error:
-            form.add_error(field_of(error), words_of(error))
+            form.add_error(field_of(error), message_of(error))
         else:
             return _show_once(request, endpoint, secret)
     return render(request, "cabinet/webhook_create.html", {"form": form})
@@ -79,9 +79,9 @@ def webhook_edit(request: CabinetRequest, public_id: str) -> HttpResponse:
         if endpoint.mode == Mode.LIVE and form.cleaned_data["url"] != endpoint.url:
             reauthentication.require(request, form)
         try:
-            endpoints.change(endpoint=endpoint, changes=form.cleaned_data, **_by(request))
+            endpoints.change(endpoint=endpoint, changes=form.cleaned_data, **_actor(request))
         except DomainError as error:
-            form.add_error(field_of(error), words_of(error))
+            form.add_error(field_of(error), message_of(error))
         else:
             messages.success(request, _("The changes are saved."))
             return redirect("webhook-detail", endpoint.public_id)
@@ -93,10 +93,10 @@ def webhook_switch(request: CabinetRequest, public_id: str) -> HttpResponse:
     """On or off, as the button says, so that a second press changes nothing."""
     endpoint = _endpoint(request, public_id)
     if request.POST.get("to") == "on":
-        endpoints.enable(endpoint=endpoint, **_by(request))
+        endpoints.enable(endpoint=endpoint, **_actor(request))
         messages.success(request, _("Events are sent to this address again."))
     else:
-        endpoints.disable(endpoint=endpoint, **_by(request))
+        endpoints.disable(endpoint=endpoint, **_actor(request))
         messages.success(request, _("Nothing is sent to this address any more."))
     return redirect("webhook-detail", endpoint.public_id)
 
@@ -107,7 +107,7 @@ def webhook_rotate(request: CabinetRequest, public_id: str) -> HttpResponse:
     if endpoint.mode == Mode.LIVE:
         reauthentication.require(request)
     if request.method == "POST":
-        secret = endpoints.rotate(endpoint=endpoint, **_by(request))
+        secret = endpoints.rotate(endpoint=endpoint, **_actor(request))
         return _show_once(request, endpoint, secret)
     return render(request, "cabinet/webhook_rotate.html", {"endpoint": endpoint})
 
@@ -116,7 +116,7 @@ def webhook_rotate(request: CabinetRequest, public_id: str) -> HttpResponse:
 def webhook_delete(request: CabinetRequest, public_id: str) -> HttpResponse:
     endpoint = _endpoint(request, public_id)
     if request.method == "POST":
-        endpoints.delete(endpoint=endpoint, **_by(request))
+        endpoints.delete(endpoint=endpoint, **_actor(request))
         messages.success(request, _("The address is deleted."))
         return redirect("webhook-list")
     return render(request, "cabinet/webhook_delete.html", {"endpoint": endpoint})
@@ -132,7 +132,7 @@ def webhook_test(request: CabinetRequest, public_id: str) -> HttpResponse:
         try:
             delivery = deliveries.send_example(endpoint=endpoint, kind=form.cleaned_data["kind"])
         except DomainError as error:
-            messages.error(request, words_of(error))
+            messages.error(request, message_of(error))
         else:
             return redirect("delivery-detail", delivery.public_id)
     return redirect("webhook-detail", endpoint.public_id)
@@ -145,7 +145,7 @@ def webhook_replay(request: CabinetRequest, public_id: str) -> HttpResponse:
     if not endpoint.is_enabled:
         messages.error(request, _("Switch the address on first."))
     else:
-        count = deliveries.replay_failed(endpoint=endpoint, **_by(request))
+        count = deliveries.replay_failed(endpoint=endpoint, **_actor(request))
         text = ngettext("%(n)d delivery is repeated.", "%(n)d deliveries are repeated.", count)
         messages.success(request, text % {"n": count})
     return redirect("webhook-detail", endpoint.public_id)
@@ -153,14 +153,14 @@ def webhook_replay(request: CabinetRequest, public_id: str) -> HttpResponse:
 
 @member_required(can_read_keys)
 def delivery_detail(request: CabinetRequest, public_id: str) -> HttpResponse:
-    context = _told(_delivery(request, public_id), request.member)
+    context = _delivery_context(_delivery(request, public_id), request.member)
     return render(request, "cabinet/delivery_detail.html", context)
 
 
 @member_required(can_read_keys)
 def delivery_status(request: CabinetRequest, public_id: str) -> HttpResponse:
     """The live part of the page alone: what it polls until the delivery is final."""
-    context = _told(_delivery(request, public_id), request.member)
+    context = _delivery_context(_delivery(request, public_id), request.member)
     return render(request, "cabinet/delivery_status.html", context)
 
 
@@ -168,14 +168,14 @@ def delivery_status(request: CabinetRequest, public_id: str) -> HttpResponse:
 def delivery_replay(request: CabinetRequest, public_id: str) -> HttpResponse:
     delivery = _delivery(request, public_id)
     if delivery.endpoint.is_enabled:
-        deliveries.replay(delivery=delivery, **_by(request))
+        deliveries.replay(delivery=delivery, **_actor(request))
         messages.success(request, _("The event is sent once more."))
     else:
         messages.error(request, _("Switch the address on first."))
     return redirect("delivery-detail", delivery.public_id)
 
 
-def _by(request: CabinetRequest) -> dict[str, Any]:
+def _actor(request: CabinetRequest) -> dict[str, Any]:
     return {"user": request.user, "ip": client_ip(request.META)}
 
 
@@ -194,7 +194,7 @@ def _delivery(request: CabinetRequest, public_id: str) -> Delivery:
 
 
 def _page(endpoint: Endpoint, query: Mapping[str, str], *, only_failed: bool) -> Page:
-    rows = deliveries.listed(endpoint, only_failed=only_failed)
+    rows = deliveries.with_last_attempt(endpoint, only_failed=only_failed)
     try:
         return page_of(rows, query)
     except DomainError:  # a cursor that is none of ours: the page from its beginning
@@ -207,7 +207,7 @@ def _show_once(request: CabinetRequest, endpoint: Endpoint, secret: str) -> Http
     return render(request, "cabinet/webhook_secret.html", context)
 
 
-def _told(delivery: Delivery, member: Member) -> dict[str, object]:
+def _delivery_context(delivery: Delivery, member: Member) -> dict[str, object]:
     event, attempts = delivery.event, list(delivery.attempts.order_by("-started_at", "-id"))
     said = event_for(event.data, member)
     body = orjson.loads(http_call.body_of(event.id, event.kind, event.at, said))

@@ -1,6 +1,6 @@
 """What a person reads, worded for the pages by what words the messages."""
 
-from accounts.keys.own_texts import NO_TEXTS, OwnTexts
+from accounts.keys.own_texts import NO_TEXTS, CompanyTexts
 from channels.providers.base import Channel
 from links.make.new_link import short_url
 from otp.texts import rendering
@@ -14,7 +14,7 @@ OWN_TEXT = {
     "en": "{brand}: {code} is your code to sign in.\nIt lives {minutes} minutes. Tell nobody.\n"
     "Sign in at once: {link}",
 }
-AUTOFILL = OwnTexts({}, "shop.example", "FA+9qCX9VSu")
+AUTOFILL = CompanyTexts({}, "shop.example", "FA+9qCX9VSu")
 
 
 def standard(language: str) -> str:
@@ -27,7 +27,7 @@ def own(language: str) -> str:
     return _worded(language, AUTOFILL, body=OWN_TEXT[language], link=short_url("x7Kq2MbdR9"))
 
 
-def _worded(language: str, texts: OwnTexts, *, body: str | None, link: str | None) -> str:
+def _worded(language: str, texts: CompanyTexts, *, body: str | None, link: str | None) -> str:
     template = rendering.template(
         texts,
         channel=Channel.SMS,

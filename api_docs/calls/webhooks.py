@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from accounts.models import Endpoint, EventKind, Scope
 from accounts.webhooks.api import WORDS
-from accounts.webhooks.egress import LONGEST_URL
+from accounts.webhooks.egress import MAX_URL_LENGTH
 from accounts.webhooks.endpoints import DESCRIPTION_LENGTH
 from api_docs.calls.common_fields import HAS_MORE, NEXT_CURSOR
 from api_docs.calls.shapes import (
@@ -27,7 +27,7 @@ ID = "whk_0192f0c1a6db7f3a8b4c5d6e7f809102"
 
 URL = Field(
     "url",
-    text(format="uri", minLength=1, maxLength=LONGEST_URL),
+    text(format="uri", minLength=1, maxLength=MAX_URL_LENGTH),
     (
         "Адрес вашего сервера: `https://`, порт 443 или 8443, доступен из интернета.",
         "Your server's address: `https://`, port 443 or 8443, reachable from the internet.",

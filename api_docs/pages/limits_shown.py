@@ -69,6 +69,6 @@ def numbers() -> dict[str, Any]:
         "link_most": FIVE_YEARS,
         "endpoints": settings.MAX_ENDPOINTS,
         "webhook_timeout": int(settings.WEBHOOK_TIMEOUT),
-        "webhook_delays": http_call.DELAYS,
-        "rotation": int(endpoints.ROTATION.total_seconds()),
+        "webhook_delays": http_call.RETRY_DELAYS,
+        "rotation": int(endpoints.OLD_SECRET_LIFETIME.total_seconds()),
     }

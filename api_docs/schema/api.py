@@ -10,7 +10,7 @@ from drf_spectacular.generators import SchemaGenerator
 from rest_framework.exceptions import MethodNotAllowed
 from rest_framework.request import Request
 
-from accounts.api.base_view import ApiView, JsonAnswer
+from accounts.api.base_view import ApiResponse, ApiView
 
 
 class OpenApi(ApiView):
@@ -22,7 +22,7 @@ class OpenApi(ApiView):
 
     def get(self, request: Request) -> HttpResponse:
         asked = request.query_params.get("lang")
-        return JsonAnswer(document(asked if asked in {"ru", "en"} else self.language))
+        return ApiResponse(document(asked if asked in {"ru", "en"} else self.language))
 
 
 @cache

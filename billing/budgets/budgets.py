@@ -12,7 +12,7 @@ from django.db import connection, transaction
 from accounts.audit.events import record
 from accounts.keys.api_keys import Budgets
 from accounts.models import Company, User
-from accounts.people.companies import forget_keys
+from accounts.people.companies import evict_keys
 from billing.budgets import sql
 from billing.models import Budget
 from config.errors import DomainError, Error, Words
@@ -191,7 +191,7 @@ def set_own(
         update_fields=["own"],
     )
     publish([company.pk])
-    forget_keys(company)
+    evict_keys(company)
     words = ", ".join(
         f"{country or '24 h'}: {_audit_value(known.get(country))} → {_audit_value(own)}"
         for country, own in changed.items()

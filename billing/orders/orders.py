@@ -9,7 +9,7 @@ from django.utils import timezone, translation
 from django.utils.translation import ngettext
 
 from accounts.api import idempotency
-from accounts.api.idempotency import Ticket
+from accounts.api.idempotency import IdempotencyKey
 from accounts.audit.events import record
 from accounts.models import Company, User
 from billing.gateways import registry
@@ -55,7 +55,7 @@ def place(
     gateway: Gateway,
     by: Actor,
     return_url: str = "",
-    ticket: Ticket | None = None,
+    ticket: IdempotencyKey | None = None,
 ) -> Order:
     """An order, committed, and then opened with its provider."""
     if gateway.has_invoice and billing_profiles.for_company(company).missing:
@@ -75,7 +75,7 @@ def place(
     )
     with transaction.atomic():
         if ticket is not None:  # first, so that a twin waits here and not for a number
-            idempotency.begin(ticket, order.id)
+            idempotency.insert(ticket, order.id)
         _write(order, gateway, by)
     return open_payment(order)
 

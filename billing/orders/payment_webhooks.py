@@ -5,7 +5,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseForbidden
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_POST
 
-from accounts.api.base_view import UNAVAILABLE, as_refusal
+from accounts.api.base_view import DATABASE_UNAVAILABLE, as_domain_error
 from accounts.client_ip import client_ip
 from billing.gateways import registry
 from billing.gateways.base import GatewayError, InvalidWebhookError, WebhookRequest
@@ -31,6 +31,6 @@ def receive(request: HttpRequest, gateway: str) -> HttpResponse:
         return HttpResponseForbidden()
     except GatewayError:
         return HttpResponse(status=503)
-    except UNAVAILABLE as error:
-        return HttpResponse(status=as_refusal(error).error.status)
+    except DATABASE_UNAVAILABLE as error:
+        return HttpResponse(status=as_domain_error(error).error.status)
     return HttpResponse()

@@ -16,7 +16,7 @@ from accounts.audit.events import record
 from accounts.cabinet.number_fields import GroupedDecimalField, GroupedIntegerField
 from accounts.client_ip import client_ip
 from accounts.operator.admin import ModelAdmin, ReadOnlyAdmin, ReadOnlyInline, operator
-from accounts.operator.change_list import Ranked
+from accounts.operator.change_list import NumberedChangeList
 from billing.budgets import budgets
 from billing.models import (
     BillingProfile,
@@ -130,7 +130,7 @@ class AuditedChangesAdmin(ModelAdmin):
 @admin.register(Package)
 class PackageAdmin(AuditedChangesAdmin):
     deed = "prices.changed"
-    changelist = Ranked
+    changelist = NumberedChangeList
     list_display = ("code", "tokens", "price", "currency", "position", "is_active")
     list_editable = ("position", "is_active")
     ordering = ("position", "tokens")
@@ -139,7 +139,7 @@ class PackageAdmin(AuditedChangesAdmin):
 @admin.register(Tariff)
 class TariffAdmin(AuditedChangesAdmin):
     deed = "prices.changed"
-    changelist = Ranked
+    changelist = NumberedChangeList
     list_display = ("tokens_from", "price")
     ordering = ("tokens_from",)
 
@@ -180,7 +180,7 @@ class PaymentsOfOrder(ReadOnlyInline):
 class OrderAdmin(ReadOnlyAdmin):
     """Unpaid invoices first: what the bank's statement is compared with."""
 
-    changelist = Ranked
+    changelist = NumberedChangeList
     change_form_template = "admin/billing/order/change_form.html"
     list_display = ("__str__", "company", "tokens", "sum", "gateway", "state", "created_at")
     list_filter = ("state", "gateway")
@@ -239,7 +239,7 @@ class NeedsAttention(admin.SimpleListFilter):
 class PaymentAdmin(ReadOnlyAdmin):
     """What came, and what of it a person has to look at: that first."""
 
-    changelist = Ranked
+    changelist = NumberedChangeList
     list_display = (
         *("created_at", "company", "order", "money", "gateway", "is_credited", "problem"),
         "settled_at",

@@ -9,7 +9,7 @@ from django.conf import settings
 from django.http import HttpResponse
 from rest_framework.request import Request
 
-from accounts.api.base_view import ApiView, JsonAnswer
+from accounts.api.base_view import ApiResponse, ApiView
 from accounts.api.pagination import page_of
 from accounts.api.query_params import PAGING
 from accounts.api.request_fields import Fields
@@ -56,7 +56,7 @@ class Balance(ApiView):
 
     def get(self, request: Request) -> HttpResponse:
         available, held = ledger.balance(self.principal.company_id)
-        return JsonAnswer(
+        return ApiResponse(
             {
                 "success": True,
                 "message": BALANCE[self.language],
@@ -87,7 +87,7 @@ class TopUps(TopUpView):
     def get(self, request: Request) -> HttpResponse:
         rows = Order.objects.of(self.principal.company_id).select_related("package")
         page = page_of(rows, request.query_params.dict())
-        return JsonAnswer(
+        return ApiResponse(
             {
                 "success": True,
                 "message": LIST[self.language],
@@ -128,7 +128,7 @@ class TopUp(TopUpView):
         order = rows.filter(pk=order_id).first() if order_id else None
         if order is None:
             raise DomainError(Error.NOT_FOUND)
-        return JsonAnswer(self.told(order))
+        return ApiResponse(self.told(order))
 
 
 class TopUpOptions(ApiView):
@@ -139,7 +139,7 @@ class TopUpOptions(ApiView):
 
     def get(self, request: Request) -> HttpResponse:
         packages = [_package_body(package) for package in Package.objects.on_sale()]
-        return JsonAnswer(
+        return ApiResponse(
             {
                 "success": True,
                 "message": OPTIONS[self.language],

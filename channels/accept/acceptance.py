@@ -18,7 +18,7 @@ from django.conf import settings
 from django.db import IntegrityError, connection
 
 from accounts.api import test_quotas
-from accounts.api.idempotency import Ticket
+from accounts.api.idempotency import IdempotencyKey
 from accounts.keys.api_keys import Principal
 from billing.budgets import budgets
 from billing.wallet import ledger
@@ -41,7 +41,7 @@ class Sender:
 
     principal: Principal
     request_id: str
-    ticket: Ticket | None = None
+    ticket: IdempotencyKey | None = None
 
     @property
     def mark(self) -> str:
@@ -263,9 +263,9 @@ def send(acceptance: Acceptance[Any]) -> SendOutcome:
 
 
 def _take_quota(principal: Principal, content: Content) -> None:
-    test_quotas.take(principal.company_id, "messages")
+    test_quotas.consume(principal.company_id, "messages")
     if content is not Content.CODE:
-        test_quotas.take(principal.company_id, "links")
+        test_quotas.consume(principal.company_id, "links")
 
 
 def accept_and_wait(

@@ -21,7 +21,7 @@ from psycopg import errors
 
 from accounts.api import atomic_limits
 from accounts.api.atomic_limits import Bucket, LimiterDownError, LimitVerdict, Pool, Window, hashed
-from accounts.keys.api_keys import NO_LIMITS, OwnLimits
+from accounts.keys.api_keys import NO_LIMITS, CompanyLimits
 from channels.accept import phone_pool
 from channels.accept.phone_pool import Draw
 from config.errors import DomainError, Error, Words
@@ -54,7 +54,7 @@ class Send:
     mode: str
     kind: str
     phone: str
-    own: OwnLimits = NO_LIMITS
+    own: CompanyLimits = NO_LIMITS
 
 
 @contextmanager
@@ -68,7 +68,7 @@ def acquire(send: Send, *, mark: str = "") -> Iterator[None]:
     """
     gate, seconds = _gate(send, mark)
     try:
-        verdict = atomic_limits.take(
+        verdict = atomic_limits.acquire(
             _windows(send, send.own),
             cool_down=gate,
             seconds=seconds,
@@ -86,14 +86,14 @@ def acquire(send: Send, *, mark: str = "") -> Iterator[None]:
     except Exception as error:
         if nothing_was_written(error) or (mark and not isinstance(error, IntegrityError)):
             holder = f"{send.id.hex}:"
-            atomic_limits.give_back(_windows(send), cool_down=gate, holder=holder, pool=_pool(send))
+            atomic_limits.release(_windows(send), cool_down=gate, holder=holder, pool=_pool(send))
         raise
 
 
 def wait(send: Send) -> int:
     """Seconds until this send would be given a place; 0 if it would be now. Takes none."""
     try:
-        return atomic_limits.wait(
+        return atomic_limits.seconds_until_granted(
             _windows(send, send.own), cool_down=_cool_down_key(send), pool=_pool(send)
         )
     except LimiterDownError:
@@ -106,7 +106,7 @@ def release(send: CountedMessage) -> None:
     a few times only, or the limits would not hold for numbers that no channel reaches.
     """
     count, seconds = settings.PLACES_BACK
-    atomic_limits.give_back(
+    atomic_limits.release(
         _windows(send),
         cool_down=_cool_down_key(send),
         holder=f"{send.id.hex}:",
@@ -116,11 +116,11 @@ def release(send: CountedMessage) -> None:
 
 
 def _raise_if_refused(place: LimitVerdict) -> None:
-    if place.verdict == atomic_limits.TWIN:
+    if place.verdict == atomic_limits.DUPLICATE:
         raise DomainError(Error.REQUEST_IN_PROGRESS, retry_after=1)
-    if place.verdict == atomic_limits.COOLING:
+    if place.verdict == atomic_limits.COOLING_DOWN:
         raise DomainError(Error.RESEND_TOO_SOON, retry_after=place.wait)
-    if place.verdict == atomic_limits.EMPTY:
+    if place.verdict == atomic_limits.POOL_EMPTY:
         kind, words = "phone_all_companies", SHARED_POOL_EMPTY
         raise DomainError(
             Error.SEND_LIMIT, message=words, retry_after=place.wait, limit={"kind": kind}
@@ -141,7 +141,7 @@ def nothing_was_written(error: Exception) -> bool:
     return True
 
 
-def cool_down(own: OwnLimits) -> int:
+def cool_down(own: CompanyLimits) -> int:
     """Seconds between two codes to one phone, as the company has it."""
     return own.cool_down or settings.COOL_DOWN
 
@@ -154,7 +154,7 @@ def _cool_down(send: Send) -> int:
 def _gate(send: Send, mark: str) -> tuple[str, int]:
     """What a twin is told by: the cool-down, or where there is none a gate of the mark's own."""
     if mark and not _cool_down(send):
-        return f"twin:{send.company_id}:{send.mode}:{mark}", atomic_limits.TWIN_SECONDS
+        return f"twin:{send.company_id}:{send.mode}:{mark}", atomic_limits.DUPLICATE_SECONDS
     return _cool_down_key(send), _cool_down(send)
 
 
@@ -162,7 +162,7 @@ def _cool_down_key(send: CountedMessage) -> str:
     return f"cool:{send.company_id}:{send.mode}:{hashed(send.phone)}"
 
 
-def _company_limits(kind: str, own: OwnLimits) -> list[tuple[int, int]]:
+def _company_limits(kind: str, own: CompanyLimits) -> list[tuple[int, int]]:
     """(count, seconds): the company's own count where it has set one, never above the most that
     leaves something to others.
     """
@@ -178,7 +178,7 @@ def _company_limits(kind: str, own: OwnLimits) -> list[tuple[int, int]]:
     ]
 
 
-def _windows(send: CountedMessage, own: OwnLimits = NO_LIMITS) -> list[Window]:
+def _windows(send: CountedMessage, own: CompanyLimits = NO_LIMITS) -> list[Window]:
     """A place is given back by the names of its windows alone, whatever their counts."""
     phone = hashed(send.phone)
     return [
@@ -240,7 +240,7 @@ def _count_in_postgres(send: Send) -> LimitVerdict:
         for number, (count, seconds) in enumerate(_company_limits(send.kind, send.own), start=1)
     ]
     if _cool_down(send):
-        checks.insert(0, (atomic_limits.COOLING, 1, _cool_down(send)))
+        checks.insert(0, (atomic_limits.COOLING_DOWN, 1, _cool_down(send)))
     with connection.cursor() as cursor:
         for verdict, limit, seconds in checks:
             cursor.execute(
@@ -263,7 +263,7 @@ def _count_in_postgres(send: Send) -> LimitVerdict:
         sent = [Draw(company_id, -ago) for company_id, ago in cursor.fetchall()]
     wait = phone_pool.wait(pool, sent, Draw(send.company_id, 0.0))
     return (
-        LimitVerdict(atomic_limits.EMPTY, max(1, ceil(wait)))
+        LimitVerdict(atomic_limits.POOL_EMPTY, max(1, ceil(wait)))
         if wait > 0
         else LimitVerdict(atomic_limits.GRANTED, 0)
     )

@@ -8,7 +8,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseForbidden, HttpRe
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods
 
-from accounts.api.base_view import UNAVAILABLE, as_refusal
+from accounts.api.base_view import DATABASE_UNAVAILABLE, as_domain_error
 from channels.inbound import telegram_updates
 from channels.outcomes import receipts
 from channels.providers.base import InvalidSignatureError, Provider, WebhookRequest
@@ -39,8 +39,8 @@ def _as_http_status(hook: WebhookView) -> WebhookView:
         except InvalidSignatureError:
             log.warning("hook_refused", path=request.path)
             return HttpResponseForbidden()
-        except UNAVAILABLE as error:
-            return HttpResponse(status=as_refusal(error).error.status)
+        except DATABASE_UNAVAILABLE as error:
+            return HttpResponse(status=as_domain_error(error).error.status)
 
     return answer
 

@@ -208,7 +208,7 @@ def _append_webhook_events(cursor: CursorWrapper, moved: list[UUID]) -> None:
     """Events for those who asked for them, in the commit that moved the messages."""
     if moved:
         cursor.execute(sql.APPEND_MESSAGE_EVENTS, [moved, [uuid7() for _ in moved]])
-        outbox.announce(cursor.rowcount)
+        outbox.wake_dispatcher(cursor.rowcount)
 
 
 def _transpose(rows: Sequence[tuple[object, ...]]) -> list[list[object]]:

@@ -11,7 +11,7 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext_lazy as _
 
 from accounts.operator.admin import ModelAdmin, ReadOnlyAdmin, ReadOnlyInline
-from accounts.operator.change_list import Since, since
+from accounts.operator.change_list import SinceFilter, since_filter
 from billing.models import Transfer
 from channels.history import search
 from channels.history.redaction import redact
@@ -63,7 +63,7 @@ class ReceiptInline(ReadOnlyInline):
 @admin.register(Message)
 class MessageAdmin(ReadOnlyAdmin):
     list_display = ("created_at", "company", "mode", "phone", "kind", "channel", "state", "error")
-    list_filter = (Since, "mode", "state", "channel", "kind")
+    list_filter = (SinceFilter, "mode", "state", "channel", "kind")
     list_select_related = ("company",)
     search_fields = ("phone",)  # so that there is a field to search in: see `get_search_results`
     search_help_text = search.HELP
@@ -106,7 +106,7 @@ class AttemptAdmin(ReadOnlyAdmin):
     list_display = ("started_at", "message", "n", "channel", "provider", "state", "error_code")
     exclude = ("error_class",)
     readonly_fields = ("kind_of_error",)
-    list_filter = (since("started_at"), "state", "channel", ProviderName, ErrorClass)
+    list_filter = (since_filter("started_at"), "state", "channel", ProviderName, ErrorClass)
     list_select_related = ("message",)
     search_fields = ("phone",)
     search_help_text = search.HELP
@@ -135,7 +135,7 @@ class ReceiptAdmin(ReadOnlyAdmin):
         "error_code",
         "applied_at",
     )
-    list_filter = (since("received_at"), "state", ("applied_at", admin.EmptyFieldListFilter))
+    list_filter = (since_filter("received_at"), "state", ("applied_at", admin.EmptyFieldListFilter))
     search_fields = ("=provider_id", "=ref")
     ordering = ("-id",)
     raw_id_fields = ("attempt",)

@@ -9,7 +9,7 @@ from django.http import HttpResponse
 from rest_framework.request import Request
 
 from accounts.api import pagination
-from accounts.api.base_view import ApiView, JsonAnswer
+from accounts.api.base_view import ApiResponse, ApiView
 from accounts.api.query_params import PAGING, PERIOD, time_of
 from accounts.models import Scope
 from channels import extensions, phone_numbers
@@ -40,7 +40,7 @@ class Messages(ApiView):
         page = pagination.page_of(
             filter_messages(_own_messages(self), query, self.principal.country), query
         )
-        return JsonAnswer(
+        return ApiResponse(
             {
                 "success": True,
                 "message": WORDS["messages"][self.language],
@@ -71,7 +71,7 @@ class MessageDetail(ApiView):
         )
         if message is None:
             raise DomainError(Error.NOT_FOUND)
-        return JsonAnswer(
+        return ApiResponse(
             {
                 "success": True,
                 "message": WORDS["message"][self.language],
@@ -87,7 +87,7 @@ class Channels(ApiView):
     parameters = ()
 
     def get(self, request: Request) -> HttpResponse:
-        return JsonAnswer(
+        return ApiResponse(
             {
                 "success": True,
                 "message": WORDS["channels"][self.language],
@@ -110,7 +110,7 @@ class TestMessages(ApiView):
         page = pagination.page_of(
             filter_messages(_own_messages(self), query, self.principal.country), query
         )
-        return JsonAnswer(
+        return ApiResponse(
             {
                 "success": True,
                 "message": WORDS["test"][self.language],

@@ -33,14 +33,14 @@ SELECT n.event_id AS id, l.company_id, l.mode, 'link.clicked' AS kind, n.key,
     'url', l.url, 'new_clicks', n.clicks,
     'clicks', l.clicks + COALESCE(sum(n.clicks) FILTER (WHERE b.id IS NULL)
       OVER (PARTITION BY n.link_id ORDER BY n.at, n.event_id ROWS UNBOUNDED PRECEDING), 0),
-    'clicked_at', {events.iso("to_timestamp(n.at)")},
+    'clicked_at', {events.iso_sql("to_timestamp(n.at)")},
     'test', l.mode = 'test') AS data, to_timestamp(n.at) AS at
 FROM unnest(%(events)s::uuid[], %(links)s::uuid[], %(batches)s::uuid[], %(keys)s::text[],
             %(clicks)s::int[], %(times)s::float[])
   AS n(event_id, link_id, batch_id, key, clicks, at)
 JOIN links_link l ON l.id = n.link_id LEFT JOIN links_clickbatch b ON b.id = n.batch_id
 LEFT JOIN links_shorthost h ON h.id = l.host_id"""  # noqa: S608
-APPEND_EVENTS = f"WITH {events.appending(_CLICKED)}"
+APPEND_EVENTS = f"WITH {events.append_sql(_CLICKED)}"
 
 
 def append_click_events() -> int:
@@ -66,7 +66,7 @@ def append_events(rows: list[EventRow]) -> None:
     }
     with connection.cursor() as cursor:
         cursor.execute(APPEND_EVENTS, params)
-        events.announce(cursor.rowcount)
+        events.wake_dispatcher(cursor.rowcount)
 
 
 def _rows(batch: Batch) -> list[EventRow]:

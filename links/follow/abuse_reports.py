@@ -9,7 +9,7 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.api import atomic_limits
 from accounts.api.atomic_limits import LimiterDownError, Window
-from accounts.client_ip import household
+from accounts.client_ip import client_network
 from links.models import Report
 
 REPORT_LIMIT = (5, 3600)  # by one visitor: (count, seconds)
@@ -35,7 +35,7 @@ class ReportForm(forms.Form):
 
 def seconds_to_wait(ip: str) -> int:
     """Seconds until this visitor may report again; counts the report when it is 0."""
-    visitor = household(ip)
+    visitor = client_network(ip)
     if not visitor:
         return 0
     try:

@@ -17,7 +17,7 @@ from django.conf import settings
 from redis.exceptions import RedisError
 
 from accounts.api.atomic_limits import hashed
-from accounts.client_ip import client_ip, household
+from accounts.client_ip import client_ip, client_network
 from config.redis_client import redis_client
 
 FLUSH_INTERVAL = 1.0  # seconds
@@ -47,7 +47,7 @@ class MissCounter:
 
     def count_miss(self, environ: Mapping[str, Any]) -> int:
         """Count one; seconds to wait when it is one too many, or 0."""
-        visitor = household(client_ip(environ))
+        visitor = client_network(client_ip(environ))
         if not visitor:
             return 0
         key = f"misses:{hashed(visitor)}"

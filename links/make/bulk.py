@@ -63,7 +63,7 @@ def shorten_many(*, owner: Owner, wanted: Sequence[NewLink], batch_id: UUID) -> 
     """In the order asked for; a name that is taken is that item's error alone."""
     with transaction.atomic():
         if owner.mode == Mode.TEST:
-            test_quotas.take(owner.company_id, "links", len(wanted))
+            test_quotas.consume(owner.company_id, "links", len(wanted))
         found = _reuse(owner, wanted, batch_id)
         _retire(owner, [one for one in wanted if one.alias])
         for left in reversed(range(MAX_TRIES)):

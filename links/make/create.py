@@ -29,7 +29,7 @@ from links.models import Link
 def shorten(*, owner: Owner, link: NewLink) -> Link:
     """Make a short link, or find an equal one if that will do; raises `alias_taken`."""
     if owner.mode == Mode.TEST:
-        test_quotas.take(owner.company_id, "links")
+        test_quotas.consume(owner.company_id, "links")
     if link.is_reused:
         (found,) = reuse.find_or_create(owner=owner, wanted=[link])
         return found

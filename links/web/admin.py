@@ -17,7 +17,7 @@ from accounts.audit.events import record
 from accounts.client_ip import client_ip
 from accounts.models import Company, User
 from accounts.operator.admin import ReadOnlyAdmin, operator
-from accounts.operator.change_list import Since
+from accounts.operator.change_list import SinceFilter
 from config.errors import DomainError
 from links.addresses import short_hosts, slugs
 from links.follow import resolution
@@ -63,7 +63,7 @@ class LinkAdmin(ReadOnlyAdmin):
         "is_barred",
     )
     list_filter = (
-        Since,
+        SinceFilter,
         "mode",
         "is_alias",
         ("disabled_at", admin.EmptyFieldListFilter),

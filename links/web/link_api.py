@@ -10,7 +10,7 @@ from django.utils import timezone
 from rest_framework.request import Request
 
 from accounts.api import pagination
-from accounts.api.base_view import ApiView, JsonAnswer
+from accounts.api.base_view import ApiResponse, ApiView
 from accounts.api.query_params import PAGING, PERIOD, time_of
 from accounts.api.request_fields import Fields
 from accounts.client_ip import client_ip
@@ -53,8 +53,8 @@ class LinkView(ApiView):
             raise DomainError(Error.NOT_FOUND)
         return found
 
-    def answer(self, words: str, body: dict[str, Any]) -> JsonAnswer:
-        return JsonAnswer({"success": True, "message": WORDS[words][self.language], **body})
+    def answer(self, words: str, body: dict[str, Any]) -> ApiResponse:
+        return ApiResponse({"success": True, "message": WORDS[words][self.language], **body})
 
 
 class Links(LinkView):

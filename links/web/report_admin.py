@@ -10,7 +10,7 @@ from django.utils.translation import ngettext
 
 from accounts.client_ip import client_ip
 from accounts.operator.admin import ReadOnlyAdmin, operator
-from accounts.operator.change_list import Ranked
+from accounts.operator.change_list import NumberedChangeList
 from config.ids import public_id
 from links.follow import abuse_reports
 from links.manage import changes, stopping
@@ -33,7 +33,7 @@ class PendingFilter(admin.SimpleListFilter):
 class ReportAdmin(ReadOnlyAdmin):
     """Those that wait first."""
 
-    changelist = Ranked
+    changelist = NumberedChangeList
     list_display = ("reported_at", "link", "company", "target", "reason", "words", "handled_at")
     list_filter = (PendingFilter, "reason")
     list_select_related = ("link__company",)

@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 
 from accounts.audit.events import record
 from accounts.keys import api_keys
-from accounts.keys.own_texts import OwnTexts, texts_of
+from accounts.keys.own_texts import CompanyTexts, texts_of
 from accounts.models import Company, User
 from otp import sql
 from otp.models import Autofill, CodeText
@@ -19,7 +19,7 @@ MAX_TEXTS = 50  # texts of one company
 SMS_CHANNELS = {"", "sms"}
 
 
-def parse(column: str) -> OwnTexts:
+def parse(column: str) -> CompanyTexts:
     """`sql.OWN_TEXTS` as it comes: JSON that Django leaves as text."""
     bodies, lines = {}, ("", "")
     for locale, purpose, channel, body in orjson.loads(column):
@@ -27,10 +27,10 @@ def parse(column: str) -> OwnTexts:
             bodies[locale, purpose, channel] = body
         else:
             lines = (purpose, channel)
-    return OwnTexts(bodies, *lines)
+    return CompanyTexts(bodies, *lines)
 
 
-def of_company(company: Company) -> OwnTexts:
+def of_company(company: Company) -> CompanyTexts:
     with connection.cursor() as cursor:
         cursor.execute(sql.SELECT_OWN_TEXTS, [company.pk])
         return texts_of(cursor.fetchone()[0])
@@ -96,7 +96,7 @@ def _audit_subject(changes: dict[str, Any]) -> str:
     return " · ".join(value for value in changes.values() if value) or "—"
 
 
-def _refuse_texts_too_long(company: Company, own: OwnTexts) -> None:
+def _refuse_texts_too_long(company: Company, own: CompanyTexts) -> None:
     tail = rendering.autofill_lines(own)
     bodies = [text.body for text in company.code_texts.filter(channel__in=SMS_CHANNELS)]
     for body in [*rendering.TEXTS.values(), *bodies]:
@@ -117,6 +117,6 @@ def _invalidate_keys(company: Company) -> None:
 
     def forget() -> None:
         for digest in digests:
-            api_keys.forget(digest)
+            api_keys.evict(digest)
 
     transaction.on_commit(forget)

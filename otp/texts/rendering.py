@@ -7,7 +7,7 @@ from uuid import UUID
 
 from django.conf import settings
 
-from accounts.keys.own_texts import NO_TEXTS, OwnTexts
+from accounts.keys.own_texts import NO_TEXTS, CompanyTexts
 from accounts.names import brand_names
 from channels.extensions import NotRenderableError, Rendered
 from channels.providers.base import Channel
@@ -59,7 +59,7 @@ def fill(template: str, *, code: str, brand: str, minutes: int | None, link: str
 
 
 def _displayed_brand(brand: str) -> str:
-    if not brand_names.is_fit(brand):  # set before anybody asked, or a name of the company's
+    if not brand_names.is_valid(brand):  # set before anybody asked, or a name of the company's
         return ""
     if 2 * len(brand) <= BRAND_UNITS:
         return brand
@@ -80,7 +80,7 @@ def compose(body: str, *, has_link: bool, tail: Sequence[str] = ()) -> str:
 
 
 def template(
-    own: OwnTexts,
+    own: CompanyTexts,
     *,
     channel: Channel,
     locale: str,
@@ -99,7 +99,9 @@ def template(
     )
 
 
-def company_template(own: OwnTexts, *, channel: Channel, locale: str, purpose: str) -> str | None:
+def company_template(
+    own: CompanyTexts, *, channel: Channel, locale: str, purpose: str
+) -> str | None:
     """The most specific text of the company's; WhatsApp's wording is the vendor's template."""
     if not own.bodies or channel is Channel.WHATSAPP:
         return None
@@ -108,7 +110,7 @@ def company_template(own: OwnTexts, *, channel: Channel, locale: str, purpose: s
     return next((body for body in found if body), None)
 
 
-def autofill_lines(own: OwnTexts) -> list[str]:
+def autofill_lines(own: CompanyTexts) -> list[str]:
     """The lines of an SMS that a phone's programs look for. The browser's must be the last:
     https://wicg.github.io/sms-one-time-codes/; Android looks for its own anywhere in the text.
     """
@@ -117,7 +119,7 @@ def autofill_lines(own: OwnTexts) -> list[str]:
 
 
 def snapshot(
-    own: OwnTexts, *, channels: Sequence[Channel], locale: str, purpose: str, has_link: bool
+    own: CompanyTexts, *, channels: Sequence[Channel], locale: str, purpose: str, has_link: bool
 ) -> dict[str, str]:
     """By channel, what a message keeps of how it was worded when it was accepted."""
     if own is NO_TEXTS:

@@ -5,7 +5,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 
 from accounts.operator.admin import ReadOnlyAdmin
-from accounts.operator.change_list import Since
+from accounts.operator.change_list import SinceFilter
 from channels.history import search
 from otp.models import CodeText, Verification
 
@@ -22,7 +22,7 @@ class VerificationAdmin(ReadOnlyAdmin):
         "expires_at",
         "verified_at",
     )
-    list_filter = (Since, "mode", ("verified_at", admin.EmptyFieldListFilter))
+    list_filter = (SinceFilter, "mode", ("verified_at", admin.EmptyFieldListFilter))
     list_select_related = ("company",)
     search_fields = ("phone",)
     search_help_text = search.PHONE_HELP

@@ -10,7 +10,7 @@ from typing import Any
 from django.http import HttpResponse
 from django.shortcuts import render
 
-from accounts.keys.own_texts import OwnTexts
+from accounts.keys.own_texts import CompanyTexts
 from accounts.models import Company
 from accounts.people.roles import CabinetRequest, can_read_settings, member_required
 from channels.accept import sms_segments
@@ -102,7 +102,7 @@ def codes_go_by_gateway() -> bool:
 
 def samples(
     company: Company,
-    own: OwnTexts,
+    own: CompanyTexts,
     *,
     channels: Iterable[Channel],
     locale: str,
@@ -138,7 +138,7 @@ def _render_sample(company: Company, template: str) -> str:
     )
 
 
-def current_samples(company: Company, own: OwnTexts, locale: str | None = None) -> list[Sample]:
+def current_samples(company: Company, own: CompanyTexts, locale: str | None = None) -> list[Sample]:
     """What a request that names no purpose sends by SMS: a code, and a code with a link."""
     return samples(
         company,

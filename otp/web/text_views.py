@@ -9,7 +9,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
 
 from accounts.client_ip import client_ip
-from accounts.keys.own_texts import OwnTexts
+from accounts.keys.own_texts import CompanyTexts
 from accounts.people.roles import (
     CabinetRequest,
     can_change_settings,
@@ -88,7 +88,7 @@ def text_preview(request: CabinetRequest) -> HttpResponse:
     return render(request, "cabinet/text_preview.html", context)
 
 
-def _preview_context(request: CabinetRequest, own: OwnTexts, form: TextForm) -> dict[str, Any]:
+def _preview_context(request: CabinetRequest, own: CompanyTexts, form: TextForm) -> dict[str, Any]:
     body = form.tidied if form.is_bound else form["body"].value()
     if not body:
         return {"samples": []}
@@ -129,7 +129,7 @@ def autofill_preview(request: CabinetRequest) -> HttpResponse:
     return render(request, "cabinet/text_preview.html", context)
 
 
-def _autofill_samples(request: CabinetRequest, own: OwnTexts, form: AutofillForm) -> list[Any]:
+def _autofill_samples(request: CabinetRequest, own: CompanyTexts, form: AutofillForm) -> list[Any]:
     if form.is_bound:
         if not form.is_valid():
             return []

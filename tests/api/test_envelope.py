@@ -337,7 +337,7 @@ def test_order_of_judgement(api: Api) -> None:
     assert told(api.post("/otp/verify", {"phone": PHONE}, Idempotency_Key="k")) == "invalid_input"
     api.company.api_rate = 1
     api.company.save()
-    api_keys.forget_all()
+    api_keys.clear_cache()
     api.get("/balance")
     assert told(api.call("POST", "/otp/verify", huge, form)) == "rate_limited"
 

@@ -31,11 +31,11 @@ def test_key_and_effect_are_one_commit(api: Api, path: str) -> None:
     """A twin that has not committed yet is not seen by the look-up, only by the index."""
     canonical = orjson.dumps(CALLS[path], option=orjson.OPT_SORT_KEYS)
     digest = hashlib.sha256(canonical).digest()
-    twin = idempotency.Ticket(api.company.pk, "live", path, "k", digest)
+    twin = idempotency.IdempotencyKey(api.company.pk, "live", path, "k", digest)
 
     with ThreadPoolExecutor(1) as pool:
         with transaction.atomic():
-            idempotency.begin(twin)
+            idempotency.insert(twin)
             late = behind_us(pool, lambda: api.post(path, CALLS[path], Idempotency_Key="k"))
         answer = late.result()
 

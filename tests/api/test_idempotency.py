@@ -196,12 +196,14 @@ def test_wrong_code_under_a_key_spends_one_attempt(api: Api) -> None:
 
 
 def test_first_answer_is_the_one_that_is_kept(company: Company) -> None:
-    one = idempotency.Ticket(company.pk, "live", "/otp/send", "k", b"hash")
-    idempotency.begin(one)
+    one = idempotency.IdempotencyKey(company.pk, "live", "/otp/send", "k", b"hash")
+    idempotency.insert(one)
 
-    assert idempotency.answer(one, 200, "first") == idempotency.Answer(200, "first")
-    assert idempotency.answer(one, 502, "second") == idempotency.Answer(200, "first")
-    assert idempotency.find(one) == idempotency.Answer(200, "first")
+    assert idempotency.store_response(one, 200, "first") == idempotency.StoredResponse(200, "first")
+    assert idempotency.store_response(one, 502, "second") == idempotency.StoredResponse(
+        200, "first"
+    )
+    assert idempotency.find_response(one) == idempotency.StoredResponse(200, "first")
 
 
 def test_codes_are_kept_in_no_answer(api: Api) -> None:

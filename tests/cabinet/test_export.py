@@ -6,7 +6,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from accounts.cabinet.csv_rows import BOM, safe
+from accounts.cabinet.csv_rows import BOM, escape_formula
 from accounts.models import Member
 from channels.history import export
 from channels.models import Message
@@ -92,7 +92,7 @@ def test_file_is_what_the_reader_s_spreadsheet_expects(client: Client, owner: Me
     ],
 )
 def test_no_cell_is_a_formula(cell: str, shown: str) -> None:
-    assert safe(cell) == shown
+    assert escape_formula(cell) == shown
 
 
 def test_code_is_in_no_file(client: Client, owner: Member, test_api: Api) -> None:

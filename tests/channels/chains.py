@@ -22,7 +22,7 @@ def falls_back(company: Company, *chain: str, **fields: int | str) -> None:
     Company.objects.filter(pk=company.pk).update(
         falls_back=True, fallback_chain=list(chain), **fields
     )
-    api_keys.forget_all()
+    api_keys.clear_cache()
 
 
 def transfers(message: Message) -> list[tuple[str, int, str]]:

@@ -44,7 +44,7 @@ STATEMENTS = {
     "settle_holds": ledger._RELEASE,
     "move_holds": ledger._MOVE_HOLDS,
     "claim_webhook_deliveries": webhooks_sql.CLAIM,
-    "record_webhook_deliveries": webhooks_sql.RECORD,
+    "record_webhook_deliveries": webhooks_sql.UPDATE_DELIVERIES,
 }
 COMMENT = re.compile(r"--.*")
 CLAUSE = re.compile(

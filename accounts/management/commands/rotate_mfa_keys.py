@@ -14,6 +14,6 @@ class Command(BaseCommand):
         found = mfa.rotate()
         current = mfa.current_key_id()
         for key_id, count in sorted(found.items()):
-            name = "no key" if key_id == mfa.CLEAR else f"key {key_id}"
+            name = "no key" if key_id == mfa.PLAINTEXT else f"key {key_id}"
             self.stdout.write(f"{name}: {count}")
         self.stdout.write(f"All {found.total()} secrets are under key {current} now.")

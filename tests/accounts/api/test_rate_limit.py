@@ -11,7 +11,7 @@ from django.http import HttpRequest
 from django_ratelimit.core import get_usage
 
 from accounts.api import rate_limit
-from accounts.api.rate_limit import KeyRate
+from accounts.api.rate_limit import KeyRateLimiter
 from accounts.keys import api_keys
 from accounts.keys.api_keys import Principal
 from tests.factories import ApiKeyFactory
@@ -45,18 +45,18 @@ def principal(limit: int) -> Principal:
     return found
 
 
-def passed(process: KeyRate, who: Principal, times: int) -> int:
+def passed(process: KeyRateLimiter, who: Principal, times: int) -> int:
     left = [process.count(HttpRequest(), who) for _ in range(times)]
     return sum(usage is not None and usage.left >= 0 for usage in left)
 
 
 @pytest.mark.parametrize("limit", [1, 7, 100, 101, 199, 1000, 1234])
 def test_exactly_the_limit_passes(db: None, clock: object, limit: int) -> None:
-    assert passed(KeyRate(), principal(limit), limit + 20) == limit
+    assert passed(KeyRateLimiter(), principal(limit), limit + 20) == limit
 
 
 def test_the_rest_is_told_downwards(db: None, clock: object) -> None:
-    who, process = principal(1000), KeyRate()
+    who, process = principal(1000), KeyRateLimiter()
 
     left = [usage.left for usage in (process.count(HttpRequest(), who) for _ in range(25)) if usage]
 
@@ -66,7 +66,7 @@ def test_the_rest_is_told_downwards(db: None, clock: object) -> None:
 def test_one_store_call_serves_a_hundredth_of_the_limit(
     db: None, clock: object, asked: list[str]
 ) -> None:
-    who, process = principal(1000), KeyRate()
+    who, process = principal(1000), KeyRateLimiter()
 
     assert passed(process, who, 1500) == 1000
 
@@ -77,7 +77,7 @@ def test_one_store_call_serves_a_hundredth_of_the_limit(
 def test_processes_together_let_no_more_than_the_limit_pass(
     db: None, clock: object, limit: int
 ) -> None:
-    who, first, second = principal(limit), KeyRate(), KeyRate()
+    who, first, second = principal(limit), KeyRateLimiter(), KeyRateLimiter()
 
     total = passed(first, who, limit // 2 + 1) + passed(second, who, limit) + passed(first, who, 5)
 
@@ -85,7 +85,7 @@ def test_processes_together_let_no_more_than_the_limit_pass(
 
 
 def test_threads_share_the_limit_exactly(db: None, clock: object) -> None:
-    who, process = principal(1000), KeyRate()
+    who, process = principal(1000), KeyRateLimiter()
 
     with ThreadPoolExecutor(16) as pool:
         counts = pool.map(lambda _n: passed(process, who, 100), range(16))
@@ -94,7 +94,7 @@ def test_threads_share_the_limit_exactly(db: None, clock: object) -> None:
 
 
 def test_the_next_window_begins_anew(db: None, clock: time_machine.Traveller) -> None:
-    who, process = principal(3), KeyRate()
+    who, process = principal(3), KeyRateLimiter()
     assert passed(process, who, 5) == 3
     usage = process.count(HttpRequest(), who)
     assert usage is not None
@@ -105,7 +105,7 @@ def test_the_next_window_begins_anew(db: None, clock: time_machine.Traveller) ->
 
 
 def test_another_limit_holds_at_once(db: None, clock: object) -> None:
-    who, process = principal(2), KeyRate()
+    who, process = principal(2), KeyRateLimiter()
     assert passed(process, who, 5) == 2
 
     assert passed(process, replace(who, api_rate=5), 9) == 5
@@ -114,7 +114,7 @@ def test_another_limit_holds_at_once(db: None, clock: object) -> None:
 def test_without_redis_nothing_is_counted_and_redis_is_left_alone(
     db: None, no_redis: None, asked: list[str]
 ) -> None:
-    who, process = principal(1), KeyRate()
+    who, process = principal(1), KeyRateLimiter()
 
     assert [process.count(HttpRequest(), who) for _ in range(5)] == [None] * 5
     assert len(asked) == 1

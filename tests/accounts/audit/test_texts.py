@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from django.utils import translation
 
-from accounts.audit.texts import FIELDS, WORDS, subject, words
+from accounts.audit.texts import ACTION_LABELS, FIELD_LABELS, label, subject
 from accounts.cabinet.settings_forms import SettingsForm
 from accounts.models import AuditEvent
 from billing.web.forms import ProfileForm
@@ -23,7 +23,7 @@ def test_everything_recorded_has_words() -> None:
     recorded = {name for path in sources for name in RECORDED.findall(path.read_text("utf-8"))}
 
     assert len(recorded) > 20
-    assert recorded - set(WORDS) == set()
+    assert recorded - set(ACTION_LABELS) == set()
 
 
 @pytest.mark.parametrize("form", [SettingsForm, ProfileForm, HistoryFilter])
@@ -32,13 +32,13 @@ def test_fields_are_called_as_their_forms_call_them(form: type) -> None:
 
     named = {name: str(field.label) for name, field in fields.items() if field.label}
 
-    assert {name: str(FIELDS.get(name)) for name in named} == named
+    assert {name: str(FIELD_LABELS.get(name)) for name in named} == named
 
 
 def test_subject_speaks_the_reader_s_language() -> None:
     event = AuditEvent(action="settings.changed", subject="brand, code_length")
 
     with translation.override("ru"):
-        assert str(words("webhook.gave_up")).startswith("Отключены")
+        assert str(label("webhook.gave_up")).startswith("Отключены")
         assert subject(event) == "Бренд в сообщениях, Цифр в коде"
     assert subject(AuditEvent(action="member.left", subject="brand")) == "brand"

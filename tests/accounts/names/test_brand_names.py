@@ -20,7 +20,7 @@ from accounts.names import brand_names
     ],
 )  # fmt: skip
 def test_names_are_fit(brand: str) -> None:
-    assert brand_names.is_fit(brand)
+    assert brand_names.is_valid(brand)
 
 
 @pytest.mark.parametrize(
@@ -42,4 +42,4 @@ def test_names_are_fit(brand: str) -> None:
     ],
 )
 def test_what_leads_somewhere_is_not(brand: str) -> None:
-    assert not brand_names.is_fit(brand)
+    assert not brand_names.is_valid(brand)

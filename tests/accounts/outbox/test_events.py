@@ -116,14 +116,14 @@ def test_emitting_is_one_statement(
 
 @pytest.mark.django_db(transaction=True)
 def test_dispatcher_wakes_after_the_commit_and_only_for_deliveries(company: Company) -> None:
-    events.fresh.clear()
+    events.new_deliveries.clear()
     emit(company)
-    told_of_nothing = events.fresh.is_set()
+    told_of_nothing = events.new_deliveries.is_set()
     endpoint: Endpoint = EndpointFactory.create(company=company)
 
     with transaction.atomic():
         emit(endpoint.company)
-        told_too_early = events.fresh.is_set()
+        told_too_early = events.new_deliveries.is_set()
 
-    assert (told_of_nothing, told_too_early, events.fresh.is_set()) == (False, False, True)
-    events.fresh.clear()
+    assert (told_of_nothing, told_too_early, events.new_deliveries.is_set()) == (False, False, True)
+    events.new_deliveries.clear()

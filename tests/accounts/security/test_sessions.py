@@ -150,7 +150,7 @@ def test_session_is_noted_once_a_minute(client: Client) -> None:
 
     client.get(reverse("overview"))
     assert UserSession.objects.get().last_seen_at == past
-    sessions._seen.clear()
+    sessions._recorded_at.clear()
     client.get(reverse("overview"))
 
     assert UserSession.objects.get().last_seen_at > past

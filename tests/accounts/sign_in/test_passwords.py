@@ -114,16 +114,16 @@ def test_old_password_goes_on_working(client: Client) -> None:
 def test_generated_passwords_are_nearly_always_enough() -> None:
     made = [secrets.token_urlsafe(12) for _ in range(2000)]
 
-    refused = [one for one in made if passwords.worth(one) < passwords.ENOUGH]
+    refused = [one for one in made if passwords.strength(one) < passwords.MIN_STRENGTH]
 
     assert len(refused) <= 2
 
 
 def test_long_passwords_are_judged_quickly() -> None:
-    passwords.worth("warm up the lists")
+    passwords.strength("warm up the lists")
     began = time.perf_counter()
 
-    passwords.worth("4@8({[</369&#!1/|0$5+7%2" * 40)
+    passwords.strength("4@8({[</369&#!1/|0$5+7%2" * 40)
 
     assert time.perf_counter() - began < 2
 
@@ -135,13 +135,13 @@ HUGE = "4@8({[</369&#!1/|0$5+7%2" * 174_000  # 4 MB
 def judged(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """A part for each step of judging."""
     parts: list[str] = []
-    step = passwords._next
+    step = passwords._next_part
 
     def count(text: str, place: int, obvious: frozenset[str]) -> tuple[str, float]:
         parts.append(text)
         return step(text, place, obvious)
 
-    monkeypatch.setattr(passwords, "_next", count)
+    monkeypatch.setattr(passwords, "_next_part", count)
     return parts
 
 
@@ -163,13 +163,13 @@ def hashed(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 @pytest.mark.parametrize("password", [HUGE, "\ufdfa" * 1000, "\u0130" * 1000])
 def test_only_the_beginning_of_a_password_is_judged(judged: list[str], password: str) -> None:
     """U+FDFA becomes eighteen characters by NFKC, U+0130 two in lower case."""
-    passwords.worth(password)
+    passwords.strength(password)
 
-    assert 0 < len(judged) <= 6 * passwords.JUDGED
+    assert 0 < len(judged) <= 6 * passwords.RATED_LENGTH
 
 
 def test_password_over_the_bound_is_refused_without_judging(judged: list[str]) -> None:
-    for password in (HUGE, "x" * (passwords.LONGEST + 1)):
+    for password in (HUGE, "x" * (passwords.MAX_LENGTH + 1)):
         with pytest.raises(ValidationError) as caught:
             validate_password(password)
         assert "max_length" in [error.code for error in caught.value.error_list]

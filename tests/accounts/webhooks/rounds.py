@@ -23,7 +23,7 @@ def make_due(delivery: Delivery) -> None:
 
 def run_out(delivery: Delivery) -> None:
     """Every try there is."""
-    for _ in range(len(http_call.DELAYS) + 1):
+    for _ in range(len(http_call.RETRY_DELAYS) + 1):
         make_due(delivery)
         make_round()
 

@@ -20,7 +20,11 @@ from accounts.models import (
 )
 from accounts.outbox import events
 from accounts.webhooks import deliveries, dispatcher, endpoints, http_call
-from accounts.webhooks.dispatcher import COMPANY_SHARE, SHARE, WebhookDispatcher
+from accounts.webhooks.dispatcher import (
+    MAX_CALLS_PER_COMPANY,
+    MAX_CALLS_PER_ENDPOINT,
+    WebhookDispatcher,
+)
 from accounts.webhooks.http_call import CallOutcome
 from tests.accounts.webhooks.receivers import Receiver, listening
 from tests.accounts.webhooks.rounds import claimed_ids, make_due, make_round, wait_of
@@ -131,7 +135,9 @@ def test_switching_off_does_not_touch_the_backlog(
 ) -> None:
     """Whatever its size, it is none of the transaction's that switches off."""
     with django_assert_num_queries(6) as queries:
-        endpoints.give_up(Endpoint.objects.filter(pk=endpoint.pk), Endpoint.Reason.GONE)
+        endpoints.disable_automatically(
+            Endpoint.objects.filter(pk=endpoint.pk), Endpoint.Reason.GONE
+        )
 
     assert not [one for one in queries if "accounts_delivery" in one["sql"]]
 
@@ -176,8 +182,8 @@ def test_missing_key_of_the_old_secret_leaves_the_new_one_to_sign(
 
 def test_one_endpoint_and_one_company_leave_room_for_others(company: Company) -> None:
     flood = EndpointFactory.create(company=company)
-    DeliveryFactory.create_batch(SHARE + 3, endpoint=flood)
-    for _ in range(COMPANY_SHARE):
+    DeliveryFactory.create_batch(MAX_CALLS_PER_ENDPOINT + 3, endpoint=flood)
+    for _ in range(MAX_CALLS_PER_COMPANY):
         DeliveryFactory.create(endpoint__company=company)
     other = DeliveryFactory.create()
 
@@ -185,26 +191,26 @@ def test_one_endpoint_and_one_company_leave_room_for_others(company: Company) ->
 
     of_flood = [one for one in claimed if one.endpoint_id == flood.pk]
     of_company = [one for one in claimed if one.company_id == company.pk]
-    assert (len(of_flood), len(of_company)) == (SHARE, COMPANY_SHARE)
+    assert (len(of_flood), len(of_company)) == (MAX_CALLS_PER_ENDPOINT, MAX_CALLS_PER_COMPANY)
     assert other.pk in {one.delivery_id for one in claimed}
 
 
 def test_calls_under_way_count_towards_the_share(company: Company) -> None:
     flood = EndpointFactory.create(company=company)
-    DeliveryFactory.create_batch(2 * SHARE, endpoint=flood)
+    DeliveryFactory.create_batch(2 * MAX_CALLS_PER_ENDPOINT, endpoint=flood)
 
-    busy = dispatcher.claim(SHARE - 1)
+    busy = dispatcher.claim(MAX_CALLS_PER_ENDPOINT - 1)
     more = dispatcher.claim(32, busy)
 
-    assert (len(busy), len(more)) == (SHARE - 1, 1)
+    assert (len(busy), len(more)) == (MAX_CALLS_PER_ENDPOINT - 1, 1)
     assert dispatcher.claim(32, [*busy, *more]) == []
 
 
 def test_company_with_the_fewest_calls_comes_first(company: Company) -> None:
     floods = [EndpointFactory.create() for _ in range(4)]
     for flood in floods:
-        DeliveryFactory.create_batch(SHARE, endpoint=flood)
-    busy = dispatcher.claim(4 * (SHARE - 1))
+        DeliveryFactory.create_batch(MAX_CALLS_PER_ENDPOINT, endpoint=flood)
+    busy = dispatcher.claim(4 * (MAX_CALLS_PER_ENDPOINT - 1))
     late = DeliveryFactory.create(endpoint__company=company)
 
     (claimed,) = dispatcher.claim(1, busy)
@@ -350,16 +356,16 @@ def test_receiver_that_hangs_keeps_nobody_waiting(
     with listening() as tarpit:
         tarpit.delay = 3.0
         hanging = EndpointFactory.create(company=company, url=tarpit.url)
-        DeliveryFactory.create_batch(3 * SHARE, endpoint=hanging)
-        events.fresh.set()
-        tarpit.wait(SHARE)
+        DeliveryFactory.create_batch(3 * MAX_CALLS_PER_ENDPOINT, endpoint=hanging)
+        events.new_deliveries.set()
+        tarpit.wait(MAX_CALLS_PER_ENDPOINT)
         deliveries.send_example(
             endpoint=EndpointFactory.create(url=receiver.url), kind="otp.verified"
         )
 
         receiver.wait(seconds=2.5)
 
-        assert len(tarpit.calls) == SHARE
+        assert len(tarpit.calls) == MAX_CALLS_PER_ENDPOINT
 
 
 @pytest.mark.django_db(transaction=True)

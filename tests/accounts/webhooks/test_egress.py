@@ -118,13 +118,13 @@ def names(monkeypatch: pytest.MonkeyPatch, *answers: list[str]) -> None:
 
 def failure_of(url: str) -> Failure | None:
     try:
-        egress.destination(url)
+        egress.parse_url(url)
     except UrlError as error:
         return error.failure
     return None
 
 
-def outcome(url: str) -> egress.Answer | Failure:
+def outcome(url: str) -> egress.EndpointResponse | Failure:
     try:
         return egress.post(url, b"{}", {"Content-Type": "application/json"})
     except CallError as error:
@@ -206,7 +206,7 @@ def test_address_is_refused_with_its_reason(production: None, url: str, failure:
     ],
 )
 def test_good_address_is_kept_in_one_spelling(production: None, url: str, normal: str) -> None:
-    assert egress.destination(url).url == normal
+    assert egress.parse_url(url).url == normal
 
 
 def test_loopback_is_for_development(production: None) -> None:
@@ -228,10 +228,10 @@ def secure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Receiver
     """A receiver with a certificate for HOST that we trust."""
     context, roots = server_context(tmp_path, HOST)
     monkeypatch.setattr(certifi, "where", lambda: str(roots))
-    egress._tls.cache_clear()
+    egress._tls_context.cache_clear()
     with listening(context) as receiver:
         yield receiver
-    egress._tls.cache_clear()
+    egress._tls_context.cache_clear()
 
 
 def test_judged_address_is_called_under_the_hosts_name(
@@ -240,7 +240,7 @@ def test_judged_address_is_called_under_the_hosts_name(
     names(monkeypatch, ["127.0.0.1"])
     url = secure.url.replace("127.0.0.1", HOST)
 
-    assert outcome(f"{url}?a=1") == egress.Answer(200, "ok")
+    assert outcome(f"{url}?a=1") == egress.EndpointResponse(200, "ok")
     (call,) = secure.calls
     assert (call.path, call.body) == ("/hook?a=1", b"{}")
     assert call.headers["host"] == url.split("/")[2]
@@ -258,7 +258,7 @@ def test_certificate_of_another_host_is_refused(
 
 def test_unknown_certificate_is_refused(secure: Receiver, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.undo()
-    egress._tls.cache_clear()
+    egress._tls_context.cache_clear()
 
     assert outcome(secure.url) is Failure.TLS
 
@@ -267,7 +267,7 @@ def test_name_that_changes_its_mind_is_judged_anew(
     production: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     names(monkeypatch, [PUBLIC], ["127.0.0.1"])
-    found = egress.destination(f"https://{HOST}/")
+    found = egress.parse_url(f"https://{HOST}/")
 
     assert egress.resolve(found) == [PUBLIC]
     assert outcome(f"https://{HOST}/") is Failure.ADDRESS
@@ -281,7 +281,7 @@ def test_connection_is_made_to_the_address_that_was_judged(
         names(monkeypatch, ["127.0.0.1"], ["127.1.2.3"])
         answer = outcome(receiver.url.replace("127.0.0.1", HOST))
 
-    assert answer == egress.Answer(200, "ok")
+    assert answer == egress.EndpointResponse(200, "ok")
 
 
 def test_name_is_asked_for_from_the_root(production: None, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -293,8 +293,8 @@ def test_name_is_asked_for_from_the_root(production: None, monkeypatch: pytest.M
 
     monkeypatch.setattr(socket, "getaddrinfo", getaddrinfo)
 
-    egress.resolve(egress.destination(f"https://{HOST}/"))
-    egress.resolve(egress.destination(f"https://{PUBLIC}/"))
+    egress.resolve(egress.parse_url(f"https://{HOST}/"))
+    egress.resolve(egress.parse_url(f"https://{PUBLIC}/"))
 
     assert asked == [f"{HOST}.", PUBLIC]
 
@@ -306,7 +306,7 @@ def test_address_of_ipv6_is_called() -> None:
         answer = outcome(url)
 
     (call,) = receiver.calls
-    assert answer == egress.Answer(200, "ok")
+    assert answer == egress.EndpointResponse(200, "ok")
     assert call.headers["host"] == url.split("/")[2]
 
 
@@ -315,7 +315,7 @@ def test_redirect_is_an_answer_and_not_followed() -> None:
         receiver.status, receiver.headers = 302, {"Location": inside.url}
         answer = outcome(receiver.url)
 
-    assert answer == egress.Answer(302, "ok")
+    assert answer == egress.EndpointResponse(302, "ok")
     assert inside.calls == []
 
 
@@ -324,7 +324,7 @@ def test_long_answer_is_cut() -> None:
         receiver.answer = b"a" * 1_000_000
         answer = outcome(receiver.url)
 
-    assert answer == egress.Answer(200, "a" * 2048)
+    assert answer == egress.EndpointResponse(200, "a" * 2048)
 
 
 def test_answer_of_odd_bytes_is_kept_readable() -> None:
@@ -332,7 +332,7 @@ def test_answer_of_odd_bytes_is_kept_readable() -> None:
         receiver.answer = b"\xff\x00ok"
         answer = outcome(receiver.url)
 
-    assert answer == egress.Answer(200, "\ufffdok")
+    assert answer == egress.EndpointResponse(200, "\ufffdok")
 
 
 def test_unknown_name_and_closed_port_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -392,4 +392,4 @@ def test_body_that_never_ends_does_not_undo_the_status() -> None:
     with peer(body) as url:
         answer = outcome(url)
 
-    assert answer == egress.Answer(204, "")
+    assert answer == egress.EndpointResponse(204, "")

@@ -12,7 +12,7 @@ from accounts.models import (
     Member,
 )
 from accounts.webhooks import deliveries, endpoints, http_call
-from accounts.webhooks.http_call import DELAYS
+from accounts.webhooks.http_call import RETRY_DELAYS
 from tests.accounts.webhooks.receivers import Receiver
 from tests.accounts.webhooks.rounds import make_due, make_round, run_out, wait_of
 from tests.factories import DeliveryFactory, MemberFactory
@@ -64,7 +64,7 @@ def test_refusal_is_tried_again(delivery: Delivery, receiver: Receiver, status: 
     receiver.status, receiver.headers = status, {"Location": "/elsewhere"}
     make_round()
 
-    assert DELAYS[0] * 0.5 - 1 < wait_of(delivery) < DELAYS[0] * 1.5
+    assert RETRY_DELAYS[0] * 0.5 - 1 < wait_of(delivery) < RETRY_DELAYS[0] * 1.5
     assert delivery.state == "pending"
     assert delivery.attempts.get().status == status
     make_due(delivery)
@@ -92,7 +92,7 @@ def test_retries_stretch_over_more_than_a_day_and_end(company: Company) -> None:
     delivery = DeliveryFactory.create(endpoint__company=company, endpoint__url=NOBODY)
     waits = []
 
-    for _ in DELAYS:
+    for _ in RETRY_DELAYS:
         make_due(delivery)
         make_round()
         waits.append(wait_of(delivery))
@@ -101,13 +101,13 @@ def test_retries_stretch_over_more_than_a_day_and_end(company: Company) -> None:
 
     delivery.refresh_from_db()
     assert (delivery.state, delivery.due_at, delivery.tries) == ("failed", None, 8)
-    for wait, base in zip(waits, DELAYS, strict=True):
+    for wait, base in zip(waits, RETRY_DELAYS, strict=True):
         assert base * 0.5 - 2 < wait < base * 1.5
-    assert sum(DELAYS) > 24 * 3600
+    assert sum(RETRY_DELAYS) > 24 * 3600
 
 
 def test_jitter_spreads_what_failed_together() -> None:
-    waits = {round(http_call.delay(3), 3) for _ in range(50)}
+    waits = {round(http_call.retry_delay(3), 3) for _ in range(50)}
 
     assert len(waits) > 40
     assert 900 <= min(waits) < 1400
@@ -140,7 +140,7 @@ def test_endpoint_that_accepted_something_since_stays(
     delivery: Delivery, endpoint: Endpoint, receiver: Receiver
 ) -> None:
     receiver.status = 500
-    for _ in DELAYS:
+    for _ in RETRY_DELAYS:
         make_due(delivery)
         make_round()
     receiver.status = 200

@@ -8,18 +8,18 @@ import pytest
 from django.utils import timezone
 
 from accounts.api.atomic_limits import (
-    EMPTY,
     GRANTED,
+    POOL_EMPTY,
     Bucket,
     LimiterDownError,
     LimitVerdict,
     Pool,
     Window,
-    take,
-    wait,
+    acquire,
+    seconds_until_granted,
 )
 from accounts.cabinet.settings_forms import SettingsForm
-from accounts.keys.api_keys import OwnLimits
+from accounts.keys.api_keys import CompanyLimits
 from accounts.models import Company
 from channels.accept import send_limits
 from channels.lifecycle.state_machine import Event, EventKind
@@ -68,7 +68,7 @@ def sent_to_phone(company: Company, count: int, kind: str = "code") -> None:
         ago = timezone.now() - timedelta(minutes=20) + timedelta(seconds=number)
         Message.objects.filter(pk=row.pk).update(created_at=ago)
         try:
-            take(day, pool=send_limits._pool(message), holder=f"{row.pk.hex}:")
+            acquire(day, pool=send_limits._pool(message), holder=f"{row.pk.hex}:")
         except LimiterDownError:
             continue
 
@@ -143,7 +143,7 @@ class TestBothStores:
 
 def refused(company: Company, kind: str = "code") -> dict[str, object]:
     """The body of the refusal that the company's next send gets, whatever its other limits."""
-    own = OwnLimits(30, 30, 30, company.codes_per_day, 30, company.links_per_day)
+    own = CompanyLimits(30, 30, 30, company.codes_per_day, 30, company.links_per_day)
     send = send_limits.Send(uuid4(), company.pk, "live", kind, PHONE, own)
     with pytest.raises(DomainError) as caught, send_limits.acquire(send):
         pass
@@ -162,14 +162,14 @@ def by(company: str) -> list[Window]:
 def test_wait_is_until_the_next_place_comes_back() -> None:
     pool, own = a_pool(firsts=0), by("a")
     for _ in range(4):
-        assert take(own, pool=pool).verdict == GRANTED
+        assert acquire(own, pool=pool).verdict == GRANTED
 
-    assert take(own, pool=pool) == LimitVerdict(EMPTY, 10)
+    assert acquire(own, pool=pool) == LimitVerdict(POOL_EMPTY, 10)
     pass_time(pool.shared, 4)
-    assert take(own, pool=pool) == LimitVerdict(EMPTY, 6)
+    assert acquire(own, pool=pool) == LimitVerdict(POOL_EMPTY, 6)
     pass_time(pool.shared, 6)
-    assert take(own, pool=pool).verdict == GRANTED
-    assert take(own, pool=pool).verdict == EMPTY
+    assert acquire(own, pool=pool).verdict == GRANTED
+    assert acquire(own, pool=pool).verdict == POOL_EMPTY
 
 
 def pass_time(bucket: Bucket, seconds: int) -> None:
@@ -180,23 +180,23 @@ def pass_time(bucket: Bucket, seconds: int) -> None:
 def test_reserve_is_for_the_first_sends_of_each() -> None:
     pool, first, second, third = a_pool(), by("a"), by("b"), by("c")
     for _ in range(4):
-        take(first, pool=pool)
+        acquire(first, pool=pool)
 
-    assert take(first, pool=pool).verdict == EMPTY
-    assert [take(second, pool=pool).verdict for _ in range(2)] == [GRANTED, EMPTY]
-    assert take(third, pool=pool).verdict == GRANTED
-    assert take(by("d"), pool=pool).verdict == EMPTY
+    assert acquire(first, pool=pool).verdict == POOL_EMPTY
+    assert [acquire(second, pool=pool).verdict for _ in range(2)] == [GRANTED, POOL_EMPTY]
+    assert acquire(third, pool=pool).verdict == GRANTED
+    assert acquire(by("d"), pool=pool).verdict == POOL_EMPTY
 
 
 def test_of_parallel_takes_the_pool_and_its_reserve_are_granted() -> None:
     pool = a_pool(places=7, reserve=5)
     greedy = by("a")
 
-    taken = at_once([lambda: take(greedy, pool=pool)] * 20)
-    others = at_once([lambda: take(by("x"), pool=pool)] * 20)
+    taken = at_once([lambda: acquire(greedy, pool=pool)] * 20)
+    others = at_once([lambda: acquire(by("x"), pool=pool)] * 20)
 
-    assert Counter(place.verdict for place in taken) == {GRANTED: 7, EMPTY: 13}
-    assert Counter(place.verdict for place in others) == {GRANTED: 5, EMPTY: 15}
+    assert Counter(place.verdict for place in taken) == {GRANTED: 7, POOL_EMPTY: 13}
+    assert Counter(place.verdict for place in others) == {GRANTED: 5, POOL_EMPTY: 15}
 
 
 def test_place_goes_back_to_where_it_was_taken_from(company: Company) -> None:
@@ -242,11 +242,11 @@ def test_wait_that_is_told_counts_the_pool_and_takes_nothing() -> None:
     pool, first, second = a_pool(), by("a"), by("b")
 
     def told(windows: list[Window]) -> int:
-        return wait(windows, cool_down="cool:none", pool=pool)
+        return seconds_until_granted(windows, cool_down="cool:none", pool=pool)
 
     assert told(first) == 0
     for _ in range(4):
-        assert take(first, pool=pool).verdict == GRANTED
+        assert acquire(first, pool=pool).verdict == GRANTED
     assert (told(first), told(second)) == (10, 0)
 
     pass_time(pool.shared, 4)
@@ -254,14 +254,14 @@ def test_wait_that_is_told_counts_the_pool_and_takes_nothing() -> None:
 
     pass_time(pool.shared, 6)
     assert told(first) == 0
-    assert take(first, pool=pool).verdict == GRANTED
-    assert take(first, pool=pool).verdict == EMPTY
+    assert acquire(first, pool=pool).verdict == GRANTED
+    assert acquire(first, pool=pool).verdict == POOL_EMPTY
 
 
 @pytest.mark.usefixtures("store")
 def test_company_is_told_to_wait_as_long_as_the_pool_refuses_it() -> None:
     first, _second = empty_pool()
-    own = OwnLimits(30, 30, 30, first.codes_per_day, 30, first.links_per_day)
+    own = CompanyLimits(30, 30, 30, first.codes_per_day, 30, first.links_per_day)
     send = send_limits.Send(uuid4(), first.pk, "live", "code", PHONE, own)
 
     told = send_limits.wait(send)

@@ -12,13 +12,13 @@ from django.utils import timezone
 
 import accounts.api.atomic_limits
 from accounts.api.atomic_limits import (
-    COOLING,
+    COOLING_DOWN,
+    DUPLICATE,
     GRANTED,
-    TWIN,
     LimiterDownError,
     LimitVerdict,
     Window,
-    take,
+    acquire,
 )
 from accounts.models import Company
 from channels.accept import send_limits
@@ -61,7 +61,7 @@ def sent_before(api: Api, count: int, *, kind: str = "code", **ago: float) -> No
         row = MessageFactory.create(company=api.company, kind=kind, phone=PHONE, state="sent")
         Message.objects.filter(pk=row.pk).update(created_at=timezone.now() - timedelta(**ago))
         with suppress(LimiterDownError):
-            take(
+            acquire(
                 [window for window in windows if window.seconds > age],
                 pool=send_limits._pool(message),
             )
@@ -260,18 +260,18 @@ def test_redis_keys_hold_no_phone(api: Api) -> None:
 
 def test_redis_that_fails_is_left_alone_for_a_second(no_redis: None) -> None:
     with pytest.raises(LimiterDownError):
-        take([Window("w", 1, 60)])
+        acquire([Window("w", 1, 60)])
 
     assert 0 < accounts.api.atomic_limits._down_until - time.monotonic() <= 1
     with pytest.raises(LimiterDownError):
-        take([Window("w", 1, 60)])
+        acquire([Window("w", 1, 60)])
 
 
 @pytest.mark.parametrize("limit", [1, 7, 20])
 def test_of_parallel_takes_exactly_the_limit_is_granted(limit: int) -> None:
     windows = [Window(f"a{uuid4()}", limit, 60), Window(f"b{uuid4()}", limit + 5, 600)]
 
-    taken = at_once([lambda: [take(windows) for _ in range(4)]] * 50)
+    taken = at_once([lambda: [acquire(windows) for _ in range(4)]] * 50)
 
     places = [place for several in taken for place in several]
     assert Counter(place.verdict for place in places) == {GRANTED: limit, 1: 200 - limit}
@@ -281,17 +281,17 @@ def test_of_parallel_takes_exactly_the_limit_is_granted(limit: int) -> None:
 def test_parallel_takes_of_a_cool_down_grant_one() -> None:
     key = f"cool{uuid4()}"
 
-    places = at_once([lambda: take([], cool_down=key, seconds=60, holder="h")] * 50)
+    places = at_once([lambda: acquire([], cool_down=key, seconds=60, holder="h")] * 50)
 
-    assert Counter(place.verdict for place in places) == {GRANTED: 1, COOLING: 49}
+    assert Counter(place.verdict for place in places) == {GRANTED: 1, COOLING_DOWN: 49}
 
 
 def test_refused_take_counts_nowhere() -> None:
     full, empty = Window("full", 1, 60), Window("empty", 9, 60)
-    take([full])
+    acquire([full])
 
-    assert take([empty, full]).verdict == 2
-    assert take([full, empty], cool_down="c", seconds=60, holder="h").verdict == 1
+    assert acquire([empty, full]).verdict == 2
+    assert acquire([full, empty], cool_down="c", seconds=60, holder="h").verdict == 1
 
     assert redis_client().get("empty") is None
     assert redis_client().get("c") is None
@@ -299,30 +299,30 @@ def test_refused_take_counts_nowhere() -> None:
 
 def test_wait_is_what_is_left_of_the_window() -> None:
     window = Window("w", 1, 600)
-    take([window])
+    acquire([window])
     redis_client().pexpire("w", 1500)
 
-    assert take([window]) == LimitVerdict(1, 2)
+    assert acquire([window]) == LimitVerdict(1, 2)
 
 
 def test_twin_is_told_from_a_stranger() -> None:
     def ask(holder: str, mark: str) -> int:
-        return take([], cool_down="c", seconds=60, holder=holder, mark=mark).verdict
+        return acquire([], cool_down="c", seconds=60, holder=holder, mark=mark).verdict
 
     assert ask("id1:abc", "abc") == GRANTED
 
-    assert ask("id2:abc", "abc") == TWIN
-    assert ask("id3:xyz", "xyz") == COOLING
-    assert ask("id4:", "") == COOLING
+    assert ask("id2:abc", "abc") == DUPLICATE
+    assert ask("id3:xyz", "xyz") == COOLING_DOWN
+    assert ask("id4:", "") == COOLING_DOWN
 
 
 def test_place_of_a_call_that_died_is_taken_over_by_its_repeat() -> None:
     def ask(holder: str, mark: str) -> int:
-        return take([], cool_down="c", seconds=60, holder=holder, mark=mark).verdict
+        return acquire([], cool_down="c", seconds=60, holder=holder, mark=mark).verdict
 
     assert ask("id1:abc", "abc") == GRANTED
-    redis_client().pexpire("c", 60_000 - accounts.api.atomic_limits.TWIN_SECONDS * 1000 - 1)
+    redis_client().pexpire("c", 60_000 - accounts.api.atomic_limits.DUPLICATE_SECONDS * 1000 - 1)
 
-    assert ask("id2:xyz", "xyz") == COOLING
+    assert ask("id2:xyz", "xyz") == COOLING_DOWN
     assert ask("id3:abc", "abc") == GRANTED
-    assert ask("id4:abc", "abc") == TWIN
+    assert ask("id4:abc", "abc") == DUPLICATE
