@@ -1,0 +1,50 @@
+"""What the pages under docs/ say of the code: the functions and files they name exist."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+PACKAGES = "accounts|api_docs|billing|channels|config|desk|links|otp|tools"
+PAGES = sorted(path for path in (ROOT / "docs").rglob("*.md") if "examples" not in path.parts)
+_NAME = re.compile(rf"`((?:{PACKAGES})(?:\.\w+)+)`")
+_FILE = re.compile(rf"`((?:{PACKAGES}|tests|deploy|docs)/[\w/.-]+)`")
+
+
+def names_in(tree: ast.Module | ast.ClassDef, prefix: str = "") -> Iterator[str]:
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            yield prefix + node.name
+        if isinstance(node, ast.ClassDef):
+            yield from names_in(node, f"{prefix}{node.name}.")
+        if isinstance(node, ast.Assign):
+            yield from (prefix + one.id for one in node.targets if isinstance(one, ast.Name))
+
+
+def exists(name: str) -> bool:
+    parts = name.split(".")
+    for length in range(len(parts), 0, -1):
+        place = ROOT.joinpath(*parts[:length])
+        for path in (place.with_suffix(".py"), place / "__init__.py"):
+            if path.is_file():
+                rest = ".".join(parts[length:])
+                return not rest or rest in names_in(ast.parse(path.read_text(encoding="utf-8")))
+    return False
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_page_names_only_code_that_exists(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+
+    missing = [name for name in _NAME.findall(text) if not exists(name)]
+    missing += [name for name in _FILE.findall(text) if not (ROOT / name).exists()]
+
+    assert missing == []
+
+
+def test_names_are_looked_for() -> None:
+    assert exists("otp.check.check_code")
+    assert not exists("otp.check.no_such_function")
