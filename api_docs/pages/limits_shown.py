@@ -9,7 +9,7 @@ from accounts.keys import api_keys
 from accounts.people import companies
 from accounts.webhooks import endpoints, http_call
 from links.addresses.target_urls import MAX_LENGTH as URL_LENGTH
-from links.clicks import classification
+from links.clicks import bot_detection
 from links.make import bulk
 from links.web.request_fields import FIVE_YEARS, MINUTE, MONTH, TEXT_LENGTH
 from otp.models import CodeText
@@ -49,7 +49,7 @@ def numbers() -> dict[str, Any]:
         "click_retention": settings.RAW_RETENTION * 86_400,
         "time_zone": settings.TIME_ZONE,
         "bulk": bulk.MAX_LINKS,
-        "haste": int(classification.HASTE),
+        "haste": int(bot_detection.SCANNER_WINDOW),
         "misses": settings.LINK_MISSES,
         "phone_retention": settings.PHONE_RETENTION * 86_400,
         "page": pagination.PAGE,

@@ -21,8 +21,8 @@ import structlog
 from redis.exceptions import RedisError
 
 from config.redis_client import blocking_redis_client
-from links.clicks import visitor_headers
-from links.clicks.visitor_headers import VisitorKind
+from links.clicks import bot_detection, visit_details
+from links.clicks.bot_detection import VisitorKind
 
 STREAM = "clicks"
 STREAM_LENGTH = 1_000_000  # entries, each of one batch
@@ -74,11 +74,11 @@ class ClickBuffer:
         self._clicks.append(
             (
                 link_id,
-                visitor_headers.kind_of(environ),
+                bot_detection.kind_of(environ),
                 int(time.time() * 1000),
-                visitor_headers.referrer_of(environ),
-                visitor_headers.device_of(environ),
-                visitor_headers.country_of(environ),
+                visit_details.referrer_of(environ),
+                visit_details.device_of(environ),
+                visit_details.country_of(environ),
             )
         )
 

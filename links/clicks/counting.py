@@ -19,8 +19,8 @@ from redis.exceptions import RedisError
 from config.redis_client import blocking_redis_client
 from links.clicks import partitions
 from links.clicks.buffer import STREAM
-from links.clicks.classification import Batch, Click
 from links.clicks.stream import Consumer, entry_ms
+from links.clicks.stream_entries import Batch, Click
 
 log = structlog.get_logger(__name__)
 

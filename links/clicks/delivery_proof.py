@@ -10,8 +10,8 @@ from django.db import DataError, IntegrityError, connection, transaction
 from billing.wallet.ledger import DeliveryProof
 from channels.outcomes import apply, delivery_proof
 from links import sql
-from links.clicks.classification import Batch
 from links.clicks.stream import Consumer
+from links.clicks.stream_entries import Batch
 
 log = structlog.get_logger(__name__)
 

@@ -20,7 +20,7 @@ from redis.exceptions import RedisError, ResponseError
 
 from config.redis_client import blocking_redis_client, redis_client
 from links.clicks.buffer import STREAM
-from links.clicks.classification import Batch, Entry, judged
+from links.clicks.stream_entries import Batch, Entry, read_batches
 
 log = structlog.get_logger(__name__)
 
@@ -87,7 +87,7 @@ class Consumer:
 
     def _handle(self, entries: list[Entry], handle: Handler) -> bool:
         try:
-            handle(judged(entries))
+            handle(read_batches(entries))
         except DatabaseError as error:
             if not _is_rejection(error):
                 raise

@@ -14,8 +14,8 @@ from django.db import connection
 from accounts.outbox import events
 from config.ids import uuid7
 from links.addresses import short_hosts
-from links.clicks.classification import Batch
 from links.clicks.stream import Consumer
+from links.clicks.stream_entries import Batch
 
 # The names in Redis stay: the consumer group keeps its position under them.
 CONSUMER = Consumer("callbacks", "teller")

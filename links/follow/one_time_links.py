@@ -11,8 +11,8 @@ from django.db import connection
 
 from config.pooled_connection import pooled_connection
 from links.addresses.utm_tags import add_tags
-from links.clicks import buffer, visitor_headers
-from links.clicks.visitor_headers import VisitorKind
+from links.clicks import bot_detection, buffer
+from links.clicks.bot_detection import VisitorKind
 from links.follow import form_nonces
 from links.follow.cached_row import ONE_TIME_GONE, LinkTarget
 from links.follow.visitor_pages import (
@@ -48,7 +48,7 @@ def show_button(found: LinkTarget, visit: Visit) -> VisitorResponse:
     row = _fetch(_SELECT_TARGET, found)
     if row is None:
         return error_page(ONE_TIME_GONE, visit)
-    if visitor_headers.kind_of(visit.environ) is not VisitorKind.PERSON:
+    if bot_detection.kind_of(visit.environ) is not VisitorKind.PERSON:
         buffer.add(found.link_id, visit.environ)  # a person's click is the button
     return _page("200 OK", found, visit)
 

@@ -11,8 +11,8 @@ from billing.models import Transfer
 from channels.models import Attempt, Message
 from config.redis_client import blocking_redis_client
 from links.clicks import delivery_proof
+from links.clicks.bot_detection import SCANNER_WINDOW
 from links.clicks.buffer import STREAM
-from links.clicks.classification import HASTE
 from links.models import Link
 from tests.stack.programs import until
 from tests.stack.sender import Sender
@@ -57,7 +57,7 @@ def had_time_to_read(phone: str) -> None:
     """Let the message have been handed over a while ago."""
     sent = Attempt.objects.filter(message__phone=phone, accepted_at__isnull=False)
     until(sent.exists)
-    earlier = timedelta(seconds=2 * HASTE)
+    earlier = timedelta(seconds=2 * SCANNER_WINDOW)
     sent.update(started_at=F("started_at") - earlier, accepted_at=F("accepted_at") - earlier)
 
 

@@ -15,9 +15,9 @@ from django.utils import timezone
 
 from config.redis_client import blocking_redis_client
 from links.clicks import counting, partitions, statistics
+from links.clicks.bot_detection import VisitorKind
 from links.clicks.buffer import STREAM
-from links.clicks.classification import Batch, Click
-from links.clicks.visitor_headers import VisitorKind
+from links.clicks.stream_entries import Batch, Click
 from links.models import ClickDay, Link
 from tests.factories import LinkFactory
 

@@ -17,9 +17,9 @@ from channels.lifecycle.state_machine import EventKind
 from channels.models import Attempt, Message
 from channels.vendor_accounts import registry
 from config.redis_client import blocking_redis_client
-from links.clicks import classification, counting, delivery_proof
+from links.clicks import bot_detection, counting, delivery_proof
+from links.clicks.bot_detection import VisitorKind
 from links.clicks.buffer import STREAM
-from links.clicks.visitor_headers import VisitorKind
 from links.models import Link
 from tests.api.clients import Api
 from tests.api.races import at_once
@@ -58,7 +58,7 @@ def link_sent(api: Api) -> Message:
 def click(
     message: Message,
     kind: VisitorKind = VisitorKind.PERSON,
-    after: float = classification.HASTE + 1,
+    after: float = bot_detection.SCANNER_WINDOW + 1,
 ) -> None:
     link = Link.objects.get(message_id=message.pk)
     rows = [(link.id.hex, kind, int((time.time() + after) * 1000))]
@@ -101,7 +101,7 @@ def test_operator_says_whether_a_click_proves_the_bots_delivery(
 
 
 @pytest.mark.parametrize("kind", [VisitorKind.PREVIEW, VisitorKind.SCANNER])
-def test_machines_prove_nothing(api: Api, kind: VisitorKind) -> None:
+def test_bots_prove_nothing(api: Api, kind: VisitorKind) -> None:
     message = link_sent(api)
     click(message, kind)
 
@@ -112,7 +112,7 @@ def test_machines_prove_nothing(api: Api, kind: VisitorKind) -> None:
     assert ledger.balance(api.company.pk) == (999, 1)
 
 
-def test_who_comes_with_the_hand_over_proves_nothing_and_a_later_visitor_does(api: Api) -> None:
+def test_visitor_during_the_hand_over_proves_nothing_and_a_later_one_does(api: Api) -> None:
     message = link_sent(api)
     click(message, after=0)
     delivery_proof.prove_clicks()
@@ -138,7 +138,7 @@ def test_click_calls_off_an_sms_that_nobody_has(api: Api) -> None:
     assert ledger.balance(api.company.pk) == (1000, 0)
 
 
-def test_clicks_that_come_again_change_nothing(api: Api) -> None:
+def test_repeated_clicks_change_nothing(api: Api) -> None:
     message = link_sent(api)
     click(message)
     click(message)

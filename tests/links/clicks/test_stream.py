@@ -11,7 +11,7 @@ import pytest
 from config.redis_client import blocking_redis_client
 from links.clicks import counting, delivery_proof, stream
 from links.clicks.buffer import STREAM
-from links.clicks.classification import Batch
+from links.clicks.stream_entries import Batch
 from tests.factories import LinkFactory
 
 pytestmark = pytest.mark.django_db

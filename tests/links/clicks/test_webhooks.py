@@ -11,8 +11,8 @@ from django.conf import settings
 from accounts.models import Company, Event, Mode
 from config.redis_client import blocking_redis_client
 from links.clicks import counting, webhooks
+from links.clicks.bot_detection import VisitorKind
 from links.clicks.buffer import STREAM
-from links.clicks.visitor_headers import VisitorKind
 from links.models import Link
 from tests.factories import EndpointFactory, LinkFactory
 

@@ -3,7 +3,7 @@
 import pytest
 import requests
 
-from links.clicks.visitor_headers import VisitorKind, kind_of
+from links.clicks.bot_detection import VisitorKind, kind_of
 from tests.tools.simulator.peers import Hook, Receiver, Simulator, eventually, get
 from tests.tools.simulator.sends import send_bot, send_smsc, send_twilio
 

@@ -1,12 +1,12 @@
-"""What is noted of a visitor: the device, the page they came from, the country; never who it is."""
+"""What is recorded of a visitor: device, referring host and country, never who it is."""
 
 from pathlib import Path
 
 import pytest
 from pytest_django import Settings
 
-from links.clicks import buffer, visitor_headers
-from links.clicks.visitor_headers import Device, VisitorKind
+from links.clicks import buffer, visit_details
+from links.clicks.visit_details import Device
 from tests.factories import LinkFactory
 from tests.links import mmdb
 from tests.links.visiting import Ask, entries
@@ -14,60 +14,6 @@ from tests.links.visiting import Ask, entries
 IPHONE = "Mozilla/5.0 (iPhone; CPU iPhone OS 18_0 like Mac OS X) AppleWebKit/605.1.15 Safari/604.1"
 ADDRESS = "203.0.113.77"
 pytestmark = [pytest.mark.django_db, pytest.mark.urls("tests.links.visiting")]
-
-
-ENGINE = "(KHTML, like Gecko)"
-IOS = f"Mozilla/5.0 (iPhone; CPU iPhone OS 18_0 like Mac OS X) AppleWebKit/605.1.15 {ENGINE}"
-ANDROID = f"Mozilla/5.0 (Linux; Android 15; Pixel 9 Build/X; wv) AppleWebKit/537.36 {ENGINE}"
-CHROME = "Version/4.0 Chrome/140.0.0.0 Mobile Safari/537.36"
-
-PEOPLE = {
-    "Safari": IPHONE,
-    "Firefox": "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0",
-    "Opera Mini": "Opera/9.80 (J2ME/MIDP; Opera Mini/9.80; U; ru) Presto/2.5.25 Version/10.54",
-    "inside Telegram": f"{ANDROID} {CHROME} Telegram-Android/12.3.1 (X; Android 15; SDK 35; HIGH)",
-    "inside WhatsApp": f"{ANDROID} {CHROME} WhatsApp/2.24.12.78",
-    "inside WhatsApp, iPhone": f"{IOS} Mobile/15E148 WhatsApp/2.24.15.78",
-    "inside Instagram": f"{IOS} Mobile/15E148 Instagram 330.0.0.25.84",
-    "inside Facebook": f"{IOS} Mobile/15E148 [FBAN/FBIOS;FBAV/470.0.0.0]",
-    "inside any app": f"{IOS} Mobile/15E148",
-}
-MACHINES = {
-    "no client we know": ("SomeClient", VisitorKind.SCANNER),
-    "a messenger": ("Signal-Android/7.0", VisitorKind.SCANNER),
-    "another messenger": ("Viber/22.5.0", VisitorKind.SCANNER),
-    "an app's own calls": ("MyApp/1 CFNetwork/1568.100.1 Darwin/24.0.0", VisitorKind.SCANNER),
-    "a phone's own calls": ("Dalvik/2.1.0 (Linux; U; Android 15)", VisitorKind.SCANNER),
-    "a browser's name, not first": ("Fetcher Mozilla/5.0 (X11; Linux)", VisitorKind.SCANNER),
-    "nothing": ("", VisitorKind.SCANNER),
-    "a crawler in a browser's name": (
-        f"{ANDROID} {CHROME} (compatible; xbot)",
-        VisitorKind.SCANNER,
-    ),
-    "WhatsApp": ("WhatsApp/2.23.20.0 A", VisitorKind.PREVIEW),
-    "who calls itself WhatsApp": ("WhatsApp/2", VisitorKind.PREVIEW),
-    "an iPhone's preview": (
-        f"{IOS} facebookexternalhit/1.1 Facebot Twitterbot/1.0",
-        VisitorKind.PREVIEW,
-    ),
-}
-
-
-@pytest.mark.parametrize("agent", PEOPLE.values(), ids=PEOPLE)
-def test_people_come_by_a_browser(agent: str) -> None:
-    assert (
-        visitor_headers.kind_of({"REQUEST_METHOD": "GET", "HTTP_USER_AGENT": agent})
-        == VisitorKind.PERSON
-    )
-
-
-@pytest.mark.parametrize(("agent", "kind"), MACHINES.values(), ids=MACHINES)
-def test_whatever_is_no_browser_is_no_person(agent: str, kind: VisitorKind) -> None:
-    assert visitor_headers.kind_of({"REQUEST_METHOD": "GET", "HTTP_USER_AGENT": agent}) == kind
-
-
-def test_who_says_nothing_of_themselves_is_no_person() -> None:
-    assert visitor_headers.kind_of({"REQUEST_METHOD": "GET"}) == VisitorKind.SCANNER
 
 
 @pytest.mark.parametrize(
@@ -82,8 +28,8 @@ def test_who_says_nothing_of_themselves_is_no_person() -> None:
         ("", Device.OTHER),
     ],
 )
-def test_device_is_told_by_its_family(agent: str, device: Device) -> None:
-    assert visitor_headers.device_of({"HTTP_USER_AGENT": agent}) == device
+def test_device_is_the_family_in_the_user_agent(agent: str, device: Device) -> None:
+    assert visit_details.device_of({"HTTP_USER_AGENT": agent}) == device
 
 
 @pytest.mark.parametrize(
@@ -98,24 +44,24 @@ def test_device_is_told_by_its_family(agent: str, device: Device) -> None:
         ("", ""),
     ],
 )
-def test_of_the_page_they_came_from_the_host_alone_is_kept(referrer: str, host: str) -> None:
-    assert visitor_headers.referrer_of({"HTTP_REFERER": referrer}) == host
+def test_referrer_keeps_the_host_alone(referrer: str, host: str) -> None:
+    assert visit_details.referrer_of({"HTTP_REFERER": referrer}) == host
 
 
 @pytest.mark.parametrize(
-    ("said", "country"),
+    ("header", "country"),
     [("KZ", "KZ"), ("kz", "KZ"), ("XX", ""), ("T1", ""), ("", ""), ("KAZ", ""), ("K1", ""),
      ("ҚЗ", "")],
 )  # fmt: skip
-def test_country_is_what_the_proxy_says(settings: Settings, said: str, country: str) -> None:
+def test_country_comes_from_the_proxy_header(settings: Settings, header: str, country: str) -> None:
     settings.COUNTRY_HEADER = "HTTP_CF_IPCOUNTRY"
 
-    assert visitor_headers.country_of({"HTTP_CF_IPCOUNTRY": said}) == country
+    assert visit_details.country_of({"HTTP_CF_IPCOUNTRY": header}) == country
 
 
-def test_country_of_a_header_that_nobody_vouches_for_is_unknown(settings: Settings) -> None:
+def test_country_header_is_ignored_unless_configured(settings: Settings) -> None:
     assert settings.COUNTRY_HEADER == ""
-    assert visitor_headers.country_of({"HTTP_CF_IPCOUNTRY": "KZ"}) == ""
+    assert visit_details.country_of({"HTTP_CF_IPCOUNTRY": "KZ"}) == ""
 
 
 @pytest.mark.parametrize(
@@ -123,22 +69,26 @@ def test_country_of_a_header_that_nobody_vouches_for_is_unknown(settings: Settin
     [(ADDRESS, "KZ"), ("203.0.113.255", "KZ"), ("198.51.100.1", "UZ"), ("192.0.2.1", ""),
      ("198.51.101.1", ""), ("", ""), ("unix:", "")],
 )  # fmt: skip
-def test_country_is_found_by_the_address(countries: Path, address: str, country: str) -> None:
-    assert visitor_headers.country_of({"REMOTE_ADDR": address}) == country
+def test_country_comes_from_the_address_database(
+    countries: Path, address: str, country: str
+) -> None:
+    assert visit_details.country_of({"REMOTE_ADDR": address}) == country
 
 
-def test_address_is_the_one_that_our_proxies_vouch_for(countries: Path, settings: Settings) -> None:
+def test_country_uses_the_address_from_trusted_proxies(countries: Path, settings: Settings) -> None:
     settings.TRUSTED_PROXY_COUNT = 1
 
     asked = {"REMOTE_ADDR": "10.0.0.1", "HTTP_X_FORWARDED_FOR": f"198.51.100.9, {ADDRESS}"}
 
-    assert visitor_headers.country_of(asked) == "KZ"
+    assert visit_details.country_of(asked) == "KZ"
 
 
-def test_header_goes_before_the_database(countries: Path, settings: Settings) -> None:
+def test_country_header_takes_precedence_over_the_database(
+    countries: Path, settings: Settings
+) -> None:
     settings.COUNTRY_HEADER = "HTTP_CF_IPCOUNTRY"
 
-    assert visitor_headers.country_of({"REMOTE_ADDR": ADDRESS, "HTTP_CF_IPCOUNTRY": "UZ"}) == "UZ"
+    assert visit_details.country_of({"REMOTE_ADDR": ADDRESS, "HTTP_CF_IPCOUNTRY": "UZ"}) == "UZ"
 
 
 NETWORK = "203.0.113.0/24"
@@ -158,7 +108,7 @@ ODD = {
 
 
 @pytest.mark.parametrize("content", ODD.values(), ids=list(ODD))
-def test_odd_database_costs_the_country_alone(
+def test_malformed_country_database_does_not_fail_the_redirect(
     ask: Ask, tmp_path: Path, settings: Settings, content: bytes
 ) -> None:
     path = tmp_path / "odd.mmdb"
@@ -174,7 +124,7 @@ def test_odd_database_costs_the_country_alone(
 
 
 @pytest.mark.parametrize("content", [None, b"", b"no database"])
-def test_without_a_database_to_read_the_country_is_unknown(
+def test_country_is_unknown_without_a_readable_database(
     tmp_path: Path, settings: Settings, content: bytes | None
 ) -> None:
     path = tmp_path / "broken.mmdb"
@@ -182,7 +132,7 @@ def test_without_a_database_to_read_the_country_is_unknown(
         path.write_bytes(content)
     settings.COUNTRY_DATABASE = str(path)
 
-    assert visitor_headers.country_of({"REMOTE_ADDR": ADDRESS}) == ""
+    assert visit_details.country_of({"REMOTE_ADDR": ADDRESS}) == ""
 
 
 @pytest.fixture
@@ -195,7 +145,7 @@ def countries(tmp_path: Path, settings: Settings) -> Path:
     return path
 
 
-def test_nothing_that_names_a_visitor_leaves_the_process(ask: Ask, settings: Settings) -> None:
+def test_stream_entry_holds_no_personal_data(ask: Ask, settings: Settings) -> None:
     settings.COUNTRY_HEADER = "HTTP_CF_IPCOUNTRY"
     link = LinkFactory.create()
 

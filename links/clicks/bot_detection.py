@@ -1,0 +1,131 @@
+"""Tells bots from people who open a link: by request headers, then by timing.
+
+Headers decide when the link is followed (`kind_of`). Timing decides when a batch of clicks is read
+from the stream (`stream_entries.read_batches`), once for all its consumers: a visitor that looks
+like a browser and comes while the message is being handed over is a scanner, because nobody has had
+the time to read the message. Links sent with test keys are no exception, so that they behave as
+live ones do.
+
+All channels of a message carry the same link, and a click does not say which one was opened. So the
+timing rule ends once the first message that may have arrived is SCANNER_WINDOW old: its reader may
+open the link while the next channel's message goes out.
+
+The price: a person who opens a message within SCANNER_WINDOW of its hand-over counts as a scanner,
+and that click proves no delivery; their next one does. A scanner that checks the second channel's
+message, when the first may have arrived, is recognised by its headers alone.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from enum import StrEnum
+from typing import Any, NamedTuple
+from uuid import UUID
+
+from django.db import connection
+
+from links.clicks.header_cache import cached
+
+
+class VisitorKind(StrEnum):
+    PERSON = "person"  # a browser, or the one inside an app
+    PREVIEW = "preview"  # a messenger that shows what a link leads to
+    PREFETCH = "prefetch"  # a browser, in case its user follows the link
+    PROBE = "probe"  # a HEAD request
+    SCANNER = "scanner"  # crawlers, security scanners, scripts, and every unknown client
+
+
+def _tokens(text: str) -> tuple[str, ...]:
+    return tuple(text.split())
+
+
+# All in lower case, matched anywhere in the User-Agent; previews go first.
+_PREVIEWS = _tokens(
+    "preview facebookexternalhit facebot meta-externalfetcher telegrambot twitterbot "
+    "slackbot slack-imgproxy discordbot linkedinbot viberbot vkshare odklbot pinterestbot "
+    "redditbot google-pagerenderer google-inspectiontool embedly iframely mastodon/ microlink "
+    "unfurl line-poker kakaotalk-scrap"
+)
+_SCANNERS = _tokens(
+    "bot crawl spider slurp headless phantomjs selenium puppeteer playwright lighthouse +http "
+    "curl/ wget/ httpie python- python/ aiohttp httpx go-http-client java/ java-http-client okhttp "
+    "apache-httpclient libwww lwp:: perl/ ruby php/ guzzle node-fetch undici axios got/ node/ "
+    "deno/ bun/ reqwest ureq hyper/ dart/ restsharp postman insomnia monitor uptime pingdom "
+    "validator facebookplatform google-safety google-read-aloud googleother nmap masscan zgrab "
+    "nikto sqlmap proofpoint mimecast barracuda urldefense safelinks"
+)
+_MESSENGERS = ("whatsapp/",)  # as a prefix; further on it is a browser inside the app
+# Every browser's User-Agent starts with one of these. Any other client is not a person: clicks of
+# people cost money, and no list of the bots that fetch links is complete.
+_BROWSERS = ("mozilla/", "opera/")
+_PHONES_NAMED_BOT = "cubot"  # a maker of phones, whose browsers name it
+_PREFETCH_HEADERS = ("HTTP_SEC_PURPOSE", "HTTP_PURPOSE", "HTTP_X_MOZ", "HTTP_X_PURPOSE")
+
+_kinds: dict[str, VisitorKind] = {}
+
+
+def kind_of(environ: Mapping[str, Any]) -> VisitorKind:
+    """The visitor's kind, by a WSGI environ or Django's `request.META`."""
+    if environ["REQUEST_METHOD"] == "HEAD":
+        return VisitorKind.PROBE
+    if _is_prefetch(environ):
+        return VisitorKind.PREFETCH
+    return cached(_kinds, environ.get("HTTP_USER_AGENT", ""), _kind_of_agent)
+
+
+def _is_prefetch(environ: Mapping[str, Any]) -> bool:
+    return (
+        "HTTP_SEC_PURPOSE" in environ
+        or "HTTP_PURPOSE" in environ
+        or "HTTP_X_MOZ" in environ
+        or "HTTP_X_PURPOSE" in environ
+    ) and any(
+        "pre" in environ.get(header, "").lower()  # prefetch, prerender, preview
+        for header in _PREFETCH_HEADERS
+    )
+
+
+def _kind_of_agent(user_agent: str) -> VisitorKind:
+    agent = user_agent.lower().replace(_PHONES_NAMED_BOT, "")
+    if agent.startswith(_MESSENGERS) or any(token in agent for token in _PREVIEWS):
+        return VisitorKind.PREVIEW
+    if not agent.startswith(_BROWSERS) or any(token in agent for token in _SCANNERS):
+        return VisitorKind.SCANNER
+    return VisitorKind.PERSON
+
+
+SCANNER_WINDOW = 2.0  # seconds after a hand-over
+
+# An attempt whose answer is awaited, or never came, counts from its start. One that only ran out of
+# patience may have arrived; one that a vendor rejected or gave up has not.
+_HAND_OVERS = """
+SELECT l.id, (extract(epoch FROM a.started_at) * 1000)::bigint,
+  (extract(epoch FROM COALESCE(a.accepted_at, a.started_at)) * 1000)::bigint,
+  a.state NOT IN ('failed', 'expired') OR (a.state = 'expired' AND a.error_class = 'patience')
+FROM links_link l JOIN channels_attempt a ON a.message_id = l.message_id
+WHERE l.id = ANY(%s)
+"""
+
+
+class HandOverWindow(NamedTuple):
+    """In Unix ms, from the start of an attempt until its message can have been read."""
+
+    start: int
+    end: int
+    may_have_arrived: bool
+
+
+def hand_over_windows(link_ids: Iterable[UUID]) -> dict[UUID, list[HandOverWindow]]:
+    """Link → the hand-overs of its message."""
+    windows: dict[UUID, list[HandOverWindow]] = defaultdict(list)
+    with connection.cursor() as cursor:
+        cursor.execute(_HAND_OVERS, [list(link_ids)])
+        for link_id, start, handed_over, may_have_arrived in cursor.fetchall():
+            end = handed_over + int(SCANNER_WINDOW * 1000)
+            windows[link_id].append(HandOverWindow(start, end, may_have_arrived))
+    return windows
+
+
+def is_scanner_by_timing(millis: int, windows: list[HandOverWindow]) -> bool:
+    if any(window.may_have_arrived and window.end <= millis for window in windows):
+        return False
+    return any(window.start <= millis < window.end for window in windows)

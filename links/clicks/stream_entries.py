@@ -1,0 +1,81 @@
+"""What an entry of the clicks stream holds: a batch of clicks, parsed from JSON."""
+
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import NamedTuple
+from uuid import UUID
+
+import orjson
+import structlog
+
+from links.clicks import bot_detection
+from links.clicks.bot_detection import HandOverWindow, VisitorKind
+
+log = structlog.get_logger(__name__)
+
+Entry = tuple[bytes, dict[bytes, bytes]]
+MAX_MILLIS = 2**42  # Unix ms: the year 2109
+
+
+class Click(NamedTuple):
+    link_id: UUID
+    kind: str
+    millis: int  # Unix time
+    referrer: str = ""
+    device: str = ""
+    country: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """The clicks of one entry; its id is the same when the entry is delivered again."""
+
+    id: str
+    clicks: list[Click]
+
+    def by_people(self) -> dict[UUID, list[int]]:
+        """Link → when people clicked, in Unix milliseconds."""
+        times: dict[UUID, list[int]] = defaultdict(list)
+        for click in self.clicks:
+            if click.kind == VisitorKind.PERSON:
+                times[click.link_id].append(click.millis)
+        return times
+
+
+def read_batches(entries: list[Entry]) -> list[Batch]:
+    """Parses the entries, and corrects the kinds of clicks that came too soon for a person."""
+    batches = [batch for batch in map(_parse, entries) if batch]
+    link_ids = {click.link_id for batch in batches for click in batch.clicks}
+    windows = bot_detection.hand_over_windows(link_ids)
+    if not windows:
+        return batches
+    return [Batch(batch.id, [_corrected(c, windows) for c in batch.clicks]) for batch in batches]
+
+
+def _parse(entry: Entry) -> Batch | None:
+    """Returns None for a trimmed or malformed entry, so that it cannot block others."""
+    entry_id, fields = entry
+    try:
+        rows = orjson.loads(fields[b"batch"]) if fields else []
+        clicks = [
+            Click(UUID(hex=row[0]), VisitorKind(row[1]).value, _checked_millis(row[2]), *row[3:6])
+            for row in rows
+        ]
+        return Batch(UUID(hex=fields[b"id"].decode()).hex, clicks) if fields else None
+    except (ValueError, LookupError, TypeError, AttributeError):
+        log.exception("clicks_not_understood", entry=entry_id.decode())
+        return None
+
+
+def _checked_millis(millis: int) -> int:
+    if 0 <= millis < MAX_MILLIS:
+        return millis
+    raise ValueError(millis)
+
+
+def _corrected(click: Click, windows: dict[UUID, list[HandOverWindow]]) -> Click:
+    if click.kind != VisitorKind.PERSON or click.link_id not in windows:
+        return click
+    if bot_detection.is_scanner_by_timing(click.millis, windows[click.link_id]):
+        return click._replace(kind=VisitorKind.SCANNER.value)
+    return click
