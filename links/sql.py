@@ -60,10 +60,10 @@ _MESSAGE = channels_sql.INSERT_MESSAGE.format(
 
 
 @cache
-def send(*, is_test: bool, has_ticket: bool) -> str:
+def send(*, is_test: bool, has_key: bool) -> str:
     more = "" if is_test else f",\nhold AS ({ledger.HOLD_TRANSFER})"
-    if has_ticket:
-        more += f",\nticket AS ({idempotency.INSERT})"
+    if has_key:
+        more += f",\nidempotency_key AS ({idempotency.INSERT})"
     return _SEND.format(
         not_blocked=channels_sql.NOT_BLOCKED,
         payer=channels_sql.FREE_PAYER if is_test else ledger.HOLD_WALLET,

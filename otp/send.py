@@ -88,7 +88,7 @@ class _Acceptance(sending.Acceptance[CodeSendRequest]):
             is_test=self.sender.principal.is_test,
             has_link=self.link is not None,
             link_dies=self.link is not None and self.link.dies_with_code,
-            has_ticket=self.sender.ticket is not None,
+            has_key=self.sender.idempotency_key is not None,
         )
         self._read(sending.first_row(statement, self._params()))
 

@@ -65,14 +65,14 @@ _MESSAGE = channels_sql.INSERT_MESSAGE.format(
 
 
 @cache
-def send(*, is_test: bool, has_link: bool, has_ticket: bool, link_dies: bool = False) -> str:
+def send(*, is_test: bool, has_link: bool, has_key: bool, link_dies: bool = False) -> str:
     """The statement for this combination; each text is prepared once per connection."""
     more = "" if is_test else f",\nhold AS ({ledger.HOLD_TRANSFER})"
     if has_link:
         insert = links_sql.INSERT_WITH_CODE if link_dies else links_sql.INSERT
         more += f",\nlink AS ({insert})"
-    if has_ticket:
-        more += f",\nticket AS ({idempotency.INSERT})"
+    if has_key:
+        more += f",\nidempotency_key AS ({idempotency.INSERT})"
     statement = _SEND.format(
         not_blocked=channels_sql.NOT_BLOCKED,
         payer=channels_sql.FREE_PAYER if is_test else ledger.HOLD_WALLET,

@@ -1,33 +1,31 @@
 """The one API view base: key, rate, size, JSON, and the envelope every answer travels in."""
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, ClassVar
-from uuid import UUID
 
 import orjson
 import psycopg_pool
 import structlog
 from django.conf import settings
 from django.core.exceptions import SuspiciousOperation
-from django.db import IntegrityError, InterfaceError, OperationalError, connection, transaction
+from django.db import InterfaceError, OperationalError, connection
 from django.http import Http404, HttpRequest, HttpResponse, UnreadablePostError
 from rest_framework.exceptions import APIException, MethodNotAllowed
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
-from accounts.api import idempotency, query_params
+from accounts.api import query_params
 from accounts.api.rate_limit import Usage, key_rate_limiter
 from accounts.client_ip import client_ip
 from accounts.keys import api_keys
 from accounts.keys.api_keys import Principal
 from accounts.models import Company, Scope
 from config import ids, metrics
-from config.errors import AfterEffectError, DomainError, Error, Words
+from config.errors import DomainError, Error, Words
 
 log = structlog.get_logger(__name__)
-NOT_STORED = {401, 402, 403, 429, 500, 503}  # statuses of refusals before any effect
 
 
 class ApiResponse(HttpResponse):
@@ -120,107 +118,6 @@ class ApiView(APIView):
         if not isinstance(payload, dict):
             raise DomainError(Error.INVALID_INPUT, message=NOT_AN_OBJECT)
         return payload
-
-    def ticket(
-        self, request: Request, payload: Mapping[str, Any]
-    ) -> idempotency.IdempotencyKey | None:
-        key = request.META.get("HTTP_IDEMPOTENCY_KEY")
-        path = request.path.rstrip("/").removeprefix("/api/v1")
-        return idempotency.parse(self.principal, path, key, payload)
-
-    def once(
-        self,
-        ticket: idempotency.IdempotencyKey | None,
-        effect: Callable[[], dict[str, Any]],
-        rebuild: Callable[[UUID], dict[str, Any] | None],
-    ) -> HttpResponse:
-        """Run a send, which inserts the ticket in its own statement, or replay its answer.
-
-        A refusal before the effect is not kept, and yields to what a parallel twin achieved.
-        """
-        if ticket is None:
-            return ApiResponse(effect())
-        replay = self._replay(ticket, rebuild)
-        if replay is not None:
-            return replay
-        try:
-            status, body = 200, effect()
-        except AfterEffectError as error:
-            status, body = error.error.status, self._body(error)
-        except (DomainError, IntegrityError):
-            replay = self._replay(ticket, rebuild)
-            if replay is None:
-                raise
-            return replay
-        return self._kept(ticket, status, body)
-
-    def once_atomic(
-        self, ticket: idempotency.IdempotencyKey | None, effect: Callable[[], dict[str, Any]]
-    ) -> HttpResponse:
-        """The same for an effect that is a transaction of its own: answer and effect commit
-        together.
-        """
-        if ticket is None:
-            return ApiResponse(effect())
-        replay = self._replay(ticket, lambda _subject: None)
-        if replay is not None:
-            return replay
-        try:
-            with transaction.atomic():
-                idempotency.insert(ticket)
-                try:
-                    status, body = 200, effect()
-                except DomainError as error:
-                    if error.error.status in NOT_STORED:
-                        raise
-                    status, body = error.error.status, self._body(error)
-                response = self._kept(ticket, status, body)
-        except IntegrityError:
-            replay = self._replay(ticket, lambda _subject: None)
-            if replay is None:
-                raise
-            return replay
-        return response
-
-    def _replay(
-        self,
-        ticket: idempotency.IdempotencyKey,
-        rebuild: Callable[[UUID], dict[str, Any] | None],
-    ) -> HttpResponse | None:
-        found = idempotency.find_response(ticket)
-        match found:
-            case None:
-                return None
-            case idempotency.StoredResponse(status, body):
-                response = ApiResponse(body, status)
-            case idempotency.MissingResponse(subject_id):
-                rebuilt = self._rebuilt(subject_id, rebuild)
-                if rebuilt is None:
-                    raise DomainError(Error.REQUEST_IN_PROGRESS, retry_after=1)
-                response = self._kept(ticket, *rebuilt)
-        response["Idempotent-Replayed"] = "true"
-        return response
-
-    def _kept(
-        self, ticket: idempotency.IdempotencyKey, status: int, body: dict[str, Any]
-    ) -> "ApiResponse":
-        kept = idempotency.store_response(ticket, status, ApiResponse(body).text)
-        return ApiResponse(kept.body, kept.status)
-
-    def _rebuilt(
-        self, subject_id: UUID | None, rebuild: Callable[[UUID], dict[str, Any] | None]
-    ) -> tuple[int, dict[str, Any]] | None:
-        """The answer of a call whose process died, made from what it left in the database."""
-        if subject_id is None:
-            return None
-        try:
-            body = rebuild(subject_id)
-        except AfterEffectError as error:
-            return error.error.status, self._body(error)
-        return None if body is None else (200, body)
-
-    def _body(self, error: DomainError) -> dict[str, Any]:
-        return error.body(language=self.language, request_id=self.request_id)
 
     def finalize_response(  # type: ignore[override]
         self, request: Request, response: HttpResponse, *args: Any, **kwargs: Any

@@ -29,7 +29,7 @@ class IdempotencyKey:
     request_hash: bytes
 
     @property
-    def mark(self) -> str:
+    def short_hash(self) -> str:
         """A short hash of the key: the cool-down holds it, so that a twin is recognised."""
         return hashlib.sha256(f"{self.path}\n{self.key}".encode()).hexdigest()[:24]
 
@@ -81,7 +81,7 @@ WHERE company_id = %s AND mode = %s AND path = %s AND key = %s RETURNING status,
 def parse(
     principal: Principal, path: str, key: str | None, payload: Mapping[str, Any]
 ) -> IdempotencyKey | None:
-    """The ticket of a request that named a key, else None."""
+    """The Idempotency-Key of a request, or None when it has none."""
     if key is None:
         return None
     if not (0 < len(key) <= MAX_LENGTH and key.isascii() and key.isprintable()):
@@ -99,12 +99,12 @@ def parse(
     )
 
 
-def find_response(ticket: IdempotencyKey) -> StoredResponse | MissingResponse | None:
+def find_response(key: IdempotencyKey) -> StoredResponse | MissingResponse | None:
     """What became of an earlier call with this key; raises when it asked for something else.
 
     After 24 hours a key is new again, whether or not the purge has come by.
     """
-    where: list[str | int] = [ticket.company_id, ticket.mode, ticket.path, ticket.key]
+    where: list[str | int] = [key.company_id, key.mode, key.path, key.key]
     with connection.cursor() as cursor:
         cursor.execute(_FIND, where)
         row = cursor.fetchone()
@@ -114,20 +114,20 @@ def find_response(ticket: IdempotencyKey) -> StoredResponse | MissingResponse | 
     if row is None:
         return None
     request_hash, status, body, subject_id, _ = row
-    if bytes(request_hash) != ticket.request_hash:
+    if bytes(request_hash) != key.request_hash:
         raise DomainError(Error.IDEMPOTENCY_MISMATCH)
     if status is None:
         return MissingResponse(subject_id)
     return StoredResponse(status, body)
 
 
-def insert(ticket: IdempotencyKey, subject_id: UUID | None = None) -> None:
+def insert(key: IdempotencyKey, subject_id: UUID | None = None) -> None:
     """Insert the row in the caller's transaction; IntegrityError means a twin was first.
 
     From the subject's state the answer can be rebuilt, should this process die.
     """
     row: list[int | str | bytes | UUID | None]
-    row = [ticket.company_id, ticket.mode, ticket.path, ticket.key, ticket.request_hash]
+    row = [key.company_id, key.mode, key.path, key.key, key.request_hash]
     with connection.cursor() as cursor:
         cursor.execute(
             "INSERT INTO accounts_idempotentrequest"
@@ -137,15 +137,13 @@ def insert(ticket: IdempotencyKey, subject_id: UUID | None = None) -> None:
         )
 
 
-def store_response(ticket: IdempotencyKey, status: int, body: str) -> StoredResponse:
+def store_response(key: IdempotencyKey, status: int, body: str) -> StoredResponse:
     """Keep the answer for replays; returns the one that is kept, which is the first one given.
 
     A slow call and a twin that rebuilt its answer meanwhile must not say different things.
     It never holds a code.
     """
     with connection.cursor() as cursor:
-        cursor.execute(
-            _STORE, [status, body, ticket.company_id, ticket.mode, ticket.path, ticket.key]
-        )
+        cursor.execute(_STORE, [status, body, key.company_id, key.mode, key.path, key.key])
         row = cursor.fetchone()
     return StoredResponse(*row) if row else StoredResponse(status, body)

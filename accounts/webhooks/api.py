@@ -6,7 +6,8 @@ import orjson
 from django.http import HttpResponse
 from rest_framework.request import Request
 
-from accounts.api.base_view import ApiResponse, ApiView
+from accounts.api.base_view import ApiResponse
+from accounts.api.idempotent_view import IdempotentView
 from accounts.api.request_fields import Fields
 from accounts.client_ip import client_ip
 from accounts.models import Company, Endpoint, EventKind, Scope
@@ -40,7 +41,7 @@ CONFLICTING_KINDS = (
 NOT_BOOLEAN = ("Должно быть true или false", "Must be true or false")
 
 
-class _View(ApiView):
+class _View(IdempotentView):
     scope = Scope.WEBHOOKS
 
     def endpoint(self, public_id: str) -> Endpoint:
@@ -91,7 +92,7 @@ class Webhooks(_View):
             )
             return self.answer("created", serialize(endpoint))
 
-        return self.with_secret(self.once_atomic(self.ticket(request, payload), effect))
+        return self.with_secret(self.once_atomic(self.idempotency_key(request, payload), effect))
 
 
 class WebhookDetail(_View):
@@ -123,7 +124,7 @@ class RotateWebhook(_View):
             endpoints.rotate(endpoint=endpoint, **self.by(request))
             return self.answer("rotated", serialize(endpoint))
 
-        return self.with_secret(self.once_atomic(self.ticket(request, payload), effect))
+        return self.with_secret(self.once_atomic(self.idempotency_key(request, payload), effect))
 
 
 class TestWebhook(_View):
@@ -145,7 +146,7 @@ class TestWebhook(_View):
             body = {"id": delivery.public_id, "event_id": event_id, "type": kind, "event": kind}
             return self.answer("example", body)
 
-        return self.once_atomic(self.ticket(request, payload), effect)
+        return self.once_atomic(self.idempotency_key(request, payload), effect)
 
 
 def _kind(fields: Fields) -> str | None:

@@ -55,7 +55,7 @@ def place(
     gateway: Gateway,
     by: Actor,
     return_url: str = "",
-    ticket: IdempotencyKey | None = None,
+    idempotency_key: IdempotencyKey | None = None,
 ) -> Order:
     """An order, committed, and then opened with its provider."""
     if gateway.has_invoice and billing_profiles.for_company(company).missing:
@@ -74,8 +74,8 @@ def place(
         expires_at=timezone.now() + gateway.lifetime,
     )
     with transaction.atomic():
-        if ticket is not None:  # first, so that a twin waits here and not for a number
-            idempotency.insert(ticket, order.id)
+        if idempotency_key is not None:  # first, so that a twin waits here and not for a number
+            idempotency.insert(idempotency_key, order.id)
         _write(order, gateway, by)
     return open_payment(order)
 

@@ -10,6 +10,7 @@ from django.http import HttpResponse
 from rest_framework.request import Request
 
 from accounts.api.base_view import ApiResponse, ApiView
+from accounts.api.idempotent_view import IdempotentView
 from accounts.api.pagination import page_of
 from accounts.api.query_params import PAGING
 from accounts.api.request_fields import Fields
@@ -66,7 +67,7 @@ class Balance(ApiView):
         )
 
 
-class TopUpView(ApiView):
+class TopUpView(IdempotentView):
     scope = Scope.TOP_UP
 
     def authenticate(self, request: Request) -> Principal:
@@ -100,7 +101,7 @@ class TopUps(TopUpView):
     def post(self, request: Request) -> HttpResponse:
         payload = self.payload(request)
         wish = _parse_request(payload)
-        ticket = self.ticket(request, payload)
+        idempotency_key = self.idempotency_key(request, payload)
 
         def effect() -> dict[str, Any]:
             order = orders.place(
@@ -109,11 +110,11 @@ class TopUps(TopUpView):
                 gateway=wish.way(),
                 by=orders.Actor(api_key_id=self.principal.key_id, ip=client_ip(request.META)),
                 return_url=wish.return_url,
-                ticket=ticket,
+                idempotency_key=idempotency_key,
             )
             return self.told(order)
 
-        return self.once(ticket, effect, self.rebuilt)
+        return self.once(idempotency_key, effect, self.rebuilt)
 
     def rebuilt(self, order_id: UUID) -> dict[str, Any] | None:
         """The answer of a call that died: the order is there, and opening it again is harmless."""

@@ -41,11 +41,11 @@ class Sender:
 
     principal: Principal
     request_id: str
-    ticket: IdempotencyKey | None = None
+    idempotency_key: IdempotencyKey | None = None
 
     @property
     def mark(self) -> str:
-        return self.ticket.mark if self.ticket else ""
+        return self.idempotency_key.short_hash if self.idempotency_key else ""
 
 
 def price(channel: Channel, mode: str) -> int:
@@ -185,7 +185,7 @@ class Acceptance(ABC, Generic[RequestT]):
 
     def params(self) -> dict[str, Any]:
         """What `sql.INSERT_MESSAGE`, `ledger.HOLD_TRANSFER` and `idempotency.INSERT` need."""
-        principal, ticket = self.sender.principal, self.sender.ticket
+        principal, idempotency_key = self.sender.principal, self.sender.idempotency_key
         return {
             "message_id": self.message_id,
             "company_id": principal.company_id,
@@ -205,7 +205,7 @@ class Acceptance(ABC, Generic[RequestT]):
             "hold_seconds": settings.HOLD_DEADLINE[self.kind],
             "hold_key": ledger.hold_key(self.message_id),
             **budgets.params(principal.budgets, country_of(self.order.phone)),
-            **(ticket.params if ticket else {}),
+            **(idempotency_key.params if idempotency_key else {}),
         }
 
     def _patience(self) -> float | None:

@@ -7,7 +7,7 @@ from uuid import UUID
 from django.http import HttpResponse
 from rest_framework.request import Request
 
-from accounts.api.base_view import ApiView
+from accounts.api.idempotent_view import IdempotentView
 from channels.accept import acceptance
 from channels.accept.acceptance import Sender, SendOutcome
 from channels.history.status_texts import status_text
@@ -15,7 +15,7 @@ from channels.models import Message
 from config.ids import public_id
 
 
-class SendView(ApiView):
+class SendView(IdempotentView):
     kind: ClassVar[str]
 
     @abstractmethod
@@ -33,9 +33,9 @@ class SendView(ApiView):
     def post(self, request: Request) -> HttpResponse:
         payload = self.payload(request)
         order = self.order(payload)
-        ticket = self.ticket(request, payload)
-        sender = Sender(self.principal, self.request_id, ticket)
-        return self.once(ticket, lambda: self.send(sender, order), self.rebuild)
+        idempotency_key = self.idempotency_key(request, payload)
+        sender = Sender(self.principal, self.request_id, idempotency_key)
+        return self.once(idempotency_key, lambda: self.send(sender, order), self.rebuild)
 
     def rebuild(self, message_id: UUID) -> dict[str, Any] | None:
         """The answer of a send whose process died before it could give one."""

@@ -123,8 +123,8 @@ class _Acceptance(sending.Acceptance[LinkSendRequest]):
 
     def execute(self) -> None:
         principal, params = self.sender.principal, self._params()
-        has_ticket = self.sender.ticket is not None
-        statement = sql.send(is_test=principal.is_test, has_ticket=has_ticket)
+        has_key = self.sender.idempotency_key is not None
+        statement = sql.send(is_test=principal.is_test, has_key=has_key)
         if not params["is_alias"]:
             return self._read(sending.first_row(statement, params))
         with transaction.atomic():  # a refusal brings the retired alias back

@@ -5,7 +5,7 @@ from typing import Any
 from django.http import HttpResponse
 from rest_framework.request import Request
 
-from accounts.api.base_view import ApiView
+from accounts.api.idempotent_view import IdempotentView
 from accounts.api.request_fields import Fields
 from accounts.models import Scope
 from channels.accept.acceptance import Sender
@@ -22,7 +22,7 @@ from links.web.request_fields import TEXT_LENGTH, new_link, reusable_link
 SHORTENED = {"ru": "Ссылка сокращена", "en": "The link was shortened"}
 
 
-class Shorten(ApiView):
+class Shorten(IdempotentView):
     scope = Scope.LINKS
 
     def post(self, request: Request) -> HttpResponse:
@@ -36,7 +36,7 @@ class Shorten(ApiView):
             made = create.shorten(owner=self.principal, link=link)
             return self.body(made, link.seconds_left(made))
 
-        return self.once_atomic(self.ticket(request, payload), effect)
+        return self.once_atomic(self.idempotency_key(request, payload), effect)
 
     def body(self, link: Link, seconds_left: int | None) -> dict[str, Any]:
         return {

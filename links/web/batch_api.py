@@ -45,7 +45,7 @@ class BulkLinks(LinkView):
             message = self._message(data)
             return {"success": True, "message": message, "batch": batch, "data": data}
 
-        return self.once_atomic(self.ticket(request, payload), effect)
+        return self.once_atomic(self.idempotency_key(request, payload), effect)
 
     def _wanted(self, item: object) -> NewLink | DomainError:
         if not isinstance(item, dict):

@@ -10,7 +10,8 @@ from django.utils import timezone
 from rest_framework.request import Request
 
 from accounts.api import pagination
-from accounts.api.base_view import ApiResponse, ApiView
+from accounts.api.base_view import ApiResponse
+from accounts.api.idempotent_view import IdempotentView
 from accounts.api.query_params import PAGING, PERIOD, time_of
 from accounts.api.request_fields import Fields
 from accounts.client_ip import client_ip
@@ -39,7 +40,7 @@ STATES = ("active", "expired", "disabled", "used")
 INTERVALS = ("day", "hour")
 
 
-class LinkView(ApiView):
+class LinkView(IdempotentView):
     scope = Scope.LINKS
 
     def own(self) -> LinkQuerySet:

@@ -5,7 +5,7 @@ from typing import Any
 from django.http import HttpResponse
 from rest_framework.request import Request
 
-from accounts.api.base_view import ApiView
+from accounts.api.idempotent_view import IdempotentView
 from accounts.api.request_fields import Fields
 from accounts.models import Scope
 from channels.accept.acceptance import Sender
@@ -58,7 +58,7 @@ class SendCode(SendView):
         return body | {"short_url": sent.short_url} if sent.short_url else body
 
 
-class CheckCode(ApiView):
+class CheckCode(IdempotentView):
     scope = Scope.OTP
 
     def post(self, request: Request) -> HttpResponse:
@@ -82,7 +82,7 @@ class CheckCode(ApiView):
                 "verified_at": verified.verified_at,
             }
 
-        return self.once_atomic(self.ticket(request, payload), effect)
+        return self.once_atomic(self.idempotency_key(request, payload), effect)
 
 
 VERIFIED = {"ru": "Номер подтверждён", "en": "The number is verified"}

@@ -91,7 +91,7 @@ link AS (
     %(message_id)s::uuid, %(host_id)s::bigint, %(utm)s::text, %(expired_url)s::text,
     %(is_once)s::bool, %(dies_with_code)s::bool
   FROM payer),
-ticket AS (
+idempotency_key AS (
   INSERT INTO accounts_idempotentrequest (company_id, mode, path, key, request_hash, subject_id)
   SELECT company_id, %(mode)s::text, %(idem_path)s::text, %(idem_key)s::text, %(idem_hash)s::bytea,
     %(message_id)s::uuid

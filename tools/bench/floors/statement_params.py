@@ -11,7 +11,7 @@ from billing.wallet import ledger
 from config.ids import uuid7
 from otp import sql
 
-SEND = sql.send(is_test=False, has_link=False, has_ticket=False)
+SEND = sql.send(is_test=False, has_link=False, has_key=False)
 _MAC = bytes(32)
 
 
