@@ -74,13 +74,13 @@ class _Acceptance(sending.Acceptance[CodeSendRequest]):
     expires_in = 0.0
     attempts_left = 0
 
-    def _steps(self) -> list[Step]:
-        steps = super()._steps()
-        if self.order.link:
-            self.link = self.order.link.sent_by({self.channel, *(one.channel for one in steps)})
+    def _fallback_steps(self) -> list[Step]:
+        steps = super()._fallback_steps()
+        if self.request.link:
+            self.link = self.request.link.sent_by({self.channel, *(one.channel for one in steps)})
         return steps
 
-    def may_try_again(self, constraint: str) -> bool:
+    def is_retryable(self, constraint: str) -> bool:
         return constraint in {"verification_one_live", "link_key_once"}
 
     def execute(self) -> None:
@@ -102,11 +102,11 @@ class _Acceptance(sending.Acceptance[CodeSendRequest]):
         if is_blocked:
             return DomainError(Error.RECIPIENT_UNREACHABLE)
         if is_capped:
-            return guess_cap.send_refusal(self.sender.principal, self.order.phone)
-        return sending.payment_refusal(self.sender.principal, self.channel, self.order.phone)
+            return guess_cap.send_refusal(self.sender.principal, self.request.phone)
+        return sending.payment_refusal(self.sender.principal, self.channel, self.request.phone)
 
     def _params(self) -> dict[str, Any]:
-        order, principal = self.order, self.sender.principal
+        order, principal = self.request, self.sender.principal
         params = self.params() | _verification_params(principal, order)
         if self.link:
             params |= self.link.params()
@@ -118,7 +118,7 @@ class _Acceptance(sending.Acceptance[CodeSendRequest]):
 
     def count_segments(self) -> int:
         """In the text that will be sent, with a code and a slug as long as those drawn."""
-        principal, order = self.sender.principal, self.order
+        principal, order = self.sender.principal, self.request
         link = self.link
         template = rendering.template(
             principal.texts,

@@ -1,1 +1,1 @@
-"""Accepting a send: limits, routing, the statement that pays, the wait for a first outcome."""
+"""Accepts a send: limits, routing, the paying statement, the wait for the first outcome."""

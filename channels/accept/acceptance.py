@@ -1,7 +1,7 @@
-"""A send, from its place under the limits to its first outcome.
+"""Accepts a send: from the rate limits to its first outcome.
 
-What is sent is the caller's business (otp, links): it brings the statement that writes its own
-rows and the message in one commit. What is the same for all is here.
+otp and links subclass `Acceptance` with the statement that writes their own rows and the message
+in one commit; everything that all sends share is here.
 """
 
 import time
@@ -31,13 +31,13 @@ from channels.recipients import bot_invitations
 from config.errors import AfterEffectError, DomainError, Error
 from config.ids import public_id, uuid7
 
-MAX_TRIES = 5  # at the statement, when slugs or verifications of others are in its way
-CALL_GRACE = 2.0  # seconds past SEND_WAIT after which a call without an answer has died
+MAX_TRIES = 5  # of the statement, when it conflicts with slugs or verifications of others
+CALL_GRACE = 2.0  # seconds past SEND_WAIT after which an unanswered call must have died
 
 
 @dataclass(frozen=True, slots=True)
 class Sender:
-    """Who sends, and what of the request the message keeps."""
+    """Who sends, and which fields of the request are stored with the message."""
 
     principal: Principal
     request_id: str
@@ -53,11 +53,11 @@ def price(channel: Channel, mode: str) -> int:
 
 
 class FundsReturnedError(Exception):
-    """What was not paid for would be now: tokens, or room in a budget, came back."""
+    """The payment was refused but would succeed now: tokens or budget have been returned."""
 
 
 def payment_refusal(principal: Principal, channel: Channel, phone: str) -> Exception:
-    """Why, as it is now: the refusing statement saw an older balance."""
+    """Reads the reason anew: the statement that refused saw an older balance."""
     cost = price(channel, principal.mode)
     refusal = budgets.refusal(
         principal.company_id, budgets=principal.budgets, country=country_of(phone), price=cost
@@ -66,7 +66,7 @@ def payment_refusal(principal: Principal, channel: Channel, phone: str) -> Excep
 
 
 def check_country(principal: Principal, phone: str) -> None:
-    """The company's countries hold where money is spent: test keys are free everywhere."""
+    """Enforces the company's allowed countries; test keys spend no money, so they are exempt."""
     allowed, country = principal.allowed_countries, country_of(phone)
     if allowed and country not in allowed and not principal.is_test:
         name = country or phone[:4]
@@ -83,7 +83,7 @@ def check_country(principal: Principal, phone: str) -> None:
 
 
 class SendRequest(Protocol):
-    """A request to send, its fields checked."""
+    """A validated request to send."""
 
     @property
     def phone(self) -> str: ...
@@ -91,7 +91,7 @@ class SendRequest(Protocol):
     def locale(self) -> str: ...
     @property
     def channel(self) -> str | None:
-        """The one that was named."""
+        """The channel that the request names, if any."""
 
     @property
     def content(self) -> Content: ...
@@ -101,50 +101,54 @@ RequestT = TypeVar("RequestT", bound=SendRequest)
 
 
 class Acceptance(ABC, Generic[RequestT]):
-    """A send that is about to be accepted: otp and links say what they write with its message.
+    """A send about to be accepted; otp and links add the rows they write with its message.
 
-    Made of a sender and an order, it refuses what can be refused before anything is counted.
+    The constructor raises every refusal that needs no counter.
     """
 
     kind: ClassVar[str]
     segments = 1
 
-    def __init__(self, sender: Sender, order: RequestT) -> None:
+    def __init__(self, sender: Sender, request: RequestT) -> None:
         principal = sender.principal
-        test_numbers.refuse_scripted(principal, order.phone)
-        check_country(principal, order.phone)
-        self.sender, self.order = sender, order
+        test_numbers.refuse_scripted(principal, request.phone)
+        check_country(principal, request.phone)
+        self.sender, self.request = sender, request
         self.message_id = uuid7()
         self.channel = routing.choose_channel(
-            named=order.channel,
+            named=request.channel,
             default=principal.default_channel,
-            content=order.content,
+            content=request.content,
             mode=principal.mode,
-            phone=order.phone,
+            phone=request.phone,
             fallback=principal.fallback,
         )
         self.price = price(self.channel, principal.mode)
-        self.chain = self._fitting(self._steps())
+        self.chain = self._without_oversized_sms(self._fallback_steps())
 
-    def _steps(self) -> list[Step]:
-        """What the message may fall back to, at what it costs now."""
-        order, principal = self.order, self.sender.principal
+    def _fallback_steps(self) -> list[Step]:
+        """The fallback chain at today's prices."""
+        request, principal = self.request, self.sender.principal
         fallback = test_numbers.fallback(
-            principal, order.phone, named=order.channel, channel=self.channel
+            principal, request.phone, named=request.channel, channel=self.channel
         )
         if fallback is None:
             return []
         return [
-            Step(one.value, price(one, principal.mode), routing.patience(fallback, one, self.kind))
-            for one in routing.fallback_channels(
-                self.channel, fallback, order.content, principal.mode
+            Step(
+                channel.value,
+                price(channel, principal.mode),
+                routing.patience(fallback, channel, self.kind),
+            )
+            for channel in routing.fallback_channels(
+                self.channel, fallback, request.content, principal.mode
             )
         ]
 
-    def _fitting(self, steps: list[Step]) -> list[Step]:
-        """Without an SMS that the text is too long for; refused when the SMS was to be first."""
+    def _without_oversized_sms(self, steps: list[Step]) -> list[Step]:
+        """Drops the SMS step if the text is too long for it; raises if SMS is the first channel."""
         is_first = self.channel is Channel.SMS
-        if not is_first and all(one.channel != Channel.SMS for one in steps):
+        if not is_first and all(step.channel != Channel.SMS for step in steps):
             return steps
         self.segments = self.count_segments()
         if self.segments <= settings.MAX_SMS_SEGMENTS:
@@ -152,33 +156,33 @@ class Acceptance(ABC, Generic[RequestT]):
         if is_first:
             raise self.too_long()
         self.segments = 1
-        return [one for one in steps if one.channel != Channel.SMS]
+        return [step for step in steps if step.channel != Channel.SMS]
 
     @abstractmethod
     def count_segments(self) -> int:
-        """How many SMS its text takes."""
+        """The number of SMS segments of the text."""
 
     @abstractmethod
     def too_long(self) -> DomainError:
-        """Why it cannot go by SMS."""
+        """The error for a text that exceeds the SMS limit."""
 
     @abstractmethod
     def execute(self) -> None:
-        """One statement, one commit, or a refusal; IntegrityError when somebody was faster."""
+        """Commits one statement or raises a refusal; IntegrityError when a parallel send won."""
 
     @abstractmethod
-    def may_try_again(self, constraint: str) -> bool:
-        """Whether another slug or another look can help after this constraint refused."""
+    def is_retryable(self, constraint: str) -> bool:
+        """Whether a retry can succeed after this constraint failed."""
 
     def accept(self) -> None:
-        for left in reversed(range(MAX_TRIES)):
+        for tries_left in reversed(range(MAX_TRIES)):
             try:
                 self.execute()
             except FundsReturnedError:
-                if not left:
+                if not tries_left:
                     raise DomainError(Error.UNAVAILABLE, retry_after=1) from None
             except IntegrityError as error:
-                if not left or not self.may_try_again(violated_constraint(error)):
+                if not tries_left or not self.is_retryable(violated_constraint(error)):
                     raise
             else:
                 return
@@ -192,24 +196,24 @@ class Acceptance(ABC, Generic[RequestT]):
             "api_key_id": principal.key_id or None,
             "mode": principal.mode,
             "kind": self.kind,
-            "content": self.order.content.value,
+            "content": self.request.content.value,
             "channel": self.channel.value,
             "chain": self.chain,
             "patience": self._patience(),
-            "phone": self.order.phone,
-            "locale": self.order.locale,
+            "phone": self.request.phone,
+            "locale": self.request.locale,
             "request_id": self.sender.request_id,
             "price": self.price,
             "segments": self.segments,
             "priority": 0 if self.kind == "code" else 1,
             "hold_seconds": settings.HOLD_DEADLINE[self.kind],
             "hold_key": ledger.hold_key(self.message_id),
-            **budgets.params(principal.budgets, country_of(self.order.phone)),
+            **budgets.params(principal.budgets, country_of(self.request.phone)),
             **(idempotency_key.params if idempotency_key else {}),
         }
 
     def _patience(self) -> float | None:
-        """Seconds for a proof by the first channel; None where no other follows."""
+        """Seconds the first channel has to prove delivery; None without a fallback."""
         if not self.chain:
             return None
         return routing.patience(self.sender.principal.fallback, self.channel, self.kind)
@@ -217,7 +221,7 @@ class Acceptance(ABC, Generic[RequestT]):
 
 @dataclass(frozen=True, slots=True)
 class SendOutcome:
-    """What became of a send, as far as its sender is told."""
+    """The outcome of a send as reported to its sender."""
 
     message_id: UUID
     phone: str
@@ -235,30 +239,30 @@ class SendOutcome:
 
 
 def send(acceptance: Acceptance[Any]) -> SendOutcome:
-    """Accept, and wait for the first outcome; AfterEffectError when that is a failure."""
+    """Accepts and waits for the first outcome; raises AfterEffectError if that is a failure."""
     principal = acceptance.sender.principal
     if principal.is_test:
-        _take_quota(principal, acceptance.order.content)
-    place = send_limits.Send(
+        _take_quota(principal, acceptance.request.content)
+    limited = send_limits.Send(
         acceptance.message_id,
         principal.company_id,
         principal.mode,
         acceptance.kind,
-        acceptance.order.phone,
+        acceptance.request.phone,
         principal.own_limits,
     )
     signal = accept_and_wait(
-        order=place,
+        send=limited,
         mark=acceptance.sender.mark,
         accept=acceptance.accept,
-        waits=not test_numbers.is_scripted(principal, place.phone, test_numbers.QUEUED),
+        waits=not test_numbers.is_scripted(principal, limited.phone, test_numbers.QUEUED),
     )
     state, channel, error, cost = first_outcome(acceptance.message_id, signal)
     channel = channel or acceptance.channel.value
     raise_if_failed(acceptance.message_id, state, channel, error)
     cost = acceptance.price if cost is None else cost
     return SendOutcome(
-        acceptance.message_id, acceptance.order.phone, channel, state, cost, principal.is_test
+        acceptance.message_id, acceptance.request.phone, channel, state, cost, principal.is_test
     )
 
 
@@ -269,25 +273,25 @@ def _take_quota(principal: Principal, content: Content) -> None:
 
 
 def accept_and_wait(
-    *, order: send_limits.Send, mark: str, accept: Callable[[], None], waits: bool
+    *, send: send_limits.Send, mark: str, accept: Callable[[], None], waits: bool
 ) -> outcome_waiting.Signal | None:
-    """Take a place under the limits, accept, and wait for the first outcome.
+    """Counts the send against the limits, accepts it and waits for the first outcome.
 
-    `accept` is one commit; if it refuses nothing was written. While the send waits its database
-    connection serves others.
+    `accept` is one commit; if it raises, nothing was written. The database connection is closed
+    before the wait, so that it serves others.
     """
-    with outcome_waiting.waiter(order.id) if waits else nullcontext() as waiter:
-        with send_limits.acquire(order, mark=mark):
+    with outcome_waiting.waiter(send.id) if waits else nullcontext() as waiter:
+        with send_limits.acquire(send, mark=mark):
             accept()
         nudge.wake()
         if waiter is None:
-            return outcome_waiting.Signal(order.id, "queued", "", "")
+            return outcome_waiting.Signal(send.id, "queued", "", "")
         connection.close()
         return waiter.wait(settings.SEND_WAIT)
 
 
 def first_row(statement: str, params: Mapping[str, Any]) -> tuple[Any, ...]:
-    """Of a statement that returns some; JSON goes in as dicts and lists."""
+    """The first row of a statement that returns at least one; JSON goes in as dicts and lists."""
     values = {
         name: orjson.dumps(value).decode() if name in {"params", "chain"} else value
         for name, value in params.items()
@@ -298,7 +302,7 @@ def first_row(statement: str, params: Mapping[str, Any]) -> tuple[Any, ...]:
 
 
 def violated_constraint(error: IntegrityError) -> str:
-    """The name of the constraint that refused, as Postgres reports it."""
+    """The name of the violated constraint, as Postgres reports it."""
     cause = error.__cause__
     name = cause.diag.constraint_name if isinstance(cause, psycopg.Error) else None
     return name or ""
@@ -307,11 +311,11 @@ def violated_constraint(error: IntegrityError) -> str:
 def first_outcome(
     message_id: UUID, signal: outcome_waiting.Signal | None
 ) -> tuple[str, str, str, int | None]:
-    """(state, channel, error, cost); read once more when no signal came, for one may be lost."""
+    """(state, channel, error, cost); read from the database without a signal: it may be lost."""
     if signal is not None:
         return signal.state, signal.channel, signal.error, signal.cost
-    found = Message.objects.filter(pk=message_id)
-    return found.values_list("state", "channel", "error", "price").first() or (
+    rows = Message.objects.filter(pk=message_id)
+    return rows.values_list("state", "channel", "error", "price").first() or (
         "queued",
         "",
         "",
@@ -320,17 +324,17 @@ def first_outcome(
 
 
 def raise_if_failed(message_id: UUID, state: str, channel: str, error: str) -> None:
-    """A message that ended badly while its sender waited is an error to the sender."""
+    """Turns a failure during the wait into an error of the call."""
     if state not in {"failed", "expired"}:
         return
-    shown: dict[str, Any] = {"id": public_id("msg", message_id), "channel": channel}
+    fields: dict[str, Any] = {"id": public_id("msg", message_id), "channel": channel}
     if error != "recipient_unreachable":
-        raise AfterEffectError(Error.DELIVERY_FAILED, **shown)
-    help_ = bot_invitations.error_fields(message_id) if channel == Channel.TELEGRAM else {}
-    raise AfterEffectError(Error.RECIPIENT_UNREACHABLE, **shown, **help_)
+        raise AfterEffectError(Error.DELIVERY_FAILED, **fields)
+    invitation = bot_invitations.error_fields(message_id) if channel == Channel.TELEGRAM else {}
+    raise AfterEffectError(Error.RECIPIENT_UNREACHABLE, **fields, **invitation)
 
 
 def is_call_over(message: Message) -> bool:
-    """Whether the call that made this message can no longer be running."""
+    """Whether the call that created this message can no longer be running."""
     age = time.time() - message.created_at.timestamp()
     return message.state != "queued" or age > settings.SEND_WAIT + CALL_GRACE

@@ -1,6 +1,6 @@
-"""Tells the workers that something is due, off the request thread.
+"""Wakes the workers when something is due, off the request thread.
 
-A hint and no more: a lost one costs a beat tick, because the database says what is due.
+Only a hint: a lost one costs a beat tick, because the database says what is due.
 """
 
 import redis
@@ -13,23 +13,26 @@ from config.redis_client import call
 log = structlog.get_logger(__name__)
 
 WAKE = "wake"  # the list workers block on
-MAX_ENTRIES, TRIMMED_TO = 16, 8  # entries: one wakes one worker, and each looks at everything
+MAX_ENTRIES, TRIMMED_TO = (
+    16,
+    8,
+)  # entries: each wakes one worker, and a worker takes whatever is due
 
 
 def key(account: str = "") -> str:
-    """The list of the workers, or that of the process which an account lives in."""
+    """The Redis list of the workers, or of the process that hosts this account."""
     return f"{WAKE}:{account}" if account else WAKE
 
 
 def push() -> bool:
     try:
-        for one in ("", *registry.hosted_providers()):
-            if call("LPUSH", key(one), 1) > MAX_ENTRIES:
-                call("LTRIM", key(one), 0, TRIMMED_TO - 1)
+        for account in ("", *registry.hosted_providers()):
+            if call("LPUSH", key(account), 1) > MAX_ENTRIES:
+                call("LTRIM", key(account), 0, TRIMMED_TO - 1)
     except redis.RedisError as error:
         log.warning("nudge_lost", error=type(error).__name__)
         return False
     return True
 
 
-wake = CoalescingThread("nudger", push).trigger  # to be called after the commit
+wake = CoalescingThread("nudger", push).trigger  # call after the commit

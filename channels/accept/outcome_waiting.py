@@ -1,7 +1,7 @@
-"""A send waits here, its database connection given back, for its first outcome.
+"""Lets a send wait for its first outcome without a database connection.
 
-One subscription per process feeds a dict of events. Places are bounded, so that a slow vendor
-can never take the threads that verify needs.
+One subscription per process feeds a dict of events. The slots are bounded (a bulkhead), so that a
+slow vendor cannot take the threads that verify needs.
 """
 
 import os
@@ -29,13 +29,13 @@ PING_INTERVAL, SILENCE_TIMEOUT = 0.5, 1.5  # seconds: a Redis that hangs keeps i
 
 @dataclass(frozen=True, slots=True)
 class Signal:
-    """What became of a message, as far as its sender must know."""
+    """The outcome of a message, published to the process whose send waits for it."""
 
     message_id: UUID
     state: str
     channel: str
     error: str
-    cost: int | None = None  # None: what it was accepted at
+    cost: int | None = None  # None: the price at acceptance
 
 
 class Waiter:
@@ -57,32 +57,32 @@ _connected = threading.Event()
 
 @contextmanager
 def waiter(message_id: UUID) -> Iterator[Waiter | None]:
-    """Register before the commit, so that no signal is too early.
+    """Registers a waiter; enter before the commit, so that no signal comes too early.
 
-    None when no place is free or no signal could arrive: the answer is `queued` at once.
+    Yields None if no slot is free or no signal could arrive: then answer `queued` at once.
     """
     if not _is_listening() or not _slots.acquire(blocking=False):
         yield None
         return
-    one = _waiters[message_id] = Waiter()
+    registered = _waiters[message_id] = Waiter()
     try:
-        yield one
+        yield registered
     finally:
         _waiters.pop(message_id, None)
         _slots.release()
 
 
 def facts() -> dict[str, int]:
-    """For this process's heartbeat; it listens from its first send on."""
-    found = {"waiters": len(_waiters)}
+    """For the heartbeat; a process listens from its first send on."""
+    values = {"waiters": len(_waiters)}
     if _listener_pid == os.getpid():
-        found["listening"] = int(_connected.is_set())
-    return found
+        values["listening"] = int(_connected.is_set())
+    return values
 
 
 def publish(signals: Sequence[Signal]) -> None:
-    """Tell the senders; one message for a whole group. A lost one is read from the database."""
-    payload = [[one.message_id.hex, one.state, one.channel, one.error, one.cost] for one in signals]
+    """Publishes a batch to the waiting sends; a lost signal is read from the database."""
+    payload = [[s.message_id.hex, s.state, s.channel, s.error, s.cost] for s in signals]
     try:
         redis_client().publish(PUBSUB_CHANNEL, orjson.dumps(payload))
     except redis.RedisError as error:
@@ -107,7 +107,7 @@ def _listen_forever() -> None:
     while True:
         try:
             _listen()
-        except Exception as error:  # the thread's edge: it must outlive whatever comes
+        except Exception as error:  # the thread's edge: it must survive any error
             log.warning("outcome_listener_lost", error=type(error).__name__)
         _connected.clear()
         _wake_all()
@@ -115,32 +115,32 @@ def _listen_forever() -> None:
 
 
 def _listen() -> None:
-    """Returns only by raising: when Redis is gone, or has been silent for SILENCE seconds."""
+    """Runs until Redis is gone or silent for SILENCE_TIMEOUT seconds; then raises."""
     with PubSub(blocking_redis_client().connection_pool) as subscription:
         subscription.subscribe(PUBSUB_CHANNEL)
-        heard = time.monotonic()
+        last_message_at = time.monotonic()
         while True:
             message = subscription.get_message(timeout=PING_INTERVAL)
             if message is not None:
-                heard = time.monotonic()
+                last_message_at = time.monotonic()
                 _connected.set()
                 if message["type"] == "message":
                     _deliver(message["data"])
-            elif time.monotonic() - heard > SILENCE_TIMEOUT:
+            elif time.monotonic() - last_message_at > SILENCE_TIMEOUT:
                 raise TimeoutError
             else:
                 subscription.ping()
 
 
 def _wake_all() -> None:
-    """Nobody will be signalled now: each reads its row and answers what it says."""
-    for one in list(_waiters.values()):
-        one.event.set()
+    """No signal can arrive now: each waiter reads its row instead."""
+    for waiting in list(_waiters.values()):
+        waiting.event.set()
 
 
 def _deliver(payload: bytes) -> None:
-    for message_id, *told in orjson.loads(payload):
-        found = _waiters.get(UUID(hex=message_id))
-        if found is not None:
-            found.signal = Signal(UUID(hex=message_id), *told)
-            found.event.set()
+    for message_id, *fields in orjson.loads(payload):
+        waiting = _waiters.get(UUID(hex=message_id))
+        if waiting is not None:
+            waiting.signal = Signal(UUID(hex=message_id), *fields)
+            waiting.event.set()

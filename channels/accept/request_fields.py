@@ -1,4 +1,4 @@
-"""The request fields that every send has."""
+"""Parses the request fields that all sends share."""
 
 from accounts.api.request_fields import Fields
 from accounts.keys.api_keys import Principal
@@ -10,7 +10,7 @@ LOCALES = ["ru", "en"]
 
 
 def phone_field(text: str | None, principal: Principal) -> str:
-    """After `Fields.check`, so that a missing phone has been named with the other faults."""
+    """Call after `Fields.check`, which reports a missing phone along with the other errors."""
     return phone_numbers.normalise(text or "", principal.country)
 
 

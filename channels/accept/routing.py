@@ -1,4 +1,4 @@
-"""Which channel a message goes by: the one that was named, or the company's first that can."""
+"""Chooses a message's channel: the one the request names, or the company's first that can."""
 
 from django.conf import settings
 
@@ -25,7 +25,7 @@ def choose_channel(
     phone: str = "",
     fallback: Fallback | None = None,
 ) -> Channel:
-    """The channel, refused before anything is spent when none can carry this content now."""
+    """Raises before anything is spent if no channel can carry this content now."""
     if named is not None:
         return _require_account(Channel(named), content, mode, phone)
     for channel in channel_order(default, fallback):
@@ -35,39 +35,39 @@ def choose_channel(
 
 
 def channel_order(default: str, fallback: Fallback | None = None) -> list[Channel]:
-    """The company's order: its default first, then its chain, then the usual preference."""
+    """The company's default first, then its fallback chain, then the service's preference."""
     chain = fallback.chain if fallback else ()
-    found = dict.fromkeys((default, *chain, *PREFERENCE))
-    return [Channel(one) for one in found if one]
+    names = dict.fromkeys((default, *chain, *PREFERENCE))
+    return [Channel(name) for name in names if name]
 
 
 def channels_after(channel: Channel, fallback: Fallback) -> list[Channel]:
-    """What the chain has after this channel, or all of it where it is no part of it."""
+    """The rest of the chain after this channel; the whole chain if the channel is not in it."""
     names = list(fallback.chain)
     if channel.value in names:
         del names[: names.index(channel.value) + 1]
-    return [Channel(one) for one in names]
+    return [Channel(name) for name in names]
 
 
 def fallback_channels(
     channel: Channel, fallback: Fallback, content: Content, mode: str
 ) -> list[Channel]:
-    """Of these, such as can carry the content and cost no more than the company allows."""
+    """The next channels that can carry the content within the company's maximum cost."""
     return [
-        one
-        for one in channels_after(channel, fallback)
-        if registry.carries(one, content, mode) and _is_affordable(one, fallback)
+        following
+        for following in channels_after(channel, fallback)
+        if registry.carries(following, content, mode) and _is_affordable(following, fallback)
     ]
 
 
 def _is_affordable(channel: Channel, fallback: Fallback) -> bool:
-    """By the price of a live message, so that a test key shows what a live one would do."""
+    """Compares live prices in both modes, so that a test key behaves like a live one."""
     price: int = settings.PRICES[channel.value]
     return fallback.max_cost is None or price <= fallback.max_cost
 
 
 def patience(fallback: Fallback | None, channel: Channel, kind: str) -> float:
-    """Seconds that a channel has to prove a delivery before the next one is tried."""
+    """Seconds a channel has to prove delivery before the next one is tried."""
     own = fallback.patience.get(channel.value) if fallback else None
     return float(own or settings.FALLBACK_PATIENCE[kind])
 
@@ -75,7 +75,8 @@ def patience(fallback: Fallback | None, channel: Channel, kind: str) -> float:
 def _require_account(channel: Channel, content: Content, mode: str, phone: str) -> Channel:
     if availability.has_account(channel, content, mode, phone):
         return channel
-    is_able = registry.carries(channel, content, mode)
-    if not is_able and registry.carries(channel, Content.CODE, mode):
+    if not registry.carries(channel, content, mode) and registry.carries(
+        channel, Content.CODE, mode
+    ):
         raise DomainError(Error.LINK_NOT_SUPPORTED)
     raise DomainError(Error.CHANNEL_UNAVAILABLE)

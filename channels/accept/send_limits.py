@@ -1,11 +1,11 @@
-"""How often one phone may be written to, judged before anything is spent.
+"""Rate limits of sends to one phone, checked before anything is spent.
 
-Redis counts; without it Postgres does, from the messages themselves. Accepted sends count; a
-refused or failed one gives its place back, so that another channel can be tried.
+Redis counts; without Redis, Postgres counts the messages themselves. Accepted sends count; a
+refused or failed send is released, so that another channel can be tried.
 
-A phone has a pool of codes and one of links that all companies share. It refills evenly, so that
-nobody waits for longer than one place takes to come back; and each company's first sends of a day
-may draw on a reserve, so that no other company can keep them from a person.
+All companies share a phone's pool of codes and its pool of links. A pool refills evenly, so nobody
+waits longer than one send takes to refill; each company's first sends of a day may draw on a
+reserve, so that other companies cannot block them.
 """
 
 from collections.abc import Iterator
@@ -33,7 +33,7 @@ SHARED_POOL_EMPTY: Words = (
 
 
 class CountedMessage(Protocol):
-    """A message, as far as limits care."""
+    """The fields of a message that the limits use."""
 
     @property
     def id(self) -> UUID: ...
@@ -59,12 +59,12 @@ class Send:
 
 @contextmanager
 def acquire(send: Send, *, mark: str = "") -> Iterator[None]:
-    """Holds a place for this send while it is accepted, or raises `resend_too_soon`, `send_limit`.
+    """Counts this send while it is accepted, or raises `resend_too_soon` or `send_limit`.
 
-    A refusal inside gives the place back, for nothing was sent. An error that leaves the commit
-    unknown does so only under an Idempotency-Key, by which the database tells a repeat: without
-    one the message may be on its way. `mark` is the key's hash: a parallel twin of the send that
-    holds the cool-down is told that the call is still running.
+    A refusal inside releases it, because nothing was sent. An error that leaves the commit unknown
+    releases it only under an Idempotency-Key, by which the database recognises a repeat: without
+    one the message may be on its way. `mark` is the hash of that key: while the send that holds
+    the cool-down runs, a parallel repeat gets `request_in_progress`.
     """
     gate, seconds = _gate(send, mark)
     try:
@@ -91,19 +91,20 @@ def acquire(send: Send, *, mark: str = "") -> Iterator[None]:
 
 
 def wait(send: Send) -> int:
-    """Seconds until this send would be given a place; 0 if it would be now. Takes none."""
+    """Seconds until this send would be allowed, 0 if now; counts nothing."""
     try:
         return atomic_limits.seconds_until_granted(
             _windows(send, send.own), cool_down=_cool_down_key(send), pool=_pool(send)
         )
     except LimiterDownError:
-        place = _count_in_postgres(send)
-        return 0 if place.verdict == atomic_limits.GRANTED else place.wait
+        limit = _count_in_postgres(send)
+        return 0 if limit.verdict == atomic_limits.GRANTED else limit.wait
 
 
 def release(send: CountedMessage) -> None:
-    """The place of a message a vendor refused, so that another channel can be tried at once;
-    a few times only, or the limits would not hold for numbers that no channel reaches.
+    """Uncounts a message that a vendor refused, so that another channel can be tried at once.
+
+    Only a few times, or the limits would not hold for numbers that no channel reaches.
     """
     count, seconds = settings.PLACES_BACK
     atomic_limits.release(
@@ -115,25 +116,25 @@ def release(send: CountedMessage) -> None:
     )
 
 
-def _raise_if_refused(place: LimitVerdict) -> None:
-    if place.verdict == atomic_limits.DUPLICATE:
+def _raise_if_refused(limit: LimitVerdict) -> None:
+    if limit.verdict == atomic_limits.DUPLICATE:
         raise DomainError(Error.REQUEST_IN_PROGRESS, retry_after=1)
-    if place.verdict == atomic_limits.COOLING_DOWN:
-        raise DomainError(Error.RESEND_TOO_SOON, retry_after=place.wait)
-    if place.verdict == atomic_limits.POOL_EMPTY:
+    if limit.verdict == atomic_limits.COOLING_DOWN:
+        raise DomainError(Error.RESEND_TOO_SOON, retry_after=limit.wait)
+    if limit.verdict == atomic_limits.POOL_EMPTY:
         kind, words = "phone_all_companies", SHARED_POOL_EMPTY
         raise DomainError(
-            Error.SEND_LIMIT, message=words, retry_after=place.wait, limit={"kind": kind}
+            Error.SEND_LIMIT, message=words, retry_after=limit.wait, limit={"kind": kind}
         )
-    if place.verdict > 0:
-        raise DomainError(Error.SEND_LIMIT, retry_after=place.wait, limit={"kind": "phone"})
+    if limit.verdict > 0:
+        raise DomainError(Error.SEND_LIMIT, retry_after=limit.wait, limit={"kind": "phone"})
 
 
 _DEFINITE = (errors.LockNotAvailable, errors.QueryCanceled, errors.DeadlockDetected)
 
 
 def nothing_was_written(error: Exception) -> bool:
-    """Whether a failed statement surely left nothing; a twin that was faster keeps our place."""
+    """Whether a failed statement certainly wrote nothing; a faster repeat keeps the count."""
     if isinstance(error, IntegrityError):
         return "idempotency_key_once" not in str(error)
     if isinstance(error, OperationalError | InterfaceError):
@@ -142,17 +143,17 @@ def nothing_was_written(error: Exception) -> bool:
 
 
 def cool_down(own: CompanyLimits) -> int:
-    """Seconds between two codes to one phone, as the company has it."""
+    """Seconds between two codes to one phone, by the company's setting."""
     return own.cool_down or settings.COOL_DOWN
 
 
 def _cool_down(send: Send) -> int:
-    is_held = send.kind == "code" and send.mode == "live"
-    return cool_down(send.own) if is_held else 0
+    applies = send.kind == "code" and send.mode == "live"
+    return cool_down(send.own) if applies else 0
 
 
 def _gate(send: Send, mark: str) -> tuple[str, int]:
-    """What a twin is told by: the cool-down, or where there is none a gate of the mark's own."""
+    """The key that detects a parallel repeat: the cool-down or, without one, a key of the mark."""
     if mark and not _cool_down(send):
         return f"twin:{send.company_id}:{send.mode}:{mark}", atomic_limits.DUPLICATE_SECONDS
     return _cool_down_key(send), _cool_down(send)
@@ -163,23 +164,21 @@ def _cool_down_key(send: CountedMessage) -> str:
 
 
 def _company_limits(kind: str, own: CompanyLimits) -> list[tuple[int, int]]:
-    """(count, seconds): the company's own count where it has set one, never above the most that
-    leaves something to others.
-    """
+    """(count, seconds): the company's own count if set, capped so that others get a share."""
     is_code = kind == "code"
     standard = settings.CODE_LIMITS if is_code else settings.LINK_LIMITS
     if own is NO_LIMITS:
         return standard
-    most = settings.MOST_CODES if is_code else settings.MOST_LINKS
+    caps = settings.MOST_CODES if is_code else settings.MOST_LINKS
     counts = own[1:4] if is_code else own[4:]
     return [
-        (min(mine or count, bound), seconds)
-        for mine, bound, (count, seconds) in zip(counts, most, standard, strict=True)
+        (min(own_count or count, cap), seconds)
+        for own_count, cap, (count, seconds) in zip(counts, caps, standard, strict=True)
     ]
 
 
 def _windows(send: CountedMessage, own: CompanyLimits = NO_LIMITS) -> list[Window]:
-    """A place is given back by the names of its windows alone, whatever their counts."""
+    """`release` needs only the keys of the windows, so it may pass no limits."""
     phone = hashed(send.phone)
     return [
         Window(f"send:{send.company_id}:{send.mode}:{send.kind}:{seconds}:{phone}", count, seconds)
@@ -188,7 +187,7 @@ def _windows(send: CountedMessage, own: CompanyLimits = NO_LIMITS) -> list[Windo
 
 
 def _pool(send: CountedMessage) -> Pool | None:
-    """Of codes and of links apart: nobody's links can hold a code up."""
+    """Codes and links have separate pools, so that links cannot delay a code."""
     if send.mode != "live":
         return None
     phone = hashed(send.phone)
@@ -210,7 +209,7 @@ WHERE phone = %(phone)s AND mode = %(mode)s AND state <> 'failed'
   AND company_id = %(company_id)s AND kind = %(kind)s::text
 """
 
-# By all companies, with the seconds since; twice as long as an empty pool takes to be full again.
+# All companies' sends with their age; two days are twice what an empty pool takes to refill.
 _SENT = """
 SELECT company_id, EXTRACT(epoch FROM now() - created_at)::float
 FROM channels_message
@@ -222,7 +221,7 @@ ORDER BY created_at
 
 @contextmanager
 def _counted_in_postgres(send: Send) -> Iterator[None]:
-    """The same limits, from what was accepted; sends to one phone take turns meanwhile."""
+    """The same limits from accepted messages; an advisory lock serialises sends to one phone."""
     number = int.from_bytes(bytes.fromhex(hashed(send.phone))[:8], "big", signed=True)
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_lock(%s)", [number])

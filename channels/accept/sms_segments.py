@@ -1,4 +1,4 @@
-"""How many SMS a text costs: what we price is what the splitter sends."""
+"""Counts the SMS segments of a text with the splitter that sends it, so price and send agree."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -6,9 +6,9 @@ from typing import Literal
 from channels.providers import gsm
 
 Encoding = Literal["GSM-7", "UCS-2"]
-# Septets, or UTF-16 code units, in a text of one part and in each of several.
+# Septets or UTF-16 code units: in a single message, and in each part of a concatenated one.
 SEGMENT_SIZES: dict[Encoding, tuple[int, int]] = {
-    one.value: room for one, room in gsm.SEGMENT_SIZES.items()
+    alphabet.value: sizes for alphabet, sizes in gsm.SEGMENT_SIZES.items()
 }
 
 
@@ -20,10 +20,10 @@ class Segments:
 
 
 def count(text: str) -> Segments:
-    found = gsm.split(text)
-    return Segments(found.alphabet.value, found.units, len(found.pieces))
+    split = gsm.split(text)
+    return Segments(split.alphabet.value, split.units, len(split.pieces))
 
 
 def non_gsm_characters(text: str) -> list[str]:
-    """The characters, each once, because of which a text is not in the alphabet of GSM-7."""
+    """The distinct characters of a text that GSM-7 lacks."""
     return [char for char in dict.fromkeys(text) if gsm.alphabet_of(char) is gsm.Alphabet.UCS2]

@@ -1,6 +1,6 @@
-"""What a test key's number scripts before anything is accepted.
+"""Outcomes that a test key's number scripts before acceptance.
 
-The rest of the script is played by the `test` provider.
+`channels.providers.scripted` plays the outcomes after it.
 """
 
 from typing import Any
@@ -23,12 +23,12 @@ REFUSED_AT_ONCE = {
     "0013": Error.CHANNEL_UNAVAILABLE,
     "0014": Error.COUNTRY_NOT_ALLOWED,
 }
-RETRY_AFTER = {  # seconds, as the shortest window of each says
+RETRY_AFTER = {  # seconds: the shortest window of each limit
     Error.RESEND_TOO_SOON: settings.COOL_DOWN,
     Error.SEND_LIMIT: settings.CODE_LIMITS[0][1],
     Error.TOO_MANY_ATTEMPTS: settings.FAILED_ATTEMPTS[0][1],
 }
-EXTRA_FIELDS: dict[Error, dict[str, Any]] = {  # beside code and message, as with a live key
+EXTRA_FIELDS: dict[Error, dict[str, Any]] = {  # added to code and message, as for a live key
     Error.INSUFFICIENT_TOKENS: {"required": 1, "available": 0},
     Error.SEND_LIMIT: {"limit": {"kind": "phone"}},
 }
@@ -36,7 +36,7 @@ EXPIRED_CODE = "0004"
 QUEUED = scripted.QUEUED
 NO_MORE_GUESSES = "0012"
 
-# For people: what each ending brings about, and the error it is answered with, if any.
+# For people: what the last four digits script, and the error they answer with, if any.
 OUTCOMES: dict[str, tuple[Words, Error | None]] = {
     "0000": (("доставлено сразу", "delivered at once"), None),
     "0001": (("неверный номер", "an invalid number"), Error.INVALID_PHONE),
@@ -111,13 +111,16 @@ def is_scripted(principal: Principal, phone: str, script: str) -> bool:
 def fallback(
     principal: Principal, phone: str, *, named: str | None, channel: Channel
 ) -> Fallback | None:
-    """The company's chain, unless the request named its channel; a number that scripts a fallback
-    has one in any case.
+    """The company's chain, unless the request names a channel.
+
+    A number that scripts a fallback always has one.
     """
     own = principal.fallback if named is None else None
     if not is_scripted(principal, phone, scripted.FALLS_BACK):
         return own
     if own and routing.channels_after(channel, own):
         return own
-    others = [one for one in routing.channel_order(principal.default_channel) if one is not channel]
+    others = [
+        other for other in routing.channel_order(principal.default_channel) if other is not channel
+    ]
     return Fallback((channel.value, others[0].value))

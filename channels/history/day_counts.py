@@ -1,9 +1,9 @@
-"""Counts each day that is over, off the send path, so that the overview need not.
+"""Aggregates each past day off the send path, so that the overview reads totals.
 
-A day is counted once for all companies when nothing can be begun in it any more. What changes
-later (a late receipt, a deadline) leaves a stale day behind, which is counted anew. Both replace
-what was counted before, so a repeat changes nothing. The present is never counted here: whoever
-reads adds it from the messages themselves.
+A day is counted once for all companies, after the last transaction that could belong to it. A
+later change (a late receipt, a deadline) marks the day stale, and it is counted anew. A count
+replaces the earlier one, so a repeat changes nothing. Today is never counted here: readers add it
+from the messages themselves.
 """
 
 from collections.abc import Iterable
@@ -20,11 +20,11 @@ from channels import extensions
 from channels.models import CountedDay, DayCount, DayTotal
 
 LOCK = 0x6B76_6461  # an advisory lock: one counter at a time
-MAX_AGE = 60  # days: no page looks further back
-MIDNIGHT_GRACE = timedelta(minutes=10)  # longer than any transaction begun before midnight may last
-BATCH_SIZE = 100  # stale ones, in one commit
+MAX_AGE = 60  # days: no page reads older ones
+MIDNIGHT_GRACE = timedelta(minutes=10)  # longer than a transaction begun before midnight may last
+BATCH_SIZE = 100  # stale days per commit
 
-# To two significant digits, which is what people are shown: the median of rounded times is the
+# Rounded to the two significant digits that people see: the median of rounded times equals the
 # rounded median.
 PACE = """
 CASE WHEN state = 'delivered' THEN (
@@ -38,7 +38,7 @@ SELECT company_id, mode, %(day)s::date, channel, kind, state, {PACE}, count(*)
 FROM channels_message WHERE created_at >= %(start)s AND created_at < %(end)s AND {{whose}}
 GROUP BY 1, 2, 4, 5, 6, 7
 """  # noqa: S608 - constants of this file
-# That of all says what the index on `created_at` is limited to.
+# ALL_COMPANIES repeats the condition of the partial index on `created_at`.
 ALL_COMPANIES, ONE_COMPANY = (
     "phone NOT LIKE '%%*'",
     "company_id = %(company_id)s AND mode = %(mode)s::text",
@@ -52,7 +52,7 @@ RETURNING company_id, mode, day
 
 
 def count_days() -> int:
-    """Every day that is due; returns how many were counted, stale ones included."""
+    """Counts every due day; returns how many, stale ones included."""
     total = 0
     while counted := _count_next():
         total += counted
@@ -60,7 +60,7 @@ def count_days() -> int:
 
 
 def recount() -> int:
-    """Everything anew, after messages were written by another way than the service's own."""
+    """Counts everything anew, after messages were written outside the service."""
     CountedDay.objects.all().delete()
     return count_days()
 
@@ -88,15 +88,15 @@ def _count_next() -> int:
 
 
 def _due_day() -> date | None:
-    """The day after the last counted one, once its codes can no longer be entered."""
+    """The day after the last counted one, once its codes have expired."""
     last = last_counted()
     day = last + timedelta(days=1) if last else timezone.localdate() - timedelta(days=MAX_AGE)
-    over = timezone.now() - MIDNIGHT_GRACE - timedelta(seconds=settings.CODE_LIFETIME)
-    return day if day < timezone.localdate(over) else None
+    latest_end = timezone.now() - MIDNIGHT_GRACE - timedelta(seconds=settings.CODE_LIFETIME)
+    return day if day < timezone.localdate(latest_end) else None
 
 
 def _count_stale(cursor: CursorWrapper) -> int:
-    """Marks are taken before the messages are read, and so never outrun what they speak of."""
+    """Takes the marks before it reads the messages, so that no later change is missed."""
     cursor.execute(TAKE_STALE, [BATCH_SIZE])
     marks = cursor.fetchall()
     last = last_counted()
@@ -123,15 +123,15 @@ def _totals(
 ) -> Iterable[DayTotal]:
     totals: dict[tuple[int, str], DayTotal] = {}
 
-    def of(company: int, its_mode: str) -> DayTotal:
-        blank = DayTotal(company_id=company, mode=its_mode, day=day)
-        return totals.setdefault((company, its_mode), blank)
+    def total_of(company: int, row_mode: str) -> DayTotal:
+        empty = DayTotal(company_id=company, mode=row_mode, day=day)
+        return totals.setdefault((company, row_mode), empty)
 
-    for one in extensions.count_codes(start=start, end=end, company_id=company_id, mode=mode):
-        total = of(one.company_id, one.mode)
-        total.codes, total.verified = one.codes, one.verified
+    for row in extensions.count_codes(start=start, end=end, company_id=company_id, mode=mode):
+        total = total_of(row.company_id, row.mode)
+        total.codes, total.verified = row.codes, row.verified
     if mode != "test":
         for company, spent, returned in ledger.settled_totals(start, end, company_id):
-            total = of(company, "live")
+            total = total_of(company, "live")
             total.spent, total.returned = spent, returned
     return totals.values()

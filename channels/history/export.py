@@ -1,4 +1,4 @@
-"""A company's messages as rows of a spreadsheet. The code is in none of them."""
+"""Exports a company's messages as spreadsheet rows, which never contain the code."""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -16,13 +16,13 @@ from channels.models import Message
 from channels.vendor_accounts import error_texts
 
 BATCH_SIZE = 1000
-MAX_ROWS = 1_000_000  # and a heading: the most a sheet holds
+MAX_ROWS = 1_000_000  # plus a heading: the limit of a spreadsheet
 
 
 def rows_of(messages: QuerySet[Message], member: Member) -> Iterator[list[str]]:
-    """Batch after batch, while the reader takes them; no connection is held in between."""
+    """Streams batches; the database connection is closed between them."""
     yield _headings()
-    yield from (_cells(one, member) for one in islice(_all(messages), MAX_ROWS))
+    yield from (_cells(message, member) for message in islice(_all(messages), MAX_ROWS))
 
 
 def _all(rows: QuerySet[Message]) -> Iterator[Message]:
@@ -51,20 +51,22 @@ def _headings() -> list[str]:
 
 def _cells(message: Message, member: Member) -> list[str]:
     return [
-        _moment(message.created_at),
+        _local_time(message.created_at),
         message.public_id,
         str(message.get_mode_display()),
         str(message.get_kind_display()),
         str(message.get_channel_display()),
-        phone_for(message.phone, member).removeprefix("+"),  # with its plus it would be a sum
+        phone_for(message.phone, member).removeprefix(
+            "+"
+        ),  # a leading plus would make it a formula
         str(message.get_state_display()),
         error_texts.api_error_text(message.error),
-        _moment(message.delivered_at),
+        _local_time(message.delivered_at),
         str(getattr(message, "charged", None) or 0),
         f"{message.api_key.name} ({message.api_key})" if message.api_key else "",
         message.request_id,
     ]
 
 
-def _moment(at: datetime | None) -> str:
+def _local_time(at: datetime | None) -> str:
     return timezone.localtime(at).strftime("%Y-%m-%d %H:%M:%S") if at else ""

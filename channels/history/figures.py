@@ -1,4 +1,4 @@
-"""What the overview says of a period: the counted days, and the present from its messages."""
+"""The overview's figures of a period: counted days plus today's messages."""
 
 from collections import Counter
 from dataclasses import dataclass, field
@@ -21,7 +21,7 @@ DAYS = 14
 CHANNELS = Message.ChannelName.values
 FINAL_STATES = {"delivered", "failed", "expired"}
 
-# Two answers of one reading: messages by day, channel and state; deliveries by how long they took.
+# Two results of one read: messages by day, channel and state; deliveries by duration.
 _READ = f"""
 WITH counted AS (
   SELECT day, channel, state, pace, messages FROM channels_daycount
@@ -40,7 +40,7 @@ HAVING day IS NOT NULL OR (is_now AND pace > 0)
 
 @dataclass(slots=True)
 class Period:
-    """Sums over some days."""
+    """Totals of a range of days."""
 
     states: Counter[str] = field(default_factory=Counter)
     codes: int = 0
@@ -62,7 +62,7 @@ class Period:
 
     @property
     def delivered_share(self) -> float | None:
-        """Of what came to an end: what is on its way says nothing yet."""
+        """The share of final messages: those under way have no result yet."""
         return 100 * self.delivered / self.ended if self.ended else None
 
     @property
@@ -72,10 +72,10 @@ class Period:
 
 @dataclass(slots=True)
 class Figures:
-    days: dict[date, Counter[str]]  # the days of the period, oldest first: messages by channel
+    days: dict[date, Counter[str]]  # messages by channel for each day of the period, oldest first
     now: Period
-    before: Period  # as many days before those
-    medians: dict[str, int]  # channel → ms to delivery; "" is all of them together
+    before: Period  # the same number of days before
+    medians: dict[str, int]  # channel → ms to delivery; "" is all channels
 
     channels: ClassVar = Message.ChannelName.choices
 
@@ -85,7 +85,7 @@ class Figures:
 
     @property
     def paces(self) -> list[tuple[str, int]]:
-        """The median of each channel that delivered something."""
+        """The median of each channel with a delivery."""
         return [
             (name, self.medians[channel])
             for channel, name in self.channels
@@ -100,16 +100,16 @@ def figures(company: Company, mode: str) -> Figures:
     counted = last_counted()
     live_day = max(first, counted + timedelta(days=1)) if counted else first
     days = {middle + timedelta(days=n): Counter[str]() for n in range(DAYS)}
-    found = Figures(days, Period(), Period(), {})
-    _read_messages(found, company, mode, first=first, middle=middle, live_day=live_day)
-    future = today + timedelta(days=2)  # or a day later, should the clocks differ
-    for period, since, until in ((found.before, first, middle), (found.now, middle, future)):
+    result = Figures(days, Period(), Period(), {})
+    _read_messages(result, company, mode, first=first, middle=middle, live_day=live_day)
+    future = today + timedelta(days=2)  # a day more than needed, in case the clocks differ
+    for period, since, until in ((result.before, first, middle), (result.now, middle, future)):
         _read_totals(period, company, mode, since=since, until=until, live_day=live_day)
-    return found
+    return result
 
 
 def has_verified(company: Company) -> bool:
-    """Whether a code was ever entered right, with a key of either mode."""
+    """Whether any code was ever verified, in either mode."""
     if DayTotal.objects.filter(company=company, verified__gt=0).exists():
         return True
     counted = last_counted()
@@ -117,13 +117,13 @@ def has_verified(company: Company) -> bool:
     start = start_of(counted + timedelta(days=1) if counted else today - timedelta(days=DAYS))
     end = start_of(today + timedelta(days=2))
     return any(
-        one.verified
+        row.verified
         for mode in Mode.values
-        for one in extensions.count_codes(start=start, end=end, company_id=company.pk, mode=mode)
+        for row in extensions.count_codes(start=start, end=end, company_id=company.pk, mode=mode)
     )
 
 
-def _read_messages(found: Figures, company: Company, mode: str, **days: date) -> None:
+def _read_messages(result: Figures, company: Company, mode: str, **days: date) -> None:
     params: dict[str, Any] = {
         "company_id": company.pk,
         "mode": mode,
@@ -139,21 +139,21 @@ def _read_messages(found: Figures, company: Company, mode: str, **days: date) ->
         if day is None:
             paces.append((channel, pace, messages))
             continue
-        period = found.now if day >= days["middle"] else found.before
+        period = result.now if day >= days["middle"] else result.before
         period.states[state] += messages
-        if day in found.days:
-            found.days[day][channel] += messages
+        if day in result.days:
+            result.days[day][channel] += messages
     for channel in ("", *CHANNELS):
-        those = Counter[int]()
-        for its_channel, pace, messages in paces:
-            if channel in ("", its_channel):
-                those[pace] += messages
-        if those:
-            found.medians[channel] = _median(those)
+        counts = Counter[int]()
+        for row_channel, pace, messages in paces:
+            if channel in ("", row_channel):
+                counts[pace] += messages
+        if counts:
+            result.medians[channel] = _median(counts)
 
 
 def _median(counts: Counter[int]) -> int:
-    """The lower median of values given with how often each came."""
+    """The lower median of values with their frequencies."""
     values = sorted(counts)
     half = (counts.total() + 1) // 2
     reached = accumulate(counts[value] for value in values)
@@ -175,9 +175,9 @@ def _read_totals(
 
 
 def _add_live(period: Period, company: Company, mode: str, start: datetime, end: datetime) -> None:
-    for one in extensions.count_codes(start=start, end=end, company_id=company.pk, mode=mode):
-        period.codes += one.codes
-        period.verified += one.verified
+    for row in extensions.count_codes(start=start, end=end, company_id=company.pk, mode=mode):
+        period.codes += row.codes
+        period.verified += row.verified
     if mode == Mode.LIVE:
         for _company, spent, returned in ledger.settled_totals(start, end, company.pk):
             period.spent += spent

@@ -1,4 +1,4 @@
-"""Reads a company's messages for people: filtered, newest first, each with what it cost."""
+"""Searches a company's messages for the cabinet: filtered, newest first, with their charges."""
 
 from collections.abc import Mapping
 from contextlib import suppress
@@ -19,23 +19,23 @@ from config.errors import DomainError
 from config.ids import parse_id, started_at
 
 EXACT_FILTERS = ("channel", "state", "kind", "api_key")
-MAX_SCANNED = 50_000  # messages looked at for one page of a filter that no index answers
-REQUEST_WINDOW = timedelta(minutes=5)  # how far a request's message may be from the time in its id
+MAX_SCANNED = 50_000  # messages scanned for one page of a filter without an index
+REQUEST_WINDOW = timedelta(minutes=5)  # how far a message may be from the time in its request id
 
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
-    """A page, and how far back was looked for it if that was not to the end."""
+    """A page, and the time down to which was scanned if not to the end."""
 
     page: Page
-    until: datetime | None = None
+    scanned_until: datetime | None = None
 
 
 def matching(company: Company, chosen: Mapping[str, Any]) -> QuerySet[Message]:
-    """The messages of one mode, since only so the index gives them in order; an id has no mode."""
+    """Messages of one mode, because the index orders within a mode; an id search covers both."""
     rows = Message.objects.of(company)
-    if sought := chosen.get("id"):
-        return with_charges(rows.filter(_by_id(sought)))
+    if searched_id := chosen.get("id"):
+        return with_charges(rows.filter(_by_id(searched_id)))
     rows = rows.filter(mode=chosen.get("mode", Mode.LIVE))
     rows = rows.filter(**{name: chosen[name] for name in EXACT_FILTERS if name in chosen})
     if phone := chosen.get("phone"):
@@ -44,34 +44,34 @@ def matching(company: Company, chosen: Mapping[str, Any]) -> QuerySet[Message]:
 
 
 def search(company: Company, chosen: Mapping[str, Any], query: Mapping[str, str]) -> SearchResult:
-    """A page of them. A rare match is looked for in a bounded part of the history, page by page."""
+    """A page of matches. Without an index, each page scans a bounded part of the history."""
     rows = matching(company, chosen)
     end = None if _is_indexed(chosen, company.country) else _end_of_scan(company, chosen, query)
     if end is None:
         return SearchResult(forgiving_page_of(rows, query))
-    # The first condition says nothing new, but it alone can enter the index.
+    # `created_at__gte` is redundant, but only it can use the index.
     until = Q(created_at__gt=end.created_at) | Q(id__gte=end.id)
-    found = forgiving_page_of(rows.filter(until, created_at__gte=end.created_at), query)
-    if found.next_cursor:
-        return SearchResult(found)
-    return SearchResult(Page(found.rows, pagination.encode(end)), end.created_at)
+    page = forgiving_page_of(rows.filter(until, created_at__gte=end.created_at), query)
+    if page.next_cursor:
+        return SearchResult(page)
+    return SearchResult(Page(page.rows, pagination.encode(end)), end.created_at)
 
 
 def recent(company: Company, count: int) -> list[Message]:
-    """The last messages of both modes, by one short walk of the index for each."""
+    """The last messages of both modes, by one short index scan each."""
     rows = with_charges(Message.objects.of(company)).order_by(*pagination.NEWEST_FIRST)
-    found = [row for mode in Mode for row in rows.filter(mode=mode)[:count]]
-    return sorted(found, key=lambda row: (row.created_at, row.id), reverse=True)[:count]
+    newest = [row for mode in Mode for row in rows.filter(mode=mode)[:count]]
+    return sorted(newest, key=lambda row: (row.created_at, row.id), reverse=True)[:count]
 
 
 def with_charges(rows: QuerySet[Message]) -> QuerySet[Message]:
-    """Adds `charged`: the tokens taken for the delivery, or None."""
+    """Annotates `charged`: the tokens captured for the delivery, or None."""
     captures = Transfer.objects.filter(message_id=OuterRef("pk"), kind=Transfer.Kind.CAPTURE)
     return rows.annotate(charged=Subquery(captures.values("amount")[:1]))
 
 
 def _is_indexed(chosen: Mapping[str, Any], country: str) -> bool:
-    """Whether matches are found without walking past others."""
+    """Whether an index finds the matches without scanning others."""
     is_whole_phone = phone_search.whole_number(chosen.get("phone", ""), country) is not None
     is_undelivered = chosen.get("state") in {Message.State.FAILED, Message.State.EXPIRED}
     by_day_alone = not chosen.keys() - {"mode", "date_from", "date_to"}
@@ -81,7 +81,7 @@ def _is_indexed(chosen: Mapping[str, Any], country: str) -> bool:
 def _end_of_scan(
     company: Company, chosen: Mapping[str, Any], query: Mapping[str, str]
 ) -> Message | None:
-    """The message a walk of WALK of them ends with; None when there are fewer."""
+    """The last message of a scan of MAX_SCANNED; None if there are fewer."""
     mode = chosen.get("mode", Mode.LIVE)
     rows: QuerySet[Message] = Message.objects.of(company).filter(_in_days(chosen), mode=mode)
     with suppress(DomainError):
@@ -111,5 +111,5 @@ def _in_days(chosen: Mapping[str, Any]) -> Q:
 
 
 def _by_phone(text: str, country: str) -> Q:
-    found = phone_search.matching(text, country)
-    return Q(pk__in=[]) if found is None else found
+    condition = phone_search.matching(text, country)
+    return Q(pk__in=[]) if condition is None else condition

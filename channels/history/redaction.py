@@ -1,17 +1,17 @@
-"""A vendor's raw words as a person can read them, with nothing in them that opens a door."""
+"""Makes a vendor's raw payload readable, with one-time codes masked."""
 
 import json
 import re
 from urllib.parse import parse_qsl
 
 # A number of 4 to 8 digits on its own may be a one-time code that the vendor echoes.
-# A line break before it is written as two characters of JSON, the second of them a letter.
+# In JSON a line break before it is an escape, whose second character is a letter.
 _CODE = re.compile(r"(?:(?<![\w.])|(?<=\\[nrt]))\d{4,8}(?!\w)(?!\.\d)")
 MAX_LENGTH = 8_000  # characters
 
 
 def redact(raw: bytes) -> str:
-    """JSON indented, a form one field a line; codes masked."""
+    """Indents JSON, puts each form field on a line, masks codes."""
     text = raw.decode(errors="replace").replace("\0", "")
     try:
         shown = json.dumps(json.loads(text), ensure_ascii=False, indent=2)

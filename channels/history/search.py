@@ -1,4 +1,4 @@
-"""What an operator was given to find a message by: whatever it is, by an index."""
+"""The operator's search of messages: by phone, our ids or the provider's id, always by an index."""
 
 from datetime import timedelta
 from typing import TypeVar
@@ -19,7 +19,7 @@ HELP = _(
     "the provider's id"
 )
 PHONE_HELP = _("Phone in any spelling or its beginning")
-REQUEST_WINDOW = timedelta(minutes=1)  # a message is made within so much of its request
+REQUEST_WINDOW = timedelta(minutes=1)  # between a request and its message
 T = TypeVar("T", bound=Model)
 
 
@@ -27,16 +27,16 @@ def search_messages(rows: QuerySet[Message], text: str) -> QuerySet[Message]:
     text = text.strip()
     if not text:
         return rows
-    if (found := _by_own_id(rows, text)) is not None:
-        return found
+    if (by_id := _by_own_id(rows, text)) is not None:
+        return by_id
     if (phone := _phone(text)) is not None:
-        found = rows.filter(phone)
-        return found if found.exists() else rows.filter(pk__in=_by_provider_id(text))
+        by_phone = rows.filter(phone)
+        return by_phone if by_phone.exists() else rows.filter(pk__in=_by_provider_id(text))
     return rows.filter(pk__in=_by_provider_id(text))
 
 
 def search_attempts(rows: QuerySet[Attempt], text: str) -> QuerySet[Attempt]:
-    """Of the messages that this finds, or of the very id that was asked for."""
+    """The attempts of the messages that this text finds."""
     if not text.strip():
         return rows
     found = (
@@ -57,14 +57,14 @@ def _by_own_id(rows: QuerySet[Message], text: str) -> QuerySet[Message] | None:
         return rows.filter(pk=message_id)
     if text.startswith("req_"):
         return _by_request(rows, text)
-    if (bare := _uuid(text)) is not None:
-        by_attempt = Attempt.objects.filter(pk=bare).values("message")
-        return rows.filter(Q(pk=bare) | Q(subject_id=bare) | Q(pk__in=by_attempt))
+    if (uuid := _uuid(text)) is not None:
+        by_attempt = Attempt.objects.filter(pk=uuid).values("message")
+        return rows.filter(Q(pk=uuid) | Q(subject_id=uuid) | Q(pk__in=by_attempt))
     return None
 
 
 def _by_request(rows: QuerySet[Message], text: str) -> QuerySet[Message]:
-    """There is no index on it: the id's own time says where in the table to look."""
+    """`request_id` has no index: the time in the id limits the range to read."""
     rows = rows.filter(request_id=text)
     at = started_at(text)
     if at is None:
@@ -75,13 +75,13 @@ def _by_request(rows: QuerySet[Message], text: str) -> QuerySet[Message]:
 
 
 def _by_provider_id(text: str) -> list[UUID]:
-    """Read now: within a greater query PostgreSQL would rather walk the whole table."""
-    providers = [*error_texts.PROVIDERS, *test_providers()]  # what the index begins with
-    found = Attempt.objects.filter(provider__in=providers, provider_id=text)
-    of_parts = Part.objects.filter(provider__in=list(hosted_providers()), provider_id=text)
+    """Runs at once: as a subquery PostgreSQL would scan the whole table."""
+    providers = [*error_texts.PROVIDERS, *test_providers()]  # the first column of the index
+    by_attempt = Attempt.objects.filter(provider__in=providers, provider_id=text)
+    by_part = Part.objects.filter(provider__in=list(hosted_providers()), provider_id=text)
     return [
-        *found.values_list("message_id", flat=True),
-        *of_parts.values_list("attempt__message_id", flat=True),
+        *by_attempt.values_list("message_id", flat=True),
+        *by_part.values_list("attempt__message_id", flat=True),
     ]
 
 

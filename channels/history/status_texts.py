@@ -1,4 +1,4 @@
-"""What a sender is told of a message: what was done with it, and by which channel."""
+"""The status sentence of an answer to a send: what was done, by which channel."""
 
 from channels.models import Message
 
@@ -21,8 +21,8 @@ QUEUED_TEXTS = {
 
 
 def status_text(kind: str, channel: str, state: str, language: str) -> str:
-    """«Код отправлен в WhatsApp» once the vendor has taken it, «Код поставлен в очередь: WhatsApp»
-    while nobody knows that.
+    """«Код отправлен в WhatsApp» once the vendor has accepted it, before that «Код поставлен в
+    очередь: WhatsApp».
     """
     if state == Message.State.QUEUED:
         name = Message.ChannelName(channel).label

@@ -1,4 +1,4 @@
-"""What a test key's messages would have shown on the phone, the code included."""
+"""A test key's messages as the phone would show them, with the code."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -13,9 +13,9 @@ ARRIVED = {Message.State.SENT, Message.State.DELIVERED}
 @dataclass(frozen=True, slots=True)
 class Bubble:
     message: Message
-    text: str | None  # None: the key of its code is gone, and with it the code
+    text: str | None  # None: the key that derives its code is gone
     code: str | None
-    button: str | None = None  # where the button under the text leads
+    button: str | None = None  # the URL of the button under the text
 
     @property
     def has_arrived(self) -> bool:
@@ -29,9 +29,9 @@ class Screen:
 
 
 def render(message: Message) -> tuple[str | None, str | None]:
-    """(text, code) as the worker would have handed them over."""
+    """(text, code) as the worker would send them."""
     try:
-        found = extensions.renderer(message.kind)(
+        rendered = extensions.renderer(message.kind)(
             subject_id=message.subject_id,
             params=message.params,
             locale=message.locale,
@@ -39,27 +39,27 @@ def render(message: Message) -> tuple[str | None, str | None]:
         )
     except extensions.NotRenderableError:
         return None, None
-    return found.text, found.code
+    return rendered.text, rendered.code
 
 
 def phone_screens(messages: Iterable[Message]) -> list[Screen]:
-    """One for each phone, in the order in which the phones come; only for test messages."""
-    found: dict[str, Screen] = {}
+    """One screen per phone, in order of first appearance; test messages only."""
+    screens: dict[str, Screen] = {}
     for message in messages:
         assert message.mode == "test", "codes of live messages are shown to nobody"  # noqa: S101
-        screen = found.setdefault(message.phone, Screen(message.phone))
+        screen = screens.setdefault(message.phone, Screen(message.phone))
         text, code = render(message)
         screen.bubbles.append(Bubble(message, text, code, _button(message, text)))
-    return list(found.values())
+    return list(screens.values())
 
 
 def _button(message: Message, text: str | None) -> str | None:
     url = str(message.params.get("short_url") or "")
-    is_on_a_button = message.channel == "whatsapp" and text is not None and url not in text
-    return url if url and is_on_a_button else None
+    is_on_button = message.channel == "whatsapp" and text is not None and url not in text
+    return url if url and is_on_button else None
 
 
 def fingerprint(messages: Iterable[Message]) -> str:
-    """Changes when what is shown does."""
+    """Changes whenever the shown messages or their states change."""
     text = " ".join(f"{message.pk.hex}{message.state}" for message in messages)
     return sha1(text.encode(), usedforsecurity=False).hexdigest()[:16]

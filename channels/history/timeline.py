@@ -1,4 +1,4 @@
-"""What happened to one message, step by step, as the cabinet tells it. The code is never in it."""
+"""The events of one message for the cabinet's page. They never contain the code."""
 
 from collections.abc import Iterator
 from dataclasses import astuple, dataclass, replace
@@ -33,11 +33,11 @@ RECEIPT_TITLES: dict[str, tuple[Text, str]] = {
 class Step:
     at: datetime
     title: Text
-    tone: str = ""  # success, warning, danger; empty: nothing to notice
+    tone: str = ""  # success, warning, danger; empty: neutral
     detail: Text = ""
-    code: str = ""  # the vendor's own, for a support request
+    code: str = ""  # the vendor's code, for a support request
     advice: Text = ""  # what to do about it
-    after: int = 0  # ms since it was accepted
+    after: int = 0  # ms since acceptance
 
 
 WEBHOOK_TITLES: dict[str, tuple[Text, str]] = {
@@ -48,23 +48,23 @@ WEBHOOK_TITLES: dict[str, tuple[Text, str]] = {
 
 
 def timeline(message: Message, *, with_webhooks: bool = True) -> list[Step]:
-    """All that happened, in its order; webhooks only for those who may see them."""
+    """All events in order; webhooks only for members who may see them."""
     steps = [Step(message.created_at, _("Accepted for sending"))]
     for attempt in message.attempts.prefetch_related("receipts").order_by("n"):
         steps += _of_attempt(attempt)
     steps += map(_of_turn, message.turns.order_by("id"))
     steps += map(_of_transfer, Transfer.objects.of_message(message.id))
-    steps += (Step(*astuple(one)) for one in extensions.timeline_entries(message))
+    steps += (Step(*astuple(entry)) for entry in extensions.timeline_entries(message))
     if with_webhooks:
         steps += map(_of_delivery, _deliveries(message))
     if message.finished_at and message.state in {"failed", "expired"}:
         steps.append(_final_failure(message, message.finished_at))
-    steps = [replace(one, after=_ms(one.at - message.created_at)) for one in steps]
+    steps = [replace(step, after=_ms(step.at - message.created_at)) for step in steps]
     return sorted(steps, key=lambda step: step.at)  # stable: equal times keep this order
 
 
-def _ms(passed: timedelta) -> int:
-    return max(0, round(passed.total_seconds() * 1000))
+def _ms(elapsed: timedelta) -> int:
+    return max(0, round(elapsed.total_seconds() * 1000))
 
 
 def _of_attempt(attempt: Attempt) -> Iterator[Step]:
@@ -75,10 +75,10 @@ def _of_attempt(attempt: Attempt) -> Iterator[Step]:
         yield Step(attempt.accepted_at, _("%(channel)s took the message") % channel)
     receipts = list(attempt.receipts.all())
     yield from map(_of_receipt, receipts)
-    is_told = attempt.error_class == FallbackReason.PATIENCE or any(
-        one.error_code for one in receipts
+    is_explained = attempt.error_class == FallbackReason.PATIENCE or any(
+        receipt.error_code for receipt in receipts
     )
-    if attempt.error_class and not is_told:
+    if attempt.error_class and not is_explained:
         yield _of_failure(attempt)
 
 

@@ -1,4 +1,4 @@
-"""The operator's desk: what was sent and what became of it, to look at."""
+"""The operator's desk: messages, attempts, receipts, contacts and blocked phones."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -65,7 +65,7 @@ class MessageAdmin(ReadOnlyAdmin):
     list_display = ("created_at", "company", "mode", "phone", "kind", "channel", "state", "error")
     list_filter = (SinceFilter, "mode", "state", "channel", "kind")
     list_select_related = ("company",)
-    search_fields = ("phone",)  # so that there is a field to search in: see `get_search_results`
+    search_fields = ("phone",)  # shows the search box; `get_search_results` does the search
     search_help_text = search.HELP
     ordering = ("-pk",)
     inlines = (AttemptInline,)
@@ -84,8 +84,8 @@ class MessageAdmin(ReadOnlyAdmin):
         extra_context: dict[str, Any] | None = None,
     ) -> HttpResponse:
         message = self.get_object(request, object_id)
-        told = _message_context(message) if message is not None else {}
-        return super().change_view(request, object_id, form_url, told | (extra_context or {}))
+        context = _message_context(message) if message is not None else {}
+        return super().change_view(request, object_id, form_url, context | (extra_context or {}))
 
 
 def _message_context(message: Message) -> dict[str, Any]:
@@ -144,7 +144,7 @@ class ReceiptAdmin(ReadOnlyAdmin):
 
     @admin.display(description=_("as received"))
     def as_received(self, receipt: Receipt) -> str:
-        return redact(bytes(receipt.raw))  # whatever the vendor echoed of the message is masked
+        return redact(bytes(receipt.raw))  # masks what the vendor echoed of the message
 
 
 @admin.register(Contact)
@@ -155,7 +155,7 @@ class ContactAdmin(ModelAdmin):
     ordering = ("-shared_at",)
 
     def has_add_permission(self, request: HttpRequest) -> bool:
-        return False  # only the person's own share proves that the phone is theirs
+        return False  # only sharing it in the chat proves whose phone it is
 
     def has_change_permission(self, request: HttpRequest, obj: object = None) -> bool:
         return False
@@ -191,5 +191,5 @@ class BlockedPhoneAdmin(ModelAdmin):
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[BlockedPhone], search_term: str
     ) -> tuple[QuerySet[BlockedPhone], bool]:
-        found = search.filter_by_phone(queryset, search_term) if search_term else queryset
-        return found, False
+        matching = search.filter_by_phone(queryset, search_term) if search_term else queryset
+        return matching, False

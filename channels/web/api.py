@@ -14,7 +14,7 @@ from accounts.api.query_params import PAGING, PERIOD, time_of
 from accounts.models import Scope
 from channels import extensions, phone_numbers
 from channels.accept.routing import CHANNEL_NAMES
-from channels.history.test_phone import render
+from channels.history import test_phone
 from channels.models import Attempt, Message, MessageQuerySet, Receipt, Turn
 from channels.providers.base import Channel, Content
 from channels.vendor_accounts import availability, registry
@@ -97,7 +97,7 @@ class Channels(ApiView):
 
 
 class TestMessages(ApiView):
-    """What a test key's messages would have shown on the phone, the code included."""
+    """A test key's messages as the phone would show them, with the code."""
 
     __test__ = False
     scope = Scope.MESSAGES
@@ -128,7 +128,7 @@ def _own_messages(view: ApiView) -> MessageQuerySet:
 def filter_messages(
     messages: MessageQuerySet, query: Mapping[str, str], country: str
 ) -> MessageQuerySet:
-    """By phone in any spelling, channel, status, kind and time (`from` ≤ created < `to`)."""
+    """Filters by phone in any format, channel, status, kind and time (`from` ≤ created < `to`)."""
     if query.get("phone"):
         messages = messages.filter(phone=phone_numbers.normalise(query["phone"], country))
     for name, field, allowed in (
@@ -138,8 +138,8 @@ def filter_messages(
     ):
         value = query.get(name)
         if value and value not in allowed:
-            words = ", ".join(allowed)
-            raise invalid_input(**{name: (f"Допустимо: {words}", f"Allowed: {words}")})
+            choices = ", ".join(allowed)
+            raise invalid_input(**{name: (f"Допустимо: {choices}", f"Allowed: {choices}")})
         if value:
             messages = messages.filter(**{field: value})
     if query.get("from"):
@@ -202,13 +202,13 @@ def _channel(channel: Channel, mode: str) -> dict[str, Any]:
         "channel": channel.value,
         "name": CHANNEL_NAMES[channel][1],
         "price": settings.PRICES[channel.value],
-        "available": any(availability.has_account(channel, one, mode) for one in contents),
+        "available": any(availability.has_account(channel, content, mode) for content in contents),
         "capabilities": [content.value for content in contents],
     }
 
 
 def _as_on_phone(message: Message) -> dict[str, Any]:
-    text, code = render(message)
+    text, code = test_phone.render(message)
     return {
         "id": message.public_id,
         "kind": message.kind,

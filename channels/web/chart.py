@@ -1,4 +1,4 @@
-"""Stacked bars as numbers for an SVG: one bar a day, one segment for each of a few names."""
+"""Computes a stacked bar chart for an SVG: one bar per day, one segment per series."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -10,11 +10,11 @@ from django.utils.functional import Promise
 
 from channels.models import Message
 
-Series = Sequence[tuple[str, str | Promise]]  # (name in days and in the style sheet, its label)
+Series = Sequence[tuple[str, str | Promise]]  # (name in the data and the style sheet, label)
 
-BAR_WIDTH, STEP, HEIGHT = 7, 10, 100  # units of the drawing, which is stretched to its place
+BAR_WIDTH, STEP, HEIGHT = 7, 10, 100  # viewBox units; the drawing stretches to its container
 ROUND_TOPS = (2, 4, 6, 8, 10, 12, 16, 20, 30, 40, 50, 60, 80, 100)  # tenths of a power of ten
-MIN_HEIGHT = 1.5  # a segment that is there is seen
+MIN_HEIGHT = 1.5  # so that a small segment stays visible
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class Bar:
     left: int
     x: float
     segments: list[Segment]
-    counts: list[tuple[str | Promise, int]]  # of every label
+    counts: list[tuple[str | Promise, int]]  # for every series
     total: int
 
 
@@ -38,7 +38,7 @@ class Bar:
 class Chart:
     bars: list[Bar]
     series: Series
-    top: int  # what the full height stands for
+    top: int  # the value at full height
     width: int
     height: int = HEIGHT
     bar: int = BAR_WIDTH
@@ -66,12 +66,12 @@ def _bar(n: int, day: date, counts: Counter[str], top: int, series: Series) -> B
             height = max(MIN_HEIGHT, HEIGHT * counts[name] / top)
             y -= height
             segments.append(Segment(name, round(y, 2), round(height, 2)))
-    named = [(label, counts[name]) for name, label in series]
+    totals = [(label, counts[name]) for name, label in series]
     left = n * STEP
-    return Bar(day, left, left + (STEP - BAR_WIDTH) / 2, segments, named, counts.total())
+    return Bar(day, left, left + (STEP - BAR_WIDTH) / 2, segments, totals, counts.total())
 
 
 def _round_up(value: int) -> int:
-    """An even number with a round look, so that the lines of the drawing have whole names."""
+    """Rounds up to an even round number, so that the grid lines have whole labels."""
     unit: int = 10 ** max(1, int(log10(value or 1)))
     return next(unit * tenths // 10 for tenths in ROUND_TOPS if value <= unit * tenths // 10)

@@ -1,4 +1,4 @@
-"""The filter over the history of messages."""
+"""Filter forms of the message history."""
 
 from typing import TYPE_CHECKING, Any, cast
 
@@ -26,19 +26,19 @@ class PhoneFilter(forms.Form):
 
     def clean_phone(self) -> str:
         phone: str = self.cleaned_data["phone"]
-        if phone and not any(one in "0123456789" for one in phone):
+        if phone and not any(char in "0123456789" for char in phone):
             raise ValidationError(_("Give the number or its beginning, in digits."))
         if phone and not self._is_searchable(phone):
             raise ValidationError(_("Give the whole number: in your role phones are masked."))
         return phone
 
     def _is_searchable(self, phone: str) -> bool:
-        """A beginning, made longer digit by digit, would show what the mask hides."""
-        whole = phone_search.whole_number(phone, self.member.company.country)
-        return self.member.can_see_phones or whole is not None
+        """A prefix search, extended digit by digit, would reveal the masked digits."""
+        number = phone_search.whole_number(phone, self.member.company.country)
+        return self.member.can_see_phones or number is not None
 
     def chosen(self) -> dict[str, Any]:
-        """What is filtered by; a field filled in wrongly filters nothing and shows its error."""
+        """The filters in use; an invalid field filters nothing and shows its error."""
         self.is_valid()
         return {name: value for name, value in self.cleaned_data.items() if value}
 

@@ -1,4 +1,4 @@
-"""The cabinet's first page: what was sent lately, how it went, and the way to the first code."""
+"""The cabinet's overview: recent figures, recent messages and the quickstart."""
 
 from typing import Any
 
@@ -20,12 +20,12 @@ from channels.web.chart import chart
 def overview(request: CabinetRequest) -> HttpResponse:
     company = request.company
     mode = Mode.TEST if request.GET.get("mode") == Mode.TEST else Mode.LIVE
-    found = figures(company, mode)
+    summary = figures(company, mode)
     context = {
         "balance": ledger.balance(company.pk) if request.member.can_see_money else None,
         "mode": mode,
-        "figures": found,
-        "chart": chart(found.days),
+        "figures": summary,
+        "chart": chart(summary.days),
         "recent": messages.recent(company, 5),
         **_first_steps(request),
     }
@@ -34,15 +34,15 @@ def overview(request: CabinetRequest) -> HttpResponse:
 
 @member_required()
 def overview_quickstart(request: CabinetRequest) -> HttpResponse:
-    """The three steps alone: what the page looks at until they are done."""
+    """The quickstart fragment, which the page polls until all three steps are done."""
     context = _quickstart(request)
     if request.GET.get("done") == str(context["done"]):
-        return HttpResponse(status=204)  # nothing to swap: a request may be being copied just now
+        return HttpResponse(status=204)  # no swap: the user may be copying a command
     return render(request, "cabinet/quickstart.html", context)
 
 
 def _first_steps(request: CabinetRequest) -> dict[str, Any]:
-    """An accountant makes no keys and runs nothing in a terminal: theirs are about money."""
+    """An accountant's first steps are about money, not about keys and a terminal."""
     if request.member.role != Member.Role.ACCOUNTANT:
         return _quickstart(request)
     orders = Order.objects.of(request.company)

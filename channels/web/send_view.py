@@ -1,4 +1,4 @@
-"""The view of every call that sends: its order of work, its answer, its answer again."""
+"""The base view of every call that sends: parse, send, answer, repeat the answer."""
 
 from abc import abstractmethod
 from typing import Any, ClassVar
@@ -19,31 +19,31 @@ class SendView(IdempotentView):
     kind: ClassVar[str]
 
     @abstractmethod
-    def order(self, payload: dict[str, Any]) -> Any:
-        """The fields of the request, checked."""
+    def parse(self, payload: dict[str, Any]) -> Any:
+        """Validates the request's fields."""
 
     @abstractmethod
-    def send(self, sender: Sender, order: Any) -> dict[str, Any]:
-        """The use case, and its answer."""
+    def send(self, sender: Sender, parsed: Any) -> dict[str, Any]:
+        """Runs the use case and returns its answer."""
 
     @abstractmethod
-    def again(self, message: Message) -> dict[str, Any]:
-        """The same answer, from what is in the database."""
+    def repeat(self, message: Message) -> dict[str, Any]:
+        """The same answer, rebuilt from the database."""
 
     def post(self, request: Request) -> HttpResponse:
         payload = self.payload(request)
-        order = self.order(payload)
+        parsed = self.parse(payload)
         idempotency_key = self.idempotency_key(request, payload)
         sender = Sender(self.principal, self.request_id, idempotency_key)
-        return self.once(idempotency_key, lambda: self.send(sender, order), self.rebuild)
+        return self.once(idempotency_key, lambda: self.send(sender, parsed), self.rebuild)
 
     def rebuild(self, message_id: UUID) -> dict[str, Any] | None:
-        """The answer of a send whose process died before it could give one."""
+        """The answer of a send whose process died before answering; None while it may still run."""
         message = Message.objects.get(pk=message_id)
         if not acceptance.is_call_over(message):
             return None
         acceptance.raise_if_failed(message.pk, message.state, message.channel, message.error)
-        return self.again(message)
+        return self.repeat(message)
 
     def answer(self, outcome: SendOutcome, **more: Any) -> dict[str, Any]:
         return {

@@ -1,4 +1,4 @@
-"""The Test phone page: what test keys have sent, as the person would have seen it."""
+"""The Test phone page: messages of test keys as the recipient would see them."""
 
 from django.conf import settings
 from django.http import HttpResponse
@@ -18,16 +18,16 @@ def test_phone(request: CabinetRequest) -> HttpResponse:
     form = PhoneFilter(request.GET, member=request.member)
     chosen = form.chosen() | {"mode": Mode.TEST}
     page = messages.search(request.company, chosen, request.GET).page
-    stamp = test_phone_history.fingerprint(page.rows)
-    if request.htmx and request.GET.get("seen") == stamp:
-        return HttpResponse(status=204)  # a code may be being copied just now
+    fingerprint = test_phone_history.fingerprint(page.rows)
+    if request.htmx and request.GET.get("seen") == fingerprint:
+        return HttpResponse(status=204)  # no swap: the user may be copying a code
     scripted = test_numbers.OUTCOMES.items()
-    is_english = get_language() == "en"  # the second of a pair of words
+    is_english = get_language() == "en"  # the second of the (ru, en) texts
     context = {
         "form": form,
         "page": page,
         "screens": test_phone_history.phone_screens(page.rows),
-        "stamp": stamp,
+        "stamp": fingerprint,
         "is_first": not request.GET.get("cursor"),
         "is_filtered": bool(form.chosen()),
         "magic": [(digits, words[is_english], error) for digits, (words, error) in scripted],

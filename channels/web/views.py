@@ -1,4 +1,4 @@
-"""The cabinet's pages about what was sent: the history and one message."""
+"""The cabinet's message history and the page of one message."""
 
 from datetime import timedelta
 
@@ -19,21 +19,21 @@ from channels.recipients import bot_invitations
 from channels.web.forms import HistoryFilter
 from config.ids import parse_id
 
-FAST_POLL, SLOW_POLL = 2, 15  # seconds between the looks a page takes at a message on its way
+FAST_POLL, SLOW_POLL = 2, 15  # seconds between polls of a message that is not final
 
 
 @member_required()
 def message_list(request: CabinetRequest) -> HttpResponse:
     form = HistoryFilter(request.GET, member=request.member)
-    found = messages.search(request.company, form.chosen(), request.GET)
+    result = messages.search(request.company, form.chosen(), request.GET)
     context = {
         "form": form,
         "mode": form.mode_chosen,
         "is_filtered": bool(form.chosen().keys() - {"mode"}),
         "is_by_id": "id" in form.chosen(),
         "is_first": not request.GET.get("cursor"),
-        "page": found.page,
-        "looked_until": found.until,
+        "page": result.page,
+        "looked_until": result.scanned_until,
         "base_url": settings.PUBLIC_URL,
     }
     return render(request, "cabinet/message_list.html", context)
@@ -41,12 +41,12 @@ def message_list(request: CabinetRequest) -> HttpResponse:
 
 @member_required()
 def message_export(request: CabinetRequest) -> StreamingHttpResponse:
-    """What the filter shows, as a file."""
+    """The filtered history as a CSV file."""
     form = HistoryFilter(request.GET, member=request.member)
     rows = messages.matching(request.company, form.chosen())
     record(
         "history.exported",
-        ", ".join(sorted(form.chosen())),  # by what it was filtered: no phone is logged here
+        ", ".join(sorted(form.chosen())),  # the names of the filters alone: no phone is logged
         company=request.company,
         user=request.user,
         ip=client_ip(request.META),
@@ -68,7 +68,7 @@ def message_detail(request: CabinetRequest, public_id: str) -> HttpResponse:
 
 @member_required()
 def message_status(request: CabinetRequest, public_id: str) -> HttpResponse:
-    """The live part of the page alone: what it polls until the message is final."""
+    """The fragment that the page polls until the message is final."""
     context = _message_context(request, _message(request, public_id))
     return render(request, "cabinet/message_status.html", context)
 

@@ -99,9 +99,9 @@ class _Acceptance(sending.Acceptance[LinkSendRequest]):
     kind = "link"
     short_url = ""
 
-    def _steps(self) -> list[Step]:
-        steps = super()._steps()
-        self.link = self.order.link.sent_by({self.channel, *(one.channel for one in steps)})
+    def _fallback_steps(self) -> list[Step]:
+        steps = super()._fallback_steps()
+        self.link = self.request.link.sent_by({self.channel, *(one.channel for one in steps)})
         return steps
 
     def count_segments(self) -> int:
@@ -116,8 +116,8 @@ class _Acceptance(sending.Acceptance[LinkSendRequest]):
             )
         )
 
-    def may_try_again(self, constraint: str) -> bool:
-        if constraint == "link_key_once" and self.order.link.alias:
+    def is_retryable(self, constraint: str) -> bool:
+        if constraint == "link_key_once" and self.request.link.alias:
             raise DomainError(Error.ALIAS_TAKEN) from None
         return constraint == "link_key_once"
 
@@ -135,7 +135,7 @@ class _Acceptance(sending.Acceptance[LinkSendRequest]):
         return None
 
     def _text(self, url: str) -> str:
-        return with_link(self.order.text or TEXTS[self.order.locale], url)
+        return with_link(self.request.text or TEXTS[self.request.locale], url)
 
     def _read(self, row: tuple[Any, ...]) -> None:
         is_paid, is_blocked = row
@@ -143,7 +143,7 @@ class _Acceptance(sending.Acceptance[LinkSendRequest]):
             return
         if is_blocked:
             raise DomainError(Error.RECIPIENT_UNREACHABLE)
-        raise sending.payment_refusal(self.sender.principal, self.channel, self.order.phone)
+        raise sending.payment_refusal(self.sender.principal, self.channel, self.request.phone)
 
     def _params(self) -> dict[str, Any]:
         params = self.params() | self.link.params()

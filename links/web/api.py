@@ -56,7 +56,7 @@ class SendLink(SendView):
     scope = Scope.LINKS
     kind = "link"
 
-    def order(self, payload: dict[str, Any]) -> LinkSendRequest:
+    def parse(self, payload: dict[str, Any]) -> LinkSendRequest:
         fields = Fields(payload)
         phone = fields.text("phone", required=True, longest=64)
         channel = channel_field(fields)
@@ -79,7 +79,7 @@ class SendLink(SendView):
     def send(self, sender: Sender, order: LinkSendRequest) -> dict[str, Any]:
         return self.body(create.send_link(sender=sender, order=order))
 
-    def again(self, message: Message) -> dict[str, Any]:
+    def repeat(self, message: Message) -> dict[str, Any]:
         return self.body(create.sent_link(message))
 
     def body(self, sent: SentLink) -> dict[str, Any]:

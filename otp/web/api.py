@@ -26,7 +26,7 @@ class SendCode(SendView):
     scope = Scope.OTP
     kind = "code"
 
-    def order(self, payload: dict[str, Any]) -> CodeSendRequest:
+    def parse(self, payload: dict[str, Any]) -> CodeSendRequest:
         fields = Fields(payload)
         phone = fields.text("phone", required=True, longest=64)
         purpose = _purpose(fields)
@@ -45,7 +45,7 @@ class SendCode(SendView):
     def send(self, sender: Sender, order: CodeSendRequest) -> dict[str, Any]:
         return self.body(send_code(sender=sender, order=order))
 
-    def again(self, message: Message) -> dict[str, Any]:
+    def repeat(self, message: Message) -> dict[str, Any]:
         return self.body(sent_code(message))
 
     def body(self, sent: SentCode) -> dict[str, Any]:
