@@ -24,7 +24,7 @@ class OtpConfig(AppConfig):
 
         own_texts.register_column(own_texts.TextsColumn(sql.OWN_TEXTS, company_texts.parse))
         extensions.register_renderer("code", rendering.render)
-        extensions.register_timeline("code", timeline.code_events)
+        extensions.register_timeline("code", timeline.entries)
         extensions.register_settler(settlement.settle_verified)
         extensions.register_code_counter(code_counts.count_codes)
         extensions.register_purger(retention.purge_phones)

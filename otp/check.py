@@ -20,7 +20,7 @@ class Verified:
 
 
 def check_code(*, principal: Principal, phone: str, purpose: str, code: str) -> Verified:
-    """Spend one attempt and, if the code is right, consume it; raises why not."""
+    """Spends one attempt and consumes a right code; raises the refusal as a DomainError."""
     test_numbers.refuse_scripted_guess(principal, phone)
     params: dict[str, Any] = {
         "company_id": principal.company_id,

@@ -16,17 +16,20 @@ CLOCK_SKEW = timedelta(minutes=10)  # allowed between our clock and the database
 def count_codes(
     *, start: datetime, end: datetime, company_id: int | None, mode: str | None
 ) -> list[CodeCount]:
-    """What `channels.extensions.count_codes` asks for."""
-    made = start - timedelta(seconds=settings.CODE_LIFETIME) - CLOCK_SKEW  # at the earliest
+    """Implements `channels.extensions.count_codes`."""
+    earliest = start - timedelta(seconds=settings.CODE_LIFETIME) - CLOCK_SKEW
     params: dict[str, Any] = {
         "start": start,
         "end": end,
-        "first_id": first_id_at(made),
+        "first_id": first_id_at(earliest),
         "last_id": first_id_at(end + CLOCK_SKEW),
     }
     if company_id is not None:
         params |= {"company_id": company_id, "mode": mode}
-    whose = sql.ALL_COMPANIES if company_id is None else sql.ONE_COMPANY
+    scope = sql.ALL_COMPANIES if company_id is None else sql.ONE_COMPANY
     with connection.cursor() as cursor:
-        cursor.execute(sql.COUNT_CODES.format(whose=whose), params)
-        return [CodeCount(*row) for row in cursor.fetchall()]
+        cursor.execute(sql.COUNT_CODES.format(scope=scope), params)
+        return [
+            CodeCount(company_id=company, mode=mode, codes=codes, verified=verified)
+            for company, mode, codes, verified in cursor.fetchall()
+        ]

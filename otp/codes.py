@@ -22,9 +22,9 @@ def known_keys() -> list[str]:
 
 
 def derive(verification_id: UUID, *, key_id: str, length: int) -> str:
-    """`length` digits, by the dynamic truncation of RFC 4226 §5.3 over HMAC-SHA-256.
+    """Returns `length` digits: the dynamic truncation of RFC 4226 §5.3 over HMAC-SHA-256.
 
-    63 bits rather than its 31, so that even eight digits come out without a bias worth naming.
+    It keeps 63 bits instead of 31, which makes the modulo bias of eight digits negligible.
     """
     digest = hmac.digest(_subkey(key_id, b"code"), verification_id.bytes, hashlib.sha256)
     offset = digest[-1] & 0xF
@@ -33,7 +33,7 @@ def derive(verification_id: UUID, *, key_id: str, length: int) -> str:
 
 
 def mac(*, key_id: str, company_id: int, mode: str, phone: str, purpose: str, code: str) -> bytes:
-    """What is kept of a code: useless without the key, and for any other phone or purpose."""
+    """The stored form of a code: useless without the key or for another phone or purpose."""
     bound = "\0".join(("v1", str(company_id), mode, phone, purpose, code)).encode()
     return hmac.digest(_subkey(key_id, b"mac"), bound, hashlib.sha256)
 
@@ -41,7 +41,7 @@ def mac(*, key_id: str, company_id: int, mode: str, phone: str, purpose: str, co
 def candidate_macs(
     *, company_id: int, mode: str, phone: str, purpose: str, code: str
 ) -> list[bytes]:
-    """Candidates under every key still known, so that keys rotate while codes live."""
+    """Returns a MAC for every known key, so keys rotate while codes are live."""
     return [
         mac(
             key_id=key_id,
@@ -56,7 +56,7 @@ def candidate_macs(
 
 
 def _subkey(key_id: str, use: bytes) -> bytes:
-    """Codes and MACs have keys of their own, so neither function answers for the other."""
+    """Separates the keys of codes and MACs, so neither can be used to forge the other."""
     return _purpose_key(settings.OTP_KEYS[key_id], use)
 
 

@@ -1,7 +1,7 @@
-"""A made-up past for demonstrations and measurements: messages, attempts, codes and their money.
+"""Seeds made-up history for demos and benchmarks: messages, attempts, codes and transfers.
 
-What became of message n follows from its number alone, so the same call makes the same past.
-Phones are of a range that demo data alone uses.
+Everything about message n follows from its number, so the same call makes the same history.
+Phones come from a range that only demo data uses.
 """
 
 from collections.abc import Callable, Iterator
@@ -17,11 +17,11 @@ from accounts.models import Company, Mode
 from billing.wallet import ledger
 from channels.history.day_counts import start_of
 
-KEY_ID = "past"  # names no key of ours: these codes were never derived, and cannot be
+KEY_ID = "past"  # not in OTP_KEYS: these codes cannot be derived
 
-# Of a hundred: 60 go by WhatsApp, 25 by Telegram, 15 by SMS; 93 arrive, 4 fail, 3 expire.
+# Of every hundred, 60 go by WhatsApp, 25 by Telegram, 15 by SMS; 93 arrive, 4 fail, 3 expire.
 _GENERATE = """
-CREATE TEMPORARY TABLE past AS
+CREATE TEMPORARY TABLE demo_message AS
 SELECT n, at, (lpad(to_hex((EXTRACT(epoch FROM at) * 1000)::bigint), 12, '0') || '7'
     || substr(h, 1, 3) || '8' || substr(h, 4, 15))::uuid AS id,
   (lpad(to_hex((EXTRACT(epoch FROM at) * 1000)::bigint), 12, '0') || '7'
@@ -49,7 +49,7 @@ SELECT code_id, %(company_id)s, %(mode)s::text, phone, 'demo', ''::bytea, %(key)
   is_verified::int, 5, at, at + interval '300 seconds',
   CASE WHEN is_verified THEN at + taken * 3 END, CASE WHEN is_verified THEN at + taken * 3 END,
   at + interval '300 seconds', CASE WHEN is_verified THEN at + taken * 3 END
-FROM past
+FROM demo_message
 """
 
 _MESSAGES = """
@@ -65,7 +65,7 @@ SELECT id, %(company_id)s, %(api_key_id)s, %(mode)s::text, 'code', 'code', chann
   CASE WHEN state <> 'failed' THEN at + taken / 2 END,
   CASE WHEN state = 'delivered' THEN at + taken END,
   at + CASE WHEN state = 'expired' THEN interval '600 seconds' ELSE taken END
-FROM past
+FROM demo_message
 """
 
 _ATTEMPTS = """
@@ -75,7 +75,7 @@ SELECT attempt_id, id, 1, 1, channel, 'test_' || channel, 'past-' || attempt_id,
   CASE state WHEN 'failed' THEN 'unreachable' ELSE '' END, '', at + taken / 10,
   CASE WHEN state <> 'failed' THEN at + taken / 2 END,
   at + CASE WHEN state = 'expired' THEN interval '600 seconds' ELSE taken END
-FROM past
+FROM demo_message
 """
 
 _IS_DEMO = """
@@ -111,9 +111,9 @@ def seed(
     mode: str,
     messages: int,
     days: int,
-    note: Callable[[date], None] = _ignore_progress,
+    on_day: Callable[[date], None] = _ignore_progress,
 ) -> None:
-    """Fill the days before today, whole or not at all; the balance ends as it began."""
+    """Fills the days before today in one transaction; the balance stays the same."""
     today = timezone.localdate()
     params: dict[str, Any] = {
         "company_id": company.pk,
@@ -131,7 +131,7 @@ def seed(
         ):
             _seed_day(cursor, params | _day_bounds(day), first + 1, count)
             first += count
-            note(day)
+            on_day(day)
         if mode == Mode.LIVE:
             span = {"start": start_of(today - timedelta(days=days)), "end": start_of(today)}
             _book_transfers(cursor, params | span)
@@ -142,12 +142,12 @@ def is_seeded(company: Company) -> bool:
 
 
 def _spread(messages: int, days: list[date]) -> Iterator[tuple[date, int]]:
-    """Fewer on Saturdays and Sundays; all of them together."""
+    """Spreads the messages over the days, fewer on Saturdays and Sundays."""
     weights = [3 if day.weekday() >= 5 else 5 for day in days]
-    left, weight = messages, sum(weights)
-    for day, its in zip(days, weights, strict=True):
-        count = left * its // weight
-        left, weight = left - count, weight - its
+    left, weight_left = messages, sum(weights)
+    for day, weight in zip(days, weights, strict=True):
+        count = left * weight // weight_left
+        left, weight_left = left - count, weight_left - weight
         yield day, count
 
 
@@ -158,13 +158,13 @@ def _day_bounds(day: date) -> dict[str, Any]:
 def _seed_day(cursor: CursorWrapper, params: dict[str, Any], first: int, count: int) -> None:
     if not count:
         return
-    more = {"first": first, "count": count, "length": params["end"] - params["start"]}
+    batch = {"first": first, "count": count, "length": params["end"] - params["start"]}
     for statement in (_GENERATE, _VERIFICATIONS, _MESSAGES, _ATTEMPTS):
-        cursor.execute(statement, params | more)
-    cursor.execute("DROP TABLE past")
+        cursor.execute(statement, params | batch)
+    cursor.execute("DROP TABLE demo_message")
 
 
 def _book_transfers(cursor: CursorWrapper, params: dict[str, Any]) -> None:
-    """What was delivered is granted first, so that no line of the statement is below zero."""
+    """Grants the delivered price first, so no line of the statement is below zero."""
     for rows in (_GRANT, _TRANSFERS):
         ledger.book_history(cursor, rows, params)

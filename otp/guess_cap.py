@@ -1,4 +1,4 @@
-"""Why a guess was not judged, or no code is sent after too many wrong ones, and what works when."""
+"""The cap on wrong codes per phone, and the refusals of a check or a send that it causes."""
 
 from math import ceil
 from typing import Any
@@ -13,20 +13,20 @@ from config.errors import DomainError, Error, Words
 from config.ids import uuid7
 from otp import sql
 
-MINUTES_FROM = 120  # seconds from which a wait is told in minutes
+MINUTES_FROM = 120  # a wait of so many seconds or more is written in minutes
 
 
 def cap_params() -> dict[str, int]:
-    """Of the cap on wrong guesses at one phone, across codes and purposes."""
+    """SQL parameters of the cap on wrong codes at one phone, across codes and purposes."""
     (hourly, _), (daily, _) = settings.FAILED_ATTEMPTS
     return {"failed_hour": hourly, "failed_day": daily}
 
 
 def check_refusal(
-    principal: Principal, phone: str, standing: tuple[bool, bool, bool] | None
+    principal: Principal, phone: str, state: tuple[bool, bool, bool] | None
 ) -> DomainError:
-    """Decided before the code was ever compared, so the answer is no oracle."""
-    is_used, is_expired, is_exhausted = standing or (False, False, False)
+    """Decided without comparing the code, so the answer is no oracle."""
+    is_used, is_expired, is_exhausted = state or (False, False, False)
     if is_exhausted and not is_used and not is_expired:
         return _attempts_exhausted(principal, phone)
     limit, seconds = settings.REFUSED_VERIFIES
@@ -37,7 +37,7 @@ def check_refusal(
     try:
         place = counters.count(window)
     except counters.LimiterDownError:
-        place = None  # nothing is left to judge, so an uncounted refusal gives nothing away
+        place = None  # no code is live here, so an uncounted refusal leaks nothing
     if place is not None and place.verdict > 0:
         return DomainError(Error.TOO_MANY_ATTEMPTS, retry_after=place.wait)
     if is_used:
@@ -46,7 +46,7 @@ def check_refusal(
 
 
 def send_refusal(principal: Principal, phone: str) -> DomainError:
-    """A send is refused: so many wrong codes that a new one could not be entered either."""
+    """Refuses a send when the cap would reject even the right new code."""
     wait = max(1, _seconds_until_allowed(principal, phone))
     words = (
         f"Слишком много неверных кодов. Новый можно запросить через {_duration(wait, 'ru')}",
@@ -56,7 +56,7 @@ def send_refusal(principal: Principal, phone: str) -> DomainError:
 
 
 def _attempts_exhausted(principal: Principal, phone: str) -> DomainError:
-    """This code never works again; the wait is that for a new one."""
+    """The code is dead; `retry_after` is the wait for a new one."""
     send = send_limits.Send(
         uuid7(), principal.company_id, principal.mode, "code", phone, principal.own_limits
     )

@@ -1,6 +1,4 @@
-"""Verifications: a code sent to a phone for a purpose, and what became of it. And the words that
-a company sends its codes in.
-"""
+"""Verifications, and the texts and autofill lines that a company sends its codes with."""
 
 from django.db import models
 from django.db.models import Q
@@ -12,7 +10,7 @@ from config.ids import public_id, uuid7
 
 
 class Verification(models.Model):
-    """The code itself is nowhere: it is derived from the id, and only its keyed MAC is stored."""
+    """A code sent to a phone for a purpose; it is derived from the id and stored only as a MAC."""
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     company = models.ForeignKey(
@@ -36,7 +34,7 @@ class Verification(models.Model):
     judged_at = models.DateTimeField(_("last attempt"), null=True)
     verified_at = models.DateTimeField(_("verified"), null=True)
     superseded_at = models.DateTimeField(_("superseded"), null=True)
-    # when all that follows from its end was done
+    # when the capture and the links that follow from its end were done
     settled_at = models.DateTimeField(_("processed"), null=True)
 
     class Meta:
@@ -85,14 +83,14 @@ class Verification(models.Model):
 
 
 class CodeText(models.Model):
-    """A company's own text for its codes; of those that fit a message the most specific is sent."""
+    """A company's own text for its codes; the most specific match is sent."""
 
     LONGEST = 500  # characters
 
     company = models.ForeignKey(
         Company, models.CASCADE, related_name="code_texts", verbose_name=_("company")
     )
-    purpose = models.CharField(_("purpose"), max_length=64, blank=True)  # empty: every one
+    purpose = models.CharField(_("purpose"), max_length=64, blank=True)  # empty: every purpose
     channel = models.CharField(
         _("channel"), max_length=10, blank=True, choices=[("telegram", "Telegram"), ("sms", "SMS")]
     )
@@ -115,7 +113,7 @@ class CodeText(models.Model):
 
 
 class Autofill(models.Model):
-    """Lines at the end of a company's SMS by which a phone fills the code in by itself."""
+    """Lines at the end of a company's SMS that let phones autofill the code."""
 
     company = models.OneToOneField(Company, models.CASCADE, related_name="autofill")
     webotp_host = models.CharField(_("site"), max_length=253, blank=True)

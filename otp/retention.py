@@ -7,7 +7,7 @@ from otp import sql
 
 
 def purge_phones(limit: int) -> int:
-    """After the retention time a verification keeps its country and prefix, not its phone."""
+    """Cuts the phones of old verifications to country code and prefix; returns the count."""
     with connection.cursor() as cursor:
         cursor.execute(sql.ANONYMISE_PHONES, [settings.PHONE_RETENTION, limit])
         return int(cursor.rowcount)

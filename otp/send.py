@@ -40,7 +40,7 @@ class CodeSendRequest:
 
 @dataclass(frozen=True, slots=True)
 class SentCode:
-    """What the sender is told. Lengths of time are in seconds."""
+    """The answer to the sender. Durations are in seconds."""
 
     outcome: SendOutcome
     expires_in: int
@@ -49,8 +49,8 @@ class SentCode:
 
 
 def send_code(*, sender: Sender, order: CodeSendRequest) -> SentCode:
-    """Send a code, or the same one again while it lives; refuses before anything is spent."""
-    acceptance = _Acceptance(sender, order)
+    """Sends a code, or resends the live one; raises a DomainError before anything is spent."""
+    acceptance = _CodeAcceptance(sender, order)
     outcome = sending.send(acceptance)
     return SentCode(
         outcome=outcome,
@@ -61,12 +61,12 @@ def send_code(*, sender: Sender, order: CodeSendRequest) -> SentCode:
 
 
 def _whole_seconds(left: float) -> int:
-    """Of two sends at once the later may see a code made after its own clock was read."""
+    """A parallel send may see a code made after its own clock reading, hence the clamp."""
     return min(max(0, ceil(left)), settings.CODE_LIFETIME)
 
 
-class _Acceptance(sending.Acceptance[CodeSendRequest]):
-    """Tried again when a parallel send made its verification, or took its slug, first."""
+class _CodeAcceptance(sending.Acceptance[CodeSendRequest]):
+    """Retried when a parallel send inserts the verification or takes the slug first."""
 
     kind = "code"
     short_url: str | None = None
@@ -77,7 +77,7 @@ class _Acceptance(sending.Acceptance[CodeSendRequest]):
     def _fallback_steps(self) -> list[Step]:
         steps = super()._fallback_steps()
         if self.request.link:
-            self.link = self.request.link.sent_by({self.channel, *(one.channel for one in steps)})
+            self.link = self.request.link.sent_by({self.channel, *(step.channel for step in steps)})
         return steps
 
     def is_retryable(self, constraint: str) -> bool:
@@ -111,13 +111,13 @@ class _Acceptance(sending.Acceptance[CodeSendRequest]):
         if self.link:
             params |= self.link.params()
             self.short_url = params["short_url"]
-        # A message that may go on to another channel keeps its words for each of them.
+        # A message with a fallback chain keeps its text for every channel.
         channels = list(Channel) if self.chain else [self.channel]
         params["params"] = _renderer_params(principal, order, channels, params if self.link else {})
         return params
 
     def count_segments(self) -> int:
-        """In the text that will be sent, with a code and a slug as long as those drawn."""
+        """Counts the text with a code and a slug of the length that will be generated."""
         principal, order = self.sender.principal, self.request
         link = self.link
         template = rendering.template(
@@ -137,14 +137,14 @@ class _Acceptance(sending.Acceptance[CodeSendRequest]):
         return sms_segments.count(text).segments
 
     def too_long(self) -> DomainError:
-        """The operator's short host is too long for an SMS."""
+        """Only an operator's long short host makes a code with a link too long for SMS."""
         return DomainError(Error.LINK_NOT_SUPPORTED)
 
 
 def _verification_params(principal: Principal, order: CodeSendRequest) -> dict[str, Any]:
     verification_id, key_id = uuid7(), codes.current_key()
     code = codes.derive(verification_id, key_id=key_id, length=principal.code_length)
-    is_born_dead = test_numbers.is_scripted(principal, order.phone, test_numbers.EXPIRED_CODE)
+    is_born_expired = test_numbers.is_scripted(principal, order.phone, test_numbers.EXPIRED_CODE)
     return {
         "verification_id": verification_id,
         "purpose": order.purpose,
@@ -160,8 +160,8 @@ def _verification_params(principal: Principal, order: CodeSendRequest) -> dict[s
         "key_ids": codes.known_keys(),
         "length": principal.code_length,
         "max_attempts": settings.CODE_ATTEMPTS,
-        "lifetime": 0 if is_born_dead else settings.CODE_LIFETIME,
-        "least_use": settings.CODE_LIFETIME if is_born_dead else 0,
+        "lifetime": 0 if is_born_expired else settings.CODE_LIFETIME,
+        "least_use": settings.CODE_LIFETIME if is_born_expired else 0,
         "resend_margin": settings.RESEND_MARGIN,
         **guess_cap.cap_params(),
     }
@@ -186,7 +186,7 @@ def _renderer_params(
 
 
 def sent_code(message: Message) -> SentCode:
-    """What the sender of this message is told, read from the database."""
+    """The answer for a message that was accepted before, read from the database."""
     verification = Verification.objects.get(pk=message.subject_id)
     left = (verification.expires_at - timezone.now()).total_seconds()
     return SentCode(

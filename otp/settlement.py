@@ -13,8 +13,9 @@ BATCH = 200
 
 
 def settle_verified() -> int:
-    """A right code proves a delivery: charge the cheapest open message of its verification, and
-    send the code by no further channel. Links that were to live as long as the code end.
+    """Charges one delivery for each right code: the cheapest open message of its verification.
+
+    Also stops the fallback of the code and ends the links that live as long as it.
     """
     with connection.cursor() as cursor:
         cursor.execute(sql.HAS_UNSETTLED)

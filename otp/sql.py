@@ -1,4 +1,4 @@
-"""The statements of the code's life, asking for one and judging one, and what is read beside."""
+"""SQL of codes: send, check, settle, anonymise, count."""
 
 from functools import cache
 
@@ -9,17 +9,17 @@ from channels import sql as channels_sql
 from links import sql as links_sql
 
 # One statement, one commit. A live code with time and attempts left is repeated (`current`);
-# otherwise a new verification supersedes whatever was there. Nothing is written unless the
-# wallet paid: every insert reads from `payer`. The unique index on the live row, not this
-# statement, keeps two parallel sends from making two live codes: the loser starts over.
+# otherwise a new verification supersedes it. Nothing is written unless the wallet paid: every
+# insert reads from `payer`. The unique index on the live row, not this statement, keeps parallel
+# sends from making two live codes: the loser retries.
 _SEND = """
-WITH standing AS (  -- locked before the wallet, and seen as its last judge left it
+WITH standing AS (  -- locked before the wallet, so it shows the last check's result
   SELECT id, expires_at, attempts, max_attempts, key_id, length, verified_at
   FROM otp_verification
   WHERE company_id = %(company_id)s AND mode = %(mode)s::text AND phone = %(phone)s::text
     AND purpose = %(purpose)s::text AND superseded_at IS NULL
   FOR NO KEY UPDATE),
-cap AS (  -- as of the snapshot: exact is the count of the judge alone
+cap AS (  -- as of the snapshot; only the check counts exactly
   SELECT guesses FROM otp_guess_cap(%(company_id)s, %(mode)s::text, %(phone)s::text,
                                     %(failed_hour)s::int, %(failed_day)s::int)),
 current AS (
@@ -31,7 +31,7 @@ allowed AS (
   WHERE {not_blocked} AND guesses > 0),
 payer AS ({payer}),
 superseded AS (
-  UPDATE otp_verification SET superseded_at = now(),  -- one that ran out has nothing left to end
+  UPDATE otp_verification SET superseded_at = now(),  -- an expired one has nothing left to end
     settled_at = CASE WHEN verified_at IS NULL AND expires_at <= now() THEN now()
                       ELSE settled_at END
   WHERE company_id = %(company_id)s AND mode = %(mode)s::text AND phone = %(phone)s::text
@@ -44,7 +44,7 @@ made AS (
   SELECT %(verification_id)s, company_id, %(mode)s::text, %(phone)s::text, %(purpose)s::text,
          %(mac)s::bytea, %(key_id)s::text, %(length)s, %(max_attempts)s,
          now() + make_interval(secs => %(lifetime)s)
-  FROM payer, (SELECT count(*) FROM superseded) AS first  -- read, so that it happens before
+  FROM payer, (SELECT count(*) FROM superseded) AS first  -- read, so that it runs first
   WHERE NOT EXISTS (SELECT 1 FROM current)
   RETURNING id, expires_at, attempts, max_attempts, key_id, length),
 code AS (SELECT * FROM current UNION ALL SELECT * FROM made),
@@ -66,7 +66,7 @@ _MESSAGE = channels_sql.INSERT_MESSAGE.format(
 
 @cache
 def send(*, is_test: bool, has_link: bool, has_key: bool, link_dies: bool = False) -> str:
-    """The statement for this combination; each text is prepared once per connection."""
+    """Returns the statement for this combination; each one is prepared once per connection."""
     more = "" if is_test else f",\nhold AS ({ledger.HOLD_TRANSFER})"
     if has_link:
         insert = links_sql.INSERT_WITH_CODE if link_dies else links_sql.INSERT
@@ -82,9 +82,9 @@ def send(*, is_test: bool, has_link: bool, has_key: bool, link_dies: bool = Fals
     return channels_sql.compact(statement)
 
 
-# Spends the attempt and, if the code is right, consumes it: one round trip, one commit. Guesses at
-# one phone take turns and see what those before them left, so they share neither an attempt nor a
-# success, and no more are judged than its cap allows. The function is in migration 0004.
+# Spends the attempt and consumes a right code: one round trip, one commit. Checks of one phone are
+# serialised, so they share neither an attempt nor a success, and never exceed the cap. The
+# function `otp_judge` is in the first migration.
 CHECK_CODE = """
 SELECT judged_id, right_at, attempts_left FROM otp_judge(
   %(company_id)s, %(mode)s::text, %(phone)s::text, %(purpose)s::text, %(macs)s::bytea[],
@@ -92,7 +92,7 @@ SELECT judged_id, right_at, attempts_left FROM otp_judge(
 WHERE judged_id IS NOT NULL
 """
 
-# Why nothing was judged; read only then.
+# Why no code was checked; read only after CHECK_CODE returned no row.
 REFUSAL_STATE = """
 SELECT verified_at IS NOT NULL, expires_at <= now(),
        attempts >= max_attempts OR guesses = 0
@@ -120,8 +120,7 @@ FROM (SELECT judged_at, verified_at,
         AND judged_at > now() - interval '24 hours') AS lately
 """
 
-# Codes that nobody can enter any more although their time is not over: a newer one came, or there
-# is no attempt left. What was to end with them may not have ended yet.
+# Codes that ended before they expired: superseded, or out of attempts. Their links may still live.
 _ENDED_EARLY = """
 verified_at IS NULL AND settled_at IS NULL AND expires_at > now()
 AND (superseded_at IS NOT NULL OR attempts >= max_attempts)"""
@@ -132,20 +131,20 @@ UPDATE otp_verification SET settled_at = now() WHERE id IN (
 RETURNING id
 """  # noqa: S608
 
-# Asked on its own, since a worker asks often and mostly in vain.
+# A query of its own: workers ask often and mostly find nothing.
 HAS_UNSETTLED = f"""
 SELECT
   EXISTS (SELECT 1 FROM otp_verification WHERE verified_at IS NOT NULL AND settled_at IS NULL),
   EXISTS (SELECT 1 FROM otp_verification WHERE {_ENDED_EARLY})
 """  # noqa: S608
 
-# Right codes whose delivery is not settled yet.
+# Right codes whose delivery is not settled yet, claimed for this transaction.
 CLAIM_VERIFIED = """
 SELECT id FROM otp_verification WHERE verified_at IS NOT NULL AND settled_at IS NULL
 ORDER BY verified_at LIMIT %s FOR NO KEY UPDATE SKIP LOCKED
 """
 
-# Settled and told of in one round trip.
+# The event `otp.verified`, written in the round trip that settles.
 _VERIFIED = f"""
 SELECT event_id AS id, company_id, mode, 'otp.verified' AS kind,
   'otp_' || replace(id::text, '-', '') AS key, jsonb_build_object(
@@ -162,7 +161,7 @@ WITH settled AS (
 {events.append_sql(_VERIFIED)}
 """  # noqa: S608
 
-# Superseding first keeps the rule of one live row per phone out of the way.
+# Also supersedes them: two cut phones could collide on the unique index of live rows.
 ANONYMISE_PHONES = """
 UPDATE otp_verification
 SET superseded_at = COALESCE(superseded_at, now()),
@@ -173,24 +172,23 @@ WHERE id IN (SELECT id FROM otp_verification
              ORDER BY created_at LIMIT %s)
 """
 
-# How many codes went out in messages of this time, and how many of them were entered right. Their
-# ids begin with the time they were made at, which spares reading the codes of all other times.
+# Codes sent in messages of a period, and how many were entered right. Code ids begin with their
+# creation time, so the range skips the codes of other periods.
 COUNT_CODES = """
 SELECT m.company_id, m.mode, count(DISTINCT v.id),
        count(DISTINCT v.id) FILTER (WHERE v.verified_at IS NOT NULL)
 FROM channels_message m JOIN otp_verification v ON v.id = m.subject_id
-WHERE m.kind = 'code' AND m.created_at >= %(start)s AND m.created_at < %(end)s AND {whose}
+WHERE m.kind = 'code' AND m.created_at >= %(start)s AND m.created_at < %(end)s AND {scope}
   AND v.id >= %(first_id)s AND v.id < %(last_id)s
 GROUP BY 1, 2
 """
-# That of all says what the index on `created_at` is limited to.
+# The first condition repeats that of the partial index on `created_at`.
 ALL_COMPANIES, ONE_COMPANY = (
     "m.phone NOT LIKE '%%*'",
     "m.company_id = %(company_id)s AND m.mode = %(mode)s",
 )
 
-# What a company says in its own words, beside its row `c`: its texts, and the lines of autofill
-# under a language that no text has.
+# A column beside the company's row `c`: its texts, and its autofill lines under an empty language.
 OWN_TEXTS = """
 (SELECT jsonb_agg(jsonb_build_array(locale, purpose, channel, body)) FROM (
    SELECT locale, purpose, channel, body FROM otp_codetext t WHERE t.company_id = c.id

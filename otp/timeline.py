@@ -1,4 +1,4 @@
-"""What became of the code that a message carried, for the message's page."""
+"""The timeline of a code, for the page of the message that carried it."""
 
 from collections.abc import Iterator
 
@@ -8,12 +8,12 @@ from django.utils.translation import ngettext
 
 from channels.extensions import TimelineEntry
 from channels.models import Message
-from links.manage import timeline as links_story
+from links.manage import timeline as links_timeline
 from otp.models import Verification
 
 
-def code_events(message: Message) -> Iterator[TimelineEntry]:
-    yield from links_story.entries(message)
+def entries(message: Message) -> Iterator[TimelineEntry]:
+    yield from links_timeline.entries(message)
     code = Verification.objects.filter(pk=message.subject_id).first()
     if code is None:
         return

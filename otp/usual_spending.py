@@ -1,7 +1,7 @@
-"""What companies usually spend, from which their budgets follow where nobody has set one.
+"""What companies usually spend: the base of budgets that nobody has set.
 
-A code counts once it was entered, a link once it was delivered: what a stolen key sends to numbers
-of an accomplice must not raise the budget that is to stop it.
+A code counts once it is entered, a link once it is delivered: a stolen key that sends to an
+accomplice's numbers must not raise the budget that should stop it.
 """
 
 from collections import defaultdict
@@ -18,8 +18,8 @@ from channels.history.day_counts import start_of
 from channels.phone_numbers import country_of
 from config.ids import first_id_at
 
-# One phone stands for all that begin like it: seven characters tell countries apart that share a
-# calling code. Ids of codes begin with the time they were made at, which spares reading others.
+# Groups phones by their first seven characters, enough to tell apart countries that share a
+# calling code. Code ids begin with their creation time, so the range skips all other codes.
 _SPENT = """
 SELECT m.company_id, date_trunc('hour', m.created_at), min(m.phone), sum(m.price)
 FROM channels_message m LEFT JOIN otp_verification v
@@ -29,14 +29,16 @@ WHERE m.created_at >= %(start)s AND m.created_at < %(end)s AND m.phone NOT LIKE 
   AND CASE m.kind WHEN 'code' THEN v.verified_at IS NOT NULL ELSE m.state = 'delivered' END
 GROUP BY m.company_id, date_trunc('hour', m.created_at), left(m.phone, 7)
 """
-CLOCK_SKEW = timedelta(hours=1)  # by which ours and the database's may differ, and a code's life
+CLOCK_SKEW = timedelta(
+    hours=1
+)  # allowed between our clock and the database's, plus a code's lifetime
 
 
 def refresh() -> int:
-    """Count the days that are over and not counted yet; how many companies' budgets moved."""
-    _times, many = settings.BUDGET_USUAL
+    """Counts finished days not counted yet; returns how many companies' budgets changed."""
+    _factor, day_count = settings.BUDGET_USUAL
     today = timezone.localdate()
-    days = {today - timedelta(days=ago) for ago in range(1, many + 1)}
+    days = {today - timedelta(days=ago) for ago in range(1, day_count + 1)}
     SpentDay.objects.filter(day__lt=min(days)).delete()
     for day in sorted(days - set(SpentDay.objects.values_list("day", flat=True).distinct())):
         _count_day(day)

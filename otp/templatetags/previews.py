@@ -1,4 +1,4 @@
-"""The settings page belongs to accounts, the words of a code to this room."""
+"""Tags for the settings page, which belongs to accounts but previews a code's text."""
 
 import re
 from typing import Any
@@ -22,7 +22,7 @@ def message_preview(form: BaseForm) -> dict[str, Any]:
 
 @register.filter
 def with_variables(body: str) -> SafeString:
-    """A text with its variables set apart."""
+    """Marks up the variables of a text as code."""
     parts = enumerate(_VARIABLES.split(body))
     marked = ((format_html("<code>{}</code>", part) if n % 2 else part,) for n, part in parts)
     return format_html_join("", "{}", marked)

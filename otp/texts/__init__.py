@@ -1,1 +1,1 @@
-"""The texts that codes travel in."""
+"""The texts that codes are sent in."""

@@ -1,11 +1,11 @@
-"""What lets a phone fill a code in by itself: a site for browsers, a hash for an Android app."""
+"""Autofill on the phone: a web host for WebOTP, an app hash for Android's SMS Retriever."""
 
 import re
 
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext as _
 
-ANDROID_MAX_BYTES = 140  # bytes: Android's SMS Retriever looks at no longer message
+ANDROID_MAX_BYTES = 140  # SMS Retriever ignores longer messages
 # https://developers.google.com/identity/sms-retriever/verify: base64, cut to eleven characters.
 _HASH = re.compile(r"(?=.*[A-Z])(?=.*[a-z])(?!.*\d{6})[A-Za-z0-9+/]{11}")
 _LABEL = r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
@@ -13,7 +13,7 @@ _HOST = re.compile(rf"(?:{_LABEL}\.)+(?!\d+$){_LABEL}")
 
 
 def check_host(text: str) -> str:
-    """The name of a site in its one spelling, international names in Punycode."""
+    """Returns the host normalised: lower case, international names in Punycode."""
     host = text.strip().lower()
     if not host.isascii():
         try:

@@ -1,4 +1,4 @@
-"""A company's own texts: how the send path reads them, and each verb that changes them."""
+"""A company's own texts: how the send path loads them, and the services that change them."""
 
 from typing import Any
 
@@ -15,12 +15,12 @@ from otp import sql
 from otp.models import Autofill, CodeText
 from otp.texts import rendering, rules
 
-MAX_TEXTS = 50  # texts of one company
+MAX_TEXTS = 50  # per company
 SMS_CHANNELS = {"", "sms"}
 
 
 def parse(column: str) -> CompanyTexts:
-    """`sql.OWN_TEXTS` as it comes: JSON that Django leaves as text."""
+    """Parses the column `sql.OWN_TEXTS`: JSON that Django returns as text."""
     bodies, lines = {}, ("", "")
     for locale, purpose, channel, body in orjson.loads(column):
         if locale:
@@ -38,7 +38,7 @@ def of_company(company: Company) -> CompanyTexts:
 
 @transaction.atomic
 def save(*, company: Company, text: CodeText, user: User, ip: str | None = None) -> None:
-    """Add a text or change it; raises ValidationError. It is in force within two seconds."""
+    """Adds a text or changes it; raises ValidationError. Takes effect within two seconds."""
     _lock(company)
     is_new = text.pk is None
     _refuse_duplicate(company, text)
@@ -57,10 +57,10 @@ def save(*, company: Company, text: CodeText, user: User, ip: str | None = None)
 
 
 def _refuse_duplicate(company: Company, text: CodeText) -> None:
-    like_it = company.code_texts.filter(
+    duplicates = company.code_texts.filter(
         purpose=text.purpose, channel=text.channel, locale=text.locale
     )
-    if like_it.exclude(pk=text.pk).exists():
+    if duplicates.exclude(pk=text.pk).exists():
         raise ValidationError(
             _("There is a text for this purpose, channel and language: change that one.")
         )
@@ -68,7 +68,7 @@ def _refuse_duplicate(company: Company, text: CodeText) -> None:
 
 @transaction.atomic
 def delete(*, text: CodeText, user: User, ip: str | None = None) -> None:
-    """Messages accepted with it keep it."""
+    """Deletes a text; messages already accepted keep it."""
     record("text.deleted", text, company=text.company, user=user, ip=ip)
     company = text.company
     text.delete()
@@ -79,7 +79,7 @@ def delete(*, text: CodeText, user: User, ip: str | None = None) -> None:
 def set_autofill(
     *, company: Company, webotp_host: str, app_hash: str, user: User, ip: str | None = None
 ) -> None:
-    """Set the lines of autofill; raises ValidationError when a text would grow too long."""
+    """Sets the autofill lines; raises ValidationError if they make a text too long."""
     _lock(company)
     own = of_company(company)
     new = own._replace(webotp_host=webotp_host, app_hash=app_hash)
@@ -103,17 +103,19 @@ def _refuse_texts_too_long(company: Company, own: CompanyTexts) -> None:
         try:
             rules.check_length(body, tail)
         except ValidationError as error:
-            told = {"text": body[:60], "why": " ".join(error.messages)}
-            raise ValidationError(_("The text “%(text)s”: %(why)s") % told) from None
+            values = {"text": body[:60], "why": " ".join(error.messages)}
+            raise ValidationError(_("The text “%(text)s”: %(why)s") % values) from None
 
 
 def _lock(company: Company) -> None:
-    # So that a text and the lines below it, saved at once, do not make an SMS of four parts.
+    # A text and autofill lines saved in parallel could make an SMS of four parts.
     Company.objects.select_for_update(no_key=True).get(pk=company.pk)
 
 
 def _invalidate_keys(company: Company) -> None:
-    digests = [bytes(one) for one in company.api_keys.active().values_list("digest", flat=True)]
+    digests = [
+        bytes(digest) for digest in company.api_keys.active().values_list("digest", flat=True)
+    ]
 
     def forget() -> None:
         for digest in digests:

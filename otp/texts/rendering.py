@@ -1,4 +1,4 @@
-"""The words a code travels in: a template of the company's or ours, and its variables filled in."""
+"""Renders the text of a code from a template of the company's or the service's default."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -20,13 +20,13 @@ TEXTS = {
 }
 VARIABLES = ("code", "brand", "minutes", "link")
 _VARIABLE = re.compile(rf"\{{({'|'.join(VARIABLES)})\}}")
-BRAND_UNITS = 30  # of UTF-16: so long a brand is shown at most, which bounds the length of an SMS
+BRAND_UNITS = 30  # UTF-16 units; longer brands are cut, which bounds the length of an SMS
 
 
 def render(*, subject_id: UUID, params: Mapping[str, Any], locale: str, channel: str) -> Rendered:
-    """The message of a verification; called by a worker, right before it is handed over.
+    """Renders a verification's message; a worker calls it right before handing it over.
 
-    Its template is what it was accepted with, whatever the company has changed since.
+    Uses the template the message was accepted with, whatever the company has changed since.
     """
     if params.get("key") not in codes.known_keys():
         raise NotRenderableError("the key of this code is no longer in OTP_KEYS")
@@ -48,18 +48,18 @@ def max_minutes() -> int:
 
 
 def fill(template: str, *, code: str, brand: str, minutes: int | None, link: str | None) -> str:
-    """In one pass, so that a brand which looks like a variable stays what it is."""
+    """Substitutes in one pass, so a brand that looks like a variable stays as it is."""
     values = {
         "code": code,
         "brand": _displayed_brand(brand),
         "minutes": str(minutes or max_minutes()),
         "link": link or "",
     }
-    return _VARIABLE.sub(lambda found: values[found[1]], template).strip()
+    return _VARIABLE.sub(lambda match: values[match[1]], template).strip()
 
 
 def _displayed_brand(brand: str) -> str:
-    if not brand_names.is_valid(brand):  # set before anybody asked, or a name of the company's
+    if not brand_names.is_valid(brand):  # set before brands were validated, or the company's name
         return ""
     if 2 * len(brand) <= BRAND_UNITS:
         return brand
@@ -68,8 +68,8 @@ def _displayed_brand(brand: str) -> str:
 
 
 def compose(body: str, *, has_link: bool, tail: Sequence[str] = ()) -> str:
-    """The template of one message: the line with the link in its place, at the end, or left out;
-    then the lines that programs read.
+    """Returns the template of one message: the line with the link stays, is appended or is left
+    out; the autofill lines follow.
     """
     lines = body.split("\n")
     if not has_link:
@@ -88,7 +88,7 @@ def template(
     has_link: bool,
     body: str | None = None,
 ) -> str:
-    """What goes by this channel: the company's text, or ours where it has none; or this body."""
+    """Returns the template for a channel: `body`, else the company's text, else the default."""
     body = (
         body
         or company_template(own, channel=channel, locale=locale, purpose=purpose)
@@ -102,17 +102,17 @@ def template(
 def company_template(
     own: CompanyTexts, *, channel: Channel, locale: str, purpose: str
 ) -> str | None:
-    """The most specific text of the company's; WhatsApp's wording is the vendor's template."""
+    """The company's most specific text; WhatsApp's wording is the vendor's template."""
     if not own.bodies or channel is Channel.WHATSAPP:
         return None
     keys = [(purpose, channel.value), (purpose, ""), ("", channel.value), ("", "")]
-    found = (own.bodies.get((locale, *key)) for key in keys)
-    return next((body for body in found if body), None)
+    bodies = (own.bodies.get((locale, *key)) for key in keys)
+    return next((body for body in bodies if body), None)
 
 
 def autofill_lines(own: CompanyTexts) -> list[str]:
-    """The lines of an SMS that a phone's programs look for. The browser's must be the last:
-    https://wicg.github.io/sms-one-time-codes/; Android looks for its own anywhere in the text.
+    """The lines of an SMS that browsers and apps parse. The browser's must be the last one
+    (https://wicg.github.io/sms-one-time-codes/); Android finds its own anywhere in the text.
     """
     webotp = f"@{own.webotp_host} #{{code}}" if own.webotp_host else ""
     return [line for line in (own.app_hash, webotp) if line]
@@ -121,7 +121,7 @@ def autofill_lines(own: CompanyTexts) -> list[str]:
 def snapshot(
     own: CompanyTexts, *, channels: Sequence[Channel], locale: str, purpose: str, has_link: bool
 ) -> dict[str, str]:
-    """By channel, what a message keeps of how it was worded when it was accepted."""
+    """Returns, by channel, the templates a message keeps from the time it was accepted."""
     if own is NO_TEXTS:
         return {}
     return {

@@ -1,7 +1,7 @@
-"""What a company's own text must be: with the code in it once, and with nothing that could lure.
+"""Validates a company's own text: it has the code exactly once and nothing usable for phishing.
 
-A person trusts a message that brings a code they asked for. So a text has no address and no
-number of its own: the only link is a short one, made for a target that was checked.
+A person trusts a message with a code they asked for. So a text has no address and no number of
+its own: the only link is a short one, whose target was checked.
 """
 
 import re
@@ -19,7 +19,7 @@ from otp.texts.rendering import BRAND_UNITS, VARIABLES, compose, fill, max_minut
 
 LONGEST_CODE = 8
 _BRACED = re.compile(r"\{([^{}\n]*)\}")
-# Nor a digit that only a mark parts from it, nor a mark that would lie on its last digit.
+# Also rejects a digit separated by one mark only, and a combining mark on the last digit.
 _CODE_ALONE = re.compile(
     r"(?<![\w}])(?<!\d[^\w\s])\{code\}(?![\w{]|[^\w\s]\d|[\u0300-\u036f\ufe00-\ufe0f])"
 )
@@ -27,30 +27,30 @@ _LINK = re.compile(r"(?<!\S)\{link\}(?!\S)")
 _LABEL = r"(?:[\w-]|\{\w+\})+"
 _ADDRESS = re.compile(rf"\S*://\S*|\S*@\S*|{_LABEL}[.。．｡](?:[^\W\d_]{{2,}}|\{{\w+\}})\S*")
 _NUMBER = re.compile(r"\d(?:(?:[^\w{}\n]|_)*\d){3,}")
-# Of the sets of invisible characters only the line break is let in.
+# Categories of invisible characters; only the line break is allowed.
 _INVISIBLE = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 
 
 def normalise_text(text: str) -> str:
-    """One kind of line break and of space, composed letters, no space at the end of a line."""
+    """Normalises line breaks and spaces, composes letters, strips trailing spaces."""
     text = normalize("NFC", text.replace("\r\n", "\n").replace("\r", "\n"))
     text = "".join(" " if category(char) == "Zs" else char for char in text)
     return "\n".join(line.rstrip() for line in text.split("\n")).strip()
 
 
 def check(body: str) -> None:
-    """Raises ValidationError with all that is wrong with a tidy text."""
-    found = [fault for rule in _RULES for fault in rule(body)]
-    if found:
-        raise ValidationError(found)
+    """Raises ValidationError with every fault of a normalised text."""
+    faults = [fault for rule in _RULES for fault in rule(body)]
+    if faults:
+        raise ValidationError(faults)
 
 
 def _variables(body: str) -> Iterator[str]:
-    known = ", ".join(f"{{{one}}}" for one in VARIABLES)
+    known = ", ".join(f"{{{variable}}}" for variable in VARIABLES)
     for variable in dict.fromkeys(_BRACED.findall(body)):
         if variable not in VARIABLES:
-            told = {"name": f"{{{variable}}}", "known": known}
-            yield _("There is no variable %(name)s: there are %(known)s.") % told
+            values = {"name": f"{{{variable}}}", "known": known}
+            yield _("There is no variable %(name)s: there are %(known)s.") % values
     if set("{}") & set(_BRACED.sub("", body)):
         yield _("Braces may only stand around the name of a variable: %(known)s.") % {
             "known": known
@@ -86,24 +86,24 @@ def _invisible(body: str) -> Iterator[str]:
 
 
 def _normalised_for_search(body: str) -> str:
-    """As programs that look for addresses may read it: without marks, in plain characters."""
+    """Strips combining marks and compatibility forms, as link detectors may read the text."""
     return "".join(char for char in normalize("NFKC", body) if category(char) != "Mn")
 
 
 def _addresses(body: str) -> Iterator[str]:
-    if found := _ADDRESS.search(_normalised_for_search(body)):
+    if match := _ADDRESS.search(_normalised_for_search(body)):
         yield _(
             "An address is not allowed: “%(text)s”. The link goes where {link} stands; after a "
             "full stop put a space."
-        ) % {"text": found[0]}
+        ) % {"text": match[0]}
 
 
 def _numbers(body: str) -> Iterator[str]:
-    if found := _NUMBER.search(_normalised_for_search(body)):
+    if match := _NUMBER.search(_normalised_for_search(body)):
         yield _(
             "Four digits and more are not allowed: “%(text)s”. They could be a telephone number, "
             "or be taken for the code."
-        ) % {"text": found[0]}
+        ) % {"text": match[0]}
 
 
 _RULES: Sequence[Callable[[str], Iterator[str]]] = (
@@ -117,13 +117,13 @@ _RULES: Sequence[Callable[[str], Iterator[str]]] = (
 
 
 def describe_character(char: str) -> str:
-    """«’» U+2019 RIGHT SINGLE QUOTATION MARK; what cannot be seen without its look."""
-    look = "" if category(char)[0] in "CZ" else f"«{char}» "
-    return f"{look}U+{ord(char):04X} {name(char, '')}".strip()
+    """«’» U+2019 RIGHT SINGLE QUOTATION MARK; an invisible character without its glyph."""
+    glyph = "" if category(char)[0] in "CZ" else f"«{char}» "
+    return f"{glyph}U+{ord(char):04X} {name(char, '')}".strip()
 
 
 def max_segments(body: str, tail: Sequence[str]) -> int:
-    """Of how many SMS a text is at most: with the longest brand, code and link."""
+    """SMS segments of a text with the longest brand, code and link."""
     text = fill(
         compose(body, has_link=True, tail=tail),
         code="0" * LONGEST_CODE,
@@ -135,7 +135,7 @@ def max_segments(body: str, tail: Sequence[str]) -> int:
     if "{brand}" not in body or counted.segments == 1:
         return counted.segments
     # Emoji of two units in the brand may leave the last unit of each part empty.
-    _alone, joined = sms_segments.SEGMENT_SIZES["UCS-2"]
+    _single, joined = sms_segments.SEGMENT_SIZES["UCS-2"]
     return ceil(counted.units / (joined - 1))
 
 

@@ -1,4 +1,4 @@
-"""The operator's desk: verifications, to look at, and what companies write. No code is in it."""
+"""The operator's desk: read-only pages of verifications and of companies' texts, never codes."""
 
 from django.contrib import admin
 from django.db.models import QuerySet
@@ -32,8 +32,8 @@ class VerificationAdmin(ReadOnlyAdmin):
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Verification], search_term: str
     ) -> tuple[QuerySet[Verification], bool]:
-        found = search.filter_by_phone(queryset, search_term) if search_term else queryset
-        return found, False
+        rows = search.filter_by_phone(queryset, search_term) if search_term else queryset
+        return rows, False
 
 
 @admin.register(CodeText)

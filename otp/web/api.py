@@ -68,17 +68,17 @@ class CheckCode(IdempotentView):
         purpose = _purpose(fields)
         code = _code(fields)
         fields.check()
-        normal = phone_field(phone, self.principal)
+        phone_e164 = phone_field(phone, self.principal)
 
         def effect() -> dict[str, Any]:
             verified = check_code(
-                principal=self.principal, phone=normal, purpose=purpose, code=code
+                principal=self.principal, phone=phone_e164, purpose=purpose, code=code
             )
             return {
                 "success": True,
                 "message": VERIFIED[self.language],
                 "id": public_id("otp", verified.id),
-                "phone": normal,
+                "phone": phone_e164,
                 "verified_at": verified.verified_at,
             }
 

@@ -1,4 +1,4 @@
-"""What a person will read, shown while a text or a setting is being filled in."""
+"""Previews of a message, updated while a text or a setting is being edited."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -31,7 +31,7 @@ _CYRILLIC = re.compile("[\u0400-\u04ff]")
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """One message as one phone shows it."""
+    """A sample message as a phone shows it."""
 
     channel: Channel
     has_link: bool
@@ -45,8 +45,8 @@ class Sample:
         return CHANNEL_NAMES[self.channel][0]
 
     @property
-    def is_vendor_s(self) -> bool:
-        """Shown to the person in Telegram's own words instead."""
+    def has_vendor_text(self) -> bool:
+        """Telegram Gateway words the code itself."""
         return self.channel is Channel.TELEGRAM and not self.has_link and codes_go_by_gateway()
 
     @property
@@ -59,14 +59,14 @@ class Sample:
 
     @property
     def room(self) -> int:
-        """Units in as many SMS as it takes."""
+        """Units that fit into the segments the text takes."""
         counted = sms_segments.count(self.text)
-        alone, joined = sms_segments.SEGMENT_SIZES[counted.encoding]
-        return alone if counted.segments == 1 else counted.segments * joined
+        single, joined = sms_segments.SEGMENT_SIZES[counted.encoding]
+        return single if counted.segments == 1 else counted.segments * joined
 
     @property
-    def culprits(self) -> list[str]:
-        """What keeps an SMS out of the roomier alphabet, where it is not its language itself."""
+    def non_gsm_characters(self) -> list[str]:
+        """Characters that force a non-Russian SMS out of the GSM alphabet."""
         if self.channel is not Channel.SMS or self.is_russian:
             return []
         return [
@@ -75,10 +75,12 @@ class Sample:
         ]
 
     @property
-    def without_culprits(self) -> int:
-        """Of how many SMS it would be in that alphabet."""
-        odd = set(sms_segments.non_gsm_characters(self.text))
-        return sms_segments.count("".join("?" if one in odd else one for one in self.text)).segments
+    def segments_in_gsm(self) -> int:
+        """Segments the text would take without those characters."""
+        outside = set(sms_segments.non_gsm_characters(self.text))
+        return sms_segments.count(
+            "".join("?" if char in outside else char for char in self.text)
+        ).segments
 
     @property
     def is_too_long_for_app(self) -> bool:
@@ -86,17 +88,18 @@ class Sample:
 
     @property
     def bytes(self) -> int:
-        """On the air or in UTF-8, whichever is more: Google does not say which it counts."""
+        """Encoded or in UTF-8, whichever is more: Google does not say which it counts."""
         counted = sms_segments.count(self.text)
         bits = counted.units * (16 if counted.encoding == "UCS-2" else 7)
         return max(ceil(bits / 8), len(self.text.encode()))
 
 
 def codes_go_by_gateway() -> bool:
-    """Whose wording is Telegram's own; a code with a link goes by the bot."""
+    """Whether Telegram Gateway carries plain codes; a code with a link goes by the bot."""
     wanted = ("live", Channel.TELEGRAM, Content.CODE, "telegram_gateway")
     return any(
-        (one.mode, one.channel, one.content, one.provider) == wanted for one in registry.routes()
+        (route.mode, route.channel, route.content, route.provider) == wanted
+        for route in registry.routes()
     )
 
 
@@ -109,7 +112,7 @@ def samples(
     purpose: str,
     body: str | None = None,
 ) -> list[Sample]:
-    """A code alone and a code with a link by each channel, in this text or in the one in force."""
+    """Samples of a code and a code with a link by channel, in `body` or the current text."""
     made = []
     for channel, has_link in product(channels, (False, True)):
         template = rendering.template(
@@ -139,7 +142,7 @@ def _render_sample(company: Company, template: str) -> str:
 
 
 def current_samples(company: Company, own: CompanyTexts, locale: str | None = None) -> list[Sample]:
-    """What a request that names no purpose sends by SMS: a code, and a code with a link."""
+    """Samples of what a request with the default purpose sends by SMS."""
     return samples(
         company,
         own,
@@ -150,15 +153,15 @@ def current_samples(company: Company, own: CompanyTexts, locale: str | None = No
 
 
 def preview(chosen: Mapping[str, Any], *, company: Company) -> dict[str, str]:
-    """With what is filled in so far; what makes no sense yet is taken as the usual."""
+    """Renders unsaved settings; invalid values fall back to the defaults."""
     length = str(chosen.get("code_length") or "")
     language = chosen["language"] if chosen.get("language") in rendering.TEXTS else "ru"
-    as_if = Company(
+    draft = Company(
         name=company.name,
         brand=str(chosen.get("brand") or "").strip()[:LONGEST_BRAND],
         code_length=int(length) if length in {"4", "5", "6", "7", "8"} else 6,
     )
-    shown, _with_link = current_samples(as_if, own_texts.of_company(company), language)
+    shown, _with_link = current_samples(draft, own_texts.of_company(company), language)
     return {"text": shown.text, "language": language}
 
 

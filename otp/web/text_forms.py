@@ -37,7 +37,7 @@ class TextForm(forms.Form):
             "Empty: every purpose that has no text of its own."
         ),
     )
-    tidied = ""  # the text itself, once it is one that can be shown
+    normalised_body = ""  # set once the text is valid
 
     def __init__(self, *args: Any, tail: Sequence[str], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -47,7 +47,7 @@ class TextForm(forms.Form):
     def clean_body(self) -> str:
         body = rules.normalise_text(self.cleaned_data["body"])
         rules.check(body)
-        self.tidied = body
+        self.normalised_body = body
         return body
 
     def clean_purpose(self) -> str:
@@ -58,19 +58,19 @@ class TextForm(forms.Form):
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or self.cleaned_data
-        if self.tidied and cleaned.get("channel") in SMS_CHANNELS:
+        if self.normalised_body and cleaned.get("channel") in SMS_CHANNELS:
             try:
-                rules.check_length(self.tidied, self.tail)
+                rules.check_length(self.normalised_body, self.tail)
             except ValidationError as error:
                 self.add_error("body", error)
         return cleaned
 
     @property
     def channels(self) -> list[Channel]:
-        """Those on which the text is shown."""
+        """The channels to preview the text on."""
         chosen = self["channel"].value()
-        both = [Channel.SMS, Channel.TELEGRAM]
-        return [Channel(chosen)] if chosen in both else both
+        available = [Channel.SMS, Channel.TELEGRAM]
+        return [Channel(chosen)] if chosen in available else available
 
     @property
     def language(self) -> str:

@@ -1,4 +1,4 @@
-"""The cabinet's pages about a company's own texts, and what a phone fills in by itself."""
+"""The cabinet's pages about a company's own texts and the autofill lines."""
 
 from typing import Any
 
@@ -80,7 +80,7 @@ def text_delete(request: CabinetRequest, pk: int) -> HttpResponse:
 
 @member_required(can_read_settings)
 def text_preview(request: CabinetRequest) -> HttpResponse:
-    """What is typed so far, as phones would show it."""
+    """Previews unsaved text as phones would show it."""
     own = own_texts.of_company(request.company)
     form = TextForm(request.GET, tail=rendering.autofill_lines(own))
     form.is_valid()
@@ -89,7 +89,7 @@ def text_preview(request: CabinetRequest) -> HttpResponse:
 
 
 def _preview_context(request: CabinetRequest, own: CompanyTexts, form: TextForm) -> dict[str, Any]:
-    body = form.tidied if form.is_bound else form["body"].value()
+    body = form.normalised_body if form.is_bound else form["body"].value()
     if not body:
         return {"samples": []}
     return {
@@ -138,7 +138,7 @@ def _autofill_samples(request: CabinetRequest, own: CompanyTexts, form: Autofill
 
 
 def _is_submit(request: CabinetRequest) -> bool:
-    """Without JavaScript a preview is asked for by a button of the same form."""
+    """Without JavaScript a button of the same form requests the preview."""
     return request.method == "POST" and "preview" not in request.POST
 
 

@@ -1,4 +1,4 @@
-"""A demo company to try the service with, made once; its keys are kept in var/demo.json."""
+"""Makes the demo companies once; their keys are kept in var/demo.json."""
 
 import json
 import secrets
@@ -32,8 +32,8 @@ class Command(BaseCommand):
         if settings.PRODUCTION:
             raise CommandError("Demo data has no place in production.")
         path = settings.VAR_DIR / "demo.json"
-        known = _read(path)
-        demo = known if _still_works(known) else _seed()
+        stored = _read(path)
+        demo = stored if _has_active_keys(stored) else _seed()
         demo |= {
             "base_url": f"{settings.PUBLIC_URL}/api/v1",
             "cabinet_url": f"{settings.PUBLIC_URL}/cabinet/",
@@ -52,7 +52,7 @@ def _read(path: Path) -> dict[str, str]:
 
 
 def _write(path: Path, demo: dict[str, str]) -> None:
-    """Whole or not at all, readable by its owner only."""
+    """Writes atomically; only the owner can read the file."""
     path.parent.mkdir(parents=True, exist_ok=True)
     draft = path.with_suffix(".new")
     draft.touch(mode=0o600)
@@ -60,7 +60,7 @@ def _write(path: Path, demo: dict[str, str]) -> None:
     draft.replace(path)
 
 
-def _still_works(demo: dict[str, str]) -> bool:
+def _has_active_keys(demo: dict[str, str]) -> bool:
     names = ("live_key", "test_key", "empty_key")
     digests = [digest(demo[name]) for name in names if name in demo]
     return ApiKey.objects.active().filter(digest__in=digests).count() == len(names)
@@ -68,7 +68,7 @@ def _still_works(demo: dict[str, str]) -> bool:
 
 @transaction.atomic
 def _seed() -> dict[str, str]:
-    """Keys are shown once, so a lost file means new keys; the companies stay."""
+    """Keys are shown once, so a lost file needs new keys; the companies are reused."""
     user, password = _user()
     company, empty = _company(user, COMPANY), _company(user, EMPTY_COMPANY)
     if ledger.balance(company.pk) == (0, 0):
@@ -102,12 +102,13 @@ def _user() -> tuple[User, str]:
 
 
 def _company(user: User, name: str) -> Company:
-    found = Company.objects.of(user).filter(name=name).first()
-    if found is None:  # its keys are for trying things out: any country, as often as one likes
-        found = companies.sign_up_company(user=user, name=name)
-        companies.change_settings(company=found, user=user, changes={"all_countries": True})
-        budgets.lift_budgets(found)
-    return found
+    company = Company.objects.of(user).filter(name=name).first()
+    if company is None:
+        company = companies.sign_up_company(user=user, name=name)
+        # Demo keys send to any country without a budget.
+        companies.change_settings(company=company, user=user, changes={"all_countries": True})
+        budgets.lift_budgets(company)
+    return company
 
 
 def _key(company: Company, user: User, mode: Mode) -> str:

@@ -1,4 +1,4 @@
-"""A made-up history for a company, to look at the cabinet and to measure it."""
+"""Seeds made-up history for one company, to demonstrate and benchmark the cabinet."""
 
 from datetime import date
 from typing import Any
@@ -31,17 +31,17 @@ class Command(BaseCommand):
             mode=options["mode"],
             messages=options["messages"],
             days=options["days"],
-            note=self._note,
+            on_day=self._print_day,
         )
         day_counts.recount()
         self.stdout.write(f"{company}: {options['messages']} messages in {options['days']} days")
 
     def _company(self, name: str | None) -> Company:
-        found = Company.objects.filter(name=name) if name else Company.objects.order_by("pk")
-        company = found.first()
+        rows = Company.objects.filter(name=name) if name else Company.objects.order_by("pk")
+        company = rows.first()
         if company is None:
             raise CommandError("There is no such company.")
         return company
 
-    def _note(self, day: date) -> None:
+    def _print_day(self, day: date) -> None:
         self.stdout.write(f"{day}\r", ending="")
