@@ -22,7 +22,7 @@ from config.redis_client import redis_client
 from links.addresses import blocked_sites, short_hosts
 from links.follow import not_found_limit, resolution
 from tests.api.clients import Api, ClientOf
-from tests.database_cleanup import empty
+from tests.database_cleanup import empty_database
 from tests.factories import ApiKeyFactory, CompanyFactory
 
 TOKENS = 1000
@@ -71,7 +71,7 @@ def django_db_setup(django_db_setup: None) -> Iterator[None]:
 @pytest.fixture(autouse=True, scope="session")
 def _quick_emptying() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(TransactionTestCase, "_fixture_teardown", lambda _self: empty())
+        patch.setattr(TransactionTestCase, "_fixture_teardown", lambda _self: empty_database())
         yield
 
 
@@ -82,13 +82,13 @@ def _caches(**changes: Any) -> dict[str, Any]:
 @pytest.fixture(autouse=True)
 def _fresh_process() -> Iterator[None]:
     """Each test finds the process and Redis as if both had just been started."""
-    _forget()
+    _reset_process_state()
     redis_client().flushdb()
     yield
-    _forget()
+    _reset_process_state()
 
 
-def _forget() -> None:
+def _reset_process_state() -> None:
     api_keys.clear_cache()
     registry.clear_caches()
     availability.reset()
@@ -97,10 +97,10 @@ def _forget() -> None:
     not_found_limit.reset()
     resolution._resolver.clear()
     resolution._resolver._redis_after = 0.0
-    forget_redis()
+    reset_redis_state()
 
 
-def forget_redis() -> None:
+def reset_redis_state() -> None:
     redis_client.cache_clear()
     accounts.api.atomic_limits._down_until = 0.0
     key_rate_limiter.reset()
@@ -111,9 +111,9 @@ def no_redis() -> Iterator[None]:
     """Redis answers nobody: not the limiters, not the nudge, not the signals."""
     nowhere = "unix:///nowhere/redis.sock"
     with override_settings(REDIS_URL=nowhere, CACHES=_caches(LOCATION=nowhere)):
-        forget_redis()
+        reset_redis_state()
         yield
-    forget_redis()
+    reset_redis_state()
 
 
 @pytest.fixture

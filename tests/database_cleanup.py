@@ -11,9 +11,9 @@ from django.db import connection
 KEPT = {"django_migrations", "django_content_type", "auth_permission"}
 
 
-def empty() -> None:
+def empty_database() -> None:
     with connection.cursor() as cursor:
-        cursor.execute(_looks())
+        cursor.execute(_non_empty_tables_query())
         used = [name for (name,) in cursor.fetchall()]
         if used:
             # Neither foreign keys nor the ledger's own trigger have a say in it.
@@ -23,7 +23,7 @@ def empty() -> None:
 
 
 @cache
-def _looks() -> str:
+def _non_empty_tables_query() -> str:
     """The names of the tables with rows, in one question; asked the same way each time."""
     with connection.cursor() as cursor:
         names = set(connection.introspection.table_names(cursor)) - KEPT

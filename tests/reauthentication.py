@@ -8,7 +8,7 @@ from django.test import Client
 from accounts.models import User
 
 
-def prove(client: Client, user: User, *methods: str, age: float = 0.0) -> None:
+def mark_reauthenticated(client: Client, user: User, *methods: str, age: float = 0.0) -> None:
     """As if re-authenticated by these methods, so many seconds ago; by the password if none."""
     session = client.session
     session[login.AUTHENTICATION_METHODS_SESSION_KEY] = [

@@ -28,7 +28,7 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> Generator[None
     for name in _FOREIGN:
         os.environ.pop(name, None)
     os.environ.update(_environment())
-    if _only_hands_out(early_config):
+    if _is_xdist_controller(early_config):
         if os.environ.get("REDIS_URL"):
             raise pytest.UsageError("workers would share your REDIS_URL: make test WORKERS=0")
         os.environ.update(_NOWHERE)
@@ -37,7 +37,7 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> Generator[None
     return (yield)
 
 
-def _only_hands_out(config: pytest.Config) -> bool:
+def _is_xdist_controller(config: pytest.Config) -> bool:
     is_worker = "PYTEST_XDIST_WORKER" in os.environ
     return bool(getattr(config.known_args_namespace, "numprocesses", None)) and not is_worker
 
@@ -54,24 +54,24 @@ def _start_servers(config: pytest.Config) -> None:
     os.environ.update(servers.environ() | {"VAR_DIR": str(servers.directory)})
 
 
-class ByFile(LoadFileScheduling):
+class FileScheduling(LoadFileScheduling):
     """A worker takes a whole file, or the whole of tests/stack: its processes are started once."""
 
     def _split_scope(self, nodeid: str) -> str:
-        return "tests/stack" if _is_of_stack(nodeid) else str(super()._split_scope(nodeid))
+        return "tests/stack" if _is_stack_test(nodeid) else str(super()._split_scope(nodeid))
 
 
 @pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ByFile:
-    return ByFile(config, log)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> FileScheduling:
+    return FileScheduling(config, log)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """What takes longest begins first."""
-    items.sort(key=lambda item: not _is_of_stack(item.nodeid))
+    items.sort(key=lambda item: not _is_stack_test(item.nodeid))
 
 
-def _is_of_stack(nodeid: str) -> bool:
+def _is_stack_test(nodeid: str) -> bool:
     return nodeid.startswith("tests/stack/")
 
 

@@ -19,7 +19,7 @@ _READ = re.compile(
 _LISTED = re.compile(r"^#?\s?([A-Z][A-Z0-9_]*)=", re.MULTILINE)
 
 
-def ours() -> list[Path]:
+def project_files() -> list[Path]:
     folders = [*PACKAGES, "tools", "tests", "docs", "deploy"]
     return [path for folder in folders for path in (ROOT / folder).rglob("*.py")]
 
@@ -58,7 +58,7 @@ def _is_test(name: str) -> bool:
 
 
 def test_no_file_is_too_long() -> None:
-    lengths = {path: len(path.read_text(encoding="utf-8").splitlines()) for path in ours()}
+    lengths = {path: len(path.read_text(encoding="utf-8").splitlines()) for path in project_files()}
 
     assert len(lengths) > 100
     assert {str(path): length for path, length in lengths.items() if length > LONGEST_FILE} == {}
@@ -80,15 +80,15 @@ def test_only_the_ledger_writes_money() -> None:
     assert writers == {"billing/wallet/ledger.py"}
 
 
-DOWN = "Packages import one way down"
+LAYERS_CONTRACT = "Packages import one way down"
 BROKEN = [
-    ("accounts/api/request_fields.py", "import billing.models", DOWN),
-    ("billing/web/api.py", "import channels.models", DOWN),
-    ("channels/history/status_texts.py", "import links.models", DOWN),
-    ("links/addresses/slugs.py", "import otp.codes", DOWN),
-    ("otp/codes.py", "import desk.site", DOWN),
-    ("otp/codes.py", "import api_docs.calls", DOWN),
-    ("config/errors.py", "import accounts.models", DOWN),
+    ("accounts/api/request_fields.py", "import billing.models", LAYERS_CONTRACT),
+    ("billing/web/api.py", "import channels.models", LAYERS_CONTRACT),
+    ("channels/history/status_texts.py", "import links.models", LAYERS_CONTRACT),
+    ("links/addresses/slugs.py", "import otp.codes", LAYERS_CONTRACT),
+    ("otp/codes.py", "import desk.site", LAYERS_CONTRACT),
+    ("otp/codes.py", "import api_docs.calls", LAYERS_CONTRACT),
+    ("config/errors.py", "import accounts.models", LAYERS_CONTRACT),
     ("accounts/names/brand_names.py", "import accounts.models", "accounts: one way down"),
     ("billing/models/order.py", "import billing.orders.payments", "billing: one way down"),
     ("channels/lifecycle/steps.py", "import channels.accept.routing", "channels: one way down"),

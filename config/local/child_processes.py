@@ -53,7 +53,7 @@ class Child:
         self.process = self.launch()
         self.started = time.monotonic()
 
-    def bury(self) -> float:
+    def record_exit(self) -> float:
         """Give up a process that ended; returns in how many seconds another is due."""
         if self.process is not None:
             # Orphans keep the port: granian's workers share it with a newcomer without a word.
@@ -87,8 +87,8 @@ class Supervisor:
         self.say = say
         self.patience = patience  # seconds between asking a child to stop and making it
         self.groups: list[list[Child]] = []
-        self._asked = 0
-        self._asked_at = -math.inf
+        self._stop_requests = 0
+        self._stop_requested_at = -math.inf
         self._handlers: dict[signal.Signals, Any] = {}
         self._wake, self._waker = os.pipe()
         self._poll = select.poll()
@@ -99,10 +99,10 @@ class Supervisor:
         self._poll.register(self._wake, select.POLLIN)
         signal.set_wakeup_fd(self._waker, warn_on_full_buffer=False)
         self._handle(signal.SIGCHLD, lambda *_: None)
-        self._handle(signal.SIGINT, self._ask)
-        self._handle(signal.SIGTERM, self._ask)
+        self._handle(signal.SIGINT, self._request_stop)
+        self._handle(signal.SIGTERM, self._request_stop)
         if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # nohup wants us to live on
-            self._handle(signal.SIGHUP, self._ask)
+            self._handle(signal.SIGHUP, self._request_stop)
             if os.isatty(_TERMINAL):
                 # Its closing signals the session's leader, which may be a `make` that only waits.
                 self._poll.register(_TERMINAL, 0)
@@ -133,7 +133,7 @@ class Supervisor:
         """Tend everybody until `ready`; raises StartError when these children do not get there."""
         deadline = time.monotonic() + seconds
         while not ready():
-            self.tend(0.05)
+            self.supervise(0.05)
             for child in children:
                 late = time.monotonic() > deadline
                 if late or child.deaths >= _MAX_EXITS:
@@ -145,7 +145,7 @@ class Supervisor:
         self.add(child)
         process = child.process
         while process is not None and process.poll() is None:
-            self.tend(0.2)
+            self.supervise(0.2)
         self.groups.remove([child])
         if process is not None and process.returncode != 0:
             raise _start_error(child, "failed")
@@ -154,21 +154,21 @@ class Supervisor:
         """Tend everybody until asked to stop."""
         with suppress(StoppedError):
             while True:
-                self.tend(0.5)
+                self.supervise(0.5)
 
-    def tend(self, seconds: float) -> None:
+    def supervise(self, seconds: float) -> None:
         """Sleep, or until a signal comes; then show warnings and restart the dead."""
         self._sleep(seconds)
-        if self._asked:
+        if self._stop_requests:
             raise StoppedError
         for child in self._children():
             self._show(child)
             if child.once:
                 continue
             if child.process is not None and child.process.poll() is not None:
-                self._mourn(child, child.process.returncode)
+                self._record_exit(child, child.process.returncode)
             elif child.process is None and time.monotonic() >= child.due:
-                self._revive(child)
+                self._restart(child)
 
     def stop(self) -> None:
         """End every child, the last group first; a second request ends patience."""
@@ -180,7 +180,7 @@ class Supervisor:
                     signal_group(child.process, child.stop_signal)
             deadline = time.monotonic() + self.patience
             while any(process.poll() is None for process in running):
-                if self._asked > 1 or time.monotonic() > deadline:
+                if self._stop_requests > 1 or time.monotonic() > deadline:
                     break
                 self._sleep(0.1)
             for process in running:
@@ -197,19 +197,19 @@ class Supervisor:
         if len(lines) > _MAX_LINES_SHOWN:
             self.say(f"{child.name}: … and {len(lines) - _MAX_LINES_SHOWN} more in {child.log}")
 
-    def _mourn(self, child: Child, code: int) -> None:
-        pause = child.bury()
+    def _record_exit(self, child: Child, code: int) -> None:
+        pause = child.record_exit()
         how = f"exit {code}" if code >= 0 else signal.Signals(-code).name
         self.say(f"{child.name} ended ({how}); starting it again in {pause:.1f} s")
         if code != -signal.SIGKILL:  # of that nobody can have said a word
             for line in last_lines(child.log, since=child.said):
                 self.say(f"  {line}")
 
-    def _revive(self, child: Child) -> None:
+    def _restart(self, child: Child) -> None:
         try:
             child.start()
         except OSError as error:  # a full disk, say: it may pass
-            child.bury()
+            child.record_exit()
             self.say(f"{child.name} cannot be started: {error}")
 
     def _sleep(self, seconds: float) -> None:
@@ -218,16 +218,16 @@ class Supervisor:
                 os.read(self._wake, 512)
             else:
                 self._poll.unregister(descriptor)
-                self._asked += bool(event & select.POLLHUP)
+                self._stop_requests += bool(event & select.POLLHUP)
 
     def _handle(self, number: signal.Signals, handler: Any) -> None:
         self._handlers[number] = signal.signal(number, handler)
 
-    def _ask(self, _number: int, _frame: FrameType | None) -> None:
+    def _request_stop(self, _number: int, _frame: FrameType | None) -> None:
         # `timeout` and `make` each pass the same request on: two at once are one.
-        if time.monotonic() - self._asked_at > _SAME_REQUEST:
-            self._asked += 1
-        self._asked_at = time.monotonic()
+        if time.monotonic() - self._stop_requested_at > _SAME_REQUEST:
+            self._stop_requests += 1
+        self._stop_requested_at = time.monotonic()
 
 
 def _start_error(child: Child, what: str) -> StartError:

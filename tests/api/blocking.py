@@ -6,7 +6,7 @@ from typing import TypeVar
 
 from django.db import connection
 
-from tests.stack.programs import until
+from tests.stack.programs import wait_until
 
 T = TypeVar("T")
 PATIENCE = 2.5  # seconds: less than `lock_timeout`, after which who waits gives up
@@ -22,7 +22,7 @@ def behind_us(pool: ThreadPoolExecutor, call: Callable[[], T]) -> "Future[T]":
     has ended without.
     """
     running = pool.submit(apart, call)
-    until(lambda: bool(waiting()) or running.done(), PATIENCE)
+    wait_until(lambda: bool(waiting()) or running.done(), PATIENCE)
     return running
 
 

@@ -24,7 +24,7 @@ from channels.deliver.dispatcher import Dispatcher
 from config.errors import Error
 from tests.api.clients import Answer, Api
 from tests.factories import EndpointFactory
-from tests.stack.programs import until
+from tests.stack.programs import wait_until
 
 PHONE, URL = "+79990000000", "https://shop.example/orders/1024"
 ASKED = {
@@ -252,7 +252,7 @@ def test_limits_page_shows_what_is_set() -> None:
 def test_events_have_the_data_that_are_written_down(dispatcher: Dispatcher, test_api: Api) -> None:
     EndpointFactory.create(company=test_api.company, mode="test", kinds=list(EventKind.values))
     perform(test_api, BY_NAME["verifyCode"])
-    until(Event.objects.filter(kind=EventKind.OTP_VERIFIED).exists)  # the worker settles it
+    wait_until(Event.objects.filter(kind=EventKind.OTP_VERIFIED).exists)  # the worker settles it
 
     told = {EventKind(event.kind): set(event.data) for event in Event.objects.all()}
 

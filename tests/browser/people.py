@@ -56,13 +56,13 @@ CREDENTIAL = {
 }
 
 
-def person(company: Company) -> User:
+def owner_of(company: Company) -> User:
     user = MemberFactory.create(company=company, role=Member.Role.OWNER).user
     EmailAddress.objects.create(user=user, email=user.email, verified=True, primary=True)
     return user
 
 
-def session(user: User) -> str:
+def session_cookie(user: User) -> str:
     """Signed in by the form, and asked for the password once more, so that no page asks again."""
     client = Client()
     client.post(reverse("account_login"), {"login": user.email, "password": PASSWORD})
@@ -70,7 +70,7 @@ def session(user: User) -> str:
     return client.cookies[settings.SESSION_COOKIE_NAME].value
 
 
-def guard(user: User) -> Authenticator:
+def add_second_factors(user: User) -> Authenticator:
     """An authenticator app, recovery codes and a passkey."""
     TOTP.activate(user, SECRET)
     RecoveryCodes.activate(user)
@@ -82,10 +82,10 @@ def guard(user: User) -> Authenticator:
     return passkey
 
 
-def sights(company: Company) -> Iterator[tuple[str, str]]:
+def all_pages(company: Company) -> Iterator[tuple[str, str]]:
     """(cookie of the session or nothing, path) of every page there is."""
-    member = person(company)
-    cookie = session(member)
+    member = owner_of(company)
+    cookie = session_cookie(member)
     for name, route in CABINET.items():
         if route.kind is Kind.PAGE and route.read != NOBODY:
             yield cookie, address(name, company)
@@ -93,33 +93,33 @@ def sights(company: Company) -> Iterator[tuple[str, str]]:
         yield cookie, reverse(name)
     for error in ERRORS:
         yield cookie, f"/cabinet/broken/{error}"
-    yield from _others(company, member)
+    yield from _pages_outside_cabinet(company, member)
 
 
-def _others(company: Company, member: User) -> Iterator[tuple[str, str]]:
-    yield session(_alone()), reverse("company-create")
-    guarded = person(company)
-    cookie = session(guarded)
-    key = guard(guarded)
-    cookie = _proved(cookie)
+def _pages_outside_cabinet(company: Company, member: User) -> Iterator[tuple[str, str]]:
+    yield session_cookie(_user_without_company()), reverse("company-create")
+    guarded = owner_of(company)
+    cookie = session_cookie(guarded)
+    key = add_second_factors(guarded)
+    cookie = _reauthenticated(cookie)
     for name in sorted(GUARDED):
         has_key = name in {"mfa_remove_webauthn", "mfa_edit_webauthn"}
         yield cookie, reverse(name, args=[key.pk] if has_key else [])
     yield cookie, reverse("mfa_list_webauthn")
     yield cookie, reverse("mfa_index")
-    halfway = person(company)
+    halfway = owner_of(company)
     TOTP.activate(halfway, generate_totp_secret())
     for name in HALFWAY:
-        yield session(halfway), reverse(name)
+        yield session_cookie(halfway), reverse(name)
     for name in sorted(VISITOR):
-        yield "", reverse(name, kwargs=_letter(name, member))
+        yield "", reverse(name, kwargs=_url_arguments(name, member))
     yield "", "/no-such-link"
     yield "", f"/{company.links.filter(disabled_at__isnull=False)[0].slug}"
     yield "", f"/{company.links.get(is_once=True).slug}"
     yield "", f"/{company.links.get(clicks=3).slug}+"
 
 
-def _proved(cookie: str) -> str:
+def _reauthenticated(cookie: str) -> str:
     """The cookie after the code of the app was entered once more."""
     client = Client()
     client.cookies[settings.SESSION_COOKIE_NAME] = cookie
@@ -127,13 +127,13 @@ def _proved(cookie: str) -> str:
     return client.cookies[settings.SESSION_COOKIE_NAME].value
 
 
-def _alone() -> User:
+def _user_without_company() -> User:
     member = MemberFactory.create()
     member.delete()
     return member.user
 
 
-def _letter(name: str, user: User) -> dict[str, str]:
+def _url_arguments(name: str, user: User) -> dict[str, str]:
     """What a letter's link carries, or an invoice's."""
     orders = Order.objects.filter(company__members__user=user)
     if name == "sandbox-gateway":

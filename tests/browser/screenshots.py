@@ -26,10 +26,10 @@ TEST_CODES = [
     ("+79990000010", "telegram"),
     ("+79990000020", "sms"),
 ]
-HEAVIEST = 200_000  # bytes
-Sight = tuple[str, str, tuple[int, int]]
-OPEN_PAGES: list[Sight] = [("home", "/", DESK), ("docs", "/docs/send-code", DESK)]
-PAGES: list[Sight] = [
+LARGEST_FILE = 200_000  # bytes
+PageView = tuple[str, str, tuple[int, int]]
+OPEN_PAGES: list[PageView] = [("home", "/", DESK), ("docs", "/docs/send-code", DESK)]
+PAGES: list[PageView] = [
     ("overview", "/cabinet/", DESK),
     ("overview-phone", "/cabinet/", PHONE),
     ("messages", "/cabinet/messages", DESK),
@@ -85,7 +85,7 @@ def signed_in(browser: Browser, demo: dict[str, str]) -> Any:
     return state
 
 
-def pictures(context: BrowserContext, pages: list[Sight]) -> Iterator[tuple[str, bytes]]:
+def pictures(context: BrowserContext, pages: list[PageView]) -> Iterator[tuple[str, bytes]]:
     page = context.new_page()
     for name, where, (width, height) in pages:
         page.set_viewport_size({"width": width, "height": height})
@@ -109,7 +109,7 @@ def save(path: Path, picture: bytes) -> None:
     image = Image.open(io.BytesIO(picture)).convert("RGB")
     image.quantize(256, dither=Image.Dither.NONE).save(path, optimize=True)
     size = path.stat().st_size
-    if size > HEAVIEST:
+    if size > LARGEST_FILE:
         sys.exit(f"{path.name} weighs {size} bytes")
     sys.stdout.write(f"{path.relative_to(ROOT)} {size // 1024} KB\n")
 

@@ -16,7 +16,7 @@ from pytest_django import Settings
 from pytest_django.live_server_helper import LiveServer
 
 from accounts.models import Company
-from tests.browser.people import sights
+from tests.browser.people import all_pages
 from tests.cabinet.pages import furnish
 from tests.factories import CompanyFactory
 
@@ -27,23 +27,23 @@ RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
 SIZES = {360: 740, 1280: 800}
 Theme = Literal["light", "dark"]
 THEMES: tuple[Theme, ...] = ("light", "dark")
-ELSEWHERE = ("/account/password/reset/key/", "/admin/login/")  # these lead on to another page
-REFUSED = ("/cabinet/broken/", "/no-such-link", "/bcdfghj")  # the last: of links that are off
-INLINE = re.compile(r"<style|<[^>]*\s(?:style|on[a-z]+)=|javascript:", re.IGNORECASE)
-LISTEN = """
+REDIRECTING = ("/account/password/reset/key/", "/admin/login/")  # these lead on to another page
+ERROR_PAGES = ("/cabinet/broken/", "/no-such-link", "/bcdfghj")  # the last: of links that are off
+INLINE_CODE = re.compile(r"<style|<[^>]*\s(?:style|on[a-z]+)=|javascript:", re.IGNORECASE)
+RECORD_CSP_VIOLATIONS = """
     window.breaches = [];
     addEventListener("securitypolicyviolation", (event) =>
         window.breaches.push(`${event.violatedDirective} ${event.blockedURI}`));
 """
 # In the dark only colours differ; the rest has been judged already.
-JUDGE = """async ([rules, isDark]) => {
+RUN_AXE = """async ([rules, isDark]) => {
     const only = isDark
         ? {type: "rule", values: ["color-contrast"]} : {type: "tag", values: rules};
     const found = await axe.run(document, {runOnly: only, resultTypes: ["violations"]});
     return found.violations.flatMap(({id, nodes}) => nodes.map((node) =>
         `${id}: ${node.html.slice(0, 160)} ${node.any.map((one) => one.message).join("; ")}`));
 }"""
-WIDE = """() => {
+FIND_OVERFLOW = """() => {
     const over = document.documentElement.scrollWidth - innerWidth;
     const wide = [...document.querySelectorAll("body *")]
         .filter((one) => one.getBoundingClientRect().right > innerWidth)
@@ -61,7 +61,7 @@ def company(settings: Settings) -> Company:
     return company
 
 
-class Visit:
+class PageAudit:
     """One window; whose it is changes with the cookie."""
 
     def __init__(self, browser: Browser, url: str) -> None:
@@ -70,7 +70,7 @@ class Visit:
             locale="ru-RU",
             reduced_motion="reduce",  # a colour in transition has no contrast yet
         )
-        self.context.add_init_script(LISTEN)
+        self.context.add_init_script(RECORD_CSP_VIOLATIONS)
         self.page: Page = self.context.new_page()
 
     def complaints(self, cookie: str, path: str) -> list[str]:
@@ -78,7 +78,7 @@ class Visit:
         if cookie:
             self.context.add_cookies([{"name": "session", "value": cookie, "url": self.url}])
         markup = self._open(path)
-        found = [f"in the markup: {one[:120]}" for one in INLINE.findall(markup)]
+        found = [f"in the markup: {one[:120]}" for one in INLINE_CODE.findall(markup)]
         found += self.page.evaluate("window.breaches")
         self.page.evaluate(AXE)
         return found + [
@@ -92,31 +92,31 @@ class Visit:
         response = self.page.goto(f"{self.url}{path}")
         assert response is not None
         where = urlsplit(response.url).path
-        assert where == path or path.startswith(ELSEWHERE), f"{path} led to {where}"
-        assert response.ok or path.startswith(REFUSED), f"{path}: {response.status}"
+        assert where == path or path.startswith(REDIRECTING), f"{path} led to {where}"
+        assert response.ok or path.startswith(ERROR_PAGES), f"{path}: {response.status}"
         return response.text()
 
     def judged(self, width: int, height: int, theme: Theme) -> list[str]:
         self.page.set_viewport_size({"width": width, "height": height})
         self.page.emulate_media(color_scheme=theme)
-        found: list[str] = self.page.evaluate(JUDGE, [RULES, theme == "dark"])
-        return found + (self.page.evaluate(WIDE) if theme == "light" else [])
+        found: list[str] = self.page.evaluate(RUN_AXE, [RULES, theme == "dark"])
+        return found + (self.page.evaluate(FIND_OVERFLOW) if theme == "light" else [])
 
 
 @pytest.mark.timeout(400)  # some two hundred judgements, on a machine that may be busy
 def test_every_page_is_accessible(
     browser: Browser, live_server: LiveServer, company: Company
 ) -> None:
-    visit = Visit(browser, live_server.url)
+    visit = PageAudit(browser, live_server.url)
 
-    found = {path: visit.complaints(cookie, path) for cookie, path in sights(company)}
+    found = {path: visit.complaints(cookie, path) for cookie, path in all_pages(company)}
 
     visit.context.close()
     assert len(found) > 40
     assert {path: several for path, several in found.items() if several} == {}
 
 
-SPOILED = """document.querySelector("main").innerHTML = `
+INSERT_VIOLATIONS = """document.querySelector("main").innerHTML = `
     <img src="/static/favicon.svg"><input name="bare"><p class="pale">Бледно</p>
     <div class="wide">${"шире".repeat(400)}</div>`;
 const sheet = new CSSStyleSheet();
@@ -126,10 +126,10 @@ document.querySelector("main").setAttribute("onclick", "0");"""
 
 
 def test_judge_notices(browser: Browser, live_server: LiveServer, company: Company) -> None:
-    visit = Visit(browser, live_server.url)
+    visit = PageAudit(browser, live_server.url)
     assert visit.complaints("", "/account/login/") == []
 
-    visit.page.evaluate(SPOILED)
+    visit.page.evaluate(INSERT_VIOLATIONS)
     found = " ".join(visit.judged(360, 740, "light"))
     visit.page.locator("main").dispatch_event("click")  # handlers are compiled when they are due
     visit.page.wait_for_function("window.breaches.length")
@@ -139,4 +139,4 @@ def test_judge_notices(browser: Browser, live_server: LiveServer, company: Compa
     for complaint in ("image-alt", "label", "color-contrast", "wider than the screen"):
         assert complaint in found
     assert breaches == ["script-src-attr inline"]
-    assert INLINE.findall('<p onclick="0">') == ["<p onclick="]
+    assert INLINE_CODE.findall('<p onclick="0">') == ["<p onclick="]

@@ -13,7 +13,7 @@ from accounts.models import Mail
 from billing.wallet import ledger
 from channels.deliver.dispatcher import Dispatcher
 from channels.models import Message
-from tests.browser.test_accessibility import AXE, JUDGE, RULES, THEMES, Theme
+from tests.browser.test_accessibility import AXE, RULES, RUN_AXE, THEMES, Theme
 from tests.desk.operators import code_now, make_operator
 from tests.factories import PASSWORD, CompanyFactory, MemberFactory, MessageFactory
 
@@ -157,7 +157,7 @@ def test_vendors_page_breaks_no_rule_of_accessibility(
     expect(page.get_by_text("аккаунт не пробный")).to_be_visible()
 
     page.evaluate(AXE)
-    assert page.evaluate(JUDGE, [RULES, False]) == []
+    assert page.evaluate(RUN_AXE, [RULES, False]) == []
 
 
 @pytest.mark.parametrize("name", ["whatsapp_cloud", "telegram_bot", "twilio", "smsc"])

@@ -10,8 +10,8 @@ from pytest_django.live_server_helper import LiveServer
 from accounts.models import Member, Mode
 from api_docs.pages.page_list import PAGES
 from api_docs.schema.api import document
-from tests.browser.people import session
-from tests.browser.test_accessibility import Visit
+from tests.browser.people import session_cookie
+from tests.browser.test_accessibility import PageAudit
 from tests.factories import ApiKeyFactory, CompanyFactory, MemberFactory
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -23,7 +23,7 @@ PARTS = [PAGES[start : start + PER_TEST] for start in range(0, len(PAGES), PER_T
 def test_pages_are_accessible(
     browser: Browser, live_server: LiveServer, pages: list[object]
 ) -> None:
-    visit = Visit(browser, live_server.url)
+    visit = PageAudit(browser, live_server.url)
 
     found = {page.url: visit.complaints("", page.url) for page in pages}  # type: ignore[attr-defined]
 
@@ -121,7 +121,7 @@ def test_new_test_key_fills_the_snippets_of_the_tab(
     member = MemberFactory.create(role=Member.Role.DEVELOPER)
     context = browser.new_context(locale="ru-RU")
     context.add_cookies(
-        [{"name": "session", "value": session(member.user), "url": live_server.url}]
+        [{"name": "session", "value": session_cookie(member.user), "url": live_server.url}]
     )
     page = context.new_page()
     page.goto(f"{live_server.url}/docs/send-code")
@@ -136,7 +136,7 @@ def test_new_test_key_fills_the_snippets_of_the_tab(
 
 
 def test_search_page_is_accessible(browser: Browser, live_server: LiveServer) -> None:
-    visit = Visit(browser, live_server.url)
+    visit = PageAudit(browser, live_server.url)
 
     found = visit.complaints("", "/docs/search")
 

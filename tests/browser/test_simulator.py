@@ -7,7 +7,7 @@ from typing import Any, Literal
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from tests.browser.test_accessibility import AXE, JUDGE, RULES
+from tests.browser.test_accessibility import AXE, RULES, RUN_AXE
 from tests.tools.simulator.peers import Hook, Receiver, Simulator, get
 from tests.tools.simulator.sends import WHATSAPP, send_bot, send_twilio, send_whatsapp, template
 
@@ -47,7 +47,7 @@ def opened(page: Page, simulator: Simulator, query: str = "") -> Page:
 def violations(page: Page) -> list[str]:
     """What axe finds; evaluated from without, since the page's policy lets no script in."""
     page.evaluate(AXE)
-    found: list[str] = page.evaluate(JUDGE, [RULES, False])
+    found: list[str] = page.evaluate(RUN_AXE, [RULES, False])
     return found
 
 

@@ -8,7 +8,7 @@ from pytest_django.live_server_helper import LiveServer
 
 from accounts.models import Company
 from otp.models import Autofill, CodeText
-from tests.browser.people import person, session
+from tests.browser.people import owner_of, session_cookie
 from tests.browser.test_cabinet import sign_in
 from tests.factories import CompanyFactory
 
@@ -122,7 +122,7 @@ def plain(browser: Browser, live_server: LiveServer, company: Company) -> Iterat
     context = browser.new_context(
         java_script_enabled=False, base_url=live_server.url, locale="ru-RU"
     )
-    cookie = session(person(company))
+    cookie = session_cookie(owner_of(company))
     context.add_cookies([{"name": "session", "value": cookie, "url": live_server.url}])
     yield context.new_page()
     context.close()

@@ -7,7 +7,7 @@ from playwright.sync_api import Browser, Page, expect
 from pytest_django.live_server_helper import LiveServer
 
 from links.models import Link, Report
-from tests.browser.test_accessibility import AXE, Visit
+from tests.browser.test_accessibility import AXE, PageAudit
 from tests.factories import LinkFactory
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -89,7 +89,7 @@ def test_pages_of_links_are_for_everybody_and_fit_a_phone(
 ) -> None:
     long = f"https://example.com/{'path/' * 60}"
     once, plain = LinkFactory.create(url=long, is_once=True), LinkFactory.create(url=long)
-    visit = Visit(browser, live_server.url)
+    visit = PageAudit(browser, live_server.url)
 
     found = {path: visit.complaints("", path) for path in (f"/{once.slug}", f"/{plain.slug}+")}
     visit.page.set_viewport_size({"width": 360, "height": 740})

@@ -10,7 +10,7 @@ from playwright.sync_api import Browser, Page
 from pytest_django.live_server_helper import LiveServer
 
 from accounts.models import Company
-from tests.browser.people import person, session
+from tests.browser.people import owner_of, session_cookie
 from tests.cabinet.pages import furnish
 from tests.desk.operators import make_operator, sign_in
 from tests.factories import ApiKeyFactory, CompanyFactory, LinkFactory, MemberFactory
@@ -69,7 +69,7 @@ def company() -> Company:
 @pytest.fixture
 def at_work(browser: Browser, live_server: LiveServer, company: Company) -> Iterator[Page]:
     context = browser.new_context(base_url=live_server.url, locale="ru-RU")
-    cookie = session(person(company))
+    cookie = session_cookie(owner_of(company))
     context.add_cookies([{"name": "session", "value": cookie, "url": live_server.url}])
     yield context.new_page()
     context.close()

@@ -9,7 +9,7 @@ from playwright.sync_api import Browser, Page, expect
 from pytest_django.live_server_helper import LiveServer
 
 from accounts.models import Company
-from tests.browser.people import person, session
+from tests.browser.people import owner_of, session_cookie
 from tests.cabinet.lists import LISTS
 from tests.factories import CompanyFactory
 
@@ -30,7 +30,7 @@ def plain(browser: Browser, live_server: LiveServer, company: Company) -> Iterat
         locale="ru-RU",
         viewport={"width": 360, "height": 740},
     )
-    cookie = session(person(company))
+    cookie = session_cookie(owner_of(company))
     context.add_cookies([{"name": "session", "value": cookie, "url": live_server.url}])
     yield context.new_page()
     context.close()

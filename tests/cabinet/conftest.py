@@ -3,7 +3,7 @@ from django.test import Client
 
 from accounts.models import Company, Member
 from tests.factories import CompanyFactory, MemberFactory
-from tests.reauthentication import prove
+from tests.reauthentication import mark_reauthenticated
 
 
 @pytest.fixture
@@ -16,5 +16,5 @@ def owner(company: Company, client: Client) -> Member:
     """The signed-in owner of the company, who has just proved who they are."""
     member = MemberFactory.create(company=company)
     client.force_login(member.user)
-    prove(client, member.user)
+    mark_reauthenticated(client, member.user)
     return member

@@ -11,7 +11,7 @@ from django.urls import clear_url_caches
 from pytest_django import Settings
 
 from accounts.models import Company, User
-from tests.browser.people import sights
+from tests.browser.people import all_pages
 from tests.cabinet.pages import furnish
 
 QUOTE = "quote in another language"
@@ -92,7 +92,7 @@ def test_every_page_speaks_one_language(
     company.api_keys.update(name="№ 1")
     company.endpoints.update(description="№ 1")
     Company.objects.filter(pk=company.pk).update(name="№ 7")
-    seen = list(sights(company))
+    seen = list(all_pages(company))
     User.objects.update(language=language)
 
     found = {

@@ -13,7 +13,7 @@ from django.db import connection
 from channels.models import Attempt, Message
 from config.local.embedded import Servers
 from tests.stack.carrier import Carrier
-from tests.stack.programs import Program, free_port, until
+from tests.stack.programs import Program, free_port, wait_until
 
 OPEN = ("queued", "sent")
 WINDOW = 10
@@ -91,7 +91,7 @@ def settled(seconds: float = 40.0) -> None:
     """Nothing is open but what nobody knows the fate of."""
     open_ones = Message.objects.filter(state__in=OPEN)
     waiting = open_ones.exclude(attempts__state="ambiguous")
-    until(
+    wait_until(
         lambda: not waiting.exists(),
         seconds,
         instead=lambda: list(Attempt.objects.filter(message__in=waiting).values()),

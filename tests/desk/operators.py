@@ -7,7 +7,7 @@ from django.test import Client
 
 from accounts.models import User
 from tests.factories import UserFactory
-from tests.reauthentication import prove
+from tests.reauthentication import mark_reauthenticated
 
 STEP, SOON = 30, 5  # seconds that a code is good for, and that typing it may take
 SECRET = "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP"
@@ -32,4 +32,4 @@ def sign_in(client: Client, user: User, *methods: str, age: float = 0.0) -> None
     """A session that went through these steps of signing in, so many seconds ago."""
     client.force_login(user)
     if methods:
-        prove(client, user, *methods, age=age)
+        mark_reauthenticated(client, user, *methods, age=age)

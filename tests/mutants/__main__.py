@@ -19,15 +19,15 @@ from queue import SimpleQueue
 
 from config.local.embedded import temporary
 from tests.mutants import verdicts
-from tests.mutants.patches import ROOT, Mutant, PatchError, every
+from tests.mutants.patches import ROOT, Mutant, PatchError, read_all
 from tests.mutants.verdicts import Verdict
 
-UNWANTED = shutil.ignore_patterns(
+NOT_COPIED = shutil.ignore_patterns(
     ".git", ".venv", "var", "staticfiles", "node_modules", "__pycache__", ".hypothesis", ".*_cache"
 )
 # Of the shell's environment: other code, and no bytecode kept from one run to the next.
-FOREIGN = ("PYTHONPATH", "PYTHONDONTWRITEBYTECODE", "PYTEST_ADDOPTS")
-PATIENCE = 240.0  # seconds for one run
+REMOVED_VARIABLES = ("PYTHONPATH", "PYTHONDONTWRITEBYTECODE", "PYTEST_ADDOPTS")
+TIMEOUT = 240.0  # seconds for one run
 UNMUTATED = Mutant("(none)", "", (), ())
 
 
@@ -79,7 +79,7 @@ def prepared(count: int) -> Iterator[Copies]:
         copies = []
         for number in range(count):
             copy = Path(place) / f"checkout{number}"
-            shutil.copytree(ROOT, copy, ignore=UNWANTED)
+            shutil.copytree(ROOT, copy, ignore=NOT_COPIED)
             servers = stack.enter_context(temporary(environ={}))
             copies.append(Copy(copy, servers.environ()))
         yield Copies(copies)
@@ -101,7 +101,7 @@ def _pytest(copy: Copy, checks: Sequence[str]) -> tuple[list[tuple[str, str]], s
     found.unlink(missing_ok=True)
     plugins = ["-p", "no:cacheprovider", "-p", "tests.mutants.verdicts", "--endings", str(found)]
     options = ["--numprocesses", "0", "-o", "timeout=60", "--tb=line", "--quiet"]
-    environ = {name: value for name, value in os.environ.items() if name not in FOREIGN}
+    environ = {name: value for name, value in os.environ.items() if name not in REMOVED_VARIABLES}
     done = subprocess.run(
         [sys.executable, "-m", "pytest", *plugins, *options, *checks],
         cwd=copy.place,
@@ -109,7 +109,7 @@ def _pytest(copy: Copy, checks: Sequence[str]) -> tuple[list[tuple[str, str]], s
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-        timeout=PATIENCE,
+        timeout=TIMEOUT,
         check=False,
     )
     return verdicts.read(found), done.stdout
@@ -119,25 +119,25 @@ def main(names: Sequence[str]) -> int:
     try:
         mutants = _chosen(names)
     except PatchError as error:
-        return _refuse(str(error))
+        return _fail(str(error))
     checks = sorted({check for mutant in mutants for check in mutant.checks})
     width = max(len(mutant.name) for mutant in mutants)
     jobs = os.cpu_count() or 1
     with prepared(jobs) as copies, ThreadPoolExecutor(jobs) as pool:
         sound = pool.submit(run, copies, UNMUTATED, checks)
         running = [pool.submit(run, copies, mutant, mutant.checks) for mutant in mutants]
-        runs = [_told(one.result(), width) for one in as_completed(running)]
+        runs = [_report(one.result(), width) for one in as_completed(running)]
     return _sum_up(sound.result(), runs)
 
 
 def _chosen(names: Sequence[str]) -> list[Mutant]:
-    mutants = every()
+    mutants = read_all()
     if unknown := set(names) - {mutant.name for mutant in mutants}:
         raise PatchError(f"no such mutant: {', '.join(sorted(unknown))}")
     return [mutant for mutant in mutants if not names or mutant.name in names]
 
 
-def _told(done: Run, width: int) -> Run:
+def _report(done: Run, width: int) -> Run:
     for check, verdict in done.verdicts.items():
         _say(f"{verdict:8} {done.mutant.name:{width}} {done.seconds:5.1f} s  {check}")
     return done
@@ -146,7 +146,7 @@ def _told(done: Run, width: int) -> Run:
 def _sum_up(sound: Run, runs: Sequence[Run]) -> int:
     failing = [check for check, verdict in sound.verdicts.items() if verdict != Verdict.SURVIVED]
     if failing:
-        return _refuse(f"{sound.said}\nwith every guard in place: {', '.join(failing)}")
+        return _fail(f"{sound.said}\nwith every guard in place: {', '.join(failing)}")
     broken = [one for one in runs if Verdict.BROKEN in one.verdicts.values()]
     survivors = [one for one in runs if Verdict.SURVIVED in one.verdicts.values()]
     for one in broken:
@@ -157,7 +157,7 @@ def _sum_up(sound: Run, runs: Sequence[Run]) -> int:
     return 2 if broken else bool(survivors)
 
 
-def _refuse(why: str) -> int:
+def _fail(why: str) -> int:
     sys.stderr.write(f"{why}\n")
     return 2
 

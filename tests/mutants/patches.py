@@ -54,7 +54,7 @@ class Mutant:
         return texts
 
 
-def every() -> list[Mutant]:
+def read_all() -> list[Mutant]:
     return [read(path) for path in sorted(FOLDER.glob("*.patch"))]
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.mutants import verdicts
-from tests.mutants.patches import FOLDER, ROOT, Hunk, PatchError, every, read
+from tests.mutants.patches import FOLDER, ROOT, Hunk, PatchError, read, read_all
 from tests.mutants.verdicts import ASSERTION, ERROR, PASSED, Verdict, judge
 
 PATCHES = sorted(FOLDER.glob("*.patch"))
@@ -34,7 +34,7 @@ def test_checks_that_must_notice_are_there(path: Path) -> None:
 
 
 def test_each_mutant_takes_something_else() -> None:
-    mutants = every()
+    mutants = read_all()
 
     assert len(mutants) > 40
     assert len({mutant.guard for mutant in mutants}) == len(mutants)

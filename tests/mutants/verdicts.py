@@ -33,11 +33,11 @@ def pytest_runtest_makereport(
     report = yield
     if call.when == "call" or report.failed:
         with item.config.getoption("--endings").open("ab") as file:
-            file.write(orjson.dumps([item.nodeid, ending(call)]) + b"\n")
+            file.write(orjson.dumps([item.nodeid, outcome_of(call)]) + b"\n")
     return report
 
 
-def ending(call: pytest.CallInfo[Any]) -> str:
+def outcome_of(call: pytest.CallInfo[Any]) -> str:
     if call.excinfo is None:
         return PASSED
     error = call.excinfo.value

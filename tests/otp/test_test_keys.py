@@ -17,7 +17,7 @@ from tests.api.books import books
 from tests.api.clients import Answer, Api
 from tests.otp.aging import age_rows, forget_limits
 from tests.otp.sent_codes import code_of
-from tests.stack.programs import until
+from tests.stack.programs import wait_until
 
 URL = "https://example.com/"
 
@@ -251,9 +251,9 @@ def test_queued_is_answered_at_once_and_delivered_later(
 
     assert (answer.status, answer.body["status"]) == (200, "queued")
     assert took < settings.SEND_WAIT
-    until(lambda: Attempt.objects.filter(state="failed").exists())
+    wait_until(lambda: Attempt.objects.filter(state="failed").exists())
     Message.objects.update(due_at=timezone.now())
-    until(lambda: Message.objects.get().state == "delivered")
+    wait_until(lambda: Message.objects.get().state == "delivered")
 
 
 def test_no_cool_down(test_api: Api) -> None:

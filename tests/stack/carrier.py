@@ -30,14 +30,14 @@ class Carrier:
         code: str = self.messages(phone)[0]["code"]
         return code
 
-    def misbehave(self, kind: str | None = None, **fault: object) -> None:
+    def set_fault(self, kind: str | None = None, **fault: object) -> None:
         answer = requests.post(f"{self.url}/faults", json={"kind": kind, **fault}, timeout=10)
         assert answer.status_code == requests.codes.created, answer.text
 
-    def behave(self) -> None:
+    def clear_faults(self) -> None:
         requests.delete(f"{self.url}/faults", timeout=10).raise_for_status()
 
-    def person(self, phone: str, action: str) -> None:
+    def act_on_bot(self, phone: str, action: str) -> None:
         """What the person does to the bot: share, unshare, block, unblock, start or stop."""
         url = f"{self.url}/phones/{phone}/contact"
         requests.post(url, json={"action": action}, timeout=10).raise_for_status()
@@ -47,6 +47,6 @@ class Carrier:
         url = f"{self.url}/messages/{self.messages(phone)[0]['id']}/reply"
         requests.post(url, json={"text": text}, timeout=10).raise_for_status()
 
-    def say_of_account(self, told: dict[str, object]) -> None:
+    def send_account_alert(self, told: dict[str, object]) -> None:
         """WhatsApp speaks of the account rather than of a message."""
         requests.post(f"{self.url}/alerts", json=told, timeout=10).raise_for_status()

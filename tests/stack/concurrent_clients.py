@@ -19,7 +19,7 @@ EXPECTED = {"send": 200, "verify": 200, "shorten": 200, "follow": 302}
 
 
 @dataclass(frozen=True)
-class Answer:
+class Call:
     call: str
     status: int
     asked_at: float
@@ -27,24 +27,24 @@ class Answer:
     told: str  # the status of the message, where a message was sent
 
 
-class Crowd:
+class ConcurrentClients:
     """While entered, each client sends a code, enters it, shortens a link and follows it."""
 
     def __init__(self, stack: Stack, sender: Sender) -> None:
-        self.answers: list[Answer] = []
+        self.answers: list[Call] = []
         self.phones: list[str] = []
         self._stack, self._sender = stack, sender
-        self._gone: list[BaseException] = []
-        self._leaving = threading.Event()
-        self._clients = [threading.Thread(target=self._come_and_go) for _ in range(CLIENTS)]
+        self._errors: list[BaseException] = []
+        self._stopping = threading.Event()
+        self._clients = [threading.Thread(target=self._loop) for _ in range(CLIENTS)]
 
-    def __enter__(self) -> "Crowd":
+    def __enter__(self) -> "ConcurrentClients":
         for client in self._clients:
             client.start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._leaving.set()
+        self._stopping.set()
         for client in self._clients:
             client.join()
 
@@ -52,24 +52,24 @@ class Crowd:
     def failures(self) -> list[object]:
         """Answers other than they should be, and why clients went away early."""
         wrong = [one for one in self.answers if one.status != EXPECTED[one.call]]
-        return [*wrong, *self._gone]
+        return [*wrong, *self._errors]
 
     def count(self) -> Counter[str]:
         return Counter(one.call for one in self.answers)
 
-    def is_told_of_sends_since(self, moment: float) -> bool:
+    def has_sends_answered_since(self, moment: float) -> bool:
         return any(one.told in {"sent", "delivered"} for one in self.answers
                    if one.asked_at >= moment)  # fmt: skip
 
-    def _come_and_go(self) -> None:
+    def _loop(self) -> None:
         try:
-            while not self._leaving.is_set():
-                self._visit()
+            while not self._stopping.is_set():
+                self._run_once()
                 time.sleep(PAUSE)
         except (requests.RequestException, AssertionError) as error:
-            self._gone.append(error)
+            self._errors.append(error)
 
-    def _visit(self) -> None:
+    def _run_once(self) -> None:
         phone = self._stack.phone()
         self.phones.append(phone)
         self._ask("send", lambda: self._sender.send_code(phone))
@@ -84,7 +84,7 @@ class Crowd:
         answer = ask()
         seconds = time.monotonic() - asked_at
         told = answer.json()["status"] if call == "send" and answer.ok else ""
-        self.answers.append(Answer(call, answer.status_code, asked_at, seconds, told))
+        self.answers.append(Call(call, answer.status_code, asked_at, seconds, told))
         return answer
 
     def _read(self, phone: str) -> str:

@@ -23,37 +23,37 @@ __all__ = ["app"]
 apply, publish = outcomes.apply, outcome_waiting.publish
 
 
-def die() -> NoReturn:
+def kill_self() -> NoReturn:
     os.kill(os.getpid(), signal.SIGKILL)
     raise AssertionError
 
 
-def die_instead_of_call(claimed: claims.ClaimedMessage, start_before: float) -> Event:
-    die()
+def kill_self_before_call(claimed: claims.ClaimedMessage, start_before: float) -> Event:
+    kill_self()
 
 
-def apply_unless_accepted(events: Sequence[Event]) -> list[MessageState]:
+def kill_self_on_accepted(events: Sequence[Event]) -> list[MessageState]:
     if any(event.what is EventKind.ACCEPTED for event in events):
-        die()
+        kill_self()
     return apply(events)
 
 
-def publish_unless_sent(signals: Sequence[outcome_waiting.Signal]) -> None:
+def kill_self_on_sent_signal(signals: Sequence[outcome_waiting.Signal]) -> None:
     if any(one.state == "sent" for one in signals):
-        die()
+        kill_self()
     publish(signals)
 
 
-def die_instead_of_record(outcomes: Sequence[CallOutcome]) -> None:
-    die()
+def kill_self_before_record(outcomes: Sequence[CallOutcome]) -> None:
+    kill_self()
 
 
 match os.environ["DIE_AT"]:
     case "call":
-        dispatcher.hand_over = die_instead_of_call
+        dispatcher.hand_over = kill_self_before_call
     case "outcome":
-        outcomes.apply = apply_unless_accepted
+        outcomes.apply = kill_self_on_accepted
     case "webhook":
-        webhook_dispatcher.record = die_instead_of_record
+        webhook_dispatcher.record = kill_self_before_record
     case "signal":
-        outcome_waiting.publish = publish_unless_sent
+        outcome_waiting.publish = kill_self_on_sent_signal

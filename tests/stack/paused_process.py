@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 
 @contextmanager
-def standing_still(pid: int) -> Iterator[None]:
+def paused(pid: int) -> Iterator[None]:
     os.kill(pid, signal.SIGSTOP)
     try:
         yield

@@ -15,12 +15,12 @@ import requests
 from config.env import ROOT
 from config.local.processes import last_lines, signal_group, spawn
 
-COMPLAINT = re.compile(rb'Traceback|"level":"(error|critical)"(?!.*"django.request")')
+ERROR_LINE = re.compile(rb'Traceback|"level":"(error|critical)"(?!.*"django.request")')
 MISSED_TICK = b"apply scheduled task"  # the broker did not answer the beat in 0.3 s: the next does
 PATIENCE = 60.0  # seconds: how long a start may take on a busy machine
 
 
-def until(
+def wait_until(
     true: Callable[[], bool], seconds: float = 15.0, *, instead: Callable[[], object] = str
 ) -> None:
     """Wait for what must come about; an AssertionError that says what there is when it does not."""
@@ -92,7 +92,7 @@ class Program:
         self.launch(**environ)
         self.wait_ready()
 
-    def ask_to_stop(self) -> None:
+    def terminate(self) -> None:
         signal_group(self.running, signal.SIGTERM)
 
     def wait_stopped(self, seconds: float = 20.0) -> int:
@@ -111,11 +111,11 @@ class Program:
     def log_since_start(self) -> str:
         return self.log.read_bytes()[self.said :].decode(errors="replace")
 
-    def complaints(self) -> list[str]:
+    def new_errors(self) -> list[str]:
         """Errors it logged since this was last asked, Django's lines on a 502 of ours excepted."""
         lines = self.log.read_bytes()[self.heard :].splitlines(keepends=True)
         self.heard += sum(map(len, lines))
-        return [line.decode() for line in lines if _is_complaint(line)]
+        return [line.decode() for line in lines if _is_error(line)]
 
     def is_ready(self) -> bool:
         if self.url:
@@ -123,8 +123,8 @@ class Program:
         return self.words in self.log_since_start()
 
 
-def _is_complaint(line: bytes) -> bool:
-    return COMPLAINT.search(line) is not None and MISSED_TICK not in line
+def _is_error(line: bytes) -> bool:
+    return ERROR_LINE.search(line) is not None and MISSED_TICK not in line
 
 
 def threads_of(program: Program) -> int:

@@ -10,36 +10,36 @@ from tests.stack.programs import Program
 
 
 @dataclass(frozen=True)
-class Footprint:
+class ResourceUsage:
     threads: int
     files: int
 
-    def __or__(self, other: "Footprint") -> "Footprint":
+    def __or__(self, other: "ResourceUsage") -> "ResourceUsage":
         """The larger in each."""
-        return Footprint(max(self.threads, other.threads), max(self.files, other.files))
+        return ResourceUsage(max(self.threads, other.threads), max(self.files, other.files))
 
-    def __and__(self, other: "Footprint") -> "Footprint":
+    def __and__(self, other: "ResourceUsage") -> "ResourceUsage":
         """The smaller in each."""
-        return Footprint(min(self.threads, other.threads), min(self.files, other.files))
+        return ResourceUsage(min(self.threads, other.threads), min(self.files, other.files))
 
-    def exceeds(self, other: "Footprint", *, threads: int, files: int) -> bool:
+    def exceeds(self, other: "ResourceUsage", *, threads: int, files: int) -> bool:
         """Whether it is larger by more than this."""
         return self.threads > other.threads + threads or self.files > other.files + files
 
 
-def of(programs: Iterable[Program]) -> Footprint:
+def usage_of(programs: Iterable[Program]) -> ResourceUsage:
     """Of all of them together."""
     pids = [pid for program in programs for pid in _tree(program.running.pid)]
-    return Footprint(_count(pids, "task"), _count(pids, "fd"))
+    return ResourceUsage(_count(pids, "task"), _count(pids, "fd"))
 
 
-def extremes(programs: Sequence[Program], seconds: float) -> tuple[Footprint, Footprint]:
+def usage_range(programs: Sequence[Program], seconds: float) -> tuple[ResourceUsage, ResourceUsage]:
     """Watch for so long: what they held at least, when those who called had gone, and at most."""
-    least = most = of(programs)
+    least = most = usage_of(programs)
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         time.sleep(0.05)
-        now = of(programs)
+        now = usage_of(programs)
         least, most = least & now, most | now
     return least, most
 

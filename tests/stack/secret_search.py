@@ -11,7 +11,7 @@ import redis
 from django.db import connection
 
 
-def forms(secret: str) -> re.Pattern[bytes]:
+def secret_pattern(secret: str) -> re.Pattern[bytes]:
     """A secret as a word of its own, in hexadecimal, or inside anything in base64."""
     word = secret.encode()
     spelled = [rb"\b" + re.escape(word) + rb"\b", word.hex().encode()]
@@ -29,7 +29,7 @@ def _base64(word: bytes) -> list[bytes]:
     return found
 
 
-def postgres() -> bytes:
+def postgres_contents() -> bytes:
     """Every row of every table as text, bytea in hexadecimal."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'public'")
@@ -63,11 +63,11 @@ def _value(client: "redis.Redis", key: bytes) -> object:
     return read[kind]() if kind in read else None  # it may have gone in the meantime
 
 
-class Tap:
+class RedisMonitor:
     """All that is said to Redis, Celery's messages and published signals included."""
 
     def __init__(self, path: Path) -> None:
-        self.heard = bytearray()
+        self.captured = bytearray()
         self._socket = socket.socket(socket.AF_UNIX)
         self._socket.connect(str(path))
         self._socket.sendall(b"MONITOR\r\n")
@@ -81,4 +81,4 @@ class Tap:
 
     def _listen(self) -> None:
         while said := self._socket.recv(65536):
-            self.heard += said
+            self.captured += said

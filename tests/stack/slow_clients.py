@@ -22,7 +22,7 @@ class SlowClient:
         self._said = _beginning(kind, headers)
         self._open()
 
-    def go_on(self) -> None:
+    def send_more(self) -> None:
         """A byte more, or another connection."""
         try:
             if self._drips:
@@ -47,7 +47,7 @@ class SlowClient:
         self._socket.setblocking(False)
 
 
-class Attack:
+class SlowClients:
     """So many of them at once while the block lasts: every kind at every target in turn."""
 
     def __init__(self, url: str, targets: Sequence[str], many: int) -> None:
@@ -59,10 +59,10 @@ class Attack:
             for number, (kind, target) in enumerate(plans)
         ]
         self._over = threading.Event()
-        self._thread = threading.Thread(target=self._go_on, daemon=True)
+        self._thread = threading.Thread(target=self._keep_sending, daemon=True)
         self.clients: list[SlowClient] = []
 
-    def __enter__(self) -> "Attack":
+    def __enter__(self) -> "SlowClients":
         self.clients = [SlowClient(*plan) for plan in self._plans]
         self._thread.start()
         return self
@@ -78,11 +78,11 @@ class Attack:
         for client in self.clients:
             client.close()
 
-    def _go_on(self) -> None:
+    def _keep_sending(self) -> None:
         while not self._over.wait(DRIP):
             for client in self.clients:
                 with suppress(OSError):
-                    client.go_on()
+                    client.send_more()
 
 
 def request(method: str, path: str, host: str, *headers: str) -> str:

@@ -22,7 +22,7 @@ from config.local.embedded import Servers
 from config.local.store_servers import Postgres, Redis
 from tests.factories import ApiKeyFactory, CompanyFactory
 from tests.stack.carrier import Carrier
-from tests.stack.programs import Program, free_port, until
+from tests.stack.programs import Program, free_port, wait_until
 from tests.stack.sender import Sender
 
 TOKENS = 1000  # what a sender has to begin with
@@ -46,7 +46,7 @@ SIMULATOR = ("-m", "tools.simulator")
 
 
 @dataclass(frozen=True)
-class Ending:
+class Outcome:
     """What became of all that was sent to one phone, once nothing of it is open."""
 
     states: list[str]
@@ -87,11 +87,11 @@ class Stack:
     def stop(self) -> None:
         alive = [program for program in self.programs if program.process is not None]
         for program in alive:
-            program.ask_to_stop()
+            program.terminate()
         for program in alive:
             program.wait_stopped()
 
-    def die_in_worker(self, step: str) -> None:
+    def start_worker_that_dies_at(self, step: str) -> None:
         """Have a worker that is killed when it gets to this step (`failing_worker`)."""
         self.worker.kill()
         self.worker.launch(command=_worker("tests.stack.failing_worker"), DIE_AT=step)
@@ -112,7 +112,9 @@ class Stack:
                 program.kill()
                 program.start()
         sender = self.sender()
-        until(lambda: sender.send_code(self.phone()).json().get("status") in {"sent", "delivered"})
+        wait_until(
+            lambda: sender.send_code(self.phone()).json().get("status") in {"sent", "delivered"}
+        )
 
     def phone(self) -> str:
         """One that nothing was sent to yet."""
@@ -132,26 +134,26 @@ class Stack:
         """The state of the only message to this phone."""
         return Message.objects.get(phone=phone).state
 
-    def ending(self, phone: str) -> Ending:
+    def ending(self, phone: str) -> Outcome:
         """Wait until nothing to this phone is open, then tell what became of it."""
         sent = Message.objects.filter(phone=phone)
         tried = Attempt.objects.filter(message__phone=phone)
-        until(
+        wait_until(
             lambda: not sent.filter(state__in=OPEN).exists(),
             instead=lambda: [*sent.values(), *tried.values()],
         )
-        return Ending(
+        return Outcome(
             states=list(sent.order_by("created_at").values_list("state", flat=True)),
             charged=_sum(_transfers(sent, Transfer.Kind.CAPTURE)),
             copies=len(self.carrier.messages(phone)),
         )
 
-    def endings(self, phones: Iterable[str]) -> list[Ending]:
+    def endings(self, phones: Iterable[str]) -> list[Outcome]:
         return [self.ending(phone) for phone in phones]
 
-    def complaints(self) -> list[str]:
+    def new_errors(self) -> list[str]:
         """Errors that our programs logged since this was last asked."""
-        return [line for program in self.programs for line in program.complaints()]
+        return [line for program in self.programs for line in program.new_errors()]
 
     def all_logs(self) -> bytes:
         """What every process said since the start."""

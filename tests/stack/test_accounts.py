@@ -10,14 +10,14 @@ from django.utils import timezone
 from channels.models import Attempt, Message, ProviderAccount
 from tests.channels.accounts import KZ
 from tests.stack.carrier import Carrier
-from tests.stack.programs import Program, free_port, until
+from tests.stack.programs import Program, free_port, wait_until
 from tests.stack.sender import Sender
-from tests.stack.stack import SIMULATOR, Ending, Stack
+from tests.stack.stack import SIMULATOR, Outcome, Stack
 
 pytestmark = pytest.mark.timeout(300)  # two restarts, and calls that hang, on a busy machine
 
 SHARE = 24  # threads of 32 that one account may have
-DELIVERED = Ending(["delivered"], charged=1, copies=1)
+DELIVERED = Outcome(["delivered"], charged=1, copies=1)
 PATIENT = {"PROVIDER_READ": "12", "LEASE": "20"}  # so that what hangs does so for a while
 
 
@@ -49,7 +49,7 @@ def kz(second: Carrier) -> Iterator[Carrier]:
 
 def _restart(stack: Stack, **environ: str) -> None:
     for program in (stack.web, stack.worker):
-        program.ask_to_stop()
+        program.terminate()
         program.wait_stopped(40)
         program.start(**environ)
 
@@ -68,23 +68,23 @@ def test_hanging_account_slows_no_other_and_is_left_alone_until_it_is_well(
 ) -> None:
     hung, beside = stack.phones(SHARE), stack.phones(4)
     calls = Attempt.objects.filter(provider="twilio", message__phone__in=hung)
-    stack.carrier.misbehave("hang", channel="sms", times=SHARE)
+    stack.carrier.set_fault("hang", channel="sms", times=SHARE)
 
     for phone in hung:
         threads.submit(sender.send_code, phone, channel="sms")
-    until(lambda: calls.count() == SHARE)
+    wait_until(lambda: calls.count() == SHARE)
     for phone, channel in zip(beside, ["whatsapp", "telegram"] * 2, strict=True):
         sender.send_code(phone, channel=channel)
     by_kz = stack.phone()
     sender.send_code(by_kz, channel="sms")
 
     assert stack.endings(beside) == [DELIVERED] * 4
-    until(lambda: Message.objects.get(phone=by_kz).state == "delivered")
+    wait_until(lambda: Message.objects.get(phone=by_kz).state == "delivered")
     assert not _breaker_is_open()  # all of this came about while the calls still hung
     assert (_carriers(by_kz), len(kz.messages(by_kz))) == ([KZ], 1)
-    until(_breaker_is_open, 30)
-    until(lambda: _is_closed_by_a_probe(stack, sender), 30)
-    assert stack.endings(hung) == [Ending(["delivered"], charged=16, copies=1)] * SHARE
+    wait_until(_breaker_is_open, 30)
+    wait_until(lambda: _is_closed_by_a_probe(stack, sender), 30)
+    assert stack.endings(hung) == [Outcome(["delivered"], charged=16, copies=1)] * SHARE
 
 
 def _is_closed_by_a_probe(stack: Stack, sender: Sender) -> bool:
@@ -98,7 +98,7 @@ def test_account_at_fault_is_left_for_the_other_and_the_phone_gets_one_message(
     stack: Stack, kz: Carrier, sender: Sender
 ) -> None:
     phone, after = stack.phone(), stack.phone()
-    stack.carrier.misbehave("account", channel="sms", times=1)
+    stack.carrier.set_fault("account", channel="sms", times=1)
 
     first = sender.send_code(phone, channel="sms")
     second = sender.send_code(after, channel="sms")

@@ -15,9 +15,9 @@ from links.clicks import stream
 from links.clicks.buffer import FLUSH_INTERVAL, STREAM
 from links.models import ClickDay, Link
 from tests.factories import LinkFactory
-from tests.stack.programs import until
+from tests.stack.programs import wait_until
 from tests.stack.stack import Stack
-from tests.stack.visitors import Visitors
+from tests.stack.visitors import LinkVisitors
 
 MANY = 10_000
 LINKS = 50
@@ -34,7 +34,7 @@ COUNTED = "SELECT referrer FROM links_click WHERE link_id = ANY(%s)"
 def recovery(stack: Stack) -> Iterator[None]:
     yield
     stack.recover()
-    stack.complaints()  # of a lost store anybody may complain
+    stack.new_errors()  # of a lost store anybody may complain
 
 
 def test_clicks_are_handed_over_every_quarter_of_a_second() -> None:
@@ -45,7 +45,7 @@ def test_kills_lose_only_the_last_moment_and_count_nothing_twice(stack: Stack) -
     links = LinkFactory.create_batch(LINKS, company=stack.sender().company)
     kills: list[Kill] = []
 
-    with durable(stack.redis), Visitors(stack.url, [link.slug for link in links]) as visitors:
+    with durable(stack.redis), LinkVisitors(stack.url, [link.slug for link in links]) as visitors:
         visitors.limit = MANY // 2
         answered(visitors, MANY // 5)
         kills.append(kill_web(stack))
@@ -58,9 +58,9 @@ def test_kills_lose_only_the_last_moment_and_count_nothing_twice(stack: Stack) -
         answered(visitors, MANY * 4 // 5)
         kills.append(kill_web(stack))
         answered(visitors, MANY)
-        times = drained(links)
+        times = wait_until_drained(links)
 
-    assert visitors.strange == []
+    assert visitors.unexpected_statuses == []
     assert [referrer for referrer, n in times.items() if n > 1] == []
     assert set(times) <= visitors.answered.keys() | visitors.unanswered
     lost = {referrer: at for referrer, at in visitors.answered.items() if referrer not in times}
@@ -68,8 +68,8 @@ def test_kills_lose_only_the_last_moment_and_count_nothing_twice(stack: Stack) -
     assert totals(links) == (len(times), len(times))
 
 
-def answered(visitors: Visitors, many: int) -> None:
-    until(lambda: len(visitors.answered) >= many, 60)
+def answered(visitors: LinkVisitors, many: int) -> None:
+    wait_until(lambda: len(visitors.answered) >= many, 60)
 
 
 def kill_web(stack: Stack) -> Kill:
@@ -89,13 +89,13 @@ def handed_over_anew(stack: Stack) -> None:
     """What the buffer kept while Redis was away is in the stream."""
     with redis.Redis.from_url(stack.redis.url) as client:
         before = client.xinfo_stream(STREAM)["last-generated-id"]
-        until(lambda: client.xinfo_stream(STREAM)["last-generated-id"] != before)
+        wait_until(lambda: client.xinfo_stream(STREAM)["last-generated-id"] != before)
 
 
-def drained(links: list[Link]) -> Counter[str]:
+def wait_until_drained(links: list[Link]) -> Counter[str]:
     """How often each visitor was counted, once nothing is on its way."""
     time.sleep(2 * FLUSH_INTERVAL)
-    until(lambda: stream.lag_seconds() == 0, DRAINED)
+    wait_until(lambda: stream.lag_seconds() == 0, DRAINED)
     with connection.cursor() as cursor:
         cursor.execute(COUNTED, [[link.pk for link in links]])
         return Counter(referrer for (referrer,) in cursor.fetchall())
@@ -113,7 +113,7 @@ def durable(server: Redis) -> Iterator[None]:
     """With its data kept on disk, as in production."""
     with redis.Redis.from_url(server.url) as client:
         client.config_set("appendonly", "yes")
-        until(lambda: client.info("persistence")["aof_rewrite_in_progress"] == 0)
+        wait_until(lambda: client.info("persistence")["aof_rewrite_in_progress"] == 0)
     server.durable = True
     try:
         yield

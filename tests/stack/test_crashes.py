@@ -6,9 +6,9 @@ import pytest
 import requests
 
 from channels.models import Attempt, Message
-from tests.stack.programs import until
+from tests.stack.programs import wait_until
 from tests.stack.sender import Sender
-from tests.stack.stack import TOKENS, Ending, Stack, expire
+from tests.stack.stack import TOKENS, Outcome, Stack, expire
 
 OK, CONFLICT = 200, 409
 
@@ -18,7 +18,7 @@ def test_worker_killed_between_intent_and_call_sends_nothing_and_charges_nothing
 ) -> None:
     phone = stack.phone()
     attempt = Attempt.objects.filter(message__phone=phone)
-    stack.die_in_worker("call")
+    stack.start_worker_that_dies_at("call")
 
     sent = sender.send_code(phone)
     stack.replace_dead_worker()
@@ -26,10 +26,10 @@ def test_worker_killed_between_intent_and_call_sends_nothing_and_charges_nothing
     assert (sent.status_code, sent.json()["status"]) == (OK, "queued")
     assert attempt.get().state == "submitting"
     expire(attempt, "lease_until")
-    until(lambda: attempt.get().state == "ambiguous")
+    wait_until(lambda: attempt.get().state == "ambiguous")
     assert sender.balance() == (TOKENS - 1, 1)
     expire(Message.objects.filter(phone=phone), "deadline")
-    assert stack.ending(phone) == Ending(["expired"], charged=0, copies=0)
+    assert stack.ending(phone) == Outcome(["expired"], charged=0, copies=0)
     assert sender.balance() == (TOKENS, 0)
     assert attempt.count() == 1
 
@@ -38,13 +38,13 @@ def test_worker_killed_between_call_and_outcome_is_made_good_by_the_receipt(
     stack: Stack, sender: Sender
 ) -> None:
     phone = stack.phone()
-    stack.die_in_worker("outcome")
+    stack.start_worker_that_dies_at("outcome")
 
     sent = sender.send_code(phone)
     stack.replace_dead_worker()
 
     assert (sent.status_code, sent.json()["status"]) == (OK, "queued")
-    assert stack.ending(phone) == Ending(["delivered"], charged=1, copies=1)
+    assert stack.ending(phone) == Outcome(["delivered"], charged=1, copies=1)
     assert sender.balance() == (TOKENS - 1, 0)
 
 
@@ -52,30 +52,30 @@ def test_worker_killed_between_outcome_and_signal_has_its_outcome_read(
     stack: Stack, sender: Sender
 ) -> None:
     phone = stack.phone()
-    stack.carrier.misbehave("late_receipt", phone=phone, latency_ms=1000)
-    stack.die_in_worker("signal")
+    stack.carrier.set_fault("late_receipt", phone=phone, latency_ms=1000)
+    stack.start_worker_that_dies_at("signal")
 
     sent = sender.send_code(phone)
     stack.replace_dead_worker()
 
     assert (sent.status_code, sent.json()["status"]) == (OK, "sent")
-    assert stack.ending(phone) == Ending(["delivered"], charged=1, copies=1)
+    assert stack.ending(phone) == Outcome(["delivered"], charged=1, copies=1)
 
 
 def test_worker_killed_while_vendors_hold_their_answers_resends_nothing(
     stack: Stack, sender: Sender, threads: ThreadPoolExecutor
 ) -> None:
     phones = stack.phones(6)
-    stack.carrier.misbehave(latency_ms=1500)
-    stack.carrier.misbehave("late_receipt", latency_ms=1000)
+    stack.carrier.set_fault(latency_ms=1500)
+    stack.carrier.set_fault("late_receipt", latency_ms=1000)
 
     sending = [threads.submit(sender.send_code, phone) for phone in phones]
-    until(lambda: all(stack.carrier.messages(phone) for phone in phones))
+    wait_until(lambda: all(stack.carrier.messages(phone) for phone in phones))
     stack.worker.kill()
     stack.worker.start()
 
     assert {one.result().status_code for one in sending} == {OK}
-    assert stack.endings(phones) == [Ending(["delivered"], charged=1, copies=1)] * len(phones)
+    assert stack.endings(phones) == [Outcome(["delivered"], charged=1, copies=1)] * len(phones)
     assert sender.balance() == (TOKENS - len(phones), 0)
 
 
@@ -83,20 +83,20 @@ def test_web_killed_while_a_send_waits_answers_the_repeat_from_what_it_left(
     stack: Stack, sender: Sender, threads: ThreadPoolExecutor
 ) -> None:
     phone = stack.phone()
-    stack.carrier.misbehave(phone=phone, latency_ms=1500)
+    stack.carrier.set_fault(phone=phone, latency_ms=1500)
     lost = threads.submit(sender.send_code, phone, idempotency_key="order-77")
-    until(lambda: bool(stack.carrier.messages(phone)))
+    wait_until(lambda: bool(stack.carrier.messages(phone)))
 
     stack.web.kill()
     with pytest.raises(requests.ConnectionError):
         lost.result()
     stack.web.start()
-    until(lambda: _repeat(sender, phone).status_code != CONFLICT)
+    wait_until(lambda: _repeat(sender, phone).status_code != CONFLICT)
     again = _repeat(sender, phone)
 
     assert (again.status_code, again.headers["Idempotent-Replayed"]) == (OK, "true")
     assert again.json()["id"] == Message.objects.get(phone=phone).public_id
-    assert stack.ending(phone) == Ending(["delivered"], charged=1, copies=1)
+    assert stack.ending(phone) == Outcome(["delivered"], charged=1, copies=1)
 
 
 def _repeat(sender: Sender, phone: str) -> requests.Response:

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from tests.stack.programs import until
+from tests.stack.programs import wait_until
 from tests.stack.stack import Stack
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -31,17 +31,17 @@ def crosses(stack: Stack) -> set[str]:
 
 
 def test_doctor_finds_a_sound_service_sound(stack: Stack) -> None:
-    until(lambda: not crosses(stack), seconds=60)
+    wait_until(lambda: not crosses(stack), seconds=60)
 
     assert len(examined(stack)) == 27
 
 
 def test_worker_that_died_is_noticed_within_half_a_minute(stack: Stack) -> None:
-    until(lambda: "worker" not in crosses(stack), seconds=60)
+    wait_until(lambda: "worker" not in crosses(stack), seconds=60)
     stack.worker.kill()
 
-    until(lambda: "worker" in crosses(stack), seconds=60)
+    wait_until(lambda: "worker" in crosses(stack), seconds=60)
 
     stack.worker.start()
     stack.recover()
-    stack.complaints()
+    stack.new_errors()

@@ -10,7 +10,7 @@ from accounts.models import Mode
 from tests.factories import ApiKeyFactory
 from tests.stack.stack import Stack
 from tools.examples.__main__ import judge
-from tools.examples.checks import FailedError, Trial, handle_errors
+from tools.examples.checks import ExampleRun, FailedError, handle_errors
 from tools.examples.languages import LANGUAGES
 from tools.examples.service import Service
 from tools.examples.toolchains import SOURCES, STEMS, Toolchain
@@ -41,7 +41,7 @@ def test_examples_do_what_they_show(
     most of the time they wait. A spoiled one is noticed.
     """
     chosen = [BY_NAME[name] for name in ("python", "curl", "javascript")]
-    wrong = Trial(BY_NAME["python"], spoiled(tmp_path), service)
+    wrong = ExampleRun(BY_NAME["python"], spoiled(tmp_path), service)
 
     doomed = threads.submit(handle_errors, wrong)
     outcomes = list(threads.map(lambda one: judge(one, service, install=False), chosen))

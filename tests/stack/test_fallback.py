@@ -14,9 +14,9 @@ from links.clicks import delivery_proof
 from links.clicks.bot_detection import SCANNER_WINDOW
 from links.clicks.buffer import STREAM
 from links.models import Link
-from tests.stack.programs import until
+from tests.stack.programs import wait_until
 from tests.stack.sender import Sender
-from tests.stack.stack import TOKENS, Ending, Stack, expire
+from tests.stack.stack import TOKENS, Outcome, Stack, expire
 
 BROWSER = {"User-Agent": "Mozilla/5.0 (Linux; Android 15) AppleWebKit/537.36 Chrome/142.0"}
 
@@ -56,7 +56,7 @@ def proving_is_done() -> bool:
 def had_time_to_read(phone: str) -> None:
     """Let the message have been handed over a while ago."""
     sent = Attempt.objects.filter(message__phone=phone, accepted_at__isnull=False)
-    until(sent.exists)
+    wait_until(sent.exists)
     earlier = timedelta(seconds=2 * SCANNER_WINDOW)
     sent.update(started_at=F("started_at") - earlier, accepted_at=F("accepted_at") - earlier)
 
@@ -68,27 +68,27 @@ def follow_later(short_url: str, phone: str) -> None:
 
 def test_refusal_goes_by_sms_in_the_same_call(stack: Stack) -> None:
     sender, phone = falling_back(stack), stack.phone()
-    stack.carrier.misbehave("unreachable", channel="whatsapp", phone=phone)
+    stack.carrier.set_fault("unreachable", channel="whatsapp", phone=phone)
 
     answer = sender.send_code(phone)
 
     body = answer.json()
     assert (answer.status_code, body["channel"], body["cost"]) == (200, "sms", 16)
     assert sender.verify(phone, stack.carrier.code(phone)).status_code == 200
-    assert stack.ending(phone) == Ending(["delivered"], charged=16, copies=1)
+    assert stack.ending(phone) == Outcome(["delivered"], charged=16, copies=1)
     assert channels_of(phone) == ["whatsapp", "sms"]
     assert sender.balance() == (TOKENS - 16, 0)
 
 
 def test_silence_goes_on_by_sms_and_one_delivery_is_charged(stack: Stack) -> None:
     sender, phone = falling_back(stack), stack.phone()
-    stack.carrier.misbehave("no_receipt", channel="whatsapp", phone=phone)
+    stack.carrier.set_fault("no_receipt", channel="whatsapp", phone=phone)
 
     assert sender.send_code(phone).json()["channel"] == "whatsapp"
     expire(Message.objects.filter(phone=phone), "fallback_at")
 
-    until(lambda: channels_of(phone) == ["whatsapp", "sms"])
-    assert stack.ending(phone) == Ending(["delivered"], charged=16, copies=2)
+    wait_until(lambda: channels_of(phone) == ["whatsapp", "sms"])
+    assert stack.ending(phone) == Outcome(["delivered"], charged=16, copies=2)
     assert money_of(phone) == [("hold", 1), ("release", 1), ("hold", 16), ("capture", 16)]
     assert sender.balance() == (TOKENS - 16, 0)
 
@@ -100,44 +100,44 @@ def test_machine_that_opens_the_link_proves_nothing_and_the_person_does(
     stack: Stack, fault: str, expected: tuple[int, int, int]
 ) -> None:
     sender, phone = falling_back(stack), stack.phone()
-    stack.carrier.misbehave("no_receipt", channel="whatsapp", phone=phone)
-    stack.carrier.misbehave(fault, channel="whatsapp", phone=phone)
+    stack.carrier.set_fault("no_receipt", channel="whatsapp", phone=phone)
+    stack.carrier.set_fault(fault, channel="whatsapp", phone=phone)
     short_url = sender.send_link(phone, "https://example.com/").json()["short_url"]
-    until(lambda: visitors_of(phone) == expected)
-    until(proving_is_done)
+    wait_until(lambda: visitors_of(phone) == expected)
+    wait_until(proving_is_done)
     unproved = Message.objects.get(phone=phone)
 
     follow_later(short_url, phone)
 
     assert (unproved.state, unproved.fallback_at is None) == ("sent", False)
-    assert stack.ending(phone) == Ending(["delivered"], charged=1, copies=1)
+    assert stack.ending(phone) == Outcome(["delivered"], charged=1, copies=1)
     assert stack.proofs(phone) == ["click"]
-    until(lambda: visitors_of(phone) == (1, *expected[1:]))
+    wait_until(lambda: visitors_of(phone) == (1, *expected[1:]))
 
 
 def test_preview_of_an_sms_is_no_person(stack: Stack) -> None:
     sender, phone = stack.sender(), stack.phone()
-    stack.carrier.misbehave("link_preview", phone=phone)
+    stack.carrier.set_fault("link_preview", phone=phone)
 
     sender.send_link(phone, "https://example.com/", channel="sms")
 
-    until(lambda: visitors_of(phone) == (0, 1, 0))
+    wait_until(lambda: visitors_of(phone) == (0, 1, 0))
 
 
 def test_person_in_telegram_counts_once_and_proves_what_was_charged_already_no_more(
     stack: Stack,
 ) -> None:
     sender, phone = stack.sender(), stack.phone()
-    stack.carrier.misbehave("link_preview", phone=phone)
+    stack.carrier.set_fault("link_preview", phone=phone)
     sent = sender.send_link(phone, "https://example.com/", channel="telegram").json()
-    until(lambda: visitors_of(phone) == (0, 1, 0))
+    wait_until(lambda: visitors_of(phone) == (0, 1, 0))
     accepted = stack.ending(phone), stack.proofs(phone)
 
     follow_later(sent["short_url"], phone)
 
-    until(lambda: visitors_of(phone) == (1, 1, 0))
-    until(proving_is_done)
-    assert accepted == (Ending(["delivered"], charged=1, copies=1), ["handed_over"])
+    wait_until(lambda: visitors_of(phone) == (1, 1, 0))
+    wait_until(proving_is_done)
+    assert accepted == (Outcome(["delivered"], charged=1, copies=1), ["handed_over"])
     assert (stack.ending(phone), stack.proofs(phone)) == accepted
 
 
@@ -150,7 +150,7 @@ def bot_waits_for_clicks(stack: Stack) -> Iterator[None]:
 
 
 def restart_worker(stack: Stack, **environ: str) -> None:
-    stack.worker.ask_to_stop()
+    stack.worker.terminate()
     stack.worker.wait_stopped()
     stack.worker.start(**environ)
 
@@ -158,27 +158,27 @@ def restart_worker(stack: Stack, **environ: str) -> None:
 @pytest.mark.usefixtures("bot_waits_for_clicks")
 def test_person_in_telegram_proves_the_delivery_where_the_bot_waits_for_it(stack: Stack) -> None:
     sender, phone = stack.sender(), stack.phone()
-    stack.carrier.misbehave("link_preview", phone=phone)
+    stack.carrier.set_fault("link_preview", phone=phone)
     sent = sender.send_link(phone, "https://example.com/", channel="telegram").json()
-    until(lambda: visitors_of(phone) == (0, 1, 0))
-    until(proving_is_done)
+    wait_until(lambda: visitors_of(phone) == (0, 1, 0))
+    wait_until(proving_is_done)
     unproved = stack.state(phone), sender.balance()
 
     follow_later(sent["short_url"], phone)
 
     assert unproved == ("sent", (TOKENS - 1, 1))
-    assert stack.ending(phone) == Ending(["delivered"], charged=1, copies=1)
+    assert stack.ending(phone) == Outcome(["delivered"], charged=1, copies=1)
     assert stack.proofs(phone) == ["click"]
-    until(lambda: visitors_of(phone) == (1, 1, 0))
+    wait_until(lambda: visitors_of(phone) == (1, 1, 0))
 
 
 def test_click_proves_the_delivery_and_spares_the_sms(stack: Stack) -> None:
     sender, phone = falling_back(stack), stack.phone()
-    stack.carrier.misbehave("no_receipt", channel="whatsapp", phone=phone)
+    stack.carrier.set_fault("no_receipt", channel="whatsapp", phone=phone)
     short_url = sender.send_link(phone, "https://example.com/").json()["short_url"]
 
     follow_later(short_url, phone)
 
-    assert stack.ending(phone) == Ending(["delivered"], charged=1, copies=1)
+    assert stack.ending(phone) == Outcome(["delivered"], charged=1, copies=1)
     assert stack.proofs(phone) == ["click"]
     assert Message.objects.get(phone=phone).fallback_at is None

@@ -8,7 +8,7 @@ import requests
 
 from channels.models import Attempt, Message
 from tests.stack.sender import Sender
-from tests.stack.stack import PROVIDER_READ, TOKENS, Ending, Stack, expire
+from tests.stack.stack import PROVIDER_READ, TOKENS, Outcome, Stack, expire
 
 CHANNELS = ["whatsapp", "telegram", "sms"]
 PRICE_OF_ALL = 1 + 1 + 16
@@ -26,7 +26,7 @@ def test_unreachable_is_said_at_once_and_another_channel_may_be_tried(
 ) -> None:
     phone = stack.phone()
     for channel in ("whatsapp", "telegram"):
-        stack.carrier.misbehave("unreachable", channel=channel, phone=phone)
+        stack.carrier.set_fault("unreachable", channel=channel, phone=phone)
 
     first = sender.send_code(phone, channel="whatsapp")
     second = sender.send_code(phone, channel="telegram")
@@ -36,7 +36,7 @@ def test_unreachable_is_said_at_once_and_another_channel_may_be_tried(
     assert [refusal(first), refusal(second)] == [(422, "recipient_unreachable")] * 2
     assert third.status_code == 200
     assert sender.verify(phone, stack.carrier.code(phone)).status_code == 200
-    assert stack.ending(phone) == Ending(["failed", "failed", "delivered"], charged=16, copies=1)
+    assert stack.ending(phone) == Outcome(["failed", "failed", "delivered"], charged=16, copies=1)
     assert sender.balance() == (TOKENS - 16, 0)
 
 
@@ -45,7 +45,7 @@ def test_a_refusal_is_said_at_once_and_costs_nothing(
     stack: Stack, sender: Sender, channel: str
 ) -> None:
     phone = stack.phone()
-    stack.carrier.misbehave("refuse", phone=phone, times=1)
+    stack.carrier.set_fault("refuse", phone=phone, times=1)
 
     refused = sender.send_code(phone, channel=channel)
     assert sender.balance() == (TOKENS, 0)
@@ -59,9 +59,9 @@ def test_a_refusal_is_said_at_once_and_costs_nothing(
 def test_a_throttled_message_is_delivered_a_little_later(stack: Stack, sender: Sender) -> None:
     phones = stack.phones(3)
     for phone in phones:
-        stack.carrier.misbehave("throttle", phone=phone, times=1)
+        stack.carrier.set_fault("throttle", phone=phone, times=1)
     telegram = phones[CHANNELS.index("telegram")]
-    stack.carrier.misbehave("throttle", provider="telegram_bot", phone=telegram, times=1)
+    stack.carrier.set_fault("throttle", provider="telegram_bot", phone=telegram, times=1)
 
     answers = [
         sender.send_code(phone, channel=channel)
@@ -71,7 +71,7 @@ def test_a_throttled_message_is_delivered_a_little_later(stack: Stack, sender: S
     # How far each has come by the time of its answer is a matter of a pause of a second.
     assert [one.status_code for one in answers] == [200] * 3
     assert stack.endings(phones) == [
-        Ending(["delivered"], charged=price, copies=1) for price in (1, 1, 16)
+        Outcome(["delivered"], charged=price, copies=1) for price in (1, 1, 16)
     ]
     tries = {"telegram": ["failed", "failed", "delivered"]}  # the bot could have carried it
     assert [_states_of_attempts(phone) for phone in phones] == [
@@ -84,8 +84,8 @@ def test_silence_after_the_request_leaves_a_message_to_its_receipt(
 ) -> None:
     phones = stack.phones(6)
     for phone, fault in zip(phones, ["hang"] * 3 + ["reset"] * 3, strict=True):
-        stack.carrier.misbehave(fault, phone=phone)
-    stack.carrier.misbehave("late_receipt", latency_ms=int(PROVIDER_READ * 1000) + 1000)
+        stack.carrier.set_fault(fault, phone=phone)
+    stack.carrier.set_fault("late_receipt", latency_ms=int(PROVIDER_READ * 1000) + 1000)
 
     sending = [
         threads.submit(sender.send_code, phone, channel=channel)
@@ -97,7 +97,7 @@ def test_silence_after_the_request_leaves_a_message_to_its_receipt(
     assert [_only_attempt(phone).state for phone in phones[:3]] == ["submitting"] * 3
     assert sender.balance() == (TOKENS - 2 * PRICE_OF_ALL, 2 * PRICE_OF_ALL)
     assert stack.endings(phones) == [
-        Ending(["delivered"], charged=price, copies=1) for price in (1, 1, 16, 1, 1, 16)
+        Outcome(["delivered"], charged=price, copies=1) for price in (1, 1, 16, 1, 1, 16)
     ]
     attempts = [_only_attempt(phone) for phone in phones]
     assert [one.error_class for one in attempts] == ["ambiguous"] * 6
@@ -107,14 +107,14 @@ def test_silence_of_a_vendor_without_receipts_ends_at_the_deadline_and_is_free(
     stack: Stack, sender: Sender
 ) -> None:
     phone = stack.phone()
-    stack.carrier.misbehave("reset", phone=phone)
+    stack.carrier.set_fault("reset", phone=phone)
 
     sent = sender.send_link(phone, "https://example.com/", channel="telegram").json()
     assert sent["status"] == "queued"
     assert _only_attempt(phone).state == "ambiguous"
     expire(Message.objects.filter(phone=phone), "deadline")
 
-    assert stack.ending(phone) == Ending(["expired"], charged=0, copies=1)
+    assert stack.ending(phone) == Outcome(["expired"], charged=0, copies=1)
     assert sender.balance() == (TOKENS, 0)
 
 

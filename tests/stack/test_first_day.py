@@ -11,7 +11,7 @@ from playwright.sync_api import Page, expect
 from accounts.models import Company
 from tests.browser.conftest import chromium, visitor
 from tests.factories import PackageFactory
-from tests.stack.programs import until
+from tests.stack.programs import wait_until
 from tests.stack.sender import Sender
 from tests.stack.stack import Stack
 
@@ -73,7 +73,7 @@ def test_from_sign_up_to_the_statement(stack: Stack, page: Page) -> None:
     top_up(page)
     sender = Sender(stack.url, company, make_key(page))
     phone = stack.phone()
-    stack.carrier.misbehave("late_receipt", phone=phone, latency_ms=5000)
+    stack.carrier.set_fault("late_receipt", phone=phone, latency_ms=5000)
 
     sent = sender.send_code(phone, channel="whatsapp").json()
     assert (sent["success"], sender.balance()) == (True, (TOKENS - 1, 1))
@@ -87,7 +87,7 @@ def test_from_sign_up_to_the_statement(stack: Stack, page: Page) -> None:
 
     code = stack.carrier.message(phone)["code"]
     assert sender.verify(phone, code).json()["success"] is True
-    until(lambda: sender.balance() == (TOKENS - 1, 0))
+    wait_until(lambda: sender.balance() == (TOKENS - 1, 0))
     page.reload()
     expect(page.locator("main")).to_contain_text("Код введён верно")
 
@@ -113,5 +113,5 @@ def test_key_is_rotated_without_a_gap(stack: Stack, page: Page) -> None:
     expiring.get_by_role("link", name="Отозвать сервер").click()
     page.get_by_role("button", name="Отозвать").click()
     expect(page.get_by_text("отозван.")).to_be_visible()
-    until(lambda: old.get("/balance").status_code == 401)
+    wait_until(lambda: old.get("/balance").status_code == 401)
     assert new.get("/balance").status_code == 200

@@ -39,9 +39,9 @@ def production(running_stack: Stack, tmp_path_factory: pytest.TempPathFactory) -
     program = Program(command, log=folder / "web.log", environ=environ, url=f"{url}/livez")
     program.start()
     yield program
-    program.ask_to_stop()
+    program.terminate()
     program.wait_stopped()
-    assert program.complaints() == []
+    assert program.new_errors() == []
 
 
 def _collect_static(folder: Path, environ: dict[str, str]) -> None:

@@ -7,14 +7,14 @@ from concurrent.futures import ThreadPoolExecutor
 import requests
 
 from channels.models import Attempt
-from tests.stack.paused_process import standing_still
-from tests.stack.programs import until
+from tests.stack.paused_process import paused
+from tests.stack.programs import wait_until
 from tests.stack.sender import Sender
-from tests.stack.stack import SEND_WAIT, SEND_WAITERS, TOKENS, Ending, Stack
+from tests.stack.stack import SEND_WAIT, SEND_WAITERS, TOKENS, Outcome, Stack
 
 OK = 200
-DELIVERED = Ending(["delivered"], charged=1, copies=1)
-STANDSTILL = 8.0  # seconds: longer than we wait for any vendor
+DELIVERED = Outcome(["delivered"], charged=1, copies=1)
+PAUSE_SECONDS = 8.0  # seconds: longer than we wait for any vendor
 
 
 def test_a_slow_vendor_takes_no_more_threads_than_it_may(
@@ -23,11 +23,11 @@ def test_a_slow_vendor_takes_no_more_threads_than_it_may(
     known, first, second = stack.phone(), stack.phones(SEND_WAITERS), stack.phones(8)
     sender.send_code(known)
     code = stack.carrier.code(known)
-    stack.carrier.misbehave("hang", latency_ms=2500)
-    stack.carrier.misbehave("late_receipt", latency_ms=2500)
+    stack.carrier.set_fault("hang", latency_ms=2500)
+    stack.carrier.set_fault("late_receipt", latency_ms=2500)
 
     sending = [threads.submit(sender.send_code, phone) for phone in first]
-    until(lambda: all(stack.carrier.messages(phone) for phone in first))
+    wait_until(lambda: all(stack.carrier.messages(phone) for phone in first))
     extra = [sender.send_code(phone) for phone in second]
     checked = sender.verify(known, code)
     waiting = sum(not one.done() for one in sending)
@@ -44,11 +44,11 @@ def test_a_worker_asked_to_stop_under_load_finishes_what_it_began(
 ) -> None:
     phones = stack.phones(48)
     tried = Attempt.objects.filter(message__phone__in=phones)
-    stack.carrier.misbehave(latency_ms=700)
+    stack.carrier.set_fault(latency_ms=700)
 
     sending = [threads.submit(sender.send_code, phone) for phone in phones]
-    until(lambda: tried.count() >= 16)
-    stack.worker.ask_to_stop()
+    wait_until(lambda: tried.count() >= 16)
+    stack.worker.terminate()
     code = stack.worker.wait_stopped()
     unknown = tried.filter(state__in=["submitting", "ambiguous"]).count()
     stack.worker.start()
@@ -65,17 +65,17 @@ def test_two_hundred_sends_to_a_vendor_that_stands_still(
     sender = stack.sender(api_rate=1_000_000)
     known, phones = _codes_on_phones(stack, sender, 16), stack.phones(200)
 
-    with standing_still(stack.simulator.running.pid):
+    with paused(stack.simulator.running.pid):
         started = time.monotonic()
         sending = [threads.submit(_timed, sender.send_code, phone) for phone in phones]
         checking = []
         for number, (phone, code) in enumerate(known.items(), start=1):
             checking.append(_timed(sender.verify, phone, code))
-            time.sleep(max(0.0, started + number * STANDSTILL / len(known) - time.monotonic()))
+            time.sleep(max(0.0, started + number * PAUSE_SECONDS / len(known) - time.monotonic()))
         sent = [one.result() for one in sending]
 
     assert [answer.status_code for answer, *_ in checking] == [200] * len(known)
-    assert max(seconds for *_, seconds in checking) < STANDSTILL / 2
+    assert max(seconds for *_, seconds in checking) < PAUSE_SECONDS / 2
     assert {(one.status_code, one.json()["status"]) for one, *_ in sent} == {(200, "queued")}
     # If all might wait, all would; but a busy machine makes some as slow as those that do.
     assert sum(seconds >= SEND_WAIT for *_, seconds in sent) < len(sent) / 2
@@ -87,7 +87,7 @@ def _codes_on_phones(stack: Stack, sender: Sender, many: int) -> dict[str, str]:
     phones = stack.phones(many)
     for phone in phones:
         assert sender.send_code(phone).status_code == OK
-    until(lambda: all(stack.carrier.messages(phone) for phone in phones))
+    wait_until(lambda: all(stack.carrier.messages(phone) for phone in phones))
     return {phone: stack.carrier.code(phone) for phone in phones}
 
 

@@ -5,9 +5,9 @@ import requests
 
 from links.follow import resolution
 from links.models import Link
-from tests.stack.programs import until
+from tests.stack.programs import wait_until
 from tests.stack.sender import Sender
-from tests.stack.stack import TOKENS, Ending, Stack, expire
+from tests.stack.stack import TOKENS, Outcome, Stack, expire
 
 PRICES = {"whatsapp": 1, "telegram": 1, "sms": 16}
 BY = {"whatsapp": "в WhatsApp", "telegram": "в Telegram", "sms": "по SMS"}
@@ -37,12 +37,12 @@ def test_a_code_is_sent_read_and_verified(stack: Stack, sender: Sender, channel:
     assert message["code"] in message["text"]
     assert sender.verify(phone, message["code"]).json()["success"] is True
     assert sender.verify(phone, message["code"]).json()["code"] == "code_used"
-    assert stack.ending(phone) == Ending(["delivered"], charged=price, copies=1)
+    assert stack.ending(phone) == Outcome(["delivered"], charged=price, copies=1)
 
 
 def test_tokens_are_held_at_once_and_charged_on_delivery(stack: Stack, sender: Sender) -> None:
     phones = stack.phones(3)
-    stack.carrier.misbehave("late_receipt", latency_ms=1500)
+    stack.carrier.set_fault("late_receipt", latency_ms=1500)
     statuses, balances = [], []
 
     for phone, channel in zip(phones, PRICES, strict=True):
@@ -52,7 +52,7 @@ def test_tokens_are_held_at_once_and_charged_on_delivery(stack: Stack, sender: S
     assert statuses == ["sent"] * 3
     assert balances == [(TOKENS - 1, 1), (TOKENS - 2, 2), (TOKENS - 18, 18)]
     assert stack.endings(phones) == [
-        Ending(["delivered"], charged=price, copies=1) for price in PRICES.values()
+        Outcome(["delivered"], charged=price, copies=1) for price in PRICES.values()
     ]
     assert sender.balance() == (TOKENS - 18, 0)
 
@@ -91,7 +91,7 @@ def test_a_code_takes_a_link_with_it(stack: Stack, sender: Sender, channel: str)
     message = stack.carrier.message(phone)
     assert message["links"] == [sent["short_url"]]
     assert sender.verify(phone, message["code"]).status_code == 200
-    assert stack.ending(phone) == Ending(["delivered"], charged=PRICES[channel], copies=1)
+    assert stack.ending(phone) == Outcome(["delivered"], charged=PRICES[channel], copies=1)
     found = follow(sent["short_url"])
     assert (found.status_code, found.headers["Location"]) == (302, TARGET)
 
@@ -104,7 +104,7 @@ def test_a_link_leads_nowhere_once_it_has_expired(stack: Stack, sender: Sender) 
     expire(link, "expires_at")
     resolution.invalidate_after_commit(*link)
 
-    until(lambda: follow(sent["short_url"]).status_code == 410)
+    wait_until(lambda: follow(sent["short_url"]).status_code == 410)
 
 
 @each_channel
@@ -120,4 +120,4 @@ def test_a_link_is_sent_where_the_text_wants_it(stack: Stack, sender: Sender, ch
     assert message["links"] == [sent["short_url"]]
     assert f"Ваш заказ: {sent['short_url']} — ждём вас" in message["text"]
     assert follow(sent["short_url"]).headers["Location"] == TARGET
-    assert stack.ending(phone) == Ending(["delivered"], charged=PRICES[channel], copies=1)
+    assert stack.ending(phone) == Outcome(["delivered"], charged=PRICES[channel], copies=1)

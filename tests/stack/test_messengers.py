@@ -1,11 +1,11 @@
-"""WhatsApp and Telegram as their vendors behave, from the phone to the balance."""
+"""WhatsApp and Telegram as their vendors clear_faults, from the phone to the balance."""
 
 import pytest
 
 from channels.models import Contact, ProviderAlert, Receipt
-from tests.stack.programs import until
+from tests.stack.programs import wait_until
 from tests.stack.sender import Sender
-from tests.stack.stack import TOKENS, Ending, Stack
+from tests.stack.stack import TOKENS, Outcome, Stack
 
 URL = "https://example.com/"
 BOT = "https://t.me/simulator_bot?start=contact"
@@ -17,14 +17,14 @@ def texts(stack: Stack, phone: str) -> list[str]:
 
 def test_person_stops_the_bot_and_starts_it_again(stack: Stack, sender: Sender) -> None:
     phone = stack.phone()
-    stack.carrier.person(phone, "share")
-    until(lambda: Contact.objects.filter(phone=phone).exists())
+    stack.carrier.act_on_bot(phone, "share")
+    wait_until(lambda: Contact.objects.filter(phone=phone).exists())
 
-    stack.carrier.person(phone, "stop")
-    until(lambda: any("/start" in text for text in texts(stack, phone)))
+    stack.carrier.act_on_bot(phone, "stop")
+    wait_until(lambda: any("/start" in text for text in texts(stack, phone)))
     stopped = sender.send_link(phone, URL, channel="telegram")
-    stack.carrier.person(phone, "start")
-    until(lambda: Contact.objects.get(phone=phone).blocked_at is None)
+    stack.carrier.act_on_bot(phone, "start")
+    wait_until(lambda: Contact.objects.get(phone=phone).blocked_at is None)
     started = sender.send_link(phone, URL, channel="telegram")
 
     assert (stopped.status_code, stopped.json()["action_url"]) == (422, BOT)
@@ -34,8 +34,8 @@ def test_person_stops_the_bot_and_starts_it_again(stack: Stack, sender: Sender) 
 
 def test_code_reaches_who_stopped_the_bot_alone(stack: Stack, sender: Sender) -> None:
     phone = stack.phone()
-    stack.carrier.person(phone, "stop")
-    until(lambda: Contact.objects.filter(phone=phone, blocked_at__isnull=False).exists())
+    stack.carrier.act_on_bot(phone, "stop")
+    wait_until(lambda: Contact.objects.filter(phone=phone, blocked_at__isnull=False).exists())
 
     sender.send_code(phone, channel="telegram")
 
@@ -44,10 +44,10 @@ def test_code_reaches_who_stopped_the_bot_alone(stack: Stack, sender: Sender) ->
 
 def test_who_blocked_the_bot_is_not_tried_twice(stack: Stack, sender: Sender) -> None:
     phone = stack.phone()
-    stack.carrier.person(phone, "share")
-    until(lambda: Contact.objects.filter(phone=phone).exists())
-    stack.carrier.person(phone, "block")
-    until(lambda: Contact.objects.get(phone=phone).blocked_at is not None)
+    stack.carrier.act_on_bot(phone, "share")
+    wait_until(lambda: Contact.objects.filter(phone=phone).exists())
+    stack.carrier.act_on_bot(phone, "block")
+    wait_until(lambda: Contact.objects.get(phone=phone).blocked_at is not None)
 
     answers = [sender.send_link(phone, URL, channel="telegram") for _ in range(2)]
 
@@ -64,27 +64,27 @@ def test_who_blocked_the_bot_is_not_tried_twice(stack: Stack, sender: Sender) ->
 )
 def test_whatsapp_tells_it_its_own_way(stack: Stack, sender: Sender, fault: str, kept: int) -> None:
     phone = stack.phone()
-    stack.carrier.misbehave(fault, phone=phone, channel="whatsapp")
+    stack.carrier.set_fault(fault, phone=phone, channel="whatsapp")
 
     sender.send_code(phone, channel="whatsapp")
 
-    assert stack.ending(phone) == Ending(["delivered"], charged=1, copies=1)
+    assert stack.ending(phone) == Outcome(["delivered"], charged=1, copies=1)
     assert stack.proofs(phone) == ["receipt"]
-    until(lambda: Receipt.objects.filter(attempt__message__phone=phone).count() == kept)
+    wait_until(lambda: Receipt.objects.filter(attempt__message__phone=phone).count() == kept)
 
 
 def test_held_template_reaches_the_operator_and_costs_nothing_when_dropped(
     stack: Stack, sender: Sender
 ) -> None:
     phone = stack.phone()
-    stack.carrier.misbehave("held", phone=phone)
-    stack.carrier.misbehave("undelivered", phone=phone)
+    stack.carrier.set_fault("held", phone=phone)
+    stack.carrier.set_fault("undelivered", phone=phone)
 
     sender.send_link(phone, URL, channel="whatsapp")
 
-    assert stack.ending(phone) == Ending(["failed"], charged=0, copies=1)
+    assert stack.ending(phone) == Outcome(["failed"], charged=0, copies=1)
     assert sender.balance() == (TOKENS, 0)
-    until(lambda: ProviderAlert.objects.filter(code="held_for_quality_assessment").exists())
+    wait_until(lambda: ProviderAlert.objects.filter(code="held_for_quality_assessment").exists())
 
 
 @pytest.mark.parametrize(
@@ -94,6 +94,6 @@ def test_held_template_reaches_the_operator_and_costs_nothing_when_dropped(
 def test_word_on_the_account_reaches_the_operator(
     stack: Stack, told: dict[str, object], code: str
 ) -> None:
-    stack.carrier.say_of_account(told)
+    stack.carrier.send_account_alert(told)
 
-    until(lambda: ProviderAlert.objects.filter(provider="whatsapp_cloud", code=code).exists())
+    wait_until(lambda: ProviderAlert.objects.filter(provider="whatsapp_cloud", code=code).exists())

@@ -3,17 +3,17 @@
 import pytest
 
 from channels.models import Attempt, Message, Receipt
-from tests.stack.programs import until
+from tests.stack.programs import wait_until
 from tests.stack.sender import Sender
-from tests.stack.stack import TOKENS, Ending, Stack, expire
+from tests.stack.stack import TOKENS, Outcome, Stack, expire
 
 PRICES = {"whatsapp": 1, "telegram": 1, "sms": 16}
 
 
 def test_a_receipt_before_our_own_commit_is_not_lost(stack: Stack, sender: Sender) -> None:
     phones, silences = stack.phones(3), _silences(stack)
-    expected = [Ending(["delivered"], charged=price, copies=1) for price in PRICES.values()]
-    stack.carrier.misbehave("hang", latency_ms=1500)
+    expected = [Outcome(["delivered"], charged=price, copies=1) for price in PRICES.values()]
+    stack.carrier.set_fault("hang", latency_ms=1500)
 
     sent = [
         sender.send_code(phone, channel=channel).json()["status"]
@@ -23,7 +23,7 @@ def test_a_receipt_before_our_own_commit_is_not_lost(stack: Stack, sender: Sende
     assert set(sent) <= {"sent", "delivered"}
     assert stack.endings(phones) == expected
     assert _silences(stack) == silences  # the calls are still open
-    until(lambda: _silences(stack) == silences + 3)
+    wait_until(lambda: _silences(stack) == silences + 3)
     assert stack.endings(phones) == expected
 
 
@@ -41,13 +41,13 @@ def test_a_receipt_before_our_own_commit_is_not_lost(stack: Stack, sender: Sende
 def test_repeated_and_reordered_receipts_charge_once(
     stack: Stack, sender: Sender, channel: str, fault: str, kept: int
 ) -> None:
-    phone, expected = stack.phone(), Ending(["delivered"], charged=PRICES[channel], copies=1)
-    stack.carrier.misbehave(fault, phone=phone)
+    phone, expected = stack.phone(), Outcome(["delivered"], charged=PRICES[channel], copies=1)
+    stack.carrier.set_fault(fault, phone=phone)
 
     sender.send_code(phone, channel=channel)
 
     assert stack.ending(phone) == expected
-    until(lambda: _receipts(phone) == kept)
+    wait_until(lambda: _receipts(phone) == kept)
     assert stack.ending(phone) == expected
     assert sender.balance() == (TOKENS - PRICES[channel], 0)
 
@@ -56,13 +56,13 @@ def test_without_a_receipt_the_right_code_proves_the_delivery_once(
     stack: Stack, sender: Sender
 ) -> None:
     phone = stack.phone()
-    stack.carrier.misbehave("no_receipt", phone=phone)
+    stack.carrier.set_fault("no_receipt", phone=phone)
     sender.send_code(phone, channel="whatsapp")
     assert sender.balance() == (TOKENS - 1, 1)
 
     assert sender.verify(phone, stack.carrier.code(phone)).status_code == 200
 
-    assert stack.ending(phone) == Ending(["delivered"], charged=1, copies=1)
+    assert stack.ending(phone) == Outcome(["delivered"], charged=1, copies=1)
     assert stack.proofs(phone) == ["code_entered"]
     assert sender.balance() == (TOKENS - 1, 0)
 
@@ -71,12 +71,12 @@ def test_without_any_proof_the_tokens_come_back_at_the_deadline(
     stack: Stack, sender: Sender
 ) -> None:
     phone = stack.phone()
-    stack.carrier.misbehave("no_receipt", phone=phone)
+    stack.carrier.set_fault("no_receipt", phone=phone)
     sender.send_code(phone, channel="whatsapp")
 
     expire(Message.objects.filter(phone=phone), "deadline")
 
-    assert stack.ending(phone) == Ending(["expired"], charged=0, copies=1)
+    assert stack.ending(phone) == Outcome(["expired"], charged=0, copies=1)
     assert sender.balance() == (TOKENS, 0)
 
 
@@ -84,39 +84,39 @@ def test_a_delivery_reported_after_the_deadline_is_shown_and_free(
     stack: Stack, sender: Sender
 ) -> None:
     phone = stack.phone()
-    stack.carrier.misbehave("late_receipt", phone=phone, latency_ms=2500)
+    stack.carrier.set_fault("late_receipt", phone=phone, latency_ms=2500)
     sender.send_code(phone, channel="whatsapp")
     expire(Message.objects.filter(phone=phone), "deadline")
-    assert stack.ending(phone) == Ending(["expired"], charged=0, copies=1)
+    assert stack.ending(phone) == Outcome(["expired"], charged=0, copies=1)
 
-    until(lambda: stack.state(phone) == "delivered")
+    wait_until(lambda: stack.state(phone) == "delivered")
 
-    assert stack.ending(phone) == Ending(["delivered"], charged=0, copies=1)
+    assert stack.ending(phone) == Outcome(["delivered"], charged=0, copies=1)
     assert sender.balance() == (TOKENS, 0)
 
 
 @pytest.mark.parametrize("channel", ["telegram", "sms"])
 def test_a_lost_receipt_is_found_by_asking(stack: Stack, sender: Sender, channel: str) -> None:
     phone = stack.phone()
-    stack.carrier.misbehave("no_receipt", phone=phone)
+    stack.carrier.set_fault("no_receipt", phone=phone)
     sender.send_code(phone, channel=channel)
 
     expire(Attempt.objects.filter(message__phone=phone), "poll_at")
 
-    assert stack.ending(phone) == Ending(["delivered"], charged=PRICES[channel], copies=1)
+    assert stack.ending(phone) == Outcome(["delivered"], charged=PRICES[channel], copies=1)
     assert stack.proofs(phone) == ["receipt"]
 
 
 def test_undelivered_is_a_failure_that_costs_nothing(stack: Stack, sender: Sender) -> None:
     phones = dict(zip(PRICES, stack.phones(3), strict=True))
-    stack.carrier.misbehave("undelivered")
+    stack.carrier.set_fault("undelivered")
 
     for channel, phone in phones.items():
         sender.send_code(phone, channel=channel)
 
     endings = {one: stack.ending(phone) for one, phone in phones.items()}
-    failed = Ending(["failed"], charged=0, copies=1)
-    expired = Ending(["expired"], charged=0, copies=1)  # as Telegram words it
+    failed = Outcome(["failed"], charged=0, copies=1)
+    expired = Outcome(["expired"], charged=0, copies=1)  # as Telegram words it
     assert endings == {"whatsapp": failed, "telegram": expired, "sms": failed}
     assert sender.balance() == (TOKENS, 0)
 

@@ -8,7 +8,7 @@ from itertools import cycle
 import pytest
 
 from tests.stack import secret_search
-from tests.stack.programs import until
+from tests.stack.programs import wait_until
 from tests.stack.sender import Sender
 from tests.stack.stack import Stack
 
@@ -17,14 +17,14 @@ MANY = 20
 
 
 @pytest.fixture
-def tap(stack: Stack) -> Iterator[secret_search.Tap]:
-    tap = secret_search.Tap(stack.redis.socket)
+def tap(stack: Stack) -> Iterator[secret_search.RedisMonitor]:
+    tap = secret_search.RedisMonitor(stack.redis.socket)
     yield tap
     tap.close()
 
 
 @pytest.fixture
-def codes(stack: Stack, tap: secret_search.Tap) -> list[str]:
+def codes(stack: Stack, tap: secret_search.RedisMonitor) -> list[str]:
     """Codes of eight digits that went to their phones in every way there is."""
     sender, phones = stack.sender(code_length=8), stack.phones(MANY)
     found = _send_codes(stack, sender, phones)
@@ -34,7 +34,7 @@ def codes(stack: Stack, tap: secret_search.Tap) -> list[str]:
         assert sender.verify(phone, code).status_code == 200
     for phone in phones:
         assert stack.ending(phone).states == ["delivered"]
-    until(lambda: b"channels.sweep" in tap.heard)
+    wait_until(lambda: b"channels.sweep" in tap.captured)
     return found
 
 
@@ -48,17 +48,17 @@ def _send_codes(stack: Stack, sender: Sender, phones: list[str]) -> list[str]:
 def _let_vendors_refuse(stack: Stack, sender: Sender) -> None:
     for kind in ("refuse", "unreachable", "reset"):
         phone = stack.phone()
-        stack.carrier.misbehave(kind, phone=phone)
+        stack.carrier.set_fault(kind, phone=phone)
         sender.send_code(phone, channel="sms")
 
 
 def test_codes_and_keys_are_kept_and_said_nowhere(
-    stack: Stack, tap: secret_search.Tap, codes: list[str]
+    stack: Stack, tap: secret_search.RedisMonitor, codes: list[str]
 ) -> None:
     places = {
-        "postgres": secret_search.postgres(),
+        "postgres": secret_search.postgres_contents(),
         "redis": secret_search.redis_values(stack.redis.url),
-        "redis traffic": bytes(tap.heard),
+        "redis traffic": bytes(tap.captured),
         "logs": stack.all_logs(),
     }
 
@@ -66,7 +66,7 @@ def test_codes_and_keys_are_kept_and_said_nowhere(
     assert len(set(codes)) == MANY
     assert all(len(text) > 1000 for text in places.values())
     for place, text in places.items():
-        told = [code for code in codes if secret_search.forms(code).search(text)]
+        told = [code for code in codes if secret_search.secret_pattern(code).search(text)]
         assert (place, told) == (place, [])
         assert (place, KEY.search(text)) == (place, None)
 
@@ -76,7 +76,7 @@ def test_no_log_has_a_code_too_short_to_be_masked_as_a_phone(stack: Stack) -> No
 
     logs = stack.all_logs()
 
-    assert [code for code in codes if secret_search.forms(code).search(logs)] == []
+    assert [code for code in codes if secret_search.secret_pattern(code).search(logs)] == []
 
 
 def test_no_log_has_a_whole_phone(stack: Stack, codes: list[str]) -> None:
@@ -95,5 +95,7 @@ def test_the_search_finds_what_it_looks_for(neighbours: bytes) -> None:
         b64encode(neighbours + code + neighbours),
     ]
 
-    assert [bool(secret_search.forms(code.decode()).search(text)) for text in hidden] == [True] * 3
-    assert secret_search.forms(code.decode()).search(b"912345678") is None
+    assert [bool(secret_search.secret_pattern(code.decode()).search(text)) for text in hidden] == [
+        True
+    ] * 3
+    assert secret_search.secret_pattern(code.decode()).search(b"912345678") is None

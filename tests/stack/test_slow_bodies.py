@@ -12,9 +12,9 @@ import requests
 from accounts.models import Mode
 from tests.factories import ApiKeyFactory, LinkFactory
 from tests.stack import resource_usage
-from tests.stack.programs import until
+from tests.stack.programs import wait_until
 from tests.stack.sender import Sender
-from tests.stack.slow_clients import Attack, request
+from tests.stack.slow_clients import SlowClients, request
 from tests.stack.stack import BODY_TIMEOUT, Stack
 
 HELD = 500  # slow clients at once
@@ -30,19 +30,24 @@ def test_five_hundred_slow_clients_delay_nobody(stack: Stack, sender: Sender) ->
     codes = _codes(stack, sender, 95)
     link = LinkFactory.create(slug="SlowDoor", company=sender.company)
     calm = _p99(_busy_minute(stack, sender, codes[:20], link.slug))
-    before = resource_usage.of([stack.web])
+    before = resource_usage.usage_of([stack.web])
 
-    with Attack(stack.url, _targets(stack, sender, link.slug), MANY):
-        until(lambda: resource_usage.of([stack.web]).files >= before.files + HELD, PATIENCE)
+    with SlowClients(stack.url, _targets(stack, sender, link.slug), MANY):
+        wait_until(
+            lambda: resource_usage.usage_of([stack.web]).files >= before.files + HELD, PATIENCE
+        )
         rounds = [
             _busy_minute(stack, sender, codes[start : start + 25], link.slug)
             for start in (20, 45, 70)
         ]
-        _, most = resource_usage.extremes([stack.web], 1.0)
+        _, most = resource_usage.usage_range([stack.web], 1.0)
 
     assert min(map(_p99, rounds)) < max(P99, 4 * calm)
     assert most.files >= before.files + HELD
-    until(lambda: not resource_usage.of([stack.web]).exceeds(before, threads=8, files=8), PATIENCE)
+    wait_until(
+        lambda: not resource_usage.usage_of([stack.web]).exceeds(before, threads=8, files=8),
+        PATIENCE,
+    )
 
 
 def test_slow_body_is_answered_in_the_envelope(stack: Stack, sender: Sender) -> None:
@@ -102,7 +107,7 @@ def _codes(stack: Stack, sender: Sender, many: int) -> list[tuple[str, str]]:
     phones = stack.phones(many)
     with ThreadPoolExecutor(8) as pool:
         assert {one.status_code for one in pool.map(sender.send_code, phones)} == {200}
-    until(lambda: all(map(stack.carrier.messages, phones)), PATIENCE)
+    wait_until(lambda: all(map(stack.carrier.messages, phones)), PATIENCE)
     return [(phone, stack.carrier.code(phone)) for phone in phones]
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from channels.models import BlockedPhone
-from tests.stack.programs import until
+from tests.stack.programs import wait_until
 from tests.stack.sender import Sender
 from tests.stack.stack import TOKENS, Stack
 
@@ -13,13 +13,13 @@ def test_stop_is_heeded_and_start_lifts_it(stack: Stack, sender: Sender, channel
     phone, other = stack.phone(), stack.sender()
     blocked = BlockedPhone.objects.filter(phone=f"+{phone.lstrip('+')}")
     assert sender.send_code(phone, channel=channel).status_code == 200
-    until(lambda: bool(stack.carrier.messages(phone)))
+    wait_until(lambda: bool(stack.carrier.messages(phone)))
 
     stack.carrier.reply(phone, "Стоп")
-    until(blocked.exists)
+    wait_until(blocked.exists)
     refused = other.send_code(phone)
     stack.carrier.reply(phone, "START")
-    until(lambda: not blocked.exists())
+    wait_until(lambda: not blocked.exists())
 
     assert (refused.status_code, refused.json()["code"]) == (422, "recipient_unreachable")
     assert other.balance() == (TOKENS, 0)

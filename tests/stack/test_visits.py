@@ -7,7 +7,7 @@ from links.manage import stopping
 from links.models import Link, Report
 from tests.factories import CompanyFactory, LinkFactory, ShortHostFactory
 from tests.links.visiting import BROWSER, nonce_of
-from tests.stack.programs import until
+from tests.stack.programs import wait_until
 from tests.stack.stack import Stack
 
 TARGET = "https://example.com/orders/77"
@@ -37,7 +37,7 @@ def test_link_of_a_company_host_opens_there_alone(stack: Stack) -> None:
     link = LinkFactory.create(slug="AcmeSale", host=host, company=host.company, url=TARGET)
 
     # The server reads the hosts every few seconds; until then it is one like any other.
-    until(lambda: visit(stack, "cabinet", host=host.host).status_code == 404)
+    wait_until(lambda: visit(stack, "cabinet", host=host.host).status_code == 404)
 
     assert visit(stack, link.slug, host=host.host).headers["Location"] == TARGET
     assert visit(stack, link.slug).status_code == 404
@@ -66,9 +66,9 @@ def test_links_stop_and_lead_on_in_the_server(stack: Stack) -> None:
 
     assert told() == {302}
     stopping.stop(company=links[0].company)
-    until(lambda: told() == {410})
+    wait_until(lambda: told() == {410})
     stopping.release(company=links[0].company)
-    until(lambda: told() == {302})
+    wait_until(lambda: told() == {302})
 
 
 def test_link_is_reported_to_the_server(stack: Stack) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from accounts.models import Delivery
 from tests.accounts.webhooks.receivers import Receiver, listening
-from tests.stack.programs import until
+from tests.stack.programs import wait_until
 from tests.stack.sender import Sender
 from tests.stack.stack import Stack, expire
 
@@ -53,7 +53,7 @@ def test_worker_killed_between_call_and_record_calls_again_under_the_same_id(
 ) -> None:
     phone = stack.phone()
     secret = subscribe(sender, receiver, "message.delivered")
-    stack.die_in_worker("webhook")
+    stack.start_worker_that_dies_at("webhook")
 
     sender.send_code(phone)
     receiver.wait(1)
@@ -64,7 +64,7 @@ def test_worker_killed_between_call_and_record_calls_again_under_the_same_id(
     first, second = receiver.wait(2)
     assert (first.id, first.body) == (second.id, second.body)
     assert second.verified(secret)["data"]["phone"] == phone
-    until(lambda: delivery.get().state == "delivered")
+    wait_until(lambda: delivery.get().state == "delivered")
     assert delivery.get().tries == 2
 
 
@@ -77,11 +77,11 @@ def test_broken_receiver_delays_no_send_and_hears_all_once_it_is_back(
 
     statuses = {sender.send_code(phone).json()["status"] for phone in phones}
     delivery = Delivery.objects.filter(endpoint__company=sender.company)
-    until(lambda: delivery.filter(attempts__status=500).distinct().count() == len(phones))
+    wait_until(lambda: delivery.filter(attempts__status=500).distinct().count() == len(phones))
     receiver.status, receiver.delay = 200, 0.0
     expire(delivery, "due_at")
 
-    until(lambda: delivery.filter(state="delivered").count() == len(phones))
+    wait_until(lambda: delivery.filter(state="delivered").count() == len(phones))
     assert statuses <= {"sent", "delivered"}
     accepted = {call.json["data"]["phone"] for call in receiver.calls}
     assert accepted == set(phones)

@@ -12,7 +12,7 @@ PAUSE = 0.05  # seconds, where nobody answers
 BROWSER = "Mozilla/5.0 (Linux; Android 15) AppleWebKit/537.36 Chrome/142.0 Mobile Safari/537.36"
 
 
-class Visitors:
+class LinkVisitors:
     """While entered, they come until `limit` of them were answered, and wait for a higher one."""
 
     def __init__(self, url: str, slugs: Sequence[str]) -> None:
@@ -22,23 +22,23 @@ class Visitors:
         self.limit = 0
         self.answered: dict[str, float] = {}  # referrer → when, by the monotonic clock
         self.unanswered: set[str] = set()  # connected, and then cut off: counted or not
-        self.strange: list[int] = []
-        self._leaving = threading.Event()
-        self._threads = [threading.Thread(target=self._come) for _ in range(VISITORS)]
+        self.unexpected_statuses: list[int] = []
+        self._stopping = threading.Event()
+        self._threads = [threading.Thread(target=self._loop) for _ in range(VISITORS)]
 
-    def __enter__(self) -> "Visitors":
+    def __enter__(self) -> "LinkVisitors":
         for thread in self._threads:
             thread.start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._leaving.set()
+        self._stopping.set()
         for thread in self._threads:
             thread.join()
 
-    def _come(self) -> None:
+    def _loop(self) -> None:
         connection = self._connection()
-        while not self._leaving.is_set():
+        while not self._stopping.is_set():
             if len(self.answered) >= self.limit:
                 time.sleep(PAUSE)
                 continue
@@ -54,7 +54,7 @@ class Visitors:
                 continue
             self.answered[referrer] = time.monotonic()
             if status != 302:
-                self.strange.append(status)
+                self.unexpected_statuses.append(status)
         connection.close()
 
     def _connection(self) -> HTTPConnection:

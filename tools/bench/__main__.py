@@ -17,7 +17,7 @@ import psycopg
 
 from config.local.embedded import temporary
 from config.local.processes import StartError
-from tools.bench.load.generator import HINT, CannotMeasureError, Own, generator
+from tools.bench.load.generator import HINT, CannotMeasureError, PythonLoop, generator
 from tools.bench.report import machine, table
 from tools.bench.report.results import Row
 from tools.bench.stack.stack import SEEDED, Stack, set_up
@@ -107,7 +107,7 @@ def _session(options: argparse.Namespace, stack: Stack) -> tuple[dict[str, Any],
     from tools.bench import session  # noqa: PLC0415 - needs Django set up
 
     generate = generator(stack.place, own=options.own_client)
-    if isinstance(generate, Own):
+    if isinstance(generate, PythonLoop):
         say(HINT)
     told = machine.describe(stack.postgres.directory) | {
         "at": datetime.now(UTC).isoformat(timespec="seconds"),

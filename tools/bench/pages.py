@@ -19,7 +19,7 @@ import django
 import requests
 
 from config.local.embedded import temporary
-from tools.bench.stack.stack import SEEDED, Stack, Wanted
+from tools.bench.stack.stack import SEEDED, Setup, Stack
 
 BUDGET = 200  # ms, the median
 
@@ -57,7 +57,7 @@ def _measured(options: argparse.Namespace, stack: Stack) -> int:
     os.environ["DATABASE_URL"] = stack.url(SEEDED)
     django.setup()
     cookie = _history(options)
-    stack.arrange(Wanted(SEEDED))
+    stack.arrange(Setup(SEEDED))
     stack.tidy()
     base = f"http://127.0.0.1:{stack.web}"
     slow = 0

@@ -12,8 +12,8 @@ from typing import Any
 import requests
 
 from tools.chaos.journal import Journal
-from tools.chaos.plan import Order
-from tools.chaos.scheduler import Agenda
+from tools.chaos.plan import PlannedRequest
+from tools.chaos.scheduler import Scheduler
 
 CONFLICT, UNAVAILABLE = 409, 503
 LINK = "https://example.com/orders/{}"
@@ -81,7 +81,7 @@ class Backend:
         client: Client,
         accounts: Sequence[Account],
         journal: Journal,
-        agenda: Agenda,
+        scheduler: Scheduler,
         *,
         carrier: str,
         seed: int,
@@ -89,38 +89,38 @@ class Backend:
         self.client = client
         self.accounts = accounts
         self.journal = journal
-        self.agenda = agenda
+        self.scheduler = scheduler
         self.answered = 0
         self.asked_again: set[str] = set()  # keys of orders whose code was asked for once more
         self.given_up = threading.Event()  # nobody waits for answers any more
         self._carrier = carrier
         self._seed = seed
 
-    def schedule(self, orders: Sequence[Order], begin: float) -> None:
+    def schedule(self, orders: Sequence[PlannedRequest], begin: float) -> None:
         for order in orders:
-            self.agenda.at(begin + order.at, partial(self._place, order, order.key))
+            self.scheduler.at(begin + order.at, partial(self._place, order, order.key))
             if order.again_at is not None:
                 again = partial(self._place, order, f"{order.key}-again")
-                self.agenda.at(begin + order.again_at, again)
+                self.scheduler.at(begin + order.again_at, again)
 
     def pause(self, key: str, tries: int) -> None:
         """Between two calls, longer each time; cut short when nobody waits any more."""
         dice = random.Random(f"{self._seed}:{key}:{tries}")  # noqa: S311 - to be drawn again
         self.given_up.wait(min(LONGEST_PAUSE, 0.1 * 2 ** min(tries, 8)) * dice.uniform(0.5, 1.0))
 
-    def _place(self, order: Order, key: str) -> None:
+    def _place(self, order: PlannedRequest, key: str) -> None:
         account, path = self.accounts[order.company], PATHS[order.kind]
         self.journal.order(key=key, company_id=account.company_id, path=path, phone=order.phone)
         if order.fault and key == order.key:
-            self._misbehave(order)
+            self._set_planned_fault(order)
         if key != order.key:
             self.asked_again.add(order.key)
         if order.twin:
-            self.agenda.now(partial(self._until_answered, order, key))
+            self.scheduler.now(partial(self._until_answered, order, key))
         self._until_answered(order, key)
         self.answered += 1
 
-    def _until_answered(self, order: Order, key: str) -> None:
+    def _until_answered(self, order: PlannedRequest, key: str) -> None:
         body, token, tries = body_of(order), self.accounts[order.company].key, 0
         while not self.given_up.is_set():
             reply = self.client.post(PATHS[order.kind], body, token=token, key=key)
@@ -142,7 +142,7 @@ class Backend:
         """What every vendor takes to answer a send."""
         self._set_fault({"latency_ms": milliseconds})
 
-    def _misbehave(self, order: Order) -> None:
+    def _set_planned_fault(self, order: PlannedRequest) -> None:
         """What the vendor will do to this one message."""
         self._set_fault(
             {
@@ -158,7 +158,7 @@ class Backend:
             requests.post(f"{self._carrier}/faults", json=fault, timeout=10)
 
 
-def body_of(order: Order) -> dict[str, Any]:
+def body_of(order: PlannedRequest) -> dict[str, Any]:
     body: dict[str, Any] = {"phone": order.phone}
     if order.channel:
         body["channel"] = order.channel

@@ -12,7 +12,7 @@ from tools.chaos.client import Account
 from tools.chaos.plan import CHAINS, Speed
 
 
-def found(tokens: Sequence[int], speed: Speed) -> list[Account]:
+def create_companies(tokens: Sequence[int], speed: Speed) -> list[Account]:
     """One company for each amount of tokens, with a live key; some fall back."""
     accounts = []
     for number, amount in enumerate(tokens):

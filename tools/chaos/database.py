@@ -40,7 +40,7 @@ WHERE (state IN ('queued', 'sent') OR is_owed) AND deadline > now()
 """
 
 
-class Books:
+class DatabaseProbe:
     """One connection, made again whenever the server has been away."""
 
     def __init__(self, url: str) -> None:

@@ -5,20 +5,20 @@ import time
 from contextlib import closing
 
 from tools.chaos import database
-from tools.chaos.database import Books
-from tools.chaos.fault_injector import Conductor
+from tools.chaos.database import DatabaseProbe
+from tools.chaos.fault_injector import FaultInjector
 from tools.chaos.stack import Stack
 
-LOOK_EVERY = 0.2
-RECEIPTS = 12.0  # seconds until vendors have told what they had to tell
+POLL_INTERVAL = 0.2
+RECEIPT_TIMEOUT = 12.0  # seconds until vendors have told what they had to tell
 ENDED_WITHIN = 5.0  # seconds past its deadline in which a message must end
 POLL_ROUNDS, POLL_ROUND = 2, 3.5
-UNTOLD = "SELECT count(*) FROM messages WHERE pending <> ''"
+PENDING_RECEIPTS = "SELECT count(*) FROM messages WHERE pending <> ''"
 
 
 class Drain:
-    def __init__(self, stack: Stack, asked: Books, conductor: Conductor) -> None:
-        self._stack, self._books, self._conductor = stack, asked, conductor
+    def __init__(self, stack: Stack, asked: DatabaseProbe, injector: FaultInjector) -> None:
+        self._stack, self._database, self._conductor = stack, asked, injector
         self._looked = 0.0
         self._seen: int | None = None
 
@@ -28,13 +28,13 @@ class Drain:
 
     def hurry(self) -> None:
         """Receipts and polls get their time; what is open then has its deadline behind it."""
-        self._conductor.run(self._is_told, RECEIPTS)
-        self._run(database.UNDER_WAY, RECEIPTS)
+        self._conductor.run(self._is_told, RECEIPT_TIMEOUT)
+        self._run(database.UNDER_WAY, RECEIPT_TIMEOUT)
         for _ in range(POLL_ROUNDS):
-            self._books.change(database.AGE_POLLS)
+            self._database.change(database.AGE_POLLS)
             self._run(database.POLLED, POLL_ROUND)
-        self._books.change(database.AGE_LEASES)
-        self._books.change(database.AGE_DEADLINES)
+        self._database.change(database.AGE_LEASES)
+        self._database.change(database.AGE_DEADLINES)
         self._run(database.OPEN, ENDED_WITHIN)
 
     def _run(self, query: str, seconds: float) -> None:
@@ -43,16 +43,16 @@ class Drain:
         self._conductor.run(lambda: self._look(query) == 0, seconds)
 
     def _look(self, query: str) -> int | None:
-        if time.monotonic() > self._looked + LOOK_EVERY:
+        if time.monotonic() > self._looked + POLL_INTERVAL:
             self._looked = time.monotonic()
-            self._seen = self._books.number(query)
+            self._seen = self._database.number(query)
         return self._seen
 
     def _is_told(self) -> bool:
-        if time.monotonic() < self._looked + LOOK_EVERY:
+        if time.monotonic() < self._looked + POLL_INTERVAL:
             return False
         self._looked = time.monotonic()
         path = f"file:{self._stack.simulator_log}?mode=ro"
         with closing(sqlite3.connect(path, uri=True)) as log:
-            (untold,) = log.execute(UNTOLD).fetchone()
+            (untold,) = log.execute(PENDING_RECEIPTS).fetchone()
         return bool(untold == 0)

@@ -88,7 +88,7 @@ FROM entries
 """
 
 
-def lay_out(simulator_log: Path, journal: Path) -> None:
+def load_records(simulator_log: Path, journal: Path) -> None:
     """Fill the tables on Django's connection, which must be the one they are asked on."""
     phones = [_phone_message(row) for row in _rows(simulator_log, _PHONES)]
     calls = [

@@ -16,27 +16,27 @@ from itertools import count
 from config.local.processes import signal_group
 from config.local.store_servers import Server
 from tests.stack.programs import Program
-from tools.chaos.database import CALLS_UNDER_WAY, DEADLOCKS, Books
-from tools.chaos.plan import Blow, Nuisance, Target
+from tools.chaos.database import CALLS_UNDER_WAY, DEADLOCKS, DatabaseProbe
+from tools.chaos.plan import Disruption, PlannedFault, Target
 from tools.chaos.stack import Stack
 
 TICK = 0.02
-AGAIN = 0.2  # seconds until a blow that met nobody is tried again
-AIM = 1.5  # seconds that an aimed blow waits for its moment
-REVIVAL = 0.5  # seconds until a program that died by itself is started again
+RETRY_AFTER = 0.2  # seconds until a planned_fault that met nobody is tried again
+AIM_TIMEOUT = 1.5  # seconds that an aimed planned_fault waits for its moment
+RESTART_AFTER = 0.5  # seconds until a program that died by itself is started again
 LONGEST_STOP = 25.0
 
 
-class Conductor:
-    def __init__(self, stack: Stack, books: Books) -> None:
+class FaultInjector:
+    def __init__(self, stack: Stack, database: DatabaseProbe) -> None:
         self.stack = stack
         self.kills: Counter[str] = Counter()
-        self.nuisances: Counter[str] = Counter()
+        self.disruptions: Counter[str] = Counter()
         self.deaths: Counter[str] = Counter()  # of what nobody killed
         self.stops: list[tuple[str, float]] = []  # who was asked to stop, and how long that took
-        self.blows_left = 0
+        self.faults_left = 0
         self.deadlocks = 0
-        self._books = books
+        self._database = database
         self._due: list[tuple[float, int, Callable[[], object]]] = []
         self._numbers = count()
         self._stopping: dict[Program, tuple[float, float]] = {}  # asked at, pause until started
@@ -46,10 +46,10 @@ class Conductor:
         self._down: set[Server] = set()
         self._planned: set[Program] = set()  # dead, and to be started at a time that is set
 
-    def plan(self, begin: float, blows: list[Blow]) -> None:
-        self.blows_left = len(blows)
-        for blow in blows:
-            self.at(begin + blow.at, partial(self._strike, blow))
+    def plan(self, begin: float, planned_faults: list[PlannedFault]) -> None:
+        self.faults_left = len(planned_faults)
+        for planned_fault in planned_faults:
+            self.at(begin + planned_fault.at, partial(self._apply, planned_fault))
 
     def at(self, moment: float, action: Callable[[], object]) -> None:
         heapq.heappush(self._due, (moment, next(self._numbers), action))
@@ -65,78 +65,80 @@ class Conductor:
                 return False
             while self._due and self._due[0][0] <= time.monotonic():
                 heapq.heappop(self._due)[2]()
-            self._tend()
+            self._check_programs()
             time.sleep(TICK)
         return True
 
     def retire(self, program: Program) -> None:
         """One that is not needed any more: asked to stop, and not started again."""
         if not self._is_up(program):
-            self.after(AGAIN, partial(self.retire, program))
+            self.after(RETRY_AFTER, partial(self.retire, program))
             return
         self._leaving.add(program)
-        program.ask_to_stop()
+        program.terminate()
 
     def count_deadlocks(self) -> None:
         """To be called before the server dies, which forgets them, and at the end."""
-        self.deadlocks += self._books.number(DEADLOCKS) or 0
+        self.deadlocks += self._database.number(DEADLOCKS) or 0
 
     @property
     def is_quiet(self) -> bool:
         """Whether nothing is dead, stopped or about to be struck."""
         busy = [self._stopping, self._zombies, self._down, self._planned, self._leaving]
-        return not self.blows_left and not any(busy)
+        return not self.faults_left and not any(busy)
 
-    def _strike(self, blow: Blow) -> None:
-        if not self._do(blow):
-            self.after(AGAIN, partial(self._strike, blow))
+    def _apply(self, planned_fault: PlannedFault) -> None:
+        if not self._do(planned_fault):
+            self.after(RETRY_AFTER, partial(self._apply, planned_fault))
             return
-        self.blows_left -= 1
+        self.faults_left -= 1
 
-    def _do(self, blow: Blow) -> bool:
+    def _do(self, planned_fault: PlannedFault) -> bool:
         """Whether there was somebody to strike."""
-        match blow.what:
+        match planned_fault.what:
             case Target.POSTGRES:
                 self.count_deadlocks()
-                return self._kill_server(self.stack.postgres, blow, self.stack.postgres.kill)
+                return self._kill_server(
+                    self.stack.postgres, planned_fault, self.stack.postgres.kill
+                )
             case Target.REDIS_KEPT:
-                return self._kill_server(self.stack.redis, blow, self.stack.redis.kill)
+                return self._kill_server(self.stack.redis, planned_fault, self.stack.redis.kill)
             case Target.REDIS_LOST:
-                return self._kill_server(self.stack.redis, blow, self.stack.redis.forget)
+                return self._kill_server(self.stack.redis, planned_fault, self.stack.redis.forget)
             case Target.WEB_CHILD:
-                return self._kill_web_child(blow)
+                return self._kill_web_child(planned_fault)
             case _:
-                program = self._victim(blow)
-                return program is not None and self._strike_program(program, blow)
+                program = self._pick_target(planned_fault)
+                return program is not None and self._apply_to_program(program, planned_fault)
 
-    def _strike_program(self, program: Program, blow: Blow) -> bool:
-        if blow.aimed:
+    def _apply_to_program(self, program: Program, planned_fault: PlannedFault) -> bool:
+        if planned_fault.aimed:
             self._aim()
-        match blow.what:
-            case Nuisance.ZOMBIE:
+        match planned_fault.what:
+            case Disruption.ZOMBIE:
                 signal_group(program.running, signal.SIGSTOP)
                 self._zombies.add(program)
-                self.after(blow.pause, partial(self._wake, program))
-                self.nuisances[blow.what] += 1
-            case Nuisance.TERM_WEB | Nuisance.TERM_WORKER:
-                program.ask_to_stop()
-                self._stopping[program] = (time.monotonic(), blow.pause)
-                self.nuisances[blow.what] += 1
+                self.after(planned_fault.pause, partial(self._wake, program))
+                self.disruptions[planned_fault.what] += 1
+            case Disruption.TERM_WEB | Disruption.TERM_WORKER:
+                program.terminate()
+                self._stopping[program] = (time.monotonic(), planned_fault.pause)
+                self.disruptions[planned_fault.what] += 1
             case _:
                 program.kill()
-                self.kills[blow.what] += 1
-                self._start_later(program, blow.pause)
+                self.kills[planned_fault.what] += 1
+                self._start_later(program, planned_fault.pause)
         return True
 
-    def _victim(self, blow: Blow) -> Program | None:
+    def _pick_target(self, planned_fault: PlannedFault) -> Program | None:
         stack = self.stack
         among = {
             Target.WEB: [stack.web],
-            Nuisance.TERM_WEB: [stack.web],
+            Disruption.TERM_WEB: [stack.web],
             Target.BEAT: [stack.beat],
-        }.get(blow.what, [stack.worker, stack.second_worker])
+        }.get(planned_fault.what, [stack.worker, stack.second_worker])
         able = [program for program in among if self._is_up(program)]
-        return able[int(blow.share * len(able))] if able else None
+        return able[int(planned_fault.share * len(able))] if able else None
 
     def _is_up(self, program: Program) -> bool:
         busy = self._planned | self._gone | self._zombies | self._leaving | set(self._stopping)
@@ -144,9 +146,9 @@ class Conductor:
 
     def _aim(self) -> None:
         """Until vendors are being called: that is when a death is worst."""
-        deadline = time.monotonic() + AIM
+        deadline = time.monotonic() + AIM_TIMEOUT
         while time.monotonic() < deadline:
-            if self._books.number(CALLS_UNDER_WAY):
+            if self._database.number(CALLS_UNDER_WAY):
                 return
             time.sleep(0.002)
 
@@ -154,20 +156,22 @@ class Conductor:
         signal_group(program.running, signal.SIGCONT)
         self._zombies.discard(program)
 
-    def _kill_server(self, server: Server, blow: Blow, kill: Callable[[], None]) -> bool:
+    def _kill_server(
+        self, server: Server, planned_fault: PlannedFault, kill: Callable[[], None]
+    ) -> bool:
         if server in self._down:
             return False
         kill()
-        self.kills[blow.what] += 1
+        self.kills[planned_fault.what] += 1
         self._down.add(server)
-        self.after(blow.pause, partial(self._restart_server, server))
+        self.after(planned_fault.pause, partial(self._restart_server, server))
         return True
 
     def _restart_server(self, server: Server) -> None:
         server.start()
         self._down.discard(server)
 
-    def _kill_web_child(self, blow: Blow) -> bool:
+    def _kill_web_child(self, planned_fault: PlannedFault) -> bool:
         """The master starts it again by itself."""
         if not self._is_up(self.stack.web):
             return False
@@ -175,8 +179,8 @@ class Conductor:
         if not found:
             return False
         with suppress(ProcessLookupError):
-            os.kill(found[int(blow.share * len(found))], signal.SIGKILL)
-            self.kills[blow.what] += 1
+            os.kill(found[int(planned_fault.share * len(found))], signal.SIGKILL)
+            self.kills[planned_fault.what] += 1
             return True
         return False
 
@@ -188,12 +192,12 @@ class Conductor:
         program.launch()
         self._planned.discard(program)
 
-    def _tend(self) -> None:
+    def _check_programs(self) -> None:
         for program in self.stack:
             if program in self._planned or program in self._gone:
                 continue
             if program.running.poll() is not None:
-                self._mourn(program)
+                self._record_exit(program)
             elif program in self._stopping:
                 asked, pause = self._stopping[program]
                 if time.monotonic() > asked + LONGEST_STOP:
@@ -202,7 +206,7 @@ class Conductor:
                     del self._stopping[program]
                     self._start_later(program, pause)
 
-    def _mourn(self, program: Program) -> None:
+    def _record_exit(self, program: Program) -> None:
         code = program.running.returncode
         is_asked = program in self._leaving or program in self._stopping
         if code != 0 or not is_asked:
@@ -216,4 +220,4 @@ class Conductor:
             self.stops.append((program.log.stem, round(time.monotonic() - asked, 1)))
             self._start_later(program, pause)
         else:
-            self._start_later(program, REVIVAL)
+            self._start_later(program, RESTART_AFTER)

@@ -8,13 +8,13 @@ from functools import partial
 import redis
 
 from tools.chaos.client import Account, Backend, Client
-from tools.chaos.database import OPEN, Books
+from tools.chaos.database import OPEN, DatabaseProbe
 from tools.chaos.drain import Drain
-from tools.chaos.fault_injector import Conductor
+from tools.chaos.fault_injector import FaultInjector
 from tools.chaos.journal import Journal
-from tools.chaos.phone_users import People
+from tools.chaos.phone_users import PhoneUsers
 from tools.chaos.plan import Options, Plan
-from tools.chaos.scheduler import Agenda
+from tools.chaos.scheduler import Scheduler
 from tools.chaos.stack import Stack
 
 THREADS = 96
@@ -23,12 +23,12 @@ VENDORS_TAKE = 60  # ms to answer a send, so that some are under way at any mome
 RECOVERY = 240.0  # seconds after the last order until all is answered, on a busy machine too
 
 
-class NotMadeError(Exception):
+class RunFailedError(Exception):
     """The run itself failed; what the service did is not known."""
 
 
 class Load:
-    """The orders, the people and the blows, until nothing of it is open."""
+    """The orders, the people and the planned_faults, until nothing of it is open."""
 
     def __init__(
         self,
@@ -41,19 +41,19 @@ class Load:
     ) -> None:
         self.options, self.plan, self.stack, self.say = options, plan, stack, say
         self.journal = Journal(stack.place / "journal.sqlite3")
-        self.books = Books(stack.postgres.url)
-        self.conductor = Conductor(stack, self.books)
-        self.agenda = Agenda(THREADS)
+        self.database = DatabaseProbe(stack.postgres.url)
+        self.injector = FaultInjector(stack, self.database)
+        self.scheduler = Scheduler(THREADS)
         self.backend = Backend(
             Client(stack.api, (2.0, stack.speed.send_wait + 4.0)),
             accounts,
             self.journal,
-            self.agenda,
+            self.scheduler,
             carrier=stack.carrier,
             seed=options.seed,
         )
-        self.people = People(self.backend, plan.orders, stack.simulator_log, stack.carrier)
-        self.drain = Drain(stack, self.books, self.conductor)
+        self.people = PhoneUsers(self.backend, plan.orders, stack.simulator_log, stack.carrier)
+        self.drain = Drain(stack, self.database, self.injector)
         self.flusher = Flusher(stack.redis.url)
         self.begin = 0.0
 
@@ -65,31 +65,31 @@ class Load:
         self._schedule()
         try:
             self._until_settled()
-            self.conductor.count_deadlocks()
+            self.injector.count_deadlocks()
         finally:
             self.flusher.close()
             self.backend.given_up.set()
             self.people.close()
-            self.agenda.close()
-            self.books.close()
+            self.scheduler.close()
+            self.database.close()
             self.journal.close()
-        if self.agenda.errors:
-            raise NotMadeError("a client's thread failed") from self.agenda.errors[0]
+        if self.scheduler.errors:
+            raise RunFailedError("a client's thread failed") from self.scheduler.errors[0]
 
     def _schedule(self) -> None:
         self.backend.slow_vendors(VENDORS_TAKE)
         self.backend.schedule(self.plan.orders, self.begin)
-        self.conductor.plan(self.begin, self.plan.blows)
-        retire = partial(self.conductor.retire, self.stack.second_worker)
-        self.conductor.at(self.begin + self.plan.second_worker_until, retire)
-        self.conductor.after(PROGRESS, self._tell)
+        self.injector.plan(self.begin, self.plan.planned_faults)
+        retire = partial(self.injector.retire, self.stack.second_worker)
+        self.injector.at(self.begin + self.plan.second_worker_until, retire)
+        self.injector.after(PROGRESS, self._tell)
         if self.options.short:
             # What would be remembered for a minute is not waited for.
-            self.conductor.at(self.begin + self.plan.seconds + 2, self.flusher.empty)
+            self.injector.at(self.begin + self.plan.seconds + 2, self.flusher.empty)
 
     def _until_settled(self) -> None:
         loaded = self.plan.seconds + RECOVERY
-        if not self.conductor.run(self._is_loaded, loaded):
+        if not self.injector.run(self._is_loaded, loaded):
             self.say("Not everything was answered in time.")
         self.say(f"{self._since():4.0f} s  the load is over")
         self.flusher.close()
@@ -97,18 +97,18 @@ class Load:
             self.drain.hurry()
         else:
             self.drain.wait(self.stack.speed.hold_deadline)
-        self.say(f"{self._since():4.0f} s  {self.books.number(OPEN) or 0} messages are open")
+        self.say(f"{self._since():4.0f} s  {self.database.number(OPEN) or 0} messages are open")
 
     def _is_loaded(self) -> bool:
-        return self.agenda.is_done and self.conductor.is_quiet
+        return self.scheduler.is_done and self.injector.is_quiet
 
     def _tell(self) -> None:
-        kills = sum(self.conductor.kills.values())
+        kills = sum(self.injector.kills.values())
         self.say(
             f"{self._since():4.0f} s  {self.backend.answered} of {self.plan.sends} answered,"
-            f" {kills} of {self.options.kills} kills, {self.books.number(OPEN)} open"
+            f" {kills} of {self.options.kills} kills, {self.database.number(OPEN)} open"
         )
-        self.conductor.after(PROGRESS, self._tell)
+        self.injector.after(PROGRESS, self._tell)
 
     def _since(self) -> float:
         return time.monotonic() - self.begin

@@ -9,7 +9,7 @@ from pathlib import Path
 _LEVELS = {"error", "critical"}
 _RAISED = re.compile(r"^([A-Za-z_][\w.]*): ?(.*)")
 # Said while a store is away, while it comes back, or while a stopped worker keeps a row locked.
-_EXPLAINED = re.compile(
+_EXPECTED_AFTER_KILL = re.compile(
     r"terminating connection|server closed the connection|the database system is "
     r"|connection (to server .*failed|failed|is lost|is closed|is bad|refused)"
     r"|(consuming input|sending query) failed|couldn't get a connection after"
@@ -18,21 +18,21 @@ _EXPLAINED = re.compile(
     r"|Broken pipe|Timeout (connecting to|reading from)|loading the dataset",
     re.IGNORECASE,
 )
-_AWAY = {"OperationalError", "InterfaceError", "PoolTimeout"}
+_STORE_UNAVAILABLE = {"OperationalError", "InterfaceError", "PoolTimeout"}
 
 
-def complaints(logs: Iterable[Path]) -> tuple[Counter[str], Counter[str]]:
+def logged_errors(logs: Iterable[Path]) -> tuple[Counter[str], Counter[str]]:
     """`program: event (cause)` → how often: those that a kill explains, and all others."""
     explained: Counter[str] = Counter()
     others: Counter[str] = Counter()
     for log in logs:
-        for event, cause, is_explained in _of(log):
+        for event, cause, is_explained in _errors_in(log):
             found = explained if is_explained else others
             found[f"{log.stem}: {event} ({cause})"] += 1
     return explained, others
 
 
-def _of(log: Path) -> Iterator[tuple[str, str, bool]]:
+def _errors_in(log: Path) -> Iterator[tuple[str, str, bool]]:
     raw: list[str] = []
     for line in log.read_text(encoding="utf-8", errors="replace").splitlines():
         try:
@@ -52,9 +52,9 @@ def _of(log: Path) -> Iterator[tuple[str, str, bool]]:
 def _structured(said: dict[str, object]) -> tuple[str, str, bool]:
     event, told = str(said.get("event")), str(said.get("exception", ""))
     name = str(said.get("error", ""))
-    is_explained = bool(_EXPLAINED.search(told or event))
+    is_explained = bool(_EXPECTED_AFTER_KILL.search(told or event))
     if event == "database_unavailable":  # answered with 503; the words are not logged
-        is_explained = name in _AWAY
+        is_explained = name in _STORE_UNAVAILABLE
     if said.get("logger") == "django.request":  # Django's own line on such an answer
         is_explained = event.startswith("Service Unavailable:")
     return _short(event), _cause(told) or name or "no exception", is_explained
@@ -64,7 +64,7 @@ def _traceback(lines: list[str]) -> Iterator[tuple[str, str, bool]]:
     """Raw text between structured lines: of interest only where it holds tracebacks."""
     text = "\n".join(lines)
     for part in text.split("Traceback (most recent call last):")[1:]:
-        yield "traceback", _cause(part) or "no exception", bool(_EXPLAINED.search(part))
+        yield "traceback", _cause(part) or "no exception", bool(_EXPECTED_AFTER_KILL.search(part))
 
 
 def _short(event: str) -> str:

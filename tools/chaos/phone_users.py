@@ -13,9 +13,9 @@ from pathlib import Path
 import requests
 
 from tools.chaos.client import Backend
-from tools.chaos.plan import Order, Person
+from tools.chaos.plan import PlannedRequest, UserBehaviour
 
-LOOK_EVERY = 0.02  # seconds between two looks at what came
+POLL_INTERVAL = 0.02  # seconds between two looks at what came
 ARRIVED = "SELECT id, phone, code, extra FROM messages WHERE id > ? ORDER BY id"
 
 
@@ -27,10 +27,12 @@ class Arrival:
     faults: list[str]
 
 
-class People:
+class PhoneUsers:
     """Reads the simulator's log as it grows, on a thread of its own."""
 
-    def __init__(self, backend: Backend, orders: Sequence[Order], log: Path, carrier: str) -> None:
+    def __init__(
+        self, backend: Backend, orders: Sequence[PlannedRequest], log: Path, carrier: str
+    ) -> None:
         self._backend = backend
         self._orders = {order.phone: order for order in orders}
         self._log = log
@@ -50,7 +52,7 @@ class People:
     def _watch(self) -> None:
         newest = 0
         with closing(sqlite3.connect(f"file:{self._log}?mode=ro", uri=True)) as log:
-            while not self._stopping.wait(LOOK_EVERY):
+            while not self._stopping.wait(POLL_INTERVAL):
                 for number, phone, code, extra in log.execute(ARRIVED, (newest,)).fetchall():
                     newest = number
                     faults = json.loads(extra).get("faults", [])
@@ -62,7 +64,7 @@ class People:
             return
         moment = time.monotonic() + order.delay
         if order.reads:
-            self._backend.agenda.at(moment, partial(self._read, arrival))
+            self._backend.scheduler.at(moment, partial(self._read, arrival))
         if not (order.person and arrival.code):
             return
         self._newest[arrival.phone] = arrival.code
@@ -70,23 +72,23 @@ class People:
         is_awaited = order.again_at is None or order.key in self._backend.asked_again
         if is_awaited and arrival.phone not in self._typed:
             self._typed.add(arrival.phone)
-            self._backend.agenda.at(moment, partial(self._enter, order))
+            self._backend.scheduler.at(moment, partial(self._enter, order))
 
     def _read(self, arrival: Arrival) -> None:
         with suppress(requests.RequestException):
             requests.post(f"{self._carrier}/messages/{arrival.number}/read", timeout=10)
 
-    def _enter(self, order: Order) -> None:
+    def _enter(self, order: PlannedRequest) -> None:
         code = self._newest[order.phone]
         for number in range(1, order.wrong + 1):
             wrong = f"{(int(code) + number) % 10 ** len(code):0{len(code)}d}"
             self._type(order, wrong, f"wrong-{number}", is_right=False)
-        if order.person is Person.PARALLEL:
+        if order.person is UserBehaviour.PARALLEL:
             twin = partial(self._type, order, code, "right-2", is_right=True)
-            self._backend.agenda.now(twin)
+            self._backend.scheduler.now(twin)
         self._type(order, code, "right-1", is_right=True)
 
-    def _type(self, order: Order, code: str, name: str, *, is_right: bool) -> None:
+    def _type(self, order: PlannedRequest, code: str, name: str, *, is_right: bool) -> None:
         """One entry, repeated until it is judged; under a key a repeat is the same entry."""
         backend = self._backend
         account, attempt = backend.accounts[order.company], f"{order.key}-{name}"

@@ -55,7 +55,7 @@ SHORT = Speed(
 )
 
 
-class Person(StrEnum):
+class UserBehaviour(StrEnum):
     """What the one who reads a code does with it."""
 
     RIGHT = "right"
@@ -75,7 +75,7 @@ class Target(StrEnum):
     BEAT = "beat"
 
 
-class Nuisance(StrEnum):
+class Disruption(StrEnum):
     """What a process suffers beside being killed."""
 
     ZOMBIE = "worker stopped past its lease"
@@ -84,7 +84,7 @@ class Nuisance(StrEnum):
 
 
 # In this order for as many kills as are wanted: six of them meet everything but the beat.
-DECK = (
+KILL_ORDER = (
     Target.POSTGRES,
     Target.WORKER,
     Target.WEB,
@@ -99,7 +99,7 @@ DECK = (
 
 
 @dataclass(frozen=True)
-class Order:
+class PlannedRequest:
     n: int
     at: float
     company: int
@@ -108,7 +108,7 @@ class Order:
     phone: str
     key: str
     twin: bool = False  # sent from two threads at once
-    person: Person | None = None
+    person: UserBehaviour | None = None
     delay: float = 0.0  # how long the person takes
     wrong: int = 0  # guesses before the right one
     keyed: bool = False  # verified under an Idempotency-Key
@@ -131,11 +131,11 @@ class Order:
 
 
 @dataclass(frozen=True)
-class Blow:
+class PlannedFault:
     """One thing that befalls a process; `share` picks among several, `pause` is till it is back."""
 
     at: float
-    what: Target | Nuisance
+    what: Target | Disruption
     share: float
     pause: float
     aimed: bool  # wait for a moment at which a vendor is being called
@@ -145,8 +145,8 @@ class Blow:
 class Plan:
     seconds: float
     tokens: list[int]  # of each company
-    orders: list[Order]
-    blows: list[Blow] = field(default_factory=list)
+    orders: list[PlannedRequest]
+    planned_faults: list[PlannedFault] = field(default_factory=list)
     second_worker_until: float = 0.0
 
     @property
@@ -162,11 +162,11 @@ _UNNAMED = 0.6
 _KINDS = {"code": 0.65, "code_link": 0.12, "link": 0.23}
 _CHANNELS = {"whatsapp": 0.4, "telegram": 0.25, "sms": 0.25}  # or none is named
 _PEOPLE = {
-    Person.RIGHT: 0.22,
-    Person.WRONG_FIRST: 0.14,
-    Person.PARALLEL: 0.13,
-    Person.INSTANT: 0.09,
-    Person.GUESSER: 0.03,
+    UserBehaviour.RIGHT: 0.22,
+    UserBehaviour.WRONG_FIRST: 0.14,
+    UserBehaviour.PARALLEL: 0.13,
+    UserBehaviour.INSTANT: 0.09,
+    UserBehaviour.GUESSER: 0.03,
 }
 _ANSWERS = {"throttle": 0.015, "unreachable": 0.01, "refuse": 0.007, "hang": 0.01, "reset": 0.01}
 _RECEIPTS = {
@@ -191,38 +191,40 @@ def make(options: Options) -> Plan:
         options.kills * speed.kill_gap,
         1.8 * speed.lease if options.kills else 1.0,
     )
-    blows = _blows(_dice(options, "blows"), options.kills, seconds, speed)
-    orders = _orders(_dice(options, "orders"), options.sends, seconds, speed, blows)
-    return Plan(seconds, _tokens(orders), orders, blows, second_worker_until=0.75 * seconds)
+    planned_faults = _planned_faults(_random(options, "blows"), options.kills, seconds, speed)
+    orders = _requests(_random(options, "orders"), options.sends, seconds, speed, planned_faults)
+    return Plan(
+        seconds, _tokens(orders), orders, planned_faults, second_worker_until=0.75 * seconds
+    )
 
 
 def speed_of(options: Options) -> Speed:
     return SHORT if options.short else FULL
 
 
-def _dice(options: Options, what: str) -> random.Random:
+def _random(options: Options, what: str) -> random.Random:
     return random.Random(f"{options.seed}:{what}")  # noqa: S311 - to be drawn again
 
 
-def _orders(
-    dice: random.Random, many: int, seconds: float, speed: Speed, blows: list[Blow]
-) -> list[Order]:
+def _requests(
+    dice: random.Random, many: int, seconds: float, speed: Speed, planned_faults: list[PlannedFault]
+) -> list[PlannedRequest]:
     first = dice.randrange(1_000_000)
-    # An aimed blow meets a worker with its hands full.
-    bursts = [blow.at for blow in blows if blow.aimed]
+    # An aimed planned_fault meets a worker with its hands full.
+    bursts = [planned_fault.at for planned_fault in planned_faults if planned_fault.aimed]
     bursts += [dice.uniform(0, seconds) for _ in range(1 + many // 200)]
     orders = []
     for n in range(many):
         at = dice.choice(bursts) if dice.random() < _BURST else dice.uniform(0, seconds)
         phone = f"+7926{first + n:07d}"
-        orders.append(_order(dice, n, at, phone, speed, until=seconds))
+        orders.append(_request(dice, n, at, phone, speed, until=seconds))
     return sorted(orders, key=lambda order: order.at)
 
 
-def _order(
+def _request(
     dice: random.Random, n: int, at: float, phone: str, speed: Speed, *, until: float
-) -> Order:
-    order = Order(
+) -> PlannedRequest:
+    order = PlannedRequest(
         n=n,
         at=at,
         company=dice.choices(range(len(COMPANIES)), COMPANIES)[0],
@@ -243,21 +245,21 @@ def _order(
         return order
     can_repeat = speed.repeats and order.kind == "code" and at + _COOL_DOWN < until
     is_asked_again = dice.random() < _AGAIN and can_repeat
-    return replace(_peopled(dice, order), again_at=at + _COOL_DOWN if is_asked_again else None)
+    return replace(_with_users(dice, order), again_at=at + _COOL_DOWN if is_asked_again else None)
 
 
-def _peopled(dice: random.Random, order: Order) -> Order:
+def _with_users(dice: random.Random, order: PlannedRequest) -> PlannedRequest:
     person = _pick(dice, _PEOPLE)
-    wrong = {Person.WRONG_FIRST: dice.randint(1, 3), Person.GUESSER: 5}
+    wrong = {UserBehaviour.WRONG_FIRST: dice.randint(1, 3), UserBehaviour.GUESSER: 5}
     return replace(
         order,
         person=person,
-        delay=0.0 if person is Person.INSTANT else dice.uniform(0.1, 3.0),
+        delay=0.0 if person is UserBehaviour.INSTANT else dice.uniform(0.1, 3.0),
         wrong=wrong.get(person, 0) if person else 0,
     )
 
 
-def _faults(order: Order) -> dict[str, float]:
+def _faults(order: PlannedRequest) -> dict[str, float]:
     with_receipts = _RECEIPTS if order.has_receipts else {}
     return _ANSWERS | with_receipts | (_LOST if order.is_pollable else {})
 
@@ -268,7 +270,7 @@ def _fault_ms(dice: random.Random, fault: str | None, speed: Speed) -> int | Non
     return int(1000 * (speed.read + 0.5)) if fault == "hang" else None
 
 
-def _tokens(orders: list[Order]) -> list[int]:
+def _tokens(orders: list[PlannedRequest]) -> list[int]:
     spent: Counter[int] = Counter()
     for order in orders:
         spent[order.company] += PRICES[order.sent_by]
@@ -279,40 +281,46 @@ def _tokens(orders: list[Order]) -> list[int]:
     return plenty
 
 
-def _blows(dice: random.Random, kills: int, seconds: float, speed: Speed) -> list[Blow]:
-    targets = [DECK[number % len(DECK)] for number in range(kills)]
+def _planned_faults(
+    dice: random.Random, kills: int, seconds: float, speed: Speed
+) -> list[PlannedFault]:
+    targets = [KILL_ORDER[number % len(KILL_ORDER)] for number in range(kills)]
     dice.shuffle(targets)
     slot = 0.92 * seconds / max(1, kills)
-    blows = [
-        _blow(dice, 0.04 * seconds + slot * (number + dice.uniform(0.1, 0.9)), target)
+    planned_faults = [
+        _planned_fault(dice, 0.04 * seconds + slot * (number + dice.uniform(0.1, 0.9)), target)
         for number, target in enumerate(targets)
     ]
     if kills:
-        blows += _nuisances(dice, kills, seconds, speed)
-    return sorted(blows, key=lambda blow: blow.at)
+        planned_faults += _disruptions(dice, kills, seconds, speed)
+    return sorted(planned_faults, key=lambda planned_fault: planned_fault.at)
 
 
-def _nuisances(dice: random.Random, kills: int, seconds: float, speed: Speed) -> list[Blow]:
+def _disruptions(
+    dice: random.Random, kills: int, seconds: float, speed: Speed
+) -> list[PlannedFault]:
     many = max(1, kills // 10)
     # Past the lease, and by more than the time that a call is given within it.
     stopped = [speed.lease + dice.uniform(0.5, 2.0) for _ in range(many)]
     latest = max(1.0, 0.72 * seconds - max(stopped))
     zombies = [
-        Blow(dice.uniform(0.05, 1.0) * latest, Nuisance.ZOMBIE, dice.random(), pause, aimed=True)
+        PlannedFault(
+            dice.uniform(0.05, 1.0) * latest, Disruption.ZOMBIE, dice.random(), pause, aimed=True
+        )
         for pause in stopped
     ]
-    asked = [Nuisance.TERM_WORKER, Nuisance.TERM_WEB] * (kills // 10)
+    asked = [Disruption.TERM_WORKER, Disruption.TERM_WEB] * (kills // 10)
     # A short run has time for one of the two.
     terms = [
-        _blow(dice, dice.uniform(0.1, 0.9) * seconds, what)
-        for what in asked or [dice.choice([Nuisance.TERM_WORKER, Nuisance.TERM_WEB])]
+        _planned_fault(dice, dice.uniform(0.1, 0.9) * seconds, what)
+        for what in asked or [dice.choice([Disruption.TERM_WORKER, Disruption.TERM_WEB])]
     ]
     return zombies + terms
 
 
-def _blow(dice: random.Random, at: float, what: Target | Nuisance) -> Blow:
+def _planned_fault(dice: random.Random, at: float, what: Target | Disruption) -> PlannedFault:
     aimed = what is Target.WORKER and dice.random() < 0.8
-    return Blow(at, what, dice.random(), dice.uniform(0.1, 1.5), aimed)
+    return PlannedFault(at, what, dice.random(), dice.uniform(0.1, 1.5), aimed)
 
 
 def _pick(dice: random.Random, rates: Mapping[T, float]) -> T | None:

@@ -38,7 +38,7 @@ class Fault(StrEnum):
 
 
 @dataclass(frozen=True)
-class Line:
+class Route:
     """One direction: who listens where for whom, and what share of requests meets which fault."""
 
     name: str
@@ -67,7 +67,7 @@ class Counts:
 
 
 class Proxy:
-    def __init__(self, line: Line, seed: str) -> None:
+    def __init__(self, line: Route, seed: str) -> None:
         self.line = line
         self.counts = Counts()
         self._random = random.Random(f"{seed}:{line.name}")  # noqa: S311 - to be drawn again
@@ -172,7 +172,7 @@ def _reset(writer: asyncio.StreamWriter) -> None:
 
 
 async def serve(config: Mapping[str, Any]) -> None:
-    proxies = [Proxy(Line(**line), config["seed"]) for line in config["lines"]]
+    proxies = [Proxy(Route(**line), config["seed"]) for line in config["lines"]]
     stopped = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stopped.set)

@@ -10,7 +10,7 @@ from typing import Any
 from django.db import connection
 
 from tools.chaos import log_errors, verdicts
-from tools.chaos.fault_injector import Conductor
+from tools.chaos.fault_injector import FaultInjector
 from tools.chaos.plan import Options, Plan
 from tools.chaos.stack import Stack
 from tools.chaos.verdicts import Finding
@@ -82,31 +82,31 @@ class Report:
         options: Options,
         plan: Plan,
         stack: Stack,
-        conductor: Conductor,
+        injector: FaultInjector,
         findings: list[Finding],
         *,
         flushes: int,
         exits: dict[str, int],
     ) -> "Report":
         ours = (stack.web, stack.worker, stack.second_worker, stack.beat)
-        explained, others = log_errors.complaints(program.log for program in ours)
+        explained, others = log_errors.logged_errors(program.log for program in ours)
         proxy = json.loads(stack.counts.read_text(encoding="utf-8"))
         facts = {name: count(query) for name, query in FACTS.items()}
         facts |= {
-            "kills": dict(conductor.kills),
-            "other blows": dict(conductor.nuisances),
-            "died by themselves": dict(conductor.deaths),
+            "kills": dict(injector.kills),
+            "other disruptions": dict(injector.disruptions),
+            "died by themselves": dict(injector.deaths),
             "seconds to stop when asked": {
                 f"{name} {number}": round(seconds)
-                for number, (name, seconds) in enumerate(conductor.stops, start=1)
+                for number, (name, seconds) in enumerate(injector.stops, start=1)
             },
         }
         findings = [
             *findings,
-            judge_kills(plan, conductor),
-            judge_servers(proxy),
-            judge_logs(others),
-            judge_deadlocks(conductor.deadlocks),
+            check_kills(plan, injector),
+            check_servers(proxy),
+            check_logs(others),
+            check_deadlocks(injector.deadlocks),
         ]
         free = verdicts.uncharged()
         return cls(
@@ -115,7 +115,7 @@ class Report:
             findings,
             facts,
             dict(Counter(free.values())),
-            verdicts.missed(free),
+            verdicts.provable_stories(free),
             proxy,
             logged=dict(explained + others),
             exits=exits,
@@ -166,16 +166,16 @@ def count(query: str) -> dict[str, int]:
         return dict(sorted(cursor.fetchall()))
 
 
-def judge_kills(plan: Plan, conductor: Conductor) -> Finding:
-    wanted = Counter(str(blow.what) for blow in plan.blows)
-    done = conductor.kills + conductor.nuisances
+def check_kills(plan: Plan, injector: FaultInjector) -> Finding:
+    wanted = Counter(str(planned_fault.what) for planned_fault in plan.planned_faults)
+    done = injector.kills + injector.disruptions
     missing = [
         f"{what}: {done[what]} of {many}" for what, many in wanted.items() if done[what] < many
     ]
     return Finding("kills", "every kill that was planned has happened", missing)
 
 
-def judge_servers(proxy: Mapping[str, Any]) -> Finding:
+def check_servers(proxy: Mapping[str, Any]) -> Finding:
     """Answers that crossed the proxy, whoever they were for."""
     wrong = [
         f"{many} × {status} {line}"
@@ -186,12 +186,12 @@ def judge_servers(proxy: Mapping[str, Any]) -> Finding:
     return Finding("no 500", "nobody, vendors included, is ever answered 500", wrong)
 
 
-def judge_logs(others: Counts) -> Finding:
+def check_logs(others: Counts) -> Finding:
     wrong = [f"{many} × {kind}" for kind, many in others.items()]
     return Finding("logs", "no error is logged but those that a kill explains", wrong)
 
 
-def judge_deadlocks(many: int) -> Finding:
+def check_deadlocks(many: int) -> Finding:
     wrong = [f"{many} of them"] if many else []
     return Finding("deadlocks", "locks are taken in one order: no two transactions deadlock", wrong)
 

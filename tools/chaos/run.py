@@ -75,10 +75,10 @@ def _run(options: Options, servers: Servers, place: Path, say: Say) -> Report:
     finally:
         stack.kill()
     say("Everything is stopped; judging …")
-    external_records.lay_out(stack.simulator_log, load.journal.path)
-    findings = list(verdicts.judge())
+    external_records.load_records(stack.simulator_log, load.journal.path)
+    findings = list(verdicts.check_invariants())
     return Report.of(
-        options, plan, stack, load.conductor, findings, flushes=load.flusher.times, exits=exits
+        options, plan, stack, load.injector, findings, flushes=load.flusher.times, exits=exits
     )
 
 
@@ -89,6 +89,6 @@ def _prepare(options: Options, plan: Plan) -> list[Account]:
     from tools.chaos import companies  # noqa: PLC0415 - models need Django set up
 
     call_command("migrate", verbosity=0, interactive=False)
-    accounts = companies.found(plan.tokens, speed_of(options))
+    accounts = companies.create_companies(plan.tokens, speed_of(options))
     companies.drop_connections()
     return accounts

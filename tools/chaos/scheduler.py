@@ -9,7 +9,7 @@ from itertools import count
 from typing import Any
 
 
-class Agenda:
+class Scheduler:
     def __init__(self, threads: int) -> None:
         self.errors: list[BaseException] = []
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="client")

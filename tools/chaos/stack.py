@@ -18,7 +18,7 @@ from config.local.processes import StartError
 from config.local.store_servers import Postgres, Redis
 from tests.stack.programs import Program, children
 from tools.chaos.plan import Options, Speed, speed_of
-from tools.chaos.proxy import HOST, Fault, Line
+from tools.chaos.proxy import HOST, Fault, Route
 
 MARK = "KVITOK_CHAOS"  # in the environment of every process: whose it is
 _PORTS = range(20_000, 32_000)  # below those that outgoing connections are given
@@ -112,7 +112,7 @@ class Stack:
         """Ask everybody to end; their exit codes."""
         alive = [program for program in self if program.process is not None]
         for program in alive:
-            program.ask_to_stop()
+            program.terminate()
         return {program.log.stem: program.wait_stopped(25) for program in alive}
 
     def kill(self) -> None:
@@ -137,7 +137,7 @@ class Stack:
         }
         lag = {"to vendors": 0.06}  # a far network: some calls have not arrived yet at any moment
         lines = [
-            Line(
+            Route(
                 name,
                 port,
                 upstream,
@@ -174,7 +174,7 @@ def _environment(servers: Servers, ports: Ports, place: Path, speed: Speed) -> d
         inherited
         | servers.environ()
         | accounts(url(ports.to_vendors), made, {})
-        | _shortened(speed)
+        | _short_intervals(speed)
         | {
             "ENVIRONMENT": "development",
             "DEBUG": "0",
@@ -199,7 +199,7 @@ def _bytecode() -> dict[str, str]:
     return {"PYTHONPYCACHEPREFIX": str(ROOT / "var/chaos/bytecode")} if is_unwanted else {}
 
 
-def _shortened(speed: Speed) -> dict[str, str]:
+def _short_intervals(speed: Speed) -> dict[str, str]:
     return {
         "CODE_LIFETIME": str(speed.code_lifetime),
         "HOLD_DEADLINE_CODE": str(speed.hold_deadline),

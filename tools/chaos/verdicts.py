@@ -24,18 +24,18 @@ class Finding:
         return not self.subjects
 
 
-def judge() -> Iterator[Finding]:
+def check_invariants() -> Iterator[Finding]:
     """Every check on the tables that `evidence.lay_out` made; the reconciliation as well."""
     with connection.cursor() as cursor:
         cursor.execute("SET statement_timeout = 0")  # the service's own is not meant for this
     for check in CHECKS:
-        yield Finding(check.name, check.promise, broken(check))
+        yield Finding(check.name, check.promise, violations(check))
     named = [f"{breach.check}: {breach.subject}" for breach in reconciliation.breaches()]
     yield Finding("reconcile", "the service's own reconciliation finds nothing", named)
-    yield judge_uncharged(uncharged())
+    yield check_uncharged(uncharged())
 
 
-def broken(check: Check) -> list[str]:
+def violations(check: Check) -> list[str]:
     with connection.cursor() as cursor:
         cursor.execute(check.query)
         return sorted({subject for (subject,) in cursor.fetchall()})
@@ -48,7 +48,7 @@ def uncharged() -> dict[str, str]:
         return dict(cursor.fetchall())
 
 
-def missed(found: dict[str, str]) -> list[str]:
+def provable_stories(found: dict[str, str]) -> list[str]:
     """The stories of the free deliveries that could have been proved."""
     return [f"{message} {_story(message)}" for message, why in found.items() if why == PROVABLE]
 
@@ -60,9 +60,9 @@ def _story(message: str) -> str:
         return str(story)
 
 
-def judge_uncharged(found: dict[str, str]) -> Finding:
+def check_uncharged(found: dict[str, str]) -> Finding:
     promise = f"of deliveries that can be proved at most {UNCHARGED_SHARE:.1%} are free"
-    free = missed(found)
+    free = provable_stories(found)
     with connection.cursor() as cursor:
         cursor.execute("SELECT count(*) FROM channels_message")
         (messages,) = cursor.fetchone()

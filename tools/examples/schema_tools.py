@@ -10,11 +10,11 @@ from pathlib import Path
 
 from config.env import ROOT
 from tools.examples.languages import LANGUAGES
-from tools.examples.toolchains import BuildError, MissingError, Place, npm, tool, version
+from tools.examples.toolchains import BuildError, MissingError, Workspace, npm, tool, version
 
 PACKAGES = ("@redocly/cli@2.77.0", "@stoplight/spectral-cli@6.16.3", "openapi-typescript@7.13.0",
             "openapi-fetch@0.17.0", "typescript@5.9.3", "@types/node@24")  # fmt: skip
-PLACE = Place(ROOT / "docs/examples", ROOT / "var/examples/schema-tools")
+PLACE = Workspace(ROOT / "docs/examples", ROOT / "var/examples/schema-tools")
 MODULES = PLACE.build / "node_modules"
 OLDEST_NODE = (20, 19)  # what redocly asks for
 

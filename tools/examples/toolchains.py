@@ -28,7 +28,7 @@ class BuildError(Exception):
 
 
 @dataclass(frozen=True)
-class Place:
+class Workspace:
     """Where the examples of a language are, and where it may leave what it builds."""
 
     source: Path
@@ -90,19 +90,19 @@ def version(*command: str) -> tuple[str, tuple[int, ...]]:
     return text, tuple(map(int, re.findall(r"\d+", text)))
 
 
-def curl(place: Place) -> Toolchain:
+def curl(place: Workspace) -> Toolchain:
     for name in ("bash", "curl", "jq", "openssl"):
         tool(name)
     said = f"curl {version('curl', '--version')[0]}, bash {version('bash', '--version')[0]}"
     return Toolchain(said, lambda file: ["bash", place.source / file])
 
 
-def python(place: Place) -> Toolchain:
+def python(place: Workspace) -> Toolchain:
     said = f"Python {platform.python_version()}"
     return Toolchain(said, lambda file: [sys.executable, place.source / file])
 
 
-def javascript(place: Place) -> Toolchain:
+def javascript(place: Workspace) -> Toolchain:
     node = tool("node")
     text, numbers = version(node, "--version")
     if numbers < (18,):
@@ -113,7 +113,7 @@ def javascript(place: Place) -> Toolchain:
     return Toolchain(f"Node.js {text}", lambda file: [node, sources / file])
 
 
-def typescript(place: Place) -> Toolchain:
+def typescript(place: Workspace) -> Toolchain:
     """Node.js strips the types itself since 22.18; before, tsx does. `tsc` checks them."""
     node, modules = tool("node"), place.build / "node_modules"
     tsc, tsx = modules / ".bin/tsc", modules / ".bin/tsx"
@@ -127,7 +127,7 @@ def typescript(place: Place) -> Toolchain:
     return Toolchain(said, lambda file: [*runner, sources / file])
 
 
-def go(place: Place) -> Toolchain:
+def go(place: Workspace) -> Toolchain:
     compiler = tool("go")
     for file in sorted(place.source.glob("*.go")):
         build([compiler, "vet", file])
@@ -136,7 +136,7 @@ def go(place: Place) -> Toolchain:
     return Toolchain(said, lambda file: [place.build / Path(file).stem])
 
 
-def java(place: Place) -> Toolchain:
+def java(place: Workspace) -> Toolchain:
     runner, compiler = tool("java"), tool("javac")
     text, numbers = version(runner, "--version")
     jars = [_JARS / f"jackson-{part}.jar" for part in ("databind", "core", "annotations")]
@@ -148,7 +148,7 @@ def java(place: Place) -> Toolchain:
     return Toolchain(f"OpenJDK {text}", lambda file: [runner, "-cp", path, Path(file).stem])
 
 
-def php(place: Place) -> Toolchain:
+def php(place: Workspace) -> Toolchain:
     runner = tool("php")
     if "curl" not in run([runner, "-m"])[1].splitlines():
         raise MissingError("PHP without its curl extension")
@@ -156,7 +156,7 @@ def php(place: Place) -> Toolchain:
     return Toolchain(said, lambda file: [runner, place.source / file])
 
 
-def rust(place: Place) -> Toolchain:
+def rust(place: Workspace) -> Toolchain:
     """With the crates of the network's registry, or Debian's where they are installed."""
     cargo, sources = tool("cargo"), place.copy()
     offline = _CRATES.is_dir()
@@ -179,7 +179,7 @@ def apt_get(packages: Iterable[str]) -> None:
     build([tool("apt-get"), "install", "-y", "--no-install-recommends", *packages])
 
 
-def npm(place: Place, packages: Iterable[str]) -> None:
+def npm(place: Workspace, packages: Iterable[str]) -> None:
     place.build.mkdir(parents=True, exist_ok=True)
     words = ["install", "--no-save", "--no-audit", "--no-fund", "--prefix", str(place.build)]
     build([tool("npm"), *words, *packages])

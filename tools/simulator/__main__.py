@@ -10,7 +10,7 @@ import sys
 from aiohttp import web
 
 from tools.simulator.app import build_app
-from tools.simulator.messages.message_log import Log, LogInUseError
+from tools.simulator.messages.message_log import LogInUseError, MessageLog
 from tools.simulator.settings import Settings, SettingsError, read_settings
 
 HOST = "127.0.0.1"
@@ -26,7 +26,7 @@ def main() -> int:
         settings = read_settings(os.environ)
         listener = _listen(settings.port)
         smpp = None if settings.smpp_port is None else _listen(settings.smpp_port)
-        log = Log(settings.log_path)
+        log = MessageLog(settings.log_path)
     except SettingsError as error:
         return _fail(str(error))
     except LogInUseError as error:
@@ -53,7 +53,7 @@ def _listen(port: int) -> socket.socket:
 
 
 async def _serve(
-    settings: Settings, listener: socket.socket, smpp: socket.socket | None, log: Log
+    settings: Settings, listener: socket.socket, smpp: socket.socket | None, log: MessageLog
 ) -> None:
     stopped = asyncio.Event()
     loop = asyncio.get_running_loop()

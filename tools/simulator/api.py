@@ -11,7 +11,7 @@ from tools.simulator.faults import read_fault
 from tools.simulator.messages.message import Message
 from tools.simulator.messages.message_content import digits
 from tools.simulator.missing_setup import read_lacks
-from tools.simulator.pages.local_only import Guard
+from tools.simulator.pages.local_only import LocalOnly
 from tools.simulator.request_bodies import MalformedError, json_object
 from tools.simulator.telegram.bot import TelegramBot
 from tools.simulator.vendor import json_answer
@@ -26,7 +26,7 @@ class Api:
         self._carrier = carrier
         self._bot = bot
 
-    def routes(self, guard: Guard) -> list[web.RouteDef]:
+    def routes(self, guard: LocalOnly) -> list[web.RouteDef]:
         return [
             web.get("/phones", guard(self.phones)),
             web.get("/phones/{phone}/messages", guard(self.messages)),

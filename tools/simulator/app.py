@@ -11,10 +11,10 @@ from aiohttp import web
 
 from tools.simulator.api import Api
 from tools.simulator.carrier import Carrier
-from tools.simulator.messages.message_log import Log
-from tools.simulator.pages.control_page import Control
-from tools.simulator.pages.local_only import Guard
-from tools.simulator.pages.phones_page import Page
+from tools.simulator.messages.message_log import MessageLog
+from tools.simulator.pages.control_page import ControlPage
+from tools.simulator.pages.local_only import LocalOnly
+from tools.simulator.pages.phones_page import PhonesPage
 from tools.simulator.settings import Settings
 from tools.simulator.smpp.server import Smpp
 from tools.simulator.smsc import Smsc
@@ -23,11 +23,11 @@ from tools.simulator.telegram.gateway import TelegramGateway
 from tools.simulator.twilio.messages import Twilio
 from tools.simulator.vendor import HttpVendor
 from tools.simulator.whatsapp.cloud_api import WhatsApp
-from tools.simulator.wire_log import Handler, Wire
+from tools.simulator.wire_log import Handler, WireLog
 
 
 def build_app(
-    settings: Settings, log: Log, smpp_listener: socket.socket | None = None
+    settings: Settings, log: MessageLog, smpp_listener: socket.socket | None = None
 ) -> web.Application:
     carrier = Carrier(settings, log)
     bot = TelegramBot(carrier)
@@ -40,14 +40,14 @@ def build_app(
     ]
     centre = Smpp(carrier)
     carrier.vendors.update({vendor.name: vendor for vendor in (*vendors, centre)})
-    guard = Guard(settings.host_names)
+    guard = LocalOnly(settings.host_names)
 
     app = web.Application()
     for vendor in vendors:
         app.add_routes(_recorded(route, vendor, carrier.wire) for route in vendor.routes())
     app.add_routes(Api(carrier, bot).routes(guard))
-    app.add_routes(Page(carrier).routes(guard))
-    app.add_routes(Control(carrier).routes(guard))
+    app.add_routes(PhonesPage(carrier).routes(guard))
+    app.add_routes(ControlPage(carrier).routes(guard))
     app.on_shutdown.append(carrier.events.close)
     app.cleanup_ctx.append(carrier.courier.running)
     if smpp_listener is not None:
@@ -55,6 +55,6 @@ def build_app(
     return app
 
 
-def _recorded(route: web.RouteDef, vendor: HttpVendor, wire: Wire) -> web.RouteDef:
+def _recorded(route: web.RouteDef, vendor: HttpVendor, wire: WireLog) -> web.RouteDef:
     handler = wire.recorded(vendor.name, cast(Handler, route.handler))
     return web.RouteDef(route.method, route.path, handler, route.kwargs)

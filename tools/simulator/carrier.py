@@ -7,30 +7,30 @@ from collections.abc import Callable
 
 from aiohttp import web
 
-from tools.simulator.faults import LOST, SERVER_ERROR, SILENCES, Faults, Plan
-from tools.simulator.messages.link_previews import Visits
+from tools.simulator.faults import LOST, SERVER_ERROR, SILENCES, FaultPlan, Faults
+from tools.simulator.messages.link_previews import LinkPreviews
 from tools.simulator.messages.message import Message
-from tools.simulator.messages.message_log import Log
+from tools.simulator.messages.message_log import MessageLog
 from tools.simulator.pages.server_sent_events import Events
-from tools.simulator.receipt_sender import Courier
+from tools.simulator.receipt_sender import ReceiptSender
 from tools.simulator.settings import Settings
 from tools.simulator.vendor import HttpVendor, Tell, Vendor
-from tools.simulator.wire_log import Wire
+from tools.simulator.wire_log import WireLog
 
 ABORT_ON_CLOSE = struct.pack("ii", 1, 0)  # SO_LINGER on, 0 s: the peer gets a RST
 
 
 class Carrier:
-    def __init__(self, settings: Settings, log: Log) -> None:
+    def __init__(self, settings: Settings, log: MessageLog) -> None:
         self.settings = settings
         self.log = log
         self.faults = Faults()
         self.lacks: set[str] = set()
         self.events = Events()
         self.vendors: dict[str, Vendor] = {}
-        self.wire = Wire(settings, self.events)
-        self.courier = Courier(log, self.events, self.vendors, self.wire)
-        self._visits = Visits(settings, self.wire)
+        self.wire = WireLog(settings, self.events)
+        self.courier = ReceiptSender(log, self.events, self.vendors, self.wire)
+        self._visits = LinkPreviews(settings, self.wire)
 
     async def carry(
         self, request: web.Request, vendor: HttpVendor, message: Message
@@ -52,7 +52,7 @@ class Carrier:
         self.courier.start(message, delay)
         return _broken() if plan.answer == SERVER_ERROR else vendor.accepted(message)
 
-    def keep(self, vendor: Vendor, message: Message, plan: Plan) -> None:
+    def keep(self, vendor: Vendor, message: Message, plan: FaultPlan) -> None:
         message.pending = vendor.events(plan)
         if kinds := plan.kinds():
             message.extra["faults"] = kinds
@@ -63,7 +63,7 @@ class Carrier:
         visits = [_made(visit) for visit in self._visits.of(message)]
         self.courier.run(visits, vendor.name, message.phone)
 
-    def delay(self, plan: Plan) -> float:
+    def delay(self, plan: FaultPlan) -> float:
         """Seconds until the first receipt."""
         return self.settings.receipt_delay + plan.late
 
@@ -73,7 +73,7 @@ def _made(visit: Tell) -> Callable[[], Tell]:
 
 
 def _untaken(
-    request: web.Request, vendor: HttpVendor, message: Message, plan: Plan
+    request: web.Request, vendor: HttpVendor, message: Message, plan: FaultPlan
 ) -> web.StreamResponse:
     if plan.answer is None or plan.answer == LOST:
         return _hang_up(request, abort=True)

@@ -26,7 +26,7 @@ RECEIPTS = (
 PREVIEW, SCAN = "link_preview", "link_scan"  # who opens the links of what was taken
 VISITS = (PREVIEW, SCAN)
 # The states that the vendor tells in turn; some vendors contradict themselves.
-TOLD = {
+REPORTED = {
     "undelivered": ["sent", "failed"],
     "failed_after_delivered": ["sent", "delivered", "failed"],
     "delivered_after_failed": ["sent", "failed", "delivered"],
@@ -62,7 +62,7 @@ class Fault:
 
 
 @dataclass(slots=True)
-class Plan:
+class FaultPlan:
     """What the faults together make of one send; times in seconds."""
 
     answer: str | None = None
@@ -100,7 +100,9 @@ class Plan:
 
     def events(self) -> list[str]:
         """The receipts to come, in order, as `Message.pending` holds them."""
-        told = next((TOLD[kind] for kind in TOLD if kind in self.afterwards), ["sent", "delivered"])
+        told = next(
+            (REPORTED[kind] for kind in REPORTED if kind in self.afterwards), ["sent", "delivered"]
+        )
         words = list(told)
         if "batched_receipts" in self.afterwards:
             words = words[-1:]  # one call, in which the vendor may speak of what came before
@@ -138,9 +140,9 @@ class Faults:
         """Whether the vendor would say that this phone is not there, asked without a send."""
         return any(f.kind == "unreachable" and f.matches(place) for f in self)
 
-    def take(self, place: Place) -> Plan:
+    def take(self, place: Place) -> FaultPlan:
         """Spend one time of every fault that shapes this send."""
-        plan = Plan()
+        plan = FaultPlan()
         # Receipts are bent only on what was taken, so what decides the answer is judged first.
         for fault in sorted(self, key=lambda fault: fault.kind in AFTERWARDS):
             if fault.matches(place) and plan.has_room(fault):

@@ -10,10 +10,10 @@ from aiohttp import web
 from yarl import URL
 
 from tools.simulator.messages.message import DUPLICATE, SILENT, Message
-from tools.simulator.messages.message_log import Log
+from tools.simulator.messages.message_log import MessageLog
 from tools.simulator.pages.server_sent_events import Events
 from tools.simulator.vendor import Post, Tell, Vendor
-from tools.simulator.wire_log import Exchange, Wire
+from tools.simulator.wire_log import Exchange, WireLog
 
 GAPS = (0.2, 0.5, 1, 2, 4, 7, *[10] * 30)  # about five minutes
 TIMEOUT = aiohttp.ClientTimeout(sock_connect=2, sock_read=10)
@@ -21,8 +21,10 @@ AT_ONCE = 64
 MakePost = Callable[[], Post | Tell | None]
 
 
-class Courier:
-    def __init__(self, log: Log, events: Events, vendors: Mapping[str, Vendor], wire: Wire) -> None:
+class ReceiptSender:
+    def __init__(
+        self, log: MessageLog, events: Events, vendors: Mapping[str, Vendor], wire: WireLog
+    ) -> None:
         self._log = log
         self._events = events
         self._vendors = vendors

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from aiohttp import web
 
-from tools.simulator.faults import Plan
+from tools.simulator.faults import FaultPlan
 from tools.simulator.messages.message import Message
 
 Json = dict[str, Any]
@@ -37,7 +37,7 @@ class Vendor(ABC):
     can_read: ClassVar[bool] = False  # whether a read receipt exists
     can_reply: ClassVar[bool] = False  # whether people write back to the number
 
-    def events(self, plan: Plan) -> list[str]:
+    def events(self, plan: FaultPlan) -> list[str]:
         """Where nobody can tell that a message was read, it was only delivered."""
         told = plan.events()
         return told if self.can_read else [word.replace("read", "delivered") for word in told]

@@ -16,9 +16,11 @@ from tools.simulator.pages.server_sent_events import Events
 from tools.simulator.settings import Settings
 from tools.simulator.vendor import Post
 
-KEPT = 300
-LONGEST = 4000  # bytes of a body that are kept
-SHORT = 5  # characters of what is no secret to anybody: masked, it would take codes with it
+MAX_EXCHANGES = 300
+MAX_BODY = 4000  # bytes of a body that are kept
+MIN_SECRET_LENGTH = (
+    5  # characters of what is no secret to anybody: masked, it would take codes with it
+)
 FORM = "application/x-www-form-urlencoded"
 MASK = "•••"
 SECRET_SETTING = re.compile(r".*_(token|secret|password)")
@@ -43,16 +45,18 @@ class Exchange:
     seconds: float = 0.0
 
 
-class Wire:
+class WireLog:
     """The newest `KEPT` exchanges, in memory only; secrets are masked when they are shown."""
 
     def __init__(self, settings: Settings, events: Events) -> None:
         self._events = events
-        self._kept: deque[Exchange] = deque(maxlen=KEPT)
+        self._kept: deque[Exchange] = deque(maxlen=MAX_EXCHANGES)
         self._numbers = count(1)
         named = {name: value for name, value in asdict(settings).items() if isinstance(value, str)}
         found = {value for name, value in named.items() if SECRET_SETTING.fullmatch(name)}
-        self._secrets = [one for one in sorted(found, key=len, reverse=True) if len(one) > SHORT]
+        self._secrets = [
+            one for one in sorted(found, key=len, reverse=True) if len(one) > MIN_SECRET_LENGTH
+        ]
 
     def recorded(self, provider: str, handler: Handler) -> Handler:
         """The handler of a vendor's route, with its calls kept."""
@@ -61,7 +65,7 @@ class Wire:
             exchange = self._keep(provider, request.method, request.path_qs)
             request["exchange"] = exchange
             exchange.headers = {"Content-Type": request.headers.get("Content-Type", "")}
-            exchange.sent = (await request.read())[:LONGEST]
+            exchange.sent = (await request.read())[:MAX_BODY]
             answer = await handler(request)
             body = answer.body if isinstance(answer, web.Response) else None
             self.end(exchange, str(answer.status), body if isinstance(body, bytes) else b"")
@@ -71,7 +75,7 @@ class Wire:
 
     def receipt(self, provider: str, phone: str, post: Post) -> Exchange:
         exchange = self._keep(provider, "POST", post.url, is_receipt=True)
-        exchange.phone, exchange.sent = phone, post.body[:LONGEST]
+        exchange.phone, exchange.sent = phone, post.body[:MAX_BODY]
         exchange.headers = dict(post.headers)
         return exchange
 
@@ -82,7 +86,7 @@ class Wire:
 
     def end(self, exchange: Exchange, outcome: str, answer: bytes = b"") -> None:
         exchange.outcome = exchange.outcome or outcome
-        exchange.answer = answer[:LONGEST]
+        exchange.answer = answer[:MAX_BODY]
         exchange.seconds = time.time() - exchange.at
         self._events.changed()
 

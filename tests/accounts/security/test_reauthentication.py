@@ -25,7 +25,7 @@ from tests.accounts.security.people import (
     make_person,
     signed_in,
 )
-from tests.browser.people import guard
+from tests.browser.people import add_second_factors
 from tests.desk.operators import code_now
 from tests.factories import ApiKeyFactory, EndpointFactory, MemberFactory
 
@@ -281,7 +281,7 @@ def test_wrong_proofs_do_not_keep_the_owner_from_signing_in(client: Client, user
 def test_wrong_factors_of_a_stolen_session_do_not_keep_the_owner_out(
     client: Client, user: User, name: str, form: dict[str, str]
 ) -> None:
-    guard(user)
+    add_second_factors(user)
     user.authenticator_set.filter(type="totp").delete()
     add_app(user)
     for _ in range(5):
@@ -333,7 +333,7 @@ def test_account_without_any_proof_is_led_to_its_mailbox(client: Client, user: U
 
 
 def test_account_with_passkey_alone_sets_a_password_by_the_passkey(user: User) -> None:
-    guard(user)
+    add_second_factors(user)
     user.authenticator_set.filter(type="totp").delete()
     user.set_unusable_password()
     user.save()

@@ -9,7 +9,7 @@ from django.urls import reverse
 
 from accounts.models import User
 from tests.accounts.security.people import confirm, make_person, signed_in
-from tests.browser.people import guard
+from tests.browser.people import add_second_factors
 
 pytestmark = pytest.mark.django_db
 
@@ -74,7 +74,7 @@ def test_at_signing_in(text: str) -> None:
 
 @pytest.mark.parametrize("text", MALFORMED)
 def test_as_the_second_step(user: User, text: str) -> None:
-    guard(user)
+    add_second_factors(user)
     client = signed_in(user)
     client.get(reverse("mfa_authenticate"))
 
@@ -84,7 +84,7 @@ def test_as_the_second_step(user: User, text: str) -> None:
 @pytest.mark.parametrize("text", MALFORMED)
 def test_as_a_proof(user: User, text: str) -> None:
     client = signed_in(user)
-    guard(user)
+    add_second_factors(user)
     client.get(reverse("mfa_reauthenticate_webauthn"))
 
     assert post(client, "mfa_reauthenticate_webauthn", text) == 302

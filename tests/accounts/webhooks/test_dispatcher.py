@@ -30,7 +30,7 @@ from tests.accounts.webhooks.receivers import Receiver, listening
 from tests.accounts.webhooks.rounds import claimed_ids, make_due, make_round, wait_of
 from tests.api.races import at_once
 from tests.factories import DeliveryFactory, EndpointFactory
-from tests.stack.programs import until
+from tests.stack.programs import wait_until
 
 NOBODY = "http://127.0.0.1:9/hook"
 
@@ -395,4 +395,4 @@ def test_stopped_dispatcher_records_the_calls_under_way(
     running_dispatcher.stop()
     running_dispatcher.pool.shutdown(wait=True)
 
-    until(lambda: Delivery.objects.get(pk=delivery.pk).state == "delivered")
+    wait_until(lambda: Delivery.objects.get(pk=delivery.pk).state == "delivered")

@@ -14,7 +14,7 @@ from billing.wallet import ledger
 from tests.api.clients import ClientOf
 from tests.desk.operators import make_operator, sign_in
 from tests.factories import MemberFactory
-from tests.reauthentication import prove
+from tests.reauthentication import mark_reauthenticated
 
 pytestmark = pytest.mark.django_db
 URL = "/cabinet/settings/budgets"
@@ -58,7 +58,7 @@ def test_owner_raises_a_budget_after_a_proof(
     assert asked.status_code == 302
     assert reverse("account_reauthenticate") in asked.url
     assert own(owner) == {"": 0}
-    prove(client, owner.user, "password")
+    mark_reauthenticated(client, owner.user, "password")
     response = post(client, day="5 000", hour_RU="900", new_country="kz", new_tokens="7")
 
     assert (response.status_code, response.url) == (302, URL)

@@ -23,7 +23,7 @@ from channels.models import Attempt, Message, Receipt
 from channels.vendor_accounts import registry
 from tests.api.clients import Api
 from tests.channels.lives import message_of
-from tests.stack.programs import until
+from tests.stack.programs import wait_until
 from tests.tools.simulator.peers import ACCOUNT, Simulator, get
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -176,28 +176,28 @@ class Life:
 
     def retry(self) -> None:
         mine = Message.objects.filter(pk=self.message.pk, due_at__isnull=False, tries__gte=1)
-        until(mine.exists)
+        wait_until(mine.exists)
         lead_to(self.settings, self.simulator.url)
         mine.update(due_at=_past())
         nudge.push()
 
     def ask(self) -> None:
-        until(lambda: all(one["state"] == "delivered" for one in self.copies()))
+        wait_until(lambda: all(one["state"] == "delivered" for one in self.copies()))
         asked = Attempt.objects.filter(message=self.message, poll_at__isnull=False)
-        until(asked.exists)
+        wait_until(asked.exists)
         asked.update(poll_at=_past())
         sweeps.poll()
 
     def deadline(self) -> None:
-        until(lambda: (one := self.attempt()) is not None and one.state != "submitting")
+        wait_until(lambda: (one := self.attempt()) is not None and one.state != "submitting")
         Message.objects.filter(pk=self.message.pk).update(deadline=_past())
         sweeps.sweep()
         assert self.state() == "expired"
 
     def receipts(self) -> None:
         """All have come, and a worker has looked at them."""
-        until(lambda: len(self._told()) >= self.receipts_expected)
-        until(lambda: not Receipt.objects.filter(applied_at__isnull=True).exists())
+        wait_until(lambda: len(self._told()) >= self.receipts_expected)
+        wait_until(lambda: not Receipt.objects.filter(applied_at__isnull=True).exists())
 
     def _told(self) -> list[dict[str, Any]]:
         exchanges = get(f"{self.simulator.url}/exchanges?phone={self.phone}").json()
@@ -247,7 +247,7 @@ def test_how_it_ends(
     life = begin(api, simulator, accounts, provider, fault)
     for step in row.steps:
         getattr(life, step)()
-    until(lambda: life.state() == row.state)
+    wait_until(lambda: life.state() == row.state)
     life.receipts()
 
     message = Message.objects.get(pk=life.message.pk)

@@ -28,7 +28,7 @@ from tests.api.races import at_once
 from tests.channels.lives import PHONE, accepted, claim, send, submitted
 from tests.factories import AttemptFactory, MessageFactory
 from tests.otp.aging import forget_limits
-from tests.stack.programs import until
+from tests.stack.programs import wait_until
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -203,8 +203,8 @@ def test_sends_that_wait_leave_the_database_to_others(
     with ThreadPoolExecutor(many) as pool:
         sending = [pool.submit(apart, one) for one in sends]
         try:
-            until(lambda: Message.objects.count() == many)
-            until(lambda: len(waiting_sends._waiters) == many)
+            wait_until(lambda: Message.objects.count() == many)
+            wait_until(lambda: len(waiting_sends._waiters) == many)
         finally:
             waiting_sends._wake_all()
 

@@ -7,7 +7,7 @@ from channels.deliver.dispatcher import Dispatcher
 from channels.deliver.heartbeats import HeartbeatWriter
 from channels.models import Heartbeat as Row
 from channels.tasks import sweep
-from tests.stack.programs import until
+from tests.stack.programs import wait_until
 
 
 def age(seconds: int) -> None:
@@ -46,7 +46,7 @@ def test_process_that_is_gone_is_forgotten_after_an_hour() -> None:
 
 @pytest.mark.django_db(transaction=True)
 def test_delivery_loop_is_heard_of(dispatcher: Dispatcher) -> None:
-    until(lambda: Row.objects.filter(kind="delivery").exists())
+    wait_until(lambda: Row.objects.filter(kind="delivery").exists())
 
 
 @pytest.mark.django_db(transaction=True)

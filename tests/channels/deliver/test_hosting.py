@@ -22,7 +22,7 @@ from config.redis_client import redis_client
 from tests.api.clients import Api
 from tests.channels.lives import PHONE, send
 from tests.channels.providers.centre import Centre
-from tests.stack.programs import until
+from tests.stack.programs import wait_until
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -48,7 +48,7 @@ def hosted(account: HostedProvider, centre: Centre) -> Iterator[Dispatcher]:
     """The dispatcher of its process, on a thread, with a bind."""
     one = Dispatcher(account)
     account.start(keep=lambda told: _store(account.name, told), opened=one.wake)
-    until(lambda: centre.esme is not None and account.is_open)
+    wait_until(lambda: centre.esme is not None and account.is_open)
     thread = threading.Thread(target=one.run, name="delivery")
     thread.start()
     yield one
@@ -89,7 +89,7 @@ def test_its_process_leaves_the_others_alone(hosted: Dispatcher, centre: Centre,
 
     send(api, channel="sms")
 
-    until(lambda: Message.objects.get(phone=PHONE).state == "sent")
+    wait_until(lambda: Message.objects.get(phone=PHONE).state == "sent")
     assert Message.objects.get(phone="+79160000001").tries == 0
     assert [one.destination_addr for one in centre.submitted] == [PHONE[1:]]
 
@@ -98,11 +98,11 @@ def test_receipt_by_the_bind_settles_the_message(
     hosted: Dispatcher, centre: Centre, api: Api
 ) -> None:
     send(api, channel="sms")
-    until(lambda: Message.objects.get().state == "sent")
+    wait_until(lambda: Message.objects.get().state == "sent")
 
     status = centre.deliver("id:m00001 stat:DELIVRD err:000")
 
-    until(lambda: Message.objects.get().state == "delivered")
+    wait_until(lambda: Message.objects.get().state == "delivered")
     assert status == 0
 
 
@@ -122,15 +122,15 @@ def test_never_more_is_claimed_than_its_window(
     for number in range(5):
         send(api, f"+7916000000{number}", channel="sms")
 
-    until(lambda: len(centre.submitted) == 3)
+    wait_until(lambda: len(centre.submitted) == 3)
 
     assert Attempt.objects.count() == 3
     for event in centre.submitted:
         event.accept(event.destination_addr)
-    until(lambda: len(centre.submitted) == 5)
+    wait_until(lambda: len(centre.submitted) == 5)
     for event in centre.submitted[3:]:
         event.accept(event.destination_addr)
-    until(lambda: Message.objects.filter(state="sent").count() == 5)
+    wait_until(lambda: Message.objects.filter(state="sent").count() == 5)
 
 
 def test_nudge_reaches_workers_and_the_process(account: HostedProvider) -> None:
@@ -174,7 +174,7 @@ def test_lock_that_nobody_took_meanwhile_is_taken_again(monkeypatch: pytest.Monk
     with mine.watched(ended.set):
         before = _pid(mine)
         _end_session_of(mine)
-        until(lambda: mine._held is not None and _pid(mine) not in {0, before})
+        wait_until(lambda: mine._held is not None and _pid(mine) not in {0, before})
         with pytest.raises(AccountTakenError), AccountLock("smpp").watched(lambda: None):
             pass
 

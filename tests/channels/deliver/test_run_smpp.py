@@ -27,7 +27,7 @@ from tests.api.clients import Api, ClientOf
 from tests.channels import smpp_service
 from tests.channels.smpp_service import OPEN, RUN, Service, attempts, settled, states
 from tests.factories import CompanyFactory
-from tests.stack.programs import free_port, until
+from tests.stack.programs import free_port, wait_until
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),
@@ -75,13 +75,13 @@ def send(sender: Api, numbers: list[str]) -> None:
 
 def send_with_throttling(service: Service, sender: Api, numbers: list[str]) -> None:
     for number in numbers[::20]:  # 5 %, the first time that they are tried
-        service.carrier.misbehave("throttle", phone=number, times=1)
+        service.carrier.set_fault("throttle", phone=number, times=1)
     send(sender, numbers)
 
 
 def end_leases() -> None:
     """Time passes, and a worker looks after the calls that a dead process has left."""
-    until(lambda: not _is_anybody_at_work())  # the database ends what the dead one asked of it
+    wait_until(lambda: not _is_anybody_at_work())  # the database ends what the dead one asked of it
     past = timezone.now() - timedelta(seconds=1)
     Attempt.objects.filter(state="submitting").update(lease_until=past)
     sweeps.expire_leases()
@@ -109,7 +109,7 @@ def test_a_thousand_messages_through_a_centre_that_throttles_and_restarts_twice(
     numbers = phones(MANY)
     for part, start in ((1, 0), (2, 400)):
         send_with_throttling(service, sender, numbers[start : start + 400])
-        until(lambda part=part: attempts("delivered") > part * 200, 30)  # type: ignore[misc]
+        wait_until(lambda part=part: attempts("delivered") > part * 200, 30)  # type: ignore[misc]
         service.centre.kill()
         service.centre.start()
     send_with_throttling(service, sender, numbers[800:])
@@ -153,12 +153,12 @@ def test_how_each_fault_ends(service: Service, sender: Api) -> None:
     deadline = time.monotonic() + 60
     for fault, (bent, *_) in FAULTS.items():
         if bent:
-            service.carrier.misbehave(phone=numbers[fault], **bent)
+            service.carrier.set_fault(phone=numbers[fault], **bent)
         send(sender, [numbers[fault]])
         # One after the other: what breaks the bind would leave others unknown as well.
-        until(lambda fault=fault: is_answered(numbers[fault]), 30)  # type: ignore[misc]
+        wait_until(lambda fault=fault: is_answered(numbers[fault]), 30)  # type: ignore[misc]
     wanted = {phone: FAULTS[fault][1] for fault, phone in numbers.items()}
-    until(lambda: not late(wanted) or time.monotonic() > deadline, 70)
+    wait_until(lambda: not late(wanted) or time.monotonic() > deadline, 70)
     assert late(wanted) == {}
     give_up()
 
@@ -190,10 +190,10 @@ def late(wanted: dict[str, str]) -> dict[str, str]:
 
 
 def test_process_killed_in_the_middle_sends_nothing_twice(service: Service, sender: Api) -> None:
-    service.carrier.misbehave(latency_ms=50)
+    service.carrier.set_fault(latency_ms=50)
     numbers = phones(100)
     send(sender, numbers)
-    until(lambda: attempts("delivered") > 20)
+    wait_until(lambda: attempts("delivered") > 20)
 
     service.process.kill()
     end_leases()
@@ -211,23 +211,23 @@ def test_process_killed_in_the_middle_sends_nothing_twice(service: Service, send
 
 def test_asked_to_stop_it_finishes_what_it_began(service: Service, sender: Api) -> None:
     many = 120  # ten seconds' work, long after it was asked to stop
-    service.carrier.misbehave(latency_ms=1000)
+    service.carrier.set_fault(latency_ms=1000)
     send(sender, phones(many))
-    until(lambda: Attempt.objects.count() >= 15)
+    wait_until(lambda: Attempt.objects.count() >= 15)
 
-    service.process.ask_to_stop()
+    service.process.terminate()
     code = service.process.wait_stopped()
 
     assert (code, attempts("submitting"), attempts("ambiguous")) == (0, 0, 0)
     assert Attempt.objects.count() < many
-    service.carrier.behave()
+    service.carrier.clear_faults()
     service.process.start()
     settled()
     assert states() == {"delivered": many}
 
 
 def test_account_has_one_process(service: Service) -> None:
-    until(lambda: "bound to" in service.process.log_since_start())
+    wait_until(lambda: "bound to" in service.process.log_since_start())
     second = subprocess.run(
         [sys.executable, *RUN],
         cwd=ROOT,
@@ -242,7 +242,7 @@ def test_account_has_one_process(service: Service) -> None:
     assert "Another process runs the account 'smpp'." in second.stderr
     service.process.kill()
     service.process.start()
-    until(lambda: "bound to" in service.process.log_since_start())
+    wait_until(lambda: "bound to" in service.process.log_since_start())
 
 
 def test_long_message_is_delivered_when_all_of_it_is(service: Service, sender: Api) -> None:
@@ -265,8 +265,8 @@ def test_long_message_is_delivered_when_all_of_it_is(service: Service, sender: A
 def test_stop_answered_by_sms_is_heeded(service: Service, sender: Api) -> None:
     (phone,) = phones(1)
     send(sender, [phone])
-    until(lambda: attempts("delivered") == 1)
+    wait_until(lambda: attempts("delivered") == 1)
 
     service.carrier.reply(phone, "стоп")
 
-    until(lambda: BlockedPhone.objects.filter(phone=phone, said_stop=True).exists())
+    wait_until(lambda: BlockedPhone.objects.filter(phone=phone, said_stop=True).exists())

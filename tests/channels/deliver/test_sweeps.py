@@ -30,7 +30,7 @@ from tests.factories import (
 )
 from tests.otp.aging import age_rows
 from tests.otp.sent_codes import code_of
-from tests.stack.programs import until
+from tests.stack.programs import wait_until
 
 
 def past(**ago: float) -> Any:
@@ -316,7 +316,7 @@ def test_worker_runs_an_overdue_job_unscheduled(monkeypatch: pytest.MonkeyPatch)
 
     runner = threading.Thread(target=job.run_when_idle, args=[stopping])
     runner.start()
-    until(lambda: len(runs) >= 2)
+    wait_until(lambda: len(runs) >= 2)
     stopping.set()
     runner.join()
 

@@ -13,7 +13,7 @@ from channels.providers.base import Outgoing, SendError
 from channels.providers.hosted_provider import Report
 from channels.providers.smpp.provider import Smpp
 from tests.channels.providers.vendors import message
-from tests.stack.programs import free_port, until
+from tests.stack.programs import free_port, wait_until
 
 T = TypeVar("T")
 Judge = Callable[[smpp34.SubmitSmEvent, str], None]
@@ -113,7 +113,7 @@ class Kept:
         self.reports.extend(reports)
 
     def first(self) -> Any:
-        until(lambda: bool(self.reports))
+        wait_until(lambda: bool(self.reports))
         return self.reports[0][0]
 
 

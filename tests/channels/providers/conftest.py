@@ -8,7 +8,7 @@ from channels.providers.smpp.provider import Smpp
 from tests.channels.providers.centre import Bound, Centre, Kept, account
 from tests.channels.providers.finding import http_providers
 from tests.channels.providers.vendors import VENDORS, Vendor
-from tests.stack.programs import until
+from tests.stack.programs import wait_until
 
 
 def is_signing(name: str) -> bool:
@@ -54,7 +54,7 @@ def bound(centre: Centre, kept: Kept) -> Iterator[Bound]:
         one = account(centre.port, **changes)
         made.append(one)
         one.start(keep=kept, opened=lambda: None)
-        until(lambda: one.is_open and centre.esme is not None)
+        wait_until(lambda: one.is_open and centre.esme is not None)
         return one
 
     yield bind

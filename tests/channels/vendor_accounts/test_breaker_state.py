@@ -22,7 +22,7 @@ from tests.channels.accounts import KZ, half_open, name_accounts, opened, set_up
 from tests.channels.lives import PHONE
 from tests.channels.providers.vendors import twilio_call
 from tests.factories import UserFactory
-from tests.stack.programs import until
+from tests.stack.programs import wait_until
 
 pytestmark = pytest.mark.django_db(transaction=True)
 TAKEN = {"sid": "SM00000000000000000000000000000001", "status": "queued"}
@@ -238,7 +238,7 @@ def test_destination_the_account_may_not_send_to_goes_by_another_and_shuts_nobod
     assert answer.body["status"] == "sent"
     assert attempts() == [("twilio", "failed", 1), (KZ, "sent", 1)]
     assert not ProviderAccount.objects.filter(open_until__isnull=False).exists()
-    until(Mail.objects.exists)
+    wait_until(Mail.objects.exists)
     assert Mail.objects.get().to == operator.email
     assert "Permission has not been enabled" in Mail.objects.get().text
 
@@ -349,7 +349,7 @@ def test_probe_that_is_taken_closes_the_breaker(
     answer = api.post("/otp/send", {"phone": PHONE, "channel": "sms"})
 
     assert answer.body["status"] == "sent"
-    until(lambda: account().open_until is None)
+    wait_until(lambda: account().open_until is None)
 
 
 def test_vendor_whose_answers_stay_away_is_left_alone(
@@ -360,7 +360,7 @@ def test_vendor_whose_answers_stay_away_is_left_alone(
     for n in range(20):
         api.post("/otp/send", {"phone": f"+791612345{n:02d}", "channel": "sms"})
 
-    until(lambda: _round(one) or Attempt.objects.filter(state="ambiguous").count() == 20)
+    wait_until(lambda: _round(one) or Attempt.objects.filter(state="ambiguous").count() == 20)
 
     assert account().trips == 1
     assert account().reason.startswith("http_500")

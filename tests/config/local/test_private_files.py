@@ -13,7 +13,7 @@ from config.env import ROOT
 from config.local.private_files import FOLDERS, make_private
 from config.local.processes import spawn
 from tests.config.test_settings import GOOD
-from tools.simulator.messages.message_log import Log
+from tools.simulator.messages.message_log import MessageLog
 
 
 def mode(path: Path) -> int:
@@ -98,7 +98,7 @@ def test_simulators_log_is_for_the_user_alone(tmp_path: Path) -> None:
     path = open_to_others(tmp_path / "place" / "simulator.sqlite3")
     path.write_bytes(b"")
 
-    log = Log(path)
+    log = MessageLog(path)
     files = {one.name: mode(one) for one in path.parent.iterdir()}
     log.close()
 
@@ -107,7 +107,7 @@ def test_simulators_log_is_for_the_user_alone(tmp_path: Path) -> None:
 
 
 def test_simulators_new_folder_is_for_the_user_alone(tmp_path: Path) -> None:
-    Log(tmp_path / "new" / "simulator.sqlite3").close()
+    MessageLog(tmp_path / "new" / "simulator.sqlite3").close()
 
     assert mode(tmp_path / "new") == 0o700
 

@@ -158,7 +158,7 @@ def test_warnings_are_shown_as_they_come_and_once(
 
     supervisor.add(program("web", code))
     supervisor.wait(lambda: len(said) == 2)
-    supervisor.tend(0.1)
+    supervisor.supervise(0.1)
 
     assert said == ["web: WARNING low on luck", 'web: {"level":"error","event":"no luck"}']
 

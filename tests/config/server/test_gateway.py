@@ -13,7 +13,7 @@ import pytest
 
 from tests.config.small_web import BOUNDS, DEADLINE, LONG
 from tests.stack import resource_usage
-from tests.stack.programs import Program, free_port, until
+from tests.stack.programs import Program, free_port, wait_until
 
 THREADS = 4  # of the small web process
 POST = "POST / HTTP/1.1\r\nHost: x\r\n"
@@ -63,7 +63,7 @@ def small_web(folder: Path) -> Program:
 def web(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Program]:
     program = small_web(tmp_path_factory.mktemp("small"))
     yield program
-    program.ask_to_stop()
+    program.terminate()
     program.wait_stopped()
 
 
@@ -219,7 +219,7 @@ def test_process_that_stops_waits_for_no_slow_body(tmp_path: Path) -> None:
             stack.enter_context(one.socket)
         time.sleep(0.1)
 
-        web.ask_to_stop()
+        web.terminate()
 
         assert [one.status() for one in slow] == [503] * 9
         web.wait_stopped()
@@ -312,13 +312,13 @@ def test_reader_of_nothing_is_given_up(ask: Ask, web: Program) -> None:
 
 def test_threads_and_descriptors_are_given_back(ask: Ask, web: Program) -> None:
     time.sleep(0.5)  # until the connections of other tests are closed
-    before = resource_usage.of([web])
+    before = resource_usage.usage_of([web])
 
     slow = [ask(body_of(1000, str(number))) for number in range(30)]
-    until(lambda: resource_usage.of([web]).files >= before.files + 25)
+    wait_until(lambda: resource_usage.usage_of([web]).files >= before.files + 25)
 
     assert [one.status() for one in slow] == [408] * 30
-    until(lambda: not resource_usage.of([web]).exceeds(before, threads=THREADS, files=2))
+    wait_until(lambda: not resource_usage.usage_of([web]).exceeds(before, threads=THREADS, files=2))
 
 
 def _memory(web: Program) -> int:

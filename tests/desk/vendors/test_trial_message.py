@@ -19,7 +19,7 @@ from desk.vendors.trial_message import COMPANY, trial_for
 from tests.channels.providers.vendors import body_of
 from tests.desk.operators import make_operator, sign_in
 from tests.factories import MemberFactory
-from tests.stack.programs import until
+from tests.stack.programs import wait_until
 
 pytestmark = pytest.mark.django_db(transaction=True)
 MESSAGES = (
@@ -126,7 +126,7 @@ def test_vendors_refusal_leads_to_the_message(
 
     send(client)
 
-    until(lambda: Message.objects.get().state == "failed")
+    wait_until(lambda: Message.objects.get().state == "failed")
     message = Message.objects.get()
     page = client.get(reverse("admin:channels_message_change", args=[message.pk])).content.decode()
     assert "Получатель недоступен" in page

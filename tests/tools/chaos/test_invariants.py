@@ -16,7 +16,7 @@ from tests.factories import AttemptFactory, MessageFactory, ReceiptFactory
 from tests.tools.chaos.scenarios import ORDER, World
 from tools.chaos import verdicts
 from tools.chaos.invariants import CHECKS
-from tools.chaos.verdicts import broken
+from tools.chaos.verdicts import violations
 
 pytestmark = pytest.mark.django_db
 Break = Callable[[World], None]
@@ -310,7 +310,7 @@ def an_entry_that_was_answered_500(world: World) -> None:
 
 
 def found() -> dict[str, list[str]]:
-    return {check.name: subjects for check in CHECKS if (subjects := broken(check))}
+    return {check.name: subjects for check in CHECKS if (subjects := violations(check))}
 
 
 def test_a_good_world_keeps_every_promise() -> None:

@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from tools.chaos.plan import POOR, PRICES, Nuisance, Options, Person, Target, make
+from tools.chaos.plan import POOR, PRICES, Disruption, Options, Target, UserBehaviour, make
 
 FULL = Options(seed=7, sends=5000, kills=20, flush=False, short=False)
 SHORT = Options(seed=7, sends=300, kills=6, flush=False, short=True)
@@ -13,26 +13,30 @@ def test_everything_follows_from_the_seed() -> None:
 
     assert make(SHORT) == make(SHORT)
     assert make(SHORT).orders != make(other).orders
-    assert make(SHORT).blows != make(other).blows
+    assert make(SHORT).planned_faults != make(other).planned_faults
 
 
 def test_twenty_kills_meet_every_process_and_postgres_twice() -> None:
-    struck = Counter(blow.what for blow in make(FULL).blows)
+    struck = Counter(planned_fault.what for planned_fault in make(FULL).planned_faults)
 
     assert sum(struck[target] for target in Target) == 20
     assert min(struck[target] for target in Target) >= 2
-    assert min(struck[nuisance] for nuisance in Nuisance) >= 2
+    assert min(struck[disruption] for disruption in Disruption) >= 2
 
 
 def test_six_kills_meet_both_stores() -> None:
-    struck = Counter(blow.what for blow in make(SHORT).blows)
+    struck = Counter(planned_fault.what for planned_fault in make(SHORT).planned_faults)
 
     assert sum(struck[target] for target in Target) == 6
     assert struck[Target.POSTGRES] == struck[Target.REDIS_LOST] == 1
 
 
 def test_zombies_sleep_past_their_lease() -> None:
-    sleeps = [blow.pause for blow in make(FULL).blows if blow.what is Nuisance.ZOMBIE]
+    sleeps = [
+        planned_fault.pause
+        for planned_fault in make(FULL).planned_faults
+        if planned_fault.what is Disruption.ZOMBIE
+    ]
 
     assert min(sleeps) > 9
 
@@ -43,7 +47,7 @@ def test_the_load_has_everything_in_it() -> None:
 
     assert {order.kind for order in plan.orders} == {"code", "code_link", "link"}
     assert {order.channel for order in plan.orders} == {"whatsapp", "telegram", "sms", None}
-    assert {order.person for order in plan.orders} == {*Person, None}
+    assert {order.person for order in plan.orders} == {*UserBehaviour, None}
     assert sum(order.twin for order in plan.orders) > 200
     assert sum(order.again_at is not None for order in plan.orders) > 50
     assert len({order.phone for order in plan.orders}) == len(plan.orders) == 5000

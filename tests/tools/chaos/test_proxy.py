@@ -11,7 +11,7 @@ import pytest
 import requests
 
 from tests.tools.simulator.peers import Receiver
-from tools.chaos.proxy import Counts, Fault, Line, Proxy
+from tools.chaos.proxy import Counts, Fault, Proxy, Route
 
 BODY = b'{"hello": "world"}'
 HOLD = 0.4
@@ -39,7 +39,7 @@ def server(shared_server: Receiver) -> Receiver:
 def proxied(server: Receiver | int, **rates: float) -> Iterator[tuple[str, Counts]]:
     """The URL of a proxy in front of the server or port, and what it counts."""
     upstream = server if isinstance(server, int) else server.port
-    line = Line("test", 0, upstream, rates, hold=HOLD, latency=0.2)
+    line = Route("test", 0, upstream, rates, hold=HOLD, latency=0.2)
     proxy, loop = Proxy(line, "7"), asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever)
     thread.start()
@@ -171,7 +171,7 @@ def test_chunked_answers_pass_unchanged() -> None:
 
 
 def test_shares_are_as_asked_and_follow_from_the_seed(server: Receiver) -> None:
-    line = Line("test", 0, server.port, {"reset": 0.1, "latency": 0.2}, hold=HOLD, latency=0)
+    line = Route("test", 0, server.port, {"reset": 0.1, "latency": 0.2}, hold=HOLD, latency=0)
 
     first, again = Proxy(line, "7"), Proxy(line, "7")
     drawn = [first._draw() for _ in range(2000)]

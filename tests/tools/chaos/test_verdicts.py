@@ -10,11 +10,11 @@ import pytest
 from tests.factories import AttemptFactory, ReceiptFactory
 from tests.tools.chaos.scenarios import World
 from tools.chaos import verdicts
-from tools.chaos.fault_injector import Conductor
+from tools.chaos.fault_injector import FaultInjector
 from tools.chaos.invariants import PROVABLE
-from tools.chaos.log_errors import complaints
+from tools.chaos.log_errors import logged_errors
 from tools.chaos.plan import Options, Plan, Target, make
-from tools.chaos.report import judge_deadlocks, judge_kills, judge_logs, judge_servers
+from tools.chaos.report import check_deadlocks, check_kills, check_logs, check_servers
 
 OPTIONS = Options(seed=7, sends=300, kills=6, flush=False, short=True)
 
@@ -55,28 +55,28 @@ def test_a_vendor_that_said_nothing_and_has_no_id_cannot_be_asked() -> None:
 def test_too_many_free_deliveries_break_the_promise() -> None:
     assert why() == [PROVABLE]
 
-    (story,) = verdicts.judge_uncharged(verdicts.uncharged()).subjects
+    (story,) = verdicts.check_uncharged(verdicts.uncharged()).subjects
 
     assert "| attempt 1 expired" in story
 
 
-class Struck(Conductor):
+class Struck(FaultInjector):
     """One that has done so much."""
 
-    def __init__(self, kills: Counter[str], nuisances: Counter[str]) -> None:
-        self.kills, self.nuisances = kills, nuisances
+    def __init__(self, kills: Counter[str], disruptions: Counter[str]) -> None:
+        self.kills, self.disruptions = kills, disruptions
 
 
 def planned(plan: Plan) -> Counter[str]:
-    return Counter(str(blow.what) for blow in plan.blows)
+    return Counter(str(planned_fault.what) for planned_fault in plan.planned_faults)
 
 
 def test_a_kill_that_never_came_fails_the_run() -> None:
     plan = make(OPTIONS)
     done = planned(plan)
 
-    complete = judge_kills(plan, Struck(done, Counter()))
-    missing = judge_kills(plan, Struck(done - Counter({Target.POSTGRES: 1}), Counter()))
+    complete = check_kills(plan, Struck(done, Counter()))
+    missing = check_kills(plan, Struck(done - Counter({Target.POSTGRES: 1}), Counter()))
 
     assert complete.is_kept
     assert missing.subjects == ["postgres: 0 of 1"]
@@ -85,12 +85,12 @@ def test_a_kill_that_never_came_fails_the_run() -> None:
 def test_500_is_found_whoever_it_was_for() -> None:
     proxy = {"from vendors": {"statuses": {"200": 5, "500": 2, "503": 1}}}
 
-    assert judge_servers(proxy).subjects == ["2 × 500 from vendors"]
+    assert check_servers(proxy).subjects == ["2 × 500 from vendors"]
 
 
 def test_deadlocks_are_found() -> None:
-    assert judge_deadlocks(0).is_kept
-    assert not judge_deadlocks(1).is_kept
+    assert check_deadlocks(0).is_kept
+    assert not check_deadlocks(1).is_kept
 
 
 def test_errors_that_a_kill_explains_are_told_from_others(tmp_path: Path) -> None:
@@ -115,11 +115,11 @@ def test_errors_that_a_kill_explains_are_told_from_others(tmp_path: Path) -> Non
     log = tmp_path / "worker.log"
     log.write_text("\n".join(lines), encoding="utf-8")
 
-    explained, others = complaints([log])
+    explained, others = logged_errors([log])
 
     assert explained.total() == 3
     assert others == {
         "worker: not_rendered (KeyError: 'code')": 1,
         "worker: traceback (ValueError: no)": 1,
     }
-    assert len(judge_logs(others).subjects) == 2
+    assert len(check_logs(others).subjects) == 2

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tools.examples.checks import FailedError, Trial, verify_webhook
+from tools.examples.checks import ExampleRun, FailedError, verify_webhook
 from tools.examples.languages import LANGUAGES
 from tools.examples.service import Service
 from tools.examples.toolchains import SOURCES, Toolchain
@@ -14,9 +14,9 @@ PYTHON = next(one for one in LANGUAGES if one.name == "python")
 NOWHERE = Service("http://127.0.0.1:1/api/v1", "kv_test_none")
 
 
-def trial_of(example: Path) -> Trial:
+def trial_of(example: Path) -> ExampleRun:
     """A trial in which this is Python's example, whatever is asked for."""
-    return Trial(PYTHON, Toolchain("", lambda _file: [sys.executable, example]), NOWHERE)
+    return ExampleRun(PYTHON, Toolchain("", lambda _file: [sys.executable, example]), NOWHERE)
 
 
 def test_the_receiver_is_right() -> None:

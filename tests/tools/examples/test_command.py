@@ -6,30 +6,30 @@ import pytest
 
 from tools.examples import __main__ as command
 from tools.examples import report
-from tools.examples.checks import TRIALS
+from tools.examples.checks import CHECKS
 from tools.examples.languages import Language
-from tools.examples.report import Outcome
+from tools.examples.report import LanguageResult
 from tools.examples.service import Service
-from tools.examples.toolchains import BuildError, MissingError, Place, Toolchain, build, tool
+from tools.examples.toolchains import BuildError, MissingError, Toolchain, Workspace, build, tool
 
 NOWHERE = Service("http://127.0.0.1:1/api/v1", "kv_test_none")
 
 
-def lacking(_place: Place) -> Toolchain:
+def lacking(_place: Workspace) -> Toolchain:
     tool("no-such-compiler")
     raise AssertionError
 
 
-def broken(_place: Place) -> Toolchain:
+def broken(_place: Workspace) -> Toolchain:
     build(["bash", "-c", "echo line 3: no; exit 1"])
     raise AssertionError
 
 
-def dead(_place: Place) -> Toolchain:
+def dead(_place: Workspace) -> Toolchain:
     return Toolchain("Shell 1.0", lambda _file: ["bash", "-c", "echo nothing to say"])
 
 
-def outcome_of(language: Language) -> Outcome:
+def outcome_of(language: Language) -> LanguageResult:
     return command.judge(language, NOWHERE, install=False)
 
 
@@ -51,13 +51,13 @@ def test_examples_that_do_nothing_are_failures() -> None:
     outcome = outcome_of(Language("curl", "sh", dead, lambda _place: None))
 
     assert not outcome.is_good
-    assert set(outcome.failures) == {*TRIALS}
+    assert set(outcome.failures) == {*CHECKS}
 
 
 def test_what_is_missing_is_installed_when_asked_for() -> None:
-    installed: list[Place] = []
+    installed: list[Workspace] = []
 
-    def found(place: Place) -> Toolchain:
+    def found(place: Workspace) -> Toolchain:
         return dead(place) if installed else lacking(place)
 
     language = Language("curl", "sh", found, installed.append)
@@ -72,10 +72,10 @@ def test_what_is_missing_is_installed_when_asked_for() -> None:
 
 
 def test_the_table_has_a_row_for_each_language() -> None:
-    good = Outcome("go", "Go 1.19", passed=[*TRIALS])
-    bad = Outcome("php", "PHP 8.2", passed=["shorten"], failures={"send_link": "no"})
+    good = LanguageResult("go", "Go 1.19", passed=[*CHECKS])
+    bad = LanguageResult("php", "PHP 8.2", passed=["shorten"], failures={"send_link": "no"})
 
-    table = report.table([good, bad, Outcome("rust", missing="no cargo")]).splitlines()
+    table = report.table([good, bad, LanguageResult("rust", missing="no cargo")]).splitlines()
 
     cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in table]
     assert cells[2] == ["go", *["yes"] * 6, "Go 1.19"]

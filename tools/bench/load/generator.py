@@ -21,7 +21,7 @@ class CannotMeasureError(Exception):
 
 
 @dataclass
-class Feed:
+class RequestSource:
     """Requests made beforehand: heads (request line and headers) and, each with one, bodies."""
 
     heads: list[str]
@@ -61,7 +61,7 @@ class Wrk:
         self._heads, self._lines = place / "heads", place / "lines"
         self._again = False
 
-    def prepare(self, feed: Feed) -> None:
+    def prepare(self, feed: RequestSource) -> None:
         heads = (head.replace("\r\n", "|") for head in feed.heads)
         self._heads.write_text("".join(f"{head}\n" for head in heads), encoding="utf-8")
         lines = (f"{number} {body}\n" for number, body in feed.lines)
@@ -90,7 +90,7 @@ def _said(output: str) -> Load:
     return Load(**json.loads(found[-1].removeprefix("BENCH ")))
 
 
-class Own:
+class PythonLoop:
     """Our own client: heavier than wrk, so that both sides look slower and closer."""
 
     name = "built-in client"
@@ -99,16 +99,16 @@ class Own:
         self._requests: list[bytes] = []
         self._again = False
 
-    def prepare(self, feed: Feed) -> None:
+    def prepare(self, feed: RequestSource) -> None:
         self._requests, self._again = list(feed.whole()), feed.again
 
     def run(self, port: int, connections: int, seconds: int) -> Load:
         return client.run(port, self._requests, connections, seconds, again=self._again)
 
 
-Generator = Wrk | Own
+Generator = Wrk | PythonLoop
 
 
 def generator(place: Path, *, own: bool = False) -> Generator:
     program = shutil.which("wrk")
-    return Own() if own or program is None else Wrk(program, place)
+    return PythonLoop() if own or program is None else Wrk(program, place)

@@ -10,7 +10,7 @@ from tools.bench.stack.stack import Stack
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    spent: proc.Spent
+    spent: proc.CpuTime
     fsync: float  # µs, the mean of the write-ahead log's
     loop: float  # ms that `machine.loop` took just before
 

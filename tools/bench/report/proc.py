@@ -30,7 +30,7 @@ class Snapshot:
 
 
 @dataclass(frozen=True, slots=True)
-class Spent:
+class CpuTime:
     """Between two snapshots."""
 
     seconds: float
@@ -85,11 +85,11 @@ def snapshot(roots: Mapping[str, Sequence[int]]) -> Snapshot:
     return Snapshot(time.monotonic(), groups | {CLIENT: me.own + me.buried}, busy, steal)
 
 
-def between(before: Snapshot, after: Snapshot) -> Spent:
+def between(before: Snapshot, after: Snapshot) -> CpuTime:
     seconds = after.at - before.at
     groups = {name: after.groups[name] - ticks for name, ticks in before.groups.items()}
     others = after.busy - before.busy - sum(groups.values())
-    return Spent(
+    return CpuTime(
         seconds=seconds,
         groups={name: ticks / TICKS for name, ticks in groups.items()},
         others=max(0.0, others / TICKS / seconds),

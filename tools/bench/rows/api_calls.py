@@ -9,11 +9,11 @@ import orjson
 from links.clicks.buffer import STREAM
 from tools.bench.floors import hello
 from tools.bench.load.client import Load, ask
-from tools.bench.load.generator import CannotMeasureError, Feed, head, post, whole
+from tools.bench.load.generator import CannotMeasureError, RequestSource, head, post, whole
 from tools.bench.rows.runner import Call
 from tools.bench.stack import seed
 from tools.bench.stack.seed import Account
-from tools.bench.stack.stack import Wanted, until
+from tools.bench.stack.stack import Setup, until
 
 BROWSER = "Mozilla/5.0 (Linux; Android 15) AppleWebKit/537.36 Chrome/141.0 Mobile Safari/537.36"
 SLUGS = 16
@@ -25,16 +25,16 @@ class Verify(Call):
     name, title = "verify", "POST /otp/verify"
     least, aim = 0.55, 0.8
 
-    def feed(self, side: str, many: int) -> Feed:
+    def feed(self, side: str, many: int) -> RequestSource:
         accounts, phones = self.bench.accounts, self.bench.phones.take(many)
         guesses = seed.verifications(self.stack.store, accounts, phones)
         path = "/verify" if side == "floor" else "/api/v1/otp/verify"
         body = _floor_guess if side == "floor" else _guess
         lines = [(one.account, body(accounts[one.account], one)) for one in guesses]
         heads = [post(path, self.port(side), one.key) for one in accounts]
-        return Feed(heads, lines, mark={"phones": phones})
+        return RequestSource(heads, lines, mark={"phones": phones})
 
-    def wrong(self, feed: Feed, load: Load) -> int:
+    def wrong(self, feed: RequestSource, load: Load) -> int:
         right, judged = counted(self, _JUDGED, _ends(feed))
         return beyond(load.accepted, right) + beyond(load.refused, judged - right)
 
@@ -63,7 +63,7 @@ class Send(Call):
     def senders(self, side: str) -> Sequence[Account]:
         return self.bench.accounts
 
-    def feed(self, side: str, many: int) -> Feed:
+    def feed(self, side: str, many: int) -> RequestSource:
         phones, senders = self.bench.phones.take(many), self.senders(side)
         path = "/send" if side == "floor" else "/api/v1/otp/send"
         body = _floor_send if side == "floor" else _send
@@ -73,9 +73,9 @@ class Send(Call):
             for place, phone in zip(places, phones, strict=True)
         ]
         heads = [post(path, self.port(side), one.key) for one in senders]
-        return Feed(heads, lines, mark={"phones": phones})
+        return RequestSource(heads, lines, mark={"phones": phones})
 
-    def wrong(self, feed: Feed, load: Load) -> int:
+    def wrong(self, feed: RequestSource, load: Load) -> int:
         """A refusal is wrong here, and so is an answer without a message and its hold."""
         messages, holds = counted(self, _ACCEPTED, _ends(feed))
         return load.refused + beyond(load.accepted, min(messages, holds))
@@ -116,9 +116,9 @@ class Wait(Send):
     name, title = "wait", "POST /otp/send, waiting for its outcome"
     sides: ClassVar[tuple[str, ...]] = ("ours",)
     least = aim = None
-    wanted = Wanted("bench_delivery", delivery=True)
+    wanted = Setup("bench_delivery", delivery=True)
 
-    def wrong(self, feed: Feed, load: Load) -> int:
+    def wrong(self, feed: RequestSource, load: Load) -> int:
         until(lambda: not open_messages(self), seconds=60, what="the delivery of all messages")
         (delivered,) = counted(self, _DELIVERED, _ends(feed))
         return super().wrong(feed, load) + beyond(load.accepted, delivered)
@@ -138,7 +138,7 @@ class Shorten(Call):
     name, title = "shorten", "POST /links/shorten"
     least, aim = 0.5, 0.75
 
-    def feed(self, side: str, many: int) -> Feed:
+    def feed(self, side: str, many: int) -> RequestSource:
         accounts, path = self.bench.accounts, "/api/v1/links/shorten"
         lines = []
         for number in range(many):
@@ -147,9 +147,9 @@ class Shorten(Call):
             lines.append((place, as_json(**owner, url=f"{hello.URL}&n={number}")))
         path = "/shorten" if side == "floor" else path
         heads = [post(path, self.port(side), one.key) for one in accounts]
-        return Feed(heads, lines, mark={"before": self._links()})
+        return RequestSource(heads, lines, mark={"before": self._links()})
 
-    def wrong(self, feed: Feed, load: Load) -> int:
+    def wrong(self, feed: RequestSource, load: Load) -> int:
         return load.refused + beyond(load.accepted, self._links() - feed.mark["before"])
 
     def _links(self) -> int:
@@ -162,7 +162,7 @@ class Redirect(Call):
     name, title = "redirect", "GET /<slug>, cached, clicks handed over"
     least: ClassVar[float | None] = 0.6
     aim: ClassVar[float | None] = 0.9
-    wanted = Wanted("bench_calls", waiters=0, floor=True, hello=True)
+    wanted = Setup("bench_calls", waiters=0, floor=True, hello=True)
 
     def prepare(self) -> None:
         call = post("/api/v1/links/shorten", self.stack.web, self.bench.accounts[0].key)
@@ -174,19 +174,19 @@ class Redirect(Call):
     def port(self, side: str) -> int:
         return self.stack.hello if side == "floor" else self.stack.web
 
-    def feed(self, side: str, many: int) -> Feed:
+    def feed(self, side: str, many: int) -> RequestSource:
         heads = [
             head("GET", f"/{slug}", self.port(side), User_Agent=BROWSER, Accept="text/html")
             for slug in self.slugs
         ]
         self.clear()
         lines = [(number, "") for number in range(len(heads))]
-        return Feed(heads, lines, again=True, mark={"side": side})
+        return RequestSource(heads, lines, again=True, mark={"side": side})
 
     def clear(self) -> None:
         self.stack.redis.delete(STREAM)
 
-    def wrong(self, feed: Feed, load: Load) -> int:
+    def wrong(self, feed: RequestSource, load: Load) -> int:
         if feed.mark["side"] == "floor":
             return load.refused
         clicks = self.clicks(feed, load)
@@ -194,7 +194,7 @@ class Redirect(Call):
         feed.notes["redirects answered"] = load.accepted
         return load.refused + beyond(load.accepted, clicks)
 
-    def clicks(self, feed: Feed, load: Load) -> int:
+    def clicks(self, feed: RequestSource, load: Load) -> int:
         """Those in the stream, once what the processes still hold has had time to get there."""
         deadline, found = time.monotonic() + 3, 0
         while found < load.accepted and time.monotonic() < deadline:
@@ -208,7 +208,7 @@ def as_json(**fields: object) -> str:
     return orjson.dumps(fields).decode()
 
 
-def _ends(feed: Feed) -> list[object]:
+def _ends(feed: RequestSource) -> list[object]:
     """The first and the last of its phones, which no other feed's lie between."""
     return [feed.mark["phones"][0], feed.mark["phones"][-1]]
 

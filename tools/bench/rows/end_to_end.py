@@ -13,7 +13,7 @@ from tools.bench.report.meter import Meter
 from tools.bench.report.results import Interval, Row
 from tools.bench.rows.api_calls import Send, open_messages
 from tools.bench.rows.runner import Bench, order
-from tools.bench.stack.stack import Wanted, until
+from tools.bench.stack.stack import Setup, until
 
 SIDES = ("floor", "ours")
 CONNECTIONS = 16
@@ -25,7 +25,7 @@ class Flood(Send):
     """Accepted as fast as possible while the worker delivers."""
 
     sides = ("ours",)
-    wanted = Wanted("bench_path", waiters=0, delivery=True)
+    wanted = Setup("bench_path", waiters=0, delivery=True)
 
 
 def measure(bench: Bench) -> list[Row]:

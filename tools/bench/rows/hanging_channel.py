@@ -16,10 +16,10 @@ SIDES = ("idle", "during")
 CONNECTIONS = 8
 HANG = 8.0  # seconds
 HUNG = 24  # of 32 threads: what one account may have
-LONGEST = 4  # seconds of an interval: it must end before the calls that hang do
+MAX_SECONDS = 4  # seconds of an interval: it must end before the calls that hang do
 
 
-class BySideOf(Wait):
+class SendWhileHanging(Wait):
     """By WhatsApp; what hangs are SMS."""
 
     sides = SIDES
@@ -28,7 +28,7 @@ class BySideOf(Wait):
 def measure(bench: Bench) -> list[Row]:
     title = "POST /otp/send, waiting, while another account hangs"
     row = Row("beside", title, SIDES, CONNECTIONS)
-    call = BySideOf(bench)
+    call = SendWhileHanging(bench)
     bench.stack.arrange(call.wanted)
     series = Series(bench, call, CONNECTIONS)
     series.interval("idle", -1, 1)
@@ -48,7 +48,7 @@ def _during(bench: Bench, series: Series, number: int) -> Interval:
     requests.post(faults, json=hang, timeout=10).raise_for_status()
     started, sends = time.monotonic(), _send_sms(bench, HUNG)
     until(lambda: _hanging(bench) > HUNG // 2, seconds=30, what="the calls that hang")
-    interval = series.interval("during", number, min(bench.seconds, LONGEST))
+    interval = series.interval("during", number, min(bench.seconds, MAX_SECONDS))
     until(lambda: _is_open(bench), seconds=60, what="the breaker to open")
     opened = time.monotonic() - started
     requests.delete(faults, timeout=10).raise_for_status()

@@ -11,25 +11,25 @@ from tools.bench.load.generator import whole
 from tools.bench.report.results import Interval, Row
 from tools.bench.rows.api_calls import Verify, Wait, open_messages
 from tools.bench.rows.runner import Bench, Series, order
-from tools.bench.stack.stack import Wanted, until
+from tools.bench.stack.stack import Setup, until
 
 SIDES = ("idle", "during")
 CONNECTIONS = 16
 LATENCY = 8.0  # seconds the provider takes
 SENDS = 200
 AT_ONCE = 1.5  # seconds within which an answer counts as given at once
-LONGEST = 4  # seconds of an interval: it must end before the provider answers
+MAX_SECONDS = 4  # seconds of an interval: it must end before the provider answers
 
 
-class Beside(Verify):
+class VerifyWhileHanging(Verify):
     sides = SIDES
-    wanted = Wanted("bench_delivery", delivery=True)
+    wanted = Setup("bench_delivery", delivery=True)
 
 
 def measure(bench: Bench) -> list[Row]:
     title = "POST /otp/verify while a provider hangs"
     row = Row("hang", title, SIDES, CONNECTIONS, least=1.5, compared="p99", at_most=True)
-    call = Beside(bench)
+    call = VerifyWhileHanging(bench)
     bench.stack.arrange(call.wanted)
     series = Series(bench, call, CONNECTIONS)
     series.interval("idle", -1, 1)
@@ -49,7 +49,7 @@ def _during(bench: Bench, series: Series, number: int) -> Interval:
     requests.post(faults, json=slow, timeout=10).raise_for_status()
     sends = Sends(bench)
     at_once = sends.answered(AT_ONCE)
-    interval = series.interval("during", number, min(bench.seconds, LONGEST))
+    interval = series.interval("during", number, min(bench.seconds, MAX_SECONDS))
     waiting = SENDS - at_once - sends.answered(0.01)
     requests.delete(faults, timeout=10).raise_for_status()
     sends.answered(2 * LATENCY)

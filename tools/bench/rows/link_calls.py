@@ -8,11 +8,11 @@ from links.clicks.buffer import STREAM
 from links.make.bulk import MAX_LINKS
 from tools.bench.floors import hello
 from tools.bench.load.client import Load
-from tools.bench.load.generator import Feed, head, post
+from tools.bench.load.generator import RequestSource, head, post
 from tools.bench.rows.api_calls import BROWSER, Redirect, as_json, beyond, counted
 from tools.bench.rows.runner import Call
 from tools.bench.stack import seed
-from tools.bench.stack.stack import Wanted, until
+from tools.bench.stack.stack import Setup, until
 
 DRAINED = 120.0  # seconds
 
@@ -21,9 +21,9 @@ class Counted(Redirect):
     """As `redirect`, while a worker writes every click to the database; none may be missing."""
 
     name, title = "counted", "GET /<slug>, cached, clicks counted in the database"
-    wanted = Wanted("bench_delivery", delivery=True, hello=True)
+    wanted = Setup("bench_delivery", delivery=True, hello=True)
 
-    def feed(self, side: str, many: int) -> Feed:
+    def feed(self, side: str, many: int) -> RequestSource:
         feed = super().feed(side, many)
         feed.mark["before"] = self._counted()
         return feed
@@ -31,7 +31,7 @@ class Counted(Redirect):
     def clear(self) -> None:
         """Nothing: what is in the stream, somebody counts."""
 
-    def clicks(self, feed: Feed, load: Load) -> int:
+    def clicks(self, feed: RequestSource, load: Load) -> int:
         begun, wanted = time.monotonic(), feed.mark["before"] + load.accepted
         until(lambda: self._counted() >= wanted, seconds=DRAINED, what="the counting of all clicks")
         lasted = time.monotonic() - begun
@@ -53,16 +53,16 @@ class Cold(Call):
     def slugs(self, many: int) -> Sequence[str]:
         return seed.links(self.stack.store, self.bench.accounts[0], many, url=hello.URL)
 
-    def feed(self, side: str, many: int) -> Feed:
+    def feed(self, side: str, many: int) -> RequestSource:
         port = self.port(side)
         heads = [
             head("GET", f"/{slug}", port, User_Agent=BROWSER, Accept="text/html")
             for slug in self.slugs(many)
         ]
         self.stack.redis.delete(STREAM)
-        return Feed(heads, [(number, "") for number in range(len(heads))])
+        return RequestSource(heads, [(number, "") for number in range(len(heads))])
 
-    def wrong(self, feed: Feed, load: Load) -> int:
+    def wrong(self, feed: RequestSource, load: Load) -> int:
         return load.refused
 
 
@@ -75,7 +75,7 @@ class Scan(Cold):
     def slugs(self, many: int) -> Sequence[str]:
         return seed.slugs(many)
 
-    def wrong(self, feed: Feed, load: Load) -> int:
+    def wrong(self, feed: RequestSource, load: Load) -> int:
         return load.accepted
 
 
@@ -89,16 +89,16 @@ class Bulk(Call):
     def connections(self, asked: Sequence[int]) -> Sequence[int]:
         return [1]
 
-    def feed(self, side: str, many: int) -> Feed:
+    def feed(self, side: str, many: int) -> RequestSource:
         account = self.bench.accounts[0]
         path = "/bulk" if side == "floor" else "/api/v1/links/bulk"
         owner = {"company_id": account.company_id} if side == "floor" else {}
         links = [{"url": f"{hello.URL}&n={number}"} for number in range(MAX_LINKS)]
         body = as_json(**owner, links=links)
         heads = [post(path, self.port(side), account.key)]
-        return Feed(heads, [(0, body)] * many, mark={"before": self._links()})
+        return RequestSource(heads, [(0, body)] * many, mark={"before": self._links()})
 
-    def wrong(self, feed: Feed, load: Load) -> int:
+    def wrong(self, feed: RequestSource, load: Load) -> int:
         made = self._links() - feed.mark["before"]
         feed.notes["links per s"] = round(load.accepted * MAX_LINKS / load.seconds)
         return load.refused + beyond(load.accepted, made // MAX_LINKS)

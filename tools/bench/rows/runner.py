@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from tools.bench.load.client import Load
-from tools.bench.load.generator import CannotMeasureError, Feed, Generator
+from tools.bench.load.generator import CannotMeasureError, Generator, RequestSource
 from tools.bench.report.meter import Meter, Reading
 from tools.bench.report.results import Interval, Row
 from tools.bench.stack.seed import Account, Phones
-from tools.bench.stack.stack import Stack, Wanted
+from tools.bench.stack.stack import Setup, Stack
 
 WARM_UP = 1  # seconds, before each side is counted: connections open and prepare their statements
 FIRST_GUESS = 5_000.0  # requests a second, until it is known better
@@ -42,7 +42,7 @@ class Call(ABC):
     guess: ClassVar[float] = FIRST_GUESS
     is_refused: ClassVar[bool] = False  # whether that is the right answer to every request
     # Without a worker: nothing but the call takes the machine's time.
-    wanted: ClassVar[Wanted] = Wanted("bench_calls", waiters=0, floor=True)
+    wanted: ClassVar[Setup] = Setup("bench_calls", waiters=0, floor=True)
 
     def __init__(self, bench: Bench) -> None:
         self.bench, self.stack = bench, bench.stack
@@ -59,10 +59,10 @@ class Call(ABC):
         return self.stack.floor if side == "floor" else self.stack.web
 
     @abstractmethod
-    def feed(self, side: str, many: int) -> Feed: ...
+    def feed(self, side: str, many: int) -> RequestSource: ...
 
     @abstractmethod
-    def wrong(self, feed: Feed, load: Load) -> int:
+    def wrong(self, feed: RequestSource, load: Load) -> int:
         """How many answers nothing in the stores stands behind."""
 
 
@@ -114,7 +114,7 @@ class Series:
                 )
         raise CannotMeasureError(f"{self._call.name}: {side} outruns the requests made for it")
 
-    def _drive(self, side: str, seconds: int, spare: float) -> tuple[Feed, Load, Reading]:
+    def _drive(self, side: str, seconds: int, spare: float) -> tuple[RequestSource, Load, Reading]:
         many = int(self._rates[side] * seconds * spare) + 8 * self._connections
         feed = self._call.feed(side, many)
         self._bench.generate.prepare(feed)

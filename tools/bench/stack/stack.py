@@ -25,7 +25,7 @@ OWN = {
 
 
 @dataclass(frozen=True)
-class Wanted:
+class Setup:
     """What a row needs to run. A database is a copy of the seeded one, made at its first use."""
 
     database: str
@@ -52,7 +52,7 @@ class Stack:
         self._databases = {SEEDED}
         self._store: tuple[str, psycopg.Connection] | None = None
 
-    def arrange(self, wanted: Wanted) -> None:
+    def arrange(self, wanted: Setup) -> None:
         """Have exactly this running; what is as it should be stays."""
         url = self._database(wanted.database)
         plans = self._plans(wanted, url)
@@ -66,7 +66,7 @@ class Stack:
         for name in missing:
             self._running[name].wait_ready()
 
-    def _plans(self, wanted: Wanted, url: str) -> dict[str, Plan]:
+    def _plans(self, wanted: Setup, url: str) -> dict[str, Plan]:
         database = ("DATABASE_URL", url)
         ours = (database, ("SEND_WAITERS", str(wanted.waiters)))
         plans = {"web": Plan(tuple(web(self.web)), ours, self.web)}

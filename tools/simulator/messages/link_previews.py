@@ -18,7 +18,7 @@ from tools.simulator.faults import PREVIEW, SCAN
 from tools.simulator.messages.message import Message
 from tools.simulator.settings import Settings
 from tools.simulator.vendor import LOOPBACK, Tell
-from tools.simulator.wire_log import Wire
+from tools.simulator.wire_log import WireLog
 
 TIMEOUT = aiohttp.ClientTimeout(total=10)
 PREVIEWERS = {
@@ -35,8 +35,8 @@ SCANNER = (
 )
 
 
-class Visits:
-    def __init__(self, settings: Settings, wire: Wire) -> None:
+class LinkPreviews:
+    def __init__(self, settings: Settings, wire: WireLog) -> None:
         self._own = {urlsplit(url)[:2] for url in (settings.short_url, settings.public_url)}
         self._wire = wire
 

@@ -63,7 +63,7 @@ class LogInUseError(Exception):
     """Another simulator writes this file."""
 
 
-class Log:
+class MessageLog:
     def __init__(self, path: Path) -> None:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._lock = _lock(path.with_name(path.name + ".lock"))

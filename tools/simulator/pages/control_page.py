@@ -13,7 +13,7 @@ from tools.simulator.carrier import Carrier
 from tools.simulator.faults import KINDS, PROVIDERS, Fault, read_fault
 from tools.simulator.messages.message import iso
 from tools.simulator.messages.message_content import digits
-from tools.simulator.pages.local_only import Guard
+from tools.simulator.pages.local_only import LocalOnly
 from tools.simulator.pages.page_texts import LANGUAGES, choose, fault_words
 from tools.simulator.pages.phones_page import HEADERS, clock
 from tools.simulator.request_bodies import form, whole
@@ -27,13 +27,13 @@ FORM_HEADERS = HEADERS | {"Referrer-Policy": "same-origin"}
 NUMBERS = ("latency_ms", "times")
 
 
-class Control:
+class ControlPage:
     """Plain forms and links: the page needs no script, which only keeps it fresh."""
 
     def __init__(self, carrier: Carrier) -> None:
         self._carrier = carrier
 
-    def routes(self, guard: Guard) -> list[web.RouteDef]:
+    def routes(self, guard: LocalOnly) -> list[web.RouteDef]:
         return [
             web.get("/control", guard(self.show)),
             web.post("/control/faults", guard(self.add)),
@@ -67,7 +67,7 @@ class Control:
 
     def _page(self, request: web.Request, mistakes: Mapping[str, str]) -> web.Response:
         return web.Response(
-            text=Panel(self._carrier, _lang(request), request.query).render(mistakes),
+            text=ControlView(self._carrier, _lang(request), request.query).render(mistakes),
             status=400 if mistakes else 200,
             content_type="text/html",
             headers=FORM_HEADERS,
@@ -84,7 +84,7 @@ def _lang(request: web.Request) -> str:
     return choose(request.query.get("lang", ""), request.headers.get("Accept-Language", ""))
 
 
-class Panel:
+class ControlView:
     """One rendering in one language; every word that came from outside is escaped."""
 
     def __init__(self, carrier: Carrier, lang: str, query: Mapping[str, str]) -> None:

@@ -8,7 +8,7 @@ from aiohttp import web
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
-class Guard:
+class LocalOnly:
     def __init__(self, host_names: frozenset[str]) -> None:
         self._host_names = host_names
 

@@ -14,7 +14,7 @@ from tools.simulator.faults import KINDS, Fault
 from tools.simulator.messages.message import Message, iso
 from tools.simulator.messages.message_content import CLOSING, LINK, digits
 from tools.simulator.messages.phones import Phone
-from tools.simulator.pages.local_only import Guard
+from tools.simulator.pages.local_only import LocalOnly
 from tools.simulator.pages.page_texts import LANGUAGES, choose, fault_words
 
 HERE = Path(__file__).parent
@@ -37,11 +37,11 @@ CONTACT_ACTIONS = {
 }
 
 
-class Page:
+class PhonesPage:
     def __init__(self, carrier: Carrier) -> None:
         self._carrier = carrier
 
-    def routes(self, guard: Guard) -> list[web.RouteDef | web.StaticDef]:
+    def routes(self, guard: LocalOnly) -> list[web.RouteDef | web.StaticDef]:
         return [
             web.get("/", guard(self.show)),
             web.get("/events", guard(self._carrier.events.stream)),
@@ -51,11 +51,11 @@ class Page:
     async def show(self, request: web.Request) -> web.Response:
         lang = choose(request.query.get("lang", ""), request.headers.get("Accept-Language", ""))
         wanted = digits(request.query.get("phone", ""))
-        text = Sheet(self._carrier, lang, wanted).render()
+        text = PhonesView(self._carrier, lang, wanted).render()
         return web.Response(text=text, content_type="text/html", headers=HEADERS)
 
 
-class Sheet:
+class PhonesView:
     """One rendering in one language; every word that came from outside is escaped."""
 
     def __init__(self, carrier: Carrier, lang: str, wanted: str) -> None:

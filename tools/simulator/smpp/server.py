@@ -11,7 +11,7 @@ from functools import partial
 from aiohttp import web
 
 from tools.simulator.carrier import Carrier
-from tools.simulator.faults import LOST, SERVER_ERROR, SILENCES, Plan
+from tools.simulator.faults import LOST, SERVER_ERROR, SILENCES, FaultPlan
 from tools.simulator.messages import message_content
 from tools.simulator.messages.message import Message
 from tools.simulator.smpp import pdu
@@ -102,7 +102,7 @@ class Smpp(Vendor):
         return await self._reply(session, plan, message, message_id)
 
     async def _reply(
-        self, session: Session, plan: Plan, message: Message | None, message_id: str
+        self, session: Session, plan: FaultPlan, message: Message | None, message_id: str
     ) -> tuple[int, str] | None:
         if plan.answer not in SILENCES:
             await asyncio.sleep(plan.latency)

@@ -19,7 +19,7 @@ PATIENCE = 10.0  # seconds for a deliver_sm to be answered
 ABORT_ON_CLOSE = struct.pack("ii", 1, 0)  # SO_LINGER on, 0 s: the peer gets a RST
 
 
-class Centre(Protocol):
+class MessageCentre(Protocol):
     window: int
 
     def admit(self, bind: Bind) -> int:
@@ -34,7 +34,7 @@ class Centre(Protocol):
 
 class Session:
     def __init__(
-        self, centre: Centre, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+        self, centre: MessageCentre, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> None:
         self._centre, self._reader, self._writer = centre, reader, writer
         self._bound_as: int | None = None

@@ -46,40 +46,40 @@ INVALID_LENGTH, INVALID_CLASS, SUBMIT_FAILED, INVALID_OPTIONAL = 0x01, 0x43, 0x4
 
 
 @dataclass(slots=True)
-class Piece:
+class Segment:
     text: str
     reference: int = 0
     total: int = 1
     number: int = 1
 
 
-def read(submit: Submit) -> Piece:
+def read(submit: Submit) -> Segment:
     """Raises UnreadableError."""
     if MESSAGE_PAYLOAD in submit.tlvs:
         if submit.octets:
             raise UnreadableError(INVALID_LENGTH)
-        return Piece(_text(submit.tlvs[MESSAGE_PAYLOAD], submit.coding))
+        return Segment(_text(submit.tlvs[MESSAGE_PAYLOAD], submit.coding))
     longest = _longest(submit.coding)
     if SAR_REFERENCE in submit.tlvs:
         return _segment(submit, longest)
     if not submit.esm_class & HAS_HEADER:
         if len(submit.octets) > longest:
             raise UnreadableError(INVALID_LENGTH)
-        return Piece(_text(submit.octets, submit.coding))
+        return Segment(_text(submit.octets, submit.coding))
     return _part(submit, longest)
 
 
-def _part(submit: Submit, longest: int) -> Piece:
+def _part(submit: Submit, longest: int) -> Segment:
     length = submit.octets[0] if submit.octets else 0
     header, body = submit.octets[1 : 1 + length], submit.octets[1 + length :]
     if length != 5 or header[:2] != b"\x00\x03" or not 1 <= header[4] <= header[3]:
         raise UnreadableError(INVALID_CLASS)
     if len(body) > longest - _header(submit.coding):
         raise UnreadableError(INVALID_LENGTH)
-    return Piece(_text(body, submit.coding), header[2], header[3], header[4])
+    return Segment(_text(body, submit.coding), header[2], header[3], header[4])
 
 
-def _segment(submit: Submit, longest: int) -> Piece:
+def _segment(submit: Submit, longest: int) -> Segment:
     """A part whose header the centre makes itself, of sar_… parameters: SMPP 3.4 §5.3.2.22 ff."""
     reference, total, number = (
         int.from_bytes(submit.tlvs.get(tag, b"")) for tag in (SAR_REFERENCE, SAR_TOTAL, SAR_NUMBER)
@@ -88,7 +88,7 @@ def _segment(submit: Submit, longest: int) -> Piece:
         raise UnreadableError(INVALID_OPTIONAL)
     if len(submit.octets) > longest - _header(submit.coding):
         raise UnreadableError(INVALID_LENGTH)
-    return Piece(_text(submit.octets, submit.coding), reference, total, number)
+    return Segment(_text(submit.octets, submit.coding), reference, total, number)
 
 
 def _longest(coding: int) -> int:
@@ -134,7 +134,7 @@ class Parts:
         self._known: OrderedDict[tuple[str, str, int, int], dict[int, tuple[str, str]]]
         self._known = OrderedDict()
 
-    def add(self, submit: Submit, piece: Piece, message_id: str) -> tuple[str, list[str]] | None:
+    def add(self, submit: Submit, piece: Segment, message_id: str) -> tuple[str, list[str]] | None:
         """The whole text, and the ids of its parts, once it is complete."""
         key = (submit.source, submit.dest, piece.reference, piece.total)
         parts = self._known.setdefault(key, {})

@@ -13,7 +13,7 @@ from typing import Any
 from aiohttp import web
 
 from tools.simulator.carrier import Carrier
-from tools.simulator.faults import Plan
+from tools.simulator.faults import FaultPlan
 from tools.simulator.messages import message_content
 from tools.simulator.messages.message import Message
 from tools.simulator.messages.phones import Phone
@@ -101,7 +101,7 @@ class TelegramBot(HttpVendor):
     def refused(self, kind: str, message: Message) -> web.Response:
         return _refusal(REFUSALS[kind])
 
-    def events(self, plan: Plan) -> list[str]:
+    def events(self, plan: FaultPlan) -> list[str]:
         return []
 
     def change_contact(self, digits: str, action: str) -> Phone:

@@ -26,7 +26,7 @@ from tests.channels.providers.centre import (
     refused,
 )
 from tests.channels.providers.vendors import message
-from tests.stack.programs import free_port, until
+from tests.stack.programs import free_port, wait_until
 
 
 def test_throttled_account_takes_a_rest_and_comes_back(centre: Centre, kept: Kept) -> None:
@@ -41,7 +41,7 @@ def test_throttled_account_takes_a_rest_and_comes_back(centre: Centre, kept: Kep
     assert isinstance(error, ThrottledError)
     assert error.retry_after is not None
     assert opened.acquire(timeout=5)
-    until(lambda: one.is_open)
+    wait_until(lambda: one.is_open)
     assert one.send(message()).provider_id
     one.stop()
 
@@ -50,7 +50,7 @@ def test_broken_connection_leaves_unknown_what_was_written(kept: Kept) -> None:
     deaf = Deaf(hangs_up=True)
     one = account(deaf.port, timeout=(5.0, 20.0))
     one.start(keep=kept, opened=lambda: None)
-    until(lambda: one.is_open)
+    wait_until(lambda: one.is_open)
 
     error = refused(one)
 
@@ -75,11 +75,11 @@ def test_no_more_is_under_way_than_the_window_has_room_for(centre: Centre, bound
     one = bound(window=3, timeout=(5.0, 20.0))
     with ThreadPoolExecutor(6) as pool:
         sending = [pool.submit(one.send, message()) for _ in range(6)]
-        until(lambda: len(centre.submitted) == 3)
+        wait_until(lambda: len(centre.submitted) == 3)
         time.sleep(0.1)
         under_way = (len(centre.submitted), one.facts()["unanswered"])
         for number in range(6):
-            until(lambda number=number: len(centre.submitted) > number)  # type: ignore[misc]
+            wait_until(lambda number=number: len(centre.submitted) > number)  # type: ignore[misc]
             accept(centre.submitted[number], f"m{number}")
         accepted = {one.result(10).provider_id for one in sending}
 
@@ -91,7 +91,7 @@ def test_centre_that_unbinds_is_bound_to_again(centre: Centre, bound: Bound) -> 
     one = bound()
 
     centre.leave()
-    until(lambda: one.is_open and centre.esme is not None)
+    wait_until(lambda: one.is_open and centre.esme is not None)
 
     assert one.send(message()).provider_id == "m00001"
 
@@ -113,9 +113,9 @@ def test_dead_line_is_noticed_and_left(kept: Kept) -> None:
     deaf = Deaf()
     one = account(deaf.port, enquire=0.05)
     one.start(keep=kept, opened=lambda: None)
-    until(lambda: deaf.came >= 1)
+    wait_until(lambda: deaf.came >= 1)
 
-    until(lambda: deaf.asked >= 1)
+    wait_until(lambda: deaf.asked >= 1)
 
     one.stop()
     deaf.close()
@@ -175,7 +175,7 @@ def test_receipt_by_data_sm_is_taken_and_answered(kept: Kept) -> None:
 
     found = kept.first()
 
-    until(lambda: bool(deaf.answers))
+    wait_until(lambda: bool(deaf.answers))
     assert (found.provider_id, found.state, found.phone) == ("af", "delivered", "+998901234567")
     assert deaf.answers[0][4:16] == struct.pack(">3L", 0x80000103, 0, 77)
     one.stop()
@@ -189,7 +189,7 @@ def test_second_host_is_bound_to_when_the_first_is_away(
     one = account(centre.port, host=f"127.0.0.1:{free_port()},127.0.0.1")
     one.start(keep=kept, opened=lambda: None)
 
-    until(lambda: one.is_open)
+    wait_until(lambda: one.is_open)
 
     assert one.send(message()).provider_id == "m00001"
     assert "no bind with 127.0.0.1" in caplog.text
@@ -205,7 +205,7 @@ def test_certificate_is_believed_by_the_accounts_own_authority(kept: Kept, tmp_p
 
     for one in (trusting, other):
         one.start(keep=kept, opened=lambda: None)
-    until(lambda: trusting.is_open)
+    wait_until(lambda: trusting.is_open)
 
     assert (other.is_open, deaf.came) == (False, 1)
     for one in (trusting, other):
@@ -226,8 +226,8 @@ def test_tls_believes_no_certificate_of_another_host(
 
     for one in (trusted, strange):
         one.start(keep=kept, opened=lambda: None)
-    until(lambda: trusted.is_open)
-    until(lambda: "no bind with 127.0.0.1: SSLCertVerificationError" in caplog.text)
+    wait_until(lambda: trusted.is_open)
+    wait_until(lambda: "no bind with 127.0.0.1: SSLCertVerificationError" in caplog.text)
 
     assert (strange.is_open, deaf.came) == (False, 1)
     for one in (trusted, strange):

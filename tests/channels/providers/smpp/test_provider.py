@@ -29,7 +29,7 @@ from tests.channels.providers.centre import (
 )
 from tests.channels.providers.test_gsm import read
 from tests.channels.providers.vendors import message
-from tests.stack.programs import until
+from tests.stack.programs import wait_until
 
 MESSAGE_PAYLOAD = 0x0424
 LONG = "Ваш код: 482915. Никому его не сообщайте. " * 3
@@ -81,7 +81,7 @@ def test_long_text_goes_in_parts_that_a_phone_joins(
     assert [tuple(header[4:]) for header in headers] == [(2, 1), (2, 2)]
     assert "".join(read(one.short_message[6:], Alphabet.UCS2) for one in sent) == LONG
     assert accepted == Accepted("m00001+m00002")
-    until(lambda: len(kept.reports) == 2)
+    wait_until(lambda: len(kept.reports) == 2)
     assert [report for report, _ in kept.reports] == [
         Part("att-7", 1, 2, "m00001"), Part("att-7", 2, 2, "m00002"),
     ]  # fmt: skip
@@ -252,5 +252,5 @@ def test_note_of_a_part_is_kept_however_often_the_store_fails(bound: Bound, kept
 
     bound().send(message(text=LONG))
 
-    until(lambda: len(kept.reports) == 2)
+    wait_until(lambda: len(kept.reports) == 2)
     assert {report.number for report, _ in kept.reports if isinstance(report, Part)} == {1, 2}

@@ -14,9 +14,9 @@ import pytest
 from tools.bench.load.client import Connection, ask
 from tools.bench.load.generator import (
     CannotMeasureError,
-    Feed,
     Generator,
-    Own,
+    PythonLoop,
+    RequestSource,
     Wrk,
     head,
     post,
@@ -62,10 +62,10 @@ def server() -> Iterator[ThreadingHTTPServer]:
         thread.join()
 
 
-def feed(port: int, many: int) -> Feed:
+def feed(port: int, many: int) -> RequestSource:
     heads = [post("/call", port, key) for key in ("first", "second")]
     lines = [(n % 2, f'{{"n":{n},"say":"{"no" if n % 4 == 0 else "yes"}"}}') for n in range(many)]
-    return Feed(heads, lines)
+    return RequestSource(heads, lines)
 
 
 @pytest.fixture(params=["own", "wrk"])
@@ -110,7 +110,7 @@ def test_requests_that_may_be_repeated_are(
 
 def test_a_wrk_that_fails_is_told(tmp_path: Path) -> None:
     failing = Wrk("/bin/false", tmp_path)
-    failing.prepare(Feed(["GET / HTTP/1.1\r\n"], [(0, "")]))
+    failing.prepare(RequestSource(["GET / HTTP/1.1\r\n"], [(0, "")]))
 
     with pytest.raises(CannotMeasureError, match="wrk failed"):
         failing.run(1, 1, 1)
@@ -121,7 +121,7 @@ def test_without_wrk_our_own_client_does_it(
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
 
-    assert isinstance(make_generator(tmp_path), Own)
+    assert isinstance(make_generator(tmp_path), PythonLoop)
 
 
 def test_one_request_is_asked_and_answered(server: ThreadingHTTPServer) -> None:
