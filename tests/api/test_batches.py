@@ -74,7 +74,9 @@ def test_second_stop_and_second_release_change_nothing(api: Api) -> None:
     assert list(actions.order_by("pk")) == ["links.stopped", "links.released"]
 
 
-def test_batch_of_others_is_not_there(api: Api, test_api: Api, client_of: ClientOf) -> None:
+def test_batch_of_another_company_is_not_found(
+    api: Api, test_api: Api, client_of: ClientOf
+) -> None:
     batch = bulk(api).body["batch"]
     stranger = client_of(CompanyFactory.create())
 
@@ -103,7 +105,7 @@ def test_lists_know_what_is_stopped(api: Api, client: Client, *, is_whole_compan
     assert all(one in page for one in ids)
 
 
-def test_list_asks_the_same_of_one_and_of_many_stopped(
+def test_list_query_count_is_constant_for_stopped_batches(
     api: Api, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
     batch = bulk(api, 1).body["batch"]

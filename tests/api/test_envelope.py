@@ -59,7 +59,7 @@ def test_unknown_path_beside_the_version(path: str) -> None:
 
 
 @pytest.mark.parametrize(("method", "path"), CALLS)
-def test_wrong_method_is_judged_before_the_key(api: Api, method: str, path: str) -> None:
+def test_method_is_checked_before_the_key(api: Api, method: str, path: str) -> None:
     nobody = Api(api.company, None)
     allowed = "POST" if method == "POST" else "GET, HEAD"
 
@@ -74,7 +74,7 @@ def test_wrong_method_is_judged_before_the_key(api: Api, method: str, path: str)
 
 
 @pytest.mark.parametrize(("method", "path"), CALLS)
-def test_key_is_judged_before_the_body(api: Api, method: str, path: str) -> None:
+def test_key_is_checked_before_the_body(api: Api, method: str, path: str) -> None:
     answer = Api(api.company, None).call(method, path, b"{" * 100_000, "text/plain")
 
     check_envelope(answer)
@@ -295,7 +295,7 @@ def test_database_that_does_not_answer_in_time(api: Api) -> None:
     assert api.post("/otp/send", {"phone": PHONE}).status == 200  # its place was given back
 
 
-def test_rate_is_told_and_kept(api: Api, client_of: ClientOf) -> None:
+def test_rate_limit_headers_and_limit(api: Api, client_of: ClientOf) -> None:
     api.company.api_rate = 3
     api.company.save()
 
@@ -314,7 +314,7 @@ def test_rate_is_told_and_kept(api: Api, client_of: ClientOf) -> None:
     assert client_of(api.company).get("/balance").status == 200  # each key has its own
 
 
-def test_order_of_judgement(api: Api) -> None:
+def test_order_of_checks(api: Api) -> None:
     """What is wrong first is what is told, however much else is wrong as well."""
     api.post("/otp/verify", {"phone": PHONE, "code": "1234"}, Idempotency_Key="k")
     huge, form = b"{" * 65_537, "text/plain"
@@ -342,7 +342,7 @@ def test_order_of_judgement(api: Api) -> None:
     assert told(api.call("POST", "/otp/verify", huge, form)) == "rate_limited"
 
 
-def test_refusals_tell_the_rate_too(api: Api) -> None:
+def test_refusals_have_rate_limit_headers(api: Api) -> None:
     for answer in (api.post("/otp/send", {}), api.get("/messages/msg_1")):
         assert "r=" in answer.headers["RateLimit"]
 

@@ -151,7 +151,7 @@ def test_unknown_fields_are_ignored(api: Api, path: str) -> None:
     assert answer.status == 200 or answer.code == "code_not_found"
 
 
-def test_all_faults_are_named_together(api: Api) -> None:
+def test_all_invalid_fields_are_reported_together(api: Api) -> None:
     answer = api.post("/otp/send", {"purpose": "", "channel": "fax", "link_expires_in": 1})
 
     assert answer.body["errors"] == {
@@ -209,7 +209,7 @@ SHAPES += ["１２３４５６", "٣٤٥٦٧٨"]
 
 
 @pytest.mark.parametrize("code", SHAPES)
-def test_code_of_another_shape_is_not_judged(api: Api, code: str) -> None:
+def test_malformed_code_is_not_checked(api: Api, code: str) -> None:
     api.post("/otp/send", {"phone": PHONE, "purpose": "login"})
 
     assert accepted(api, "/otp/verify", "code", [code]) == []

@@ -44,7 +44,7 @@ def test_key_and_effect_are_one_commit(api: Api, path: str) -> None:
     assert ledger.balance(api.company.pk) == (1000, 0)
 
 
-def test_refusal_that_is_not_kept_leaves_no_key(api: Api) -> None:
+def test_unstored_refusal_leaves_no_idempotency_key(api: Api) -> None:
     """The key is written before the effect, and goes with it."""
     api.post("/otp/send", {"phone": PHONE})
     guess = {"phone": PHONE, "code": wrong_code(PHONE)}

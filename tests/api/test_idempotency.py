@@ -116,7 +116,7 @@ def test_after_a_day_the_key_is_new(api: Api, path: str) -> None:
     assert IdempotentRequest.objects.count() == 1
 
 
-def test_refusals_before_the_effect_are_not_kept(api: Api) -> None:
+def test_refusals_before_the_effect_are_not_stored(api: Api) -> None:
     ledger.withdraw(company=api.company, amount=1000, reason="test")
     payload = {"phone": PHONE}
 
@@ -132,7 +132,7 @@ def test_refusals_before_the_effect_are_not_kept(api: Api) -> None:
     assert list(IdempotentRequest.objects.values_list("key", "status")) == [("k", 200)]
 
 
-def test_replay_is_given_before_limits_and_money_are_asked(api: Api) -> None:
+def test_replay_precedes_limits_and_balance(api: Api) -> None:
     first = api.post("/otp/send", {"phone": PHONE}, Idempotency_Key="k")
     ledger.withdraw(company=api.company, amount=999, reason="test")
 
@@ -140,7 +140,7 @@ def test_replay_is_given_before_limits_and_money_are_asked(api: Api) -> None:
         assert is_replay_of(api.post("/otp/send", {"phone": PHONE}, Idempotency_Key="k"), first)
 
 
-def test_alias_taken_is_an_answer_that_stays(api: Api) -> None:
+def test_alias_conflict_is_stored_and_replayed(api: Api) -> None:
     taken = LinkFactory.create(slug="sale", key="sale", is_alias=True)
     payload = {"url": URL, "alias": "sale"}
     first = api.post("/links/shorten", payload, Idempotency_Key="k")
@@ -157,7 +157,7 @@ def test_alias_taken_is_an_answer_that_stays(api: Api) -> None:
     ("digits", "status", "code"),
     [("0003", 422, "recipient_unreachable"), ("0008", 502, "delivery_failed")],
 )
-def test_refusal_after_the_effect_is_kept(
+def test_refusal_after_the_effect_is_stored(
     dispatcher: Dispatcher, test_api: Api, digits: str, status: int, code: str
 ) -> None:
     payload = {"phone": f"+7916123{digits}"}
@@ -170,7 +170,7 @@ def test_refusal_after_the_effect_is_kept(
     assert Message.objects.count() == 1
 
 
-def test_lost_answer_of_a_right_code_is_given_again(api: Api) -> None:
+def test_lost_response_to_a_right_code_is_replayed(api: Api) -> None:
     api.post("/otp/send", {"phone": PHONE})
     payload = {"phone": PHONE, "code": code_of(PHONE)}
 
@@ -195,7 +195,7 @@ def test_wrong_code_under_a_key_spends_one_attempt(api: Api) -> None:
     assert Verification.objects.get().attempts == 1
 
 
-def test_first_answer_is_the_one_that_is_kept(company: Company) -> None:
+def test_first_stored_response_wins(company: Company) -> None:
     one = idempotency.IdempotencyKey(company.pk, "live", "/otp/send", "k", b"hash")
     idempotency.insert(one)
 
@@ -206,7 +206,7 @@ def test_first_answer_is_the_one_that_is_kept(company: Company) -> None:
     assert idempotency.find_response(one) == idempotency.StoredResponse(200, "first")
 
 
-def test_codes_are_kept_in_no_answer(api: Api) -> None:
+def test_stored_responses_hold_no_codes(api: Api) -> None:
     api.post("/otp/send", {"phone": PHONE}, Idempotency_Key="k")
     code = code_of(PHONE)
     api.post("/otp/verify", {"phone": PHONE, "code": code}, Idempotency_Key="k")
@@ -224,7 +224,7 @@ def _die(path: str, state: str, age: float, **fields: Any) -> None:
 
 
 @pytest.mark.parametrize("path", ["/otp/send", "/links/send"])
-def test_dead_call_is_running_while_its_message_is_young(api: Api, path: str) -> None:
+def test_crashed_request_counts_as_running_while_its_message_is_recent(api: Api, path: str) -> None:
     api.post(path, CALLS[path], Idempotency_Key="k")
     _die(path, "queued", age=9)
 
@@ -237,7 +237,9 @@ def test_dead_call_is_running_while_its_message_is_young(api: Api, path: str) ->
 
 @pytest.mark.parametrize(("state", "age"), [("queued", 11), ("sent", 0), ("delivered", 0)])
 @pytest.mark.parametrize("path", ["/otp/send", "/links/send"])
-def test_answer_of_a_dead_call_is_rebuilt(api: Api, path: str, state: str, age: float) -> None:
+def test_response_of_a_crashed_request_is_rebuilt(
+    api: Api, path: str, state: str, age: float
+) -> None:
     first = api.post(path, CALLS[path], Idempotency_Key="k")
     _die(path, state, age)
     before = books()
@@ -263,7 +265,7 @@ def test_answer_of_a_dead_call_is_rebuilt(api: Api, path: str, state: str, age: 
         ("expired", "", 502, "delivery_failed"),
     ],
 )
-def test_refusal_of_a_dead_call_is_rebuilt(
+def test_refusal_of_a_crashed_request_is_rebuilt(
     api: Api, *, path: str, state: str, error: str, status: int, code: str
 ) -> None:
     first = api.post(path, CALLS[path], Idempotency_Key="k")

@@ -45,7 +45,7 @@ CAUSES: dict[str, Callable[[Company], str | None]] = {
 @pytest.mark.parametrize("cause", CAUSES)
 @pytest.mark.parametrize(("language", "words"), [("ru", "Недействительный API-ключ"),
                                                  ("en", "Invalid API key")])  # fmt: skip
-def test_whatever_is_wrong_with_a_key_is_answered_alike(
+def test_every_invalid_key_gets_the_same_answer(
     company: Company, cause: str, language: str, words: str
 ) -> None:
     header = CAUSES[cause](company)
@@ -66,7 +66,7 @@ def test_whatever_is_wrong_with_a_key_is_answered_alike(
 
 
 @pytest.mark.parametrize("scheme", ["Bearer", "bearer", "BEARER", " Bearer ", "bEaReR  "])
-def test_scheme_is_read_in_any_case(company: Company, scheme: str) -> None:
+def test_authorization_scheme_is_case_insensitive(company: Company, scheme: str) -> None:
     key = ApiKeyFactory.create(company=company)
 
     answer = Api(company, None, Authorization=f"{scheme} {key.plaintext}").get("/balance")
@@ -74,7 +74,7 @@ def test_scheme_is_read_in_any_case(company: Company, scheme: str) -> None:
     assert answer.status == 200
 
 
-def test_revoke_holds_at_once_in_this_process(
+def test_revoke_takes_effect_at_once_in_this_process(
     api: Api, django_capture_on_commit_callbacks: DjangoCaptureOnCommitCallbacks
 ) -> None:
     assert api.get("/balance").status == 200
@@ -86,7 +86,7 @@ def test_revoke_holds_at_once_in_this_process(
     assert api.get("/balance").status == 401
 
 
-def test_revoke_elsewhere_holds_within_two_seconds(api: Api) -> None:
+def test_revoke_takes_effect_within_two_seconds_in_other_processes(api: Api) -> None:
     assert api.get("/balance").status == 200
 
     ApiKey.objects.filter(company=api.company).update(revoked_at=timezone.now())
@@ -97,7 +97,7 @@ def test_revoke_elsewhere_holds_within_two_seconds(api: Api) -> None:
     assert api.get("/balance").status == 401
 
 
-def test_keys_in_use_are_read_again_all_at_once(
+def test_used_keys_are_refreshed_in_one_query(
     api: Api, client_of: ClientOf, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
     others = [client_of(api.company) for _ in range(3)]
@@ -133,7 +133,7 @@ def _age_cache(seconds: float) -> None:
         api_keys._cache[digest] = (fresh_until - seconds, principal)
 
 
-def test_junk_is_refused_without_a_query(
+def test_malformed_key_is_refused_without_a_query(
     company: Company, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
     with django_assert_num_queries(0):
@@ -142,7 +142,7 @@ def test_junk_is_refused_without_a_query(
     assert answer.status == 401
 
 
-def test_key_is_read_once_and_its_use_is_noted(
+def test_key_is_read_once_and_last_used_at_is_set(
     api: Api, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
     with django_assert_num_queries(1 + 2):  # the key, then a balance for each call
@@ -154,7 +154,7 @@ def test_key_is_read_once_and_its_use_is_noted(
     assert timezone.now() - used_at < timedelta(seconds=30)
 
 
-def test_scopes_are_judged_by_call(company: Company, client_of: ClientOf) -> None:
+def test_scopes_are_checked_per_endpoint(company: Company, client_of: ClientOf) -> None:
     api = client_of(company, Mode.LIVE, scopes=["balance"])
 
     assert api.get("/balance").status == 200
@@ -195,7 +195,7 @@ def test_allow_list_of_addresses(
     assert answer.status == status
 
 
-def test_forwarded_address_is_not_believed_without_a_proxy(
+def test_forwarded_address_is_ignored_without_a_trusted_proxy(
     company: Company, client_of: ClientOf
 ) -> None:
     api = client_of(company, Mode.LIVE, allowed_ips=["203.0.113.9"])

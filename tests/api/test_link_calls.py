@@ -57,7 +57,7 @@ def test_one_link(api: Api) -> None:
     }
 
 
-def test_strangers_link_is_not_there(api: Api, test_api: Api) -> None:
+def test_link_of_another_company_is_not_found(api: Api, test_api: Api) -> None:
     theirs = LinkFactory.create(company=CompanyFactory.create())
     own = LinkFactory.create(company=api.company)
 
@@ -93,7 +93,7 @@ def test_list_is_paged_and_filtered(api: Api) -> None:
     }
 
 
-def test_list_asks_the_same_of_one_and_of_many(
+def test_list_query_count_is_constant(
     api: Api, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
     LinkFactory.create(company=api.company)
@@ -151,7 +151,7 @@ def test_second_delete_changes_nothing(api: Api) -> None:
         ({"never_expires": True, "expires_in": 60}, "never_expires"),
     ],
 )
-def test_faulty_changes_are_refused(api: Api, fields: dict[str, object], field: str) -> None:
+def test_invalid_changes_are_refused(api: Api, fields: dict[str, object], field: str) -> None:
     link = LinkFactory.create(company=api.company)
 
     answer = patch(api, link, **fields)
@@ -237,7 +237,7 @@ def test_hours_are_those_of_utc_however_they_were_asked_for(api: Api) -> None:
         ({"from": "yesterday"}, "from"),
     ],
 )
-def test_faulty_spans_are_refused(api: Api, query: dict[str, str], field: str) -> None:
+def test_invalid_periods_are_refused(api: Api, query: dict[str, str], field: str) -> None:
     link = LinkFactory.create(company=api.company)
 
     answer = api.get(f"/links/{link.public_id}/stats", query)
@@ -290,7 +290,7 @@ def test_thousand_links_cost_no_query_each(
 
 
 @pytest.mark.parametrize("links", [[], None, "x", {}, [{"url": URL}] * 1001])
-def test_list_of_links_is_checked(api: Api, links: object) -> None:
+def test_bulk_list_is_validated(api: Api, links: object) -> None:
     answer = api.post("/links/bulk", {"links": links})
 
     assert (answer.status, list(answer.body["errors"])) == (422, ["links"])
@@ -306,7 +306,7 @@ def test_bulk_is_repeated_without_a_second_effect(api: Api) -> None:
     assert Link.objects.count() == 1
 
 
-def test_slugs_that_are_taken_are_drawn_again(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_slug_collisions_are_retried(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     LinkFactory.create(slug="bcdfghjk")
     drawn = iter(["bcdfghjk", "bcdfghjm", "bcdfghjm"])
     monkeypatch.setattr(
@@ -320,7 +320,9 @@ def test_slugs_that_are_taken_are_drawn_again(api: Api, monkeypatch: pytest.Monk
 
 
 @pytest.mark.django_db(transaction=True)
-def test_batches_that_want_the_same_names_share_them(company: Company, client_of: ClientOf) -> None:
+def test_parallel_batches_with_the_same_aliases_share_them(
+    company: Company, client_of: ClientOf
+) -> None:
     apis = [client_of(company) for _ in range(4)]
     names = [f"name-{n}" for n in range(30)]
     barrier, answers = Barrier(4), list[Answer]()

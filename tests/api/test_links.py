@@ -84,7 +84,7 @@ def test_alias_is_kept_as_typed_and_taken_in_any_case(api: Api) -> None:
     ["", "ab", "x" * 65, "-ab", "ab-", "a b", "распродажа", "a/b", "1234", "12345678", "api",
      "Admin", "cabinet", "hooks"],
 )  # fmt: skip
-def test_alias_that_cannot_be_one(api: Api, alias: str) -> None:
+def test_invalid_alias_is_refused(api: Api, alias: str) -> None:
     for call in (shorten, send):
         answer = call(api, alias=alias)
         assert (answer.status, list(answer.body["errors"])) == (422, ["alias"])
@@ -106,7 +106,7 @@ def test_alias_that_cannot_be_one(api: Api, alias: str) -> None:
     ],
 )
 @pytest.mark.parametrize("call", [shorten, send])
-def test_dead_alias_makes_room(
+def test_alias_of_an_expired_link_is_reusable(
     api: Api,
     client_of: ClientOf,
     *,
@@ -129,7 +129,7 @@ def test_dead_alias_makes_room(
 
 @pytest.mark.parametrize("path", ["/links/shorten", "/links/send", "/links/bulk"])
 @pytest.mark.parametrize(("days", "is_free"), [(1, False), (91, True)])
-def test_alias_that_lived_is_no_test_key_s_at_once(
+def test_test_key_waits_for_the_alias_of_an_expired_live_link(
     test_api: Api, *, path: str, days: int, is_free: bool
 ) -> None:
     died = timezone.now() - timedelta(days=days)
@@ -181,7 +181,7 @@ def test_answer_of_a_send(api: Api) -> None:
     assert ledger.balance(api.company.pk) == (999, 1)
 
 
-def test_sms_tells_its_segments(api: Api) -> None:
+def test_sms_response_has_segments(api: Api) -> None:
     answer = send(api, channel="sms", text="д" * 100)
 
     assert answer.body["message"] == "Ссылка поставлена в очередь: SMS"
@@ -241,7 +241,7 @@ def test_alias_and_lifetime_travel_too(api: Api) -> None:
     assert link.expires_at is not None
 
 
-def test_alias_that_was_taken_leaves_place_and_tokens(api: Api) -> None:
+def test_alias_conflict_releases_limit_and_hold(api: Api) -> None:
     LinkFactory.create(slug="sale", key="sale", is_alias=True)
 
     for _ in range(3):
@@ -251,7 +251,7 @@ def test_alias_that_was_taken_leaves_place_and_tokens(api: Api) -> None:
     assert ledger.balance(api.company.pk) == (995, 5)
 
 
-def test_test_links_are_apart(test_api: Api) -> None:
+def test_test_links_are_separate(test_api: Api) -> None:
     shorten(test_api)
     send(test_api)
 

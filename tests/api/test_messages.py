@@ -31,7 +31,7 @@ def utc(moment: datetime | None) -> str:
     return moment.astimezone(UTC).isoformat().replace("+00:00", "Z")
 
 
-def test_history_of_nothing(api: Api) -> None:
+def test_empty_history(api: Api) -> None:
     assert api.get("/messages").body == {
         "success": True,
         "message": "История сообщений",
@@ -148,7 +148,7 @@ def test_filters(api: Api, query: dict[str, str], expected: str) -> None:
         ({"cursor": "A" * 4000}, "cursor"),
     ],
 )
-def test_query_that_makes_no_sense(api: Api, query: dict[str, str], field: str) -> None:
+def test_invalid_query_is_refused(api: Api, query: dict[str, str], field: str) -> None:
     answer = api.get("/messages", query)
 
     assert (answer.status, answer.code) == (422, "invalid_input")
@@ -163,7 +163,7 @@ def test_times_at_the_edge_of_time(api: Api, moment: str) -> None:
     assert api.get("/messages", {"to": moment}).status == 200
 
 
-def test_phone_that_is_none(api: Api) -> None:
+def test_invalid_phone_filter_is_refused(api: Api) -> None:
     assert api.get("/messages", {"phone": "12"}).code == "invalid_phone"
 
 
@@ -184,7 +184,7 @@ def pages(api: Api, **query: str) -> list[list[str]]:
     ("limit", "sizes"), [("1", [1] * 7), ("3", [3, 3, 1]), ("7", [7]), ("8", [7]), ("200", [7])]
 )
 @pytest.mark.parametrize("apart", [timedelta(), timedelta(seconds=1)])
-def test_pages_have_everything_once(
+def test_pages_list_every_message_once(
     api: Api, limit: str, sizes: list[int], apart: timedelta
 ) -> None:
     several = [made(api, NOON + number * apart) for number in range(7)]
@@ -203,7 +203,7 @@ def test_page_is_fifty_by_default(api: Api) -> None:
     assert [len(page) for page in pages(api)] == [50, 1]
 
 
-def test_new_rows_move_nothing(api: Api) -> None:
+def test_new_rows_do_not_shift_pages(api: Api) -> None:
     old = [made(api, NOON - timedelta(seconds=number)).public_id for number in range(4)]
     first = api.get("/messages", {"limit": "2"})
     for _ in range(3):
@@ -222,7 +222,9 @@ def test_filters_go_on_over_pages(api: Api) -> None:
     assert [len(page) for page in pages(api, status="failed", limit="2")] == [2, 2, 1]
 
 
-def test_company_and_mode_see_their_own(api: Api, test_api: Api, client_of: ClientOf) -> None:
+def test_messages_are_scoped_to_company_and_mode(
+    api: Api, test_api: Api, client_of: ClientOf
+) -> None:
     live, test = made(api), made(api, mode="test")
     stranger = client_of(CompanyFactory.create())
     theirs = made(stranger)
@@ -239,7 +241,7 @@ def test_company_and_mode_see_their_own(api: Api, test_api: Api, client_of: Clie
     ["1", "msg_", "msg_1", "msg_" + "g" * 32, "otp_" + "0" * 32, "msg_" + "0" * 32, "0" * 32,
      "msg_" + "-" * 32, "msg_%00", "msg_ж", "msg_" + "1" * 5000],
 )  # fmt: skip
-def test_id_of_nothing(api: Api, public_id: str) -> None:
+def test_unknown_message_id(api: Api, public_id: str) -> None:
     answer = api.get(f"/messages/{public_id}")
 
     assert (answer.status, answer.code) == (404, "not_found")

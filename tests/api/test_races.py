@@ -49,7 +49,7 @@ def check_twins(answers: list[Answer]) -> None:
 
 @pytest.mark.parametrize("round_number", ROUNDS)
 @pytest.mark.parametrize("path", SENDS)
-def test_twins_of_a_send_send_once(api: Api, path: str, round_number: int) -> None:
+def test_parallel_sends_with_one_key_send_once(api: Api, path: str, round_number: int) -> None:
     answers = twins(api, path, SENDS[path])
 
     check_twins(answers)
@@ -63,14 +63,14 @@ def test_twins_of_a_send_send_once(api: Api, path: str, round_number: int) -> No
 
 
 @pytest.mark.parametrize("path", SENDS)
-def test_twins_of_a_test_send_send_once(test_api: Api, path: str) -> None:
+def test_parallel_test_sends_with_one_key_send_once(test_api: Api, path: str) -> None:
     check_twins(twins(test_api, path, SENDS[path]))
 
     assert Message.objects.count() == 1
 
 
 @pytest.mark.parametrize("path", SENDS)
-def test_twins_while_the_message_is_delivered(
+def test_parallel_sends_with_one_key_during_delivery(
     dispatcher: Dispatcher, test_api: Api, path: str
 ) -> None:
     """One waits for the outcome, and another may see it first: they must not disagree."""
@@ -83,7 +83,7 @@ def test_twins_while_the_message_is_delivered(
 
 
 @pytest.mark.parametrize("path", SENDS)
-def test_slow_call_and_a_twin_that_was_answered_first_say_the_same(
+def test_slow_request_returns_the_response_of_its_faster_duplicate(
     dispatcher: Dispatcher, api: Api, settings: Settings, path: str
 ) -> None:
     dispatcher.stop()
@@ -106,7 +106,7 @@ def test_slow_call_and_a_twin_that_was_answered_first_say_the_same(
 
 
 @pytest.mark.parametrize("path", SENDS)
-def test_twins_take_one_place_under_the_limits(api: Api, path: str) -> None:
+def test_parallel_sends_with_one_key_count_once_towards_limits(api: Api, path: str) -> None:
     for number in range(4):
         api.post("/links/send", {"phone": PHONE, "url": URL}, Idempotency_Key=str(number))
 
@@ -119,7 +119,9 @@ def test_twins_take_one_place_under_the_limits(api: Api, path: str) -> None:
 
 
 @pytest.mark.parametrize("round_number", ROUNDS)
-def test_twins_without_redis(api: Api, no_redis: None, round_number: int) -> None:
+def test_parallel_sends_with_one_key_without_redis(
+    api: Api, no_redis: None, round_number: int
+) -> None:
     check_twins(twins(api, "/otp/send", SENDS["/otp/send"]))
 
     assert Message.objects.count() == 1
@@ -128,7 +130,9 @@ def test_twins_without_redis(api: Api, no_redis: None, round_number: int) -> Non
 
 @pytest.mark.parametrize("round_number", ROUNDS)
 @pytest.mark.parametrize("alias", [None, "Sale"])
-def test_twins_of_a_shorten_make_one_link(api: Api, alias: str | None, round_number: int) -> None:
+def test_parallel_shortens_with_one_key_create_one_link(
+    api: Api, alias: str | None, round_number: int
+) -> None:
     payload = {"url": URL, "alias": alias, "expires_in": 600}
 
     check_twins(twins(api, "/links/shorten", payload))
@@ -137,7 +141,9 @@ def test_twins_of_a_shorten_make_one_link(api: Api, alias: str | None, round_num
 
 
 @pytest.mark.parametrize("round_number", ROUNDS)
-def test_twins_of_a_right_code_are_one_success(api: Api, round_number: int) -> None:
+def test_parallel_checks_of_a_right_code_with_one_key_succeed_once(
+    api: Api, round_number: int
+) -> None:
     api.post("/otp/send", {"phone": PHONE})
 
     answers = twins(api, "/otp/verify", {"phone": PHONE, "code": code_of(PHONE)})
@@ -147,7 +153,9 @@ def test_twins_of_a_right_code_are_one_success(api: Api, round_number: int) -> N
 
 
 @pytest.mark.parametrize("round_number", ROUNDS)
-def test_twins_of_a_wrong_code_spend_one_attempt(api: Api, round_number: int) -> None:
+def test_parallel_checks_of_a_wrong_code_with_one_key_spend_one_attempt(
+    api: Api, round_number: int
+) -> None:
     api.post("/otp/send", {"phone": PHONE})
 
     answers = twins(api, "/otp/verify", {"phone": PHONE, "code": wrong_code(PHONE)})
@@ -159,7 +167,7 @@ def test_twins_of_a_wrong_code_spend_one_attempt(api: Api, round_number: int) ->
 
 @pytest.mark.parametrize("round_number", ROUNDS)
 @pytest.mark.parametrize("path", ["/links/shorten", "/links/send"])
-def test_of_twenty_the_alias_is_given_to_one(api: Api, path: str, round_number: int) -> None:
+def test_parallel_requests_get_an_alias_once(api: Api, path: str, round_number: int) -> None:
     spellings = ["sale", "Sale", "SALE", "sALe"] * 5
 
     answers = at_once(
@@ -188,7 +196,7 @@ def patient_pool(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("patient_pool")
 @pytest.mark.parametrize("path", ["/links/shorten", "/links/bulk"])
-def test_of_a_hundred_companies_backends_one_gets_the_alias(client_of: ClientOf, path: str) -> None:
+def test_one_of_a_hundred_companies_gets_the_alias(client_of: ClientOf, path: str) -> None:
     apis = [client_of(CompanyFactory.create()) for _ in range(COMPANIES)]
     wanted = {"url": URL, "alias": "Best-Offer"}
     payload = {"links": [wanted]} if path.endswith("bulk") else wanted
@@ -203,7 +211,7 @@ def test_of_a_hundred_companies_backends_one_gets_the_alias(client_of: ClientOf,
 
 
 @pytest.mark.usefixtures("patient_pool")
-def test_of_a_hundred_one_gets_the_alias_of_a_dead_link(client_of: ClientOf) -> None:
+def test_one_of_a_hundred_requests_gets_the_alias_of_an_expired_link(client_of: ClientOf) -> None:
     apis = [client_of(CompanyFactory.create()) for _ in range(COMPANIES)]
     LinkFactory.create(slug="sale", is_alias=True, disabled_at=timezone.now() - timedelta(days=91))
 

@@ -286,7 +286,7 @@ REFUSALS = {
 
 @pytest.mark.parametrize("language", ["ru", "en"])
 @pytest.mark.parametrize("name", REFUSALS)
-def test_refusal_says_why_and_writes_nothing(
+def test_refusal_has_a_reason_and_writes_nothing(
     api: Api, settings: Settings, name: str, language: str
 ) -> None:
     refusal = REFUSALS[name]
@@ -311,7 +311,7 @@ def _text(number: int | None) -> str | None:
     return None if number is None else str(number)
 
 
-def test_stranger_is_told_the_same_as_of_nothing(api: Api) -> None:
+def test_objects_of_other_companies_look_nonexistent(api: Api) -> None:
     message = MessageFactory.create(company=CompanyFactory.create())
 
     answer = api.get(f"/messages/{message.public_id}")

@@ -71,7 +71,7 @@ def test_messages(test_api: Api) -> None:
 
 
 @pytest.mark.django_db
-def test_quota_is_of_one_company_and_of_test_keys(
+def test_quota_applies_per_company_and_to_test_keys_only(
     api: Api, test_api: Api, client_of: ClientOf
 ) -> None:
     bulk(test_api, 10)
@@ -84,7 +84,7 @@ def test_quota_is_of_one_company_and_of_test_keys(
 
 
 @pytest.mark.django_db
-def test_next_day_begins_anew(test_api: Api) -> None:
+def test_quota_resets_daily(test_api: Api) -> None:
     bulk(test_api, 10)
     (used,) = CacheEntry.objects.filter(key__startswith="quota:")
     CacheEntry.objects.filter(pk=used.pk).update(key=used.key[:-8] + "20200101")
@@ -102,7 +102,7 @@ def test_repeat_of_a_call_counts_once(test_api: Api) -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_quota_is_exact_at_once(test_api: Api) -> None:
+def test_quota_is_exact_under_parallel_requests(test_api: Api) -> None:
     answers = at_once([partial(bulk, test_api, 3) for _ in range(12)])
 
     assert Counter(one.status for one in answers) == {200: 3, 429: 9}

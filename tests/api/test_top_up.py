@@ -96,7 +96,7 @@ REFUSED: list[tuple[dict[str, Any], set[str]]] = [
 
 
 @pytest.mark.parametrize(("wish", "fields"), REFUSED)
-def test_fields_at_fault_are_named(api: Api, wish: dict[str, Any], fields: set[str]) -> None:
+def test_invalid_fields_are_named(api: Api, wish: dict[str, Any], fields: set[str]) -> None:
     before = books()
 
     answer = api.post("/top-up", wish)
@@ -106,7 +106,7 @@ def test_fields_at_fault_are_named(api: Api, wish: dict[str, Any], fields: set[s
     assert books() == before
 
 
-def test_test_key_is_told_to_use_a_live_one(test_api: Api) -> None:
+def test_test_key_cannot_top_up(test_api: Api) -> None:
     answers = [
         test_api.post("/top-up", {"tokens": 150}),
         test_api.get("/top-up"),
@@ -195,7 +195,7 @@ def is_replay_of(answer: Answer, first: Answer) -> bool:
     return answer.headers.get("Idempotent-Replayed") == "true" and answer.raw == first.raw
 
 
-def test_repeat_under_a_key_is_one_order(api: Api) -> None:
+def test_repeat_with_a_key_creates_one_order(api: Api) -> None:
     first = api.post("/top-up", {"tokens": 150}, Idempotency_Key="k")
     again = api.post("/top-up", {"tokens": 150}, Idempotency_Key="k")
     other = api.post("/top-up", {"tokens": 151}, Idempotency_Key="k")
@@ -214,7 +214,7 @@ def test_repeat_is_answered_when_the_package_is_gone(api: Api) -> None:
     assert is_replay_of(again, first)
 
 
-def test_refusal_before_the_effect_is_not_kept(api: Api) -> None:
+def test_refusal_before_the_effect_is_not_stored(api: Api) -> None:
     refused = api.post("/top-up", {"package": "later"}, Idempotency_Key="k")
     Package.objects.create(code="later", tokens=5, price=10)
 
@@ -222,7 +222,7 @@ def test_refusal_before_the_effect_is_not_kept(api: Api) -> None:
     assert api.post("/top-up", {"package": "later"}, Idempotency_Key="k").status == 200
 
 
-def test_call_that_died_is_answered_from_its_order(api: Api) -> None:
+def test_crashed_request_is_answered_from_its_order(api: Api) -> None:
     first = api.post("/top-up", {"package": "start", "gateway": "sandbox"}, Idempotency_Key="k")
     IdempotentRequest.objects.update(status=None, body=None)
     Order.objects.update(state="created", payment_id="", payment_url="")
@@ -233,7 +233,7 @@ def test_call_that_died_is_answered_from_its_order(api: Api) -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_twins_are_one_order(api: Api) -> None:
+def test_parallel_top_ups_with_one_key_create_one_order(api: Api) -> None:
     call = partial(api.post, "/top-up", {"tokens": 150}, Idempotency_Key="k")
 
     answers = at_once([call] * 8)

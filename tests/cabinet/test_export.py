@@ -65,7 +65,7 @@ def test_cells_say_what_happened(client: Client, owner: Member) -> None:
     assert row["Время"] == f"{timezone.localtime(message.created_at):%Y-%m-%d %H:%M:%S}"
 
 
-def test_file_is_what_the_reader_s_spreadsheet_expects(client: Client, owner: Member) -> None:
+def test_file_uses_the_separator_of_the_language(client: Client, owner: Member) -> None:
     MessageFactory.create(company=owner.company)
     russian = downloaded(client)
     client.cookies["django_language"] = "en"
@@ -104,7 +104,7 @@ def test_code_is_in_no_file(client: Client, owner: Member, test_api: Api) -> Non
     assert code_of("+79161234567", mode="test") not in text
 
 
-def test_download_is_written_down_without_the_phone(client: Client, owner: Member) -> None:
+def test_download_is_audited_without_the_phone(client: Client, owner: Member) -> None:
     downloaded(client, phone="+79161234567", channel="sms")
 
     event = owner.company.audit.get()

@@ -18,7 +18,7 @@ def fallback_of(owner: Member) -> Fallback | None:
     return principal.fallback
 
 
-def test_fallback_is_off_until_it_is_turned_on(client: Client, owner: Member) -> None:
+def test_fallback_is_off_by_default(client: Client, owner: Member) -> None:
     assert fallback_of(owner) is None
 
     client.post(reverse("settings"), ON)
@@ -35,7 +35,7 @@ def test_patience_and_cost_are_the_company_s_own(client: Client, owner: Member) 
     assert fallback_of(owner) == Fallback(("whatsapp", "sms"), {"whatsapp": 10, "sms": 600}, 1900)
 
 
-def test_turned_off_it_keeps_its_order(client: Client, owner: Member) -> None:
+def test_disabled_fallback_keeps_its_order(client: Client, owner: Member) -> None:
     client.post(reverse("settings"), ON)
 
     client.post(reverse("settings"), ON | {"falls_back": ""})

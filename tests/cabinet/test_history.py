@@ -144,7 +144,7 @@ def test_charge_is_what_was_captured(client: Client, owner: Member) -> None:
     assert {row.id: row.charged for row in rows} == {paid.id: 16, free.id: None}
 
 
-def test_empty_history_teaches(client: Client, owner: Member) -> None:
+def test_empty_history_shows_an_example_request(client: Client, owner: Member) -> None:
     body = client.get(reverse("message-list")).content.decode()
 
     assert "curl -X POST" in body
@@ -159,7 +159,7 @@ def test_filter_that_matches_nothing_offers_its_reset(client: Client, owner: Mem
 
 
 @pytest.mark.parametrize("rows", [1, 3])
-def test_overview_reads_the_same_whatever_is_there(
+def test_overview_query_count_is_constant(
     client: Client, owner: Member, rows: int, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
     ApiKeyFactory.create_batch(rows, company=owner.company)
@@ -177,7 +177,7 @@ def found(client: Client, **query: str) -> tuple[int, str]:
     return len(page.rows), page.next_cursor or ""
 
 
-def test_rare_messages_are_looked_for_a_part_at_a_time(
+def test_search_for_rare_messages_runs_in_parts(
     client: Client, owner: Member, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(messages, "MAX_SCANNED", 4)
@@ -193,7 +193,7 @@ def test_rare_messages_are_looked_for_a_part_at_a_time(
     assert (second.context["page"].rows, second.context["looked_until"]) == ([rare], None)
 
 
-def test_parts_of_a_long_search_lose_nothing(
+def test_search_in_parts_misses_nothing(
     client: Client, owner: Member, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(messages, "MAX_SCANNED", 3)

@@ -111,7 +111,7 @@ def test_rotate_of_an_ending_key_is_explained(client: Client, owner: Member) -> 
 
 
 @pytest.mark.parametrize("rows", [1, 3])
-def test_list_reads_the_same_whatever_its_length(
+def test_key_list_query_count_is_constant(
     client: Client, owner: Member, rows: int, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
     ApiKeyFactory.create_batch(rows, company=owner.company, created_by=owner.user)

@@ -83,7 +83,7 @@ def spoken(path: str, language: str) -> str:
 
 
 @pytest.mark.parametrize("language", ["ru", "en"])
-def test_every_page_speaks_one_language(
+def test_every_page_is_fully_translated(
     company: Company, settings: Settings, language: str
 ) -> None:
     settings.ROOT_URLCONF = "tests.browser.urls"

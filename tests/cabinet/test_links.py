@@ -105,7 +105,7 @@ def test_page_leads_to_the_message_it_went_out_in(client: Client, owner: Member)
     assert reverse("message-list") + "/" not in detail(client, gone)
 
 
-def test_what_nobody_told_has_no_table(client: Client, owner: Member) -> None:
+def test_unknown_click_details_have_no_table(client: Client, owner: Member) -> None:
     furnish_links(owner.company)
 
     page = client.get(reverse("link-detail", args=[Link.objects.get(clicks=3).public_id]))

@@ -34,7 +34,7 @@ def test_rows_cost_no_queries(client: Client, db: None, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", [name for name, of in LISTS.items() if of.filter])
-def test_filter_leaves_nothing_and_says_so(
+def test_filter_without_matches_shows_a_message(
     client: Client, company: Company, owner: Member, name: str
 ) -> None:
     LISTS[name].fill(company, 3)

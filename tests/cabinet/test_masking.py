@@ -52,7 +52,7 @@ def pages(company: Company) -> list[str]:
 
 
 @pytest.mark.parametrize("role", [ACCOUNTANT, VIEWER])
-def test_no_page_and_no_file_has_a_whole_phone(
+def test_no_page_or_file_shows_an_unmasked_phone(
     client: Client, furnished: Company, role: str
 ) -> None:
     enter(client, furnished, role)
@@ -67,9 +67,7 @@ def test_no_page_and_no_file_has_a_whole_phone(
 
 
 @pytest.mark.parametrize("role", [OWNER, DEVELOPER])
-def test_who_works_with_the_service_sees_phones(
-    client: Client, furnished: Company, role: str
-) -> None:
+def test_developers_and_owners_see_phones(client: Client, furnished: Company, role: str) -> None:
     enter(client, furnished, role)
 
     shown = {path: body_of(client.get(path)) for path in pages(furnished)}

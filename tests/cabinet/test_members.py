@@ -66,7 +66,7 @@ def test_new_person_signs_up_without_a_company_of_their_own(client: Client, owne
     assert (joined(owner.company), Company.objects.count()) == ("developer", 1)
 
 
-def test_link_is_of_no_use_to_another(client: Client, owner: Member) -> None:
+def test_invitation_link_works_for_its_address_only(client: Client, owner: Member) -> None:
     link = invite(client)
     client.force_login(UserFactory.create())
 
@@ -89,7 +89,7 @@ def test_link_is_good_for_seven_days(client: Client, owner: Member, days: int) -
     assert joined(owner.company) == ("developer" if days < 7 else None)
 
 
-def test_second_invitation_makes_the_first_void(client: Client, owner: Member) -> None:
+def test_second_invitation_revokes_the_first(client: Client, owner: Member) -> None:
     first = invite(client, role="owner")
     with time_machine.travel(timezone.now() + timedelta(seconds=2)):
         second = invite(client, role="viewer")
@@ -100,7 +100,7 @@ def test_second_invitation_makes_the_first_void(client: Client, owner: Member) -
     assert joined(owner.company) == "viewer"
 
 
-def test_invitation_is_called_off(client: Client, owner: Member) -> None:
+def test_invitation_is_revoked(client: Client, owner: Member) -> None:
     link = invite(client)
 
     client.post(reverse("invitation-revoke", args=[Invitation.objects.get().pk]))
@@ -110,7 +110,7 @@ def test_invitation_is_called_off(client: Client, owner: Member) -> None:
 
 
 @pytest.mark.parametrize("token", ["junk", "WzEsMV0:1abc:sig"])
-def test_link_of_our_making_only(client: Client, db: None, token: str) -> None:
+def test_forged_invitation_link_is_refused(client: Client, db: None, token: str) -> None:
     response = client.get(reverse("invitation-join", args=[token]))
 
     assert response.status_code == 410
@@ -127,7 +127,7 @@ def test_member_is_not_invited_again(client: Client, owner: Member) -> None:
 
 
 @pytest.mark.parametrize(("status", "most"), [("approved", 20), ("pending", 3)])
-def test_invitations_are_no_way_to_write_to_anybody(
+def test_invitations_are_limited_per_day(
     client: Client, owner: Member, status: str, most: int
 ) -> None:
     Company.objects.filter(pk=owner.company_id).update(status=status)
@@ -150,7 +150,7 @@ def test_role_is_changed(client: Client, owner: Member) -> None:
 
 
 @pytest.mark.parametrize("action", ["member-role", "member-remove"])
-def test_last_owner_stays(client: Client, owner: Member, action: str) -> None:
+def test_last_owner_cannot_be_removed(client: Client, owner: Member, action: str) -> None:
     MemberFactory.create(company=owner.company, role="developer")
 
     response = client.post(reverse(action, args=[owner.pk]), {"role": "viewer"}, follow=True)
@@ -160,7 +160,7 @@ def test_last_owner_stays(client: Client, owner: Member, action: str) -> None:
     assert "должен быть владелец" in response.content.decode()
 
 
-def test_one_of_two_owners_may_go(client: Client, owner: Member) -> None:
+def test_one_of_two_owners_can_leave(client: Client, owner: Member) -> None:
     MemberFactory.create(company=owner.company)
 
     response = client.post(reverse("member-remove", args=[owner.pk]))
@@ -197,7 +197,7 @@ def test_removed_member_sees_nothing_any_more(client: Client, owner: Member) -> 
     assert other.get(reverse("key-list")).headers["Location"] == reverse("company-create")
 
 
-def test_member_of_others_is_not_there(client: Client, owner: Member) -> None:
+def test_member_of_another_company_is_not_found(client: Client, owner: Member) -> None:
     stranger = MemberFactory.create()
     invitation = InvitationFactory.create()
 
@@ -210,7 +210,7 @@ def test_member_of_others_is_not_there(client: Client, owner: Member) -> None:
     assert [page.status_code for page in pages] == [404] * 3
 
 
-def test_leaving_is_judged_by_the_role_of_now(company: Company, owner: Member) -> None:
+def test_leaving_checks_the_current_role(company: Company, owner: Member) -> None:
     leaving = MemberFactory.create(company=company, role="developer")
     Member.objects.filter(pk=leaving.pk).update(role="owner")
     owner.delete()
@@ -235,7 +235,7 @@ def test_two_owners_cannot_remove_each_other_at_once(company: Company) -> None:
     assert sorted(results) == ["last_owner", "removed"]
 
 
-def test_deeds_are_listed_in_words(client: Client, owner: Member) -> None:
+def test_audit_events_are_listed_with_labels(client: Client, owner: Member) -> None:
     invite(client)
 
     body = client.get(reverse("audit-list")).content.decode()
@@ -245,7 +245,7 @@ def test_deeds_are_listed_in_words(client: Client, owner: Member) -> None:
     assert "127.0.0.1" in body
 
 
-def test_deeds_have_pages(client: Client, owner: Member) -> None:
+def test_audit_log_is_paginated(client: Client, owner: Member) -> None:
     for n in range(55):
         record("settings.changed", n, company=owner.company, user=None)
     first = client.get(reverse("audit-list")).context["page"]

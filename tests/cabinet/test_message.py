@@ -66,7 +66,7 @@ def test_timeline_goes_by_time(owner: Member) -> None:
     ]
 
 
-def test_refusal_is_told_in_plain_words(client: Client, owner: Member) -> None:
+def test_refusal_is_explained(client: Client, owner: Member) -> None:
     message = MessageFactory.create(
         company=owner.company,
         state="failed",
@@ -90,7 +90,7 @@ def test_refusal_is_told_in_plain_words(client: Client, owner: Member) -> None:
     assert "undeliverable" not in body
 
 
-def test_failed_receipt_is_told_once(owner: Member) -> None:
+def test_failed_receipt_is_shown_once(owner: Member) -> None:
     message = MessageFactory.create(company=owner.company, state="failed")
     attempt = AttemptFactory.create(
         message=message, state="failed", error_class="refused", error_code="30003"
@@ -101,7 +101,7 @@ def test_failed_receipt_is_told_once(owner: Member) -> None:
     assert "WhatsApp: refused" not in titles(message)
 
 
-def test_receipt_that_says_unreachable_is_told_as_a_failure(owner: Member) -> None:
+def test_unreachable_receipt_is_shown_as_a_failure(owner: Member) -> None:
     attempt = AttemptFactory.create(message__company=owner.company, provider="twilio")
     ReceiptFactory.create(
         attempt=attempt, state="unreachable", word="undelivered", error_code="new"
@@ -212,7 +212,9 @@ def test_page_names_the_key_it_was_sent_with(client: Client, owner: Member) -> N
 
 
 @pytest.mark.parametrize("public_id", ["msg_", "junk", "otp_" + "0" * 32, "msg_" + "0" * 32])
-def test_message_that_is_none_of_ours(client: Client, owner: Member, public_id: str) -> None:
+def test_message_of_another_company_is_not_found(
+    client: Client, owner: Member, public_id: str
+) -> None:
     response = client.get(reverse("message-detail", args=[public_id]))
 
     assert response.status_code == 404
@@ -246,7 +248,7 @@ def test_every_failure_says_what_to_do(
     assert words in body
 
 
-def test_entered_code_is_told_and_never_shown(owner: Member) -> None:
+def test_entered_code_is_mentioned_but_never_shown(owner: Member) -> None:
     code = VerificationFactory.create(
         company=owner.company, attempts=3, judged_at=timezone.now(), verified_at=timezone.now()
     )
@@ -259,7 +261,7 @@ def test_entered_code_is_told_and_never_shown(owner: Member) -> None:
     ]
 
 
-def test_code_without_attempts_or_time_is_told(owner: Member) -> None:
+def test_exhausted_and_expired_codes_are_mentioned(owner: Member) -> None:
     now = timezone.now()
     code = VerificationFactory.create(
         company=owner.company, attempts=5, judged_at=now, expires_at=now + timedelta(seconds=-1)

@@ -79,7 +79,7 @@ def test_keys_that_ended_do_not_count(client: Client, owner: Member) -> None:
     assert not steps(client)["key"]
 
 
-def test_steps_look_for_themselves(client: Client, owner: Member) -> None:
+def test_steps_poll_for_updates(client: Client, owner: Member) -> None:
     ApiKeyFactory.create(company=owner.company)
     unchanged = client.get(reverse("overview-quickstart"), {"done": "1"})
     MessageFactory.create(company=owner.company)
@@ -90,7 +90,7 @@ def test_steps_look_for_themselves(client: Client, owner: Member) -> None:
     assert "done=2" in changed.content.decode()
 
 
-def test_steps_end_with_a_word_and_without_a_poll(client: Client, owner: Member) -> None:
+def test_finished_steps_stop_polling(client: Client, owner: Member) -> None:
     ApiKeyFactory.create(company=owner.company)
     code = VerificationFactory.create(company=owner.company, verified_at=timezone.now())
     MessageFactory.create(company=owner.company, subject_id=code.id)

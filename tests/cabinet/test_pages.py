@@ -114,7 +114,7 @@ def test_somebody_without_a_company_creates_one(client: Client, db: None) -> Non
     assert (member.company.country, member.company.language) == ("KZ", "ru")
 
 
-def test_two_step_pages_wear_our_layout(client: Client, owner: Member) -> None:
+def test_mfa_pages_use_our_layout(client: Client, owner: Member) -> None:
     owner.user.emailaddress_set.create(email=owner.user.email, verified=True, primary=True)
     door = client.get(reverse("mfa_activate_totp"), follow=True)
 
@@ -130,7 +130,7 @@ def test_two_step_pages_wear_our_layout(client: Client, owner: Member) -> None:
 
 
 @pytest.mark.parametrize("status", ["pending", "suspended"])
-def test_company_that_cannot_send_is_told_why(client: Client, db: None, status: str) -> None:
+def test_company_that_cannot_send_sees_the_reason(client: Client, db: None, status: str) -> None:
     member = MemberFactory.create(company=CompanyFactory.create(status=status))
     client.force_login(member.user)
 
@@ -145,7 +145,7 @@ def broken_paths() -> Iterator[tuple[str, int]]:
     yield "/cabinet/messages/msg_0", 404
 
 
-def test_page_that_is_not_there_wears_our_layout(client: Client, owner: Member) -> None:
+def test_not_found_page_uses_our_layout(client: Client, owner: Member) -> None:
     for path, status in broken_paths():
         response = client.get(path)
 
@@ -156,7 +156,7 @@ def test_page_that_is_not_there_wears_our_layout(client: Client, owner: Member) 
         assert "<h1>" in body
 
 
-def test_form_without_its_token_is_explained(company: Company) -> None:
+def test_csrf_failure_is_explained(company: Company) -> None:
     client = Client(enforce_csrf_checks=True)
 
     response = client.post(reverse("account_login"), {"login": "a@example.com"})
@@ -189,7 +189,7 @@ def test_wrong_method_is_explained(client: Client, owner: Member) -> None:
 
 
 @pytest.mark.parametrize("language", ["ru", "en"])
-def test_silent_database_is_an_excuse_and_not_a_crash(
+def test_database_timeout_shows_the_unavailable_page(
     client: Client, owner: Member, monkeypatch: pytest.MonkeyPatch, language: str
 ) -> None:
     def silent(company_id: int) -> None:
@@ -206,6 +206,6 @@ def test_silent_database_is_an_excuse_and_not_a_crash(
     assert INLINE.findall(body) == []
 
 
-def test_excuses_need_neither_request_nor_database() -> None:
+def test_error_pages_need_neither_request_nor_database() -> None:
     for name in ("400.html", "500.html", "503.html"):
         assert "<h1>" in render_to_string(name)  # without the mark of a database, any query fails

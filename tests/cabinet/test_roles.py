@@ -62,7 +62,7 @@ def test_switcher_is_there_for_two_companies_only(client: Client, owner: Member)
     assert reverse("company-switch") in of_two
 
 
-def test_membership_taken_away_closes_the_company(client: Client, owner: Member) -> None:
+def test_removed_membership_revokes_access(client: Client, owner: Member) -> None:
     ApiKeyFactory.create(company=owner.company)
     client.get(reverse("key-list"))
     owner.delete()

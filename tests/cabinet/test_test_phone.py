@@ -81,9 +81,7 @@ def test_code_whose_key_is_gone_is_not_guessed(client: Client, owner: Member) ->
     assert "показать уже нельзя" in body_of(client)
 
 
-def test_page_looks_for_news_and_leaves_the_old_alone(
-    client: Client, owner: Member, test_api: Api
-) -> None:
+def test_page_polls_for_new_messages_only(client: Client, owner: Member, test_api: Api) -> None:
     send(test_api, PHONE)
     stamp = client.get(reverse("test-phone")).context["stamp"]
     same = client.get(reverse("test-phone"), {"seen": stamp}, headers=HTMX)
@@ -96,14 +94,16 @@ def test_page_looks_for_news_and_leaves_the_old_alone(
     assert "<html" not in news.content.decode()
 
 
-def test_empty_page_teaches(client: Client, owner: Member) -> None:
+def test_empty_test_phone_page_shows_instructions(client: Client, owner: Member) -> None:
     body = body_of(client)
 
     assert "curl -X POST" in body
     assert "…0006" in body
 
 
-def test_table_of_numbers_tells_the_truth(client: Client, owner: Member, test_api: Api) -> None:
+def test_table_of_test_numbers_matches_their_outcomes(
+    client: Client, owner: Member, test_api: Api
+) -> None:
     shown = client.get(reverse("test-phone")).context["magic"]
 
     for digits, _words, error in shown:

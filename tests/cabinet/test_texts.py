@@ -63,7 +63,7 @@ def test_form_refuses(
     assert not CodeText.objects.exists()
 
 
-def test_second_text_for_the_same_is_told_of(client: Client, owner: Member) -> None:
+def test_duplicate_text_is_refused(client: Client, owner: Member) -> None:
     client.post(reverse("text-create"), FORM)
 
     body = client.post(reverse("text-create"), FORM).content.decode()
@@ -95,7 +95,7 @@ def test_preview_is_counted_and_priced(client: Client, owner: Member) -> None:
     assert "16 токенов, если доставлено" in body
 
 
-def test_character_that_costs_a_part_is_blamed(client: Client, owner: Member) -> None:
+def test_character_that_costs_a_segment_is_named(client: Client, owner: Member) -> None:
     long = "x" * 70
 
     costly = body_of(client, "text-preview", {"body": f"{{code}}’ {long}", "locale": "en"})
@@ -107,7 +107,7 @@ def test_character_that_costs_a_part_is_blamed(client: Client, owner: Member) ->
     assert "alert" not in russian
 
 
-def test_brand_is_blamed_as_well(client: Client, owner: Member) -> None:
+def test_brand_that_costs_a_segment_is_named(client: Client, owner: Member) -> None:
     owner.company.brand = "Ё"
     owner.company.save()
 
@@ -142,7 +142,7 @@ def test_empty_list_shows_the_standard_words(client: Client, owner: Member) -> N
     assert "Your code is" in body
 
 
-def test_reader_is_offered_no_change(client: Client, owner: Member) -> None:
+def test_read_only_role_sees_no_edit_controls(client: Client, owner: Member) -> None:
     CodeTextFactory.create(company=owner.company)
     client.force_login(MemberFactory.create(company=owner.company, role="viewer").user)
 
@@ -170,7 +170,7 @@ def test_telegram_gateway_is_said_to_have_words_of_its_own(
     assert "словах самого Telegram" not in without
 
 
-def test_autofill_is_set_and_taken_away(client: Client, owner: Member) -> None:
+def test_autofill_is_set_and_removed(client: Client, owner: Member) -> None:
     path = reverse("autofill-edit")
     client.post(path, {"webotp_host": "Example.com", "app_hash": "FA+9qCX9VSu"})
     lines = Autofill.objects.get()

@@ -160,7 +160,7 @@ def test_switched_off_endpoint_gets_nothing_until_it_is_on(
     assert (receiver.calls, on_its_way.state) == ([], "failed")
 
 
-def test_second_press_of_a_switch_changes_nothing(client: Client, endpoint: Endpoint) -> None:
+def test_second_switch_request_changes_nothing(client: Client, endpoint: Endpoint) -> None:
     for _ in range(2):
         press(client, "webhook-switch", endpoint, to="off")
 
@@ -299,7 +299,7 @@ def test_deliveries_are_filtered_and_paged(client: Client, endpoint: Endpoint) -
     assert only.rows == [failed]
 
 
-def test_call_under_way_is_told_from_a_wait(client: Client, endpoint: Endpoint) -> None:
+def test_call_in_flight_differs_from_a_waiting_delivery(client: Client, endpoint: Endpoint) -> None:
     delivery = DeliveryFactory.create(endpoint=endpoint)
     dispatcher.claim(1)
     calling = page(client, "delivery-status", delivery.public_id)
@@ -329,7 +329,7 @@ def test_waiting_delivery_is_looked_at_again_by_the_page(
 
 
 @pytest.mark.parametrize("rows", [1, 50])
-def test_pages_read_the_same_whatever_their_length(
+def test_webhook_page_query_count_is_constant(
     client: Client,
     endpoint: Endpoint,
     rows: int,
@@ -346,7 +346,7 @@ def test_pages_read_the_same_whatever_their_length(
         client.get(reverse("delivery-detail", args=[delivery.public_id]))
 
 
-def test_empty_list_teaches(client: Client, owner: Member) -> None:
+def test_empty_webhook_list_shows_instructions(client: Client, owner: Member) -> None:
     shown = page(client, "webhook-list")
 
     assert reverse("webhook-create") in shown
@@ -365,7 +365,7 @@ def test_empty_list_teaches(client: Client, owner: Member) -> None:
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_list_tells_how_each_endpoint_is(
+def test_list_shows_the_health_of_each_endpoint(
     client: Client, owner: Member, fields: dict[str, object], words: str
 ) -> None:
     EndpointFactory.create(company=owner.company, **fields)

@@ -55,7 +55,7 @@ def test_exactly_the_limit_passes(db: None, clock: object, limit: int) -> None:
     assert passed(KeyRateLimiter(), principal(limit), limit + 20) == limit
 
 
-def test_the_rest_is_told_downwards(db: None, clock: object) -> None:
+def test_usage_reports_a_decreasing_remainder(db: None, clock: object) -> None:
     who, process = principal(1000), KeyRateLimiter()
 
     left = [usage.left for usage in (process.count(HttpRequest(), who) for _ in range(25)) if usage]
@@ -63,7 +63,7 @@ def test_the_rest_is_told_downwards(db: None, clock: object) -> None:
     assert left == list(range(999, 974, -1))
 
 
-def test_one_store_call_serves_a_hundredth_of_the_limit(
+def test_one_redis_call_leases_a_hundredth_of_the_limit(
     db: None, clock: object, asked: list[str]
 ) -> None:
     who, process = principal(1000), KeyRateLimiter()
@@ -104,14 +104,14 @@ def test_the_next_window_begins_anew(db: None, clock: time_machine.Traveller) ->
     assert passed(process, who, 5) == 3
 
 
-def test_another_limit_holds_at_once(db: None, clock: object) -> None:
+def test_changed_limit_applies_at_once(db: None, clock: object) -> None:
     who, process = principal(2), KeyRateLimiter()
     assert passed(process, who, 5) == 2
 
     assert passed(process, replace(who, api_rate=5), 9) == 5
 
 
-def test_without_redis_nothing_is_counted_and_redis_is_left_alone(
+def test_redis_failure_disables_counting_and_backs_off(
     db: None, no_redis: None, asked: list[str]
 ) -> None:
     who, process = principal(1), KeyRateLimiter()

@@ -71,7 +71,7 @@ def logged(logs: Any) -> list[tuple[str, int | None, str]]:
     ]
 
 
-def test_failed_sign_in_with_an_unknown_address_keeps_nothing_that_was_typed(db: None) -> None:
+def test_failed_sign_in_with_an_unknown_address_stores_no_input(db: None) -> None:
     Client().post(reverse("account_login"), {"login": "typo@example.com", "password": PASSWORD})
 
     event = AuditEvent.objects.get()
@@ -147,7 +147,7 @@ def test_end_of_a_session_is_recorded(user: User) -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_change_without_its_letter_does_not_happen(
+def test_change_rolls_back_when_its_letter_fails(
     user: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     client = signed_in(user)
@@ -168,7 +168,7 @@ def test_refused_passkey_is_recorded(db: None) -> None:
     assert actions() == ["login.failed"]
 
 
-def test_passkeys_that_nobody_judged_are_not_recorded(db: None) -> None:
+def test_passkeys_rejected_before_validation_are_not_recorded(db: None) -> None:
     """The audit is kept for ever: strangers fill it no faster than the rate limit."""
     path, form = reverse("mfa_login_webauthn"), {"credential": "{}"}
     without_token = Client(enforce_csrf_checks=True).post(path, form)
@@ -179,7 +179,7 @@ def test_passkeys_that_nobody_judged_are_not_recorded(db: None) -> None:
     assert actions() == ["login.failed"] * 10
 
 
-def test_proofs_that_nobody_judged_are_not_recorded(user: User) -> None:
+def test_reauthentications_rejected_before_validation_are_not_recorded(user: User) -> None:
     strict = Client(enforce_csrf_checks=True)
     strict.cookies = signed_in(user).cookies
     before = actions()
@@ -189,7 +189,7 @@ def test_proofs_that_nobody_judged_are_not_recorded(user: User) -> None:
     assert (answer.status_code, actions()) == (403, before)
 
 
-def test_proofs_over_the_rate_limit_are_not_recorded(user: User) -> None:
+def test_rate_limited_reauthentications_are_not_recorded(user: User) -> None:
     """Ten a minute of one person, from however many sessions."""
     clients = [signed_in(user) for _ in range(4)]
 

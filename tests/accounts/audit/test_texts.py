@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[3]
 RECORDED = re.compile(r'\brecord\(\s*"([a-z_.]+)"')
 
 
-def test_everything_recorded_has_words() -> None:
+def test_every_audited_action_has_a_label() -> None:
     sources = (path for app in ("accounts", "billing", "channels", "links", "otp")
                for path in (ROOT / app).rglob("*.py"))  # fmt: skip
 
@@ -27,7 +27,7 @@ def test_everything_recorded_has_words() -> None:
 
 
 @pytest.mark.parametrize("form", [SettingsForm, ProfileForm, HistoryFilter])
-def test_fields_are_called_as_their_forms_call_them(form: type) -> None:
+def test_field_labels_equal_form_labels(form: type) -> None:
     fields = form.base_fields  # type: ignore[attr-defined]
 
     named = {name: str(field.label) for name, field in fields.items() if field.label}
@@ -35,7 +35,7 @@ def test_fields_are_called_as_their_forms_call_them(form: type) -> None:
     assert {name: str(FIELD_LABELS.get(name)) for name in named} == named
 
 
-def test_subject_speaks_the_reader_s_language() -> None:
+def test_subject_is_translated_for_the_reader() -> None:
     event = AuditEvent(action="settings.changed", subject="brand, code_length")
 
     with translation.override("ru"):

@@ -60,7 +60,7 @@ def pages(client: Client) -> dict[str, str]:
 
 
 @pytest.mark.usefixtures("legal")
-def test_every_kind_of_page_has_the_addresses(client: Client) -> None:
+def test_every_kind_of_page_shows_legal_links(client: Client) -> None:
     found = {
         name: [url for url in LINKS if f'href="{url}"' in page]
         for name, page in pages(client).items()
@@ -69,12 +69,12 @@ def test_every_kind_of_page_has_the_addresses(client: Client) -> None:
     assert found == dict.fromkeys(found, LINKS)
 
 
-def test_addresses_that_are_not_set_leave_no_trace(client: Client) -> None:
+def test_unset_legal_links_are_omitted(client: Client) -> None:
     assert [name for name, page in pages(client).items() if 'class="legal' in page] == []
 
 
 @pytest.mark.usefixtures("legal")
-def test_letters_have_the_addresses_in_both_parts() -> None:
+def test_letters_show_legal_links_in_text_and_html() -> None:
     member = MemberFactory.create()
 
     mail.post_to_members(
@@ -90,7 +90,7 @@ def test_letters_have_the_addresses_in_both_parts() -> None:
     assert "Поддержка: help@law.example" in letter.text
 
 
-def test_page_for_support_goes_before_the_address(client: Client, settings: Settings) -> None:
+def test_support_page_takes_precedence_over_the_address(client: Client, settings: Settings) -> None:
     settings.SUPPORT_EMAIL, settings.SUPPORT_URL = "help@law.example", "https://help.example/"
 
     page = client.get("/").content.decode()

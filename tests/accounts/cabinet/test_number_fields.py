@@ -21,7 +21,7 @@ def test_grouped_digits_are_a_whole_number(typed: str, language: str) -> None:
 @pytest.mark.parametrize(
     "typed", ["1,90", "1.900", "1,9000", "19,00", "1,900,0", "1900,5", "много"]
 )
-def test_what_may_be_a_fraction_is_refused(typed: str) -> None:
+def test_possible_fraction_is_refused(typed: str) -> None:
     with pytest.raises(ValidationError):
         GroupedIntegerField().clean(typed)
 

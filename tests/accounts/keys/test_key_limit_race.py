@@ -12,7 +12,7 @@ THREADS = 6
 
 
 @pytest.mark.django_db(transaction=True)
-def test_of_parallel_requests_for_the_last_place_one_wins() -> None:
+def test_parallel_requests_cannot_exceed_the_key_limit() -> None:
     company, user = CompanyFactory.create(), UserFactory.create()
     ApiKeyFactory.create_batch(companies.MAX_ACTIVE_KEYS - 1, company=company)
     start, outcomes = Barrier(THREADS), list[str]()

@@ -19,7 +19,7 @@ from accounts.names import brand_names
         "5 звёзд",
     ],
 )  # fmt: skip
-def test_names_are_fit(brand: str) -> None:
+def test_ordinary_brand_names_are_valid(brand: str) -> None:
     assert brand_names.is_valid(brand)
 
 
@@ -41,5 +41,5 @@ def test_names_are_fit(brand: str) -> None:
         "a\u202eb",
     ],
 )
-def test_what_leads_somewhere_is_not(brand: str) -> None:
+def test_brand_names_with_links_or_phones_are_invalid(brand: str) -> None:
     assert not brand_names.is_valid(brand)

@@ -60,7 +60,7 @@ ORDINARY = [
 
 
 @pytest.mark.parametrize("name", LEADING)
-def test_name_that_leads_somewhere_is_refused_at_sign_up(client: Client, name: str) -> None:
+def test_company_name_with_a_link_is_refused_at_sign_up(client: Client, name: str) -> None:
     data = {
         "email": "new@example.com",
         "company": name,
@@ -74,7 +74,7 @@ def test_name_that_leads_somewhere_is_refused_at_sign_up(client: Client, name: s
     assert "«Ромашка», а не «romashka.ru»" in page.content.decode()
 
 
-def test_name_that_leads_somewhere_is_refused_for_a_second_company(client: Client) -> None:
+def test_company_name_with_a_link_is_refused_for_a_second_company(client: Client) -> None:
     client.force_login(UserFactory.create())
 
     page = client.post(reverse("company-create"), {"company": "evil.com", "country": "RU"})
@@ -83,7 +83,7 @@ def test_name_that_leads_somewhere_is_refused_for_a_second_company(client: Clien
 
 
 @pytest.mark.parametrize("name", ORDINARY)
-def test_ordinary_name_is_taken(name: str) -> None:
+def test_ordinary_company_name_is_accepted(name: str) -> None:
     company_names.validate(name)
 
 
@@ -109,7 +109,7 @@ def test_invitation_names_an_ordinary_company_in_its_body_alone(client: Client) 
 
 @pytest.mark.parametrize("name", LEADING)
 @pytest.mark.parametrize("template", ["company_suspended", "company_approved"])
-def test_names_of_before_break_no_line_of_a_letter(template: str, name: str) -> None:
+def test_stored_multiline_name_does_not_break_a_letter(template: str, name: str) -> None:
     company = Company.objects.create(name=name)
     plain = Company.objects.create(name="Daisy")
     for one in (company, plain):

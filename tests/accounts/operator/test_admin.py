@@ -108,7 +108,7 @@ def furnish(rows: int = 1) -> None:
         BlockedPhone.objects.create(phone=f"+7916000000{n}")
 
 
-def test_every_model_of_ours_is_on_the_desk() -> None:
+def test_every_own_model_is_registered_in_the_admin() -> None:
     ours = {"accounts", "billing", "channels", "otp", "links"}
     registered = {model for model in admin.site._registry if model._meta.app_label in ours}
 
@@ -138,9 +138,7 @@ def test_rows_open(client: Client, operator: User, model: type[Model]) -> None:
 
 
 @pytest.mark.parametrize("model", READ_ONLY)
-def test_what_happened_is_only_looked_at(
-    client: Client, operator: User, model: type[Model]
-) -> None:
+def test_history_models_are_read_only(client: Client, operator: User, model: type[Model]) -> None:
     furnish()
     row = model._default_manager.first()
     assert row is not None
@@ -155,7 +153,7 @@ def test_what_happened_is_only_looked_at(
 
 
 @pytest.mark.parametrize("model", READ_ONLY + EDITABLE)
-def test_changelists_read_the_same_whatever_their_length(
+def test_changelist_query_count_is_constant(
     client: Client,
     operator: User,
     model: type[Model],
@@ -214,7 +212,7 @@ def test_phone_is_found_by_its_beginning(client: Client, operator: User) -> None
     assert [message.phone for message in found] == ["+79160000001"]
 
 
-def test_visitor_signs_in_at_the_same_door(client: Client) -> None:
+def test_admin_redirects_to_the_common_sign_in(client: Client) -> None:
     response = client.get(reverse("admin:index"), follow=True)
 
     assert [address for address, _ in response.redirect_chain][-1] == (

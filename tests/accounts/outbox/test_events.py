@@ -43,7 +43,7 @@ def test_event_goes_to_each_endpoint_that_wants_it(company: Company) -> None:
     ],
     ids=lambda other: next(iter(other)),
 )
-def test_nothing_is_kept_where_nobody_wants_it(company: Company, other: dict[str, Any]) -> None:
+def test_event_without_a_subscriber_is_not_stored(company: Company, other: dict[str, Any]) -> None:
     EndpointFactory.create(**{"company": company} | other)
 
     emit(company)
@@ -51,7 +51,7 @@ def test_nothing_is_kept_where_nobody_wants_it(company: Company, other: dict[str
     assert not Event.objects.exists()
 
 
-def test_endpoint_of_another_company_hears_nothing(company: Company) -> None:
+def test_endpoint_of_another_company_gets_no_event(company: Company) -> None:
     EndpointFactory.create()
 
     emit(company)
@@ -59,7 +59,7 @@ def test_endpoint_of_another_company_hears_nothing(company: Company) -> None:
     assert not Event.objects.exists()
 
 
-def test_second_event_under_a_key_is_the_first(company: Company) -> None:
+def test_second_event_with_a_key_is_ignored(company: Company) -> None:
     EndpointFactory.create(company=company)
     EndpointFactory.create(company=company, mode=Mode.TEST)
 

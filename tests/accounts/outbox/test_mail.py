@@ -30,7 +30,7 @@ def post(context: dict[str, Any], language: str = "ru", key: str | None = None) 
         ("en", "Kvitok: webhooks are switched off", "Hello!"),
     ],
 )
-def test_letter_is_worded_in_its_language(
+def test_letter_is_translated(
     context: dict[str, Any], language: str, subject: str, greeting: str
 ) -> None:
     post(context, language)
@@ -55,7 +55,7 @@ def test_names_are_escaped_in_html_alone(context: dict[str, Any]) -> None:
     assert "<b>&Co" not in letter.html
 
 
-def test_key_is_good_for_one_letter(context: dict[str, Any]) -> None:
+def test_letter_key_is_unique(context: dict[str, Any]) -> None:
     post(context, key="once")
     post(context, key="once")
     post(context, key="twice")
@@ -78,7 +78,7 @@ def test_rolled_back_transaction_leaves_no_letter(context: dict[str, Any]) -> No
     assert not Mail.objects.exists()
 
 
-def test_members_are_written_to_by_role_each_in_their_language(
+def test_members_with_a_role_get_letters_in_their_language(
     company: Company, context: dict[str, Any]
 ) -> None:
     owner = MemberFactory.create(company=company)

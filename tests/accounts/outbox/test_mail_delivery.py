@@ -30,7 +30,7 @@ def make_due() -> None:
 
 
 @pytest.mark.django_db
-def test_letter_is_sent_once_and_forgotten() -> None:
+def test_sent_letter_loses_its_text() -> None:
     letter = post(html="<p>Token 42</p>")
 
     assert (mail_delivery.deliver(), mail_delivery.deliver()) == (1, 0)
@@ -115,7 +115,7 @@ def smtp(port: int) -> override_settings:
 
 
 @pytest.mark.django_db
-def test_absent_server_is_given_up_after_a_day() -> None:
+def test_unreachable_server_is_retried_for_a_day() -> None:
     letter = post()
 
     with smtp(_free_port()):
@@ -132,7 +132,7 @@ def test_absent_server_is_given_up_after_a_day() -> None:
 
 
 @pytest.mark.django_db
-def test_absent_server_is_asked_once_a_run() -> None:
+def test_unreachable_server_is_tried_once_per_run() -> None:
     post("one@example.com")
     post("two@example.com")
 
@@ -143,7 +143,7 @@ def test_absent_server_is_asked_once_a_run() -> None:
 
 
 @pytest.mark.django_db
-def test_refused_recipient_keeps_nobody_else_waiting() -> None:
+def test_refused_recipient_does_not_block_other_letters() -> None:
     refused, taken = post("nobody@example.com"), post("person@example.com")
 
     with mail_server(b"550 no such person", b"250 ok") as port, smtp(port):

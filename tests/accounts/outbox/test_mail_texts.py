@@ -177,7 +177,7 @@ def test_letter_about_a_company(db: None, name: str, language: str) -> None:
     judge(of_ours(name, company, language), language)
 
 
-def test_every_letter_is_judged() -> None:
+def test_every_letter_template_is_checked() -> None:
     ours = {path.name.removesuffix(".subject.txt") for path in TEMPLATES.glob("mail/*.subject.txt")}
 
     assert set(OURS) == ours

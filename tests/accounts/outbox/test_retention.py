@@ -24,7 +24,7 @@ def delivery(company: Company) -> Delivery:
     return delivery
 
 
-def test_what_is_a_month_old_goes(delivery: Delivery) -> None:
+def test_month_old_rows_are_purged(delivery: Delivery) -> None:
     young = DeliveryFactory.create(endpoint=delivery.endpoint)
     Event.objects.filter(pk=delivery.event_id).update(created_at=F("created_at") - MONTH)
     Mail.objects.update(created_at=F("created_at") - MONTH)
@@ -37,7 +37,7 @@ def test_what_is_a_month_old_goes(delivery: Delivery) -> None:
     assert Endpoint.objects.count() == 1
 
 
-def test_what_is_younger_stays(delivery: Delivery) -> None:
+def test_recent_rows_are_not_purged(delivery: Delivery) -> None:
     almost = timedelta(days=30) - timedelta(minutes=1)
     Event.objects.update(created_at=F("created_at") - almost)
     Mail.objects.update(created_at=F("created_at") - almost)
@@ -51,7 +51,7 @@ def test_what_is_younger_stays(delivery: Delivery) -> None:
     )
 
 
-def test_deleted_endpoint_goes_after_its_history(delivery: Delivery) -> None:
+def test_deleted_endpoint_is_purged_after_its_deliveries(delivery: Delivery) -> None:
     EndpointFactory.create(company=delivery.endpoint.company)
     old = timezone.now() - MONTH
     Endpoint.objects.filter(pk=delivery.endpoint_id).update(deleted_at=old)
@@ -64,7 +64,7 @@ def test_deleted_endpoint_goes_after_its_history(delivery: Delivery) -> None:
     assert (kept, Endpoint.objects.count()) == (2, 1)
 
 
-def test_many_go_in_batches(company: Company) -> None:
+def test_purge_works_in_batches(company: Company) -> None:
     endpoint = EndpointFactory.create(company=company)
     DeliveryFactory.create_batch(7, endpoint=endpoint)
     Event.objects.update(created_at=F("created_at") - MONTH)

@@ -58,7 +58,7 @@ def test_create_api_key_stops_at_five_active_ones() -> None:
     assert company.api_keys.count() == 5
 
 
-def test_ended_keys_take_no_place() -> None:
+def test_expired_and_revoked_keys_do_not_count_towards_the_limit() -> None:
     company = CompanyFactory.create()
     past = timezone.now() - timedelta(minutes=1)
     ApiKeyFactory.create_batch(3, company=company, revoked_at=past)
@@ -69,7 +69,7 @@ def test_ended_keys_take_no_place() -> None:
     assert company.api_keys.active().count() == 1
 
 
-def test_revoke_holds_at_once(
+def test_revoke_takes_effect_at_once(
     django_capture_on_commit_callbacks: DjangoCaptureOnCommitCallbacks,
 ) -> None:
     key = ApiKeyFactory.create()
@@ -93,7 +93,7 @@ def test_revoke_of_a_revoked_key_changes_nothing() -> None:
     assert actions(key.company) == []
 
 
-def test_rotate_leaves_the_old_key_a_day() -> None:
+def test_rotated_key_works_for_another_day() -> None:
     key = ApiKeyFactory.create(scopes=["links"], allowed_ips=["203.0.113.7"])
 
     successor, plaintext = companies.rotate_api_key(key=key, user=UserFactory.create())
@@ -111,7 +111,7 @@ def test_rotate_leaves_the_old_key_a_day() -> None:
     assert api_keys.digest(plaintext) == bytes(successor.digest)
 
 
-def test_rotate_works_when_the_places_are_taken() -> None:
+def test_rotate_works_at_the_key_limit() -> None:
     company = CompanyFactory.create()
     key, *_ = ApiKeyFactory.create_batch(5, company=company)
 
@@ -120,7 +120,7 @@ def test_rotate_works_when_the_places_are_taken() -> None:
     assert company.api_keys.active().count() == 6
 
 
-def test_rotate_refuses_a_key_on_its_way_out() -> None:
+def test_rotate_refuses_an_expiring_key() -> None:
     key = ApiKeyFactory.create(expires_at=timezone.now() + timedelta(hours=2))
 
     with pytest.raises(ValidationError) as refusal:
@@ -155,7 +155,7 @@ def test_change_settings_without_changes_is_silent() -> None:
     assert not AuditEvent.objects.exists()
 
 
-def test_suspended_company_is_known_at_once_to_its_keys(
+def test_suspension_applies_to_cached_keys_at_once(
     django_capture_on_commit_callbacks: DjangoCaptureOnCommitCallbacks,
 ) -> None:
     key = ApiKeyFactory.create()

@@ -35,7 +35,7 @@ def test_country_is_guessed_by_the_languages_of_the_browser(
 
 
 @pytest.mark.parametrize(("told", "guessed"), [("kz", "KZ"), ("XX", "RU"), ("", "RU")])
-def test_proxy_that_knows_the_country_is_believed_first(
+def test_country_header_of_the_proxy_takes_precedence(
     rf: RequestFactory, settings: Settings, told: str, guessed: str
 ) -> None:
     settings.COUNTRY_HEADER = "HTTP_CF_IPCOUNTRY"

@@ -35,7 +35,9 @@ def client(user: User) -> Client:
     return client
 
 
-def test_primary_address_hears_of_an_added_and_a_confirmed_one(client: Client, user: User) -> None:
+def test_primary_address_is_notified_of_added_and_confirmed_addresses(
+    client: Client, user: User
+) -> None:
     client.post(reverse("account_email"), {"email": SECOND, "action_add": ""})
     key = EmailConfirmationHMAC(user.emailaddress_set.get(email=SECOND)).key
     Client().post(reverse("account_confirm_email", args=[key]))
@@ -49,7 +51,9 @@ def test_primary_address_hears_of_an_added_and_a_confirmed_one(client: Client, u
     assert SECOND in letter.html
 
 
-def test_old_and_new_primary_addresses_hear_of_the_change(client: Client, user: User) -> None:
+def test_old_and_new_primary_addresses_are_notified_of_the_change(
+    client: Client, user: User
+) -> None:
     add_address(user, SECOND)
 
     client.post(reverse("account_email"), {"email": SECOND, "action_primary": ""})
@@ -58,7 +62,9 @@ def test_old_and_new_primary_addresses_hear_of_the_change(client: Client, user: 
     assert letters_to(SECOND) == ["Изменён основной адрес"]
 
 
-def test_primary_and_removed_addresses_hear_of_the_removal(client: Client, user: User) -> None:
+def test_primary_and_removed_addresses_are_notified_of_the_removal(
+    client: Client, user: User
+) -> None:
     add_address(user, SECOND)
 
     client.post(reverse("account_email"), {"email": SECOND, "action_remove": ""})
@@ -67,7 +73,7 @@ def test_primary_and_removed_addresses_hear_of_the_removal(client: Client, user:
     assert letters_to(SECOND) == ["Из учётной записи удалён адрес"]
 
 
-def test_password_change_is_told(client: Client) -> None:
+def test_password_change_sends_a_notification(client: Client) -> None:
     new = "another long passphrase 7"
     form = {"oldpassword": PASSWORD, "password1": new, "password2": new}
 
@@ -77,7 +83,7 @@ def test_password_change_is_told(client: Client) -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_factors_are_told(client: Client, user: User) -> None:
+def test_factor_changes_send_notifications(client: Client, user: User) -> None:
     secret = client.get(reverse("mfa_activate_totp")).context["form"].secret
     client.post(reverse("mfa_activate_totp"), {"code": code_now(secret)})
     client.get(reverse("mfa_view_recovery_codes"))
@@ -92,7 +98,7 @@ def test_factors_are_told(client: Client, user: User) -> None:
     ]
 
 
-def test_locked_session_is_told(user: User) -> None:
+def test_locked_session_sends_a_notification(user: User) -> None:
     client = signed_in(user)
 
     for _ in range(6):
@@ -102,7 +108,9 @@ def test_locked_session_is_told(user: User) -> None:
 
 
 @pytest.mark.parametrize(("mode", "letters"), [("live", 2), ("test", 0)])
-def test_owners_and_the_maker_hear_of_live_keys(user: User, mode: str, letters: int) -> None:
+def test_owners_and_the_creator_are_notified_of_live_keys(
+    user: User, mode: str, letters: int
+) -> None:
     company = user.memberships.get().company
     developer = make_person("dev@example.com")
     developer.memberships.update(company=company, role=Member.Role.DEVELOPER)
@@ -116,7 +124,7 @@ def test_owners_and_the_maker_hear_of_live_keys(user: User, mode: str, letters: 
     assert letters_to(ANNA) == letters_to("dev@example.com")
 
 
-def test_rotation_of_a_live_key_is_told(client: Client, user: User) -> None:
+def test_rotation_of_a_live_key_sends_a_notification(client: Client, user: User) -> None:
     key = ApiKeyFactory.create(company=user.memberships.get().company)
 
     client.post(reverse("key-rotate", args=[key.pk]))
@@ -124,7 +132,7 @@ def test_rotation_of_a_live_key_is_told(client: Client, user: User) -> None:
     assert letters_to(ANNA) == ["Заменён боевой API-ключ"]
 
 
-def test_new_owner_is_told_to_the_owners(client: Client, user: User) -> None:
+def test_owners_are_notified_of_a_new_owner(client: Client, user: User) -> None:
     member = MemberFactory.create(company=user.memberships.get().company, role="viewer")
     path = reverse("member-role", args=[member.pk])
 
@@ -140,7 +148,7 @@ def test_new_owner_is_told_to_the_owners(client: Client, user: User) -> None:
     assert letters_to(member.user.email) == letters_to(ANNA)[1:]
 
 
-def test_readers_language_is_spoken(client: Client, user: User) -> None:
+def test_notification_is_in_the_readers_language(client: Client, user: User) -> None:
     User.objects.filter(pk=user.pk).update(language="en")
     add_app(user)
     confirm_by_code(client)

@@ -74,7 +74,9 @@ def company_of(user: User) -> "Member":
 
 
 @pytest.mark.parametrize("action", ["action_add", "action_primary", "action_remove"])
-def test_addresses_are_changed_only_after_a_proof(client: Client, user: User, action: str) -> None:
+def test_addresses_change_only_after_reauthentication(
+    client: Client, user: User, action: str
+) -> None:
     add_address(user, "second@example.com")
     email = THIEF if action == "action_add" else "second@example.com"
     change = {"email": email, action: ""}
@@ -90,7 +92,7 @@ def test_addresses_are_changed_only_after_a_proof(client: Client, user: User, ac
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_pages_about_credentials_ask_first(client: Client, name: str) -> None:
+def test_credential_pages_require_reauthentication(client: Client, name: str) -> None:
     assert is_asked(client, name)
     assert is_asked(client, name, {})
 
@@ -100,7 +102,7 @@ def test_pages_about_credentials_ask_first(client: Client, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", PAGES_WITH_FACTOR)
-def test_pages_about_factors_ask_for_the_factor(client: Client, user: User, name: str) -> None:
+def test_factor_pages_require_the_second_factor(client: Client, user: User, name: str) -> None:
     add_app(user)
     RecoveryCodes.activate(user)
     assert is_asked(client, name)
@@ -112,20 +114,24 @@ def test_pages_about_factors_ask_for_the_factor(client: Client, user: User, name
     assert client.get(reverse(name)).status_code == 200
 
 
-def test_password_view_leads_to_the_factor_of_who_has_one(client: Client, user: User) -> None:
+def test_reauthentication_by_password_redirects_to_an_existing_factor(
+    client: Client, user: User
+) -> None:
     add_app(user)
 
     assert confirm(client).startswith(reverse("mfa_reauthenticate"))
 
 
-def test_earlier_proof_by_password_ends_with_the_first_factor(client: Client, user: User) -> None:
+def test_password_reauthentication_expires_when_a_factor_is_added(
+    client: Client, user: User
+) -> None:
     confirm(client)
     add_app(user)
 
     assert is_asked(client, "account_change_password")
 
 
-def test_proof_is_good_for_five_minutes(client: Client, settings: Settings) -> None:
+def test_reauthentication_lasts_five_minutes(client: Client, settings: Settings) -> None:
     confirm(client)
     assert settings.ACCOUNT_REAUTHENTICATION_TIMEOUT == 300
 
@@ -137,7 +143,7 @@ def test_proof_is_good_for_five_minutes(client: Client, settings: Settings) -> N
     assert (before, after) == (False, True)
 
 
-def test_live_keys_are_made_only_after_a_proof(client: Client, user: User) -> None:
+def test_live_keys_are_created_only_after_reauthentication(client: Client, user: User) -> None:
     keys = company_of(user).company.api_keys
     assert is_asked(client, "key-create", KEY)
     assert client.post(reverse("key-create"), KEY | {"mode": "test"}).status_code == 200
@@ -149,7 +155,7 @@ def test_live_keys_are_made_only_after_a_proof(client: Client, user: User) -> No
 
 
 @pytest.mark.parametrize(("mode", "is_guarded"), [("live", True), ("test", False)])
-def test_live_keys_and_secrets_are_rotated_only_after_a_proof(
+def test_live_keys_and_secrets_rotate_only_after_reauthentication(
     client: Client, user: User, mode: str, is_guarded: bool
 ) -> None:
     company = company_of(user).company
@@ -169,14 +175,16 @@ def test_live_keys_and_secrets_are_rotated_only_after_a_proof(
 
 
 @pytest.mark.parametrize(("role", "is_guarded"), [("owner", True), ("developer", False)])
-def test_owners_are_invited_only_after_a_proof(client: Client, role: str, is_guarded: bool) -> None:
+def test_owners_are_invited_only_after_reauthentication(
+    client: Client, role: str, is_guarded: bool
+) -> None:
     client.post(reverse("member-invite"), {"email": THIEF, "role": role})
 
     assert Invitation.objects.exists() is not is_guarded
 
 
 @pytest.mark.parametrize(("was", "becomes"), [("viewer", "owner"), ("owner", "viewer")])
-def test_owners_come_and_go_only_after_a_proof(
+def test_owner_roles_change_only_after_reauthentication(
     client: Client, user: User, was: str, becomes: str
 ) -> None:
     member = MemberFactory.create(company=company_of(user).company, role=was)
@@ -192,7 +200,7 @@ def test_owners_come_and_go_only_after_a_proof(
     assert (before, member.role) == (was, becomes)
 
 
-def test_owner_is_removed_only_after_a_proof(client: Client, user: User) -> None:
+def test_owner_is_removed_only_after_reauthentication(client: Client, user: User) -> None:
     member = MemberFactory.create(company=company_of(user).company)
     path = reverse("member-remove", args=[member.pk])
 
@@ -201,7 +209,7 @@ def test_owner_is_removed_only_after_a_proof(client: Client, user: User) -> None
     assert Member.objects.filter(pk=member.pk).exists()
 
 
-def test_live_webhook_is_made_or_moved_only_after_a_proof(client: Client, user: User) -> None:
+def test_live_webhook_url_changes_only_after_reauthentication(client: Client, user: User) -> None:
     company = company_of(user).company
     endpoint = EndpointFactory.create(company=company, url="https://ours.example.com/")
     form = {"url": "https://theirs.example.net/", "mode": "live", "kinds": ["message.delivered"]}
@@ -212,7 +220,7 @@ def test_live_webhook_is_made_or_moved_only_after_a_proof(client: Client, user: 
     assert list(company.endpoints.values_list("url", flat=True)) == ["https://ours.example.com/"]
 
 
-def test_form_is_shown_again_as_it_was_filled_in(client: Client) -> None:
+def test_form_is_restored_after_reauthentication(client: Client) -> None:
     answer = client.post(reverse("member-invite"), {"email": THIEF, "role": "owner"})
     then = re.search(r"next=(\S+)", answer.headers["Location"])
     assert then is not None
@@ -225,7 +233,7 @@ def test_form_is_shown_again_as_it_was_filled_in(client: Client) -> None:
     assert not Invitation.objects.exists()
 
 
-def test_post_left_by_a_thief_is_not_carried_out_by_the_owners_proof(client: Client) -> None:
+def test_pending_post_of_a_stolen_session_is_never_executed(client: Client) -> None:
     """allauth would keep it in the session and repeat it."""
     path = reverse("account_email")
     client.post(path, {"email": THIEF, "action_add": ""})
@@ -235,7 +243,7 @@ def test_post_left_by_a_thief_is_not_carried_out_by_the_owners_proof(client: Cli
     assert not EmailAddress.objects.filter(email=THIEF).exists()
 
 
-def test_draft_left_by_a_thief_is_not_shown_to_the_owner(client: Client) -> None:
+def test_draft_of_a_stolen_session_is_not_shown_to_the_owner(client: Client) -> None:
     client.post(reverse("member-invite"), {"email": THIEF, "role": "owner"})
 
     page = client.get(reverse("member-invite"))
@@ -243,7 +251,7 @@ def test_draft_left_by_a_thief_is_not_shown_to_the_owner(client: Client) -> None
     assert page.context["form"]["email"].value() is None
 
 
-def test_proof_makes_copies_of_the_session_useless(client: Client, user: User) -> None:
+def test_reauthentication_invalidates_copies_of_the_session(client: Client, user: User) -> None:
     thief = Client()
     thief.cookies = client.cookies.__class__(client.cookies.output(header=""))
     assert thief.get(reverse("overview")).status_code == 200
@@ -264,7 +272,7 @@ def test_fifth_wrong_password_ends_the_session(client: Client) -> None:
     assert client.get(reverse("overview")).status_code == 302
 
 
-def test_wrong_proofs_do_not_keep_the_owner_from_signing_in(client: Client, user: User) -> None:
+def test_failed_reauthentications_do_not_block_sign_in(client: Client, user: User) -> None:
     for _ in range(6):
         confirm(client, "not the password")
 
@@ -278,7 +286,7 @@ def test_wrong_proofs_do_not_keep_the_owner_from_signing_in(client: Client, user
         ("mfa_reauthenticate_webauthn", {"credential": PASSKEY}),
     ],
 )
-def test_wrong_factors_of_a_stolen_session_do_not_keep_the_owner_out(
+def test_wrong_factors_in_a_stolen_session_do_not_block_the_owner(
     client: Client, user: User, name: str, form: dict[str, str]
 ) -> None:
     add_second_factors(user)
@@ -293,7 +301,7 @@ def test_wrong_factors_of_a_stolen_session_do_not_keep_the_owner_out(
     assert owner.get(reverse("overview")).status_code == 200
 
 
-def test_wrong_codes_are_bounded_without_redis(client: Client, user: User, no_redis: None) -> None:
+def test_wrong_codes_are_limited_without_redis(client: Client, user: User, no_redis: None) -> None:
     add_app(user)
     for _ in range(6):
         client.post(reverse("mfa_reauthenticate"), {"code": "000000"})
@@ -301,7 +309,7 @@ def test_wrong_codes_are_bounded_without_redis(client: Client, user: User, no_re
     assert client.get(reverse("overview")).status_code == 302
 
 
-def test_right_proof_forgives_the_wrong_ones(client: Client) -> None:
+def test_successful_reauthentication_resets_failed_attempts(client: Client) -> None:
     for _ in range(3):
         for _ in range(3):
             confirm(client, "not the password")
@@ -310,7 +318,7 @@ def test_right_proof_forgives_the_wrong_ones(client: Client) -> None:
     assert client.get(reverse("overview")).status_code == 200
 
 
-def test_ending_other_sessions_forgives_no_wrong_proofs(client: Client, user: User) -> None:
+def test_ending_other_sessions_keeps_failed_attempts(client: Client, user: User) -> None:
     """It asks for no proof: a thief would end them between two guesses."""
     for _ in range(5):
         confirm(client, "not the password")
@@ -321,7 +329,7 @@ def test_ending_other_sessions_forgives_no_wrong_proofs(client: Client, user: Us
     assert client.get(reverse("overview")).status_code == 302
 
 
-def test_account_without_any_proof_is_led_to_its_mailbox(client: Client, user: User) -> None:
+def test_account_without_credentials_is_sent_a_password_reset(client: Client, user: User) -> None:
     """A passkey alone that the operator has taken away, say: the session lives on."""
     user.set_unusable_password()
     user.save()
@@ -345,7 +353,7 @@ def test_account_with_passkey_alone_sets_a_password_by_the_passkey(user: User) -
     assert answer.headers["Location"].startswith(reverse("mfa_reauthenticate_webauthn"))
 
 
-def test_addresses_are_listed_without_a_proof_and_without_the_forms(client: Client) -> None:
+def test_addresses_are_listed_read_only_without_reauthentication(client: Client) -> None:
     before = client.get(reverse("account_email")).content.decode()
     confirm(client)
     after = client.get(reverse("account_email")).content.decode()

@@ -78,7 +78,7 @@ def test_all_other_sessions_are_ended(client: Client, other: Client, user: User)
     assert "Завершены 2 других сеанса" in page
 
 
-def test_session_that_was_never_noted_ends_with_the_others(client: Client, user: User) -> None:
+def test_unrecorded_session_ends_with_the_others(client: Client, user: User) -> None:
     forgotten = Client()
     forgotten.force_login(user)
     UserSession.objects.exclude(session_key=client.session.session_key).delete()
@@ -88,7 +88,7 @@ def test_session_that_was_never_noted_ends_with_the_others(client: Client, user:
     assert (is_in(client), is_in(forgotten)) == (True, False)
 
 
-def test_sessions_of_others_are_not_there(client: Client) -> None:
+def test_sessions_of_other_users_are_not_found(client: Client) -> None:
     stranger = signed_in(make_person("boris@example.com"))
     row = UserSession.objects.get(session_key=stranger.session.session_key)
 
@@ -138,13 +138,13 @@ def test_new_recovery_codes_end_the_other_sessions(
     assert (is_in(client), is_in(other)) == (True, False)
 
 
-def test_sign_out_forgets_the_session(client: Client) -> None:
+def test_sign_out_deletes_the_session_row(client: Client) -> None:
     client.post(reverse("account_logout"))
 
     assert not UserSession.objects.exists()
 
 
-def test_session_is_noted_once_a_minute(client: Client) -> None:
+def test_session_activity_is_recorded_once_a_minute(client: Client) -> None:
     past = timezone.now() - timedelta(minutes=2)
     UserSession.objects.update(last_seen_at=past)
 
@@ -156,7 +156,7 @@ def test_session_is_noted_once_a_minute(client: Client) -> None:
     assert UserSession.objects.get().last_seen_at > past
 
 
-def test_notes_of_sessions_that_ran_out_are_purged(client: Client, other: Client) -> None:
+def test_rows_of_expired_sessions_are_purged(client: Client, other: Client) -> None:
     Session.objects.filter(session_key=other.session.session_key).update(
         expire_date=timezone.now() - timedelta(seconds=1)
     )
@@ -188,5 +188,5 @@ def test_notes_of_sessions_that_ran_out_are_purged(client: Client, other: Client
         ("curl/8.5.0", ""),
     ],
 )
-def test_device_is_called_as_people_call_it(user_agent: str, name: str) -> None:
+def test_device_name_is_readable(user_agent: str, name: str) -> None:
     assert device_name(user_agent) == name

@@ -53,7 +53,7 @@ def sign_in(user: User, code: str) -> bool:
     return "_auth_user_id" in client.session
 
 
-def test_authenticator_app_lies_encrypted_and_opens_the_door(user: User) -> None:
+def test_totp_secret_is_encrypted_and_still_works(user: User) -> None:
     secret = generate_totp_secret()
     TOTP.activate(user, secret)
 
@@ -62,7 +62,7 @@ def test_authenticator_app_lies_encrypted_and_opens_the_door(user: User) -> None
     assert sign_in(user, code_now(secret))
 
 
-def test_seed_of_recovery_codes_lies_encrypted(user: User, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_recovery_code_seed_is_encrypted(user: User, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(RecoveryCodes, "generate_seed", classmethod(lambda _cls: "5eed"))
     TOTP.activate(user, generate_totp_secret())
     codes = RecoveryCodes.activate(user).generate_codes()
@@ -72,11 +72,11 @@ def test_seed_of_recovery_codes_lies_encrypted(user: User, monkeypatch: pytest.M
     assert not sign_in(user, codes[0])
 
 
-def test_same_secret_is_never_stored_alike() -> None:
+def test_same_secret_encrypts_differently_each_time() -> None:
     assert mfa.encrypt("same") != mfa.encrypt("same")
 
 
-def test_old_key_still_opens_after_a_new_one_came(user: User, settings: Settings) -> None:
+def test_old_key_still_decrypts_after_a_new_one_is_added(user: User, settings: Settings) -> None:
     secret = generate_totp_secret()
     TOTP.activate(user, secret)
     settings.MFA_KEYS = {"new": NEW, "old": OLD}
@@ -85,7 +85,7 @@ def test_old_key_still_opens_after_a_new_one_came(user: User, settings: Settings
     assert mfa.encrypt("x").startswith("fernet:new:")
 
 
-def test_rotation_lets_the_old_key_go(user: User, settings: Settings) -> None:
+def test_rotation_makes_the_old_key_unnecessary(user: User, settings: Settings) -> None:
     secret = generate_totp_secret()
     TOTP.activate(user, secret)
     store_in_clear(UserFactory.create(), "JBSWY3DPEHPK3PXP")
@@ -105,7 +105,7 @@ def test_rotation_lets_the_old_key_go(user: User, settings: Settings) -> None:
     assert sign_in(user, code_now(secret))
 
 
-def test_rotation_twice_changes_nothing_more(user: User) -> None:
+def test_rotation_is_idempotent(user: User) -> None:
     TOTP.activate(user, generate_totp_secret())
     before = stored()
 

@@ -77,7 +77,7 @@ def test_guessable_password_is_refused_at_sign_up(client: Client, password: str)
     ],
 )
 @pytest.mark.django_db
-def test_other_password_is_taken(client: Client, password: str) -> None:
+def test_strong_password_is_accepted(client: Client, password: str) -> None:
     page = client.post(reverse("account_signup"), SIGN_UP | {"password1": password})
 
     assert (page.status_code, User.objects.count()) == (302, 1)
@@ -92,7 +92,7 @@ def test_eleven_characters_are_too_few(password: str) -> None:
 
 
 @pytest.mark.django_db
-def test_words_of_the_persons_companies_are_known() -> None:
+def test_words_of_the_users_companies_count_as_known() -> None:
     member = MemberFactory.create(company__name="Vetryak", company__brand="Solnyshkin")
 
     for password in ("vetryak-2026-x", "Solnyshkin2026"):
@@ -111,7 +111,7 @@ def test_old_password_goes_on_working(client: Client) -> None:
     assert client.session["_auth_user_id"] == str(user.pk)
 
 
-def test_generated_passwords_are_nearly_always_enough() -> None:
+def test_generated_passwords_are_nearly_always_strong() -> None:
     made = [secrets.token_urlsafe(12) for _ in range(2000)]
 
     refused = [one for one in made if passwords.strength(one) < passwords.MIN_STRENGTH]
@@ -119,7 +119,7 @@ def test_generated_passwords_are_nearly_always_enough() -> None:
     assert len(refused) <= 2
 
 
-def test_long_passwords_are_judged_quickly() -> None:
+def test_long_passwords_are_rated_quickly() -> None:
     passwords.strength("warm up the lists")
     began = time.perf_counter()
 
@@ -161,14 +161,14 @@ def hashed(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 
 @pytest.mark.parametrize("password", [HUGE, "\ufdfa" * 1000, "\u0130" * 1000])
-def test_only_the_beginning_of_a_password_is_judged(judged: list[str], password: str) -> None:
+def test_only_the_beginning_of_a_password_is_rated(judged: list[str], password: str) -> None:
     """U+FDFA becomes eighteen characters by NFKC, U+0130 two in lower case."""
     passwords.strength(password)
 
     assert 0 < len(judged) <= 6 * passwords.RATED_LENGTH
 
 
-def test_password_over_the_bound_is_refused_without_judging(judged: list[str]) -> None:
+def test_overlong_password_is_refused_before_rating(judged: list[str]) -> None:
     for password in (HUGE, "x" * (passwords.MAX_LENGTH + 1)):
         with pytest.raises(ValidationError) as caught:
             validate_password(password)
@@ -204,7 +204,7 @@ def test_forms_refuse_huge_passwords_before_any_work(judged: list[str], hashed: 
 
 
 @pytest.mark.django_db
-def test_password_may_be_set_first_within_the_bound_alone(judged: list[str]) -> None:
+def test_first_password_has_the_same_length_limit(judged: list[str]) -> None:
     user = make_person()
     user.set_unusable_password()
     user.save()

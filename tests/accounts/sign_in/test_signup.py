@@ -52,7 +52,7 @@ def test_sign_up_without_a_company_name_is_refused(client: Client) -> None:
     assert not User.objects.exists()
 
 
-def test_sign_up_with_a_known_address_tells_nobody(client: Client, settings: Settings) -> None:
+def test_sign_up_with_a_known_address_reveals_nothing(client: Client, settings: Settings) -> None:
     settings.ACCOUNT_EMAIL_VERIFICATION = "mandatory"
     UserFactory.create(email=NEW["email"])
 
@@ -62,7 +62,7 @@ def test_sign_up_with_a_known_address_tells_nobody(client: Client, settings: Set
     assert [letter.to for letter in letters()] == [[NEW["email"]]]
 
 
-def test_letters_are_ours_and_in_the_language_of_the_page(client: Client) -> None:
+def test_letters_are_in_the_language_of_the_page(client: Client) -> None:
     client.post(reverse("account_signup"), NEW, headers={"accept-language": "ru"})
 
     (letter,) = letters()

@@ -21,7 +21,7 @@ FORM = {
 
 
 @pytest.mark.django_db(transaction=True)
-def test_clicks_at_once_make_one_account_and_fail_for_nobody(settings: Settings) -> None:
+def test_parallel_sign_ups_create_one_account_without_errors(settings: Settings) -> None:
     settings.ACCOUNT_EMAIL_VERIFICATION = "mandatory"
     judged, answers = Barrier(CLICKS), list[tuple[int, str]]()
 

@@ -65,7 +65,7 @@ def test_wrong_passwords_are_limited_without_redis(client: Client, owner: User) 
     assert not is_in(client)
 
 
-def test_flushing_redis_forgives_no_wrong_password(client: Client, owner: User) -> None:
+def test_flushing_redis_keeps_failed_sign_ins(client: Client, owner: User) -> None:
     for _ in range(5):
         log_in(client, "203.0.113.1")
         redis_client().flushdb()
@@ -94,7 +94,7 @@ def test_owner_signs_in_from_another_network(owner: User) -> None:
     assert is_in(client)
 
 
-def test_host_header_gives_no_new_tries(client: Client, owner: User) -> None:
+def test_host_header_does_not_reset_the_limit(client: Client, owner: User) -> None:
     for port in range(5):
         log_in(client, "203.0.113.1", headers={"host": f"testserver:{8000 + port}"})
 
@@ -103,7 +103,7 @@ def test_host_header_gives_no_new_tries(client: Client, owner: User) -> None:
     assert not is_in(client)
 
 
-def test_addresses_of_one_ipv6_line_are_one_network(client: Client, owner: User) -> None:
+def test_addresses_of_one_ipv6_64_share_a_limit(client: Client, owner: User) -> None:
     for number in range(5):
         log_in(client, f"2001:db8::{number + 1}")
 
@@ -112,7 +112,7 @@ def test_addresses_of_one_ipv6_line_are_one_network(client: Client, owner: User)
     assert not is_in(client)
 
 
-def test_guesses_from_many_networks_are_bounded(owner: User) -> None:
+def test_distributed_guesses_are_limited_per_account(owner: User) -> None:
     block_everywhere()
     client = Client()
 
@@ -145,7 +145,7 @@ def test_browser_is_known_for_its_own_account_alone(owner: User) -> None:
     assert not is_in(client)
 
 
-def test_stolen_device_cookie_has_a_bound_of_its_own(owner: User) -> None:
+def test_stolen_device_cookie_has_its_own_limit(owner: User) -> None:
     client = Client()
     log_in(client, "203.0.113.1", PASSWORD)
     stolen = client.cookies[throttle.COOKIE].value
@@ -159,7 +159,7 @@ def test_stolen_device_cookie_has_a_bound_of_its_own(owner: User) -> None:
     assert not is_in(thief)
 
 
-def test_forged_device_cookie_is_a_strangers(owner: User) -> None:
+def test_forged_device_cookie_is_ignored(owner: User) -> None:
     block_everywhere()
     client = Client()
     client.cookies[throttle.COOKIE] = "W10:1tFake:forged"
@@ -169,7 +169,7 @@ def test_forged_device_cookie_is_a_strangers(owner: User) -> None:
     assert not is_in(client)
 
 
-def test_device_cookie_is_kept_from_scripts_and_other_pages(owner: User) -> None:
+def test_device_cookie_is_http_only_and_scoped_to_sign_in(owner: User) -> None:
     client = Client()
     log_in(client, "203.0.113.1", PASSWORD)
 
@@ -179,7 +179,7 @@ def test_device_cookie_is_kept_from_scripts_and_other_pages(owner: User) -> None
     assert owner.email not in cookie.value
 
 
-def test_right_password_costs_no_try(owner: User) -> None:
+def test_right_password_does_not_count_as_an_attempt(owner: User) -> None:
     for _ in range(12):
         client = Client()
         log_in(client, "203.0.113.1", PASSWORD)
@@ -187,7 +187,7 @@ def test_right_password_costs_no_try(owner: User) -> None:
     assert is_in(client)
 
 
-def test_new_password_by_letter_opens_the_account_again(owner: User) -> None:
+def test_password_reset_lifts_the_limit(owner: User) -> None:
     block_everywhere()
     client = Client(REMOTE_ADDR="203.0.113.1")
     client.post(reverse("account_reset_password"), {"email": owner.email})
@@ -225,7 +225,7 @@ def test_password_is_asked_again_only_so_often_without_redis(client: Client, own
     assert client.get(reverse("overview")).status_code == 302  # the session is over
 
 
-def test_strangers_cannot_fill_a_mailbox(owner: User, settings: Settings) -> None:
+def test_letters_to_one_address_are_limited(owner: User, settings: Settings) -> None:
     settings.ACCOUNT_EMAIL_VERIFICATION = "mandatory"
     data = {
         "email": owner.email,
@@ -287,7 +287,7 @@ def test_cache_adds_once(entry: str) -> None:
     assert (cache.get(entry), cache.get("other")) == ([1.5], 2)
 
 
-def test_cache_forgets_after_its_time(entry: str) -> None:
+def test_cache_entry_expires(entry: str) -> None:
     CacheEntry.objects.update(expires_at=F("expires_at") - timedelta(minutes=2))
 
     assert cache.get(entry) is None
@@ -308,13 +308,13 @@ def test_cache_deletes(entry: str) -> None:
     assert cache.get(entry) is None
 
 
-def test_cache_keeps_for_ever_without_a_time(entry: str) -> None:
+def test_cache_entry_without_a_timeout_never_expires(entry: str) -> None:
     cache.set("always", 1, None)
 
     assert cache.get("always") == 1
 
 
-def test_purge_removes_what_is_over_and_nothing_else(entry: str) -> None:
+def test_purge_removes_only_expired_entries(entry: str) -> None:
     cache.set("over", 1, 1)
     CacheEntry.objects.filter(key=":1:over").update(expires_at=F("expires_at") - timedelta(1))
 

@@ -45,7 +45,7 @@ def path_of(endpoint: Endpoint, tail: str = "") -> str:
     return f"/webhooks/{endpoint.public_id}{tail}"
 
 
-def test_created_endpoint_and_its_secret_are_told(api: Api) -> None:
+def test_create_returns_the_endpoint_and_its_secret(api: Api) -> None:
     answer = create(api, description="Боевой сайт")
 
     endpoint = Endpoint.objects.get()
@@ -69,7 +69,7 @@ def test_created_endpoint_and_its_secret_are_told(api: Api) -> None:
     assert (endpoint.company, endpoint.mode) == (api.company, "live")
 
 
-def test_secret_is_told_once(api: Api) -> None:
+def test_secret_is_returned_once(api: Api) -> None:
     made = create(api).body
 
     listed = api.get("/webhooks").body
@@ -107,7 +107,7 @@ def test_all_events_unless_some_are_named(api: Api) -> None:
     ],
 )
 @override_settings(WEBHOOKS_TO_LOOPBACK=False)
-def test_field_at_fault_is_named(api: Api, field: str, value: Any, words: str) -> None:
+def test_invalid_field_is_named(api: Api, field: str, value: Any, words: str) -> None:
     answer = create(api, **{field: value})
 
     assert (answer.status, answer.code) == (422, "invalid_input")
@@ -116,7 +116,7 @@ def test_field_at_fault_is_named(api: Api, field: str, value: Any, words: str) -
     assert not Endpoint.objects.exists()
 
 
-def test_eleventh_endpoint_is_refused_and_deleted_ones_make_room(api: Api) -> None:
+def test_endpoint_limit_excludes_deleted_endpoints(api: Api) -> None:
     EndpointFactory.create_batch(10, company=api.company)
     EndpointFactory.create_batch(3, company=api.company, mode=Mode.TEST)
 
@@ -131,7 +131,7 @@ def test_eleventh_endpoint_is_refused_and_deleted_ones_make_room(api: Api) -> No
 
 
 @pytest.mark.django_db(transaction=True)
-def test_last_place_goes_to_one_of_two(api: Api) -> None:
+def test_parallel_creates_cannot_exceed_the_endpoint_limit(api: Api) -> None:
     EndpointFactory.create_batch(9, company=api.company)
 
     answers = at_once([partial(create, api, url=f"{URL}/{n}") for n in range(4)])
@@ -157,13 +157,13 @@ def test_address_is_called_once_for_each_mode(api: Api) -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_parallel_creates_of_one_address_make_one(api: Api) -> None:
+def test_parallel_creates_of_one_url_create_one_endpoint(api: Api) -> None:
     answers = at_once([lambda: create(api)] * 4)
 
     assert sorted(answer.status for answer in answers) == [200, 422, 422, 422]
 
 
-def test_repeated_create_makes_one_and_keeps_no_secret(api: Api) -> None:
+def test_repeated_create_is_idempotent_and_stores_no_secret(api: Api) -> None:
     first = api.post("/webhooks", {"url": URL}, Idempotency_Key="a")
     again = api.post("/webhooks", {"url": URL}, Idempotency_Key="a")
     other = api.post("/webhooks", {"url": URL + "2"}, Idempotency_Key="a")
@@ -175,7 +175,7 @@ def test_repeated_create_makes_one_and_keeps_no_secret(api: Api) -> None:
     assert "whsec_" not in str(IdempotentRequest.objects.get().body)
 
 
-def test_change_touches_what_is_named(api: Api) -> None:
+def test_patch_changes_only_named_fields(api: Api) -> None:
     endpoint = EndpointFactory.create(company=api.company, description="old")
 
     answer = patch(api, path_of(endpoint), {"url": URL + "/2", "unknown": 1, "events": None})
@@ -191,7 +191,7 @@ def test_change_touches_what_is_named(api: Api) -> None:
     ("field", "value"),
     [("url", "http://10.0.0.1/"), ("events", []), ("enabled", "yes"), ("url", 1)],
 )
-def test_wrong_change_changes_nothing(api: Api, field: str, value: Any) -> None:
+def test_invalid_patch_changes_nothing(api: Api, field: str, value: Any) -> None:
     endpoint = EndpointFactory.create(company=api.company)
 
     answer = patch(api, path_of(endpoint), {"description": "new", field: value})
@@ -224,7 +224,7 @@ def test_deleted_endpoint_is_gone(api: Api) -> None:
     assert delete(api, path_of(endpoint)).status == 404
 
 
-def test_rotated_secret_is_new_and_told_once(api: Api) -> None:
+def test_rotate_returns_the_new_secret_once(api: Api) -> None:
     made = create(api).body
 
     rotated = api.post(f"/webhooks/{made['id']}/rotate", {}, Idempotency_Key="r")
@@ -260,7 +260,7 @@ def test_example_of_two_different_events_is_refused(api: Api) -> None:
     assert api.post(path_of(endpoint, "/test"), both | {"event": "otp.verified"}).status == 200
 
 
-def test_example_is_of_an_event_that_is_wanted(api: Api) -> None:
+def test_example_defaults_to_a_subscribed_event(api: Api) -> None:
     endpoint = EndpointFactory.create(company=api.company, kinds=["otp.verified"])
 
     answer = api.post(path_of(endpoint, "/test"))
@@ -270,7 +270,7 @@ def test_example_is_of_an_event_that_is_wanted(api: Api) -> None:
     assert api.post(path_of(endpoint, "/test"), {"event": "no"}).code == "invalid_input"
 
 
-def test_examples_are_no_cannon(api: Api) -> None:
+def test_examples_are_limited_per_minute(api: Api) -> None:
     endpoint = EndpointFactory.create(company=api.company)
     allowed = [api.post(path_of(endpoint, "/test")).status for _ in range(20)]
 
@@ -296,7 +296,7 @@ CALLS = [
 
 
 @pytest.mark.parametrize(("method", "tail"), CALLS)
-def test_strangers_and_the_other_mode_find_nothing(
+def test_endpoints_of_other_companies_and_modes_are_not_found(
     api: Api, test_api: Api, client_of: ClientOf, method: str, tail: str
 ) -> None:
     endpoint = EndpointFactory.create(company=api.company)
@@ -311,7 +311,9 @@ def test_strangers_and_the_other_mode_find_nothing(
 
 
 @pytest.mark.parametrize(("method", "path"), [("GET", "/webhooks"), ("POST", "/webhooks")])
-def test_scope_is_asked_for(company: Company, client_of: ClientOf, method: str, path: str) -> None:
+def test_webhooks_scope_is_required(
+    company: Company, client_of: ClientOf, method: str, path: str
+) -> None:
     without = client_of(company, scopes=["otp", "links"])
 
     answer = without.call(method, path)
@@ -347,7 +349,7 @@ def test_each_change_is_in_the_audit_log(api: Api) -> None:
     ]
 
 
-def test_english_is_spoken(api: Api) -> None:
+def test_messages_are_translated_to_english(api: Api) -> None:
     answer = api.get("/webhooks", None, Accept_Language="en")
 
     assert answer.body["message"] == "Webhook endpoints"

@@ -58,7 +58,7 @@ def test_claim_passes_to_another_worker_only_after_its_lease(delivery: Delivery)
     assert (first, early, claimed_ids()) == ({delivery.pk}, set(), {delivery.pk})
 
 
-def test_late_word_of_a_lost_claim_is_logged_and_changes_nothing(
+def test_outcome_of_an_expired_claim_is_logged_but_not_applied(
     delivery: Delivery, receiver: Receiver
 ) -> None:
     (lost,) = dispatcher.claim(1)
@@ -75,7 +75,7 @@ def test_late_word_of_a_lost_claim_is_logged_and_changes_nothing(
     assert len({call.id for call in receiver.calls}) == 1
 
 
-def test_word_of_a_purged_delivery_is_dropped(delivery: Delivery) -> None:
+def test_outcome_of_a_purged_delivery_is_dropped(delivery: Delivery) -> None:
     (claimed,) = dispatcher.claim(1)
     outcome = http_call.call(claimed)
     Event.objects.all().delete()
@@ -85,7 +85,9 @@ def test_word_of_a_purged_delivery_is_dropped(delivery: Delivery) -> None:
     assert not DeliveryAttempt.objects.exists()
 
 
-def test_acceptance_of_what_was_called_off_counts(delivery: Delivery, endpoint: Endpoint) -> None:
+def test_success_of_a_cancelled_delivery_is_recorded(
+    delivery: Delivery, endpoint: Endpoint
+) -> None:
     (claimed,) = dispatcher.claim(1)
     endpoints.disable(endpoint=endpoint, user=None)
 
@@ -95,7 +97,7 @@ def test_acceptance_of_what_was_called_off_counts(delivery: Delivery, endpoint: 
     assert (delivery.state, delivery.due_at) == ("delivered", None)
 
 
-def test_refusal_of_what_was_called_off_does_not_revive_it(
+def test_failure_does_not_revive_a_cancelled_delivery(
     delivery: Delivery, endpoint: Endpoint, receiver: Receiver
 ) -> None:
     (claimed,) = dispatcher.claim(1)
@@ -112,7 +114,7 @@ def test_refusal_of_what_was_called_off_does_not_revive_it(
 @pytest.mark.parametrize(
     "change", [{"disabled_at": timezone.now()}, {"deleted_at": timezone.now()}]
 )
-def test_whatever_waits_for_an_endpoint_that_is_off_is_called_off(
+def test_pending_deliveries_of_disabled_endpoints_are_cancelled(
     delivery: Delivery,
     endpoint: Endpoint,
     change: dict[str, object],
@@ -130,7 +132,7 @@ def test_whatever_waits_for_an_endpoint_that_is_off_is_called_off(
     assert Delivery.objects.get(state="pending") == other
 
 
-def test_switching_off_does_not_touch_the_backlog(
+def test_disabling_an_endpoint_does_not_touch_its_deliveries(
     delivery: Delivery, endpoint: Endpoint, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
     """Whatever its size, it is none of the transaction's that switches off."""
@@ -159,7 +161,7 @@ def test_rotated_secret_signs_beside_the_old_one_for_a_day(
     assert len(after.headers["webhook-signature"].split()) == 1
 
 
-def test_missing_server_key_is_a_fault_of_ours_and_is_tried_again(delivery: Delivery) -> None:
+def test_missing_server_key_is_an_internal_error_and_retried(delivery: Delivery) -> None:
     with override_settings(WEBHOOK_KEYS={"other": b"x" * 32}):
         make_round()
 
@@ -235,14 +237,14 @@ def test_suspended_company_is_not_called(delivery: Delivery, company: Company) -
     assert dispatcher.claim(10) == []
 
 
-def test_what_is_being_called_is_not_claimed_again(delivery: Delivery) -> None:
+def test_in_flight_delivery_is_not_claimed_again(delivery: Delivery) -> None:
     busy = dispatcher.claim(10)
     make_due(delivery)
 
     assert (len(busy), dispatcher.claim(10, busy)) == (1, [])
 
 
-def test_what_waits_for_nobody_costs_one_look(
+def test_undeliverable_backlog_costs_one_query(
     delivery: Delivery, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
     Endpoint.objects.update(disabled_at=timezone.now())
@@ -273,7 +275,7 @@ def test_parallel_dispatchers_claim_each_delivery_once(company: Company) -> None
 
 
 @pytest.mark.django_db(transaction=True)
-def test_outcome_that_no_row_takes_keeps_no_other_from_its_own(company: Company) -> None:
+def test_unwritable_outcome_does_not_block_others(company: Company) -> None:
     made = DeliveryFactory.create_batch(3, endpoint__company=company)
     one = WebhookDispatcher()
     for claimed in dispatcher.claim(3):
@@ -288,7 +290,7 @@ def test_outcome_that_no_row_takes_keeps_no_other_from_its_own(company: Company)
 
 
 @pytest.mark.django_db(transaction=True)
-def test_endpoint_that_cannot_be_written_keeps_nobody_from_being_called(company: Company) -> None:
+def test_locked_endpoint_does_not_block_other_calls(company: Company) -> None:
     held, other = DeliveryFactory.create_batch(2, endpoint__company=company)
     one = WebhookDispatcher()
     for claimed in dispatcher.claim(2):
@@ -350,7 +352,7 @@ def test_running_dispatcher_calls_a_new_delivery_at_once(
 
 @pytest.mark.django_db(transaction=True)
 @override_settings(WEBHOOK_TIMEOUT=4.0)
-def test_receiver_that_hangs_keeps_nobody_waiting(
+def test_hanging_receiver_does_not_delay_others(
     running_dispatcher: WebhookDispatcher, company: Company, receiver: Receiver
 ) -> None:
     with listening() as tarpit:

@@ -132,12 +132,12 @@ def outcome(url: str) -> egress.EndpointResponse | Failure:
 
 
 @pytest.mark.parametrize("address", PRIVATE)
-def test_address_inside_is_not_public(address: str) -> None:
+def test_private_address_is_not_public(address: str) -> None:
     assert not egress.is_public(ip_address(address))
 
 
 @pytest.mark.parametrize("address", [PUBLIC, "2606:4700:4700::1111", "::ffff:93.184.216.34"])
-def test_address_outside_is_public(address: str) -> None:
+def test_global_address_is_public(address: str) -> None:
     assert egress.is_public(ip_address(address))
 
 
@@ -147,7 +147,7 @@ def test_loopback_in_any_spelling_is_refused_at_once(production: None, host: str
 
 
 @pytest.mark.parametrize("address", PRIVATE)
-def test_name_that_leads_inside_is_not_called(
+def test_host_resolving_to_a_private_address_is_not_called(
     production: None, monkeypatch: pytest.MonkeyPatch, address: str
 ) -> None:
     names(monkeypatch, [address])
@@ -156,7 +156,7 @@ def test_name_that_leads_inside_is_not_called(
 
 
 @pytest.mark.parametrize("addresses", [[PUBLIC, "127.0.0.1"], ["10.0.0.1", PUBLIC]])
-def test_one_bad_address_among_good_ones_is_enough(
+def test_host_with_any_private_address_is_not_called(
     production: None, monkeypatch: pytest.MonkeyPatch, addresses: list[str]
 ) -> None:
     names(monkeypatch, addresses)
@@ -205,11 +205,11 @@ def test_address_is_refused_with_its_reason(production: None, url: str, failure:
         ("https://ромашка.рф/hook", "https://xn--80aa3agjl3d.xn--p1ai/hook"),
     ],
 )
-def test_good_address_is_kept_in_one_spelling(production: None, url: str, normal: str) -> None:
+def test_url_is_normalized(production: None, url: str, normal: str) -> None:
     assert egress.parse_url(url).url == normal
 
 
-def test_loopback_is_for_development(production: None) -> None:
+def test_loopback_is_allowed_in_development_only(production: None) -> None:
     refused = failure_of("http://127.0.0.1:3000/hook")
     with override_settings(WEBHOOKS_TO_LOOPBACK=True):
         allowed = failure_of("http://127.0.0.1:3000/hook")
@@ -217,7 +217,7 @@ def test_loopback_is_for_development(production: None) -> None:
     assert (refused, allowed) == (Failure.SCHEME, None)
 
 
-def test_plain_http_leads_nowhere_but_here(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_plain_http_is_allowed_to_loopback_only(monkeypatch: pytest.MonkeyPatch) -> None:
     names(monkeypatch, [PUBLIC])
 
     assert outcome(f"http://{HOST}/") is Failure.ADDRESS
@@ -234,7 +234,7 @@ def secure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Receiver
     egress._tls_context.cache_clear()
 
 
-def test_judged_address_is_called_under_the_hosts_name(
+def test_connection_sends_the_host_name_in_sni_and_host_header(
     secure: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     names(monkeypatch, ["127.0.0.1"])
@@ -263,7 +263,7 @@ def test_unknown_certificate_is_refused(secure: Receiver, monkeypatch: pytest.Mo
     assert outcome(secure.url) is Failure.TLS
 
 
-def test_name_that_changes_its_mind_is_judged_anew(
+def test_dns_rebinding_is_checked_at_every_call(
     production: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     names(monkeypatch, [PUBLIC], ["127.0.0.1"])
@@ -273,7 +273,7 @@ def test_name_that_changes_its_mind_is_judged_anew(
     assert outcome(f"https://{HOST}/") is Failure.ADDRESS
 
 
-def test_connection_is_made_to_the_address_that_was_judged(
+def test_connection_uses_the_checked_address(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     with listening() as receiver:
@@ -284,7 +284,9 @@ def test_connection_is_made_to_the_address_that_was_judged(
     assert answer == egress.EndpointResponse(200, "ok")
 
 
-def test_name_is_asked_for_from_the_root(production: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_host_is_resolved_as_a_fully_qualified_name(
+    production: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
     asked: list[str] = []
 
     def getaddrinfo(host: str, *_arguments: Any, **_options: Any) -> list[Any]:
@@ -299,7 +301,7 @@ def test_name_is_asked_for_from_the_root(production: None, monkeypatch: pytest.M
     assert asked == [f"{HOST}.", PUBLIC]
 
 
-def test_address_of_ipv6_is_called() -> None:
+def test_ipv6_address_is_called() -> None:
     """Whose last part is not taken for a port."""
     with listening() as receiver:
         url = receiver.url.replace("127.0.0.1", "[::ffff:127.0.0.1]")
@@ -310,7 +312,7 @@ def test_address_of_ipv6_is_called() -> None:
     assert call.headers["host"] == url.split("/")[2]
 
 
-def test_redirect_is_an_answer_and_not_followed() -> None:
+def test_redirect_is_not_followed() -> None:
     with listening() as inside, listening() as receiver:
         receiver.status, receiver.headers = 302, {"Location": inside.url}
         answer = outcome(receiver.url)
@@ -319,7 +321,7 @@ def test_redirect_is_an_answer_and_not_followed() -> None:
     assert inside.calls == []
 
 
-def test_long_answer_is_cut() -> None:
+def test_long_response_is_truncated() -> None:
     with listening() as receiver:
         receiver.answer = b"a" * 1_000_000
         answer = outcome(receiver.url)
@@ -327,7 +329,7 @@ def test_long_answer_is_cut() -> None:
     assert answer == egress.EndpointResponse(200, "a" * 2048)
 
 
-def test_answer_of_odd_bytes_is_kept_readable() -> None:
+def test_invalid_utf8_response_is_stored_readable() -> None:
     with listening() as receiver:
         receiver.answer = b"\xff\x00ok"
         answer = outcome(receiver.url)
@@ -335,7 +337,7 @@ def test_answer_of_odd_bytes_is_kept_readable() -> None:
     assert answer == egress.EndpointResponse(200, "\ufffdok")
 
 
-def test_unknown_name_and_closed_port_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_dns_and_connect_failures_are_distinguished(monkeypatch: pytest.MonkeyPatch) -> None:
     names(monkeypatch, [])
     with socket.create_server(("127.0.0.1", 0)) as probe:
         port = probe.getsockname()[1]
@@ -354,7 +356,7 @@ def test_unknown_name_and_closed_port_are_told_apart(monkeypatch: pytest.MonkeyP
     ],
 )
 @override_settings(WEBHOOK_TIMEOUT=0.5)
-def test_bad_peer_is_left_in_time(
+def test_misbehaving_receiver_times_out(
     behave: Callable[[socket.socket], None], failure: Failure
 ) -> None:
     with peer(behave) as url:
@@ -366,7 +368,7 @@ def test_bad_peer_is_left_in_time(
 
 
 @override_settings(WEBHOOK_TIMEOUT=0.5)
-def test_handshake_that_never_ends_is_left_in_time() -> None:
+def test_stalled_tls_handshake_times_out() -> None:
     def handshake(line: socket.socket) -> None:
         line.recv(65536)
         line.sendall(b"\x16\x03\x03\x40\x00")  # the head of a large record, and then drops of it
@@ -383,7 +385,7 @@ def test_handshake_that_never_ends_is_left_in_time() -> None:
 
 
 @override_settings(WEBHOOK_TIMEOUT=0.5)
-def test_body_that_never_ends_does_not_undo_the_status() -> None:
+def test_endless_body_does_not_change_the_status() -> None:
     def body(line: socket.socket) -> None:
         line.recv(65536)
         line.sendall(b"HTTP/1.1 204 No Content\r\n\r\n")

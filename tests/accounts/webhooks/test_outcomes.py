@@ -40,7 +40,7 @@ def test_event_arrives_signed(delivery: Delivery, endpoint: Endpoint, receiver: 
     assert call.headers["content-type"] == "application/json"
 
 
-def test_acceptance_is_recorded(delivery: Delivery, endpoint: Endpoint, receiver: Receiver) -> None:
+def test_success_is_recorded(delivery: Delivery, endpoint: Endpoint, receiver: Receiver) -> None:
     receiver.answer = b"thanks"
     make_round()
 
@@ -60,7 +60,7 @@ def test_acceptance_is_recorded(delivery: Delivery, endpoint: Endpoint, receiver
 
 
 @pytest.mark.parametrize("status", [301, 302, 307, 400, 404, 500, 503])
-def test_refusal_is_tried_again(delivery: Delivery, receiver: Receiver, status: int) -> None:
+def test_error_status_is_retried(delivery: Delivery, receiver: Receiver, status: int) -> None:
     receiver.status, receiver.headers = status, {"Location": "/elsewhere"}
     make_round()
 
@@ -77,7 +77,7 @@ def test_refusal_is_tried_again(delivery: Delivery, receiver: Receiver, status: 
     assert (first.id, first.body) == (second.id, second.body)
 
 
-def test_silence_is_tried_again_with_its_reason(company: Company) -> None:
+def test_timeout_is_retried_with_its_reason(company: Company) -> None:
     delivery = DeliveryFactory.create(endpoint__company=company, endpoint__url=NOBODY)
 
     make_round()
@@ -106,7 +106,7 @@ def test_retries_stretch_over_more_than_a_day_and_end(company: Company) -> None:
     assert sum(RETRY_DELAYS) > 24 * 3600
 
 
-def test_jitter_spreads_what_failed_together() -> None:
+def test_jitter_spreads_retries() -> None:
     waits = {round(http_call.retry_delay(3), 3) for _ in range(50)}
 
     assert len(waits) > 40
@@ -114,7 +114,7 @@ def test_jitter_spreads_what_failed_together() -> None:
     assert 2200 < max(waits) <= 2700
 
 
-def test_endpoint_that_accepts_nothing_for_a_day_is_switched_off(company: Company) -> None:
+def test_endpoint_failing_for_a_day_is_disabled(company: Company) -> None:
     owner = MemberFactory.create(company=company)
     developer = MemberFactory.create(company=company, role=Member.Role.DEVELOPER)
     MemberFactory.create(company=company, role=Member.Role.ACCOUNTANT)
@@ -136,7 +136,7 @@ def test_endpoint_that_accepts_nothing_for_a_day_is_switched_off(company: Compan
     assert AuditEvent.objects.get().action == "webhook.gave_up"
 
 
-def test_endpoint_that_accepted_something_since_stays(
+def test_endpoint_with_a_recent_success_stays_enabled(
     delivery: Delivery, endpoint: Endpoint, receiver: Receiver
 ) -> None:
     receiver.status = 500
@@ -156,7 +156,7 @@ def test_endpoint_that_accepted_something_since_stays(
     assert (delivery.state, endpoint.is_enabled, Mail.objects.count()) == ("failed", True, 0)
 
 
-def test_gone_is_taken_at_its_word(
+def test_status_410_disables_the_endpoint(
     delivery: Delivery, endpoint: Endpoint, receiver: Receiver
 ) -> None:
     MemberFactory.create(company=endpoint.company)
@@ -171,7 +171,7 @@ def test_gone_is_taken_at_its_word(
     assert "410 Gone" in Mail.objects.get().text
 
 
-def test_failing_is_remembered_until_something_is_accepted(
+def test_failing_since_is_reset_by_a_success(
     delivery: Delivery, endpoint: Endpoint, receiver: Receiver
 ) -> None:
     receiver.status = 500

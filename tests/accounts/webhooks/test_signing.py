@@ -22,14 +22,14 @@ def _keys() -> object:
         yield
 
 
-def test_secret_is_of_the_standards_shape() -> None:
+def test_secret_has_the_standard_format() -> None:
     secret = signing.secret(ID, "k1", 1)
 
     assert secret.startswith("whsec_")
     assert len(base64.b64decode(secret.removeprefix("whsec_"))) == 32
 
 
-def test_secret_changes_with_each_thing_it_comes_from() -> None:
+def test_secret_depends_on_endpoint_key_and_generation() -> None:
     secrets = {
         signing.secret(endpoint, key, generation)
         for endpoint in (ID, OTHER)
@@ -45,7 +45,7 @@ def test_new_secrets_come_from_the_first_key() -> None:
     assert signing.current_key_id() == "k2"
 
 
-def test_key_taken_away_signs_nothing() -> None:
+def test_removed_key_signs_nothing() -> None:
     with pytest.raises(KeyError):
         signing.secret(ID, "k0", 1)
 
@@ -61,7 +61,7 @@ def test_either_secret_verifies_while_one_replaces_the_other() -> None:
 
 
 @pytest.mark.parametrize("change", ["body", "id", "time"])
-def test_what_is_changed_on_the_way_is_not_believed(change: str) -> None:
+def test_tampered_webhook_is_rejected(change: str) -> None:
     secret = signing.secret(ID, "k1", 1)
     at = datetime.now(UTC)
     headers = signing.headers([secret], "evt_1", BODY, at)
@@ -75,7 +75,7 @@ def test_what_is_changed_on_the_way_is_not_believed(change: str) -> None:
         Webhook(secret).verify(body, headers)
 
 
-def test_time_is_that_of_the_call() -> None:
+def test_timestamp_is_the_time_of_the_call() -> None:
     at = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 
     headers = signing.headers([signing.secret(ID, "k1", 1)], "evt_1", BODY, at)
