@@ -20,7 +20,7 @@ from channels.vendor_accounts import availability, registry
 from config.local import bootstrap
 from config.redis_client import redis_client
 from links.addresses import blocked_sites, short_hosts
-from links.follow import not_found_limit, resolution
+from links.follow import change_feed, not_found_limit, resolution
 from tests.api.clients import Api, ClientOf
 from tests.database_cleanup import empty_database
 from tests.factories import ApiKeyFactory, CompanyFactory
@@ -63,9 +63,8 @@ def _static_files_looked_up_when_asked_for() -> Iterator[None]:
 @pytest.fixture(scope="session")
 def django_db_setup(django_db_setup: None) -> Iterator[None]:
     yield
-    resolution.STOPS_REFRESH_INTERVAL = float(
-        "inf"
-    )  # a database that is read every second cannot be dropped
+    # A database that is read every second cannot be dropped.
+    change_feed.STOPS_REFRESH_INTERVAL = float("inf")
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -95,8 +94,8 @@ def _reset_process_state() -> None:
     short_hosts.invalidate_cache()
     blocked_sites.invalidate_cache()
     not_found_limit.reset()
-    resolution._resolver.clear()
-    resolution._resolver._redis_after = 0.0
+    resolution._resolver._cache.clear()
+    resolution._resolver._store._redis_retry_at = 0.0
     reset_redis_state()
 
 

@@ -7,7 +7,7 @@ from django.db import DatabaseError, transaction
 
 from accounts.models import AuditEvent
 from config.errors import DomainError, Error
-from links.follow import resolution
+from links.follow import change_feed, resolution
 from links.follow.resolution import GONE, LinkTarget, Resolver
 from links.follow.stop_cache import StopCache
 from links.manage import stopping
@@ -53,7 +53,7 @@ def test_stop_and_release_that_nobody_told_take_effect(link: Link) -> None:
 def test_repeat_tells_what_the_first_time_was_not_told(
     link: Link, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(resolution, "STOPS_REFRESH_INTERVAL", float("inf"))
+    monkeypatch.setattr(change_feed, "STOPS_REFRESH_INTERVAL", float("inf"))
     assert isinstance(resolution.resolve(link.slug), LinkTarget)
 
     row = Stop.objects.create(company=link.company)

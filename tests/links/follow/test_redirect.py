@@ -6,7 +6,7 @@ import pytest
 from django.utils import timezone
 from pytest_django import Settings
 
-from links.follow import resolution
+from links.follow import link_store, resolution
 from tests.factories import LinkFactory
 from tests.links.visiting import Ask, call, counted, in_seconds, view
 
@@ -166,7 +166,7 @@ def test_no_store_at_all_is_told_as_unavailable(
     ask: Ask, no_redis: None, settings: Settings
 ) -> None:
     slug = LinkFactory.create().slug
-    readers = [resolution._resolver._readers] * resolution.SQL_READERS
+    readers = [resolution._resolver._store._sql_readers] * link_store.SQL_READERS
     for reader in readers:
         reader.acquire()
 

@@ -10,7 +10,8 @@ from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries, Settings
 
 from config.redis_client import redis_client
-from links.follow import resolution
+from links.follow import change_feed, resolution, slug_cache
+from links.follow.link_store import LinkStore
 from links.follow.resolution import GONE, NOT_FOUND, LinkTarget, Resolver
 from links.manage import changes
 from links.models import Link
@@ -27,8 +28,8 @@ pytestmark = [pytest.mark.django_db, pytest.mark.urls("tests.links.visiting")]
 
 def test_answer_is_held_no_longer_than_a_change_may_take() -> None:
     """Changes reach every process within a second, also one that hears nothing of them."""
-    assert resolution.CACHE_TTL <= 1.0
-    assert resolution.RECONNECT_DELAY <= 1.0
+    assert slug_cache.TTL <= 1.0
+    assert change_feed.RECONNECT_DELAY <= 1.0
 
 
 def test_second_hit_asks_nobody(django_assert_num_queries: DjangoAssertNumQueries) -> None:
@@ -79,8 +80,8 @@ def test_expiry_is_judged_on_a_cached_hit_too() -> None:
     before = resolver.resolve(link.slug)
 
     with time_machine.travel(timezone.now() + timedelta(seconds=101), tick=False):
-        cached = resolver._fresh[link.slug]
-        resolver._fresh[link.slug] = time.monotonic() + 1, cached[1]
+        cached = resolver._cache.entries[link.slug]
+        resolver._cache.entries[link.slug] = time.monotonic() + 1, cached[1]
         after_in_process = resolver.resolve(link.slug)
         after_in_redis = Resolver().resolve(link.slug)
 
@@ -155,12 +156,12 @@ def test_process_that_dies_after_its_commit_leaves_no_old_row() -> None:
 
 def test_slow_reader_cannot_bring_a_changed_link_back() -> None:
     link = LinkFactory.create()
-    slow = Resolver()
-    rows = slow._ask_sql([link.key])
+    slow = LinkStore()
+    rows = slow._read_sql([link.key])
 
     Link.objects.filter(pk=link.pk).update(disabled_at=timezone.now())
     resolution.invalidate_after_commit(link)
-    slow._tell_redis(rows)
+    slow._write_redis(rows)
 
     assert Resolver().resolve(link.slug) is GONE
 
@@ -172,7 +173,7 @@ def test_other_processes_are_told_of_a_change() -> None:
 
     def is_told() -> bool:
         resolution.invalidate_after_commit(link)  # again, as the other may not be listening yet
-        return not other._fresh
+        return not other._cache.entries
 
     assert wait_until(is_told)
 
@@ -183,9 +184,9 @@ def test_answer_in_the_process_is_seconds_old_at_most(
     link = LinkFactory.create()
     resolver = Resolver()
     resolver.resolve(link.slug)
-    until, outcome = resolver._fresh[link.slug]
+    until, outcome = resolver._cache.entries[link.slug]
 
-    resolver._fresh[link.slug] = until - resolution.CACHE_TTL, outcome
+    resolver._cache.entries[link.slug] = until - slug_cache.TTL, outcome
     Link.objects.filter(pk=link.pk).update(disabled_at=timezone.now())
     redis_client().delete(f"l2:{link.key}")
 

@@ -1,4 +1,4 @@
-"""What is asked of which store: once for many visitors, and of what is left when one is away."""
+"""Concurrent misses share one read, and each store serves while another is away."""
 
 import threading
 import time
@@ -13,8 +13,9 @@ from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries, Settings
 
 from config.redis_client import redis_client
-from links.follow import resolution
+from links.follow import change_feed, resolution, slug_cache
 from links.follow.cached_row import CachedRow, redis_key
+from links.follow.link_store import LinkStore
 from links.follow.resolution import GONE, NOT_FOUND, ExpiredTarget, LinkTarget, Resolution, Resolver
 from links.follow.stop_cache import StopCache
 from links.models import Link
@@ -27,78 +28,81 @@ pytestmark = [
 ]
 
 
-class Counted(Resolver):
-    """Asks PostgreSQL slowly, and remembers how often."""
+class SlowStore(LinkStore):
+    """Reads PostgreSQL slowly, and records the reads."""
 
     def reset(self) -> None:
         super().reset()
-        self.asked: list[list[str]] = []
-        self.may_answer = threading.Event()
+        self.reads: list[list[str]] = []
+        self.may_finish = threading.Event()
 
-    def _ask_sql(self, keys: list[str]) -> dict[str, CachedRow | None]:
-        self.asked.append(keys)
-        rows = super()._ask_sql(keys)
-        self.may_answer.wait(10)
+    def _read_sql(self, keys: list[str]) -> dict[str, CachedRow | None]:
+        self.reads.append(keys)
+        rows = super()._read_sql(keys)
+        self.may_finish.wait(10)
         return rows
 
 
-def visit_at_once(resolver: Counted, slug: str, visitors: int) -> list[Resolution]:
-    told: list[Resolution] = []
+def visit_at_once(store: SlowStore, slug: str, visitors: int) -> list[Resolution]:
+    resolver = Resolver(StopCache(), store)
+    resolved: list[Resolution] = []
 
     def visit() -> None:
         try:
-            told.append(resolver.resolve(slug))
+            resolved.append(resolver.resolve(slug))
         finally:
             connection.close()
 
     threads = [threading.Thread(target=visit) for _ in range(visitors)]
     for one in threads:
         one.start()
-    assert wait_until(lambda: bool(resolver.asked))
+    assert wait_until(lambda: bool(store.reads))
     time.sleep(0.1)
-    resolver.may_answer.set()
+    store.may_finish.set()
     for one in threads:
         one.join()
-    return told
+    return resolved
 
 
 @pytest.mark.parametrize("is_there", [True, False])
 def test_visitors_at_once_make_one_question(is_there: bool) -> None:
     slug = LinkFactory.create().slug if is_there else "nobody-7"
-    resolver = Counted(StopCache())
+    store = SlowStore()
 
-    told = visit_at_once(resolver, slug, 12)
+    resolved = visit_at_once(store, slug, 12)
 
-    assert resolver.asked == [[slug]]
-    assert [isinstance(one, LinkTarget) for one in told] == [is_there] * 12
+    assert store.reads == [[slug]]
+    assert [isinstance(one, LinkTarget) for one in resolved] == [is_there] * 12
 
 
 def test_failure_is_told_to_all_and_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     link = LinkFactory.create()
-    resolver = Resolver(StopCache())
-    ask = resolver._ask_sql
+    store = LinkStore()
+    resolver = Resolver(StopCache(), store)
+    read_sql = store._read_sql
 
     def fail(_keys: list[str]) -> Mapping[str, CachedRow | None]:
         raise TimeoutError
 
-    monkeypatch.setattr(resolver, "_ask_sql", fail)
+    monkeypatch.setattr(store, "_read_sql", fail)
     with pytest.raises(TimeoutError):
         resolver.resolve(link.slug)
-    monkeypatch.setattr(resolver, "_ask_sql", ask)
+    monkeypatch.setattr(store, "_read_sql", read_sql)
 
     assert isinstance(resolver.resolve(link.slug), LinkTarget)
 
 
 def test_answer_to_a_question_older_than_a_change_is_not_kept() -> None:
     link = LinkFactory.create()
-    resolver = Counted(StopCache())
+    store = SlowStore()
+    resolver = Resolver(StopCache(), store)
     slow = threading.Thread(target=resolver.resolve, args=[link.slug])
     slow.start()
-    assert wait_until(lambda: bool(resolver.asked))
+    assert wait_until(lambda: bool(store.reads))
 
     Link.objects.filter(pk=link.pk).update(disabled_at=timezone.now())
     resolver.invalidate_after_commit(link)
-    resolver.may_answer.set()
+    store.may_finish.set()
     slow.join()
 
     assert resolver.resolve(link.slug) is GONE
@@ -151,10 +155,10 @@ def test_without_the_database_what_is_known_is_served(
     request: pytest.FixtureRequest,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(resolution, "CACHE_TTL", 60.0)
+    monkeypatch.setattr(slug_cache, "TTL", 60.0)
     held, in_redis, unknown = LinkFactory.create_batch(3)
     ask(f"/{in_redis.slug}")
-    resolution._resolver.clear()
+    resolution._resolver._cache.clear()
     ask(f"/{held.slug}")
 
     request.getfixturevalue("no_links_table")
@@ -185,8 +189,8 @@ def test_listener_that_hears_nothing_takes_redis_for_gone(
 ) -> None:
     stops, link = StopCache(), LinkFactory.create()
     other = Resolver(stops)
-    monkeypatch.setattr(resolution, "SILENCE_TIMEOUT", 0.1)
-    monkeypatch.setattr(resolution, "PubSub", _Deaf if silence == "hear" else _Broken)
+    monkeypatch.setattr(change_feed, "SILENCE_TIMEOUT", 0.1)
+    monkeypatch.setattr(change_feed, "PubSub", _Deaf if silence == "hear" else _Broken)
     other.resolve(link.slug)
 
     with connection.cursor() as cursor:

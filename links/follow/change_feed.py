@@ -1,0 +1,104 @@
+"""Changes to links and stops, published to every process through Redis and heard from the others.
+
+A change that Redis did not take is published again until it does. While Redis is away a process
+reads the stops from PostgreSQL instead.
+"""
+
+import threading
+import time
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from redis.client import PubSub
+from redis.exceptions import ConnectionError as RedisSilentError
+from redis.exceptions import RedisError
+
+from config.redis_client import blocking_redis_client, redis_client
+from links.follow import redis_cache
+from links.follow.slug_cache import SlugCache
+from links.follow.stop_cache import StopCache
+
+CHANNEL = "links"
+LINKS_CHANGED, STOPS_CHANGED = b"", b"stops"  # the messages
+POLL_TIMEOUT = 1.0  # seconds
+SILENCE_TIMEOUT = 2.0  # seconds without a reply after which Redis counts as away
+RECONNECT_DELAY = 0.6  # seconds; the stops are read as often meanwhile
+STOPS_REFRESH_INTERVAL = 1.0  # seconds: the process that changed them may have died unheard
+
+_STOPS = ""  # stands for the stops among the keys of changed links
+
+
+def publish_link_change() -> None:
+    redis_client().publish(CHANNEL, LINKS_CHANGED)
+
+
+class ChangeFeed:
+    def __init__(self, cache: SlugCache, stops: StopCache) -> None:
+        self._cache, self._stops = cache, stops
+        self._unpublished: set[str] = set()
+        self._start_lock = threading.Lock()
+        self.is_listening = False
+
+    def publish_links(self, keys: Collection[str]) -> None:
+        """Never raises."""
+        self._unpublished.update(keys)
+        if not self._publish():
+            self.start()
+
+    def publish_stops(self) -> None:
+        """Never raises."""
+        self.publish_links([_STOPS])
+
+    def _publish(self) -> bool:
+        keys = list(self._unpublished)
+        if not keys:
+            return True
+        try:
+            with redis_client().pipeline(transaction=False) as pipe:
+                redis_cache.queue_invalidation(pipe, [key for key in keys if key != _STOPS])
+                pipe.publish(CHANNEL, STOPS_CHANGED if _STOPS in keys else LINKS_CHANGED)
+                pipe.execute()
+        except (RedisError, OSError):
+            return False
+        self._unpublished.difference_update(keys)
+        return True
+
+    def start(self) -> None:
+        with self._start_lock:
+            if not self.is_listening:
+                self.is_listening = True
+                threading.Thread(target=self._listen, name="links", daemon=True).start()
+
+    def _listen(self) -> None:
+        while True:
+            client = blocking_redis_client()
+            try:
+                with PubSub(client.connection_pool) as subscription:
+                    subscription.subscribe(CHANNEL)
+                    self._poll(subscription)
+            except (RedisError, OSError):
+                pass
+            self._stops.refresh()
+            time.sleep(RECONNECT_DELAY)
+
+    def _poll(self, subscription: PubSub) -> None:
+        """Returns when a change cannot be published; raises when Redis falls silent."""
+        heard_at = refreshed_at = time.monotonic()
+        while self._publish():
+            message = subscription.get_message(timeout=POLL_TIMEOUT)
+            if message:
+                heard_at = time.monotonic()
+                self._handle(message)
+            elif time.monotonic() - heard_at > SILENCE_TIMEOUT:
+                raise RedisSilentError("no sign of Redis")
+            else:
+                subscription.ping()
+            if time.monotonic() - refreshed_at >= STOPS_REFRESH_INTERVAL:
+                self._stops.refresh()
+                refreshed_at = time.monotonic()
+
+    def _handle(self, message: Mapping[str, Any]) -> None:
+        if message["type"] == "message":
+            self._cache.clear()
+        if message["type"] == "subscribe" or message["data"] == STOPS_CHANGED:
+            self._stops.refresh()

@@ -1,0 +1,88 @@
+"""Finds a link's row: in Redis, then in PostgreSQL. After a failure Redis is left alone a while.
+
+Reads of PostgreSQL have a bulkhead: they take a few connections of the process's pool at most.
+"""
+
+import threading
+import time
+from collections.abc import Collection, Mapping
+
+from django.db import connection
+from redis.exceptions import RedisError
+
+from config.pooled_connection import pooled_connection
+from links.addresses import short_hosts
+from links.follow import cached_row, change_feed, redis_cache
+from links.follow.cached_row import CachedRow
+from links.models import Link
+
+REDIS_BACKOFF = 1.0  # seconds
+SQL_READERS = 4  # of the process's pool of connections; the rest are for writers
+SQL_READER_TIMEOUT = 1.0  # seconds
+
+
+class LinkStore:
+    def __init__(self) -> None:
+        self.reset()
+
+    def reset(self) -> None:
+        """A forked child inherits locks in any state."""
+        self._redis_retry_at = 0.0
+        self._sql_readers = threading.BoundedSemaphore(SQL_READERS)
+
+    def read(self, slug: str, host_id: int | None) -> CachedRow | None:
+        """The row with exactly this slug, else the alias that differs from it in case alone."""
+        exact, folded = short_hosts.key(host_id, slug), short_hosts.key(host_id, slug.lower())
+        keys = list(dict.fromkeys((exact, folded)))
+        rows = self._read_redis(keys)
+        if rows.get(exact) is None and len(rows) < len(keys):
+            rows = self._read_sql(keys)
+            self._write_redis(rows)
+        alias = rows.get(folded)
+        return rows[exact] or (alias if alias and alias.is_alias else None)
+
+    def _read_redis(self, keys: list[str]) -> dict[str, CachedRow | None]:
+        if time.monotonic() < self._redis_retry_at:
+            return {}
+        try:
+            return redis_cache.read(keys)
+        except (RedisError, OSError):
+            self._back_off()
+            return {}
+
+    def _read_sql(self, keys: list[str]) -> dict[str, CachedRow | None]:
+        if not self._sql_readers.acquire(timeout=SQL_READER_TIMEOUT):
+            raise TimeoutError("every reader of links is busy")
+        try:
+            with pooled_connection(), connection.cursor() as cursor:
+                cursor.execute(cached_row.SELECT, [keys[0], keys[-1]])
+                rows = {key: cached_row.from_sql(fields) for key, *fields in cursor.fetchall()}
+        finally:
+            self._sql_readers.release()
+        return {key: rows.get(key) for key in keys}
+
+    def _write_redis(self, rows: Mapping[str, CachedRow | None]) -> None:
+        if time.monotonic() < self._redis_retry_at:
+            return
+        try:
+            redis_cache.store(rows)
+        except (RedisError, OSError):
+            self._back_off()
+
+    def store_new(self, links: Collection[Link]) -> None:
+        """Never raises."""
+        try:
+            if redis_cache.store_new(links):  # other processes may still hold the 404
+                change_feed.publish_link_change()
+        except (RedisError, OSError):
+            self._back_off()
+
+    def invalidate(self, links: Collection[Link]) -> None:
+        """Never raises."""
+        try:
+            redis_cache.invalidate(links)
+        except (RedisError, OSError):
+            self._back_off()
+
+    def _back_off(self) -> None:
+        self._redis_retry_at = time.monotonic() + REDIS_BACKOFF
