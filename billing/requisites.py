@@ -78,7 +78,7 @@ def missing_fields(*, country: str, legal_name: str, inn: str, kpp: str) -> dict
     """What an invoice to this buyer cannot do without, by field."""
     found: dict[str, Promise] = {}
     if not country:
-        found["country"] = _("Choose the country: an invoice names it.")
+        found["country"] = _("Choose the country: it appears on the invoice.")
     if not legal_name:
         found["legal_name"] = _("An invoice is made out to a legal name.")
     if country == "RU" and not inn:

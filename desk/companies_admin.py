@@ -38,7 +38,7 @@ class StatusForm(forms.Form):
     reason = forms.CharField(
         label=_("Reason"),
         max_length=150,
-        help_text=_("Goes to the audit log and into the letter to the owner."),
+        help_text=_("Goes into the audit log and the e-mail to the owner."),
         widget=forms.Textarea(attrs={"rows": 3, "class": "vLargeTextField"}),
     )
 
@@ -169,7 +169,7 @@ class CompanyAdmin(AuditedAdmin, ModelAdmin):
         wanted = Status(status) if status in TITLES else Status.SUSPENDED
         companies = list(_requested_companies(request).exclude(status=wanted))
         if not self.has_change_permission(request) or not companies:
-            messages.info(request, _("No company to change: it is so already."))
+            messages.info(request, _("No company to change: already done."))
             return HttpResponseRedirect(reverse("admin:accounts_company_changelist"))
         if settings.OPERATOR_MFA:
             reauthentication.require(request)

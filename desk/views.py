@@ -78,7 +78,7 @@ def _send(
     except DomainError as refused:
         form.add_error(None, refused.error.words(request.LANGUAGE_CODE))
         return None
-    messages.success(request, _("Sent: see below what became of it."))
+    messages.success(request, _("Sent. See the result below."))
     return _to_message(message_id)
 
 

@@ -24,6 +24,6 @@ def entries(message: Message) -> Iterator[TimelineEntry]:
         detail = "" if left or code.verified_at else _("No attempts are left: send a new code.")
         yield TimelineEntry(code.judged_at, words % {"n": wrong}, "warning", detail)
     if code.verified_at:
-        yield TimelineEntry(code.verified_at, _("The code was entered right"), "success")
+        yield TimelineEntry(code.verified_at, _("The correct code was entered"), "success")
     elif code.expires_at <= timezone.now():
         yield TimelineEntry(code.expires_at, _("The code expired without being entered"))

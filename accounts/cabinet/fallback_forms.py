@@ -14,14 +14,16 @@ CHANNELS = [("whatsapp", "WhatsApp"), ("telegram", "Telegram"), ("sms", "SMS")]
 PATIENCE = tuple(f"patience_{name}" for name, _title in CHANNELS)
 FIELDS = ("falls_back", *PATIENCE, "fallback_max_cost")
 LABELS = {
-    "falls_back": _("Send by the next channel what was not delivered by the first"),
+    "falls_back": _("Fall back to the next channel when the first does not deliver"),
     "patience_whatsapp": _("Seconds for WhatsApp"),
     "patience_telegram": _("Seconds for Telegram"),
     "patience_sms": _("Seconds for SMS"),
     "fallback_max_cost": _("Tokens at most"),
 }
 HELP = {
-    "fallback_max_cost": _("For one message; dearer channels are left out. Empty: any price."),
+    "fallback_max_cost": _(
+        "For one message; more expensive channels are skipped. Leave empty for any price."
+    ),
 }
 CHAIN_FIELDS = {"chain_1": _("First"), "chain_2": _("Then"), "chain_3": _("And then")}
 
@@ -53,7 +55,7 @@ def clean_chain(form: "forms.ModelForm[Company]", cleaned: dict[str, Any]) -> No
     chain: list[str] = []
     for name, channel in places.items():
         if channel and channel in chain:
-            form.add_error(name, _("Each channel comes once."))
+            form.add_error(name, _("Each channel can appear only once."))
         elif channel:
             chain.append(channel)
     if cleaned.get("falls_back") and not form.errors:

@@ -40,8 +40,8 @@ class CompanyForm(forms.Form):
     )
     country = CountryField(
         help_text=_(
-            "Where the people you write to live: their numbers may be typed without a country "
-            "code, and messages go there from the first day."
+            "Where your recipients live: their numbers can be entered without a country "
+            "code, and you can send there from day one."
         )
     )
 
@@ -98,7 +98,7 @@ class KeyForm(forms.Form):
     name = forms.CharField(
         label=_("Name"),
         max_length=60,
-        help_text=_("What will use it: the site's server, the app's backend, staging…"),
+        help_text=_("What will use it: your site's server, an app's backend, staging…"),
     )
     mode = forms.ChoiceField(
         label=_("Mode"),
@@ -110,7 +110,7 @@ class KeyForm(forms.Form):
         widget=forms.RadioSelect(attrs={"class": "form-check-input"}),
     )
     scopes = forms.MultipleChoiceField(
-        label=_("What it may do"),
+        label=_("What the key may do"),
         choices=Scope.choices,
         initial=every_scope,
         widget=forms.CheckboxSelectMultiple(attrs={"class": "form-check-input"}),
@@ -119,13 +119,13 @@ class KeyForm(forms.Form):
         label=_("Allowed IP addresses"),
         max_length=2000,
         widget=forms.Textarea(attrs={"rows": 2, "placeholder": "203.0.113.7, 198.51.100.0/24"}),
-        help_text=_("Addresses or networks of your servers. Empty: from anywhere."),
+        help_text=_("Addresses or networks of your servers. Leave empty to allow any."),
     )
     expires_on = forms.DateField(
-        label=_("Works until"),
+        label=_("Expires on"),
         required=False,
         widget=forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d"),
-        help_text=_("The last day. Empty: until it is revoked."),
+        help_text=_("Its last day. Leave empty to keep it until it is revoked."),
     )
 
     def clean_allowed_ips(self) -> list[str]:
@@ -136,7 +136,7 @@ class KeyForm(forms.Form):
         if day is None:
             return None
         if day < timezone.localdate():
-            raise ValidationError(_("This day has passed."))
+            raise ValidationError(_("That day has passed."))
         return timezone.make_aware(datetime.combine(day, time.max))
 
 

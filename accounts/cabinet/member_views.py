@@ -70,7 +70,8 @@ def member_invite(request: CabinetRequest) -> HttpResponse:
             form.add_error("email", error)
         else:
             messages.success(
-                request, _("A letter is on its way to %(to)s.") % {"to": form.cleaned_data["email"]}
+                request,
+                _("An e-mail is on its way to %(to)s.") % {"to": form.cleaned_data["email"]},
             )
             return redirect("member-list")
     return render(request, "cabinet/member_invite.html", {"form": form})
@@ -81,7 +82,9 @@ def member_invite(request: CabinetRequest) -> HttpResponse:
 def invitation_revoke(request: CabinetRequest, pk: int) -> HttpResponse:
     invitation = get_object_or_404(request.company.invitations, pk=pk)
     members.revoke_invitation(invitation=invitation, user=request.user, ip=client_ip(request.META))
-    messages.success(request, _("The invitation of %(of)s is void.") % {"of": invitation.email})
+    messages.success(
+        request, _("The invitation for %(of)s is canceled.") % {"of": invitation.email}
+    )
     return redirect("member-list")
 
 

@@ -47,14 +47,16 @@ class SettingsForm(CompanyModelForm):
         label=_("Allowed countries"),
         max_length=1000,
         widget=forms.TextInput(attrs={"placeholder": "RU, KZ, BY"}),
-        help_text=_("Two-letter codes of the countries you send to. Empty: your own alone."),
+        help_text=_(
+            "Two-letter codes of the countries you send to. Leave empty for your own only."
+        ),
     )
     default_link_lifetime = forms.TypedChoiceField(
         label=_("Default link lifetime"),
         required=False,
         coerce=int,
         empty_value=None,
-        help_text=_("For short links made without a lifetime of their own."),
+        help_text=_("For short links created without a lifetime of their own."),
     )
 
     class Meta:
@@ -90,13 +92,13 @@ class SettingsForm(CompanyModelForm):
         }
         help_texts = {
             **fallback_forms.HELP,
-            "default_channel": _("For requests that name no channel."),
+            "default_channel": _("For requests that do not name a channel."),
             "all_countries": _(
-                "A stolen key can then be used for dear numbers anywhere: name the countries "
-                "instead, if you know them."
+                "A stolen key could then send to expensive numbers anywhere. List the countries "
+                "instead if you know them."
             ),
-            "brand": _("Shown to the person who gets the code. Empty: the company's name."),
-            "language": _("For requests that name no language."),
+            "brand": _("Shown to the person who gets the code. Leave empty for the company name."),
+            "language": _("For requests that do not name a language."),
             "code_length": _("From 4 to 8."),
         }
 
@@ -132,9 +134,7 @@ class SettingsForm(CompanyModelForm):
     def clean_brand(self) -> str:
         brand: str = self.cleaned_data["brand"]
         if not brand_names.is_valid(brand):
-            raise ValidationError(
-                _("A brand is one line, without an address to open and without a phone number.")
-            )
+            raise ValidationError(_("A brand is one line without a web address or a phone number."))
         return brand
 
     def clean(self) -> dict[str, Any]:
@@ -149,7 +149,8 @@ class SettingsForm(CompanyModelForm):
             for name, shorter, longer in zip(names[1:], counts, counts[1:], strict=False):
                 if longer < shorter:
                     self.add_error(
-                        name, _("Less than in the shorter time: %(n)d there.") % {"n": shorter}
+                        name,
+                        _("Lower than the limit for the shorter period: %(n)d.") % {"n": shorter},
                     )
         return cleaned
 

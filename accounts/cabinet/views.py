@@ -147,7 +147,7 @@ def settings(request: CabinetRequest) -> HttpResponse:
             changes=form.cleaned_data,
             ip=client_ip(request.META),
         )
-        messages.success(request, _("The settings are saved."))
+        messages.success(request, _("Settings saved."))
         return redirect("settings")
     return render(request, "cabinet/settings.html", {"form": form})
 

@@ -30,7 +30,7 @@ class AuditEvent(models.Model):
         db_constraint=False,
         verbose_name=_("user"),
     )
-    actor = models.CharField(_("e-mail at that time"), max_length=254, default="", db_default="")
+    actor = models.CharField(_("e-mail at the time"), max_length=254, default="", db_default="")
     action = models.CharField(_("action"), max_length=40)
     subject = models.CharField(_("subject"), max_length=200)
     ip = models.GenericIPAddressField(_("IP address"), null=True)

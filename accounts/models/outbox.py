@@ -22,7 +22,7 @@ class EventKind(models.TextChoices):
     MESSAGE_DELIVERED = "message.delivered", _("a message was delivered")
     MESSAGE_FAILED = "message.failed", _("a message could not be delivered")
     MESSAGE_EXPIRED = "message.expired", _("delivery was not proved in time")
-    OTP_VERIFIED = "otp.verified", _("a right code was entered")
+    OTP_VERIFIED = "otp.verified", _("the correct code was entered")
     LINK_CLICKED = "link.clicked", _("a person opened a short link")
     BALANCE_LOW = "balance.low", _("the balance is running out")
     TOP_UP_PAID = "top_up.paid", _("a top-up was paid")
@@ -63,7 +63,7 @@ class Endpoint(models.Model):
     """An address of the company's that wants events. Its secret is derived, not stored."""
 
     class Reason(models.TextChoices):
-        PERSON = "person", _("switched off by hand")
+        PERSON = "person", _("switched off manually")
         GONE = "gone", _("the receiver answered 410 Gone")
         FAILING = "failing", _("nothing was accepted for a whole day")
 
@@ -207,11 +207,11 @@ class DeliveryAttempt(models.Model):
         SCHEME = "scheme", _("the address must begin with https://")
         PORT = "port", _("the port must be 443 or 8443")
         ADDRESS = "address", _("the host leads into a private network")
-        DNS = "dns", _("the host name is not known to the name servers")
+        DNS = "dns", _("the host name does not resolve")
         CONNECT = "connect", _("the server does not accept connections")
         TLS = "tls", _("the certificate is not valid, or TLS failed")
-        TIMEOUT = "timeout", _("the answer did not come in 10 seconds")
-        BROKEN = "broken", _("the connection broke before the answer")
+        TIMEOUT = "timeout", _("no answer within 10 seconds")
+        BROKEN = "broken", _("the connection was lost before the answer")
         PROTOCOL = "protocol", _("the answer is not HTTP")
         INTERNAL = "internal", _("a fault on our side; we are looking into it")
 

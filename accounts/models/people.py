@@ -101,7 +101,7 @@ class Company(models.Model):
         _("status"), max_length=10, choices=Status.choices, default=Status.PENDING
     )
     country = models.CharField(
-        _("country"), max_length=2, default="RU", help_text=_("ISO 3166 code, RU or KZ, say")
+        _("country"), max_length=2, default="RU", help_text=_("ISO 3166 code, such as RU or KZ")
     )
     language = models.CharField(
         _("language of messages"), max_length=2, choices=Language, default=Language.RUSSIAN
@@ -110,7 +110,7 @@ class Company(models.Model):
         _("brand in messages"),
         max_length=30,
         blank=True,
-        help_text=_("the company's name if empty"),
+        help_text=_("leave empty for the company name"),
     )
     default_channel = models.CharField(
         _("default channel"),
@@ -126,7 +126,7 @@ class Company(models.Model):
         verbose_name=_("allowed countries"),
         default=list,
         blank=True,
-        help_text=_("empty: the company's own"),
+        help_text=_("leave empty for the company's own"),
     )
     all_countries = models.BooleanField(_("every country"), default=False, db_default=False)
     # Country → [set by somebody, usual lately] of `billing.budgets.budgets`, which alone writes it.
@@ -336,7 +336,7 @@ class ApiKey(models.Model):
         verbose_name=_("allowed IP addresses"),
         default=list,
         blank=True,
-        help_text=_("addresses or networks; empty: from anywhere"),
+        help_text=_("addresses or networks; leave empty to allow any"),
     )
     created_by = models.ForeignKey(
         User, models.SET_NULL, null=True, blank=True, related_name="+", verbose_name=_("created by")

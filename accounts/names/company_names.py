@@ -24,8 +24,8 @@ def validate(name: str) -> None:
     if not brand_names.is_valid(name) or _contains_site_address(name):
         raise ValidationError(
             _(
-                "A name is one line, without the address of a site or of a mailbox and without "
-                "a phone number: “Daisy” rather than “daisy.com”."
+                "A name is one line without a web address, an e-mail address or a phone "
+                "number: “Daisy”, not “daisy.com”."
             ),
             code="company_name",
         )

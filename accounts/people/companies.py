@@ -129,7 +129,9 @@ def rotate_api_key(*, key: ApiKey, user: User, ip: str | None = None) -> tuple[A
     key.refresh_from_db(from_queryset=ApiKey.objects.select_for_update(no_key=True))
     last_day = timezone.now() + ApiKey.ROTATION
     if not key.is_active or key.is_ending:
-        raise ValidationError(_("This key is ending already: create a new one."), code="ending")
+        raise ValidationError(
+            _("This key is already being replaced. Create a new one."), code="ending"
+        )
     successor, plaintext = _issue(
         company=key.company,
         created_by=user,
@@ -166,7 +168,7 @@ def _check_key_limit(company: Company, limit: int) -> None:
     Company.objects.select_for_update(no_key=True).get(pk=company.pk)
     if company.api_keys.active().count() >= limit:
         raise ValidationError(
-            _("A company has up to %(limit)d active keys: revoke one first."),
+            _("A company can have up to %(limit)d active keys. Revoke one first."),
             code="too_many_keys",
             params={"limit": limit},
         )

@@ -44,7 +44,7 @@ def invite(
     """Send the letter; to somebody who is invited already, once more, with this role."""
     _lock(company)
     if company.members.filter(user__email__iexact=email).exists():
-        raise ValidationError(_("This person is a member already."), code="member")
+        raise ValidationError(_("This person is already a member."), code="member")
     a_day_ago = timezone.now() - timedelta(days=1)
     # Whoever signs up names the company, and the letter bears that name: few until it is approved.
     most = (

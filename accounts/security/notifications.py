@@ -23,15 +23,15 @@ class Notice(NamedTuple):
 NOTICES = {
     "address.added": Notice(
         _("An address was added to your account"),
-        _("The address %(address)s was added to your account. It waits to be confirmed."),
+        _("The address %(address)s was added to your account. It still has to be confirmed."),
     ),
     "address.confirmed": Notice(
         _("An address of your account was confirmed"),
-        _("The address %(address)s was confirmed. Your account can be entered with it."),
+        _("The address %(address)s was confirmed. You can now sign in with it."),
     ),
     "address.primary": Notice(
         _("Your main address was changed"),
-        _("%(address)s is the main address of your account now, instead of %(old)s."),
+        _("%(address)s is now the main address of your account, instead of %(old)s."),
     ),
     "address.removed": Notice(
         _("An address was removed from your account"),
@@ -44,8 +44,8 @@ NOTICES = {
     "session.locked": Notice(
         _("Somebody tried to confirm that they are you"),
         _(
-            "In a session of your account the password or the code was entered wrong too often. "
-            "That session was ended."
+            "In one of your sessions the password or the code was entered wrong too many "
+            "times. That session was ended."
         ),
     ),
     "desk.changed": Notice(
@@ -69,7 +69,7 @@ NOTICES = {
         _("%(whom)s is an owner of %(company)s now. It was done by %(who)s."),
     ),
     "owner.gone": Notice(
-        _("A company has one owner less"),
+        _("A company has one owner fewer"),
         _("%(whom)s is no longer an owner of %(company)s. It was done by %(who)s."),
     ),
 }

@@ -69,7 +69,7 @@ def draft(request: HttpRequest) -> dict[str, Any]:
     if not kept or kept["token"] != request.GET.get("draft"):
         return {}
     if request.method == "GET":
-        messages.info(request, _("Confirmed. Check what you entered and send it once more."))
+        messages.info(request, _("Confirmed. Check what you entered and submit it again."))
     return dict(kept["fields"])
 
 
@@ -79,7 +79,7 @@ def challenge(
     """To where it is proved, and back to the page that wanted it."""
     ways = get_adapter().get_reauthentication_methods(request.user)
     if not ways:  # neither a password nor a factor: only the mailbox is left
-        messages.warning(request, _("Your account has no password yet: set one by a letter first."))
+        messages.warning(request, _("Your account has no password yet. Set one by e-mail first."))
         return redirect("account_reset_password")
     then = request.get_full_path() if request.method == "GET" else request.path
     if fields is not None:

@@ -47,7 +47,7 @@ def on_public_url(value: Any) -> Any:
 class AccountAdapter(DefaultAccountAdapter):
     error_messages: dict[str, Any] = DefaultAccountAdapter.error_messages | {
         "too_many_login_attempts": _(
-            "Too many wrong passwords. Wait five minutes, or set a new password by a letter: "
+            "Too many wrong passwords. Wait five minutes, or set a new password by e-mail: "
             "“Forgot the password?”"
         )
     }

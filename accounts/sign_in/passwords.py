@@ -46,9 +46,7 @@ class GuessablePasswordValidator:
         require_strong(password, known_words(user) if user else ())
 
     def get_help_text(self) -> str:
-        return gettext(
-            "Not made of names known here, years, rows of keys or one or two common words."
-        )
+        return gettext("Avoid names we know, years, keyboard patterns and one or two common words.")
 
 
 def require_strong(password: str, known: Iterable[str]) -> None:
@@ -56,9 +54,9 @@ def require_strong(password: str, known: Iterable[str]) -> None:
     if strength(password, known) < MIN_STRENGTH:
         raise ValidationError(
             _(
-                "This password is easy to guess: little is left of it without common words, "
-                "names known here, years and rows of keys. Take four words that have nothing to "
-                "do with each other, or let a password manager make one."
+                "This password is easy to guess: without common words, names we know, years "
+                "and keyboard patterns there is little left of it. Use four unrelated words, "
+                "or let a password manager create one."
             ),
             code="password_guessable",
         )

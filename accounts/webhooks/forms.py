@@ -30,7 +30,7 @@ class EndpointForm(forms.Form):
         label=_("Description"),
         required=False,
         max_length=endpoints.DESCRIPTION_LENGTH,
-        help_text=_("For yourselves: production site, staging…"),
+        help_text=_("For your own reference: production site, staging…"),
     )
     kinds = forms.MultipleChoiceField(
         label=_("Events"),

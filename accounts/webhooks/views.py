@@ -83,7 +83,7 @@ def webhook_edit(request: CabinetRequest, public_id: str) -> HttpResponse:
         except DomainError as error:
             form.add_error(field_of(error), message_of(error))
         else:
-            messages.success(request, _("The changes are saved."))
+            messages.success(request, _("Changes saved."))
             return redirect("webhook-detail", endpoint.public_id)
     return render(request, "cabinet/webhook_edit.html", {"form": form, "endpoint": endpoint})
 
@@ -146,7 +146,9 @@ def webhook_replay(request: CabinetRequest, public_id: str) -> HttpResponse:
         messages.error(request, _("Switch the address on first."))
     else:
         count = deliveries.replay_failed(endpoint=endpoint, **_actor(request))
-        text = ngettext("%(n)d delivery is repeated.", "%(n)d deliveries are repeated.", count)
+        text = ngettext(
+            "%(n)d delivery will be sent again.", "%(n)d deliveries will be sent again.", count
+        )
         messages.success(request, text % {"n": count})
     return redirect("webhook-detail", endpoint.public_id)
 
@@ -169,7 +171,7 @@ def delivery_replay(request: CabinetRequest, public_id: str) -> HttpResponse:
     delivery = _delivery(request, public_id)
     if delivery.endpoint.is_enabled:
         deliveries.replay(delivery=delivery, **_actor(request))
-        messages.success(request, _("The event is sent once more."))
+        messages.success(request, _("The event will be sent again."))
     else:
         messages.error(request, _("Switch the address on first."))
     return redirect("delivery-detail", delivery.public_id)

@@ -25,10 +25,10 @@ class Budget(models.Model):
         help_text=_("ISO 3166; empty: the company's day; *: an hour in any other country"),
     )
     own = models.PositiveBigIntegerField(
-        _("tokens"), null=True, blank=True, help_text=_("empty: by what was usual lately")
+        _("tokens"), null=True, blank=True, help_text=_("leave empty to base it on recent spending")
     )
     usual = models.PositiveBigIntegerField(
-        _("by what was usual lately"), null=True, blank=True, editable=False
+        _("based on recent spending"), null=True, blank=True, editable=False
     )
     warned_for = models.DateTimeField(null=True, editable=False)  # the period a letter went out for
 

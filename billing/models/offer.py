@@ -8,7 +8,7 @@ from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
 CENT = Decimal("0.01")
-CURRENCY = RegexValidator(r"^[A-Z]{3}$", _("Three capital letters: RUB, say."))
+CURRENCY = RegexValidator(r"^[A-Z]{3}$", _("Three capital letters, such as RUB."))
 
 
 class PackageQuerySet(models.QuerySet["Package"]):

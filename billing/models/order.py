@@ -52,7 +52,7 @@ class Order(models.Model):
     amount = models.DecimalField(_("amount"), max_digits=14, decimal_places=2)
     currency = models.CharField(_("currency"), max_length=3)
     vat_rate = models.DecimalField(_("VAT, %"), max_digits=4, decimal_places=2, null=True)
-    gateway = models.CharField(_("way to pay"), max_length=20)
+    gateway = models.CharField(_("payment method"), max_length=20)
     state = models.CharField(_("state"), max_length=8, choices=State.choices, default=State.CREATED)
     # What the provider calls the payment that we asked it for; empty until it has answered.
     payment_id = models.CharField(_("provider's payment"), max_length=120, blank=True)
@@ -69,7 +69,7 @@ class Order(models.Model):
         ApiKey, models.SET_NULL, null=True, blank=True, related_name="+", verbose_name=_("API key")
     )
     created_at = models.DateTimeField(_("created"), default=timezone.now)
-    expires_at = models.DateTimeField(_("to be paid until"))
+    expires_at = models.DateTimeField(_("to be paid by"))
     paid_at = models.DateTimeField(_("paid"), null=True, blank=True)
     finished_at = models.DateTimeField(_("finished"), null=True, blank=True)
 
@@ -170,7 +170,7 @@ class Payment(models.Model):
         SECOND = "second", _("the order was paid already: nothing is credited")
         UNKNOWN_ORDER = "unknown_order", _("no such order: nothing is credited")
 
-    gateway = models.CharField(_("way to pay"), max_length=20)
+    gateway = models.CharField(_("payment method"), max_length=20)
     payment_id = models.CharField(_("provider's payment"), max_length=120)
     order = models.ForeignKey(
         Order,

@@ -37,15 +37,15 @@ class Seller(models.Model):
     head = models.CharField(_("head, signs invoices"), max_length=80, blank=True)
     accountant = models.CharField(_("chief accountant"), max_length=80, blank=True)
     details_en = models.TextField(
-        _("requisites for payers abroad"),
+        _("bank details for payers abroad"),
         max_length=1000,
         blank=True,
         help_text=_("English: name, bank, IBAN, SWIFT; shown on English invoices"),
     )
 
     class Meta:
-        verbose_name = _("seller's requisites")
-        verbose_name_plural = _("seller's requisites")
+        verbose_name = _("seller's details")
+        verbose_name_plural = _("seller's details")
         constraints = [models.CheckConstraint(condition=Q(id=1), name="seller_is_one")]
 
     def __str__(self) -> str:
@@ -66,9 +66,9 @@ class BillingProfile(models.Model):
     address = models.CharField(_("address"), max_length=300, blank=True)
     email = models.EmailField(_("e-mail for documents"), blank=True)
     low_balance = models.PositiveBigIntegerField(
-        _("tell when tokens fall below"), default=DEFAULT_THRESHOLD
+        _("low-balance alert below"), default=DEFAULT_THRESHOLD
     )
-    told_at = models.DateTimeField(_("told of the low balance"), null=True, blank=True)
+    told_at = models.DateTimeField(_("low-balance alert sent"), null=True, blank=True)
 
     class Meta:
         verbose_name = _("billing profile")

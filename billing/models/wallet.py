@@ -54,7 +54,7 @@ class Transfer(models.Model):
 
     class Proof(models.TextChoices):
         RECEIPT = "receipt", _("delivery receipt")
-        HANDED_OVER = "handed_over", _("handed over, the channel has no receipts")
+        HANDED_OVER = "handed_over", _("handed over; the channel has no receipts")
         CODE_ENTERED = "code_entered", _("the code was entered")
         CLICK = "click", _("the link was opened")
 

@@ -41,7 +41,7 @@ class AdjustForm(forms.Form):
     reason = forms.CharField(
         label=gettext_lazy("reason"),
         max_length=200,
-        help_text=gettext_lazy("Goes to the audit log and into the company's statement."),
+        help_text=gettext_lazy("Goes into the audit log and the company's statement."),
     )
     once = forms.UUIDField(widget=forms.HiddenInput, initial=uuid4)  # a form moves tokens once
 
@@ -52,7 +52,7 @@ class AdjustForm(forms.Form):
     def clean_tokens(self) -> int:
         tokens: int = self.cleaned_data["tokens"]
         if not tokens:
-            raise ValidationError(_("Give a number other than 0."))
+            raise ValidationError(_("Enter a number other than 0."))
         if tokens < -self.available:
             raise ValidationError(_("The company has fewer available tokens than that."))
         if tokens > MAX_ADJUSTMENT:
@@ -111,7 +111,7 @@ def _was_done(request: HttpRequest, form: AdjustForm) -> bool:
         return False
     if not Transfer.objects.filter(key=f"adjust:{once.hex}").exists():
         return False
-    messages.warning(request, _("This was done already: nothing is moved again."))
+    messages.warning(request, _("Already done: nothing was moved again."))
     return True
 
 

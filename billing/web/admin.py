@@ -266,7 +266,7 @@ class PaymentAdmin(ReadOnlyAdmin):
         return request.user.has_perm("billing.change_payment")
 
     @admin.action(
-        description=gettext_lazy("Credit the order by this payment all the same"),
+        description=gettext_lazy("Credit the order with this payment anyway"),
         permissions=["handle"],
     )
     def accept(self, request: HttpRequest, rows: QuerySet[Payment]) -> None:
@@ -276,7 +276,8 @@ class PaymentAdmin(ReadOnlyAdmin):
         self.message_user(request, text % {"n": count}, _level(count))
 
     @admin.action(
-        description=gettext_lazy("It is dealt with: money returned, say"), permissions=["handle"]
+        description=gettext_lazy("Mark as handled: the money was returned, for example"),
+        permissions=["handle"],
     )
     def settle(self, request: HttpRequest, rows: QuerySet[Payment]) -> None:
         user, ip = operator(request), client_ip(request.META)

@@ -30,7 +30,7 @@ class ConfirmForm(forms.Form):
         label=gettext_lazy("amount"),
         max_digits=14,
         decimal_places=2,
-        help_text=gettext_lazy("As the bank's statement has it."),
+        help_text=gettext_lazy("As shown on the bank statement."),
     )
     paid_on = forms.DateField(
         label=gettext_lazy("paid on"),
@@ -45,7 +45,7 @@ class ConfirmForm(forms.Form):
     def clean_paid_on(self) -> Any:
         day = self.cleaned_data["paid_on"]
         if day > timezone.localdate():
-            raise ValidationError(_("This day has not come yet."))
+            raise ValidationError(_("That day is in the future."))
         return day
 
 
@@ -71,9 +71,9 @@ def confirm(request: HttpRequest, admin: Admin, pk: UUID) -> HttpResponse:
 def _payment_message(payment: Payment | None) -> tuple[int, str]:
     """What became of a transfer."""
     if payment is None:
-        return messages.SUCCESS, _("This payment is recorded already.")
+        return messages.SUCCESS, _("This payment is already recorded.")
     if payment.problem:
-        text = _("The payment is recorded, look at it (%(problem)s).")
+        text = _("The payment is recorded and needs attention (%(problem)s).")
         return messages.WARNING, text % {"problem": payment.get_problem_display()}
     return messages.SUCCESS, _("The payment is confirmed.")
 
@@ -82,7 +82,7 @@ def cancel(request: HttpRequest, admin: Admin, pk: UUID) -> HttpResponse:
     order = _order(request, pk)
     if request.method == "POST":
         done = orders.cancel(order=order, user=operator(request), ip=client_ip(request.META))
-        text = _("The top-up is canceled.") if done else _("It has ended already.")
+        text = _("The top-up is canceled.") if done else _("It has already ended.")
         messages.success(request, text)
         return redirect("admin:billing_order_change", pk)
     return _render(request, admin, _("Cancel the top-up"), None, order)

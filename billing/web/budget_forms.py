@@ -24,15 +24,15 @@ class TokensField(GroupedIntegerField):
 
 
 class BudgetForm(forms.Form):
-    day = TokensField(label=_("The company, a day"))
-    any_country = TokensField(label=_("Tokens an hour, any other country"))
+    day = TokensField(label=_("The company, per day"))
+    any_country = TokensField(label=_("Tokens per hour, any other country"))
     new_country = forms.CharField(
         label=_("Another country"),
         required=False,
         max_length=2,
-        help_text=_("Two letters: KZ, say."),
+        help_text=_("Two letters, such as KZ."),
     )
-    new_tokens = TokensField(label=_("Its tokens an hour"))
+    new_tokens = TokensField(label=_("Its tokens per hour"))
 
     def __init__(
         self,
@@ -48,12 +48,12 @@ class BudgetForm(forms.Form):
         self.stored = stored
         super().__init__(data, initial={**stored, **typed})
         for use in self.hours:
-            label = _("%(country)s, an hour") % {"country": use.country}
+            label = _("%(country)s, per hour") % {"country": use.country}
             self.fields[_name(use)] = TokensField(label=label)
         for use in uses:
             field = self.fields[_name(use)]
             field.widget.attrs |= {"placeholder": grouped(use.tokens)}
-            field.help_text = _("%(used)s of %(tokens)s used; begins anew at %(at)s.") % {
+            field.help_text = _("%(used)s of %(tokens)s used; resets at %(at)s.") % {
                 "used": grouped(use.used),
                 "tokens": grouped(use.tokens),
                 "at": time_format(timezone.localtime(use.resets_at), "H:i"),

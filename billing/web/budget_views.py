@@ -39,7 +39,7 @@ def budget_edit(request: CabinetRequest) -> HttpResponse:
             user=request.user,
             ip=client_ip(request.META),
         )
-        messages.success(request, _("The budgets are saved; they hold within two seconds."))
+        messages.success(request, _("Budgets saved; they take effect within two seconds."))
         return redirect("budget-edit")
     available, _held = ledger.balance(company.pk)
     context = {

@@ -29,7 +29,7 @@ class TopUpForm(forms.Form):
         label=_("Number of tokens"),
         required=False,
     )
-    gateway = forms.ChoiceField(label=_("Way to pay"), widget=forms.RadioSelect)
+    gateway = forms.ChoiceField(label=_("Payment method"), widget=forms.RadioSelect)
 
     def __init__(self, *args: Any, country: str, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -70,7 +70,7 @@ class StatementFilter(forms.Form):
         required=False,
         choices=[
             ("", _("what changed the balance")),
-            ("all", _("all, holds too")),
+            ("all", _("all, including holds")),
             *Transfer.Kind.choices,
         ],
     )
@@ -93,10 +93,13 @@ class StatementFilter(forms.Form):
 
 class AlertForm(forms.Form):
     low_balance = GroupedIntegerField(
-        label=_("Tell when fewer tokens are available than"),
+        label=_("Low-balance alert below"),
         min_value=0,
         max_value=settings.TOP_UP_TOKENS,
-        help_text=_("An e-mail to owners and accountants, once each time. 0: do not tell."),
+        help_text=_(
+            "Owners and accountants get one e-mail each time the balance drops below this. 0 "
+            "turns it off."
+        ),
     )
 
 
@@ -127,7 +130,7 @@ class ProfileForm(forms.ModelForm):  # type: ignore[type-arg]
             "email": _("E-mail for documents"),
         }
         help_texts = {
-            "legal_name": _("As it should stand on invoices."),
+            "legal_name": _("As it should appear on invoices."),
             "kpp": _("Organisations only; empty for a sole proprietor."),
         }
 

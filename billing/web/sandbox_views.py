@@ -37,11 +37,11 @@ def page(request: HttpRequest, payment_id: str) -> HttpResponse:
 def outcomes() -> list[tuple[str, str, str]]:
     """(value, title, what it is about) of each button."""
     return [
-        ("pay", _("Pay"), _("The money comes, and we are told.")),
+        ("pay", _("Pay"), _("The money arrives, and we are notified.")),
         ("decline", _("Decline"), _("The bank refuses, the payment is canceled.")),
-        ("told_twice", _("Pay, told twice"), _("One payment, two notifications of it.")),
+        ("told_twice", _("Pay, notified twice"), _("One payment, two notifications of it.")),
         ("pay_twice", _("Pay twice"), _("Two payments for one order.")),
-        ("pay_late", _("Pay late"), _("First canceled, then the money comes after all.")),
+        ("pay_late", _("Pay late"), _("Canceled first, then the money arrives after all.")),
         ("wrong_amount", _("Pay another amount"), _("One unit less than is due.")),
     ]
 

@@ -92,7 +92,7 @@ def alert(request: CabinetRequest) -> HttpResponse:
             changes=form.cleaned_data,
             ip=client_ip(request.META),
         )
-        messages.success(request, _("The settings are saved."))
+        messages.success(request, _("Settings saved."))
     else:
         messages.error(request, " ".join(map(str, form.errors["low_balance"])))
     return redirect("balance")
@@ -157,7 +157,7 @@ def profile(request: CabinetRequest) -> HttpResponse:
         )
         if quote is not None:
             return _order_invoice(request, quote)
-        messages.success(request, _("The requisites are saved."))
+        messages.success(request, _("Billing details saved."))
         return redirect("balance-profile")
     context = {"form": form, "quote": quote, "afterwards": afterwards}
     return render(request, "billing/profile.html", context)
@@ -185,7 +185,7 @@ def _redirect_to_requisites(request: CabinetRequest, form: TopUpForm) -> HttpRes
     """The order waits in the query, and is placed once the requisites are there."""
     chosen = {name: form.cleaned_data[name] for name in ("package", "tokens")}
     query = urlencode({name: value for name, value in chosen.items() if value})
-    messages.info(request, _("Say whom the invoice is made out to: it is issued right after that."))
+    messages.info(request, _("Tell us who the invoice is for: it is issued right after that."))
     return redirect(f"{reverse('balance-profile')}?{query}")
 
 

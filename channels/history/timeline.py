@@ -20,7 +20,7 @@ from channels.vendor_accounts import error_texts
 Text = str | Promise
 
 RECEIPT_TITLES: dict[str, tuple[Text, str]] = {
-    "sent": (gettext_lazy("Sent on to the phone"), ""),
+    "sent": (gettext_lazy("Forwarded to the phone"), ""),
     "delivered": (gettext_lazy("Delivered to the phone"), "success"),
     "read": (gettext_lazy("Read"), "success"),
     "failed": (gettext_lazy("Not delivered"), "danger"),

@@ -161,7 +161,7 @@ class Attempt(models.Model):
     error_class = models.CharField(_("kind of error"), max_length=12, blank=True, db_default="")
     error_code = models.CharField(_("provider's code"), max_length=60, blank=True, db_default="")
     error_detail = models.CharField(
-        _("the provider's words"), max_length=300, blank=True, db_default=""
+        _("the provider's wording"), max_length=300, blank=True, db_default=""
     )
     started_at = models.DateTimeField(_("started"), db_default=Now())
     lease_until = models.DateTimeField(_("lease until"), null=True)

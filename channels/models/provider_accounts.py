@@ -36,14 +36,16 @@ class ProviderAccount(models.Model):
     prefixes = ArrayField(
         models.CharField(
             max_length=16,
-            validators=[RegexValidator(PREFIX, _("Like +7701: a plus and digits."))],
+            validators=[RegexValidator(PREFIX, _("A plus and digits, such as +7701."))],
         ),
         verbose_name=_("phones"),
         size=MOST_PREFIXES,
         default=list,
         db_default=[],
         blank=True,
-        help_text=_("Prefixes with commas between, +7701, +7702; none: every phone."),
+        help_text=_(
+            "Prefixes separated by commas, such as +7701, +7702. Leave empty for every phone."
+        ),
     )
     max_per_second = models.PositiveIntegerField(
         _("messages per second, at most"),
@@ -80,7 +82,7 @@ class ProviderAlert(models.Model):
 
     provider = models.CharField(_("provider"), max_length=40)
     code = models.CharField(_("provider's code"), max_length=60)
-    detail = models.CharField(_("the provider's words"), max_length=300, blank=True)
+    detail = models.CharField(_("the provider's wording"), max_length=300, blank=True)
     kind = models.CharField(max_length=9)  # providers.base.AlertKind
     first_at = models.DateTimeField(_("first said"), db_default=Now())
     at = models.DateTimeField(_("last said"), db_default=Now())

@@ -23,9 +23,9 @@ class Receipt(models.Model):
     needs_phone = models.BooleanField(_("of its phone alone"), default=False, db_default=False)
     ref = models.UUIDField(_("our reference"), null=True)
     state = models.CharField(_("state"), max_length=12)
-    word = models.CharField(_("provider's word"), max_length=40)
+    word = models.CharField(_("provider's wording"), max_length=40)
     error_code = models.CharField(_("provider's code"), max_length=60, blank=True)
-    error_detail = models.CharField(_("the provider's words"), max_length=300, blank=True)
+    error_detail = models.CharField(_("the provider's wording"), max_length=300, blank=True)
     at = models.DateTimeField(_("at the provider"), null=True)
     received_at = models.DateTimeField(_("received"), db_default=Now())
     # when to match it; null: done with

@@ -17,7 +17,7 @@ log = structlog.get_logger(__name__)
 CAUSES: dict[str, str | Promise] = {
     Cause.REFUSED: _("the provider refuses the account"),
     Cause.THROTTLED: _("the provider asks to send more slowly"),
-    Cause.ERRORS: _("half of the calls come to nothing"),
+    Cause.ERRORS: _("half of the calls fail"),
 }
 # Nobody is woken because a vendor asks to wait a little.
 NOTIFIED_CAUSES = {Cause.REFUSED, Cause.ERRORS}

@@ -30,13 +30,17 @@ ERROR_CLASSES: dict[str, Text] = {
     "given_up": _("no proof by the deadline"),
 }
 
-_NOT_THERE = _("This number has no account in this messenger, or cannot get such messages.")
-_ACCOUNT = _("The service's account with the provider is not in order; the operator is told.")
-_TEMPLATE = _("The message template is missing, paused or does not match; the operator is told.")
+_NOT_THERE = _("This number has no account in this messenger, or cannot receive such messages.")
+_ACCOUNT = _(
+    "The service's account with the provider has a problem. The operator has been notified."
+)
+_TEMPLATE = _(
+    "The message template is missing, paused or does not match. The operator has been notified."
+)
 _TEMPLATE_LOST = _("Meta took the template out of use; see it in WhatsApp Manager.")
 _FLAGGED = _("People complain of the template: it may soon be paused.")
-_TOO_FAST = _("The provider asks to send more slowly.")
-_BUSY = _("The provider was not able to take the message at that moment.")
+_TOO_FAST = _("The provider asks us to send more slowly.")
+_BUSY = _("The provider could not accept the message at that moment.")
 _BAD_NUMBER = _("The provider does not accept this number.")
 _NO_ROUTE = _("The operator does not deliver to this number.")
 _LANDLINE = _("A landline, or a number that cannot receive SMS.")
@@ -48,8 +52,11 @@ FAILURES_BY_CODE: dict[tuple[str, str], Text] = {
         for codes, words in (
             (("131026",), _NOT_THERE),
             (("131021",), _("The sender's own number.")),
-            (("131049", "130472"), _("WhatsApp chose not to deliver it, to spare the person.")),
-            (("131050",), _("The person asked not to be sent such messages.")),
+            (
+                ("131049", "130472"),
+                _("WhatsApp chose not to deliver it, to protect the person from spam."),
+            ),
+            (("131050",), _("The person asked not to receive such messages.")),
             (("130497",), _("WhatsApp does not deliver to this country.")),
             (("132000", "132001", "132005", "132007", "132012", "132015", "132016"), _TEMPLATE),
             (("0", "3", "10", "190", "368", "131031", "131037"), _ACCOUNT),
@@ -68,7 +75,7 @@ FAILURES_BY_CODE: dict[tuple[str, str], Text] = {
             (("PHONE_NUMBER_NOT_FOUND", "PHONE_NUMBER_NOT_AVAILABLE"), _NOT_THERE),
             (("ACCESS_TOKEN_INVALID", "ACCESS_TOKEN_REQUIRED", "BALANCE_NOT_ENOUGH"), _ACCOUNT),
             (("SENDER_USERNAME_INVALID", "SENDER_NOT_VERIFIED", "SENDER_NOT_OWNED"), _ACCOUNT),
-            (("MESSAGE_ALREADY_SENT",), _("Telegram says that it has sent this code already.")),
+            (("MESSAGE_ALREADY_SENT",), _("Telegram says it has already sent this code.")),
         )
         for code in codes
     },
@@ -92,7 +99,7 @@ FAILURES_BY_CODE: dict[tuple[str, str], Text] = {
             (("not_bound",), _BUSY),
             (("ESME_RINVSRCADR", "ESME_RINVSRCTON", "ESME_RINVSRCNPI"), _ACCOUNT),
             (("ESME_RINVBNDSTS", "ESME_RINVSYSTYP"), _ACCOUNT),
-            (("unfinished",), _("The phone has the beginning of a long message, not all of it.")),
+            (("unfinished",), _("The phone has only the beginning of a long message.")),
         )
         for code in codes
     },
@@ -119,7 +126,7 @@ FAILURES_BY_CODE: dict[tuple[str, str], Text] = {
             (("-3",), _("The provider never got the message.")),
             (("2", "3", "24"), _ACCOUNT),
             (("4", "9"), _TOO_FAST),
-            (("6", "23"), _("The provider does not let this text, sender or number through.")),
+            (("6", "23"), _("The provider does not accept this text, sender or number.")),
             (("7", "22"), _BAD_NUMBER),
             (("8", "25"), _NO_ROUTE),
             (("20",), _("The phone cannot be reached, or takes no SMS.")),
@@ -131,44 +138,44 @@ FAILURES_BY_CODE: dict[tuple[str, str], Text] = {
 FAILURES_BY_CLASS: dict[str, Text] = {
     "unreachable": _("This person cannot be reached by this channel."),
     "refused": _("The provider refused the message."),
-    "retry": _("Not taken at that moment; it is tried again while there is time."),
+    "retry": _("Not accepted at that moment. It is retried while there is time."),
     "ambiguous": _("The provider did not answer in time, so the phone may have the message."),
     "expired": _("The provider gave up: the message was not delivered in time."),
-    "patience": _("No proof of delivery came in the time that the channel was given."),
+    "patience": _("No proof of delivery arrived within the time allowed for the channel."),
 }
 
 # What the chain decided → title, tone, detail.
 _CHARGED_ONCE = _("One delivery is charged, whatever else arrives.")
 TURNS: dict[FallbackReason, tuple[Text, str, Text]] = {
-    FallbackReason.PATIENCE: (_("No proof in time: on by %(channel)s"), "warning", _CHARGED_ONCE),
-    FallbackReason.REFUSED: (_("Not delivered: on by %(channel)s"), "", ""),
+    FallbackReason.PATIENCE: (_("No proof in time: trying %(channel)s"), "warning", _CHARGED_ONCE),
+    FallbackReason.REFUSED: (_("Not delivered: trying %(channel)s"), "", ""),
     FallbackReason.TOKENS: (
         _("Too few tokens for %(channel)s"),
         "warning",
-        _("Top up, and later messages can go on by this channel."),
+        _("Top up so that later messages can use this channel."),
     ),
     FallbackReason.BUDGET: (
-        _("Over a budget of tokens: not on by %(channel)s"),
+        _("Over a token budget: %(channel)s not tried"),
         "warning",
-        _("Raise the budget in the settings, and later messages can go on by this channel."),
+        _("Raise the budget in the settings so that later messages can use this channel."),
     ),
     FallbackReason.TIME: (
         _("Too late for %(channel)s"),
         "",
         _("What the message carries would expire on its way."),
     ),
-    FallbackReason.LATE: (_("%(channel)s called off: delivered after all"), "success", ""),
+    FallbackReason.LATE: (_("%(channel)s canceled: delivered after all"), "success", ""),
     FallbackReason.OWED: (
         _("Delivered after all, but %(channel)s had the message already"),
         "warning",
         _("It is charged if that is delivered too, and only then."),
     ),
-    FallbackReason.CODE_ENTERED: (_("%(channel)s called off: the code was entered"), "success", ""),
-    FallbackReason.CLICK: (_("%(channel)s called off: the link was opened"), "success", ""),
+    FallbackReason.CODE_ENTERED: (_("%(channel)s canceled: the code was entered"), "success", ""),
+    FallbackReason.CLICK: (_("%(channel)s canceled: the link was opened"), "success", ""),
 }
 
 ALERTS_BY_KIND: dict[str, Text] = {
-    "refused": _("It lasts until somebody mends the account."),
+    "refused": _("It lasts until somebody fixes the account."),
     "throttled": _("It passes by itself."),
     "template": _("It concerns one template; with the others the account goes on."),
     "warning": _("The account goes on, but the provider warns."),
@@ -217,15 +224,15 @@ ALERTS_BY_CODE: dict[tuple[str, str], Text] = {
     ("twilio", "30002"): _("Twilio has suspended the account: write to its support."),
     ("smsc", "6"): _("SMSC does not let the sender (SMSC_SENDER) through: have it approved."),
     ("telegram_gateway", "balance_low"): _(
-        "The balance with Telegram Gateway runs low: add funds."
+        "The Telegram Gateway balance is running low: add funds."
     ),
-    ("smsc", "24"): _("The balance with SMSC is used up: top it up."),
+    ("smsc", "24"): _("The SMSC balance is used up: top it up."),
 }
 
 REASONS: dict[str, Text] = {
     "failed": _("not delivered"),
     "expired": _("not delivered in time"),
-    "late proof": _("proved too late"),
+    "late proof": _("proof came too late"),
     FallbackReason.PATIENCE: _("another channel was tried"),
     FallbackReason.REFUSED: _("another channel was tried"),
     FallbackReason.CODE_ENTERED: _("the code was entered"),
@@ -235,23 +242,24 @@ REASONS: dict[str, Text] = {
 # What to do, by our error and by how the message ended; the vendor's code where that says more.
 ADVICE: dict[str, Text] = {
     "recipient_unreachable": _(
-        "Send by another channel: the limits have given the place back, so it can be done at once. "
-        "If no channel reaches this person, have them check the number."
+        "Send by another channel. This attempt no longer counts towards the limits, so "
+        "you can do it at once. If no channel reaches this person, ask them to check the "
+        "number."
     ),
     "delivery_failed": _(
-        "Nothing was charged. Send by another channel now; should it go on, write to the operator "
-        "of this service and name the message id."
+        "Nothing was charged. Send by another channel now. If it keeps happening, "
+        "contact the operator of this service with the message id."
     ),
     "code": _(
-        "Nothing was charged, and the code has expired: send a new one when the person asks, "
-        "by another channel perhaps."
+        "Nothing was charged, and the code has expired: send a new one when the person "
+        "asks, perhaps by another channel."
     ),
     "link": _(
-        "Nothing was charged. The phone may have been off: send it again, by another channel "
-        "perhaps."
+        "Nothing was charged. The phone may have been off: send it again, perhaps by "
+        "another channel."
     ),
 }
-_WRITE_START = _("To be written to again, the person has to write START to the sender.")
+_WRITE_START = _("To get messages again, the person has to send START to the sender.")
 _OTHER_CHANNEL = _("Send by another channel: this one does not reach the number.")
 ADVICE_BY_CODE: dict[tuple[str, str], Text] = {
     ("twilio", "21610"): _WRITE_START,
@@ -266,9 +274,9 @@ ADVICE_BY_CODE: dict[tuple[str, str], Text] = {
     ),
     ("smsc", "8"): _OTHER_CHANNEL,
     ("smsc", "25"): _OTHER_CHANNEL,
-    ("smsc", "7"): _("Have the person check the number: no operator knows it."),
+    ("smsc", "7"): _("Ask the person to check the number: no operator recognises it."),
     ("smpp", "ESME_RINVDSTADR"): _OTHER_CHANNEL,
-    ("twilio", "21211"): _("Have the person check the number: no operator knows it."),
+    ("twilio", "21211"): _("Ask the person to check the number: no operator recognises it."),
 }
 
 

@@ -174,7 +174,7 @@ class BlockedPhoneForm(BlockedPhoneModelForm):
         number = e164_or_none(self.cleaned_data["phone"], settings.OPERATOR_COUNTRY)
         if number is None:
             raise ValidationError(
-                _("Give the number with a plus and its country code, +79161234567 for example.")
+                _("Enter the number with a plus and its country code, for example +79161234567.")
             )
         return number
 

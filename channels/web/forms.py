@@ -27,9 +27,9 @@ class PhoneFilter(forms.Form):
     def clean_phone(self) -> str:
         phone: str = self.cleaned_data["phone"]
         if phone and not any(char in "0123456789" for char in phone):
-            raise ValidationError(_("Give the number or its beginning, in digits."))
+            raise ValidationError(_("Enter the number or its first digits."))
         if phone and not self._is_searchable(phone):
-            raise ValidationError(_("Give the whole number: in your role phones are masked."))
+            raise ValidationError(_("Enter the whole number: your role sees masked phones."))
         return phone
 
     def _is_searchable(self, phone: str) -> bool:
@@ -101,7 +101,7 @@ class HistoryFilter(PhoneFilter):
     def clean_id(self) -> str:
         text: str = self.cleaned_data["id"].strip().lower()
         if text and not (parse_id("msg", text) or started_at(text)):
-            raise ValidationError(_("Give the whole id: it begins with msg_ or req_."))
+            raise ValidationError(_("Enter the whole id: it starts with msg_ or req_."))
         return text
 
     @property

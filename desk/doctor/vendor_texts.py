@@ -25,7 +25,7 @@ TITLES: dict[str, Text] = {
     "template": _("a message template"),
     "webhook": _("the webhook"),
     "webhook_address": _("the webhook's address"),
-    "webhook_fields": _("what the webhook is told of"),
+    "webhook_fields": _("what the webhook subscribes to"),
     "webhook_calls": _("the webhook's last calls"),
     "secret": _("the webhook's secret is set"),
     "trial": _("the account is not a trial one"),
@@ -100,7 +100,7 @@ CURES: dict[tuple[str, str], Text] = {
         "Run the setWebhook command of this page: its allowed_updates name what is missing."
     ),
     ("telegram_bot", "webhook_calls"): _(
-        "Telegram cannot deliver updates to us. Mend what it names; they come by themselves then."
+        "Telegram cannot deliver updates to us. Fix what it names; they will then arrive."
     ),
     ("twilio", "trial"): _(
         "Upgrade the account: a trial one sends to verified phones only (21608)."

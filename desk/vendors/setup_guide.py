@@ -236,7 +236,7 @@ def _smsc(name: str) -> Guide:
                 _("Have the sender's name approved, with each operator that asks for it."),
                 ("SMSC_SENDER",),
             ),
-            Step("Оплата", _("Top up the balance and set up the reminder that it runs low.")),
+            Step("Оплата", _("Top up the balance and set up the low-balance reminder.")),
             Step(
                 "Настройки → Обработчик (callback)",
                 _("Give the address for statuses, by POST, and a secret of your choice."),

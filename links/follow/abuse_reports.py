@@ -21,7 +21,7 @@ class ReportForm(forms.Form):
         label=_("What is wrong with it?"), choices=Report.Reason.choices, widget=forms.RadioSelect
     )
     words = forms.CharField(
-        label=_("In your own words, if you like"),
+        label=_("In your own words (optional)"),
         max_length=500,
         required=False,
         widget=forms.Textarea({"rows": 3}),

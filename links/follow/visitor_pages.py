@@ -44,7 +44,7 @@ _WORDS: dict[tuple[NoTarget | str, str], tuple[str, str]] = {
         "Слишком много попыток",
         "Попробуйте ещё раз через несколько минут.",
     ),
-    (TOO_MANY_REQUESTS, "en"): ("Too many tries", "Try again in a few minutes."),
+    (TOO_MANY_REQUESTS, "en"): ("Too many attempts", "Try again in a few minutes."),
 }
 _UNAVAILABLE = "Сервис временно недоступен. The service is temporarily unavailable.\n".encode()
 

@@ -84,7 +84,7 @@ class LinkAdmin(ReadOnlyAdmin):
         # The index of names leaves out those that were handed on.
         return queryset.filter(key__in=short_hosts.keys(slug), retired_at=None), False
 
-    @admin.action(description=_("Disable: the link leads nowhere"), permissions=["disable"])
+    @admin.action(description=_("Disable: the link stops working"), permissions=["disable"])
     def disable(self, request: HttpRequest, links: QuerySet[Link]) -> None:
         live = list(links.filter(disabled_at=None).select_related("company"))
         resolution.invalidate_before_commit(*live)
@@ -101,7 +101,7 @@ class LinkAdmin(ReadOnlyAdmin):
         text = ngettext("%(n)d link disabled.", "%(n)d links disabled.", len(live))
         self.message_user(request, text % {"n": len(live)}, messages.SUCCESS)
 
-    @admin.action(description=_("Enable again: the links lead on"), permissions=["disable"])
+    @admin.action(description=_("Enable: the links work again"), permissions=["disable"])
     def enable(self, request: HttpRequest, links: QuerySet[Link]) -> None:
         user, ip = operator(request), client_ip(request.META)
         off = links.filter(retired_at=None).exclude(disabled_at=None)

@@ -27,7 +27,7 @@ def rows_of(links: QuerySet[Link]) -> Iterator[list[str | int]]:
         _("Where it leads"),
         _("State"),
         _("Expires"),
-        _("People's clicks"),
+        _("Clicks by people"),
         _("Previews"),
         _("Scanners"),
         _("First click"),

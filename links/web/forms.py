@@ -108,7 +108,7 @@ def expired_url_field() -> forms.CharField:
         label=_("Where it leads once it has expired"),
         max_length=target_urls.MAX_LENGTH,
         required=False,
-        help_text=_("Empty: a page that says the link no longer works."),
+        help_text=_("Leave empty to show a page that says the link no longer works."),
         widget=forms.URLInput(attrs={"placeholder": "https://", "autocomplete": "off"}),
     )
 
@@ -119,7 +119,7 @@ def _tags_field() -> forms.BooleanField:
 
 class LinkForm(TargetForm):
     alias = forms.CharField(
-        label=_("Name of your own, if you like"),
+        label=_("Custom name (optional)"),
         max_length=64,
         required=False,
         help_text=_("3–64 Latin letters, digits, hyphens, underscores. Empty: a short random one."),

@@ -65,7 +65,7 @@ class ShortHostAdmin(ModelAdmin):
         used = [host for host in objs if Link.objects.filter(host=host).exists()]
         if not used:
             return super().get_deleted_objects(objs, request)
-        words = _("%(host)s has links, which would stop opening")
+        words = _("%(host)s has links that would stop working")
         return [str(host) for host in used], {}, set(), [words % {"host": one} for one in used]
 
     def delete_model(self, request: HttpRequest, obj: ShortHost) -> None:
@@ -82,8 +82,8 @@ class BlockedHostForm(SiteModelForm):
     class Meta:
         help_texts = {
             "host": _(
-                "With all that is under it. Links that lead there already go on until you disable "
-                "them: there is an action for that in the list."
+                "Subdomains are included. Existing links to it keep working until you disable "
+                "them with the action in the list."
             )
         }
 

@@ -89,7 +89,7 @@ class StopAdmin(ReadOnlyAdmin):
     def what(self, stop: Stop) -> Any:
         return public_id("bat", stop.batch_id) if stop.batch_id else _("all links")
 
-    @admin.action(description=_("Release: the links lead on"), permissions=["release"])
+    @admin.action(description=_("Release: the links work again"), permissions=["release"])
     def release(self, request: HttpRequest, stops: QuerySet[Stop]) -> None:
         user, ip = operator(request), client_ip(request.META)
         count = sum(

@@ -22,19 +22,19 @@ class LinkSettingsForm(forms.Form):
     link_host = forms.ChoiceField(
         label=_("Host of new short links"),
         required=False,
-        help_text=_("Those made before stay where they are. By WhatsApp: the service's host."),
+        help_text=_("Existing links stay where they are. WhatsApp always uses the service's host."),
     )
     link_targets = ListField(
         label=_("Sites that links may lead to"),
         max_length=5000,
         widget=forms.TextInput(attrs={"placeholder": "example.com, example.org"}),
-        help_text=_("With all that is under them. Empty: any site but those that are blocked."),
+        help_text=_("Subdomains are included. Leave empty to allow any site that is not blocked."),
     )
     link_utm = forms.CharField(
         label=_("Tags added to targets"),
         max_length=1000,
         required=False,
-        help_text=_("What a target has already stays as it is. Empty: nothing is added."),
+        help_text=_("Tags that the target already has are kept. Leave empty to add none."),
         widget=forms.TextInput(
             attrs={
                 "placeholder": "utm_source=kvitok",

@@ -26,7 +26,7 @@ def link_settings(request: CabinetRequest) -> HttpResponse:
             changes=form.cleaned_data,
             ip=client_ip(request.META),
         )
-        messages.success(request, _("The settings are saved."))
+        messages.success(request, _("Settings saved."))
         return redirect("link-settings")
     context = {
         "form": form,

@@ -31,7 +31,7 @@ def batch_stop(request: CabinetRequest, public_id: str) -> HttpResponse:
     batch = _batch(request, public_id)
     if request.method == "POST":
         stopping.stop(**_asked(request, batch.id))
-        messages.success(request, _("The batch is stopped: none of its links leads anywhere now."))
+        messages.success(request, _("The batch is stopped: none of its links work now."))
         return redirect(batch.url)
     return render(request, "cabinet/link_batch_stop.html", {"batch": batch})
 
@@ -48,7 +48,7 @@ def batch_release(request: CabinetRequest, public_id: str) -> HttpResponse:
 def links_stop(request: CabinetRequest) -> HttpResponse:
     if request.method == "POST":
         stopping.stop(**_asked(request))
-        messages.success(request, _("All links are stopped: none of them leads anywhere now."))
+        messages.success(request, _("All links are stopped: none of them work now."))
         return redirect("link-list")
     return render(request, "cabinet/link_stop.html")
 
@@ -66,7 +66,7 @@ def _release(request: CabinetRequest, batch_id: UUID | None = None) -> None:
     except DomainError as refused:
         messages.error(request, error_messages(refused)[0])
     else:
-        messages.success(request, _("The links lead on again."))
+        messages.success(request, _("The links work again."))
 
 
 def _asked(request: CabinetRequest, batch_id: UUID | None = None) -> dict[str, Any]:

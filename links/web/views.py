@@ -54,7 +54,7 @@ class _Owner:
 @member_required(can_change_settings, can_change_settings)
 def link_create(request: CabinetRequest) -> HttpResponse:
     if request.company.status != Company.Status.APPROVED:
-        messages.error(request, _("Links that live are made once the company is approved."))
+        messages.error(request, _("Live links can be created once the company is approved."))
         return redirect("link-list")
     usual = request.company.default_link_lifetime
     initial = {"lifetime": usual or ""}
@@ -124,7 +124,7 @@ def link_edit(request: CabinetRequest, public_id: str) -> HttpResponse:
     link.company = request.company
     form = ChangeForm(request.POST or None, link=link)
     if request.method == "POST" and form.is_valid():
-        return _changed(request, link, form.change(), _("The changes are saved."))
+        return _changed(request, link, form.change(), _("Changes saved."))
     return render(request, "cabinet/link_edit.html", {"form": form, "link": link})
 
 
@@ -133,7 +133,7 @@ def link_disable(request: CabinetRequest, public_id: str) -> HttpResponse:
     link = _link(request, public_id)
     if request.method == "POST":
         off = changes.Change(is_enabled=False)
-        return _changed(request, link, off, _("The link is off: it leads nowhere now."))
+        return _changed(request, link, off, _("The link is off and no longer works."))
     return render(request, "cabinet/link_disable.html", {"link": link})
 
 

@@ -44,7 +44,7 @@ def save(*, company: Company, text: CodeText, user: User, ip: str | None = None)
     _refuse_duplicate(company, text)
     if is_new and company.code_texts.count() >= MAX_TEXTS:
         raise ValidationError(
-            _("A company has up to %(n)d texts: delete one first.") % {"n": MAX_TEXTS}
+            _("A company can have up to %(n)d texts. Delete one first.") % {"n": MAX_TEXTS}
         )
     rules.check(text.body)
     if text.channel in SMS_CHANNELS:
@@ -62,7 +62,7 @@ def _refuse_duplicate(company: Company, text: CodeText) -> None:
     )
     if duplicates.exclude(pk=text.pk).exists():
         raise ValidationError(
-            _("There is a text for this purpose, channel and language: change that one.")
+            _("A text for this purpose, channel and language already exists. Change that one.")
         )
 
 

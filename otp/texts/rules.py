@@ -52,29 +52,30 @@ def _variables(body: str) -> Iterator[str]:
             values = {"name": f"{{{variable}}}", "known": known}
             yield _("There is no variable %(name)s: there are %(known)s.") % values
     if set("{}") & set(_BRACED.sub("", body)):
-        yield _("Braces may only stand around the name of a variable: %(known)s.") % {
-            "known": known
-        }
+        yield _("Braces may only enclose the name of a variable: %(known)s.") % {"known": known}
 
 
 def _code(body: str) -> Iterator[str]:
     count = body.count("{code}")
     if count == 0:
-        yield _("Put {code} where the code is to stand.")
+        yield _("Put {code} where the code should appear.")
     elif count > 1:
-        yield _("{code} may stand in the text once.")
+        yield _("{code} may appear only once.")
     elif not _CODE_ALONE.search(body):
-        yield _("Nothing may touch {code} but a space or a punctuation mark.")
+        yield _("Only a space or a punctuation mark may touch {code}.")
 
 
 def _link(body: str) -> Iterator[str]:
     count = body.count("{link}")
     if count > 1:
-        yield _("{link} may stand in the text once.")
+        yield _("{link} may appear only once.")
     elif count and not _LINK.search(body):
         yield _("Put a space or a new line before {link} and after it.")
     if any("{link}" in line and "{code}" in line for line in body.split("\n")):
-        yield _("Give {link} a line of its own: it is left out when a code goes without a link.")
+        yield _(
+            "Put {link} on a line of its own: the line is left out when a code is sent "
+            "without a link."
+        )
 
 
 def _invisible(body: str) -> Iterator[str]:
@@ -101,8 +102,8 @@ def _addresses(body: str) -> Iterator[str]:
 def _numbers(body: str) -> Iterator[str]:
     if match := _NUMBER.search(_normalised_for_search(body)):
         yield _(
-            "Four digits and more are not allowed: “%(text)s”. They could be a telephone number, "
-            "or be taken for the code."
+            "Four or more digits in a row are not allowed: “%(text)s”. They could be a phone "
+            "number or be mistaken for the code."
         ) % {"text": match[0]}
 
 

@@ -33,8 +33,8 @@ class TextForm(forms.Form):
         max_length=64,
         widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
         help_text=_(
-            "As your requests name it; <code>verification</code> where they name none. "
-            "Empty: every purpose that has no text of its own."
+            "As your requests name it, or <code>verification</code> if they do not. Leave "
+            "empty for every purpose without a text of its own."
         ),
     )
     normalised_body = ""  # set once the text is valid

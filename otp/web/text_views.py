@@ -62,7 +62,7 @@ def _edit(request: CabinetRequest, text: CodeText) -> HttpResponse:
         except ValidationError as error:
             form.add_error(None, error)
         else:
-            messages.success(request, _("The text is saved: codes sent from now on have it."))
+            messages.success(request, _("Text saved: new codes will use it."))
             return redirect("text-list")
     context = {"form": form, "text": text, **_preview_context(request, own, form)}
     return render(request, "cabinet/text_form.html", context)
@@ -73,7 +73,7 @@ def text_delete(request: CabinetRequest, pk: int) -> HttpResponse:
     text = _text(request, pk)
     if request.method == "POST":
         own_texts.delete(text=text, **_actor(request))
-        messages.success(request, _("The text is deleted."))
+        messages.success(request, _("Text deleted."))
         return redirect("text-list")
     return render(request, "cabinet/text_delete.html", {"text": text})
 
@@ -115,7 +115,7 @@ def autofill_edit(request: CabinetRequest) -> HttpResponse:
         except ValidationError as error:
             form.add_error(None, error)
         else:
-            messages.success(request, _("The lines for autofill are saved."))
+            messages.success(request, _("Autofill lines saved."))
             return redirect("text-list")
     context = {"form": form, "samples": _autofill_samples(request, own, form)}
     return render(request, "cabinet/autofill_edit.html", context)

@@ -257,7 +257,7 @@ def test_entered_code_is_mentioned_but_never_shown(owner: Member) -> None:
     assert sorted(titles(message)) == [
         "2 wrong codes entered",
         "Accepted for sending",
-        "The code was entered right",
+        "The correct code was entered",
     ]
 
 

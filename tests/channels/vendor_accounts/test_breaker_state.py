@@ -98,7 +98,7 @@ def test_operators_are_told_once_an_hour() -> None:
 
     letter = Mail.objects.get()
     assert letter.to == operator.email
-    assert letter.subject == "Kvitok: Twilio is left alone for now"
+    assert letter.subject == "Kvitok: Twilio is paused for now"
     assert "the provider refuses the account" in letter.text
     assert "20003: Authenticate" in letter.text
 

@@ -37,7 +37,7 @@ def test_further_misses_are_refused_with_the_time_to_wait(ask: Ask) -> None:
     assert headers["Cache-Control"] == "private, no-store"
     assert headers["Content-Type"] == "text/html; charset=utf-8"
     assert "Слишком много попыток" in body.decode()
-    assert "Too many tries" in body.decode()
+    assert "Too many attempts" in body.decode()
 
 
 def test_what_is_there_is_never_refused(ask: Ask) -> None:

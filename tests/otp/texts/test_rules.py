@@ -32,7 +32,7 @@ BAD = {
     "{code}x": "touch {code}",
     "{brand}{code}": "touch {code}",
     "{code}{minutes}": "touch {code}",
-    "{code}\n{link}\n{link}": "{link} may stand",
+    "{code}\n{link}\n{link}": "{link} may appear",
     "{code} {link}": "line of its own",
     "{code}\nGo:{link}": "before {link}",
     "{code}\n{link}.": "after it",
