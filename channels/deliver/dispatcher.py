@@ -204,7 +204,7 @@ class Dispatcher:
         self.in_flight[call.provider] -= 1
         self.unwritten.append(event)
         if call.provider in registry.live_providers() and (
-            change := self.breakers.judge(call, event, time.monotonic())
+            change := self.breakers.record(call, event, time.monotonic())
         ):
             self.changes.append(change)
 

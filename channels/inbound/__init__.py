@@ -1,1 +1,1 @@
-"""Vendors' calls to us: verified, stored, and applied later by a worker."""
+"""Vendors' webhooks: verified and stored here, applied later by a worker."""

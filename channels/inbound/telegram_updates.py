@@ -1,4 +1,4 @@
-"""What people tell our Telegram bot: a contact, a block, a word that wants an answer."""
+"""Applies updates of our Telegram bot: shared contacts, blocks, commands."""
 
 from functools import partial
 
@@ -19,7 +19,7 @@ from channels.recipients import telegram_contacts
 from channels.tasks import answer_person
 from channels.vendor_accounts import registry
 
-REPLY_COOLDOWN = 10  # seconds, of the same words to one chat
+REPLY_COOLDOWN = 10  # seconds between equal replies to one chat
 
 
 def receive(call: WebhookRequest) -> None:
@@ -51,12 +51,12 @@ def _apply(update: Update) -> None:
             telegram_contacts.resume(chat_id)
 
 
-def _reply(chat_id: int, locale: str, word: BotText) -> None:
-    """At most one in a while: Telegram would slow the bot down for everybody."""
-    if not _is_first(chat_id, word):
+def _reply(chat_id: int, locale: str, text: BotText) -> None:
+    """At most one per cool-down: Telegram would throttle the bot for everybody."""
+    if not _is_first(chat_id, text):
         return
-    transaction.on_commit(partial(answer_person.delay, chat_id, locale, word.value))
+    transaction.on_commit(partial(answer_person.delay, chat_id, locale, text.value))
 
 
-def _is_first(chat_id: int, word: BotText) -> bool:
-    return cache.add(f"bot-answer:{chat_id}:{word.value}", 1, REPLY_COOLDOWN)
+def _is_first(chat_id: int, text: BotText) -> bool:
+    return cache.add(f"bot-answer:{chat_id}:{text.value}", 1, REPLY_COOLDOWN)

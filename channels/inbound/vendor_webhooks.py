@@ -1,4 +1,7 @@
-"""Vendors' calls to us: verify over the raw bytes, store, 200; a worker applies them later."""
+"""The view of all vendors' webhooks: verify the raw bytes, store, answer 200.
+
+A worker applies the stored receipts later.
+"""
 
 from collections.abc import Callable
 from functools import wraps
@@ -12,8 +15,6 @@ from accounts.api.base_view import DATABASE_UNAVAILABLE, as_domain_error
 from channels.inbound import telegram_updates
 from channels.outcomes import receipts
 from channels.providers.base import InvalidSignatureError, Provider, WebhookRequest
-from channels.providers.telegram.bot import TelegramBot
-from channels.providers.whatsapp.cloud_api import WhatsAppCloud
 from channels.recipients import opt_out
 from channels.vendor_accounts import registry, vendor_alerts
 
@@ -30,10 +31,12 @@ WebhookView = Callable[..., HttpResponse]
 
 
 def _as_http_status(hook: WebhookView) -> WebhookView:
-    """Anything but 200 makes the vendor try again: only a bad signature and our own faults do."""
+    """Maps errors to a status. Any status but 200 makes the vendor retry: only a bad signature and
+    our own faults may.
+    """
 
     @wraps(hook)
-    def answer(request: HttpRequest, **path: str) -> HttpResponse:
+    def view(request: HttpRequest, **path: str) -> HttpResponse:
         try:
             return hook(request, **path)
         except InvalidSignatureError:
@@ -42,14 +45,14 @@ def _as_http_status(hook: WebhookView) -> WebhookView:
         except DATABASE_UNAVAILABLE as error:
             return HttpResponse(status=as_domain_error(error).error.status)
 
-    return answer
+    return view
 
 
 @csrf_exempt
 @require_http_methods(["GET", "POST"])
 @_as_http_status
 def vendor_webhook(request: HttpRequest, hook: str, account: str = "") -> HttpResponse:
-    """Any vendor's call, at the address that `registry.VENDORS` gives it."""
+    """Handles any vendor's webhook, at the path that `registry.VENDORS` gives it."""
     name = registry.account_at(hook, account)
     if name is None:
         return HttpResponse(status=404)
@@ -57,21 +60,21 @@ def vendor_webhook(request: HttpRequest, hook: str, account: str = "") -> HttpRe
     if request.method == "GET":
         return _handshake(request, provider)
     call = _inbound(request, name)
-    if isinstance(provider, TelegramBot):
+    if provider.has_updates:
         telegram_updates.receive(call)
         return HttpResponse()
     new = receipts.receive(name, call)
     for reply in provider.replies(call):
         opt_out.apply_reply(name, reply)
     if not new and provider.receipts(call):
-        return HttpResponse()  # a repeat: what it says of the account was heeded then
+        return HttpResponse()  # a repeat: its alerts have been recorded
     for alert in dict.fromkeys(provider.alerts(call)):
         vendor_alerts.record(name, alert)
     return HttpResponse()
 
 
 def _handshake(request: HttpRequest, provider: Provider) -> HttpResponse:
-    if not isinstance(provider, WhatsAppCloud):
+    if not provider.has_handshake:
         return HttpResponseNotAllowed(["POST"])
     challenge = provider.handshake(request.GET.dict())
     if challenge is None:

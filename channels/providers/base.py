@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+from typing import ClassVar
 
 
 class Channel(StrEnum):
@@ -207,6 +208,8 @@ class Provider(ABC):
     name: str
     channel: Channel
     capabilities: Capabilities
+    has_handshake: ClassVar[bool] = False  # the vendor verifies our webhook's URL by a GET
+    has_updates: ClassVar[bool] = False  # its webhook reports what people do in a chat with our bot
 
     @abstractmethod
     def send(self, message: Outgoing) -> Accepted:
@@ -269,6 +272,10 @@ class Provider(ABC):
 
         Raises a SendError when it does not, or cannot be asked.
         """
+
+    def handshake(self, query: Mapping[str, str]) -> str | None:
+        """The challenge to answer a GET with, or None if the vendor does not know our token."""
+        return None
 
     def poll(self, provider_id: str) -> Receipt | None:
         """Ask what became of a message; None when there is no news, or nobody answers."""

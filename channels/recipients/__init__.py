@@ -1,1 +1,1 @@
-"""The people we write to: opt-out, shared contacts, vendors' ids for them."""
+"""Recipients: opt-out, contacts shared with the bot, vendors' user ids."""

@@ -1,4 +1,4 @@
-"""How a person lets our Telegram bot write to them: a link, and the same as a picture."""
+"""Invitations to our Telegram bot: the link that lets it write to a person, and its QR code."""
 
 from typing import Any
 from uuid import UUID
@@ -18,27 +18,27 @@ MESSAGE = (
 
 
 def bot_url() -> str:
-    """Empty without a bot, or without its name in the settings."""
+    """Empty if no bot is configured or the settings lack its username."""
     return _url_of("telegram_bot")
 
 
 def url_if_unreachable(message_id: UUID) -> str:
-    """The link, if the bot's reaching nobody was what the message ended on."""
+    """The link if the last attempt was by the bot and could not reach the person, else empty."""
     last = Attempt.objects.filter(message_id=message_id).order_by("-n").first()
     return _url_of(last.provider) if last and last.error_class == "unreachable" else ""
 
 
 def error_fields(message_id: UUID) -> dict[str, Any]:
-    """What is added to the API's refusal: a message of its own and `action_url`."""
+    """Fields to add to the API's error: a message of its own and `action_url`."""
     url = url_if_unreachable(message_id)
     if not url:
         return {}
-    russian, english = (words.format(url=url) for words in MESSAGE)
+    russian, english = (text.format(url=url) for text in MESSAGE)
     return {"message": (russian, english), "action_url": url}
 
 
 def qr_code(url: str) -> str:
-    """A QR code as a data: URI."""
+    """As a data: URI."""
     code = segno.make(url, error="m")
     return str(code.svg_data_uri(border=2, dark="#000", light="#fff"))
 

@@ -1,8 +1,7 @@
-"""People who answer STOP, and those who change their mind: the one word that we heed of theirs.
+"""Opt-out: a reply of STOP blocks the phone, START unblocks it.
 
-The words are those that carriers and vendors take by default
-(https://help.twilio.com/articles/223134027), and their like in Russian. Only a message that is
-such a word and nothing else counts.
+The keywords are the defaults of carriers and vendors (https://help.twilio.com/articles/223134027)
+and their Russian equivalents. A message counts only if it is nothing but a keyword.
 """
 
 import structlog
@@ -37,7 +36,7 @@ _STRIPPED = " \t\r\n\0.,!?\"'«»()"
 
 
 def apply_reply(provider: str, reply: Reply) -> None:
-    """Whoever said STOP is sent nothing more, by any channel, until they say START."""
+    """Blocks the sender's phone on every channel after STOP, until START."""
     word = reply.text.strip(_STRIPPED).casefold()
     if word in STOP_WORDS:
         _block(provider, reply)
@@ -57,14 +56,14 @@ def _block(provider: str, reply: Reply) -> None:
         if is_new:
             log.info("phone_opted_out", provider=provider)
     if reply.user_id and not phones:
-        unheard = AccountAlert("stop_unmatched", reply.user_id, AlertKind.WARNING)
-        vendor_alerts.record(provider, unheard)
+        unmatched = AccountAlert("stop_unmatched", reply.user_id, AlertKind.WARNING)
+        vendor_alerts.record(provider, unmatched)
 
 
 def _phones(provider: str, reply: Reply) -> set[str]:
-    """As the vendor tells it, and as we sent to it: the two are not always spelled alike."""
-    theirs = e164_or_none(reply.phone, settings.OPERATOR_COUNTRY) if reply.phone else None
-    if reply.phone and theirs is None:  # a short code, an e-mail gateway, a forged number
+    """The phone as the vendor writes it and as we sent to it, which may differ."""
+    reported = e164_or_none(reply.phone, settings.OPERATOR_COUNTRY) if reply.phone else None
+    if reply.phone and reported is None:  # a short code, an e-mail gateway, a forged number
         log.warning("sender_is_no_phone", provider=provider)
-    ours = vendor_user_ids.phone_of(provider, reply.user_id) if reply.user_id else ""
-    return set(filter(None, (theirs, ours)))
+    sent_to = vendor_user_ids.phone_of(provider, reply.user_id) if reply.user_id else ""
+    return set(filter(None, (reported, sent_to)))

@@ -1,4 +1,4 @@
-"""People who let our Telegram bot write to them."""
+"""Contacts: people who let our Telegram bot write to them."""
 
 from collections.abc import Sequence
 
@@ -10,7 +10,7 @@ from channels.models import Contact
 
 _CHAT_GONE_CODES = {"400", "403"}  # Telegram: the chat does not exist, or the bot is blocked
 
-# A contact shared anew after the call began is another matter.
+# A contact shared again after the call began stays.
 _MARK_REFUSED = """
 UPDATE channels_contact c SET blocked_at = now()
 FROM channels_attempt a JOIN channels_message m ON m.id = a.message_id
@@ -21,7 +21,7 @@ WHERE a.id = ANY(%s) AND a.provider = 'telegram_bot' AND c.phone = m.phone
 
 @transaction.atomic
 def share(*, phone: str, chat_id: int) -> None:
-    """A chat has one phone and a phone one chat: the newest claim holds."""
+    """Stores a contact; a chat has one phone and a phone one chat, so the newest pair wins."""
     Contact.objects.filter(chat_id=chat_id).exclude(phone=phone).delete()
     Contact.objects.update_or_create(
         phone=phone, defaults={"chat_id": chat_id, "shared_at": Now(), "blocked_at": None}
@@ -29,17 +29,17 @@ def share(*, phone: str, chat_id: int) -> None:
 
 
 def stop(chat_id: int) -> None:
-    """Nothing more by the bot; other channels are not asked of here."""
+    """Stops the bot's messages to this chat; other channels are not affected."""
     Contact.objects.filter(chat_id=chat_id).update(blocked_at=Now())
 
 
 def resume(chat_id: int) -> bool:
-    """Whether there is anybody to write to in this chat."""
+    """Lets the bot write again; returns whether the chat has a contact."""
     return bool(Contact.objects.filter(chat_id=chat_id).update(blocked_at=None))
 
 
 def mark_refused(events: Sequence[Event]) -> None:
-    """Whom Telegram refused to bring our message to is not asked for again."""
+    """Blocks the contacts whose chat Telegram refused, so that they are not tried again."""
     ids = [
         one.attempt_id
         for one in events

@@ -1,6 +1,6 @@
-"""People as vendors know them: the id that a vendor may tell in place of the phone.
+"""Vendors' user ids, which a vendor may report in place of the phone.
 
-Learnt from receipts of what we sent, so that STOP of a person who hides the phone is heard.
+They are stored from receipts of our messages, so that STOP works for a person who hides the phone.
 """
 
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from django.db import connection
 from channels.providers.base import Recipient
 from channels.vendor_accounts.registry import vendor_of
 
-# A person who is written to daily costs one write a day.
+# At most one write a day per person.
 _REMEMBER = """
 INSERT INTO channels_knownrecipient AS known (vendor, user_id, attempt_id)
 SELECT %(vendor)s, user_id, attempt_id
@@ -27,22 +27,25 @@ WHERE k.vendor = %s AND k.user_id = %s
 
 
 def remember(provider: str, recipients: Sequence[Recipient]) -> None:
-    known = {one.user_id: ref for one in recipients if (ref := _attempt_id(one.ref))}
-    if not known:
+    by_user = {
+        recipient.user_id: attempt_id
+        for recipient in recipients
+        if (attempt_id := _attempt_id(recipient.ref))
+    }
+    if not by_user:
         return
-    # In one order, so that two calls about the same people do not wait for each other in a ring.
-    told = sorted(known.items())
+    pairs = sorted(by_user.items())  # in one order, so that parallel calls cannot deadlock
     params: dict[str, str | list[str] | list[UUID]] = {
         "vendor": vendor_of(provider),
-        "user_ids": [user_id for user_id, _ in told],
-        "attempts": [attempt_id for _, attempt_id in told],
+        "user_ids": [user_id for user_id, _ in pairs],
+        "attempts": [attempt_id for _, attempt_id in pairs],
     }
     with connection.cursor() as cursor:
         cursor.execute(_REMEMBER, params)
 
 
 def phone_of(provider: str, user_id: str) -> str:
-    """Empty when this person was never sent to, or so long ago that the phone is forgotten."""
+    """Empty if this person got no message, or their phone is anonymised by now."""
     with connection.cursor() as cursor:
         cursor.execute(_PHONE, [vendor_of(provider), user_id])
         row = cursor.fetchone()

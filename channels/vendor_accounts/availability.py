@@ -1,7 +1,7 @@
-"""Which accounts take messages now, as far as this process knows: a second old at most.
+"""Which accounts take messages now: a process cache of the database, at most a second old.
 
-Read beside requests, never in one; until then every configured account is a good one. What is
-known here spares questions. Which account carries a message the claim alone decides, by the rows.
+A thread refreshes it outside requests; until the first read every configured account counts as
+available. It only spares queries: the claim decides from the rows which account carries a message.
 """
 
 import threading
@@ -17,7 +17,7 @@ from channels.vendor_accounts import registry
 log = structlog.get_logger(__name__)
 REFRESH_INTERVAL = 0.8
 HEARTBEAT_TIMEOUT = 20.0  # seconds: four heartbeats
-SHORT_PAUSE = 10.0  # seconds: a pause so short is waited out by the message, not told to its sender
+SHORT_PAUSE = 10.0  # seconds: a message waits out a shorter pause; a longer one is unavailability
 
 _READ_ACCOUNTS = """
 SELECT name, is_enabled AND COALESCE(open_until, now()) <= now() + make_interval(secs => %s),
@@ -34,54 +34,54 @@ WHERE kind = ANY(%s) AND (facts->>'bound')::int > 0 AND at > now() - make_interv
 
 @dataclass(frozen=True, slots=True)
 class AccountSnapshot:
-    shut: frozenset[str] = frozenset()  # switched off, or their breaker is open
-    prefixes: tuple[tuple[str, tuple[str, ...]], ...] = ()  # of accounts that have some
-    is_any_counted: bool = False  # by a rate, or by the probe of its breaker
-    unbound: frozenset[str] = frozenset()  # hosted, and their process has no connection
-    read_at: float = -REFRESH_INTERVAL  # by this process's steady clock
+    unavailable: frozenset[str] = frozenset()  # switched off, or their breaker is open
+    prefixes: tuple[tuple[str, tuple[str, ...]], ...] = ()  # only of accounts that have some
+    is_any_limited: bool = False  # by a rate, or by a breaker that may be half-open
+    unbound: frozenset[str] = frozenset()  # hosted accounts whose process has no bind
+    read_at: float = -REFRESH_INTERVAL  # monotonic clock
 
     def takes(self, provider: str, phone: str) -> bool:
-        if provider in self.shut:
+        if provider in self.unavailable:
             return False
-        wanted = next((some for name, some in self.prefixes if name == provider), ())
-        return not (phone and wanted) or phone.startswith(wanted)
+        prefixes = next((own for name, own in self.prefixes if name == provider), ())
+        return not (phone and prefixes) or phone.startswith(prefixes)
 
 
 class _Cache:
-    known = AccountSnapshot()
+    snapshot = AccountSnapshot()
 
 
 _cache = _Cache()
 
 
 def has_account(channel: Channel, content: Content, mode: str, phone: str = "") -> bool:
-    """Whether some account would carry this, to this phone if one is given."""
-    ways = registry.routes_by_key().get((mode, channel.value, content.value), [])
-    return any(_cache.known.takes(way.provider, phone) for way in ways)
+    """Whether an account would carry this content, to this phone if given."""
+    routes = registry.routes_by_key().get((mode, channel.value, content.value), [])
+    return any(_cache.snapshot.takes(route.provider, phone) for route in routes)
 
 
 def has_alternative(provider: str, content: Content, mode: str, phone: str) -> bool:
-    """Whether another account of its channel would take this, now or after a short pause."""
+    """Whether another account of the channel would take this, now or after a short pause."""
     channel = registry.provider(provider).channel
-    ways = registry.routes_by_key().get((mode, channel.value, content.value), [])
+    routes = registry.routes_by_key().get((mode, channel.value, content.value), [])
     return any(
-        way.provider != provider
-        and not way.needs_contact
-        and _cache.known.takes(way.provider, phone)
-        for way in ways
+        route.provider != provider
+        and not route.needs_contact
+        and _cache.snapshot.takes(route.provider, phone)
+        for route in routes
     )
 
 
 def unbound_accounts() -> frozenset[str]:
-    """Hosted accounts that would keep a message waiting; known as of `is_any_counted`."""
-    return _cache.known.unbound
+    """Hosted accounts without a bind, which would keep a message waiting."""
+    return _cache.snapshot.unbound
 
 
 def is_any_limited() -> bool:
-    """For who claims: asks now and then, in its own time."""
-    if time.monotonic() - _cache.known.read_at >= REFRESH_INTERVAL:
+    """Whether a claim must count; refreshes the snapshot when it is stale."""
+    if time.monotonic() - _cache.snapshot.read_at >= REFRESH_INTERVAL:
         refresh()
-    return _cache.known.is_any_counted
+    return _cache.snapshot.is_any_limited
 
 
 def refresh() -> None:
@@ -93,17 +93,17 @@ def refresh() -> None:
         if hosted:
             cursor.execute(_READ_BOUND, [list(hosted), HEARTBEAT_TIMEOUT])
             bound = {name for (name,) in cursor.fetchall()}
-    _cache.known = AccountSnapshot(
+    _cache.snapshot = AccountSnapshot(
         frozenset(name for name, takes, _, _ in rows if not takes),
         tuple((name, tuple(prefixes)) for name, _, prefixes, _ in rows if prefixes),
-        any(is_counted for *_, is_counted in rows),
+        any(is_limited for *_, is_limited in rows),
         frozenset(hosted - bound),
         time.monotonic(),
     )
 
 
 def start_refreshing() -> None:
-    """For web processes."""
+    """Starts the refresh thread of a web process."""
     threading.Thread(target=_refresh_forever, name="availability", daemon=True).start()
 
 
@@ -111,12 +111,12 @@ def _refresh_forever() -> None:
     while True:
         try:
             refresh()
-        except Exception as error:  # the thread's edge; what was known last still holds
+        except Exception as error:  # the thread's edge; the last snapshot still holds
             log.warning("availability_not_refreshed", error=type(error).__name__)
         connection.close()
         time.sleep(REFRESH_INTERVAL)
 
 
 def reset() -> None:
-    """As a process that has just been started, for tests."""
-    _cache.known = AccountSnapshot()
+    """Forgets the snapshot, for tests."""
+    _cache.snapshot = AccountSnapshot()

@@ -1,4 +1,4 @@
-"""Breakers as they stand in the database, for every process; the operators are told."""
+"""Circuit breakers stored in the database for all processes; opening one notifies operators."""
 
 import structlog
 from django.db import connection, transaction
@@ -19,10 +19,10 @@ CAUSES: dict[str, str | Promise] = {
     Cause.THROTTLED: _("the provider asks to send more slowly"),
     Cause.ERRORS: _("half of the calls fail"),
 }
-# Nobody is woken because a vendor asks to wait a little.
+# Throttling passes by itself, so it notifies nobody.
 NOTIFIED_CAUSES = {Cause.REFUSED, Cause.ERRORS}
 
-# Calls that were under way when it opened fail too, and change nothing: only a probe opens it anew.
+# Calls under way when it opened also fail and must change nothing: only a probe reopens it.
 TRIP = """
 INSERT INTO channels_provideraccount AS a (name, position, opened_at, open_until, trips, reason)
 VALUES (%(name)s, %(position)s, now(), now() + make_interval(secs => %(pause)s), 1, %(reason)s)
@@ -54,7 +54,7 @@ def write(change: Change) -> None:
 
 
 def close(provider: str) -> bool:
-    """False when it was closed already."""
+    """Returns False if it was already closed."""
     with connection.cursor() as cursor:
         cursor.execute(CLOSE, [provider])
         closed = bool(cursor.rowcount)
@@ -90,15 +90,15 @@ def _trip(change: Trip) -> None:
 
 
 def _notify_operators(change: Trip) -> None:
-    """Once an hour for an account, however often it opens."""
+    """At most once an hour per account."""
     name = change.call.provider
-    others = find_substitutes(name)
+    substitutes = find_substitutes(name)
     context = {
         "title": error_texts.provider_title(name),
         "cause": CAUSES[change.cause],
         "reason": change.reason,
-        "whole": ", ".join(others.whole),
-        "part": ", ".join(others.part),
+        "whole": ", ".join(substitutes.full),
+        "part": ", ".join(substitutes.partial),
         "path": reverse("admin:providers"),
     }
     about = f"{name}:{timezone.now():%Y%m%d%H}"

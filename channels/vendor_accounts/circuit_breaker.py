@@ -1,9 +1,9 @@
-"""When an account is left alone for a while. Pure: no database, no clock of its own.
+"""Decides when an account's circuit breaker opens and closes. Pure: no database, no clock.
 
-One that says that it is itself at fault (a dead token, an empty balance, too many calls) is left
-alone at once; one of whose calls half come to nothing, or half go where it may not send, as soon as
-that is seen. After the pause one
-message probes it. Each process counts the calls it made itself; what it decides holds for all.
+It opens at once when the vendor says that the account is at fault (a dead token, an empty balance,
+too many calls), and when half of the recent calls fail or go where the account may not send. After
+the pause one message probes it (half-open). Each process counts its own calls; its decision holds
+for all.
 """
 
 import random
@@ -14,30 +14,31 @@ from enum import StrEnum
 from channels.lifecycle.state_machine import Event, EventKind
 
 WINDOW = 30.0  # seconds
-MIN_CALLS, MAX_CALLS = 20, 1000  # judged by, within the window
-MAX_DOUBLINGS = 8  # doublings of the pause at most
+MIN_CALLS, MAX_CALLS = 20, 1000  # within the window: fewer decide nothing, more are not kept
+MAX_DOUBLINGS = 8  # of the pause
 JITTER = 0.25
 
 
 class Cause(StrEnum):
-    REFUSED = "refused"  # the account, by the vendor
+    REFUSED = "refused"  # the vendor refuses the account
     THROTTLED = "throttled"
-    ERRORS = "errors"  # half of the calls were not taken, or not answered
+    ERRORS = "errors"  # half of the calls were refused or unanswered
 
 
+# Seconds, for the first trip.
 INITIAL_PAUSES = {
     Cause.REFUSED: 300.0,
     Cause.THROTTLED: 1.0,
     Cause.ERRORS: 5.0,
-}  # seconds, the first time
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """What the decision needs of a call: whom, and whether it probed a breaker that was open."""
+    """A call to a provider, and whether it probed an open breaker."""
 
     provider: str
-    trips: int | None = None  # how often that one had opened; None: this was no probe
+    trips: int | None = None  # trips of the probed breaker; None: this call is no probe
 
     @property
     def is_probe(self) -> bool:
@@ -59,7 +60,7 @@ class Close:
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """The probe was not made: another message may."""
+    """The probe was not sent: another message may probe."""
 
     call: Call
 
@@ -67,21 +68,21 @@ class Release:
 Change = Trip | Close | Release
 
 
-def trip_on_alert(provider: str, reason: str, longest: float) -> Trip:
-    """The vendor says unasked that the account is at fault."""
-    said = reason.replace("\0", "")[:200]
-    return Trip(Call(provider), Cause.REFUSED, said, min(INITIAL_PAUSES[Cause.REFUSED], longest))
+def trip_on_alert(provider: str, reason: str, max_pause: float) -> Trip:
+    """Opens the breaker because the vendor's alert says that the account is at fault."""
+    text = reason.replace("\0", "")[:200]
+    return Trip(Call(provider), Cause.REFUSED, text, min(INITIAL_PAUSES[Cause.REFUSED], max_pause))
 
 
 class Breakers:
-    """What the calls of this process came to lately, by account."""
+    """The recent results of this process's calls, by account."""
 
-    def __init__(self, longest: float) -> None:
-        self._longest = longest
+    def __init__(self, max_pause: float) -> None:
+        self._max_pause = max_pause
         self._calls: dict[str, deque[tuple[float, bool]]] = {}
 
-    def judge(self, call: Call, event: Event, now: float) -> Change | None:
-        """What this outcome changes; `now` in seconds of a steady clock."""
+    def record(self, call: Call, event: Event, now: float) -> Change | None:
+        """Records a call's result and returns its change of the breaker; `now` is monotonic."""
         if not event.is_called:
             return Release(call) if call.is_probe else None
         cause = self._cause(call, event, now)
@@ -108,16 +109,16 @@ class Breakers:
         calls.append((now, is_error))
         while calls[0][0] < now - WINDOW:
             calls.popleft()
-        errors = sum(one for _, one in calls) if is_error else 0
+        errors = sum(failed for _, failed in calls) if is_error else 0
         return len(calls) >= MIN_CALLS and 2 * errors >= len(calls)
 
     def _pause(self, call: Call, cause: Cause, event: Event) -> float:
         first = max(INITIAL_PAUSES[cause], event.retry_after or 0.0)
         grown = first * float(2 ** min(call.trips or 0, MAX_DOUBLINGS))
         jitter = random.uniform(1, 1 + JITTER)  # noqa: S311 - no secret
-        return min(grown, self._longest) * jitter
+        return min(grown, self._max_pause) * jitter
 
 
 def _reason(event: Event) -> str:
-    words = f"{event.code}: {event.detail}" if event.detail else event.code or event.what
-    return words.replace("\0", "")[:200]
+    text = f"{event.code}: {event.detail}" if event.detail else event.code or event.what
+    return text.replace("\0", "")[:200]

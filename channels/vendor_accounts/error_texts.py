@@ -1,4 +1,4 @@
-"""Vendors' words, and our own codes, as a person who is no engineer would say them."""
+"""Texts for vendors' error codes and our own, for readers who are no engineers."""
 
 from django.utils.functional import Promise
 from django.utils.translation import get_language
@@ -45,7 +45,7 @@ _BAD_NUMBER = _("The provider does not accept this number.")
 _NO_ROUTE = _("The operator does not deliver to this number.")
 _LANDLINE = _("A landline, or a number that cannot receive SMS.")
 
-# (provider, its code) → words. Sources: the vendors' error tables.
+# (provider, its code) → text. Sources: the vendors' error tables.
 FAILURES_BY_CODE: dict[tuple[str, str], Text] = {
     **{
         ("whatsapp_cloud", code): words
@@ -144,7 +144,7 @@ FAILURES_BY_CLASS: dict[str, Text] = {
     "patience": _("No proof of delivery arrived within the time allowed for the channel."),
 }
 
-# What the chain decided → title, tone, detail.
+# Decision of the fallback chain → title, tone, detail.
 _CHARGED_ONCE = _("One delivery is charged, whatever else arrives.")
 TURNS: dict[FallbackReason, tuple[Text, str, Text]] = {
     FallbackReason.PATIENCE: (_("No proof in time: trying %(channel)s"), "warning", _CHARGED_ONCE),
@@ -181,7 +181,7 @@ ALERTS_BY_KIND: dict[str, Text] = {
     "warning": _("The account goes on, but the provider warns."),
 }
 
-# What vendors say of an account unasked, to the operator.
+# Vendors' alerts about an account, for the operator.
 _RESTRICTED = _("Meta restricts the account. See Account quality in Meta Business Suite.")
 _LOST_ACCOUNT = _("Meta has taken the WhatsApp account away: nothing goes out by it.")
 _APP_REMOVED = _("Our app lost its access to the WhatsApp account: subscribe it again.")
@@ -239,7 +239,7 @@ REASONS: dict[str, Text] = {
     FallbackReason.CLICK: _("the link was opened"),
 }
 
-# What to do, by our error and by how the message ended; the vendor's code where that says more.
+# Advice by our error or the message's kind, and by the vendor's code where that says more.
 ADVICE: dict[str, Text] = {
     "recipient_unreachable": _(
         "Send by another channel. This attempt no longer counts towards the limits, so "
@@ -281,7 +281,7 @@ ADVICE_BY_CODE: dict[tuple[str, str], Text] = {
 
 
 def provider_title(provider: str) -> Text:
-    """Of an account by its name: “Twilio”, “Twilio · kz”."""
+    """The title of an account: “Twilio”, “Twilio · kz”."""
     if provider.startswith("test_"):
         return _("Test phone")
     vendor, account = vendor_of(provider), provider.partition(":")[2]
@@ -290,7 +290,7 @@ def provider_title(provider: str) -> Text:
 
 
 def failure_text(provider: str, code: str, error_class: str = "") -> Text:
-    """Why it failed: by the vendor's code where we know it, else by its class."""
+    """By the vendor's code if it is known, else by the class of the failure."""
     return (
         FAILURES_BY_CODE.get((vendor_of(provider), code))
         or FAILURES_BY_CLASS.get(error_class)
@@ -298,9 +298,9 @@ def failure_text(provider: str, code: str, error_class: str = "") -> Text:
     )
 
 
-def alert_text(said: ProviderAlert) -> Text:
-    """What the provider's word on our account means to the operator."""
-    return alert_text_for(said.provider, said.code, said.kind)
+def alert_text(alert: ProviderAlert) -> Text:
+    """What a vendor's alert means to the operator."""
+    return alert_text_for(alert.provider, alert.code, alert.kind)
 
 
 def alert_text_for(provider: str, code: str, kind: str) -> Text:
@@ -322,13 +322,13 @@ def receipt_failure_text(receipt: Receipt) -> Text:
 
 
 def api_error_text(code: str) -> str:
-    """The words the API gave for a code of ours; empty when there was none."""
-    found = {error.code: error for error in Error}.get(code)
-    return found.words(get_language() or "ru") if found else code
+    """The text that the API gives for an error code of ours; the code itself if unknown."""
+    error = {error.code: error for error in Error}.get(code)
+    return error.words(get_language() or "ru") if error else code
 
 
 def advice_text(message: Message) -> Text:
-    """What to do about a message that was not delivered."""
+    """Advice about a message that was not delivered."""
     last = message.attempts.order_by("-n").first()
-    known = ADVICE_BY_CODE.get((vendor_of(last.provider), last.error_code)) if last else None
-    return known or ADVICE.get(message.error) or ADVICE[message.kind]
+    by_code = ADVICE_BY_CODE.get((vendor_of(last.provider), last.error_code)) if last else None
+    return by_code or ADVICE.get(message.error) or ADVICE[message.kind]

@@ -1,4 +1,4 @@
-"""Letters to those who run the service."""
+"""Mails to the operators of the service."""
 
 import hashlib
 from collections.abc import Mapping
@@ -9,7 +9,7 @@ from accounts.outbox import mail
 
 
 def notify_operators(*, template: str, context: Mapping[str, Any], about: str) -> None:
-    """To each operator, in the language of each; at most once under `about`, however long it is."""
+    """Mails each operator in their language, at most once per `about`, which may be long."""
     digest = hashlib.sha256(about.encode()).hexdigest()[:40]
     for user in User.objects.filter(is_staff=True, is_active=True).order_by("pk"):
         mail.post(

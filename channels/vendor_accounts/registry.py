@@ -17,39 +17,41 @@ from channels.providers.telegram.gateway import TelegramGateway
 from channels.providers.twilio.messaging import Twilio
 from channels.providers.whatsapp.cloud_api import WhatsAppCloud
 
-POSITION_STEP = 10  # between accounts, so that the operator can put one between two
+POSITION_STEP = 10  # leaves room for the operator to move an account between two others
 
 
 @dataclass(frozen=True, slots=True)
 class Vendor:
-    """One line per vendor: its class, its setting, and the path under /hooks/ where it calls us.
+    """A vendor: its class, its setting, and the path under /hooks/ of its webhook.
 
-    Without the `needs` option an account is not configured. `is_told_hook`: each send names the
-    address to call.
+    An account without `required_option` is not configured. With `takes_callback_url` each send
+    names the webhook's URL.
     """
 
     make: Callable[..., Provider]
     setting: str
     hook: str
-    needs: str = "token"
-    is_told_hook: bool = False
+    required_option: str = "token"
+    takes_callback_url: bool = False
 
 
-# The order of preference where two carry the same, until the operator sets another.
+# In the default order of preference; the operator can set another.
 VENDORS = {
     "whatsapp_cloud": Vendor(WhatsAppCloud, "WHATSAPP", "whatsapp"),
     "telegram_gateway": Vendor(
-        TelegramGateway, "TELEGRAM_GATEWAY", "telegram-gateway", is_told_hook=True
+        TelegramGateway, "TELEGRAM_GATEWAY", "telegram-gateway", takes_callback_url=True
     ),
     "telegram_bot": Vendor(TelegramBot, "TELEGRAM_BOT", "telegram-bot"),
-    "smpp": Vendor(Smpp, "SMPP", "", needs="host"),
-    "twilio": Vendor(Twilio, "TWILIO", "twilio", needs="auth_token", is_told_hook=True),
-    "smsc": Vendor(Smsc, "SMSC", "smsc", needs="password"),
+    "smpp": Vendor(Smpp, "SMPP", "", required_option="host"),
+    "twilio": Vendor(
+        Twilio, "TWILIO", "twilio", required_option="auth_token", takes_callback_url=True
+    ),
+    "smsc": Vendor(Smsc, "SMSC", "smsc", required_option="password"),
 }
 
 
 def vendor_of(provider: str) -> str:
-    """`twilio:kz` is an account with the vendor `twilio`."""
+    """The vendor of an account: `twilio` for `twilio:kz`."""
     return provider.partition(":")[0]
 
 
@@ -61,15 +63,15 @@ def hook_url(provider: str) -> str:
 
 @cache
 def live_providers() -> dict[str, Provider]:
-    """Configured accounts by name, in the order they are tried unless the operator sets another.
+    """Configured accounts by name, in the default order of preference.
 
-    A vendor's first account has the vendor's name, the further ones are `vendor:account`.
+    A vendor's first account has the vendor's name, further ones are `vendor:account`.
     """
     return {
         name: _build(name, vendor, options)
         for title, vendor in VENDORS.items()
         for name, options in _accounts(title, vendor)
-        if options[vendor.needs]
+        if options[vendor.required_option]
     }
 
 
@@ -80,24 +82,24 @@ def _accounts(name: str, vendor: Vendor) -> Iterator[tuple[str, Mapping[str, str
 
 
 def _build(name: str, vendor: Vendor, options: Mapping[str, str]) -> Provider:
-    told = {"callback_url": hook_url(name)} if vendor.is_told_hook else {}
-    made = vendor.make(**options, **told, timeout=settings.PROVIDER_TIMEOUT)
-    made.name = name
-    return made
+    callback = {"callback_url": hook_url(name)} if vendor.takes_callback_url else {}
+    provider = vendor.make(**options, **callback, timeout=settings.PROVIDER_TIMEOUT)
+    provider.name = name
+    return provider
 
 
 def account_at(hook: str, account: str) -> str | None:
-    """The name of the configured account that is called at /hooks/<hook>/<account>."""
-    for vendor, one in VENDORS.items():
-        name = f"{vendor}:{account}" if account else vendor
-        if one.hook == hook and name in live_providers():
+    """The name of the configured account whose webhook is /hooks/<hook>/<account>."""
+    for title, vendor in VENDORS.items():
+        name = f"{title}:{account}" if account else title
+        if vendor.hook == hook and name in live_providers():
             return name
     return None
 
 
 @cache
 def test_providers() -> dict[str, Provider]:
-    """What test keys send by: the three channels, played."""
+    """Scripted providers that test keys send through, one per channel."""
     return {f"test_{channel}": ScriptedProvider(channel) for channel in Channel}
 
 
@@ -108,12 +110,16 @@ def provider(name: str) -> Provider:
 
 @cache
 def hosted_providers() -> dict[str, HostedProvider]:
-    """Accounts that live in processes of their own, each by its name."""
-    return {name: one for name, one in live_providers().items() if isinstance(one, HostedProvider)}
+    """Accounts that run in processes of their own, by name."""
+    return {
+        name: account
+        for name, account in live_providers().items()
+        if isinstance(account, HostedProvider)
+    }
 
 
 def accounts_called_by(host: HostedProvider | None) -> Collection[str]:
-    """The accounts that a process may call: the one that it hosts, or all that nobody hosts."""
+    """The accounts a process may call: the one it hosts, else all that are not hosted."""
     if host is not None:
         return [host.name]
     return (live_providers() | test_providers()).keys() - hosted_providers().keys()
@@ -121,20 +127,20 @@ def accounts_called_by(host: HostedProvider | None) -> Collection[str]:
 
 def is_pollable(name: str) -> bool:
     """False also for an account that is no longer configured."""
-    known = live_providers() | test_providers()
-    return name in known and known[name].capabilities.pollable
+    providers = live_providers() | test_providers()
+    return name in providers and providers[name].capabilities.pollable
 
 
 def clicks_prove(name: str) -> bool:
-    """Whether a person's click proves that this account delivered; an operator may say no."""
-    found = (live_providers() | test_providers()).get(name)
-    return found is None or found.capabilities.clicks_prove
+    """Whether a click on the link proves delivery by this account; the operator may deny it."""
+    account = (live_providers() | test_providers()).get(name)
+    return account is None or account.capabilities.clicks_prove
 
 
 def provider_id_of(name: str, message_id: UUID, phone: str) -> str | None:
     """None also for an account that is no longer configured."""
-    found = (live_providers() | test_providers()).get(name)
-    return found.provider_id_of(str(message_id), phone) if found else None
+    account = (live_providers() | test_providers()).get(name)
+    return account.provider_id_of(str(message_id), phone) if account else None
 
 
 def pollable() -> list[str]:
@@ -148,37 +154,43 @@ class Route:
     content: str
     provider: str
     needs_contact: bool
-    position: int = 0  # where the operator has set none
-    is_sole: bool = True  # of its kind: what needs a contact is then tried without one
+    position: int = 0  # unless the operator sets another
+    is_sole: bool = (
+        True  # the only kind of account: then one that needs a contact is tried without it
+    )
 
 
 RouteKey = tuple[str, str, str]  # mode, channel, content
 
 
 def position(provider: str) -> int:
-    """Where an account stands until the operator says otherwise."""
+    """The default position of an account."""
     return POSITION_STEP * list(live_providers()).index(provider)
 
 
 @cache
 def routes_by_key() -> dict[RouteKey, list[Route]]:
-    """For each (mode, channel, content) the accounts that carry it."""
-    found: dict[RouteKey, list[Route]] = {}
+    """The accounts that can carry each (mode, channel, content)."""
+    routes: dict[RouteKey, list[Route]] = {}
     for mode, providers in (("live", live_providers()), ("test", test_providers())):
-        for position, (name, one) in enumerate(providers.items()):
-            for content in one.capabilities.contents:
-                key = (mode, one.channel.value, content.value)
-                route = Route(*key, name, one.capabilities.needs_contact, POSITION_STEP * position)
-                found.setdefault(key, []).append(route)
+        for position, (name, account) in enumerate(providers.items()):
+            for content in account.capabilities.contents:
+                key = (mode, account.channel.value, content.value)
+                route = Route(
+                    *key, name, account.capabilities.needs_contact, POSITION_STEP * position
+                )
+                routes.setdefault(key, []).append(route)
     return {
-        key: [replace(one, is_sole=all(other.needs_contact for other in some)) for one in some]
-        for key, some in found.items()
+        key: [
+            replace(route, is_sole=all(other.needs_contact for other in group)) for route in group
+        ]
+        for key, group in routes.items()
     }
 
 
 @cache
 def routes() -> tuple[Route, ...]:
-    return tuple(route for some in routes_by_key().values() for route in some)
+    return tuple(route for group in routes_by_key().values() for route in group)
 
 
 def carries(channel: Channel, content: Content, mode: str) -> bool:
@@ -186,7 +198,7 @@ def carries(channel: Channel, content: Content, mode: str) -> bool:
 
 
 def clear_caches() -> None:
-    """Read the settings anew: for tests that configure providers."""
+    """Rereads the settings on next use; for tests that configure providers."""
     for cached in (
         live_providers,
         hosted_providers,

@@ -1,5 +1,6 @@
-"""What vendors say of our accounts, unasked: kept for the operator's desk, and heeded: an account
-that its vendor says is at fault is left alone for a while.
+"""Vendors' alerts about our accounts: stored for the operator's desk, and acted upon.
+
+An alert that the account is at fault opens its circuit breaker.
 """
 
 from collections import Counter
@@ -23,7 +24,7 @@ from channels.vendor_accounts import (
 
 log = structlog.get_logger(__name__)
 
-# The same words again are one row that counts them: a vendor repeats itself by the thousand.
+# A repeated alert only increments its row: vendors repeat themselves by the thousand.
 _UPSERT = """
 WITH earlier AS (
   SELECT at FROM channels_provideralert
@@ -40,23 +41,21 @@ _queue: SimpleQueue[tuple[str, AccountAlert]] = SimpleQueue()
 
 @transaction.atomic
 def record(provider: str, alert: AccountAlert, times: int = 1) -> None:
-    """Keep what a vendor said of the account, and say it in the log."""
+    """Stores and logs an alert; opens the breaker or mails the operators if it calls for that."""
     log.warning("account_alert", provider=provider, code=alert.code, kind=alert.kind.value)
     earlier = _upsert(provider, alert, times)
     if provider not in registry.live_providers():
         return
-    words = f"{alert.code}: {alert.detail}" if alert.detail else alert.code
+    text = f"{alert.code}: {alert.detail}" if alert.detail else alert.code
     if alert.kind is AlertKind.REFUSED:
-        breaker_state.write(
-            circuit_breaker.trip_on_alert(provider, words, settings.BREAKER_LONGEST)
-        )
+        breaker_state.write(circuit_breaker.trip_on_alert(provider, text, settings.BREAKER_LONGEST))
     elif alert.kind in {AlertKind.WARNING, AlertKind.TEMPLATE} and _is_first_today(earlier):
-        _mail_warning(provider, alert, words)
+        _mail_warning(provider, alert, text)
 
 
 def _upsert(provider: str, alert: AccountAlert, times: int) -> datetime | None:
-    """When it was said before, if it was."""
-    said = {
+    """The time of the same alert before, if any."""
+    params = {
         "provider": provider,
         "code": alert.code[:60],
         "detail": alert.detail[:300],
@@ -64,7 +63,7 @@ def _upsert(provider: str, alert: AccountAlert, times: int) -> datetime | None:
         "times": times,
     }
     with connection.cursor() as cursor:
-        cursor.execute(_UPSERT, said)
+        cursor.execute(_UPSERT, params)
         earlier: datetime | None = cursor.fetchone()[0]
     return earlier
 
@@ -73,30 +72,30 @@ def _is_first_today(earlier: datetime | None) -> bool:
     return earlier is None or earlier.date() < timezone.now().date()
 
 
-def _mail_warning(provider: str, alert: AccountAlert, words: str) -> None:
-    """Once a day for the same words."""
+def _mail_warning(provider: str, alert: AccountAlert, text: str) -> None:
+    """At most once a day for the same text."""
     context = {
         "title": error_texts.provider_title(provider),
         "meaning": error_texts.alert_text_for(provider, alert.code, alert.kind.value),
-        "said": words,
+        "said": text,
         "path": reverse("admin:providers"),
     }
-    about = f"{provider}:{words}:{timezone.now():%Y%m%d}"
+    about = f"{provider}:{text}:{timezone.now():%Y%m%d}"
     operator_mail.notify_operators(template="provider_alert", context=context, about=about)
 
 
 def enqueue(provider: str, alert: AccountAlert) -> None:
-    """From a provider's thread, which has no database: noted by whoever does, in a moment."""
+    """For a provider's thread, which has no database: the dispatcher records it soon."""
     _queue.put((provider, alert))
 
 
 def record_queued() -> None:
-    """The same words, however often, in one statement: thousands of refusals hold up no round."""
-    heard: Counter[tuple[str, AccountAlert]] = Counter()
+    """Records each distinct alert in one statement, so that thousands cannot delay a round."""
+    counts: Counter[tuple[str, AccountAlert]] = Counter()
     try:
         while True:
-            heard[_queue.get_nowait()] += 1
+            counts[_queue.get_nowait()] += 1
     except Empty:
         pass
-    for (provider, alert), times in heard.items():
+    for (provider, alert), times in counts.items():
         record(provider, alert, times)

@@ -94,6 +94,7 @@ _COMMANDS: dict[str, type[Started | Stopped]] = {"/start": Started, "/stop": Sto
 class TelegramBot(http.HttpProvider):
     name = "telegram_bot"
     channel = Channel.TELEGRAM
+    has_updates = True
 
     def __init__(
         self,

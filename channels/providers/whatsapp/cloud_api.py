@@ -47,6 +47,7 @@ LANGUAGES = {"ru": "ru", "en": "en_US"}  # our locale → Meta's code of the tem
 class WhatsAppCloud(http.HttpProvider):
     name = "whatsapp_cloud"
     channel = Channel.WHATSAPP
+    has_handshake = True
 
     def __init__(
         self,
@@ -118,7 +119,6 @@ class WhatsAppCloud(http.HttpProvider):
         return list(checks(self._account, self._look, _refusal, wanted))
 
     def handshake(self, query: Mapping[str, str]) -> str | None:
-        """The challenge to answer Meta's GET with, or None when it does not know our token."""
         given, mode = query.get("hub.verify_token", ""), query.get("hub.mode")
         known = bool(self._verify_token) and http.constant_time_equal(given, self._verify_token)
         return query.get("hub.challenge") if known and mode == "subscribe" else None

@@ -36,7 +36,7 @@ def breakers() -> Breakers:
 
 
 def trip(breakers: Breakers, call: Call, happened: Event, now: float = 0.0) -> Trip:
-    change = breakers.judge(call, happened, now)
+    change = breakers.record(call, happened, now)
     assert isinstance(change, Trip)
     return change
 
@@ -45,12 +45,12 @@ ELSEWHERE = event(EventKind.REFUSED, destination=True, code="21408")
 
 
 def test_one_odd_destination_shuts_nobody_out(breakers: Breakers) -> None:
-    assert breakers.judge(ONE, ELSEWHERE, 0.0) is None
-    assert isinstance(breakers.judge(PROBE, ELSEWHERE, 0.0), Close)
+    assert breakers.record(ONE, ELSEWHERE, 0.0) is None
+    assert isinstance(breakers.record(PROBE, ELSEWHERE, 0.0), Close)
 
 
 def test_account_that_may_send_to_hardly_any_destination_is_left_alone(breakers: Breakers) -> None:
-    changes = [breakers.judge(ONE, ELSEWHERE, 0.0) for _ in range(MIN_CALLS)]
+    changes = [breakers.record(ONE, ELSEWHERE, 0.0) for _ in range(MIN_CALLS)]
 
     assert changes[:-1] == [None] * (MIN_CALLS - 1)
     assert isinstance(changes[-1], Trip)
@@ -82,13 +82,13 @@ def test_throttled_account_is_left_alone_as_long_as_it_asked(breakers: Breakers)
     ],
 )
 def test_one_message_that_fails_is_no_reason(breakers: Breakers, happened: Event) -> None:
-    assert breakers.judge(ONE, happened, 0.0) is None
+    assert breakers.record(ONE, happened, 0.0) is None
 
 
 def test_half_of_twenty_calls_that_fail_open_it(breakers: Breakers) -> None:
     for n in range(10):
-        assert breakers.judge(ONE, TAKEN, n) is None
-        assert n == 9 or breakers.judge(ONE, LOST, n) is None
+        assert breakers.record(ONE, TAKEN, n) is None
+        assert n == 9 or breakers.record(ONE, LOST, n) is None
 
     change = trip(breakers, ONE, LOST, 10.0)
 
@@ -99,36 +99,36 @@ def test_half_of_twenty_calls_that_fail_open_it(breakers: Breakers) -> None:
 def test_fewer_than_half_do_not(breakers: Breakers) -> None:
     happened = [TAKEN, TAKEN, LOST] * 40
 
-    assert [breakers.judge(ONE, one, 0.0) for one in happened] == [None] * 120
+    assert [breakers.record(ONE, one, 0.0) for one in happened] == [None] * 120
 
 
 def test_fewer_than_twenty_calls_do_not(breakers: Breakers) -> None:
-    assert [breakers.judge(ONE, LOST, 0.0) for _ in range(19)] == [None] * 19
+    assert [breakers.record(ONE, LOST, 0.0) for _ in range(19)] == [None] * 19
 
 
 def test_what_is_long_past_does_not_count(breakers: Breakers) -> None:
     for n in range(40):
-        assert breakers.judge(ONE, LOST, n * (WINDOW / 10)) is None
+        assert breakers.record(ONE, LOST, n * (WINDOW / 10)) is None
 
 
 def test_accounts_are_counted_apart(breakers: Breakers) -> None:
     for _ in range(19):
-        breakers.judge(ONE, LOST, 0.0)
+        breakers.record(ONE, LOST, 0.0)
 
-    assert breakers.judge(Call("twilio:kz"), LOST, 0.0) is None
+    assert breakers.record(Call("twilio:kz"), LOST, 0.0) is None
 
 
 def test_call_that_was_not_made_counts_for_nothing(breakers: Breakers) -> None:
     late = Event(uuid4(), EventKind.RETRY, code="late")
 
-    assert [breakers.judge(ONE, late, 0.0) for _ in range(40)] == [None] * 40
+    assert [breakers.record(ONE, late, 0.0) for _ in range(40)] == [None] * 40
 
 
 @pytest.mark.parametrize(
     "happened", [TAKEN, event(EventKind.UNREACHABLE), event(EventKind.REFUSED)]
 )
 def test_probe_that_the_account_survived_closes_it(breakers: Breakers, happened: Event) -> None:
-    assert breakers.judge(PROBE, happened, 0.0) == Close(PROBE)
+    assert breakers.record(PROBE, happened, 0.0) == Close(PROBE)
 
 
 @pytest.mark.parametrize("happened", [LOST, event(EventKind.RETRY)])
@@ -140,7 +140,7 @@ def test_failed_probe_opens_it_for_longer(breakers: Breakers, happened: Event) -
 
 
 def test_probe_that_was_not_made_leaves_its_place_to_another(breakers: Breakers) -> None:
-    assert breakers.judge(PROBE, Event(uuid4(), EventKind.RETRY), 0.0) == Release(PROBE)
+    assert breakers.record(PROBE, Event(uuid4(), EventKind.RETRY), 0.0) == Release(PROBE)
 
 
 def test_pause_does_not_grow_without_end(breakers: Breakers) -> None:
@@ -151,7 +151,7 @@ def test_pause_does_not_grow_without_end(breakers: Breakers) -> None:
 
 def test_closed_breaker_begins_to_count_anew(breakers: Breakers) -> None:
     for _ in range(19):
-        breakers.judge(ONE, LOST, 0.0)
-    breakers.judge(PROBE, TAKEN, 0.0)
+        breakers.record(ONE, LOST, 0.0)
+    breakers.record(PROBE, TAKEN, 0.0)
 
-    assert breakers.judge(ONE, LOST, 0.0) is None
+    assert breakers.record(ONE, LOST, 0.0) is None
