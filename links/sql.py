@@ -24,23 +24,52 @@ INSERT_WITH_CODE = _INSERT.format(
     source="payer, code",
 )
 
-# An alias whose link is dead makes room: at once for the same company and mode, after 90 days for
+# An alias whose link is dead becomes free: at once for the same company and mode, after 90 days for
 # others, because old messages still point at it. One that the operator disabled, or stopped with
-# its batch, makes none.
+# its batch, stays taken. Rows are locked in one order, since another request may want the same
+# aliases.
 RETIRE = """
-UPDATE links_link SET retired_at = now()
-WHERE key = %(slug_key)s::text AND is_alias AND retired_at IS NULL AND NOT is_barred
-  AND (disabled_at IS NOT NULL OR used_at IS NOT NULL OR expires_at <= now())
-  AND ((company_id = %(company_id)s AND mode = %(mode)s::text)
-       OR GREATEST(disabled_at, used_at, expires_at) < now() - interval '90 days')
-  AND NOT EXISTS (SELECT FROM links_stop s WHERE s.is_operators
-                  AND s.company_id = links_link.company_id AND s.batch_id = links_link.batch_id)
+UPDATE links_link SET retired_at = now() WHERE id IN (
+  SELECT id FROM links_link
+  WHERE key = ANY(%(keys)s::text[]) AND is_alias AND retired_at IS NULL AND NOT is_barred
+    AND (disabled_at IS NOT NULL OR used_at IS NOT NULL OR expires_at <= now())
+    AND ((company_id = %(company_id)s AND mode = %(mode)s::text)
+         OR GREATEST(disabled_at, used_at, expires_at) < now() - interval '90 days')
+    AND NOT EXISTS (SELECT FROM links_stop s WHERE s.is_operators
+                    AND s.company_id = links_link.company_id AND s.batch_id = links_link.batch_id)
+  ORDER BY id FOR UPDATE)
 """
 
 SHORTEN = f"""
 WITH payer AS (SELECT %(company_id)s::bigint AS company_id)
 {_INSERT.format(message="NULL::uuid", expires_at=_EXPIRES_AT, source="payer")} RETURNING expires_at
 """
+
+# Ordered by key to lock in one order, and so that the first of two equal aliases in a batch wins.
+INSERT_MANY = """
+INSERT INTO links_link (id, company_id, mode, slug, key, is_alias, url, expires_at, host_id, utm,
+                        expired_url, is_once, batch_id)
+SELECT n.id, %(company_id)s, %(mode)s::text, n.slug, n.key, n.is_alias, n.url,
+  now() + make_interval(secs => n.lifetime), n.host_id, n.utm, n.expired_url, n.is_once,
+  %(batch_id)s::uuid
+FROM unnest(%(link_id)s::uuid[], %(slug)s::text[], %(slug_key)s::text[], %(is_alias)s::bool[],
+            %(url)s::text[], %(link_lifetime)s::float[], %(host_id)s::bigint[], %(utm)s::text[],
+            %(expired_url)s::text[], %(is_once)s::bool[]) WITH ORDINALITY
+  AS n(id, slug, key, is_alias, url, lifetime, host_id, utm, expired_url, is_once, position)
+ORDER BY n.key, n.position ON CONFLICT DO NOTHING RETURNING id, expires_at
+"""
+INSERT_MANY_COLUMNS = (
+    "link_id",
+    "slug",
+    "slug_key",
+    "is_alias",
+    "url",
+    "link_lifetime",
+    "host_id",
+    "utm",
+    "expired_url",
+    "is_once",
+)
 
 # One statement, one commit: nothing is written unless the wallet paid.
 _SEND = """

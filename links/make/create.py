@@ -21,6 +21,7 @@ from config.errors import DomainError, Error, invalid_input
 from links import sql
 from links.follow import resolution
 from links.make import reuse
+from links.make.aliases import retire_aliases
 from links.make.message_text import TEXTS, with_link
 from links.make.new_link import MAX_TRIES, NewLink, Owner, link_from_params
 from links.models import Link
@@ -36,7 +37,7 @@ def shorten(*, owner: Owner, link: NewLink) -> Link:
     for left in reversed(range(MAX_TRIES)):
         params = link.params() | {"company_id": owner.company_id, "mode": owner.mode}
         try:
-            made = _insert(params)
+            made = _insert(owner, params)
         except IntegrityError as error:
             if sending.violated_constraint(error) != "link_key_once" or not left:
                 raise
@@ -49,19 +50,14 @@ def shorten(*, owner: Owner, link: NewLink) -> Link:
     raise AssertionError("the last try returns or raises")
 
 
-def _insert(params: Mapping[str, Any]) -> Link:
+def _insert(owner: Owner, params: Mapping[str, Any]) -> Link:
     # A savepoint where a transaction is open: a slug that is taken must not break it.
     needs_block = params["is_alias"] or connection.in_atomic_block
     with transaction.atomic() if needs_block else nullcontext():
         if params["is_alias"]:
-            _retire(params)
+            retire_aliases(owner, [params["slug_key"]])
         (expires_at,) = sending.first_row(sql.SHORTEN, params)
     return link_from_params(params, expires_at)
-
-
-def _retire(params: Mapping[str, Any]) -> None:
-    with connection.cursor() as cursor:
-        cursor.execute(sql.RETIRE, params)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +124,7 @@ class _Acceptance(sending.Acceptance[LinkSendRequest]):
         if not params["is_alias"]:
             return self._read(sending.first_row(statement, params))
         with transaction.atomic():  # a refusal brings the retired alias back
-            _retire(params)
+            retire_aliases(principal, [params["slug_key"]])
             self._read(sending.first_row(statement, params))
         # Somebody may have asked for it too early and been told that it is not there.
         resolution.invalidate_after_commit(link_from_params(params, None))
