@@ -1,17 +1,17 @@
-"""Proves the books: wallets, holds, resolutions and proofs against one another."""
+"""Reconciles wallets, holds, settlements and proofs with one another."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from django.db import connection, transaction
 
-# Old messages have been looked at often enough. Their phones go much later than that, and to say
-# so is what lets the index on `created_at` find the young ones.
+# Earlier runs have checked old messages. Phones are anonymised much later; the condition on them
+# lets the partial index on `created_at` find recent messages.
 RECENT_MESSAGES = "m.created_at > now() - interval '2 hours' AND m.phone NOT LIKE '%*'"
 ALL_MESSAGES = "TRUE"
 
-# name → a query that returns whatever is off. One snapshot for all, so nothing moves between.
-# `{scope}` limits the messages `m`; where it is missing, an index on open messages does.
+# name → a query that returns the breaches. All run in one snapshot, so nothing changes in between.
+# `{scope}` limits the messages `m`; queries without it are limited by an index on open messages.
 CHECKS = {
     "wallet differs from its transfers": """
         SELECT 'company ' || COALESCE(w.company_id, t.company_id)
@@ -100,7 +100,7 @@ class Breach:
 
 
 def breaches(*, recent: bool = False) -> Iterator[Breach]:
-    """Whatever is off; `recent` leaves out what would read the whole history, and old messages."""
+    """Yields every breach; `recent` skips checks of the whole history, and old messages."""
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
         if not recent:

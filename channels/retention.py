@@ -1,4 +1,4 @@
-"""Removes what outlived its use, in small batches."""
+"""Deletes or anonymises expired data, in small batches."""
 
 from functools import partial
 
@@ -36,7 +36,7 @@ DELETE FROM channels_part WHERE id IN (
   WHERE a.started_at < now() - make_interval(days => %s) LIMIT %s)
 """
 
-# The prefix stays for statistics; what is left of the number belongs to nobody.
+# Keeps the prefix for statistics; it identifies nobody.
 ANONYMISE_PHONES = """
 UPDATE channels_message SET phone = left(phone, 5) || '*'
 WHERE id IN (SELECT id FROM channels_message
@@ -47,7 +47,7 @@ WHERE id IN (SELECT id FROM channels_message
 
 
 def purge() -> int:
-    """Each step to its end, whatever became of the ones before; returns how many rows changed."""
+    """Runs each step to its end, even after a failed one; returns the number of changed rows."""
     steps: list[Purger] = [
         IdempotentRequest.objects.forget_outlived,
         partial(_execute, DELETE_RECEIPTS, settings.RAW_RETENTION),
@@ -67,7 +67,7 @@ def _in_batches(step: Purger) -> int:
         try:
             count = step(BATCH)
         except Exception:
-            # The task's edge: what this step left is there an hour later, and so is its alarm.
+            # The next hourly run retries what this step left; the log entry raises the alarm.
             log.exception("purge_failed")
             connection.close_if_unusable_or_obsolete()
             return total

@@ -1,4 +1,4 @@
-"""The statements of the send path, each with what it promises.
+"""SQL statements of the send path. The comment on each says what it guarantees.
 
 Lock order everywhere: verification → message → attempt → inserts → wallet last.
 """
@@ -9,7 +9,7 @@ from accounts.outbox import events
 
 COMMENT = re.compile(r"--.*")
 
-# A fragment of the statement that accepts a send: `payer` has one row when it was paid for.
+# A fragment of the statement that accepts a send: `payer` has one row if the send is paid for.
 INSERT_MESSAGE = """
 INSERT INTO channels_message (
   id, company_id, api_key_id, mode, kind, content, channel, chain, phone, subject_id, params,
@@ -27,21 +27,21 @@ SELECT %(company_id)s::bigint AS company_id FROM allowed"""
 NOT_BLOCKED = """
 NOT EXISTS (SELECT 1 FROM channels_blockedphone WHERE phone = %(phone)s::text)"""
 
-# Claims due messages and writes the intent to send them, in one commit. A row is claimed by one
-# worker only (SKIP LOCKED, due_at cleared); what has no account now, or too little time left to be
-# of use, is left alone. Returns all that is needed to send.
+# Claims due messages and writes their attempts in one commit. One worker only claims a row (SKIP
+# LOCKED, due_at cleared). Skips messages without a usable account or with too little useful time
+# left. Returns everything needed to send.
 #
-# Of the accounts that may carry a message, and have not said that this person is not there: those
-# that have not failed it yet, then the longest
-# prefix of its phone, then the operator's order, then by lot. `elsewhere`: should this one fail,
-# another is left; `by_contact`: another that has a contact of this very person.
+# Chooses among accounts that may carry the message and have not reported this recipient
+# unreachable: first those that have not failed it, then the longest matching phone prefix, then the
+# operator's order, then a weighted random choice. `has_other_account`: another account is left if
+# this one fails; `has_contact_account`: another that has a contact of this recipient.
 _CLAIM = """
 WITH {counted}
 route AS MATERIALIZED (
   SELECT w.mode, w.channel, w.content, w.provider, w.needs_contact, w.is_sole,
     w.is_ours, COALESCE(a.position, w.position) AS position, COALESCE(a.weight, 1) AS weight,
     a.prefixes, {use}
-  FROM json_to_recordset(%(ways)s::json) AS w(mode text, channel text, content text,
+  FROM json_to_recordset(%(routes)s::json) AS w(mode text, channel text, content text,
       provider text, needs_contact bool, is_sole bool, is_ours bool, position int)
     LEFT JOIN channels_provideraccount a ON a.name = w.provider {with_use}
   WHERE a.id IS NULL OR {is_counted}
@@ -49,10 +49,10 @@ route AS MATERIALIZED (
 due AS (
   SELECT m.id, m.priority, m.due_at, chosen.* FROM channels_message m
   CROSS JOIN LATERAL (
-    SELECT r.provider, r.needs_contact, r.room, r.trips, r.is_ours,
-      count(*) FILTER (WHERE fit.rank = 0) OVER () > 1 AS elsewhere,
+    SELECT r.provider, r.needs_contact, r.allowance, r.trips, r.is_ours,
+      count(*) FILTER (WHERE fit.rank = 0) OVER () > 1 AS has_other_account,
       count(*) FILTER (WHERE r.needs_contact AND fit.rank = 0) OVER ()
-        > r.needs_contact::int AS by_contact
+        > r.needs_contact::int AS has_contact_account
     FROM route r CROSS JOIN LATERAL (
       SELECT COALESCE((
           SELECT max(1 + (error_class = 'unreachable')::int) FROM channels_attempt
@@ -74,7 +74,8 @@ due AS (
 claimed AS (
   UPDATE channels_message m SET due_at = NULL, tries = m.tries + 1
   FROM picked p WHERE m.id = p.id
-  RETURNING m.*, p.provider, p.needs_contact, p.room, p.trips, p.elsewhere, p.by_contact),
+  RETURNING m.*, p.provider, p.needs_contact, p.allowance, p.trips, p.has_other_account,
+    p.has_contact_account),
 intent AS (
   INSERT INTO channels_attempt
     (id, message_id, n, hold, price, channel, provider, state, lease_until)
@@ -84,16 +85,16 @@ intent AS (
 SELECT intent.id, c.tries, c.kind, c.content, c.phone, c.subject_id, c.params, c.locale, c.mode,
   c.provider, EXTRACT(epoch FROM c.useful_until - now())::int,
   CASE WHEN k.blocked_at IS NULL THEN k.chat_id ELSE 0 END, c.id,
-  c.room IS NOT NULL, c.trips, c.elsewhere, c.by_contact
+  c.allowance IS NOT NULL, c.trips, c.has_other_account, c.has_contact_account
 FROM claimed c JOIN intent ON intent.message_id = c.id
 LEFT JOIN channels_contact k
   ON c.needs_contact AND k.phone = c.phone
 """
 
-# While no account's use is counted; one whose use is takes nothing by it. It costs half as much.
+# For when no account is counted; it skips counted accounts, and costs half as much.
 CLAIM = _CLAIM.format(
     counted="",
-    use="NULL::int AS room, NULL::int AS trips",
+    use="NULL::int AS allowance, NULL::int AS trips",
     with_use="",
     is_counted="false",
     picked="picked AS (SELECT * FROM due),",
@@ -101,24 +102,23 @@ CLAIM = _CLAIM.format(
 
 
 def compact(statement: str) -> str:
-    """Psycopg reads statements of more than 4,096 characters anew each time."""
+    """Strips comments and spaces: psycopg parses statements over 4,096 characters every time."""
     return " ".join(COMMENT.sub("", statement).split())
 
 
-# How many messages an account's rate allows at this moment: GCRA, a tenth of a second at once.
+# The messages an account's rate allows right now: GCRA with a burst of a tenth of a second.
 _RATE_ALLOWANCE = """floor(1e-6 + max_per_second * (GREATEST(0.1, 1.0 / max_per_second)
         - GREATEST(0, EXTRACT(epoch FROM COALESCE(tat, now()) - now()))))"""
 
-# The same where a rate, or the one probe of a half-open breaker, counts what an account is given.
-# Such accounts are locked before anything else, so that workers who claim at the same time share
-# what there is.
+# The same for when a rate limit, or the single probe of a half-open breaker, bounds the claims of
+# an account. Locks these accounts first, so that concurrent workers share the allowance.
 CLAIM_COUNTED = compact(
     _CLAIM.format(
         counted=f"""
 counted AS MATERIALIZED (
   SELECT name, CASE WHEN open_until IS NOT NULL THEN trips END AS trips, LEAST(
       CASE WHEN open_until IS NOT NULL THEN 1 END,
-      CASE WHEN max_per_second IS NOT NULL THEN {_RATE_ALLOWANCE} END) AS room
+      CASE WHEN max_per_second IS NOT NULL THEN {_RATE_ALLOWANCE} END) AS allowance
   FROM channels_provideraccount
   WHERE is_enabled AND (open_until IS NOT NULL OR max_per_second IS NOT NULL)
     AND (open_until IS NULL OR (open_until <= now() AND (
@@ -126,26 +126,26 @@ counted AS MATERIALIZED (
     AND (max_per_second IS NULL OR {_RATE_ALLOWANCE} >= 1)
     AND EXISTS (SELECT 1 FROM channels_message WHERE due_at <= now())
   ORDER BY name FOR UPDATE),""",  # noqa: S608
-        use="u.room, u.trips",
+        use="u.allowance, u.trips",
         with_use="LEFT JOIN counted u ON u.name = w.provider",
         is_counted="u.name IS NOT NULL",
         picked="""
 picked AS (
   SELECT * FROM (
-    SELECT due.*, row_number() OVER (PARTITION BY provider ORDER BY priority, due_at) AS place
+    SELECT due.*, row_number() OVER (PARTITION BY provider ORDER BY priority, due_at) AS row_number
     FROM due) p
-  WHERE room IS NULL OR place <= room),
+  WHERE allowance IS NULL OR row_number <= allowance),
 used AS (
   UPDATE channels_provideraccount a SET
     tat = GREATEST(a.tat, now()) + make_interval(secs => t.n::float / a.max_per_second),
     probed_at = CASE WHEN a.open_until IS NULL THEN NULL ELSE now() END
-  FROM (SELECT provider, count(*) AS n FROM picked WHERE room IS NOT NULL GROUP BY 1) t
+  FROM (SELECT provider, count(*) AS n FROM picked WHERE allowance IS NOT NULL GROUP BY 1) t
   WHERE a.name = t.provider),""",
     )
 )
 
-# Locks the messages that a group of events speaks of, in the order everyone uses. A message's lock
-# is that of its attempts as well: whoever writes their states takes it first.
+# Locks the messages of a group of events, in the common order. A message's lock also protects its
+# attempts: every writer of their states takes it first.
 LOCK_BY_ATTEMPTS = """
 SELECT id FROM channels_message
 WHERE id IN (SELECT message_id FROM channels_attempt WHERE id = ANY(%s)) ORDER BY id FOR UPDATE
@@ -157,14 +157,14 @@ LOCK_BY_SUBJECTS = (
     "SELECT id FROM channels_message WHERE subject_id = ANY(%s) ORDER BY id FOR UPDATE"
 )
 
-# Those that are in other hands just now are looked at again in the next round.
+# Skips messages that others have locked; the next sweep sees them again.
 LOCK_PATIENCE_EXPIRED = """
 SELECT id FROM channels_message
 WHERE id = ANY(%s) AND fallback_at <= now() AND state IN ('queued', 'sent')
 ORDER BY id FOR UPDATE SKIP LOCKED
 """
 
-# Messages with all their attempts, read after the lock, and so as the last commit left them.
+# Messages with all their attempts. Read after the lock, so as the last commit left them.
 LOAD_MESSAGES = f"""
 SELECT m.id, m.company_id, m.mode, m.kind, m.channel, m.chain, m.phone, m.state, m.error, m.tries,
   m.hold, m.price, EXTRACT(epoch FROM m.useful_until - now())::float, m.subject_id,
@@ -174,9 +174,9 @@ FROM channels_message m LEFT JOIN channels_attempt a ON a.message_id = m.id
 WHERE m.id = ANY(%s) ORDER BY m.id, a.n
 """  # noqa: S608
 
-# What a proof that is not a receipt proves: of the subject's open messages, or of the one that was
-# clicked, the cheapest try in a vendor's hands, one that was accepted before one whose outcome is
-# unknown; else one that ended for want of patience, which is free. Nothing where one was delivered
+# The attempt that a used code or link proves delivered. Among the subject's open messages, or of
+# the clicked message alone: the cheapest attempt a vendor has, accepted before ambiguous ones; else
+# one that ended when patience ran out, which is free. None if a message of the subject is delivered
 # already. Read under the messages' locks, so that a receipt just applied is seen.
 PROVED_ATTEMPTS = """
 SELECT (
@@ -211,8 +211,8 @@ FROM unnest(%s::uuid[], %s::text[], %s::text[], %s::text[], %s::text[], %s::text
 WHERE a.id = n.id
 """
 
-# An id of our own choosing is that of every try of a message: it goes to the latest one, since what
-# the vendor says under it is said of that one.
+# A provider id that we choose is the same for every attempt of a message. The latest attempt takes
+# it over, since the vendor's receipts under that id refer to it.
 TAKE_OVER_PROVIDER_IDS = """
 UPDATE channels_attempt earlier SET provider_id = NULL
 FROM unnest(%s::uuid[], %s::text[]) AS n(id, provider_id)
@@ -221,9 +221,8 @@ WHERE earlier.message_id = later.message_id AND earlier.n < later.n
   AND earlier.provider = later.provider AND earlier.provider_id = n.provider_id
 """
 
-# Vendors' clocks go wrong, or count whole seconds: no time that is shown comes before the one that
-# it follows, nor lies in the future.
-# A message of an earlier day makes that day's count stale, in the same commit.
+# Vendors' clocks are wrong or have whole seconds: clamps each time between the one it follows and
+# now. Marks the count of a message's earlier day stale, in the same commit.
 UPDATE_MESSAGES = """
 WITH changed AS (
 UPDATE channels_message m SET
@@ -260,7 +259,7 @@ INSERT INTO channels_turn (message_id, why, channel)
 SELECT * FROM unnest(%s::uuid[], %s::text[], %s::text[])
 """
 
-# What a company is told of a message that moved: as GET /messages shows it, and no code.
+# The webhook event of a message's new state: the fields of GET /messages, without the code.
 _MESSAGE_EVENTS = f"""
 SELECT n.event_id AS id, m.company_id, m.mode, 'message.' || m.state AS kind,
   'msg_' || replace(m.id::text, '-', '') AS key, jsonb_build_object(
@@ -274,8 +273,8 @@ SELECT n.event_id AS id, m.company_id, m.mode, 'message.' || m.state AS kind,
 FROM channels_message m JOIN unnest(%s::uuid[], %s::uuid[]) AS n(id, event_id) ON m.id = n.id"""  # noqa: S608
 APPEND_MESSAGE_EVENTS = f"WITH {events.append_sql(_MESSAGE_EVENTS)}"
 
-# Receipts that are due to be matched, with the attempt each speaks of, and the part of it where it
-# speaks of one. A receipt moves only an attempt of the provider that signed it.
+# Due receipts, each with its matching attempt, and the part of it if the receipt is for a part. A
+# receipt matches only attempts of the provider that signed it.
 DUE_RECEIPTS = """
 SELECT r.id, r.state, r.provider, r.provider_id, r.error_code, r.error_detail, r.at,
   COALESCE(
@@ -287,8 +286,8 @@ SELECT r.id, r.state, r.provider, r.provider_id, r.error_code, r.error_detail, r
 FROM channels_receipt r
 LEFT JOIN channels_part part
   ON part.provider = r.provider AND part.provider_id = r.provider_id AND {plain}
--- Of all readings of its id the one that went to the receipt's phone; else the id as it stands,
--- unless a phone may have written it, or any reading where the vendor names no phone.
+-- Of all spellings of the id, the one sent to the receipt's phone. Else the id as given, unless the
+-- receipt needs its phone, or any spelling if the vendor gives no phone.
 LEFT JOIN LATERAL (
   SELECT found.attempt_id, found.part FROM (
     SELECT a.id AS attempt_id, NULL::bigint AS part, a.provider_id FROM channels_attempt a
@@ -307,7 +306,7 @@ WHERE r.due_at <= now() AND (%(only)s::bigint IS NULL OR r.id = %(only)s)
 ORDER BY r.due_at LIMIT %(limit)s FOR UPDATE OF r SKIP LOCKED
 """.format(plain="r.phone = '' AND r.alternatives = '{}'")  # noqa: S608
 
-# Asked on its own, since a worker asks often and mostly in vain.
+# A separate statement, since workers ask often and mostly nothing is due.
 HAS_DUE_RECEIPTS = """
 SELECT EXISTS (SELECT 1 FROM channels_receipt WHERE due_at <= now())
 """
@@ -329,12 +328,12 @@ SELECT a.id, %s, %s, a.provider, %s FROM channels_attempt a WHERE a.id = %s AND 
 ON CONFLICT DO NOTHING
 """
 
-# Under the lock of `LOCK`, so that of two parts reported at once the second sees the first.
+# Under `LOCK_BY_ATTEMPTS`, so that of two parts reported at once the second sees the first.
 MARK_PARTS_DELIVERED = """
 UPDATE channels_part SET delivered_at = COALESCE(delivered_at, now()) WHERE id = ANY(%s)
 """
 
-# Of these attempts, those whose every part is delivered.
+# Those of the given attempts whose parts are all delivered.
 COMPLETE_ATTEMPTS = """
 SELECT attempt_id FROM channels_part WHERE attempt_id = ANY(%s)
 GROUP BY attempt_id HAVING count(delivered_at) = max(total)
@@ -345,7 +344,7 @@ UPDATE channels_receipt r SET due_at = NULL, applied_at = now(), attempt_id = n.
 FROM unnest(%s::bigint[], %s::uuid[]) AS n(id, attempt_id) WHERE r.id = n.id
 """
 
-# Tried again after a time that grows with its age: somebody else's receipts come in numbers.
+# The delay grows with the receipt's age: receipts of messages sent by others come in numbers.
 PARK_RECEIPTS = """
 UPDATE channels_receipt
 SET due_at = now() + GREATEST(make_interval(secs => %s), (now() - received_at) / 2)

@@ -1,4 +1,4 @@
-"""Celery's part: hints and housekeeping. The database says what is due."""
+"""Celery tasks: hints and housekeeping. The database decides what is due."""
 
 import structlog
 from celery import shared_task
@@ -14,18 +14,18 @@ from channels.vendor_accounts import registry
 from config import metrics
 
 log = structlog.get_logger(__name__)
-beat_heartbeat = HeartbeatWriter("beat", of_all=True)
+beat_heartbeat = HeartbeatWriter("beat", shared=True)
 
 
 @shared_task(name="channels.deliver_due")
 def deliver_due() -> None:
-    """The safety tick: the same round the delivery loop makes, unless it is making one."""
+    """The safety tick: one round of the delivery loop, unless the loop is running one."""
     dispatcher().tick()
 
 
 @shared_task(name="channels.sweep")
 def sweep() -> None:
-    beat_heartbeat.beat()  # the beat sent this, the broker brought it, a worker runs it
+    beat_heartbeat.beat()  # proves the beat, the broker and a worker alive
     sweeps.sweep_job.run()
 
 
@@ -46,10 +46,10 @@ def purge() -> None:
 
 @shared_task(name="channels.check_ledger")
 def check_ledger(*, recent: bool = False) -> None:
-    found = list(reconciliation.breaches(recent=recent))
-    for breach in found:
+    breaches = list(reconciliation.breaches(recent=recent))
+    for breach in breaches:
         log.error("ledger_breach", check=breach.check, subject=breach.subject)
-    metrics.set_breaches("recent" if recent else "whole", len(found))
+    metrics.set_breaches("recent" if recent else "whole", len(breaches))
 
 
 @shared_task(
@@ -59,7 +59,7 @@ def check_ledger(*, recent: bool = False) -> None:
     retry_backoff=True,
 )
 def answer_person(chat_id: int, locale: str, word: str) -> None:
-    """The bot answers /start, a shared contact and /stop."""
+    """Sends the bot's reply to /start, a shared contact or /stop."""
     bot = registry.live_providers().get("telegram_bot")
     if isinstance(bot, TelegramBot):
         try:

@@ -1,1 +1,1 @@
-"""Delivering what was accepted: the dispatcher that claims messages, and the sweeps behind it."""
+"""Delivery of accepted messages: the dispatcher that claims them, and the periodic sweeps."""

@@ -1,7 +1,7 @@
-"""What is due, each message with the account that is to carry it."""
+"""Claims due messages, each with the provider account that will carry it."""
 
 from collections.abc import Collection, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import Any
 from uuid import UUID
 
@@ -13,12 +13,12 @@ from channels import sql
 from channels.providers.hosted_provider import HostedProvider
 from channels.vendor_accounts import availability, registry
 
-MIN_USEFUL_SECONDS = 30  # seconds of use a message must have left to be attempted
+MIN_USEFUL_SECONDS = 30  # that a message must have left to be attempted
 
 
 @dataclass(frozen=True, slots=True)
 class ClaimedMessage:
-    """One attempt on its way to a provider, as `sql.CLAIM` returns it."""
+    """One attempt to hand to a provider: a row of `sql.CLAIM`, in its column order."""
 
     attempt_id: UUID
     n: int
@@ -31,12 +31,12 @@ class ClaimedMessage:
     mode: str
     provider: str
     ttl: int
-    chat_id: int | None  # 0: the person wants nothing from the bot any more
+    chat_id: int | None  # 0: the person blocked the bot
     message_id: UUID
-    is_counted: bool = False  # the account's rate or probe allowed no more than so many
-    trips: int | None = None  # it probes a breaker that has opened so often; None: no probe
-    elsewhere: bool = False  # another account can carry it and has not failed it yet
-    by_contact: bool = False  # another that this very person let us write by
+    is_counted: bool = False  # a rate limit or breaker probe bounds the claims
+    trips: int | None = None  # of the breaker that this message probes; None: no probe
+    has_other_account: bool = False  # one that can carry it and has not failed
+    has_contact_account: bool = False  # one that has a contact of this person
 
     @property
     def is_probe(self) -> bool:
@@ -44,22 +44,22 @@ class ClaimedMessage:
 
 
 def claim(
-    limit: int, without: Collection[str] = (), hosted: HostedProvider | None = None
+    limit: int, excluded: Collection[str] = (), hosted: HostedProvider | None = None
 ) -> list[ClaimedMessage]:
-    """Take up to `limit` due messages; their attempts are committed when this returns.
+    """Claims up to `limit` due messages; their attempts are committed when this returns.
 
-    Every process chooses among all accounts, and takes those messages whose account it may call.
+    Every process chooses among all accounts, but claims only messages for accounts it may call.
     """
     statement = sql.CLAIM_COUNTED if availability.is_any_limited() else sql.CLAIM
-    left_out = {*without, *(availability.unbound_accounts() if hosted is None else ())}
-    ours = registry.accounts_called_by(hosted)
-    ways = [
-        asdict(route) | {"is_ours": route.provider in ours}
+    excluded_names = {*excluded, *(availability.unbound_accounts() if hosted is None else ())}
+    callable_here = registry.accounts_called_by(hosted)
+    routes = [
+        asdict(route) | {"is_ours": route.provider in callable_here}
         for route in registry.routes()
-        if route.provider not in left_out
+        if route.provider not in excluded_names
     ]
     params: dict[str, str | int | bool] = {
-        "ways": orjson.dumps(ways).decode(),
+        "routes": orjson.dumps(routes).decode(),
         "assume_contact": settings.TELEGRAM_BOT_ASSUME_CONTACT,
         "margin": MIN_USEFUL_SECONDS,
         "lease": settings.LEASE,
@@ -71,6 +71,8 @@ def claim(
 
 
 def _from_row(row: Sequence[Any]) -> ClaimedMessage:
-    """Django leaves jsonb as text on raw cursors."""
-    claimed = ClaimedMessage(*row)
-    return replace(claimed, params=orjson.loads(row[6]))
+    """Parses `params` here, since Django leaves jsonb as text on raw cursors."""
+    attempt_id, n, kind, content, phone, subject_id, params, *rest = row
+    return ClaimedMessage(
+        attempt_id, n, kind, content, phone, subject_id, orjson.loads(params), *rest
+    )

@@ -1,8 +1,8 @@
-"""The delivery loop: claims due messages, has providers called, records what they said.
+"""The delivery loop: claims due messages, calls providers on threads, records the outcomes.
 
-One thread owns the database connection; provider threads never touch Django. A claim commits
-the intent before a provider is called, so that a crash leaves an attempt whose outcome is
-unknown rather than one that never was.
+One thread owns the database connection; provider threads never touch Django. A claim commits the
+attempt before a provider is called, so a crash leaves an attempt with an unknown outcome rather
+than no attempt.
 """
 
 import threading
@@ -49,56 +49,50 @@ from config.redis_client import blocking_redis_client
 
 log = structlog.get_logger(__name__)
 
-TICK = 1.0  # seconds between looks at the database when nobody nudges
+TICK = 1.0  # seconds between database polls without a nudge
 RATE_LIMITED_TICK, RATE_LIMITED_FOR = (
     0.1,
     2.0,
-)  # seconds between looks, and how long, where a rate holds messages back
-RECORD_BATCH = 64  # outcomes written in one commit at most
+)  # seconds: poll interval, and for how long, after a rate limit
+RECORD_BATCH = 64  # outcomes per commit, at most
 CLAIM_BATCH = 32
-MAX_THREADS_PER_PROVIDER = max(
-    1, settings.DELIVERY_THREADS * 3 // 4
-)  # of the threads, for any one provider
+MAX_THREADS_PER_PROVIDER = max(1, settings.DELIVERY_THREADS * 3 // 4)  # of all threads
 DRAIN_TRIES = 20
-DEFAULT_THROTTLE_WAIT = (
-    1.0  # seconds to leave alone an account that was too fast and not told how long
-)
-# A provider is called only while the whole call fits into the lease, with two seconds to spare.
+DEFAULT_THROTTLE_WAIT = 1.0  # seconds, if a throttled account gets no Retry-After
+# A call starts only while all of it fits into the lease, with two seconds to spare.
 LEASE_MARGIN = 2
 START_TIMEOUT = settings.LEASE - sum(settings.PROVIDER_TIMEOUT) - LEASE_MARGIN
-# Asked any sooner, a vendor that is still at work would say that it knows no such message.
+# An earlier poll could reach a vendor that is still processing and knows no such message.
 FIRST_POLL_DELAY = sum(settings.PROVIDER_TIMEOUT) + LEASE_MARGIN
 
 
 class Dispatcher:
-    """`run` is the worker's loop; `dispatch` one bounded round, for the safety tick as well."""
+    """`run` is the worker's loop; `dispatch` is one bounded round, which the beat also runs."""
 
     def __init__(self, hosted: HostedProvider | None = None) -> None:
-        """Calls what any process may call, or nothing but the account that this one hosts."""
+        """Serves the accounts any process may call, or only the account this process hosts."""
         self.hosted = hosted
         self.threads = hosted.window if hosted else settings.DELIVERY_THREADS
         self.share = self.threads if hosted else MAX_THREADS_PER_PROVIDER
         self.pool = ThreadPoolExecutor(self.threads, thread_name_prefix="provider")
-        self.inbox: SimpleQueue[Event | None] = SimpleQueue()  # None: somebody nudged
-        self.unwritten: list[Event] = []
+        self.inbox: SimpleQueue[Event | None] = SimpleQueue()  # None: a nudge
+        self.pending_events: list[Event] = []
         self.in_flight: Counter[str] = Counter()  # calls under way, by provider
-        self.called: dict[UUID, Call] = {}  # by attempt
+        self.calls: dict[UUID, Call] = {}  # by attempt
         self.breakers = Breakers(settings.BREAKER_LONGEST)
-        self.changes: list[Change] = []  # of breakers, to be written
-        self.paced_until = 0.0
+        self.breaker_changes: list[Change] = []  # to be written
+        self.rate_limited_until = 0.0
         self.lock = threading.Lock()
         self.stopping = threading.Event()
         self.heartbeat = HeartbeatWriter(hosted.name if hosted else "delivery")
 
     def run(self) -> None:
-        """Until `stop`: a new worker looks at the database at once, and then whenever there is
-        an outcome, a nudge, or nothing for a second.
-        """
+        """Runs until `stop`. Dispatches at once, then after each outcome, nudge or idle second."""
         threading.Thread(target=self._listen, name="wake-listener", daemon=True).start()
         while not self.stopping.is_set():
             with self.lock:
-                self._guarded(self._round)
-            self._wait(RATE_LIMITED_TICK if time.monotonic() < self.paced_until else TICK)
+                self._run_safely(self._round)
+            self._wait(RATE_LIMITED_TICK if time.monotonic() < self.rate_limited_until else TICK)
         self._drain()
 
     def _round(self) -> None:
@@ -107,12 +101,12 @@ class Dispatcher:
         self.heartbeat.beat({"in_flight": self.in_flight.total(), **facts})
 
     def tick(self) -> None:
-        """The beat's safety net: a round, unless the loop is in one or on its way out."""
+        """Runs a round for the beat, unless the loop is running one or stopping."""
         if self.lock.acquire(blocking=False):
             try:
                 if not self.stopping.is_set():
                     self._take_all()
-                    self._guarded(self.dispatch)
+                    self._run_safely(self.dispatch)
             finally:
                 self.lock.release()
 
@@ -121,12 +115,13 @@ class Dispatcher:
         self.wake()
 
     def wake(self) -> None:
-        """Have another look at the database, now."""
+        """Starts another round now."""
         self.inbox.put(None)
 
     def dispatch(self) -> None:
-        """Write outcomes first: they free threads and answer people who wait. Every step is
-        bounded, so that none keeps the others waiting; who leaves work asks for another round.
+        """Writes outcomes first: they free threads and answer waiting senders.
+
+        Each step is bounded, so none delays the others; a step with work left requests a new round.
         """
         self.record()
         self.claim()
@@ -137,49 +132,50 @@ class Dispatcher:
             settle()
 
     def record(self) -> None:
-        """Breakers first, so that what is due again at once is not due at the same account."""
-        while self.changes:
-            breaker_state.write(self.changes[0])
-            del self.changes[0]
-        while self.unwritten:
-            group = self.unwritten[:RECORD_BATCH]
+        """Writes breakers first, so that a message due again at once avoids the same account."""
+        while self.breaker_changes:
+            breaker_state.write(self.breaker_changes[0])
+            del self.breaker_changes[0]
+        while self.pending_events:
+            group = self.pending_events[:RECORD_BATCH]
             self._write(group)
-            del self.unwritten[: len(group)]
+            del self.pending_events[: len(group)]
 
     def _write(self, group: list[Event]) -> None:
         try:
             apply.apply(group)
             telegram_contacts.mark_refused(group)
         except (IntegrityError, DataError):
-            if len(group) == 1:  # its row refuses it: the lease runs out and the deadline decides
+            if len(group) == 1:  # the row rejects it: the lease expires, the deadline decides
                 log.exception("outcome_not_written", attempt=str(group[0].attempt_id))
                 return
             for event in group:
                 self._write([event])
 
     def claim(self) -> None:
-        """Never more than there are free threads: what is claimed is called at once. A provider
-        that answers slowly gets its share of them and no more.
+        """Claims at most as many messages as there are free threads, since it calls them at once.
+
+        A slow provider gets no more than its share of the threads.
         """
         while not self.stopping.is_set() and (self.hosted is None or self.hosted.is_open):
             busiest = max(self.in_flight.values(), default=0)
             free = self.threads - self.in_flight.total()
             limit = min(free, CLAIM_BATCH, max(1, self.share - busiest))
-            full = [name for name, calls in self.in_flight.items() if calls >= self.share]
-            rows = claim(limit, full, self.hosted) if limit > 0 else []
+            busy = [name for name, calls in self.in_flight.items() if calls >= self.share]
+            messages = claim(limit, busy, self.hosted) if limit > 0 else []
             start_before = time.monotonic() + START_TIMEOUT
-            for row in rows:
-                self.in_flight[row.provider] += 1
-                self.called[row.attempt_id] = Call(row.provider, row.trips)
-                self.pool.submit(self._hand_over, row, start_before)
-            is_cut = any(row.is_counted for row in rows)
-            if is_cut:
-                self.paced_until = time.monotonic() + RATE_LIMITED_FOR
-            if len(rows) < max(1, limit) and not is_cut:
+            for message in messages:
+                self.in_flight[message.provider] += 1
+                self.calls[message.attempt_id] = Call(message.provider, message.trips)
+                self.pool.submit(self._hand_over, message, start_before)
+            is_rate_limited = any(message.is_counted for message in messages)
+            if is_rate_limited:
+                self.rate_limited_until = time.monotonic() + RATE_LIMITED_FOR
+            if len(messages) < max(1, limit) and not is_rate_limited:
                 return
 
-    def _hand_over(self, row: ClaimedMessage, start_before: float) -> None:
-        self.inbox.put(hand_over(row, start_before))
+    def _hand_over(self, claimed: ClaimedMessage, start_before: float) -> None:
+        self.inbox.put(hand_over(claimed, start_before))
 
     def _wait(self, seconds: float) -> None:
         try:
@@ -192,7 +188,7 @@ class Dispatcher:
 
     def _take_all(self) -> None:
         try:
-            while len(self.unwritten) < RECORD_BATCH:
+            while len(self.pending_events) < RECORD_BATCH:
                 self._take(self.inbox.get_nowait())
         except Empty:
             return
@@ -200,16 +196,16 @@ class Dispatcher:
     def _take(self, event: Event | None) -> None:
         if event is None:
             return
-        call = self.called.pop(event.attempt_id)
+        call = self.calls.pop(event.attempt_id)
         self.in_flight[call.provider] -= 1
-        self.unwritten.append(event)
+        self.pending_events.append(event)
         if call.provider in registry.live_providers() and (
             change := self.breakers.record(call, event, time.monotonic())
         ):
-            self.changes.append(change)
+            self.breaker_changes.append(change)
 
     def _listen(self) -> None:
-        """Turns nudges into entries of the inbox, so that the loop waits for one thing."""
+        """Forwards nudges to the inbox, so that the loop waits on one queue."""
         wake = nudge.key(self.hosted.name if self.hosted else "")
         while not self.stopping.is_set():
             try:
@@ -219,8 +215,8 @@ class Dispatcher:
             except redis.RedisError:
                 time.sleep(TICK)
 
-    def _guarded(self, work: Callable[[], None]) -> None:
-        """The process's edge: whatever happens, the loop goes on and nothing is forgotten."""
+    def _run_safely(self, work: Callable[[], None]) -> None:
+        """Keeps the loop running after any error; unwritten outcomes stay queued."""
         try:
             work()
         except Exception:
@@ -229,13 +225,13 @@ class Dispatcher:
             time.sleep(0.2)
 
     def _drain(self) -> None:
-        """On SIGTERM: providers answer within their time-outs, and what they said is written."""
+        """On SIGTERM, waits for calls under way, which time out, and writes their outcomes."""
         with self.lock:
             self.pool.shutdown(wait=True)
             for _ in range(DRAIN_TRIES):
                 self._take_all()
-                self._guarded(self.record)
-                if not self.unwritten and self.inbox.empty():
+                self._run_safely(self.record)
+                if not self.pending_events and self.inbox.empty():
                     break
             connection.close()
 
@@ -246,14 +242,14 @@ def dispatcher() -> Dispatcher:
 
 
 def hand_over(claimed: ClaimedMessage, start_before: float) -> Event:
-    """Call the provider, on a thread of its own, and say what happened as an event."""
+    """Calls the provider, on a pool thread, and returns the outcome as an event."""
     try:
         message = outgoing(claimed)
     except Exception:
         log.exception("not_rendered", attempt=str(claimed.attempt_id), kind=claimed.kind)
         return Event(claimed.attempt_id, EventKind.REFUSED, code="internal", detail="not rendered")
     if time.monotonic() > start_before:
-        # This process stood still for a while: somebody may have judged the lease already.
+        # This process was suspended: a sweep may have expired the lease already.
         return Event(claimed.attempt_id, EventKind.RETRY, code="late", detail="the lease ran out")
     provider, called_at = registry.provider(claimed.provider), time.monotonic()
     try:
@@ -262,39 +258,39 @@ def hand_over(claimed: ClaimedMessage, start_before: float) -> Event:
         _count_call(claimed, type(error).__name__, called_at)
         return _pollable_if_ambiguous(_failure_event(claimed, error), claimed)
     except Exception as error:
-        # The thread's edge. A bug leaves the outcome unknown; its text may hold the code.
+        # A bug leaves the outcome unknown. Its text may contain the code, so it is not logged.
         log.error("provider_crashed", provider=claimed.provider, error=type(error).__name__)  # noqa: TRY400
         _count_call(claimed, "Crash", called_at)
-        event = Event(claimed.attempt_id, EventKind.AMBIGUOUS, code="internal", is_called=True)
+        event = Event(claimed.attempt_id, EventKind.AMBIGUOUS, code="internal", is_call_result=True)
         return _pollable_if_ambiguous(event, claimed)
     _count_call(claimed, "Accepted", called_at)
     if accepted.alert is not None:
         vendor_alerts.enqueue(claimed.provider, accepted.alert)
     if provider.is_proved_by(message):
-        what, proof = EventKind.DELIVERED, DeliveryProof.HANDED_OVER
+        kind, proof = EventKind.DELIVERED, DeliveryProof.HANDED_OVER
     else:
-        what, proof = EventKind.ACCEPTED, None
+        kind, proof = EventKind.ACCEPTED, None
     return Event(
         claimed.attempt_id,
-        what,
+        kind,
         accepted.provider_id,
         proof=proof,
         pollable=provider.capabilities.pollable,
-        is_called=True,
+        is_call_result=True,
     )
 
 
 def _pollable_if_ambiguous(event: Event, claimed: ClaimedMessage) -> Event:
-    if event.what is not EventKind.AMBIGUOUS:
+    if event.kind is not EventKind.AMBIGUOUS:
         return event
     return with_provider_id(event, claimed.provider, claimed.message_id, claimed.phone)
 
 
 def with_provider_id(event: Event, provider: str, message_id: UUID, phone: str) -> Event:
-    """An unclear outcome that can be asked about, if the message's id was ours to choose."""
+    """Makes an ambiguous outcome pollable if we chose the message's provider id."""
     provider_id = registry.provider_id_of(provider, message_id, phone)
     return (
-        replace(event, provider_id=provider_id, ask_in=FIRST_POLL_DELAY) if provider_id else event
+        replace(event, provider_id=provider_id, poll_in=FIRST_POLL_DELAY) if provider_id else event
     )
 
 
@@ -304,7 +300,7 @@ def _count_call(claimed: ClaimedMessage, result: str, called_at: float) -> None:
 
 
 def outgoing(claimed: ClaimedMessage) -> Outgoing:
-    """The message as the provider gets it; the code appears here and nowhere before."""
+    """Renders the message for its provider; the code appears here for the first time."""
     rendered = extensions.renderer(claimed.kind)(
         subject_id=claimed.subject_id,
         params=claimed.params,
@@ -343,23 +339,24 @@ _EVENT_KINDS: list[tuple[type[SendError], EventKind]] = [
 
 def _failure_event(claimed: ClaimedMessage, error: SendError) -> Event:
     log.info("not_accepted", provider=claimed.provider, kind=type(error).__name__, code=error.code)
-    is_local = isinstance(error, DestinationRefusedError)
-    if is_local:
+    is_destination_fault = isinstance(error, DestinationRefusedError)
+    if is_destination_fault:
         warning = AccountAlert(error.code, error.detail, AlertKind.WARNING)
         vendor_alerts.enqueue(claimed.provider, warning)
-    what = next(
-        (what for kind, what in _EVENT_KINDS if isinstance(error, kind)), EventKind.AMBIGUOUS
+    kind = next(
+        (kind for error_type, kind in _EVENT_KINDS if isinstance(error, error_type)),
+        EventKind.AMBIGUOUS,
     )
     return Event(
         claimed.attempt_id,
-        what,
+        kind,
         code=error.code,
         detail=error.detail,
         retry_after=_retry_after(error),
-        is_called=True,
-        account=error.account and not is_local,
-        destination=is_local,
-        elsewhere=_has_other_account(claimed, error),
+        is_call_result=True,
+        is_account_fault=error.account and not is_destination_fault,
+        is_destination_fault=is_destination_fault,
+        can_reroute=_can_reroute(claimed, error),
     )
 
 
@@ -369,16 +366,16 @@ def _retry_after(error: SendError) -> float | None:
     return DEFAULT_THROTTLE_WAIT if error.retry_after is None else error.retry_after
 
 
-def _has_other_account(claimed: ClaimedMessage, error: SendError) -> bool:
-    """The account's fault is no other account's; and who is not in Telegram's own directory may
-    have let our bot write to them.
+def _can_reroute(claimed: ClaimedMessage, error: SendError) -> bool:
+    """Whether another account may succeed: after an account fault, or, for a recipient unknown to
+    Telegram Gateway, through a bot that has their contact.
     """
     if isinstance(error, UnreachableError):
-        return claimed.by_contact
+        return claimed.has_contact_account
     if not error.account:
         return False
-    # At the moment of the claim another may have been at its rate, or at its share of threads.
+    # At claim time another account may have been at its rate limit or its share of threads.
     content = Content(claimed.content)
-    return claimed.elsewhere or availability.has_alternative(
+    return claimed.has_other_account or availability.has_alternative(
         claimed.provider, content, claimed.mode, claimed.phone
     )

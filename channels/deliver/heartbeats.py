@@ -1,4 +1,4 @@
-"""Processes that work without being asked say every few seconds that they do."""
+"""Heartbeats of background processes, written every few seconds."""
 
 import os
 import socket
@@ -16,7 +16,7 @@ log = structlog.get_logger(__name__)
 INTERVAL = 5.0  # seconds
 Facts = Mapping[str, int]
 
-# What has not been heard of for an hour is gone, and its row with it.
+# Deletes the row of a process that has been silent for an hour.
 _UPSERT = """
 WITH gone AS (DELETE FROM channels_heartbeat WHERE at < now() - interval '1 hour')
 INSERT INTO channels_heartbeat (process, kind, at, facts)
@@ -26,11 +26,11 @@ ON CONFLICT (process) DO UPDATE SET at = excluded.at, facts = excluded.facts
 
 
 class HeartbeatWriter:
-    """One process's, of one kind; `beat` may be called as often as one likes."""
+    """Writes the heartbeat of one process; `beat` may be called at any rate."""
 
-    def __init__(self, kind: str, *, of_all: bool = False) -> None:
+    def __init__(self, kind: str, *, shared: bool = False) -> None:
         self.kind = kind
-        self._of_all = of_all  # whoever does it, it is done: one row for all processes
+        self._shared = shared  # one row for all processes of the kind
         self._beaten_at = -INTERVAL
 
     def beat(self, facts: Facts | None = None) -> None:
@@ -43,12 +43,12 @@ class HeartbeatWriter:
             )
 
     def _process(self) -> str:
-        name = self.kind if self._of_all else f"{self.kind} {socket.gethostname()} {os.getpid()}"
+        name = self.kind if self._shared else f"{self.kind} {socket.gethostname()} {os.getpid()}"
         return name[:120]
 
 
 def start_heartbeat(kind: str, facts: Callable[[], Facts]) -> None:
-    """From a thread of this process's own, for as long as it lives."""
+    """Writes heartbeats from a daemon thread for the life of the process."""
     beat = partial(_beat_forever, HeartbeatWriter(kind), facts)
     threading.Thread(target=beat, name=f"{kind}-heartbeat", daemon=True).start()
 

@@ -1,4 +1,4 @@
-"""A provider that lives in a process of its own: one process to an account, and an orderly end."""
+"""Hosts a provider account in its own process: one process per account, graceful shutdown."""
 
 import signal
 import threading
@@ -17,14 +17,16 @@ from channels.providers.hosted_provider import HostedProvider, Report
 
 log = structlog.get_logger(__name__)
 
-LOCK_CLASS_ID = 0x6B76_686F  # the first half of an account's advisory lock; its name is the other
-LOCK_CHECK_INTERVAL = 5.0  # seconds between two looks whether the lock is still ours
+LOCK_CLASS_ID = (
+    0x6B76_686F  # the first key of the advisory lock; a hash of the account name is the second
+)
+LOCK_CHECK_INTERVAL = 5.0  # seconds between checks that the lock is still ours
 
 _TRY_LOCK = "SELECT pg_try_advisory_lock(%s, %s)"
 
 
 class AccountTakenError(Exception):
-    """Another process is this account's."""
+    """Another process hosts this account."""
 
 
 def host(provider: HostedProvider) -> None:
@@ -37,7 +39,7 @@ def host(provider: HostedProvider) -> None:
     lock = AccountLock(provider.name)
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: dispatcher.stop())
-    with lock.watched(dispatcher.stop):
+    with lock.held(dispatcher.stop):
         provider.start(keep=partial(_store_reports, provider.name), opened=dispatcher.wake)
         try:
             dispatcher.run()
@@ -46,7 +48,7 @@ def host(provider: HostedProvider) -> None:
 
 
 def _store_reports(account: str, reports: list[Report]) -> None:
-    """On a thread of the provider's, whose connection goes back to the pool each time."""
+    """Runs on a thread of the provider, which returns its connection to the pool each time."""
     try:
         receipts.store(account, reports)
     finally:
@@ -54,20 +56,20 @@ def _store_reports(account: str, reports: list[Report]) -> None:
 
 
 class AccountLock:
-    """Held by a session of PostgreSQL's, and so gone with the process, however it ends."""
+    """A session-level advisory lock, which PostgreSQL releases however the process ends."""
 
     def __init__(self, account: str) -> None:
         name = crc32(account.encode()) & 0x7FFF_FFFF
         self._key = (LOCK_CLASS_ID, name)
-        self._held: psycopg.Connection | None = None
+        self._session: psycopg.Connection | None = None
         self.is_lost = False
 
     @contextmanager
-    def watched(self, lost: Callable[[], None]) -> Iterator[None]:
-        """Raises AccountTakenError, now or, after `lost` was called, at the end."""
+    def held(self, on_lost: Callable[[], None]) -> Iterator[None]:
+        """Raises AccountTakenError now, or at the end, after `on_lost` was called."""
         self._take()
         ended = threading.Event()
-        thread = threading.Thread(target=self._watch, args=(ended, lost), daemon=True)
+        thread = threading.Thread(target=self._watch, args=(ended, on_lost), daemon=True)
         thread.start()
         try:
             yield
@@ -78,34 +80,34 @@ class AccountLock:
         if self.is_lost:
             raise AccountTakenError
 
-    def _watch(self, ended: threading.Event, lost: Callable[[], None]) -> None:
+    def _watch(self, ended: threading.Event, on_lost: Callable[[], None]) -> None:
         while not ended.wait(LOCK_CHECK_INTERVAL):
             try:
-                self._look()
-            except psycopg.Error as error:  # PostgreSQL is away: nobody can take the lock there
+                self._check()
+            except psycopg.Error as error:  # PostgreSQL is down: nobody can take the lock
                 log.warning("lock_not_seen", error=type(error).__name__)
                 self._drop()
             except AccountTakenError:
                 self.is_lost = True
-                lost()
+                on_lost()
                 return
 
-    def _look(self) -> None:
-        if self._held is None:
+    def _check(self) -> None:
+        if self._session is None:
             self._take()
         else:
-            self._held.execute("SELECT 1")
+            self._session.execute("SELECT 1")
 
     def _take(self) -> None:
-        """On a connection of its own: one of the pool would be lent to others with the lock on."""
-        held = psycopg.connect(**connection.get_connection_params(), autocommit=True)
-        row = held.execute(_TRY_LOCK, self._key).fetchone()
+        """Takes the lock on its own connection: a pooled one would pass to others with it."""
+        session = psycopg.connect(**connection.get_connection_params(), autocommit=True)
+        row = session.execute(_TRY_LOCK, self._key).fetchone()
         if not (row and row[0]):
-            held.close()
+            session.close()
             raise AccountTakenError
-        self._held = held
+        self._session = session
 
     def _drop(self) -> None:
-        if self._held is not None:
-            self._held.close()
-            self._held = None
+        if self._session is not None:
+            self._session.close()
+            self._session = None

@@ -1,4 +1,4 @@
-"""What time alone brings about. Each sweep is a bounded batch, safe in any number of copies."""
+"""Sweeps: what becomes due by time alone. Each is a bounded batch, safe in parallel copies."""
 
 import threading
 import time
@@ -24,9 +24,9 @@ BATCH = 200
 MAX_IDLE, CHECK_INTERVAL = (
     2.0,
     0.5,
-)  # seconds without a round until the worker makes one, and between looks
-POLL_BATCH, POLL_THREADS = 40, 8  # even of vendors that hang: done before POLL_LEASE is over
-POLL_LEASE = 60.0  # seconds a claimed poll is ours
+)  # seconds: without a run until the worker runs the job itself; between checks
+POLL_BATCH, POLL_THREADS = 40, 8  # done within POLL_LEASE even if vendors hang
+POLL_LEASE = 60.0  # seconds
 
 EXPIRED_LEASES = """
 SELECT a.id, a.provider, m.id, m.phone
@@ -94,20 +94,18 @@ def _run_each(*steps: Callable[[], object]) -> None:
     for step in steps:
         try:
             step()
-        except Exception:  # one sweep's fault must not keep the others from their work
+        except Exception:  # a failed sweep must not stop the others
             log.exception("sweep_failed", sweep=step.__name__)
             connection.close()
 
 
 def sweep() -> None:
-    """Proofs are settled before anything is given up, or sent by another channel."""
+    """Settles proofs first, before it gives up messages or switches their channel."""
     _run_each(*extensions.settlers(), receipts.apply_stored, expire_leases, fall_back, give_up)
 
 
 def expire_leases() -> int:
-    """A worker died in the middle of a call: whether the vendor got it nobody knows, but for a
-    vendor who can be asked.
-    """
+    """Marks attempts of dead workers ambiguous; only a vendor that can be polled may know more."""
     events = [
         with_provider_id(
             Event(attempt_id, EventKind.AMBIGUOUS, code="lease"), provider, message_id, phone
@@ -122,19 +120,19 @@ def expire_leases() -> int:
 def _apply_ambiguous(events: list[Event]) -> None:
     try:
         apply.apply(events)
-    except IntegrityError:  # an id of our choosing is taken: who asks would hear of another message
+    except IntegrityError:  # our provider id is taken: a poll would return another message
         log.exception("leases_not_named")
-        apply.apply([replace(one, provider_id=None, ask_in=None) for one in events])
+        apply.apply([replace(event, provider_id=None, poll_in=None) for event in events])
 
 
 def fall_back() -> int:
-    """No proof within the channel's patience: on to the next one of the chain."""
+    """Switches messages without proof within the channel's patience to the next channel."""
     messages = _ids(PATIENCE_EXPIRED, [BATCH])
     return len(apply.fall_back(messages)) if messages else 0
 
 
 def poll() -> int:
-    """Ask vendors about what they accepted, or may have, and have said nothing of since."""
+    """Polls vendors about accepted or ambiguous attempts without a receipt."""
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(DUE_POLLS, [registry.pollable(), POLL_BATCH, POLL_LEASE])
         rows = cursor.fetchall()
@@ -158,13 +156,14 @@ def _poll_attempt(attempt_id: UUID, provider_name: str, provider_id: str, state:
     if alert := provider.alert_of(receipt):
         vendor_alerts.enqueue(provider_name, alert)
     event = receipts.event_of(attempt_id, receipt, pollable=True)
-    is_known = event.what is EventKind.ACCEPTED and state == "sent"
+    is_known = event.kind is EventKind.ACCEPTED and state == "sent"
     return Event(attempt_id, EventKind.NO_NEWS) if is_known else event
 
 
 def give_up() -> int:
-    """Past the deadline without proof: the hold goes back."""
-    events = [Event(one, EventKind.GIVEN_UP) for one in _ids(OVERDUE_ATTEMPTS, [BATCH, BATCH])]
+    """Expires messages past their deadline without proof; releases their holds."""
+    attempts = _ids(OVERDUE_ATTEMPTS, [BATCH, BATCH])
+    events = [Event(attempt_id, EventKind.GIVEN_UP) for attempt_id in attempts]
     if events:
         apply.apply(events)
     messages = _ids(OVERDUE_MESSAGES, [MIN_USEFUL_SECONDS, BATCH])
@@ -183,5 +182,5 @@ def _rows(statement: str, params: list[int]) -> list[tuple[Any, ...]]:
         return list(cursor.fetchall())
 
 
-# Apart from each other: vendors that hang must not hold up a deadline.
+# Separate jobs: hanging vendors must not delay a deadline.
 sweep_job, poll_job = PeriodicJob(sweep), PeriodicJob(poll)

@@ -1,4 +1,4 @@
-"""On along a message's chain of channels, no further, or no more. Pure: no database, no clock."""
+"""Decisions about the fallback chain of a message. Pure: no database, no clock."""
 
 from billing.wallet.ledger import HoldMove
 from channels.lifecycle.state_machine import (
@@ -13,33 +13,36 @@ from channels.phone_numbers import country_of
 
 
 def expire_patience(message: MessageState) -> None:
-    """No proof in the time that its channel was given, whatever became of the try there."""
+    """Requests a fallback because no proof came in time, whatever the attempt's state."""
     if message.state not in OPEN_MESSAGE or not message.chain:
         return
     if message.time_left > MIN_TIME_LEFT:
-        message.wish = FallbackRequest(FallbackReason.PATIENCE)
+        message.fallback_request = FallbackRequest(FallbackReason.PATIENCE)
         message.changed = True
     else:
         _end_chain(message, FallbackReason.TIME)
 
 
-def hold_move(message: MessageState, wish: FallbackRequest) -> HoldMove:
-    """What the wallet is asked for."""
+def hold_move(message: MessageState, request: FallbackRequest) -> HoldMove:
+    """The exchange of holds that the wallet must approve."""
     return HoldMove(
         company_id=message.company_id,
         message_id=message.id,
         hold=message.hold,
         old=message.price,
         new=message.chain[0].price,
-        reason=wish.why.value,
+        reason=request.reason.value,
         country=country_of(message.phone),
     )
 
 
-def accept_fallback(message: MessageState, wish: FallbackRequest) -> None:
-    """Paid: in the state it is in, for `sent` never goes back to `queued`."""
+def accept_fallback(message: MessageState, request: FallbackRequest) -> None:
+    """Switches to the next channel, whose hold is paid.
+
+    The message keeps its state: `sent` never returns to `queued`.
+    """
     step, *message.chain = message.chain
-    message.turns.append((wish.why, step.channel))
+    message.turns.append((request.reason, step.channel))
     for attempt in message.attempts:
         if attempt.state in OPEN_ATTEMPT:
             attempt.state = "expired"
@@ -48,33 +51,33 @@ def accept_fallback(message: MessageState, wish: FallbackRequest) -> None:
     message.channel, message.price = step.channel, step.price
     message.hold += 1
     message.due_in, message.fallback_in = 0.0, step.patience
-    message.has_gone_on = message.changed = True
+    message.has_switched_channel = message.changed = True
 
 
 def reject_fallback(
-    message: MessageState, wish: FallbackRequest, why: FallbackReason = FallbackReason.TOKENS
+    message: MessageState, request: FallbackRequest, reason: FallbackReason = FallbackReason.TOKENS
 ) -> None:
-    """The wallet does not pay: a try that is open goes on, one that failed was the last."""
-    if wish.why is FallbackReason.PATIENCE:
-        _end_chain(message, why)
+    """The wallet does not pay: an open attempt continues, a failed one ends the message."""
+    if request.reason is FallbackReason.PATIENCE:
+        _end_chain(message, reason)
     else:
-        message.turns.append((why, message.chain[0].channel))
-        finish(message, wish.state, wish.error)
+        message.turns.append((reason, message.chain[0].channel))
+        finish(message, request.state, request.error)
 
 
-def cancel_fallback(message: MessageState, why: FallbackReason) -> None:
-    """What it carried has been used: nothing of it is sent any more by channels still to come."""
+def cancel_fallback(message: MessageState, reason: FallbackReason) -> None:
+    """Sends nothing by later channels: the recipient has used the code or link."""
     if message.state not in OPEN_MESSAGE:
         return
     if message.hold > 1 and message.due_in is not None and message.open_attempt is None:
-        message.turns.append((why, message.channel))
+        message.turns.append((reason, message.channel))
         message.chain = []
-        finish(message, "expired", "", reason=why.value)
+        finish(message, "expired", "", reason=reason.value)
     elif message.chain:
-        _end_chain(message, why)
+        _end_chain(message, reason)
 
 
-def _end_chain(message: MessageState, why: FallbackReason) -> None:
-    message.turns.append((why, message.chain[0].channel))
+def _end_chain(message: MessageState, reason: FallbackReason) -> None:
+    message.turns.append((reason, message.chain[0].channel))
     message.chain = []
     message.changed = True

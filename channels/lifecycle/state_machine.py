@@ -1,9 +1,9 @@
-"""What an event does to an attempt, its message and the hold on it. Pure: no database, no clock.
+"""The state machine of a message: applies an event to an attempt, its message and the hold.
 
-States rise by rank and never fall back, except that proof of delivery beats giving up: a late
-`delivered` replaces `failed` and `expired`, and charges nothing, for the hold is gone by then.
+Pure: no database, no clock. States only rise in rank, with one exception: a late `delivered`
+replaces `failed` and `expired`. It charges nothing, because the hold is released by then.
 
-What may go on by another channel only wishes so here: `chain` and the wallet decide.
+A failed attempt only requests a fallback here; `fallback_chain` and the wallet decide on it.
 """
 
 import random
@@ -21,7 +21,7 @@ from channels.phone_numbers import country_of
 OPEN_MESSAGE = {"queued", "sent"}
 OPEN_ATTEMPT = {"submitting", "ambiguous", "sent"}
 MAX_TRIES = 8
-MIN_TIME_LEFT = 30.0  # seconds a message must stay useful for another try to make sense
+MIN_TIME_LEFT = 30.0  # seconds of use a message must have left for another try
 RETRY_BASE, RETRY_CAP = 0.5, 10.0
 FIRST_POLL_DELAY, MAX_POLL_DELAY = 10.0, 120.0
 
@@ -31,18 +31,18 @@ class EventKind(StrEnum):
     DELIVERED = "delivered"
     READ = "read"
     UNREACHABLE = "unreachable"
-    REFUSED = "refused"  # by the vendor, for a reason of its own
-    RETRY = "retry"  # definitely not sent; may be later
-    AMBIGUOUS = "ambiguous"
-    EXPIRED = "expired"  # says the vendor
-    GIVEN_UP = "given_up"  # by us, past the deadline
-    NO_NEWS = "no_news"  # a poll that brought nothing
+    REFUSED = "refused"  # by the vendor, for a reason other than the recipient
+    RETRY = "retry"  # definitely not sent; a later try may succeed
+    AMBIGUOUS = "ambiguous"  # may or may not be sent
+    EXPIRED = "expired"  # at the vendor
+    GIVEN_UP = "given_up"  # past our own deadline
+    NO_NEWS = "no_news"  # a poll returned nothing new
 
 
 @dataclass(slots=True)
 class Event:
     attempt_id: UUID
-    what: EventKind
+    kind: EventKind
     provider_id: str | None = None
     code: str | None = None
     detail: str | None = None
@@ -50,15 +50,17 @@ class Event:
     at: datetime | None = None
     retry_after: float | None = None
     pollable: bool = False
-    ask_in: float | None = None  # seconds until an unclear outcome can be asked about
-    is_called: bool = False  # the vendor was asked, and this is what came of it
-    account: bool = False  # it is the account that is at fault
-    destination: bool = False  # it is at fault, for this destination alone
-    elsewhere: bool = False  # another account can carry the message, and should
+    poll_in: float | None = None  # seconds until an ambiguous outcome can be polled
+    is_call_result: bool = False  # the vendor was called, and this is the outcome
+    is_account_fault: bool = False
+    is_destination_fault: bool = False  # the account cannot send to this destination
+    can_reroute: bool = False  # another account can and should carry the message
 
 
 @dataclass(slots=True)
 class AttemptState:
+    """One attempt of a `MessageState`."""
+
     id: UUID
     n: int
     hold: int
@@ -67,17 +69,19 @@ class AttemptState:
     provider_id: str | None
     polls: int
     channel: str = ""
-    price: int = 0  # what its hold holds, or held
+    price: int = 0  # tokens of its hold, open or closed
     error_class: str | None = None
     error_code: str | None = None
     error_detail: str | None = None
     poll_in: float | None = None
     changed: bool = False
-    is_named: bool = False  # has just got the vendor's id
+    has_new_provider_id: bool = False
 
 
 @dataclass(slots=True)
 class MessageState:
+    """A locked message with the changes decided so far; `outcomes.apply` writes them."""
+
     id: UUID
     company_id: int
     mode: str
@@ -92,27 +96,26 @@ class MessageState:
     price: int
     time_left: float
     subject_id: UUID
-    is_heard: bool = False  # by an endpoint of the company
-    due_in: float | None = None  # None: with a provider, or over
-    is_owed: bool = False  # delivered, with the hold of a later try still open
+    has_subscribers: bool = False  # a webhook endpoint of the company
+    due_in: float | None = None  # None: with a provider, or final
+    is_owed: bool = False  # delivered, while the hold of a later try is still open
     attempts: list[AttemptState] = field(default_factory=list)
-    wish: FallbackRequest | None = None
-    fallback_in: float | None = None  # the patience with a channel it has just gone on to
-    has_gone_on: bool = False
-    turns: list[tuple[FallbackReason, str]] = field(
-        default_factory=list
-    )  # and the channel in question
+    fallback_request: FallbackRequest | None = None
+    fallback_in: float | None = None  # patience of the channel it has just switched to
+    has_switched_channel: bool = False
+    # decisions for the timeline, each with the channel it concerns
+    turns: list[tuple[FallbackReason, str]] = field(default_factory=list)
     at: datetime | None = None
     read_at: datetime | None = None
     is_read: bool = False
     changed: bool = False
-    moved: bool = False  # into another state, which is news to the company
-    goes_on: bool = False  # at once, by another account: no outcome yet to whoever waits for one
+    has_new_state: bool = False
+    is_rerouted: bool = False  # due at once by another account: no outcome to publish yet
     settlements: list[Settlement] = field(default_factory=list)
 
     @property
     def open_attempt(self) -> AttemptState | None:
-        return next((one for one in self.attempts if one.state in OPEN_ATTEMPT), None)
+        return next((attempt for attempt in self.attempts if attempt.state in OPEN_ATTEMPT), None)
 
     def settle(self, kind: TransferKind, *, proof: str = "", reason: str = "") -> None:
         country = country_of(self.phone) if kind is TransferKind.RELEASE else ""
@@ -124,11 +127,11 @@ class MessageState:
 
 
 def apply(message: MessageState, attempt: AttemptState, event: Event) -> None:
-    """Change both in place; what does not follow from their states changes nothing."""
+    """Changes both in place. An event that their states do not allow changes nothing."""
     if event.provider_id and attempt.provider_id is None:
         attempt.provider_id = event.provider_id.replace("\0", "")[:200]
-        attempt.changed = attempt.is_named = True
-    _HANDLERS[event.what](message, attempt, event)
+        attempt.changed = attempt.has_new_provider_id = True
+    _HANDLERS[event.kind](message, attempt, event)
 
 
 def _accepted(message: MessageState, attempt: AttemptState, event: Event) -> None:
@@ -136,7 +139,7 @@ def _accepted(message: MessageState, attempt: AttemptState, event: Event) -> Non
         _set_attempt_state(attempt, "sent", event)
         if event.pollable:
             attempt.poll_in = FIRST_POLL_DELAY
-    # Only while the try is open: late word of a refused one must not call off the next.
+    # Only while the attempt is open: a late receipt of a refused one must not cancel the next.
     if attempt.state == "sent" and message.state == "queued" and attempt.n == message.tries:
         _set_message_state(message, "sent")
 
@@ -165,8 +168,9 @@ _CANCEL_REASONS = {
 
 
 def _deliver_late(message: MessageState, attempt: AttemptState, proof: DeliveryProof) -> None:
-    """The hold of this try was released when the next one opened, so it is free. The next is
-    called off, unless a provider has it: then its hold stays for what becomes of it.
+    """The hold of this attempt was released when the next one opened, so delivery is free.
+
+    Cancels the next attempt unless a provider has it; its hold then stays open for its outcome.
     """
     if message.open_attempt:
         message.is_owed = True
@@ -192,7 +196,7 @@ def _settle_owed(
 
 
 def _release_owed(message: MessageState, attempt: AttemptState) -> None:
-    """Unless it is tried on: another try of the same channel may be the one on its way."""
+    """Keeps the hold while another attempt on the same channel is open."""
     if message.open_attempt is None:
         _settle_owed(message, attempt, TransferKind.RELEASE, reason=attempt.state)
 
@@ -214,14 +218,14 @@ def _refused(message: MessageState, attempt: AttemptState, event: Event) -> None
 
 
 def _rerouted(message: MessageState, attempt: AttemptState, event: Event) -> bool:
-    """Due at once for another account of its channel, under the hold it has."""
-    is_ours = attempt.state in {"submitting", "ambiguous"} and _is_current(message, attempt)
-    is_of_use = _tries_on_channel(message) < MAX_TRIES and message.time_left > MIN_TIME_LEFT
-    if not (event.elsewhere and is_ours and is_of_use):
+    """Makes the message due at once for another account of its channel, under the same hold."""
+    is_current = attempt.state in {"submitting", "ambiguous"} and _is_current(message, attempt)
+    has_chance = _tries_on_channel(message) < MAX_TRIES and message.time_left > MIN_TIME_LEFT
+    if not (event.can_reroute and is_current and has_chance):
         return False
     _set_attempt_state(attempt, "failed", event)
     message.due_in = 0.0
-    message.changed = message.goes_on = True
+    message.changed = message.is_rerouted = True
     return True
 
 
@@ -232,30 +236,35 @@ def _fail(message: MessageState, attempt: AttemptState, event: Event, error: str
 
 
 def _fall_back(message: MessageState, attempt: AttemptState, state: str, error: str) -> None:
-    """This try came to nothing: on to the next channel where there is one, or else the end."""
+    """Requests the next channel of the chain, or finishes the message if there is none."""
     if not _is_current(message, attempt):
         _release_owed(message, attempt)
         return
     error = _combined_error(message, error)
     if message.chain and message.time_left > MIN_TIME_LEFT:
-        message.wish = FallbackRequest(FallbackReason.REFUSED, state, error)
+        message.fallback_request = FallbackRequest(FallbackReason.REFUSED, state, error)
         message.changed = True
     else:
         finish(message, state, error)
 
 
 def _is_current(message: MessageState, attempt: AttemptState) -> bool:
-    """Of an open message: a try of a channel it has left says nothing of the next, even while
-    that is not tried yet.
+    """Whether this is the latest attempt of an open message, on its current channel.
+
+    An attempt on an earlier channel says nothing about the next, even before that is tried.
     """
     is_newest = attempt.n == message.tries and attempt.hold == message.hold
     return message.state in OPEN_MESSAGE and is_newest
 
 
 def _combined_error(message: MessageState, error: str) -> str:
-    """Unreachable only where every channel said so."""
-    last_of = {one.hold: one.error_class for one in message.attempts if one.hold < message.hold}
-    is_mixed = any(one != EventKind.UNREACHABLE for one in last_of.values())
+    """Unreachable only if every channel reported it."""
+    last_errors = {
+        earlier.hold: earlier.error_class
+        for earlier in message.attempts
+        if earlier.hold < message.hold
+    }
+    is_mixed = any(error_class != EventKind.UNREACHABLE for error_class in last_errors.values())
     return "delivery_failed" if is_mixed else error
 
 
@@ -275,19 +284,19 @@ def _retry(message: MessageState, attempt: AttemptState, event: Event) -> None:
 
 
 def _tries_on_channel(message: MessageState) -> int:
-    """By the channel it is at now."""
-    return message.tries - max(
-        (one.n for one in message.attempts if one.hold < message.hold), default=0
-    )
+    """Tries on the current channel."""
+    earlier = (attempt.n for attempt in message.attempts if attempt.hold < message.hold)
+    return message.tries - max(earlier, default=0)
 
 
 def _ambiguous(message: MessageState, attempt: AttemptState, event: Event) -> None:
-    """The phone may have it. Never sent again, unless the vendor says that it never got it:
-    else a receipt, a proof or the deadline decides.
+    """The phone may have the message, so it is sent again only if the vendor denies having it.
+
+    Otherwise a receipt, a proof or the deadline decides.
     """
     if attempt.state == "submitting":
         _set_attempt_state(attempt, "ambiguous", event)
-        attempt.poll_in = event.ask_in
+        attempt.poll_in = event.poll_in
 
 
 def _expired(message: MessageState, attempt: AttemptState, event: Event) -> None:
@@ -314,31 +323,31 @@ def _poll_empty(message: MessageState, attempt: AttemptState, event: Event) -> N
 
 
 def give_up(message: MessageState) -> None:
-    """Past the deadline or the use of it, with no attempt open."""
+    """Expires an open message past its deadline or useful time that has no open attempt."""
     if message.state in OPEN_MESSAGE:
         finish(message, "expired", "")
 
 
 def finish(message: MessageState, state: str, error: str, *, reason: str = "") -> None:
-    """Not delivered: its hold goes back."""
+    """Ends an undelivered message and releases its hold."""
     message.error = error
     message.settle(TransferKind.RELEASE, reason=reason or state)
     _set_message_state(message, state)
 
 
 def _set_message_state(message: MessageState, state: str) -> None:
-    message.moved = message.moved or message.state != state
+    message.has_new_state = message.has_new_state or message.state != state
     message.state = state
     message.changed = True
     if state not in OPEN_MESSAGE:
-        message.due_in = message.wish = None
+        message.due_in = message.fallback_request = None
 
 
 def _set_attempt_state(attempt: AttemptState, state: str, event: Event) -> None:
     attempt.state = state
     attempt.changed = True
     if event.code is not None:
-        attempt.error_class = event.what.value
+        attempt.error_class = event.kind.value
         attempt.error_code = event.code.replace("\0", "")[:60]
         attempt.error_detail = (event.detail or "").replace("\0", "")[:300]
 

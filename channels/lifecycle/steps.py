@@ -1,4 +1,4 @@
-"""The chain of channels of a message: its steps, and the words for what becomes of them."""
+"""The fallback chain of a message: its steps, requests to advance, and reasons."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -6,7 +6,7 @@ from enum import StrEnum
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A channel to fall back to, its price when the message was accepted, and how long it gets."""
+    """A channel to fall back to: its price at acceptance, and its patience in seconds."""
 
     channel: str
     price: int
@@ -14,23 +14,27 @@ class Step:
 
 
 class FallbackReason(StrEnum):
-    """What its chain of channels made of a message, for those who read its timeline."""
+    """Why a message fell back, stopped, or cancelled its fallback; shown in its timeline."""
 
-    PATIENCE = "patience"  # no proof in time: went on
-    REFUSED = "refused"  # not delivered there: went on
-    TOKENS = "tokens"  # the next channel costs more than there is: goes no further
-    BUDGET = "budget"  # it costs more than a budget has left: goes no further
-    TIME = "time"  # too little of its use is left: goes no further
-    LATE = "late"  # an earlier channel had delivered it: called off
-    OWED = "owed"  # the same, but the next had it already: charged if that delivers too
-    CODE_ENTERED = "code_entered"  # called off
-    CLICK = "click"  # called off
+    # Switched to the next channel:
+    PATIENCE = "patience"  # no proof in time
+    REFUSED = "refused"  # not delivered by the last channel
+    # Stopped at the current channel:
+    TOKENS = "tokens"  # the balance cannot pay for the next channel
+    BUDGET = "budget"  # a budget cannot pay for it
+    TIME = "time"  # too little useful time left
+    # Cancelled the next channel:
+    LATE = "late"  # an earlier channel delivered
+    CODE_ENTERED = "code_entered"
+    CLICK = "click"
+    # Kept it: an earlier channel delivered, but the next vendor already has the message.
+    OWED = "owed"  # charged if that delivers too
 
 
 @dataclass(frozen=True, slots=True)
 class FallbackRequest:
-    """To go on to the next channel of the chain; or else, refused, to end like this."""
+    """Asks for the next channel; if the wallet rejects it, a failed message ends as given."""
 
-    why: FallbackReason
+    reason: FallbackReason
     state: str = ""
     error: str = ""

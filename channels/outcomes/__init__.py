@@ -1,1 +1,1 @@
-"""What became of an attempt: outcomes, delivery receipts and other proofs, with their money."""
+"""Outcomes of attempts: call results, delivery receipts and other proofs, and their settlement."""

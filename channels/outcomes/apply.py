@@ -1,12 +1,13 @@
-"""Everything that happens to an attempt passes through `apply`: the only way out of a hold.
+"""Applies events to attempts and messages; the only code that settles a hold.
 
-An outcome, a receipt, an entered code, a lease run out, a deadline: each is an event. A group of
-them is one commit: lock, decide (`transitions` and `chain`, pure), write, settle the money. Only
-where a message goes on to another channel the wallet is asked before it is written; it is still
-the last of the locks that others wait for.
+An outcome, a receipt, an entered code, an expired lease, a deadline: each is an event. A group of
+events is one commit: lock, decide (`state_machine` and `fallback_chain`, pure), write, settle the
+money. When a message switches channels, the wallet decides before the message is written; its lock
+is still the last one that others wait for.
 """
 
 from collections.abc import Sequence
+from typing import Any
 from uuid import UUID
 
 import orjson
@@ -34,7 +35,7 @@ _MESSAGE_COLUMNS = 17  # of a message in `sql.LOAD_MESSAGES`; those of an attemp
 
 
 def apply(events: Sequence[Event]) -> list[MessageState]:
-    """Apply a group in one commit, then tell whoever waits. Safe to repeat."""
+    """Applies a group of events in one commit, then publishes the outcomes. Safe to repeat."""
     with transaction.atomic(), connection.cursor() as cursor:
         messages = _apply(cursor, events)
     announce(messages)
@@ -42,16 +43,17 @@ def apply(events: Sequence[Event]) -> list[MessageState]:
 
 
 def apply_in_transaction(cursor: CursorWrapper, events: Sequence[Event]) -> list[MessageState]:
-    """The same inside a transaction of the caller's, who calls `announce` after its commit."""
+    """Does the same in the caller's transaction; the caller calls `announce` after its commit."""
     return _apply(cursor, events)
 
 
 def give_up(message_ids: Sequence[UUID]) -> list[MessageState]:
-    """Expire messages no attempt is open for."""
+    """Expires messages without an open attempt."""
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(sql.LOCK_MESSAGES, [list(message_ids)])
-        # Looked at only now, under the lock: a worker may have claimed one in the meantime.
-        idle = [one for one in load_messages(cursor, message_ids) if one.open_attempt is None]
+        # Checked under the lock, since a worker may have claimed one in the meantime.
+        messages = load_messages(cursor, message_ids)
+        idle = [message for message in messages if message.open_attempt is None]
         for message in idle:
             give_up_message(message)
         changed = write_changes(cursor, idle)
@@ -60,7 +62,7 @@ def give_up(message_ids: Sequence[UUID]) -> list[MessageState]:
 
 
 def fall_back(message_ids: Sequence[UUID]) -> list[MessageState]:
-    """On to the next channel for those whose patience is over still, when nobody holds them."""
+    """Switches messages to their next channel if their patience is still over under the lock."""
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(sql.LOCK_PATIENCE_EXPIRED, [list(message_ids)])
         messages = load_messages(cursor, [row[0] for row in cursor.fetchall()])
@@ -72,26 +74,30 @@ def fall_back(message_ids: Sequence[UUID]) -> list[MessageState]:
 
 
 def announce(messages: Sequence[MessageState]) -> None:
-    """After the commit: places back for what was refused, first, so that the sender who is
-    then told can try another channel at once.
+    """Publishes committed outcomes. Returns places in send limits first, so that a notified sender
+    can try another channel at once.
     """
     if not messages:
         return
     for message in messages:
-        if message.moved:
+        if message.has_new_state:
             metrics.count_message(message.mode, message.channel, message.state)
         if message.state == "failed":
             send_limits.release(message)
-    # Who waits is told how it ended, not of each channel and account on the way.
-    told = [one for one in messages if not (one.has_gone_on or one.goes_on)]
-    if told:
+    # Waiting senders get the outcome, not each channel and account on the way to it.
+    settled = [
+        message for message in messages if not (message.has_switched_channel or message.is_rerouted)
+    ]
+    if settled:
         outcome_waiting.publish(
             [
-                outcome_waiting.Signal(one.id, one.state, one.channel, one.error, one.price)
-                for one in told
+                outcome_waiting.Signal(
+                    message.id, message.state, message.channel, message.error, message.price
+                )
+                for message in settled
             ]
         )
-    if len(told) < len(messages):
+    if len(settled) < len(messages):
         nudge.wake()
 
 
@@ -110,92 +116,122 @@ def apply_to(messages: Sequence[MessageState], events: Sequence[Event]) -> None:
 
 
 def load_messages(cursor: CursorWrapper, ids: Sequence[UUID]) -> list[MessageState]:
-    """Messages with their attempts, for whoever has locked them."""
-    found: dict[UUID, MessageState] = {}
+    """Reads messages with their attempts. The caller holds their locks."""
+    messages: dict[UUID, MessageState] = {}
     if ids:
         cursor.execute(sql.LOAD_MESSAGES, [list(ids)])
         for row in cursor.fetchall():
-            columns, attempt = list(row[:_MESSAGE_COLUMNS]), row[_MESSAGE_COLUMNS:]
-            # Django leaves jsonb as text on raw cursors
-            columns[5] = [Step(**step) for step in orjson.loads(columns[5])]
-            message = found.setdefault(row[0], MessageState(*columns))
-            if attempt[0] is not None:
+            columns, attempt = row[:_MESSAGE_COLUMNS], row[_MESSAGE_COLUMNS:]
+            message_id, attempt_id = columns[0], attempt[0]
+            message = messages.get(message_id)
+            if message is None:
+                message = messages[message_id] = _message_state(columns)
+            if attempt_id is not None:
                 message.attempts.append(AttemptState(*attempt))
-    return list(found.values())
+    return list(messages.values())
+
+
+def _message_state(columns: tuple[Any, ...]) -> MessageState:
+    """Parses the chain here, since Django leaves jsonb as text on raw cursors."""
+    message_id, company_id, mode, kind, channel, chain, *rest = columns
+    steps = [Step(**step) for step in orjson.loads(chain)]
+    return MessageState(message_id, company_id, mode, kind, channel, steps, *rest)
 
 
 def write_changes(cursor: CursorWrapper, messages: Sequence[MessageState]) -> list[MessageState]:
-    """Write what was decided; the wallet has its say first where a hold is to move. The messages
-    that changed.
+    """Writes the decisions and returns the changed messages. The wallet first accepts or rejects
+    requested fallbacks.
     """
     _move_holds(cursor, messages)
-    _write_attempts(cursor, [each for one in messages for each in one.attempts])
+    _write_attempts(cursor, [attempt for message in messages for attempt in message.attempts])
     return _write_messages(cursor, messages)
 
 
 def _move_holds(cursor: CursorWrapper, messages: Sequence[MessageState]) -> None:
-    wishes = [(one, one.wish) for one in messages if one.wish]
-    if not wishes:
+    requests = [
+        (message, message.fallback_request) for message in messages if message.fallback_request
+    ]
+    if not requests:
         return
-    moves = [fallback_chain.hold_move(message, wish) for message, wish in wishes]
-    settled = {each.company_id for one in messages for each in one.settlements}
-    moved = ledger.move_holds(cursor, moves, touching=settled)
-    for message, wish in wishes:
-        why = _REJECTION_REASONS.get(moved[message.id])
-        if why is None:
-            fallback_chain.accept_fallback(message, wish)
+    moves = [fallback_chain.hold_move(message, request) for message, request in requests]
+    settled = {settlement.company_id for message in messages for settlement in message.settlements}
+    results = ledger.move_holds(cursor, moves, touching=settled)
+    for message, request in requests:
+        rejection = _REJECTION_REASONS.get(results[message.id])
+        if rejection is None:
+            fallback_chain.accept_fallback(message, request)
         else:
-            fallback_chain.reject_fallback(message, wish, why)
+            fallback_chain.reject_fallback(message, request, rejection)
 
 
 def _write_attempts(cursor: CursorWrapper, attempts: Sequence[AttemptState]) -> None:
-    named = [(one.id, one.provider_id) for one in attempts if one.n > 1 and one.is_named]
-    if named:
-        cursor.execute(sql.TAKE_OVER_PROVIDER_IDS, _transpose(named))
+    inherited = [
+        (attempt.id, attempt.provider_id)
+        for attempt in attempts
+        if attempt.n > 1 and attempt.has_new_provider_id
+    ]
+    if inherited:
+        cursor.execute(sql.TAKE_OVER_PROVIDER_IDS, _transpose(inherited))
     rows = [
         (
-            one.id,
-            one.state,
-            one.provider_id,
-            one.error_class,
-            one.error_code,
-            one.error_detail,
-            one.polls,
-            one.poll_in,
+            attempt.id,
+            attempt.state,
+            attempt.provider_id,
+            attempt.error_class,
+            attempt.error_code,
+            attempt.error_detail,
+            attempt.polls,
+            attempt.poll_in,
         )
-        for one in attempts
-        if one.changed
+        for attempt in attempts
+        if attempt.changed
     ]
     if rows:
         cursor.execute(sql.UPDATE_ATTEMPTS, _transpose(rows))
 
 
 def _write_messages(cursor: CursorWrapper, messages: Sequence[MessageState]) -> list[MessageState]:
-    changed = [one for one in messages if one.changed]
+    changed = [message for message in messages if message.changed]
     rows = [
         (
-            one.id,
-            one.state,
-            one.error,
-            one.channel,
-            orjson.dumps(one.chain).decode(),
-            one.hold,
-            one.due_in,
-            one.at,
-            one.read_at,
-            one.is_read,
-            one.price,
-            one.is_owed,
-            one.fallback_in,
+            message.id,
+            message.state,
+            message.error,
+            message.channel,
+            orjson.dumps(message.chain).decode(),
+            message.hold,
+            message.due_in,
+            message.at,
+            message.read_at,
+            message.is_read,
+            message.price,
+            message.is_owed,
+            message.fallback_in,
         )
-        for one in changed
+        for message in changed
     ]
     if rows:
         zone = settings.TIME_ZONE
         cursor.execute(sql.UPDATE_MESSAGES, [*_transpose(rows), zone, zone])
-        _insert_turns(cursor, [(one.id, why.value, by) for one in changed for why, by in one.turns])
-        _append_webhook_events(cursor, [one.id for one in changed if one.moved and one.is_heard])
-        ledger.settle(cursor, [each for one in changed for each in one.settlements])
+        _insert_turns(
+            cursor,
+            [
+                (message.id, reason.value, channel)
+                for message in changed
+                for reason, channel in message.turns
+            ],
+        )
+        _append_webhook_events(
+            cursor,
+            [
+                message.id
+                for message in changed
+                if message.has_new_state and message.has_subscribers
+            ],
+        )
+        ledger.settle(
+            cursor, [settlement for message in changed for settlement in message.settlements]
+        )
     return changed
 
 
@@ -204,10 +240,10 @@ def _insert_turns(cursor: CursorWrapper, turns: list[tuple[UUID, str, str]]) -> 
         cursor.execute(sql.INSERT_TURNS, _transpose(turns))
 
 
-def _append_webhook_events(cursor: CursorWrapper, moved: list[UUID]) -> None:
-    """Events for those who asked for them, in the commit that moved the messages."""
-    if moved:
-        cursor.execute(sql.APPEND_MESSAGE_EVENTS, [moved, [uuid7() for _ in moved]])
+def _append_webhook_events(cursor: CursorWrapper, message_ids: list[UUID]) -> None:
+    """Webhook events for subscribed companies, in the commit that changed the states."""
+    if message_ids:
+        cursor.execute(sql.APPEND_MESSAGE_EVENTS, [message_ids, [uuid7() for _ in message_ids]])
         outbox.wake_dispatcher(cursor.rowcount)
 
 

@@ -1,4 +1,4 @@
-"""Proofs that are no receipts: what a message carried was used, so that it had arrived."""
+"""Proof of delivery without a receipt: the recipient used the code or link of a message."""
 
 from collections.abc import Sequence
 from uuid import UUID
@@ -22,20 +22,26 @@ _CANCEL_REASONS = {
 def prove(
     cursor: CursorWrapper, used: Sequence[tuple[UUID, UUID | None]], proof: DeliveryProof
 ) -> list[MessageState]:
-    """Subjects that were used, each with the message it is known to have come by, if it is: settle
-    one delivery of each, if none is yet, and send nothing of it by channels still to come.
+    """Settles one delivery of each used subject, unless one is settled, and cancels its fallback.
 
-    In the caller's transaction, who calls `outcomes.announce` after its commit.
+    `used` pairs a subject with the message that brought it, if known. Runs in the caller's
+    transaction; the caller calls `apply.announce` after its commit.
     """
-    subjects, known = ([row[0] for row in used], [row[1] for row in used])
+    subjects = [subject_id for subject_id, _ in used]
+    message_ids = [message_id for _, message_id in used]
     cursor.execute(sql.LOCK_BY_SUBJECTS, [subjects])
     messages = apply.load_messages(cursor, [row[0] for row in cursor.fetchall()])
-    cursor.execute(sql.PROVED_ATTEMPTS, [subjects, known])
-    proved = [row[0] for row in cursor.fetchall() if row[0] is not None]
+    cursor.execute(sql.PROVED_ATTEMPTS, [subjects, message_ids])
+    proved = [attempt_id for (attempt_id,) in cursor.fetchall() if attempt_id is not None]
     if proof is DeliveryProof.CLICK:
-        by = {attempt.id: attempt.provider for one in messages for attempt in one.attempts}
-        proved = [one for one in proved if registry.clicks_prove(by[one])]
-    apply.apply_to(messages, [Event(one, EventKind.DELIVERED, proof=proof) for one in proved])
+        providers = {
+            attempt.id: attempt.provider for message in messages for attempt in message.attempts
+        }
+        proved = [
+            attempt_id for attempt_id in proved if registry.clicks_prove(providers[attempt_id])
+        ]
+    events = [Event(attempt_id, EventKind.DELIVERED, proof=proof) for attempt_id in proved]
+    apply.apply_to(messages, events)
     for message in messages:
         fallback_chain.cancel_fallback(message, _CANCEL_REASONS[proof])
     return apply.write_changes(cursor, messages)

@@ -1,11 +1,13 @@
 """Delivery receipts: verified and stored while the vendor waits, applied by a worker.
 
-They come twice, late, out of order and before our own commit. A repeat is recognised by what it
-says; one that speaks of an attempt we do not know yet is parked and matched again.
+They come twice, late, out of order and before our own commit. A digest of the content recognises
+a repeat. A receipt for an unknown attempt is parked and matched again later.
 """
 
 import hashlib
 from collections.abc import Sequence
+from datetime import datetime
+from typing import NamedTuple
 from uuid import UUID
 
 import structlog
@@ -27,9 +29,9 @@ from channels.vendor_accounts import registry
 log = structlog.get_logger(__name__)
 
 BATCH_SIZE = 100
-MAX_RAW_BYTES = 2**20  # bytes of one call, kept with each of its receipts
-PARK_SECONDS = 5.0  # seconds until an unmatched receipt is tried again, at first
-MATCH_TIMEOUT = 600.0  # seconds after which it is kept as a record only
+MAX_RAW_BYTES = 2**20  # stored for one call, whose body is kept with each of its receipts
+PARK_SECONDS = 5.0  # until the first retry of an unmatched receipt
+MATCH_TIMEOUT = 600.0  # seconds after which an unmatched receipt is no longer retried
 
 EVENT_KINDS = {
     ReceiptState.SENT: EventKind.ACCEPTED,
@@ -43,17 +45,20 @@ EVENT_KINDS = {
 
 
 def receive(provider: str, call: WebhookRequest) -> int:
-    """Verify and store; returns how many were new. Raises InvalidSignatureError."""
+    """Verifies and stores a call; returns the number of new receipts.
+
+    Raises InvalidSignatureError.
+    """
     vendor = registry.live_providers()[provider]
-    found = vendor.receipts(call)
-    # Of a batch of many the first keeps the words of all: a thousand copies would be too much.
-    is_short = len(found) * len(call.body) <= MAX_RAW_BYTES
-    raw = [call.body if is_short or not n else b"" for n in range(len(found))]
-    return store(provider, list(zip(found, raw, strict=True)), vendor.recipients(call))
+    receipts = vendor.receipts(call)
+    # Only the first receipt of a large batch keeps the body: a thousand copies would be too much.
+    is_short = len(receipts) * len(call.body) <= MAX_RAW_BYTES
+    raw = [call.body if is_short or not n else b"" for n in range(len(receipts))]
+    return store(provider, list(zip(receipts, raw, strict=True)), vendor.recipients(call))
 
 
-def store(provider: str, reports: Sequence[Report], met: Sequence[Recipient] = ()) -> int:
-    """All of them in one commit, in their order; returns how many receipts were new."""
+def store(provider: str, reports: Sequence[Report], recipients: Sequence[Recipient] = ()) -> int:
+    """Stores reports in one commit, in their order; returns the number of new receipts."""
     with transaction.atomic(), connection.cursor() as cursor:
         new = 0
         for report, raw in reports:
@@ -63,8 +68,9 @@ def store(provider: str, reports: Sequence[Report], met: Sequence[Recipient] = (
                 opt_out.apply_reply(provider, report)
             else:
                 new += _store(cursor, provider, report, raw)
-        if new and met:  # last, and in one order, so that no two calls wait for each other
-            vendor_user_ids.remember(provider, met)
+        # Last, and in a fixed order, so that concurrent calls do not deadlock.
+        if new and recipients:
+            vendor_user_ids.remember(provider, recipients)
     if new:
         nudge.wake()
     return new
@@ -77,7 +83,7 @@ def _store(cursor: CursorWrapper, provider: str, receipt: Receipt, raw: bytes) -
             provider,
             _digest(provider, receipt),
             _clean(receipt.provider_id, 200),
-            [_clean(one, 200) for one in receipt.alternatives],
+            [_clean(provider_id, 200) for provider_id in receipt.alternatives],
             _phone(receipt),
             receipt.needs_phone,
             _uuid(receipt.ref),
@@ -93,20 +99,20 @@ def _store(cursor: CursorWrapper, provider: str, receipt: Receipt, raw: bytes) -
 
 
 def _phone(receipt: Receipt) -> str:
-    """In E.164; something else, which no message went to, where the vendor's is no phone."""
+    """Returns E.164, or "?", which matches no message, if the vendor's value is not a phone."""
     if not receipt.phone:
         return "?" if receipt.needs_phone else ""
     return e164_or_none(receipt.phone, settings.OPERATOR_COUNTRY) or "?"
 
 
 def _digest(provider: str, receipt: Receipt) -> bytes:
-    said = (provider, receipt.provider_id, receipt.ref, receipt.word, receipt.at)
-    return hashlib.sha256(repr(said).encode()).digest()
+    content = (provider, receipt.provider_id, receipt.ref, receipt.word, receipt.at)
+    return hashlib.sha256(repr(content).encode()).digest()
 
 
-def _clean(text: str | None, longest: int) -> str:
-    """A vendor may say anything, but PostgreSQL keeps no NUL."""
-    return (text or "").replace("\0", "")[:longest]
+def _clean(text: str | None, max_length: int) -> str:
+    """Removes NUL, which PostgreSQL rejects, from vendor text, and truncates it."""
+    return (text or "").replace("\0", "")[:max_length]
 
 
 def _uuid(ref: str | None) -> UUID | None:
@@ -117,77 +123,93 @@ def _uuid(ref: str | None) -> UUID | None:
 
 
 def apply_stored() -> bool:
-    """Apply a group of what is due, in one commit; whether there may be more."""
+    """Applies a batch of due receipts in one commit; returns whether more may be due."""
     with connection.cursor() as cursor:
         cursor.execute(sql.HAS_DUE_RECEIPTS)
         if not cursor.fetchone()[0]:
             return False
     try:
-        return _apply_group(BATCH_SIZE) == BATCH_SIZE
+        return _apply_batch(BATCH_SIZE) == BATCH_SIZE
     except (IntegrityError, DataError):
         log.exception("receipts_not_applied")
         _apply_one_by_one()
         return True
 
 
-def _apply_group(limit: int, only: int | None = None) -> int:
+def _apply_batch(limit: int, only: int | None = None) -> int:
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(sql.DUE_RECEIPTS, {"limit": limit, "patience": MATCH_TIMEOUT, "only": only})
-        rows = cursor.fetchall()
-        known = [row for row in rows if row[7] is not None]
-        events = sms_parts.resolve_parts(cursor, [(_event(row), row[9]) for row in known])
+        due = [_DueReceipt(*row) for row in cursor.fetchall()]
+        matched = {row.id: row.attempt_id for row in due if row.attempt_id is not None}
+        part_events = [
+            (_event(row, row.attempt_id), row.part_id) for row in due if row.attempt_id is not None
+        ]
+        events = sms_parts.resolve_parts(cursor, part_events)
         messages = apply.apply_in_transaction(cursor, events) if events else []
-        if known:
-            cursor.execute(
-                sql.MARK_RECEIPTS_APPLIED, [[row[0] for row in known], [row[7] for row in known]]
-            )
-        _park(cursor, [row for row in rows if row[7] is None])
+        if matched:
+            cursor.execute(sql.MARK_RECEIPTS_APPLIED, [list(matched), list(matched.values())])
+        _park(cursor, [row for row in due if row.attempt_id is None])
     apply.announce(messages)
-    return len(rows)
+    return len(due)
 
 
 def _apply_one_by_one() -> None:
-    """One receipt the database refuses must hold up no other, and is itself kept as a record."""
+    """Isolates a receipt the database refuses: it stays stored but is no longer retried."""
     with connection.cursor() as cursor:
         cursor.execute(sql.DUE_RECEIPT_IDS, [BATCH_SIZE])
-        ids = [row[0] for row in cursor.fetchall()]
-    for one in ids:
+        ids = [receipt_id for (receipt_id,) in cursor.fetchall()]
+    for receipt_id in ids:
         try:
-            _apply_group(1, only=one)
+            _apply_batch(1, only=receipt_id)
         except (IntegrityError, DataError):
-            log.exception("receipt_not_applied", receipt=one)
+            log.exception("receipt_not_applied", receipt=receipt_id)
             with connection.cursor() as cursor:
-                cursor.execute(sql.MARK_RECEIPTS_UNMATCHED, [[one]])
+                cursor.execute(sql.MARK_RECEIPTS_UNMATCHED, [[receipt_id]])
 
 
-def _park(cursor: CursorWrapper, rows: list[tuple]) -> None:  # type: ignore[type-arg]
-    old, young = [row[0] for row in rows if row[8]], [row[0] for row in rows if not row[8]]
-    if old:
-        log.warning("receipts_unmatched", count=len(old))
-        cursor.execute(sql.MARK_RECEIPTS_UNMATCHED, [old])
-    if young:
-        cursor.execute(sql.PARK_RECEIPTS, [PARK_SECONDS, young])
+class _DueReceipt(NamedTuple):
+    """A row of `sql.DUE_RECEIPTS`."""
+
+    id: int
+    state: str
+    provider: str
+    provider_id: str
+    error_code: str
+    error_detail: str
+    at: datetime | None
+    attempt_id: UUID | None
+    is_timed_out: bool
+    part_id: int | None
 
 
-def _event(row: tuple) -> Event:  # type: ignore[type-arg]
-    _id, state, provider, provider_id, error_code, error_detail, at, attempt_id, *_rest = row
+def _park(cursor: CursorWrapper, unmatched: Sequence[_DueReceipt]) -> None:
+    timed_out = [row.id for row in unmatched if row.is_timed_out]
+    parked = [row.id for row in unmatched if not row.is_timed_out]
+    if timed_out:
+        log.warning("receipts_unmatched", count=len(timed_out))
+        cursor.execute(sql.MARK_RECEIPTS_UNMATCHED, [timed_out])
+    if parked:
+        cursor.execute(sql.PARK_RECEIPTS, [PARK_SECONDS, parked])
+
+
+def _event(row: _DueReceipt, attempt_id: UUID) -> Event:
     return event_of(
         attempt_id,
         Receipt(
-            provider_id=provider_id or None,
+            provider_id=row.provider_id or None,
             ref=None,
-            state=ReceiptState(state),
-            word=state,
-            at=at,
-            error_code=error_code or None,
-            error_detail=error_detail,
+            state=ReceiptState(row.state),
+            word=row.state,
+            at=row.at,
+            error_code=row.error_code or None,
+            error_detail=row.error_detail,
         ),
-        pollable=registry.is_pollable(provider),
+        pollable=registry.is_pollable(row.provider),
     )
 
 
 def event_of(attempt_id: UUID, receipt: Receipt, *, pollable: bool) -> Event:
-    """A receipt, pushed or polled, as the event it is."""
+    """Converts a receipt, pushed or polled, into an event."""
     return Event(
         attempt_id,
         EVENT_KINDS[receipt.state],

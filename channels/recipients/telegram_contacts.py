@@ -43,7 +43,7 @@ def mark_refused(events: Sequence[Event]) -> None:
     ids = [
         one.attempt_id
         for one in events
-        if one.what is EventKind.UNREACHABLE and one.code in _CHAT_GONE_CODES
+        if one.kind is EventKind.UNREACHABLE and one.code in _CHAT_GONE_CODES
     ]
     if ids:
         with connection.cursor() as cursor:

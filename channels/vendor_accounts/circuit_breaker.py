@@ -83,7 +83,7 @@ class Breakers:
 
     def record(self, call: Call, event: Event, now: float) -> Change | None:
         """Records a call's result and returns its change of the breaker; `now` is monotonic."""
-        if not event.is_called:
+        if not event.is_call_result:
             return Release(call) if call.is_probe else None
         cause = self._cause(call, event, now)
         if cause is None and not call.is_probe:
@@ -94,14 +94,14 @@ class Breakers:
         return Trip(call, cause, _reason(event), self._pause(call, cause, event))
 
     def _cause(self, call: Call, event: Event, now: float) -> Cause | None:
-        if event.account and event.what is EventKind.REFUSED:
+        if event.is_account_fault and event.kind is EventKind.REFUSED:
             return Cause.REFUSED
-        if event.account and event.retry_after is not None:
+        if event.is_account_fault and event.retry_after is not None:
             return Cause.THROTTLED
-        is_error = event.what in {EventKind.RETRY, EventKind.AMBIGUOUS}
+        is_error = event.kind in {EventKind.RETRY, EventKind.AMBIGUOUS}
         if call.is_probe:
             return Cause.ERRORS if is_error else None
-        is_error = is_error or event.destination
+        is_error = is_error or event.is_destination_fault
         return Cause.ERRORS if self._is_failing(call.provider, now, is_error=is_error) else None
 
     def _is_failing(self, provider: str, now: float, *, is_error: bool) -> bool:
@@ -120,5 +120,5 @@ class Breakers:
 
 
 def _reason(event: Event) -> str:
-    text = f"{event.code}: {event.detail}" if event.detail else event.code or event.what
+    text = f"{event.code}: {event.detail}" if event.detail else event.code or event.kind
     return text.replace("\0", "")[:200]

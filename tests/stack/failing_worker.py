@@ -33,7 +33,7 @@ def kill_self_before_call(claimed: claims.ClaimedMessage, start_before: float) -
 
 
 def kill_self_on_accepted(events: Sequence[Event]) -> list[MessageState]:
-    if any(event.what is EventKind.ACCEPTED for event in events):
+    if any(event.kind is EventKind.ACCEPTED for event in events):
         kill_self()
     return apply(events)
 

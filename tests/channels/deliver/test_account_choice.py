@@ -201,7 +201,7 @@ def test_tried_account_is_left_for_another() -> None:
 
     (claimed,) = claim(100)
 
-    assert (claimed.provider, claimed.n, claimed.elsewhere) == (KZ, 2, True)
+    assert (claimed.provider, claimed.n, claimed.has_other_account) == (KZ, 2, True)
 
 
 def test_when_all_were_tried_the_order_decides_again() -> None:
@@ -211,7 +211,7 @@ def test_when_all_were_tried_the_order_decides_again() -> None:
 
     (claimed,) = claim(100)
 
-    assert (claimed.provider, claimed.elsewhere) == ("twilio", False)
+    assert (claimed.provider, claimed.has_other_account) == ("twilio", False)
 
 
 def test_lonely_account_knows_of_no_other() -> None:
@@ -221,7 +221,7 @@ def test_lonely_account_knows_of_no_other() -> None:
 
     (claimed,) = claim(100)
 
-    assert (claimed.provider, claimed.elsewhere) == ("twilio", False)
+    assert (claimed.provider, claimed.has_other_account) == ("twilio", False)
 
 
 @pytest.mark.parametrize(
@@ -242,7 +242,7 @@ def test_bot_is_for_codes_of_people_it_knows(
         opened("telegram_gateway")
     MessageFactory.create(channel="telegram", phone=MOSCOW)
 
-    found = [(one.provider, one.by_contact, one.chat_id) for one in claim(100)]
+    found = [(one.provider, one.has_contact_account, one.chat_id) for one in claim(100)]
 
     assert found == ([expected] if expected else [])
 

@@ -287,7 +287,7 @@ def test_outcome_the_database_refuses_holds_up_no_other(api: Api) -> None:
         send(api, f"+7916123456{number}")
     claimed = claims.claim(3)
     one = Dispatcher()
-    one.unwritten = [
+    one.pending_events = [
         Event(claimed[0].attempt_id, EventKind.ACCEPTED, provider_id="same"),
         Event(claimed[1].attempt_id, EventKind.ACCEPTED, provider_id="same"),
         Event(claimed[2].attempt_id, EventKind.ACCEPTED, provider_id="other"),
@@ -295,7 +295,7 @@ def test_outcome_the_database_refuses_holds_up_no_other(api: Api) -> None:
 
     one.record()
 
-    assert one.unwritten == []
+    assert one.pending_events == []
     assert sorted(Attempt.objects.values_list("state", flat=True)) == ["sent", "sent", "submitting"]
 
 
@@ -305,7 +305,7 @@ def test_call_that_starts_too_late_is_not_made(wire: responses.RequestsMock, api
 
     event = delivery.hand_over(claimed, time.monotonic() - 1)
 
-    assert (event.what, event.code) == (EventKind.RETRY, "late")
+    assert (event.kind, event.code) == (EventKind.RETRY, "late")
     assert len(wire.calls) == 0
 
 
@@ -317,7 +317,7 @@ def test_message_that_cannot_be_worded_is_refused_and_free(api: Api, settings: S
     event = delivery.hand_over(claimed, time.monotonic() + 60)
     apply.apply([event])
 
-    assert (event.what, event.code) == (EventKind.REFUSED, "internal")
+    assert (event.kind, event.code) == (EventKind.REFUSED, "internal")
     assert Message.objects.get().state == "failed"
     assert ledger.balance(api.company.pk) == (1000, 0)
 
@@ -346,4 +346,4 @@ def test_telegram_bot_needs_a_contact(api: Api, settings: Settings) -> None:
 
     event = delivery.hand_over(claimed, time.monotonic() + 60)
 
-    assert event.what is EventKind.UNREACHABLE
+    assert event.kind is EventKind.UNREACHABLE

@@ -174,11 +174,11 @@ def test_event_is_judged_under_the_lock(api: Api) -> None:
 def test_outcome_is_kept_until_it_is_written(api: Api) -> None:
     attempt = submitted(api)
     one = Dispatcher()
-    one.unwritten = [Event(attempt.id, EventKind.ACCEPTED, provider_id="vendor-1")]
+    one.pending_events = [Event(attempt.id, EventKind.ACCEPTED, provider_id="vendor-1")]
 
     with ThreadPoolExecutor(1) as pool, transaction.atomic():
         Message.objects.select_for_update().get()
-        writing = behind_us(pool, partial(one._guarded, one.record))
+        writing = behind_us(pool, partial(one._run_safely, one.record))
         _break(waiting())
         writing.result()
     assert states(attempt) == ("submitting", "queued")

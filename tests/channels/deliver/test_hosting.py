@@ -147,13 +147,13 @@ def test_lists_nobody_reads_stay_short(account: HostedProvider) -> None:
 
 
 def test_account_is_one_process_at_a_time() -> None:
-    with AccountLock("smpp").watched(lambda: None):
-        with pytest.raises(AccountTakenError), AccountLock("smpp").watched(lambda: None):
+    with AccountLock("smpp").held(lambda: None):
+        with pytest.raises(AccountTakenError), AccountLock("smpp").held(lambda: None):
             pass
-        with AccountLock("another").watched(lambda: None):
+        with AccountLock("another").held(lambda: None):
             pass
 
-    with AccountLock("smpp").watched(lambda: None):
+    with AccountLock("smpp").held(lambda: None):
         pass
 
 
@@ -161,7 +161,7 @@ def test_lock_that_was_lost_to_another_ends_the_process(monkeypatch: pytest.Monk
     monkeypatch.setattr(hosting, "LOCK_CHECK_INTERVAL", 1.0)
     mine, ended = AccountLock("smpp"), threading.Event()
 
-    with pytest.raises(AccountTakenError), mine.watched(ended.set):
+    with pytest.raises(AccountTakenError), mine.held(ended.set):
         _lose_to_another(mine, ended)
 
     assert ended.is_set()
@@ -171,11 +171,11 @@ def test_lock_that_nobody_took_meanwhile_is_taken_again(monkeypatch: pytest.Monk
     monkeypatch.setattr(hosting, "LOCK_CHECK_INTERVAL", 0.05)
     mine, ended = AccountLock("smpp"), threading.Event()
 
-    with mine.watched(ended.set):
+    with mine.held(ended.set):
         before = _pid(mine)
         _end_session_of(mine)
-        wait_until(lambda: mine._held is not None and _pid(mine) not in {0, before})
-        with pytest.raises(AccountTakenError), AccountLock("smpp").watched(lambda: None):
+        wait_until(lambda: mine._session is not None and _pid(mine) not in {0, before})
+        with pytest.raises(AccountTakenError), AccountLock("smpp").held(lambda: None):
             pass
 
     assert not ended.is_set()
@@ -183,12 +183,12 @@ def test_lock_that_nobody_took_meanwhile_is_taken_again(monkeypatch: pytest.Monk
 
 def _lose_to_another(mine: AccountLock, ended: threading.Event) -> None:
     _end_session_of(mine)
-    with AccountLock("smpp").watched(lambda: None):
+    with AccountLock("smpp").held(lambda: None):
         ended.wait(10)
 
 
 def _pid(lock: AccountLock) -> int:
-    held = lock._held
+    held = lock._session
     try:
         return held.info.backend_pid if held else 0
     except psycopg.OperationalError:

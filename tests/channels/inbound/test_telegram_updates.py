@@ -163,7 +163,7 @@ def test_whom_telegram_refuses_is_not_written_to_again(
     loop = Dispatcher()
     with responses.RequestsMock() as wire:
         wire.post(bot_url(), body=payload("telegram_bot", file), status=status)
-        loop.unwritten = [dispatcher.hand_over(link_by_bot(api), time.monotonic() + 60)]
+        loop.pending_events = [dispatcher.hand_over(link_by_bot(api), time.monotonic() + 60)]
 
     loop.record()
 
@@ -199,7 +199,7 @@ def test_who_said_stop_gets_nothing(api: Api, settings: SettingsFixture, assumed
 
     event = dispatcher.hand_over(link_by_bot(api), time.monotonic() + 60)
 
-    assert (event.what, event.code) == (EventKind.UNREACHABLE, "no_contact")
+    assert (event.kind, event.code) == (EventKind.UNREACHABLE, "no_contact")
 
 
 def test_stop_by_sms_is_the_carriers_to_keep(api: Api) -> None:
@@ -211,7 +211,7 @@ def test_stop_by_sms_is_the_carriers_to_keep(api: Api) -> None:
         wire.post(url, json={"code": 21610, "message": "STOP", "status": 400}, status=400)
         event = dispatcher.hand_over(claimed, time.monotonic() + 60)
 
-    assert (event.what, event.code) == (EventKind.UNREACHABLE, "21610")
+    assert (event.kind, event.code) == (EventKind.UNREACHABLE, "21610")
     assert not BlockedPhone.objects.exists()  # START would never be heard of here
 
 

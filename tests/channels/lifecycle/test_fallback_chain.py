@@ -53,8 +53,12 @@ def tried(**fields: object) -> tuple[MessageState, AttemptState, AttemptState]:
 def test_what_is_not_delivered_wishes_for_the_next_channel(what: EventKind) -> None:
     one, its = refused(what)
 
-    assert one.wish is not None
-    assert (one.wish.why, one.state, one.settlements) == (FallbackReason.REFUSED, "queued", [])
+    assert one.fallback_request is not None
+    assert (one.fallback_request.reason, one.state, one.settlements) == (
+        FallbackReason.REFUSED,
+        "queued",
+        [],
+    )
     assert its.state == ("expired" if what is EventKind.EXPIRED else "failed")
 
 
@@ -64,27 +68,27 @@ def test_what_is_not_delivered_wishes_for_the_next_channel(what: EventKind) -> N
 def test_what_may_be_delivered_yet_stays(what: EventKind) -> None:
     one, _its = refused(what)
 
-    assert one.wish is None
+    assert one.fallback_request is None
 
 
 @pytest.mark.parametrize("what", [EventKind.UNREACHABLE, EventKind.GIVEN_UP])
 def test_too_late_for_another_channel(what: EventKind) -> None:
     one, _its = refused(what, time_left=MIN_TIME_LEFT)
 
-    assert (one.wish, one.state in {"failed", "expired"}) == (None, True)
+    assert (one.fallback_request, one.state in {"failed", "expired"}) == (None, True)
 
 
 def test_deadline_is_no_reason_to_go_on() -> None:
     one, _its = refused(EventKind.GIVEN_UP)
 
-    assert (one.wish, one.state) == (None, "expired")
+    assert (one.fallback_request, one.state) == (None, "expired")
 
 
 def test_going_on() -> None:
     one, its = refused()
-    assert one.wish is not None
+    assert one.fallback_request is not None
 
-    fallback_chain.accept_fallback(one, one.wish)
+    fallback_chain.accept_fallback(one, one.fallback_request)
 
     assert (one.state, one.channel, one.price, one.hold) == ("queued", "sms", 16, 2)
     assert (one.due_in, one.fallback_in, one.chain) == (0.0, 20.0, [])
@@ -96,9 +100,9 @@ def test_patience_ends_the_try_that_is_open(state: str) -> None:
     its = attempt(state=state)
     one = message(state="sent", chain=[TELEGRAM, SMS], attempts=[its])
     fallback_chain.expire_patience(one)
-    assert one.wish == FallbackRequest(FallbackReason.PATIENCE)
+    assert one.fallback_request == FallbackRequest(FallbackReason.PATIENCE)
 
-    fallback_chain.accept_fallback(one, one.wish)
+    fallback_chain.accept_fallback(one, one.fallback_request)
 
     assert (its.state, its.error_class, its.changed) == ("expired", "patience", True)
     assert (one.state, one.channel, one.chain) == ("sent", "telegram", [SMS])
@@ -109,7 +113,7 @@ def test_patience_moves_what_was_never_handed_over() -> None:
 
     fallback_chain.expire_patience(one)
 
-    assert one.wish == FallbackRequest(FallbackReason.PATIENCE)
+    assert one.fallback_request == FallbackRequest(FallbackReason.PATIENCE)
 
 
 @pytest.mark.parametrize("fields", [{"state": "delivered"}, {"state": "failed"}, {"chain": []}])
@@ -118,7 +122,7 @@ def test_patience_with_what_is_over_or_has_no_chain(fields: dict[str, object]) -
 
     fallback_chain.expire_patience(one)
 
-    assert (one.wish, one.changed) == (None, False)
+    assert (one.fallback_request, one.changed) == (None, False)
 
 
 def test_patience_with_what_is_of_no_use_any_more() -> None:
@@ -126,7 +130,11 @@ def test_patience_with_what_is_of_no_use_any_more() -> None:
 
     fallback_chain.expire_patience(one)
 
-    assert (one.wish, one.chain, one.turns) == (None, [], [(FallbackReason.TIME, "sms")])
+    assert (one.fallback_request, one.chain, one.turns) == (
+        None,
+        [],
+        [(FallbackReason.TIME, "sms")],
+    )
     assert (one.state, one.settlements) == ("sent", [])
 
 
@@ -146,9 +154,9 @@ def test_no_tokens_for_patience_leaves_the_try_as_it_is() -> None:
 )
 def test_no_tokens_after_a_refusal_is_the_end_the_refusal_says(what: EventKind, error: str) -> None:
     one, _its = refused(what)
-    assert one.wish is not None
+    assert one.fallback_request is not None
 
-    fallback_chain.reject_fallback(one, one.wish)
+    fallback_chain.reject_fallback(one, one.fallback_request)
 
     assert (one.state, one.error, kinds(one)) == (
         "failed",
@@ -291,7 +299,7 @@ def test_proof_in_the_same_breath_as_the_refusal_charges() -> None:
 
     happen(EventKind.DELIVERED, one, its)
 
-    assert (one.wish, one.state, kinds(one)) == (
+    assert (one.fallback_request, one.state, kinds(one)) == (
         None,
         "delivered",
         [(TransferKind.CAPTURE, "receipt", "")],

@@ -52,17 +52,17 @@ class Life(RuleBasedStateMachine):
     @precondition(lambda self: self.message.attempts)
     @rule(
         data=strategies.data(),
-        what=strategies.sampled_from(sorted(EventKind)),
+        kind=strategies.sampled_from(sorted(EventKind)),
         proof=strategies.sampled_from([None, *DeliveryProof]),
     )
     def hear(
-        self, data: strategies.DataObject, what: EventKind, proof: DeliveryProof | None
+        self, data: strategies.DataObject, kind: EventKind, proof: DeliveryProof | None
     ) -> None:
         its = data.draw(strategies.sampled_from(self.message.attempts))
-        if what in {EventKind.DELIVERED, EventKind.READ}:
+        if kind in {EventKind.DELIVERED, EventKind.READ}:
             self.proved.add(its.hold)
         before = its.state
-        apply(self.message, its, Event(its.id, what, pollable=True, at=AT, code="x", proof=proof))
+        apply(self.message, its, Event(its.id, kind, pollable=True, at=AT, code="x", proof=proof))
         if before not in OPEN_ATTEMPT:
             assert its.state in {before, "delivered"}
         self.commit()
@@ -95,7 +95,7 @@ class Life(RuleBasedStateMachine):
     def commit(self) -> None:
         """What the wallet and the database would make of it, read back for the next event."""
         one = self.message
-        if one.wish:
+        if one.fallback_request:
             self.decide()
         self.ledger += one.settlements
         for each in one.settlements:
@@ -103,19 +103,19 @@ class Life(RuleBasedStateMachine):
             self.available += each.amount if each.kind is TransferKind.RELEASE else 0
         self.history.append(one.state)
         self.message = replace(
-            one, changed=False, wish=None, fallback_in=None, turns=[], settlements=[]
+            one, changed=False, fallback_request=None, fallback_in=None, turns=[], settlements=[]
         )
 
     def decide(self) -> None:
         one = self.message
-        assert one.wish is not None
-        move = fallback_chain.hold_move(one, one.wish)
+        assert one.fallback_request is not None
+        move = fallback_chain.hold_move(one, one.fallback_request)
         if self.available + move.old < move.new:
-            return fallback_chain.reject_fallback(one, one.wish)
+            return fallback_chain.reject_fallback(one, one.fallback_request)
         assert self.holds.pop(move.hold) == move.old
         self.holds[move.hold + 1] = move.new
         self.available += move.old - move.new
-        return fallback_chain.accept_fallback(one, one.wish)
+        return fallback_chain.accept_fallback(one, one.fallback_request)
 
     @invariant()
     def state_never_falls(self) -> None:

@@ -134,7 +134,7 @@ FAULTS = [EventKind.REFUSED, EventKind.UNREACHABLE, EventKind.RETRY]
 def test_message_that_another_account_can_carry_is_due_there_at_once(what: EventKind) -> None:
     one, its = message(), attempt()
 
-    happen(what, one, its, elsewhere=True, code="20003", retry_after=60.0)
+    happen(what, one, its, can_reroute=True, code="20003", retry_after=60.0)
 
     assert (one.state, one.due_in, one.hold, one.settlements) == ("queued", 0.0, 1, [])
     assert (its.state, its.error_code) == ("failed", "20003")
@@ -151,7 +151,7 @@ def test_message_that_is_beyond_another_try_goes_nowhere(
     its = attempt(n=MAX_TRIES if fields.get("tries") == MAX_TRIES else 1)
     moved, stayed = message(**fields), message(**fields)
 
-    happen(what, moved, its, elsewhere=True)
+    happen(what, moved, its, can_reroute=True)
     happen(what, stayed, replace(its, state="submitting"))
 
     assert (moved.state, moved.due_in is None) == (stayed.state, stayed.due_in is None)
@@ -160,7 +160,7 @@ def test_message_that_is_beyond_another_try_goes_nowhere(
 def test_what_was_taken_is_not_given_to_another_account() -> None:
     one, its = message(state="sent"), attempt(state="sent")
 
-    happen(EventKind.REFUSED, one, its, elsewhere=True)
+    happen(EventKind.REFUSED, one, its, can_reroute=True)
 
     assert (one.state, one.due_in) == ("failed", None)
 

@@ -159,7 +159,7 @@ def test_two_last_parts_reported_at_once(api: Api, _round: int) -> None:
         receipts.store(attempt.provider, [(said, b"")])
     ids = list(Receipt.objects.values_list("id", flat=True))
 
-    at_once([lambda one=one: receipts._apply_group(1, only=one) for one in ids])  # type: ignore[misc]
+    at_once([lambda one=one: receipts._apply_batch(1, only=one) for one in ids])  # type: ignore[misc]
 
     assert states(attempt) == ("delivered", "delivered")
 

@@ -22,11 +22,11 @@ LONGEST = 3600.0
 
 
 def event(what: EventKind, **fields: object) -> Event:
-    return Event(uuid4(), what, **{"is_called": True, "code": "x"} | fields)  # type: ignore[arg-type]
+    return Event(uuid4(), what, **{"is_call_result": True, "code": "x"} | fields)  # type: ignore[arg-type]
 
 
-REFUSED = event(EventKind.REFUSED, account=True, code="20003", detail="Authenticate")
-THROTTLED = event(EventKind.RETRY, account=True, retry_after=7.0)
+REFUSED = event(EventKind.REFUSED, is_account_fault=True, code="20003", detail="Authenticate")
+THROTTLED = event(EventKind.RETRY, is_account_fault=True, retry_after=7.0)
 TAKEN, LOST = event(EventKind.ACCEPTED), event(EventKind.AMBIGUOUS)
 
 
@@ -41,7 +41,7 @@ def trip(breakers: Breakers, call: Call, happened: Event, now: float = 0.0) -> T
     return change
 
 
-ELSEWHERE = event(EventKind.REFUSED, destination=True, code="21408")
+ELSEWHERE = event(EventKind.REFUSED, is_destination_fault=True, code="21408")
 
 
 def test_one_odd_destination_shuts_nobody_out(breakers: Breakers) -> None:
@@ -76,7 +76,7 @@ def test_throttled_account_is_left_alone_as_long_as_it_asked(breakers: Breakers)
         event(EventKind.REFUSED),
         event(EventKind.UNREACHABLE),
         event(EventKind.RETRY, retry_after=7.0),
-        event(EventKind.RETRY, account=True),
+        event(EventKind.RETRY, is_account_fault=True),
         LOST,
         TAKEN,
     ],

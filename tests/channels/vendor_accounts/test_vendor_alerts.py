@@ -167,7 +167,7 @@ def test_reservation_of_a_send_is_noted_by_the_loop(api: Api) -> None:
         event = dispatcher.hand_over(claimed, time.monotonic() + 60)
     vendor_alerts.record_queued()
 
-    assert event.what == "accepted"
+    assert event.kind == "accepted"
     assert kept() == [("whatsapp_cloud", "held_for_quality_assessment", "template", 1)]
 
 

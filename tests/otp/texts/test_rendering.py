@@ -45,4 +45,4 @@ def test_message_that_cannot_be_rendered_is_not_handed_over(api: Api, settings: 
 
     event = dispatcher.hand_over(claimed, time.monotonic() + 60)
 
-    assert (event.what, event.code, event.detail) == (EventKind.REFUSED, "internal", "not rendered")
+    assert (event.kind, event.code, event.detail) == (EventKind.REFUSED, "internal", "not rendered")
