@@ -1,4 +1,4 @@
-"""Celery's part: hints and housekeeping. The database says what is due."""
+"""Celery tasks of the outboxes. They take no ids: the database says what is due."""
 
 from celery import shared_task
 

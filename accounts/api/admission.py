@@ -1,4 +1,4 @@
-"""Whose request bodies are received, judged by headers alone, and what the others are answered."""
+"""Decides by headers alone whose request bodies are received, and answers the others."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -23,7 +23,7 @@ _PLAIN_TEXT = {
 
 
 def admit(environ: Mapping[str, Any]) -> Allowance | None:
-    """None: nobody who may send one; the application refuses without it."""
+    """None when the sender may send no body: the application refuses without reading it."""
     if is_refused(environ):
         return None
     longest = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
@@ -39,7 +39,7 @@ def admit(environ: Mapping[str, Any]) -> Allowance | None:
 
 
 def refuse(environ: Mapping[str, Any], error: Error) -> Refusal:
-    """An answer in place of the application's."""
+    """The response sent instead of the application's."""
     retry_after = _RETRY_AFTER.get(error)
     headers = [("Connection", "close"), ("Cache-Control", "no-store")]
     if retry_after:

@@ -1,7 +1,7 @@
-"""Counting with limits: every limit of a request judged and counted in one atomic script.
+"""Rate limits of a request, checked and counted in one atomic Redis script.
 
-All are checked before any is counted, so a refused request eats no other budget. Keys hold a
-keyed hash of the phone, never the phone.
+All limits are checked before any is counted, so a refused request uses up none. Redis keys hold
+a keyed hash of the phone, never the phone.
 """
 
 import hashlib
@@ -23,11 +23,11 @@ log = structlog.get_logger(__name__)
 DUPLICATE_SECONDS = 10  # longer than a call's statement takes, even when it waits for locks
 
 # KEYS: cool-down, pool, reserve, note of a draw on the reserve, windows…
-# ARGV: cool-down ms (0: none), its holder, the twin's mark, then of pool and reserve the ms between
-# two places and the ms of them all, the first sends that may draw on the reserve, limit ms…
-# A twin comes while the holder runs. Later than that the holder has died before its commit, or
-# the repeat would have been answered from the database: it takes the place over.
-# A bucket is kept as the moment at which it is full again (GCRA), so that the wait is exact.
+# ARGV: cool-down ms (0: none), its holder, the key's hash, then for pool and reserve the ms per
+# slot and the ms of all slots, the first sends that may draw on the reserve, then limit, ms…
+# A duplicate arrives while the holder runs. After DUPLICATE_SECONDS the holder has crashed before
+# its commit (else the repeat was answered from the database), so the repeat takes its slot over.
+# A bucket stores the time at which it is full again (GCRA), which makes the wait exact.
 _ACQUIRE = f"""
 if ARGV[1] ~= '0' then
   local held = redis.call('GET', KEYS[1])
@@ -65,8 +65,8 @@ if ARGV[1] ~= '0' then redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[1]) end
 return {{0, 0}}
 """
 
-# KEYS: cool-down, count of places given back, pool, reserve, note of a draw on it, windows…
-# ARGV: holder's beginning, limit, ms, then of pool and reserve the ms between two places.
+# KEYS: cool-down, count of released slots, pool, reserve, note of a draw on it, windows…
+# ARGV: prefix of the holder, limit, ms, then for pool and reserve the ms per slot.
 _RELEASE = """
 if KEYS[2] ~= '' then
   local times = redis.call('INCR', KEYS[2])
@@ -91,8 +91,8 @@ end
 return 1
 """
 
-# KEYS: cool-down, pool, reserve, windows… ARGV: of pool and reserve the ms between two places and
-# the ms of them all, the first sends that may draw on the reserve, limit of each window.
+# KEYS: cool-down, pool, reserve, windows… ARGV: for pool and reserve the ms per slot and the ms of
+# all slots, the first sends that may draw on the reserve, the limit of each window.
 _WAIT = """
 local wait = redis.call('PTTL', KEYS[1])
 for i = 4, #KEYS do
@@ -117,7 +117,7 @@ return {wait}
 """
 
 COOLING_DOWN, DUPLICATE, POOL_EMPTY, GRANTED = -1, -2, -3, 0
-BACK_OFF = 1.0  # seconds Redis is left alone after it failed us
+BACK_OFF = 1.0  # seconds without a Redis call after a Redis error
 
 
 class LimiterDownError(Exception):
@@ -133,7 +133,7 @@ class Window:
 
 @dataclass(frozen=True, slots=True)
 class Bucket:
-    """`size` places at once; each that was taken comes back after `seconds / size`."""
+    """A leaky bucket of `size` slots; a taken slot is free again after `seconds / size`."""
 
     key: str
     size: int
@@ -141,14 +141,14 @@ class Bucket:
 
     @property
     def interval(self) -> int:
-        """Milliseconds between two places."""
+        """Milliseconds per slot."""
         return self.seconds * 1000 // self.size
 
 
 @dataclass(frozen=True, slots=True)
 class Pool:
-    """What several owners share. When it is empty, whoever has taken fewer than `firsts` under
-    the last of his windows draws on the reserve: the others cannot shut him out.
+    """A bucket shared by several owners. When it is empty, an owner with fewer than `firsts` sends
+    in the last window draws on the reserve, so the others cannot lock it out.
     """
 
     shared: Bucket
@@ -215,10 +215,10 @@ def acquire(
     mark: str = "",
     pool: Pool | None = None,
 ) -> LimitVerdict:
-    """Ask for a place under every window, in the pool and, if named, the cool-down.
+    """Acquire a slot in every window, in the pool and, if named, the cool-down.
 
-    `holder` is what the cool-down will be held by; it ends with `mark`, the hash of an
-    Idempotency-Key, by which a parallel twin of the holder is told from a stranger.
+    `holder` names who holds the cool-down. It ends with `mark`, the hash of an Idempotency-Key,
+    which distinguishes a parallel duplicate of the holder from another request.
     """
     keys = [cool_down, *_pool_keys(pool, holder), *(window.key for window in windows)]
     args: list[str | int] = [seconds * 1000, holder, mark]
@@ -232,7 +232,7 @@ def acquire(
 def seconds_until_granted(
     windows: Sequence[Window], *, cool_down: str, pool: Pool | None = None
 ) -> int:
-    """Seconds until `take` would grant a place; it is not taken."""
+    """Seconds until `acquire` would succeed; acquires nothing."""
     keys = [cool_down, *_pool_keys(pool, "")[:2], *(window.key for window in windows)]
     args = [*_pool_bounds(pool), *(window.limit for window in windows)]
     (millis,) = _run(_WAIT, keys, args)
@@ -247,14 +247,14 @@ def release(
     back: Window | None = None,
     pool: Pool | None = None,
 ) -> None:
-    """Return a place; with `back`, only if that did not happen too often lately."""
+    """Release a slot; with `back`, only within that limit on releases."""
     keys = [cool_down, back.key if back else "", *_pool_keys(pool, holder)]
     args: list[str | int] = [holder, *([back.limit, back.seconds * 1000] if back else [0, 0])]
     args += [pool.shared.interval, pool.reserve.interval] if pool else [0, 0]
     try:
         _run(_RELEASE, [*keys, *(window.key for window in windows)], args)
     except LimiterDownError:
-        log.warning("place_not_given_back")
+        log.warning("limit_not_released")
 
 
 def _pool_keys(pool: Pool | None, holder: str) -> list[str]:
@@ -270,5 +270,5 @@ def _pool_bounds(pool: Pool | None) -> list[int]:
 
 
 def count(window: Window) -> LimitVerdict:
-    """One more in this window; the verdict is GRANTED or 1."""
+    """Count once in this window; the verdict is GRANTED or 1."""
     return acquire([window])

@@ -1,4 +1,4 @@
-"""The one API view base: key, rate, size, JSON, and the envelope every answer travels in."""
+"""The base of all API views: authentication, rate limit, body limit, JSON, response envelope."""
 
 import time
 from collections.abc import Mapping
@@ -29,12 +29,12 @@ log = structlog.get_logger(__name__)
 
 
 class ApiResponse(HttpResponse):
-    """A body as a mapping, or as the text it was sent as before."""
+    """JSON from a mapping, or from stored text that is replayed as it is."""
 
     def __init__(self, body: Mapping[str, Any] | str, status: int = 200) -> None:
         text = body if isinstance(body, str) else orjson.dumps(body, option=orjson.OPT_UTC_Z)
         super().__init__(text, status=status, content_type="application/json")
-        self["Content-Length"] = str(len(self.content))  # or the server would send it in chunks
+        self["Content-Length"] = str(len(self.content))  # without it the server sends chunks
 
 
 @lru_cache(maxsize=1000)
@@ -54,9 +54,9 @@ def language_of(accept_language: str) -> str:
 
 
 class ApiView(APIView):
-    """Lean by doing less: no negotiation, no parser or renderer classes, no throttle classes.
+    """Skips DRF's content negotiation, parsers, renderers and throttles, which cost time per call.
 
-    Order of judgement: path, method, key, rate, size, JSON, fields.
+    Order of checks: path, method, key, rate, size, JSON, fields.
     """
 
     authentication_classes = []
@@ -65,7 +65,7 @@ class ApiView(APIView):
     http_method_names = ["get", "head", "post", "put", "patch", "delete"]
     scope: ClassVar[Scope | None] = None
     largest_body: ClassVar[int] = settings.API_BODY
-    # Of a list's query: any other is refused. None: no list, nothing is read from the query.
+    # Allowed query parameters of a list; others are refused. None: the view reads no query.
     parameters: ClassVar[tuple[str, ...] | None] = None
 
     principal: Principal
@@ -98,7 +98,7 @@ class ApiView(APIView):
             raise DomainError(Error.RATE_LIMITED, retry_after=usage.wait)
 
     def payload(self, request: Request) -> dict[str, Any]:
-        """The body as a JSON object; size and type are judged before it is read."""
+        """The body as a JSON object. Size and type are checked before it is read."""
         try:
             length = int(request.META.get("CONTENT_LENGTH") or 0)
         except ValueError:
@@ -138,14 +138,14 @@ class ApiView(APIView):
             duration_ms=round(seconds * 1000, 1),
             key_id=getattr(getattr(self, "principal", None), "key_id", None),
         )
-        # Django would word every refusal once more, and a vendor's refusal as our error.
+        # Django would log every refusal again, and a vendor's refusal as our error.
         response._has_been_logged = True  # type: ignore[attr-defined]  # noqa: SLF001
         structlog.contextvars.unbind_contextvars("request_id")
         return response
 
 
 def identify(meta: Mapping[str, Any], scope: Scope | None = None) -> Principal:
-    """Who asks, by headers alone; DomainError when they may not."""
+    """Authenticate by headers alone; raises DomainError when access is refused."""
     scheme, _, key = meta.get("HTTP_AUTHORIZATION", "").strip().partition(" ")
     principal = api_keys.find(key.strip()) if scheme.lower() == "bearer" else None
     if principal is None:
@@ -181,7 +181,7 @@ def too_large(most: int) -> Words:
 
 
 def exception_handler(error: Exception, context: Mapping[str, Any]) -> HttpResponse:
-    """DRF's EXCEPTION_HANDLER: whatever happened, the envelope."""
+    """DRF's EXCEPTION_HANDLER: every exception becomes an error envelope."""
     view: ApiView = context["view"]
     refusal = as_domain_error(error)
     if refusal.error is Error.INTERNAL_ERROR:
@@ -210,7 +210,7 @@ def as_domain_error(error: Exception) -> DomainError:
 
 
 def _drop_dead_connections() -> None:
-    """After PostgreSQL was away one request notices, instead of one for each pooled connection."""
+    """After a PostgreSQL outage one request fails, instead of one per pooled connection."""
     pool = connection.pool  # type: ignore[attr-defined]
     if pool is not None and not connection.in_atomic_block:
         pool.check()
@@ -221,13 +221,13 @@ ERROR_OF_EXCEPTION: dict[type[Exception], Error] = {
     MethodNotAllowed: Error.METHOD_NOT_ALLOWED,
     Http404: Error.NOT_FOUND,
     SuspiciousOperation: Error.INVALID_INPUT,
-    UnreadablePostError: Error.UNAVAILABLE,  # its key became valid after the body was refused
+    UnreadablePostError: Error.UNAVAILABLE,  # the key became valid after the body was refused
     APIException: Error.INVALID_INPUT,
 }
 
 
 class NotFoundView(ApiView):
-    """Every path under /api/ that is no call."""
+    """Answers every unknown path under /api/."""
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         raise DomainError(Error.NOT_FOUND)

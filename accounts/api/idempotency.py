@@ -1,6 +1,6 @@
-"""The Idempotency-Key: the same call twice has one effect and one answer.
+"""The Idempotency-Key: a repeated request has one effect and one response.
 
-A row is inserted in the same transaction as the effect, so there is never one without the other.
+The key's row is inserted in the transaction of the effect, so neither exists without the other.
 """
 
 import hashlib
@@ -20,7 +20,7 @@ MAX_LENGTH = 255
 
 @dataclass(frozen=True, slots=True)
 class IdempotencyKey:
-    """One call under an Idempotency-Key: what it is looked up by and what it asked for."""
+    """The key of one request: its lookup fields and the hash of its body."""
 
     company_id: int
     mode: str
@@ -30,12 +30,12 @@ class IdempotencyKey:
 
     @property
     def short_hash(self) -> str:
-        """A short hash of the key: the cool-down holds it, so that a twin is recognised."""
+        """Stored in the cool-down, so that a parallel duplicate is recognised."""
         return hashlib.sha256(f"{self.path}\n{self.key}".encode()).hexdigest()[:24]
 
     @property
     def params(self) -> dict[str, Any]:
-        """For `INSERT`, inside the statement that has the effect."""
+        """Parameters of `INSERT`, which runs inside the statement that has the effect."""
         return {
             "idem_path": self.path,
             "idem_key": self.key,
@@ -51,7 +51,7 @@ class StoredResponse:
 
 @dataclass(frozen=True, slots=True)
 class MissingResponse:
-    """The effect is there, its answer is not: still running, or the process died."""
+    """The effect is committed, the response is not: still running, or the process died."""
 
     subject_id: UUID | None
 
@@ -92,7 +92,7 @@ def parse(
         raise invalid_input(**{"Idempotency-Key": words})
     try:
         canonical = orjson.dumps(payload, option=orjson.OPT_SORT_KEYS)
-    except orjson.JSONEncodeError:  # nested deeper than it writes, if not than it reads
+    except orjson.JSONEncodeError:  # orjson reads deeper nesting than it writes
         raise DomainError(Error.INVALID_INPUT) from None
     return IdempotencyKey(
         principal.company_id, principal.mode, path, key, hashlib.sha256(canonical).digest()
@@ -100,9 +100,9 @@ def parse(
 
 
 def find_response(key: IdempotencyKey) -> StoredResponse | MissingResponse | None:
-    """What became of an earlier call with this key; raises when it asked for something else.
+    """The response of an earlier request with this key; raises on a different body.
 
-    After 24 hours a key is new again, whether or not the purge has come by.
+    A key expires after 24 hours, whether or not the purge has run.
     """
     where: list[str | int] = [key.company_id, key.mode, key.path, key.key]
     with connection.cursor() as cursor:
@@ -122,9 +122,9 @@ def find_response(key: IdempotencyKey) -> StoredResponse | MissingResponse | Non
 
 
 def insert(key: IdempotencyKey, subject_id: UUID | None = None) -> None:
-    """Insert the row in the caller's transaction; IntegrityError means a twin was first.
+    """Insert the row in the caller's transaction; IntegrityError means a duplicate was first.
 
-    From the subject's state the answer can be rebuilt, should this process die.
+    If this process dies, the response is rebuilt from the state of the subject.
     """
     row: list[int | str | bytes | UUID | None]
     row = [key.company_id, key.mode, key.path, key.key, key.request_hash]
@@ -138,10 +138,10 @@ def insert(key: IdempotencyKey, subject_id: UUID | None = None) -> None:
 
 
 def store_response(key: IdempotencyKey, status: int, body: str) -> StoredResponse:
-    """Keep the answer for replays; returns the one that is kept, which is the first one given.
+    """Store the response for replays unless one is stored; returns the stored one.
 
-    A slow call and a twin that rebuilt its answer meanwhile must not say different things.
-    It never holds a code.
+    A slow request and a duplicate that rebuilt its response meanwhile must return the same.
+    A response never holds a code.
     """
     with connection.cursor() as cursor:
         cursor.execute(_STORE, [status, body, key.company_id, key.mode, key.path, key.key])

@@ -1,4 +1,4 @@
-"""Keyset paging: a cursor names the last row seen, so that new rows move nothing."""
+"""Keyset pagination: a cursor names the last row seen, so new rows do not shift pages."""
 
 import base64
 import binascii
@@ -40,7 +40,7 @@ def page_of(rows: QuerySet[Any], query: Mapping[str, str]) -> Page:
 
 
 def forgiving_page_of(rows: QuerySet[Any], query: Mapping[str, str]) -> Page:
-    """For people: a cursor that is none of ours means the page from its beginning."""
+    """For web pages: an invalid cursor shows the first page."""
     try:
         return page_of(rows, query)
     except DomainError:
@@ -48,14 +48,14 @@ def forgiving_page_of(rows: QuerySet[Any], query: Mapping[str, str]) -> Page:
 
 
 def after(rows: QuerySet[Any], query: Mapping[str, str]) -> QuerySet[Any]:
-    """Those that come after the cursor, if there is one."""
+    """The rows after the cursor, or all rows without one."""
     cursor = query.get("cursor")
     id_of = rows.model._meta.pk.to_python  # noqa: SLF001
     return _older(rows, *_decode(cursor, id_of)) if cursor else rows
 
 
 def batches(rows: QuerySet[Any], size: int) -> Iterator[list[Any]]:
-    """All rows, newest first. Nothing is held between two batches: no cursor, no transaction."""
+    """All rows, newest first. Holds no database cursor or transaction between batches."""
     batch = list(rows.order_by(*NEWEST_FIRST)[:size])
     while batch:
         yield batch
@@ -66,7 +66,7 @@ def batches(rows: QuerySet[Any], size: int) -> Iterator[list[Any]]:
 
 
 def _older(rows: QuerySet[Any], created_at: datetime, row_id: Any) -> QuerySet[Any]:
-    # The first condition says nothing new, but it alone can enter the index.
+    # The first condition is redundant, but only it can use the index.
     return rows.filter(created_at__lte=created_at).filter(
         Q(created_at__lt=created_at) | Q(id__lt=row_id)
     )

@@ -1,4 +1,4 @@
-"""What the queries of several lists of the API have in common."""
+"""Query parameters shared by the API's lists."""
 
 from collections.abc import Collection, Mapping
 from datetime import UTC, datetime
@@ -13,9 +13,9 @@ PERIOD = ("from", "to")
 
 
 def check_names(query: Mapping[str, str], known: Collection[str]) -> None:
-    """Refuse parameters that the list does not have; raises `invalid_input` on each.
+    """Raise `invalid_input` for each unknown parameter.
 
-    `?staus=failed` would otherwise answer everything as if it had been filtered.
+    A misspelled `?staus=failed` would otherwise return the unfiltered list.
     """
     unknown = sorted(query.keys() - set(known))
     if unknown:
@@ -34,7 +34,7 @@ def _unknown_parameter(name: str, known: Collection[str]) -> Words:
 
 
 def time_of(name: str, text: str) -> datetime:
-    """A moment or a day of UTC in ISO 8601; raises `invalid_input` on `name`."""
+    """Parse an ISO 8601 time, or a date as its start in UTC; raises `invalid_input` on `name`."""
     try:
         moment = parse_datetime(text.replace(" ", "+"))
         day = None if moment else parse_date(text)

@@ -1,8 +1,8 @@
-"""How many requests a key may make in a while: django-ratelimit counts, in leases.
+"""The request rate limit of API keys: django-ratelimit counts, processes lease in advance.
 
-A process takes a hundredth of the limit at a time, so that most requests ask no store; limits up
-to a hundred are counted one by one. Never more than the limit pass, and at most one lease a
-process is left unused.
+A process leases a hundredth of the limit at a time, so most requests need no Redis call; limits
+up to a hundred are counted one by one. Never more requests than the limit pass, and each process
+leaves at most one lease unused.
 """
 
 import threading
@@ -21,7 +21,7 @@ from accounts.keys.api_keys import Principal
 log = structlog.get_logger(__name__)
 
 LEASES_PER_LIMIT = 100  # in a limit
-BACK_OFF = 1.0  # seconds without rate limiting after Redis failed us
+BACK_OFF = 1.0  # seconds without rate limiting after a Redis error
 MAX_KEYS = 10_000  # keys
 
 
@@ -33,12 +33,12 @@ class Usage(NamedTuple):
 
 @dataclass(slots=True)
 class _Window:
-    """One key's requests until `last`, a whole Unix second."""
+    """The window of one key, which ends at `last`, a whole Unix second."""
 
     limit: int
     last: int
     in_hand: int = 0
-    beyond: int = 0  # of the limit, leased to nobody when last we asked
+    beyond: int = 0  # unleased rest of the limit at the last Redis call
 
     def take(self, now: int) -> Usage:
         self.in_hand -= 1
@@ -46,7 +46,7 @@ class _Window:
 
 
 class KeyRateLimiter:
-    """The windows of one process."""
+    """Holds the windows of one process."""
 
     def __init__(self) -> None:
         self.reset()
@@ -57,7 +57,7 @@ class KeyRateLimiter:
         self._off_until = 0.0
 
     def count(self, request: HttpRequest, principal: Principal) -> Usage | None:
-        """Count this request; None while Redis is away."""
+        """Count this request; None while Redis is unavailable."""
         limit, seconds = principal.api_rate or settings.API_RATE[0], settings.API_RATE[1]
         now = int(time.time())
         with self._lock:

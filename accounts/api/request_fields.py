@@ -1,6 +1,6 @@
-"""Reads request fields by hand: the hot calls have three, and a Serializer costs more than they do.
+"""Validates request fields without a Serializer, which costs more than the hot calls themselves.
 
-All faults are collected, so that a client sees every field to mend at once.
+All errors are collected, so a client sees every invalid field at once.
 """
 
 from collections.abc import Mapping
@@ -85,7 +85,7 @@ class Fields:
 
 
 def _is_clean(text: str, *, multiline: bool) -> bool:
-    """No control characters. People's texts have line ends, and joiners that build one emoji."""
+    """No control characters. Multiline texts may hold line ends and the joiners of emoji."""
     if multiline:
         return all(char in "\r\n\t" or category(char) not in _CONTROLS for char in text)
     return text.replace("\u00a0", " ").isprintable()

@@ -1,7 +1,7 @@
-"""What a company's test keys may make in a day: they pay nothing, so nothing else bounds them.
+"""Daily quotas of a company's test keys, which are free and so have no other bound.
 
-Counted in PostgreSQL, in the table of the default cache, by one statement that adds only what fits:
-exact however many calls run at once, and with Redis away.
+One PostgreSQL statement on the cache table counts only what fits: the quota is exact under
+parallel requests and without Redis.
 """
 
 from datetime import datetime, timedelta
@@ -25,7 +25,7 @@ _WORDS = {
 
 
 def consume(company_id: int, what: str, count: int = 1) -> None:
-    """Count some more of today's (by UTC); raises `rate_limited`, and then counts none."""
+    """Add `count` to today's usage (UTC); raises `rate_limited` and counts nothing when over."""
     now = timezone.now()
     end = now.replace(hour=0, minute=0, second=0, microsecond=0) + timedelta(days=1)
     most = settings.TEST_QUOTAS[what]

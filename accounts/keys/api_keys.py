@@ -1,4 +1,4 @@
-"""API keys: how they look, how they are told from junk, and who stands behind one."""
+"""API keys: their format, their checksum, and the process cache that authenticates them."""
 
 import hashlib
 import secrets
@@ -29,7 +29,7 @@ CACHE_SIZE = 10_000
 
 
 class CompanyLimits(NamedTuple):
-    """The send limits that the company set for itself; None: the service's."""
+    """The send limits a company chose for itself; None: the service's default."""
 
     cool_down: int | None = None
     codes_per_10_min: int | None = None
@@ -46,32 +46,32 @@ class Fallback(NamedTuple):
     """The channels a company tries in turn where a request names none."""
 
     chain: tuple[str, ...]
-    patience: Mapping[str, int] = {}  # seconds by channel; the service's where there is none
+    patience: Mapping[str, int] = {}  # seconds by channel; the service's default where missing
     max_cost: int | None = None  # in tokens, of a message
 
 
 class LinkRules(NamedTuple):
-    """What the company has set for its short links; empty: nothing."""
+    """A company's settings for short links; empty: unset."""
 
     host: str = ""  # of new links
     targets: tuple[str, ...] = ()  # sites that they may lead to
-    utm: str = ""  # a query added to their targets, with `{channel}`
-    expired_url: str = ""  # where expired ones lead
+    utm: str = ""  # a query string added to targets, with `{channel}`
+    expired_url: str = ""  # where expired links redirect
 
 
 NO_RULES = LinkRules()
-Budgets = Mapping[str, tuple[int | None, int | None]]  # country → (set by somebody, usual)
+Budgets = Mapping[str, tuple[int | None, int | None]]  # country → (set by hand, usual)
 
 
 def link_rules(company: Company) -> LinkRules:
-    """The same of a company at hand."""
+    """The rules of a loaded company."""
     targets = tuple(company.link_targets)
     return LinkRules(company.link_host, targets, company.link_utm, company.link_expired_url)
 
 
 @dataclass(frozen=True, slots=True)
 class Principal:
-    """The key a request came with and what its company has set; two seconds old at most."""
+    """The authenticated key and its company's settings; at most two seconds old."""
 
     key_id: int  # 0: the service itself
     mode: str
@@ -88,10 +88,10 @@ class Principal:
     default_link_lifetime: int | None
     api_rate: int | None
     own_limits: CompanyLimits = NO_LIMITS
-    fallback: Fallback | None = None  # None: a message goes by one channel only
+    fallback: Fallback | None = None  # None: one channel only
     texts: CompanyTexts = NO_TEXTS
     link_rules: LinkRules = NO_RULES
-    budgets: Budgets = field(default_factory=dict)  # as in the company's row
+    budgets: Budgets = field(default_factory=dict)  # as stored in the company's row
 
     @property
     def is_test(self) -> bool:
@@ -102,7 +102,7 @@ class Principal:
             return True
         try:
             address = ip_address(ip)
-        except ValueError:  # a socket has no address, and a proxy may write anything
+        except ValueError:  # a Unix socket has none, and a proxy may write anything
             return False
         address = getattr(address, "ipv4_mapped", None) or address
         return any(address in ip_network(one, strict=False) for one in self.allowed_ips)
@@ -122,7 +122,7 @@ def generate(mode: str) -> str:
 
 
 def is_well_formed(key: str) -> bool:
-    """Tells junk without a query; secret scanners can do the same."""
+    """Rejects malformed keys without a query; secret scanners can use the checksum too."""
     return (
         key.isascii()
         and key.startswith(("kv_live_", "kv_test_"))
@@ -135,7 +135,7 @@ def digest(key: str) -> bytes:
     return hashlib.sha256(key.encode()).digest()
 
 
-# Reads keys and notes their use at most once a minute, in the same round trip.
+# Reads keys and updates last_used_at at most once a minute, in one round trip.
 _READ = """
 WITH used AS (
   UPDATE accounts_apikey SET last_used_at = now()
@@ -162,7 +162,7 @@ _lock = Lock()
 
 
 def find(key: str) -> Principal | None:
-    """Who this key speaks for; None for junk and for unknown, revoked or expired keys."""
+    """The principal of a key; None for malformed, unknown, revoked or expired keys."""
     if not is_well_formed(key):
         return None
     key_digest = digest(key)
@@ -174,7 +174,7 @@ def find(key: str) -> Principal | None:
 
 
 def refresh() -> None:
-    """Read what was used since the last time, all at once."""
+    """Reload in one query the keys used since the last refresh."""
     global _used
     used, _used = _used, set()
     known = [one for one in used if _cache.get(one, (0.0, None))[1] is not None]
@@ -183,7 +183,7 @@ def refresh() -> None:
 
 
 def start_refresh_thread() -> None:
-    """For web processes: refreshing keys before they run out saves most requests a query."""
+    """For web processes: refreshing keys before they expire saves most requests a query."""
     threading.Thread(target=_refresh_forever, name="keys", daemon=True).start()
 
 
@@ -192,13 +192,13 @@ def _refresh_forever() -> None:
         time.sleep(REFRESH_EVERY)
         try:
             refresh()
-        except Exception as error:  # the thread's edge; requests read for themselves meanwhile
+        except Exception as error:  # the thread must go on; requests read keys themselves meanwhile
             log.warning("keys_not_refreshed", error=type(error).__name__)
         connection.close()
 
 
 def evict(key_digest: bytes) -> None:
-    """Empties this process's cache of a key; others let it go within CACHE_SECONDS."""
+    """Evict a key from this process's cache; others drop it within CACHE_SECONDS."""
     _cache.pop(bytes(key_digest), None)
 
 

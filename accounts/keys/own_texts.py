@@ -1,6 +1,6 @@
-"""A company's own wording: read with its keys, in the same statement, so that it costs no query.
+"""A company's custom texts, read in the statement that reads its keys, so they cost no query.
 
-Whose tables it is in is the business of the room that registers the column.
+The app that owns their tables registers the SQL column.
 """
 
 from collections.abc import Callable, Mapping
@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 
 class CompanyTexts(NamedTuple):
-    bodies: Mapping[tuple[str, str, str], str]  # by language, purpose and channel; "": every one
+    bodies: Mapping[tuple[str, str, str], str]  # by language, purpose and channel; "" matches all
     webotp_host: str = ""  # lets a browser fill the code in on this site
     app_hash: str = ""  # lets this Android app read the SMS
 
@@ -17,7 +17,7 @@ NO_TEXTS = CompanyTexts({})
 
 
 class TextsColumn(NamedTuple):
-    sql: str  # an expression over the company's row `c`; null: it says nothing of its own
+    sql: str  # an expression over the company's row `c`; NULL: no custom texts
     parse: Callable[[str], CompanyTexts]
 
 
@@ -33,5 +33,5 @@ def column_sql() -> str:
 
 
 def texts_of(value: str | None) -> CompanyTexts:
-    """What stands in the column."""
+    """Parse the value of the column."""
     return _registered[0].parse(value) if value else NO_TEXTS

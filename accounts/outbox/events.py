@@ -1,7 +1,7 @@
-"""The event outbox: what happened, for those of the company's endpoints that want to know.
+"""The event outbox: one statement appends an event and its deliveries to subscribed endpoints.
 
-Appended in the transaction that made it happen, by one statement that writes nothing where nobody
-subscribed; the webhook dispatcher delivers at least once, under an id that never changes.
+It runs in the transaction that causes the event and writes nothing without a subscriber. The
+webhook dispatcher delivers each event at least once, always under the same id.
 """
 
 import threading
@@ -21,13 +21,13 @@ new_deliveries = threading.Event()
 
 
 def iso_sql(column: str) -> str:
-    """SQL for a time as the API writes it."""
+    """SQL that formats a time as the API does."""
     return f"""to_char({column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')"""
 
 
 def has_endpoint_sql(row: str) -> str:
-    """SQL for whether anybody listens to the company and mode of a row: most companies have no
-    endpoint, and then nothing need be told.
+    """SQL condition: the company and mode of a row have an enabled endpoint. Most companies have
+    none, and then no event needs building.
     """
     return f"""EXISTS (
          SELECT 1 FROM accounts_endpoint e WHERE e.company_id = {row}.company_id
@@ -35,8 +35,8 @@ def has_endpoint_sql(row: str) -> str:
 
 
 def append_sql(happened: str) -> str:
-    """CTEs and the statement behind them that append what `happened` selects: rows of (id,
-    company_id, mode, kind, key, data, at). How many deliveries that made is its row count.
+    """CTEs and a final INSERT that append the rows selected by `happened`: (id, company_id, mode,
+    kind, key, data, at). The row count is the number of deliveries.
     """
     return f"""
 happened AS ({happened}),
@@ -69,7 +69,7 @@ def emit(
     key: str,
     at: datetime | None = None,
 ) -> None:
-    """Append an event in the caller's transaction; at most one for each kind and `key`.
+    """Append an event in the caller's transaction; at most one per kind and `key`.
 
     Decimals are written as strings and times as ISO 8601 in UTC, as everywhere in the API.
     """

@@ -1,4 +1,4 @@
-"""The mail outbox: letters are written in the transaction that gave the reason for them."""
+"""The mail outbox: a letter is stored in the transaction that causes it."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -29,7 +29,7 @@ def post_to_members(
     context: Mapping[str, Any],
     key: str | None = None,
 ) -> None:
-    """To each member with one of the roles, in the language of each."""
+    """Post to every active member with one of the roles, in their language."""
     members = Member.objects.filter(company=company, role__in=list(roles), user__is_active=True)
     for member in members.select_related("user").order_by("pk"):
         post(
@@ -44,7 +44,7 @@ def post_to_members(
 def append(
     *, template: str, to: str, subject: str, text: str, html: str = "", key: str | None = None
 ) -> None:
-    """A letter that is worded already."""
+    """Append a rendered letter."""
     letter = Mail(
         template=template,
         to=to,
@@ -53,7 +53,7 @@ def append(
         html=html.strip(),
         key=key,
     )
-    # Not an upsert by hand: of two at once under a key, one writes.
+    # Of two parallel inserts with one key, one is ignored.
     Mail.objects.bulk_create([letter], ignore_conflicts=True)
 
 

@@ -1,4 +1,4 @@
-"""Sends the letters of the outbox: each claimed, sent outside any transaction, and settled."""
+"""Delivers the mail outbox: claims a letter, sends it outside any transaction, records it."""
 
 import random
 import threading
@@ -17,10 +17,10 @@ from accounts.models import Mail
 log = structlog.get_logger(__name__)
 
 BATCH = 20  # letters in one run
-LEASE = 120  # seconds after which a letter nobody told of is sent again
+LEASE = 120  # seconds until an unrecorded letter is sent again
 DELAYS = (10, 60, 300, 1800, 7200, 18_000, 36_000)  # seconds between tries
 
-# A crash between the two sends a letter twice rather than never.
+# Delivery is at least once: a crash after sending sends the letter again.
 CLAIM = """
 UPDATE accounts_mail
 SET due_at = statement_timestamp() + make_interval(secs => %s), tries = tries + 1
@@ -30,11 +30,11 @@ RETURNING id
 """
 
 
-_one_run = threading.Lock()  # a mail server that hangs holds one of a worker's threads, not all
+_one_run = threading.Lock()  # a hanging mail server blocks one thread per worker, not all
 
 
 def deliver() -> int:
-    """A batch of due letters; returns how many the mail server took."""
+    """Send a batch of due letters; returns how many the mail server accepted."""
     if not _one_run.acquire(blocking=False):
         return 0
     try:
@@ -51,7 +51,7 @@ def _deliver() -> int:
             break
         try:
             sent += _send(letter)
-        except OSError:  # nobody there: the others need not ask one by one
+        except OSError:  # the server is unreachable: do not try the rest
             break
     return sent
 
@@ -64,11 +64,11 @@ def _claim() -> Mail | None:
 
 
 def _send(letter: Mail) -> bool:
-    """Whether the server took it; raises OSError when there is no server."""
+    """Whether the server accepted the letter; raises OSError when it is unreachable."""
     message = EmailMultiAlternatives(
         letter.subject, letter.text, to=[letter.to], connection=get_connection()
     )
-    message.extra_headers["Message-ID"] = f"<{letter.pk}@{_host()}>"  # a repeat is seen as one
+    message.extra_headers["Message-ID"] = f"<{letter.pk}@{_host()}>"  # receivers deduplicate by it
     if letter.html:
         message.attach_alternative(letter.html, "text/html")
     try:
@@ -79,7 +79,7 @@ def _send(letter: Mail) -> bool:
     except OSError as error:
         _postpone(letter, error)
         raise
-    # What is sent is forgotten: it may hold a way into an account.
+    # A sent letter loses its text, which may hold a sign-in or reset link.
     Mail.objects.filter(pk=letter.pk).update(
         sent_at=timezone.now(), due_at=None, text="", html="", error=""
     )
@@ -87,7 +87,7 @@ def _send(letter: Mail) -> bool:
 
 
 def _is_final(error: Exception) -> bool:
-    """There is no such recipient, or no letter can be made of this: waiting mends neither."""
+    """The recipient is unknown or the letter is malformed: retrying does not help."""
     if isinstance(error, SMTPRecipientsRefused):
         return all(code >= 500 for code, _words in error.recipients.values())
     return isinstance(error, ValueError)

@@ -1,6 +1,6 @@
-"""Removes events, letters, deleted endpoints and cache entries that outlived their use.
+"""Purges old events, letters, deleted endpoints, cache entries and sessions.
 
-Events hold phones, so they go long before messages lose theirs.
+Events hold phones, so they are purged long before messages are anonymised.
 """
 
 from datetime import datetime, timedelta
@@ -17,7 +17,7 @@ def _retention_cutoff() -> datetime:
 
 
 def purge_events(limit: int) -> int:
-    """With their deliveries and attempts; returns how many events there were."""
+    """Delete events with their deliveries and attempts; returns the number of events."""
     oldest = Event.objects.filter(created_at__lt=_retention_cutoff()).order_by("created_at")
     gone = Event.objects.filter(pk__in=oldest.values("pk")[:limit]).delete()
     return gone[1].get("accounts.Event", 0)
@@ -29,19 +29,19 @@ def purge_mail(limit: int) -> int:
 
 
 def purge_endpoints(limit: int) -> int:
-    """Those deleted so long ago that none of their history is left."""
+    """Delete soft-deleted endpoints once all their deliveries are purged."""
     gone = Endpoint.objects.filter(deleted_at__lt=_retention_cutoff(), deliveries=None)
     return Endpoint.objects.filter(pk__in=gone.values("pk")[:limit]).delete()[0]
 
 
 def purge_cache(limit: int) -> int:
-    """What is over: nobody sees it any more, but tries by strangers would pile up."""
+    """Delete expired entries: sign-in attempts by strangers would pile up."""
     over = CacheEntry.objects.filter(expires_at__lt=timezone.now()).order_by("expires_at")
     return CacheEntry.objects.filter(pk__in=over.values("pk")[:limit]).delete()[0]
 
 
 def purge_sessions(limit: int) -> int:
-    """Notes of sessions that ran out; Django's own rows of them as well."""
+    """Delete expired sessions, both Django's rows and ours."""
     Session.objects.filter(
         pk__in=Session.objects.filter(expire_date__lt=timezone.now()).values("pk")[:limit]
     ).delete()

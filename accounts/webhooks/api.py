@@ -56,7 +56,7 @@ class _View(IdempotentView):
         return {"success": True, "message": WORDS[words][self.language], **body}
 
     def with_secret(self, response: HttpResponse) -> HttpResponse:
-        """Derived once more rather than kept with the answer of an Idempotency-Key."""
+        """Adds the secret, which is derived again and never stored with an idempotent response."""
         body = orjson.loads(response.content)
         endpoint_id = parse_id("whk", body.get("id", ""))
         if not body["success"] or endpoint_id is None:
@@ -68,7 +68,7 @@ class _View(IdempotentView):
         return filled
 
     def by(self, request: Request) -> dict[str, Any]:
-        """For the audit: a key acted, and not a person."""
+        """The actor for the audit log: an API key, so no user."""
         return {"user": None, "ip": client_ip(request.META)}
 
 
@@ -128,7 +128,7 @@ class RotateWebhook(_View):
 
 
 class TestWebhook(_View):
-    """An example of an event; of the first one the endpoint asked for, unless another is named."""
+    """Sends an example event: the named kind, or the first kind the endpoint subscribes to."""
 
     __test__ = False
 
@@ -150,7 +150,7 @@ class TestWebhook(_View):
 
 
 def _kind(fields: Fields) -> str | None:
-    """`type`, as it stands in an event, or `event`; the same if both are given."""
+    """The kind given as `type`, as in events, or as `event`; both must agree."""
     names = {name: fields.choice(name, list(EventKind.values)) for name in ("type", "event")}
     fields.check()
     if None not in names.values() and names["type"] != names["event"]:
@@ -175,7 +175,7 @@ def serialize(endpoint: Endpoint) -> dict[str, Any]:
 
 
 def _requested_fields(payload: dict[str, Any], *, is_new: bool) -> dict[str, Any]:
-    """What the fields ask for; of a change, what is there."""
+    """The validated fields; for a PATCH only those present."""
     fields = Fields(payload)
     url = fields.text("url", required=is_new, longest=10_000)
     description = fields.text("description", longest=endpoints.DESCRIPTION_LENGTH)

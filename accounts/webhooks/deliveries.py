@@ -1,4 +1,4 @@
-"""Deliveries looked at, repeated and called off; and examples of every event."""
+"""Lists, replays and cancels deliveries; sends example events."""
 
 from datetime import datetime, timedelta
 from typing import Any
@@ -24,7 +24,7 @@ from config.ids import public_id, uuid7
 
 State = Delivery.State
 REPLAYED_AT_ONCE = 1000
-BATCH, BATCHES = 1000, 20  # deliveries called off in one statement, statements in one go
+BATCH, BATCHES = 1000, 20  # deliveries cancelled per statement, statements per run
 EXAMPLE, EXAMPLES_A_MINUTE = "example:", 20
 TOO_MANY_EXAMPLES: Words = (
     f"До {EXAMPLES_A_MINUTE} примеров в минуту на один адрес, попробуйте чуть позже",
@@ -34,9 +34,9 @@ EXAMPLE_PHONE = "+79990000000"
 
 
 def cancel_undeliverable() -> int:
-    """Nothing more is tried of what is on its way to endpoints that are off; it can be replayed.
+    """Fail pending deliveries to disabled and deleted endpoints; they can be replayed later.
 
-    In small steps: a backlog may be of any size, and nobody waits for the end of it.
+    Works in small batches, because a backlog may be of any size.
     """
     total = 0
     for _ in range(BATCHES):
@@ -50,7 +50,7 @@ def cancel_undeliverable() -> int:
 
 @transaction.atomic
 def replay(*, delivery: Delivery, user: User, ip: str | None = None) -> None:
-    """The same event under the same id, at once and with the whole schedule of retries."""
+    """Send the same event with the same id again, with the full retry schedule."""
     endpoint = delivery.endpoint
     _requeue(Delivery.objects.filter(pk=delivery.pk))
     subject = f"{public_id('evt', delivery.event_id)} → {endpoint.url}"
@@ -59,7 +59,7 @@ def replay(*, delivery: Delivery, user: User, ip: str | None = None) -> None:
 
 @transaction.atomic
 def replay_failed(*, endpoint: Endpoint, user: User, ip: str | None = None) -> int:
-    """What was not accepted, the oldest first; returns how many are on their way again."""
+    """Replay failed deliveries, oldest first; returns their number."""
     failed = Delivery.objects.filter(endpoint=endpoint, state=State.FAILED)
     oldest = failed.order_by("created_at", "id").values("pk")[:REPLAYED_AT_ONCE]
     count = _requeue(Delivery.objects.filter(pk__in=oldest))
@@ -78,9 +78,9 @@ def _requeue(several: QuerySet[Delivery]) -> int:
 
 @transaction.atomic
 def send_example(*, endpoint: Endpoint, kind: str) -> Delivery:
-    """An event that did not happen, to this endpoint alone, signed like any other.
+    """Send a made-up event to this endpoint only, signed like any other.
 
-    Raises `rate_limited`: nobody may have us knock at a stranger's door all day.
+    Raises `rate_limited`, so that examples cannot be used to flood somebody else's server.
     """
     lately = Delivery.objects.filter(
         endpoint=endpoint,
@@ -103,7 +103,7 @@ def send_example(*, endpoint: Endpoint, kind: str) -> Delivery:
 
 
 def example(kind: str, *, is_test: bool) -> dict[str, Any]:
-    """What the data of an event look like; `example` is in no real one."""
+    """Sample data of an event; only samples have the field `example`."""
     now = timezone.now().replace(microsecond=0)
     subject = f"{uuid7().hex}"
     if kind.startswith("message."):
@@ -181,7 +181,7 @@ _EXAMPLE_DATA = {
 
 
 def with_last_attempt(endpoint: Endpoint, *, only_failed: bool) -> QuerySet[Delivery]:
-    """With what the last attempt brought: `last_status`, `last_error`."""
+    """Annotate deliveries with `last_status` and `last_error` of their last attempt."""
     last = DeliveryAttempt.objects.filter(delivery=OuterRef("pk")).order_by("-started_at", "-id")
     rows = Delivery.objects.filter(endpoint=endpoint).select_related("event")
     if only_failed:

@@ -1,8 +1,8 @@
 """The webhook dispatcher: claims due deliveries, calls endpoints, records their responses.
 
-One thread owns the database connection; calls are made on others, outside any transaction. A
-claim is committed before its call, so that a crash repeats a call rather than losing one: an
-event comes at least once, always under the same id.
+One thread owns the database connection; calls run on a thread pool, outside any transaction. A
+claim is committed before its call, so a crash repeats the call instead of losing it: an event is
+delivered at least once, always with the same id.
 """
 
 import threading
@@ -27,24 +27,22 @@ from accounts.webhooks.http_call import CallOutcome, ClaimedDelivery
 
 log = structlog.get_logger(__name__)
 
-POLL_INTERVAL = 0.5  # seconds between looks at the database when nobody calls
-WRITE_BATCH = 64  # outcomes written in one commit at most
-WRITE_RETRY_DELAY = 10.0  # seconds before what could not be written is tried again
-MAX_CALLS_PER_ENDPOINT = (
-    4  # calls at once of one endpoint: one that hangs keeps nobody else waiting
-)
-MAX_CALLS_PER_COMPANY = 8  # and of one company
+POLL_INTERVAL = 0.5  # seconds between polls of the database without a wake-up
+WRITE_BATCH = 64  # at most so many outcomes per commit
+WRITE_RETRY_DELAY = 10.0  # seconds until unwritten outcomes are tried again
+MAX_CALLS_PER_ENDPOINT = 4  # in parallel: a hanging endpoint must not delay others
+MAX_CALLS_PER_COMPANY = 8
 
 
 class WebhookDispatcher:
-    """`run` is the worker's loop; `tick` one round, for the safety net."""
+    """`run` is the worker's loop; `tick` runs one round for the periodic task."""
 
     def __init__(self) -> None:
         self.pool = ThreadPoolExecutor(settings.WEBHOOK_THREADS, thread_name_prefix="webhook")
         self.inbox: SimpleQueue[CallOutcome] = SimpleQueue()
         self.unwritten: list[CallOutcome] = []
-        self.aside: list[CallOutcome] = []  # not written for a while, until
-        self.aside_until = 0.0
+        self.postponed: list[CallOutcome] = []  # postponed until `postponed_until`
+        self.postponed_until = 0.0
         self.in_flight: dict[UUID, ClaimedDelivery] = {}  # by delivery
         self.lock = threading.Lock()
         self.stopping = threading.Event()
@@ -52,16 +50,16 @@ class WebhookDispatcher:
     def run(self) -> None:
         while not self.stopping.is_set():
             with self.lock:
-                self._guarded(self.round)
+                self._run_safely(self.round)
             events.new_deliveries.wait(POLL_INTERVAL)
         self._drain()
 
     def tick(self) -> None:
-        """Unless the loop is in a round, or on its way out."""
+        """Run one round unless the loop is in one or stopping."""
         if self.lock.acquire(blocking=False):
             try:
                 if not self.stopping.is_set():
-                    self._guarded(self.round)
+                    self._run_safely(self.round)
             finally:
                 self.lock.release()
 
@@ -70,15 +68,15 @@ class WebhookDispatcher:
         events.new_deliveries.set()
 
     def round(self) -> None:
-        events.new_deliveries.clear()  # first: what comes from now on asks for another round
+        events.new_deliveries.clear()  # first: later commits cause another round
         self.record()
         self.claim()
 
     def record(self) -> None:
-        self._take_all()
-        if time.monotonic() >= self.aside_until:
-            self.unwritten += self.aside
-            self.aside = []
+        self._collect()
+        if time.monotonic() >= self.postponed_until:
+            self.unwritten += self.postponed
+            self.postponed = []
         while self.unwritten:
             group = self.unwritten[:WRITE_BATCH]
             self._write(group)
@@ -89,26 +87,26 @@ class WebhookDispatcher:
             record(group)
         except DatabaseError as error:
             if not connection.is_usable():
-                raise  # of the database as such: all of it is written when there is one again
+                raise  # connection lost: write all after reconnecting
             parts = _split(group)
             if len(parts) > 1:
                 for part in parts:
                     self._write(part)
             else:
-                self._set_aside(group, error)
+                self._postpone(group, error)
 
-    def _set_aside(self, group: list[CallOutcome], error: DatabaseError) -> None:
-        """What its rows refuse is dropped: the lease runs out, and it is called again. What they
-        were too busy for comes a while later, so that nobody else waits with it.
+    def _postpone(self, group: list[CallOutcome], error: DatabaseError) -> None:
+        """Drop outcomes that the schema rejects: their lease expires and they are called again.
+        Postpone those whose rows are locked, so that they do not delay others.
         """
-        ids = [str(one.claimed.delivery_id) for one in group]
+        ids = [str(outcome.claimed.delivery_id) for outcome in group]
         log.error("webhook_not_recorded", deliveries=ids, exc_info=error)
         if not isinstance(error, IntegrityError | DataError):
-            self.aside += group
-            self.aside_until = time.monotonic() + WRITE_RETRY_DELAY
+            self.postponed += group
+            self.postponed_until = time.monotonic() + WRITE_RETRY_DELAY
 
     def claim(self) -> None:
-        """Never more than there are free threads: what is claimed is called at once."""
+        """Claim at most one delivery per free thread, so every claim is called at once."""
         free = settings.WEBHOOK_THREADS - len(self.in_flight)
         if free <= 0 or self.stopping.is_set():
             return
@@ -120,7 +118,7 @@ class WebhookDispatcher:
         self.inbox.put(http_call.call(claimed))
         events.new_deliveries.set()
 
-    def _take_all(self) -> None:
+    def _collect(self) -> None:
         while True:
             try:
                 outcome = self.inbox.get_nowait()
@@ -129,8 +127,8 @@ class WebhookDispatcher:
             self.in_flight.pop(outcome.claimed.delivery_id, None)
             self.unwritten.append(outcome)
 
-    def _guarded(self, work: Callable[[], None]) -> None:
-        """The thread's edge: whatever happens, the loop goes on and nothing is forgotten."""
+    def _run_safely(self, work: Callable[[], None]) -> None:
+        """Keep the loop alive after any exception; unwritten outcomes stay in memory."""
         try:
             work()
         except Exception:
@@ -139,11 +137,11 @@ class WebhookDispatcher:
             time.sleep(0.2)
 
     def _drain(self) -> None:
-        """On SIGTERM: calls under way end within their time-out, and are recorded."""
+        """On SIGTERM: wait for calls in flight, which time out, and record them."""
         with self.lock:
             self.pool.shutdown(wait=True, cancel_futures=True)
-            self.aside_until = 0.0
-            self._guarded(self.record)
+            self.postponed_until = 0.0
+            self._run_safely(self.record)
             connection.close()
 
 
@@ -153,11 +151,11 @@ def webhook_dispatcher() -> WebhookDispatcher:
 
 
 def claim(limit: int, busy: Sequence[ClaimedDelivery] = ()) -> list[ClaimedDelivery]:
-    """Take up to `limit` due deliveries, beside those in `busy`; committed when this returns."""
+    """Claim and commit up to `limit` due deliveries in addition to those in `busy`."""
     params: dict[str, Any] = {
-        "deliveries": [one.delivery_id for one in busy],
-        "endpoints": [one.endpoint_id for one in busy],
-        "companies": [one.company_id for one in busy],
+        "deliveries": [claimed.delivery_id for claimed in busy],
+        "endpoints": [claimed.endpoint_id for claimed in busy],
+        "companies": [claimed.company_id for claimed in busy],
         "share": MAX_CALLS_PER_ENDPOINT,
         "company_share": MAX_CALLS_PER_COMPANY,
         "limit": limit,
@@ -172,51 +170,51 @@ def claim(limit: int, busy: Sequence[ClaimedDelivery] = ()) -> list[ClaimedDeliv
 
 
 def _split(group: list[CallOutcome]) -> list[list[CallOutcome]]:
-    """By endpoint, and what is of one endpoint each alone."""
+    """Split by endpoint; split the outcomes of a single endpoint one by one."""
     parts: dict[UUID, list[CallOutcome]] = defaultdict(list)
-    for one in group:
-        parts[one.claimed.endpoint_id].append(one)
-    return list(parts.values()) if len(parts) > 1 else [[one] for one in group]
+    for outcome in group:
+        parts[outcome.claimed.endpoint_id].append(outcome)
+    return list(parts.values()) if len(parts) > 1 else [[outcome] for outcome in group]
 
 
 @transaction.atomic
 def record(outcomes: Sequence[CallOutcome]) -> None:
-    """Log the attempts, move their deliveries on, and judge the endpoints by them."""
-    ids = [one.claimed.delivery_id for one in outcomes]
+    """Store the attempts, update their deliveries, and disable endpoints that keep failing."""
+    ids = [outcome.claimed.delivery_id for outcome in outcomes]
     with connection.cursor() as cursor:
         cursor.execute(sql.LOCK_ENDPOINTS, [ids])
         cursor.execute(sql.INSERT_ATTEMPTS, _attempt_columns(outcomes))
         moves: list[list[Any]] = [
-            [one.claimed.claims for one in outcomes],
-            [one.state.value for one in outcomes],
-            [one.due_in for one in outcomes],
+            [outcome.claimed.claims for outcome in outcomes],
+            [outcome.state.value for outcome in outcomes],
+            [outcome.due_in for outcome in outcomes],
         ]
         cursor.execute(sql.UPDATE_DELIVERIES, [ids, *moves])
         round_of = {row[1]: row[2] for row in cursor.fetchall()}
-        refused = [one for one in outcomes if not one.is_accepted]
-        cursor.execute(sql.MARK_FAILING, [[one.claimed.endpoint_id for one in refused]])
-        accepted = [one.claimed.endpoint_id for one in outcomes if one.is_accepted]
+        refused = [outcome for outcome in outcomes if not outcome.is_accepted]
+        cursor.execute(sql.MARK_FAILING, [[outcome.claimed.endpoint_id for outcome in refused]])
+        accepted = [outcome.claimed.endpoint_id for outcome in outcomes if outcome.is_accepted]
         cursor.execute(sql.MARK_ACCEPTING, [accepted])
-    for one in refused:
-        if one.is_last and one.claimed.delivery_id in round_of:
-            _disable_if_failing(one, round_of[one.claimed.delivery_id])
+    for outcome in refused:
+        if outcome.is_last and outcome.claimed.delivery_id in round_of:
+            _disable_if_failing(outcome, round_of[outcome.claimed.delivery_id])
 
 
 def _attempt_columns(outcomes: Sequence[CallOutcome]) -> list[list[object]]:
     return [
-        [one.claimed.delivery_id for one in outcomes],
-        [one.started_at for one in outcomes],
-        [one.duration_ms for one in outcomes],
-        [orjson.dumps(one.headers).decode() for one in outcomes],
-        [one.status for one in outcomes],
-        [one.answer for one in outcomes],
-        [one.error for one in outcomes],
+        [outcome.claimed.delivery_id for outcome in outcomes],
+        [outcome.started_at for outcome in outcomes],
+        [outcome.duration_ms for outcome in outcomes],
+        [orjson.dumps(outcome.headers).decode() for outcome in outcomes],
+        [outcome.status for outcome in outcomes],
+        [outcome.answer for outcome in outcomes],
+        [outcome.error for outcome in outcomes],
     ]
 
 
 def _disable_if_failing(outcome: CallOutcome, round_at: object) -> None:
-    """An endpoint that has accepted nothing since the first try of what now failed for good, a
-    day ago, is not called any more; nor is one that asked for that.
+    """Disable an endpoint that answered 410, or that has accepted nothing since the first try of a
+    delivery that has now finally failed, about a day ago.
     """
     enabled = Endpoint.objects.filter(pk=outcome.claimed.endpoint_id, disabled_at=None)
     if outcome.status == http_call.GONE:

@@ -1,7 +1,7 @@
-"""Calls to addresses that customers chose: nothing inside our own network may be reached by one.
+"""Calls to URLs that customers choose, protected against SSRF and DNS rebinding.
 
-The host is resolved once per call, every address of it is judged, and the connection is made to
-the address that was judged: a name that means something else a moment later changes nothing.
+The host is resolved once per call, all its addresses must be public, and the connection goes to a
+checked address, so a later change of the DNS record has no effect.
 """
 
 import http.client
@@ -30,8 +30,8 @@ MAX_HOST_LENGTH = 253  # RFC 1035, as text
 PORTS = {443, 8443}
 MAX_RESPONSE_BODY = 2048  # bytes of the answer's body
 MAX_ADDRESSES_TRIED = 3
-_GLOBAL_IPV6 = ip_network("2000::/3")  # all of IPv6 that is given out to the public
-# `is_global` calls these public, but they lead to embedded, relayed or reserved addresses.
+_GLOBAL_IPV6 = ip_network("2000::/3")  # all allocated global unicast of IPv6
+# `is_global` is true for these, but they embed, relay or reserve other addresses.
 _DENIED = [
     ip_network(text)
     for text in (
@@ -50,7 +50,7 @@ _DENIED = [
 
 
 class UrlError(ValueError):
-    """The address cannot be called; the failure says why."""
+    """The URL cannot be called; `failure` says why."""
 
     def __init__(self, failure: Failure) -> None:
         super().__init__(failure.value)
@@ -88,7 +88,7 @@ class EndpointResponse:
 
 
 def parse_url(url: str) -> Destination:
-    """The parts of an acceptable address; raises UrlError. Asks no name server."""
+    """Parse and check a URL without a DNS query; raises UrlError."""
     if len(url) > MAX_URL_LENGTH or not url.isprintable() or set(url) & set(' \\"<>^`{|}'):
         raise UrlError(Failure.URL)
     try:
@@ -100,7 +100,7 @@ def parse_url(url: str) -> Destination:
     if "@" in parts.netloc or parts.fragment or not path.isascii():
         raise UrlError(Failure.URL)
     found = Destination(parts.scheme, host, port or _default_port(parts.scheme), path)
-    if len(found.url) > MAX_URL_LENGTH:  # a slash or a name in ASCII may have made it longer
+    if len(found.url) > MAX_URL_LENGTH:  # a slash or punycode may have made it longer
         raise UrlError(Failure.URL)
     _check_scheme_and_port(found)
     if (literal := _ip_literal(host)) is not None:
@@ -124,12 +124,12 @@ def _check_scheme_and_port(found: Destination) -> None:
     if found.scheme == "https" and (found.port in PORTS or settings.WEBHOOKS_TO_LOOPBACK):
         return
     if found.scheme == "http" and settings.WEBHOOKS_TO_LOOPBACK:
-        return  # to this machine alone, as each of its addresses will have to prove
+        return  # its addresses are checked to be loopback
     raise UrlError(Failure.PORT if found.scheme == "https" else Failure.SCHEME)
 
 
 def _ip_literal(host: str) -> Address | None:
-    """The address a host spells, however oddly: 2130706433, 0x7f.1 and 127.1 are all 127.0.0.1."""
+    """The IP address of a literal in any notation: 2130706433, 0x7f.1, 127.1 are 127.0.0.1."""
     try:
         return ip_address(host)
     except ValueError:
@@ -162,7 +162,7 @@ def _check_address(address: Address, found: Destination) -> None:
 
 
 def resolve(found: Destination) -> list[str]:
-    """Its addresses, all of them allowed; raises CallError."""
+    """Resolve the host; raises CallError unless all its addresses are allowed."""
     try:
         rows = socket.getaddrinfo(_lookup_name(found.host), found.port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError):
@@ -177,14 +177,14 @@ def resolve(found: Destination) -> list[str]:
 
 
 def _lookup_name(host: str) -> str:
-    """From the root of all names, whatever domains this machine would try to append."""
+    """The fully qualified name, so that the resolver appends no search domain."""
     if settings.WEBHOOKS_TO_LOOPBACK or _ip_literal(host) is not None:
-        return host  # a developer's names, `localhost` above all, come from this machine
+        return host  # in development names such as `localhost` are local
     return f"{host}."
 
 
 def post(url: str, body: bytes, headers: Mapping[str, str]) -> EndpointResponse:
-    """One call, over within WEBHOOK_TIMEOUT once the name is resolved; raises CallError."""
+    """POST once, within WEBHOOK_TIMEOUT after the DNS query; raises CallError."""
     try:
         found = parse_url(url)
     except UrlError as error:
@@ -193,7 +193,7 @@ def post(url: str, body: bytes, headers: Mapping[str, str]) -> EndpointResponse:
     try:
         with _connection(found, addresses) as (line, is_late):
             response = _exchange(found, line, body, headers)
-            if is_late.is_set():  # cut off within the headers, which reads like their end
+            if is_late.is_set():  # cut off within the headers, which looks like their end
                 raise CallError(Failure.TIMEOUT)
             return EndpointResponse(response.status, _body_start(response))
     except TimeoutError:
@@ -210,7 +210,7 @@ def post(url: str, body: bytes, headers: Mapping[str, str]) -> EndpointResponse:
 def _connection(
     found: Destination, addresses: list[str]
 ) -> Iterator[tuple[socket.socket, threading.Event]]:
-    """A connection that is cut when the time is up, however slowly the other side drips."""
+    """A connection that is shut down at the deadline, even while the peer keeps sending."""
     ends_at = time.monotonic() + settings.WEBHOOK_TIMEOUT
     plain = _connect(found, addresses)
     is_late = threading.Event()
@@ -246,7 +246,7 @@ def _shut_down(handle: socket.socket, is_late: threading.Event) -> None:
     try:
         handle.shutdown(socket.SHUT_RDWR)
     except OSError:
-        return  # over already
+        return  # closed already
 
 
 def _with_tls(found: Destination, line: socket.socket) -> socket.socket:
@@ -271,7 +271,7 @@ def _exchange(
 
 
 def _body_start(response: http.client.HTTPResponse) -> str:
-    """For people to read; the status has said all that counts."""
+    """The start of the body, for people; only the status matters."""
     try:
         kept = response.read(MAX_RESPONSE_BODY)
     except (OSError, http.client.HTTPException):

@@ -1,4 +1,4 @@
-"""What people and backends do with endpoints. Each verb is one transaction and one audit event."""
+"""Operations on endpoints. Each is one transaction and one audit event."""
 
 from collections.abc import Iterable, Mapping
 from datetime import timedelta
@@ -44,8 +44,8 @@ URL_TAKEN: Words = (
 
 
 def check_url(url: str) -> str:
-    """The address in its one spelling; raises `invalid_input`. Its name is not looked up: that
-    can take long, may change, and is judged at every call.
+    """Normalise a URL; raises `invalid_input`. The host is not resolved here: DNS can be slow and
+    can change, and every call checks it.
     """
     try:
         return egress.parse_url(url).url
@@ -54,7 +54,7 @@ def check_url(url: str) -> str:
 
 
 def check_kinds(kinds: object) -> list[str]:
-    """Each once, in our order; None means all."""
+    """Deduplicate and order event kinds; None means all."""
     if kinds is None:
         return list(EventKind.values)
     if (
@@ -97,8 +97,8 @@ def create(
 
 
 def _lock_and_list_urls(company_id: int, mode: str) -> list[str]:
-    """The addresses there are; no other comes before the transaction's end, since the company's
-    row is the lock: of two parallel requests one waits here.
+    """Lock the company's row and list the URLs of its endpoints: a parallel request waits here
+    until the end of the transaction.
     """
     Company.objects.select_for_update(no_key=True).get(pk=company_id)
     return list(Endpoint.objects.of(company_id).filter(mode=mode).values_list("url", flat=True))
@@ -112,7 +112,7 @@ def secret_of(endpoint: Endpoint) -> str:
 def change(
     *, endpoint: Endpoint, changes: Mapping[str, object], user: User | None, ip: str | None = None
 ) -> None:
-    """Of `url`, `kinds` and `description` what differs; raises `invalid_input`."""
+    """Save the changed ones of `url`, `kinds` and `description`; raises `invalid_input`."""
     changed = [name for name, value in changes.items() if getattr(endpoint, name) != value]
     if not changed:
         return
@@ -129,7 +129,7 @@ def change(
 
 @transaction.atomic
 def rotate(*, endpoint: Endpoint, user: User | None, ip: str | None = None) -> str:
-    """A new secret; for 24 hours both sign, so that the receiver can change over in between."""
+    """Create a new secret. Both secrets sign for 24 hours, while the receiver switches over."""
     endpoint.refresh_from_db(from_queryset=Endpoint.objects.select_for_update(no_key=True))
     endpoint.previous_key_id, endpoint.key_id = endpoint.key_id, signing.current_key_id()
     endpoint.generation += 1
@@ -141,7 +141,7 @@ def rotate(*, endpoint: Endpoint, user: User | None, ip: str | None = None) -> s
 
 @transaction.atomic
 def enable(*, endpoint: Endpoint, user: User | None, ip: str | None = None) -> None:
-    """From now on; what was missed meanwhile was not kept, what had failed can be replayed."""
+    """Events while disabled were not stored; deliveries that failed can be replayed."""
     off = Endpoint.objects.filter(pk=endpoint.pk).exclude(disabled_at=None)
     if off.update(disabled_at=None, disabled_reason="", failing_since=None):
         record("webhook.enabled", endpoint.url, company=endpoint.company, user=user, ip=ip)
@@ -158,14 +158,14 @@ def disable(*, endpoint: Endpoint, user: User | None, ip: str | None = None) -> 
 
 @transaction.atomic
 def delete(*, endpoint: Endpoint, user: User | None, ip: str | None = None) -> None:
-    """Gone for the company; the row goes with the last of its history."""
+    """Soft-delete: the row is purged after its last delivery."""
     if Endpoint.objects.filter(pk=endpoint.pk, deleted_at=None).update(deleted_at=timezone.now()):
         record("webhook.deleted", endpoint.url, company=endpoint.company, user=user, ip=ip)
 
 
 @transaction.atomic
 def disable_automatically(several: QuerySet[Endpoint], reason: Endpoint.Reason) -> None:
-    """The service itself stops calling these, and says so to who can mend them."""
+    """Disable endpoints on behalf of the service and notify owners and developers."""
     for endpoint in several.select_for_update(of=["self"], no_key=True).select_related("company"):
         endpoint.disabled_at, endpoint.disabled_reason = timezone.now(), reason
         endpoint.save(update_fields=["disabled_at", "disabled_reason"])

@@ -1,4 +1,4 @@
-"""The cabinet's forms about endpoints."""
+"""The cabinet's endpoint forms."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ from config.errors import DomainError
 
 
 def event_choices() -> list[tuple[str, Any]]:
-    """Each event by what it means; its name stands beside it."""
+    """Event kinds as choices: label and name."""
     return [(kind.value, f"{kind.label} · {kind.value}") for kind in EventKind]
 
 
@@ -64,12 +64,12 @@ class ExampleForm(forms.Form):
 
 
 def field_of(error: DomainError) -> str | None:
-    """The field at fault; None when it is the whole form."""
+    """The first invalid field; None for an error of the whole form."""
     return next(iter(error.errors or ()), None)
 
 
 def message_of(error: DomainError) -> str:
-    """The refusal in the reader's language, its fields' words before its own."""
+    """The error in the interface language: messages of fields, else its own."""
     body = error.body(language=interface_language(), request_id="")
     fields = body.get("errors")
     return (

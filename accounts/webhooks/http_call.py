@@ -1,4 +1,4 @@
-"""One call of an endpoint: what is sent, and what its answer means for the delivery."""
+"""One call of an endpoint: its request, and what the response means for the delivery."""
 
 import random
 import time
@@ -21,15 +21,15 @@ log = structlog.get_logger(__name__)
 State = Delivery.State
 Failure = DeliveryAttempt.Failure
 
-# Seconds from one try to the next; the last lies more than a day after the first.
+# Seconds between tries; the last try is more than a day after the first.
 RETRY_DELAYS = (5, 300, 1800, 7200, 18_000, 36_000, 36_000)
-JITTER = 0.5  # of a delay, either way: what failed together must not come back together
+JITTER = 0.5  # fraction of a delay, either way, so simultaneous failures do not retry together
 GONE = 410
 
 
 @dataclass(frozen=True, slots=True)
 class ClaimedDelivery:
-    """A delivery on its way, as `sql.CLAIM` returns it."""
+    """A delivery in flight, as `sql.CLAIM` returns it."""
 
     delivery_id: UUID
     claims: int
@@ -43,7 +43,7 @@ class ClaimedDelivery:
     url: str
     key_id: str
     generation: int
-    previous_key_id: str  # empty unless the last secret still signs
+    previous_key_id: str  # empty unless the previous secret still signs
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ class CallOutcome:
 
     @property
     def due_in(self) -> float | None:
-        """Seconds to the next try; None when there is none."""
+        """Seconds until the next try; None when final."""
         return None if self.state != State.PENDING else retry_delay(self.claimed.tries)
 
 
@@ -82,7 +82,7 @@ def retry_delay(tries: int) -> float:
 
 
 def body_of(event_id: UUID, kind: str, at: datetime, data: Any) -> bytes:
-    """The same bytes at every try. `data` is JSON text or what it says."""
+    """The request body, equal at every try. `data` is JSON text or the parsed value."""
     return orjson.dumps(
         {
             "id": public_id("evt", event_id),
@@ -95,16 +95,18 @@ def body_of(event_id: UUID, kind: str, at: datetime, data: Any) -> bytes:
 
 
 def secrets_of(claimed: ClaimedDelivery) -> list[str]:
-    """The newest first."""
+    """Signing secrets, newest first."""
     found = [signing.secret(claimed.endpoint_id, claimed.key_id, claimed.generation)]
-    if claimed.previous_key_id in settings.WEBHOOK_KEYS:  # else gone, and only a convenience
+    if (
+        claimed.previous_key_id in settings.WEBHOOK_KEYS
+    ):  # a removed key only ends the overlap early
         generation = claimed.generation - 1
         found.append(signing.secret(claimed.endpoint_id, claimed.previous_key_id, generation))
     return found
 
 
 def call(claimed: ClaimedDelivery) -> CallOutcome:
-    """On a thread of its own; whatever happens is an outcome."""
+    """Runs on a pool thread; never raises."""
     started_at, started = timezone.now(), time.monotonic()
     headers: dict[str, str] = {}
     status, answer, error = None, "", ""
@@ -115,7 +117,7 @@ def call(claimed: ClaimedDelivery) -> CallOutcome:
         status, answer = found.status, found.body
     except egress.CallError as failure:
         error = failure.failure.value
-    except Exception:  # the thread's edge: a fault of ours is tried again, and seen in the log
+    except Exception:  # our own bug: logged, and the delivery is retried
         log.exception("webhook_crashed", delivery=str(claimed.delivery_id))
         error = Failure.INTERNAL.value
     duration_ms = int((time.monotonic() - started) * 1000)

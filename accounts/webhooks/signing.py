@@ -1,7 +1,7 @@
 """Standard Webhooks signatures (https://www.standardwebhooks.com).
 
-An endpoint's secret is derived from a server key, the endpoint's id and the number of its
-rotations, so that the database holds nothing one could sign with.
+An endpoint's secret is derived from a server key, the endpoint's id and its generation, so the
+database holds nothing that could sign.
 """
 
 import base64
@@ -18,12 +18,12 @@ PREFIX = "whsec_"
 
 
 def current_key_id() -> str:
-    """The server key that new secrets come from."""
+    """The server key from which new secrets are derived."""
     return next(iter(settings.WEBHOOK_KEYS))
 
 
 def secret(endpoint_id: UUID, key_id: str, generation: int) -> str:
-    """The same for the same arguments; raises KeyError when the server key was taken away."""
+    """Derive a secret; raises KeyError when the server key was removed."""
     # The prefix stays: another one would change every secret that receivers hold.
     subject = f"callback:{endpoint_id}:{generation}".encode()
     digest = hmac.new(settings.WEBHOOK_KEYS[key_id], subject, hashlib.sha256).digest()
@@ -31,9 +31,9 @@ def secret(endpoint_id: UUID, key_id: str, generation: int) -> str:
 
 
 def headers(secrets: Sequence[str], event_id: str, body: bytes, at: datetime) -> dict[str, str]:
-    """Signed with each secret: while one replaces another the receiver may know either."""
+    """Sign with every secret: during a rotation the receiver may know either."""
     text = body.decode()
-    utc = at.astimezone(UTC)  # the library takes any clock's figures for UTC's
+    utc = at.astimezone(UTC)  # the library ignores the time zone
     signatures = [Webhook(one).sign(event_id, utc, text) for one in secrets]
     return {
         "webhook-id": event_id,

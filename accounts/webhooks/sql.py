@@ -1,11 +1,11 @@
 """The webhook dispatcher's SQL statements, each with what it guarantees."""
 
-# Who is called at all.
+# Endpoints that may be called.
 _CALLABLE_ENDPOINTS = """accounts_endpoint e JOIN accounts_company c
     ON c.id = e.company_id AND c.status <> 'suspended'
     AND e.disabled_at IS NULL AND e.deleted_at IS NULL"""
 
-# Asked on its own, since a worker asks often and mostly in vain: one look at each endpoint's first.
+# A separate, cheaper check: workers poll often, mostly in vain. One index look-up per endpoint.
 ANY_DUE = f"""
 SELECT EXISTS (
   SELECT 1 FROM {_CALLABLE_ENDPOINTS}
@@ -14,11 +14,10 @@ SELECT EXISTS (
     WHERE endpoint_id = e.id AND due_at <= statement_timestamp() LIMIT 1) d)
 """  # noqa: S608
 
-# Claims due deliveries: of one endpoint and of one company only so many as leave room for the
-# others, of an endpoint that is failing one at a time, and first for those companies that have the
-# fewest calls under way. Only what is taken gets locked; what another worker has just locked is
-# passed over, so more are looked at than wanted. A claim holds for the lease; who dies with it
-# leaves the delivery due again.
+# Claims due deliveries, limited per endpoint and per company, one at a time for a failing endpoint,
+# companies with the fewest calls in flight first. Only claimed rows are locked; rows locked by
+# another worker are skipped, so more candidates are read than wanted. A claim lasts for the lease;
+# after a crash the delivery is due again.
 CLAIM = f"""
 WITH busy AS (
   SELECT * FROM unnest(%(deliveries)s::uuid[], %(endpoints)s::uuid[], %(companies)s::bigint[])
@@ -54,14 +53,14 @@ RETURNING d.id, d.claims, d.tries, v.id, v.kind, v.at, v.data, e.id, e.company_i
   CASE WHEN e.previous_until > statement_timestamp() THEN e.previous_key_id ELSE '' END
 """  # noqa: S608
 
-# Everybody locks endpoints before their deliveries, in the order of their ids.
+# Lock order everywhere: endpoints by id, then their deliveries.
 LOCK_ENDPOINTS = """
 SELECT e.id FROM accounts_endpoint e
 WHERE e.id IN (SELECT endpoint_id FROM accounts_delivery WHERE id = ANY(%s::uuid[]))
 ORDER BY e.id FOR NO KEY UPDATE
 """
 
-# The log. A delivery that was purged meanwhile has none.
+# Skips deliveries purged meanwhile.
 INSERT_ATTEMPTS = """
 INSERT INTO accounts_deliveryattempt
   (delivery_id, started_at, duration_ms, headers, status, answer, error)
@@ -70,8 +69,8 @@ SELECT o.* FROM unnest(%s::uuid[], %s::timestamptz[], %s::int[], %s::jsonb[], %s
 WHERE EXISTS (SELECT 1 FROM accounts_delivery d WHERE d.id = o.id)
 """
 
-# Written by the claim's holder only: after the lease the delivery is another's. One that was called
-# off meanwhile stays so, unless it was accepted after all.
+# Only the holder of the claim writes: after the lease another worker may hold it. A delivery
+# cancelled meanwhile stays cancelled unless it was accepted after all.
 UPDATE_DELIVERIES = """
 UPDATE accounts_delivery d SET state = o.state,
   due_at = statement_timestamp() + make_interval(secs => o.due_in),
@@ -92,7 +91,7 @@ UPDATE accounts_endpoint SET last_success_at = statement_timestamp(), failing_si
 WHERE id = ANY(%s::uuid[])
 """
 
-# Ends what is on its way to endpoints that are off, whoever put it there; waits for no lock.
+# Fails pending deliveries to disabled and deleted endpoints; skips locked rows.
 CANCEL_UNDELIVERABLE = """
 WITH off AS (
   SELECT d.id FROM accounts_endpoint e

@@ -28,7 +28,7 @@ from accounts.webhooks.forms import EndpointForm, ExampleForm, NewEndpointForm, 
 from config.errors import DomainError
 from config.ids import parse_id
 
-QUICK, SLOW = 2, 15  # seconds between the looks a page takes at a delivery
+QUICK, SLOW = 2, 15  # seconds between polls of a delivery page
 
 
 @member_required(can_read_keys)
@@ -90,7 +90,7 @@ def webhook_edit(request: CabinetRequest, public_id: str) -> HttpResponse:
 
 @member_required(nobody, can_manage_keys)
 def webhook_switch(request: CabinetRequest, public_id: str) -> HttpResponse:
-    """On or off, as the button says, so that a second press changes nothing."""
+    """The target state is in the request, so a repeated request changes nothing."""
     endpoint = _endpoint(request, public_id)
     if request.POST.get("to") == "on":
         endpoints.enable(endpoint=endpoint, **_actor(request))
@@ -140,7 +140,7 @@ def webhook_test(request: CabinetRequest, public_id: str) -> HttpResponse:
 
 @member_required(nobody, can_manage_keys)
 def webhook_replay(request: CabinetRequest, public_id: str) -> HttpResponse:
-    """All that was not accepted, once more."""
+    """Replay all failed deliveries."""
     endpoint = _endpoint(request, public_id)
     if not endpoint.is_enabled:
         messages.error(request, _("Switch the address on first."))
@@ -161,7 +161,7 @@ def delivery_detail(request: CabinetRequest, public_id: str) -> HttpResponse:
 
 @member_required(can_read_keys)
 def delivery_status(request: CabinetRequest, public_id: str) -> HttpResponse:
-    """The live part of the page alone: what it polls until the delivery is final."""
+    """The fragment that the page polls until the delivery is final."""
     context = _delivery_context(_delivery(request, public_id), request.member)
     return render(request, "cabinet/delivery_status.html", context)
 
@@ -199,12 +199,12 @@ def _page(endpoint: Endpoint, query: Mapping[str, str], *, only_failed: bool) ->
     rows = deliveries.with_last_attempt(endpoint, only_failed=only_failed)
     try:
         return page_of(rows, query)
-    except DomainError:  # a cursor that is none of ours: the page from its beginning
+    except DomainError:  # an invalid cursor: show the first page
         return page_of(rows, {})
 
 
 def _show_once(request: CabinetRequest, endpoint: Endpoint, secret: str) -> HttpResponse:
-    # Not a redirect: the text would have to wait somewhere, and it is kept nowhere.
+    # No redirect: the secret would have to be stored somewhere until the next request.
     context = {"endpoint": endpoint, "secret": secret}
     return render(request, "cabinet/webhook_secret.html", context)
 

@@ -299,9 +299,9 @@ def test_locked_endpoint_does_not_block_other_calls(company: Company) -> None:
 
     with locked(held.endpoint):
         one.round()
-    left = [outcome.claimed.delivery_id for outcome in one.aside]
+    left = [outcome.claimed.delivery_id for outcome in one.postponed]
     one.pool.shutdown(wait=True)
-    one.aside_until = 0.0
+    one.postponed_until = 0.0
     one.record()
 
     assert left == [held.pk]
