@@ -1,4 +1,4 @@
-"""What the demo shows about money: prices, requisites of nobody, a paid and an unpaid top-up."""
+"""Demo data: prices, fictional requisites, a paid and an unpaid top-up."""
 
 from decimal import Decimal
 
@@ -36,7 +36,7 @@ BUYER = {
 
 
 def seed(company: Company, user: User, tokens: int) -> None:
-    """Ends with that many tokens available, whatever of them was bought."""
+    """Leaves the company with exactly so many tokens available."""
     _set_prices()
     billing_profiles.change(company=company, user=user, changes=BUYER)
     gateway = registry.find(Invoice.name)
@@ -55,8 +55,8 @@ def seed(company: Company, user: User, tokens: int) -> None:
 
 
 def _set_prices() -> None:
-    for place, (code, tokens, price) in enumerate(PACKAGES):
-        values = {"tokens": tokens, "price": Decimal(price), "position": place}
+    for position, (code, tokens, price) in enumerate(PACKAGES):
+        values = {"tokens": tokens, "price": Decimal(price), "position": position}
         Package.objects.get_or_create(code=code, defaults=values)
     for tokens, price in STEPS:
         Tariff.objects.get_or_create(tokens_from=tokens, defaults={"price": Decimal(price)})
@@ -66,4 +66,6 @@ def _set_prices() -> None:
 def _order(company: Company, user: User, package: str, gateway: Gateway) -> Order:
     quote = prices.quote_package(package)
     assert quote is not None  # noqa: S101 - put on sale above
-    return orders.place(company=company, quote=quote, gateway=gateway, by=orders.Actor(user=user))
+    return orders.place(
+        company=company, quote=quote, gateway=gateway, actor=orders.Actor(user=user)
+    )

@@ -1,4 +1,4 @@
-"""What a company is told about its money, in the transaction that changes it."""
+"""Events and letters about a company's money, written in the transaction that changes it."""
 
 from datetime import datetime
 

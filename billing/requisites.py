@@ -1,4 +1,4 @@
-"""The requisites of a party to an invoice: what which country asks for, and control digits."""
+"""Requisites of an invoice's parties: what each country requires, and control digits."""
 
 import re
 
@@ -21,7 +21,7 @@ _BIN_AGAIN = (3, 4, 5, 6, 7, 8, 9, 10, 11, 1, 2)
 
 
 def is_inn(text: str) -> bool:
-    """10 digits of an organisation or 12 of a person, by the control digits of the tax office."""
+    """10 digits of an organisation or 12 of a person, with valid control digits."""
     if re.fullmatch(r"[0-9]{10}", text):
         return _matches_control_digit(text, _TENTH)
     if re.fullmatch(r"[0-9]{12}", text):
@@ -63,26 +63,26 @@ def tax_number_name(country: str) -> Promise:
 
 
 def format_errors(*, country: str, inn: str, kpp: str) -> dict[str, Promise]:
-    """What is filled in and cannot be so, by field."""
-    found: dict[str, Promise] = {}
+    """Errors of the fields that are filled in, by field."""
+    errors: dict[str, Promise] = {}
     if inn and country in CHECKS:
-        is_right, words = CHECKS[country]
-        if not is_right(inn):
-            found["inn"] = words
+        is_valid, message = CHECKS[country]
+        if not is_valid(inn):
+            errors["inn"] = message
     if country == "RU" and kpp and len(inn) == 12:
-        found["kpp"] = _("A person has no KPP: it goes with an INN of ten digits.")
-    return found
+        errors["kpp"] = _("A person has no KPP: it goes with an INN of ten digits.")
+    return errors
 
 
 def missing_fields(*, country: str, legal_name: str, inn: str, kpp: str) -> dict[str, Promise]:
-    """What an invoice to this buyer cannot do without, by field."""
-    found: dict[str, Promise] = {}
+    """Errors of the fields that an invoice to this buyer lacks, by field."""
+    errors: dict[str, Promise] = {}
     if not country:
-        found["country"] = _("Choose the country: it appears on the invoice.")
+        errors["country"] = _("Choose the country: it appears on the invoice.")
     if not legal_name:
-        found["legal_name"] = _("An invoice is made out to a legal name.")
+        errors["legal_name"] = _("An invoice is made out to a legal name.")
     if country == "RU" and not inn:
-        found["inn"] = _("An invoice in Russia needs the buyer's INN.")
+        errors["inn"] = _("An invoice in Russia needs the buyer's INN.")
     if country == "RU" and len(inn) == 10 and not kpp:
-        found["kpp"] = _("An organisation's invoice needs its KPP.")
-    return found
+        errors["kpp"] = _("An organisation's invoice needs its KPP.")
+    return errors

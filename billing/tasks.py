@@ -1,4 +1,4 @@
-"""Celery's part: what time brings about."""
+"""Periodic tasks."""
 
 from celery import shared_task
 

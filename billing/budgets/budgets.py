@@ -1,4 +1,4 @@
-"""What a company may spend in a day and, by country, in an hour: read, set, named in refusals."""
+"""Reads, sets and explains what a company may spend in a day and, by country, in an hour."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,11 +20,11 @@ from config.errors import DomainError, Error, Words
 NO_BUDGET = (None, None)
 UNKNOWN = Budget.UNKNOWN
 TIME_FORMAT = "%Y-%m-%dT%H:%M:%SZ"
-COMPANY_BATCH = 500  # whose rows one transaction of `learn` locks
+COMPANY_BATCH = 500  # companies that one transaction of `update_usual` locks
 
 
 def params(budgets: Budgets, country: str) -> dict[str, Any]:
-    """What `ledger.HOLD_WALLET` needs to judge a send to this country."""
+    """The parameters by which `ledger.HOLD_WALLET` checks a send to this country."""
     country = country or Budget.UNKNOWN
     any_own = budgets.get(Budget.ANY, NO_BUDGET)[0]
     floor = settings.BUDGET_COUNTRY_HOUR if any_own is None else any_own
@@ -43,13 +43,13 @@ def _effective(budget: tuple[int | None, int | None], floor: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class BudgetUsage:
-    """How much of a budget is used; `country` is empty for that of the day."""
+    """How much of a budget is used; `country` is empty for the day's budget."""
 
     country: str
     used: int
     tokens: int
     resets_at: datetime
-    own: int | None = None  # as somebody has set it
+    own: int | None = None  # as set by an owner or the operator
 
     @property
     def left(self) -> int:
@@ -69,8 +69,8 @@ WHERE w.company_id = %(company_id)s
 
 
 def refusal(company_id: int, *, budgets: Budgets, country: str, price: int) -> DomainError | None:
-    """Why the wallet does not pay this now, by the budgets that the statement had; None when it
-    would, since others gave back.
+    """Explains why the wallet refuses a send, by the budgets the statement had; returns None if it
+    would pay now, because tokens were released meanwhile.
     """
     values = params(budgets, country)
     with connection.cursor() as cursor:
@@ -101,7 +101,7 @@ def _used_up(use: BudgetUsage, now: datetime) -> DomainError:
 
 
 def _below_price(use: BudgetUsage, price: int) -> DomainError:
-    """No time will help, so none is named."""
+    """Names no time: waiting does not help."""
     period = (
         (f"час для страны {use.country}", f"an hour in {use.country}")
         if use.country
@@ -140,7 +140,7 @@ def _used_up_message(use: BudgetUsage) -> Words:
     )
 
 
-# The day's first, then the hour's of each country in use or with a budget, the fullest first.
+# The day's budget first, then each country in use or with a budget, the most used first.
 _USAGE_BY_COUNTRY = f"""
 SELECT c.country, CASE WHEN c.country = '' THEN {sql.DAY_USED}
     ELSE {sql.hour_used("c.country")} END AS used,
@@ -159,29 +159,32 @@ ORDER BY c.country = '' DESC, used DESC, c.country
 
 
 def usage(company_id: int, countries: list[str]) -> list[BudgetUsage]:
-    """Of the day, and of each country named, in use or with a budget."""
+    """Usage of the day, and of each country that is listed, in use or has a budget."""
     values = {"company_id": company_id, "countries": countries, **sql.floors()}
     with connection.cursor() as cursor:
         cursor.execute(_USAGE_BY_COUNTRY, values)
-        return [BudgetUsage(*row) for row in cursor.fetchall()]
+        return [
+            BudgetUsage(country=country, used=used, tokens=tokens, resets_at=resets_at, own=own)
+            for country, used, tokens, resets_at, own in cursor.fetchall()
+        ]
 
 
 def own_for_any_country(company_id: int) -> int | None:
-    """What somebody has set for an hour in countries without a budget of their own."""
-    found = Budget.objects.filter(company=company_id, country=Budget.ANY)
-    return found.values_list("own", flat=True).first()
+    """The hourly budget set for countries without one of their own."""
+    rows = Budget.objects.filter(company=company_id, country=Budget.ANY)
+    return rows.values_list("own", flat=True).first()
 
 
 @transaction.atomic
 def set_own(
     *, company: Company, tokens: Mapping[str, int | None], user: User | None, ip: str | None = None
 ) -> list[str]:
-    """Set budgets by country (`Budget.DAY`, `Budget.ANY`); None: by what is usual. It holds
-    within two seconds in every process. The countries whose budget changed come back.
+    """Sets budgets by country (`Budget.DAY`, `Budget.ANY`); None means the usual one. Takes effect
+    within two seconds in every process. Returns the countries whose budget changed.
     """
     Company.objects.select_for_update(no_key=True).get(pk=company.pk)
-    known = dict(Budget.objects.filter(company=company).values_list("country", "own"))
-    changed = {one: own for one, own in tokens.items() if known.get(one) != own}
+    current = dict(Budget.objects.filter(company=company).values_list("country", "own"))
+    changed = {country: own for country, own in tokens.items() if current.get(country) != own}
     if not changed:
         return []
     Budget.objects.bulk_create(
@@ -192,11 +195,11 @@ def set_own(
     )
     publish([company.pk])
     evict_keys(company)
-    words = ", ".join(
-        f"{country or '24 h'}: {_audit_value(known.get(country))} → {_audit_value(own)}"
+    subject = ", ".join(
+        f"{country or '24 h'}: {_audit_value(current.get(country))} → {_audit_value(own)}"
         for country, own in changed.items()
     )
-    record("budget.changed", words, company=company, user=user, ip=ip)
+    record("budget.changed", subject, company=company, user=user, ip=ip)
     return list(changed)
 
 
@@ -214,37 +217,37 @@ WITH peaks AS (
   UNION ALL
   SELECT company_id, country, max(busiest_hour) FROM billing_spentday
   WHERE company_id = ANY(%(ids)s) GROUP BY company_id, country),
-over AS (
+cleared AS (
   UPDATE billing_budget b SET usual = NULL
   WHERE company_id = ANY(%(ids)s) AND usual IS NOT NULL AND NOT EXISTS (
     SELECT 1 FROM peaks p WHERE p.company_id = b.company_id AND p.country = b.country)
   RETURNING company_id),
-learnt AS (
+updated AS (
   INSERT INTO billing_budget AS b (company_id, country, usual)
   SELECT company_id, country, most * %(times)s FROM peaks ORDER BY company_id, country
   ON CONFLICT (company_id, country) DO UPDATE SET usual = EXCLUDED.usual
     WHERE b.usual IS DISTINCT FROM EXCLUDED.usual
   RETURNING company_id)
-SELECT count(*) FROM (SELECT company_id FROM over UNION SELECT company_id FROM learnt) AS moved
+SELECT count(*) FROM (SELECT company_id FROM cleared UNION SELECT company_id FROM updated) AS moved
 """
 
 
 def update_usual() -> int:
-    """Take what was spent on the days that are kept for what is usual; what somebody has set stays.
-    What keys are read with is made to agree. How many companies' budgets moved.
+    """Recalculates usual budgets from the stored days; budgets that were set stay as they are.
+    Publishes them where keys are loaded; returns how many companies' budgets changed.
     """
     with connection.cursor() as cursor:
         cursor.execute(_COMPANIES_WITH_BUDGETS)
-        known = [company_id for (company_id,) in cursor.fetchall()]
+        ids = [company_id for (company_id,) in cursor.fetchall()]
     return sum(
-        _update_usual(known[start : start + COMPANY_BATCH])
-        for start in range(0, len(known), COMPANY_BATCH)
+        _update_usual(ids[start : start + COMPANY_BATCH])
+        for start in range(0, len(ids), COMPANY_BATCH)
     )
 
 
 @transaction.atomic
 def _update_usual(company_ids: list[int]) -> int:
-    """As `set_own` does, it locks companies before their budgets."""
+    """Locks companies before their budgets, as `set_own` does."""
     with connection.cursor() as cursor:
         cursor.execute(_LOCK, [company_ids])
         cursor.execute(_UPDATE_USUAL, {"ids": company_ids, "times": settings.BUDGET_USUAL[0]})
@@ -253,8 +256,8 @@ def _update_usual(company_ids: list[int]) -> int:
     return int(moved)
 
 
-# A statement of its own: a subquery of one that waited for the company's row would still read the
-# budgets as they were before.
+# A statement of its own: after waiting for the company's row, a subquery of the same statement
+# would still read the old budgets.
 _LOCK = "SELECT 1 FROM accounts_company WHERE id = ANY(%s) ORDER BY id FOR NO KEY UPDATE"
 
 _PUBLISH = """
@@ -269,7 +272,7 @@ WHERE c.id = known.id AND c.budgets <> known.budgets
 
 @transaction.atomic
 def publish(company_ids: list[int]) -> None:
-    """Write them where keys are read from, so that a send needs no query for them."""
+    """Copies budgets into the companies' rows that keys load, so a send needs no query."""
     with connection.cursor() as cursor:
         cursor.execute(_LOCK, [company_ids])
         cursor.execute(_PUBLISH, [company_ids])
@@ -280,6 +283,6 @@ def _audit_value(tokens: int | None) -> str:
 
 
 def lift_budgets(company: Company) -> None:
-    """As good as none: for demonstrations and measurements."""
-    most = settings.BUDGET_MOST
-    set_own(company=company, tokens={Budget.DAY: most, Budget.ANY: most}, user=None)
+    """Sets the largest budgets, for demos and benchmarks."""
+    largest = settings.BUDGET_MOST
+    set_own(company=company, tokens={Budget.DAY: largest, Budget.ANY: largest}, user=None)

@@ -1,6 +1,6 @@
-"""Tells owners that most of a budget is used, once for each budget and period.
+"""Mails owners when a budget is nearly used, once per budget and period.
 
-A sweep does it, never the send.
+A sweep does this, never the send.
 """
 
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ from accounts.outbox import mail
 from billing.budgets import budgets, sql
 from billing.budgets.budgets import BudgetUsage
 
-# Wallets that were used in the period that lasts, each with the largest count of it.
+# Wallets with usage today.
 _COMPANIES_SPENDING_TODAY = f"""
 SELECT w.company_id FROM billing_wallet w, ({sql.PERIOD}) AS p
 WHERE w.day >= p.today AND w.day_tokens > 0
@@ -21,7 +21,7 @@ WHERE w.day >= p.today AND w.day_tokens > 0
 
 
 def sweep() -> int:
-    """How many budgets letters were written about."""
+    """Returns how many letters were written."""
     with connection.cursor() as cursor:
         cursor.execute(_COMPANIES_SPENDING_TODAY, {"time_zone": settings.TIME_ZONE})
         companies = [company_id for (company_id,) in cursor.fetchall()]
@@ -38,7 +38,7 @@ def _nearly_used(company_id: int) -> Iterator[BudgetUsage]:
 
 @transaction.atomic
 def _notify(company_id: int, use: BudgetUsage) -> bool:
-    """The letter's key says the budget and its period: of several sweeps at once one writes."""
+    """The letter's key names budget and period, so only one of parallel sweeps writes it."""
     key = f"budget:{company_id}:{use.country}:{use.resets_at.timestamp():.0f}"
     if Mail.objects.filter(key__startswith=f"{key}:").exists():
         return False

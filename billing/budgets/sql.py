@@ -1,21 +1,21 @@
-"""What a company may spend in a day and, by country, in an hour: fragments for the ledger.
+"""SQL fragments of the budgets, used by the ledger.
 
-The wallet's row counts both, so that the UPDATE that pays judges and advances them: exact under
-races, and gone with the payment where that is rolled back. In all fragments a wallet is `w` and
-the present, a row of PERIOD, is `p`.
+The wallet's row counts the usage, so the UPDATE that pays also checks and advances it: exact under
+races, and rolled back with the payment. In all fragments `w` is a wallet and `p` is a row of
+PERIOD.
 """
 
 from typing import Any
 
 from django.conf import settings
 
-# The day of the service's time zone, and the hour of the clock: both have an end to be told.
+# The day in the service's time zone and the clock hour: both end at a time we can announce.
 PERIOD = """
 SELECT (now() AT TIME ZONE %(time_zone)s::text)::date AS today, date_trunc('hour', now()) AS hour"""
 DAY_ENDS = "((p.today + 1)::timestamp AT TIME ZONE %(time_zone)s::text)"
 HOUR_ENDS = "(p.hour + interval '1 hour')"
 
-# A statement that waited for the row past midnight counts in the day that has begun meanwhile.
+# A statement that waited for the row past midnight counts in the new day.
 DAY_USED = "CASE WHEN w.day >= p.today THEN w.day_tokens ELSE 0 END"
 HOUR_BASE = "CASE WHEN w.hour >= p.hour THEN w.hour_tokens ELSE '{}' END"
 
@@ -36,8 +36,8 @@ def floors() -> dict[str, Any]:
 
 
 def effective_budgets(company: str, country: str) -> str:
-    """One row: the budget of the day and that of the country's hour. What somebody has set holds;
-    else what was usual lately, or the service's least, whichever is more.
+    """Selects one row: the day's budget and the country's hourly budget. A budget that was set
+    wins; otherwise the larger of the usual one and the default.
     """
     own, usual = "max(own) FILTER (WHERE country = {})", "max(usual) FILTER (WHERE country = {})"
     return f"""

@@ -1,4 +1,4 @@
-"""The bank invoice: a document to pay by transfer; the operator confirms what the bank brought."""
+"""The bank invoice: paid by bank transfer, which the operator confirms."""
 
 from datetime import timedelta
 
@@ -17,12 +17,12 @@ class Invoice(Gateway):
     def __init__(self, *, public_url: str) -> None:
         self.public_url = public_url
 
-    def open(self, due: PaymentRequest) -> PaymentSession:
-        return PaymentSession(payment_url=f"{self.public_url}/invoices/{sign(due.order_id)}")
+    def open(self, payment: PaymentRequest) -> PaymentSession:
+        return PaymentSession(payment_url=f"{self.public_url}/invoices/{sign(payment.order_id)}")
 
 
 def sign(order_id: str) -> str:
-    """The order's name in a link that opens without signing in, for whoever is to pay."""
+    """Signs the order's id for a link that a payer opens without signing in."""
     return _SIGNER.sign(order_id)
 
 

@@ -1,8 +1,8 @@
-"""What a way to pay must do: open a payment for an order, and read what its provider tells later.
+"""The interface of payment gateways: open a payment for an order, parse the provider's webhooks.
 
-A provider that signs its notifications (Stripe) is verified by the signature over the raw bytes;
-one that does not (YooKassa) by the caller's address and by asking the provider for the payment:
-`notice` has the headers, the bytes and the address, and may call out.
+A provider that signs its webhooks (Stripe) is verified by the signature over the raw bytes; one
+that does not (YooKassa) by the caller's address and by asking the provider for the payment:
+`parse_webhook` gets headers, bytes and address, and may call out.
 """
 
 from abc import ABC, abstractmethod
@@ -16,7 +16,7 @@ from typing import ClassVar
 
 @dataclass(frozen=True, slots=True)
 class PaymentRequest:
-    """What is to be paid. `order_id` comes back in notices and makes a repeated `open` harmless."""
+    """A payment to open. `order_id` comes back in webhooks and makes `open` idempotent."""
 
     order_id: str
     amount: Decimal
@@ -28,7 +28,7 @@ class PaymentRequest:
 
 @dataclass(frozen=True, slots=True)
 class PaymentSession:
-    """Where to pay, and what the provider calls it (empty where nobody does, as for invoices)."""
+    """Where to pay, and the provider's payment id (empty if there is none, as for invoices)."""
 
     payment_url: str
     payment_id: str = ""
@@ -41,10 +41,10 @@ class PaymentState(Enum):
 
 @dataclass(frozen=True, slots=True)
 class PaymentEvent:
-    """What a provider tells of a payment, verified."""
+    """A verified webhook about a payment."""
 
     payment_id: str
-    order_id: str  # the one given to it; empty when it names none
+    order_id: str  # ours; empty if the provider names none
     amount: Decimal
     currency: str
     state: PaymentState
@@ -58,11 +58,11 @@ class WebhookRequest:
 
 
 class GatewayError(Exception):
-    """The provider could not be asked; the order stays, and asking again is harmless."""
+    """The provider could not be reached; the order stays and a retry is safe."""
 
 
 class InvalidWebhookError(Exception):
-    """Not from the provider, or not in its words."""
+    """The webhook is not from the provider, or malformed."""
 
 
 class Gateway(ABC):
@@ -71,9 +71,9 @@ class Gateway(ABC):
     has_invoice: ClassVar[bool] = False  # paid by a numbered document, confirmed by the operator
 
     @abstractmethod
-    def open(self, due: PaymentRequest) -> PaymentSession:
-        """Ask the provider for a payment; the same order twice is one payment."""
+    def open(self, payment: PaymentRequest) -> PaymentSession:
+        """Opens a payment with the provider; idempotent per order."""
 
-    def notice(self, inbound: WebhookRequest) -> PaymentEvent | None:
-        """Verify, then translate; None for news of no interest. Raises InvalidWebhookError."""
+    def parse_webhook(self, webhook: WebhookRequest) -> PaymentEvent | None:
+        """Verifies, then translates; None for irrelevant events. Raises InvalidWebhookError."""
         raise InvalidWebhookError

@@ -1,4 +1,4 @@
-"""Joins settings and ways to pay."""
+"""Builds the payment gateways that the settings enable."""
 
 from functools import cache
 
@@ -18,15 +18,15 @@ TITLES: dict[str, str | Promise] = {
 
 
 def find(name: str) -> Gateway | None:
-    """A way to pay that the settings allow."""
+    """Returns the gateway, or None if the settings do not enable it."""
     return _build(name) if name in settings.PAYMENT_GATEWAYS else None
 
 
 def available() -> list[Gateway]:
-    """Those one can order by now: an invoice needs somebody's requisites on it."""
+    """Enabled gateways; the invoice needs a seller's requisites as well."""
     gateways = [_build(name) for name in settings.PAYMENT_GATEWAYS]
-    has_seller = any(one.has_invoice for one in gateways) and Seller.objects.exists()
-    return [one for one in gateways if has_seller or not one.has_invoice]
+    has_seller = any(gateway.has_invoice for gateway in gateways) and Seller.objects.exists()
+    return [gateway for gateway in gateways if has_seller or not gateway.has_invoice]
 
 
 def title(name: str) -> str:
@@ -40,7 +40,7 @@ def _build(name: str) -> Gateway:
             return Invoice(public_url=settings.PUBLIC_URL)
         case Sandbox.name:
             return Sandbox(public_url=settings.PUBLIC_URL, secret=settings.SECRET_KEY)
-    raise LookupError(name)  # the settings refuse such a name at start
+    raise LookupError(name)  # the settings reject such a name at start
 
 
 def forget_settings() -> None:

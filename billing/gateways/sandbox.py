@@ -1,4 +1,4 @@
-"""A payment provider played: its page is ours, its money is none, its notifications are signed."""
+"""A fake payment provider: its page is ours, no money moves, its webhooks are signed."""
 
 import hashlib
 import hmac
@@ -29,42 +29,42 @@ class Sandbox(Gateway):
         self.public_url = public_url
         self.key = hashlib.sha256(b"sandbox gateway:" + secret.encode()).digest()
 
-    def open(self, due: PaymentRequest) -> PaymentSession:
-        payment_id = f"sandbox-{due.order_id}"
+    def open(self, payment: PaymentRequest) -> PaymentSession:
+        payment_id = f"sandbox-{payment.order_id}"
         return PaymentSession(f"{self.public_url}/sandbox-gateway/{payment_id}", payment_id)
 
-    def notice(self, inbound: WebhookRequest) -> PaymentEvent | None:
-        given = inbound.headers.get(SIGNATURE, "").encode()
-        if not hmac.compare_digest(given, self.sign(inbound.body).encode()):
+    def parse_webhook(self, webhook: WebhookRequest) -> PaymentEvent | None:
+        given = webhook.headers.get(SIGNATURE, "").encode()
+        if not hmac.compare_digest(given, self.sign(webhook.body).encode()):
             raise InvalidWebhookError
-        return _parse(inbound.body)
+        return _parse(webhook.body)
 
     def sign(self, body: bytes) -> str:
         return hmac.new(self.key, body, hashlib.sha256).hexdigest()
 
 
-def webhook_body(notice: PaymentEvent) -> bytes:
-    """A notification as this provider sends it."""
+def webhook_body(event: PaymentEvent) -> bytes:
+    """Serialises an event as this provider sends it."""
     return json.dumps(
         {
-            "payment": notice.payment_id,
-            "order": notice.order_id,
-            "amount": str(notice.amount),
-            "currency": notice.currency,
-            "state": notice.state.value,
+            "payment": event.payment_id,
+            "order": event.order_id,
+            "amount": str(event.amount),
+            "currency": event.currency,
+            "state": event.state.value,
         }
     ).encode()
 
 
 def _parse(body: bytes) -> PaymentEvent:
     try:
-        told: Mapping[str, Any] = json.loads(body)
+        data: Mapping[str, Any] = json.loads(body)
         return PaymentEvent(
-            payment_id=str(told["payment"]),
-            order_id=str(told["order"]),
-            amount=Decimal(told["amount"]),
-            currency=str(told["currency"]),
-            state=State(told["state"]),
+            payment_id=str(data["payment"]),
+            order_id=str(data["order"]),
+            amount=Decimal(data["amount"]),
+            currency=str(data["currency"]),
+            state=State(data["state"]),
         )
     except (ValueError, TypeError, KeyError, InvalidOperation):
         raise InvalidWebhookError from None

@@ -1,4 +1,4 @@
-"""Money: tokens and their movements, what they are sold for, orders, payments, requisites."""
+"""Wallets, transfers, prices, orders, payments, requisites and budgets."""
 
 from billing.models.budget import Budget, SpentDay
 from billing.models.offer import Package, Tariff

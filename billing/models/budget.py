@@ -1,4 +1,4 @@
-"""Bounds of what a company can spend, so that a stolen key cannot spend all it has."""
+"""Spending limits of a company, so a stolen key cannot spend all its tokens."""
 
 from django.db import models
 from django.utils.translation import gettext_lazy as _
@@ -7,13 +7,11 @@ from accounts.models import Company
 
 
 class Budget(models.Model):
-    """Tokens of a company for a day or, by country, for an hour of the clock."""
+    """Tokens a company may spend in a day or, by country, in a clock hour."""
 
-    DAY, ANY = (
-        "",
-        "*",
-    )  # in place of a country: the day's; the hour's of countries without their own
-    UNKNOWN = "ZZ"  # the country of numbers that no country owns
+    # In place of a country: the day's budget; the hourly budget of countries without their own.
+    DAY, ANY = "", "*"
+    UNKNOWN = "ZZ"  # numbers that belong to no country
 
     company = models.ForeignKey(
         Company, models.CASCADE, related_name="+", db_index=False, verbose_name=_("company")
@@ -42,7 +40,7 @@ class Budget(models.Model):
 
 
 class SpentDay(models.Model):
-    """Tokens held on a past day, by country: what budgets are worked out from."""
+    """Tokens held on a past day, by country: the base of usual budgets."""
 
     company = models.ForeignKey(Company, models.CASCADE, related_name="+")
     country = models.CharField(max_length=2)

@@ -1,4 +1,4 @@
-"""What tokens are sold for: packages, and a price per token for any other number of them."""
+"""The price list: packages, and a price per token for any other number."""
 
 from decimal import ROUND_HALF_UP, Decimal
 
@@ -44,12 +44,12 @@ class Package(models.Model):
 
 class TariffQuerySet(models.QuerySet["Tariff"]):
     def step_for(self, tokens: int) -> "Tariff | None":
-        """The step a number of tokens stands on: the highest that it reaches."""
+        """The tier that applies to a number of tokens: the highest one it reaches."""
         return self.filter(tokens_from__lte=tokens).order_by("-tokens_from").first()
 
 
 class Tariff(models.Model):
-    """A step of the price list: from so many tokens on, so much for each of them all."""
+    """A volume tier: from so many tokens on, the price of every token."""
 
     tokens_from = models.PositiveBigIntegerField(
         _("from tokens"), unique=True, validators=[MinValueValidator(1)]

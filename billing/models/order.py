@@ -1,4 +1,4 @@
-"""An order of tokens, and the money that came for it."""
+"""Orders of tokens, and the payments received for them."""
 
 from django.db import models
 from django.db.models import F, Q
@@ -27,12 +27,12 @@ class OrderQuerySet(models.QuerySet["Order"]):
         return self.filter(invoice_number__isnull=False)
 
     def end(self, state: "Order.State") -> int:
-        """Close whatever of these is still open, unpaid."""
+        """Closes the orders that are still open, unpaid."""
         return self.open().update(state=state, finished_at=timezone.now())
 
 
 class Order(models.Model):
-    """A top-up asked for. Paid, it has one transfer in the ledger under `transfer_key`."""
+    """A top-up. Once paid, it has one transfer in the ledger under `transfer_key`."""
 
     class State(models.TextChoices):
         CREATED = "created", _("being prepared")
@@ -54,14 +54,14 @@ class Order(models.Model):
     vat_rate = models.DecimalField(_("VAT, %"), max_digits=4, decimal_places=2, null=True)
     gateway = models.CharField(_("payment method"), max_length=20)
     state = models.CharField(_("state"), max_length=8, choices=State.choices, default=State.CREATED)
-    # What the provider calls the payment that we asked it for; empty until it has answered.
+    # The provider's id of the payment; empty until the provider has answered.
     payment_id = models.CharField(_("provider's payment"), max_length=120, blank=True)
     payment_url = models.CharField(_("payment page"), max_length=500, blank=True)
     return_url = models.CharField(_("return address"), max_length=500, blank=True)
     language = models.CharField(_("language"), max_length=2, default="ru")
     invoice_year = models.PositiveSmallIntegerField(_("year of the invoice"), null=True, blank=True)
     invoice_number = models.PositiveIntegerField(_("invoice number"), null=True, blank=True)
-    parties = models.JSONField(_("parties"), default=dict)  # as they were: seller and buyer
+    parties = models.JSONField(_("parties"), default=dict)  # snapshot of seller and buyer
     created_by = models.ForeignKey(
         User, models.SET_NULL, null=True, blank=True, related_name="+", verbose_name=_("created by")
     )
@@ -112,7 +112,7 @@ class Order(models.Model):
 
     @property
     def number(self) -> str:
-        """Of the invoice: 2026-17. Empty for an order that has none."""
+        """The invoice number, such as 2026-17; empty for an order without an invoice."""
         return f"{self.invoice_year}-{self.invoice_number}" if self.invoice_number else ""
 
     @property
@@ -124,7 +124,7 @@ class Order(models.Model):
         return self.state in OPEN
 
     def mark_opened(self, *, payment_id: str, payment_url: str) -> None:
-        """The provider knows of it now. Another process may have been first, or an end came."""
+        """Conditional: another process may have opened it first, or it has ended."""
         Order.objects.filter(pk=self.pk, state=self.State.CREATED).update(
             state=self.State.PENDING, payment_id=payment_id, payment_url=payment_url
         )
@@ -147,7 +147,7 @@ class InvoiceCounter(models.Model):
 
     @classmethod
     def take(cls, year: int) -> int:
-        """The next number, in the caller's transaction: rolled back, it is given to the next."""
+        """Takes the next number in the caller's transaction; a rollback leaves no gap."""
         cls.objects.get_or_create(year=year)
         counter = cls.objects.select_for_update().get(year=year)
         counter.last += 1
@@ -156,12 +156,12 @@ class InvoiceCounter(models.Model):
 
 
 class PaymentQuerySet(models.QuerySet["Payment"]):
-    def to_look_at(self) -> "PaymentQuerySet":
+    def needs_review(self) -> "PaymentQuerySet":
         return self.exclude(problem="").filter(settled_at=None)
 
 
 class Payment(models.Model):
-    """Money that came, told by a provider or by the bank, each once. `problem`: look at it."""
+    """A payment a provider or the bank reported, stored once. `problem` asks for review."""
 
     class Problem(models.TextChoices):
         LATE = "late", _("late: the order had ended, the tokens are credited")

@@ -1,4 +1,4 @@
-"""The two sides of an invoice: who sells tokens, and the company that buys them."""
+"""The parties of an invoice: the seller of tokens and the company that buys them."""
 
 from decimal import Decimal
 
@@ -15,7 +15,7 @@ DEFAULT_THRESHOLD = 100  # tokens
 
 
 class Seller(models.Model):
-    """The requisites invoices are issued with: one row."""
+    """The requisites that invoices are issued with; a single row."""
 
     name = models.CharField(_("name"), max_length=160, help_text=_("as the bank knows it"))
     inn = models.CharField(_("INN"), max_length=12, validators=[INN])
@@ -53,12 +53,12 @@ class Seller(models.Model):
 
 
 class BillingProfile(models.Model):
-    """How a company wants to be billed and when to be told that tokens run out."""
+    """A company's requisites and its low-balance threshold."""
 
     company = models.OneToOneField(
         Company, models.CASCADE, primary_key=True, verbose_name=_("company")
     )
-    # Of the party on invoices; empty: the company's own, by which its phones are read.
+    # The country on invoices; empty: the company's, which is also how its phones are parsed.
     country = models.CharField(_("country"), max_length=2, blank=True, default="", db_default="")
     legal_name = models.CharField(_("legal name"), max_length=200, blank=True)
     inn = models.CharField(_("INN"), max_length=20, blank=True)
@@ -83,7 +83,7 @@ class BillingProfile(models.Model):
 
     @property
     def missing(self) -> dict[str, Promise]:
-        """What an invoice cannot be issued without, by field."""
+        """Missing requisites of an invoice, by field."""
         return missing_fields(
             country=self.of_country, legal_name=self.legal_name, inn=self.inn, kpp=self.kpp
         )

@@ -1,4 +1,4 @@
-"""Tokens: a wallet per company, and every movement that made it what it is."""
+"""A wallet per company, and the transfers that add up to it."""
 
 from uuid import UUID
 
@@ -11,14 +11,14 @@ from accounts.models import Company, User
 
 
 class Wallet(models.Model):
-    """The sum of the company's transfers, kept for speed. `ledger` alone writes it."""
+    """The sum of a company's transfers, cached for speed. Only `ledger` writes it."""
 
     company = models.OneToOneField(
         Company, models.PROTECT, primary_key=True, verbose_name=_("company")
     )
     available = models.BigIntegerField(_("available"), default=0)
     held = models.BigIntegerField(_("held"), default=0)
-    # What counts against the budgets: tokens held on this day, and in this hour by country.
+    # Budget usage: tokens held on this day, and in this hour by country.
     day = models.DateField(null=True, editable=False)
     day_tokens = models.BigIntegerField(default=0, db_default=0, editable=False)
     hour = models.DateTimeField(null=True, editable=False)
@@ -63,7 +63,7 @@ class Transfer(models.Model):
     )
     kind = models.CharField(_("kind"), max_length=8, choices=Kind.choices)
     amount = models.PositiveBigIntegerField(_("tokens"))
-    # what makes this movement happen once
+    # idempotency key
     key = models.CharField(_("key"), max_length=80, unique=True)
     message_id = models.UUIDField(_("message"), null=True, blank=True)
     proof = models.CharField(_("proof"), max_length=12, choices=Proof.choices, blank=True)

@@ -1,4 +1,4 @@
-"""A company's requisites, and when it wants to hear that tokens run out."""
+"""A company's requisites and its low-balance threshold."""
 
 from collections.abc import Mapping
 
@@ -11,17 +11,17 @@ from billing.orders import invoices
 
 
 def for_company(company: Company) -> BillingProfile:
-    """As it is, or as it begins: a company without a row has the defaults."""
-    found = BillingProfile.objects.filter(company=company).first() or BillingProfile()
-    found.company = company
-    return found
+    """Returns the stored profile, or an unsaved one with the defaults."""
+    profile = BillingProfile.objects.filter(company=company).first() or BillingProfile()
+    profile.company = company
+    return profile
 
 
 @transaction.atomic
 def change(
     *, company: Company, user: User, changes: Mapping[str, object], ip: str | None = None
 ) -> list[str]:
-    """Write what differs; invoices that wait for payment follow. The changed fields come back."""
+    """Saves changed fields and updates open invoices; returns the names of the fields."""
     BillingProfile.objects.get_or_create(company=company)
     stored = BillingProfile.objects.select_for_update().get(company=company)
     changed = [name for name, value in changes.items() if getattr(stored, name) != value]
@@ -30,7 +30,7 @@ def change(
     for name in changed:
         setattr(stored, name, changes[name])
     if "low_balance" in changed:
-        stored.told_at = None  # what was told of another threshold says nothing of this one
+        stored.told_at = None  # the letter was about another threshold
     stored.save(update_fields=[*changed, "told_at"])
     record("billing.changed", ", ".join(changed), company=company, user=user, ip=ip)
     invoices.update_open_invoices(company)

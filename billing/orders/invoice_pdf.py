@@ -1,4 +1,4 @@
-"""Draws an invoice on A4. The same order gives the same bytes."""
+"""Renders an invoice as an A4 PDF. The same order gives the same bytes."""
 
 from pathlib import Path
 
@@ -17,7 +17,7 @@ FONT_FAMILY = "DejaVu"
 MARGIN, WIDTH = 15, 180  # mm
 TEXT, SMALL, HEADING = 9.5, 8, 14  # points
 LINE = 5  # mm
-QR_SIDE = 38  # mm, the side of the square to scan
+QR_SIDE = 38  # mm
 BOLD = FontFace(emphasis=TextEmphasis.B)
 
 
@@ -48,7 +48,7 @@ def _sheet(document: Document) -> FPDF:
 
 
 def _payee(pdf: FPDF, document: Document) -> None:
-    """Whom to pay: the bank's form in Russian, free requisites for payers abroad."""
+    """The payee block: the Russian bank form, or free-form requisites for payers abroad."""
     seller = document.seller
     if document.is_abroad:
         pdf.multi_cell(WIDTH, LINE, seller["details_en"], border=1, new_x="LMARGIN", new_y="NEXT")
@@ -94,7 +94,7 @@ def _parties(pdf: FPDF, document: Document) -> None:
 
 def _lines(pdf: FPDF, document: Document) -> None:
     order = document.order
-    heads = ("№", _("Goods, works, services"), _("Quantity"), _("Unit"), _("Price"), _("Sum"))
+    headings = ("№", _("Goods, works, services"), _("Quantity"), _("Unit"), _("Price"), _("Sum"))
     tokens = f"{order.tokens:,}".replace(",", " ")
     values = ("1", document.line, tokens, _("pcs."), document.price, document.total)
     with pdf.table(
@@ -104,7 +104,7 @@ def _lines(pdf: FPDF, document: Document) -> None:
         headings_style=BOLD,
         borders_layout=TableBordersLayout.ALL,
     ) as table:
-        table.row(heads)
+        table.row(headings)
         table.row(values)
     pdf.ln(3)
 
@@ -129,7 +129,7 @@ def _totals(pdf: FPDF, document: Document) -> None:
 
 
 def _footer(pdf: FPDF, document: Document) -> None:
-    """Purpose and signatures on the left, the code to scan on the right."""
+    """Draws purpose and signatures on the left, the QR code on the right."""
     top = pdf.y
     width = WIDTH - QR_SIDE - 8 if document.code else WIDTH
     for text in (*_terms(document), *_signatures(document)):
@@ -140,7 +140,7 @@ def _footer(pdf: FPDF, document: Document) -> None:
 
 
 def _terms(document: Document) -> list[str]:
-    """How to pay; an invoice that has ended asks for nothing."""
+    """Payment terms; none for an invoice that is paid or over."""
     if not document.order.is_open:
         return []
     last = timezone.localtime(document.order.expires_at)
@@ -163,7 +163,7 @@ def _qr_code(pdf: FPDF, code: str, x: float, y: float) -> None:
     side = QR_SIDE / len(rows)
     for line, row in enumerate(rows):
         for column, is_dark in enumerate(row):
-            if is_dark:  # a hair wider, so that no seams show between neighbours
+            if is_dark:  # slightly wider, so no seams show between modules
                 pdf.rect(x + column * side, y + line * side, side * 1.02, side * 1.02, style="F")
     pdf.set_xy(x, y + QR_SIDE + 1)
     pdf.set_font(FONT_FAMILY, size=SMALL)

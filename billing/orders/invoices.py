@@ -1,4 +1,4 @@
-"""What an invoice says: the parties as they were, the line, the tax, and the code to pay it by."""
+"""The content of an invoice: parties as of the order, line, tax and payment QR code."""
 
 from dataclasses import dataclass
 from decimal import Decimal
@@ -25,7 +25,7 @@ Party = dict[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """An invoice in the words of its language, for the page and for the PDF."""
+    """An invoice in its language, for the page and the PDF."""
 
     order: Order
     title: str
@@ -33,40 +33,40 @@ class Document:
     price: str
     total: str
     vat: str
-    words: str  # the sum in words; Russian invoices alone have it
+    words: str  # the sum in words, on Russian invoices only
     purpose: str
     seller: Party
-    supplier: str  # the parties in a line each
+    supplier: str  # each party in one line
     customer: str
-    code: str  # to be scanned by a bank's application; empty where there is none
+    code: str  # QR payload for bank apps; empty if there is none
 
     @property
     def is_abroad(self) -> bool:
-        """Paid by the requisites that the seller gave for payers abroad."""
+        """Whether it is paid by the seller's requisites for payers abroad."""
         return self.order.language != "ru" and bool(self.seller.get("details_en"))
 
 
 def snapshot_parties(seller: Seller | None, company: Company) -> dict[str, Party]:
-    """Both sides as they are now, kept with the order: what is changed later changes no invoice."""
-    kept = {name: getattr(seller, name) for name in SELLER_FIELDS} if seller else {}
-    return {"seller": kept, "buyer": buyer(company)}
+    """Copies both parties into the order, so later changes do not alter the invoice."""
+    seller_fields = {name: getattr(seller, name) for name in SELLER_FIELDS} if seller else {}
+    return {"seller": seller_fields, "buyer": buyer(company)}
 
 
 def buyer(company: Company) -> Party:
     profile = BillingProfile.objects.filter(company=company).first() or BillingProfile()
     profile.company = company
-    said = {"name": profile.legal_name or company.name, "country": profile.of_country}
-    return said | {field: getattr(profile, field) for field in BUYER_FIELDS}
+    party = {"name": profile.legal_name or company.name, "country": profile.of_country}
+    return party | {field: getattr(profile, field) for field in BUYER_FIELDS}
 
 
 def update_open_invoices(company: Company) -> int:
-    """Invoices not yet paid take the buyer's new requisites; how many."""
-    now = buyer(company)
+    """Copies the buyer's new requisites into open invoices; returns how many."""
+    current = buyer(company)
     rows = Order.objects.of(company).open().invoices().order_by("pk")
-    open_ones = list(rows.select_for_update(no_key=True))  # one that is being paid is waited for
-    for order in open_ones:
-        order.parties["buyer"] = now
-    return Order.objects.bulk_update(open_ones, ["parties"])
+    invoices = list(rows.select_for_update(no_key=True))  # waits for one that is being paid
+    for order in invoices:
+        order.parties["buyer"] = current
+    return Order.objects.bulk_update(invoices, ["parties"])
 
 
 def document(order: Order) -> Document:
@@ -98,7 +98,7 @@ def document(order: Order) -> Document:
 
 
 def _price(order: Order) -> str:
-    """Of one token; packages need not divide evenly."""
+    """The price of one token; packages need not divide evenly."""
     price = (order.amount / order.tokens).quantize(Decimal("0.0001")).normalize()
     places = max(2, -int(price.as_tuple().exponent))
     return f"{price:.{places}f}".replace(".", "," if order.language == "ru" else ".")
@@ -121,12 +121,12 @@ def _words(order: Order) -> str:
 
 
 def _for_banks(text: str) -> str:
-    """Their systems know no signs of currencies and no unbreakable spaces."""
+    """Banks' systems accept neither currency signs nor non-breaking spaces."""
     return text.replace("\u00a0", " ").replace("₽", "руб.")
 
 
 def _qr_payload(order: Order, seller: Party, purpose: str) -> str:
-    """ГОСТ Р 56042-2014: the required fields first and in this order; the sum in kopecks."""
+    """ГОСТ Р 56042-2014: required fields first, in this order; the sum in kopecks."""
     if order.language != "ru" or order.currency != "RUB" or not seller.get("bic"):
         return ""
     fields = {
@@ -140,13 +140,13 @@ def _qr_payload(order: Order, seller: Party, purpose: str) -> str:
         "PayeeINN": seller["inn"],
         "KPP": seller["kpp"],
     }
-    said = (f"{name}={text.replace('|', ' ')}" for name, text in fields.items() if text)
-    return "|".join(("ST00012", *said))
+    pairs = (f"{name}={text.replace('|', ' ')}" for name, text in fields.items() if text)
+    return "|".join(("ST00012", *pairs))
 
 
 def _party_line(party: Party) -> str:
     parts = [party.get("name", "")]
-    country = party.get("country", "RU")  # sellers, and buyers of old, are Russian
+    country = party.get("country", "RU")  # sellers, and buyers of old orders, are Russian
     tax_number = requisites.tax_number_name(country)
     parts += [f"{tax_number} {party['inn']}"] if party.get("inn") else []
     parts += [f"{_('KPP')} {party['kpp']}"] if party.get("kpp") else []

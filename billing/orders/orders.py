@@ -1,4 +1,4 @@
-"""Orders of tokens: placed, opened with a provider, canceled, expired. `payments` pays them."""
+"""Places, opens, cancels and expires orders of tokens. `payments` pays them."""
 
 from dataclasses import dataclass
 
@@ -30,7 +30,7 @@ REQUISITES_NEEDED: Words = (
 
 
 class RequisitesNeededError(DomainError):
-    """No invoice without whom it is made out to."""
+    """An invoice needs the buyer's requisites."""
 
     def __init__(self) -> None:
         url = f"{settings.PUBLIC_URL}{reverse('balance-profile')}"
@@ -41,7 +41,7 @@ class RequisitesNeededError(DomainError):
 
 @dataclass(frozen=True, slots=True)
 class Actor:
-    """Who asks: a member in the cabinet, or a key."""
+    """Who acts: a member in the cabinet, or an API key."""
 
     user: User | None = None
     api_key_id: int | None = None
@@ -53,11 +53,11 @@ def place(
     company: Company,
     quote: Quote,
     gateway: Gateway,
-    by: Actor,
+    actor: Actor,
     return_url: str = "",
     idempotency_key: IdempotencyKey | None = None,
 ) -> Order:
-    """An order, committed, and then opened with its provider."""
+    """Commits an order, then opens a payment for it with the provider."""
     if gateway.has_invoice and billing_profiles.for_company(company).missing:
         raise RequisitesNeededError
     order = Order(
@@ -69,18 +69,20 @@ def place(
         gateway=gateway.name,
         language=company.language,
         return_url=return_url,
-        created_by=by.user,
-        api_key_id=by.api_key_id,
+        created_by=actor.user,
+        api_key_id=actor.api_key_id,
         expires_at=timezone.now() + gateway.lifetime,
     )
     with transaction.atomic():
-        if idempotency_key is not None:  # first, so that a twin waits here and not for a number
+        if (
+            idempotency_key is not None
+        ):  # first, so a duplicate call waits here and takes no invoice number
             idempotency.insert(idempotency_key, order.id)
-        _write(order, gateway, by)
+        _write(order, gateway, actor)
     return open_payment(order)
 
 
-def _write(order: Order, gateway: Gateway, by: Actor) -> None:
+def _write(order: Order, gateway: Gateway, actor: Actor) -> None:
     if Order.objects.of(order.company_id).open().count() >= settings.OPEN_ORDERS:
         raise DomainError(Error.INVALID_INPUT, message=TOO_MANY_UNPAID)
     seller = Seller.objects.first()
@@ -90,15 +92,15 @@ def _write(order: Order, gateway: Gateway, by: Actor) -> None:
         order.invoice_year = timezone.localdate().year
         order.invoice_number = InvoiceCounter.take(order.invoice_year)
     order.save(force_insert=True)
-    record("order.created", summary(order), company=order.company, user=by.user, ip=by.ip)
+    record("order.created", summary(order), company=order.company, user=actor.user, ip=actor.ip)
 
 
 def open_payment(order: Order) -> Order:
-    """Outside any transaction: it may call the provider. Repeated, it is one payment."""
+    """Opens the payment, once however often called; outside transactions: it may call out."""
     gateway = registry.find(order.gateway)
     if order.state != Order.State.CREATED or gateway is None:
         return order
-    due = PaymentRequest(
+    payment = PaymentRequest(
         order_id=order.id.hex,
         amount=order.amount,
         currency=order.currency,
@@ -106,7 +108,7 @@ def open_payment(order: Order) -> Order:
         return_url=order.return_url,
     )
     try:
-        session = gateway.open(due)
+        session = gateway.open(payment)
     except GatewayError:
         raise DomainError(Error.UNAVAILABLE, retry_after=5) from None
     order.mark_opened(payment_id=session.payment_id, payment_url=session.payment_url)
@@ -115,7 +117,7 @@ def open_payment(order: Order) -> Order:
 
 @transaction.atomic
 def cancel(*, order: Order, user: User, ip: str | None = None) -> bool:
-    """False when it had ended already. Money that comes all the same is credited."""
+    """Returns False if the order had ended already. A late payment is still credited."""
     if not Order.objects.filter(pk=order.pk).end(Order.State.CANCELED):
         return False
     record("order.canceled", summary(order), company=order.company, user=user, ip=ip)
@@ -123,12 +125,12 @@ def cancel(*, order: Order, user: User, ip: str | None = None) -> bool:
 
 
 def expire() -> int:
-    """What was not paid in time; how many there were."""
+    """Expires orders not paid in time; returns how many."""
     return Order.objects.overdue().end(Order.State.EXPIRED)
 
 
 def title(order: Order) -> str:
-    """What is paid for, in the order's language."""
+    """Describes the purchase in the order's language."""
     with translation.override(order.language):
         text = ngettext("%(n)s token of Kvitok", "%(n)s tokens of Kvitok", order.tokens)
     return text % {"n": f"{order.tokens:,}".replace(",", " ")}

@@ -1,4 +1,4 @@
-"""Payment providers' calls to us: verified over the raw bytes, applied, answered."""
+"""Webhooks of payment providers: verified over the raw bytes, applied, answered."""
 
 import structlog
 from django.http import HttpRequest, HttpResponse, HttpResponseForbidden
@@ -17,15 +17,15 @@ log = structlog.get_logger(__name__)
 @csrf_exempt
 @require_POST
 def receive(request: HttpRequest, gateway: str) -> HttpResponse:
-    """200 once it is applied or known already; anything else makes the provider tell again."""
-    found = registry.find(gateway)
-    if found is None:
+    """Answers 200 once the event is applied; any other status makes the provider retry."""
+    adapter = registry.find(gateway)
+    if adapter is None:
         return HttpResponse(status=404)
-    inbound = WebhookRequest(request.headers, request.body, client_ip(request.META) or "")
+    webhook = WebhookRequest(request.headers, request.body, client_ip(request.META) or "")
     try:
-        told = found.notice(inbound)
-        if told is not None:
-            payments.apply_event(gateway, told)
+        event = adapter.parse_webhook(webhook)
+        if event is not None:
+            payments.apply_event(gateway, event)
     except InvalidWebhookError:
         log.warning("payment_notice_refused", gateway=gateway)
         return HttpResponseForbidden()

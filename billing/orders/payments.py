@@ -1,6 +1,6 @@
-"""Money that came. An order is credited once, whoever tells of its payment and however often.
+"""Incoming payments. An order is credited once, however many webhooks and confirmations arrive.
 
-The order's row is the lock: notices, confirmations and cancellations of one order queue here.
+The order's row is the lock: webhooks, confirmations and cancellations of one order queue on it.
 """
 
 import re
@@ -28,21 +28,21 @@ IGNORED_IN_REFERENCE = re.compile(r"[\s№]+")  # 15, № 15 and 000015 are one 
 
 
 @transaction.atomic
-def apply_event(gateway: str, notice: PaymentEvent) -> Payment | None:
-    """Apply a verified notice. Repeated, late or out of order, it does its work once."""
-    order = _locked(_find_order(gateway, notice))
-    if notice.state is PaymentState.CANCELED:
-        if order is not None and order.payment_id == notice.payment_id:
+def apply_event(gateway: str, event: PaymentEvent) -> Payment | None:
+    """Applies a verified event; idempotent for repeated, late and reordered webhooks."""
+    order = _locked(_find_order(gateway, event))
+    if event.state is PaymentState.CANCELED:
+        if order is not None and order.payment_id == event.payment_id:
             Order.objects.filter(pk=order.pk).end(Order.State.CANCELED)
         return None
-    problem = _problem(order, notice.amount, notice.currency)
+    problem = _problem(order, event.amount, event.currency)
     payment, is_new = Payment.objects.get_or_create(
         gateway=gateway,
-        payment_id=notice.payment_id,
+        payment_id=event.payment_id,
         defaults={
             "order": order,
-            "amount": notice.amount,
-            "currency": notice.currency,
+            "amount": event.amount,
+            "currency": event.currency,
             "problem": problem,
             "is_credited": problem in CREDITED,
         },
@@ -62,16 +62,16 @@ def confirm(
     user: User,
     ip: str | None = None,
 ) -> Payment | None:
-    """The operator saw the transfer: it is kept, and credited if it fits.
+    """Records a bank transfer the operator saw, and credits the order if the payment fits.
 
-    None when it is known already: nothing is changed. An amount mistyped may be put right.
+    Returns None if it is recorded already. A mistyped amount may be corrected.
     """
     order = _lock(order.pk)
-    name = _transfer_id(order.company, paid_on, reference)
-    known = Payment.objects.select_for_update().filter(payment_id=name).first()
-    if known is not None and not _may_correct(known, order, amount):
+    transfer_id = _transfer_id(order.company, paid_on, reference)
+    existing = Payment.objects.select_for_update().filter(payment_id=transfer_id).first()
+    if existing is not None and not _may_correct(existing, order, amount):
         return None
-    payment = known or Payment(gateway=order.gateway, payment_id=name, order=order)
+    payment = existing or Payment(gateway=order.gateway, payment_id=transfer_id, order=order)
     payment.amount, payment.currency = amount, order.currency
     payment.problem = _problem(order, amount, order.currency)
     payment.is_credited = payment.problem in CREDITED
@@ -87,7 +87,7 @@ def confirm(
 
 @transaction.atomic
 def accept(*, payment: Payment, user: User, ip: str | None = None) -> bool:
-    """The operator credits an order by a payment that did not fit. False when that is over."""
+    """Credits an order for a payment that did not fit; False if either is settled already."""
     if payment.order_id is None:
         return False
     order = _lock(payment.order_id)
@@ -104,7 +104,7 @@ def accept(*, payment: Payment, user: User, ip: str | None = None) -> bool:
 
 @transaction.atomic
 def settle(*, payment: Payment, user: User, ip: str | None = None) -> bool:
-    """The operator has dealt with it: money returned, say. False when somebody had already."""
+    """Marks a problem payment as handled, e.g. refunded; False if it was handled already."""
     payment.refresh_from_db(from_queryset=Payment.objects.select_for_update())
     if payment.settled_at is not None or not payment.problem:
         return False
@@ -122,11 +122,11 @@ def _credit(order: Order) -> None:
     )
 
 
-def _find_order(gateway: str, notice: PaymentEvent) -> Order | None:
-    named = Q(payment_id=notice.payment_id) if notice.payment_id else Q(pk=None)
-    with suppress(ValueError):  # it may name an order in words of its own
-        named |= Q(pk=UUID(hex=notice.order_id))
-    return Order.objects.filter(named, gateway=gateway).first()
+def _find_order(gateway: str, event: PaymentEvent) -> Order | None:
+    matches = Q(payment_id=event.payment_id) if event.payment_id else Q(pk=None)
+    with suppress(ValueError):  # the provider may use order ids of its own
+        matches |= Q(pk=UUID(hex=event.order_id))
+    return Order.objects.filter(matches, gateway=gateway).first()
 
 
 def _locked(order: Order | None) -> Order | None:
@@ -151,16 +151,16 @@ def _problem(order: Order | None, amount: Decimal, currency: str) -> str:
 
 
 def _transfer_id(company: Company, paid_on: date, reference: str) -> str:
-    """A payer numbers its transfers anew each day or year, so the number alone names none."""
+    """Includes company and day: payers restart their numbering each day or year."""
     number = IGNORED_IN_REFERENCE.sub("", reference).lstrip("0")
     return f"{company.pk}:{paid_on:%Y-%m-%d}:{number}"
 
 
-def _may_correct(known: Payment, order: Order, amount: Decimal) -> bool:
-    if known.order_id != order.pk:
+def _may_correct(payment: Payment, order: Order, amount: Decimal) -> bool:
+    if payment.order_id != order.pk:
         raise ValidationError(
             _("This transfer has paid invoice %(number)s already."),
             code="used",
-            params={"number": known.order},
+            params={"number": payment.order},
         )
-    return known.amount != amount and not known.is_credited and known.settled_at is None
+    return payment.amount != amount and not payment.is_credited and payment.settled_at is None

@@ -1,4 +1,4 @@
-"""What a number of tokens costs, and what a number of tokens can send."""
+"""Prices of tokens, and how many messages tokens pay for."""
 
 from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
@@ -19,7 +19,7 @@ class Quote:
 
 
 def quote_package(code: str) -> Quote | None:
-    """None when no such package is on sale."""
+    """Returns None if no such package is on sale."""
     package = Package.objects.on_sale().filter(code=code).first()
     if package is None:
         return None
@@ -27,7 +27,7 @@ def quote_package(code: str) -> Quote | None:
 
 
 def quote_tokens(tokens: int) -> Quote | None:
-    """None when that many are not sold: see `fewest`."""
+    """Returns None if that many are not sold: see `min_tokens`."""
     step = Tariff.objects.step_for(tokens) if 0 < tokens <= settings.TOP_UP_TOKENS else None
     if step is None:
         return None
@@ -36,27 +36,27 @@ def quote_tokens(tokens: int) -> Quote | None:
 
 
 def packages_for(country: str) -> list[Package]:
-    """Those sold in the country's own currency, if any are, else those in the service's, or all."""
-    sold = list(Package.objects.on_sale())
+    """Packages in the country's currency, else in the service's currency, else all."""
+    packages = list(Package.objects.on_sale())
     for currency in (*currencies(country), settings.CURRENCY):
-        if chosen := [one for one in sold if one.currency == currency]:
-            return chosen
-    return sold
+        if matching := [package for package in packages if package.currency == currency]:
+            return matching
+    return packages
 
 
 def min_tokens() -> int | None:
-    """The smallest number of tokens sold outside packages; None when none are."""
+    """The smallest number of tokens sold outside packages; None if none are."""
     first = Tariff.objects.order_by("tokens_from").first()
     return first.tokens_from if first else None
 
 
 def vat_part(amount: Decimal, rate: Decimal | None) -> Decimal | None:
-    """The tax inside an amount; None for a seller who pays none."""
+    """The VAT included in an amount; None for a seller who pays none."""
     if rate is None:
         return None
     return (amount * rate / (100 + rate)).quantize(CENT, ROUND_HALF_UP)
 
 
 def messages_affordable(tokens: int) -> dict[str, int]:
-    """How many messages by each channel so many tokens pay for."""
+    """How many messages per channel so many tokens pay for."""
     return {channel: tokens // price for channel, price in settings.PRICES.items()}

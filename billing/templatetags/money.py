@@ -1,4 +1,4 @@
-"""What pages about money need beyond Django's own filters."""
+"""Template filters for amounts and transfers."""
 
 from decimal import Decimal
 from uuid import UUID
@@ -37,7 +37,7 @@ def each_costs(package: Package) -> str:
 
 @register.filter
 def signed(transfer: Transfer) -> str:
-    """+1 000, −16; what moves within the balance has no sign."""
+    """+1 000, −16; transfers within the balance have no sign."""
     change = statement.balance_change(transfer.kind, transfer.amount)
     sign = {True: "+", False: "\u2212"}[change > 0] if change else ""
     return sign + str(intcomma(transfer.amount))

@@ -1,1 +1,1 @@
-"""Wallets and the ledger that alone writes them."""
+"""Wallets, and the ledger that is their only writer."""

@@ -1,6 +1,6 @@
-"""Sums as people write them: «1 234,50 ₽», and in words as Russian invoices want them.
+"""Formats amounts: «1 234,50 ₽», and in words as Russian invoices require.
 
-The words follow the Russian rules alone, and in forty lines; a library would bring fifty languages.
+Only Russian needs words, which take forty lines; a library would bring fifty languages.
 """
 
 from decimal import Decimal
@@ -42,7 +42,7 @@ _KOPECKS = ("копейка", "копейки", "копеек")
 
 
 def money(amount: Decimal, currency: str) -> str:
-    """«1 234,50 ₽» in the language of the reader, the parts kept together."""
+    """«1 234,50 ₽» in the reader's language, joined by non-breaking spaces."""
     text = number_format(amount, 2, use_l10n=True, force_grouping=True)
     return f"{text}\u00a0{SYMBOLS.get(currency, currency)}"
 

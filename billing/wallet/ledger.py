@@ -24,7 +24,7 @@ from billing.models import Budget, Transfer, Wallet
 TransferKind = Transfer.Kind
 DeliveryProof = Transfer.Proof
 
-# kind → (account debited, account credited); `outside` is the world that pays us and is paid.
+# kind → (account debited, account credited); `outside` is everything beyond our books.
 ACCOUNTS: dict[TransferKind, tuple[str, str]] = {
     TransferKind.TOP_UP: ("outside", "available"),
     TransferKind.GRANT: ("outside", "available"),
@@ -34,8 +34,8 @@ ACCOUNTS: dict[TransferKind, tuple[str, str]] = {
     TransferKind.RELEASE: ("held", "available"),
 }
 
-# Fragments of the statement that accepts a message. The condition in the UPDATE is what keeps
-# parallel sends from spending a token twice; no row means nothing at all was written.
+# Fragments of the statement that accepts a message. The condition in the UPDATE keeps parallel
+# sends from spending a token twice; no row means that nothing was written.
 HOLD_WALLET = f"""
 UPDATE billing_wallet w SET available = available - %(price)s, held = held + %(price)s,
   day = GREATEST(w.day, p.today), day_tokens = {sql.DAY_USED} + %(price)s,
@@ -57,13 +57,13 @@ def hold_key(message_id: UUID, n: int = 1) -> str:
 
 
 def settle_key(message_id: UUID, n: int) -> str:
-    """One for capture and release, so that of a hold only one of them happens."""
+    """Shared by capture and release, so a hold has only one of them."""
     return f"settle:{message_id.hex}:{n}"
 
 
 @dataclass(frozen=True, slots=True)
 class Settlement:
-    """What becomes of one hold: captured with a proof, or released with a reason."""
+    """Captures a hold with a proof, or releases it with a reason."""
 
     company_id: int
     message_id: UUID
@@ -72,11 +72,11 @@ class Settlement:
     kind: TransferKind
     proof: str = ""
     reason: str = ""
-    country: str = ""  # whose hour a release of the same hour gives back to
+    country: str = ""  # whose hourly budget a release in the same hour refunds
 
 
-# A hold settled twice conflicts on the key, a message captured twice on its own index: such rows
-# are skipped, and since only rows inserted here move the wallet, so is their money.
+# A hold settled twice conflicts on the key, a message captured twice on its own index. Such rows
+# are skipped with their money: only inserted rows move the wallet.
 _SETTLE = """
 WITH asked AS (
   SELECT * FROM unnest(%(company_id)s::bigint[], %(kind)s::text[], %(amount)s::bigint[],
@@ -100,8 +100,8 @@ FROM due JOIN locked USING (company_id){joined} WHERE w.company_id = due.company
 """
 _CAPTURE = _SETTLE.format(back="", budgets="", joined="")
 
-# Where tokens come back, so does their room in the budgets, as long as the day and the hour last
-# in which they were held: an hour of a vendor's failures must not cost the hour after it.
+# Released tokens also refund the budgets of the day and the hour they were held in, while these
+# last: a vendor's failures must not use up a company's budget.
 _RELEASE = _SETTLE.format(
     back=f""",
 p AS ({sql.PERIOD}),
@@ -127,23 +127,23 @@ room AS (
 
 
 def settle(cursor: CursorWrapper, settlements: Sequence[Settlement]) -> None:
-    """Resolve holds inside the caller's transaction, each exactly once however often asked."""
-    asked = [one for one in settlements if one.amount]
-    if not asked:
+    """Settles holds in the caller's transaction; each once, however often called."""
+    payable = [settlement for settlement in settlements if settlement.amount]
+    if not payable:
         return
     params: dict[str, Any] = {
-        "company_id": [one.company_id for one in asked],
-        "kind": [one.kind.value for one in asked],
-        "amount": [one.amount for one in asked],
-        "key": [settle_key(one.message_id, one.hold) for one in asked],
-        "message_id": [one.message_id for one in asked],
-        "proof": [one.proof for one in asked],
-        "reason": [one.reason for one in asked],
-        "hold_key": [hold_key(one.message_id, one.hold) for one in asked],
-        "country": [one.country or Budget.UNKNOWN for one in asked],
+        "company_id": [each.company_id for each in payable],
+        "kind": [each.kind.value for each in payable],
+        "amount": [each.amount for each in payable],
+        "key": [settle_key(each.message_id, each.hold) for each in payable],
+        "message_id": [each.message_id for each in payable],
+        "proof": [each.proof for each in payable],
+        "reason": [each.reason for each in payable],
+        "hold_key": [hold_key(each.message_id, each.hold) for each in payable],
+        "country": [each.country or Budget.UNKNOWN for each in payable],
         "time_zone": settings.TIME_ZONE,
     }
-    has_release = any(one.kind is TransferKind.RELEASE for one in asked)
+    has_release = any(each.kind is TransferKind.RELEASE for each in payable)
     cursor.execute(_RELEASE if has_release else _CAPTURE, params)
 
 
@@ -155,23 +155,23 @@ class HoldMoveResult(Enum):
 
 @dataclass(frozen=True, slots=True)
 class HoldMove:
-    """An open hold to be released for the next one of the same message, at another price."""
+    """Exchanges a message's open hold for the next one, at another price."""
 
     company_id: int
     message_id: UUID
-    hold: int  # the number of the open one
+    hold: int  # number of the open hold
     old: int
     new: int
     reason: str
     country: str = ""
 
 
-# Every wallet that the caller's transaction is going to touch is locked here, ascending. Within a
-# company the cheapest go first, and who is refused takes nothing of what the others ask for: first
-# the country's hour judges, then the day, then the wallet, each by the sums of those that are left.
-# Whoever fits the one but not the next is as cheap as all that come after it, so these are refused
-# there as well. Keys that are there already are an error, for then the message's own row has lied.
-# A cheaper step gives its room back as a release does.
+# Locks every wallet that the caller's transaction will touch, ascending. Within a company the
+# cheapest moves go first, and a refused move takes nothing from the others: the country's hour
+# decides first, then the day, then the wallet, each on the running sums of the moves still in.
+# A move that fits one limit but not the next is no dearer than those after it, so these are refused
+# there as well. An existing key is an error: the message's own row would be wrong. A cheaper step
+# refunds the budgets as a release does.
 _MOVE_HOLDS = f"""
 WITH p AS ({sql.PERIOD}),
 w AS (
@@ -230,43 +230,45 @@ SELECT message_id, is_affordable, is_within FROM judged
 def move_holds(
     cursor: CursorWrapper, moves: Sequence[HoldMove], *, touching: Collection[int] = ()
 ) -> dict[UUID, HoldMoveResult]:
-    """What became of each message's next hold: paid for and exchanged for the last one at once, or
-    else nothing has changed. `touching`: companies that the transaction settles holds of later.
+    """Exchanges the holds atomically and returns the result for each message; a refused move
+    changes nothing. `touching`: companies whose holds the transaction settles later.
     """
-    moved = {one.message_id: HoldMoveResult.PAID for one in moves if not one.old and not one.new}
-    asked = [one for one in moves if one.message_id not in moved]
-    if not asked:
-        return moved
+    results = {
+        move.message_id: HoldMoveResult.PAID for move in moves if not move.old and not move.new
+    }
+    priced = [move for move in moves if move.message_id not in results]
+    if not priced:
+        return results
     params: dict[str, Any] = {
-        "companies": [one.company_id for one in asked],
-        "messages": [one.message_id for one in asked],
-        "old": [one.old for one in asked],
-        "new": [one.new for one in asked],
-        "old_keys": [hold_key(one.message_id, one.hold) for one in asked],
-        "settle_keys": [settle_key(one.message_id, one.hold) for one in asked],
-        "hold_keys": [hold_key(one.message_id, one.hold + 1) for one in asked],
-        "reasons": [one.reason for one in asked],
-        "countries": [one.country or Budget.UNKNOWN for one in asked],
-        "all_companies": list({*touching, *(one.company_id for one in asked)}),
+        "companies": [move.company_id for move in priced],
+        "messages": [move.message_id for move in priced],
+        "old": [move.old for move in priced],
+        "new": [move.new for move in priced],
+        "old_keys": [hold_key(move.message_id, move.hold) for move in priced],
+        "settle_keys": [settle_key(move.message_id, move.hold) for move in priced],
+        "hold_keys": [hold_key(move.message_id, move.hold + 1) for move in priced],
+        "reasons": [move.reason for move in priced],
+        "countries": [move.country or Budget.UNKNOWN for move in priced],
+        "all_companies": list({*touching, *(move.company_id for move in priced)}),
     }
     cursor.execute(_MOVE_HOLDS, params | sql.floors())
     for message_id, is_affordable, is_within in cursor.fetchall():
         is_paid = is_affordable and is_within
-        over = HoldMoveResult.OVER_BUDGET if is_affordable else HoldMoveResult.TOO_FEW_TOKENS
-        moved[message_id] = HoldMoveResult.PAID if is_paid else over
-    return moved
+        refused = HoldMoveResult.OVER_BUDGET if is_affordable else HoldMoveResult.TOO_FEW_TOKENS
+        results[message_id] = HoldMoveResult.PAID if is_paid else refused
+    return results
 
 
 @transaction.atomic
 def grant(
     *, company: Company, amount: int, reason: str, user: User | None = None, key: str | None = None
 ) -> Transfer:
-    """Give tokens for a reason; with a `key`, once for that key (IntegrityError otherwise)."""
+    """Grants tokens; with a `key`, once for that key (IntegrityError otherwise)."""
     return _transfer(TransferKind.GRANT, company, amount, reason=reason, user=user, key=key)
 
 
 def top_up(*, company: Company, amount: int, key: str, reason: str = "") -> Transfer:
-    """Paid tokens, in the caller's transaction; once for the key (IntegrityError otherwise)."""
+    """Credits paid tokens in the caller's transaction; once per key (IntegrityError otherwise)."""
     return _transfer(TransferKind.TOP_UP, company, amount, reason=reason, user=None, key=key)
 
 
@@ -274,8 +276,8 @@ def top_up(*, company: Company, amount: int, key: str, reason: str = "") -> Tran
 def withdraw(
     *, company: Company, amount: int, reason: str, user: User | None = None, key: str | None = None
 ) -> Transfer:
-    """Take available tokens back, with a `key` once for that key; IntegrityError when there are
-    not that many, or the key was used.
+    """Takes available tokens back, with a `key` once for that key; raises IntegrityError if there
+    are too few or the key was used.
     """
     return _transfer(TransferKind.WITHDRAW, company, -amount, reason=reason, user=user, key=key)
 
@@ -294,7 +296,7 @@ def _transfer(
         kind=kind,
         amount=-change
         if kind is TransferKind.WITHDRAW
-        else change,  # the table refuses a wrong sign
+        else change,  # a check constraint rejects a wrong sign
         key=key or f"{kind}:{uuid4().hex}",
         reason=reason,
         created_by=user,
@@ -314,11 +316,11 @@ def _transfer(
 
 def balance(company_id: int) -> tuple[int, int]:
     """(available, held); a company that never had tokens has (0, 0)."""
-    found = Wallet.objects.filter(company_id=company_id).values_list("available", "held").first()
-    return found or (0, 0)
+    row = Wallet.objects.filter(company_id=company_id).values_list("available", "held").first()
+    return row or (0, 0)
 
 
-# By the company's own index: one for all companies would make every transfer dearer.
+# Uses the per-company index: one across companies would slow down every transfer.
 _SETTLED_TOTALS = """
 SELECT w.company_id, t.spent, t.returned FROM billing_wallet w, LATERAL (
   SELECT COALESCE(sum(amount) FILTER (WHERE kind = 'capture'), 0)::bigint AS spent,
@@ -332,18 +334,18 @@ WHERE (%(company_id)s::bigint IS NULL OR w.company_id = %(company_id)s) AND spen
 def settled_totals(
     start: datetime, end: datetime, company_id: int | None = None
 ) -> list[tuple[int, int, int]]:
-    """(company, tokens spent, tokens returned) of every company, or of one, that had any."""
+    """(company, tokens spent, tokens returned) of each company that had any, or of one."""
     with connection.cursor() as cursor:
         cursor.execute(_SETTLED_TOTALS, {"start": start, "end": end, "company_id": company_id})
         return [(company, spent, returned) for company, spent, returned in cursor.fetchall()]
 
 
-# For seeders of demo data: `past` has rows of holds and what became of them, with their own times.
+# For demo data: `rows` selects holds and their settlements, with their own times.
 _BOOK_HISTORY = """
-WITH past AS ({past}), moved AS (
+WITH history AS ({rows}), moved AS (
   INSERT INTO billing_transfer
     (company_id, kind, amount, key, message_id, proof, reason, created_at)
-  SELECT company_id, kind, amount, key, message_id, proof, reason, created_at FROM past
+  SELECT company_id, kind, amount, key, message_id, proof, reason, created_at FROM history
   RETURNING kind, amount, company_id),
 due AS (
   SELECT company_id,
@@ -355,6 +357,6 @@ FROM due WHERE w.company_id = due.company_id
 """
 
 
-def book_history(cursor: CursorWrapper, past: str, params: Mapping[str, Any]) -> None:
-    """Write the transfers of past messages; the wallet must have the tokens for them."""
-    cursor.execute(_BOOK_HISTORY.format(past=past), params)
+def book_history(cursor: CursorWrapper, rows: str, params: Mapping[str, Any]) -> None:
+    """Writes transfers with past timestamps; the wallet must have the tokens for them."""
+    cursor.execute(_BOOK_HISTORY.format(rows=rows), params)

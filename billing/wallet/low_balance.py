@@ -1,6 +1,6 @@
-"""Tells a company once that its tokens run out, and again only after they were enough.
+"""Notifies a company once when its balance is low, and again only after it has recovered.
 
-A sweep does it, never the send: a token spent must not wait for a mail.
+A sweep does this, never the send: spending a token must not wait for a mail.
 """
 
 from django.db import transaction
@@ -13,19 +13,19 @@ from billing import notifications
 from billing.models import BillingProfile, Wallet
 from billing.models.party import DEFAULT_THRESHOLD
 
-# Tenths of the threshold: holds that come and go around it must not tell over and over.
+# Tenths of the threshold: holds that come and go around it must not notify repeatedly.
 REARM_TENTHS = 11
 BATCH = 200
 
 
 def sweep() -> int:
-    """How many companies were told."""
+    """Returns how many companies were notified."""
     rearm()
     return sum(_notify(company_id) for company_id in _companies_below_threshold())
 
 
 def rearm() -> int:
-    """Whoever has enough again will be told again."""
+    """Re-arms the notification of companies whose balance has recovered."""
     return (
         BillingProfile.objects.exclude(told_at=None)
         .annotate(enough=F("low_balance") * REARM_TENTHS / 10)
@@ -50,7 +50,7 @@ def _companies_below_threshold() -> list[int]:
 
 @transaction.atomic
 def _notify(company_id: int) -> bool:
-    """Of several sweeps at once one tells: the profile's row is the lock."""
+    """The profile's row is the lock: only one of parallel sweeps notifies."""
     BillingProfile.objects.get_or_create(company_id=company_id)
     profile = BillingProfile.objects.select_for_update(of=("self",)).get(company_id=company_id)
     available = Wallet.objects.values_list("available", flat=True).get(company_id=company_id)

@@ -1,7 +1,7 @@
-"""A company's transfers for people: what changed the balance, and what it was after each.
+"""A company's statement: the transfers that changed its balance, and the balance after each.
 
-The balance of a statement is all a company owns, available and held: a hold and its return move
-tokens within it, so they are left out unless asked for.
+The balance of a statement is available plus held. Holds and releases move tokens within it, so
+they are left out unless requested.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -25,9 +25,8 @@ SIGNS = {Kind.TOP_UP: 1, Kind.GRANT: 1, Kind.WITHDRAW: -1, Kind.CAPTURE: -1}
 CHANGE = """CASE WHEN kind IN ('top_up', 'grant') THEN amount
   WHEN kind IN ('withdraw', 'capture') THEN -amount ELSE 0 END"""
 
-# From what there is now, newer lines taken off: nothing is read but what is shown, and above it.
-# One statement, so that wallet and lines are of one moment; inlined, the sum would be made anew for
-# each line.
+# The current balance minus the newer lines: reads only the page and what is newer. One statement,
+# so wallet and lines come from one snapshot; inlined, the sum would be recomputed for each line.
 BALANCES = f"""
 WITH opening AS MATERIALIZED (
   SELECT w.available + w.held - COALESCE((
@@ -43,7 +42,7 @@ SELECT lines.id, (opening.owned - lines.later)::bigint FROM lines, opening
 WHERE lines.id = ANY(%(ids)s)
 """  # noqa: S608 - nothing of a request's
 
-# What there was before the first line, and the last line there is now: later ones are left out.
+# The balance before the first line, and the last line now: later ones are left out.
 BOUNDS = f"""
 SELECT created_at, id, (
   SELECT COALESCE(sum({CHANGE}), 0)::bigint FROM billing_transfer
@@ -52,7 +51,7 @@ FROM billing_transfer WHERE company_id = %(company)s
   AND created_at >= %(since)s AND created_at < %(until)s ORDER BY created_at DESC, id DESC LIMIT 1
 """  # noqa: S608
 
-# The next lines in the order they were written, by the index.
+# The next lines, oldest first, by the index.
 NEXT_LINES = """
 SELECT created_at, id, kind, amount, message_id, reason
 FROM billing_transfer WHERE company_id = %(company)s AND kind = ANY(%(kinds)s)
@@ -83,7 +82,7 @@ def filtered(company: Company, chosen: Mapping[str, Any]) -> QuerySet[Transfer]:
 
 
 def with_balances(company: Company, rows: Sequence[Transfer]) -> list[tuple[Transfer, int]]:
-    """Each of a page's transfers, newest first, with the balance after it."""
+    """Pairs a page's transfers, newest first, with the balance after each."""
     if not rows:
         return []
     params: dict[str, Any] = {
@@ -96,17 +95,17 @@ def with_balances(company: Company, rows: Sequence[Transfer]) -> list[tuple[Tran
     }
     with connection.cursor() as cursor:
         cursor.execute(BALANCES, params)
-        owned: dict[int, int] = dict(cursor.fetchall())
-    return [(row, owned[row.pk]) for row in rows]
+        balances: dict[int, int] = dict(cursor.fetchall())
+    return [(row, balances[row.pk]) for row in rows]
 
 
 def balance_change(kind: str, amount: int) -> int:
-    """What a transfer added to the balance; 0 for one within it."""
+    """The signed change of the balance; 0 for a transfer within it."""
     return SIGNS.get(Kind(kind), 0) * amount
 
 
 def export(company: Company, chosen: Mapping[str, Any]) -> Iterator[list[str | int]]:
-    """Rows of a spreadsheet, oldest first, read from the database as they are written out."""
+    """Yields spreadsheet rows, oldest first, streamed from the database."""
     yield [
         _("Time"),
         _("Operation"),
@@ -116,34 +115,34 @@ def export(company: Company, chosen: Mapping[str, Any]) -> Iterator[list[str | i
         _("Message"),
         _("Note"),
     ]
-    for line, owned in _lines(company, chosen):
+    for line, balance in _lines(company, chosen):
         local = timezone.localtime(line.created_at)
         yield [
             f"{local:%Y-%m-%d %H:%M:%S}",
             str(Kind(line.kind).label),
             line.amount,
             balance_change(line.kind, line.amount),
-            owned,
+            balance,
             public_id("msg", line.message_id) if line.message_id else "",
             line.reason,
         ]
 
 
 def _lines(company: Company, chosen: Mapping[str, Any]) -> Iterator[tuple[Line, int]]:
-    """Each line with the balance after it."""
+    """Yields each line with the balance after it."""
     since, until = _period(chosen)
     wanted = set(_kinds(chosen))
     params = {"company": company.pk, "kinds": sorted(wanted | SIGNS.keys()), "since": since}
     for newest_at, newest, before in _read(BOUNDS, params | {"until": until}):
-        owned = before
+        balance = before
         for line in _lines_until(params | {"newest_at": newest_at, "newest": newest}):
-            owned += balance_change(line.kind, line.amount)
+            balance += balance_change(line.kind, line.amount)
             if line.kind in wanted:
-                yield line, owned
+                yield line, balance
 
 
 def _lines_until(params: dict[str, Any]) -> Iterator[Line]:
-    """Batch after batch. A slow reader holds no connection: it is given back in between."""
+    """Yields lines in batches; gives the connection back in between, as readers may be slow."""
     last_at, last = params["since"], 0
     while True:
         rows = _read(NEXT_LINES, params | {"last_at": last_at, "last": last, "limit": CHUNK})
@@ -167,7 +166,7 @@ def _kinds(chosen: Mapping[str, Any]) -> list[str]:
     kind = chosen.get("kind")
     if kind == "all":
         return list(Kind.values)
-    return [kind] if kind else [one for one in Kind.values if one not in INTERNAL_KINDS]
+    return [kind] if kind else [kind for kind in Kind.values if kind not in INTERNAL_KINDS]
 
 
 def _period(chosen: Mapping[str, Any]) -> tuple[datetime, datetime]:

@@ -1,4 +1,4 @@
-"""The operator gives tokens to a company or takes them: who, how many and why, sure?, done."""
+"""The operator grants or withdraws tokens: choose a company, fill the form, confirm."""
 
 from typing import TYPE_CHECKING, Any
 from uuid import UUID, uuid4
@@ -43,7 +43,9 @@ class AdjustForm(forms.Form):
         max_length=200,
         help_text=gettext_lazy("Goes into the audit log and the company's statement."),
     )
-    once = forms.UUIDField(widget=forms.HiddenInput, initial=uuid4)  # a form moves tokens once
+    once = forms.UUIDField(
+        widget=forms.HiddenInput, initial=uuid4
+    )  # idempotency key: a form moves tokens once
 
     def __init__(self, *args: Any, available: int, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -92,19 +94,23 @@ def _selected_company(request: HttpRequest) -> Company | None:
 
 
 def _search(request: HttpRequest) -> dict[str, Any]:
-    """Companies by a part of the name, the number, or a member's address."""
+    """Finds companies by a part of the name, the id or a member's address."""
     typed = request.GET.get("q", "").replace("\0", "").strip()  # Postgres takes no NUL
-    wanted = Q(name__icontains=typed) | Q(members__user__email__istartswith=typed)
+    query = Q(name__icontains=typed) | Q(members__user__email__istartswith=typed)
     if typed.isdecimal() and len(typed) <= 18:
-        wanted |= Q(pk=typed)
+        query |= Q(pk=typed)
     balances = {"available": F("wallet__available"), "held": F("wallet__held")}
-    rows = Company.objects.filter(wanted).annotate(**balances).order_by("name", "pk").distinct()
-    found = list(rows[: SEARCH_LIMIT + 1]) if typed else []
-    return {"q": typed, "companies": found[:SEARCH_LIMIT], "has_more": len(found) > SEARCH_LIMIT}
+    rows = Company.objects.filter(query).annotate(**balances).order_by("name", "pk").distinct()
+    matches = list(rows[: SEARCH_LIMIT + 1]) if typed else []
+    return {
+        "q": typed,
+        "companies": matches[:SEARCH_LIMIT],
+        "has_more": len(matches) > SEARCH_LIMIT,
+    }
 
 
 def _was_done(request: HttpRequest, form: AdjustForm) -> bool:
-    """By an earlier press of the same button."""
+    """Whether an earlier submit of this form has moved the tokens."""
     try:
         once = UUID(form.data.get("once", ""))
     except ValueError:  # the form will say so
@@ -116,7 +122,7 @@ def _was_done(request: HttpRequest, form: AdjustForm) -> bool:
 
 
 def _apply(request: HttpRequest, company: Company, form: AdjustForm) -> bool:
-    """Whether the tokens are moved, now or by a twin of this request; else the form is wrong."""
+    """Returns whether this request or a duplicate moved the tokens; else adds form errors."""
     key = f"adjust:{form.cleaned_data['once'].hex}"
     tokens, reason = form.cleaned_data["tokens"], form.cleaned_data["reason"]
     try:
@@ -143,8 +149,8 @@ def _result(company: Company, tokens: int) -> str:
             "%(n)s token taken from %(company)s.", "%(n)s tokens taken from %(company)s.", -tokens
         )
     available, _held = ledger.balance(company.pk)
-    said = text % {"n": grouped(abs(tokens)), "company": company}
-    return said + " " + _("Available now: %(n)s.") % {"n": grouped(available)}
+    result = text % {"n": grouped(abs(tokens)), "company": company}
+    return result + " " + _("Available now: %(n)s.") % {"n": grouped(available)}
 
 
 @transaction.atomic

@@ -1,4 +1,4 @@
-"""The operator's desk: money. Orders are confirmed here; only the ledger moves tokens."""
+"""The operator's desk for money. Orders are confirmed here; only the ledger moves tokens."""
 
 import re
 from typing import Any, ClassVar
@@ -56,7 +56,7 @@ class WalletAdmin(ReadOnlyAdmin):
 
 @admin.register(Budget)
 class BudgetAdmin(ModelAdmin):
-    """By country; without one the day's, and with a star that of countries without their own."""
+    """Country: empty for the day's budget, `*` for countries without a budget of their own."""
 
     list_display = ("company", "country", "own", "usual")
     list_select_related = ("company",)
@@ -69,7 +69,7 @@ class BudgetAdmin(ModelAdmin):
         return ["usual", *(["company", "country"] if obj else [])]
 
     def has_delete_permission(self, request: HttpRequest, obj: Budget | None = None) -> bool:
-        return False  # emptied, it is what is usual
+        return False  # an empty value means the usual budget
 
     def save_model(self, request: HttpRequest, obj: Budget, form: Any, change: Any) -> None:
         budgets.set_own(
@@ -94,7 +94,7 @@ class TransferAdmin(ReadOnlyAdmin):
 class AuditedChangesAdmin(ModelAdmin):
     """What is asked of others is changed with a trace of it: what → what."""
 
-    deed: ClassVar[str]
+    audit_action: ClassVar[str]
     formfield_overrides: ClassVar[Any] = {
         models.PositiveBigIntegerField: {
             "form_class": GroupedIntegerField,
@@ -124,12 +124,12 @@ class AuditedChangesAdmin(ModelAdmin):
 
     def _record(self, request: HttpRequest, subject: str) -> None:
         ip = client_ip(request.META)
-        record(self.deed, subject, company=None, user=operator(request), ip=ip)
+        record(self.audit_action, subject, company=None, user=operator(request), ip=ip)
 
 
 @admin.register(Package)
 class PackageAdmin(AuditedChangesAdmin):
-    deed = "prices.changed"
+    audit_action = "prices.changed"
     changelist = NumberedChangeList
     list_display = ("code", "tokens", "price", "currency", "position", "is_active")
     list_editable = ("position", "is_active")
@@ -138,7 +138,7 @@ class PackageAdmin(AuditedChangesAdmin):
 
 @admin.register(Tariff)
 class TariffAdmin(AuditedChangesAdmin):
-    deed = "prices.changed"
+    audit_action = "prices.changed"
     changelist = NumberedChangeList
     list_display = ("tokens_from", "price")
     ordering = ("tokens_from",)
@@ -146,7 +146,7 @@ class TariffAdmin(AuditedChangesAdmin):
 
 @admin.register(Seller)
 class SellerAdmin(AuditedChangesAdmin):
-    deed = "seller.changed"
+    audit_action = "seller.changed"
     list_display = ("name", "inn", "bank_name", "vat_rate")
 
     def has_add_permission(self, request: HttpRequest) -> bool:
@@ -178,7 +178,7 @@ class PaymentsOfOrder(ReadOnlyInline):
 
 @admin.register(Order)
 class OrderAdmin(ReadOnlyAdmin):
-    """Unpaid invoices first: what the bank's statement is compared with."""
+    """Unpaid invoices come first: operators compare them with the bank's statement."""
 
     changelist = NumberedChangeList
     change_form_template = "admin/billing/order/change_form.html"
@@ -190,15 +190,15 @@ class OrderAdmin(ReadOnlyAdmin):
     inlines = (PaymentsOfOrder,)
 
     def get_ordering(self, request: HttpRequest) -> tuple[Any, ...]:
-        waits = When(state__in=OPEN, invoice_number__isnull=False, then=Value(0))
-        return (Case(waits, default=Value(1), output_field=IntegerField()), "-created_at")
+        is_waiting = When(state__in=OPEN, invoice_number__isnull=False, then=Value(0))
+        return (Case(is_waiting, default=Value(1), output_field=IntegerField()), "-created_at")
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Order], search_term: str
     ) -> tuple[QuerySet[Order], bool]:
         """An invoice by its number, a top-up by its id; else a company."""
-        if found := INVOICE_NUMBER.fullmatch(search_term.strip()):
-            return queryset.filter(invoice_year=found[1], invoice_number=found[2]), False
+        if match := INVOICE_NUMBER.fullmatch(search_term.strip()):
+            return queryset.filter(invoice_year=match[1], invoice_number=match[2]), False
         if order_id := parse_id("top", search_term.strip()):
             return queryset.filter(pk=order_id), False
         return super().get_search_results(request, queryset, search_term)
@@ -237,7 +237,7 @@ class NeedsAttention(admin.SimpleListFilter):
 
 @admin.register(Payment)
 class PaymentAdmin(ReadOnlyAdmin):
-    """What came, and what of it a person has to look at: that first."""
+    """Payments; those that need review come first."""
 
     changelist = NumberedChangeList
     list_display = (
@@ -251,8 +251,8 @@ class PaymentAdmin(ReadOnlyAdmin):
     actions = ("accept", "settle")
 
     def get_ordering(self, request: HttpRequest) -> tuple[Any, ...]:
-        waits = When(settled_at=None, problem__gt="", then=Value(0))
-        return (Case(waits, default=Value(1), output_field=IntegerField()), "-created_at")
+        is_waiting = When(settled_at=None, problem__gt="", then=Value(0))
+        return (Case(is_waiting, default=Value(1), output_field=IntegerField()), "-created_at")
 
     @admin.display(description=gettext_lazy("company"))
     def company(self, payment: Payment) -> str:
@@ -271,7 +271,7 @@ class PaymentAdmin(ReadOnlyAdmin):
     )
     def accept(self, request: HttpRequest, rows: QuerySet[Payment]) -> None:
         user, ip = operator(request), client_ip(request.META)
-        count = sum(payments.accept(payment=one, user=user, ip=ip) for one in rows)
+        count = sum(payments.accept(payment=payment, user=user, ip=ip) for payment in rows)
         text = ngettext("%(n)d order is credited.", "%(n)d orders are credited.", count)
         self.message_user(request, text % {"n": count}, _level(count))
 
@@ -281,7 +281,7 @@ class PaymentAdmin(ReadOnlyAdmin):
     )
     def settle(self, request: HttpRequest, rows: QuerySet[Payment]) -> None:
         user, ip = operator(request), client_ip(request.META)
-        count = sum(payments.settle(payment=one, user=user, ip=ip) for one in rows)
+        count = sum(payments.settle(payment=payment, user=user, ip=ip) for payment in rows)
         text = ngettext("%(n)d payment is settled.", "%(n)d payments are settled.", count)
         self.message_user(request, text % {"n": count}, _level(count))
 

@@ -1,4 +1,4 @@
-"""The operator's forms: confirm a bank transfer, cancel an order."""
+"""The operator's forms to confirm a bank transfer and to cancel an order."""
 
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
@@ -51,7 +51,7 @@ class ConfirmForm(forms.Form):
 
 def confirm(request: HttpRequest, admin: Admin, pk: UUID) -> HttpResponse:
     order = _order(request, pk)
-    form = ConfirmForm(request.POST or None)  # empty: filled in beforehand it would check nothing
+    form = ConfirmForm(request.POST or None)  # not prefilled, or the operator would check nothing
     if request.method == "POST" and form.is_valid():
         try:
             payment = payments.confirm(
@@ -69,7 +69,7 @@ def confirm(request: HttpRequest, admin: Admin, pk: UUID) -> HttpResponse:
 
 
 def _payment_message(payment: Payment | None) -> tuple[int, str]:
-    """What became of a transfer."""
+    """Level and text of the message about a recorded payment."""
     if payment is None:
         return messages.SUCCESS, _("This payment is already recorded.")
     if payment.problem:
@@ -81,8 +81,8 @@ def _payment_message(payment: Payment | None) -> tuple[int, str]:
 def cancel(request: HttpRequest, admin: Admin, pk: UUID) -> HttpResponse:
     order = _order(request, pk)
     if request.method == "POST":
-        done = orders.cancel(order=order, user=operator(request), ip=client_ip(request.META))
-        text = _("The top-up is canceled.") if done else _("It has already ended.")
+        is_canceled = orders.cancel(order=order, user=operator(request), ip=client_ip(request.META))
+        text = _("The top-up is canceled.") if is_canceled else _("It has already ended.")
         messages.success(request, text)
         return redirect("admin:billing_order_change", pk)
     return _render(request, admin, _("Cancel the top-up"), None, order)

@@ -1,4 +1,4 @@
-"""GET /balance; POST /top-up and what became of it."""
+"""GET /balance, POST /top-up, GET /top-up/{id}."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -76,7 +76,7 @@ class TopUpView(IdempotentView):
             raise DomainError(Error.FORBIDDEN, message=NOT_IN_TEST)
         return principal
 
-    def told(self, order: Order) -> dict[str, Any]:
+    def answer_of(self, order: Order) -> dict[str, Any]:
         words = STATES[order.state]
         message = words[1] if self.language == "en" else words[0]
         return {"success": True, "message": message} | order_body(order)
@@ -100,26 +100,26 @@ class TopUps(TopUpView):
 
     def post(self, request: Request) -> HttpResponse:
         payload = self.payload(request)
-        wish = _parse_request(payload)
+        top_up = _parse_request(payload)
         idempotency_key = self.idempotency_key(request, payload)
 
         def effect() -> dict[str, Any]:
             order = orders.place(
                 company=Company.objects.get(pk=self.principal.company_id),
-                quote=wish.quote(),
-                gateway=wish.way(),
-                by=orders.Actor(api_key_id=self.principal.key_id, ip=client_ip(request.META)),
-                return_url=wish.return_url,
+                quote=top_up.quote(),
+                gateway=top_up.select_gateway(),
+                actor=orders.Actor(api_key_id=self.principal.key_id, ip=client_ip(request.META)),
+                return_url=top_up.return_url,
                 idempotency_key=idempotency_key,
             )
-            return self.told(order)
+            return self.answer_of(order)
 
         return self.once(idempotency_key, effect, self.rebuilt)
 
     def rebuilt(self, order_id: UUID) -> dict[str, Any] | None:
-        """The answer of a call that died: the order is there, and opening it again is harmless."""
+        """Rebuilds the answer of a call that died: the order exists, reopening is idempotent."""
         order = Order.objects.select_related("package").filter(pk=order_id).first()
-        return self.told(orders.open_payment(order)) if order else None
+        return self.answer_of(orders.open_payment(order)) if order else None
 
 
 class TopUp(TopUpView):
@@ -129,11 +129,11 @@ class TopUp(TopUpView):
         order = rows.filter(pk=order_id).first() if order_id else None
         if order is None:
             raise DomainError(Error.NOT_FOUND)
-        return ApiResponse(self.told(order))
+        return ApiResponse(self.answer_of(order))
 
 
 class TopUpOptions(ApiView):
-    """What can be bought and how; for any key, a test one too."""
+    """What can be bought and how; for any key, test keys included."""
 
     scope = Scope.TOP_UP
     parameters = ()
@@ -181,7 +181,7 @@ def _package_body(package: Package) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class TopUpRequest:
-    """The request's fields, well-formed; whether they can be had is seen in the effect."""
+    """The request's well-formed fields; availability is checked inside the effect."""
 
     tokens: int | None
     package: str | None
@@ -197,32 +197,32 @@ class TopUpRequest:
             raise invalid_input(**({"package": NO_PACKAGE} if self.package else _tokens_error()))
         return quote
 
-    def way(self) -> Gateway:
-        """The one named, else the first on offer."""
-        offered = registry.available()
-        found = next((one for one in offered if self.gateway in {None, one.name}), None)
-        if found is None and offered:
+    def select_gateway(self) -> Gateway:
+        """The gateway named, else the first available."""
+        available = registry.available()
+        gateway = next((each for each in available if self.gateway in {None, each.name}), None)
+        if gateway is None and available:
             raise invalid_input(gateway=NO_GATEWAY)
-        if found is None:
+        if gateway is None:
             raise DomainError(Error.UNAVAILABLE, retry_after=60)
-        return found
+        return gateway
 
 
 def _parse_request(payload: dict[str, Any]) -> TopUpRequest:
     fields = Fields(payload)
-    wish = TopUpRequest(
+    top_up = TopUpRequest(
         tokens=fields.integer("tokens", least=1, most=settings.TOP_UP_TOKENS),
         package=fields.text("package", longest=40),
         gateway=fields.choice("gateway", settings.PAYMENT_GATEWAYS),
         return_url=_return_url(fields),
     )
     if not fields.errors.keys() & {"tokens", "package"}:
-        if wish.tokens is not None and wish.package is not None:
+        if top_up.tokens is not None and top_up.package is not None:
             fields.fault("tokens", NOT_BOTH)
-        if wish.tokens is None and wish.package is None:
+        if top_up.tokens is None and top_up.package is None:
             fields.fault("tokens", ONE_OF_TWO)
     fields.check()
-    return wish
+    return top_up
 
 
 def _tokens_error() -> dict[str, Words]:

@@ -1,4 +1,4 @@
-"""The form of a company's budgets: a figure for the day, for any country, and for each in use."""
+"""The form of a company's budgets: the day, any country, and each country in use."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -17,7 +17,7 @@ from billing.models import Budget
 
 
 class TokensField(GroupedIntegerField):
-    """Empty: by what is usual."""
+    """Empty means the usual budget."""
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(required=False, min_value=0, max_value=settings.BUDGET_MOST, **kwargs)
@@ -77,19 +77,22 @@ class BudgetForm(forms.Form):
         return cleaned
 
     def tokens(self) -> dict[str, int | None]:
-        """By country, as `budgets.set_own` takes them."""
+        """Budgets by country, as `budgets.set_own` takes them."""
         cleaned = self.cleaned_data
-        found = {Budget.DAY: cleaned["day"], Budget.ANY: cleaned["any_country"]}
-        found |= {use.country: cleaned[_name(use)] for use in self.hours}
+        tokens = {Budget.DAY: cleaned["day"], Budget.ANY: cleaned["any_country"]}
+        tokens |= {use.country: cleaned[_name(use)] for use in self.hours}
         if cleaned["new_country"] and cleaned["new_tokens"] is not None:
-            found[cleaned["new_country"]] = cleaned["new_tokens"]
-        return found
+            tokens[cleaned["new_country"]] = cleaned["new_tokens"]
+        return tokens
 
     def raises(self) -> bool:
-        """Whether more could be spent afterwards: that has to be proved to be the owner's wish."""
-        now = {Budget.DAY: self.day_use.tokens, **{use.country: use.tokens for use in self.hours}}
+        """Whether the change raises a limit, which requires re-authentication."""
+        current = {
+            Budget.DAY: self.day_use.tokens,
+            **{use.country: use.tokens for use in self.hours},
+        }
         return any(
-            own != self.stored.get(_key(country)) and (own is None or own > now.get(country, 0))
+            own != self.stored.get(_key(country)) and (own is None or own > current.get(country, 0))
             for country, own in self.tokens().items()
         )
 

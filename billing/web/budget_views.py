@@ -1,4 +1,4 @@
-"""The tab of budgets in the company's settings."""
+"""The budgets tab of a company's settings."""
 
 from django.contrib import messages
 from django.http import HttpResponse
@@ -20,7 +20,7 @@ from billing.web.budget_forms import BudgetForm
 
 @member_required(can_read_settings, can_manage_members)
 def budget_edit(request: CabinetRequest) -> HttpResponse:
-    """What is used, what there is, until when; an owner sets other figures."""
+    """Shows usage and limits; owners may change the limits."""
     company = request.company
     countries = company.allowed_countries or [company.country]
     uses = budgets.usage(company.pk, sorted(set(countries)))

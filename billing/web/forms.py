@@ -17,7 +17,7 @@ from billing.orders import prices
 from billing.orders.prices import Quote
 from billing.requisites import KPP
 
-OTHER_AMOUNT = ""  # the package of who wants a number of their own
+OTHER_AMOUNT = ""  # the choice of a custom number of tokens
 Choices = list[tuple[str, Any]]
 
 
@@ -34,9 +34,9 @@ class TopUpForm(forms.Form):
     def __init__(self, *args: Any, country: str, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.packages = prices.packages_for(country)
-        self.fewest = prices.min_tokens()
-        self.gateways = {one.name: one for one in registry.available()}
-        other: Choices = [(OTHER_AMOUNT, _("Another number"))] if self.fewest else []
+        self.min_tokens = prices.min_tokens()
+        self.gateways = {gateway.name: gateway for gateway in registry.available()}
+        other: Choices = [(OTHER_AMOUNT, _("Another number"))] if self.min_tokens else []
         package, gateway = self.fields["package"], self.fields["gateway"]
         package.choices = [*((p.code, str(p)) for p in self.packages), *other]  # type: ignore[attr-defined]
         gateway.choices = [(name, registry.title(name)) for name in self.gateways]  # type: ignore[attr-defined]
@@ -45,7 +45,7 @@ class TopUpForm(forms.Form):
 
     @property
     def can_sell(self) -> bool:
-        return bool(self.gateways) and (bool(self.packages) or self.fewest is not None)
+        return bool(self.gateways) and (bool(self.packages) or self.min_tokens is not None)
 
     def clean(self) -> dict[str, Any]:
         data = super().clean() or self.cleaned_data
@@ -59,7 +59,7 @@ class TopUpForm(forms.Form):
         quote = prices.quote_tokens(data["tokens"] or 0)
         if quote is None:
             message = _("A whole number from %(least)d to %(most)d.")
-            limits = {"least": self.fewest or 1, "most": settings.TOP_UP_TOKENS}
+            limits = {"least": self.min_tokens or 1, "most": settings.TOP_UP_TOKENS}
             self.add_error("tokens", ValidationError(message, params=limits))
         return quote
 
@@ -86,7 +86,7 @@ class StatementFilter(forms.Form):
     )
 
     def chosen(self) -> dict[str, Any]:
-        """What is filtered by; a field filled in wrongly filters nothing and shows its error."""
+        """Valid filters; an invalid field filters nothing and shows its error."""
         self.is_valid()
         return {name: value for name, value in self.cleaned_data.items() if value}
 
@@ -103,7 +103,7 @@ class AlertForm(forms.Form):
     )
 
 
-# The fields are drawn anew for another country; without a script the server asks for what lacks.
+# Reloads the fields for another country; without JavaScript the server reports missing ones.
 REFRESH_ON_CHANGE = {
     "hx-get": reverse_lazy("balance-profile"),
     "hx-include": "closest form",
@@ -115,7 +115,7 @@ REFRESH_ON_CHANGE = {
 
 
 class ProfileForm(forms.ModelForm):  # type: ignore[type-arg]
-    """Its fields are those of the chosen country; `is_complete`: an invoice is to follow."""
+    """Has the fields of the chosen country. `is_complete`: requires all that an invoice needs."""
 
     country = CountryField()
 
@@ -161,25 +161,25 @@ class ProfileForm(forms.ModelForm):  # type: ignore[type-arg]
         data.setdefault("kpp", "")
         if not self.errors:
             country, inn, kpp = data["country"], data["inn"], data["kpp"]
-            found = requisites.format_errors(country=country, inn=inn, kpp=kpp)
-            if self.is_complete and not found:
+            errors = requisites.format_errors(country=country, inn=inn, kpp=kpp)
+            if self.is_complete and not errors:
                 name = data["legal_name"]
-                found = requisites.missing_fields(
+                errors = requisites.missing_fields(
                     country=country, legal_name=name, inn=inn, kpp=kpp
                 )
-            for field, words in found.items():
-                self.add_error(field if field in self.fields else None, str(words))
+            for field, message in errors.items():
+                self.add_error(field if field in self.fields else None, str(message))
         return data
 
 
 class PendingPurchaseForm(forms.Form):
-    """What was to be bought by invoice when its requisites were found missing."""
+    """A purchase by invoice that waits until the requisites are filled in."""
 
     package = forms.CharField(required=False, max_length=40, widget=forms.HiddenInput)
     tokens = forms.IntegerField(required=False, widget=forms.HiddenInput)
 
     def quote(self) -> Quote | None:
-        """None when nothing is asked for, or it is not sold."""
+        """Returns None if nothing is requested, or it is not sold."""
         if not self.is_bound or not self.is_valid():
             return None
         package, tokens = self.cleaned_data["package"], self.cleaned_data["tokens"]

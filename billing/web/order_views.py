@@ -1,4 +1,4 @@
-"""The cabinet's pages about top-ups, and the invoice for whoever is to pay it."""
+"""The cabinet's pages about top-ups, and the public invoice for the payer."""
 
 from uuid import UUID
 
@@ -28,7 +28,7 @@ def order_list(request: CabinetRequest) -> HttpResponse:
     rows = Order.objects.of(request.company)
     try:
         page = page_of(rows, request.GET)
-    except DomainError:  # a cursor that is none of ours: the page from its beginning
+    except DomainError:  # an invalid cursor: show the first page
         page = page_of(rows, {})
     context = {"page": page, "is_first": not request.GET.get("cursor")}
     return render(request, "billing/order_list.html", context)
@@ -41,7 +41,7 @@ def order_detail(request: CabinetRequest, public_id: str) -> HttpResponse:
 
 @member_required(can_see_money)
 def order_status(request: CabinetRequest, public_id: str) -> HttpResponse:
-    """The live part of the page alone: what it polls until the order has ended."""
+    """The fragment that the page polls until the order ends."""
     return render(request, "billing/order_status.html", _order_context(_order(request, public_id)))
 
 
@@ -63,7 +63,7 @@ def invoice_pdf(request: CabinetRequest, public_id: str) -> HttpResponse:
 
 @require_GET
 def invoice(request: HttpRequest, token: str) -> HttpResponse:
-    """Without signing in, by a signed link: a bookkeeper has no account here."""
+    """Opens by a signed link without signing in: a bookkeeper has no account here."""
     order = _order_by_token(token)
     document = invoices.document(order)
     code = segno.make(document.code, error="m", encoding="utf-8") if document.code else None

@@ -1,6 +1,6 @@
-"""The page of the sandbox gateway: whoever is to pay chooses what their bank makes of it.
+"""The page of the sandbox gateway, where the payer chooses the outcome.
 
-Each button sends what a real provider would: signed notifications over HTTP to our own hook.
+Each button sends what a real provider would: signed webhooks over HTTP to our own endpoint.
 """
 
 from collections.abc import Callable
@@ -35,7 +35,7 @@ def page(request: HttpRequest, payment_id: str) -> HttpResponse:
 
 
 def outcomes() -> list[tuple[str, str, str]]:
-    """(value, title, what it is about) of each button."""
+    """(value, title, description) of each button."""
     return [
         ("pay", _("Pay"), _("The money arrives, and we are notified.")),
         ("decline", _("Decline"), _("The bank refuses, the payment is canceled.")),
@@ -74,12 +74,12 @@ SCENARIOS: dict[str, Callable[[Order], list[PaymentEvent]]] = {
 
 
 def _run_scenario(request: HttpRequest, gateway: Sandbox, order: Order, outcome: str) -> None:
-    play = SCENARIOS.get(outcome)
-    if play is None:
+    scenario = SCENARIOS.get(outcome)
+    if scenario is None:
         raise Http404
     try:
-        for notice in play(order):
-            _post_webhook(gateway, webhook_body(notice))
+        for event in scenario(order):
+            _post_webhook(gateway, webhook_body(event))
     except requests.RequestException:
         messages.error(request, _("The notification did not arrive: is PUBLIC_URL right?"))
 

@@ -40,7 +40,7 @@ RECENT = 5
 
 @member_required(can_see_money, can_manage_money)
 def balance(request: CabinetRequest) -> HttpResponse:
-    """What there is, what it is enough for, and more of it: a POST places an order."""
+    """Shows the balance and what it pays for; a POST places an order."""
     form = TopUpForm(
         request.POST or None, country=billing_profiles.for_company(request.company).of_country
     )
@@ -72,13 +72,15 @@ def balance(request: CabinetRequest) -> HttpResponse:
 @require_GET
 @member_required(can_see_money)
 def quote(request: CabinetRequest) -> HttpResponse:
-    """What a typed number of tokens costs, while it is typed."""
+    """Quotes a number of tokens while it is being typed."""
     tokens = GroupedIntegerField(required=False)
     try:
-        found = prices.quote_tokens(tokens.clean(request.GET.get("tokens", "")) or 0)
+        price = prices.quote_tokens(tokens.clean(request.GET.get("tokens", "")) or 0)
     except ValidationError:
-        found = None
-    return render(request, "billing/quote.html", {"quote": found, "fewest": prices.min_tokens()})
+        price = None
+    return render(
+        request, "billing/quote.html", {"quote": price, "min_tokens": prices.min_tokens()}
+    )
 
 
 @require_POST
@@ -104,7 +106,7 @@ def statement(request: CabinetRequest) -> HttpResponse:
     rows = statements.filtered(request.company, form.chosen())
     try:
         page = page_of(rows, request.GET)
-    except DomainError:  # a cursor that is none of ours: the page from its beginning
+    except DomainError:  # an invalid cursor: show the first page
         page = page_of(rows, {})
     context = {
         "form": form,
@@ -138,10 +140,10 @@ def export(request: CabinetRequest) -> HttpResponse:
 
 @member_required(can_see_money, can_manage_money)
 def profile(request: CabinetRequest) -> HttpResponse:
-    """Requisites; with a package or tokens in the query they are for an invoice, which follows."""
+    """Edits requisites; with a package or tokens in the query, then places that order."""
     stored = billing_profiles.for_company(request.company)
-    afterwards = PendingPurchaseForm(request.POST or request.GET)
-    quote = afterwards.quote()
+    pending = PendingPurchaseForm(request.POST or request.GET)
+    quote = pending.quote()
     form = ProfileForm(
         request.POST or None,
         instance=stored,
@@ -159,22 +161,22 @@ def profile(request: CabinetRequest) -> HttpResponse:
             return _order_invoice(request, quote)
         messages.success(request, _("Billing details saved."))
         return redirect("balance-profile")
-    context = {"form": form, "quote": quote, "afterwards": afterwards}
+    context = {"form": form, "quote": quote, "afterwards": pending}
     return render(request, "billing/profile.html", context)
 
 
 def _draft_fields(request: CabinetRequest) -> dict[str, str]:
-    """What stood in the form when another country was chosen: the fields follow it."""
+    """Unsaved input, kept when the form is reloaded for another country."""
     names = ProfileForm.base_fields
     return {name: request.GET[name] for name in names if name in request.GET}
 
 
 def _order_invoice(request: CabinetRequest, quote: Quote) -> HttpResponse:
     gateway = registry.find(Invoice.name)
-    by = orders.Actor(user=request.user, ip=client_ip(request.META))
+    actor = orders.Actor(user=request.user, ip=client_ip(request.META))
     try:
         if gateway is not None:
-            order = orders.place(company=request.company, quote=quote, gateway=gateway, by=by)
+            order = orders.place(company=request.company, quote=quote, gateway=gateway, actor=actor)
             return redirect("balance-order", order.public_id)
     except DomainError as error:
         messages.error(request, _error_text(error))
@@ -182,7 +184,7 @@ def _order_invoice(request: CabinetRequest, quote: Quote) -> HttpResponse:
 
 
 def _redirect_to_requisites(request: CabinetRequest, form: TopUpForm) -> HttpResponse:
-    """The order waits in the query, and is placed once the requisites are there."""
+    """Keeps the purchase in the query; it is placed once the requisites are saved."""
     chosen = {name: form.cleaned_data[name] for name in ("package", "tokens")}
     query = urlencode({name: value for name, value in chosen.items() if value})
     messages.info(request, _("Tell us who the invoice is for: it is issued right after that."))
@@ -190,14 +192,14 @@ def _redirect_to_requisites(request: CabinetRequest, form: TopUpForm) -> HttpRes
 
 
 def _place_order(request: CabinetRequest, form: TopUpForm) -> Order | None:
-    """The order, or None with its refusal on the form."""
+    """Returns the order, or None with the refusal on the form."""
     data = form.cleaned_data
     try:
         return orders.place(
             company=request.company,
             quote=data["quote"],
             gateway=form.gateways[data["gateway"]],
-            by=orders.Actor(user=request.user, ip=client_ip(request.META)),
+            actor=orders.Actor(user=request.user, ip=client_ip(request.META)),
         )
     except orders.RequisitesNeededError:
         raise

@@ -125,7 +125,7 @@ def _unpaid_invoices() -> int:
 
 
 def _payments_to_review() -> int:
-    return Payment.objects.to_look_at().count()
+    return Payment.objects.needs_review().count()
 
 
 def sends(since: datetime) -> list[ChannelDay]:

@@ -35,7 +35,7 @@ def place_order(company: Company, way: str = "sandbox", tokens: int = 1000, **fi
     if way == "invoice":
         fill_requisites(company)
     return orders.place(
-        company=company, quote=quote, gateway=gateway(way), by=orders.Actor(), **fields
+        company=company, quote=quote, gateway=gateway(way), actor=orders.Actor(), **fields
     )
 
 

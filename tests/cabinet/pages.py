@@ -130,7 +130,7 @@ def sell(company: Company) -> None:
     assert gateway is not None
     quote = Quote(package.tokens, package.price, package.currency, package)
     fill_requisites(company)
-    orders.place(company=company, quote=quote, gateway=gateway, by=orders.Actor())
+    orders.place(company=company, quote=quote, gateway=gateway, actor=orders.Actor())
     OrderFactory.create(company=company)
     OrderFactory.create(company=company, state="paid", paid_at=timezone.now())
     OrderFactory.create(company=company, state="expired")

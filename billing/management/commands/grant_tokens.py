@@ -35,8 +35,10 @@ class Command(BaseCommand):
 
 
 def _company(text: str) -> Company:
-    found = list(Company.objects.filter(pk=text) if text.isdigit() else ())
-    found = found or list(Company.objects.filter(name=text)[:2])
-    if len(found) != 1:
-        raise CommandError(f"{'Several companies are' if found else 'No company is'} called {text}")
-    return found[0]
+    matches = list(Company.objects.filter(pk=text) if text.isdigit() else ())
+    matches = matches or list(Company.objects.filter(name=text)[:2])
+    if len(matches) != 1:
+        raise CommandError(
+            f"{'Several companies are' if matches else 'No company is'} called {text}"
+        )
+    return matches[0]

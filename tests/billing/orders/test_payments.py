@@ -75,7 +75,7 @@ def test_late_payment_is_credited_and_shown(payer: Company, state: str) -> None:
     assert order.state == "paid"
     assert ledger.balance(payer.pk) == (1000, 0)
     assert problems() == ["late"]
-    assert Payment.objects.to_look_at().count() == 1
+    assert Payment.objects.needs_review().count() == 1
 
 
 @pytest.mark.parametrize(
@@ -99,7 +99,7 @@ def test_payment_that_does_not_fit_waits_for_the_operator(
     assert statuses == [200, 200]
     assert (order.state, problems()) == ("pending", [problem])
     assert ledger.balance(payer.pk) == (0, 0)
-    assert Payment.objects.to_look_at().count() == 1
+    assert Payment.objects.needs_review().count() == 1
 
 
 def test_second_payment_of_an_order_is_credited_no_second_time(payer: Company) -> None:
@@ -315,7 +315,7 @@ def test_operator_credits_a_payment_that_did_not_fit(payer: Company) -> None:
 
     assert done == [True, False]
     assert ledger.balance(payer.pk) == (1000, 0)
-    assert Payment.objects.to_look_at().count() == 0
+    assert Payment.objects.needs_review().count() == 0
 
 
 def test_operator_has_dealt_with_a_payment(payer: Company) -> None:
@@ -326,7 +326,7 @@ def test_operator_has_dealt_with_a_payment(payer: Company) -> None:
     done = [payments.settle(payment=payment, user=user) for _ in range(2)]
 
     assert done == [True, False]
-    assert Payment.objects.to_look_at().count() == 0
+    assert Payment.objects.needs_review().count() == 0
     assert not payments.accept(payment=payment, user=user)
     assert ledger.balance(payer.pk) == (0, 0)
 

@@ -175,7 +175,7 @@ def test_payment_is_dealt_with(client: Client, payer: Company, action: str, bala
     act(client, action)
 
     assert ledger.balance(payer.pk) == (balance, 0)
-    assert Payment.objects.to_look_at().count() == 0
+    assert Payment.objects.needs_review().count() == 0
 
 
 def adjust(client: Client, **fields: Any) -> Any:
