@@ -39,8 +39,8 @@ CALLS: list[tuple[str, type[APIView]]] = [
     (r"webhooks/(?P<public_id>[^/]+)/test", TestWebhook),
 ]
 
-# Paths that were documented before and still answer. A path may not fit two calls: a link's id and
-# a batch's stood in one place, which generators and linters refuse.
+# Formerly documented paths that still work. They are ambiguous with links/{id}, which client
+# generators and linters reject.
 DEPRECATED_CALLS: list[tuple[str, type[APIView]]] = [
     (r"links/batches/(?P<public_id>[^/]+)", Batch),
     (r"links/batches/(?P<public_id>[^/]+)/release", ReleaseBatch),

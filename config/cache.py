@@ -1,8 +1,8 @@
-"""A cache in PostgreSQL, for what must hold while Redis is away or was flushed.
+"""A cache in PostgreSQL, for what must survive an outage or a flush of Redis.
 
-allauth counts log-ins, resets and sign-ups in Django's default cache, and remembers there which
-one-time passwords were used: a cache that forgets switches both off. The table is not logged, so
-that a write costs no disk flush; a crash of the database empties it.
+allauth counts log-ins, resets and sign-ups in Django's default cache, and stores there which
+one-time passwords were used: losing the cache switches both off. The table is unlogged, so a
+write costs no disk flush; a crash of the database empties it.
 """
 
 import json
@@ -21,7 +21,7 @@ INSERT INTO accounts_cacheentry (key, value, expires_at) VALUES (%s, %s::jsonb, 
 ON CONFLICT (key) DO UPDATE SET value = EXCLUDED.value, expires_at = EXCLUDED.expires_at
 """
 
-# Of several at once one writes: the others meet its row, which is not over yet.
+# Of concurrent calls one inserts; the others find its row, which has not expired.
 _ADD = f"{_SET} WHERE accounts_cacheentry.expires_at <= clock_timestamp()"
 
 _TOUCH = """
@@ -32,7 +32,7 @@ _DELETE = "DELETE FROM accounts_cacheentry WHERE key = %s AND expires_at > clock
 
 
 class PostgresCache(BaseCache):
-    """Values are JSON, so that whoever can write the table cannot run code here."""
+    """Values are JSON, not pickle: write access to the table must not run code here."""
 
     def __init__(self, _location: str, params: dict[str, Any]) -> None:
         super().__init__(params)
@@ -48,7 +48,7 @@ class PostgresCache(BaseCache):
     ) -> bool:
         is_added = self._write(_ADD, key, value, timeout, version)
         if not is_added and not connection.in_atomic_block:
-            connection.close()  # who waits for a lock gives the connection back to the pool
+            connection.close()  # a caller that polls for a lock must not hold a pool connection
         return is_added
 
     def set(

@@ -15,8 +15,8 @@ app = Celery("kvitok")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
 
-# Caps a publish when the broker is down or hung. Only for what publishes: a worker's own
-# connection blocks on its queue longer than this on purpose.
+# Limits a publish when the broker is down or hangs. For publishers only: a worker's own
+# connection blocks on its queue for longer on purpose.
 CAPPED = {
     "socket_timeout": 0.3,
     "socket_connect_timeout": 0.3,
@@ -68,7 +68,7 @@ app.steps["worker"].add(DeliveryStep)
 
 @beat_init.connect
 def cap_publishing(**_options: Any) -> None:
-    """For web processes and the beat: no call to a broker that hangs may hold them."""
+    """For web processes and beat: a hanging broker must not block them."""
     app.conf.broker_connection_timeout = 0.3
     app.conf.broker_transport_options = settings.CELERY_BROKER_TRANSPORT_OPTIONS | CAPPED
     app.conf.task_publish_retry = False
@@ -76,4 +76,4 @@ def cap_publishing(**_options: Any) -> None:
 
 @setup_logging.connect
 def keep_our_logging(**_options: Any) -> None:
-    """Celery would install handlers of its own; Django's settings have done it already."""
+    """Keeps Celery from installing log handlers: Django's settings already did."""

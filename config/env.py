@@ -1,4 +1,4 @@
-"""Reads the process environment: the one place where machines may differ."""
+"""Reads the process environment, the only source of differences between machines."""
 
 import os
 from collections.abc import Mapping
@@ -30,7 +30,7 @@ def refuse_former_names(environ: Mapping[str, str] = os.environ) -> None:
 
 
 def web_address(name: str) -> str:
-    """An http or https URL, or nothing: it becomes a link on every page."""
+    """An http or https URL, or an empty string; it becomes a link on every page."""
     value: str = env.str(name, "")
     if value and not value.startswith(("https://", "http://")):
         raise ImproperlyConfigured(f"{name} must begin with https://")
@@ -47,7 +47,7 @@ def at_least(least: int, name: str, default: int) -> int:
 def keyring(text: str, name: str = "OTP_KEYS") -> dict[str, bytes]:
     """`id:secret,id2:secret2` as a dict in that order; the first key is the current one.
 
-    Raises ImproperlyConfigured, and tells keys by their place: what has no colon may be a secret.
+    Raises ImproperlyConfigured. Errors name keys by position: text without a colon may be a secret.
     """
     keys: dict[str, bytes] = {}
     for place, item in enumerate(filter(str.strip, text.split(",")), start=1):

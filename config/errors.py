@@ -1,4 +1,4 @@
-"""Every refusal the API knows: code → status → words, and the envelope they travel in."""
+"""Every API error: code, HTTP status, message in two languages, and the response body."""
 
 from collections.abc import Mapping
 from enum import Enum
@@ -107,7 +107,7 @@ class Error(Enum):
 
 
 class DomainError(Exception):
-    """A refusal by the rules of the product. `extra` goes into the body beside the message."""
+    """An error of the API. `extra` is added to the response body."""
 
     def __init__(
         self,
@@ -139,9 +139,9 @@ class DomainError(Exception):
 
 
 class AfterEffectError(DomainError):
-    """A refusal that came after something was done: kept as the answer to a repeated call."""
+    """An error after a side effect: stored as the response to a repeated call."""
 
 
 def invalid_input(**errors: Words) -> DomainError:
-    """A 422 that names the fields at fault."""
+    """A 422 that names the invalid fields."""
     return DomainError(Error.INVALID_INPUT, errors={name: [text] for name, text in errors.items()})

@@ -1,4 +1,4 @@
-"""Is this process alive, and can it do its work? For load balancers; nothing secret is told."""
+"""Liveness and readiness for load balancers; responses contain nothing secret."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ from config.server import probe
 
 
 def livez(request: HttpRequest) -> JsonResponse:
-    """Alive means this process answers: it asks nobody."""
+    """Liveness: the process responds. Checks no dependency."""
     body: dict[str, Any] = {"status": "ok"}
     if probe.is_signed(request.META):
         body["seen"] = _request_facts(request)
@@ -22,7 +22,7 @@ def livez(request: HttpRequest) -> JsonResponse:
 
 
 def readyz(_request: HttpRequest) -> JsonResponse:
-    """Ready means PostgreSQL answers and has our tables. Redis is a hint: without it we serve."""
+    """Readiness: PostgreSQL responds and is migrated. Without Redis we are degraded, but ready."""
     checks = {"database": _database(), "redis": _redis()}
     reasons = [text for text in (checks["database"],) if text != "ok"]
     status = "ready" if not reasons else "not ready"

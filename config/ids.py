@@ -18,7 +18,7 @@ def uuid7() -> UUID:
 
 
 def first_id_at(at: datetime) -> UUID:
-    """What no id made from then on is less than."""
+    """A lower bound for ids made from this time on."""
     return UUID(int=(int(at.timestamp() * 1000) << 80) | _VERSION_AND_VARIANT)
 
 
@@ -28,7 +28,7 @@ def public_id(prefix: str, value: UUID) -> str:
 
 
 def parse_id(prefix: str, text: str) -> UUID | None:
-    """The UUID inside a public id, or None when the text is none of ours."""
+    """The UUID of a public id, or None when the text is not one."""
     head, _, digits = text.partition("_")
     if head != prefix or len(digits) != 32:
         return None
@@ -42,12 +42,12 @@ _REQUEST = re.compile(r"req_([0-9a-f]{12})[0-9a-f]{10}")
 
 
 def request_id() -> str:
-    """Milliseconds first, so that whoever has the id knows where to look."""
+    """Begins with the time in milliseconds, which locates it in the logs."""
     return f"req_{time.time_ns() // 1_000_000:012x}{os.urandom(5).hex()}"
 
 
 def started_at(request: str) -> datetime | None:
-    """When a request began; None for what is not an id of ours."""
+    """When the request started; None for a malformed id."""
     found = _REQUEST.fullmatch(request)
     if found is None:
         return None

@@ -1,4 +1,4 @@
-"""What production refuses to start with, each in a sentence that says what to do."""
+"""Settings that production refuses to start with, each with a remedy."""
 
 from collections.abc import Iterator, Mapping
 from ipaddress import ip_address
@@ -13,15 +13,15 @@ from config.secret_strength import weakness
 ENVIRONMENTS = ("production", "development", "test")
 KEYRINGS = ("OTP_KEYS", "WEBHOOK_KEYS", "MFA_KEYS")
 NEW_KEY = "make a new one: python -c 'import secrets; print(secrets.token_urlsafe(60))'"
-# Backends that keep letters on this machine, or nowhere: nobody could confirm an address.
+# E-mail backends that send nothing: nobody could confirm an address.
 _LOCAL_MAIL = ("config.letter_files.", *(
     f"django.core.mail.backends.{one}." for one in ("console", "filebased", "locmem", "dummy")
 ))  # fmt: skip
-_EXAMPLE_HOSTS = ("example.com", "example.org", "example.net")  # RFC 2606: never anybody's own
+_EXAMPLE_HOSTS = ("example.com", "example.org", "example.net")  # RFC 2606: reserved
 
 
 def validate_environment(name: str) -> str:
-    """The name itself; a misspelt one must not mean development, where money is free."""
+    """Returns the name; a misspelt one must not mean development, where money is free."""
     if name not in ENVIRONMENTS:
         raise ImproperlyConfigured(
             f"ENVIRONMENT is {name!r}: set it to {', '.join(ENVIRONMENTS[:-1])} "
@@ -31,13 +31,13 @@ def validate_environment(name: str) -> str:
 
 
 def require_safe(values: Mapping[str, Any]) -> None:
-    """Raise ImproperlyConfigured with everything that is wrong, so that one restart mends all."""
-    if found := list(problems(values)):
-        raise ImproperlyConfigured("not safe in production: " + "; ".join(found))
+    """Raises ImproperlyConfigured with every problem at once."""
+    if listed := list(problems(values)):
+        raise ImproperlyConfigured("not safe in production: " + "; ".join(listed))
 
 
 def problems(values: Mapping[str, Any]) -> Iterator[str]:
-    """Judges a settings module as a dict; secrets are never quoted."""
+    """Checks settings given as a dict; messages never quote a secret."""
     if values["DEBUG"]:
         yield "DEBUG is on: unset it"
     for check in (_addresses, _hosts, _secrets, _mail, _money, _vendors, _metrics):
@@ -71,8 +71,8 @@ def _hosts(values: Mapping[str, Any]) -> Iterator[str]:
 
 def _secrets(values: Mapping[str, Any]) -> Iterator[str]:
     named = {"SECRET_KEY": values["SECRET_KEY"]}
-    for place, old in enumerate(values["SECRET_KEY_FALLBACKS"], start=1):
-        named[f"SECRET_KEY_FALLBACKS (number {place})"] = old
+    for number, old in enumerate(values["SECRET_KEY_FALLBACKS"], start=1):
+        named[f"SECRET_KEY_FALLBACKS (number {number})"] = old
     for ring in KEYRINGS:
         for key_id, secret in values[ring].items():
             named[f"{ring} (key {key_id})"] = secret.decode()
@@ -101,7 +101,9 @@ def _money(values: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _vendors(values: Mapping[str, Any]) -> Iterator[str]:
-    if any(not one["api_url"].startswith("https://") for one in values["PROVIDER_ACCOUNTS"]):
+    if any(
+        not account["api_url"].startswith("https://") for account in values["PROVIDER_ACCOUNTS"]
+    ):
         yield "providers' API URLs must be https in production"
     if values["TELEGRAM_BOT_ASSUME_CONTACT"] or values["SIMULATOR_URL"]:
         yield "TELEGRAM_BOT_ASSUME_CONTACT and SIMULATOR_URL belong to development: unset them"
@@ -110,7 +112,7 @@ def _vendors(values: Mapping[str, Any]) -> Iterator[str]:
 def _metrics(values: Mapping[str, Any]) -> Iterator[str]:
     try:
         is_public = ip_address(values["METRICS_HOST"]).is_global
-    except ValueError:  # a name, which only the machine itself can resolve
+    except ValueError:  # a host name, not an address
         is_public = False
     if is_public:
         yield "METRICS_HOST is an address of the internet: listen on 127.0.0.1 or inside"

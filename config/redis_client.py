@@ -1,4 +1,4 @@
-"""One small Redis client per process and purpose: quick to give up, never retrying."""
+"""One Redis client per process and purpose: short timeouts, no retries."""
 
 import threading
 from functools import cache
@@ -22,7 +22,7 @@ def _client(timeout: float | None, connect: float) -> redis.Redis:
 
 @cache
 def redis_client() -> redis.Redis:
-    """For the request path: an answer within 50 ms, or an error."""
+    """For the request path: a reply within 50 ms, or an error."""
     return _client(settings.REDIS_TIMEOUT, settings.REDIS_TIMEOUT)
 
 
@@ -59,7 +59,7 @@ def call(*command: str | int) -> Any:
 
 
 def _is_clean(connection: Any) -> bool:
-    """Nothing to read before we ask: the server did not hang up while the connection lay idle."""
+    """Nothing to read before we send: the server did not close the idle connection."""
     try:
         return not connection.can_read()
     except (redis.RedisError, OSError):

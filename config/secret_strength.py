@@ -1,10 +1,10 @@
-"""Whether a secret looks random: what people type, repeat or copy from an example does not."""
+"""Judges whether a secret looks random, as opposed to typed, repeated or copied."""
 
 import re
 from itertools import pairwise
 
-SAMPLE = 256  # characters that are judged; longer secrets repeat trigrams by chance
-LEAST_CHARACTERS = 10  # different ones: 32 random hexadecimal digits have 14 on average
+SAMPLE = 256  # characters to inspect; longer secrets repeat trigrams by chance
+LEAST_CHARACTERS = 10  # distinct ones; 32 random hexadecimal digits have 14 on average
 _PLACEHOLDERS = re.compile(
     r"change|secret|passw|example|insecure|placeholder|kvitok|default|qwerty|s3cret|your[-_ ]",
     re.IGNORECASE,

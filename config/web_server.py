@@ -1,9 +1,9 @@
-"""The web server: granian with the gateway in the place of its WSGI bridge.
+"""The web server: granian with our gateway instead of its WSGI bridge.
 
     python -m config.web_server --host 127.0.0.1 --port 8000 --workers 2
 
 It takes granian's options. granian runs RSGI applications on an event loop, one hop away from its
-threads. Here the "loop" runs what it is given at once, so that the application runs on the threads
+threads. Here the "loop" runs each callback immediately, so the application runs on the threads
 that granian has for WSGI.
 """
 
@@ -28,23 +28,23 @@ from config.server.gateway import Gateway
 APPLICATION = "config.wsgi:gateway"
 DEFAULTS = {
     "interface": "wsgi",
-    # A send waits for its outcome on a thread: 48 waiters may leave verify 16 of them.
+    # A send waits for its outcome on a thread: 48 waiters leave 16 threads to verify.
     "blocking_threads": 64,
-    "backpressure": 2048,  # connections; one that idles or is slow holds nothing else
-    "http1_header_read_timeout": 15_000,  # ms; also of an idle connection
+    "backpressure": 2048,  # connections; an idle or slow one holds no thread
+    "http1_header_read_timeout": 15_000,  # ms; also limits an idle connection
     "workers_kill_timeout": "8s",
     "websockets": False,
     "respawn_failed_workers": True,
 }
 OPEN_FILES = 65_536
-# What granian has annotated for its own use does not fit its own calls.
+# granian's annotations do not match its own calls.
 _command: Any = cli
 _internal: Any = _granian
 _Worker: Any = _granian.RSGIWorker
 
 
 class _ImmediateLoop:
-    """What granian takes for an event loop."""
+    """Stands in for granian's event loop."""
 
     def call_soon(self, callback: Callable[..., Any], *arguments: Any, context: Any = None) -> None:
         callback(*arguments)
@@ -54,12 +54,12 @@ class _ImmediateLoop:
 
 def _scheduler(loop: _ImmediateLoop, gateway: Gateway) -> Any:
     scheduler = _internal.CallbackScheduler(loop, gateway.schedule, None, None, None)
-    scheduler._schedule_fn = gateway.schedule  # noqa: SLF001 - as granian's own does
+    scheduler._schedule_fn = gateway.schedule  # noqa: SLF001 - as granian's own scheduler does
     return scheduler
 
 
 def _stop_signal(gateway: Gateway) -> Any:
-    """As granian's own; it is told to the gateway as well."""
+    """Like granian's own handler, and stops the gateway too."""
     stop = _internal.WorkerSignal()
 
     def handle(_number: int, _frame: Any) -> None:
@@ -74,12 +74,12 @@ def _stop_signal(gateway: Gateway) -> Any:
 class Server(MPServer):
     def __init__(self, target: str, *, ssl_cert: Any = None, **options: Any) -> None:
         if ssl_cert is None:
-            options["http"] = HTTPModes.http1  # without TLS nobody has any business with HTTP/2
+            options["http"] = HTTPModes.http1  # no HTTP/2 without TLS
         super().__init__(target, ssl_cert=ssl_cert, **options)
 
     @staticmethod
     @WorkerProcess.wrap_target  # type: ignore[untyped-decorator]
-    def _spawn_wsgi_worker(  # noqa: PLR0917 - granian's order
+    def _spawn_wsgi_worker(  # noqa: PLR0917 - granian's signature
         worker_id: int,
         gateway: Gateway,
         sock: Any,
@@ -131,24 +131,26 @@ class Server(MPServer):
 
 
 def limit_unread_responses(seconds: float) -> None:
-    """Have the kernel end connections whose client takes nothing of an answer for so long.
+    """Have the kernel close connections whose client reads nothing of a response for so long.
 
-    Accepted sockets have what is set on the one that listens, which granian keeps to itself.
+    Accepted sockets inherit the option from the listening socket, which granian does not expose.
     """
     milliseconds = int(seconds * 1000)
     descriptors = Path("/proc/self/fd")
-    if not descriptors.exists():  # not Linux, which alone has this option
+    if not descriptors.exists():  # the option exists on Linux only
         return
     for path in descriptors.iterdir():
-        with suppress(OSError):  # closed meanwhile, or not of TCP
+        with suppress(OSError):  # closed meanwhile, or not TCP
             if path.is_socket():
-                with socket.socket(fileno=os.dup(int(path.name))) as one:
-                    if one.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN):
-                        one.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, milliseconds)
+                with socket.socket(fileno=os.dup(int(path.name))) as listener:
+                    if listener.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN):
+                        listener.setsockopt(
+                            socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, milliseconds
+                        )
 
 
 def raise_open_file_limit() -> None:
-    """As far as is allowed. macOS says that all are, and refuses just that."""
+    """Raise the soft limit within the hard one. macOS reports infinity and refuses it."""
     now, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = OPEN_FILES if most == resource.RLIM_INFINITY else min(most, OPEN_FILES)
     if now != resource.RLIM_INFINITY and now < wanted:

@@ -1,4 +1,4 @@
-"""The web process: short links are followed in front of Django, all else goes through it.
+"""The web process: short links are redirected in front of Django, the rest goes through it.
 
 `gateway` is what `python -m config.web_server` serves; `application` is for any other WSGI server.
 """
@@ -40,6 +40,6 @@ bounds = BodyLimits(
     unread=settings.UNREAD_TIMEOUT,
 )
 gateway = Gateway(application, admit=admit, refuse=refuse, bounds=bounds)
-resolve("/livez")  # imports every view, now rather than in the first request
+resolve("/livez")  # imports every view now, not during the first request
 gc.collect()
-gc.freeze()  # all of that stays: no later collection need look through it
+gc.freeze()  # all of it stays: later collections skip it

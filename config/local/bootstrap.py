@@ -16,12 +16,12 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 VENV = ROOT / ".venv"
 PYTHON = VENV / "bin" / "python"
-# What a lock contains, another may contain too: dev.txt holds all of base.txt.
+# dev.txt contains all of base.txt.
 _SERVED_BY = {"base": ("base", "dev"), "dev": ("dev",)}
 
 
 class BootstrapError(Exception):
-    """Why there is no environment, in one line."""
+    """One line for the user: why the checkout cannot be made ready."""
 
 
 def ensure(name: str) -> None:
@@ -102,7 +102,7 @@ def _install(name: str) -> None:
     command: list[str | Path] = [PYTHON, "-m", "pip", "install", *options, "-r", lock]
     if not _run(command):
         raise BootstrapError("the packages could not be installed: see above, then try again")
-    # Only now, and as it was when the installing began: a failure must be seen again next time.
+    # Written last, and as it was at the start: a failed install must be repeated next time.
     _stamp(name).write_bytes(pinned)
 
 

@@ -1,6 +1,6 @@
-"""What this checkout keeps where; run as a program, removes what `make` made: `make clean`.
+"""Paths of this checkout; run as a program, removes what `make` generated (`make clean`).
 
-Works without .venv, so nothing of the project is imported here.
+Works without .venv, so it imports nothing of the project.
 """
 
 import fcntl
@@ -24,11 +24,11 @@ _GENERATED = (
 
 
 def digest(path: Path) -> str:
-    """Few characters that tell one path from another."""
+    """A short hash of a path."""
     return hashlib.sha256(os.fsencode(path)).hexdigest()[:12]
 
 
-# Where root keeps what other users must reach when they cannot enter the checkout.
+# For files of root's that other users must read when they cannot enter the checkout.
 SHARED_DIRECTORIES = [Path(base, f"kvitok-{digest(CHECKOUT)}") for base in ("/var/lib", "/var/tmp")]  # noqa: S108
 
 

@@ -1,4 +1,4 @@
-"""Keeps a set of programs running: restarts, their warnings, an ordered stop."""
+"""Keeps a set of programs running: restarts them, shows warnings, stops them in order."""
 
 import math
 import os
@@ -17,16 +17,16 @@ from typing import Any, Self
 from config.local.processes import StartError, last_lines, signal_group
 
 _WARNINGS = re.compile(r'\b(?:WARNING|ERROR|CRITICAL)\b|"level":\s*"(?:warning|error|critical)"')
-_SHORTEST_PAUSE, _LONGEST_PAUSE = 0.2, 5.0  # before a child that died is started again
-_TERMINAL = 0  # the descriptor
-_SAME_REQUEST = 0.5  # seconds within which two requests to stop are the same one
-_STABLE = 10.0  # seconds of life after which earlier deaths are forgotten
-_MAX_EXITS = 4  # deaths in a row, while everything is starting
-_MAX_LINES_SHOWN = 8  # of one child's warnings; the rest is in its log
+_SHORTEST_PAUSE, _LONGEST_PAUSE = 0.2, 5.0  # before a child that exited is restarted
+_TERMINAL = 0  # file descriptor
+_SAME_REQUEST = 0.5  # seconds within which two stop signals count as one
+_STABLE = 10.0  # seconds of running that reset the exit count
+_MAX_EXITS = 4  # consecutive exits during startup
+_MAX_LINES_SHOWN = 8  # per check and child; the rest is in its log
 
 
 class StoppedError(Exception):
-    """We were asked to stop."""
+    """A stop was requested."""
 
 
 @dataclass(eq=False)
@@ -42,50 +42,50 @@ class Child:
     process: subprocess.Popen[bytes] | None = None
     started: float = 0.0
     due: float = 0.0
-    deaths: int = 0
-    said: int = 0  # where in the log this life began
-    read: int = 0  # how far the log was looked through
+    exits: int = 0
+    log_start: int = 0  # offset in the log where this process began
+    log_read: int = 0  # offset up to which the log was searched for warnings
 
     def start(self) -> None:
-        self.said = self.log.stat().st_size if self.log.exists() else 0
-        self.read = max(self.read, self.said)
+        self.log_start = self.log.stat().st_size if self.log.exists() else 0
+        self.log_read = max(self.log_read, self.log_start)
         self.due = math.inf
         self.process = self.launch()
         self.started = time.monotonic()
 
     def record_exit(self) -> float:
-        """Give up a process that ended; returns in how many seconds another is due."""
+        """Clean up after an exit; returns the seconds until the restart."""
         if self.process is not None:
-            # Orphans keep the port: granian's workers share it with a newcomer without a word.
+            # Orphans keep the port: granian's workers would silently share it with a new process.
             signal_group(self.process, signal.SIGKILL)
             self.process = None
             if time.monotonic() - self.started > _STABLE:
-                self.deaths = 0
-        pause = min(_LONGEST_PAUSE, _SHORTEST_PAUSE * 2.0 ** min(self.deaths, 10))
-        self.deaths += 1
+                self.exits = 0
+        pause = min(_LONGEST_PAUSE, _SHORTEST_PAUSE * 2.0 ** min(self.exits, 10))
+        self.exits += 1
         self.due = time.monotonic() + pause
         return pause
 
     def warnings(self) -> list[str]:
-        """What is worth showing of what was logged since the last look."""
+        """The warnings logged since the last call."""
         if self.shown is None or not self.log.exists():
             return []
         with self.log.open("rb") as file:
-            if file.seek(0, os.SEEK_END) < self.read:  # somebody emptied it
-                self.read = 0
-            file.seek(self.read)
+            if file.seek(0, os.SEEK_END) < self.log_read:  # truncated
+                self.log_read = 0
+            file.seek(self.log_read)
             whole, newline, _ = file.read().rpartition(b"\n")
-        self.read += len(whole + newline)
+        self.log_read += len(whole + newline)
         found = filter(self.shown.search, whole.decode(errors="replace").splitlines())
         return [line[:300] for line in found]
 
 
 class Supervisor:
-    """Starts children, restarts those that die, stops all; SIGINT and SIGTERM ask for that."""
+    """Starts children, restarts those that exit, stops all on SIGINT or SIGTERM."""
 
     def __init__(self, say: Callable[[str], None], *, patience: float = 10) -> None:
         self.say = say
-        self.patience = patience  # seconds between asking a child to stop and making it
+        self.patience = patience  # seconds between the stop signal and SIGKILL
         self.groups: list[list[Child]] = []
         self._stop_requests = 0
         self._stop_requested_at = -math.inf
@@ -101,10 +101,10 @@ class Supervisor:
         self._handle(signal.SIGCHLD, lambda *_: None)
         self._handle(signal.SIGINT, self._request_stop)
         self._handle(signal.SIGTERM, self._request_stop)
-        if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # nohup wants us to live on
+        if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # not under nohup
             self._handle(signal.SIGHUP, self._request_stop)
             if os.isatty(_TERMINAL):
-                # Its closing signals the session's leader, which may be a `make` that only waits.
+                # Closing it signals the session leader, which may be `make`, and not us.
                 self._poll.register(_TERMINAL, 0)
         return self
 
@@ -124,19 +124,19 @@ class Supervisor:
             os.close(self._waker)
 
     def add(self, *children: Child) -> None:
-        """Start a group; groups are stopped in the reverse order of their adding."""
+        """Start a group; groups stop in reverse order."""
         self.groups.append(list(children))
         for child in children:
             child.start()
 
     def wait(self, ready: Callable[[], bool], *children: Child, seconds: float = 60) -> None:
-        """Tend everybody until `ready`; raises StartError when these children do not get there."""
+        """Supervise until `ready`; raises StartError when these children fail or are late."""
         deadline = time.monotonic() + seconds
         while not ready():
             self.supervise(0.05)
             for child in children:
                 late = time.monotonic() > deadline
-                if late or child.deaths >= _MAX_EXITS:
+                if late or child.exits >= _MAX_EXITS:
                     raise _start_error(child, "does not answer" if late else "does not start")
 
     def complete(self, child: Child) -> None:
@@ -151,13 +151,13 @@ class Supervisor:
             raise _start_error(child, "failed")
 
     def run(self) -> None:
-        """Tend everybody until asked to stop."""
+        """Supervise until a stop is requested."""
         with suppress(StoppedError):
             while True:
                 self.supervise(0.5)
 
     def supervise(self, seconds: float) -> None:
-        """Sleep, or until a signal comes; then show warnings and restart the dead."""
+        """Sleep until the timeout or a signal; then show warnings and restart exited children."""
         self._sleep(seconds)
         if self._stop_requests:
             raise StoppedError
@@ -171,7 +171,7 @@ class Supervisor:
                 self._restart(child)
 
     def stop(self) -> None:
-        """End every child, the last group first; a second request ends patience."""
+        """Stop every child, the last group first; a second stop request kills them."""
         while self.groups:
             group = self.groups.pop()
             running = [child.process for child in group if child.process is not None]
@@ -201,14 +201,14 @@ class Supervisor:
         pause = child.record_exit()
         how = f"exit {code}" if code >= 0 else signal.Signals(-code).name
         self.say(f"{child.name} ended ({how}); starting it again in {pause:.1f} s")
-        if code != -signal.SIGKILL:  # of that nobody can have said a word
-            for line in last_lines(child.log, since=child.said):
+        if code != -signal.SIGKILL:  # a killed process logs nothing
+            for line in last_lines(child.log, since=child.log_start):
                 self.say(f"  {line}")
 
     def _restart(self, child: Child) -> None:
         try:
             child.start()
-        except OSError as error:  # a full disk, say: it may pass
+        except OSError as error:  # may be temporary, such as a full disk
             child.record_exit()
             self.say(f"{child.name} cannot be started: {error}")
 
@@ -224,12 +224,12 @@ class Supervisor:
         self._handlers[number] = signal.signal(number, handler)
 
     def _request_stop(self, _number: int, _frame: FrameType | None) -> None:
-        # `timeout` and `make` each pass the same request on: two at once are one.
+        # `timeout` and `make` each forward the same signal: two at once count as one.
         if time.monotonic() - self._stop_requested_at > _SAME_REQUEST:
             self._stop_requests += 1
         self._stop_requested_at = time.monotonic()
 
 
 def _start_error(child: Child, what: str) -> StartError:
-    said = last_lines(child.log, 1, since=child.said)
+    said = last_lines(child.log, 1, since=child.log_start)
     return StartError(f"{child.name} {what}: {' '.join(said) or 'it said nothing'} ({child.log})")

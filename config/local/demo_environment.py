@@ -1,7 +1,6 @@
-"""The environment that `make run` and the tests give to every process.
+"""The environment of every process under `make run` and in tests.
 
-Secrets are made up once, and every provider whose credentials the user did not set is pointed at
-the carrier simulator.
+Secrets are generated once; providers without credentials from the user use the carrier simulator.
 """
 
 import json
@@ -35,7 +34,7 @@ _SECRETS: dict[str, Callable[[], str]] = {
 }
 _RUNNING_FILE = "environment.json"
 _FORMER = {"CALLBACK_KEYS": "WEBHOOK_KEYS"}  # names in files that earlier versions wrote
-# Beside its secrets: what a simulated account of the provider consists of.
+# The variables of a simulated account, in addition to its secrets.
 _ACCOUNTS: dict[str, dict[str, str]] = {
     "WHATSAPP": {
         "WHATSAPP_API_URL": "{simulator}/whatsapp",
@@ -51,11 +50,11 @@ _ACCOUNTS: dict[str, dict[str, str]] = {
     "TWILIO": {"TWILIO_API_URL": "{simulator}/twilio", "TWILIO_FROM": "+15005550006"},
     "SMSC": {"SMSC_API_URL": "{simulator}/smsc"},
 }
-_SMS = {"twilio": "TWILIO", "smsc": "SMSC"}  # of which the simulator plays one
+_SMS = {"twilio": "TWILIO", "smsc": "SMSC"}  # the simulator plays one of them
 
 
 def is_set(environ: Mapping[str, str], name: str) -> bool:
-    """Whether the user gave a value for the variable, itself or as the path of a file with it."""
+    """Whether the user set the variable, directly or as the path of a file."""
     return bool(environ.get(name) or environ.get(f"{name}_FILE"))
 
 

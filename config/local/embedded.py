@@ -1,6 +1,6 @@
-"""The stores that development and tests run on when the environment names none.
+"""PostgreSQL and Redis for development and tests when the environment names none.
 
-`python -m config.local.embedded -- COMMAND …` runs a command beside temporary ones.
+`python -m config.local.embedded -- COMMAND …` runs a command with temporary ones.
 """
 
 import os
@@ -22,7 +22,7 @@ from config.local.store_servers import Postgres, Redis, Server, stop_leftover
 
 @dataclass(frozen=True)
 class Servers:
-    """Those of the two that DATABASE_URL and REDIS_URL do not name already."""
+    """The servers that DATABASE_URL and REDIS_URL do not already name."""
 
     directory: Path
     postgres: Postgres | None
@@ -44,7 +44,7 @@ class Servers:
         return (server for server in (self.postgres, self.redis) if server is not None)
 
     def environ(self) -> dict[str, str]:
-        """What lets a client process find them."""
+        """The environment variables with their addresses."""
         found = {}
         if self.postgres is not None:
             found["DATABASE_URL"] = self.postgres.url
@@ -57,7 +57,7 @@ class Servers:
 def temporary(
     *, durable: bool = False, environ: Mapping[str, str] = os.environ
 ) -> Iterator[Servers]:
-    """Servers over data that is gone afterwards; `durable` keeps fsync and the AOF on."""
+    """Servers whose data is deleted afterwards; `durable` keeps fsync and the AOF on."""
     directory = temporary_directory(account_for())
     with ExitStack() as stack:
         stack.callback(shutil.rmtree, directory, ignore_errors=True)
@@ -71,14 +71,14 @@ def temporary(
 
 
 def _claim(directory: Path) -> TextIO:
-    # Locked before it is given its name, so that nobody ever sees it unlocked while we live.
+    # Locked before it gets its name, so no other process ever sees it unlocked.
     claim = lock(directory / "owner.new")
     (directory / "owner.new").rename(directory / "owner.lock")
     return claim
 
 
 def _sweep(parent: Path) -> None:
-    """Remove what earlier runs, killed before they could tidy up, left here."""
+    """Remove what earlier, killed runs left here."""
     for claim in parent.glob("kvitok-*/owner.lock"):
         directory = claim.parent
         if directory.is_symlink() or directory.stat().st_uid != os.geteuid():
@@ -109,7 +109,7 @@ def _run(command: Sequence[str], environ: Mapping[str, str]) -> int:
         env=environ,
         preexec_fn=lambda: die_with_parent(signal.SIGTERM, me),  # noqa: PLW1509
     )
-    # A terminal's Ctrl-C reaches the command by itself; a signal sent to us alone does not.
+    # Ctrl-C reaches the command by itself; a signal sent to us alone does not.
     signal.signal(signal.SIGINT, lambda *_: None)
     signal.signal(signal.SIGTERM, lambda number, _frame: process.send_signal(number))
     code = process.wait()

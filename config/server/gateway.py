@@ -1,9 +1,9 @@
-"""From granian's threads to a WSGI application; a body on its way holds none of them.
+"""Runs a WSGI application on granian's threads; a request body being received holds no thread.
 
 granian's own WSGI bridge receives a body on the thread that runs the application, without a
-deadline, so that 64 slow ones stop a process; and it merges `X_Forwarded_For` into
-`X-Forwarded-For`. This one uses what granian has for RSGI applications: a body's frames as
-futures, and the headers by their names.
+deadline, so 64 slow bodies stop a process; and it merges `X_Forwarded_For` into
+`X-Forwarded-For`. This gateway uses granian's RSGI interface: body frames arrive as futures,
+headers keep their names.
 """
 
 import threading
@@ -23,11 +23,11 @@ from config.server.rsgi_response import Headers, ResponseSender
 from config.server.wsgi_environ import MalformedRequestError, build_environ
 
 log = structlog.get_logger(__name__)
-SWEEP = 0.25  # seconds between looks for bodies past their deadline
+SWEEP = 0.25  # seconds between checks for bodies past their deadline
 
 
 class Allowance(NamedTuple):
-    """A body that may be received: counted as this sender's, not longer than so many bytes."""
+    """Permission to receive a body: the sender it counts against, its size limit in bytes."""
 
     sender: str
     longest: int
@@ -44,8 +44,8 @@ Refuse = Callable[[WSGIEnvironment, Error], Refusal]
 
 
 class Gateway:
-    """`admit` judges by the headers whose body is received. Without its allowance the application
-    runs at once, and to read the body raises OSError.
+    """`admit` decides by the headers whether to receive the body. Without an allowance the
+    application runs at once, and reading the body raises OSError.
     """
 
     def __init__(
@@ -56,25 +56,25 @@ class Gateway:
         self._refuse = refuse
         self.bounds = bounds
         self._bodies = BufferedBodies(bounds)
-        self._answers = ResponseSender(refuse)
+        self._sender = ResponseSender(refuse)
         self._is_stopping = False
-        self._cut: Counter[str] = Counter()  # senders, since the last sweep
+        self._refused: Counter[str] = Counter()  # senders, since the last sweep
 
     def start(self) -> None:
         threading.Thread(target=self._sweep, name="bodies", daemon=True).start()
 
     def stop(self) -> None:
-        """Wait for slow bodies no longer; called by a signal's handler."""
+        """Stop waiting for slow bodies; called by a signal handler."""
         self._is_stopping = True
 
     def schedule(self, watcher: Any) -> None:
-        """granian's call for each request, on a thread of its own; it must not raise."""
+        """Called by granian for each request, on a separate thread; must not raise."""
         protocol = watcher.proto
         try:
             self._serve(build_environ(watcher.scope), protocol)
         except MalformedRequestError:
             protocol.response_empty(400, [("Connection", "close")])
-        except Exception:  # the edge of the process
+        except Exception:  # nothing above handles it
             log.exception("request_failed")
             protocol.response_empty(500, [])
 
@@ -100,29 +100,29 @@ class Gateway:
             self._refuse_body(body, Error.UNAVAILABLE)
 
     def _receive(self, body: BufferedBody) -> None:
-        """Ask for the next frame; whichever thread has it goes on with `_take`."""
+        """Request the next frame; the thread that receives it continues in `_handle_frame`."""
         try:
             future = body.protocol.__anext__()
         except StopAsyncIteration:  # the end of a body in chunks
             self._finish(body)
             return
         body.future = future
-        future.add_done_callback(partial(self._take, body))
-        if body.is_over:  # it was taken out meanwhile
+        future.add_done_callback(partial(self._handle_frame, body))
+        if body.is_over:  # another thread removed it meanwhile
             _cancel(body)
 
-    def _take(self, body: BufferedBody, future: Any) -> None:
+    def _handle_frame(self, body: BufferedBody, future: Any) -> None:
         if body.is_over:
             return
-        body.future = None  # which knows of us: a circle that nothing collects
+        body.future = None  # breaks a reference cycle that gc cannot collect
         try:
-            self._go_on(body, future.result())
-        except Exception:  # the edge of the process
+            self._add_frame(body, future.result())
+        except Exception:  # nothing above handles it
             log.exception("request_failed")
             self._bodies.take(body)
             body.protocol.response_empty(500, [])
 
-    def _go_on(self, body: BufferedBody, frame: bytes) -> None:
+    def _add_frame(self, body: BufferedBody, frame: bytes) -> None:
         if not frame and (body.length is not None or body.is_ending):
             self._abandon(body)
             return
@@ -147,21 +147,21 @@ class Gateway:
         self._run(body.environ, body.protocol, BytesIO(content))
 
     def _abandon(self, body: BufferedBody) -> None:
-        """The client has gone in the middle of it."""
+        """The client disconnected before the end of its body."""
         if self._bodies.take(body):
             body.protocol.response_empty(400, [])
 
     def _run(self, environ: WSGIEnvironment, protocol: Any, body: Any) -> None:
         environ["wsgi.input"] = body
-        self._answers.send(self._application, environ, protocol)
+        self._sender.send(self._application, environ, protocol)
 
     def _refuse_body(self, body: BufferedBody, error: Error) -> None:
-        """Answer without it; granian then closes the connection rather than receive the rest."""
+        """Respond without the body; granian then closes the connection and drops the rest."""
         _cancel(body)
-        self._cut[body.sender] += 1
+        self._refused[body.sender] += 1
         try:
             body.protocol.response_bytes(*self._refuse(body.environ, error))
-        except Exception:  # of another's request, and others may wait
+        except Exception:  # belongs to another request; more may be waiting
             log.exception("request_failed")
             body.protocol.response_empty(500, [])
 
@@ -169,28 +169,28 @@ class Gateway:
         while True:
             time.sleep(SWEEP)
             try:
-                self._cut_late()
-                self._answers.close_files()
+                self._refuse_late()
+                self._sender.close_files()
                 self._report()
-            except Exception:  # the thread's edge
+            except Exception:  # the sweep thread must survive
                 log.exception("sweep_failed")
 
-    def _cut_late(self) -> None:
-        """Apart from the loop, whose variables would keep the last one, and with it the body."""
+    def _refuse_late(self) -> None:
+        """A separate method: the loop's variables would keep the last body in memory."""
         error = Error.UNAVAILABLE if self._is_stopping else Error.REQUEST_TIMEOUT
         for body in self._bodies.take_late(is_stopping=self._is_stopping):
             self._refuse_body(body, error)
 
     def _report(self) -> None:
-        """One line for all: who floods us must not flood the log."""
-        cut, self._cut = self._cut, Counter()
-        if cut:
-            senders = [sender for sender, _ in cut.most_common(5)]
-            log.warning("bodies_refused", count=cut.total(), senders=senders)
+        """Logs one line per sweep, so a flood of requests does not flood the log."""
+        refused, self._refused = self._refused, Counter()
+        if refused:
+            senders = [sender for sender, _ in refused.most_common(5)]
+            log.warning("bodies_refused", count=refused.total(), senders=senders)
 
 
 class UnreceivedBody:
-    """A body that nobody may have."""
+    """The body of a request that was not admitted."""
 
     def read(self, size: int = -1) -> bytes:
         raise OSError("this body is not received")

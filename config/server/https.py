@@ -1,4 +1,4 @@
-"""HTTPS or nothing in production, and the headers that every answer of the process carries."""
+"""Requires HTTPS in production and adds the security headers of every response."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -13,8 +13,8 @@ from django.conf import settings
 from config.errors import Error
 
 Headers = list[tuple[str, str]]
-PROBE_PATHS = ("/livez", "/readyz")  # asked by load balancers beside us
-MACHINE_PATHS = ("/api/", "/hooks/")  # whose secrets must not travel in the clear a second time
+PROBE_PATHS = ("/livez", "/readyz")  # called by load balancers over plain HTTP
+MACHINE_PATHS = ("/api/", "/hooks/")  # refused, not redirected: they carry secrets
 _HOST_NAME = re.compile(r"[a-z0-9.-]{1,253}", re.ASCII)
 _NOSNIFF = ("X-Content-Type-Options", "nosniff")
 _MAX_AGE = f"max-age={settings.HSTS_SECONDS}"
@@ -26,14 +26,14 @@ _OUR_HOST_HEADERS = [
 _OTHER_HOST_HEADERS = [
     _NOSNIFF,
     ("Strict-Transport-Security", _MAX_AGE),
-]  # other hosts of theirs are not ours
+]  # a company's subdomains are not ours
 _OUR_HOSTS = {urlsplit(url).hostname for url in (settings.PUBLIC_URL, settings.SHORT_URL)}
 
 Response = tuple[int, Headers, bytes]
 
 
 class TransportSecurity:
-    """Around everything else that answers."""
+    """The outermost WSGI application."""
 
     def __init__(
         self,
@@ -56,7 +56,7 @@ class TransportSecurity:
         return self._application(environ, start)
 
     def _answer_plain_http(self, environ: WSGIEnvironment) -> Response:
-        """A page's address is led to HTTPS; what carries a body or a key is not sent again."""
+        """Redirects a page to HTTPS; refuses a request that carries a body or a key."""
         host = environ.get("HTTP_HOST", "").partition(":")[0].lower()
         is_page = not environ["PATH_INFO"].startswith(MACHINE_PATHS)
         if not (
@@ -70,7 +70,7 @@ class TransportSecurity:
 
 
 def is_refused(environ: Mapping[str, Any]) -> bool:
-    """Whether it came in the clear where that is not good enough."""
+    """Whether the request came over plain HTTP and needs HTTPS."""
     return (
         settings.PRODUCTION
         and not is_secure(environ)
@@ -79,21 +79,21 @@ def is_refused(environ: Mapping[str, Any]) -> bool:
 
 
 def is_secure(environ: Mapping[str, Any]) -> bool:
-    """As Django judges it, by SECURE_PROXY_SSL_HEADER."""
+    """The same rule as Django's SECURE_PROXY_SSL_HEADER."""
     if settings.TRUSTED_PROXY_COUNT and "HTTP_X_FORWARDED_PROTO" in environ:
         return bool(_proto(environ["HTTP_X_FORWARDED_PROTO"]) == "https")
     return environ.get("wsgi.url_scheme") == "https"
 
 
 def normalize_forwarded_proto(environ: WSGIEnvironment) -> None:
-    """Several lines of X-Forwarded-Proto become one for Django, which would take the first."""
+    """Reduces a repeated X-Forwarded-Proto to one value; Django would take the first."""
     said = environ.get("HTTP_X_FORWARDED_PROTO")
     if said and "," in said:
         environ["HTTP_X_FORWARDED_PROTO"] = _proto(said)
 
 
 def _proto(header: str) -> str:
-    """What the outermost proxy of ours said; further left stands what the client wrote."""
+    """The value set by our outermost proxy; values to its left come from the client."""
     if "," not in header:
         return header.strip()
     values = header.split(",")
@@ -101,7 +101,7 @@ def _proto(header: str) -> str:
 
 
 def add_security_headers(headers: Headers, environ: Mapping[str, Any]) -> Headers:
-    """Django's middleware does it for pages alone."""
+    """For every response; Django's SecurityMiddleware covers pages only."""
     if _NOSNIFF in headers:
         return headers
     if settings.PRODUCTION and is_secure(environ):

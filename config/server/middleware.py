@@ -1,4 +1,4 @@
-"""What is ours around the views. The cabinet's middleware does not run for machines."""
+"""Middleware. The cabinet's part of it does not run for API calls and webhooks."""
 
 from collections.abc import Callable
 from http import HTTPStatus
@@ -16,12 +16,12 @@ log = structlog.get_logger(__name__)
 
 
 MACHINE_PATHS = ("/api/", "/hooks/", "/livez", "/readyz")
-PAGE_PATHS = ("/cabinet/", "/account/")  # a short link owes a wrong method no page
+PAGE_PATHS = ("/cabinet/", "/account/")  # short links answer a wrong method without a page
 GetResponse = Callable[[HttpRequest], HttpResponse]
 
 
 class ChainEnd:
-    """The end of the chain, where the views begin."""
+    """The innermost middleware, which calls the view."""
 
     last_made: GetResponse
 
@@ -33,10 +33,10 @@ class ChainEnd:
 
 
 class SkipPageMiddleware:
-    """The beginning of the chain: machines go to the views at once.
+    """The outermost middleware: sends API paths straight to the views.
 
-    Django builds the chain from its end, so its `Views` is there already. One chain for all,
-    rather than a second handler for the API, so that tests and runserver run the same.
+    Django builds the chain from its end, so `ChainEnd` exists already. One chain with a shortcut,
+    not a second handler for the API, so tests and runserver take the same path.
     """
 
     def __init__(self, get_response: GetResponse) -> None:
@@ -49,7 +49,7 @@ class SkipPageMiddleware:
 
 
 class RequestLog(RequestMiddleware):
-    """Names the page, not the address: in addresses there are phones and keys of letters."""
+    """Logs the route, not the URL: URLs contain phones and keys from e-mails."""
 
     @staticmethod
     def format_request(request: HttpRequest) -> str:
@@ -61,7 +61,7 @@ class RequestLog(RequestMiddleware):
 
 
 class NoStore:
-    """What a signed-in person sees stays out of shared and back-button caches."""
+    """Keeps pages of signed-in users out of shared and back-button caches."""
 
     def __init__(self, get_response: GetResponse) -> None:
         self.get_response = get_response
@@ -74,9 +74,7 @@ class NoStore:
 
 
 class ErrorPages:
-    """Words where Django has none: for a method that a page does not know, and for a database
-    that does not answer.
-    """
+    """Pages for errors that Django leaves bare: a method not allowed, a database that is down."""
 
     def __init__(self, get_response: GetResponse) -> None:
         self.get_response = get_response
@@ -94,7 +92,7 @@ class ErrorPages:
         if not isinstance(error, OperationalError | InterfaceError):
             return None
         log.error("database_unavailable", path=request.path, exc_info=error)
-        # Without the request: no context processor may ask the database again.
+        # Rendered without the request: context processors would query the database.
         page = HttpResponse(render_to_string("503.html"), status=HTTPStatus.SERVICE_UNAVAILABLE)
         page["Retry-After"] = "5"
         return page

@@ -1,4 +1,4 @@
-"""A signed question by which `doctor` asks the running service what it sees of a request."""
+"""The signed header with which `doctor` asks the service how it sees a request."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -16,7 +16,7 @@ def sign() -> str:
 
 
 def is_signed(meta: Mapping[str, Any]) -> bool:
-    """Whether the question came from somebody who knows SECRET_KEY, and just now."""
+    """Whether the header was signed with SECRET_KEY within the last minute."""
     if _META not in meta:
         return False
     try:

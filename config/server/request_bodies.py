@@ -1,4 +1,4 @@
-"""The request bodies a process is receiving: how many, whose, and for how long."""
+"""The request bodies a process is receiving, limited by count, sender, memory and time."""
 
 import time
 from collections import OrderedDict
@@ -13,17 +13,17 @@ from wsgiref.types import WSGIEnvironment
 class BodyLimits:
     """Per process; times in seconds, sizes in bytes."""
 
-    deadline: float  # for a whole body, from its headers on
+    deadline: float  # from the headers to the end of the body
     most: int  # bodies at once
     most_per_sender: int
-    memory: int  # of what has arrived of them
-    slow: float = 1.0  # a body that takes longer gives way to another
-    unread: float = 60.0  # for a client that takes nothing of its answer
+    memory: int  # received so far, all bodies together
+    slow: float = 1.0  # a body older than this may be evicted for a new one
+    unread: float = 60.0  # for a client that reads nothing of its response
 
 
 @dataclass(eq=False, slots=True)
 class BufferedBody:
-    """One body on its way. `future` is the frame that granian waits for."""
+    """A body being received. `future` is the next frame from granian."""
 
     environ: WSGIEnvironment
     protocol: Any
@@ -34,12 +34,12 @@ class BufferedBody:
     parts: list[bytes] = field(default_factory=list)
     size: int = 0
     future: Any = None
-    is_ending: bool = False  # in chunks: nothing came, which is the end or an end too early
-    is_over: bool = False  # somebody answers, or has answered
+    is_ending: bool = False  # chunked: an empty frame came, a final or a premature end
+    is_over: bool = False  # removed: its request is being answered
 
 
 class BufferedBodies:
-    """Whoever takes a body out of here, and nobody else, answers its request."""
+    """The thread that removes a body, and no other, answers its request."""
 
     def __init__(self, bounds: BodyLimits, clock: Callable[[], float] = time.monotonic) -> None:
         self._bounds = bounds
@@ -53,12 +53,12 @@ class BufferedBodies:
         return len(self._all)
 
     def add(self, body: BufferedBody) -> tuple[bool, BufferedBody | None]:
-        """Whether there is room, and the slow one that was taken out to make it."""
+        """Whether the body was added, and the slow body evicted for it."""
         with self._lock:
-            theirs = self._senders.get(body.sender, OrderedDict[BufferedBody, None]())
+            of_sender = self._senders.get(body.sender, OrderedDict[BufferedBody, None]())
             victim = None
-            if len(theirs) >= self._bounds.most_per_sender:
-                victim = self._slowest(theirs)
+            if len(of_sender) >= self._bounds.most_per_sender:
+                victim = self._slowest(of_sender)
             elif len(self._all) >= self._bounds.most:
                 victim = self._slowest(self._all)
             else:
@@ -71,9 +71,9 @@ class BufferedBodies:
             return True, victim
 
     def grow(self, body: BufferedBody, part: bytes) -> BufferedBody | None:
-        """Note what arrived; the slow body that was taken out to keep to the memory, if any."""
+        """Store a part; returns the slow body evicted to stay within the memory limit."""
         with self._lock:
-            if body.is_over:  # taken out meanwhile: nobody would ever subtract this part
+            if body.is_over:  # already removed: nothing would subtract this part
                 return None
             body.parts.append(part)
             body.size += len(part)
@@ -86,7 +86,7 @@ class BufferedBodies:
             return victim
 
     def take(self, body: BufferedBody) -> bool:
-        """Take it out; False when another has."""
+        """Remove it; False when another thread already has."""
         with self._lock:
             if body.is_over:
                 return False
@@ -94,7 +94,7 @@ class BufferedBodies:
             return True
 
     def take_late(self, *, is_stopping: bool = False) -> list[BufferedBody]:
-        """Those past their deadline; of a process that stops, all that are slow."""
+        """Remove the bodies past their deadline; when stopping, all slow ones."""
         with self._lock:
             allowed = self._bounds.slow if is_stopping else self._bounds.deadline
             before = self._clock() - allowed
@@ -121,7 +121,7 @@ class BufferedBodies:
         body.is_over = True
         self._memory -= body.size
         del self._all[body]
-        theirs = self._senders[body.sender]
-        del theirs[body]
-        if not theirs:
+        of_sender = self._senders[body.sender]
+        del of_sender[body]
+        if not of_sender:
             del self._senders[body.sender]

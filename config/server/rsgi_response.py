@@ -1,4 +1,4 @@
-"""From a WSGI application to granian's RSGI protocol; no thread waits for a slow reader."""
+"""Sends a WSGI response over granian's RSGI protocol; no thread waits for a slow reader."""
 
 import os
 import tempfile
@@ -14,15 +14,15 @@ from wsgiref.types import WSGIApplication, WSGIEnvironment
 from config.errors import Error
 
 Headers = list[tuple[str, str]]
-MAX_IN_MEMORY = 2**20  # bytes; a longer answer waits in a file rather than in memory
-MAX_FILES = 2  # written at once: an export may hold its thread for minutes, and fills the disk
-FILE_WAIT = 1.0  # seconds; large static files are written sooner than that
-DESCRIPTORS = Path("/proc/self/fd")  # Linux alone has it
-OPENED_WITHIN = 15.0  # seconds; granian opens such a file at once
+MAX_IN_MEMORY = 2**20  # bytes; a longer response goes to a temporary file
+MAX_FILES = 2  # written at once: an export can take minutes and fill the disk
+FILE_WAIT = 1.0  # seconds; a large static file is written faster
+DESCRIPTORS = Path("/proc/self/fd")  # Linux only
+OPENED_WITHIN = 15.0  # seconds; granian opens the file at once
 
 
 class _StartResponse:
-    """The application's `start_response`."""
+    """The `start_response` callable of PEP 3333."""
 
     status = 500
     headers: Headers = []
@@ -33,7 +33,7 @@ class _StartResponse:
 
 
 class ResponseSender:
-    """Sends answers. Files of long ones have no name: nothing of them outlives the process."""
+    """Sends responses. Long ones go to unnamed files, which vanish with the process."""
 
     def __init__(self, refuse: Callable[[WSGIEnvironment, Error], Any]) -> None:
         self._refuse = refuse
@@ -58,7 +58,7 @@ class ResponseSender:
         protocol.response_bytes(started.status, started.headers, whole)
 
     def close_files(self) -> None:
-        """Those that have been opened by now."""
+        """Close the files that granian has opened by now."""
         with self._lock:
             before = time.monotonic() - OPENED_WITHIN
             while self._files and self._files[0][0] < before:
@@ -83,14 +83,14 @@ class ResponseSender:
             self._places.release()
 
     def _send_file(self, started: _StartResponse, chunks: Iterable[bytes], protocol: Any) -> None:
-        file = tempfile.TemporaryFile()  # noqa: SIM115 - closed once granian has it open
+        file = tempfile.TemporaryFile()  # noqa: SIM115 - closed after granian opened it
         try:
             file.writelines(chunks)
             file.flush()
-        except BaseException:  # nobody else would close it
+        except BaseException:  # close_files does not know it yet
             file.close()
             raise
-        headers = [one for one in started.headers if one[0].lower() != "content-length"]
+        headers = [header for header in started.headers if header[0].lower() != "content-length"]
         headers.append(("Content-Length", str(os.fstat(file.fileno()).st_size)))
         with self._lock:
             self._files.append((time.monotonic(), file))
@@ -98,7 +98,7 @@ class ResponseSender:
 
 
 def _read_beginning(chunks: Iterator[bytes]) -> tuple[bytes, Iterator[bytes] | None]:
-    """All of it, or as much as LARGEST and what follows."""
+    """The whole response, or its first MAX_IN_MEMORY bytes and the remaining chunks."""
     parts, size = [], 0
     for chunk in chunks:
         parts.append(chunk)

@@ -20,13 +20,13 @@ FORWARDED = ("x-forwarded-for", "x-forwarded-proto")
 
 
 class MalformedRequestError(ValueError):
-    """A header that decides who the client is cannot be read."""
+    """A forwarding header holds bytes that are not ASCII."""
 
 
 def build_environ(scope: Any) -> WSGIEnvironment:
-    """Names with an underscore are dropped: they would pass for those with a hyphen.
+    """Drops header names with an underscore, which would collide with those with a hyphen.
 
-    Several lines of one name are joined in their order.
+    Repeated headers are joined in order.
     """
     server, _, port = scope.server.rpartition(":")
     client, _, client_port = scope.client.rpartition(":")
@@ -50,7 +50,7 @@ def build_environ(scope: Any) -> WSGIEnvironment:
 def _add_headers(environ: WSGIEnvironment, headers: Any) -> None:
     names = 0
     previous = ""
-    for name, value in headers.items():  # lines of one name come together
+    for name, value in headers.items():  # lines with the same name are adjacent
         key = _environ_key(name)
         if name != previous:
             names += 1
@@ -64,8 +64,8 @@ def _add_headers(environ: WSGIEnvironment, headers: Any) -> None:
 
 
 def _add_non_ascii(environ: WSGIEnvironment, headers: Any) -> None:
-    """Values beyond ASCII, which `items` leaves out."""
-    for name in headers.keys():  # noqa: SIM118 - no mapping
+    """Adds headers with non-ASCII values, which `items` omits."""
+    for name in headers.keys():  # noqa: SIM118 - not a mapping
         key = _environ_key(name)
         if key and key not in environ:
             if name in FORWARDED:
@@ -82,5 +82,5 @@ def _environ_key(name: str) -> str:
 
 
 def _latin1(text: str) -> str:
-    """PEP 3333's strings hold bytes."""
+    """PEP 3333: strings carry bytes as Latin-1."""
     return text if text.isascii() else text.encode().decode("latin-1")
