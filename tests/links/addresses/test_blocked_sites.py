@@ -29,7 +29,7 @@ ALLOWED = ["shop.example", "bit.ly", "fraud.example", "go.brand.example"]
     "url",
     ["https://shop.example/", "https://www.shop.example/x", "https://bit.ly/x"],
 )
-def test_site_that_the_company_lists_is_allowed_even_a_shortener(url: str) -> None:
+def test_listed_site_is_allowed_even_if_a_shortener(url: str) -> None:
     assert check_target(url, allowed=ALLOWED) == url
 
 
@@ -44,7 +44,7 @@ def test_site_that_the_company_lists_is_allowed_even_a_shortener(url: str) -> No
         ("https://go.brand.example/", "leads back"),
     ],
 )
-def test_other_sites_are_refused_to_a_company_with_a_list(url: str, reason: str) -> None:
+def test_unlisted_site_is_refused(url: str, reason: str) -> None:
     with pytest.raises(DomainError) as refusal:
         check_target(url, allowed=ALLOWED)
 
@@ -70,7 +70,7 @@ def test_site_is_kept_in_ascii(typed: str, site: str) -> None:
     ["", "https://example.com", "example.com/x", "example.com:80", "a b", "localhost", "com",
      "127.0.0.1", "аpple.com", "*"],
 )  # fmt: skip
-def test_what_is_no_site_is_refused(typed: str) -> None:
+def test_malformed_site_is_refused(typed: str) -> None:
     with pytest.raises(DomainError) as refusal:
         check_site(typed)
 
@@ -133,7 +133,7 @@ def test_link_that_its_company_disabled_is_barred_as_well(target: str) -> None:
     assert blocked_site_links.count_links_to("fraud.example") == 0
 
 
-def test_links_to_a_blocked_site_are_disabled_and_told_of(
+def test_links_to_a_blocked_site_are_disabled_and_recorded(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(blocked_site_links, "PAGE_SIZE", 2)

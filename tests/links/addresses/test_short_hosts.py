@@ -47,7 +47,9 @@ def test_link_is_made_under_the_company_s_usual_host(api: Api, host: ShortHost) 
 
 
 @pytest.mark.parametrize("name", ["other.example", "go.stranger.example", "", "x y", 7])
-def test_host_of_nobody_or_of_others_is_refused(api: Api, host: ShortHost, name: object) -> None:
+def test_unknown_host_and_host_of_another_company_are_refused(
+    api: Api, host: ShortHost, name: object
+) -> None:
     ShortHost.objects.create(host="go.stranger.example", company=CompanyFactory.create())
 
     answer = shorten(api, host=name)
@@ -56,7 +58,7 @@ def test_host_of_nobody_or_of_others_is_refused(api: Api, host: ShortHost, name:
     assert not Link.objects.exists()
 
 
-def test_usual_host_that_is_another_company_s_now_is_left_out(api: Api) -> None:
+def test_default_host_that_changed_owner_is_ignored(api: Api) -> None:
     ShortHost.objects.create(host=HOST, company=CompanyFactory.create())
     Company.objects.filter(pk=api.company.pk).update(link_host=HOST)
 
@@ -155,7 +157,7 @@ def test_export_and_pages_show_the_host(client: Client, host: ShortHost) -> None
     assert link.public_id.encode() in listed
 
 
-def test_host_added_a_moment_ago_is_known_by_its_links(company: Company) -> None:
+def test_newly_added_host_is_known_at_once(company: Company) -> None:
     short_hosts.find(HOST)  # the process has read that there is none
     host = ShortHost.objects.create(host=HOST, company=company)
 
@@ -164,7 +166,7 @@ def test_host_added_a_moment_ago_is_known_by_its_links(company: Company) -> None
     )
 
 
-def test_click_is_told_of_with_the_host(company: Company) -> None:
+def test_click_event_carries_the_host(company: Company) -> None:
     EndpointFactory.create(company=company)
     host = ShortHost.objects.create(host=HOST, company=company)
     link = LinkFactory.create(company=company, host=host, key=f"{host.pk}/x", slug="x")
@@ -174,7 +176,7 @@ def test_click_is_told_of_with_the_host(company: Company) -> None:
     assert Event.objects.get().data["short_url"] == f"http://{HOST}/x"
 
 
-def test_client_of_another_company_has_no_such_host(client_of: ClientOf, host: ShortHost) -> None:
+def test_host_of_another_company_is_refused(client_of: ClientOf, host: ShortHost) -> None:
     stranger = client_of(CompanyFactory.create())
 
     assert list(shorten(stranger, host=HOST).body["errors"]) == ["host"]

@@ -113,7 +113,7 @@ def test_name_that_reads_as_a_page_of_the_service_is_refused(alias: str) -> None
 @pytest.mark.parametrize(
     "alias", ["sale", "pay-day", "support4you", "helpful", "verify-me-2026", "kvit", "order-7"]
 )
-def test_name_that_only_holds_such_a_word_is_free(alias: str) -> None:
+def test_alias_that_only_contains_a_reserved_word_is_allowed(alias: str) -> None:
     assert slugs.check_alias(alias) == alias
 
 
@@ -145,7 +145,7 @@ def test_only_first_segments_are_reserved(alias: str) -> None:
         "Xk7PqR2m\u200b".encode().decode("latin-1"),
     ],
 )
-def test_what_is_glued_to_a_slug_is_forgiven(followed: str) -> None:
+def test_trailing_punctuation_is_ignored(followed: str) -> None:
     assert slugs.repair(followed) == "Xk7PqR2m"
 
 
@@ -165,5 +165,5 @@ def test_what_is_glued_to_a_slug_is_forgiven(followed: str) -> None:
         "abc\0d",
     ],
 )
-def test_what_no_link_is_called_stays_unknown(followed: str) -> None:
+def test_impossible_slug_is_not_repaired(followed: str) -> None:
     assert slugs.repair(followed) is None

@@ -246,7 +246,7 @@ def _hosts(settings: Settings) -> None:
 
 
 @pytest.mark.parametrize("url", UNCHANGED)
-def test_good_url_is_kept_as_it_is(url: str) -> None:
+def test_valid_url_is_stored_unchanged(url: str) -> None:
     assert check_target(url) == url
 
 
@@ -257,7 +257,7 @@ def test_url_is_stored_in_ascii(url: str, stored: str) -> None:
 
 
 @pytest.mark.parametrize("url", INVALID)
-def test_what_is_no_url_is_invalid(url: object) -> None:
+def test_malformed_url_is_invalid(url: object) -> None:
     with pytest.raises(DomainError) as refusal:
         check_target(url)
 
@@ -285,7 +285,7 @@ def test_refusal_names_the_field_of_the_request() -> None:
     assert list(forbidden.value.errors or ()) == ["link"]
 
 
-def test_url_of_exactly_the_greatest_length_is_accepted() -> None:
+def test_url_of_maximum_length_is_accepted() -> None:
     url = "https://example.com/".ljust(MAX_LENGTH, "a")
 
     assert check_target(url) == url
@@ -305,7 +305,7 @@ HOSTILE = st.text(st.sampled_from("/\\:@?#%[]. ;&=a1é\u200b\u3002"), max_size=1
         st.builds("https://{}{}".format, HOSTILE, HOSTS),
     )
 )
-def test_accepted_url_reads_the_same_to_everybody(url: str) -> None:
+def test_accepted_url_parses_the_same_everywhere(url: str) -> None:
     try:
         stored = check_target(url)
     except DomainError:

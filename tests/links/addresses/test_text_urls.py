@@ -54,7 +54,7 @@ def reason_against(text: str, *allowed: str) -> str:
         "It costs $5.99 (€4.50), approx. 3.5x faster",
     ],
 )
-def test_text_without_a_foreign_address_is_taken(text: str) -> None:
+def test_text_without_a_foreign_address_is_accepted(text: str) -> None:
     check(text)
 
 
@@ -113,7 +113,7 @@ def test_other_site_is_refused(text: str) -> None:
         "ул.Онлайн",
     ],
 )
-def test_symbols_and_abbreviations_hide_no_site(text: str) -> None:
+def test_symbols_and_abbreviations_do_not_hide_a_site(text: str) -> None:
     assert "The text has" in reason_against(f"Здравствуйте! {text}")
 
 
@@ -136,13 +136,13 @@ def test_symbols_and_abbreviations_hide_no_site(text: str) -> None:
         ("https://fraud.example.com/", "blocked"),
     ],
 )
-def test_address_that_no_link_may_have_is_refused(text: str, reason: str) -> None:
+def test_forbidden_address_is_refused_with_the_reason(text: str, reason: str) -> None:
     BlockedHost.objects.create(host="fraud.example.com")
 
     assert reason in reason_against(f"Здравствуйте! {text}")
 
 
-def test_sites_of_the_company_are_taken_and_no_other() -> None:
+def test_only_listed_sites_are_accepted() -> None:
     listed = ("brand.com", "shop.example.com")
 
     check("https://help.brand.com/x и brand.com, shop.example.com", *listed)
@@ -151,7 +151,7 @@ def test_sites_of_the_company_are_taken_and_no_other() -> None:
     assert "look-alike" in reason_against("brаnd.com", *listed, "xn--brnd-43d.com")
 
 
-def test_company_s_list_judges_the_text_of_a_send(api: Api, client_of: ClientOf) -> None:
+def test_company_site_list_applies_to_the_text_of_a_send(api: Api, client_of: ClientOf) -> None:
     payload = {"phone": PHONE, "url": TARGET, "text": "Заходите на brand.com и сюда: :link"}
 
     refused = api.post("/links/send", payload)

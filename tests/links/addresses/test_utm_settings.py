@@ -58,7 +58,7 @@ def test_tags_are_kept_in_ascii(typed: str, kept: str) -> None:
         ("a=" + "я" * 50, "At most"),
     ],
 )
-def test_what_are_no_tags_is_refused_with_the_rule(typed: str, reason: str) -> None:
+def test_malformed_tags_are_refused_with_the_rule(typed: str, reason: str) -> None:
     with pytest.raises(DomainError) as refusal:
         check_tags(typed)
 

@@ -28,12 +28,12 @@ from tests.factories import LinkFactory, MessageFactory
         ("https://a.example/?x={channel}", "u=1", "https://a.example/?x={channel}&u=1"),
     ],
 )
-def test_marks_are_added_before_the_fragment(url: str, utm: str, expected: str) -> None:
+def test_tags_are_added_before_the_fragment(url: str, utm: str, expected: str) -> None:
     assert add_tags(url, utm, "sms") == expected
 
 
 @pytest.mark.django_db
-def test_channel_is_the_one_by_which_the_message_goes() -> None:
+def test_channel_tag_is_the_channel_of_the_message() -> None:
     message = MessageFactory.create(channel="whatsapp")
     sent = LinkFactory.create(utm="utm_medium={channel}", message_id=message.pk)
     alone = LinkFactory.create(utm="utm_medium={channel}")

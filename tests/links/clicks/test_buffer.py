@@ -53,7 +53,7 @@ def test_only_live_links_are_clicked(ask: Ask) -> None:
         ({"HTTP_USER_AGENT": "Mozilla/4.0 (compatible; MSIE 8.0; .NET CLR 3.5)"}, "person"),
     ],
 )
-def test_clicks_are_told_apart(ask: Ask, asked: dict[str, str], kind: str) -> None:
+def test_visitor_kinds_are_recorded(ask: Ask, asked: dict[str, str], kind: str) -> None:
     link = LinkFactory.create()
 
     status, _, _ = ask(f"/{link.slug}", **asked)
@@ -72,7 +72,7 @@ def test_one_flush_is_one_entry() -> None:
     assert redis_client().xlen(click_buffer.STREAM) == 1
 
 
-def test_click_that_cannot_be_noted_is_dropped() -> None:
+def test_click_that_cannot_be_recorded_is_dropped() -> None:
     buffer = click_buffer.ClickBuffer()
     buffer._is_started = True
 
@@ -88,7 +88,7 @@ def test_buffer_is_flushed_by_itself() -> None:
     assert wait_until(lambda: redis_client().xlen(click_buffer.STREAM) == 1)
 
 
-def test_clicks_wait_for_redis_and_the_oldest_give_way(settings: Settings) -> None:
+def test_full_buffer_drops_the_oldest_clicks_while_redis_is_down(settings: Settings) -> None:
     buffer = click_buffer.ClickBuffer(capacity=5)
     buffer._is_started = True
     buffer.add("first", VISIT)
@@ -103,7 +103,7 @@ def test_clicks_wait_for_redis_and_the_oldest_give_way(settings: Settings) -> No
     assert buffer._dropped == 2
 
 
-def test_batch_that_comes_again_has_the_same_id(settings: Settings) -> None:
+def test_repeated_batch_keeps_its_id(settings: Settings) -> None:
     buffer = click_buffer.ClickBuffer()
     buffer._is_started = True
     buffer.add("first", VISIT)

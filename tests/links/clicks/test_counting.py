@@ -71,7 +71,7 @@ def rows_of(link: Link) -> list[tuple[str, str, str, str]]:
     return rows
 
 
-def test_clicks_are_counted_by_what_they_are() -> None:
+def test_clicks_are_counted_by_kind() -> None:
     link, other = LinkFactory.create(), LinkFactory.create()
     click(
         link,
@@ -96,7 +96,7 @@ def test_clicks_are_counted_by_what_they_are() -> None:
     assert link.last_click_at - link.first_click_at == timedelta(milliseconds=5)
 
 
-def test_entry_that_comes_twice_counts_once() -> None:
+def test_redelivered_entry_counts_once() -> None:
     link = LinkFactory.create()
     batch = click(link, VisitorKind.PERSON)
     counting.count_clicks()
@@ -108,7 +108,7 @@ def test_entry_that_comes_twice_counts_once() -> None:
     assert len(rows_of(link)) == 1
 
 
-def test_entry_that_a_counter_died_with_is_read_again() -> None:
+def test_unacknowledged_entry_is_read_again() -> None:
     link = LinkFactory.create()
     click(link, VisitorKind.PERSON)
 
@@ -119,7 +119,7 @@ def test_entry_that_a_counter_died_with_is_read_again() -> None:
     assert counts(link) == (1, 0, 0)
 
 
-def test_counter_that_dies_before_it_says_so_is_followed_by_one_that_counts_nothing() -> None:
+def test_entry_counted_but_not_acknowledged_counts_once() -> None:
     link = LinkFactory.create()
     click(link, VisitorKind.PERSON)
 
@@ -143,7 +143,7 @@ def test_counter_that_dies_before_it_says_so_is_followed_by_one_that_counts_noth
         {"batch": "[]"},
     ],
 )
-def test_what_is_no_batch_holds_up_no_other(fields: dict[Any, Any]) -> None:
+def test_malformed_entry_blocks_no_other(fields: dict[Any, Any]) -> None:
     link = LinkFactory.create()
     blocking_redis_client().xadd(STREAM, fields)
     click(link, VisitorKind.PERSON)
@@ -153,7 +153,7 @@ def test_what_is_no_batch_holds_up_no_other(fields: dict[Any, Any]) -> None:
     assert counts(link) == (1, 0, 0)
 
 
-def test_clicks_of_no_link_are_dropped() -> None:
+def test_clicks_of_unknown_links_are_dropped() -> None:
     link = LinkFactory.build()
     click(link, VisitorKind.PERSON)
 
@@ -162,7 +162,7 @@ def test_clicks_of_no_link_are_dropped() -> None:
     assert rows_of(link) == []
 
 
-def test_clock_that_is_far_off_is_not_believed() -> None:
+def test_implausible_click_time_is_replaced_by_now() -> None:
     link = LinkFactory.create()
     click(link, VisitorKind.PERSON, at=time.time() + 10**8)
 
@@ -173,7 +173,7 @@ def test_clock_that_is_far_off_is_not_believed() -> None:
     assert abs(link.last_click_at - timezone.now()) < timedelta(minutes=5)
 
 
-def test_old_months_go_and_their_counts_stay() -> None:
+def test_old_partitions_are_dropped_and_day_counts_stay() -> None:
     link, old = LinkFactory.create(), timezone.now() - timedelta(days=70)
     partitions.ensure(partitions.month_of(old))
     counting.count([Batch(uuid4().hex, [Click(link.id, "person", int(time.time() * 1000))])])
@@ -189,7 +189,7 @@ def test_old_months_go_and_their_counts_stay() -> None:
     assert [day.clicks for day in statistics.by_day(link, old.date(), old.date())] == [1]
 
 
-def test_month_with_a_click_that_is_still_kept_stays() -> None:
+def test_partition_within_the_retention_stays() -> None:
     link, kept = LinkFactory.create(), timezone.now() - timedelta(days=settings.RAW_RETENTION - 1)
     partitions.ensure(partitions.month_of(kept))
     counting.count([Batch(uuid4().hex, [Click(link.id, "person", int(time.time() * 1000))])])
@@ -202,7 +202,7 @@ def test_month_with_a_click_that_is_still_kept_stays() -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_two_counters_at_once_count_once() -> None:
+def test_concurrent_counters_count_once() -> None:
     links = [LinkFactory.create() for _ in range(5)]
     now = int(time.time() * 1000)
     entries = [Batch(uuid4().hex, [Click(link.id, "person", now)]) for link in links * 4]

@@ -124,7 +124,7 @@ def test_visitor_during_the_hand_over_proves_nothing_and_a_later_one_does(api: A
     assert (unproved, state(message)) == (("sent", "whatsapp"), ("delivered", "whatsapp"))
 
 
-def test_click_calls_off_an_sms_that_nobody_has(api: Api) -> None:
+def test_click_cancels_an_unsent_sms(api: Api) -> None:
     message = link_sent(api)
     age_rows(seconds=121)
     sweeps.fall_back()
@@ -168,7 +168,7 @@ def test_link_beside_a_code_proves_its_own_message(api: Api) -> None:
     assert ledger.balance(api.company.pk) == (983, 1)  # one delivery of a code is proved by use
 
 
-def test_links_that_went_out_in_no_message_prove_nothing(api: Api) -> None:
+def test_links_without_a_message_prove_nothing(api: Api) -> None:
     made = LinkFactory.create(company=api.company)
 
     delivery_proof.prove({made.pk: time.time(), uuid4(): time.time()})
@@ -200,7 +200,7 @@ def test_timeline_shows_the_click(api: Api, path: str) -> None:
 
 
 @pytest.mark.parametrize("path", ["/links/send", "/otp/send"])
-def test_timeline_shows_machines_apart(api: Api, path: str) -> None:
+def test_timeline_shows_bots_separately(api: Api, path: str) -> None:
     message = sent(api, path, **({"link": URL} if path == "/otp/send" else {"url": URL}))
     for kind in (VisitorKind.PREVIEW, VisitorKind.PROBE, VisitorKind.SCANNER):
         click(message, kind)

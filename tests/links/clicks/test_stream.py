@@ -38,20 +38,20 @@ def age() -> int | None:
     return None if found is None else int(found) // 10 * 10
 
 
-def test_nothing_waits_where_nothing_was_clicked() -> None:
+def test_lag_is_zero_without_clicks() -> None:
     assert stream.lag_seconds() == 0
     counting.count_clicks()  # makes the group
     assert stream.lag_seconds() == 0
 
 
-def test_first_entry_waits_for_readers_to_come() -> None:
+def test_lag_counts_entries_before_any_consumer() -> None:
     add(LATE)
     add(0)
 
     assert age() == LATE
 
 
-def test_slowest_reader_is_waited_for() -> None:
+def test_lag_is_that_of_the_slowest_consumer() -> None:
     for read in (counting.count_clicks, delivery_proof.prove_clicks):
         read()
     add(LATE)
@@ -64,7 +64,7 @@ def test_slowest_reader_is_waited_for() -> None:
     assert stream.lag_seconds() == 0
 
 
-def test_what_a_reader_died_with_waits() -> None:
+def test_lag_counts_unacknowledged_entries() -> None:
     counting.count_clicks()
     add(LATE)
     counting.CONSUMER.read(">")  # and no acknowledgement
@@ -77,7 +77,7 @@ def test_what_a_reader_died_with_waits() -> None:
     assert stream.lag_seconds() == 0
 
 
-def test_what_everybody_has_read_is_let_go_of() -> None:
+def test_entries_read_by_every_consumer_are_trimmed() -> None:
     link = LinkFactory.create()
     readers = (delivery_proof.prove_clicks, counting.count_clicks)
     for read in readers:
@@ -100,11 +100,11 @@ def test_what_everybody_has_read_is_let_go_of() -> None:
 
 
 @pytest.mark.usefixtures("no_redis")
-def test_without_redis_nobody_can_tell() -> None:
+def test_lag_is_unknown_without_redis() -> None:
     assert stream.lag_seconds() is None
 
 
-def test_batches_are_read_in_their_order() -> None:
+def test_batches_are_read_in_order() -> None:
     counting.count_clicks()
     seen: list[Batch] = []
     for number in range(3):

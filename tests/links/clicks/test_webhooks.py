@@ -62,7 +62,7 @@ def test_clicks_of_a_batch_are_one_event_for_each_link(link: Link) -> None:
     assert Event.objects.get(data__id=other.public_id).data["clicks"] == 1
 
 
-def test_clicks_are_the_links_total_whether_they_are_counted_yet_or_not(link: Link) -> None:
+def test_event_total_includes_uncounted_clicks(link: Link) -> None:
     click((link, VisitorKind.PERSON), (link, VisitorKind.PERSON))
     counting.count_clicks()  # of its own pace: here before the event, below after it
     webhooks.append_click_events()
@@ -79,7 +79,7 @@ def test_clicks_are_the_links_total_whether_they_are_counted_yet_or_not(link: Li
 
 
 @pytest.mark.parametrize("kind", [VisitorKind.PREVIEW, VisitorKind.SCANNER])
-def test_machines_are_not_told_of(link: Link, kind: VisitorKind) -> None:
+def test_clicks_of_bots_send_no_event(link: Link, kind: VisitorKind) -> None:
     click((link, kind))
 
     webhooks.append_click_events()
@@ -87,7 +87,7 @@ def test_machines_are_not_told_of(link: Link, kind: VisitorKind) -> None:
     assert not Event.objects.exists()
 
 
-def test_links_without_a_listener_and_unknown_ones_are_passed_by(
+def test_links_without_an_endpoint_and_unknown_links_send_no_event(
     link: Link, company: Company
 ) -> None:
     click((LinkFactory.create(), VisitorKind.PERSON), (LinkFactory.build(), VisitorKind.PERSON))
@@ -97,7 +97,7 @@ def test_links_without_a_listener_and_unknown_ones_are_passed_by(
     assert not Event.objects.exists()
 
 
-def test_batch_that_comes_twice_is_told_once(link: Link) -> None:
+def test_redelivered_batch_sends_one_event(link: Link) -> None:
     click((link, VisitorKind.PERSON), batch="a" * 32)
     click((link, VisitorKind.PERSON), batch="a" * 32)
 
@@ -118,7 +118,7 @@ def test_what_a_reader_died_with_is_read_again(link: Link) -> None:
 
 
 @pytest.mark.usefixtures("no_redis")
-def test_without_redis_nothing_is_read_and_nothing_fails() -> None:
+def test_missing_redis_is_tolerated() -> None:
     blocking_redis_client.cache_clear()
     try:
         assert webhooks.append_click_events() == 0
@@ -126,7 +126,7 @@ def test_without_redis_nothing_is_read_and_nothing_fails() -> None:
         blocking_redis_client.cache_clear()
 
 
-def test_stream_that_vanished_is_made_anew(link: Link) -> None:
+def test_vanished_stream_is_recreated(link: Link) -> None:
     blocking_redis_client().delete(STREAM)
     click((link, VisitorKind.PERSON))
 

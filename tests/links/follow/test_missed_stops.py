@@ -38,7 +38,7 @@ class Failing(StopCache):
         super()._read()
 
 
-def test_stop_and_release_that_nobody_told_take_effect(link: Link) -> None:
+def test_unpublished_stop_and_release_take_effect(link: Link) -> None:
     other = Resolver(StopCache())
     assert isinstance(other.resolve(link.slug), LinkTarget)
 
@@ -50,7 +50,7 @@ def test_stop_and_release_that_nobody_told_take_effect(link: Link) -> None:
     assert wait_until(lambda: isinstance(other.resolve(link.slug), LinkTarget), 10)
 
 
-def test_repeat_tells_what_the_first_time_was_not_told(
+def test_repeated_stop_publishes_a_missed_change(
     link: Link, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(change_feed, "STOPS_REFRESH_INTERVAL", float("inf"))
@@ -65,7 +65,7 @@ def test_repeat_tells_what_the_first_time_was_not_told(
     assert not AuditEvent.objects.exists()
 
 
-def test_reading_that_failed_is_repeated(link: Link) -> None:
+def test_failed_read_of_stops_is_retried(link: Link) -> None:
     stops = Failing()
     other = Resolver(stops)
     other.resolve(link.slug)
@@ -80,7 +80,7 @@ def test_reading_that_failed_is_repeated(link: Link) -> None:
     assert wait_until(lambda: other.resolve(link.slug) is GONE, 10)
 
 
-def test_release_waits_for_the_operators_stop_and_is_refused(link: Link) -> None:
+def test_release_concurrent_with_an_operators_stop_is_refused(link: Link) -> None:
     stopping.stop(company=link.company)
 
     with ThreadPoolExecutor(1) as pool:
@@ -94,7 +94,7 @@ def test_release_waits_for_the_operators_stop_and_is_refused(link: Link) -> None
     assert list(Stop.objects.values_list("is_operators", flat=True)) == [True]
 
 
-def test_first_stop_by_the_operator_is_not_released_meanwhile(link: Link) -> None:
+def test_release_concurrent_with_the_first_operators_stop_is_refused(link: Link) -> None:
     with ThreadPoolExecutor(1) as pool:
         with transaction.atomic():
             stopping.stop(company=link.company, by_operator=True)
@@ -104,7 +104,7 @@ def test_first_stop_by_the_operator_is_not_released_meanwhile(link: Link) -> Non
     assert isinstance(refusal, DomainError)
 
 
-def test_operators_stop_outlasts_a_release_at_the_same_time(link: Link) -> None:
+def test_operators_stop_survives_a_concurrent_release(link: Link) -> None:
     stopping.stop(company=link.company)
 
     with ThreadPoolExecutor(1) as pool:

@@ -27,7 +27,7 @@ def miss(ask: Ask, times: int, start: int = 0, **headers: str) -> list[int]:
     return [ask(f"/missing{n}", **headers)[0] for n in range(start, start + times)]
 
 
-def test_further_misses_are_refused_with_the_time_to_wait(ask: Ask) -> None:
+def test_misses_above_the_limit_get_429_with_retry_after(ask: Ask) -> None:
     assert miss(ask, 7) == [404] * 5 + [429] * 2
 
     status, headers, body = ask("/missing8")
@@ -40,7 +40,7 @@ def test_further_misses_are_refused_with_the_time_to_wait(ask: Ask) -> None:
     assert "Too many attempts" in body.decode()
 
 
-def test_what_is_there_is_never_refused(ask: Ask) -> None:
+def test_existing_links_are_never_limited(ask: Ask) -> None:
     live = LinkFactory.create(slug="Live-One", is_alias=True)
     dead = LinkFactory.create(disabled_at=live.created_at)
     once = LinkFactory.create(is_once=True)
@@ -52,12 +52,12 @@ def test_what_is_there_is_never_refused(ask: Ask) -> None:
     assert told == [302, 302, 410, 200, 200]
 
 
-def test_the_same_miss_counts_each_time(ask: Ask) -> None:
+def test_repeated_miss_counts_each_time(ask: Ask) -> None:
     assert [ask("/missing")[0] for _ in range(7)] == [404] * 5 + [429] * 2
 
 
 @pytest.mark.parametrize("asked", [{"method": "POST"}, {"method": "HEAD"}])
-def test_every_way_of_asking_counts(ask: Ask, asked: dict[str, str]) -> None:
+def test_every_method_counts(ask: Ask, asked: dict[str, str]) -> None:
     for n in range(5):
         ask(f"/missing{n}", **asked)
 
@@ -65,7 +65,7 @@ def test_every_way_of_asking_counts(ask: Ask, asked: dict[str, str]) -> None:
     assert ask("/missing7+", **asked)[0] == 429
 
 
-def test_what_no_link_can_be_called_is_no_guess(settings: Settings) -> None:
+def test_impossible_slugs_are_not_counted(settings: Settings) -> None:
     settings.SHORT_URL = "https://kvt.example"
     for path in ("/", "/favicon.ico", "/robots.txt", "/wp-login.php", "/a/b", "/x" * 200):
         call(path, host="kvt.example")
@@ -73,7 +73,7 @@ def test_what_no_link_can_be_called_is_no_guess(settings: Settings) -> None:
     assert miss(lambda text, **headers: call(text, host="kvt.example", **headers), 5) == [404] * 5
 
 
-def test_visitors_are_told_apart() -> None:
+def test_visitors_are_counted_separately() -> None:
     miss(call, 6, REMOTE_ADDR="203.0.113.7")
 
     assert miss(call, 1, REMOTE_ADDR="203.0.113.8") == [404]
@@ -88,13 +88,13 @@ def test_visitors_are_told_apart() -> None:
         ("fe80::1%eth0", "fe80::2", True),
     ],
 )
-def test_line_of_ipv6_is_one_visitor(first: str, second: str, is_same: bool) -> None:
+def test_ipv6_prefix_is_one_visitor(first: str, second: str, is_same: bool) -> None:
     miss(call, 6, REMOTE_ADDR=first)
 
     assert miss(call, 1, REMOTE_ADDR=second) == [429 if is_same else 404]
 
 
-def test_address_is_what_our_proxy_says(settings: Settings) -> None:
+def test_address_comes_from_the_trusted_proxy(settings: Settings) -> None:
     settings.TRUSTED_PROXY_COUNT = 1
     for n in range(6):
         miss(call, 1, HTTP_X_FORWARDED_FOR=f"198.51.100.{n}, 203.0.113.7")
@@ -104,11 +104,11 @@ def test_address_is_what_our_proxy_says(settings: Settings) -> None:
 
 
 @pytest.mark.parametrize("address", ["", "unix:", "unknown"])
-def test_who_has_no_address_is_not_counted(address: str) -> None:
+def test_visitor_without_an_address_is_not_counted(address: str) -> None:
     assert miss(call, 7, REMOTE_ADDR=address) == [404] * 7
 
 
-def test_processes_add_their_misses_up() -> None:
+def test_misses_of_all_processes_are_summed() -> None:
     first, second = MissCounter(), MissCounter()
     for one in (first, second, first, second):
         assert one.count_miss(VISIT) == 0
@@ -122,7 +122,7 @@ def test_processes_add_their_misses_up() -> None:
     assert second.count_miss(VISIT) > 0
 
 
-def test_process_that_counted_too_much_asks_before_it_refuses() -> None:
+def test_process_confirms_the_sum_before_it_refuses() -> None:
     counting = MissCounter()
     for _ in range(5):
         counting.count_miss(VISIT)
@@ -137,7 +137,7 @@ def test_nothing_is_limited_without_redis(ask: Ask, settings: Settings) -> None:
         assert miss(ask, 8) == [404] * 8
 
 
-def test_limit_holds_again_once_redis_is_back(settings: Settings) -> None:
+def test_limit_resumes_when_redis_returns(settings: Settings) -> None:
     with without_redis(settings):
         miss(call, 8)
     not_found_limit._misses._off_until = 0.0
@@ -145,7 +145,7 @@ def test_limit_holds_again_once_redis_is_back(settings: Settings) -> None:
     assert miss(call, 1) == [429]
 
 
-def test_window_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_limit_ends_with_the_window(monkeypatch: pytest.MonkeyPatch) -> None:
     counting = MissCounter()
     told = [counting.count_miss(VISIT) for _ in range(6)]
     later = time.monotonic() + 601
@@ -156,7 +156,7 @@ def test_window_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (told[:5], told[5] > 0, counting.count_miss(VISIT)) == ([0] * 5, True, 0)
 
 
-def test_addresses_are_kept_nowhere_and_counts_no_longer_than_the_window(ask: Ask) -> None:
+def test_redis_holds_no_addresses_and_no_counts_past_the_window(ask: Ask) -> None:
     with CaptureQueriesContext(connection) as asked:
         miss(ask, 6, REMOTE_ADDR="203.0.113.7")
 
@@ -168,7 +168,7 @@ def test_addresses_are_kept_nowhere_and_counts_no_longer_than_the_window(ask: As
     ] == []
 
 
-def test_misses_below_the_limit_ask_redis_for_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_misses_below_the_limit_need_no_redis(monkeypatch: pytest.MonkeyPatch) -> None:
     counting = MissCounter()
     flushed: list[list[str]] = []
     monkeypatch.setattr(counting, "flush", flushed.append)

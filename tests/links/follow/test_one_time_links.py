@@ -34,7 +34,7 @@ def press(ask: Ask, link: Link, nonce: str | None = None, **headers: str) -> tup
     return status, answered.get("Location")
 
 
-def test_page_names_the_site_and_keeps_the_rest(ask: Ask, link: Link) -> None:
+def test_page_names_the_site_and_hides_the_rest(ask: Ask, link: Link) -> None:
     status, _, body = ask(f"/{link.slug}", HTTP_ACCEPT_LANGUAGE="en")
 
     page = body.decode()
@@ -44,7 +44,7 @@ def test_page_names_the_site_and_keeps_the_rest(ask: Ask, link: Link) -> None:
     assert ("This link opens once" in page, "открывается один раз" in page) == (True, True)
 
 
-def test_button_opens_it_for_one(ask: Ask, link: Link) -> None:
+def test_button_opens_the_link_once(ask: Ask, link: Link) -> None:
     _, _, page = ask(f"/{link.slug}")
     nonce = nonce_of(page)
 
@@ -55,14 +55,14 @@ def test_button_opens_it_for_one(ask: Ask, link: Link) -> None:
     assert Resolver().resolve(link.slug) is not resolution.NOT_FOUND
 
 
-def test_looking_never_opens_it(ask: Ask, link: Link) -> None:
+def test_viewing_the_page_does_not_open_the_link(ask: Ask, link: Link) -> None:
     for method in ("GET", "HEAD", "GET"):
         assert ask(f"/{link.slug}", method=method)[0] == 200
 
     assert press(ask, link) == (303, SECRET)
 
 
-def test_of_many_at_once_one_opens_it(link: Link) -> None:
+def test_concurrent_visitors_open_the_link_once(link: Link) -> None:
     told: list[tuple[int, str | None]] = []
     line = threading.Barrier(6)
 
@@ -93,7 +93,7 @@ def test_page_of_another_link_opens_nothing(ask: Ask, link: Link) -> None:
     assert press(ask, link, form_nonces.issue(other.id.hex)) == (403, None)
 
 
-def test_page_left_open_too_long_asks_again(ask: Ask, link: Link) -> None:
+def test_expired_nonce_shows_the_page_again(ask: Ask, link: Link) -> None:
     nonce = form_nonces.issue(link.id.hex)
 
     with time_machine.travel(
@@ -112,11 +112,11 @@ def test_page_left_open_too_long_asks_again(ask: Ask, link: Link) -> None:
         {"CONTENT_TYPE": ""},
     ],
 )
-def test_what_is_no_form_opens_nothing(link: Link, body: dict[str, str]) -> None:
+def test_malformed_form_opens_nothing(link: Link, body: dict[str, str]) -> None:
     assert press(call, link, **body) == (403, None)
 
 
-def test_form_of_too_many_fields_is_no_form(ask: Ask, link: Link) -> None:
+def test_form_of_too_many_fields_opens_nothing(ask: Ask, link: Link) -> None:
     form = {"nonce": form_nonces.issue(link.id.hex)} | {str(number): "" for number in range(2_000)}
 
     told = [ask(f"/{link.slug}{end}", method="POST", form=form)[0] for end in ("", "+")]
@@ -125,7 +125,7 @@ def test_form_of_too_many_fields_is_no_form(ask: Ask, link: Link) -> None:
     assert press(ask, link) == (303, SECRET)
 
 
-def test_click_that_cannot_be_counted_opens_it_all_the_same(
+def test_failed_click_count_does_not_block_opening(
     ask: Ask, link: Link, settings: Settings, tmp_path: Path
 ) -> None:
     path = tmp_path / "other.mmdb"
@@ -135,7 +135,7 @@ def test_click_that_cannot_be_counted_opens_it_all_the_same(
     assert press(ask, link) == (303, SECRET)
 
 
-def test_what_another_process_still_holds_opens_nothing(link: Link) -> None:
+def test_stale_cache_does_not_open_a_used_link(link: Link) -> None:
     resolution.resolve(link.slug)
 
     Link.objects.filter(pk=link.pk).update(disabled_at=timezone.now())  # and nobody is told
@@ -144,7 +144,7 @@ def test_what_another_process_still_holds_opens_nothing(link: Link) -> None:
     assert press(call, link) == (410, None)
 
 
-def test_button_is_the_click(ask: Ask, link: Link) -> None:
+def test_click_is_counted_when_the_button_is_pressed(ask: Ask, link: Link) -> None:
     ask(f"/{link.slug}")
     ask(f"/{link.slug}", method="HEAD")
     ask(f"/{link.slug}", HTTP_USER_AGENT="WhatsApp/2.23.20.0 A")
@@ -157,7 +157,7 @@ def test_button_is_the_click(ask: Ask, link: Link) -> None:
     assert kinds == ["probe", "preview", "scanner", "person"]
 
 
-def test_marks_are_added_when_it_opens(ask: Ask) -> None:
+def test_tags_are_added_when_the_link_opens(ask: Ask) -> None:
     message = MessageFactory.create(channel="telegram")
     link = LinkFactory.create(
         is_once=True, url="https://shop.example/", utm="utm_medium={channel}", message_id=message.pk

@@ -50,7 +50,7 @@ def send(
         ("ru", ["Об этой ссылке", "Acme &lt;b&gt;&amp;", "shop.example", "25 мая 2031 15:00 MSK"]),
     ],
 )
-def test_page_says_what_a_link_is(ask: Ask, link: Link, language: str, words: list[str]) -> None:
+def test_page_describes_the_link(ask: Ask, link: Link, language: str, words: list[str]) -> None:
     told = page(ask, link, HTTP_ACCEPT_LANGUAGE=language)
 
     assert [word for word in words if word not in told] == []
@@ -58,7 +58,7 @@ def test_page_says_what_a_link_is(ask: Ask, link: Link, language: str, words: li
     assert "https://shop.example/a?b=&lt;script&gt;&amp;c=1" in told
 
 
-def test_page_has_nothing_to_fetch_or_follow_but_its_stylesheet(ask: Ask, link: Link) -> None:
+def test_page_loads_only_its_stylesheet(ask: Ask, link: Link) -> None:
     told = page(ask, link)
 
     assert ("<a " in told, "<img" in told, "<script" in told, "og:" in told) == (False,) * 4
@@ -66,24 +66,24 @@ def test_page_has_nothing_to_fetch_or_follow_but_its_stylesheet(ask: Ask, link: 
     assert counted() == []
 
 
-def test_target_of_a_link_that_opens_once_is_not_told(ask: Ask) -> None:
+def test_target_of_a_one_time_link_is_hidden(ask: Ask) -> None:
     told = page(ask, LinkFactory.create(is_once=True, url="https://shop.example/reset?token=abc"))
 
     assert ("shop.example" in told, "token" in told) == (True, False)
 
 
 @pytest.mark.parametrize("end", ["+", "%2B", "+.", "+)", "+»", ".+", "+\u200b", "++"])
-def test_question_is_understood_in_any_spelling(ask: Ask, link: Link, end: str) -> None:
+def test_preview_suffix_is_recognised_in_any_spelling(ask: Ask, link: Link, end: str) -> None:
     assert ask(f"/{link.slug}{end}")[0] == 200
 
 
-def test_alias_is_asked_about_in_any_case(ask: Ask) -> None:
+def test_preview_of_an_alias_ignores_case(ask: Ask) -> None:
     LinkFactory.create(slug="Summer-Sale", is_alias=True)
 
     assert [ask(f"/{text}+")[0] for text in ("Summer-Sale", "SUMMER-SALE")] == [200, 200]
 
 
-def test_link_of_a_company_host_is_asked_about_there() -> None:
+def test_preview_works_under_a_company_host() -> None:
     host = ShortHostFactory.create(host="go.acme.example")
     short_hosts.invalidate_cache()
     link = LinkFactory.create(host=host, slug="bcdfGHJK")
@@ -100,7 +100,7 @@ def test_shared_host_leaves_the_rest_to_django(path: str) -> None:
     assert call(path)[0] == 299
 
 
-def test_other_methods_are_told_what_there_is(ask: Ask, link: Link) -> None:
+def test_other_methods_get_405(ask: Ask, link: Link) -> None:
     status, headers, _ = ask(f"/{link.slug}+", method="PUT")
 
     assert (status, headers["Allow"]) == (405, "GET, HEAD, POST")
@@ -128,7 +128,7 @@ def test_report_is_kept_for_the_operator(ask: Ask, link: Link) -> None:
         ({"nonce": "wrong"}, 403),
     ],
 )
-def test_report_that_is_not_right_is_asked_for_again(
+def test_invalid_report_shows_the_form_again(
     ask: Ask, link: Link, fields: dict[str, str], status: int
 ) -> None:
     told, body = send(ask, link, **fields)
@@ -138,26 +138,26 @@ def test_report_that_is_not_right_is_asked_for_again(
     assert not Report.objects.exists()
 
 
-def test_machine_that_fills_everything_is_thanked_for_nothing(ask: Ask, link: Link) -> None:
+def test_report_by_a_bot_is_dropped(ask: Ask, link: Link) -> None:
     status, told = send(ask, link, website="https://spam.example")
 
     assert (status, "Спасибо" in told) == (200, True)
     assert not Report.objects.exists()
 
 
-def test_one_visitor_reports_so_often(ask: Ask, link: Link) -> None:
+def test_reports_of_one_visitor_are_limited(ask: Ask, link: Link) -> None:
     assert [send(ask, link)[0] for _ in range(6)] == [200] * 5 + [429]
     assert Report.objects.count() == 5
 
 
-def test_report_is_taken_without_redis(ask: Ask, link: Link, settings: Settings) -> None:
+def test_report_is_accepted_without_redis(ask: Ask, link: Link, settings: Settings) -> None:
     with without_redis(settings):
         assert send(ask, link)[0] == 200
 
     assert Report.objects.count() == 1
 
 
-def test_more_than_enough_is_not_kept(ask: Ask, link: Link) -> None:
+def test_pending_reports_of_one_link_are_limited(ask: Ask, link: Link) -> None:
     Report.objects.bulk_create(
         [Report(link=link, reason="spam")] * abuse_reports.MAX_PENDING_PER_LINK
     )
@@ -166,7 +166,7 @@ def test_more_than_enough_is_not_kept(ask: Ask, link: Link) -> None:
     assert Report.objects.count() == abuse_reports.MAX_PENDING_PER_LINK
 
 
-def test_dead_link_takes_no_report(ask: Ask) -> None:
+def test_dead_link_accepts_no_report(ask: Ask) -> None:
     link = LinkFactory.create(expires_at=in_seconds(-1))
 
     assert send(ask, link)[0] == 410

@@ -27,7 +27,7 @@ def test_live_link_redirects(ask: Ask) -> None:
     assert "Content-Type" not in headers
 
 
-def test_query_of_the_visitor_changes_nothing(ask: Ask) -> None:
+def test_query_string_is_ignored(ask: Ask) -> None:
     link = LinkFactory.create(url="https://example.com/")
 
     _, headers, _ = ask(f"/{link.slug}", query="url=https://evil.example&redir_url=//evil.example")
@@ -36,7 +36,7 @@ def test_query_of_the_visitor_changes_nothing(ask: Ask) -> None:
 
 
 @pytest.mark.parametrize("end", [".", ")", "].", "»", "%22", "\u200b", ",%E2%80%9D"])
-def test_end_of_a_sentence_is_forgiven(ask: Ask, end: str) -> None:
+def test_trailing_punctuation_is_ignored_in_a_path(ask: Ask, end: str) -> None:
     link = LinkFactory.create()
 
     assert ask(f"/{link.slug}{end}")[0] == 302
@@ -51,7 +51,7 @@ def test_alias_is_followed_in_any_case(ask: Ask) -> None:
     assert statuses == [302, 302, 302]
 
 
-def test_generated_slug_is_followed_only_as_it_is(ask: Ask) -> None:
+def test_generated_slug_is_case_sensitive(ask: Ask) -> None:
     LinkFactory.create(slug="bcdfGHJK")
     LinkFactory.create(slug="wxyzbcdf")
 
@@ -60,7 +60,7 @@ def test_generated_slug_is_followed_only_as_it_is(ask: Ask) -> None:
     assert ask("/WXYZBCDF")[0] == 404
 
 
-def test_exact_slug_goes_before_an_alias_of_another_case(ask: Ask) -> None:
+def test_exact_slug_takes_precedence_over_an_alias_of_another_case(ask: Ask) -> None:
     LinkFactory.create(slug="mnpqMNPQ", is_alias=True, url="https://example.com/alias")
     LinkFactory.create(slug="MNPQMNPQ", url="https://example.com/exact")
 
@@ -89,7 +89,7 @@ def test_unknown_link_is_not_found(ask: Ask) -> None:
     assert "Такой ссылки нет" in body.decode()
 
 
-def test_retired_link_is_history(ask: Ask) -> None:
+def test_retired_link_is_not_found(ask: Ask) -> None:
     old = LinkFactory.create(slug="reborn1", is_alias=True, retired_at=timezone.now())
     LinkFactory.create(slug="reborn1", is_alias=True, url="https://example.com/new")
 
@@ -108,7 +108,7 @@ def test_retired_link_is_history(ask: Ask) -> None:
         (";;;", "ru"),
     ],
 )
-def test_page_speaks_the_language_of_the_browser(ask: Ask, accepted: str, language: str) -> None:
+def test_page_is_in_the_language_of_the_browser(ask: Ask, accepted: str, language: str) -> None:
     _, _, body = ask("/zzzzzzzz", HTTP_ACCEPT_LANGUAGE=accepted)
 
     assert f'<html lang="{language}">' in body.decode()
@@ -126,7 +126,7 @@ def test_other_methods_are_not_allowed(ask: Ask, method: str) -> None:
 
 
 @pytest.mark.parametrize("slug", ["zzzzzzzz", None])
-def test_head_is_told_what_get_is_without_the_body(ask: Ask, slug: str | None) -> None:
+def test_head_matches_get_without_the_body(ask: Ask, slug: str | None) -> None:
     slug = slug or LinkFactory.create().slug
 
     get, head = ask(f"/{slug}"), ask(f"/{slug}", method="HEAD")
@@ -150,7 +150,7 @@ def test_head_is_told_what_get_is_without_the_body(ask: Ask, slug: str | None) -
         {"text": "/parity03", "method": "DELETE"},
     ],
 )
-def test_callable_and_view_tell_the_same(asked: dict[str, Any]) -> None:
+def test_middleware_and_view_respond_alike(asked: dict[str, Any]) -> None:
     LinkFactory.create(slug="parity01", is_alias=True)
     LinkFactory.create(slug="parity02", is_alias=True, expires_at=in_seconds(-5))
 
@@ -162,9 +162,7 @@ def test_callable_and_view_tell_the_same(asked: dict[str, Any]) -> None:
     assert ("Content-Type" in first[1]) == ("Content-Type" in second[1])
 
 
-def test_no_store_at_all_is_told_as_unavailable(
-    ask: Ask, no_redis: None, settings: Settings
-) -> None:
+def test_no_reachable_store_is_503(ask: Ask, no_redis: None, settings: Settings) -> None:
     slug = LinkFactory.create().slug
     readers = [resolution._resolver._store._sql_readers] * link_store.SQL_READERS
     for reader in readers:
@@ -193,14 +191,14 @@ def test_shared_host_leaves_the_rest_to_django(text: str) -> None:
     assert call(text)[0] == 299
 
 
-def test_shared_host_forgives_one_final_slash() -> None:
+def test_shared_host_ignores_one_trailing_slash() -> None:
     link = LinkFactory.create()
 
     assert call(f"/{link.slug}/")[0] == 302
 
 
 @pytest.mark.parametrize("host", ["kvt.example", "KVT.example", "kvt.example:443"])
-def test_short_host_answers_whatever_the_path(settings: Settings, host: str) -> None:
+def test_short_host_answers_every_path(settings: Settings, host: str) -> None:
     settings.SHORT_URL = "https://kvt.example"
     link = LinkFactory.create()
 

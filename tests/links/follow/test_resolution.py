@@ -26,13 +26,13 @@ from tests.links.visiting import (
 pytestmark = [pytest.mark.django_db, pytest.mark.urls("tests.links.visiting")]
 
 
-def test_answer_is_held_no_longer_than_a_change_may_take() -> None:
+def test_cache_ttls_are_at_most_a_second() -> None:
     """Changes reach every process within a second, also one that hears nothing of them."""
     assert slug_cache.TTL <= 1.0
     assert change_feed.RECONNECT_DELAY <= 1.0
 
 
-def test_second_hit_asks_nobody(django_assert_num_queries: DjangoAssertNumQueries) -> None:
+def test_second_hit_needs_no_query(django_assert_num_queries: DjangoAssertNumQueries) -> None:
     link = LinkFactory.create()
     resolver = Resolver()
     expected = LinkTarget(link.url, link.id.hex, company_id=link.company_id)
@@ -44,7 +44,7 @@ def test_second_hit_asks_nobody(django_assert_num_queries: DjangoAssertNumQuerie
         assert resolver.resolve(link.slug) == expected
 
 
-def test_another_process_learns_from_redis(
+def test_other_processes_read_from_redis(
     django_assert_num_queries: DjangoAssertNumQueries,
 ) -> None:
     alias = LinkFactory.create(slug="Learned-1", is_alias=True, expires_at=in_seconds(50))
@@ -59,7 +59,7 @@ def test_another_process_learns_from_redis(
     assert told == [live, live, live, NOT_FOUND]
 
 
-def test_redis_keeps_a_link_no_longer_than_it_lives() -> None:
+def test_redis_ttl_is_at_most_the_lifetime_of_the_link() -> None:
     link = LinkFactory.create(expires_at=in_seconds(50))
     forever = LinkFactory.create()
 
@@ -74,7 +74,7 @@ def test_redis_keeps_a_link_no_longer_than_it_lives() -> None:
     assert 28 <= lives[2] <= 30
 
 
-def test_expiry_is_judged_on_a_cached_hit_too() -> None:
+def test_expiry_applies_to_a_cached_hit() -> None:
     link = LinkFactory.create(expires_at=in_seconds(100))
     resolver = Resolver()
     before = resolver.resolve(link.slug)
@@ -99,7 +99,7 @@ def test_new_link_needs_no_sql(django_assert_num_queries: DjangoAssertNumQueries
     assert told == [LinkTarget(link.url, link.id.hex, company_id=link.company_id) for link in links]
 
 
-def test_new_link_replaces_the_answer_that_there_is_none() -> None:
+def test_new_link_replaces_a_cached_404() -> None:
     assert resolution.resolve("early-bird") is NOT_FOUND
 
     link = LinkFactory.create(slug="Early-Bird", is_alias=True)
@@ -109,7 +109,7 @@ def test_new_link_replaces_the_answer_that_there_is_none() -> None:
     assert isinstance(Resolver().resolve("Early-Bird"), LinkTarget)
 
 
-def test_maker_slower_than_a_change_cannot_bring_the_link_back() -> None:
+def test_late_write_of_a_new_link_does_not_undo_a_change() -> None:
     made = LinkFactory.create(slug="Barred-1", is_alias=True)
     Link.objects.filter(pk=made.pk).update(disabled_at=timezone.now())
     resolution.invalidate_after_commit(made)
@@ -120,7 +120,7 @@ def test_maker_slower_than_a_change_cannot_bring_the_link_back() -> None:
     assert Resolver().resolve(made.slug) is GONE
 
 
-def test_name_that_was_handed_on_leads_to_its_new_link_at_once() -> None:
+def test_reassigned_alias_leads_to_its_new_link_at_once() -> None:
     old = LinkFactory.create(slug="Handed-On", is_alias=True, disabled_at=timezone.now())
     assert resolution.resolve(old.slug) is GONE
 
@@ -133,7 +133,7 @@ def test_name_that_was_handed_on_leads_to_its_new_link_at_once() -> None:
         assert found.url == new.url
 
 
-def test_changed_link_is_forgotten_at_once() -> None:
+def test_changed_link_is_invalidated_at_once() -> None:
     link = LinkFactory.create()
     resolution.resolve(link.slug)
 
@@ -144,7 +144,7 @@ def test_changed_link_is_forgotten_at_once() -> None:
     assert Resolver().resolve(link.slug) is GONE
 
 
-def test_process_that_dies_after_its_commit_leaves_no_old_row() -> None:
+def test_crash_after_commit_leaves_no_stale_row_in_redis() -> None:
     link = LinkFactory.create()
     Resolver().resolve(link.slug)
 
@@ -154,7 +154,7 @@ def test_process_that_dies_after_its_commit_leaves_no_old_row() -> None:
     assert Resolver().resolve(link.slug) is GONE
 
 
-def test_slow_reader_cannot_bring_a_changed_link_back() -> None:
+def test_slow_reader_does_not_undo_a_change() -> None:
     link = LinkFactory.create()
     slow = LinkStore()
     rows = slow._read_sql([link.key])
@@ -166,7 +166,7 @@ def test_slow_reader_cannot_bring_a_changed_link_back() -> None:
     assert Resolver().resolve(link.slug) is GONE
 
 
-def test_other_processes_are_told_of_a_change() -> None:
+def test_other_processes_hear_of_a_change() -> None:
     link = LinkFactory.create()
     other = Resolver()
     other.resolve(link.slug)
@@ -178,7 +178,7 @@ def test_other_processes_are_told_of_a_change() -> None:
     assert wait_until(is_told)
 
 
-def test_answer_in_the_process_is_seconds_old_at_most(
+def test_process_cache_entry_expires(
     django_assert_num_queries: DjangoAssertNumQueries,
 ) -> None:
     link = LinkFactory.create()
@@ -203,7 +203,7 @@ def test_links_work_without_redis(ask: Ask) -> None:
     assert ask("/nobody-3")[0] == 404
 
 
-def test_change_is_told_when_redis_is_back(settings: Settings) -> None:
+def test_change_is_published_when_redis_returns(settings: Settings) -> None:
     link = LinkFactory.create()
     resolver = Resolver()
     resolver.resolve(link.slug)

@@ -32,7 +32,7 @@ def link(host: ShortHost) -> Link:
     )
 
 
-def test_same_name_leads_elsewhere_under_another_host(ask: Ask, link: Link) -> None:
+def test_same_slug_has_another_target_under_another_host(ask: Ask, link: Link) -> None:
     told = [ask("/Sale", host=host) for host in ("go.acme.example", "testserver")]
 
     assert link.key.endswith("/sale")
@@ -42,7 +42,7 @@ def test_same_name_leads_elsewhere_under_another_host(ask: Ask, link: Link) -> N
     ]
 
 
-def test_link_opens_under_its_host_alone(ask: Ask, host: ShortHost) -> None:
+def test_link_opens_only_under_its_own_host(ask: Ask, host: ShortHost) -> None:
     own = LinkFactory.create(slug="bcdfGHJK")
     theirs = LinkFactory.create(slug="mnpqRSTV", host=host)
 
@@ -52,7 +52,7 @@ def test_link_opens_under_its_host_alone(ask: Ask, host: ShortHost) -> None:
 
 
 @pytest.mark.parametrize("path", ["/Sale", "/SALE", "/sale.", "/Sale»", "/sale\u200b", "/Sale%22"])
-def test_resolver_forgives_there_too(ask: Ask, link: Link, path: str) -> None:
+def test_malformed_slug_is_repaired_under_a_company_host(ask: Ask, link: Link, path: str) -> None:
     assert ask(path, host="go.acme.example")[1]["Location"] == link.url
 
 
@@ -66,7 +66,7 @@ def test_resolver_forgives_there_too(ask: Ask, link: Link, path: str) -> None:
         "go.acme.example.:8000",
     ],
 )
-def test_host_is_known_in_any_spelling(link: Link, named: str) -> None:
+def test_host_matches_in_any_spelling(link: Link, named: str) -> None:
     assert call("/Sale", host=named)[1]["Location"] == link.url
 
 
@@ -75,7 +75,7 @@ def test_every_path_of_a_company_host_is_a_slug(link: Link, path: str) -> None:
     assert call(path, host="go.acme.example")[0] == 404
 
 
-def test_key_of_a_company_host_is_no_path_of_ours(link: Link, settings: Settings) -> None:
+def test_key_of_a_company_host_is_not_a_path_of_our_host(link: Link, settings: Settings) -> None:
     settings.SHORT_URL = "https://kvt.example"
     call("/Sale", host="go.acme.example")
 
@@ -83,7 +83,7 @@ def test_key_of_a_company_host_is_no_path_of_ours(link: Link, settings: Settings
         assert call(path, host="kvt.example")[0] == 404
 
 
-def test_hosts_that_are_allowed_do_not_matter(link: Link, settings: Settings) -> None:
+def test_company_host_needs_no_allowed_hosts_entry(link: Link, settings: Settings) -> None:
     settings.ALLOWED_HOSTS = ["testserver"]
 
     assert call("/Sale", host="go.acme.example")[0] == 302
@@ -97,7 +97,7 @@ def test_unknown_hosts_go_to_django_beside_a_short_host(link: Link, settings: Se
     assert call("/Sale", host="go.nobody.example")[0] == 299
 
 
-def test_host_that_is_nobodys_is_refused_rather_than_served(link: Link, settings: Settings) -> None:
+def test_unknown_host_is_refused(link: Link, settings: Settings) -> None:
     settings.ALLOWED_HOSTS = ["testserver", ".kvt.example"]
 
     served = ["testserver", "TestServer:8000", "testserver.", "www.kvt.example"]
@@ -128,14 +128,14 @@ def test_own_host_need_not_be_among_the_allowed(
     assert call("/Sale", host=named)[1]["Location"] == OURS
 
 
-def test_pages_there_take_their_stylesheet_from_us(link: Link, settings: Settings) -> None:
+def test_pages_on_a_company_host_use_our_stylesheet(link: Link, settings: Settings) -> None:
     _, headers, body = call("/nobody-1", host="go.acme.example")
 
     assert f'href="{settings.PUBLIC_URL}/static/links.css"' in body.decode()
     assert headers["Content-Security-Policy"].endswith(f"style-src {settings.PUBLIC_URL}")
 
 
-def test_changed_link_of_a_company_host_is_forgotten(host: ShortHost) -> None:
+def test_changed_link_of_a_company_host_is_invalidated(host: ShortHost) -> None:
     link = LinkFactory.create(host=host)
     assert isinstance(resolution.resolve(link.slug, host.pk), LinkTarget)
 
@@ -145,7 +145,7 @@ def test_changed_link_of_a_company_host_is_forgotten(host: ShortHost) -> None:
     assert resolution.resolve(link.slug, host.pk) is NOT_FOUND
 
 
-def test_new_link_of_a_company_host_replaces_the_answer_that_there_is_none(
+def test_new_link_of_a_company_host_replaces_a_cached_404(
     host: ShortHost,
 ) -> None:
     assert resolution.resolve("soon-there", host.pk) is NOT_FOUND
@@ -156,7 +156,7 @@ def test_new_link_of_a_company_host_replaces_the_answer_that_there_is_none(
     assert resolution.resolve("soon-there") is NOT_FOUND
 
 
-def test_callable_and_view_agree(link: Link) -> None:
+def test_middleware_and_view_agree(link: Link) -> None:
     first, second = (ask("/nobody-2", host="go.acme.example") for ask in (call, view))
 
     assert (first[0], first[2]) == (second[0], second[2])

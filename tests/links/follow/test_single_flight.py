@@ -65,7 +65,7 @@ def visit_at_once(store: SlowStore, slug: str, visitors: int) -> list[Resolution
 
 
 @pytest.mark.parametrize("is_there", [True, False])
-def test_visitors_at_once_make_one_question(is_there: bool) -> None:
+def test_concurrent_misses_read_once(is_there: bool) -> None:
     slug = LinkFactory.create().slug if is_there else "nobody-7"
     store = SlowStore()
 
@@ -75,7 +75,7 @@ def test_visitors_at_once_make_one_question(is_there: bool) -> None:
     assert [isinstance(one, LinkTarget) for one in resolved] == [is_there] * 12
 
 
-def test_failure_is_told_to_all_and_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failed_read_is_not_cached(monkeypatch: pytest.MonkeyPatch) -> None:
     link = LinkFactory.create()
     store = LinkStore()
     resolver = Resolver(StopCache(), store)
@@ -92,7 +92,7 @@ def test_failure_is_told_to_all_and_not_kept(monkeypatch: pytest.MonkeyPatch) ->
     assert isinstance(resolver.resolve(link.slug), LinkTarget)
 
 
-def test_answer_to_a_question_older_than_a_change_is_not_kept() -> None:
+def test_read_older_than_a_change_is_not_cached() -> None:
     link = LinkFactory.create()
     store = SlowStore()
     resolver = Resolver(StopCache(), store)
@@ -108,7 +108,7 @@ def test_answer_to_a_question_older_than_a_change_is_not_kept() -> None:
     assert resolver.resolve(link.slug) is GONE
 
 
-def test_disabled_link_is_gone_from_other_processes_though_they_hold_it() -> None:
+def test_disabled_link_is_gone_from_other_processes_caches() -> None:
     link = LinkFactory.create()
     other = Resolver(StopCache())
     assert isinstance(other.resolve(link.slug), LinkTarget)
@@ -119,7 +119,7 @@ def test_disabled_link_is_gone_from_other_processes_though_they_hold_it() -> Non
     assert wait_until(lambda: other.resolve(link.slug) is GONE)
 
 
-def test_expiry_counts_in_every_process_though_they_hold_it() -> None:
+def test_expiry_applies_to_cached_links() -> None:
     gone = LinkFactory.create(expires_at=in_seconds(100))
     moved = LinkFactory.create(expires_at=in_seconds(100), expired_url="https://example.com/late")
     processes = [Resolver(StopCache()) for _ in range(2)]
@@ -132,7 +132,7 @@ def test_expiry_counts_in_every_process_though_they_hold_it() -> None:
     assert after == [GONE, ExpiredTarget("https://example.com/late", is_once=False)] * 2
 
 
-def test_entry_of_an_earlier_release_is_not_read() -> None:
+def test_redis_entries_of_an_earlier_release_are_ignored() -> None:
     link = LinkFactory.create()
     redis_client().set(f"l:{link.key}", b"null")
 
@@ -149,7 +149,7 @@ def no_links_table() -> Iterator[None]:
         cursor.execute("ALTER TABLE links_link_away RENAME TO links_link")
 
 
-def test_without_the_database_what_is_known_is_served(
+def test_cached_links_are_served_without_the_database(
     ask: Ask,
     settings: Settings,
     request: pytest.FixtureRequest,
@@ -169,7 +169,7 @@ def test_without_the_database_what_is_known_is_served(
     assert told == [302, 302, 503, 302, 503]
 
 
-def test_new_row_of_a_changing_channel_is_not_written_ahead(
+def test_new_link_with_a_channel_tag_is_not_cached_ahead(
     django_assert_num_queries: DjangoAssertNumQueries,
 ) -> None:
     assert resolution.resolve("sent-by-1") is NOT_FOUND
@@ -184,9 +184,7 @@ def test_new_row_of_a_changing_channel_is_not_written_ahead(
 
 
 @pytest.mark.parametrize("silence", ["subscribe", "hear"])
-def test_listener_that_hears_nothing_takes_redis_for_gone(
-    silence: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_silent_redis_counts_as_away(silence: str, monkeypatch: pytest.MonkeyPatch) -> None:
     stops, link = StopCache(), LinkFactory.create()
     other = Resolver(stops)
     monkeypatch.setattr(change_feed, "SILENCE_TIMEOUT", 0.1)

@@ -93,7 +93,7 @@ TABLE = [
 
 
 @pytest.mark.parametrize(("state", "method", "status", "headers"), TABLE)
-def test_answer_is_exact(
+def test_response_is_exact(
     ask: Ask, state: str, method: str, status: int, headers: dict[str, str]
 ) -> None:
     told, answered, body = ask(make(state), method=method)
@@ -109,7 +109,7 @@ def test_answer_is_exact(
 
 
 @pytest.mark.parametrize("state", dict.fromkeys(state for state, *_ in TABLE))
-def test_head_says_what_get_says(ask: Ask, state: str) -> None:
+def test_head_headers_match_get(ask: Ask, state: str) -> None:
     path = make(state)
 
     get, head = ask(path), ask(path, method="HEAD")
@@ -133,7 +133,7 @@ def test_head_says_what_get_says(ask: Ask, state: str) -> None:
         ("used", 410, PAGE),
     ],
 )
-def test_question_about_a_link_is_answered(
+def test_preview_response_is_exact(
     ask: Ask, state: str, status: int, headers: dict[str, str]
 ) -> None:
     told, answered, body = ask(f"{make(state)}+")
@@ -159,7 +159,7 @@ def test_page_of_a_dead_link_is_small_and_names_no_target(
 
 
 @pytest.mark.parametrize("state", ["expired elsewhere", "disabled", "stopped", "once", "unknown"])
-def test_nothing_but_a_lead_to_the_target_is_a_click(ask: Ask, state: str) -> None:
+def test_only_redirects_to_the_target_count_as_clicks(ask: Ask, state: str) -> None:
     ask(make(state))
 
     assert counted() == []

@@ -24,13 +24,13 @@ URL = "https://kvi.to/x7Kq2Mbd"
         ("Без ссылки", "Без ссылки"),
     ],
 )
-def test_text_beside_a_button_leaves_the_link_to_it(text: str, shown: str) -> None:
+def test_text_beside_a_button_omits_the_link(text: str, shown: str) -> None:
     assert beside_button(text, URL, locale="ru", brand="Ромашка") == shown
 
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("channel", ["whatsapp", "telegram", "sms"])
-def test_each_channel_says_the_link_once(api: Api, channel: str) -> None:
+def test_each_channel_shows_the_link_once(api: Api, channel: str) -> None:
     fields = {"phone": "+79161234567", "url": "https://shop.example/", "text": "Ваш чек: :link"}
     url = api.post("/links/send", fields | {"channel": channel}).body["short_url"]
 

@@ -82,7 +82,7 @@ def pending() -> int:
     return int(groups[0]["pending"])
 
 
-def test_transaction_is_bounded_by_clicks(link: Link) -> None:
+def test_transactions_are_bounded_by_clicks(link: Link) -> None:
     for clicks in (BATCH, BATCH, BATCH, 3 * BATCH, 1, 1):
         add(link, clicks)
     sizes: list[int] = []
@@ -112,7 +112,7 @@ def test_backlog_of_many_links_drains() -> None:
     assert (ClickBatch.objects.count(), pending()) == (entries, 0)
 
 
-def test_what_is_refused_comes_again_by_halves(link: Link) -> None:
+def test_rejected_chunk_is_retried_by_halves(link: Link) -> None:
     for _ in range(9):
         add(link, 1)
 
@@ -121,7 +121,7 @@ def test_what_is_refused_comes_again_by_halves(link: Link) -> None:
     assert (read, counted(link), pending()) == (9, 9, 0)
 
 
-def test_entry_that_is_refused_by_itself_holds_up_no_other(link: Link) -> None:
+def test_rejected_entry_blocks_no_other(link: Link) -> None:
     poison = LinkFactory.create()
     add(link)
     entry = add(poison, 3)
@@ -147,7 +147,7 @@ def test_entry_that_is_refused_by_itself_holds_up_no_other(link: Link) -> None:
     ]
 
 
-def test_entry_that_was_laid_aside_is_counted_once_it_can_be(link: Link) -> None:
+def test_dead_lettered_entry_is_counted_on_retry(link: Link) -> None:
     add(link)
     replace(CONSUMER, retry_pause=3600.0).consume(count_unless(holds(link)))
     before = counted(link)
@@ -158,7 +158,7 @@ def test_entry_that_was_laid_aside_is_counted_once_it_can_be(link: Link) -> None
     assert (before, counted(link), pending()) == (0, BATCH, 0)
 
 
-def test_entry_that_is_refused_again_and_again_is_given_up_aloud(link: Link) -> None:
+def test_entry_is_dropped_with_an_error_after_its_last_try(link: Link) -> None:
     entry = add(link)
     handle = count_unless(holds(link))
 
@@ -172,7 +172,7 @@ def test_entry_that_is_refused_again_and_again_is_given_up_aloud(link: Link) -> 
     assert counted(link) == 0
 
 
-def test_entry_that_is_laid_aside_has_its_pause(link: Link) -> None:
+def test_dead_lettered_entry_waits_for_its_retry_pause(link: Link) -> None:
     add(link)
     reader = replace(CONSUMER, retry_pause=3600.0, max_tries=1)
 
@@ -182,7 +182,7 @@ def test_entry_that_is_laid_aside_has_its_pause(link: Link) -> None:
     assert pending() == 1
 
 
-def test_where_everything_is_refused_little_is_tried(link: Link) -> None:
+def test_rejection_of_everything_ends_the_round_early(link: Link) -> None:
     for _ in range(8):
         add(link, 1)
     reader = replace(CONSUMER, retry_pause=3600.0)
@@ -199,7 +199,7 @@ def test_where_everything_is_refused_little_is_tried(link: Link) -> None:
     assert (counted(link), pending()) == (7, 1)
 
 
-def test_lock_of_another_is_waited_for(link: Link) -> None:
+def test_lock_timeout_dead_letters_nothing(link: Link) -> None:
     """Nobody is to blame for it, so nothing is laid aside and everything keeps its place."""
     add(link)
 
@@ -214,7 +214,7 @@ def test_lock_of_another_is_waited_for(link: Link) -> None:
     assert counted(link) == BATCH
 
 
-def test_entry_that_was_trimmed_while_it_lay_aside_is_let_go_of(link: Link) -> None:
+def test_trimmed_dead_letter_is_acknowledged(link: Link) -> None:
     entry = add(link)
     replace(CONSUMER, retry_pause=3600.0).consume(count_unless(holds(link)))
     blocking_redis_client().xdel(STREAM, entry)

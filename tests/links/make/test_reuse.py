@@ -20,7 +20,7 @@ def shorten(api: Api, **fields: Any) -> Answer:
     return api.post("/links/shorten", {"url": URL, "reuse": True} | fields)
 
 
-def test_equal_request_is_answered_with_the_same_link(api: Api) -> None:
+def test_equal_request_reuses_the_link(api: Api) -> None:
     first, again = shorten(api, expires_in=600), shorten(api, expires_in=600)
 
     assert (first.body["reused"], again.body["reused"]) == (False, True)
@@ -29,7 +29,7 @@ def test_equal_request_is_answered_with_the_same_link(api: Api) -> None:
     assert Link.objects.count() == 1
 
 
-def test_lifetime_of_a_link_that_is_given_again_is_what_is_left(api: Api) -> None:
+def test_reused_link_reports_its_remaining_lifetime(api: Api) -> None:
     item = {"url": URL, "reuse": True, "expires_in": 3600}
     assert shorten(api, expires_in=3600).body["expires_in"] == 3600
     Link.objects.update(expires_at=timezone.now() + timedelta(seconds=100))
@@ -41,7 +41,7 @@ def test_lifetime_of_a_link_that_is_given_again_is_what_is_left(api: Api) -> Non
     assert 90 <= many["expires_in"] <= one["expires_in"] <= 100
 
 
-def test_request_without_it_makes_a_new_one(api: Api) -> None:
+def test_request_without_reuse_makes_a_new_link(api: Api) -> None:
     shorten(api)
 
     assert shorten(api, reuse=False).body["reused"] is False
@@ -61,7 +61,7 @@ def test_request_without_it_makes_a_new_one(api: Api) -> None:
     ],
     ids=str,
 )
-def test_whatever_differs_makes_another(api: Api, other: dict[str, Any]) -> None:
+def test_different_request_makes_another_link(api: Api, other: dict[str, Any]) -> None:
     Company.objects.update(link_utm="utm_source=kvitok")
     ShortHost.objects.create(host="go.brand.example", company=api.company)
     shorten(api)
@@ -71,9 +71,7 @@ def test_whatever_differs_makes_another(api: Api, other: dict[str, Any]) -> None
     assert Link.objects.count() == 2
 
 
-def test_links_of_others_and_of_test_keys_are_apart(
-    api: Api, test_api: Api, client_of: ClientOf
-) -> None:
+def test_reuse_is_per_company_and_mode(api: Api, test_api: Api, client_of: ClientOf) -> None:
     stranger = client_of(CompanyFactory.create())
 
     made = [shorten(one).body["reused"] for one in (api, test_api, stranger)]
@@ -89,7 +87,7 @@ def test_links_of_others_and_of_test_keys_are_apart(
     ],
     ids=["disabled", "expired"],
 )
-def test_dead_link_is_not_given_again(api: Api, end: dict[str, Any]) -> None:
+def test_dead_link_is_not_reused(api: Api, end: dict[str, Any]) -> None:
     shorten(api)
     Link.objects.update(**end)
 
@@ -97,7 +95,7 @@ def test_dead_link_is_not_given_again(api: Api, end: dict[str, Any]) -> None:
     assert Link.objects.exclude(reuse_key=None).count() == 1
 
 
-def test_link_of_a_stopped_batch_is_not_given_again(api: Api) -> None:
+def test_link_of_a_stopped_batch_is_not_reused(api: Api) -> None:
     batch = api.post("/links/bulk", {"links": [{"url": URL, "reuse": True}]}).body["batch"]
     api.call("DELETE", f"/batches/{batch}")
 
@@ -105,14 +103,14 @@ def test_link_of_a_stopped_batch_is_not_given_again(api: Api) -> None:
     assert Stop.objects.count() == 1
 
 
-def test_changed_link_is_not_what_was_asked_for(api: Api) -> None:
+def test_changed_link_is_not_reused(api: Api) -> None:
     made = shorten(api).body["id"]
     api.call("PATCH", f"/links/{made}", b'{"url": "https://example.com/moved"}')
 
     assert shorten(api).body["reused"] is False
 
 
-def test_link_switched_off_and_on_is_given_again(api: Api) -> None:
+def test_reenabled_link_is_reused(api: Api) -> None:
     made = shorten(api).body["id"]
     api.call("PATCH", f"/links/{made}", b'{"enabled": false}')
     api.call("PATCH", f"/links/{made}", b'{"enabled": true}')
@@ -121,14 +119,14 @@ def test_link_switched_off_and_on_is_given_again(api: Api) -> None:
 
 
 @pytest.mark.parametrize("fields", [{"alias": "sale"}, {"once": True}], ids=str)
-def test_what_is_always_new_is_not_reused(api: Api, fields: dict[str, Any]) -> None:
+def test_alias_and_one_time_links_refuse_reuse(api: Api, fields: dict[str, Any]) -> None:
     answer = shorten(api, **fields)
 
     assert (answer.status, list(answer.body["errors"])) == (422, ["reuse"])
     assert not Link.objects.exists()
 
 
-def test_slug_that_is_taken_is_drawn_again(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_taken_slug_is_generated_again(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     LinkFactory.create(slug="bcdfghjk")
     drawn = iter(["bcdfghjk"])
     monkeypatch.setattr(
@@ -141,7 +139,7 @@ def test_slug_that_is_taken_is_drawn_again(api: Api, monkeypatch: pytest.MonkeyP
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("round_number", range(3))
-def test_of_twenty_at_once_one_makes_it(api: Api, round_number: int) -> None:
+def test_concurrent_requests_make_one_link(api: Api, round_number: int) -> None:
     answers = at_once([lambda: shorten(api)] * 20)
 
     assert [answer.status for answer in answers] == [200] * 20
@@ -152,7 +150,7 @@ def test_of_twenty_at_once_one_makes_it(api: Api, round_number: int) -> None:
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("round_number", range(3))
-def test_of_twenty_at_once_one_replaces_the_dead(api: Api, round_number: int) -> None:
+def test_concurrent_requests_replace_a_dead_link_once(api: Api, round_number: int) -> None:
     shorten(api)
     Link.objects.update(disabled_at=timezone.now())
 
@@ -163,7 +161,7 @@ def test_of_twenty_at_once_one_replaces_the_dead(api: Api, round_number: int) ->
 
 
 @pytest.mark.django_db(transaction=True)
-def test_batches_in_any_order_share_their_links(api: Api) -> None:
+def test_concurrent_batches_in_any_order_share_links(api: Api) -> None:
     items = [{"url": f"{URL}{n}", "reuse": True} for n in range(40)]
 
     answers = at_once(
@@ -177,7 +175,7 @@ def test_batches_in_any_order_share_their_links(api: Api) -> None:
     assert len({one["id"] for one in made}) == Link.objects.count() == 40
 
 
-def test_equal_items_of_a_batch_are_one_link(api: Api) -> None:
+def test_equal_items_of_a_batch_share_one_link(api: Api) -> None:
     data = api.post("/links/bulk", {"links": [{"url": URL, "reuse": True}] * 3}).body["data"]
 
     assert [one["reused"] for one in data] == [False, True, True]

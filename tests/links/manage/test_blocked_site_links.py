@@ -43,7 +43,7 @@ def is_on(link: Link) -> bool:
 
 
 @pytest.mark.parametrize("was_off", [False, True])
-def test_link_that_the_operator_disabled_stays_so(
+def test_company_cannot_enable_a_link_the_operator_disabled(
     api: Api, desk: Client, link: Link, was_off: bool
 ) -> None:
     if was_off:
@@ -58,7 +58,7 @@ def test_link_that_the_operator_disabled_stays_so(
     assert api.call("DELETE", f"/links/{link.public_id}").status == 200
 
 
-def test_operator_enables_it_again_for_good(api: Api, desk: Client, link: Link) -> None:
+def test_operator_can_enable_a_barred_link(api: Api, desk: Client, link: Link) -> None:
     act(desk, "disable", link)
 
     act(desk, "enable", link)
@@ -68,7 +68,7 @@ def test_operator_enables_it_again_for_good(api: Api, desk: Client, link: Link) 
     assert enable(api, link).body["state"] == "active"
 
 
-def test_link_to_a_blocked_site_stays_off(api: Api, desk: Client, link: Link) -> None:
+def test_link_to_a_blocked_site_cannot_be_enabled(api: Api, desk: Client, link: Link) -> None:
     BlockedHost.objects.create(host="example.com")
     blocked_sites.invalidate_cache()
     assert blocked_site_links.disable_links_to("example.com", user=None) == 1
@@ -79,9 +79,7 @@ def test_link_to_a_blocked_site_stays_off(api: Api, desk: Client, link: Link) ->
     assert Link.objects.get(pk=link.pk).is_barred
 
 
-def test_link_that_leads_to_a_blocked_site_once_expired_stays_off(
-    api: Api, company: Company
-) -> None:
+def test_link_with_a_blocked_expired_url_cannot_be_enabled(api: Api, company: Company) -> None:
     link = LinkFactory.create(company=company, expired_url="https://fraud.example/")
     api.call("DELETE", f"/links/{link.public_id}")
     BlockedHost.objects.create(host="fraud.example")
@@ -94,7 +92,9 @@ def test_link_that_leads_to_a_blocked_site_once_expired_stays_off(
     assert mended.body["state"] == "active"
 
 
-def test_cabinet_says_so_and_has_no_button(client: Client, company: Company, link: Link) -> None:
+def test_cabinet_shows_a_barred_link_without_a_button(
+    client: Client, company: Company, link: Link
+) -> None:
     changes.change(link=link, wanted=Change(is_enabled=False, by_operator=True))
     client.force_login(MemberFactory.create(company=company, role=Member.Role.OWNER).user)
 
@@ -107,7 +107,7 @@ def test_cabinet_says_so_and_has_no_button(client: Client, company: Company, lin
 
 
 @pytest.mark.parametrize("was_stopped", [False, True])
-def test_batch_that_the_operator_stopped_stays_so(
+def test_company_cannot_release_a_batch_the_operator_stopped(
     api: Api, company: Company, link: Link, was_stopped: bool
 ) -> None:
     if was_stopped:
@@ -120,9 +120,7 @@ def test_batch_that_the_operator_stopped_stays_so(
     assert Stop.objects.get().is_operators
 
 
-def test_cabinet_releases_what_its_owner_stopped(
-    client: Client, company: Company, link: Link
-) -> None:
+def test_cabinet_releases_the_owners_stop(client: Client, company: Company, link: Link) -> None:
     client.force_login(MemberFactory.create(company=company, role=Member.Role.OWNER).user)
     client.post(reverse("link-stop-all"))
     client.post(reverse("link-batch-stop", args=[link.batch]))
@@ -136,7 +134,7 @@ def test_cabinet_releases_what_its_owner_stopped(
     assert stopping.release(company=company, by_operator=True)
 
 
-def test_alias_that_the_operator_disabled_is_not_made_anew(api: Api, company: Company) -> None:
+def test_alias_of_a_barred_link_stays_taken(api: Api, company: Company) -> None:
     link = LinkFactory.create(company=company, slug="Sale", is_alias=True)
     changes.change(link=link, wanted=Change(is_enabled=False, by_operator=True))
     asked = {"url": "https://example.com/", "alias": "sale"}
@@ -149,7 +147,7 @@ def test_alias_that_the_operator_disabled_is_not_made_anew(api: Api, company: Co
 
 
 @pytest.mark.parametrize("by_operator", [True, False])
-def test_alias_of_a_batch_that_the_operator_stopped_is_not_made_anew(
+def test_alias_of_an_operators_stopped_batch_stays_taken(
     api: Api, company: Company, by_operator: bool
 ) -> None:
     link = LinkFactory.create(company=company, slug="Sale", is_alias=True, batch_id=uuid7())
@@ -164,7 +162,7 @@ def test_alias_of_a_batch_that_the_operator_stopped_is_not_made_anew(
     assert one.code == "alias_taken"
 
 
-def test_link_stopped_with_its_batch_is_not_enabled_alone(
+def test_link_of_a_stopped_batch_cannot_be_enabled_alone(
     api: Api, company: Company, link: Link
 ) -> None:
     stopping.stop(company=company, batch_id=link.batch_id)
@@ -177,7 +175,7 @@ def test_link_stopped_with_its_batch_is_not_enabled_alone(
     assert enable(api, link).status == 200
 
 
-def test_link_that_somebody_opened_is_not_enabled(api: Api, company: Company) -> None:
+def test_used_one_time_link_cannot_be_enabled(api: Api, company: Company) -> None:
     used = LinkFactory.create(company=company, is_once=True, used_at=timezone.now())
 
     answer = enable(api, used)

@@ -26,7 +26,7 @@ def patch(api: Api, link: Link, **fields: object) -> Answer:
 @pytest.mark.parametrize(
     ("fields", "utm"), [({}, UTM), ({"utm": True}, UTM), ({"utm": None}, UTM), ({"utm": False}, "")]
 )
-def test_company_s_tags_are_copied_unless_left_out(
+def test_company_tags_are_copied_unless_declined(
     api: Api, fields: dict[str, Any], utm: str
 ) -> None:
     Company.objects.update(link_utm=UTM)
@@ -42,7 +42,7 @@ def test_company_s_tags_are_copied_unless_left_out(
     ("fields", "expired_url"),
     [({}, LATE), ({"expired_url": f"{LATE}2"}, f"{LATE}2"), ({"expired_url": ""}, "")],
 )
-def test_link_leads_elsewhere_once_expired(
+def test_expired_link_redirects_to_its_expired_url(
     api: Api, fields: dict[str, Any], expired_url: str
 ) -> None:
     Company.objects.update(link_expired_url=LATE)
@@ -99,7 +99,7 @@ def test_faulty_options_are_named(api: Api, fields: dict[str, Any], field: str) 
     assert not Link.objects.exists()
 
 
-def test_company_s_list_of_sites_holds_for_every_call(api: Api) -> None:
+def test_company_site_list_applies_to_every_call(api: Api) -> None:
     Company.objects.update(link_targets=["shop.example"])
     link = LinkFactory.create(company=api.company)
     other = {"phone": PHONE, "url": URL, "link": URL}
@@ -119,7 +119,7 @@ def test_company_s_list_of_sites_holds_for_every_call(api: Api) -> None:
     assert shorten(api, url="https://www.shop.example/x").status == 200
 
 
-def test_tags_and_where_it_leads_once_expired_are_changed(api: Api) -> None:
+def test_tags_and_expired_url_can_be_changed(api: Api) -> None:
     Company.objects.update(link_utm=UTM)
     link = LinkFactory.create(company=api.company)
 

@@ -60,7 +60,7 @@ def test_all_links_of_a_company_stop_and_come_back(ask: Ask, link: Link, company
     assert statuses(ask, link, second, stranger) == [302, 302, 302]
 
 
-def test_links_of_a_batch_stop_alone(ask: Ask, link: Link, company: Company) -> None:
+def test_stopped_batch_leaves_other_links_open(ask: Ask, link: Link, company: Company) -> None:
     same = LinkFactory.create(company=company, batch_id=link.batch_id)
     other = LinkFactory.create(company=company, batch_id=uuid7())
 
@@ -69,7 +69,7 @@ def test_links_of_a_batch_stop_alone(ask: Ask, link: Link, company: Company) -> 
     assert statuses(ask, link, same, other) == [410, 410, 302]
 
 
-def test_nobody_stops_the_batch_of_another_company(ask: Ask, link: Link) -> None:
+def test_company_cannot_stop_the_batch_of_another(ask: Ask, link: Link) -> None:
     stopping.stop(company=CompanyFactory.create(), batch_id=link.batch_id)
 
     assert statuses(ask, link) == [302]
@@ -86,7 +86,7 @@ def test_release_of_a_batch_leaves_its_company_stopped(
     assert statuses(ask, link) == [410]
 
 
-def test_link_disabled_meanwhile_does_not_come_back(ask: Ask, link: Link, company: Company) -> None:
+def test_link_disabled_during_a_stop_stays_disabled(ask: Ask, link: Link, company: Company) -> None:
     stopping.stop(company=company)
     Link.objects.filter(pk=link.pk).update(disabled_at=timezone.now())
     resolution.invalidate_after_commit(link)
@@ -96,7 +96,7 @@ def test_link_disabled_meanwhile_does_not_come_back(ask: Ask, link: Link, compan
     assert statuses(ask, link) == [410]
 
 
-def test_stopping_twice_is_one_stop_and_one_record(company: Company) -> None:
+def test_repeated_stop_is_recorded_once(company: Company) -> None:
     told = [stopping.stop(company=company), stopping.stop(company=company)]
     told += [stopping.release(company=company), stopping.release(company=company)]
 
@@ -111,7 +111,7 @@ def test_suspended_company_keeps_its_links(ask: Ask, link: Link, company: Compan
     assert statuses(ask, link) == [302]
 
 
-def test_cached_hit_of_another_process_stops_and_comes_back(link: Link, company: Company) -> None:
+def test_stop_and_release_reach_another_process(link: Link, company: Company) -> None:
     other = process()
     assert isinstance(other.resolve(link.slug), LinkTarget)
 
@@ -130,9 +130,7 @@ def test_stop_is_known_before_the_first_answer(link: Link, company: Company) -> 
     assert process().resolve(link.slug) is GONE
 
 
-def test_stop_of_which_redis_said_nothing_is_learned_when_it_is_back(
-    link: Link, settings: Settings
-) -> None:
+def test_stop_missed_by_redis_takes_effect_when_it_returns(link: Link, settings: Settings) -> None:
     other = process()
     with without_redis(settings):
         other.resolve(link.slug)
@@ -141,7 +139,7 @@ def test_stop_of_which_redis_said_nothing_is_learned_when_it_is_back(
     assert wait_until(lambda: other.resolve(link.slug) is GONE)
 
 
-def test_stop_is_learned_while_redis_is_away(
+def test_stop_takes_effect_while_redis_is_away(
     link: Link, company: Company, settings: Settings
 ) -> None:
     with without_redis(settings):
@@ -153,7 +151,9 @@ def test_stop_is_learned_while_redis_is_away(
         assert wait_until(lambda: other.resolve(link.slug) is GONE)
 
 
-def test_stop_is_told_when_redis_is_back(link: Link, company: Company, settings: Settings) -> None:
+def test_stop_is_published_when_redis_returns(
+    link: Link, company: Company, settings: Settings
+) -> None:
     other = process()
     other.resolve(link.slug)
     with without_redis(settings):
@@ -172,7 +172,7 @@ def no_database() -> Iterator[None]:
         cursor.execute("ALTER TABLE links_stop_away RENAME TO links_stop")
 
 
-def test_what_is_known_stays_without_the_database(
+def test_known_stops_stay_without_the_database(
     link: Link, company: Company, request: pytest.FixtureRequest
 ) -> None:
     stopping.stop(company=company)
@@ -207,9 +207,7 @@ def test_process_that_starts_without_the_database_reads_the_copy(
     assert stops.stopped == stopped
 
 
-def test_nothing_is_answered_while_nobody_can_tell(
-    link: Link, request: pytest.FixtureRequest
-) -> None:
+def test_unknown_stops_raise(link: Link, request: pytest.FixtureRequest) -> None:
     resolution.resolve(link.slug)  # Redis knows the link now
 
     request.getfixturevalue("no_database")
@@ -235,7 +233,7 @@ while True:
 """
 
 
-def test_real_process_hears_of_it(link: Link, company: Company) -> None:
+def test_stop_reaches_a_real_process(link: Link, company: Company) -> None:
     name = str(connection.settings_dict["NAME"])
     url = urlsplit(os.environ["DATABASE_URL"])._replace(path=f"/{name}").geturl()
     with subprocess.Popen(

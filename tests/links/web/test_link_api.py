@@ -39,7 +39,7 @@ def test_names_are_found_by_their_index(company: Company) -> None:
     assert "link_key_once" in plan(by_desk("https://go.example/sale"))
 
 
-def test_name_that_was_handed_on_is_its_new_owner_s(api: Api) -> None:
+def test_reassigned_alias_belongs_to_its_new_owner(api: Api) -> None:
     now = timezone.now()
     LinkFactory.create(company=api.company, slug="sale", is_alias=True, retired_at=now)
     link = LinkFactory.create(company=api.company, slug="Sale", is_alias=True)
@@ -51,7 +51,7 @@ def test_name_that_was_handed_on_is_its_new_owner_s(api: Api) -> None:
 
 
 @pytest.mark.parametrize("slug", ["\0", "sale\0", "a\nb"])
-def test_slug_that_nothing_can_have_is_refused(api: Api, slug: str) -> None:
+def test_impossible_slug_is_refused(api: Api, slug: str) -> None:
     answer = api.get("/links", {"slug": slug})
 
     assert (answer.status, list(answer.body["errors"])) == (422, ["slug"])
@@ -68,7 +68,7 @@ def test_slug_that_nothing_can_have_is_refused(api: Api, slug: str) -> None:
         ({"from": "9999-12-31T23:00:00Z", "to": "9999-12-31T23:30:00Z"}, "to"),
     ],
 )
-def test_year_at_the_end_of_time_is_refused(
+def test_extreme_year_is_refused(
     api: Api, interval: str, query: dict[str, str], field: str
 ) -> None:
     link = LinkFactory.create(company=api.company)
@@ -80,7 +80,7 @@ def test_year_at_the_end_of_time_is_refused(
 
 @pytest.mark.parametrize("interval", ["day", "hour"])
 @pytest.mark.parametrize("to", ["0002-01-01T00:00:00%2B14:00", "9998-12-31T23:59:59-12:00"])
-def test_years_next_to_them_are_empty(api: Api, interval: str, to: str) -> None:
+def test_years_next_to_the_extremes_are_empty(api: Api, interval: str, to: str) -> None:
     link = LinkFactory.create(company=api.company)
 
     answer = api.call("GET", f"/links/{link.public_id}/stats?interval={interval}&to={to}")
@@ -99,7 +99,7 @@ def clicked(link_id: UUID, *moments: datetime) -> None:
 
 
 @pytest.mark.parametrize("interval", ["day", "hour"])
-def test_breakdown_is_of_the_same_time_as_the_series(api: Api, interval: str) -> None:
+def test_breakdown_covers_the_same_period_as_the_series(api: Api, interval: str) -> None:
     link = LinkFactory.create(company=api.company)
     noon = timezone.localtime().replace(hour=12, minute=0, second=0, microsecond=0)
     first, last = noon - timedelta(days=5), noon - timedelta(days=3)

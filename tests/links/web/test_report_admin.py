@@ -45,7 +45,7 @@ def report(**fields: Any) -> Report:
     return Report.objects.create(link=link, reason="phishing", **fields)
 
 
-def test_reports_that_wait_come_first(client: Client) -> None:
+def test_pending_reports_come_first(client: Client) -> None:
     now = timezone.now()
     handled, old, new = report(handled_at=now), report(), report()
     Report.objects.filter(pk=old.pk).update(reported_at=now - timedelta(days=1))
@@ -57,7 +57,7 @@ def test_reports_that_wait_come_first(client: Client) -> None:
     assert list(waiting) == [new, old]
 
 
-def test_today_counts_reports_that_wait(client: Client) -> None:
+def test_today_counts_pending_reports(client: Client) -> None:
     one, _ = report(), report()
 
     before = client.get(reverse("admin:index"))
@@ -81,7 +81,7 @@ def test_link_reported_is_disabled_and_recorded(client: Client, operator: User) 
     assert list(events) == [("link.disabled", operator.pk, link.company_id)]
 
 
-def test_link_of_another_owner_by_now_is_left_alone(client: Client) -> None:
+def test_retired_link_is_left_alone(client: Client) -> None:
     link = LinkFactory.create(retired_at=timezone.now())
 
     act(client, "disable_links", report(link=link))
@@ -108,7 +108,7 @@ def test_links_of_companies_are_stopped_and_released_from_their_list(
     ("action", "expected"),
     [("stop_batches", ["NoTarget", "LinkTarget"]), ("stop_companies", ["NoTarget"] * 2)],
 )
-def test_links_are_stopped_with_what_they_went_out_with(
+def test_links_are_stopped_with_their_batch_or_company(
     client: Client, action: str, expected: list[str]
 ) -> None:
     link = LinkFactory.create(batch_id=uuid7())
@@ -119,7 +119,7 @@ def test_links_are_stopped_with_what_they_went_out_with(
     assert [type(resolution.resolve(one.slug)).__name__ for one in (link, other)] == expected
 
 
-def test_what_is_stopped_is_listed_and_released(client: Client) -> None:
+def test_stops_are_listed_and_released(client: Client) -> None:
     link = LinkFactory.create(batch_id=uuid7())
     stopping.stop(company=link.company, batch_id=link.batch_id)
     stop = Stop.objects.get()
@@ -143,7 +143,7 @@ def test_company_leads_to_its_links(client: Client) -> None:
 
 
 @pytest.mark.parametrize("model", [Report, Stop, Link, Company])
-def test_who_may_only_look_is_offered_nothing_else(client: Client, model: type[Model]) -> None:
+def test_viewer_is_offered_no_actions(client: Client, model: type[Model]) -> None:
     looker = make_operator()
     User.objects.filter(pk=looker.pk).update(is_superuser=False)
     sign_in(client, User.objects.get(pk=looker.pk), "password", "mfa")

@@ -104,7 +104,7 @@ def test_link_of_a_company_waiting_for_approval_leads_nowhere_once_expired() -> 
     assert caught.value.error is Error.FORBIDDEN
 
 
-def test_usual_place_for_the_expired_is_left_out_while_it_is_blocked() -> None:
+def test_blocked_default_expired_url_is_left_out() -> None:
     set_up = replace(principal(), link_rules=LinkRules(expired_url="https://fraud.example/x"))
     before = new_link(Fields({"url": URL}), set_up)
     BlockedHost.objects.create(host="fraud.example")
@@ -120,7 +120,7 @@ def test_usual_place_for_the_expired_is_left_out_while_it_is_blocked() -> None:
     assert caught.value.error is Error.URL_NOT_ALLOWED
 
 
-def test_field_at_fault_is_named_before_the_alias_is_refused() -> None:
+def test_invalid_field_is_reported_before_the_alias_is_refused() -> None:
     fields = Fields({"url": 1, "alias": "sale-2026"})
 
     assert new_link(fields, principal("pending")) is None
@@ -140,7 +140,7 @@ def test_links_made_before_the_approval_end_within_the_hour(test_api: Api, path:
 
 
 @pytest.mark.parametrize("change", [b'{"expires_in": 86400}', b'{"never_expires": true}'])
-def test_change_before_the_approval_lengthens_no_life(test_api: Api, change: bytes) -> None:
+def test_pending_company_cannot_lengthen_a_lifetime(test_api: Api, change: bytes) -> None:
     Company.objects.update(status=Company.Status.PENDING)
     made = test_api.post("/links/shorten", {"url": URL, "expires_in": 60}).body["id"]
     Link.objects.update(created_at=timezone.now() - timedelta(seconds=HOUR - 90))
