@@ -35,7 +35,7 @@ def test_every_variable_is_listed_in_the_example() -> None:
     assert read - set(_LISTED.findall(example)) == set()
 
 
-def test_every_promise_of_security_names_its_code_and_its_tests() -> None:
+def test_every_security_promise_names_code_and_tests() -> None:
     text = (ROOT / "SECURITY.md").read_text(encoding="utf-8")
     rows = [line.strip("|").split("|") for line in text.splitlines() if line.startswith("| ")]
     promises = [row for row in rows if row[0].strip() != "promise"]

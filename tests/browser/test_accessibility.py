@@ -125,7 +125,9 @@ document.adoptedStyleSheets = [sheet];
 document.querySelector("main").setAttribute("onclick", "0");"""
 
 
-def test_judge_notices(browser: Browser, live_server: LiveServer, company: Company) -> None:
+def test_audit_detects_violations(
+    browser: Browser, live_server: LiveServer, company: Company
+) -> None:
     visit = PageAudit(browser, live_server.url)
     assert visit.complaints("", "/account/login/") == []
 

@@ -104,7 +104,7 @@ def test_message_is_found_by_a_phone_as_it_was_dictated(
 
 
 @pytest.mark.usefixtures("vendor")
-def test_trial_is_sent_and_its_fate_is_seen(
+def test_test_message_is_sent_and_its_status_shown(
     page: Page, live_server: LiveServer, dispatcher: Dispatcher
 ) -> None:
     enter(page, live_server)

@@ -31,7 +31,7 @@ def test_chain_is_set_and_a_mistake_is_explained(page: Page, live_server: LiveSe
     expect(page.get_by_label("Затем")).to_have_value("sms")
 
 
-def test_message_tells_why_it_went_on(page: Page, live_server: LiveServer) -> None:
+def test_message_shows_why_it_fell_back(page: Page, live_server: LiveServer) -> None:
     company = sign_in(page, live_server).company
     message: Message = MessageFactory.create(
         company=company, channel="sms", state="sent", price=16, hold=2, tries=2

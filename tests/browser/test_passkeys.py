@@ -49,7 +49,7 @@ def add_passkey(page: Page) -> None:
     page.get_by_role("button", name="Добавить ключ").click()
 
 
-def test_passkey_opens_the_door_without_a_password(
+def test_passkey_signs_in_without_a_password(
     page: Page, live_server: LiveServer, device: CDPSession, user: User
 ) -> None:
     add_passkey(page)
@@ -71,7 +71,7 @@ def test_passkey_opens_the_door_without_a_password(
     assert not Authenticator.objects.filter(user=user, type="webauthn").exists()
 
 
-def test_strange_device_is_told_so(page: Page, live_server: LiveServer, device: CDPSession) -> None:
+def test_unknown_device_is_refused(page: Page, live_server: LiveServer, device: CDPSession) -> None:
     page.goto(f"{live_server.url}/account/login/")
 
     page.get_by_role("button", name="Войти с ключом доступа").click()

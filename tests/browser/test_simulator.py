@@ -96,7 +96,7 @@ def test_contact_is_shared(
     assert send_bot(simulator, phone).status_code == 200
 
 
-def test_contact_is_taken_back_and_nobody_is_told(
+def test_unshared_contact_sends_no_update(
     page: Page, simulator: Simulator, receiver: Receiver, phone: str
 ) -> None:
     send_bot(simulator, phone)

@@ -20,7 +20,7 @@ def elsewhere(live_server: LiveServer) -> str:
     return f"http://{name}:{parts.port}/docs/limits"
 
 
-def test_link_that_opens_once_is_opened_by_its_button(page: Page, live_server: LiveServer) -> None:
+def test_one_time_link_opens_by_its_button(page: Page, live_server: LiveServer) -> None:
     link = LinkFactory.create(url=elsewhere(live_server), is_once=True)
     assert urlsplit(link.url).netloc != urlsplit(live_server.url).netloc
     page.goto(f"{live_server.url}/{link.slug}")

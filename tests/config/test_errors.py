@@ -57,7 +57,7 @@ def test_every_error_is_produced_by_a_test() -> None:
 
 
 @pytest.mark.parametrize("error", Error)
-def test_words_are_russian_and_english(error: Error) -> None:
+def test_messages_are_russian_and_english(error: Error) -> None:
     russian, english = error.words("ru"), error.words("en")
 
     assert any("а" <= letter <= "я" for letter in russian.lower())

@@ -34,7 +34,7 @@ def without_stores() -> list[tuple[int, dict[str, Any], str]]:
     return [(int(status), json.loads(body), body) for status, _, body in lines]
 
 
-def test_alive_without_any_store_but_not_ready() -> None:
+def test_live_but_not_ready_without_stores() -> None:
     (alive, _, _), (ready, body, text) = without_stores()
 
     assert (alive, ready) == (200, 503)
@@ -74,7 +74,7 @@ def test_not_ready_until_migrated(client: Client) -> None:
 
 
 @pytest.mark.parametrize("length", [0, 8, -1])
-def test_strangers_are_told_nothing_of_their_request(client: Client, length: int) -> None:
+def test_unsigned_probe_reveals_no_request_facts(client: Client, length: int) -> None:
     question = probe.sign()[:length]
 
     answer = client.get("/livez", headers={probe.HEADER: question})
@@ -82,7 +82,7 @@ def test_strangers_are_told_nothing_of_their_request(client: Client, length: int
     assert answer.json() == {"status": "ok"}
 
 
-def test_our_own_question_is_answered(client: Client, settings: Settings) -> None:
+def test_probe_response_has_request_facts(client: Client, settings: Settings) -> None:
     settings.TRUSTED_PROXY_COUNT = 1
     headers = {probe.HEADER: probe.sign(), "X-Forwarded-For": "192.0.2.1, 192.0.2.2"}
 

@@ -122,7 +122,7 @@ def test_metrics_may_listen_inside(host: str) -> None:
     assert list(problems(ORDINARY | {"METRICS_HOST": host})) == []
 
 
-def test_everything_wrong_is_said_at_once_and_no_secret_with_it() -> None:
+def test_all_problems_are_listed_without_secrets() -> None:
     weak = "hunter2-hunter2-hunter2-hunter2-hunter2-hunter2-hunter2"
     with pytest.raises(ImproperlyConfigured) as caught:
         require_safe(ORDINARY | {"DEBUG": True, "PUBLIC_URL": "", "SECRET_KEY": weak})

@@ -104,7 +104,7 @@ def test_good_settings_start() -> None:
         ),
     ],
 )
-def test_settings_that_could_not_work_are_refused(changes: dict[str, str], words: str) -> None:
+def test_invalid_settings_are_refused(changes: dict[str, str], words: str) -> None:
     refused = start(**changes)
 
     last_line = refused.stderr.strip().splitlines()[-1]

@@ -79,7 +79,7 @@ def test_what_git_diff_writes_is_read(write: Callable[..., Path], tmp_path: Path
 
 
 @pytest.mark.parametrize("house", [HOUSE * 2, HOUSE.replace("shut", "lock"), ""])
-def test_place_must_be_there_once(house: str) -> None:
+def test_hunk_must_match_exactly_once(house: str) -> None:
     with pytest.raises(PatchError, match=r"house\.py has [02] places"):
         Hunk("house.py", "    shut(doors)\n", "").applied(house)
 
@@ -93,7 +93,7 @@ def test_place_must_be_there_once(house: str) -> None:
         PATCH.replace("     go()", "go()"),
     ],
 )
-def test_what_is_no_patch_is_refused(write: Callable[..., Path], text: str) -> None:
+def test_malformed_patch_is_refused(write: Callable[..., Path], text: str) -> None:
     with pytest.raises(PatchError):
         read(write(text))
 
@@ -130,7 +130,7 @@ def test_is_not_set_up(broken): pass
 """
 
 
-def test_assertions_are_told_from_other_ends(tmp_path: Path) -> None:
+def test_assertions_differ_from_other_failures(tmp_path: Path) -> None:
     (tmp_path / "test_ends.py").write_text(ENDS)
     found = tmp_path / "endings.json"
     plugins = ["-p", "no:cacheprovider", "-p", "tests.mutants.verdicts", "--endings", str(found)]

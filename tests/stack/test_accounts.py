@@ -63,7 +63,7 @@ def _carriers(phone: str) -> list[str]:
     return list(tried.values_list("provider", flat=True))
 
 
-def test_hanging_account_slows_no_other_and_is_left_alone_until_it_is_well(
+def test_hanging_account_slows_no_other_and_its_breaker_opens(
     stack: Stack, kz: Carrier, sender: Sender, threads: ThreadPoolExecutor
 ) -> None:
     hung, beside = stack.phones(SHARE), stack.phones(4)

@@ -30,7 +30,7 @@ def crosses(stack: Stack) -> set[str]:
     return {name for name, one in examined(stack).items() if not one["ok"]}
 
 
-def test_doctor_finds_a_sound_service_sound(stack: Stack) -> None:
+def test_doctor_passes_a_healthy_service(stack: Stack) -> None:
     wait_until(lambda: not crosses(stack), seconds=60)
 
     assert len(examined(stack)) == 27

@@ -66,7 +66,7 @@ def follow_later(short_url: str, phone: str) -> None:
     requests.get(short_url, headers=BROWSER, allow_redirects=False, timeout=10)
 
 
-def test_refusal_goes_by_sms_in_the_same_call(stack: Stack) -> None:
+def test_refusal_falls_back_to_sms_in_the_same_call(stack: Stack) -> None:
     sender, phone = falling_back(stack), stack.phone()
     stack.carrier.set_fault("unreachable", channel="whatsapp", phone=phone)
 
@@ -80,7 +80,7 @@ def test_refusal_goes_by_sms_in_the_same_call(stack: Stack) -> None:
     assert sender.balance() == (TOKENS - 16, 0)
 
 
-def test_silence_goes_on_by_sms_and_one_delivery_is_charged(stack: Stack) -> None:
+def test_timeout_falls_back_to_sms_and_charges_once(stack: Stack) -> None:
     sender, phone = falling_back(stack), stack.phone()
     stack.carrier.set_fault("no_receipt", channel="whatsapp", phone=phone)
 
@@ -96,7 +96,7 @@ def test_silence_goes_on_by_sms_and_one_delivery_is_charged(stack: Stack) -> Non
 @pytest.mark.parametrize(
     ("fault", "expected"), [("link_preview", (0, 1, 0)), ("link_scan", (0, 0, 1))]
 )
-def test_machine_that_opens_the_link_proves_nothing_and_the_person_does(
+def test_bot_click_proves_no_delivery_and_a_person_does(
     stack: Stack, fault: str, expected: tuple[int, int, int]
 ) -> None:
     sender, phone = falling_back(stack), stack.phone()

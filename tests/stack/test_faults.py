@@ -41,9 +41,7 @@ def test_unreachable_is_said_at_once_and_another_channel_may_be_tried(
 
 
 @each_channel
-def test_a_refusal_is_said_at_once_and_costs_nothing(
-    stack: Stack, sender: Sender, channel: str
-) -> None:
+def test_refusal_is_immediate_and_free(stack: Stack, sender: Sender, channel: str) -> None:
     phone = stack.phone()
     stack.carrier.set_fault("refuse", phone=phone, times=1)
 

@@ -80,7 +80,7 @@ def test_every_answer_has_hsts_and_nosniff(production: Program, path: str, statu
     assert answer.headers["X-Content-Type-Options"] == "nosniff"
 
 
-def test_api_in_the_clear_does_nothing(production: Program) -> None:
+def test_api_over_plain_http_has_no_effect(production: Program) -> None:
     key = ApiKeyFactory.create().plaintext
     before = Link.objects.count()
 
@@ -101,7 +101,7 @@ def test_pages_in_the_clear_lead_to_https(production: Program, path: str) -> Non
 
 
 @pytest.mark.parametrize("path", ["/livez", "/readyz"])
-def test_probes_are_answered_in_the_clear(production: Program, path: str) -> None:
+def test_probes_work_over_plain_http(production: Program, path: str) -> None:
     assert ask(production, path).status_code == 200
 
 

@@ -17,7 +17,7 @@ DELIVERED = Outcome(["delivered"], charged=1, copies=1)
 PAUSE_SECONDS = 8.0  # seconds: longer than we wait for any vendor
 
 
-def test_a_slow_vendor_takes_no_more_threads_than_it_may(
+def test_slow_vendor_keeps_to_its_thread_limit(
     stack: Stack, sender: Sender, threads: ThreadPoolExecutor
 ) -> None:
     known, first, second = stack.phone(), stack.phones(SEND_WAITERS), stack.phones(8)
@@ -39,7 +39,7 @@ def test_a_slow_vendor_takes_no_more_threads_than_it_may(
     assert stack.endings([*first, *second]) == [DELIVERED] * 12
 
 
-def test_a_worker_asked_to_stop_under_load_finishes_what_it_began(
+def test_worker_finishes_its_work_on_sigterm(
     stack: Stack, sender: Sender, threads: ThreadPoolExecutor
 ) -> None:
     phones = stack.phones(48)
@@ -59,9 +59,7 @@ def test_a_worker_asked_to_stop_under_load_finishes_what_it_began(
     assert sender.balance() == (TOKENS - len(phones), 0)
 
 
-def test_two_hundred_sends_to_a_vendor_that_stands_still(
-    stack: Stack, threads: ThreadPoolExecutor
-) -> None:
+def test_two_hundred_sends_to_a_hanging_vendor(stack: Stack, threads: ThreadPoolExecutor) -> None:
     sender = stack.sender(api_rate=1_000_000)
     known, phones = _codes_on_phones(stack, sender, 16), stack.phones(200)
 

@@ -68,7 +68,7 @@ def test_without_a_channel_the_company_s_default_is_used(
     assert sent["channel"] == stack.carrier.message(phone)["channel"] == expected
 
 
-def test_a_phone_is_one_in_all_its_spellings(stack: Stack, sender: Sender) -> None:
+def test_phone_spellings_are_normalized(stack: Stack, sender: Sender) -> None:
     phone = stack.phone()
     bare = phone.removeprefix("+7")
     spaced = f"+7 ({bare[:3]}) {bare[3:6]}-{bare[6:8]}-{bare[8:]}"
@@ -83,7 +83,7 @@ def test_a_phone_is_one_in_all_its_spellings(stack: Stack, sender: Sender) -> No
 
 
 @each_channel
-def test_a_code_takes_a_link_with_it(stack: Stack, sender: Sender, channel: str) -> None:
+def test_code_and_link_share_a_message(stack: Stack, sender: Sender, channel: str) -> None:
     phone = stack.phone()
 
     sent = sender.send_code(phone, channel=channel, link=TARGET).json()

@@ -32,7 +32,7 @@ def test_person_stops_the_bot_and_starts_it_again(stack: Stack, sender: Sender) 
     assert sender.balance() == (TOKENS - 1, 0)
 
 
-def test_code_reaches_who_stopped_the_bot_alone(stack: Stack, sender: Sender) -> None:
+def test_code_still_reaches_a_person_who_stopped_the_bot(stack: Stack, sender: Sender) -> None:
     phone = stack.phone()
     stack.carrier.act_on_bot(phone, "stop")
     wait_until(lambda: Contact.objects.filter(phone=phone, blocked_at__isnull=False).exists())
@@ -62,7 +62,9 @@ def test_who_blocked_the_bot_is_not_tried_twice(stack: Stack, sender: Sender) ->
         ("batched_receipts", 2),  # one call: delivered, sent, and delivered once more
     ],
 )
-def test_whatsapp_tells_it_its_own_way(stack: Stack, sender: Sender, fault: str, kept: int) -> None:
+def test_whatsapp_reports_failure_in_its_format(
+    stack: Stack, sender: Sender, fault: str, kept: int
+) -> None:
     phone = stack.phone()
     stack.carrier.set_fault(fault, phone=phone, channel="whatsapp")
 
@@ -91,7 +93,7 @@ def test_held_template_reaches_the_operator_and_costs_nothing_when_dropped(
     ("told", "code"),
     [({"code": 131031}, "131031"), ({"template": "short_link"}, "template_paused")],
 )
-def test_word_on_the_account_reaches_the_operator(
+def test_account_alert_reaches_the_operator(
     stack: Stack, told: dict[str, object], code: str
 ) -> None:
     stack.carrier.send_account_alert(told)

@@ -90,7 +90,7 @@ def test_web_and_worker_start_and_work_without_redis(
     _assert_no_leak(before, during, _usage_at_full_load(stack, unlimited_sender, threads))
 
 
-def test_redis_standing_still_fails_no_request_and_piles_up_nothing(
+def test_paused_redis_fails_no_request_and_leaks_nothing(
     stack: Stack, unlimited_sender: Sender, threads: ThreadPoolExecutor
 ) -> None:
     before = _usage_at_full_load(stack, unlimited_sender, threads)

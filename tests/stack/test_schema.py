@@ -44,7 +44,7 @@ def cases(said: str) -> int:
 
 
 @pytest.mark.parametrize("has_key", [True, False])
-def test_answers_are_as_written_down(
+def test_responses_match_the_schema(
     stack: Stack, sender: Sender, tmp_path: Path, *, has_key: bool
 ) -> None:
     with_key = [

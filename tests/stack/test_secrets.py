@@ -52,7 +52,7 @@ def _let_vendors_refuse(stack: Stack, sender: Sender) -> None:
         sender.send_code(phone, channel="sms")
 
 
-def test_codes_and_keys_are_kept_and_said_nowhere(
+def test_codes_and_keys_are_neither_stored_nor_logged(
     stack: Stack, tap: secret_search.RedisMonitor, codes: list[str]
 ) -> None:
     places = {

@@ -9,7 +9,9 @@ from tests.stack.stack import TOKENS, Stack
 
 
 @pytest.mark.parametrize("channel", ["whatsapp", "sms"])
-def test_stop_is_heeded_and_start_lifts_it(stack: Stack, sender: Sender, channel: str) -> None:
+def test_stop_unsubscribes_and_start_resubscribes(
+    stack: Stack, sender: Sender, channel: str
+) -> None:
     phone, other = stack.phone(), stack.sender()
     blocked = BlockedPhone.objects.filter(phone=f"+{phone.lstrip('+')}")
     assert sender.send_code(phone, channel=channel).status_code == 200

@@ -45,7 +45,7 @@ def test_link_of_a_company_host_opens_there_alone(stack: Stack) -> None:
     assert "go.acme.example/AcmeSale" in visit(stack, f"{link.slug}+", host=host.host).text
 
 
-def test_link_that_opens_once_opens_by_its_form(stack: Stack) -> None:
+def test_one_time_link_opens_by_its_form(stack: Stack) -> None:
     link = LinkFactory.create(slug="OnceStack", company=company(), url=TARGET, is_once=True)
     form = {"nonce": nonce_of(visit(stack, link.slug).content)}
 

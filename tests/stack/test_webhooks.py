@@ -68,7 +68,7 @@ def test_worker_killed_between_call_and_record_calls_again_under_the_same_id(
     assert delivery.get().tries == 2
 
 
-def test_broken_receiver_delays_no_send_and_hears_all_once_it_is_back(
+def test_broken_receiver_delays_no_send_and_gets_all_webhooks_later(
     stack: Stack, sender: Sender, receiver: Receiver
 ) -> None:
     phones = stack.phones(5)

@@ -42,7 +42,7 @@ def test_webhook_keys_stored_under_their_former_name_are_adopted(tmp_path: Path)
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]"])
-def test_damaged_secrets_are_not_replaced_in_silence(tmp_path: Path, text: str) -> None:
+def test_damaged_secrets_are_refused(tmp_path: Path, text: str) -> None:
     path = tmp_path / "secrets.json"
     path.write_text(text)
 
@@ -70,7 +70,7 @@ def test_another_vendor_may_be_played_for_sms(tmp_path: Path) -> None:
     assert not any(name.startswith("TWILIO_") for name in found)
 
 
-def test_a_vendor_that_nobody_plays_is_refused(tmp_path: Path) -> None:
+def test_vendor_without_a_simulator_is_refused(tmp_path: Path) -> None:
     with pytest.raises(StartError, match="SIMULATED_SMS must be one of twilio, smsc"):
         made(tmp_path, SIMULATED_SMS="pigeons")
 

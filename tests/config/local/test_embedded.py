@@ -149,7 +149,7 @@ def test_servers_restart_while_running(postgres: Postgres, cache: Redis) -> None
 
 
 @pytest.mark.parametrize("other", ["DATABASE_URL", "REDIS_URL"])
-def test_a_leftover_of_a_killed_run_is_ended_first(other: str) -> None:
+def test_server_left_by_a_killed_run_is_stopped_first(other: str) -> None:
     with temporary(environ={other: "named"}) as found:
         (server,) = found
         server.stop()
@@ -166,7 +166,7 @@ def test_a_leftover_of_a_killed_run_is_ended_first(other: str) -> None:
         assert server.is_ready()
 
 
-def test_a_foreign_process_with_the_number_of_a_dead_server_is_spared(cache: Redis) -> None:
+def test_process_that_reused_a_pid_is_not_killed(cache: Redis) -> None:
     cache.stop()
     stranger = subprocess.Popen(["sleep", "60"])
     (cache.directory / cache.pid_file).write_text(f"{stranger.pid}\n")
@@ -178,7 +178,7 @@ def test_a_foreign_process_with_the_number_of_a_dead_server_is_spared(cache: Red
     stranger.wait()
 
 
-def test_two_at_once_do_not_meet(postgres: Postgres) -> None:
+def test_concurrent_runs_use_separate_directories(postgres: Postgres) -> None:
     with temporary(environ={"REDIS_URL": "named"}) as others:
         assert others.postgres is not None
         query(others.postgres, "CREATE TABLE theirs ()")

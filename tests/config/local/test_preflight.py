@@ -26,10 +26,10 @@ def test_an_address_of_another_machine_is_refused() -> None:
 
 
 @pytest.mark.parametrize("text", ["http", "0", "65536", "-1", "8e3", "٨"])
-def test_what_is_no_port_is_refused(text: str) -> None:
+def test_invalid_port_is_refused(text: str) -> None:
     with pytest.raises(StartError, match=f"^PORT={text} is not a port"):
         number({"PORT": text}, "PORT", 8000)
 
 
-def test_a_port_left_empty_is_the_usual_one() -> None:
+def test_empty_port_means_the_default() -> None:
     assert number({"PORT": ""}, "PORT", 8000) == 8000

@@ -71,7 +71,7 @@ def command(**environ: str) -> "subprocess.CompletedProcess[str]":
     )
 
 
-def test_a_child_that_dies_is_started_again_ever_more_slowly(
+def test_exited_child_restarts_with_backoff(
     supervisor: Supervisor, program: Callable[..., Child], said: list[str], tmp_path: Path
 ) -> None:
     lives = tmp_path / "lives"
@@ -88,7 +88,7 @@ def test_a_child_that_dies_is_started_again_ever_more_slowly(
     ]
 
 
-def test_what_a_dead_child_had_forked_is_ended_before_the_next_one(
+def test_orphans_of_a_child_are_killed_before_its_restart(
     supervisor: Supervisor, program: Callable[..., Child], tmp_path: Path
 ) -> None:
     code = """
@@ -130,7 +130,7 @@ def test_groups_stop_in_the_reverse_order(
     assert (tmp_path / "order").read_text() == "web store "
 
 
-def test_a_child_that_will_not_stop_is_killed(
+def test_child_that_ignores_sigterm_is_killed(
     supervisor: Supervisor, program: Callable[..., Child], tmp_path: Path
 ) -> None:
     deaf = "import signal, time; signal.signal(15, signal.SIG_IGN); open('up', 'w'); time.sleep(60)"
@@ -195,7 +195,7 @@ def test_a_step_that_fails_is_reported_with_its_last_words(
 
 
 @pytest.mark.parametrize(("requests", "patience", "least"), [(1, 1.5, 1.5), (2, 50, 0.6)])
-def test_a_second_request_ends_patience(
+def test_second_stop_request_kills_children(
     tmp_path: Path, requests: int, patience: float, least: float
 ) -> None:
     code = """
@@ -225,7 +225,7 @@ def test_a_second_request_ends_patience(
         assert time.monotonic() - started >= least
 
 
-def test_a_terminal_that_closes_is_a_request_to_stop() -> None:
+def test_closed_terminal_stops_the_service() -> None:
     code = """
         import signal
         from config.local.child_processes import Supervisor
@@ -310,7 +310,7 @@ def test_command_refuses_to_run_twice(tmp_path: Path) -> None:
     assert done.stdout == f"kvitok: already running (pid {os.getpid()})\n"
 
 
-def test_command_says_in_one_line_what_is_in_the_way(tmp_path: Path) -> None:
+def test_command_prints_obstacle_in_one_line(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
 
     done = command(VAR_DIR=str(tmp_path / "file" / "var"))

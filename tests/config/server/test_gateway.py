@@ -115,7 +115,7 @@ def test_body_may_come_in_pieces(ask: Ask) -> None:
     assert connection.json()["body"] == "hello"
 
 
-def test_connection_is_kept_from_one_body_to_the_next(ask: Ask) -> None:
+def test_connection_is_reused_after_a_body(ask: Ask) -> None:
     connection = ask()
 
     for text in ("one", "two", "six"):
@@ -123,7 +123,7 @@ def test_connection_is_kept_from_one_body_to_the_next(ask: Ask) -> None:
         assert connection.json()["body"] == text
 
 
-def test_slow_body_is_cut_at_its_deadline_however_it_drips(ask: Ask) -> None:
+def test_slow_body_is_refused_at_its_deadline(ask: Ask) -> None:
     started = time.monotonic()
     connection = ask(body_of(1000))
     connection.socket.settimeout(0.1)
@@ -162,7 +162,7 @@ def test_slow_bodies_hold_no_thread(ask: Ask, said: str) -> None:
     assert [one.status() for one in slow] == [408] * len(slow)
 
 
-def test_body_that_nobody_may_have_is_not_received(ask: Ask) -> None:
+def test_body_not_admitted_is_not_received(ask: Ask) -> None:
     started = time.monotonic()
 
     said = ask(f"{POST}Content-Length: 10000000000\r\n\r\n").read()
@@ -191,7 +191,7 @@ def test_body_that_ends_early_does_not_reach_the_application(ask: Ask, said: str
     assert b" 200 " not in connection.read()
 
 
-def test_senders_slow_bodies_give_way_to_its_next(ask: Ask) -> None:
+def test_senders_slow_body_is_evicted_for_its_next(ask: Ask) -> None:
     slow = [ask(body_of(9, "c")) for _ in range(BOUNDS.most_per_sender)]
     time.sleep(BOUNDS.slow + 0.1)
 
@@ -199,7 +199,7 @@ def test_senders_slow_bodies_give_way_to_its_next(ask: Ask) -> None:
     assert slow[0].status() == 408
 
 
-def test_one_sender_does_not_fill_the_place_of_others(ask: Ask) -> None:
+def test_one_sender_cannot_use_all_slots(ask: Ask) -> None:
     slow = [ask(body_of(9, "d")) for _ in range(BOUNDS.most_per_sender)]
     time.sleep(0.05)
 
@@ -210,7 +210,7 @@ def test_one_sender_does_not_fill_the_place_of_others(ask: Ask) -> None:
     assert len(slow) == BOUNDS.most_per_sender
 
 
-def test_process_that_stops_waits_for_no_slow_body(tmp_path: Path) -> None:
+def test_stopping_process_refuses_slow_bodies(tmp_path: Path) -> None:
     web = small_web(tmp_path)
     port = int(web.command[-1])
     with ExitStack() as stack:
@@ -300,7 +300,7 @@ def test_slow_readers_hold_neither_threads_nor_memory(ask: Ask, web: Program) ->
     assert _memory(web) - before < readers * LONG / 2
 
 
-def test_reader_of_nothing_is_given_up(ask: Ask, web: Program) -> None:
+def test_client_that_reads_nothing_is_disconnected(ask: Ask, web: Program) -> None:
     connection = ask()
     connection.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
     connection.say("GET /long HTTP/1.1\r\nHost: x\r\n\r\n")
@@ -310,7 +310,7 @@ def test_reader_of_nothing_is_given_up(ask: Ask, web: Program) -> None:
         connection.read()
 
 
-def test_threads_and_descriptors_are_given_back(ask: Ask, web: Program) -> None:
+def test_threads_and_descriptors_are_released(ask: Ask, web: Program) -> None:
     time.sleep(0.5)  # until the connections of other tests are closed
     before = resource_usage.usage_of([web])
 

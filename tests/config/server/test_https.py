@@ -87,13 +87,13 @@ def test_no_redirect_to_what_is_no_host(production: None, host: str) -> None:
     assert "Location" not in headers
 
 
-def test_forms_in_the_clear_are_refused_rather_than_sent_again(production: None) -> None:
+def test_forms_over_plain_http_are_refused_not_redirected(production: None) -> None:
     status, _, body = ask("/account/login/", REQUEST_METHOD="POST")
 
     assert (status, body) == ("403 Forbidden", b"Use https.\n")
 
 
-def test_their_bodies_are_not_received(production: None) -> None:
+def test_unauthenticated_bodies_are_not_received(production: None) -> None:
     assert admit(ASKED | {"REQUEST_METHOD": "POST"}) is None
     assert admit(ASKED | HTTPS | {"REMOTE_ADDR": "10.0.0.1"}) is not None
 

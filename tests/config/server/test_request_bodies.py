@@ -22,7 +22,7 @@ def body(sender: str, at: float = 100.0) -> BufferedBody:
     return BufferedBody({}, None, sender, 1000, None, started=at)
 
 
-def test_room_for_all_is_bounded() -> None:
+def test_number_of_bodies_is_limited() -> None:
     several, _ = bodies()
 
     added = [several.add(body(sender)) for sender in "abcd"]
@@ -31,7 +31,7 @@ def test_room_for_all_is_bounded() -> None:
     assert len(several) == 3
 
 
-def test_slowest_of_all_gives_way() -> None:
+def test_slowest_body_is_evicted() -> None:
     several, clock = bodies()
     first, second, third = (body(sender) for sender in "abc")
     for one in (first, second, third):
@@ -42,7 +42,7 @@ def test_slowest_of_all_gives_way() -> None:
     assert (first.is_over, second.is_over, len(several)) == (True, False, 3)
 
 
-def test_senders_own_slowest_gives_way_before_that_of_others() -> None:
+def test_senders_own_slowest_body_is_evicted_first() -> None:
     several, clock = bodies()
     others, own = body("a"), body("b")
     for one in (others, own, body("b")):
@@ -53,7 +53,7 @@ def test_senders_own_slowest_gives_way_before_that_of_others() -> None:
     assert not others.is_over
 
 
-def test_body_of_less_than_a_second_does_not_give_way() -> None:
+def test_recent_body_is_not_evicted() -> None:
     several, clock = bodies()
     for _ in range(2):
         several.add(body("a"))
@@ -74,7 +74,7 @@ def test_place_is_free_again() -> None:
     assert several.add(body("a")) == (True, None)
 
 
-def test_memory_is_freed_by_the_slowest() -> None:
+def test_slowest_body_is_evicted_for_memory() -> None:
     several, clock = bodies()
     first, second = body("a"), body("b")
     several.add(first)
@@ -86,7 +86,7 @@ def test_memory_is_freed_by_the_slowest() -> None:
     assert several.grow(second, b"x" * 30) is None
 
 
-def test_part_of_a_body_that_is_out_takes_no_memory() -> None:
+def test_part_of_a_removed_body_takes_no_memory() -> None:
     several, clock = bodies()
     cut, slow = body("a"), body("b")
     several.add(cut)
@@ -101,7 +101,7 @@ def test_part_of_a_body_that_is_out_takes_no_memory() -> None:
     assert not slow.is_over
 
 
-def test_late_ones_are_taken_once() -> None:
+def test_late_bodies_are_removed_once() -> None:
     several, clock = bodies()
     first, second = body("a"), body("b", at=105.0)
     several.add(first)
@@ -114,7 +114,7 @@ def test_late_ones_are_taken_once() -> None:
     assert not several.take(second)
 
 
-def test_body_is_taken_by_one_of_two() -> None:
+def test_body_is_removed_by_one_of_two_threads() -> None:
     several, clock = bodies(most=1000, most_per_sender=1000)
     taken: list[BufferedBody] = []
     barrier = Barrier(2)

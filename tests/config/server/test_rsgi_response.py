@@ -78,7 +78,7 @@ def test_third_long_answer_is_refused_until_one_is_written(answers: ResponseSend
     assert [one.answer[:2] for one in [*served, fourth]] == [("file", 200)] * (MAX_FILES + 1)
 
 
-def test_failed_long_answer_gives_its_place_back(answers: ResponseSender) -> None:
+def test_failed_long_response_releases_its_slot(answers: ResponseSender) -> None:
     def fail(_environ: WSGIEnvironment, start: StartResponse) -> Iterator[bytes]:
         start("200 OK", [])
         yield b"x" * (MAX_IN_MEMORY + 1)

@@ -13,7 +13,7 @@ def test_every_row_can_be_asked_for_by_name() -> None:
     assert command._names("path,verify") == ["verify", "path"]
 
 
-def test_a_row_there_is_not_is_refused() -> None:
+def test_unknown_row_is_refused() -> None:
     with pytest.raises(argparse.ArgumentTypeError, match="no such rows: hello"):
         command._names("verify,hello")
 

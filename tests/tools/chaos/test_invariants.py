@@ -313,7 +313,7 @@ def found() -> dict[str, list[str]]:
     return {check.name: subjects for check in CHECKS if (subjects := violations(check))}
 
 
-def test_a_good_world_keeps_every_promise() -> None:
+def test_consistent_scenario_violates_no_invariant() -> None:
     World().lay_out()
 
     assert found() == {}
@@ -321,7 +321,7 @@ def test_a_good_world_keeps_every_promise() -> None:
 
 
 @pytest.mark.parametrize(("check", "spoil"), BREAKS, ids=[make.__name__ for _check, make in BREAKS])
-def test_a_broken_promise_is_found(check: str, spoil: Break) -> None:
+def test_each_violated_invariant_is_reported(check: str, spoil: Break) -> None:
     world = World()
     spoil(world)
     world.lay_out()
@@ -329,5 +329,5 @@ def test_a_broken_promise_is_found(check: str, spoil: Break) -> None:
     assert check in found()
 
 
-def test_every_check_has_been_made_to_fail() -> None:
+def test_every_invariant_has_a_violating_scenario() -> None:
     assert {check for check, _make in BREAKS} == {check.name for check in CHECKS}

@@ -31,7 +31,7 @@ def test_six_kills_meet_both_stores() -> None:
     assert struck[Target.POSTGRES] == struck[Target.REDIS_LOST] == 1
 
 
-def test_zombies_sleep_past_their_lease() -> None:
+def test_paused_workers_outlast_their_lease() -> None:
     sleeps = [
         planned_fault.pause
         for planned_fault in make(FULL).planned_faults

@@ -83,7 +83,7 @@ def test_without_faults_requests_and_answers_pass_on_one_connection(server: Rece
 
 
 @pytest.mark.parametrize("fault", ["reset", "cut_request"])
-def test_a_request_that_is_cut_never_gets_there_whole(server: Receiver, fault: str) -> None:
+def test_truncated_request_does_not_arrive_whole(server: Receiver, fault: str) -> None:
     with proxied(server, **{fault: 1}) as (url, counts), pytest.raises(requests.ConnectionError):
         ask(url)
 
@@ -91,14 +91,14 @@ def test_a_request_that_is_cut_never_gets_there_whole(server: Receiver, fault: s
     assert counts.faults == {fault: 1}
 
 
-def test_a_half_open_request_is_neither_passed_on_nor_answered(server: Receiver) -> None:
+def test_half_open_request_is_neither_forwarded_nor_answered(server: Receiver) -> None:
     with proxied(server, half_open=1) as (url, _), pytest.raises(requests.ReadTimeout):
         ask(url, 0.1)
 
     assert arrived(server) == []
 
 
-def test_an_answer_that_is_dropped_was_given(server: Receiver) -> None:
+def test_dropped_response_was_sent_upstream(server: Receiver) -> None:
     with (
         proxied(server, drop_answer=1) as (url, counts),
         pytest.raises(requests.ConnectionError),
@@ -109,7 +109,7 @@ def test_an_answer_that_is_dropped_was_given(server: Receiver) -> None:
     assert counts.statuses == {200: 1}
 
 
-def test_of_an_answer_that_is_cut_the_beginning_comes(server: Receiver) -> None:
+def test_truncated_response_delivers_its_beginning(server: Receiver) -> None:
     request = b"POST /path HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}"
     with proxied(server, cut_answer=1) as (url, _), connected(url) as client:
         client.sendall(request)
@@ -120,7 +120,7 @@ def test_of_an_answer_that_is_cut_the_beginning_comes(server: Receiver) -> None:
     assert not told.endswith(b"\r\n\r\n")
 
 
-def test_a_stalled_answer_comes_when_nobody_waits(server: Receiver) -> None:
+def test_stalled_response_arrives_after_the_timeout(server: Receiver) -> None:
     with proxied(server, stall=1) as (url, _):
         with pytest.raises(requests.ReadTimeout):
             ask(url, 0.2)
@@ -139,7 +139,7 @@ def test_latency_only_delays(server: Receiver) -> None:
     assert counts.faults == {"latency": 3}
 
 
-def test_a_server_that_is_down_means_a_cut_line() -> None:
+def test_unreachable_upstream_closes_the_connection() -> None:
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
         port = unused.getsockname()[1]

@@ -40,19 +40,19 @@ def test_a_free_delivery_is_explained_where_no_proof_can_exist() -> None:
 
 
 @pytest.mark.django_db
-def test_a_lost_answer_of_the_bot_leaves_nothing_to_prove_by() -> None:
+def test_lost_bot_response_leaves_no_proof() -> None:
     assert why(provider="telegram_bot") == ["the answer was lost, and this vendor has no receipts"]
 
 
 @pytest.mark.django_db
-def test_a_vendor_that_said_nothing_and_has_no_id_cannot_be_asked() -> None:
+def test_message_without_vendor_id_cannot_be_polled() -> None:
     assert why(faults=["no_receipt"]) == [
         "twilio: the answer and all receipts were lost, so there is no id to ask by"
     ]
 
 
 @pytest.mark.django_db
-def test_too_many_free_deliveries_break_the_promise() -> None:
+def test_too_many_uncharged_deliveries_violate_the_invariant() -> None:
     assert why() == [PROVABLE]
 
     (story,) = verdicts.check_uncharged(verdicts.uncharged()).subjects
@@ -71,7 +71,7 @@ def planned(plan: Plan) -> Counter[str]:
     return Counter(str(planned_fault.what) for planned_fault in plan.planned_faults)
 
 
-def test_a_kill_that_never_came_fails_the_run() -> None:
+def test_missing_kill_fails_the_run() -> None:
     plan = make(OPTIONS)
     done = planned(plan)
 
@@ -82,7 +82,7 @@ def test_a_kill_that_never_came_fails_the_run() -> None:
     assert missing.subjects == ["postgres: 0 of 1"]
 
 
-def test_500_is_found_whoever_it_was_for() -> None:
+def test_internal_server_error_is_reported() -> None:
     proxy = {"from vendors": {"statuses": {"200": 5, "500": 2, "503": 1}}}
 
     assert check_servers(proxy).subjects == ["2 × 500 from vendors"]

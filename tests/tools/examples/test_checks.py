@@ -23,7 +23,7 @@ def test_the_receiver_is_right() -> None:
     verify_webhook(trial_of(SOURCES / "python/verify_webhook.py"))
 
 
-def test_a_receiver_that_checks_nothing_is_noticed(tmp_path: Path) -> None:
+def test_receiver_that_checks_nothing_fails(tmp_path: Path) -> None:
     source = (SOURCES / "python/verify_webhook.py").read_text(encoding="utf-8")
     checked, unchecked = (
         "WEBHOOK.verify(body, dict(self.headers))",
@@ -49,7 +49,7 @@ def test_a_receiver_that_checks_nothing_is_noticed(tmp_path: Path) -> None:
         ('removeprefix("whsec_")', 'replace("_", "/")', "does not listen|misjudged: genuine"),
     ],
 )
-def test_a_spoiled_receiver_is_noticed(good: str, bad: str, misjudged: str, tmp_path: Path) -> None:
+def test_broken_receiver_fails(good: str, bad: str, misjudged: str, tmp_path: Path) -> None:
     """One that checks by hand, as those of languages without the library do."""
     source = Path(__file__).with_name("receiver.txt").read_text(encoding="utf-8")
     assert source.count(good) == 1

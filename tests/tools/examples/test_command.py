@@ -33,7 +33,7 @@ def outcome_of(language: Language) -> LanguageResult:
     return command.judge(language, NOWHERE, install=False)
 
 
-def test_a_language_that_cannot_run_is_told_and_is_no_failure() -> None:
+def test_unavailable_language_is_reported_and_not_a_failure() -> None:
     outcome = outcome_of(Language("curl", "sh", lacking, lambda _place: None))
 
     assert outcome.is_good
@@ -83,6 +83,6 @@ def test_the_table_has_a_row_for_each_language() -> None:
     assert cells[4] == ["rust", *["–"] * 6, "not run: no cargo"]
 
 
-def test_a_language_there_is_not_is_refused() -> None:
+def test_unknown_language_is_refused() -> None:
     with pytest.raises(argparse.ArgumentTypeError, match="no such languages: cobol"):
         command._names("go,cobol")

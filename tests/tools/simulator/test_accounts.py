@@ -182,7 +182,7 @@ def test_token_that_may_not_read_the_business_account_leaves_it_unknown(
 
 
 @pytest.mark.parametrize("vendor", list(TOPICS))
-def test_account_that_does_not_work_is_all_that_is_said(simulator: Simulator, vendor: str) -> None:
+def test_broken_account_is_reported_alone(simulator: Simulator, vendor: str) -> None:
     elsewhere = Simulator.__new__(Simulator)
     elsewhere.url, elsewhere.public_url = "http://127.0.0.1:1", simulator.public_url
 

@@ -212,7 +212,7 @@ def test_undelivered_is_told_afterwards(
 
 
 @each_with_receipts
-def test_a_vendor_may_contradict_itself_either_way(
+def test_contradictory_receipts_are_sent_in_either_order(
     simulator: Simulator, receiver: Receiver, phone: str, vendor: Vendor
 ) -> None:
     other = str(int(phone) + 10_000_000)
@@ -228,7 +228,7 @@ def test_a_vendor_may_contradict_itself_either_way(
 
 
 @pytest.mark.parametrize("kind", ["duplicate_receipt", "reorder_receipts", "late_receipt"])
-def test_bot_has_no_receipts_to_bend(simulator: Simulator, phone: str, kind: str) -> None:
+def test_bot_sends_no_receipts(simulator: Simulator, phone: str, kind: str) -> None:
     simulator.set_fault(phone=phone, kind=kind)
 
     BOT.send(simulator, phone)

@@ -19,7 +19,7 @@ def test_it_lives(simulator: Simulator) -> None:
     assert get(f"{simulator.url}/livez").status_code == 200
 
 
-def test_taken_port_is_one_clear_line(tmp_path: Path) -> None:
+def test_taken_port_prints_one_line(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
         log = tmp_path / "log.sqlite3"
@@ -30,7 +30,7 @@ def test_taken_port_is_one_clear_line(tmp_path: Path) -> None:
     assert not log.exists()
 
 
-def test_bad_port_is_one_clear_line() -> None:
+def test_bad_port_prints_one_line() -> None:
     code, _, told = outcome({"SIMULATOR_PORT": "65536"})
 
     assert code == 1
@@ -43,7 +43,7 @@ def test_second_writer_of_a_log_is_refused(simulator: Simulator) -> None:
     assert (code, told) == (1, f"simulator: another simulator is using {simulator.log}\n")
 
 
-def test_unusable_log_is_one_clear_line(tmp_path: Path) -> None:
+def test_unusable_log_prints_one_line(tmp_path: Path) -> None:
     log = tmp_path / "log.sqlite3"
     log.write_text("this is no database, however long one looks at it" * 50)
 

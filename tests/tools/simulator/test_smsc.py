@@ -51,7 +51,7 @@ def test_unknown_message_is_not_found(simulator: Simulator, phone: str) -> None:
     assert poll(simulator, phone, 1001) == {"error": "message not found", "error_code": 3}
 
 
-def test_of_two_messages_under_one_id_the_latest_is_told(simulator: Simulator, phone: str) -> None:
+def test_latest_of_two_messages_with_one_id_is_returned(simulator: Simulator, phone: str) -> None:
     simulator.set_fault(phone=phone, kind="undelivered", times=1)
     send_smsc(simulator, phone, id="1001")
     eventually(lambda: simulator.state(phone) == "failed")

@@ -38,7 +38,7 @@ def test_read_comes_without_delivered(
     assert vendor.words(receiver, phone, 2) == words
 
 
-def test_batch_speaks_of_a_message_twice_and_backwards(
+def test_batched_statuses_repeat_and_reorder(
     simulator: Simulator, receiver: Receiver, phone: str
 ) -> None:
     simulator.set_fault(phone=phone, kind="batched_receipts")
@@ -72,7 +72,7 @@ def test_held_message_may_be_dropped(simulator: Simulator, receiver: Receiver, p
     assert [error["code"] for error in status["errors"]] == [132015]
 
 
-def test_word_on_the_account_names_no_message(simulator: Simulator, receiver: Receiver) -> None:
+def test_account_alert_names_no_message(simulator: Simulator, receiver: Receiver) -> None:
     assert post(f"{simulator.url}/alerts", json={"code": 131031}).status_code == 201
 
     (hook,) = receiver.wait(lambda hook: b"131031" in hook.body)
@@ -95,7 +95,7 @@ def test_template_is_lost(simulator: Simulator, receiver: Receiver) -> None:
     assert abs(entry["time"] - time.time()) < 60
 
 
-def test_any_word_of_the_account_can_be_said(simulator: Simulator, receiver: Receiver) -> None:
+def test_every_account_alert_can_be_sent(simulator: Simulator, receiver: Receiver) -> None:
     value = {"event": "ACCOUNT_VIOLATION", "violation_info": {"violation_type": "SCAM"}}
 
     said = post(f"{simulator.url}/alerts", json={"field": "account_update", "value": value})

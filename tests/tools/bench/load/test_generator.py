@@ -90,7 +90,7 @@ def test_every_request_is_sent_once_as_it_was_made(
     assert 'Bearer second {"n":1,"say":"yes"}' in Echo.seen
 
 
-def test_requests_that_run_out_are_told(server: ThreadingHTTPServer, generate: Generator) -> None:
+def test_exhausted_requests_are_reported(server: ThreadingHTTPServer, generate: Generator) -> None:
     generate.prepare(feed(server.server_port, 10))
 
     assert generate.run(server.server_port, 1, 1).starved > 0
@@ -108,7 +108,7 @@ def test_requests_that_may_be_repeated_are(
     assert (load.requests > 10, load.starved) == (True, 0)
 
 
-def test_a_wrk_that_fails_is_told(tmp_path: Path) -> None:
+def test_wrk_failure_is_reported(tmp_path: Path) -> None:
     failing = Wrk("/bin/false", tmp_path)
     failing.prepare(RequestSource(["GET / HTTP/1.1\r\n"], [(0, "")]))
 
@@ -132,7 +132,7 @@ def test_one_request_is_asked_and_answered(server: ThreadingHTTPServer) -> None:
     assert (answer.status, answer.json()) == (422, {})
 
 
-def test_an_answer_in_chunks_is_read_whole() -> None:
+def test_chunked_response_is_read_whole() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         connection = Connection(listener.getsockname()[1])
         peer = listener.accept()[0]
@@ -148,7 +148,7 @@ def test_an_answer_in_chunks_is_read_whole() -> None:
     assert (answer.status, answer.json()) == (200, {"a": 1})
 
 
-def test_a_head_names_what_it_is_given() -> None:
+def test_request_head_has_the_given_headers() -> None:
     text = head("GET", "/x", 80, User_Agent="me")
 
     assert text == "GET /x HTTP/1.1\r\nHost: 127.0.0.1:80\r\nUser-Agent: me\r\n"

@@ -53,7 +53,7 @@ def test_a_row_takes_the_median_of_its_rounds() -> None:
     assert measured.misses() == ["verify c=16: 0.450, at least 0.5"]
 
 
-def test_a_row_that_reaches_what_it_must_misses_nothing() -> None:
+def test_row_within_its_limits_passes() -> None:
     assert row((1000, 500)).misses() == []
 
 
@@ -85,7 +85,7 @@ def test_what_others_took_and_wrong_answers_are_told() -> None:
     assert "With wrong or missing answers: verify c=16." in told
 
 
-def test_a_processor_that_slowed_down_is_told() -> None:
+def test_processor_slowdown_is_reported() -> None:
     steady, throttled = row((1000, 800)), row((1000, 800))
     steady.intervals.append(interval("ours", 1, 800, loop=8.0))
     throttled.intervals.append(interval("ours", 1, 800, loop=16.0))

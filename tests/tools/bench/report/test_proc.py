@@ -13,7 +13,7 @@ from tools.bench.report.proc import Process, Snapshot
 STAT = "17 (a b) c) S 4 17 17 0 -1 4194304 900 80 0 0 {own} {system} {buried} 5 20 0 9 0 100"
 
 
-def test_a_process_with_any_name_is_read() -> None:
+def test_process_name_may_contain_anything() -> None:
     assert proc.parse_process(STAT.format(own=30, system=12, buried=7)) == Process(4, 42, 12)
 
 
@@ -21,7 +21,7 @@ def test_the_machine_is_busy_with_interrupts_too_but_not_with_what_was_stolen() 
     assert proc.parse_machine("cpu  10 2 30 400 5 60 70 8 9 0\ncpu0 1 1") == (172, 8)
 
 
-def test_a_tree_counts_the_living_and_the_buried() -> None:
+def test_process_tree_includes_exited_children() -> None:
     known = {
         1: Process(0, 1000, 1000),
         10: Process(1, 5, 3),
@@ -34,7 +34,7 @@ def test_a_tree_counts_the_living_and_the_buried() -> None:
     assert proc.ticks_of(77, known) == 0
 
 
-def test_others_are_what_is_left_of_the_machine() -> None:
+def test_other_processes_use_the_rest_of_the_cpu() -> None:
     before = Snapshot(10.0, {"web": 0, "client": 50}, busy=1000, steal=0)
     after = Snapshot(12.0, {"web": 100, "client": 60}, busy=1000 + 110 + 40, steal=10)
 
@@ -46,7 +46,7 @@ def test_others_are_what_is_left_of_the_machine() -> None:
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="there is no /proc here")
-def test_what_a_child_spent_is_ours_once_it_was_waited_for() -> None:
+def test_cpu_time_of_a_reaped_child_counts() -> None:
     work = "import time\nwhile time.process_time() < 0.3: pass"
     before = proc.snapshot({"nobody": [], "tests": [os.getpid()]})
 

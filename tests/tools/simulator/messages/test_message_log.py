@@ -58,7 +58,7 @@ def test_receipts_pending_at_a_kill_are_sent_at_start(
         assert told[0].hook.at - sent_at >= 0.7
 
 
-def test_what_was_told_is_not_told_again(
+def test_sent_receipts_are_not_sent_again(
     own_simulator: Simulator, own_receiver: Receiver, phone: str
 ) -> None:
     send_whatsapp(own_simulator, phone)

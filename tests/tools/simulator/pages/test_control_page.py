@@ -65,7 +65,7 @@ def test_faults_are_removed_one_by_one_and_all_at_once(simulator: Simulator) -> 
 @pytest.mark.parametrize(
     "form", [{}, {"kind": "explode"}, {"kind": "hang", "times": "two"}, {"latency_ms": "-1"}]
 )
-def test_mistake_is_said_and_sets_nothing(simulator: Simulator, form: dict[str, str]) -> None:
+def test_invalid_fault_is_reported_and_not_set(simulator: Simulator, form: dict[str, str]) -> None:
     answer = do(simulator, "", **form)
 
     assert answer.status_code == 400

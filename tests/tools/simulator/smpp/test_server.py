@@ -279,7 +279,7 @@ def test_undelivered_is_told(centre: Simulator, phone: str) -> None:
         ("late_receipt", ["DELIVRD"]),
     ],
 )
-def test_receipts_are_bent_as_other_vendors_are(
+def test_receipt_faults_apply_to_smpp(
     centre: Simulator, phone: str, kind: str, words: list[str]
 ) -> None:
     centre.set_fault(kind=kind, phone=phone, latency_ms=100)
@@ -343,7 +343,7 @@ def test_receipt_waits_for_somebody_who_is_bound(centre: Simulator, phone: str) 
     bound(centre, come_back)
 
 
-def test_stranger_is_not_let_in(centre: Simulator) -> None:
+def test_unknown_client_cannot_bind(centre: Simulator) -> None:
     async def do() -> None:
         with pytest.raises(smpp34.SmppError):
             await client(centre, "wrong").connect()

@@ -52,7 +52,7 @@ def test_foreign_client_sends_a_link_behind_a_button(simulator: Simulator, phone
     assert (message["provider"], message["state"]) == ("telegram_bot", "delivered")
 
 
-def test_bot_knows_itself(simulator: Simulator) -> None:
+def test_get_me_describes_the_bot(simulator: Simulator) -> None:
     me = as_bot(simulator, lambda bot: bot.get_me())
 
     assert (me.id, me.is_bot) == (123456, True)

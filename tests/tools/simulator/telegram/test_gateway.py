@@ -161,7 +161,7 @@ def test_right_code_is_valid(simulator: Simulator, phone: str) -> None:
     assert told["verification_status"]["status"] == "code_valid"
 
 
-def test_ability_makes_one_send_free_of_asking(simulator: Simulator, phone: str) -> None:
+def test_check_send_ability_makes_the_send_free(simulator: Simulator, phone: str) -> None:
     asked = call(simulator, "checkSendAbility", phone_number=f"+{phone}")["result"]
 
     number = asked["request_id"]
@@ -174,7 +174,7 @@ def test_ability_makes_one_send_free_of_asking(simulator: Simulator, phone: str)
     assert again["error"] == "REQUEST_ID_INVALID"
 
 
-def test_ability_knows_an_unreachable_phone(simulator: Simulator, phone: str) -> None:
+def test_check_send_ability_reports_an_unreachable_phone(simulator: Simulator, phone: str) -> None:
     simulator.set_fault(channel="telegram", phone=phone, kind="unreachable")
 
     asked = call(simulator, "checkSendAbility", phone_number=f"+{phone}")
