@@ -1,4 +1,4 @@
-"""What a message is, who carries it, and what became of it."""
+"""Messages, their attempts and receipts, and the provider accounts that carry them."""
 
 from channels.models.day_counts import CountedDay, DayCount, DayTotal, StaleDay
 from channels.models.heartbeats import Heartbeat

@@ -1,4 +1,4 @@
-"""Messages counted by day, so that figures of months read few rows."""
+"""Messages counted by day, so that statistics over months read few rows."""
 
 from django.db import models
 from django.db.models.functions import Now
@@ -8,7 +8,7 @@ from channels.models.messages import Message
 
 
 class DayCount(models.Model):
-    """How many messages of one day of the cabinet's calendar ended how; `counting` writes it."""
+    """Messages of one day (in the cabinet's time zone) by outcome; `day_counts` writes it."""
 
     company = models.ForeignKey(Company, models.CASCADE, related_name="+", db_index=False)
     mode = models.CharField(max_length=4, choices=Mode.choices)
@@ -32,7 +32,7 @@ class DayCount(models.Model):
 
 
 class DayTotal(models.Model):
-    """What the codes and the tokens of one day came to."""
+    """Totals of codes and tokens of one day."""
 
     company = models.ForeignKey(Company, models.CASCADE, related_name="+", db_index=False)
     mode = models.CharField(max_length=4, choices=Mode.choices)
@@ -52,7 +52,7 @@ class DayTotal(models.Model):
 
 
 class CountedDay(models.Model):
-    """A day that was counted for all companies; what is later than the last one is counted live."""
+    """A day counted for all companies; days after the last one are counted live."""
 
     day = models.DateField(primary_key=True)
     counted_at = models.DateTimeField(db_default=Now())
@@ -62,9 +62,9 @@ class CountedDay(models.Model):
 
 
 class StaleDay(models.Model):
-    """A message of this earlier day changed: the day is to be counted anew.
+    """Marks an earlier day to be recounted, because one of its messages changed.
 
-    Appended in the commit of the change, without a unique key that parallel workers would wait for.
+    Inserted in the commit of the change, without a unique key for parallel workers to wait on.
     """
 
     company_id = models.BigIntegerField()

@@ -1,11 +1,11 @@
-"""Signs of life of the processes that work without being asked."""
+"""Heartbeats of background processes."""
 
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
 
 class Heartbeat(models.Model):
-    """When a process that works unasked was last heard of, and what it said of itself."""
+    """The last heartbeat of a background process, with facts it reports about itself."""
 
     class Kind(models.TextChoices):
         WEB = "web", _("web")

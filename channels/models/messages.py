@@ -15,7 +15,7 @@ class MessageQuerySet(models.QuerySet["Message"]):
 
 
 class Message(models.Model):
-    """One send. While it is `queued` and has a `due_at` it is also its own outbox row."""
+    """One send. While `queued` with a `due_at`, the row is its own outbox entry."""
 
     class State(models.TextChoices):
         QUEUED = "queued", _("queued")
@@ -50,12 +50,12 @@ class Message(models.Model):
     kind = models.CharField(_("kind"), max_length=4, choices=Kind.choices)
     content = models.CharField(_("content"), max_length=16)  # providers.base.Content
     channel = models.CharField(_("channel"), max_length=8, choices=ChannelName.choices)
-    # steps.Step: still to fall back to, in order
+    # of steps.Step: fallback channels left, in order
     chain = models.JSONField(_("channels left to try"), default=list)
     phone = models.CharField(_("phone"), max_length=16)
-    # the verification of a code, the link of a link
+    # the verification of a code, or the short link
     subject_id = models.UUIDField(_("subject"))
-    # what its renderer needs; never the code
+    # for the renderer; never contains the code
     params = models.JSONField(_("parameters"), default=dict)
     locale = models.CharField(_("language"), max_length=2)
     request_id = models.CharField(_("request id"), max_length=40, blank=True)
@@ -65,7 +65,7 @@ class Message(models.Model):
     )
     error = models.CharField(_("error"), max_length=30, blank=True, db_default="")
     tries = models.PositiveSmallIntegerField(_("tries"), default=0, db_default=0)  # attempts made
-    # which hold is open
+    # number of the open hold
     hold = models.PositiveSmallIntegerField(_("hold number"), default=1, db_default=1)
     price = models.PositiveIntegerField(_("price"))
     segments = models.PositiveSmallIntegerField(_("segments"), default=1, db_default=1)
@@ -74,12 +74,12 @@ class Message(models.Model):
     created_at = models.DateTimeField(_("created"), db_default=Now())
     # null: with a provider, or final
     due_at = models.DateTimeField(_("due"), null=True, db_default=Now())
-    # after this the person has no use for it
+    # after this the message is useless to the recipient
     useful_until = models.DateTimeField(_("useful until"))
-    deadline = models.DateTimeField(_("deadline"))  # after this an unproved delivery is given up
-    # when patience with this channel is over
+    deadline = models.DateTimeField(_("deadline"))  # after this an unproved delivery expires
+    # when the patience of the current channel ends
     fallback_at = models.DateTimeField(_("falls back at"), null=True)
-    # a later try may yet cost
+    # delivered, but the hold of a later attempt is still open
     is_owed = models.BooleanField(_("settlement pending"), default=False, db_default=False)
     sent_at = models.DateTimeField(_("sent"), null=True)
     delivered_at = models.DateTimeField(_("delivered"), null=True)
@@ -118,7 +118,7 @@ class Message(models.Model):
                 name="message_with_phone",
                 condition=~Q(phone__endswith="*"),
             ),
-            models.Index(  # few of many: a page of them would be looked for through all the rest
+            models.Index(  # they are few: a page of them would otherwise scan all messages
                 F("company"),
                 F("mode"),
                 F("created_at").desc(),
@@ -167,7 +167,7 @@ class Attempt(models.Model):
     lease_until = models.DateTimeField(_("lease until"), null=True)
     accepted_at = models.DateTimeField(_("accepted"), null=True)
     finished_at = models.DateTimeField(_("finished"), null=True)
-    # when to ask the provider what became of it
+    # when to poll the provider for the outcome
     poll_at = models.DateTimeField(_("next poll"), null=True)
     polls = models.PositiveSmallIntegerField(_("polls"), default=0, db_default=0)
 
@@ -202,7 +202,7 @@ class Attempt(models.Model):
 
 
 class Turn(models.Model):
-    """What the chain of a message decided, and of which channel: one line of its timeline."""
+    """One decision of a message's fallback chain about a channel: a line of its timeline."""
 
     message = models.ForeignKey(Message, models.CASCADE, related_name="turns")
     why = models.CharField(max_length=12)  # steps.FallbackReason

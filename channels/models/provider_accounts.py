@@ -1,4 +1,4 @@
-"""What the operator has set for an account with a vendor, and how its breaker stands."""
+"""The operator's settings of a provider account, and the state of its circuit breaker."""
 
 from django.contrib.postgres.fields import ArrayField
 from django.core.validators import MaxValueValidator, MinValueValidator, RegexValidator
@@ -12,10 +12,10 @@ PREFIX = r"^\+[1-9][0-9]{0,14}$"
 
 
 class ProviderAccount(models.Model):
-    """An account works without a row, by these defaults; `sql.CLAIM` chooses among accounts.
+    """Settings of an account; without a row the defaults apply. `sql.CLAIM` chooses among accounts.
 
-    A breaker is closed while `open_until` is null, open until that time, and half-open from then
-    on: one message probes the account, and what becomes of it closes the breaker or opens it anew.
+    The breaker is closed while `open_until` is null, open until that time, and half-open after it:
+    one message probes the account, and its outcome closes or reopens the breaker.
     """
 
     name = models.CharField(_("name"), max_length=40, unique=True, editable=False)
@@ -54,13 +54,13 @@ class ProviderAccount(models.Model):
         validators=[MinValueValidator(1), MaxValueValidator(10_000)],
     )
 
-    # Written by `tripping` and by the claim alone.
+    # Only `breaker_state` and `sql.CLAIM_COUNTED` write these.
     opened_at = models.DateTimeField(_("breaker opened"), null=True, editable=False)
     open_until = models.DateTimeField(null=True, editable=False)
     probed_at = models.DateTimeField(null=True, editable=False)
     trips = models.PositiveIntegerField(default=0, db_default=0, editable=False)  # since it closed
     reason = models.CharField(max_length=200, blank=True, db_default="", editable=False)
-    tat = models.DateTimeField(null=True, editable=False)  # GCRA: when what was sent is paid off
+    tat = models.DateTimeField(null=True, editable=False)  # GCRA: theoretical arrival time
 
     class Meta:
         verbose_name = _("provider account")

@@ -1,4 +1,4 @@
-"""Delivery receipts, and the parts of a long SMS that are receipted one by one."""
+"""Delivery receipts, and the parts of a long SMS, which get receipts of their own."""
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
@@ -10,12 +10,12 @@ from channels.models.messages import Attempt
 
 
 class Receipt(models.Model):
-    """What a vendor said, kept raw, once; parked until the attempt it speaks of is known."""
+    """A vendor's delivery receipt with its raw body; parked until its attempt is known."""
 
     provider = models.CharField(_("provider"), max_length=40)
-    digest = models.BinaryField(max_length=32, unique=True)  # what makes a repeat a repeat
+    digest = models.BinaryField(max_length=32, unique=True)  # recognises a repeat
     provider_id = models.CharField(_("provider's id"), max_length=200, blank=True)
-    # Other spellings of the id, and the phone by which the right one is told: SMPP alone has these.
+    # Other spellings of the id, and the phone that identifies the right one. Only SMPP needs these.
     alternatives = ArrayField(
         models.CharField(max_length=200), verbose_name=_("other ids"), default=list, db_default=[]
     )
@@ -28,7 +28,7 @@ class Receipt(models.Model):
     error_detail = models.CharField(_("the provider's wording"), max_length=300, blank=True)
     at = models.DateTimeField(_("at the provider"), null=True)
     received_at = models.DateTimeField(_("received"), db_default=Now())
-    # when to match it; null: done with
+    # when to match it; null: done
     due_at = models.DateTimeField(_("due"), null=True, db_default=Now())
     applied_at = models.DateTimeField(_("applied"), null=True)
     attempt = models.ForeignKey(
@@ -49,7 +49,7 @@ class Receipt(models.Model):
 
 
 class Part(models.Model):
-    """One part of a long message, which the vendor took, and will report of, under its own id."""
+    """One part of a long SMS, which the vendor accepts and reports under its own id."""
 
     attempt = models.ForeignKey(Attempt, models.CASCADE, related_name="parts", db_index=False)
     number = models.PositiveSmallIntegerField()  # from 1

@@ -1,4 +1,4 @@
-"""People we write to: who opted out, who shared a contact, and under which vendor's id."""
+"""Recipients: blocked phones, Telegram bot contacts, and vendors' user ids."""
 
 from django.db import models
 from django.db.models import Q
@@ -7,11 +7,11 @@ from django.utils.translation import gettext_lazy as _
 
 
 class BlockedPhone(models.Model):
-    """Nothing is sent here: the person said STOP, or the operator did."""
+    """Nothing is sent to this phone: the person replied STOP, or the operator blocked it."""
 
     phone = models.CharField(_("phone"), max_length=16, unique=True)
     reason = models.CharField(_("reason"), max_length=200, blank=True)
-    # START of the person lifts what the person's STOP has set, and nothing else.
+    # The person's START removes only a block that their STOP has set.
     said_stop = models.BooleanField(_("said STOP"), default=False, db_default=False, editable=False)
     created_at = models.DateTimeField(_("created"), auto_now_add=True)
 
@@ -19,7 +19,7 @@ class BlockedPhone(models.Model):
         verbose_name = _("blocked phone")
         verbose_name_plural = _("blocked phones")
         constraints = [
-            # In any other spelling a row would block nothing.
+            # A phone in any other format would block nothing.
             models.CheckConstraint(
                 condition=Q(phone__regex=r"^\+[0-9]{5,15}$"), name="blocked_phone_is_e164"
             )
@@ -30,7 +30,7 @@ class BlockedPhone(models.Model):
 
 
 class Contact(models.Model):
-    """A person who shared their phone with our Telegram bot, and so can be written to."""
+    """A person who shared their phone with our Telegram bot, so the bot may write to them."""
 
     phone = models.CharField(_("phone"), max_length=16, unique=True)
     chat_id = models.BigIntegerField(_("chat"), unique=True)
@@ -46,11 +46,13 @@ class Contact(models.Model):
 
 
 class KnownRecipient(models.Model):
-    """A vendor's own id of a person we sent to: some tell it in place of the phone."""
+    """A vendor's user id of a recipient: some vendors send it instead of the phone."""
 
     vendor = models.CharField(max_length=20)
     user_id = models.CharField(max_length=150)
-    attempt_id = models.UUIDField()  # the latest: its message has the phone, while it is kept
+    attempt_id = (
+        models.UUIDField()
+    )  # the latest: its message has the phone until that is anonymised
     seen_at = models.DateTimeField(db_default=Now())
 
     class Meta:
