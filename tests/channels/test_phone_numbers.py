@@ -28,7 +28,7 @@ SPELLINGS = [
 
 @pytest.mark.parametrize("spelling", SPELLINGS)
 @pytest.mark.parametrize("country", ["RU", "KZ"])
-def test_one_number_in_all_its_spellings(spelling: str, country: str) -> None:
+def test_all_spellings_normalise_to_one_number(spelling: str, country: str) -> None:
     assert normalise(spelling, country) == "+79161234567"
 
 
@@ -50,7 +50,7 @@ def test_one_number_in_all_its_spellings(spelling: str, country: str) -> None:
         ("15551234567", "+15551234567"),  # possible, and long enough to be international
     ],
 )
-def test_numbers_of_the_world(phone: str, normal: str) -> None:
+def test_numbers_of_many_countries_normalise(phone: str, normal: str) -> None:
     assert normalise(phone, "RU") == normal
 
 
@@ -141,7 +141,7 @@ def test_eight_is_no_prefix_elsewhere(country: str) -> None:
         "+49301234567890123", "0" * 40, "1" * 41, "()-.()-.", "+7_916_1234567", "+7/9161234567",
     ],
 )  # fmt: skip
-def test_what_is_no_phone(phone: str) -> None:
+def test_invalid_phone_is_refused(phone: str) -> None:
     with pytest.raises(DomainError) as refused:
         normalise(phone, "RU")
 
@@ -234,7 +234,7 @@ def test_every_spelling_of_a_number_is_the_same_number(
 
 @settings(max_examples=500, deadline=None)
 @given(text=strategies.text(alphabet="+0123456789 ().-", max_size=24))
-def test_whatever_is_accepted_stays_as_it_is(text: str) -> None:
+def test_normalised_phone_normalises_to_itself(text: str) -> None:
     try:
         normal = normalise(text, "RU")
     except DomainError:

@@ -47,7 +47,7 @@ def found(*, recent: bool = False) -> set[str]:
     return {breach.check for breach in reconciliation.breaches(recent=recent)}
 
 
-def test_good_books_are_clean(busy_api: Api) -> None:
+def test_sound_ledger_has_no_breach(busy_api: Api) -> None:
     out = StringIO()
 
     call_command("reconcile", stdout=out)
@@ -56,13 +56,13 @@ def test_good_books_are_clean(busy_api: Api) -> None:
     assert ledger.balance(busy_api.company.pk) == (982, 2)
 
 
-def test_paid_top_up_is_clean(busy_api: Api) -> None:
+def test_paid_top_up_has_no_breach(busy_api: Api) -> None:
     pay()
 
     assert found() == set()
 
 
-def test_empty_books_are_clean() -> None:
+def test_empty_ledger_has_no_breach() -> None:
     assert found() == set()
 
 
@@ -253,7 +253,7 @@ WHOLE_LEDGER = {
 
 
 @pytest.mark.parametrize("name", PLANTED)
-def test_look_at_recent_messages_leaves_out_the_whole_ledger(busy_api: Api, name: str) -> None:
+def test_recent_check_skips_full_scans(busy_api: Api, name: str) -> None:
     plant, expected = PLANTED[name]
     assert found(recent=True) == set()
 
@@ -271,7 +271,7 @@ def test_look_at_recent_messages_leaves_out_the_whole_ledger(busy_api: Api, name
         (undo_the_proof, "charged without proof"),
     ],
 )
-def test_look_at_recent_messages_goes_two_hours_back(
+def test_recent_check_covers_two_hours(
     busy_api: Api, plant: Callable[[], object], breach: str, hours: float, is_recent: bool
 ) -> None:
     plant()
@@ -281,7 +281,7 @@ def test_look_at_recent_messages_goes_two_hours_back(
     assert breach in found()
 
 
-def test_full_look_takes_its_time(busy_api: Api) -> None:
+def test_full_check_has_no_statement_timeout(busy_api: Api) -> None:
     with CaptureQueriesContext(connection) as full:
         assert found() == set()
     with CaptureQueriesContext(connection) as recent:

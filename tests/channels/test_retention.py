@@ -48,7 +48,7 @@ def test_purge(db: None) -> None:
     assert retention.purge() == 0
 
 
-def test_purge_of_many_goes_on_until_it_is_done(db: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_purge_repeats_batches_until_done(db: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(retention, "BATCH", 2)
     for _ in range(5):
         MessageFactory.create(state="failed")
@@ -59,9 +59,7 @@ def test_purge_of_many_goes_on_until_it_is_done(db: None, monkeypatch: pytest.Mo
     assert set(Message.objects.values_list("phone", flat=True)) == {"+7999*"}
 
 
-def test_every_step_of_a_purge_goes_on_until_it_is_done(
-    db: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_each_purge_step_repeats_until_done(db: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(retention, "BATCH", 2)
     company = CompanyFactory.create()
     for number in range(5):
@@ -80,9 +78,7 @@ def test_every_step_of_a_purge_goes_on_until_it_is_done(
     assert not IdempotentRequest.objects.exists()
 
 
-def test_step_of_a_purge_that_fails_stops_no_other(
-    transactional_db: None, settings: Settings
-) -> None:
+def test_failed_purge_step_stops_no_other(transactional_db: None, settings: Settings) -> None:
     settings.RAW_RETENTION = "thirty"
     MessageFactory.create(state="failed", created_at=past(days=100))
     VerificationFactory.create(created_at=past(days=100))

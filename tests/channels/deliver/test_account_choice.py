@@ -40,7 +40,7 @@ def test_without_rows_the_first_account_of_the_environment_is_taken() -> None:
     assert carrier() == "twilio"
 
 
-def test_operator_sets_the_order() -> None:
+def test_accounts_follow_the_operators_order() -> None:
     set_up("twilio", position=7)
     set_up(KZ, position=5)
     set_up(UZ, position=6)
@@ -48,7 +48,7 @@ def test_operator_sets_the_order() -> None:
     assert carrier() == KZ
 
 
-def test_longest_prefix_is_asked_before_the_order() -> None:
+def test_longest_phone_prefix_beats_the_operators_order() -> None:
     set_up(KZ, prefixes=["+7"])
     set_up(UZ, prefixes=["+7701", "+998"])
 
@@ -57,7 +57,7 @@ def test_longest_prefix_is_asked_before_the_order() -> None:
     assert carrier(phone="+12025550123") == "twilio"
 
 
-def test_phone_that_no_account_takes_stays_due() -> None:
+def test_message_without_a_matching_account_stays_due() -> None:
     for name in ("twilio", KZ, UZ):
         set_up(name, prefixes=["+998"])
 
@@ -66,7 +66,7 @@ def test_phone_that_no_account_takes_stays_due() -> None:
     assert Attempt.objects.count() == 0
 
 
-def test_accounts_of_one_order_share_by_weight() -> None:
+def test_accounts_in_one_position_share_messages_by_weight() -> None:
     set_up("twilio", position=1, weight=1)
     set_up(KZ, position=1, weight=3)
     company = sms().company
@@ -80,7 +80,7 @@ def test_accounts_of_one_order_share_by_weight() -> None:
 
 
 @pytest.mark.parametrize("how", ["disabled", "open"])
-def test_account_that_takes_nothing_is_passed_over(how: str) -> None:
+def test_unusable_account_is_skipped(how: str) -> None:
     if how == "open":
         opened("twilio")
     else:
@@ -109,7 +109,7 @@ def test_half_open_account_is_probed_by_one_message() -> None:
     assert (other.provider, other.is_probe) == (KZ, False)
 
 
-def test_probe_that_nobody_told_of_is_made_again(settings: Settings) -> None:
+def test_probe_without_a_result_is_repeated(settings: Settings) -> None:
     now = timezone.now()
     half_open("twilio", probed_at=now - timedelta(seconds=settings.LEASE - 5))
     assert carrier() == KZ
@@ -119,7 +119,7 @@ def test_probe_that_nobody_told_of_is_made_again(settings: Settings) -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_two_workers_make_one_probe_between_them() -> None:
+def test_two_workers_send_one_probe() -> None:
     half_open("twilio")
     for _ in range(8):
         sms()
@@ -144,7 +144,7 @@ def test_worker_waits_for_the_probe_of_another() -> None:
     assert (mine.provider, theirs.provider) == ("twilio", KZ)
 
 
-def test_rate_is_used_up_and_the_rest_goes_elsewhere() -> None:
+def test_messages_over_the_rate_use_another_account() -> None:
     set_up("twilio", max_per_second=30)
     for _ in range(6):
         sms()
@@ -155,7 +155,7 @@ def test_rate_is_used_up_and_the_rest_goes_elsewhere() -> None:
 
 
 @pytest.mark.parametrize(("passed", "many"), [(0, 0), (50, 4), (100, 8), (10_000, 8)])
-def test_rate_comes_back_with_time(passed: int, many: int) -> None:
+def test_rate_allowance_refills_with_time(passed: int, many: int) -> None:
     set_up("twilio", max_per_second=80)
     for name in (KZ, UZ):
         set_up(name, is_enabled=False)
@@ -185,7 +185,7 @@ def test_two_workers_share_one_rate() -> None:
     assert 4 <= sent < 12  # four at once, and what the moments between the three allow
 
 
-def test_what_is_held_back_by_one_rate_holds_up_no_other_channel() -> None:
+def test_rate_limit_delays_no_other_channel() -> None:
     set_up("twilio", max_per_second=10, prefixes=[])
     for name in (KZ, UZ):
         set_up(name, is_enabled=False)
@@ -195,7 +195,7 @@ def test_what_is_held_back_by_one_rate_holds_up_no_other_channel() -> None:
     assert sorted(carriers()) == ["twilio", "whatsapp_cloud"]
 
 
-def test_tried_account_is_left_for_another() -> None:
+def test_retry_prefers_an_untried_account() -> None:
     one = sms(tries=1)
     AttemptFactory.create(message=one, n=1, provider="twilio", state="failed")
 
@@ -204,7 +204,7 @@ def test_tried_account_is_left_for_another() -> None:
     assert (claimed.provider, claimed.n, claimed.has_other_account) == (KZ, 2, True)
 
 
-def test_when_all_were_tried_the_order_decides_again() -> None:
+def test_retry_follows_the_order_once_all_accounts_failed() -> None:
     one = sms(tries=3)
     for n, name in enumerate(("twilio", KZ, UZ), start=1):
         AttemptFactory.create(message=one, n=n, provider=name, state="failed")
@@ -214,7 +214,7 @@ def test_when_all_were_tried_the_order_decides_again() -> None:
     assert (claimed.provider, claimed.has_other_account) == ("twilio", False)
 
 
-def test_lonely_account_knows_of_no_other() -> None:
+def test_only_account_has_no_alternative() -> None:
     for name in (KZ, UZ):
         opened(name)
     sms()
@@ -233,7 +233,7 @@ def test_lonely_account_knows_of_no_other() -> None:
         (False, False, None),
     ],
 )
-def test_bot_is_for_codes_of_people_it_knows(
+def test_bot_carries_codes_to_its_contacts_only(
     has_contact: bool, is_gateway_open: bool, expected: tuple[str, bool, int | None] | None
 ) -> None:
     if has_contact:
@@ -247,7 +247,7 @@ def test_bot_is_for_codes_of_people_it_knows(
     assert found == ([expected] if expected else [])
 
 
-def test_blocked_bot_is_no_contact() -> None:
+def test_contact_that_blocked_the_bot_is_ignored() -> None:
     Contact.objects.create(phone=MOSCOW, chat_id=7, blocked_at=timezone.now())
     opened("telegram_gateway")
     MessageFactory.create(channel="telegram", phone=MOSCOW)
@@ -261,7 +261,7 @@ def test_link_that_only_the_bot_carries_is_tried_without_a_contact() -> None:
     assert carriers() == ["telegram_bot"]
 
 
-def test_who_said_that_the_person_is_not_there_is_not_asked_again() -> None:
+def test_account_that_reported_unreachable_is_not_retried() -> None:
     Contact.objects.create(phone=MOSCOW, chat_id=7)
     message = MessageFactory.create(channel="telegram", phone=MOSCOW, tries=2)
     tried = {"state": "failed", "channel": "telegram", "accepted_at": None, "provider_id": None}
@@ -273,7 +273,7 @@ def test_who_said_that_the_person_is_not_there_is_not_asked_again() -> None:
     assert carriers() == ["telegram_bot"]
 
 
-def test_nobody_is_asked_while_the_other_is_paused() -> None:
+def test_message_waits_while_its_untried_account_is_paused() -> None:
     Contact.objects.create(phone=MOSCOW, chat_id=7)
     opened("telegram_bot")
     message = MessageFactory.create(channel="telegram", phone=MOSCOW, tries=1)

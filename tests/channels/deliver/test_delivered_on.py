@@ -50,7 +50,7 @@ def proofs() -> list[str]:
     return list(Transfer.objects.filter(kind="capture").values_list("proof", flat=True))
 
 
-def test_accepted_is_delivered(api: Api, settings: Settings) -> None:
+def test_acceptance_counts_as_delivery(api: Api, settings: Settings) -> None:
     choose(settings, "accept")
 
     message = by_bot(api, "/links/send", url=LINK)
@@ -60,7 +60,7 @@ def test_accepted_is_delivered(api: Api, settings: Settings) -> None:
 
 
 @pytest.mark.parametrize("delivered_on", ["click", "never"])
-def test_accepted_proves_nothing_where_the_person_has_to(
+def test_acceptance_is_no_proof_when_a_person_must_confirm(
     api: Api, settings: Settings, delivered_on: str
 ) -> None:
     choose(settings, delivered_on)
@@ -72,7 +72,7 @@ def test_accepted_proves_nothing_where_the_person_has_to(
 
 
 @pytest.mark.parametrize("delivered_on", ["click", "never"])
-def test_token_comes_back_at_the_deadline(api: Api, settings: Settings, delivered_on: str) -> None:
+def test_hold_is_released_at_the_deadline(api: Api, settings: Settings, delivered_on: str) -> None:
     choose(settings, delivered_on)
     by_bot(api, "/links/send", url=LINK)
     Message.objects.update(deadline=F("created_at") - timedelta(seconds=1))
@@ -84,7 +84,7 @@ def test_token_comes_back_at_the_deadline(api: Api, settings: Settings, delivere
 
 
 @pytest.mark.parametrize("delivered_on", ["click", "never"])
-def test_entered_code_proves_it(api: Api, settings: Settings, delivered_on: str) -> None:
+def test_entered_code_proves_delivery(api: Api, settings: Settings, delivered_on: str) -> None:
     choose(settings, delivered_on)
     by_bot(api, "/otp/send", link=LINK)
 

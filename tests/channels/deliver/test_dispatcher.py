@@ -58,7 +58,7 @@ def last_attempt() -> Attempt:
     return Attempt.objects.select_related("message").latest("started_at")
 
 
-def test_taken_message_is_sent(
+def test_accepted_message_is_sent(
     wire: responses.RequestsMock, dispatcher: Dispatcher, api: Api
 ) -> None:
     wire.post(WHATSAPP, json=taken())
@@ -74,7 +74,7 @@ def test_taken_message_is_sent(
     assert ledger.balance(api.company.pk) == (999, 1)
 
 
-def test_phone_that_is_not_there_is_told_and_free(
+def test_unreachable_phone_is_reported_and_not_charged(
     wire: responses.RequestsMock, dispatcher: Dispatcher, api: Api
 ) -> None:
     wire.post(WHATSAPP, json=NOT_ON_WHATSAPP, status=400)
@@ -90,7 +90,7 @@ def test_phone_that_is_not_there_is_told_and_free(
     assert api.post("/otp/send", {"phone": PHONE}).status == 200  # its place was given back first
 
 
-def test_fault_of_the_account_is_delivery_failed(
+def test_account_fault_ends_as_delivery_failed(
     wire: responses.RequestsMock, dispatcher: Dispatcher, api: Api
 ) -> None:
     wire.post(WHATSAPP, json={"error": {"code": 132001, "message": "no template"}}, status=404)
@@ -101,7 +101,7 @@ def test_fault_of_the_account_is_delivery_failed(
     assert ledger.balance(api.company.pk) == (1000, 0)
 
 
-def test_vendor_that_does_not_answer_leaves_it_queued_and_is_not_asked_again(
+def test_vendor_timeout_leaves_the_message_queued_without_a_retry(
     wire: responses.RequestsMock, dispatcher: Dispatcher, api: Api, settings: Settings
 ) -> None:
     settings.SEND_WAIT = 0.1
@@ -117,7 +117,7 @@ def test_vendor_that_does_not_answer_leaves_it_queued_and_is_not_asked_again(
     assert ledger.balance(api.company.pk) == (999, 1)
 
 
-def test_busy_vendor_is_asked_again_later(
+def test_throttled_message_is_retried_later(
     wire: responses.RequestsMock, dispatcher: Dispatcher, api: Api
 ) -> None:
     wire.post(WHATSAPP, json={"error": {"code": 130429, "message": "slow down"}}, status=429)
@@ -137,7 +137,7 @@ def test_busy_vendor_is_asked_again_later(
     ]  # fmt: skip
 
 
-def test_link_by_the_bot_is_proved_by_handing_it_over(
+def test_bot_link_is_proved_by_acceptance(
     wire: responses.RequestsMock, dispatcher: Dispatcher, api: Api
 ) -> None:
     bot = django_settings.TELEGRAM_BOT
@@ -178,7 +178,7 @@ def waiting_api(company: object, settings: Settings, api: Api) -> Api:
     return api
 
 
-def test_nobody_comes_and_the_answer_is_queued(
+def test_response_is_queued_when_no_worker_runs(
     dispatcher: Dispatcher, waiting_api: Api, settings: Settings
 ) -> None:
     dispatcher.stop()
@@ -193,7 +193,7 @@ def test_nobody_comes_and_the_answer_is_queued(
     assert outcome_waiting._waiters == {}
 
 
-def test_lost_signal_is_made_up_for_by_the_row(
+def test_waiter_reads_the_row_after_a_lost_signal(
     dispatcher: Dispatcher, waiting_api: Api, settings: Settings
 ) -> None:
     dispatcher.stop()
@@ -213,7 +213,7 @@ def test_lost_signal_is_made_up_for_by_the_row(
     assert (answer.status, answer.code) == (422, "recipient_unreachable")
 
 
-def test_waiter_hears_of_its_own_message_only() -> None:
+def test_waiter_receives_signals_of_its_message_only() -> None:
     mine, other = uuid4(), uuid4()
     with outcome_waiting.waiter(mine) as waiter:
         assert waiter is not None
@@ -231,12 +231,12 @@ def test_waiter_hears_of_its_own_message_only() -> None:
 
 
 @pytest.mark.usefixtures("queued_at_once")
-def test_beyond_the_bound_nobody_waits() -> None:
+def test_sends_beyond_the_waiter_limit_do_not_wait() -> None:
     with outcome_waiting.waiter(uuid4()) as waiter:
         assert waiter is None
 
 
-def test_message_that_was_there_before_the_worker_is_delivered(test_api: Api) -> None:
+def test_new_worker_delivers_earlier_messages(test_api: Api) -> None:
     send(test_api)
     one = Dispatcher()
     thread = threading.Thread(target=one.run)
@@ -261,7 +261,7 @@ def test_tick_delivers_without_the_loop(test_api: Api) -> None:
     assert one.in_flight.total() == 0
 
 
-def test_tick_leaves_a_busy_loop_alone(test_api: Api) -> None:
+def test_tick_skips_while_the_loop_is_busy(test_api: Api) -> None:
     send(test_api)
     one = Dispatcher()
 
@@ -271,7 +271,7 @@ def test_tick_leaves_a_busy_loop_alone(test_api: Api) -> None:
     assert Attempt.objects.count() == 0
 
 
-def test_no_more_is_claimed_than_there_are_threads(test_api: Api, settings: Settings) -> None:
+def test_claims_are_bounded_by_free_threads(test_api: Api, settings: Settings) -> None:
     settings.DELIVERY_THREADS = 3
     for number in range(5):
         send(test_api, f"+7916123456{number}")
@@ -282,7 +282,7 @@ def test_no_more_is_claimed_than_there_are_threads(test_api: Api, settings: Sett
     assert Attempt.objects.count() == one.in_flight.total() == 3
 
 
-def test_outcome_the_database_refuses_holds_up_no_other(api: Api) -> None:
+def test_outcome_the_database_rejects_delays_no_other(api: Api) -> None:
     for number in range(3):
         send(api, f"+7916123456{number}")
     claimed = claims.claim(3)
@@ -309,7 +309,7 @@ def test_call_that_starts_too_late_is_not_made(wire: responses.RequestsMock, api
     assert len(wire.calls) == 0
 
 
-def test_message_that_cannot_be_worded_is_refused_and_free(api: Api, settings: Settings) -> None:
+def test_unrenderable_message_fails_without_a_charge(api: Api, settings: Settings) -> None:
     send(api)
     (claimed,) = claims.claim(1)
     settings.OTP_KEYS = {"new": b"x" * 32}
@@ -322,7 +322,7 @@ def test_message_that_cannot_be_worded_is_refused_and_free(api: Api, settings: S
     assert ledger.balance(api.company.pk) == (1000, 0)
 
 
-def test_what_a_provider_gets(api: Api) -> None:
+def test_outgoing_message_has_all_fields(api: Api) -> None:
     send(api, channel="sms", locale="en", link="https://example.com/")
     (claimed,) = claim()
 

@@ -233,7 +233,7 @@ def row_of(provider: str, fault: str) -> Row:
 
 @pytest.mark.parametrize("fault", FAULTS)
 @pytest.mark.parametrize("provider", SENDS)
-def test_how_it_ends(
+def test_provider_fault_has_its_documented_outcome(
     *,
     provider: str,
     fault: str,

@@ -86,7 +86,7 @@ def test_crash_of_an_adapter_leaves_the_outcome_unknown(
     assert claim() == []
 
 
-def test_message_being_claimed_is_passed_by(api: Api) -> None:
+def test_claim_skips_a_locked_message(api: Api) -> None:
     send(api)
 
     with transaction.atomic():
@@ -104,7 +104,7 @@ def _claimed_or_refused() -> object:
         return error
 
 
-def test_late_refusal_ends_the_cool_down_of_no_other_send(api: Api) -> None:
+def test_late_refusal_keeps_the_cool_down_of_a_newer_send(api: Api) -> None:
     first = submitted(api)
     forget_limits()
     send(api)
@@ -114,7 +114,7 @@ def test_late_refusal_ends_the_cool_down_of_no_other_send(api: Api) -> None:
     assert api.post("/otp/send", {"phone": PHONE}).status == 429
 
 
-def test_message_claimed_meanwhile_is_not_given_up(api: Api) -> None:
+def test_give_up_skips_a_message_claimed_meanwhile(api: Api) -> None:
     message = send(api)
 
     with ThreadPoolExecutor(1) as pool:
@@ -136,7 +136,7 @@ def test_message_goes_to_a_provider_of_its_mode(api: Api, test_api: Api) -> None
     assert {one.mode: one.provider for one in claimed} == {"live": "twilio", "test": "test_sms"}
 
 
-def test_slow_vendor_leaves_threads_to_the_others(test_api: Api) -> None:
+def test_slow_vendor_leaves_threads_to_others(test_api: Api) -> None:
     for channel in ("whatsapp", "sms"):
         send(test_api, f"+7916123456{len(channel)}", channel=channel)
     one = Dispatcher()
@@ -157,7 +157,7 @@ def test_message_has_one_open_attempt(api: Api) -> None:
     assert Attempt.objects.count() == 1
 
 
-def test_event_is_judged_under_the_lock(api: Api) -> None:
+def test_event_is_applied_under_the_lock(api: Api) -> None:
     attempt = accepted(api)
     refused = partial(apply.apply, [Event(attempt.id, EventKind.REFUSED)])
 
@@ -192,7 +192,7 @@ def _break(pids: list[int]) -> None:
         cursor.execute("SELECT pg_terminate_backend(pid) FROM unnest(%s) AS pid", [pids])
 
 
-def test_sends_that_wait_leave_the_database_to_others(
+def test_waiting_sends_hold_no_database_connection(
     dispatcher: Dispatcher, api: Api, settings: Settings
 ) -> None:
     dispatcher.stop()
@@ -211,7 +211,7 @@ def test_sends_that_wait_leave_the_database_to_others(
     assert {one.result().state for one in sending} == {"queued"}
 
 
-def test_without_redis_sends_to_one_phone_take_turns(api: Api, no_redis: None) -> None:
+def test_sends_to_one_phone_are_serialised_without_redis(api: Api, no_redis: None) -> None:
     mine, theirs = (
         send_limits.Send(uuid7(), api.company.pk, "live", "code", PHONE) for _ in range(2)
     )

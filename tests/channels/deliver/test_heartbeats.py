@@ -18,7 +18,7 @@ def age(seconds: int) -> None:
 
 
 @pytest.mark.django_db
-def test_a_beat_is_written_once_in_a_while() -> None:
+def test_heartbeat_is_written_once_per_interval() -> None:
     heartbeat = HeartbeatWriter("web")
     heartbeat.beat({"waiters": 3})
     heartbeat.beat({"waiters": 4})
@@ -28,7 +28,7 @@ def test_a_beat_is_written_once_in_a_while() -> None:
 
 
 @pytest.mark.django_db
-def test_next_beat_replaces_the_last() -> None:
+def test_heartbeat_replaces_the_previous_one() -> None:
     HeartbeatWriter("web").beat()
     before = Row.objects.get().at
     HeartbeatWriter("web").beat()
@@ -37,7 +37,7 @@ def test_next_beat_replaces_the_last() -> None:
 
 
 @pytest.mark.django_db
-def test_process_that_is_gone_is_forgotten_after_an_hour() -> None:
+def test_silent_process_is_deleted_after_an_hour() -> None:
     Row.objects.create(process="web elsewhere 1", kind="web", at="2026-01-01T00:00:00Z")
     HeartbeatWriter("delivery").beat()
 
@@ -45,12 +45,12 @@ def test_process_that_is_gone_is_forgotten_after_an_hour() -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_delivery_loop_is_heard_of(dispatcher: Dispatcher) -> None:
+def test_delivery_loop_writes_a_heartbeat(dispatcher: Dispatcher) -> None:
     wait_until(lambda: Row.objects.filter(kind="delivery").exists())
 
 
 @pytest.mark.django_db(transaction=True)
-def test_sweep_that_the_beat_sent_is_heard_of() -> None:
+def test_scheduled_sweep_writes_the_beats_heartbeat() -> None:
     sweep()
 
     assert Row.objects.get().process == "beat"

@@ -68,7 +68,7 @@ def _store(name: str, told: Any) -> None:
 @pytest.mark.parametrize(
     ("bound", "called"), [(1, {"whatsapp_cloud"}), (0, {"whatsapp_cloud", "twilio"})]
 )
-def test_workers_leave_it_alone_while_it_is_bound(
+def test_workers_skip_a_bound_account(
     account: HostedProvider, api: Api, bound: int, called: set[str]
 ) -> None:
     now = timezone.now()
@@ -84,7 +84,7 @@ def test_workers_leave_it_alone_while_it_is_bound(
     worker.pool.shutdown(wait=True)
 
 
-def test_its_process_leaves_the_others_alone(hosted: Dispatcher, centre: Centre, api: Api) -> None:
+def test_hosting_process_skips_other_accounts(hosted: Dispatcher, centre: Centre, api: Api) -> None:
     send(api, "+79160000001", channel="whatsapp")
 
     send(api, channel="sms")
@@ -94,7 +94,7 @@ def test_its_process_leaves_the_others_alone(hosted: Dispatcher, centre: Centre,
     assert [one.destination_addr for one in centre.submitted] == [PHONE[1:]]
 
 
-def test_receipt_by_the_bind_settles_the_message(
+def test_receipt_over_the_bind_settles_the_message(
     hosted: Dispatcher, centre: Centre, api: Api
 ) -> None:
     send(api, channel="sms")
@@ -106,7 +106,7 @@ def test_receipt_by_the_bind_settles_the_message(
     assert status == 0
 
 
-def test_without_a_bind_messages_wait_untried(account: HostedProvider, api: Api) -> None:
+def test_messages_wait_while_the_account_is_unbound(account: HostedProvider, api: Api) -> None:
     send(api, channel="sms")
     one = Dispatcher(account)
 
@@ -115,9 +115,7 @@ def test_without_a_bind_messages_wait_untried(account: HostedProvider, api: Api)
     assert (Attempt.objects.count(), Message.objects.get().state) == (0, "queued")
 
 
-def test_never_more_is_claimed_than_its_window(
-    hosted: Dispatcher, centre: Centre, api: Api
-) -> None:
+def test_claims_are_bounded_by_the_window(hosted: Dispatcher, centre: Centre, api: Api) -> None:
     centre.judge = lambda _event, _message_id: None
     for number in range(5):
         send(api, f"+7916000000{number}", channel="sms")
@@ -133,20 +131,20 @@ def test_never_more_is_claimed_than_its_window(
     wait_until(lambda: Message.objects.filter(state="sent").count() == 5)
 
 
-def test_nudge_reaches_workers_and_the_process(account: HostedProvider) -> None:
+def test_nudge_reaches_workers_and_the_hosting_process(account: HostedProvider) -> None:
     nudge.push()
 
     assert redis_client().llen("wake") == redis_client().llen("wake:smpp") == 1
 
 
-def test_lists_nobody_reads_stay_short(account: HostedProvider) -> None:
+def test_unread_wake_lists_stay_short(account: HostedProvider) -> None:
     for _ in range(40):
         nudge.push()
 
     assert redis_client().llen("wake:smpp") <= nudge.MAX_ENTRIES
 
 
-def test_account_is_one_process_at_a_time() -> None:
+def test_account_lock_admits_one_process() -> None:
     with AccountLock("smpp").held(lambda: None):
         with pytest.raises(AccountTakenError), AccountLock("smpp").held(lambda: None):
             pass
@@ -157,7 +155,7 @@ def test_account_is_one_process_at_a_time() -> None:
         pass
 
 
-def test_lock_that_was_lost_to_another_ends_the_process(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lock_taken_by_another_stops_the_process(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hosting, "LOCK_CHECK_INTERVAL", 1.0)
     mine, ended = AccountLock("smpp"), threading.Event()
 
@@ -167,7 +165,7 @@ def test_lock_that_was_lost_to_another_ends_the_process(monkeypatch: pytest.Monk
     assert ended.is_set()
 
 
-def test_lock_that_nobody_took_meanwhile_is_taken_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lock_lost_with_its_session_is_taken_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hosting, "LOCK_CHECK_INTERVAL", 0.05)
     mine, ended = AccountLock("smpp"), threading.Event()
 

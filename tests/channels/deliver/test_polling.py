@@ -118,7 +118,7 @@ def states(attempt: Attempt) -> tuple[str, str]:
     return attempt.state, attempt.message.state
 
 
-def test_unclear_outcome_is_asked_about_once_the_call_must_be_over(api: Api) -> None:
+def test_ambiguous_attempt_is_polled_after_the_call_timeout(api: Api) -> None:
     attempt = submitted(api, channel="sms")
     assert attempt.lease_until is not None
     claimed_at = attempt.lease_until - timedelta(seconds=30)  # now(), until the test is over
@@ -134,7 +134,7 @@ def test_unclear_outcome_is_asked_about_once_the_call_must_be_over(api: Api) -> 
     assert sweeps.poll() == 0
 
 
-def test_what_the_vendor_delivered_is_charged(wire: Wire, api: Api) -> None:
+def test_poll_that_finds_delivery_charges(wire: Wire, api: Api) -> None:
     attempt = unclear(wire, api)
 
     assert ask(wire, {"status": 1, "last_timestamp": 1786702505}) == 1
@@ -144,7 +144,7 @@ def test_what_the_vendor_delivered_is_charged(wire: Wire, api: Api) -> None:
 
 
 @pytest.mark.parametrize("status", [-1, 0])
-def test_what_the_vendor_took_is_waited_for(wire: Wire, api: Api, status: int) -> None:
+def test_poll_that_finds_acceptance_keeps_waiting(wire: Wire, api: Api, status: int) -> None:
     attempt = unclear(wire, api)
 
     ask(wire, {"status": status})
@@ -157,7 +157,7 @@ def test_what_the_vendor_took_is_waited_for(wire: Wire, api: Api, status: int) -
 
 
 @pytest.mark.parametrize("answer", [{"error": "wait", "error_code": 9}, {"status": -2}])
-def test_no_answer_is_no_reason_to_send_again(wire: Wire, api: Api, answer: dict[str, Any]) -> None:
+def test_poll_without_an_answer_sends_nothing(wire: Wire, api: Api, answer: dict[str, Any]) -> None:
     attempt = unclear(wire, api)
 
     ask(wire, answer)
@@ -166,7 +166,7 @@ def test_no_answer_is_no_reason_to_send_again(wire: Wire, api: Api, answer: dict
     assert claim() == []
 
 
-def test_what_the_vendor_never_got_is_sent_again_under_the_same_id(wire: Wire, api: Api) -> None:
+def test_unknown_message_is_resent_under_the_same_id(wire: Wire, api: Api) -> None:
     first = unclear(wire, api)
     ask(wire, NOT_FOUND)
     first.refresh_from_db()
@@ -182,7 +182,7 @@ def test_what_the_vendor_never_got_is_sent_again_under_the_same_id(wire: Wire, a
     assert (second.n, second.state) == (2, "sent")
 
 
-def test_the_id_goes_to_the_latest_try(wire: Wire, api: Api) -> None:
+def test_provider_id_moves_to_the_latest_attempt(wire: Wire, api: Api) -> None:
     first = unclear(wire, api)
     number = (first.provider_id or "").rpartition(":")[2]
     ask(wire, NOT_FOUND)
@@ -196,7 +196,7 @@ def test_the_id_goes_to_the_latest_try(wire: Wire, api: Api) -> None:
     assert ledger.balance(api.company.pk) == (1000, 0)
 
 
-def test_without_time_for_another_try_it_has_failed(wire: Wire, api: Api) -> None:
+def test_unknown_message_fails_without_time_for_a_retry(wire: Wire, api: Api) -> None:
     attempt = unclear(wire, api)
     age_rows(seconds=280)
 
@@ -206,7 +206,7 @@ def test_without_time_for_another_try_it_has_failed(wire: Wire, api: Api) -> Non
     assert ledger.balance(api.company.pk) == (1000, 0)
 
 
-def test_delivered_after_all_calls_the_next_try_off(wire: Wire, api: Api) -> None:
+def test_late_delivery_cancels_a_waiting_retry(wire: Wire, api: Api) -> None:
     first = unclear(wire, api)
     ask(wire, NOT_FOUND)
 
@@ -218,7 +218,7 @@ def test_delivered_after_all_calls_the_next_try_off(wire: Wire, api: Api) -> Non
     assert ledger.balance(api.company.pk) == (984, 0)
 
 
-def test_delivered_after_all_while_the_next_try_is_under_way(wire: Wire, api: Api) -> None:
+def test_late_delivery_during_the_retry_charges_once(wire: Wire, api: Api) -> None:
     first = unclear(wire, api)
     ask(wire, NOT_FOUND)
     (claimed,) = claim()
@@ -236,7 +236,7 @@ def test_delivered_after_all_while_the_next_try_is_under_way(wire: Wire, api: Ap
 
 
 @pytest.mark.django_db(transaction=True)
-def test_delivered_after_all_once_the_next_try_was_taken(wire: Wire, api: Api) -> None:
+def test_late_delivery_after_an_accepted_retry_charges_once(wire: Wire, api: Api) -> None:
     first = unclear(wire, api)
     number = int((first.provider_id or "").rpartition(":")[2])
     ask(wire, NOT_FOUND)
@@ -250,7 +250,7 @@ def test_delivered_after_all_once_the_next_try_was_taken(wire: Wire, api: Api) -
     call_command("reconcile", verbosity=0)
 
 
-def test_repeat_that_the_vendor_knows_is_not_sent_a_third_time(wire: Wire, api: Api) -> None:
+def test_duplicate_known_to_the_vendor_is_not_resent(wire: Wire, api: Api) -> None:
     unclear(wire, api)
     ask(wire, NOT_FOUND)
 
@@ -261,7 +261,7 @@ def test_repeat_that_the_vendor_knows_is_not_sent_a_third_time(wire: Wire, api: 
     assert states(second) == ("delivered", "delivered")
 
 
-def test_lease_that_ran_out_is_asked_about(wire: Wire, api: Api) -> None:
+def test_expired_lease_is_polled(wire: Wire, api: Api) -> None:
     attempt = submitted(api, channel="sms")
     Attempt.objects.update(lease_until=past())
     sweeps.expire_leases()
@@ -286,7 +286,7 @@ def test_lease_ends_when_another_attempt_has_its_id(api: Api) -> None:
     assert (attempt.state, attempt.provider_id, attempt.poll_at) == ("ambiguous", None, None)
 
 
-def test_vendor_without_ids_of_ours_is_not_asked(api: Api) -> None:
+def test_vendor_without_client_ids_is_not_polled(api: Api) -> None:
     attempt = submitted(api, channel="whatsapp")
     Attempt.objects.update(lease_until=past())
 
@@ -296,7 +296,7 @@ def test_vendor_without_ids_of_ours_is_not_asked(api: Api) -> None:
     assert (attempt.state, attempt.provider_id, attempt.poll_at) == ("ambiguous", None, None)
 
 
-def test_one_message_is_asked_about_five_times_a_minute_at_most(wire: Wire, api: Api) -> None:
+def test_message_is_polled_five_times_a_minute_at_most(wire: Wire, api: Api) -> None:
     unclear(wire, api)
     asked_at = [float(dispatcher.FIRST_POLL_DELAY)]
 
@@ -311,9 +311,7 @@ def test_one_message_is_asked_about_five_times_a_minute_at_most(wire: Wire, api:
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("round_number", range(3))
-def test_report_and_question_at_once_charge_one_delivery(
-    wire: Wire, api: Api, round_number: int
-) -> None:
+def test_concurrent_receipt_and_poll_charge_once(wire: Wire, api: Api, round_number: int) -> None:
     first = unclear(wire, api)
     Attempt.objects.update(poll_at=past())
     wire.post(f"{HOST}/status.php", json=NOT_FOUND)

@@ -103,7 +103,7 @@ def give_up() -> None:
     sweeps.give_up()
 
 
-def test_a_thousand_messages_through_a_centre_that_throttles_and_restarts_twice(
+def test_thousand_messages_survive_throttling_and_two_restarts(
     service: Service, sender: Api
 ) -> None:
     numbers = phones(MANY)
@@ -148,7 +148,7 @@ FAULTS: dict[str, tuple[dict[str, Any], str, int, int]] = {
 }
 
 
-def test_how_each_fault_ends(service: Service, sender: Api) -> None:
+def test_smpp_fault_has_its_documented_outcome(service: Service, sender: Api) -> None:
     numbers = dict(zip(FAULTS, phones(len(FAULTS)), strict=True))
     deadline = time.monotonic() + 60
     for fault, (bent, *_) in FAULTS.items():
@@ -189,7 +189,7 @@ def late(wanted: dict[str, str]) -> dict[str, str]:
     }
 
 
-def test_process_killed_in_the_middle_sends_nothing_twice(service: Service, sender: Api) -> None:
+def test_killed_process_sends_nothing_twice(service: Service, sender: Api) -> None:
     service.carrier.set_fault(latency_ms=50)
     numbers = phones(100)
     send(sender, numbers)
@@ -209,7 +209,7 @@ def test_process_killed_in_the_middle_sends_nothing_twice(service: Service, send
     assert unknown <= smpp_service.WINDOW
 
 
-def test_asked_to_stop_it_finishes_what_it_began(service: Service, sender: Api) -> None:
+def test_stopped_process_finishes_its_calls(service: Service, sender: Api) -> None:
     many = 120  # ten seconds' work, long after it was asked to stop
     service.carrier.set_fault(latency_ms=1000)
     send(sender, phones(many))
@@ -245,7 +245,7 @@ def test_account_has_one_process(service: Service) -> None:
     wait_until(lambda: "bound to" in service.process.log_since_start())
 
 
-def test_long_message_is_delivered_when_all_of_it_is(service: Service, sender: Api) -> None:
+def test_long_message_is_delivered_once_every_part_is(service: Service, sender: Api) -> None:
     url = "https://example.com/orders/" + "7" * 20
     text = "Ваш заказ готов, заберите его в течение трёх дней: :link. " + "Ждём вас! " * 5
 
@@ -262,7 +262,7 @@ def test_long_message_is_delivered_when_all_of_it_is(service: Service, sender: A
     assert len(service.carrier.message("+79260000000")["links"]) == 1
 
 
-def test_stop_answered_by_sms_is_heeded(service: Service, sender: Api) -> None:
+def test_stop_reply_by_sms_blocks_the_phone(service: Service, sender: Api) -> None:
     (phone,) = phones(1)
     send(sender, [phone])
     wait_until(lambda: attempts("delivered") == 1)

@@ -42,7 +42,7 @@ def states(attempt: Attempt) -> tuple[str, str]:
     return attempt.state, attempt.message.state
 
 
-def test_lease_that_ran_out_leaves_the_outcome_unknown(api: Api) -> None:
+def test_expired_lease_makes_the_attempt_ambiguous(api: Api) -> None:
     attempt = submitted(api)
     Attempt.objects.update(lease_until=past(minutes=1))
 
@@ -54,7 +54,7 @@ def test_lease_that_ran_out_leaves_the_outcome_unknown(api: Api) -> None:
     assert ledger.balance(api.company.pk) == (999, 1)
 
 
-def test_lease_that_runs_is_left_alone(api: Api) -> None:
+def test_running_lease_is_kept(api: Api) -> None:
     attempt = submitted(api)
 
     assert sweeps.expire_leases() == 0
@@ -62,7 +62,7 @@ def test_lease_that_runs_is_left_alone(api: Api) -> None:
     assert states(attempt) == ("submitting", "queued")
 
 
-def test_unknown_outcome_is_never_sent_again(api: Api) -> None:
+def test_ambiguous_attempt_is_never_resent(api: Api) -> None:
     attempt = submitted(api)
     Attempt.objects.update(lease_until=past(minutes=1))
 
@@ -75,7 +75,7 @@ def test_unknown_outcome_is_never_sent_again(api: Api) -> None:
     assert states(attempt) == ("ambiguous", "queued")
 
 
-def test_late_answer_of_the_vendor_still_counts(api: Api) -> None:
+def test_late_vendor_response_still_counts(api: Api) -> None:
     attempt = submitted(api)
     Attempt.objects.update(lease_until=past(minutes=1))
     sweeps.sweep()
@@ -86,7 +86,7 @@ def test_late_answer_of_the_vendor_still_counts(api: Api) -> None:
 
 
 @pytest.mark.parametrize("is_ambiguous", [True, False])
-def test_unproved_message_is_given_up_at_its_deadline(api: Api, is_ambiguous: bool) -> None:
+def test_unproved_message_expires_at_its_deadline(api: Api, is_ambiguous: bool) -> None:
     attempt = submitted(api) if is_ambiguous else accepted(api)
     Attempt.objects.filter(state="submitting").update(lease_until=past(minutes=1))
     age_rows(seconds=590)
@@ -101,7 +101,7 @@ def test_unproved_message_is_given_up_at_its_deadline(api: Api, is_ambiguous: bo
     assert Transfer.objects.get(kind="release").reason == "expired"
 
 
-def test_links_are_given_a_day(api: Api) -> None:
+def test_link_deadline_is_one_day(api: Api) -> None:
     api.post("/links/send", {"phone": "+79161234567", "url": "https://example.com/"})
     claim()
     attempt = Attempt.objects.get()
@@ -116,7 +116,7 @@ def test_links_are_given_a_day(api: Api) -> None:
     assert states(attempt) == ("expired", "expired")
 
 
-def test_proof_after_the_deadline_is_free(api: Api) -> None:
+def test_proof_after_the_deadline_is_not_charged(api: Api) -> None:
     attempt = accepted(api)
     age_rows(seconds=601)
     sweeps.sweep()
@@ -143,7 +143,7 @@ def test_code_is_not_attempted_in_its_last_half_minute(
     assert ledger.balance(api.company.pk) == ((999, 1) if is_attempted else (1000, 0))
 
 
-def test_claim_alone_leaves_what_is_too_late(api: Api) -> None:
+def test_claim_skips_messages_that_are_too_late(api: Api) -> None:
     send(api)
     age_rows(seconds=275)
 
@@ -152,7 +152,7 @@ def test_claim_alone_leaves_what_is_too_late(api: Api) -> None:
     assert Message.objects.get().tries == 0
 
 
-def test_provider_is_told_how_long_a_code_is_of_use(api: Api) -> None:
+def test_provider_gets_the_remaining_lifetime_of_a_code(api: Api) -> None:
     send(api)
     age_rows(seconds=100)
 
@@ -184,7 +184,7 @@ def polled(test_api: Api, digits: str) -> Attempt:
     return Attempt.objects.get()
 
 
-def test_accepted_message_is_asked_about(test_api: Api) -> None:
+def test_accepted_message_is_polled(test_api: Api) -> None:
     attempt = polled(test_api, "0006")
     assert states(attempt) == ("sent", "sent")
 
@@ -199,7 +199,7 @@ def test_accepted_message_is_asked_about(test_api: Api) -> None:
     assert Attempt.objects.get().poll_at is None
 
 
-def test_asking_grows_rarer(test_api: Api) -> None:
+def test_poll_interval_grows(test_api: Api) -> None:
     polled(test_api, "0007")
     waits = []
 
@@ -213,9 +213,7 @@ def test_asking_grows_rarer(test_api: Api) -> None:
     assert waits == [20, 40, 80, 120, 120]
 
 
-def test_attempt_of_an_account_that_is_gone_is_not_asked_about(
-    api: Api, settings: Settings
-) -> None:
+def test_attempt_of_a_removed_account_is_not_polled(api: Api, settings: Settings) -> None:
     accepted(api, channel="sms")
     Attempt.objects.update(poll_at=past(minutes=1))
     settings.TWILIO = settings.TWILIO | {"auth_token": ""}
@@ -233,7 +231,7 @@ def test_never_delivered_expires(test_api: Api) -> None:
     assert states(attempt) == ("expired", "expired")
 
 
-def test_proof_is_settled_before_anything_is_given_up(api: Api) -> None:
+def test_sweep_settles_proofs_before_it_expires_messages(api: Api) -> None:
     by_receipt, by_code = accepted(api), accepted(api, "+79161234568")
     code = code_of("+79161234568")
     assert api.post("/otp/verify", {"phone": "+79161234568", "code": code}).status == 200
@@ -246,7 +244,7 @@ def test_proof_is_settled_before_anything_is_given_up(api: Api) -> None:
     assert ledger.balance(api.company.pk) == (998, 0)
 
 
-def test_account_that_is_gone_stops_no_sweep(api: Api) -> None:
+def test_removed_account_stops_no_sweep(api: Api) -> None:
     attempt = accepted(api)
     AttemptFactory.create(provider="unheard_of", provider_id="x", poll_at=past(minutes=1))
     ReceiptFactory.create(provider="unheard_of", provider_id="x", due_at=past(minutes=1))
@@ -259,7 +257,7 @@ def test_account_that_is_gone_stops_no_sweep(api: Api) -> None:
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("round_number", range(3))
-def test_many_sweeps_at_once_do_what_one_does(api: Api, round_number: int) -> None:
+def test_concurrent_sweeps_settle_once(api: Api, round_number: int) -> None:
     gone = [accepted(api, f"+7916123456{n}").message_id for n in range(3)]
     stuck = submitted(api, "+79161234577")
     verified = accepted(api, "+79161234578")
@@ -289,7 +287,7 @@ def test_many_workers_claim_each_message_once(api: Api) -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_claim_does_not_wait_for_a_message_in_other_hands(api: Api) -> None:
+def test_claim_does_not_wait_for_a_locked_message(api: Api) -> None:
     held, free = send(api), send(api, "+79161234568")
 
     with transaction.atomic():

@@ -52,7 +52,7 @@ def patience(message: Message) -> int:
     return round((message.fallback_at - message.created_at).total_seconds())
 
 
-def test_acceptance_notes_what_follows_and_when(api: Api) -> None:
+def test_acceptance_stores_the_chain_and_its_patience(api: Api) -> None:
     message = send(api)
 
     assert message.chain == [{"channel": "sms", "price": 16, "patience": 30.0}]
@@ -61,7 +61,7 @@ def test_acceptance_notes_what_follows_and_when(api: Api) -> None:
     assert ledger.balance(api.company.pk) == (999, 1)
 
 
-def test_chain_costs_a_send_no_round_trip(
+def test_chain_adds_no_query_to_a_send(
     api: Api, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
     api.get("/balance")  # the key is known from here on
@@ -76,7 +76,7 @@ def test_named_channel_has_no_chain(api: Api) -> None:
     assert (message.chain, message.fallback_at) == ([], None)
 
 
-def test_company_without_a_chain_notes_nothing(client_of: ClientOf) -> None:
+def test_company_without_a_chain_stores_no_fallback(client_of: ClientOf) -> None:
     other = client_of(CompanyFactory.create())
     ledger.grant(company=other.company, amount=5, reason="test")
 
@@ -85,7 +85,7 @@ def test_company_without_a_chain_notes_nothing(client_of: ClientOf) -> None:
     assert (message.chain, message.fallback_at) == ([], None)
 
 
-def test_links_are_given_more_time_and_a_company_may_set_its_own(api: Api) -> None:
+def test_patience_depends_on_kind_and_company(api: Api) -> None:
     falls_back(api.company, "whatsapp", "sms", patience_whatsapp=45)
     code = send(api)
     falls_back(api.company, "telegram", "sms", default_channel="telegram")
@@ -96,7 +96,7 @@ def test_links_are_given_more_time_and_a_company_may_set_its_own(api: Api) -> No
     assert link.chain == [{"channel": "sms", "price": 16, "patience": 120.0}]
 
 
-def test_silence_goes_on_by_sms(api: Api) -> None:
+def test_expired_patience_falls_back_to_sms(api: Api) -> None:
     attempt = accepted(api)
     age_rows(seconds=29)
     assert sweeps.fall_back() == 0
@@ -142,7 +142,7 @@ def test_each_step_has_its_own_patience(api: Api) -> None:
 
 
 @pytest.mark.parametrize("how", ["never claimed", "under way", "outcome unknown"])
-def test_patience_ends_whatever_became_of_the_try(api: Api, how: str) -> None:
+def test_patience_expires_in_any_attempt_state(api: Api, how: str) -> None:
     message = send(api) if how == "never claimed" else submitted(api).message
     if how == "outcome unknown":
         hear(message.attempts.get(), EventKind.AMBIGUOUS)
@@ -158,7 +158,7 @@ def test_patience_ends_whatever_became_of_the_try(api: Api, how: str) -> None:
     assert ledger.balance(api.company.pk) == (984, 0)
 
 
-def test_answer_that_comes_after_the_patience_changes_nothing(api: Api) -> None:
+def test_late_event_after_the_patience_changes_nothing(api: Api) -> None:
     attempt = submitted(api)
     age_rows(seconds=31)
     sweeps.fall_back()
@@ -183,7 +183,7 @@ def test_answer_that_comes_after_the_patience_changes_nothing(api: Api) -> None:
     assert ledger.balance(api.company.pk) == (984, 16)
 
 
-def test_what_is_of_no_use_any_more_does_not_go_on(api: Api) -> None:
+def test_message_near_its_end_does_not_fall_back(api: Api) -> None:
     attempt = accepted(api)
     age_rows(seconds=280)
 
@@ -195,7 +195,7 @@ def test_what_is_of_no_use_any_more_does_not_go_on(api: Api) -> None:
     assert ledger.balance(api.company.pk) == (999, 1)
 
 
-def test_late_delivery_calls_off_an_sms_that_nobody_has(api: Api) -> None:
+def test_late_delivery_cancels_an_unclaimed_sms(api: Api) -> None:
     first = moved(api)
 
     hear(first, EventKind.DELIVERED)
@@ -216,7 +216,7 @@ def test_late_delivery_calls_off_an_sms_that_nobody_has(api: Api) -> None:
         (EventKind.REFUSED, ("release", 16, "failed"), (1000, 0)),
     ],
 )
-def test_late_delivery_leaves_an_sms_that_the_vendor_has(
+def test_late_delivery_keeps_an_sms_that_the_vendor_has(
     api: Api, what: EventKind, money: tuple[str, int, str], balance: tuple[int, int]
 ) -> None:
     first, second = handed_over(api)
@@ -235,7 +235,7 @@ def test_late_delivery_leaves_an_sms_that_the_vendor_has(
     assert ledger.balance(api.company.pk) == balance
 
 
-def test_what_stays_owed_is_given_back_at_the_deadline(api: Api) -> None:
+def test_owed_hold_is_released_at_the_deadline(api: Api) -> None:
     first, second = handed_over(api)
     hear(first, EventKind.DELIVERED)
     age_rows(seconds=600)
@@ -251,7 +251,7 @@ def test_what_stays_owed_is_given_back_at_the_deadline(api: Api) -> None:
     assert ledger.balance(api.company.pk) == (1000, 0)
 
 
-def test_both_delivered_charge_the_one_whose_hold_is_open(api: Api) -> None:
+def test_two_deliveries_charge_the_open_hold_once(api: Api) -> None:
     first, second = handed_over(api)
 
     apply.apply([Event(second.id, EventKind.DELIVERED), Event(first.id, EventKind.READ)])
@@ -260,7 +260,7 @@ def test_both_delivered_charge_the_one_whose_hold_is_open(api: Api) -> None:
     assert ledger.balance(api.company.pk) == (984, 0)
 
 
-def test_too_few_tokens_leave_the_first_try_as_it_is(api: Api) -> None:
+def test_fallback_without_tokens_keeps_the_first_attempt(api: Api) -> None:
     ledger.withdraw(company=api.company, amount=985, reason="test")
     attempt = silent(api)
     assert ledger.balance(api.company.pk) == (14, 1)
@@ -278,7 +278,7 @@ def test_too_few_tokens_leave_the_first_try_as_it_is(api: Api) -> None:
     assert ledger.balance(api.company.pk) == (14, 0)
 
 
-def test_old_hold_counts_towards_the_new_one(api: Api) -> None:
+def test_released_hold_counts_towards_the_new_one(api: Api) -> None:
     ledger.withdraw(company=api.company, amount=984, reason="test")
     silent(api)
     assert ledger.balance(api.company.pk) == (15, 1)
@@ -288,7 +288,7 @@ def test_old_hold_counts_towards_the_new_one(api: Api) -> None:
     assert ledger.balance(api.company.pk) == (0, 16)
 
 
-def test_of_several_as_many_go_on_as_can_be_paid_for(api: Api) -> None:
+def test_as_many_messages_fall_back_as_the_balance_pays_for(api: Api) -> None:
     ledger.withdraw(company=api.company, amount=960, reason="test")
     phones = [f"+7916123456{n}" for n in range(4)]
     for phone in phones:
@@ -302,7 +302,7 @@ def test_of_several_as_many_go_on_as_can_be_paid_for(api: Api) -> None:
     assert ledger.balance(api.company.pk) == (6, 34)
 
 
-def test_cheaper_step_is_paid_for_before_a_dearer_one(api: Api) -> None:
+def test_cheaper_fallback_is_paid_first(api: Api) -> None:
     ledger.withdraw(company=api.company, amount=998, reason="test")
     dear = accepted(api, "+79161234560").message
     falls_back(api.company, "whatsapp", "telegram")
@@ -315,13 +315,13 @@ def test_cheaper_step_is_paid_for_before_a_dearer_one(api: Api) -> None:
     assert ledger.balance(api.company.pk) == (0, 2)
 
 
-def test_step_dearer_than_the_company_allows_is_left_out(api: Api) -> None:
+def test_step_over_the_cost_cap_is_skipped(api: Api) -> None:
     falls_back(api.company, "whatsapp", "sms", "telegram", fallback_max_cost=15)
 
     assert [step["channel"] for step in send(api).chain] == ["telegram"]
 
 
-def test_events_tell_the_channel_and_the_cost_in_the_end(api: Api) -> None:
+def test_webhook_events_have_the_final_channel_and_cost(api: Api) -> None:
     EndpointFactory.create(company=api.company)
     _first, second = handed_over(api)
 
@@ -331,7 +331,7 @@ def test_events_tell_the_channel_and_the_cost_in_the_end(api: Api) -> None:
     assert (told["channel"], told["cost"], told["segments"]) == ("sms", 16, 1)
 
 
-def test_given_up_after_all(api: Api) -> None:
+def test_fallen_back_message_expires_at_its_deadline(api: Api) -> None:
     first, _second = handed_over(api)
     age_rows(seconds=600)
 

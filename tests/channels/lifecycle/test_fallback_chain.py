@@ -50,7 +50,7 @@ def tried(**fields: object) -> tuple[MessageState, AttemptState, AttemptState]:
 
 
 @pytest.mark.parametrize("what", [EventKind.UNREACHABLE, EventKind.REFUSED, EventKind.EXPIRED])
-def test_what_is_not_delivered_wishes_for_the_next_channel(what: EventKind) -> None:
+def test_failed_attempt_requests_a_fallback(what: EventKind) -> None:
     one, its = refused(what)
 
     assert one.fallback_request is not None
@@ -65,26 +65,26 @@ def test_what_is_not_delivered_wishes_for_the_next_channel(what: EventKind) -> N
 @pytest.mark.parametrize(
     "what", [EventKind.ACCEPTED, EventKind.AMBIGUOUS, EventKind.RETRY, EventKind.NO_NEWS]
 )
-def test_what_may_be_delivered_yet_stays(what: EventKind) -> None:
+def test_pending_attempt_requests_no_fallback(what: EventKind) -> None:
     one, _its = refused(what)
 
     assert one.fallback_request is None
 
 
 @pytest.mark.parametrize("what", [EventKind.UNREACHABLE, EventKind.GIVEN_UP])
-def test_too_late_for_another_channel(what: EventKind) -> None:
+def test_failure_near_the_end_requests_no_fallback(what: EventKind) -> None:
     one, _its = refused(what, time_left=MIN_TIME_LEFT)
 
     assert (one.fallback_request, one.state in {"failed", "expired"}) == (None, True)
 
 
-def test_deadline_is_no_reason_to_go_on() -> None:
+def test_deadline_requests_no_fallback() -> None:
     one, _its = refused(EventKind.GIVEN_UP)
 
     assert (one.fallback_request, one.state) == (None, "expired")
 
 
-def test_going_on() -> None:
+def test_accepted_fallback_switches_the_channel() -> None:
     one, its = refused()
     assert one.fallback_request is not None
 
@@ -96,7 +96,7 @@ def test_going_on() -> None:
 
 
 @pytest.mark.parametrize("state", ["submitting", "ambiguous", "sent"])
-def test_patience_ends_the_try_that_is_open(state: str) -> None:
+def test_expired_patience_ends_the_open_attempt(state: str) -> None:
     its = attempt(state=state)
     one = message(state="sent", chain=[TELEGRAM, SMS], attempts=[its])
     fallback_chain.expire_patience(one)
@@ -108,7 +108,7 @@ def test_patience_ends_the_try_that_is_open(state: str) -> None:
     assert (one.state, one.channel, one.chain) == ("sent", "telegram", [SMS])
 
 
-def test_patience_moves_what_was_never_handed_over() -> None:
+def test_expired_patience_switches_an_unclaimed_message() -> None:
     one = message(tries=0, chain=[SMS], due_in=2.0)
 
     fallback_chain.expire_patience(one)
@@ -117,7 +117,7 @@ def test_patience_moves_what_was_never_handed_over() -> None:
 
 
 @pytest.mark.parametrize("fields", [{"state": "delivered"}, {"state": "failed"}, {"chain": []}])
-def test_patience_with_what_is_over_or_has_no_chain(fields: dict[str, object]) -> None:
+def test_patience_ignores_final_messages_and_empty_chains(fields: dict[str, object]) -> None:
     one = message(**{"chain": [SMS]} | fields)
 
     fallback_chain.expire_patience(one)
@@ -125,7 +125,7 @@ def test_patience_with_what_is_over_or_has_no_chain(fields: dict[str, object]) -
     assert (one.fallback_request, one.changed) == (None, False)
 
 
-def test_patience_with_what_is_of_no_use_any_more() -> None:
+def test_patience_near_the_end_ends_the_chain() -> None:
     one = message(state="sent", chain=[SMS], time_left=MIN_TIME_LEFT)
 
     fallback_chain.expire_patience(one)
@@ -138,7 +138,7 @@ def test_patience_with_what_is_of_no_use_any_more() -> None:
     assert (one.state, one.settlements) == ("sent", [])
 
 
-def test_no_tokens_for_patience_leaves_the_try_as_it_is() -> None:
+def test_rejected_fallback_after_patience_keeps_the_attempt() -> None:
     its = attempt(state="sent")
     one = message(state="sent", chain=[SMS], attempts=[its])
 
@@ -152,7 +152,7 @@ def test_no_tokens_for_patience_leaves_the_try_as_it_is() -> None:
     ("what", "error"),
     [(EventKind.UNREACHABLE, "recipient_unreachable"), (EventKind.REFUSED, "delivery_failed")],
 )
-def test_no_tokens_after_a_refusal_is_the_end_the_refusal_says(what: EventKind, error: str) -> None:
+def test_rejected_fallback_after_a_refusal_ends_the_message(what: EventKind, error: str) -> None:
     one, _its = refused(what)
     assert one.fallback_request is not None
 
@@ -175,7 +175,9 @@ def test_no_tokens_after_a_refusal_is_the_end_the_refusal_says(what: EventKind, 
         ("unreachable", EventKind.REFUSED, "delivery_failed"),
     ],
 )
-def test_unreachable_is_who_no_channel_reaches(first: str, second: EventKind, error: str) -> None:
+def test_unreachable_needs_every_channel_to_agree(
+    first: str, second: EventKind, error: str
+) -> None:
     one, before, its = tried(state="submitting")
     before.error_class = first
 
@@ -184,7 +186,7 @@ def test_unreachable_is_who_no_channel_reaches(first: str, second: EventKind, er
     assert (one.state, one.error) == ("failed", error)
 
 
-def test_only_the_last_word_of_a_channel_counts() -> None:
+def test_last_error_of_a_channel_counts() -> None:
     earlier = attempt(n=1, state="failed", error_class="retry")
     last = attempt(n=2, state="failed", error_class="unreachable")
     its = attempt(n=3, hold=2)
@@ -206,9 +208,7 @@ def test_tries_are_counted_by_channel() -> None:
 
 @pytest.mark.parametrize("what", sorted(set(EventKind) - {EventKind.DELIVERED, EventKind.READ}))
 @pytest.mark.parametrize("state", ["failed", "expired"])
-def test_word_of_a_channel_that_was_left_says_nothing_of_the_next(
-    what: EventKind, state: str
-) -> None:
+def test_event_of_an_earlier_channel_keeps_the_current_one(what: EventKind, state: str) -> None:
     one, its = moved()
     its.state = state
 
@@ -225,7 +225,7 @@ def test_word_of_a_channel_that_was_left_says_nothing_of_the_next(
         (DeliveryProof.CLICK, FallbackReason.CLICK),
     ],
 )
-def test_late_proof_calls_off_the_next_and_is_free(
+def test_late_proof_cancels_the_next_attempt_without_a_charge(
     proof: DeliveryProof, why: FallbackReason
 ) -> None:
     one, its = moved()
@@ -238,7 +238,7 @@ def test_late_proof_calls_off_the_next_and_is_free(
 
 
 @pytest.mark.parametrize("state", ["submitting", "ambiguous", "sent"])
-def test_late_proof_leaves_what_a_vendor_has_already(state: str) -> None:
+def test_late_proof_keeps_an_attempt_that_a_vendor_has(state: str) -> None:
     one, first, _second = tried(state=state)
 
     happen(EventKind.DELIVERED, one, first)
@@ -259,7 +259,7 @@ def test_late_proof_leaves_what_a_vendor_has_already(state: str) -> None:
         (EventKind.GIVEN_UP, (TransferKind.RELEASE, 2, 16, "")),
     ],
 )
-def test_what_is_owed_is_settled_by_its_own_try(
+def test_owed_hold_is_settled_by_its_attempt(
     what: EventKind, money: tuple[TransferKind, int, int, str]
 ) -> None:
     one, first, second = tried()
@@ -273,7 +273,7 @@ def test_what_is_owed_is_settled_by_its_own_try(
     assert (one.state, one.is_owed, one.due_in) == ("delivered", False, None)
 
 
-def test_what_is_owed_waits_for_the_try_that_is_on_its_way() -> None:
+def test_owed_hold_waits_for_the_open_attempt() -> None:
     one, first, second = tried(state="failed")
     third = attempt(n=3, hold=2, state="sent")
     one.tries = 3
@@ -285,7 +285,7 @@ def test_what_is_owed_waits_for_the_try_that_is_on_its_way() -> None:
     assert (one.is_owed, one.settlements) == (True, [])
 
 
-def test_read_of_the_first_does_not_charge_what_is_owed() -> None:
+def test_read_receipt_of_the_first_attempt_keeps_the_owed_hold() -> None:
     one, first, _second = tried()
 
     happen(EventKind.DELIVERED, one, first)
@@ -294,7 +294,7 @@ def test_read_of_the_first_does_not_charge_what_is_owed() -> None:
     assert (one.is_owed, one.settlements, one.read_at) == (True, [], AT)
 
 
-def test_proof_in_the_same_breath_as_the_refusal_charges() -> None:
+def test_proof_in_the_commit_of_a_refusal_charges() -> None:
     one, its = refused()
 
     happen(EventKind.DELIVERED, one, its)
@@ -315,7 +315,9 @@ def waiting_for_its_first_try() -> MessageState:
 
 
 @pytest.mark.parametrize("make", [in_hand, waiting_for_its_first_try])
-def test_calling_off_ends_the_chain_not_the_message(make: Callable[[], MessageState]) -> None:
+def test_cancelled_fallback_ends_the_chain_but_not_the_message(
+    make: Callable[[], MessageState],
+) -> None:
     one = make()
     due_in = one.due_in
 
@@ -325,7 +327,7 @@ def test_calling_off_ends_the_chain_not_the_message(make: Callable[[], MessageSt
     assert (one.state in {"queued", "sent"}, one.due_in, one.settlements) == (True, due_in, [])
 
 
-def test_calling_off_a_step_that_nobody_took() -> None:
+def test_cancelled_fallback_ends_an_unclaimed_step() -> None:
     one, _its = moved()
 
     fallback_chain.cancel_fallback(one, FallbackReason.CLICK)
@@ -334,7 +336,7 @@ def test_calling_off_a_step_that_nobody_took() -> None:
     assert kinds(one) == [(TransferKind.RELEASE, "", "click")]
 
 
-def test_calling_off_leaves_what_a_vendor_has_and_what_is_over() -> None:
+def test_cancelled_fallback_keeps_open_attempts_and_final_messages() -> None:
     with_vendor, _first, _second = tried()
     over = message(state="delivered", chain=[SMS])
 
@@ -343,7 +345,7 @@ def test_calling_off_leaves_what_a_vendor_has_and_what_is_over() -> None:
         assert (one.changed, one.turns, one.settlements) == (False, [], [])
 
 
-def test_giving_up_what_went_on_releases_the_hold_it_has_now() -> None:
+def test_expiry_after_a_fallback_releases_the_current_hold() -> None:
     one, _its = moved()
 
     give_up(one)

@@ -24,11 +24,11 @@ def told(message: Message) -> list[str]:
     return [str(step.title) for step in timeline(message)]
 
 
-def test_every_turn_has_its_words() -> None:
+def test_every_fallback_reason_has_a_text() -> None:
     assert set(TURNS) == set(FallbackReason)
 
 
-def test_steps_of_a_message_that_went_on(api: Api) -> None:
+def test_timeline_shows_a_fallback(api: Api) -> None:
     first, second = handed_over(api)
     hear(first, EventKind.DELIVERED)
     hear(second, EventKind.DELIVERED)
@@ -48,7 +48,7 @@ def test_steps_of_a_message_that_went_on(api: Api) -> None:
     ]
 
 
-def test_why_it_did_not_go_on(api: Api) -> None:
+def test_timeline_shows_why_the_chain_ended(api: Api) -> None:
     ledger.withdraw(company=api.company, amount=990, reason="test")
     message = silent(api).message
 

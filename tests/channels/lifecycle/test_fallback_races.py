@@ -48,7 +48,7 @@ def _chain(api: Api, transactional_db: None) -> None:
     falls_back(api.company, "whatsapp", "sms")
 
 
-def test_sweepers_at_once_move_a_message_once(api: Api) -> None:
+def test_concurrent_sweeps_fall_back_once(api: Api) -> None:
     messages = [accepted(api, f"+7916123456{n}").message for n in range(5)]
     age_rows(seconds=31)
 
@@ -60,7 +60,7 @@ def test_sweepers_at_once_move_a_message_once(api: Api) -> None:
 
 
 @pytest.mark.parametrize("round_number", range(3))
-def test_receipt_and_sweep_at_once_agree(api: Api, round_number: int) -> None:
+def test_concurrent_receipt_and_sweep_agree(api: Api, round_number: int) -> None:
     attempt = silent(api)
 
     several: list[Callable[[], object]] = [sweeps.fall_back, hearing(attempt, EventKind.DELIVERED)]
@@ -73,7 +73,7 @@ def test_receipt_and_sweep_at_once_agree(api: Api, round_number: int) -> None:
     assert ledger.balance(api.company.pk) == (999 if is_charged else 1000, 0)
 
 
-def test_patience_is_looked_at_again_under_the_lock(api: Api) -> None:
+def test_patience_is_rechecked_under_the_lock(api: Api) -> None:
     message = accepted(api).message
 
     assert apply.fall_back([message.pk]) == []
@@ -81,7 +81,7 @@ def test_patience_is_looked_at_again_under_the_lock(api: Api) -> None:
     assert transfers(message) == [("hold", 1, "")]
 
 
-def test_message_that_is_being_claimed_is_passed_by(api: Api) -> None:
+def test_fallback_skips_a_message_being_claimed(api: Api) -> None:
     message = send(api)
     age_rows(seconds=31)
 
@@ -93,7 +93,7 @@ def test_message_that_is_being_claimed_is_passed_by(api: Api) -> None:
     assert (tries(message), transfers(message)) == ([("whatsapp", "expired")], MOVED)
 
 
-def test_kill_in_the_middle_of_a_move_leaves_all_as_it_was(api: Api) -> None:
+def test_kill_during_a_fallback_rolls_back(api: Api) -> None:
     attempt = silent(api)
 
     with ThreadPoolExecutor(1) as pool:
@@ -111,7 +111,7 @@ def test_kill_in_the_middle_of_a_move_leaves_all_as_it_was(api: Api) -> None:
     assert transfers(message) == MOVED
 
 
-def test_worker_that_died_with_the_sms_in_hand_leaves_it_unknown(api: Api) -> None:
+def test_worker_killed_during_the_sms_call_leaves_it_ambiguous(api: Api) -> None:
     first = moved(api)
     claim()  # and no word of it: the worker is dead
     age_rows(seconds=30)

@@ -36,7 +36,7 @@ def falling_api(dispatcher: Dispatcher, api: Api) -> Api:
     return api
 
 
-def test_refused_by_whatsapp_goes_by_sms_in_the_same_call(
+def test_refusal_by_whatsapp_falls_back_to_sms_in_the_request(
     wire: responses.RequestsMock, falling_api: Api
 ) -> None:
     wire.post(WHATSAPP, json=NOT_ON_WHATSAPP, status=400)
@@ -95,7 +95,7 @@ def test_named_channel_is_the_only_one(wire: responses.RequestsMock, falling_api
     assert ledger.balance(falling_api.company.pk) == (1000, 0)
 
 
-def test_too_few_tokens_for_the_next_end_as_the_first_did(
+def test_fallback_without_tokens_ends_with_the_first_error(
     wire: responses.RequestsMock, falling_api: Api
 ) -> None:
     ledger.withdraw(company=falling_api.company, amount=985, reason="test")
@@ -114,7 +114,7 @@ def test_too_few_tokens_for_the_next_end_as_the_first_did(
     assert ledger.balance(falling_api.company.pk) == (15, 0)
 
 
-def test_link_that_went_by_sms_tells_its_segments(
+def test_link_by_fallback_sms_reports_its_segments(
     wire: responses.RequestsMock, falling_api: Api
 ) -> None:
     wire.post(WHATSAPP, json=NOT_ON_WHATSAPP, status=400)
@@ -127,7 +127,7 @@ def test_link_that_went_by_sms_tells_its_segments(
     assert Message.objects.get().segments == 2
 
 
-def test_text_too_long_for_sms_has_no_sms_behind_it(
+def test_text_too_long_for_sms_has_no_sms_fallback(
     wire: responses.RequestsMock, falling_api: Api
 ) -> None:
     wire.post(WHATSAPP, json=taken())
