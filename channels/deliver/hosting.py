@@ -40,7 +40,7 @@ def host(provider: HostedProvider) -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: dispatcher.stop())
     with lock.held(dispatcher.stop):
-        provider.start(keep=partial(_store_reports, provider.name), opened=dispatcher.wake)
+        provider.start(store=partial(_store_reports, provider.name), on_open=dispatcher.wake)
         try:
             dispatcher.run()
         finally:

@@ -1,7 +1,7 @@
-"""What every provider speaks: a message out, its acceptance, a refusal, a delivery receipt.
+"""The provider interface and its value types: messages, acceptances, errors, delivery receipts.
 
-Providers know nothing of the database, of settings or of money. They translate one vendor's
-words into the few below; what happens then is `channels.deliver.dispatcher`'s business.
+Providers know nothing of the database, settings or money. They translate one vendor's terms into
+those below; `channels.deliver.dispatcher` decides what follows.
 """
 
 from abc import ABC, abstractmethod
@@ -19,7 +19,7 @@ class Channel(StrEnum):
 
 
 class Content(StrEnum):
-    """What a message carries; a provider declares which of these it can."""
+    """What a message carries; a provider declares which kinds it supports."""
 
     CODE = "code"
     CODE_WITH_LINK = "code_with_link"
@@ -31,26 +31,26 @@ class ReceiptState(StrEnum):
     DELIVERED = "delivered"
     READ = "read"
     FAILED = "failed"
-    UNREACHABLE = "unreachable"  # failed, for a reason that says so of this person
+    UNREACHABLE = "unreachable"  # failed because this person cannot be reached
     EXPIRED = "expired"
-    NOT_FOUND = "not_found"  # asked of an unclear outcome: the vendor never got it
+    NOT_FOUND = "not_found"  # polled after an ambiguous outcome: the vendor never got it
 
 
 @dataclass(frozen=True, slots=True)
 class Capabilities:
     contents: frozenset[Content]
-    receipts: bool  # False: handing over is the only proof, unless `waits_for_person`
-    pollable: bool = False  # `poll` can ask what became of an accepted message
+    receipts: bool  # False: acceptance is the only proof, unless `waits_for_person`
+    pollable: bool = False  # `poll` can read the status of an accepted message
     needs_contact: bool = False  # reaches only people who shared their contact with our bot
-    waits_for_person: bool = False  # nothing but what the person does is a proof
-    clicks_prove: bool = True  # a person who opened the link has got the message
+    waits_for_person: bool = False  # only an action of the person proves delivery
+    clicks_prove: bool = True  # a click on the link proves delivery
 
 
 @dataclass(frozen=True, slots=True)
 class Outgoing:
-    """One message ready for one provider. `text` is complete and has the link in it."""
+    """A message ready for a provider. `text` is complete and includes the link."""
 
-    ref: str  # our attempt id: echoed back in receipts where the vendor can
+    ref: str  # our attempt id; receipts echo it where the vendor can
     phone: str  # E.164 with its plus
     content: Content
     locale: str  # "ru" or "en"
@@ -60,20 +60,22 @@ class Outgoing:
     short_url: str | None = None
     brand: str = ""
     chat_id: int | None = None  # the person's chat with our bot, where `needs_contact`
-    n: int = 1  # which attempt at this message it is
-    message_id: str = ""  # ours, and the same for every attempt
+    n: int = 1  # the number of the attempt
+    message_id: str = ""  # our id, the same for every attempt
 
 
 class AlertKind(StrEnum):
-    REFUSED = "refused"  # lasts until somebody mends the account
+    REFUSED = "refused"  # lasts until the operator fixes the account
     THROTTLED = "throttled"  # passes by itself
-    TEMPLATE = "template"  # of one template alone: with the others the account goes on
-    WARNING = "warning"  # the account goes on, for some destinations or until it gets worse
+    TEMPLATE = "template"  # affects one template only
+    WARNING = (
+        "warning"  # the account still works, except for some destinations or until it gets worse
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class AccountAlert:
-    """What a vendor says of our account rather than of a message: the operator's business."""
+    """A vendor's message about our account rather than about a message; for the operator."""
 
     code: str
     detail: str
@@ -82,7 +84,7 @@ class AccountAlert:
 
 @dataclass(frozen=True, slots=True)
 class Accepted:
-    """The vendor took the message; it may have said so without an id, or with a reservation."""
+    """The vendor accepted the message, perhaps without an id or with an alert."""
 
     provider_id: str | None
     alert: AccountAlert | None = None
@@ -90,29 +92,31 @@ class Accepted:
 
 @dataclass(frozen=True, slots=True)
 class AccountRequirements:
-    """What an account is for, as its checks need to know it."""
+    """What the checks of an account compare the vendor's settings with."""
 
-    hook_url: str  # where the vendor should call us
-    countries: tuple[str, ...] = ()  # ISO 3166 codes of those it is to send to
+    hook_url: str  # our webhook's URL
+    countries: tuple[str, ...] = ()  # ISO 3166 codes that it should send to
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One thing that a working account needs, as the vendor tells it."""
+    """A requirement of a working account, as the vendor reports it."""
 
     topic: str
-    ok: bool | None  # None: the vendor does not tell, or not to this token
-    detail: str = ""  # in the vendor's words and ours; never a secret
+    ok: bool | None  # None: the vendor does not report it, or not to this token
+    detail: str = ""  # never contains a secret
 
 
 class SendError(Exception):
-    """Why a message was not taken. `code` is the vendor's own, `detail` never holds a secret."""
+    """The vendor did not accept a message. `code` is the vendor's, `detail` holds no secret."""
 
     def __init__(self, code: str, detail: str = "", *, account: bool = False) -> None:
         super().__init__(f"{code}: {detail}" if detail else code)
         self.code = code
         self.detail = detail
-        self.account = account  # the account is at fault, not this message: a breaker's business
+        self.account = (
+            account  # the account is at fault, not this message: counts for its circuit breaker
+        )
 
 
 class UnreachableError(SendError):
@@ -124,15 +128,15 @@ class RefusedError(SendError):
 
 
 class DestinationRefusedError(RefusedError):
-    """The account may not send there, to that country, say: its fault, and no other place's.
+    """The account may not send to this destination, a country for example.
 
-    Another account may carry the message. One company's odd destination must not shut the account
-    for all.
+    Another account may carry the message. One company's odd destination must not open the
+    account's circuit breaker for all.
     """
 
 
 class TransientError(SendError):
-    """Not taken now, may be later: no connection, a documented temporary answer. Definite."""
+    """Not accepted now, perhaps later: no connection or a documented temporary error. Definite."""
 
 
 class ThrottledError(TransientError):
@@ -151,16 +155,16 @@ class ThrottledError(TransientError):
 
 
 class AmbiguousError(SendError):
-    """The request went out and no usable answer came: the phone may have the message."""
+    """The request was sent but got no usable response: the phone may have the message."""
 
 
 class InvalidSignatureError(Exception):
-    """The bytes were not signed by who they claim to be from."""
+    """The signature of a webhook does not match."""
 
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """What a vendor says became of a message, matched by its id or by our `ref`."""
+    """A delivery receipt, matched by the vendor's id or by our `ref`."""
 
     provider_id: str | None
     ref: str | None
@@ -169,25 +173,27 @@ class Receipt:
     at: datetime | None = None
     error_code: str | None = None
     error_detail: str = ""
-    # Where a vendor spells ids otherwise than when it took the message: what `provider_id` may have
-    # been then, and the phone it went to, by which the right one is told.
+    # For vendors that write ids in receipts otherwise than at acceptance: other candidates for
+    # `provider_id`, and the recipient's phone, which selects the right one.
     alternatives: tuple[str, ...] = ()
     phone: str = ""  # as the vendor writes it
-    needs_phone: bool = False  # a phone could have written it: it speaks of its own messages alone
+    needs_phone: bool = (
+        False  # a phone could have forged it: it counts only for messages to that phone
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What a person wrote back to us, in as many words as matter."""
+    """A message that a person sent back to us."""
 
-    phone: str  # with a plus where it is surely E.164; empty when the vendor keeps it to itself
+    phone: str  # with a plus if certainly E.164; empty if the vendor hides it
     text: str
-    user_id: str = ""  # the vendor's own id of the person, where it has one
+    user_id: str = ""  # the vendor's id of the person, if any
 
 
 @dataclass(frozen=True, slots=True)
 class Recipient:
-    """The vendor's own id of the person who got a message of ours."""
+    """The vendor's id of a person who received our message."""
 
     user_id: str
     ref: str  # our attempt id
@@ -195,7 +201,7 @@ class Recipient:
 
 @dataclass(frozen=True, slots=True)
 class WebhookRequest:
-    """A vendor's HTTP call to us. `url` is the public one, as signatures cover it."""
+    """A vendor's HTTP request to our webhook. `url` is the public one, which signatures cover."""
 
     url: str
     headers: Mapping[str, str]
@@ -203,7 +209,7 @@ class WebhookRequest:
 
 
 class Provider(ABC):
-    """One account with one vendor."""
+    """An account with a vendor."""
 
     name: str
     channel: Channel
@@ -213,47 +219,46 @@ class Provider(ABC):
 
     @abstractmethod
     def send(self, message: Outgoing) -> Accepted:
-        """Hand the message over, or raise one of the `SendError`s. Called from many threads."""
+        """Sends the message or raises a `SendError`. Called from many threads."""
 
     def is_proved_by(self, message: Outgoing) -> bool:
-        """Whether taking this message is all the proof of delivery there will be."""
+        """Whether acceptance is the only proof of delivery that will come."""
         return not (self.capabilities.receipts or self.capabilities.waits_for_person)
 
     def provider_id_of(self, message_id: str, phone: str) -> str | None:
-        """The vendor's id of a message before it is sent, where we may choose it.
+        """The vendor's id of a message if we choose it before the send, else None.
 
-        By it an attempt of unknown outcome can be asked about. The same for every attempt.
+        An attempt with an ambiguous outcome can be polled by it. The same for every attempt.
         """
         return None
 
     def receipts(self, call: WebhookRequest) -> list[Receipt]:
-        """Verify the signature over the raw bytes, then translate.
+        """Verifies the signature over the raw bytes, then translates the receipts.
 
-        Raises InvalidSignatureError. What is no receipt (a chat message, an unknown state)
-        is left out.
+        Raises InvalidSignatureError. Omits anything else (a chat message, an unknown state).
         """
         raise InvalidSignatureError(f"{self.name} sends no receipts")
 
     def replies(self, call: WebhookRequest) -> list[Reply]:
-        """What people say in the same call; raises InvalidSignatureError as well."""
+        """People's replies in the same request; raises InvalidSignatureError as well."""
         return []
 
     def recipients(self, call: WebhookRequest) -> list[Recipient]:
-        """Whom the same call's receipts are about; raises InvalidSignatureError as well."""
+        """The recipients of the same request's receipts; raises InvalidSignatureError as well."""
         return []
 
     def alerts(self, call: WebhookRequest) -> list[AccountAlert]:
-        """What the same call says of the account; raises InvalidSignatureError as well."""
+        """Alerts in the same request; raises InvalidSignatureError as well."""
         return []
 
     def alert_of(self, receipt: Receipt) -> AccountAlert | None:
-        """What a failed receipt, pushed or polled, says of the account."""
+        """The alert that a failed receipt, pushed or polled, implies."""
         return None
 
     def checks(self, wanted: AccountRequirements) -> list[Check]:
-        """What a fresh account may lack, asked of the vendor by calls that change nothing.
+        """Checks what a fresh account may lack, by calls that change nothing.
 
-        When the account itself does not answer, that alone.
+        If the account itself does not work, returns that check alone.
         """
         try:
             self.check()
@@ -264,13 +269,13 @@ class Provider(ABC):
         return [Check("account", True), *self.more_checks(wanted)]
 
     def more_checks(self, wanted: AccountRequirements) -> list[Check]:
-        """Of an account that works."""
+        """Further checks of an account that works."""
         return []
 
-    def check(self) -> None:  # noqa: B027 - what is played within has nobody to ask
-        """Ask the vendor whether our account works, at no cost and without a message.
+    def check(self) -> None:  # noqa: B027 - scripted providers have no vendor to ask
+        """Asks the vendor whether our account works, at no cost and without a message.
 
-        Raises a SendError when it does not, or cannot be asked.
+        Raises a SendError if it does not work or the vendor does not answer.
         """
 
     def handshake(self, query: Mapping[str, str]) -> str | None:
@@ -278,5 +283,5 @@ class Provider(ABC):
         return None
 
     def poll(self, provider_id: str) -> Receipt | None:
-        """Ask what became of a message; None when there is no news, or nobody answers."""
+        """Reads a message's status from the vendor; None without news or without an answer."""
         return None

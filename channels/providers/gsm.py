@@ -1,4 +1,4 @@
-"""Short messages as handsets read them: alphabets, parts, the header that joins them again.
+"""Encodes short messages: alphabets, parts, the user data header that joins them.
 
 3GPP TS 23.038 (alphabets) and TS 23.040 §9.2.3.24.1 (concatenation).
 """
@@ -34,13 +34,13 @@ class Alphabet(StrEnum):
     UCS2 = "UCS-2"
 
 
-# Septets or UTF-16 units: in a message that stands alone, and in one part of several.
+# Septets or UTF-16 units: in a single message, and in each part of a concatenated one.
 SEGMENT_SIZES = {Alphabet.GSM: (160, 153), Alphabet.UCS2: (70, 67)}
 
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """A text as it will be sent; `pieces` joined are the text again."""
+    """A text cut into parts; `pieces` joined are the text."""
 
     alphabet: Alphabet
     units: int  # septets or UTF-16 units of the whole text
@@ -48,28 +48,28 @@ class Split:
 
 
 def alphabet_of(text: str) -> Alphabet:
-    """The cheapest that has every character: there is no near enough on a phone."""
+    """The cheapest alphabet that has every character of the text."""
     return Alphabet.GSM if _GSM.issuperset(text) else Alphabet.UCS2
 
 
 def split(text: str, alphabet: Alphabet | None = None) -> Split:
-    """Cut a text into as few parts as there can be; in UCS-2 on demand, though GSM-7 would do."""
+    """Cuts a text into the fewest parts; `alphabet` can force UCS-2."""
     alphabet = alphabet or alphabet_of(text)
     if alphabet is Alphabet.GSM:
         sizes = [2 if char in _EXTENDED else 1 for char in text]
     else:
         sizes = [2 if char > "\uffff" else 1 for char in text]
     units = sum(sizes)
-    alone, joined = SEGMENT_SIZES[alphabet]
-    pieces = [text] if units <= alone else _cut(text, sizes, joined)
+    single, part = SEGMENT_SIZES[alphabet]
+    pieces = [text] if units <= single else _cut(text, sizes, part)
     return Split(alphabet, units, pieces)
 
 
-def _cut(text: str, sizes: list[int], room: int) -> list[str]:
-    """An escape pair or a surrogate pair that would straddle a border opens the next part whole."""
+def _cut(text: str, sizes: list[int], capacity: int) -> list[str]:
+    """Moves an escape or surrogate pair that would straddle a border whole into the next part."""
     pieces, start, used = [], 0, 0
     for place, size in enumerate(sizes):
-        if used + size > room:
+        if used + size > capacity:
             pieces.append(text[start:place])
             start, used = place, 0
         used += size
@@ -77,7 +77,7 @@ def _cut(text: str, sizes: list[int], room: int) -> list[str]:
 
 
 def encode(piece: str, alphabet: Alphabet) -> bytes:
-    """One octet to a septet, which the message centre packs; or UTF-16, high octet first."""
+    """One octet per septet, which the message centre packs; or UTF-16, big-endian."""
     if alphabet is Alphabet.GSM:
         return b"".join(map(_SEPTETS.__getitem__, piece))
     return piece.encode("utf-16-be", "surrogatepass")

@@ -1,6 +1,6 @@
-"""Accounts that are one lasting connection: each lives in a process of its own.
+"""Providers with one lasting connection: each account runs in a process of its own.
 
-Everybody may read their capabilities; only that process may call them.
+Any process may read its capabilities; only its own process may call it.
 """
 
 from abc import abstractmethod
@@ -12,9 +12,9 @@ from channels.providers.base import Provider, Receipt, Reply
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One part of a long message, which the vendor took under an id of its own.
+    """A part of a concatenated message, which the vendor accepted under its own id.
 
-    Receipts then speak of parts, and the message is delivered when all of them are.
+    Receipts then refer to parts, and the message is delivered when all of them are.
     """
 
     ref: str  # our attempt id
@@ -23,26 +23,26 @@ class Part:
     provider_id: str
 
 
-Report = tuple[Receipt | Part | Reply, bytes]  # with the vendor's own words
-StoreReports = Callable[[Sequence[Report]], None]  # stores them all, or raises and stores none
+Report = tuple[Receipt | Part | Reply, bytes]  # with the raw payload
+StoreReports = Callable[[Sequence[Report]], None]  # stores all of them, or raises and stores none
 
 
 class HostedProvider(Provider):
-    window: int  # messages that may be under way at once
+    window: int  # the maximum of unanswered messages
 
     @property
     @abstractmethod
     def is_open(self) -> bool:
-        """Whether a message handed over now would go out; otherwise it is better left queued."""
+        """Whether a message sent now would go out; otherwise it should stay queued."""
 
     @abstractmethod
-    def start(self, *, keep: StoreReports, opened: Callable[[], None]) -> None:
-        """Connect, and stay connected; `opened` is called whenever `is_open` has become true."""
+    def start(self, *, store: StoreReports, on_open: Callable[[], None]) -> None:
+        """Connects and reconnects; calls `on_open` whenever `is_open` becomes true."""
 
     @abstractmethod
     def stop(self) -> None:
-        """Once nobody calls `send` any more: hand in what was received, and disconnect."""
+        """Stores what was received and disconnects; call it once no thread calls `send`."""
 
     @abstractmethod
     def facts(self) -> Mapping[str, int]:
-        """How it is doing, for the heartbeat."""
+        """Values for the heartbeat."""

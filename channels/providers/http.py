@@ -1,6 +1,6 @@
-"""HTTP for the providers that speak it: one pool per account, and what a failed call means.
+"""The HTTP client of providers: one connection pool per account, and verdicts on failed calls.
 
-Also the few things every vendor's JSON, headers and signatures need.
+Also helpers for vendors' JSON, headers and signatures.
 """
 
 import hashlib
@@ -39,7 +39,7 @@ from channels.providers.base import (
 )
 
 Json = dict[str, Any]
-Verdict = tuple[type[SendError], bool]  # what it means for the message; is the account at fault
+Verdict = tuple[type[SendError], bool]  # the error for the message; whether the account is at fault
 Timeout = tuple[float, float]  # seconds to connect, seconds of silence while reading
 
 UNREACHABLE: Verdict = (UnreachableError, False)
@@ -55,13 +55,13 @@ AMBIGUOUS: Verdict = (AmbiguousError, False)
 _ROOT = Path(__file__).resolve().parents[2]
 _VERSION = tomllib.loads((_ROOT / "pyproject.toml").read_text())["project"]["version"]
 
-# A NAT that forgets an idle connection would swallow the next message without a word.
+# A NAT that drops an idle connection would silently lose the next message.
 _SOCKET_OPTIONS = [
     (socket.IPPROTO_TCP, socket.TCP_NODELAY, 1),
     (socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1),
     *([(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, 45)] if hasattr(socket, "TCP_KEEPIDLE") else []),
 ]
-_NUMBERS = re.compile(r"\d{4,}")  # in a vendor's words: one-time codes and phones
+_NUMBERS = re.compile(r"\d{4,}")  # in a vendor's text: one-time codes and phones
 
 logger = logging.getLogger(__name__)
 # urllib3's debug lines carry the whole path, and with it the Telegram bot's token.
@@ -69,21 +69,21 @@ logging.getLogger("urllib3.connectionpool").setLevel(logging.INFO)
 
 
 class _Body:
-    """A request's body that knows whether it has left for the vendor."""
+    """A request body that records whether it has been sent."""
 
     def __init__(self, data: bytes) -> None:
         self.data = data
-        self.left = False
+        self.is_sent = False
 
     def __iter__(self) -> Iterator[bytes]:
-        self.left = True
+        self.is_sent = True
         yield self.data
 
 
 @dataclass(frozen=True, slots=True)
 class VendorResponse:
-    """What came back, whatever its status; `data` is empty unless it was a JSON object, and
-    `rows` is None unless it was a list of them.
+    """A response of any status; `data` is empty unless the body was a JSON object, and `rows` is
+    None unless it was a list of objects.
     """
 
     status: int
@@ -96,14 +96,14 @@ class VendorResponse:
         self, verdict: Verdict, code: object, detail: object = "", retry_after: float | None = None
     ) -> SendError:
         kind, account = verdict
-        told = redact(detail, self.token)
+        text = redact(detail, self.token)
         if issubclass(kind, ThrottledError):
             wait = self.retry_after if retry_after is None else retry_after
-            return kind(str(code), told, account=account, retry_after=wait)
-        return kind(str(code), told, account=account)
+            return kind(str(code), text, account=account, retry_after=wait)
+        return kind(str(code), text, account=account)
 
-    def unclear(self, code: object = None, detail: object = "") -> SendError:
-        """The vendor's documentation has no such answer: judge by the HTTP status alone."""
+    def undocumented_error(self, code: object = None, detail: object = "") -> SendError:
+        """The error for an undocumented response: classified by the HTTP status alone."""
         return self.error(_verdict_by_status(self.status), code or f"http_{self.status}", detail)
 
 
@@ -120,7 +120,7 @@ class HttpProvider(Provider):
         content_type: str = "application/json",
     ) -> None:
         if not (token.isascii() and token.isprintable()):
-            # A library would refuse it later, and quote it in its error.
+            # requests would refuse it later and quote it in its error.
             raise ValueError(f"the token of {self.name} has characters that no request may carry")
         self._url, self._token, self._timeout = api_url.rstrip("/"), token, timeout
         self._headers = CaseInsensitiveDict(
@@ -133,7 +133,7 @@ class HttpProvider(Provider):
         if authorization:
             self._headers["Authorization"] = authorization
         # The adapter alone: a session would add redirects, cookies and the environment's proxies,
-        # and half as much again to the cost of every call.
+        # and cost half as much again per call.
         self._adapter = HTTPAdapter(max_retries=0)
         self._adapter.init_poolmanager(1, 64, socket_options=_SOCKET_OPTIONS)
 
@@ -146,14 +146,14 @@ class HttpProvider(Provider):
         answer, failure = self._attempt("POST", path, body)
         if answer is not None:
             return answer
-        # Until the body leaves, nothing can have been sent; from then on anything may have been.
-        # Raised out here so that the caught error, whose text holds the URL, is not its context.
-        if body.left:
+        # Before the body is sent nothing can have happened; afterwards anything may have.
+        # Raised here so that the caught error, whose text holds the URL, is not its context.
+        if body.is_sent:
             raise AmbiguousError("no_answer", failure)
         raise TransientError("no_connection", failure)
 
-    def _ask(self, path: str, data: bytes | None = None) -> Json:
-        """For polls: no answer is no news, and whoever asked will ask again."""
+    def _poll(self, path: str, data: bytes | None = None) -> Json:
+        """For polls: without a response there is no news, and the caller polls again."""
         body = None if data is None else _Body(data)
         answer, failure = self._attempt("GET" if body is None else "POST", path, body)
         if answer is None:
@@ -161,16 +161,16 @@ class HttpProvider(Provider):
             return {}
         return answer.data
 
-    def _look(
+    def _query(
         self, path: str, data: bytes | None = None, *, url: str = "", authorization: str = ""
     ) -> VendorResponse:
-        """For checks, which send nothing: no answer is a failure to connect."""
+        """For checks, which send nothing: without a response it raises TransientError."""
         body = None if data is None else _Body(data)
         method = "GET" if body is None else "POST"
         answer, failure = self._attempt(method, path, body, url, authorization)
         if answer is None:
             raise TransientError("no_connection", failure)
-        # What was asked with is what must not be quoted: of "id|secret", the secret.
+        # The token of this request must not be quoted: of "id|secret", the secret.
         secret = authorization.rpartition("|")[2]
         return replace(answer, token=secret) if secret else answer
 
@@ -206,7 +206,7 @@ def _verdict_by_status(status: int) -> Verdict:
 
 
 def _root_cause(error: BaseException) -> str:
-    """The class at the root of a failure; its text would hold the URL, which may hold a token."""
+    """The class name of the root cause; its text would hold the URL, which may hold a token."""
     while (inner := error.__cause__ or error.__context__) is not None:
         error = inner
     return type(error).__name__
@@ -230,7 +230,7 @@ def parse_rows(body: bytes) -> list[Json] | None:
 
 
 def objects(value: object) -> list[Json]:
-    """The JSON objects of what should be a list of them."""
+    """The JSON objects in a value that should be a list of them."""
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
@@ -243,7 +243,7 @@ def mapping(value: object) -> Json:
 
 
 def parse_form(body: bytes) -> dict[str, str]:
-    """What is no form, or gives a name twice, no form's signature can vouch for."""
+    """Raises InvalidSignatureError unless each name is given once: a signature covers only that."""
     try:
         pairs = parse_qsl(
             body.decode(), keep_blank_values=True, strict_parsing=True, errors="strict"
@@ -256,20 +256,20 @@ def parse_form(body: bytes) -> dict[str, str]:
 
 
 def text(value: object) -> str | None:
-    """An id or a code, which vendors send as a string or as a number."""
+    """Reads an id or a code, which vendors send as a string or a number."""
     if isinstance(value, str | int) and not isinstance(value, bool):
         return str(value).replace("\x00", "") or None
     return None
 
 
 def number(value: object) -> int | None:
-    """A whole number of seconds or parts, as a number or in a string."""
+    """Reads a whole number, sent as a number or a string."""
     digits = str(value)
     return int(digits) if digits.isascii() and digits.isdecimal() and len(digits) < 12 else None
 
 
 def is_positive(value: object) -> bool:
-    """Of an amount of money, as a number or in a string."""
+    """Whether an amount, sent as a number or a string, is above zero."""
     try:
         return float(str(value)) > 0
     except ValueError:
@@ -282,7 +282,7 @@ def from_timestamp(value: object) -> datetime | None:
 
 
 def from_rfc2822(value: object) -> datetime | None:
-    """RFC 2822, as in "Fri, 14 Aug 2026 10:15:05 +0000"."""
+    """For example "Fri, 14 Aug 2026 10:15:05 +0000"."""
     try:
         at = parsedate_to_datetime(str(value))
     except ValueError:
@@ -290,28 +290,28 @@ def from_rfc2822(value: object) -> datetime | None:
     return at if at.tzinfo else None
 
 
-def run_check(topic: str, look: Callable[[], Iterable[Check]]) -> list[Check]:
-    """What `look` finds; when the vendor does not tell, that this is not known."""
+def run_check(topic: str, check: Callable[[], Iterable[Check]]) -> list[Check]:
+    """Runs a check; if the vendor does not answer, its result is unknown."""
     try:
-        return list(look())
+        return list(check())
     except SendError as error:
         return [Check(topic, None, str(error))]
 
 
-def redact(words: object, token: str = "") -> str:
-    """A vendor's explanation, short and without the code, phone or token it may echo."""
-    told = text(words) or ""
-    return _NUMBERS.sub("***", told.replace(token, "***") if token else told)[:300]
+def redact(value: object, token: str = "") -> str:
+    """Shortens a vendor's text and masks the code, phone or token that it may echo."""
+    detail = text(value) or ""
+    return _NUMBERS.sub("***", detail.replace(token, "***") if token else detail)[:300]
 
 
-def header(call: WebhookRequest, name: str) -> str:
-    """However the sender spelled `name`; empty when it is not there."""
-    wanted = name.lower()
-    return next((value for key, value in call.headers.items() if key.lower() == wanted), "")
+def header(request: WebhookRequest, name: str) -> str:
+    """Reads a header, case-insensitively; empty if absent."""
+    lower = name.lower()
+    return next((value for key, value in request.headers.items() if key.lower() == lower), "")
 
 
 def constant_time_equal(given: str, expected: str) -> bool:
-    """Compare in constant time; what is not ASCII is merely different."""
+    """Compares in constant time; tolerates text that is not ASCII."""
     return hmac.compare_digest(given.encode(errors="replace"), expected.encode(errors="replace"))
 
 
@@ -319,8 +319,8 @@ def sha256_hmac(key: bytes, signed: bytes) -> str:
     return hmac.new(key, signed, hashlib.sha256).hexdigest()
 
 
-def require_signature(call: WebhookRequest, name: str, *expected: str, secret: str) -> None:
-    """Anyone can sign with an empty secret, so without one nothing is believed."""
-    given = header(call, name)
+def require_signature(request: WebhookRequest, name: str, *expected: str, secret: str) -> None:
+    """Raises InvalidSignatureError; without a secret always, as anyone can sign with none."""
+    given = header(request, name)
     if not (secret and any(constant_time_equal(given, signature) for signature in expected)):
         raise InvalidSignatureError(f"{name} does not match")

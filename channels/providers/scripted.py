@@ -1,4 +1,4 @@
-"""What test keys send through: no vendor and no network; the number's last digits script it."""
+"""The providers of test keys: no vendor, no network; the number's last digits script the result."""
 
 import time
 from datetime import UTC, datetime
@@ -23,7 +23,7 @@ LATE_SECONDS = QUEUED_SECONDS = 30  # seconds
 
 
 class ScriptedProvider(Provider):
-    """One instance plays one channel."""
+    """One instance per channel."""
 
     name = "test"
     capabilities = Capabilities(frozenset(Content), receipts=True, pollable=True)
@@ -49,9 +49,9 @@ class ScriptedProvider(Provider):
         return message.phone[-4:] not in (LATE, NEVER)
 
     def poll(self, provider_id: str) -> Receipt | None:
-        """The id itself says when the message was taken and what was to become of it."""
-        _, script, taken_at, ref = provider_id.split("-", 3)
-        delivered_at = int(taken_at) + (LATE_SECONDS if script == LATE else 0)
+        """The id encodes the time of acceptance and the script."""
+        _, script, accepted_at, ref = provider_id.split("-", 3)
+        delivered_at = int(accepted_at) + (LATE_SECONDS if script == LATE else 0)
         if script == NEVER or time.time() < delivered_at:
             return None
         return Receipt(

@@ -124,7 +124,7 @@ class Smsc(http.HttpProvider):
         return self._is_sender_refused
 
     def approved_senders(self) -> set[str]:
-        answer = self._look("/sys/senders.php", self._form(get="1"))
+        answer = self._query("/sys/senders.php", self._form(get="1"))
         if answer.status >= 300 or answer.rows is None:  # an error is an object
             raise _refusal(answer, 1)
         return {name for row in answer.rows if (name := http.text(row.get("sender")))}
@@ -133,7 +133,7 @@ class Smsc(http.HttpProvider):
         return _provider_id(phone, _numeric_id(message_id))
 
     def check(self) -> None:
-        answer = self._look("/sys/balance.php", self._form())
+        answer = self._query("/sys/balance.php", self._form())
         if answer.status >= 300 or "balance" not in answer.data:
             raise _refusal(answer, 1)
 
@@ -145,7 +145,7 @@ class Smsc(http.HttpProvider):
         ]
 
     def _balance(self) -> Iterator[Check]:
-        answer = self._look("/sys/balance.php", self._form(cur="1"))
+        answer = self._query("/sys/balance.php", self._form(cur="1"))
         if answer.status >= 300 or "balance" not in answer.data:
             raise _refusal(answer, 1)
         balance = http.text(answer.data["balance"]) or ""
@@ -195,7 +195,7 @@ class Smsc(http.HttpProvider):
 
     def poll(self, provider_id: str) -> Receipt | None:
         phone, _, number = provider_id.rpartition(":")
-        status = self._ask("/sys/status.php", self._form(phone=phone, id=number))
+        status = self._poll("/sys/status.php", self._form(phone=phone, id=number))
         # Of one message that it does not know SMSC says error 3; among several, status -3.
         is_unknown = status.get("error_code") == _NOT_FOUND
         word = "-3" if is_unknown else http.text(status.get("status"))
@@ -210,7 +210,7 @@ class Smsc(http.HttpProvider):
 def _refusal(answer: http.VendorResponse, n: int) -> SendError:
     code, detail = answer.data.get("error_code"), answer.data.get("error")
     if not isinstance(code, int):
-        return answer.unclear()
+        return answer.undocumented_error()
     if code == _REPEATED and n > 1:
         # "The same request within a minute": an earlier try of this message may be that request.
         return answer.error(http.AMBIGUOUS, code, detail)
@@ -218,7 +218,7 @@ def _refusal(answer: http.VendorResponse, n: int) -> SendError:
         return answer.error(http.THROTTLED, code, detail, retry_after=_REPEAT_WINDOW)
     if code in _VERDICTS:
         return answer.error(_VERDICTS[code], code, detail)
-    return answer.unclear(code, detail)
+    return answer.undocumented_error(code, detail)
 
 
 def _receipt(provider_id: str, word: str, at: object = None) -> Receipt:

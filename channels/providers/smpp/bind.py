@@ -1,4 +1,4 @@
-"""A bind that is kept: one connection to one message centre, made again whenever it breaks."""
+"""Keeps one transceiver bind to a message centre and reconnects whenever it breaks."""
 
 import asyncio
 import logging
@@ -19,9 +19,9 @@ from channels.providers.smpp.session import LostError, OnDeliver, Session
 
 T = TypeVar("T")
 
-MIN_BACKOFF, MAX_BACKOFF = 0.5, 60.0  # seconds: full jitter between two attempts to bind
-STABLE_AFTER = 10.0  # seconds of a bind after which earlier failures are forgotten
-UNBIND_TIMEOUT = 2.0  # seconds for what is still to be done, and then for unbind to be answered
+MIN_BACKOFF, MAX_BACKOFF = 0.5, 60.0  # seconds, with full jitter, between two attempts to bind
+STABLE_AFTER = 10.0  # seconds of a bind after which the backoff is reset
+UNBIND_TIMEOUT = 2.0  # seconds to drain the receipts, then again for the response to unbind
 VERSION = 0x34
 _MAX_LENGTHS = {"system_id": 15, "password": 8, "system_type": 12}
 
@@ -30,7 +30,8 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Peer:
-    """`host` may name several, by commas, each with a port of its own: `a.example,b.example:2776`.
+    """`host` may list several, each with an optional port: `a.example,b.example:2776`.
+
     The next one is tried when a bind fails or breaks.
     """
 
@@ -43,7 +44,7 @@ class Peer:
     ca_file: str = ""  # certificates to trust instead of the system's
 
     def __post_init__(self) -> None:
-        """What a bind has no room for would be cut off without a word."""
+        """Rejects values that would be silently truncated in the PDU."""
         for name, longest in _MAX_LENGTHS.items():
             value = getattr(self, name)
             if len(value) > longest or not value.isascii():
@@ -54,7 +55,7 @@ class Peer:
     @property
     def addresses(self) -> list[tuple[str, int]]:
         """Raises ValueError for a port that is no number."""
-        pairs = (one.strip().rpartition(":") for one in self.host.split(","))
+        pairs = (item.strip().rpartition(":") for item in self.host.split(","))
         return [(host or port, int(port) if host else self.port) for host, _, port in pairs]
 
     def tls_context(self) -> ssl.SSLContext | None:
@@ -62,15 +63,15 @@ class Peer:
 
 
 class NotBoundError(Exception):
-    """Nothing was written: there is no bind, or no place in its window came free."""
+    """Nothing was written: there is no bind, or its window stayed full."""
 
 
 class BindRefusedError(Exception):
-    """The centre does not let us in."""
+    """The message centre refused bind_transceiver."""
 
 
 class Bind:
-    """Lives on a thread and an event loop of its own; others come in by `run`."""
+    """Runs on a thread and event loop of its own; other threads use `run`."""
 
     def __init__(
         self,
@@ -80,20 +81,20 @@ class Bind:
         timeout: tuple[float, float],
         enquire: float,
         deliver: OnDeliver,
-        opened: Callable[[], None],
-        keeping: ReceiptQueue,
+        on_open: Callable[[], None],
+        receipts: ReceiptQueue,
     ) -> None:
         self._peer, self._window = peer, window
-        self._connect_timeout, self._answer_timeout = timeout
+        self._connect_timeout, self._response_timeout = timeout
         self._enquire = enquire
-        self._deliver, self._opened, self._keeping = deliver, opened, keeping
+        self._deliver, self._on_open, self._receipts = deliver, on_open, receipts
         self._session: Session | None = None
         self._failures = 0
         self._addresses = cycle(peer.addresses)
         self._address = next(self._addresses)
         self._stopping = asyncio.Event()
         self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._live, name="smpp", daemon=True)
+        self._thread = threading.Thread(target=self._run_loop, name="smpp", daemon=True)
 
     @property
     def is_open(self) -> bool:
@@ -108,26 +109,26 @@ class Bind:
         self._thread.start()
 
     def stop(self) -> None:
-        """Hand in what was delivered, unbind, and go."""
+        """Stores what was delivered, unbinds and ends the thread."""
         self._loop.call_soon_threadsafe(self._stopping.set)
         self._thread.join()
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
-        """From another thread: have this done on ours, and wait for it."""
+        """Runs a coroutine on the bind's loop and waits for it; call it from another thread."""
         if not self._thread.is_alive():
             work.close()
             raise NotBoundError
         return asyncio.run_coroutine_threadsafe(work, self._loop).result()
 
     async def submit(self, until: float, late: Callable[[Pdu], None], **fields: Any) -> Pdu:
-        """One submit_sm and its answer, if it comes before `until` by the monotonic clock.
+        """Sends a submit_sm and returns its response if it comes before `until` (monotonic).
 
-        Raises NotBoundError when nothing was written, else LostError or TimeoutError. An answer
-        that comes after its time is given to `late`.
+        Raises NotBoundError if nothing was written, else LostError or TimeoutError. A late
+        response is passed to `late`.
         """
-        session = await self._place(until)
+        session = await self._acquire_slot(until)
         answer = session.request("submit_sm", **fields)
-        answer.add_done_callback(lambda _: session.places.release())
+        answer.add_done_callback(lambda _: session.slots.release())
         try:
             async with asyncio.timeout(until - time.monotonic()):
                 return await asyncio.shield(answer)
@@ -135,27 +136,27 @@ class Bind:
             answer.add_done_callback(lambda done: _pass_late_response(done, late))
             raise
 
-    async def _place(self, until: float) -> Session:
+    async def _acquire_slot(self, until: float) -> Session:
         session = self._session
         if session is None:
             raise NotBoundError
         try:
             async with asyncio.timeout(until - time.monotonic()):
-                await session.places.acquire()
+                await session.slots.acquire()
         except TimeoutError:
             raise NotBoundError from None
         if session is not self._session:
             raise NotBoundError
         return session
 
-    def _live(self) -> None:
+    def _run_loop(self) -> None:
         with asyncio.Runner(loop_factory=lambda: self._loop) as runner:
-            runner.run(self._keep())
+            runner.run(self._reconnect_forever())
 
-    async def _keep(self) -> None:
-        storing = asyncio.create_task(self._keeping.run())
+    async def _reconnect_forever(self) -> None:
+        storing = asyncio.create_task(self._receipts.run())
         while not self._stopping.is_set():
-            began_at = time.monotonic()
+            started_at = time.monotonic()
             try:
                 await self._serve()
             except (OSError, LostError, BindRefusedError) as error:
@@ -163,29 +164,29 @@ class Bind:
             except Exception:  # the thread's edge: a bug must not leave the account without a bind
                 logger.exception("the bind with %s broke", self._address[0])
             self._address = next(self._addresses)
-            lasted = time.monotonic() - began_at
+            lasted = time.monotonic() - started_at
             self._failures = 0 if lasted > STABLE_AFTER else self._failures + 1
-            await self._rest()
+            await self._back_off()
         storing.cancel()
 
-    async def _rest(self) -> None:
-        """Full jitter: the clients of a centre that restarts must not come back together."""
+    async def _back_off(self) -> None:
+        """Full jitter, so that the clients of a restarted centre do not reconnect together."""
         longest = min(MAX_BACKOFF, MIN_BACKOFF * 2.0 ** min(self._failures, 10))
         with suppress(TimeoutError):
             async with asyncio.timeout(random.uniform(0, longest)):  # noqa: S311 - not a secret
                 await self._stopping.wait()
 
     async def _serve(self) -> None:
-        """One connection, from its beginning to its end."""
+        """Runs one connection from connect to unbind."""
         session = await self._unless_stopped(self._connect())
         reading = asyncio.create_task(session.read())
         try:
-            await self._unless_stopped(self._enter(session))
+            await self._unless_stopped(self._bind(session))
             self._session = session
             logger.info("bound to %s", self._address[0])
-            self._opened()
+            self._on_open()
             await self._watch(reading, session)
-            await self._leave(reading, session)
+            await self._unbind(reading, session)
         finally:
             self._session = None
             session.close()
@@ -193,7 +194,7 @@ class Bind:
             await asyncio.gather(reading, return_exceptions=True)
 
     async def _unless_stopped(self, work: Coroutine[Any, Any, T]) -> T:
-        """A centre that does not answer must not keep us from going."""
+        """Cancels the work on stop: a silent centre must not delay it."""
         task, stopping = asyncio.create_task(work), asyncio.create_task(self._stopping.wait())
         await asyncio.wait({task, stopping}, return_when=asyncio.FIRST_COMPLETED)
         stopping.cancel()
@@ -204,25 +205,25 @@ class Bind:
 
     async def _connect(self) -> Session:
         host, port = self._address
-        async with asyncio.timeout(self._connect_timeout + self._answer_timeout):
+        async with asyncio.timeout(self._connect_timeout + self._response_timeout):
             streams = await asyncio.open_connection(host, port, ssl=self._peer.tls_context())
         return Session(*streams, window=self._window, deliver=self._deliver)
 
-    async def _enter(self, session: Session) -> None:
-        asked = session.request(
+    async def _bind(self, session: Session) -> None:
+        response = session.request(
             "bind_transceiver",
             system_id=self._peer.system_id,
             password=self._peer.password,
             system_type=self._peer.system_type,
             interface_version=VERSION,
         )
-        async with asyncio.timeout(self._answer_timeout):
-            answer = await asked
+        async with asyncio.timeout(self._response_timeout):
+            answer = await response
         if answer.status:
             raise BindRefusedError(command_status.name(answer.status))
 
     async def _watch(self, reading: asyncio.Task[None], session: Session) -> None:
-        """Until we are to stop; raises LostError when the connection breaks before."""
+        """Returns on stop; raises LostError if the connection breaks first."""
         asking = asyncio.create_task(session.keep_alive(self._enquire))
         stopping = asyncio.create_task(self._stopping.wait())
         try:
@@ -235,14 +236,14 @@ class Bind:
                 task.cancel()
             await asyncio.gather(asking, stopping, return_exceptions=True)
 
-    async def _leave(self, reading: asyncio.Task[None], session: Session) -> None:
+    async def _unbind(self, reading: asyncio.Task[None], session: Session) -> None:
         self._session = None
         with suppress(TimeoutError):
             async with asyncio.timeout(UNBIND_TIMEOUT):
-                await self._keeping.drained()
-        # Some centres hang up instead of an answer.
-        told: set[asyncio.Future[Any]] = {session.request("unbind"), reading}
-        await asyncio.wait(told, timeout=UNBIND_TIMEOUT, return_when=asyncio.FIRST_COMPLETED)
+                await self._receipts.drained()
+        # Some centres hang up instead of responding.
+        ended: set[asyncio.Future[Any]] = {session.request("unbind"), reading}
+        await asyncio.wait(ended, timeout=UNBIND_TIMEOUT, return_when=asyncio.FIRST_COMPLETED)
 
 
 def _pass_late_response(answer: "asyncio.Future[Pdu]", late: Callable[[Pdu], None]) -> None:

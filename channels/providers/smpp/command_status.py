@@ -1,4 +1,4 @@
-"""What a command_status means: SMPP 3.4 §5.1.3."""
+"""The verdict on each command_status: SMPP 3.4 §5.1.3."""
 
 from collections.abc import Mapping
 
@@ -7,9 +7,9 @@ from smpplib import consts
 from channels.providers import http
 from channels.providers.base import SendError
 
-RETRY_LATER = consts.SMPP_ESME_RX_T_APPN  # what we answer to a receipt that we cannot store yet
+RETRY_LATER = consts.SMPP_ESME_RX_T_APPN  # our response to a receipt that we cannot store yet
 
-# The words of an account's own table, for centres that mean something else by a status.
+# For an account's own table of statuses, where its centre deviates from the standard.
 VERDICT_NAMES: dict[str, http.Verdict] = {
     "unreachable": http.UNREACHABLE,
     "refused": http.REFUSED,
@@ -56,12 +56,12 @@ _VERDICTS: dict[int, http.Verdict] = {
 
 
 def name(status: int) -> str:
-    """The standard's name, which the vendors' own support uses too."""
+    """The standard's name, which vendors' support uses too."""
     return _NAMES.get(status, f"0x{status:02X}")
 
 
 def parse_overrides(written: Mapping[str, str]) -> dict[int, http.Verdict]:
-    """Statuses of the vendor's own, as {"0x401": "unreachable"}; raises ValueError."""
+    """Parses vendor-specific statuses, as {"0x401": "unreachable"}; raises ValueError."""
     try:
         return {int(number, 0): VERDICT_NAMES[word] for number, word in written.items()}
     except KeyError as error:
@@ -69,7 +69,7 @@ def parse_overrides(written: Mapping[str, str]) -> dict[int, http.Verdict]:
 
 
 def refusal(status: int, own: Mapping[int, http.Verdict]) -> SendError:
-    """A status other than 0 says that the message was not taken: whatever it is, it is definite."""
+    """The error for a status other than 0, which always means that the message was refused."""
     kind, account = own.get(status) or _VERDICTS.get(status, http.REFUSED)
     detail = consts.DESCRIPTIONS.get(status, "a status of the vendor's own")
     return kind(name(status), detail, account=account)

@@ -1,7 +1,7 @@
-"""One message id in its spellings: centres answer `submit_sm` in one and send receipts in another.
+"""Matches message ids: centres write them differently in submit_sm_resp and in receipts.
 
-SMPP 3.4 §5.2.23 leaves the id to the centre. Seen in the field: hexadecimal in the answer and
-decimal in the receipt, the other way about, other case, and zeros in front of one of the two.
+SMPP 3.4 §5.2.23 leaves the id to the centre. Seen in the field: hexadecimal in the response and
+decimal in the receipt, the reverse, another case, and leading zeros in one of the two.
 """
 
 import re
@@ -14,27 +14,27 @@ _DECIMAL = re.compile(r"[0-9]{1,64}", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class IdFormat:
-    """How an account's ids are read."""
+    """How an account's ids are normalised."""
 
-    answered: Callable[[str], str]  # that of an answer, as it is kept
-    receipted: Callable[[str], tuple[str, ...]]  # what was kept of a receipt's id, likeliest first
+    from_response: Callable[[str], str]  # the id to store
+    from_receipt: Callable[[str], tuple[str, ...]]  # the stored ids it may mean, likeliest first
 
 
 def _normalise(written: str) -> str:
-    """In lower case; a number without the zeros in front of it."""
+    """Lower case; numbers without leading zeros."""
     lower = written.lower()
     return (lower.lstrip("0") or "0") if _HEXADECIMAL.fullmatch(lower) else lower
 
 
 def _candidates(written: str) -> tuple[str, ...]:
     plain = _normalise(written)
-    found = [plain]
+    candidates = [plain]
     if _DECIMAL.fullmatch(plain):
-        found.append(f"{int(plain):x}")
+        candidates.append(f"{int(plain):x}")
     if _HEXADECIMAL.fullmatch(plain):
-        found.append(str(int(plain, 16)))
-    found.append(written)  # as ids were kept before spellings were recognised
-    return tuple(dict.fromkeys(found))
+        candidates.append(str(int(plain, 16)))
+    candidates.append(written)  # as ids were stored before formats were recognised
+    return tuple(dict.fromkeys(candidates))
 
 
 def _unchanged(written: str) -> str:
@@ -43,7 +43,7 @@ def _unchanged(written: str) -> str:
 
 def _number_reader(base: int) -> Callable[[str], str]:
     def read(written: str) -> str:
-        """What is no number after all stays as it is."""
+        """Returns an id that is no number unchanged."""
         try:
             return str(int(written, base))
         except ValueError:

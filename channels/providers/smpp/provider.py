@@ -1,4 +1,4 @@
-"""SMS by SMPP 3.4, over one transceiver bind.
+"""SMS over SMPP 3.4, with one transceiver bind.
 
 https://smpp.org/SMPP_v3_4_Issue1_2.pdf
 """
@@ -35,10 +35,10 @@ from channels.providers.smpp.receipt_queue import ReceiptQueue
 from channels.providers.smpp.session import LostError, Session
 from channels.providers.smpp.submit_sm import AUTO_DETECT, Fields, MessageFormat
 
-MIN_PAUSE, MAX_PAUSE = 0.5, 10.0  # seconds of silence after being throttled, with full jitter
-PART_RETRY_DELAY = 0.2  # seconds until the rest of a message that is begun is tried again
+MIN_PAUSE, MAX_PAUSE = 0.5, 10.0  # seconds without sends after throttling, with full jitter
+PART_RETRY_DELAY = 0.2  # seconds before the next part of a started message is retried
 
-PartKey = tuple[str, int, int]  # of a part: our attempt id, its number, how many there are
+PartKey = tuple[str, int, int]  # our attempt id, the part's number, the total
 
 
 class Smpp(HostedProvider):
@@ -71,27 +71,27 @@ class Smpp(HostedProvider):
         timeout: http.Timeout = (2.0, 8.0),
     ) -> None:
         self._peer = Peer(host, port, tls, system_id, password, system_type, ca_file)
-        self._style = MessageFormat(
+        self._format = MessageFormat(
             source, source_ton, source_npi, dest_ton, dest_npi, alphabet, long, validity
         )
         self._statuses = command_status.parse_overrides(statuses or {})
         self.window, self._enquire, self._timeout = window, enquire, timeout
-        self._spelling = ID_FORMATS[message_ids]
+        self._id_format = ID_FORMATS[message_ids]
         self._references = count(os.urandom(1)[0])
-        self._throttled = 0  # times in a row
+        self._throttles = 0  # in a row
         self._paused_until = 0.0
         self._bind: Bind | None = None
 
-    def start(self, *, keep: StoreReports, opened: Callable[[], None]) -> None:
-        self._keeping, self._opened = ReceiptQueue(keep), opened
+    def start(self, *, store: StoreReports, on_open: Callable[[], None]) -> None:
+        self._receipts, self._on_open = ReceiptQueue(store), on_open
         self._bind = Bind(
             self._peer,
             window=self.window,
             timeout=self._timeout,
             enquire=self._enquire,
             deliver=self._deliver,
-            opened=opened,
-            keeping=self._keeping,
+            on_open=on_open,
+            receipts=self._receipts,
         )
         self._bind.start()
 
@@ -113,8 +113,9 @@ class Smpp(HostedProvider):
         }
 
     def send(self, message: Outgoing) -> Accepted:
-        """A message of several parts goes out part by part: as soon as one is taken the message is
-        on its way, and whatever happens to the rest, it is never begun anew.
+        """Sends a concatenated message part by part.
+
+        Once a part is accepted the message is never restarted, whatever happens to the rest.
         """
         bind = self._bind
         if bind is None:
@@ -126,41 +127,41 @@ class Smpp(HostedProvider):
 
     async def _send(self, bind: Bind, message: Outgoing) -> Accepted:
         until = time.monotonic() + sum(self._timeout)
-        parts = self._style.submissions(message, next(self._references))
-        taken: list[str] = []
+        parts = self._format.submissions(message, next(self._references))
+        accepted: list[str] = []
         for number, fields in enumerate(parts, start=1):
-            place = (message.ref, number, len(parts))
+            part = (message.ref, number, len(parts))
             try:
-                taken.append(await self._submit(bind, until, place, fields))
+                accepted.append(await self._submit(bind, until, part, fields))
             except SendError as error:
-                if not taken:
+                if not accepted:
                     raise
-                raise _unfinished(error, place) from None
-        # Not the id of any part: a receipt for one of them must not speak for all.
-        return Accepted("+".join(filter(None, taken))[:200] or None)
+                raise _unfinished(error, part) from None
+        # Not the id of one part: a receipt for one must not count for all.
+        return Accepted("+".join(filter(None, accepted))[:200] or None)
 
-    async def _submit(self, bind: Bind, until: float, place: PartKey, fields: Fields) -> str:
-        """The id under which this part was taken; the rest of a message that is begun may wait."""
-        _ref, number, _total = place
+    async def _submit(self, bind: Bind, until: float, part: PartKey, fields: Fields) -> str:
+        """Returns the id of the accepted part; retries every part but the first."""
+        _ref, number, _total = part
         while True:
             try:
-                return await self._submit_once(bind, until, place, fields)
+                return await self._submit_once(bind, until, part, fields)
             except TransientError:
                 if number == 1 or time.monotonic() + PART_RETRY_DELAY > until:
                     raise
                 await asyncio.sleep(PART_RETRY_DELAY)
 
-    async def _submit_once(self, bind: Bind, until: float, place: PartKey, fields: Fields) -> str:
+    async def _submit_once(self, bind: Bind, until: float, part: PartKey, fields: Fields) -> str:
         try:
-            answer = await bind.submit(until, partial(self._came_late, place), **fields)
+            answer = await bind.submit(until, partial(self._handle_late_response, part), **fields)
         except NotBoundError:
             raise _not_bound() from None
         except (LostError, TimeoutError, MalformedError) as error:
             raise AmbiguousError("no_answer", type(error).__name__) from None
         if answer.status:
             raise self._refusal(answer)
-        self._throttled = 0
-        return self._took(answer, place)
+        self._throttles = 0
+        return self._accept_part(answer, part)
 
     def _refusal(self, answer: Pdu) -> SendError:
         error = command_status.refusal(answer.status, self._statuses)
@@ -169,50 +170,51 @@ class Smpp(HostedProvider):
         return error
 
     def _pause(self) -> float:
-        """Claim nothing for a while: longer, the more often we are told so. One burst of refusals,
-        which a window brings at once, counts as one.
+        """Stops claiming for a while, longer after each throttling in a row.
+
+        The refusals of one window count once.
         """
         now = time.monotonic()
         if now >= self._paused_until:
-            self._throttled += 1
-            longest = min(MAX_PAUSE, MIN_PAUSE * 2.0 ** min(self._throttled - 1, 10))
+            self._throttles += 1
+            longest = min(MAX_PAUSE, MIN_PAUSE * 2.0 ** min(self._throttles - 1, 10))
             self._paused_until = now + random.uniform(0, longest)  # noqa: S311 - not a secret
-            asyncio.get_running_loop().call_at(self._paused_until, self._opened)
+            asyncio.get_running_loop().call_at(self._paused_until, self._on_open)
         return self._paused_until - now
 
-    def _took(self, answer: Pdu, place: PartKey) -> str:
-        ref, number, total = place
-        message_id = self._spelling.answered(receipts.text(answer.fields.get("message_id")))
+    def _accept_part(self, answer: Pdu, part: PartKey) -> str:
+        ref, number, total = part
+        message_id = self._id_format.from_response(receipts.text(answer.fields.get("message_id")))
         if total > 1 and message_id:
-            self._keeping.put((Part(ref, number, total, message_id), b""))
+            self._receipts.put((Part(ref, number, total, message_id), b""))
         return message_id
 
-    def _came_late(self, place: PartKey, answer: Pdu) -> None:
-        """The answer to a submit_sm that had been given up: it still says what became of it."""
-        ref, number, total = place
+    def _handle_late_response(self, part: PartKey, answer: Pdu) -> None:
+        """Applies a response that came after its timeout."""
+        ref, number, total = part
         if not answer.status:
-            message_id = self._took(answer, place)
+            message_id = self._accept_part(answer, part)
             if total == 1:
-                told = Receipt(message_id or None, ref, ReceiptState.SENT, "submit_sm_resp")
-                self._keeping.put((told, b""))
-        elif number == 1:  # of a message that was not begun, then
+                receipt = Receipt(message_id or None, ref, ReceiptState.SENT, "submit_sm_resp")
+                self._receipts.put((receipt, b""))
+        elif number == 1:  # the message was not started
             error = command_status.refusal(answer.status, self._statuses)
             is_person = isinstance(error, UnreachableError)
             state = ReceiptState.UNREACHABLE if is_person else ReceiptState.FAILED
-            told = Receipt(None, ref, state, "submit_sm_resp", None, error.code, error.detail)
-            self._keeping.put((told, b""))
+            receipt = Receipt(None, ref, state, "submit_sm_resp", None, error.code, error.detail)
+            self._receipts.put((receipt, b""))
 
     def _deliver(self, session: Session, request: Pdu) -> None:
-        """The centre hears that we have what it brought once that is stored, and not before."""
-        told = receipts.receipt(request, self._spelling)
-        said = None if told else receipts.reply(request)
-        kept = (told, receipts.raw(request)) if told else said and (said, b"")
-        if not kept:
-            session.answer(request)
+        """Responds only once the receipt is stored, so that a failure makes the centre retry."""
+        receipt = receipts.receipt(request, self._id_format)
+        reply = None if receipt else receipts.reply(request)
+        report = (receipt, receipts.raw(request)) if receipt else reply and (reply, b"")
+        if not report:
+            session.respond(request)
             return
-        self._keeping.put(
-            kept,
-            lambda is_stored: session.answer(
+        self._receipts.put(
+            report,
+            lambda is_stored: session.respond(
                 request, 0 if is_stored else command_status.RETRY_LATER
             ),
         )
@@ -222,8 +224,8 @@ def _not_bound() -> TransientError:
     return TransientError("not_bound", "no bind with the centre, or no place in its window")
 
 
-def _unfinished(error: SendError, place: PartKey) -> AmbiguousError:
-    """The phone has the beginning: sent anew, it would come twice."""
-    _ref, number, total = place
+def _unfinished(error: SendError, part: PartKey) -> AmbiguousError:
+    """The phone has the first parts, so a retry would deliver them twice."""
+    _ref, number, total = part
     detail = f"{number - 1} of {total} parts were taken; the next: {error.code}"
     return AmbiguousError("unfinished", detail)

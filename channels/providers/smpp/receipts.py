@@ -1,8 +1,8 @@
-"""A delivery receipt as it comes in a deliver_sm or data_sm: in optional parameters, or as a line.
+"""Parses delivery receipts of deliver_sm and data_sm: from optional parameters or the text line.
 
-The line's form is Appendix B of SMPP 3.4, which calls it vendor specific: names in any case and
-order, spaces where others have none, dates of ten or twelve digits in nobody knows whose time.
-Some centres write it in UCS-2, some leave esm_class at 0, some spell the words out.
+Appendix B of SMPP 3.4 defines the line and calls it vendor specific: names come in any case and
+order, with extra spaces, with dates of ten or twelve digits in an unknown time zone. Some centres
+encode it in UCS-2, some leave esm_class at 0, some spell the states out.
 """
 
 import re
@@ -15,9 +15,9 @@ from channels.providers.smpp.pdu import Pdu
 
 _KIND, _RECEIPT, _INTERMEDIATE = 0x3C, 0x04, 0x20  # of esm_class
 _INTERNATIONAL = 1  # type of number
-_UDH_INDICATOR = 0x40  # one part of a long message, and so no single word
+_UDH_INDICATOR = 0x40  # a part of a concatenated message, so it cannot be a keyword
 _UCS2 = 0x08  # data_coding
-_MAX_REPLY_OCTETS = 280  # octets: more than two of any words that we look for
+_MAX_REPLY_OCTETS = 280  # octets, more than any keyword needs
 _PHONE = re.compile(r"\+?[1-9][0-9]{6,14}")
 _ID = consts.OPTIONAL_PARAMS["receipted_message_id"]
 _STATE = consts.OPTIONAL_PARAMS["message_state"]
@@ -44,7 +44,7 @@ _WORD_VARIANTS = {
     "REJECTED": "REJECTD",
     "EN_ROUTE": "ENROUTE",
 }
-# UNKNOWN is left out: nothing is known, and the deadline decides.
+# UNKNOWN is left out: the deadline decides.
 _STATES = {
     "ENROUTE": ReceiptState.SENT,
     "ACCEPTD": ReceiptState.SENT,
@@ -67,58 +67,58 @@ def text(octets: bytes | None) -> str:
     return (octets or b"").rstrip(b"\x00").decode("latin-1").strip()
 
 
-def receipt(deliver: Pdu, spelling: IdFormat) -> Receipt | None:
-    """None for what is no receipt, or says nothing: a message from a phone, an unknown state."""
-    told = _line_fields(deliver)
-    if not _is_receipt(deliver, told):
+def receipt(deliver: Pdu, id_format: IdFormat) -> Receipt | None:
+    """None for anything else: a message from a phone, a receipt of unknown state."""
+    line = _line_fields(deliver)
+    if not _is_receipt(deliver, line):
         return None
-    word = _state_word(deliver, told)
-    message_id = text(deliver.tlvs.get(_ID)) or told.get("id", "")
+    word = _state_word(deliver, line)
+    message_id = text(deliver.tlvs.get(_ID)) or line.get("id", "")
     if word not in _STATES or not message_id:
         return None
-    first, *others = spelling.receipted(message_id)
-    may_be_written = _could_be_from_phone(deliver)
+    first, *others = id_format.from_receipt(message_id)
+    could_be_from_phone = _could_be_from_phone(deliver)
     return Receipt(
         provider_id=first,
         ref=None,
         state=_STATES[word],
         word=word,
-        error_code=_error(deliver, told),
+        error_code=_error(deliver, line),
         alternatives=tuple(others),
-        phone=_address(deliver, "source") if may_be_written else _phone(deliver),
-        needs_phone=may_be_written,
+        phone=_address(deliver, "source") if could_be_from_phone else _phone(deliver),
+        needs_phone=could_be_from_phone,
     )
 
 
-def _is_receipt(deliver: Pdu, told: dict[str, str]) -> bool:
-    """By its esm_class; where that is 0, by optional parameters that no phone can send, or by the
-    whole form of a receipt's line.
+def _is_receipt(deliver: Pdu, line: dict[str, str]) -> bool:
+    """By esm_class; if that is 0, by optional parameters that no phone can send, or by the complete
+    receipt line.
     """
     if not _could_be_from_phone(deliver):
         kind = (deliver.fields.get("esm_class") or 0) & _KIND
         return kind in {0, _RECEIPT, _INTERMEDIATE}
-    return {"id", "stat"} <= told.keys() and not _OF_A_RECEIPT.isdisjoint(told)
+    return {"id", "stat"} <= line.keys() and not _OF_A_RECEIPT.isdisjoint(line)
 
 
 def _could_be_from_phone(deliver: Pdu) -> bool:
-    """Whether a person's message may look the same, so that it speaks of their phone alone."""
+    """Whether a phone could have forged this: then it counts only for messages to that phone."""
     kind = (deliver.fields.get("esm_class") or 0) & _KIND
     return not kind and not (_ID in deliver.tlvs and _STATE in deliver.tlvs)
 
 
-def _state_word(deliver: Pdu, told: dict[str, str]) -> str:
+def _state_word(deliver: Pdu, line: dict[str, str]) -> str:
     state = int.from_bytes(deliver.tlvs.get(_STATE, b""))
-    word = told.get("stat", "").upper()
+    word = line.get("stat", "").upper()
     return _STATE_WORDS.get(state, _WORD_VARIANTS.get(word, word))
 
 
 def _phone(deliver: Pdu) -> str:
-    """Who a receipt is about: some centres put the addresses as they were in the message."""
+    """The recipient's phone: some centres keep the addresses in the message's order."""
     return _address(deliver, "source") or _address(deliver, "dest")
 
 
 def _address(deliver: Pdu, end: str) -> str:
-    """A phone, with a plus where the centre says that it is international; empty for a name."""
+    """A phone, with a plus if the centre marks it international; empty for a name."""
     field = "source_addr" if end == "source" else "destination_addr"
     address = text(deliver.fields.get(field))
     if not _PHONE.fullmatch(address):
@@ -128,7 +128,7 @@ def _address(deliver: Pdu, end: str) -> str:
 
 
 def reply(deliver: Pdu) -> Reply | None:
-    """What a person wrote back; None for what a machine says, and what is not plain text."""
+    """A person's reply; None for receipts and for concatenated parts."""
     phone = _address(deliver, "source")
     is_message = not (deliver.fields.get("esm_class") or 0) & (_KIND | _UDH_INDICATOR)
     if not is_message or not phone:
@@ -137,14 +137,14 @@ def reply(deliver: Pdu) -> Reply | None:
 
 
 def raw(deliver: Pdu) -> bytes:
-    """What it said, to be kept: without the beginning of the message, where a code may be."""
-    told = " ".join(f"{name}:{value}" for name, value in _line_fields(deliver).items())
+    """The receipt to store, without the excerpt of the message, which may hold a code."""
+    fields = " ".join(f"{name}:{value}" for name, value in _line_fields(deliver).items())
     tlvs = (f"{tag:#06x}={deliver.tlvs[tag].hex()}" for tag in _STORED_TLVS if tag in deliver.tlvs)
-    return " ".join([told, *tlvs]).encode()
+    return " ".join([fields, *tlvs]).encode()
 
 
 def _line_fields(deliver: Pdu) -> dict[str, str]:
-    """The fields in front of `text:`; the first of a name is the one that counts."""
+    """The fields before `text:`; the first of each name counts."""
     line = _TEXT.split(_decode(deliver, _octets(deliver)), maxsplit=1)[0]
     return {name.lower(): value for name, value in reversed(_FIELD.findall(line))}
 
@@ -154,7 +154,7 @@ def _octets(deliver: Pdu) -> bytes:
 
 
 def _decode(deliver: Pdu, octets: bytes) -> str:
-    """UCS-2 by its data_coding, or by the zeros that Latin letters have in it."""
+    """Decodes UCS-2 by data_coding, or by the zero octets of its Latin letters."""
     is_wide = deliver.fields.get("data_coding") == _UCS2 or (
         len(octets) >= 2 and not any(octets[0:20:2])
     )
@@ -163,9 +163,9 @@ def _decode(deliver: Pdu, octets: bytes) -> str:
     return text(octets)
 
 
-def _error(deliver: Pdu, told: dict[str, str]) -> str | None:
-    if told.get("err", "").strip("0"):
-        return told["err"]
+def _error(deliver: Pdu, line: dict[str, str]) -> str | None:
+    if line.get("err", "").strip("0"):
+        return line["err"]
     network = deliver.tlvs.get(_ERROR, b"")  # one octet of network type, two of its code
     number = int.from_bytes(network[1:]) if len(network) == 3 else 0
     return str(number) if number else None

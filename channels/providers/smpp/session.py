@@ -1,4 +1,4 @@
-"""One TCP connection to a message centre: our requests and their answers, its requests and ours."""
+"""One SMPP session: requests and responses in both directions over one TCP connection."""
 
 import asyncio
 import struct
@@ -10,18 +10,18 @@ from channels.providers.smpp import pdu
 from channels.providers.smpp.pdu import MalformedError, Pdu
 
 INVALID_COMMAND = 0x03
-ENQUIRE_LINK_TIMEOUT = 10.0  # seconds to answer enquire_link, or the line is dead
-RESPONSE_TIMEOUT = 60.0  # seconds after which an answer is no longer expected
+ENQUIRE_LINK_TIMEOUT = 10.0  # seconds for the response, or the connection is dead
+RESPONSE_TIMEOUT = 60.0  # seconds after which a response is no longer expected
 
 OnDeliver = Callable[["Session", Pdu], None]
 
 
 class LostError(Exception):
-    """The connection broke before an answer came."""
+    """The connection broke before the response came."""
 
 
 class Session:
-    """Written to and read from on one event loop only."""
+    """Use it on one event loop only."""
 
     def __init__(
         self,
@@ -33,32 +33,32 @@ class Session:
     ) -> None:
         self._reader, self._writer = reader, writer
         self._deliver = deliver
-        self._numbers = pdu.SequenceGenerator()
-        self._answers: dict[int, asyncio.Future[Pdu]] = {}
-        self.places = asyncio.Semaphore(window)
-        self._heard_at = time.monotonic()
+        self._sequence = pdu.SequenceGenerator()
+        self._responses: dict[int, asyncio.Future[Pdu]] = {}
+        self.slots = asyncio.Semaphore(window)
+        self._last_read_at = time.monotonic()
 
     @property
     def unanswered(self) -> int:
-        return len(self._answers)
+        return len(self._responses)
 
     def request(self, name: str, **fields: Any) -> "asyncio.Future[Pdu]":
-        """Write a request; the future is its answer, a LostError or a MalformedError."""
-        sequence, octets = pdu.encode(name, self._numbers, **fields)
+        """Writes a request; the future holds its response, a LostError or a MalformedError."""
+        sequence, octets = pdu.encode(name, self._sequence, **fields)
         loop = asyncio.get_running_loop()
-        expected = self._answers[sequence] = loop.create_future()
+        expected = self._responses[sequence] = loop.create_future()
         self._writer.write(octets)
-        forgetting = loop.call_later(RESPONSE_TIMEOUT, expected.cancel)
+        expiry = loop.call_later(RESPONSE_TIMEOUT, expected.cancel)
 
         def done(_: object) -> None:
-            forgetting.cancel()
-            del self._answers[sequence]
+            expiry.cancel()
+            del self._responses[sequence]
 
         expected.add_done_callback(done)
         return expected
 
-    def answer(self, request: Pdu, status: int = 0) -> None:
-        """Nothing is written any more once the connection is gone."""
+    def respond(self, request: Pdu, status: int = 0) -> None:
+        """Responds to a request of the centre; writes nothing once the connection is closed."""
         self._write(pdu.encode_response(f"{request.name}_resp", request.sequence, status))
 
     def _write(self, octets: bytes) -> None:
@@ -66,10 +66,10 @@ class Session:
             self._writer.write(octets)
 
     async def read(self) -> None:
-        """Until the other side goes away; raises LostError."""
+        """Reads until the centre disconnects; then raises LostError."""
         try:
             while True:
-                self._take(await self._next())
+                self._dispatch(await self._next())
         except (OSError, EOFError) as error:
             raise LostError(type(error).__name__) from None
 
@@ -80,47 +80,47 @@ class Session:
             raise EOFError
         return head + await self._reader.readexactly(length - 4)
 
-    def _take(self, octets: bytes) -> None:
-        self._heard_at = time.monotonic()
+    def _dispatch(self, octets: bytes) -> None:
+        self._last_read_at = time.monotonic()
         try:
-            one = pdu.decode(octets)
+            received = pdu.decode(octets)
         except MalformedError as error:
-            self._complain(error)
+            self._reject(error)
             return
-        if one.is_answer:
-            self._resolve(one)
-        elif one.name in {"deliver_sm", "data_sm"}:  # receipts come in either
-            self._deliver(self, one)
+        if received.is_response:
+            self._resolve(received)
+        elif received.name in {"deliver_sm", "data_sm"}:  # receipts come in either
+            self._deliver(self, received)
         else:
-            self._oblige(one)
+            self._handle_request(received)
 
-    def _complain(self, error: MalformedError) -> None:
-        expected = self._answers.get(error.sequence)
-        if not error.is_answer:
+    def _reject(self, error: MalformedError) -> None:
+        expected = self._responses.get(error.sequence)
+        if not error.is_response:
             self._write(pdu.encode_response("generic_nack", error.sequence, INVALID_COMMAND))
         elif expected is not None:
             _fail(expected, error)
 
-    def _resolve(self, one: Pdu) -> None:
-        expected = self._answers.get(one.sequence)
+    def _resolve(self, response: Pdu) -> None:
+        expected = self._responses.get(response.sequence)
         if expected is not None and not expected.done():
-            expected.set_result(one)
+            expected.set_result(response)
 
-    def _oblige(self, request: Pdu) -> None:
+    def _handle_request(self, request: Pdu) -> None:
         if request.name == "enquire_link":
-            self.answer(request)
+            self.respond(request)
         elif request.name == "unbind":
-            self.answer(request)
+            self.respond(request)
             self._writer.close()
-        elif request.name != "alert_notification":  # which wants no answer
+        elif request.name != "alert_notification":  # it has no response
             self._write(pdu.encode_response("generic_nack", request.sequence, INVALID_COMMAND))
 
-    async def keep_alive(self, every: float) -> None:
-        """Ask when nothing was heard for a while; raises LostError when nobody answers."""
+    async def keep_alive(self, interval: float) -> None:
+        """Sends enquire_link after a silence; raises LostError without a response."""
         while True:
-            quiet = time.monotonic() - self._heard_at
-            if quiet < every:
-                await asyncio.sleep(every - quiet)
+            silence = time.monotonic() - self._last_read_at
+            if silence < interval:
+                await asyncio.sleep(interval - silence)
                 continue
             try:
                 async with asyncio.timeout(ENQUIRE_LINK_TIMEOUT):
@@ -129,13 +129,13 @@ class Session:
                 raise LostError("no answer to enquire_link") from None
 
     def close(self) -> None:
-        """Whoever waits for an answer learns that there will be none."""
+        """Aborts the connection and fails all requests without a response."""
         self._writer.transport.abort()
-        for expected in list(self._answers.values()):
+        for expected in list(self._responses.values()):
             _fail(expected, LostError("the connection broke"))
 
 
 def _fail(expected: "asyncio.Future[Pdu]", error: Exception) -> None:
     if not expected.done():
         expected.set_exception(error)
-        expected.exception()  # looked at: there may be nobody who waits any more
+        expected.exception()  # marks it retrieved: nobody may be waiting any more

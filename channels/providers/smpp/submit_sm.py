@@ -1,4 +1,4 @@
-"""A message as the submit_sm requests that carry it."""
+"""Builds the submit_sm requests of a message."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -12,7 +12,7 @@ Fields = dict[str, Any]
 
 INTERNATIONAL, NETWORK_SPECIFIC, ALPHANUMERIC = 1, 3, 5  # type of number
 UNKNOWN, ISDN = 0, 1  # numbering plan
-AUTO_DETECT = -1  # of the source: a name or a number
+AUTO_DETECT = -1  # of the source: by whether it is a name or a number
 MAX_NAME_LENGTH = 11  # characters that a phone can show: 3GPP TS 23.040, 9.1.2.5
 MAX_NUMBER_DIGITS, MIN_NUMBER_DIGITS = 15, 7  # digits of E.164; fewer are a short code
 UDH_INDICATOR = 0x40  # of esm_class
@@ -27,36 +27,36 @@ VALIDITY_FORMATS = ("relative", "absolute", "none")
 
 @dataclass(frozen=True, slots=True)
 class MessageFormat:
-    """How an account wants its messages written."""
+    """An account's settings of how its messages are encoded."""
 
     source: str
     source_ton: int
     source_npi: int
     dest_ton: int
     dest_npi: int
-    alphabet: str  # what the centre takes data_coding 0 for
-    long: str  # parts with headers, or the whole in message_payload
-    validity: str = "relative"  # how the centre wants the end of a message's use; none: not at all
+    alphabet: str  # the centre's meaning of data_coding 0
+    long: str  # concatenated parts, or the whole text in message_payload
+    validity: str = "relative"  # the format of validity_period; none: not sent
 
     def __post_init__(self) -> None:
-        """What a request has no room for would be cut off without a word."""
+        """Rejects values that would be silently truncated in the PDU."""
         longest = MAX_NUMBER_DIGITS if self._digits else MAX_NAME_LENGTH
         if not (self.source.isascii() and 0 < len(self._digits or self.source) <= longest):
             raise ValueError(
                 f"SMPP_SOURCE is a name of up to {MAX_NAME_LENGTH} ASCII characters, a number of "
                 f"up to {MAX_NUMBER_DIGITS} digits or a short code"
             )
-        for name, known in (
+        for name, allowed in (
             ("alphabet", ALPHABETS),
             ("long", LONG_MESSAGE_MODES),
             ("validity", VALIDITY_FORMATS),
         ):
-            if getattr(self, name) not in known:
-                raise ValueError(f"SMPP_{name.upper()} is one of {', '.join(known)}")
+            if getattr(self, name) not in allowed:
+                raise ValueError(f"SMPP_{name.upper()} is one of {', '.join(allowed)}")
 
     @property
     def _digits(self) -> str:
-        """Of a number; empty for a name."""
+        """The source's digits; empty if it is a name."""
         bare = self.source.removeprefix("+")
         return bare if bare.isdecimal() else ""
 
@@ -69,7 +69,7 @@ class MessageFormat:
         return [common | body for body in self._bodies(message.text, reference)]
 
     def _addresses(self, phone: str) -> Fields:
-        ton, npi = self._looks()
+        ton, npi = self._detected_type()
         return {
             "source_addr_ton": ton if self.source_ton == AUTO_DETECT else self.source_ton,
             "source_addr_npi": npi if self.source_npi == AUTO_DETECT else self.source_npi,
@@ -79,7 +79,7 @@ class MessageFormat:
             "destination_addr": phone.removeprefix("+"),
         }
 
-    def _looks(self) -> tuple[int, int]:
+    def _detected_type(self) -> tuple[int, int]:
         if not self._digits:
             return ALPHANUMERIC, UNKNOWN
         is_short = len(self._digits) < MIN_NUMBER_DIGITS
@@ -91,21 +91,21 @@ class MessageFormat:
         return relative_time(seconds) if self.validity == "relative" else absolute_time(seconds)
 
     def _bodies(self, text: str, reference: int) -> list[Fields]:
-        found = gsm.split(text, self._alphabet(text))
-        coding = {"data_coding": UCS2 if found.alphabet is Alphabet.UCS2 else DEFAULT_ALPHABET}
-        total = len(found.pieces)
+        split = gsm.split(text, self._alphabet(text))
+        coding = {"data_coding": UCS2 if split.alphabet is Alphabet.UCS2 else DEFAULT_ALPHABET}
+        total = len(split.pieces)
         if total == 1:
-            return [coding | {"short_message": self._octets(text, found.alphabet)}]
+            return [coding | {"short_message": self._octets(text, split.alphabet)}]
         if self.long == "payload":
-            return [coding | {"message_payload": self._octets(text, found.alphabet)}]
+            return [coding | {"message_payload": self._octets(text, split.alphabet)}]
         joined = coding | {"esm_class": UDH_INDICATOR}
         return [
             joined
             | {
                 "short_message": gsm.header(reference, total, number)
-                + self._octets(piece, found.alphabet)
+                + self._octets(piece, split.alphabet)
             }
-            for number, piece in enumerate(found.pieces, start=1)
+            for number, piece in enumerate(split.pieces, start=1)
         ]
 
     def _alphabet(self, text: str) -> Alphabet:
@@ -120,7 +120,7 @@ class MessageFormat:
 
 
 def relative_time(seconds: int) -> str:
-    """From now on, as SMPP writes a relative time: YYMMDDhhmmss, tenths, quarters, R."""
+    """A validity period in SMPP's relative format: YYMMDDhhmmss, tenths, quarters, R."""
     minutes, second = divmod(min(max(seconds, 1), MAX_VALIDITY), 60)
     hours, minute = divmod(minutes, 60)
     day, hour = divmod(hours, 24)
@@ -128,7 +128,7 @@ def relative_time(seconds: int) -> str:
 
 
 def absolute_time(seconds: int) -> str:
-    """The same moment as SMPP writes an absolute time: in UTC, no quarters of an hour from it."""
+    """The same moment in SMPP's absolute format, in UTC."""
     moment = datetime.now(UTC) + timedelta(seconds=min(max(seconds, 1), MAX_VALIDITY))
     return f"{moment:%y%m%d%H%M%S}000+"
 

@@ -138,7 +138,7 @@ class TelegramBot(http.HttpProvider):
         return self._deliver(payload)
 
     def check(self) -> None:
-        answer = self._look(f"/bot{self._token}/getMe")
+        answer = self._query(f"/bot{self._token}/getMe")
         if answer.data.get("ok") is not True:
             raise _refusal(answer)
         name = http.text(http.mapping(answer.data.get("result")).get("username")) or ""
@@ -153,7 +153,7 @@ class TelegramBot(http.HttpProvider):
         ]
 
     def _webhook(self, hook_url: str) -> Iterator[Check]:
-        answer = self._look(f"/bot{self._token}/getWebhookInfo")
+        answer = self._query(f"/bot{self._token}/getWebhookInfo")
         if answer.data.get("ok") is not True:
             raise _refusal(answer)
         info = http.mapping(answer.data.get("result"))
@@ -196,7 +196,7 @@ class TelegramBot(http.HttpProvider):
 def _refusal(answer: http.VendorResponse) -> SendError:
     code, detail = answer.data.get("error_code"), str(answer.data.get("description"))
     if answer.data.get("ok") is not False or not isinstance(code, int):
-        return answer.unclear()
+        return answer.undocumented_error()
     if code == 429:  # Telegram counts for the whole bot
         wait = http.number(http.mapping(answer.data.get("parameters")).get("retry_after"))
         return answer.error(http.ACCOUNT_THROTTLED, code, detail, retry_after=wait)

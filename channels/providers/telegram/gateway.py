@@ -106,7 +106,7 @@ class TelegramGateway(http.HttpProvider):
         # Every call that can succeed costs money or needs a message: a number of none proves that
         # the token was taken.
         asked = orjson.dumps({"request_id": "0"})
-        answer = self._look("/checkVerificationStatus", asked)
+        answer = self._query("/checkVerificationStatus", asked)
         if answer.data.get("ok") is not True and answer.data.get("error") != "REQUEST_ID_INVALID":
             raise _refusal(answer)
 
@@ -116,20 +116,20 @@ class TelegramGateway(http.HttpProvider):
 
     def poll(self, provider_id: str) -> Receipt | None:
         asked = orjson.dumps({"request_id": provider_id})
-        return _receipt(http.mapping(self._ask("/checkVerificationStatus", asked).get("result")))
+        return _receipt(http.mapping(self._poll("/checkVerificationStatus", asked).get("result")))
 
 
 def _refusal(answer: http.VendorResponse) -> SendError:
     name = answer.data.get("error")
     if answer.data.get("ok") is not False or not isinstance(name, str):
-        return answer.unclear()
+        return answer.undocumented_error()
     if "FLOOD_WAIT" in name:
         wait = http.number(name.rpartition("_")[2])
         return answer.error(http.ACCOUNT_THROTTLED, "FLOOD_WAIT", retry_after=wait)
     if name in _VERDICTS:
         return answer.error(_VERDICTS[name], name)
     if answer.status == 429 or answer.status >= 500:
-        return answer.unclear(detail=name)
+        return answer.undocumented_error(detail=name)
     return answer.error(http.TRANSIENT, "unknown_error", name)
 
 

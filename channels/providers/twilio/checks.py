@@ -18,7 +18,7 @@ class Checks:
     """`url` is that of the REST API; other parts of Twilio have hosts of their own beside it."""
 
     def __init__(self, url: str, account: str, look: Look, refusal: Refusal) -> None:
-        self._url, self._account, self._look, self._refusal = url, account, look, refusal
+        self._url, self._account, self._query, self._refusal = url, account, look, refusal
 
     def of(self, sender: str, *, is_service: bool, wanted: AccountRequirements) -> Iterator[Check]:
         yield from http.run_check("trial", self._trial)
@@ -32,7 +32,7 @@ class Checks:
 
     def _get(self, path: str, host: str = "") -> http.Json:
         url = self._url.replace("://api.", f"://{host}.", 1) if host else self._url
-        answer = self._look(path, url=url)
+        answer = self._query(path, url=url)
         if answer.status >= 300 or not answer.data:
             raise self._refusal(answer)
         return answer.data

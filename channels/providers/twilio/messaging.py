@@ -106,7 +106,7 @@ class Twilio(http.HttpProvider):
         return f"{self._callback_url}{separator}{urlencode({'ref': ref})}"
 
     def check(self) -> None:
-        answer = self._look(f"{self._account}.json")
+        answer = self._query(f"{self._account}.json")
         status = http.text(answer.data.get("status"))
         if answer.status >= 300 or status is None:
             raise _refusal(answer)
@@ -115,7 +115,7 @@ class Twilio(http.HttpProvider):
 
     def more_checks(self, wanted: AccountRequirements) -> list[Check]:
         ((kind, sender),) = self._sender.items()
-        asked = Checks(self._url, self._account, self._look, _refusal)
+        asked = Checks(self._url, self._account, self._query, _refusal)
         return list(asked.of(sender, is_service=kind == "MessagingServiceSid", wanted=wanted))
 
     def receipts(self, call: WebhookRequest) -> list[Receipt]:
@@ -168,7 +168,7 @@ class Twilio(http.HttpProvider):
         return b64encode(digest).decode()
 
     def poll(self, provider_id: str) -> Receipt | None:
-        message = self._ask(f"{self._path}/{quote(provider_id, safe='')}.json")
+        message = self._poll(f"{self._path}/{quote(provider_id, safe='')}.json")
         word = http.text(message.get("status"))
         if word not in _STATES:
             return None
@@ -187,10 +187,10 @@ class Twilio(http.HttpProvider):
 def _refusal(answer: http.VendorResponse) -> SendError:
     code, detail = answer.data.get("code"), answer.data.get("message")
     if not isinstance(code, int):
-        return answer.unclear()
+        return answer.undocumented_error()
     if code in _VERDICTS:
         return answer.error(_VERDICTS[code], code, detail)
-    return answer.unclear(code, detail)
+    return answer.undocumented_error(code, detail)
 
 
 def _state(word: str, code: str | None) -> ReceiptState:

@@ -111,12 +111,12 @@ class WhatsAppCloud(http.HttpProvider):
         raise _refusal(answer)
 
     def check(self) -> None:
-        answer = self._look(f"{self._number}?fields=id")
+        answer = self._query(f"{self._number}?fields=id")
         if http.text(answer.data.get("id")) is None:
             raise _refusal(answer)
 
     def more_checks(self, wanted: AccountRequirements) -> list[Check]:
-        return list(checks(self._account, self._look, _refusal, wanted))
+        return list(checks(self._account, self._query, _refusal, wanted))
 
     def handshake(self, query: Mapping[str, str]) -> str | None:
         given, mode = query.get("hub.verify_token", ""), query.get("hub.mode")
@@ -205,10 +205,10 @@ def _refusal(answer: http.VendorResponse) -> SendError:
     error = http.mapping(answer.data.get("error"))
     code = error.get("code")
     if not isinstance(code, int):
-        return answer.unclear()
+        return answer.undocumented_error()
     told = error_detail(error)
     if code not in VERDICTS and answer.status >= 500:
-        return answer.unclear(code, told)
+        return answer.undocumented_error(code, told)
     return answer.error(VERDICTS.get(code, http.TRANSIENT), code, told)
 
 

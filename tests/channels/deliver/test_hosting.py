@@ -47,7 +47,7 @@ def account(centre: Centre, settings: Settings) -> HostedProvider:
 def hosted(account: HostedProvider, centre: Centre) -> Iterator[Dispatcher]:
     """The dispatcher of its process, on a thread, with a bind."""
     one = Dispatcher(account)
-    account.start(keep=lambda told: _store(account.name, told), opened=one.wake)
+    account.start(store=lambda reports: _store(account.name, reports), on_open=one.wake)
     wait_until(lambda: centre.esme is not None and account.is_open)
     thread = threading.Thread(target=one.run, name="delivery")
     thread.start()

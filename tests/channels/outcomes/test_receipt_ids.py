@@ -20,7 +20,7 @@ AUTO = ID_FORMATS["auto"]
 def taken(answered: str, phone: str = "+79161234567") -> Attempt:
     """A message that a centre took under this id."""
     attempt: Attempt = AttemptFactory.create(
-        provider="smpp", channel="sms", provider_id=AUTO.answered(answered), state="sent",
+        provider="smpp", channel="sms", provider_id=AUTO.from_response(answered), state="sent",
         message__phone=phone, message__channel="sms", message__state="sent",
     )  # fmt: skip
     return attempt
@@ -33,7 +33,7 @@ def hear(
     state: ReceiptState = ReceiptState.DELIVERED,
     needs_phone: bool = False,
 ) -> None:
-    first, *others = AUTO.receipted(receipted)
+    first, *others = AUTO.from_receipt(receipted)
     said = Receipt(
         first,
         None,

@@ -53,7 +53,7 @@ def bound(centre: Centre, kept: Kept) -> Iterator[Bound]:
     def bind(**changes: Any) -> Smpp:
         one = account(centre.port, **changes)
         made.append(one)
-        one.start(keep=kept, opened=lambda: None)
+        one.start(store=kept, on_open=lambda: None)
         wait_until(lambda: one.is_open and centre.esme is not None)
         return one
 

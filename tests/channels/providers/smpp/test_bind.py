@@ -33,7 +33,7 @@ def test_throttled_account_takes_a_rest_and_comes_back(centre: Centre, kept: Kep
     centre.judge = answering(0x58)
     opened = threading.Semaphore(0)
     one = account(centre.port)
-    one.start(keep=kept, opened=opened.release)
+    one.start(store=kept, on_open=opened.release)
     assert opened.acquire(timeout=5)
 
     error = refused(one)
@@ -49,7 +49,7 @@ def test_throttled_account_takes_a_rest_and_comes_back(centre: Centre, kept: Kep
 def test_broken_connection_leaves_unknown_what_was_written(kept: Kept) -> None:
     deaf = Deaf(hangs_up=True)
     one = account(deaf.port, timeout=(5.0, 20.0))
-    one.start(keep=kept, opened=lambda: None)
+    one.start(store=kept, on_open=lambda: None)
     wait_until(lambda: one.is_open)
 
     error = refused(one)
@@ -62,7 +62,7 @@ def test_broken_connection_leaves_unknown_what_was_written(kept: Kept) -> None:
 def test_without_a_bind_nothing_was_written(kept: Kept) -> None:
     one = account(free_port())
     assert isinstance(refused(one), TransientError)
-    one.start(keep=kept, opened=lambda: None)
+    one.start(store=kept, on_open=lambda: None)
 
     error = refused(one)
 
@@ -99,7 +99,7 @@ def test_centre_that_unbinds_is_bound_to_again(centre: Centre, bound: Bound) -> 
 def test_centre_that_never_answers_keeps_nobody_from_going(kept: Kept) -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         one = account(silent.getsockname()[1], timeout=(300.0, 300.0))
-        one.start(keep=kept, opened=lambda: None)
+        one.start(store=kept, on_open=lambda: None)
         peer, _ = silent.accept()
 
         one.stop()
@@ -112,7 +112,7 @@ def test_dead_line_is_noticed_and_left(kept: Kept) -> None:
     """A centre that accepts, lets in, and then says nothing any more."""
     deaf = Deaf()
     one = account(deaf.port, enquire=0.05)
-    one.start(keep=kept, opened=lambda: None)
+    one.start(store=kept, on_open=lambda: None)
     wait_until(lambda: deaf.came >= 1)
 
     wait_until(lambda: deaf.asked >= 1)
@@ -171,7 +171,7 @@ def test_receipt_by_data_sm_is_taken_and_answered(kept: Kept) -> None:
     length = 16 + len(addresses + said)
     deaf = Deaf(brings=struct.pack(">4L", length, 0x103, 0, 77) + addresses + said)
     one = account(deaf.port)
-    one.start(keep=kept, opened=lambda: None)
+    one.start(store=kept, on_open=lambda: None)
 
     found = kept.first()
 
@@ -187,7 +187,7 @@ def test_second_host_is_bound_to_when_the_first_is_away(
 ) -> None:
     caplog.set_level(logging.WARNING, bind.logger.name)
     one = account(centre.port, host=f"127.0.0.1:{free_port()},127.0.0.1")
-    one.start(keep=kept, opened=lambda: None)
+    one.start(store=kept, on_open=lambda: None)
 
     wait_until(lambda: one.is_open)
 
@@ -204,7 +204,7 @@ def test_certificate_is_believed_by_the_accounts_own_authority(kept: Kept, tmp_p
     )
 
     for one in (trusting, other):
-        one.start(keep=kept, opened=lambda: None)
+        one.start(store=kept, on_open=lambda: None)
     wait_until(lambda: trusting.is_open)
 
     assert (other.is_open, deaf.came) == (False, 1)
@@ -225,7 +225,7 @@ def test_tls_believes_no_certificate_of_another_host(
     )
 
     for one in (trusted, strange):
-        one.start(keep=kept, opened=lambda: None)
+        one.start(store=kept, on_open=lambda: None)
     wait_until(lambda: trusted.is_open)
     wait_until(lambda: "no bind with 127.0.0.1: SSLCertVerificationError" in caplog.text)
 

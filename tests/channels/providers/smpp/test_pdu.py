@@ -25,7 +25,7 @@ def test_somebody_elses_deliver_is_read() -> None:
 
     one = pdu.decode(made.encode())
 
-    assert (one.name, one.sequence, one.is_answer) == ("deliver_sm", 9, False)
+    assert (one.name, one.sequence, one.is_response) == ("deliver_sm", 9, False)
     assert (one.fields["short_message"], one.fields["esm_class"]) == (b"id:abc", 4)
     assert one.tlvs == {0x001E: b"abc", 0x1401: b"own"}
 
@@ -56,11 +56,11 @@ def test_answer_with_parameters_that_the_standard_does_not_expect_there() -> Non
 def test_refusal_without_a_body() -> None:
     one = pdu.decode(octets(SUBMIT_RESP, state=0x58))
 
-    assert (one.status, one.is_answer, one.tlvs) == (0x58, True, {})
+    assert (one.status, one.is_response, one.tlvs) == (0x58, True, {})
 
 
 @pytest.mark.parametrize(
-    ("made", "is_answer"),
+    ("made", "is_response"),
     [
         (octets(0x99), False),
         (octets(DELIVER, b"\0\1\1"), False),
@@ -68,11 +68,11 @@ def test_refusal_without_a_body() -> None:
         (octets(SUBMIT_RESP, b"m1\0\x00\x1e\x00\xff"), True),
     ],
 )
-def test_nonsense_is_refused_by_its_number(made: bytes, *, is_answer: bool) -> None:
+def test_nonsense_is_refused_by_its_number(made: bytes, *, is_response: bool) -> None:
     with pytest.raises(MalformedError) as caught:
         pdu.decode(made)
 
-    assert (caught.value.sequence, caught.value.is_answer) == (7, is_answer)
+    assert (caught.value.sequence, caught.value.is_response) == (7, is_response)
 
 
 @settings(deadline=None, max_examples=300)

@@ -17,7 +17,7 @@ FULL = "id:7 sub:001 dlvrd:001 submit date:2511200900 done date:2511200901 stat:
 
 def deliver(line: str = "", esm_class: int = 4, tlvs: dict[int, bytes] | None = None) -> Pdu:
     fields = {"short_message": line.encode("latin-1"), "esm_class": esm_class}
-    return Pdu("deliver_sm", 0, 1, is_answer=False, fields=fields, tlvs=tlvs or {})
+    return Pdu("deliver_sm", 0, 1, is_response=False, fields=fields, tlvs=tlvs or {})
 
 
 def told(one: Pdu) -> tuple[str | None, str, str | None] | None:
@@ -112,7 +112,7 @@ def test_receipts_final_and_intermediate(esm_class: int) -> None:
 def test_one_id_in_two_spellings(setting: str, answered: str, receipted: str) -> None:
     spelling = ID_FORMATS[setting]
 
-    assert spelling.receipted(receipted) == (spelling.answered(answered),)
+    assert spelling.from_receipt(receipted) == (spelling.from_response(answered),)
 
 
 @pytest.mark.parametrize(
@@ -132,17 +132,17 @@ def test_one_id_in_two_spellings(setting: str, answered: str, receipted: str) ->
 def test_spelling_of_an_id_is_recognised_by_itself(answered: str, receipted: str) -> None:
     spelling = ID_FORMATS["auto"]
 
-    assert spelling.answered(answered) in spelling.receipted(receipted)
+    assert spelling.from_response(answered) in spelling.from_receipt(receipted)
 
 
 def test_id_of_any_length_is_read() -> None:
-    assert ID_FORMATS["auto"].receipted("9" * 10_000) == ("9" * 10_000,)
-    assert ID_FORMATS["hex"].receipted("f" * 10_000) != ()
+    assert ID_FORMATS["auto"].from_receipt("9" * 10_000) == ("9" * 10_000,)
+    assert ID_FORMATS["hex"].from_receipt("f" * 10_000) != ()
 
 
 def test_id_that_is_no_number_stays_as_it_is() -> None:
-    assert {one.answered("m-1") for one in ID_FORMATS.values()} == {"m-1"}
-    assert {one.receipted("m-1") for one in ID_FORMATS.values()} == {("m-1",)}
+    assert {one.from_response("m-1") for one in ID_FORMATS.values()} == {"m-1"}
+    assert {one.from_receipt("m-1") for one in ID_FORMATS.values()} == {("m-1",)}
 
 
 @pytest.mark.parametrize("word", ["DELIVRD", "DELIVERED", "Delivered", "delivrd"])
@@ -236,4 +236,4 @@ def test_whatever_comes_breaks_nothing(
 def test_what_a_person_wrote_back(fields: dict[str, object], said: Reply | None) -> None:
     known = {"source_addr": b"79161234567\0", "source_addr_ton": 1} | PLAIN
 
-    assert reply(Pdu("deliver_sm", 0, 1, is_answer=False, fields=known | fields, tlvs={})) == said
+    assert reply(Pdu("deliver_sm", 0, 1, is_response=False, fields=known | fields, tlvs={})) == said
