@@ -1,4 +1,4 @@
-"""Companies at the desk: how they fare, and whether their live keys may work."""
+"""Companies at the desk: their figures, approval and suspension."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -33,7 +33,7 @@ TITLES = {
 
 
 class StatusForm(forms.Form):
-    """What is done to which companies, and why: the owner is told in these words."""
+    """The reason of a status change, which the owner's letter quotes."""
 
     reason = forms.CharField(
         label=_("Reason"),
@@ -56,9 +56,9 @@ class MemberInline(InlineBase):
 class CompanyList(KeysetChangeList):
     def get_results(self, request: HttpRequest) -> None:
         super().get_results(request)
-        known = figures.companies([company.pk for company in self.result_list])
+        days = figures.companies([company.pk for company in self.result_list])
         for company in self.result_list:
-            company.day = known[company.pk]
+            company.day = days[company.pk]
 
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ class CompanyAdmin(AuditedAdmin, ModelAdmin):
         return super().formfield_for_dbfield(db_field, request, **kwargs)
 
     def has_delete_permission(self, request: HttpRequest, obj: Company | None = None) -> bool:
-        return False  # its money and messages stay
+        return False  # its books and messages must stay
 
     @admin.display(description=_("status"))
     def status_word(self, company: Company) -> str:
@@ -148,7 +148,8 @@ class CompanyAdmin(AuditedAdmin, ModelAdmin):
     def stop_links(self, request: HttpRequest, companies: QuerySet[Company]) -> None:
         user, ip = operator(request), client_ip(request.META)
         count = sum(
-            stopping.stop(company=one, user=user, ip=ip, by_operator=True) for one in companies
+            stopping.stop(company=company, user=user, ip=ip, by_operator=True)
+            for company in companies
         )
         _report_changed(request, count)
 
@@ -156,7 +157,8 @@ class CompanyAdmin(AuditedAdmin, ModelAdmin):
     def release_links(self, request: HttpRequest, companies: QuerySet[Company]) -> None:
         user, ip = operator(request), client_ip(request.META)
         count = sum(
-            stopping.release(company=one, user=user, ip=ip, by_operator=True) for one in companies
+            stopping.release(company=company, user=user, ip=ip, by_operator=True)
+            for company in companies
         )
         _report_changed(request, count)
 
@@ -165,7 +167,7 @@ class CompanyAdmin(AuditedAdmin, ModelAdmin):
         return [path("status/<str:status>/", view, name="company-status"), *super().get_urls()]
 
     def status_view(self, request: HttpRequest, status: str) -> HttpResponse:
-        """Which companies, why, are you sure; then it is done."""
+        """Asks for a reason and a confirmation, then changes the companies' status."""
         wanted = Status(status) if status in TITLES else Status.SUSPENDED
         companies = list(_requested_companies(request).exclude(status=wanted))
         if not self.has_change_permission(request) or not companies:

@@ -1,4 +1,4 @@
-"""Second factors at the desk: whose phone is lost is let in again; nobody sees a secret."""
+"""Second factors at the desk: operators reset them for lost phones and see no secret."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ from accounts.operator.operator_audit import AuditedAdmin
 from accounts.operator.permission_names import TranslatedPermissions
 from accounts.security import notifications, sessions
 
-admin.site.unregister(Authenticator)  # the library's own page would show the secret
+admin.site.unregister(Authenticator)  # allauth's own page would show the secret
 admin.site.unregister(EmailAddress)  # and that of addresses is not audited
 
 

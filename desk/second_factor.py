@@ -1,4 +1,4 @@
-"""Nobody works at the desk on a password alone."""
+"""The desk requires a second factor."""
 
 from urllib.parse import urlencode
 
@@ -18,7 +18,7 @@ FACTORS = [Authenticator.Type.TOTP, Authenticator.Type.WEBAUTHN]
 
 
 def is_verified(request: HttpRequest, user: User) -> bool:
-    """Whether this very session was opened, or confirmed since, with a second factor."""
+    """Whether this session signed in or re-authenticated with a second factor."""
     if not settings.OPERATOR_MFA:
         return True
     methods = {record.get("method") for record in get_authentication_records(request, user)}
@@ -26,7 +26,7 @@ def is_verified(request: HttpRequest, user: User) -> bool:
 
 
 def redirect_to_factor(request: HttpRequest, user: User, then: str) -> HttpResponse:
-    """To where the second factor is set up, or where it is asked for."""
+    """Redirects to the page that sets up the second factor, or to the one that asks for it."""
     if not is_mfa_enabled(user, FACTORS):
         messages.warning(request, _("The admin opens with two-factor authentication: set it up."))
         return HttpResponseRedirect(reverse("mfa_activate_totp"))

@@ -21,13 +21,13 @@ from accounts.models import User
 from desk import second_factor
 from desk.metrics import figures
 
-APP_ORDER = ["channels", "accounts", "billing", "links", "otp"]  # in the order of the index
+APP_ORDER = ["channels", "accounts", "billing", "links", "otp"]  # order on the index page
 View = Callable[..., HttpResponse]
 _pages: list[tuple[str, str, View]] = []
 
 
 def page(route: str, name: str) -> Callable[[View], View]:
-    """Puts a view on the desk, as `admin:<name>`: for those who may open the admin at all."""
+    """Registers a view as `admin:<name>`, for everyone who may open the admin."""
 
     def register(view: View) -> View:
         _pages.append((route, name, view))
@@ -40,7 +40,7 @@ class DeskSite(admin.AdminSite):
     site_header = site_title = "Kvitok"
     index_title = _("Today")
     index_template = "desk/today.html"
-    enable_nav_sidebar = False  # the menu has what is asked for daily, the index all else
+    enable_nav_sidebar = False  # the menu has the daily pages, the index all others
 
     def has_permission(self, request: HttpRequest) -> bool:
         user = request.user
@@ -53,8 +53,8 @@ class DeskSite(admin.AdminSite):
     ) -> HttpResponse:
         then, user = _redirect_target(request), request.user
         if not isinstance(user, User):
-            door = resolve_url(settings.LOGIN_URL)
-            return HttpResponseRedirect(f"{door}?{urlencode({REDIRECT_FIELD_NAME: then})}")
+            login_url = resolve_url(settings.LOGIN_URL)
+            return HttpResponseRedirect(f"{login_url}?{urlencode({REDIRECT_FIELD_NAME: then})}")
         if not super().has_permission(request):
             raise PermissionDenied
         if not second_factor.is_verified(request, user):
@@ -64,14 +64,16 @@ class DeskSite(admin.AdminSite):
     def password_change(  # type: ignore[override]  # leads elsewhere
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
-        """Where it is asked who is there, and where the change is audited and announced."""
+        """Redirects to the page that re-authenticates, audits the change and mails about it."""
         return redirect("account_change_password")
 
     def logout(  # type: ignore[override]  # shows no page of its own
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
         if request.method == "POST":
-            get_adapter(request).logout(request)  # audited, and the session's note forgotten
+            get_adapter(request).logout(
+                request
+            )  # audits, and clears the session's re-authentication
         return redirect(settings.LOGOUT_REDIRECT_URL)
 
     def admin_view(self, view: Any, cacheable: bool = False) -> Any:
@@ -92,16 +94,16 @@ class DeskSite(admin.AdminSite):
     def get_app_list(
         self, request: HttpRequest, app_label: str | None = None
     ) -> list[dict[str, Any]]:
-        found: list[dict[str, Any]] = super().get_app_list(request, app_label)
-        return sorted(found, key=_app_position)
+        apps: list[dict[str, Any]] = super().get_app_list(request, app_label)
+        return sorted(apps, key=_app_position)
 
     def get_urls(self) -> list[URLPattern | URLResolver]:
         own = [path(route, self.admin_view(view), name=name) for route, name, view in _pages]
         return [*own, *super().get_urls()]
 
 
-def _app_position(room: dict[str, Any]) -> int:
-    return APP_ORDER.index(room["app_label"]) if room["app_label"] in APP_ORDER else len(APP_ORDER)
+def _app_position(app: dict[str, Any]) -> int:
+    return APP_ORDER.index(app["app_label"]) if app["app_label"] in APP_ORDER else len(APP_ORDER)
 
 
 def _redirect_target(request: HttpRequest) -> str:

@@ -1,4 +1,4 @@
-"""The desk's own pages: the queue, the providers' accounts, the state of the whole system."""
+"""The desk's own pages: the queue, trial messages, the state of the system."""
 
 from uuid import UUID
 
@@ -46,27 +46,27 @@ def queue(request: HttpRequest) -> HttpResponse:
 
 @page("providers/<str:name>/trial/", "trial")
 def send_trial(request: HttpRequest, name: str) -> HttpResponse:
-    """One real message to the operator's own phone, by the same path as everybody's."""
-    tried = trial_message.trial_for(name)
-    if tried is None:
+    """Sends one real message to the operator's own phone by the ordinary send path."""
+    trial = trial_message.trial_for(name)
+    if trial is None:
         raise Http404
     if not _can_send_trial(request):
         raise PermissionDenied
     form = TrialMessageForm(request.POST or None, initial={"locale": "ru"})
-    if form.is_valid() and (answer := _send(request, tried, form)) is not None:
-        return answer
+    if form.is_valid() and (response := _send(request, trial, form)) is not None:
+        return response
     title = error_texts.provider_title(name)
-    context = {"form": form, "trial": tried, "price": settings.PRICES[tried.channel.value]}
+    context = {"form": form, "trial": trial, "price": settings.PRICES[trial.channel.value]}
     return _page(request, "desk/trial.html", title, context)
 
 
 def _send(
-    request: HttpRequest, tried: trial_message.TrialMessage, form: TrialMessageForm
+    request: HttpRequest, trial: trial_message.TrialMessage, form: TrialMessageForm
 ) -> HttpResponse | None:
-    """To the message's own page, where its end is seen; None when nothing was sent."""
+    """Redirects to the message's page; returns None if nothing was sent."""
     try:
         message_id = trial_message.send_trial(
-            trial=tried,
+            trial=trial,
             phone=form.cleaned_data["phone"],
             locale=form.cleaned_data["locale"],
             user=operator(request),
@@ -89,12 +89,12 @@ def _to_message(message_id: UUID | None) -> HttpResponse:
 @page("system/", "system")
 def system(request: HttpRequest) -> HttpResponse:
     findings = list(doctor.run_checks())
-    context = {"findings": findings, "crosses": sum(not one.ok for one in findings)}
+    context = {"findings": findings, "crosses": sum(not finding.ok for finding in findings)}
     return _page(request, "desk/system.html", gettext_lazy("System"), context)
 
 
 def _can_send_trial(request: HttpRequest) -> bool:
-    return request.user.has_perm("billing.add_transfer")  # for it grants tokens to itself
+    return request.user.has_perm("billing.add_transfer")  # a trial grants tokens to its own company
 
 
 def _page(

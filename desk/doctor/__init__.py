@@ -1,4 +1,4 @@
-"""What ails the service, and what to do about it: every cross comes with its cure."""
+"""Diagnoses the service: runs every check; a failed one says what to do about it."""
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -42,17 +42,17 @@ NETWORK_CHECKS: list[Check] = [
 
 
 def run_checks() -> Iterator[Finding]:
-    """Strangers are asked meanwhile; the database, if it is away, is waited for once only."""
+    """Runs network checks in parallel; waits for an unreachable database only once."""
     with ThreadPoolExecutor(len(NETWORK_CHECKS), thread_name_prefix="doctor") as pool:
-        asked = [pool.submit(_run, check) for check in NETWORK_CHECKS]
+        futures = [pool.submit(_run, check) for check in NETWORK_CHECKS]
         (database,) = _run(stores.database)
         yield database
         for check in DATABASE_CHECKS:
             yield from _run(check) if database.ok else [_skipped(check)]
         for check in LOCAL_CHECKS:
             yield from _run(check)
-        for one in asked:
-            yield from one.result()
+        for future in futures:
+            yield from future.result()
 
 
 def _skipped(check: Check) -> Finding:
@@ -65,10 +65,10 @@ def _name(check: Check) -> str:
 
 def _run(check: Check) -> list[Finding]:
     try:
-        found = check()
-    except Exception as error:  # the check's edge: one that breaks must not silence the others
+        result = check()
+    except Exception as error:  # the check's edge: a crash must not hide the other checks
         return [failed(_name(check), f"could not be checked: {type(error).__name__}", CRASH_CURE)]
-    return found if isinstance(found, list) else [found]
+    return result if isinstance(result, list) else [result]
 
 
 CRASH_CURE = "Mend what is above it first; if it stays, see the log and report it."

@@ -1,4 +1,4 @@
-"""What one check found."""
+"""The result of one check."""
 
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -9,7 +9,7 @@ class Finding:
     name: str
     ok: bool
     detail: str
-    cure: str = ""  # what to do about a cross
+    cure: str = ""  # what to do if the check failed
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)

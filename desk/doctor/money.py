@@ -1,4 +1,4 @@
-"""Money, the queue, and who may change either."""
+"""Checks of the books, the queues and the operators."""
 
 from allauth.mfa.models import Authenticator
 from django.conf import settings
@@ -16,16 +16,16 @@ CLICKS_CURE = (
 
 
 def ledger() -> Finding:
-    """The last two hours' messages and all that is open; `reconcile` proves the whole."""
-    found = list(reconciliation.breaches(recent=True))
-    detail = "; ".join(f"{one.check}: {one.subject}" for one in found[:3])
-    if len(found) > 3:
-        detail += f"; and {len(found) - 3} more"
+    """Checks the last two hours and everything open; `reconcile` checks all of it."""
+    breaches = list(reconciliation.breaches(recent=True))
+    detail = "; ".join(f"{breach.check}: {breach.subject}" for breach in breaches[:3])
+    if len(breaches) > 3:
+        detail += f"; and {len(breaches) - 3} more"
     cure = (
         "Run: python manage.py reconcile for the whole list. Do not mend rows by hand: see "
         "“The books disagree” in docs/operations.md."
     )
-    return verdict("ledger", detail or "no breach in what is recent", cure, ok=not found)
+    return verdict("ledger", detail or "no breach in what is recent", cure, ok=not breaches)
 
 
 def queue() -> Finding:
@@ -61,9 +61,9 @@ def clicks() -> Finding:
 def operators() -> Finding:
     staff = User.objects.filter(is_staff=True, is_active=True)
     types = [Authenticator.Type.TOTP, Authenticator.Type.WEBAUTHN]
-    bare = staff.exclude(authenticator__type__in=types).count()
-    detail = f"operators: {staff.count()}, without a second factor: {bare}"
+    without_factor = staff.exclude(authenticator__type__in=types).count()
+    detail = f"operators: {staff.count()}, without a second factor: {without_factor}"
     cure = "Have them open /admin/ and set it up; nothing else opens to them until they do."
     if not settings.OPERATOR_MFA:
         detail += "; not asked for here"
-    return verdict("operators", detail, cure, ok=not bare or not settings.OPERATOR_MFA)
+    return verdict("operators", detail, cure, ok=not without_factor or not settings.OPERATOR_MFA)

@@ -1,4 +1,4 @@
-"""The processes that work unasked, and what they are handed their work by."""
+"""Checks of the background processes, the broker and the static files."""
 
 import json
 import uuid
@@ -18,7 +18,7 @@ TIMEOUT = 3  # seconds
 
 
 def broker() -> Finding:
-    """A message out and back by a queue of its own."""
+    """Sends a message through a queue of its own and reads it back."""
     name, token = f"doctor.{uuid.uuid4().hex}", uuid.uuid4().hex
     options = {"auto_delete": True, "durable": False, "expires": 60}
     cure = (
@@ -61,7 +61,7 @@ def beat() -> Finding:
 
 
 def _heartbeat(kind: str, name: str, cure: str) -> Finding:
-    ages = [one.age for one in figures.heartbeats() if one.kind == kind]
+    ages = [beat.age for beat in figures.heartbeats() if beat.kind == kind]
     alive = [age for age in ages if age <= figures.ALIVE_SECONDS]
     if alive:
         return passed(name, f"{len(alive)} alive, heard of {min(alive):.0f} s ago")
@@ -70,17 +70,17 @@ def _heartbeat(kind: str, name: str, cure: str) -> Finding:
 
 
 def binds() -> list[Finding]:
-    """Accounts that live in processes of their own, as these say themselves."""
+    """Accounts that run in processes of their own, as their heartbeats report."""
     beats = figures.heartbeats()
     return [
-        _bind(name, [one for one in beats if one.kind == name])
+        _bind(name, [beat for beat in beats if beat.kind == name])
         for name in registry.hosted_providers()
     ]
 
 
 def _bind(name: str, beats: list[figures.Heartbeat]) -> Finding:
     title = error_texts.PROVIDERS[name]
-    alive = [one for one in beats if one.age <= figures.ALIVE_SECONDS]
+    alive = [beat for beat in beats if beat.age <= figures.ALIVE_SECONDS]
     unit = "kvitok-" + name.replace(":", "@")
     if not alive:
         cure = f"Start its process (systemctl start {unit}); its messages wait meanwhile."
@@ -104,7 +104,7 @@ def translations() -> Finding:
 
 
 def static_files() -> Finding:
-    """In production the storage answers from its manifest, elsewhere from the finders."""
+    """Production reads the storage's manifest; elsewhere the finders serve the files."""
     wanted = "favicon.svg"
     cure = "Run: python manage.py collectstatic --noinput, and restart the web process."
     if settings.WHITENOISE_USE_FINDERS:
@@ -112,8 +112,8 @@ def static_files() -> Finding:
         return verdict("static files", "served from their sources", cure, ok=is_found)
     path = settings.STATIC_ROOT / ManifestFilesMixin.manifest_name
     try:
-        known = json.loads(path.read_text(encoding="utf-8"))["paths"]
+        paths = json.loads(path.read_text(encoding="utf-8"))["paths"]
     except (OSError, ValueError, KeyError):
         return failed("static files", f"no manifest in {settings.STATIC_ROOT}", cure)
-    detail = f"{len(known)} collected"
-    return verdict("static files", detail, cure, ok=wanted in known)
+    detail = f"{len(paths)} collected"
+    return verdict("static files", detail, cure, ok=wanted in paths)

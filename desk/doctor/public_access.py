@@ -1,4 +1,4 @@
-"""How the service looks from outside: its public addresses, the proxies before it, its mail."""
+"""Checks from outside: public URLs, the proxies in front, the mail server."""
 
 import secrets
 from pathlib import Path
@@ -12,9 +12,9 @@ from config.server import probe
 from desk.doctor.finding import Finding, failed, passed, verdict
 
 TIMEOUT = 4.0
-FORGED_IP = "192.0.2.77"  # an address of nobody's (RFC 5737), as a client might claim it
+FORGED_IP = "192.0.2.77"  # a documentation address (RFC 5737) that a client might forge
 UNDERSCORE_IP = (
-    "192.0.2.78"  # the same in `X_Forwarded_For`, which most servers take for the real one
+    "192.0.2.78"  # sent in `X_Forwarded_For`, which most servers confuse with the real header
 )
 
 
@@ -30,7 +30,7 @@ def mail_server() -> Finding:
             connection.open()
         finally:
             connection.close()
-    except OSError as error:  # smtplib's errors and the socket's are all of this kind
+    except OSError as error:  # smtplib's and socket errors are subclasses
         return failed("mail", f"{settings.EMAIL_HOST}: {type(error).__name__}", cure)
     return passed("mail", backend if backend != "smtp" else str(settings.EMAIL_HOST))
 
@@ -49,7 +49,7 @@ def public_url() -> Finding:
 
 
 def proxies() -> Finding:
-    """The service tells, to those who know its secret, whose address it would believe."""
+    """Asks the service, by a signed probe, which client address it would trust."""
     headers = {
         probe.HEADER: probe.sign(),
         "X-Forwarded-For": FORGED_IP,
@@ -84,7 +84,7 @@ def _judge_proxies(seen: dict[str, Any]) -> Finding:
 
 
 def short_host() -> Finding:
-    """A slug that cannot exist is answered by our 404 and by nobody else's."""
+    """Requests an impossible slug: only our own 404 passes."""
     url = f"{settings.SHORT_URL}/{secrets.token_hex(12)}"
     cure = f"Point SHORT_URL's host at the web process, with its Host kept: curl -I {url}"
     try:

@@ -1,4 +1,4 @@
-"""Settings, PostgreSQL and Redis."""
+"""Checks of the settings, PostgreSQL and Redis."""
 
 import time
 from typing import Any
@@ -24,28 +24,28 @@ REDIS_CURE = "Start Redis, or mend REDIS_URL. Meanwhile sends answer `queued` an
 
 
 def settings_are_sound() -> Finding:
-    """Django's deployment checks; config/production_checks.py refuses the rest at the start."""
-    found = checks.run_checks(include_deployment_checks=settings.PRODUCTION)
-    told = [
-        f"{one.id}: {one.msg}"
-        for one in found
-        if one.is_serious(checks.WARNING) and not one.is_silenced()
+    """Runs Django's deployment checks; config/production_checks.py does the rest at start."""
+    issues = checks.run_checks(include_deployment_checks=settings.PRODUCTION)
+    warnings = [
+        f"{issue.id}: {issue.msg}"
+        for issue in issues
+        if issue.is_serious(checks.WARNING) and not issue.is_silenced()
     ]
     if settings.DEBUG:
-        told.append("DEBUG is on")
-    detail = "; ".join(told) or f"{settings.ENVIRONMENT}, no warnings"
+        warnings.append("DEBUG is on")
+    detail = "; ".join(warnings) or f"{settings.ENVIRONMENT}, no warnings"
     cure = "Mend the variables named (see .env.example) and restart every process."
-    return verdict("settings", detail, cure, ok=not told)
+    return verdict("settings", detail, cure, ok=not warnings)
 
 
 def legal_addresses() -> Finding:
-    """Whom to write to and what to agree to: in production their absence is a cross."""
-    named = {
+    """Terms, privacy policy and support contact; production requires them."""
+    values = {
         "TERMS_URL": settings.TERMS_URL,
         "PRIVACY_URL": settings.PRIVACY_URL,
         "SUPPORT_EMAIL or SUPPORT_URL": settings.SUPPORT_EMAIL or settings.SUPPORT_URL,
     }
-    absent = [name for name, value in named.items() if not value]
+    absent = [name for name, value in values.items() if not value]
     detail = f"not set: {', '.join(absent)}" if absent else "terms, privacy, support"
     cure = "Set them (see .env.example): they stand on every page and in every letter."
     return verdict("legal_addresses", detail, cure, ok=not absent or not settings.PRODUCTION)
@@ -69,13 +69,13 @@ def migrations() -> Finding:
 
 
 def database_role() -> Finding:
-    """Who owns a table can drop the triggers that keep it as it is."""
-    found = roles.powers()
+    """A role that owns a table can drop the triggers that make it append-only."""
+    powers = roles.powers()
     if not settings.PRODUCTION:
         return passed("database role", "not asked for here")
-    detail = "; ".join(found) or "cannot rewrite the audit or the books"
+    detail = "; ".join(powers) or "cannot rewrite the audit or the books"
     cure = "Run the application with a role of its own: see “Two roles” in docs/operations.md."
-    return verdict("database role", detail, cure, ok=not found)
+    return verdict("database role", detail, cure, ok=not powers)
 
 
 def clock() -> Finding:
@@ -100,7 +100,7 @@ def redis() -> Finding:
 
 
 def redis_memory() -> Finding:
-    """An eviction takes limits and the broker's tasks away while everything looks well."""
+    """Eviction silently drops rate limits and the broker's tasks."""
     try:
         memory, stats = _info("memory"), _info("stats")
     except redis_library.RedisError as error:
@@ -113,7 +113,7 @@ def redis_memory() -> Finding:
 
 
 def redis_persistence() -> Finding:
-    """No message depends on it, but limits of the last day and broker's tasks do."""
+    """No message depends on it, but the last day's limits and the broker's tasks do."""
     try:
         info = _info("persistence")
     except redis_library.RedisError as error:
@@ -126,5 +126,5 @@ def redis_persistence() -> Finding:
 
 
 def _info(section: str) -> dict[str, Any]:
-    found: Any = redis_client().info(section)
-    return dict(found)
+    info: Any = redis_client().info(section)
+    return dict(info)

@@ -1,4 +1,4 @@
-"""What vendors' accounts are checked for, and what to do where something is missing."""
+"""Titles and cures of the checks of vendors' accounts."""
 
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
@@ -133,7 +133,7 @@ def title(check: Check) -> Text:
 
 
 def cure(name: str, check: Check) -> Text:
-    """What to do about a check that is not in order, or not known."""
+    """What to do about a check that failed or is unknown."""
     if check.topic in {"account", "away"}:
         return _RETRY if check.topic == "away" else _COMPARE
     return CURES.get((vendor_of(name), check.topic), _ASK_AGAIN)

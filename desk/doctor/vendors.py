@@ -1,4 +1,4 @@
-"""Whether each account has what it needs, asked of its vendor without a message."""
+"""Checks each account's setup with its vendor, without sending a message."""
 
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -30,35 +30,41 @@ ALERT_WINDOW = timedelta(days=1)
 
 
 def providers() -> list[Finding]:
-    """Accounts that live in processes of their own are asked there: `programs.binds`."""
+    """Checks live accounts; `processes.binds` checks those with processes of their own."""
     live, hosted = registry.live_providers(), registry.hosted_providers()
     if not live:
         return [failed("providers", "none is configured: nothing can be sent", NO_PROVIDER_CURE)]
-    mine = {name: one for name, one in live.items() if name not in hosted}
+    accounts = {name: provider for name, provider in live.items() if name not in hosted}
     with translation.override("en"):
-        found = check_accounts(mine)
-        return [one for name, checks in found.items() for one in _findings(name, checks)]
+        checks_by_name = check_accounts(accounts)
+        return [
+            finding
+            for name, checks in checks_by_name.items()
+            for finding in _findings(name, checks)
+        ]
 
 
 def check_accounts(accounts: Mapping[str, Provider]) -> dict[str, list[Check]]:
-    """What each of them lacks and has, by its name; the vendors are asked at the same time."""
-    ours = _load_expected()
+    """Returns the checks of each account by name; queries the vendors in parallel."""
+    expected = _load_expected()
     wanted = {
-        name: AccountRequirements(registry.hook_url(name), ours.countries) for name in accounts
+        name: AccountRequirements(registry.hook_url(name), expected.countries) for name in accounts
     }
     with ThreadPoolExecutor(max(1, len(accounts)), thread_name_prefix="vendor") as pool:
-        asked = {name: pool.submit(one.checks, wanted[name]) for name, one in accounts.items()}
+        futures = {
+            name: pool.submit(provider.checks, wanted[name]) for name, provider in accounts.items()
+        }
         return {
-            name: _with_balance_alert(one.result(), ours.low_balances.get(name))
-            for name, one in asked.items()
+            name: _with_balance_alert(future.result(), expected.low_balances.get(name))
+            for name, future in futures.items()
         }
 
 
 @dataclass(frozen=True, slots=True)
 class _Expected:
-    """What the database knows of the accounts; vendors can be asked without it as well."""
+    """What the database knows about the accounts; optional, so checks run without it."""
 
-    countries: tuple[str, ...] = ()  # of the companies, which is where their messages go
+    countries: tuple[str, ...] = ()  # of the companies, where their messages go
     low_balances: Mapping[str, ProviderAlert] = field(default_factory=dict)
 
 
@@ -68,21 +74,21 @@ def _load_expected() -> _Expected:
         countries = approved.order_by("country").values_list("country", flat=True).distinct()
         since = timezone.now() - ALERT_WINDOW
         low = ProviderAlert.objects.filter(code="balance_low", at__gte=since).order_by("at")
-        return _Expected(tuple(countries[:MAX_COUNTRIES]), {one.provider: one for one in low})
+        return _Expected(tuple(countries[:MAX_COUNTRIES]), {alert.provider: alert for alert in low})
     except (DatabaseError, PoolTimeout):
         return _Expected()
     finally:
-        # The doctor asks on a thread that is about to end: its connection must not be lost with it.
+        # The doctor calls this on a short-lived thread, which would leak its connection.
         if not connection.in_atomic_block:
             connection.close()
 
 
 def _with_balance_alert(checks: list[Check], low: ProviderAlert | None) -> list[Check]:
-    """A balance that the vendor does not tell when asked, it may have told with a send."""
+    """Fills an unknown balance from the last low-balance alert of a send."""
     if low is None:
         return checks
-    told = Check("balance", False, f"{low.detail}, {low.at:%d.%m %H:%M} UTC")
-    return [told if (one.topic, one.ok) == ("balance", None) else one for one in checks]
+    alerted = Check("balance", False, f"{low.detail}, {low.at:%d.%m %H:%M} UTC")
+    return [alerted if (check.topic, check.ok) == ("balance", None) else check for check in checks]
 
 
 def _findings(name: str, checks: list[Check]) -> list[Finding]:
@@ -94,16 +100,20 @@ def _findings(name: str, checks: list[Check]) -> list[Finding]:
                 title, first.detail, VENDOR_AWAY_CURE if first.topic == "away" else CREDENTIALS_CURE
             )
         ]
-    unknown = [str(vendor_texts.title(one)) for one in others if one.ok is None]
+    unknown = [str(vendor_texts.title(check)) for check in others if check.ok is None]
     detail = "the account works"
     if unknown:
         detail += f"; the vendor does not tell: {', '.join(unknown)}"
-    lacking = [
-        failed(f"{title}: {vendor_texts.title(one)}", one.detail or "missing", _cure(name, one))
-        for one in others
-        if one.ok is False
+    missing = [
+        failed(
+            f"{title}: {vendor_texts.title(check)}",
+            check.detail or "missing",
+            _cure(name, check),
+        )
+        for check in others
+        if check.ok is False
     ]
-    return [passed(title, detail), *lacking]
+    return [passed(title, detail), *missing]
 
 
 def _cure(name: str, check: Check) -> str:

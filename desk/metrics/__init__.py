@@ -1,1 +1,1 @@
-"""Figures for the operator, and Prometheus's page."""
+"""Figures for the operator's pages and for Prometheus."""

@@ -1,4 +1,4 @@
-"""Numbers the operator is shown, all of them from the database as it is now."""
+"""Figures for the operator's pages, read from the database now."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -18,13 +18,13 @@ from config.ids import first_id_at
 from desk.metrics import sql
 from links.follow import abuse_reports
 
-ALIVE_SECONDS = 20.0  # seconds since a process was heard of: four heartbeats
-ALERT_LIMIT = 50  # newest, of all accounts together
-MAX_COUNTED = 10_000  # of one company's messages of a day, in a list of companies
+ALIVE_SECONDS = 20.0  # four heartbeats
+ALERT_LIMIT = 50  # newest, across all accounts
+MAX_COUNTED = 10_000  # messages per company and day, in a list of companies
 
 
 def percent(delivered: int, final: int) -> float | None:
-    """Of those whose fate is known, in percent."""
+    """The percentage of the final ones that were delivered."""
     return round(100 * delivered / final, 1) if final else None
 
 
@@ -80,13 +80,13 @@ class Today:
     queue: Queue
     pending: int
     unpaid: int  # invoices
-    troubled: int  # payments that somebody has to look at
-    left_alone: list[str]  # accounts with an open breaker
-    reports: int  # on links, that nobody has handled
+    payments_to_review: int
+    open_breakers: list[str]  # titles of the accounts
+    reports: int  # unhandled abuse reports on links
 
     @property
     def sends(self) -> int:
-        return sum(one.sends for one in self.channels)
+        return sum(day.sends for day in self.channels)
 
     @property
     def share(self) -> float | None:
@@ -111,8 +111,8 @@ def _accounts_with_open_breaker() -> list[str]:
     live = registry.live_providers()
     return [
         str(error_texts.provider_title(name))
-        for name, one in account_states().items()
-        if name in live and one.breaker != "closed"
+        for name, state in account_states().items()
+        if name in live and state.breaker != "closed"
     ]
 
 
@@ -169,7 +169,7 @@ def companies(ids: Sequence[int]) -> dict[int, CompanyDay]:
 
 @dataclass(frozen=True, slots=True)
 class AccountState:
-    """What the operator set for an account, and its breaker."""
+    """An account's settings by the operator, and its breaker."""
 
     id: int
     is_enabled: bool
@@ -181,7 +181,7 @@ class AccountState:
     opened_at: datetime | None
     trips: int
     breaker: str  # closed, half-open or open
-    opens_in: float | None  # seconds until the next try
+    opens_in: float | None  # seconds until half-open
 
 
 def account_states() -> dict[str, AccountState]:
@@ -202,9 +202,11 @@ class Account:
     last_success: datetime | None = None
     last_hour: int = 0
     open_attempts: int = 0
-    errors: list[tuple[str, str, int]] = field(default_factory=list)  # class, vendor's code, count
+    errors: list[tuple[str, str, int]] = field(
+        default_factory=list
+    )  # error class, vendor's code, count
     alerts: list[ProviderAlert] = field(default_factory=list)
-    process: Heartbeat | None = None  # the one that it lives in, if it does and is heard of
+    process: Heartbeat | None = None  # of a hosted account, if it is alive
 
     @property
     def is_hosted(self) -> bool:
@@ -224,43 +226,44 @@ class Account:
 
 
 def accounts() -> list[Account]:
-    live, standing = registry.live_providers(), account_states()
-    found = {
-        name: Account(
-            name, str(error_texts.provider_title(name)), live.get(name), standing.get(name)
-        )
+    live, states = registry.live_providers(), account_states()
+    accounts_by_name = {
+        name: Account(name, str(error_texts.provider_title(name)), live.get(name), states.get(name))
         for name in dict.fromkeys([*live, *error_texts.PROVIDERS])
     }
     for name, calls, failures in _rows(sql.RECENT):
-        if name in found:
-            found[name].recent, found[name].recent_failures = calls, failures
+        if name in accounts_by_name:
+            accounts_by_name[name].recent, accounts_by_name[name].recent_failures = calls, failures
     for route in registry.routes():
         if route.mode == "live":
-            found[route.provider].routes.append(route)
-    _add_attempt_counts(found, live)
+            accounts_by_name[route.provider].routes.append(route)
+    _add_attempt_counts(accounts_by_name, live)
     for alert in ProviderAlert.objects.order_by("-at")[:ALERT_LIMIT]:
-        if alert.provider in found:
-            found[alert.provider].alerts.append(alert)
+        if alert.provider in accounts_by_name:
+            accounts_by_name[alert.provider].alerts.append(alert)
     for beat in heartbeats():
         if beat.kind in registry.hosted_providers() and beat.age <= ALIVE_SECONDS:
-            found[beat.kind].process = beat
-    return sorted(found.values(), key=_sort_key)
+            accounts_by_name[beat.kind].process = beat
+    return sorted(accounts_by_name.values(), key=_sort_key)
 
 
-def _add_attempt_counts(found: dict[str, Account], live: Iterable[str]) -> None:
+def _add_attempt_counts(accounts_by_name: dict[str, Account], live: Iterable[str]) -> None:
     for name, last_success, last_hour in _rows(sql.PROVIDERS, {"names": list(live)}):
-        found[name].last_success, found[name].last_hour = last_success, last_hour
+        accounts_by_name[name].last_success, accounts_by_name[name].last_hour = (
+            last_success,
+            last_hour,
+        )
     for name, count in _rows(sql.OPEN_ATTEMPTS):
-        if name in found:
-            found[name].open_attempts = count
+        if name in accounts_by_name:
+            accounts_by_name[name].open_attempts = count
     for name, kind, code, count in _rows(sql.ERRORS):
-        if name in found:
-            found[name].errors.append((kind, code, count))
+        if name in accounts_by_name:
+            accounts_by_name[name].errors.append((kind, code, count))
 
 
 def _sort_key(account: Account) -> tuple[bool, int]:
-    place = account.standing.position if account.standing else 0
-    return account.provider is None, place
+    position = account.standing.position if account.standing else 0
+    return account.provider is None, position
 
 
 def _rows(statement: str, params: dict[str, Any] | None = None) -> list[tuple[Any, ...]]:

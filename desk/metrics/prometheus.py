@@ -1,4 +1,4 @@
-"""Prometheus's page: what processes counted, and what the database says at that moment."""
+"""Prometheus metrics: the processes' counters, and gauges read from the database."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -38,12 +38,12 @@ BREAKERS = ("closed", "half-open", "open")
 
 
 class DatabaseCollector:
-    """Asked at each scrape; without the database it says just that."""
+    """Collected at each scrape; without the database it only reports that."""
 
     def collect(self) -> Iterator[GaugeMetricFamily]:
         try:
             queue, beats = figures.queue(), figures.heartbeats()
-            standings = figures.account_states()
+            states = figures.account_states()
         except (DatabaseError, PoolTimeout) as error:
             log.warning("scrape_without_database", error=type(error).__name__)
             yield GaugeMetricFamily("kvitok_database_up", "PostgreSQL answers", 0)
@@ -54,12 +54,12 @@ class DatabaseCollector:
         for name, (field, help_text) in QUEUE.items():
             yield GaugeMetricFamily(name, help_text, getattr(queue, field) or 0)
         yield from _process_gauges(beats)
-        yield _breaker_gauge(standings)
+        yield _breaker_gauge(states)
         yield from _click_gauges()
 
 
 def _click_gauges() -> Iterator[GaugeMetricFamily]:
-    """Nothing where Redis cannot tell."""
+    """Yields nothing if Redis does not answer."""
     if (age := stream.lag_seconds()) is not None:
         help_text = "Age of the oldest clicks that are not counted, told or proved by yet"
         yield GaugeMetricFamily("kvitok_clicks_oldest_seconds", help_text, age)
@@ -67,8 +67,8 @@ def _click_gauges() -> Iterator[GaugeMetricFamily]:
 
 def _process_gauges(beats: list[figures.Heartbeat]) -> Iterator[GaugeMetricFamily]:
     youngest: dict[str, float] = {}
-    for one in beats:
-        youngest[one.kind] = min(one.age, youngest.get(one.kind, one.age))
+    for beat in beats:
+        youngest[beat.kind] = min(beat.age, youngest.get(beat.kind, beat.age))
     age = GaugeMetricFamily(
         "kvitok_heartbeat_age_seconds", "Since a process of this kind was heard of", labels=["kind"]
     )
@@ -102,20 +102,20 @@ def _bind_gauges(beats: list[figures.Heartbeat]) -> Iterator[GaugeMetricFamily]:
         yield gauge
 
 
-def _breaker_gauge(standings: dict[str, figures.AccountState]) -> GaugeMetricFamily:
-    """Of every configured account: one without a row has never been at fault."""
+def _breaker_gauge(states: dict[str, figures.AccountState]) -> GaugeMetricFamily:
+    """The breaker of every configured account; one without a row has never failed."""
     state = GaugeMetricFamily(
         "kvitok_breaker_state", "Of an account: 0 closed, 1 half-open, 2 open", labels=["provider"]
     )
     for name in live_providers():
-        breaker = standings[name].breaker if name in standings else "closed"
+        breaker = states[name].breaker if name in states else "closed"
         state.add_metric([name], BREAKERS.index(breaker))
     return state
 
 
 def collector_registry() -> CollectorRegistry:
-    made: Any = CollectorRegistry()
+    collectors: Any = CollectorRegistry()
     add: Any = MultiProcessCollector  # not typed
-    add(made)
-    made.register(DatabaseCollector())
-    return made  # type: ignore[no-any-return]
+    add(collectors)
+    collectors.register(DatabaseCollector())
+    return collectors  # type: ignore[no-any-return]

@@ -1,6 +1,6 @@
-"""What the desk asks of big tables, each statement with what keeps it quick."""
+"""The desk's queries of large tables, each with what keeps it fast."""
 
-# Since a moment, by channel: a range of the primary key, which is ordered by time.
+# By channel since a time: a range of the primary key, which is ordered by time.
 SENDS = """
 SELECT channel, count(*),
   count(*) FILTER (WHERE state = 'delivered'),
@@ -10,7 +10,7 @@ SELECT channel, count(*),
 FROM channels_message WHERE id >= %(since)s AND mode = 'live' GROUP BY channel ORDER BY channel
 """
 
-# The index on what is due holds only that, and an attempt's partial indexes only what is open.
+# Uses the partial indexes on due messages and open attempts.
 QUEUE = """
 SELECT
   (SELECT count(*) FROM channels_message WHERE due_at <= now()) AS due,
@@ -71,13 +71,13 @@ SELECT p.name,
 FROM unnest(%(names)s::text[]) AS p(name)
 """
 
-# The last five minutes: calls, and those that came to nothing.
+# Calls of the last five minutes, and how many failed.
 RECENT = """
 SELECT provider, count(*), count(*) FILTER (WHERE error_class <> '') FROM channels_attempt
 WHERE started_at > now() - interval '5 minutes' GROUP BY provider
 """
 
-# What the operator set, and the breakers: closed, half-open or open at this moment.
+# The operator's settings and the breakers' states now.
 ACCOUNTS = """
 SELECT name, id, is_enabled, position, weight, prefixes, max_per_second, reason, opened_at, trips,
   CASE WHEN open_until IS NULL THEN 'closed' WHEN open_until <= now() THEN 'half-open'

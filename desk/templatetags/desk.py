@@ -1,4 +1,4 @@
-"""Numbers, spans of time and classes of errors in the operator's words."""
+"""Template filters for durations, contents, breakers and error classes."""
 
 from django import template
 from django.utils.functional import Promise

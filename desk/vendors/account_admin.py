@@ -1,4 +1,4 @@
-"""The desk's page of provider accounts: how they fare, and what the operator does to them."""
+"""The desk's page of provider accounts: their state, switches, order and breakers."""
 
 from typing import Any
 
@@ -31,7 +31,7 @@ class ProviderAccountAdmin(ModelAdmin):
     readonly_fields = ("name",)
 
     def has_add_permission(self, request: HttpRequest) -> bool:
-        return False  # the environment names the accounts
+        return False  # accounts come from the environment
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False
@@ -39,7 +39,7 @@ class ProviderAccountAdmin(ModelAdmin):
     def save_model(
         self, request: HttpRequest, obj: ProviderAccount, form: Any, change: Any
     ) -> None:
-        # No more than what was changed: a worker may be writing the rest at this moment.
+        # Saves changed fields only: a worker may be writing the others.
         obj.save(update_fields=form.changed_data)
         if form.changed_data:
             _record(request, "account.changed", f"{obj.name}: {', '.join(form.changed_data)}")
@@ -59,7 +59,7 @@ def providers(request: HttpRequest) -> HttpResponse:
 
 
 def _make_rows() -> None:
-    """As the accounts work without them, so that there is something to change."""
+    """Inserts missing rows with the defaults, so the page can edit them."""
     ProviderAccount.objects.bulk_create(
         [
             ProviderAccount(name=name, position=registry.position(name))

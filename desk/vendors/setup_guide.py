@@ -1,6 +1,6 @@
-"""What to fill in where at each vendor, in the words of the vendor's own console.
+"""The setup steps of each vendor, in the terms of the vendor's own console.
 
-The order is that of a first day: what is needed before one can send comes first.
+Steps needed before the first send come first.
 """
 
 from collections.abc import Callable
@@ -18,7 +18,7 @@ Text = str | Promise
 
 @dataclass(frozen=True, slots=True)
 class Snippet:
-    """Something to take over to the vendor as it stands."""
+    """A text to copy to the vendor as it is."""
 
     label: Text
     text: str
@@ -42,7 +42,7 @@ ADDRESS = _("Webhook address")
 
 
 def guide(name: str) -> Guide:
-    """For an account by its name, configured or not."""
+    """Returns the guide for an account by name, configured or not."""
     return _GUIDES[registry.vendor_of(name)](name)
 
 

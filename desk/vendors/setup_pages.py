@@ -1,4 +1,4 @@
-"""The desk's page of each vendor's account: what to fill in where, and whether it works."""
+"""The desk's page of each vendor account: setup steps and a connection test."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ from desk.vendors.setup_guide import Snippet, Step, Text, guide
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """A check in words; `ok` is None where the vendor does not tell."""
+    """A check in words; `ok` is None if the vendor does not say."""
 
     title: Text
     ok: bool | None
@@ -43,7 +43,7 @@ class StepView:
     where: str
     what: Text
     variables: list[Variable]
-    copies: list[tuple[str, Snippet]]  # under an id of its own
+    copies: list[tuple[str, Snippet]]  # (HTML id, snippet)
 
 
 @page("providers/<str:name>/", "vendor")
@@ -54,7 +54,7 @@ def show(request: HttpRequest, name: str) -> HttpResponse:
 @page("providers/<str:name>/test/", "vendor-test")
 @require_POST
 def test_connection(request: HttpRequest, name: str) -> HttpResponse:
-    """Ask the vendor now; nothing is sent and nothing is changed."""
+    """Queries the vendor; sends and changes nothing."""
     if not request.user.has_perm(CHANGE):
         raise PermissionDenied
     provider = registry.live_providers().get(name)
@@ -63,7 +63,7 @@ def test_connection(request: HttpRequest, name: str) -> HttpResponse:
     if name in registry.hosted_providers():
         results = [_bind_result(name)]
     else:
-        results = [_result(name, one) for one in vendors.check_accounts({name: provider})[name]]
+        results = [_result(name, check) for check in vendors.check_accounts({name: provider})[name]]
     user, ip = operator(request), client_ip(request.META)
     events.record("account.tested", name, company=None, user=user, ip=ip)
     return _page(request, name, results)
@@ -72,16 +72,16 @@ def test_connection(request: HttpRequest, name: str) -> HttpResponse:
 def _page(request: HttpRequest, name: str, results: list[Result] | None = None) -> HttpResponse:
     if not _is_known(name):
         raise Http404
-    found = guide(name)
+    setup = guide(name)
     context = {
         **admin.site.each_context(request),
         "title": error_texts.provider_title(name),
         "name": name,
-        "console": found.console,
-        "steps": list(_step_views(name, found.steps)),
+        "console": setup.console,
+        "steps": list(_step_views(name, setup.steps)),
         "is_configured": name in registry.live_providers(),
         "results": results,
-        "missing": sum(one.ok is False for one in results or []),
+        "missing": sum(result.ok is False for result in results or []),
         "can_test": request.user.has_perm(CHANGE),
         "can_try": request.user.has_perm("billing.add_transfer"),
         "trial": trial_message.trial_for(name) if name in registry.live_providers() else None,
@@ -100,12 +100,12 @@ def _step_views(name: str, steps: tuple[Step, ...]) -> Iterator[StepView]:
         yield StepView(step.where, step.what, variables, copies)
 
 
-# Where a variable is not called what the provider calls its option.
+# Variables that differ from the provider's option names.
 _OPTIONS = {"TWILIO_FROM": "sender", "TELEGRAM_BOT_SECRET": "secret_token"}
 
 
 def _variable(name: str, variable: str) -> Variable:
-    """As this very account has it: TWILIO_FROM is TWILIO_KZ_FROM of `twilio:kz`."""
+    """The variable of this account: for `twilio:kz`, TWILIO_FROM is TWILIO_KZ_FROM."""
     vendor, _, account = name.partition(":")
     setting = registry.VENDORS[vendor].setting
     rest = variable.removeprefix(f"{setting}_")
@@ -122,5 +122,5 @@ def _result(name: str, check: Check) -> Result:
 
 
 def _bind_result(name: str) -> Result:
-    found = dict(zip(registry.hosted_providers(), processes.binds(), strict=True))[name]
-    return Result(vendor_texts.TITLES["bind"], found.ok, found.detail, found.cure)
+    bind = dict(zip(registry.hosted_providers(), processes.binds(), strict=True))[name]
+    return Result(vendor_texts.TITLES["bind"], bind.ok, bind.detail, bind.cure)

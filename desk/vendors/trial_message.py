@@ -1,6 +1,6 @@
 """A trial message by one provider: sent like any other, paid for by the service's own company.
 
-The tokens it needs are granted beforehand, so that the ledger shows each trial and who made it.
+Grants the tokens beforehand, so the ledger shows each trial and who sent it.
 """
 
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ LINK_LIFETIME = 3600  # seconds
 
 @dataclass(frozen=True, slots=True)
 class TrialMessage:
-    """What a provider can be tried with: the first it is the chosen carrier of."""
+    """A provider with the first content that it is the preferred carrier of."""
 
     provider: str
     channel: Channel
@@ -39,30 +39,36 @@ class TrialMessage:
 
 
 def trial_for(provider: str) -> TrialMessage | None:
-    """None when another account of the same channel carries everything, or it has no token."""
+    """Returns None if the provider is not configured or never its channel's first choice."""
     carried = {
         Content(content): Channel(channel)
-        for (mode, channel, content), ways in registry.routes_by_key().items()
-        if mode == "live" and _first(ways) == provider
+        for (mode, channel, content), routes in registry.routes_by_key().items()
+        if mode == "live" and _first(routes) == provider
     }
     return next(
-        (TrialMessage(provider, carried[one], one) for one in Content if one in carried), None
+        (
+            TrialMessage(provider, carried[content], content)
+            for content in Content
+            if content in carried
+        ),
+        None,
     )
 
 
-def _first(ways: list[registry.Route]) -> str | None:
-    """Of the accounts in use the one that is asked before the others."""
-    known = {one.name: one for one in ProviderAccount.objects.all()}
-    placed = [
-        (known[one.provider].position if one.provider in known else one.position, one.provider)
-        for one in ways
-        if one.provider not in known or known[one.provider].is_enabled
-    ]
-    return min(placed)[1] if placed else None
+def _first(routes: list[registry.Route]) -> str | None:
+    """The enabled account that comes first in the order."""
+    accounts = {account.name: account for account in ProviderAccount.objects.all()}
+    candidates = []
+    for route in routes:
+        account = accounts.get(route.provider)
+        if account is None or account.is_enabled:
+            position = route.position if account is None else account.position
+            candidates.append((position, route.provider))
+    return min(candidates)[1] if candidates else None
 
 
 def send_trial(*, trial: TrialMessage, phone: str, locale: str, user: User, ip: str) -> UUID:
-    """The message's id, once its first outcome is known; raises a DomainError."""
+    """Sends the trial; returns the message's id after its first outcome, or raises DomainError."""
     number = normalise(phone, settings.OPERATOR_COUNTRY)
     company = _company(user)
     cost = price(trial.channel, "live")
@@ -82,7 +88,7 @@ def send_trial(*, trial: TrialMessage, phone: str, locale: str, user: User, ip: 
 
 @transaction.atomic
 def _company(user: User) -> Company:
-    """A company without members: nobody but the desk can send for it."""
+    """The service's own company; it has no members, so only the desk sends for it."""
     found = Company.objects.filter(name=COMPANY, members=None).order_by("pk").first()
     if found is None:
         found = Company.objects.create(name=COMPANY, brand="Kvitok", status=Company.Status.APPROVED)

@@ -189,7 +189,7 @@ def test_today_counts_unpaid_invoices_and_payments_to_look_at(client: Client) ->
 
     today = client.get(reverse("admin:index")).context["today"]
 
-    assert (today.unpaid, today.troubled) == (1, 1)
+    assert (today.unpaid, today.payments_to_review) == (1, 1)
 
 
 def helper_with(*permissions: str) -> User:

@@ -1,4 +1,4 @@
-"""`manage.py doctor`: what ails the service and what to do about it."""
+"""`manage.py doctor`: diagnoses the service and says what to do."""
 
 import json
 import sys
@@ -14,23 +14,23 @@ MARKS = {True: "✓", False: "✗"}
 
 class Command(BaseCommand):
     help = "Examine the whole service; each cross says what to do. Exit code 1 when there is one."
-    requires_system_checks: list[str] = []  # they are among what is examined
+    requires_system_checks: list[str] = []  # the doctor runs them itself
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--json", action="store_true", help="one JSON array, for machines")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        found = []
+        findings = []
         for finding in doctor.run_checks():
-            found.append(finding)
+            findings.append(finding)
             if not options["json"]:
                 self._show(finding)
         if options["json"]:
-            whole = [one.as_json() for one in found]
-            self.stdout.write(json.dumps(whole, ensure_ascii=False, indent=2))
-        if crosses := sum(not one.ok for one in found):
+            array = [finding.as_json() for finding in findings]
+            self.stdout.write(json.dumps(array, ensure_ascii=False, indent=2))
+        if failures := sum(not finding.ok for finding in findings):
             if not options["json"]:
-                self.stdout.write(f"\n{crosses} of {len(found)} need attention.")
+                self.stdout.write(f"\n{failures} of {len(findings)} need attention.")
             sys.exit(1)
 
     def _show(self, finding: Finding) -> None:
@@ -41,5 +41,5 @@ class Command(BaseCommand):
 
 
 def _name(finding: Finding) -> str:
-    """What is longer than its column is set apart by a dash."""
+    """Appends a dash to a name longer than its column."""
     return finding.name if len(finding.name) <= 18 else f"{finding.name} —"

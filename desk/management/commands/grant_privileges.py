@@ -1,4 +1,4 @@
-"""`manage.py grant_privileges ROLE`: what the application's role needs, and no more."""
+"""`manage.py grant_privileges ROLE`: grants the application's role what it needs, no more."""
 
 from typing import Any
 

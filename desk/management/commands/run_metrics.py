@@ -1,4 +1,4 @@
-"""`manage.py run_metrics`: Prometheus's page, in a process and on a port of its own."""
+"""`manage.py run_metrics`: serves Prometheus's page in its own process, on its own port."""
 
 import signal
 import threading
