@@ -1,4 +1,4 @@
-"""Whose address a request came from, believing only the proxies we run."""
+"""The client's IP address, trusting only our own proxies."""
 
 from collections.abc import Mapping
 from ipaddress import IPv6Address, IPv6Network, ip_address
@@ -11,7 +11,7 @@ from django.http import HttpRequest
 def client_ip(meta: Mapping[str, Any]) -> str:
     """With n trusted proxies, the n-th address from the right of X-Forwarded-For.
 
-    Everything further left was written by the client and proves nothing.
+    Everything further left is written by the client and cannot be trusted.
     """
     count = settings.TRUSTED_PROXY_COUNT
     forwarded = [part.strip() for part in meta.get("HTTP_X_FORWARDED_FOR", "").split(",")]
@@ -21,7 +21,7 @@ def client_ip(meta: Mapping[str, Any]) -> str:
 
 
 def address_of(request: HttpRequest | None) -> str | None:
-    """The client's address for the database; None when it has none, as behind a socket file."""
+    """The client's IP address for the database; None without one, as on a Unix socket."""
     try:
         return str(ip_address(client_ip(request.META))) if request else None
     except ValueError:
@@ -29,9 +29,9 @@ def address_of(request: HttpRequest | None) -> str | None:
 
 
 def client_network(ip: str) -> str:
-    """What is counted as one visitor: an IPv4 address, or the /64 that IPv6 gives to each line.
+    """What limits count as one client: an IPv4 address, or the /64 of an IPv6 address.
 
-    Empty when it is no address at all.
+    Empty for an invalid address.
     """
     try:
         address = ip_address(ip.partition("%")[0])

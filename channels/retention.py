@@ -49,7 +49,7 @@ WHERE id IN (SELECT id FROM channels_message
 def purge() -> int:
     """Runs each step to its end, even after a failed one; returns the number of changed rows."""
     steps: list[Purger] = [
-        IdempotentRequest.objects.forget_outlived,
+        IdempotentRequest.objects.purge_expired,
         partial(_execute, DELETE_RECEIPTS, settings.RAW_RETENTION),
         partial(_execute, DELETE_ALERTS, settings.RAW_RETENTION),
         partial(_execute, DELETE_PARTS, settings.RAW_RETENTION),

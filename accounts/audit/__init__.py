@@ -1,1 +1,1 @@
-"""The audit log: what was done by whom, and its texts."""
+"""The audit log: its events and their labels."""

@@ -1,4 +1,4 @@
-"""Authentication events: each is an audit row without a company and a line of the log."""
+"""Authentication events: an audit event without a company, and a log line."""
 
 import structlog
 from django.http import HttpRequest
@@ -13,7 +13,7 @@ log = structlog.get_logger(__name__)
 def record(
     action: str, *, user: User | None, request: HttpRequest | None, subject: object = ""
 ) -> None:
-    """The subject goes into the audit alone: it may be an e-mail address. It is never a secret."""
+    """The subject is not logged, since it may be an e-mail address. It is never a secret."""
     ip = address_of(request)
     events.record(action, subject, company=None, user=user, ip=ip)
     log.info("authentication_event", action=action, user=user.pk if user else None, ip=ip)

@@ -1,4 +1,4 @@
-"""The audit log: who did what, written in the transaction that did it."""
+"""Writes audit events in the transaction of the audited change."""
 
 from accounts.models import AuditEvent, Company, User
 
@@ -11,7 +11,7 @@ def record(
     user: User | None,
     ip: str | None = None,
 ) -> AuditEvent:
-    """One audit event; the caller's transaction decides whether it happened."""
+    """Store an audit event in the caller's transaction."""
     return AuditEvent.objects.create(
         action=action,
         subject=str(subject)[:200],

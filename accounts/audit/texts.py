@@ -1,4 +1,4 @@
-"""What was done, as the cabinet says it."""
+"""Labels of audit events, as the cabinet shows them."""
 
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
@@ -81,7 +81,7 @@ ACTION_LABELS: dict[str, str | Promise] = {
     "account.disabled": _("switched a provider account off"),
     "breaker.closed": _("closed a breaker"),
 }
-# Fields as they are recorded, and as the forms call them.
+# Recorded field names and the labels of their form fields.
 FIELD_LABELS: dict[str, str | Promise] = {
     "brand": _("Brand in messages"),
     "language": _("Language of messages"),
@@ -130,7 +130,7 @@ def label(action: str) -> str | Promise:
 
 
 def subject(event: AuditEvent) -> str:
-    """What it was done to; names of fields become their labels."""
+    """The event's subject; field names become their labels."""
     if event.action not in FIELD_ACTIONS:
         return event.subject
     return ", ".join(str(FIELD_LABELS.get(name, name)) for name in event.subject.split(", "))

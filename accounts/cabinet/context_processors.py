@@ -1,4 +1,4 @@
-"""What every page of the cabinet may show; nothing is read until a template asks."""
+"""Template context of every cabinet page, evaluated lazily."""
 
 from functools import partial
 
@@ -8,7 +8,7 @@ from django.utils.functional import SimpleLazyObject
 from accounts.people.roles import current_member, memberships
 from accounts.security.reauthentication import is_fresh
 
-# Pages that stand under another's entry of the menu.
+# Sections shown under another menu entry.
 PARENT_SECTION = dict.fromkeys(("member", "audit", "invitation", "text", "autofill"), "settings")
 SECTION_OF_VIEW = {"link-settings": "settings"}
 

@@ -1,28 +1,28 @@
-"""CSV that a spreadsheet opens as it is, and in which no cell becomes a formula."""
+"""CSV for spreadsheets, protected against formula injection."""
 
 import csv
 from collections.abc import Iterator, Sequence
 
 from django.utils import translation
 
-BOM = "\ufeff"  # by which a spreadsheet knows UTF-8
-SEPARATORS = {"ru": ";"}  # what spreadsheets expect where the comma parts decimals
+BOM = "\ufeff"  # spreadsheets detect UTF-8 by it
+SEPARATORS = {"ru": ";"}  # expected where the comma is the decimal separator
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 
 
 class _Echo:
-    """What `csv` writes to, and hands back."""
+    """A file-like object that returns what `csv` writes."""
 
     def write(self, line: str) -> str:
         return line
 
 
 def csv_lines(rows: Iterator[Sequence[str | int]], language: str) -> Iterator[str]:
-    """Row after row while the reader takes them, each worded in `language`: by then the request
-    that asked for them has ended.
+    """Stream the rows as CSV lines, each rendered in `language`, since the request's own language
+    is no longer active while streaming.
     """
     separator = SEPARATORS.get(language, ",")
-    # Texts are quoted, so that a reader who takes the other separator splits none of them.
+    # Texts are quoted, so that a reader with the other separator does not split them.
     writer = csv.writer(_Echo(), delimiter=separator, quoting=csv.QUOTE_NONNUMERIC)
     yield BOM
     while True:
@@ -34,5 +34,5 @@ def csv_lines(rows: Iterator[Sequence[str | int]], language: str) -> Iterator[st
 
 
 def escape_formula(cell: str | int) -> str | int:
-    """A text that no spreadsheet takes for a formula; numbers stay numbers."""
+    """Escape text that a spreadsheet would evaluate; numbers stay numbers."""
     return f"'{cell}" if isinstance(cell, str) and cell.startswith(_FORMULA) else cell

@@ -1,4 +1,4 @@
-"""The part of a company's settings that says how its messages fall back from channel to channel."""
+"""The fallback part of a company's settings: chain of channels, patience, maximum cost."""
 
 from collections.abc import Mapping
 from typing import Any, cast
@@ -29,7 +29,7 @@ CHAIN_FIELDS = {"chain_1": _("First"), "chain_2": _("Then"), "chain_3": _("And t
 
 
 def chain_fields(chain: list[str]) -> dict[str, forms.ChoiceField]:
-    """A select for each place of the chain: an order that needs no JavaScript."""
+    """A select per position of the chain, which needs no JavaScript."""
     held = [*chain, "", "", ""]
     return {
         name: forms.ChoiceField(
@@ -50,7 +50,7 @@ def limit_patience(fields: Mapping[str, forms.Field]) -> None:
 
 
 def clean_chain(form: "forms.ModelForm[Company]", cleaned: dict[str, Any]) -> None:
-    """The places become `fallback_chain`, which is what the company has."""
+    """Combine the selects into the model field `fallback_chain`."""
     places = {name: cleaned.pop(name, "") for name in CHAIN_FIELDS}
     chain: list[str] = []
     for name, channel in places.items():

@@ -1,4 +1,4 @@
-"""The cabinet's forms: shapes in, no side effects but the one allauth's sign-up asks for."""
+"""The cabinet's forms. Only `signup`, which allauth calls, has side effects."""
 
 from datetime import datetime, time
 from ipaddress import ip_network
@@ -26,7 +26,7 @@ def interface_language() -> str:
 
 
 def invitation_of(request: HttpRequest | None) -> Invitation | None:
-    """The one whose link this visitor has opened."""
+    """The invitation whose link this visitor opened."""
     token = request.session.get("invitation") if request else None
     return members.invitation_of(token) if token else None
 
@@ -52,7 +52,7 @@ class CompanyForm(forms.Form):
 
 
 class SignupForm(CompanyForm):
-    """Becomes the base of allauth's sign-up form, which adds e-mail and password."""
+    """The base of allauth's sign-up form, which adds e-mail and password."""
 
     field_order = ("email", "company", "country", "password1")
 
@@ -60,7 +60,10 @@ class SignupForm(CompanyForm):
         request = context.request
         super().__init__(*args, guess=countries.guess(request) if request else "", **kwargs)
         if invitation := invitation_of(request):
-            del self.fields["company"], self.fields["country"]  # they come to join one
+            del (
+                self.fields["company"],
+                self.fields["country"],
+            )  # the user joins the inviting company
             self.initial.setdefault("email", invitation.email)
 
     def signup(self, request: HttpRequest, user: User) -> None:

@@ -1,4 +1,4 @@
-"""The cabinet's pages about people: members, invitations, and what was done by whom."""
+"""The cabinet's pages about members, invitations and the audit log."""
 
 from django import forms
 from django.contrib import messages
@@ -113,7 +113,7 @@ def member_role(request: CabinetRequest, pk: int) -> HttpResponse:
 
 @member_required(anyone, anyone)
 def member_remove(request: CabinetRequest, pk: int) -> HttpResponse:
-    """Owners remove anybody, everybody may leave."""
+    """Owners remove any member; every member may leave."""
     person = get_object_or_404(request.company.members.select_related("user", "company"), pk=pk)
     if not (request.member.can_manage_members or person.pk == request.member.pk):
         raise PermissionDenied
@@ -132,7 +132,7 @@ def member_remove(request: CabinetRequest, pk: int) -> HttpResponse:
 
 
 def invitation_join(request: HttpRequest, token: str) -> HttpResponse:
-    """Where the letter's link leads: signed in or not, a member of something or not."""
+    """The target of the invitation link, for visitors and signed-in users."""
     invitation = members.invitation_of(token)
     if invitation is None:
         return render(request, "cabinet/invitation_void.html", status=410)
@@ -143,7 +143,7 @@ def invitation_join(request: HttpRequest, token: str) -> HttpResponse:
         request.session["company"] = invitation.company_id
         request.session.pop("invitation", None)
         return redirect("overview")
-    request.session["invitation"] = token  # a sign-up on the way needs no company of its own
+    request.session["invitation"] = token  # so that a sign-up asks for no company
     context = {"invitation": invitation, "is_theirs": is_theirs, "here": request.path}
     return render(request, "cabinet/invitation_join.html", context)
 

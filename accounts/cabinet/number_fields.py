@@ -1,4 +1,4 @@
-"""Numbers as people type them: 1 900 (with any space), 1,900, −20."""
+"""Form fields for numbers as people type them: 1 900 (any space), 1,900, −20."""
 
 import re
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 from django import forms
 from django.utils.formats import get_format, number_format
 
-# \s has the no-break and the narrow no-break space, which spreadsheets and our own pages print.
+# \s includes the no-break spaces that spreadsheets and our own pages print.
 SPACES = re.compile(r"\s+")
 # A comma before exactly three digits groups them, whatever the language: tokens have no fractions.
 GROUPS = re.compile(r"[-+]?\d{1,3}(,\d{3})+")
@@ -14,7 +14,7 @@ GROUPS_AND_FRACTION = re.compile(r"[-+]?\d{1,3}(,\d{3})+(\.\d+)?")
 
 
 def grouped(number: int) -> str:
-    """1234567 → 1 234 567, as the language has it."""
+    """1234567 → 1 234 567, by the active language."""
     return str(number_format(number, use_l10n=True, force_grouping=True))
 
 
@@ -38,7 +38,7 @@ class GroupedIntegerField(forms.IntegerField):
 
 
 class GroupedDecimalField(forms.DecimalField):
-    """An amount of money. A comma is read as the language has it: 1 900,00 or 1,900.00."""
+    """An amount of money. The language decides about commas: 1 900,00 or 1,900.00."""
 
     def __init__(self, **kwargs: Any) -> None:
         attrs = {"inputmode": "decimal", "autocomplete": "off"}

@@ -26,7 +26,7 @@ PATIENCE = (*fallback_forms.PATIENCE, "fallback_max_cost")
 
 
 def bounds() -> dict[str, tuple[int, int, int]]:
-    """Limit → (the least, the most, the service's own): what the operator leaves to a company."""
+    """Limit → (minimum, maximum, the service's default): what a company may choose."""
     least, most = settings.COOL_DOWN_RANGE
     codes = zip(CODES, settings.MOST_CODES, settings.CODE_LIMITS, strict=True)
     links = zip(LINKS, settings.MOST_LINKS, settings.LINK_LIMITS, strict=True)
@@ -113,14 +113,14 @@ class SettingsForm(CompanyModelForm):
             self._limit(name, least, most, own)
         self.fields.update(fallback_forms.chain_fields(self.instance.fallback_chain))
         fallback_forms.limit_patience(self.fields)
-        # As on the page: of several that are refused the first is focused.
+        # In page order: the first invalid field gets the focus.
         self.order_fields(
             (*WORDING, *SENDING, "falls_back", *fallback_forms.CHAIN_FIELDS, *PATIENCE)
         )
 
     def _limit(self, name: str, least: int, most: int, own: int) -> None:
         field = cast(forms.IntegerField, self.fields[name])
-        if name == "cool_down":  # what the operator gave beyond the bounds may stay as it is
+        if name == "cool_down":  # a value set by the operator beyond the bounds may stay
             held = self.instance.cool_down or own
             least, most = min(least, held), max(most, held)
         field.validators += [MinValueValidator(least), MaxValueValidator(most)]
@@ -138,7 +138,7 @@ class SettingsForm(CompanyModelForm):
         return brand
 
     def clean(self) -> dict[str, Any]:
-        """A longer time cannot hold fewer: the shorter one's limit would never be reached."""
+        """A longer window needs at least the limit of a shorter one, else that has no effect."""
         cleaned = super().clean() or self.cleaned_data
         fallback_forms.clean_chain(self, cleaned)
         standard = bounds()
@@ -183,7 +183,7 @@ class SettingsForm(CompanyModelForm):
 
 
 def lifetimes(current: int | None) -> list[tuple[int | str, Any]]:
-    """What the settings offer, whatever else the company has now included."""
+    """The offered lifetimes, including the current one."""
     seconds = sorted({*LIFETIMES, *([current] if current else [])})
     return [("", _("Never expires")), *((one, lifetime_words(one)) for one in seconds)]
 

@@ -1,4 +1,4 @@
-"""The cabinet's pages about the company itself: keys, settings, and the door."""
+"""The cabinet's pages about the company: keys, settings, language, switching."""
 
 import re
 
@@ -32,12 +32,12 @@ from accounts.security import reauthentication
 
 @require_POST
 def language(request: HttpRequest) -> HttpResponse:
-    """Django's own switch, remembered for the signed-in person as well."""
+    """Django's language switch, stored for the signed-in user as well."""
     code = request.POST.get("language", "")
     if isinstance(request.user, User) and code in dict(conf.LANGUAGES) and check_for_language(code):
         User.objects.filter(pk=request.user.pk).update(language=code)
     response = set_language(request)
-    if response.has_header("Location"):  # an address that chooses a language would undo the choice
+    if response.has_header("Location"):  # a `lang` in the URL would undo the choice
         response["Location"] = re.sub(r"(?<=[?&])lang=(ru|en)(&|$)", "", response["Location"])
     return response
 
@@ -155,6 +155,6 @@ def settings(request: CabinetRequest) -> HttpResponse:
 def _show_once(
     request: CabinetRequest, key: ApiKey, plaintext: str, old: ApiKey | None = None
 ) -> HttpResponse:
-    # Not a redirect: the text would have to wait somewhere, and it is kept nowhere.
+    # No redirect: the key would have to be stored somewhere until the next request.
     context = {"key": key, "plaintext": plaintext, "old": old, "base_url": conf.PUBLIC_URL}
     return render(request, "cabinet/key_created.html", context)

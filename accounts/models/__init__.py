@@ -1,4 +1,4 @@
-"""Who uses the service, and what the service owes them: webhooks and letters."""
+"""People, companies, keys, sessions, the audit log, and the outboxes of events and mail."""
 
 from accounts.models.audit import AuditEvent
 from accounts.models.cache import CacheEntry

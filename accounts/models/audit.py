@@ -1,4 +1,4 @@
-"""Who did what."""
+"""The audit log."""
 
 from django.db import models
 from django.db.models.functions import Now
@@ -8,10 +8,10 @@ from accounts.models.people import Company, User
 
 
 class AuditEvent(models.Model):
-    """Who did what, in words the cabinet can show. The database refuses to change or drop a row.
+    """Who did what. A database trigger makes rows immutable.
 
-    A deletion elsewhere must not touch it either, so its references have no constraint: a row keeps
-    the ids of users and companies that are gone, and `actor` names whoever it was.
+    Deletions elsewhere must not touch a row, so its references have no constraint: it keeps the
+    ids of deleted users and companies, and `actor` keeps the e-mail address.
     """
 
     company = models.ForeignKey(

@@ -1,4 +1,4 @@
-"""Requests that have one effect, however often they come."""
+"""Stored responses of requests with an Idempotency-Key."""
 
 from datetime import timedelta
 
@@ -11,17 +11,17 @@ from accounts.models.people import Company, Mode
 
 
 class IdempotencyQuerySet(models.QuerySet["IdempotentRequest"]):
-    def outlived(self) -> "IdempotencyQuerySet":
+    def expired(self) -> "IdempotencyQuerySet":
         return self.filter(created_at__lt=timezone.now() - timedelta(hours=24))
 
-    def forget_outlived(self, limit: int) -> int:
-        """Delete the oldest of them; returns how many there were."""
-        oldest = self.outlived().order_by("created_at").values("pk")[:limit]
+    def purge_expired(self, limit: int) -> int:
+        """Delete the oldest expired rows; returns their number."""
+        oldest = self.expired().order_by("created_at").values("pk")[:limit]
         return self.filter(pk__in=oldest).delete()[0]
 
 
 class IdempotentRequest(models.Model):
-    """A POST under an Idempotency-Key: inserted with its effect, answered when known."""
+    """A POST with an Idempotency-Key: inserted with its effect, completed with its response."""
 
     company = models.ForeignKey(
         Company, models.CASCADE, related_name="+", verbose_name=_("company")

@@ -1,7 +1,7 @@
-"""What is owed to a company: events to its endpoints, and letters to its people.
+"""The outboxes: events for a company's endpoints, and letters to its members.
 
-Both are outboxes: a row is written in the transaction that gave the reason, and a worker sees it
-out of the house. An event is kept only where an endpoint wants it.
+A row is stored in the transaction that causes it, and a worker delivers it. An event is stored
+only when an endpoint subscribes to it.
 """
 
 from collections.abc import Iterable
@@ -33,7 +33,7 @@ class Event(models.Model):
     company = models.ForeignKey(Company, models.CASCADE, related_name="events", db_index=False)
     mode = models.CharField(_("mode"), max_length=4, choices=Mode.choices)
     kind = models.CharField(_("event"), max_length=20, choices=EventKind)
-    key = models.CharField(max_length=120)  # what it is about: happens once under a key
+    key = models.CharField(max_length=120)  # deduplicates: one event per kind and key
     data = models.JSONField()
     at = models.DateTimeField(_("happened"))
     created_at = models.DateTimeField(db_default=Now())
@@ -60,7 +60,7 @@ class EndpointQuerySet(models.QuerySet["Endpoint"]):
 
 
 class Endpoint(models.Model):
-    """An address of the company's that wants events. Its secret is derived, not stored."""
+    """A company's URL that receives events. Its secret is derived, not stored."""
 
     class Reason(models.TextChoices):
         PERSON = "person", _("switched off manually")
@@ -76,13 +76,13 @@ class Endpoint(models.Model):
     key_id = models.CharField(max_length=16)  # which of WEBHOOK_KEYS its secret comes from
     generation = models.PositiveIntegerField(default=1)  # of the secret
     previous_key_id = models.CharField(max_length=16, blank=True, default="")
-    previous_until = models.DateTimeField(null=True)  # until when the last secret signs as well
+    previous_until = models.DateTimeField(null=True)  # the previous secret signs until then
     created_at = models.DateTimeField(_("created"), db_default=Now())
     disabled_at = models.DateTimeField(_("disabled"), null=True)
     disabled_reason = models.CharField(
         _("why"), max_length=8, choices=Reason.choices, blank=True, default=""
     )
-    deleted_at = models.DateTimeField(null=True)  # gone for the company; its history stays a while
+    deleted_at = models.DateTimeField(null=True)  # soft-deleted; purged with its last delivery
     last_success_at = models.DateTimeField(_("last accepted"), null=True)
     failing_since = models.DateTimeField(_("failing since"), null=True)
 
@@ -119,7 +119,7 @@ class Endpoint(models.Model):
 
     @property
     def health(self) -> str:
-        """`off`, `failing`, `well`, or `new` while nothing was sent."""
+        """`off`, `failing`, `well`, or `new` before the first success."""
         if not self.is_enabled:
             return "off"
         if self.failing_since is not None:
@@ -132,7 +132,7 @@ class Endpoint(models.Model):
 
 
 class Delivery(models.Model):
-    """One event on its way to one endpoint."""
+    """The delivery of one event to one endpoint."""
 
     class State(models.TextChoices):
         PENDING = "pending", _("on its way")
@@ -152,9 +152,11 @@ class Delivery(models.Model):
         db_default=State.PENDING,
     )
     tries = models.PositiveIntegerField(_("tries"), default=0, db_default=0)  # of this round
-    claims = models.PositiveIntegerField(default=0, db_default=0)  # names who may write the outcome
+    claims = models.PositiveIntegerField(
+        default=0, db_default=0
+    )  # identifies the claim that may write the outcome
     due_at = models.DateTimeField(_("next try"), null=True, db_default=Now())  # null: final
-    round_at = models.DateTimeField(db_default=Now())  # when its first try, or its replay, was due
+    round_at = models.DateTimeField(db_default=Now())  # when the first try, or the replay, was due
     created_at = models.DateTimeField(_("created"), db_default=Now())
     finished_at = models.DateTimeField(_("finished"), null=True)
 
@@ -189,19 +191,19 @@ class Delivery(models.Model):
 
     @property
     def due_in(self) -> float | None:
-        """Seconds to the next try; while one is under way, to the end of its lease."""
+        """Seconds until the next try, or until the lease ends while one is in flight."""
         return None if self.due_at is None else (self.due_at - timezone.now()).total_seconds()
 
     def made_of(self, attempts: Iterable["DeliveryAttempt"]) -> int:
-        """How many of the round's tries are over."""
+        """How many tries of this round are finished."""
         return sum(attempt.started_at >= self.round_at for attempt in attempts)
 
 
 class DeliveryAttempt(models.Model):
-    """One call of an endpoint, and what it answered."""
+    """One call of an endpoint and its response."""
 
     class Failure(models.TextChoices):
-        """Why there is no answer. Not a choice of the field: the words may change freely."""
+        """Why there is no response. Not the field's choices, so labels change without migration."""
 
         URL = "url", _("this is not an address that can be called")
         SCHEME = "scheme", _("the address must begin with https://")
@@ -240,7 +242,7 @@ class DeliveryAttempt(models.Model):
 
 
 class Mail(models.Model):
-    """A letter. Its text goes once it was sent: it may hold a way into an account."""
+    """A letter. Its text is deleted once sent: it may hold a sign-in or reset link."""
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     template = models.CharField(_("template"), max_length=60)

@@ -50,7 +50,7 @@ class User(AbstractBaseUser, PermissionsMixin):
     is_staff = models.BooleanField(_("operator"), default=False)
     is_active = models.BooleanField(_("active"), default=True)
     date_joined = models.DateTimeField(_("joined"), default=timezone.now)
-    # Part of what each session is checked against: one step ends all of them.
+    # Part of the session hash: an increment ends all sessions.
     session_generation = models.PositiveIntegerField(default=0, db_default=0, editable=False)
 
     USERNAME_FIELD = "email"
@@ -84,7 +84,7 @@ class CompanyQuerySet(models.QuerySet["Company"]):
 
 
 def _limit(name: Any) -> "models.PositiveIntegerField[int | None, int | None]":
-    """A send limit of the company's own; without one the service's holds."""
+    """A company's send limit; null: the service's default."""
     return models.PositiveIntegerField(
         name, null=True, blank=True, validators=[MinValueValidator(1)]
     )
@@ -192,7 +192,7 @@ class Company(models.Model):
 
     @property
     def one_line_name(self) -> str:
-        """For letters; names given before they were judged may hold anything."""
+        """The name for letters; names stored before validation may hold anything."""
         return company_names.one_line(self.name)
 
     @property
@@ -255,13 +255,13 @@ class Member(models.Model):
 
 class InvitationQuerySet(models.QuerySet["Invitation"]):
     def open(self) -> "InvitationQuerySet":
-        """Neither accepted nor called off, and still in time."""
+        """Neither accepted, revoked nor expired."""
         since = timezone.now() - Invitation.LIFETIME
         return self.filter(accepted_at=None, revoked_at=None, sent_at__gt=since)
 
 
 class Invitation(models.Model):
-    """A seat kept for the owner of an e-mail address, who takes it by the link in the letter."""
+    """An invitation to an e-mail address, accepted by the link in the letter."""
 
     LIFETIME = timedelta(days=7)
 
@@ -316,9 +316,9 @@ class ApiKeyQuerySet(models.QuerySet["ApiKey"]):
 
 
 class ApiKey(models.Model):
-    """At rest only the SHA-256 of the key, with its beginning and end for people to tell it by."""
+    """Stores the SHA-256 of the key, and its start and end for display."""
 
-    ROTATION = timedelta(hours=24)  # how long a replaced key lives beside its successor
+    ROTATION = timedelta(hours=24)  # how long a replaced key overlaps with its successor
 
     company = models.ForeignKey(
         Company, models.CASCADE, related_name="api_keys", verbose_name=_("company")
@@ -363,13 +363,13 @@ class ApiKey(models.Model):
 
     @property
     def is_ending(self) -> bool:
-        """Within a day: it was replaced, or its last day has come."""
+        """Whether it expires within a day, replaced or not."""
         last = timezone.now() + self.ROTATION
         return self.is_active and self.expires_at is not None and self.expires_at <= last
 
     @property
     def limited_to(self) -> str:
-        """The titles of its scopes; empty when it may do everything."""
+        """The labels of its scopes; empty when it has all."""
         if set(self.scopes) == set(Scope.values):
             return ""
         return ", ".join(str(Scope(one).label) for one in self.scopes)

@@ -1,4 +1,4 @@
-"""Where people are signed in."""
+"""Sessions of signed-in browsers."""
 
 from django.contrib.sessions.models import Session
 from django.db import models
@@ -20,7 +20,7 @@ class UserSessionQuerySet(models.QuerySet["UserSession"]):
 
 
 class UserSession(models.Model):
-    """A signed-in browser; what it knows lies in Django's session of the same key."""
+    """Describes the Django session with the same key; its data is there."""
 
     session_key = models.CharField(max_length=40, unique=True)
     user = models.ForeignKey(User, models.CASCADE, related_name="sessions")
@@ -28,7 +28,7 @@ class UserSession(models.Model):
     user_agent = models.CharField(max_length=300, blank=True)
     created_at = models.DateTimeField(_("created"), default=timezone.now)
     last_seen_at = models.DateTimeField(_("last seen"), default=timezone.now)
-    failed_attempts = models.PositiveSmallIntegerField(default=0)  # at re-authenticating, in a row
+    failed_attempts = models.PositiveSmallIntegerField(default=0)  # of reauthentication, in a row
 
     objects = UserSessionQuerySet.as_manager()
 

@@ -1,16 +1,16 @@
-"""What a brand may be: people read it beside a code that they asked for, and so believe it."""
+"""Validates brand names: recipients trust them, since they stand beside a requested code."""
 
 import re
 from unicodedata import category, name, normalize
 
-# The name of a site is the brand of many companies; a path, an account or a telephone is none's.
+# A domain is the brand of many companies; a URL path, an account or a phone number is not.
 _ADDRESS = re.compile(r"://|@|[^\W\d_][.。．｡][^\W\d_]+[/?#:]|www\.", re.IGNORECASE)
 _TELEPHONE = re.compile(r"\d(?:[\W_]*\d){6,}")
 _INVISIBLE = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 
 
 def is_valid(brand: str) -> bool:
-    """Whether it can stand in a message: one line of visible characters that leads nowhere."""
+    """Whether it is one line of visible characters without a link, account or phone number."""
     if any(category(char) in _INVISIBLE for char in brand):
         return False
     plain = "".join(char for char in normalize("NFKC", brand) if category(char) != "Mn")

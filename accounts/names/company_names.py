@@ -1,4 +1,4 @@
-"""What a company may call itself. Letters carry the name to people who never asked for one."""
+"""Validates company names, which letters show to people who did not ask for them."""
 
 import re
 from unicodedata import category, normalize
@@ -9,7 +9,7 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.names import brand_names
 
-# Ends that mail programs make a link of; a dot within a name, as in "Dr.Web", has another end.
+# Endings that mail programs turn into links; other dotted names, as "Dr.Web", are fine.
 _GENERIC = (
     "app biz bot click club com dev edu eu fun gov help info int link live mil mobi name net news "
     "online ooo org page pro shop site space store su tech top uk website win world xyz zone "
@@ -32,13 +32,13 @@ def validate(name: str) -> None:
 
 
 def one_line(name: str) -> str:
-    """The visible characters alone, so that no name breaks a line or turns the text around."""
+    """Strip line breaks, control and bidirectional characters."""
     seen = "".join(" " if category(char)[0] in "CZ" else char for char in name)
     return " ".join(seen.split())
 
 
 def cannot_become_a_link(name: str) -> bool:
-    """Whether no mail program makes a link or a call of it, whatever ends it knows."""
+    """Whether no mail program can turn the name into a link or a phone call."""
     dotted = any(len(end) > 1 for end in _DOTTED.findall(_plain(name)))
     return brand_names.is_valid(name) and not dotted
 

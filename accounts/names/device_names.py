@@ -1,6 +1,6 @@
-"""What people call the browser behind a User-Agent: enough to recognise their own."""
+"""A readable device name from a User-Agent, enough to recognise one's own device."""
 
-# The first that matches wins: others pretend to be Chrome and Safari.
+# First match wins: most browsers also claim to be Chrome and Safari.
 BROWSERS = (
     ("YaBrowser/", "Yandex Browser"),
     ("Edg/", "Edge"),

@@ -1,6 +1,6 @@
-"""The operator's desk: who uses the service. The base classes serve the other apps' desks too.
+"""The operator's admin of users, members, keys and audit events, and its base classes.
 
-Companies are on `desk.companies_admin`: what is asked of them is known higher up.
+Companies are in `desk.companies_admin`, which needs the apps above this one.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -31,8 +31,8 @@ else:  # generic in the stubs alone
 
 class ModelAdmin(Base):
     list_per_page = 50
-    sortable_by = ()  # any other order would read the whole table
-    show_facets = admin.ShowFacets.NEVER  # and so would counting what a filter leaves
+    sortable_by = ()  # another order would read the whole table
+    show_facets = admin.ShowFacets.NEVER  # and so would counting per filter
 
     changelist: type[UncountedChangeList] = KeysetChangeList
 
@@ -41,7 +41,7 @@ class ModelAdmin(Base):
 
 
 class ReadOnlyMixin:
-    """What happened is looked at; nobody adds to it, changes or deletes it by hand."""
+    """History: nobody adds, changes or deletes rows by hand."""
 
     def has_add_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
         return False
@@ -94,7 +94,7 @@ class UserAdmin(AuditedAdmin, TranslatedPermissions, ModelAdmin, UserBase):
     readonly_fields = ("last_login", "date_joined")
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[Any, ...]:
-        """Who may change people cannot thereby make an administrator of anybody."""
+        """Only superusers grant privileges: permission to change users is not enough."""
         fields = tuple(super().get_readonly_fields(request, obj))
         is_allowed = isinstance(request.user, User) and request.user.is_superuser
         return fields if is_allowed else (*fields, *PRIVILEGE_FIELDS)
@@ -107,7 +107,7 @@ class UserAdmin(AuditedAdmin, TranslatedPermissions, ModelAdmin, UserBase):
 
 
 def may_change_user(request: HttpRequest, person: User | None) -> bool:
-    """Administrators are changed by administrators alone."""
+    """Only superusers may change superusers."""
     is_administrator = isinstance(request.user, User) and request.user.is_superuser
     return is_administrator or person is None or not person.is_superuser
 

@@ -1,4 +1,4 @@
-"""The operator's lists: a page is read after its last row's key, and nothing is ever counted."""
+"""The admin's lists: keyset pagination, and no COUNT over a table."""
 
 from datetime import timedelta
 from typing import Any
@@ -19,9 +19,9 @@ AFTER = "after"  # the query parameter: the key of the last row seen
 
 
 class UncountedChangeList(DjangoChangeList):
-    """What both kinds of list have in common."""
+    """The base of both lists: it counts nothing."""
 
-    older: str | None = None  # says where the next page begins; None: there is none
+    older: str | None = None  # the cursor of the next page; None on the last page
 
     def __init__(self, request: HttpRequest, model: type[Model], *args: Any, **kwargs: Any) -> None:
         self.after = request.GET.get(AFTER, "")
@@ -49,7 +49,7 @@ class UncountedChangeList(DjangoChangeList):
 
 
 class KeysetChangeList(UncountedChangeList):
-    """Newest first by the desk's ordering field and the key, which no column may change."""
+    """Newest first by the admin's ordering field and the key; columns are not sortable."""
 
     def get_ordering(self, request: HttpRequest, queryset: QuerySet[Any]) -> list[Any]:
         chosen = [str(name) for name in self.model_admin.get_ordering(request)]
@@ -68,15 +68,15 @@ class KeysetChangeList(UncountedChangeList):
         name, value = self.field, getattr(last, self.field)
         if name in {"pk", "id"}:
             return rows.filter(pk__lt=last.pk)
-        # The first condition says nothing new, but it alone can enter the index.
+        # The first condition is redundant, but only it can use the index.
         return rows.filter(**{f"{name}__lte": value}).filter(
             Q(**{f"{name}__lt": value}) | Q(pk__lt=last.pk)
         )
 
 
 class NumberedChangeList(UncountedChangeList):
-    """In an order of the desk's own, what has to be done first; pages have numbers, for tables
-    that stay short enough to walk.
+    """In a custom order, most urgent first. Pages are numbered (OFFSET), so only for short
+    tables.
     """
 
     def get_results(self, request: HttpRequest) -> None:
@@ -103,7 +103,7 @@ PERIODS: dict[str, tuple[Promise, timedelta]] = {
 
 
 class SinceFilter(admin.SimpleListFilter):
-    """Rows made lately, by the time that is in their key."""
+    """Filters by creation time, read from the UUIDv7 key."""
 
     field = "pk"
     title = _("when")
@@ -122,5 +122,5 @@ class SinceFilter(admin.SimpleListFilter):
 
 
 def since_filter(name: str) -> type[SinceFilter]:
-    """The same, by a field."""
+    """The filter for a date field."""
     return type("Since", (SinceFilter,), {"field": name})

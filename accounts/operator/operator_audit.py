@@ -1,4 +1,4 @@
-"""What operators do to people at the desk: audited, and told to those it was done to."""
+"""Audits operators' changes in the admin and notifies the affected users."""
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
@@ -21,7 +21,7 @@ else:  # generic in the stubs alone
 
 
 class AuditedAdmin(Base):
-    """Beside Django's own history, which the database lets anybody rewrite."""
+    """Audits in addition to Django's own history, whose rows are mutable."""
 
     def log_addition(self, request: HttpRequest, obj: Model, message: Any) -> Any:
         record(request, "desk.added", obj)
@@ -51,7 +51,7 @@ def record(request: HttpRequest, action: str, obj: Model) -> None:
 
 
 def mail_about_new_owners(request: HttpRequest, members: Iterable[object]) -> None:
-    """To the owners of a company, of another one whom an operator has made."""
+    """Notify a company's owners of an owner added by an operator."""
     for one in members:
         if (
             isinstance(one, Member)
@@ -69,7 +69,7 @@ def mail_about_new_owners(request: HttpRequest, members: Iterable[object]) -> No
 
 
 def _affected_users(obj: Model) -> list[User]:
-    """Whose way in it is."""
+    """Users whose credentials or addresses the object holds."""
     if isinstance(obj, User):
         return [obj]
     return [obj.user] if isinstance(obj, EmailAddress) else []

@@ -1,4 +1,4 @@
-"""Permissions in the operator's words: Django writes their names in English when it migrates."""
+"""Translated permission names: Django stores them in English at migration."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -26,14 +26,14 @@ class PermissionsField(Base):
         kind, action = permission.content_type, permission.codename.partition("_")[0]
         if action not in ACTIONS or kind.app_label not in apps.app_configs:
             return str(permission)
-        room = apps.get_app_config(kind.app_label).verbose_name
+        app = apps.get_app_config(kind.app_label).verbose_name
         model = kind.model_class()
         name = model._meta.verbose_name_plural if model else kind.model  # noqa: SLF001
-        return f"{room} · {capfirst(str(name))} · {ACTIONS[action]}"
+        return f"{app} · {capfirst(str(name))} · {ACTIONS[action]}"
 
 
 class TranslatedPermissions:
-    """For an admin whose form has a field of permissions."""
+    """A mixin for admins whose form has a permissions field."""
 
     def formfield_for_manytomany(self, db_field: Any, request: Any = None, **kwargs: Any) -> Any:
         if db_field.related_model is Permission:

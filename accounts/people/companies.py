@@ -1,4 +1,4 @@
-"""What people do with companies and API keys. Each verb is one transaction and one audit event."""
+"""Operations on companies and API keys. Each is one transaction and one audit event."""
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime
@@ -25,7 +25,7 @@ from accounts.people import countries
 from accounts.security.notifications import post_company_change
 
 MAX_ACTIVE_KEYS = 5
-MAX_WHILE_ROTATING = 2 * MAX_ACTIVE_KEYS  # every key may have its successor beside it for a day
+MAX_WHILE_ROTATING = 2 * MAX_ACTIVE_KEYS  # every key may overlap with its successor for a day
 PREFIX_LENGTH = 12
 STATUS_LETTERS = {
     Company.Status.APPROVED: "company_approved",
@@ -42,9 +42,9 @@ def sign_up_company(
     language: str = "",
     ip: str | None = None,
 ) -> Company:
-    """A company with the user as its owner; its live keys work once it is approved.
+    """Create a company owned by the user; its live keys work once it is approved.
 
-    It writes in the language of its country unless one is named.
+    Its messages are in the language of its country unless `language` is given.
     """
     language = language or countries.language(country)
     status = Company.Status.APPROVED if settings.AUTO_APPROVE_COMPANIES else Company.Status.PENDING
@@ -65,8 +65,8 @@ def change_status(
 ) -> None:
     company.status = status
     company.save(update_fields=["status"])
-    told = f"{company}: {reason}" if reason else company
-    record(f"company.{status}", told, company=company, user=user, ip=ip)
+    subject = f"{company}: {reason}" if reason else company
+    record(f"company.{status}", subject, company=company, user=user, ip=ip)
     if status in STATUS_LETTERS:
         mail.post_to_members(
             company=company,
@@ -81,7 +81,7 @@ def change_status(
 def change_settings(
     *, company: Company, user: User, changes: Mapping[str, object], ip: str | None = None
 ) -> list[str]:
-    """Write what differs; the names of the changed fields come back."""
+    """Save the changed fields; returns their names."""
     stored = Company.objects.select_for_update(no_key=True).get(pk=company.pk)
     changed = [name for name, value in changes.items() if getattr(stored, name) != value]
     if not changed:
@@ -106,7 +106,7 @@ def create_api_key(
     expires_at: datetime | None = None,
     ip: str | None = None,
 ) -> tuple[ApiKey, str]:
-    """A new key and its text, which is kept nowhere: show it now or never."""
+    """Create a key; returns it with its plaintext, which is not stored."""
     _check_key_limit(company, MAX_ACTIVE_KEYS)
     key, plaintext = _issue(
         company=company,
@@ -124,7 +124,7 @@ def create_api_key(
 
 @transaction.atomic
 def rotate_api_key(*, key: ApiKey, user: User, ip: str | None = None) -> tuple[ApiKey, str]:
-    """A successor with the same rights; the old key works for 24 hours more."""
+    """Create a successor with the same rights; the old key works for another 24 hours."""
     _check_key_limit(key.company, MAX_WHILE_ROTATING)
     key.refresh_from_db(from_queryset=ApiKey.objects.select_for_update(no_key=True))
     last_day = timezone.now() + ApiKey.ROTATION
@@ -151,7 +151,7 @@ def rotate_api_key(*, key: ApiKey, user: User, ip: str | None = None) -> tuple[A
 
 @transaction.atomic
 def revoke_api_key(*, key: ApiKey, user: User, ip: str | None = None) -> None:
-    """The key stops working, at once here and within two seconds in every process."""
+    """Revoke a key, at once in this process and within two seconds in others."""
     if not ApiKey.objects.filter(pk=key.pk, revoked_at=None).update(revoked_at=timezone.now()):
         return
     record("key.revoked", f"{key.name} {key}", company=key.company, user=user, ip=ip)
@@ -164,7 +164,7 @@ def _mail_about_live_key(kind: str, key: ApiKey, user: User, ip: str | None) -> 
 
 
 def _check_key_limit(company: Company, limit: int) -> None:
-    # The company's row is the lock: of two parallel requests for the last place one waits here.
+    # The company's row is the lock: a parallel request waits here.
     Company.objects.select_for_update(no_key=True).get(pk=company.pk)
     if company.api_keys.active().count() >= limit:
         raise ValidationError(
@@ -201,7 +201,7 @@ def _issue(
 
 
 def evict_keys(company: Company) -> None:
-    """What they are known by here is read anew after the commit; elsewhere within two seconds."""
+    """Evict the company's keys after the commit; other processes reload within two seconds."""
     _evict_after_commit(company.api_keys.active())
 
 

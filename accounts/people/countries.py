@@ -1,4 +1,4 @@
-"""Countries as people choose them: names from Unicode's CLDR, which Babel carries."""
+"""Countries: names from Unicode CLDR (by Babel), languages, and a guess by request."""
 
 from collections.abc import Iterator
 from functools import cache
@@ -17,14 +17,14 @@ from django.utils.translation.trans_real import parse_accept_lang_header
 
 from accounts.models import Language
 
-# Where a code in Russian is understood by nearly everybody who gets one.
+# Where nearly everybody understands a message in Russian.
 RUSSIAN = frozenset({"AM", "AZ", "BY", "KG", "KZ", "MD", "RU", "TJ", "TM", "UZ"})
-CODES = frozenset(phonenumbers.SUPPORTED_REGIONS)  # those one can send to
+CODES = frozenset(phonenumbers.SUPPORTED_REGIONS)  # countries one can send to
 
 
 @cache
 def names(language: str) -> dict[str, str]:
-    """Code → name, in the order of the names."""
+    """Code → name, sorted by name."""
     titles = Locale(language).territories
     known = {code: titles[code] for code in CODES if code in titles}
     return dict(sorted(known.items(), key=lambda pair: pair[1].casefold().replace("ё", "е")))
@@ -35,22 +35,22 @@ def name(code: str) -> str:
 
 
 def language(code: str) -> str:
-    """What companies of a country write to their people in, until they say otherwise."""
+    """The default language of messages for companies of a country."""
     return Language.RUSSIAN if code in RUSSIAN else Language.ENGLISH
 
 
 def currencies(code: str) -> list[str]:
-    """Legal tender there now."""
+    """The current legal tender."""
     return list(get_territory_currencies(code))
 
 
 def guess(request: HttpRequest) -> str:
-    """By the proxy's header, else by the languages of the browser; empty when nothing tells."""
-    told = request.META.get(settings.COUNTRY_HEADER, "") if settings.COUNTRY_HEADER else ""
-    if told.upper() in CODES:
-        return str(told.upper())
+    """The country by the proxy's header, else by Accept-Language; empty when unknown."""
+    header = request.META.get(settings.COUNTRY_HEADER, "") if settings.COUNTRY_HEADER else ""
+    if header.upper() in CODES:
+        return str(header.upper())
     tags = [tag for tag, _q in parse_accept_lang_header(request.headers.get("accept-language", ""))]
-    # English is what browsers everywhere are installed in: any other language says more.
+    # English comes last: browsers everywhere are installed in it.
     tags.sort(key=lambda tag: tag.partition("-")[0] == "en")
     return next(filter(None, map(_country_of, tags)), "")
 

@@ -1,4 +1,4 @@
-"""Who belongs to a company: inviting, joining, changing roles, leaving."""
+"""Membership of a company: invitations, joining, roles, leaving."""
 
 from datetime import timedelta
 
@@ -16,19 +16,17 @@ from accounts.outbox import mail
 from accounts.security.notifications import post_company_change
 
 SALT = "accounts.invitation"
-MAX_INVITATIONS_A_DAY = (
-    20  # letters of one company: an invitation must not become a way to write to anybody
-)
+MAX_INVITATIONS_A_DAY = 20  # per company: invitations must not become a way to send spam
 MAX_INVITATIONS_UNAPPROVED = 3
 
 
 def token(invitation: Invitation) -> str:
-    """What the letter's link carries. A repeated letter makes the links before it void."""
+    """The token in the letter's link. Sending again invalidates earlier links."""
     return signing.dumps([invitation.pk, int(invitation.sent_at.timestamp())], salt=SALT)
 
 
 def invitation_of(text: str) -> Invitation | None:
-    """The open invitation that a link stands for."""
+    """The open invitation of a token, or None."""
     try:
         pk, sent_at = signing.loads(text, salt=SALT, max_age=Invitation.LIFETIME)
     except (signing.BadSignature, ValueError):
@@ -41,12 +39,12 @@ def invitation_of(text: str) -> Invitation | None:
 def invite(
     *, company: Company, email: str, role: str, user: User, ip: str | None = None
 ) -> Invitation:
-    """Send the letter; to somebody who is invited already, once more, with this role."""
+    """Create an invitation and send its letter; a pending one for the address is replaced."""
     _lock(company)
     if company.members.filter(user__email__iexact=email).exists():
         raise ValidationError(_("This person is already a member."), code="member")
     a_day_ago = timezone.now() - timedelta(days=1)
-    # Whoever signs up names the company, and the letter bears that name: few until it is approved.
+    # The letter shows a company name that anybody can choose at sign-up: few until approval.
     most = (
         MAX_INVITATIONS_A_DAY
         if company.status == Company.Status.APPROVED
@@ -86,7 +84,7 @@ def revoke_invitation(*, invitation: Invitation, user: User, ip: str | None = No
 
 @transaction.atomic
 def join(*, invitation: Invitation, user: User, ip: str | None = None) -> Member | None:
-    """Take the seat, once; None when it is no longer kept."""
+    """Accept the invitation once; None when it is no longer open."""
     rows = Invitation.objects.open().filter(pk=invitation.pk)
     if user.email.lower() != invitation.email.lower() or not rows.update(
         accepted_at=timezone.now()
@@ -119,7 +117,7 @@ def change_role(*, member: Member, role: str, user: User, ip: str | None = None)
 
 @transaction.atomic
 def remove(*, member: Member, user: User, ip: str | None = None) -> None:
-    """Every page of the company closes to them with their next request."""
+    """Remove a member; takes effect with their next request."""
     _lock(member.company)
     member.refresh_from_db()  # their role may just have been changed
     _require_another_owner(member)
@@ -131,13 +129,13 @@ def remove(*, member: Member, user: User, ip: str | None = None) -> None:
 
 
 def _mail_about_owner(kind: str, member: Member, user: User, ip: str | None) -> None:
-    """To the owners, and to the person themselves, who may be one no longer."""
+    """Notify the owners and the member, who may no longer be an owner."""
     whom = member.user
     post_company_change(kind, company=member.company, user=user, ip=ip, also=whom, whom=whom.email)
 
 
 def _lock(company: Company) -> None:
-    # The company's row: of two owners who demote each other at once one waits here.
+    # The company's row is the lock: two owners must not demote each other in parallel.
     Company.objects.select_for_update(no_key=True).get(pk=company.pk)
 
 

@@ -1,4 +1,4 @@
-"""Who may open which page of the cabinet, and for which company they act."""
+"""Access to cabinet pages by role, and the company a member acts for."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -20,7 +20,7 @@ SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
 class CabinetRequest(HttpRequest):
-    """What a view behind `member_required` is given."""
+    """The request of a view decorated with `member_required`."""
 
     user: User
     member: Member
@@ -91,7 +91,7 @@ def member_required(
     [Callable[Concatenate[CabinetRequest, P], HttpResponseBase]],
     Callable[Concatenate[HttpRequest, P], HttpResponseBase],
 ]:
-    """Opens a view to members whose role allows it, with `request.company` and `.member` set."""
+    """Restrict a view to roles that `to_read` or `to_change` allow; sets `company`, `member`."""
 
     def decorate(
         view: Callable[Concatenate[CabinetRequest, P], HttpResponseBase],

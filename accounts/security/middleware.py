@@ -1,4 +1,4 @@
-"""Asks for a fresh proof where the views are allauth's, and counts attempts at it."""
+"""Requires reauthentication for allauth's views and limits attempts at it."""
 
 from collections.abc import Callable
 from http import HTTPStatus
@@ -36,7 +36,7 @@ GUARDED_VIEWS = {
     "mfa_generate_recovery_codes",
     *RECOVERY_CODE_VIEWS,
 }
-GUARDED_POSTS = {"account_email"}  # the list of addresses alone may be looked at
+GUARDED_POSTS = {"account_email"}  # the list of addresses may be read without it
 
 
 class AccountSecurityMiddleware:
@@ -46,7 +46,7 @@ class AccountSecurityMiddleware:
     def __call__(self, request: HttpRequest) -> HttpResponse:
         if not _changes_account(request):
             return self._respond(request)
-        # The change, its letter, its audit and the ends of sessions: all of it or nothing.
+        # The change, its letter, its audit event and ended sessions commit together.
         with transaction.atomic():
             response = self._respond(request)
             if response.status_code >= HTTPStatus.INTERNAL_SERVER_ERROR:
@@ -74,7 +74,7 @@ class AccountSecurityMiddleware:
     def process_view(
         self, request: HttpRequest, view: object, args: object, kwargs: object
     ) -> HttpResponse | None:
-        user = getattr(request, "user", None)  # machines have none: config.middleware.Shortcut
+        user = getattr(request, "user", None)  # API requests have none: config.middleware.Shortcut
         if not isinstance(user, User):
             return None
         name = _view_name(request)
@@ -90,15 +90,15 @@ class AccountSecurityMiddleware:
         return None
 
     def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
-        """Before allauth's own middleware, which would keep the POST and carry it out later."""
+        """Runs before allauth's middleware, which would store the POST and execute it later."""
         if not isinstance(error, ReauthenticationRequired) or not request.user.is_authenticated:
             return None
         return reauthentication.challenge(request, getattr(error, "draft", None))
 
 
 def _reached_form(request: HttpRequest, response: HttpResponse) -> bool:
-    """Whether what was sent got as far as a form. Without a CSRF token (403) or over the rate
-    limit (429) it did not: the audit keeps everything for ever, so nobody may fill it for nothing.
+    """Whether a form validated the POST. A missing CSRF token (403) or the rate limit (429) stops
+    it earlier, and must not fill the audit log, which keeps rows for ever.
     """
     return request.method == "POST" and response.status_code < HTTPStatus.BAD_REQUEST
 

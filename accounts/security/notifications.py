@@ -1,4 +1,4 @@
-"""Letters about what changes who can get in: to the primary address, in the reader's language."""
+"""Letters about security changes, to the primary address, in the reader's language."""
 
 from typing import NamedTuple
 
@@ -19,7 +19,7 @@ class Notice(NamedTuple):
     text: str | Promise
 
 
-# allauth writes itself when a password or a factor changes and when an address is removed.
+# allauth itself notifies about changed passwords and factors and about removed addresses.
 NOTICES = {
     "address.added": Notice(
         _("An address was added to your account"),
@@ -82,14 +82,14 @@ def primary_address(user: User) -> str:
 def post_change(
     kind: str, *, user: User, request: HttpRequest, to: str | None = None, **params: str
 ) -> None:
-    """What was done to an account, to its primary address or to the one given."""
+    """Notify a user of an account change, at the primary address unless `to` is given."""
     agent = request.META.get("HTTP_USER_AGENT", "")
     ip, device = address_of(request), device_name(agent)
     _post(kind, user, params, ip=ip, device=device, to=to or primary_address(user))
 
 
 def post_desk_change(user: User) -> None:
-    """That an operator changed somebody's account; not from where."""
+    """Notify a user of an operator's change, without the operator's address."""
     _post("desk.changed", user, {}, ip=None, device="", to=primary_address(user))
 
 
@@ -102,7 +102,7 @@ def post_company_change(
     also: User | None = None,
     **params: str,
 ) -> None:
-    """What was done to a company: to its owners, to who did it and to whom it was done."""
+    """Notify the owners of a company, the acting user and the affected user (`also`)."""
     owners = User.objects.filter(
         memberships__company=company, memberships__role=Member.Role.OWNER, is_active=True
     )

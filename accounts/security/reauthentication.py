@@ -1,9 +1,9 @@
-"""Before a dangerous act people prove once more who they are, however fresh their session is.
+"""Reauthentication before sensitive actions, however fresh the session is.
 
-allauth keeps the proofs in the session. Three things of its own are not used: it stores a POST that
-had to wait and carries it out after the proof, so that who holds a copy of the session could leave
-one there for the owner to confirm; it takes the password of an account that has a second factor;
-and it asks nothing of an account that has neither.
+allauth stores the authentication records in the session. Three of its behaviours are not used: it
+stores a pending POST and executes it after reauthentication, so the holder of a stolen session
+could leave one for the owner to confirm; it accepts the password of an account that has a second
+factor; and it asks nothing of an account that has neither.
 """
 
 import secrets
@@ -31,7 +31,7 @@ DRAFT = "reauthentication_draft"
 
 
 class ReauthenticationNeeded(ReauthenticationRequired):
-    """Raised by a view; `draft` is what was typed, to be shown again after the proof."""
+    """Raised by a view; `draft` holds the form input, shown again after reauthentication."""
 
     def __init__(self, draft: Mapping[str, Any] | None = None) -> None:
         super().__init__()
@@ -43,7 +43,7 @@ def has_factor(user: User) -> bool:
 
 
 def is_fresh(request: HttpRequest) -> bool:
-    """Whether who is signed in has proved it within the last minutes; signing in is no proof."""
+    """Whether the user reauthenticated recently; signing in does not count."""
     user = request.user
     if not isinstance(user, User):
         return False
@@ -55,15 +55,15 @@ def is_fresh(request: HttpRequest) -> bool:
 
 
 def require(request: HttpRequest, form: forms.Form | None = None) -> None:
-    """Raise unless the proof is fresh. What stands in the form is shown again after it."""
+    """Raise unless reauthentication is fresh. The form input is shown again afterwards."""
     if is_fresh(request):
         return
     raise ReauthenticationNeeded({field.name: field.data for field in form} if form else None)
 
 
 def draft(request: HttpRequest) -> dict[str, Any]:
-    """What was typed before the proof was asked for. The form is sent by the person anew: nothing
-    is carried out that somebody else might have left in the session.
+    """The form input from before reauthentication. The user submits the form again: nothing that
+    somebody else may have left in the session is executed.
     """
     kept = request.session.get(DRAFT)
     if not kept or kept["token"] != request.GET.get("draft"):
@@ -76,9 +76,9 @@ def draft(request: HttpRequest) -> dict[str, Any]:
 def challenge(
     request: HttpRequest, fields: Mapping[str, Any] | None = None
 ) -> HttpResponseRedirect:
-    """To where it is proved, and back to the page that wanted it."""
+    """Redirect to reauthentication, and from there back to this page."""
     ways = get_adapter().get_reauthentication_methods(request.user)
-    if not ways:  # neither a password nor a factor: only the mailbox is left
+    if not ways:  # neither password nor factor: only the mailbox is left
         messages.warning(request, _("Your account has no password yet. Set one by e-mail first."))
         return redirect("account_reset_password")
     then = request.get_full_path() if request.method == "GET" else request.path

@@ -1,8 +1,8 @@
-"""The sessions of a person: which there are, and ending them.
+"""The sessions of a user: recording and ending them.
 
-allauth.usersessions was looked at first. It writes in a transaction with every request once it
-tracks activity, fails for clients without an address, and ends nothing when a factor changes or a
-password is reset.
+allauth.usersessions was rejected: with activity tracking it writes in a transaction on every
+request, it fails for clients without an IP address, and it ends no session when a factor changes
+or a password is reset.
 """
 
 import time
@@ -17,15 +17,15 @@ from django.utils import timezone
 from accounts.client_ip import address_of
 from accounts.models import User, UserSession
 
-SEEN_INTERVAL = 60.0  # seconds between two notes of one session by one process
+SEEN_INTERVAL = 60.0  # seconds between writes for one session by one process
 MAX_REMEMBERED = 10_000
-MAX_ATTEMPTS = 5  # wrong re-authentications in a session
+MAX_ATTEMPTS = 5  # failed reauthentications per session
 
 _recorded_at: dict[str, float] = {}
 
 
 def record_activity(request: HttpRequest, user: User) -> None:
-    """Remember where from and when this session was used; once a minute at most."""
+    """Store the session's address, device and time of use, at most once a minute."""
     key, now = request.session.session_key, time.monotonic()
     if key is None or now - _recorded_at.get(key, -SEEN_INTERVAL) < SEEN_INTERVAL:
         return
@@ -52,8 +52,8 @@ def _upsert(request: HttpRequest, user: User, key: str) -> None:
 
 
 def spend_attempt(request: HttpRequest, user: User) -> bool:
-    """Whether this session may try to re-authenticate once more. Spent before it is judged, so
-    that parallel guesses share none.
+    """Whether this session may try to reauthenticate again. The attempt is counted before it is
+    checked, so parallel guesses cannot share one.
     """
     key = request.session.session_key or ""
     _upsert(request, user, key)
@@ -62,8 +62,8 @@ def spend_attempt(request: HttpRequest, user: User) -> bool:
 
 
 def renew(request: HttpRequest) -> None:
-    """After a proof: give the session a new key, so that a stolen copy of the old one is of no
-    use, and forgive what failed before. Nothing else does.
+    """After reauthentication: rotate the session key, which invalidates stolen copies, and reset
+    the failed attempts. Nothing else resets them.
     """
     old = request.session.session_key
     request.session.cycle_key()
@@ -77,7 +77,7 @@ def _move_row(request: HttpRequest, old: str | None, **changes: int) -> None:
 
 @transaction.atomic
 def end_others(request: HttpRequest, user: User) -> int:
-    """End all sessions of the person but this one; how many there were."""
+    """End all other sessions of the user; returns their number."""
     _invalidate(user)
     old = request.session.session_key
     update_session_auth_hash(request, user)
@@ -98,13 +98,13 @@ def end(session: UserSession) -> None:
 
 
 def forget(key: str | None) -> None:
-    """The note of a session that signed out."""
+    """Delete the row of a session that signed out."""
     UserSession.objects.filter(session_key=key).delete()
 
 
 def _invalidate(user: User) -> None:
-    # Judged with every request: a session that is being opened at this moment, or that was never
-    # noted, ends as well.
+    # Every request checks the generation, so sessions being opened right now, or never recorded,
+    # end as well.
     User.objects.filter(pk=user.pk).update(session_generation=F("session_generation") + 1)
     user.refresh_from_db(fields=["session_generation"])
 

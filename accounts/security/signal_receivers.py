@@ -1,4 +1,4 @@
-"""What follows when people sign in, change their account or fail to: allauth says so by signals."""
+"""Receivers of allauth's signals: audit events, notifications and ended sessions."""
 
 from typing import Any
 
@@ -51,7 +51,7 @@ def on_login_failed(
 def on_factor_failed(
     request: HttpRequest, user: User, reauthentication: bool = False, **_rest: Any
 ) -> None:
-    if not reauthentication:  # the middleware records that one
+    if not reauthentication:  # recorded by the middleware
         record("login.failed", user=user, request=request, subject="2fa")
 
 
@@ -89,7 +89,7 @@ def on_email_added(
 def on_email_confirmed(request: HttpRequest, email_address: EmailAddress, **_rest: Any) -> None:
     user, address = email_address.user, email_address.email
     record("address.confirmed", user=user, request=request, subject=address)
-    if not email_address.primary:  # the first one, at sign-up, is the primary itself
+    if not email_address.primary:  # at sign-up the first address is the primary one
         notifications.post_change("address.confirmed", user=user, request=request, address=address)
 
 
@@ -100,7 +100,7 @@ def on_email_changed(
     to_email_address: EmailAddress,
     **_rest: Any,
 ) -> None:
-    """allauth writes to the old address."""
+    """allauth itself notifies the old address."""
     old = from_email_address.email if from_email_address else ""
     address = to_email_address.email
     record("address.primary", user=user, request=request, subject=f"{old} → {address}")
@@ -112,7 +112,7 @@ def on_email_changed(
 def on_email_removed(
     request: HttpRequest, user: User, email_address: EmailAddress, **_rest: Any
 ) -> None:
-    """allauth writes to the primary address."""
+    """allauth itself notifies the primary address."""
     address = email_address.email
     record("address.removed", user=user, request=request, subject=address)
     if email_address.verified:
@@ -126,9 +126,9 @@ def on_factor_added(
 ) -> None:
     record("factor.added", user=user, request=request, subject=authenticator.type)
     if authenticator.type == Authenticator.Type.RECOVERY_CODES:
-        return  # they come with the first factor
+        return  # generated with the first factor
     sessions.end_others(request, user)
-    # Who added it has just used it: the recovery codes, shown next, need no further proof.
+    # Adding a factor proves it: the recovery codes, shown next, need no reauthentication.
     record_authentication(
         request, user, "mfa", type=authenticator.type, id=authenticator.pk, reauthenticated=True
     )

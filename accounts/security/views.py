@@ -1,4 +1,4 @@
-"""The page of one's sessions, and their ends."""
+"""The page that lists and ends the user's sessions."""
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required

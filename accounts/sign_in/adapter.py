@@ -1,4 +1,4 @@
-"""allauth's sign-in made ours: the name on letters, whose address counts, the user's language."""
+"""allauth's adapter: mail by the outbox, limits by client network, the user's language."""
 
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
@@ -37,7 +37,7 @@ def remember_language(response: HttpResponse, language: str) -> None:
 
 
 def on_public_url(value: Any) -> Any:
-    """A link of ours with PUBLIC_URL as its origin; allauth takes it from the Host header."""
+    """Replace the origin of our links by PUBLIC_URL; allauth takes it from the Host header."""
     if not (isinstance(value, str) and value.startswith(("http://", "https://"))):
         return value
     url = urlsplit(value)
@@ -56,7 +56,7 @@ class AccountAdapter(DefaultAccountAdapter):
         return f"{SITE}: {subject}"
 
     def send_mail(self, template_prefix: str, email: str, context: dict[str, Any]) -> None:
-        """Into the outbox: no page waits for a mail server, and none fails with it."""
+        """Append to the outbox: no page waits for or depends on the mail server."""
         site = {"name": SITE, "domain": settings.PUBLIC_URL}
         words = {
             "request": allauth.request,
@@ -88,7 +88,7 @@ class AccountAdapter(DefaultAccountAdapter):
         if near is None or far is None:
             self._rollback_login_failed_rl_usage()
             raise self.validation_error("too_many_login_attempts")
-        near.usage += far.usage  # all given back if the password is right
+        near.usage += far.usage  # all rolled back if the password is right
 
     def _delete_login_attempts_cached_email(self, request: HttpRequest, **credentials: Any) -> None:
         super()._delete_login_attempts_cached_email(request, **credentials)
@@ -106,7 +106,7 @@ class AccountAdapter(DefaultAccountAdapter):
     def get_reauthentication_methods(
         self, user: AbstractBaseUser | AnonymousUser
     ) -> list[dict[str, Any]]:
-        """Who has a second factor proves it by that, not by the password; a passkey comes before
+        """A user with a second factor reauthenticates by it, not by password; passkeys come before
         recovery codes.
         """
         ways: list[dict[str, Any]] = super().get_reauthentication_methods(user)
@@ -117,7 +117,7 @@ class AccountAdapter(DefaultAccountAdapter):
         return factors if has_app else factors[::-1]
 
     def reauthenticate(self, user: AbstractBaseUser, password: str) -> bool:
-        # Attempts are counted by session: those here must not close the door to the owner.
+        # Attempts are counted per session, so that these cannot lock the owner out.
         return check_password(password, user.password)
 
     def post_login(

@@ -1,5 +1,5 @@
-"""allauth's forms of second factors: malformed passkeys are refused, re-authentication has a bound
-of its own.
+"""allauth's forms for second factors: they refuse malformed passkeys, and reauthentication has
+its own attempt limit.
 """
 
 import struct
@@ -56,9 +56,9 @@ class AddWebAuthnForm(passkeys.AddWebAuthnForm):
         return cleaned
 
 
-# allauth counts wrong codes of re-authentication and of signing in together, so that a stolen
-# session would keep its owner out. Here each session has few attempts (sessions.spend_attempt),
-# and each person some a minute ("reauthenticate").
+# allauth counts wrong codes of reauthentication and sign-in together, so a stolen session could
+# lock its owner out. Here each session has few attempts (sessions.spend_attempt), and each user
+# has a limit per minute ("reauthenticate").
 
 
 class ReauthenticateForm(codes.ReauthenticateForm):

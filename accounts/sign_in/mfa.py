@@ -1,8 +1,9 @@
 """Secrets of second factors, encrypted at rest with MFA_KEYS.
 
 What is stored is `fernet:<id of the key>:<token>` (https://github.com/fernet/spec: AES-CBC with
-HMAC-SHA-256), so that keys rotate: a new one goes first, `manage.py rotate_mfa_keys` moves what the
-old ones hold. A secret without the prefix was stored before and is read as it is.
+HMAC-SHA-256), so that keys can rotate: put a new one first, then run `manage.py rotate_mfa_keys`,
+which re-encrypts the secrets of old keys. A secret without the prefix predates encryption and is
+read as plaintext.
 """
 
 import base64
@@ -21,7 +22,7 @@ from django.core.exceptions import ImproperlyConfigured
 from django.db import transaction
 
 PREFIX = "fernet"
-PLAINTEXT = ""  # the key of what is not encrypted
+PLAINTEXT = ""  # the key id of unencrypted secrets
 SECRET_FIELDS = ("secret", "seed")  # of an authenticator app, of recovery codes
 
 
@@ -39,7 +40,7 @@ def encrypt(text: str) -> str:
 
 
 def decrypt(stored: str) -> str:
-    """Raises ImproperlyConfigured when the key was taken away or is another one now."""
+    """Raises ImproperlyConfigured when the key was removed or replaced."""
     key_id = key_id_of(stored)
     if key_id == PLAINTEXT:
         return stored
@@ -63,10 +64,10 @@ def key_id_of(stored: str) -> str:
 
 
 def rotate() -> Counter[str]:
-    """Bring every stored secret under the current key; says how many there were under each."""
+    """Re-encrypt every secret with the current key; returns the counts by former key."""
     found: Counter[str] = Counter()
     for pk in Authenticator.objects.order_by("pk").values_list("pk", flat=True):
-        with transaction.atomic():  # a recovery code that is being used waits, and is not forgotten
+        with transaction.atomic():  # the lock keeps a parallel use of a recovery code
             row = Authenticator.objects.select_for_update().filter(pk=pk).first()
             if row is None:
                 continue
@@ -77,7 +78,7 @@ def rotate() -> Counter[str]:
 
 
 def replace_secrets(data: dict[str, Any], change: Callable[[str], str]) -> bool:
-    """In place; whether anything is another now."""
+    """Change the secrets in place; returns whether any changed."""
     before = {name: data[name] for name in SECRET_FIELDS if name in data}
     data.update({name: change(text) for name, text in before.items()})
     return any(data[name] != text for name, text in before.items())

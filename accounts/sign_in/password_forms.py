@@ -1,4 +1,4 @@
-"""allauth's forms with a password: none is read that is longer than people's are."""
+"""allauth's password forms with a maximum length."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,7 @@ else:  # each of allauth's is a form already
 
 
 class BoundedPasswordsMixin(Base):
-    """Refuses by length before anything is judged, hashed or compared."""
+    """Checks the length before a password is rated, hashed or compared."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

@@ -1,9 +1,9 @@
-"""What a new password must be: hard to guess for somebody who knows the person and the product.
+"""Rates new passwords against an attacker who knows the user and the product.
 
-A password is worth what a guesser has to find out: a letter by itself 1, a digit ½, a common word
-3, and next to nothing what is known or follows from what stands before: the product's name, the
-person's and the company's, a year, a row of keys, a repetition. Read are the password as typed,
-with its leet undone (0 for o), and as if the other keyboard layout had been on; the worst counts.
+The strength is the sum over parts: a letter 1, a digit ½, a common word 3, and little or nothing
+for known or predictable parts: the names of the product, the user and the company, a year, a row
+of keys, a repetition. The password is rated as typed, with leetspeak undone (0 for o), and in the
+other keyboard layout; the lowest strength counts.
 """
 
 import re
@@ -20,9 +20,9 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Company, User
 
-MIN_STRENGTH = 7.5  # of 20,000 random ones of 12 letters and digits 31 have less
-MAX_LENGTH = 1000  # characters of a password that anybody may send
-RATED_LENGTH = 128  # characters that are looked at: judging takes time for each
+MIN_STRENGTH = 7.5  # 31 of 20,000 random passwords of 12 letters and digits have less
+MAX_LENGTH = 1000  # characters
+RATED_LENGTH = 128  # characters that are rated: rating costs time per character
 MAX_WORD_LENGTH = 16
 PRODUCT_NAMES = frozenset({"kvitok", "квиток"})
 OBVIOUS_WORDS = frozenset({
@@ -63,7 +63,7 @@ def require_strong(password: str, known: Iterable[str]) -> None:
 
 
 def known_words(user: User) -> set[str]:
-    """What anybody knows of the person: mailbox, name, companies and their brands."""
+    """Words publicly known about the user: mailbox, name, companies and brands."""
     texts = [user.email or "", user.name]
     if user.pk:
         companies = Company.objects.filter(members__user=user)
@@ -76,7 +76,7 @@ def words_of(*texts: str) -> set[str]:
 
 
 def strength(password: str, known: Iterable[str] = ()) -> float:
-    # Cut twice: one character may become eighteen.
+    # Cut twice: NFKC may expand one character to eighteen.
     typed = normalize("NFKC", password[:RATED_LENGTH]).lower()[:RATED_LENGTH]
     obvious = OBVIOUS_WORDS | PRODUCT_NAMES | set(known)
     return min(_strength_of_reading(reading, obvious) for reading in _readings(typed))
@@ -99,7 +99,7 @@ def _strength_of_reading(text: str, obvious: frozenset[str]) -> float:
 
 
 def _next_part(text: str, place: int, obvious: frozenset[str]) -> tuple[str, float]:
-    """The part that begins here, and what it is worth."""
+    """The part at `place` and its strength."""
     if year := _YEAR.match(text, place):
         return year[0], 1.0
     for length in range(min(MAX_WORD_LENGTH, len(text) - place), 2, -1):
@@ -125,5 +125,5 @@ def _is_adjacent(before: str, char: str) -> bool:
 
 @cache
 def _common_words() -> frozenset[str]:
-    """Django's 20,000 most common passwords, those of letters."""
+    """The purely alphabetic ones of Django's 20,000 most common passwords."""
     return frozenset(word for word in CommonPasswordValidator().passwords if word.isalpha())

@@ -1,4 +1,4 @@
-"""allauth's forms, where they let in more than we do."""
+"""allauth's password reset, restricted to the primary address."""
 
 from allauth.account.forms import ResetPasswordForm as AllauthResetPasswordForm
 from django.http import HttpRequest
@@ -9,7 +9,7 @@ from accounts.security.notifications import primary_address
 
 
 class ResetPasswordForm(AllauthResetPasswordForm):
-    """Only the primary address gets a link: another one must not be worth the account."""
+    """Only the primary address gets a link: no other address may take the account over."""
 
     users: list[User]
 
@@ -25,7 +25,7 @@ class ResetPasswordForm(AllauthResetPasswordForm):
 
 
 def _may_reset(user: User, email: str) -> bool:
-    """The primary address, confirmed; unconfirmed only while the account has no confirmed one."""
+    """Only the primary address, confirmed unless the account has no confirmed address."""
     if primary_address(user).lower() != email.lower():
         return False
     addresses = list(user.emailaddress_set.all())

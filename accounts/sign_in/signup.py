@@ -1,4 +1,4 @@
-"""The sign-up that says nothing of who has an account, by its work as little as by its words."""
+"""Sign-up without account enumeration, neither by its answer nor by its timing."""
 
 from typing import Any
 from uuid import uuid4
@@ -15,10 +15,10 @@ from accounts.sign_in.password_forms import BoundedPasswordsMixin
 
 
 class EnumerationSafeSignupForm(BoundedPasswordsMixin, SignupForm):
-    """Does for a known address what it does for a new one, and undoes it."""
+    """Does the same work for a known address as for a new one, then rolls it back."""
 
     def clean(self) -> dict[str, Any]:
-        """The validators know no company yet: its name is as easy to guess as the person's."""
+        """Rate the password against the company name as well, which validators cannot know yet."""
         cleaned: dict[str, Any] = super().clean() or self.cleaned_data
         if password := cleaned.get("password1"):
             known = passwords.words_of(cleaned.get("email", ""), cleaned.get("company", ""))
@@ -31,7 +31,7 @@ class EnumerationSafeSignupForm(BoundedPasswordsMixin, SignupForm):
 
     def try_save(self, request: HttpRequest) -> Any:
         try:
-            with transaction.atomic():  # a user without the company would be asked for it again
+            with transaction.atomic():  # user and company commit together
                 if not self.account_already_exists:
                     return super().try_save(request)
                 self._rehearse(request)

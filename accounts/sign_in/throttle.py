@@ -1,9 +1,9 @@
-"""How often a password may be tried: few times from one network, more often from all together.
+"""Sign-in limits: a low one per client network and account, a higher one per account.
 
-Counted are the network and the account together, so that a stranger's wrong passwords do not keep
-the owner out. Guesses that are spread over many networks meet a bound on the account, which a
-browser that has signed in to it before does not (OWASP's "device cookies"): it has a bound of its
-own. Whoever is left out of both sets a new password by a letter, which starts all counts anew.
+The first limit counts network and account together, so a stranger's wrong passwords do not lock
+the owner out. Distributed guesses hit the limit per account, from which a browser that has signed
+in before is exempt (OWASP's "device cookies"): it has its own limit. A user who is blocked anyway
+resets the password by mail, which resets all counts.
 """
 
 import secrets
@@ -21,17 +21,17 @@ from accounts.client_ip import client_ip, client_network
 APP = "allauth.account"
 COOKIE = "device"
 SALT = "accounts.device"
-LIFETIME = 365 * 24 * 3600  # seconds a browser is known without signing in again
+LIFETIME = 365 * 24 * 3600  # seconds a device cookie is valid
 
 
 def key_of(request: HttpRequest, email: str) -> str:
-    """What "login_failed" is counted by. Not the Host header, which the client chooses."""
+    """The key of the limit "login_failed". Without the Host header, which the client chooses."""
     ip = client_ip(request.META)
     return f"{email.strip().lower()}|{client_network(ip) or ip}"
 
 
 def consume(request: HttpRequest, email: str) -> RateLimitUsage | None:
-    """One more try against the account, whatever network it comes from; None: too many."""
+    """Count a try against the account, from any network; None when over the limit."""
     email = email.strip().lower()
     device = _device_of(request, email)
     action = "login_device" if device else "login_account"
@@ -39,12 +39,12 @@ def consume(request: HttpRequest, email: str) -> RateLimitUsage | None:
 
 
 def clear(request: HttpRequest, email: str) -> None:
-    """For an owner who has proved to be one by a letter."""
+    """Reset the account's limit, after a password reset by mail."""
     ratelimit.clear(request, app=APP, action="login_account", key=email.strip().lower())
 
 
 def remember_device(response: HttpResponse, email: str) -> None:
-    """Signed in here: other people's wrong passwords no longer concern this browser."""
+    """Set the device cookie: others' wrong passwords no longer block this browser."""
     mark = signing.dumps([hashed(email.strip().lower()), secrets.token_hex(8)], salt=SALT)
     response.set_cookie(
         COOKIE,

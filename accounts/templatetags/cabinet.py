@@ -1,4 +1,4 @@
-"""What templates need beyond Django's own tags."""
+"""Template filters and tags of the cabinet."""
 
 from datetime import date, datetime
 from typing import Any
@@ -23,14 +23,12 @@ CLASSES = {
 }
 
 
-SUMMARY_THRESHOLD = (
-    3  # fields: a form of more may not fit a screen, and says above what is wrong below
-)
+SUMMARY_THRESHOLD = 3  # fields: longer forms may not fit a screen and get an error summary
 
 
 @register.inclusion_tag("components/error_summary.html")
 def error_summary(form: BaseForm) -> dict[str, Any]:
-    """What to correct, above a form that was refused; each field is a link away."""
+    """A summary of errors above an invalid form, with links to the fields."""
     faults = _faults(form)
     return {
         "form": form,
@@ -45,7 +43,7 @@ def _faults(form: BaseForm) -> list[BoundField]:
 
 @register.filter
 def is_first_fault(field: BoundField) -> bool:
-    """The field that a refused form puts the cursor into, with no script: by `autofocus`."""
+    """Whether it is the first invalid field, which gets `autofocus`."""
     return bool(field.errors) and _faults(field.form)[0].name == field.name
 
 
@@ -61,7 +59,7 @@ def text_for(text: str, member: Member | None) -> str:
 
 @register.filter
 def control(field: BoundField) -> SafeString:
-    """The field's widget in Bootstrap's classes; a group of options keeps its own."""
+    """Render the widget with Bootstrap's classes; option groups keep their own."""
     if field.use_fieldset:
         return field.as_widget()
     classes = CLASSES.get(field.widget_type, "form-control")
@@ -69,13 +67,13 @@ def control(field: BoundField) -> SafeString:
     if field.form.errors:
         attrs["autofocus"] = is_first_fault(field)
     if field.field.widget.attrs.get("placeholder") == field.label:
-        attrs["placeholder"] = False  # allauth's say the label once more
+        attrs["placeholder"] = False  # allauth repeats the label there
     return field.as_widget(attrs=attrs)
 
 
 @register.filter
 def moment(at: datetime) -> SafeString:
-    """A time to the second, as the reader writes it, with the machine's spelling beside it."""
+    """A localised time to the second in a `<time>` element."""
     local = timezone.localtime(at)
     words = date_format(local, pgettext("moment", "j M Y, H:i:s"))
     return format_html('<time datetime="{}">{}</time>', local.isoformat("T", "seconds"), words)
@@ -88,18 +86,18 @@ def day(at: date) -> str:
 
 @register.filter
 def share(percent: float | None) -> str:
-    """«97,3 %», or a dash where there is nothing to divide."""
+    """«97,3 %», or a dash for None."""
     if percent is None:
         return "—"
     digits = 0 if percent in (0, 100) else 1
-    # Never rounded up to all of them.
+    # Never rounded up to 100 %.
     shown = min(percent, 99.9) if percent < 100 else percent
     return f"{number_format(shown, digits)}\u00a0%"
 
 
 @register.filter
 def took(ms: int | None) -> str:
-    """A length of time to two digits: «0,6 с», «12 с», «3,5 мин»."""
+    """A duration with two digits: «0,6 с», «12 с», «3,5 мин»."""
     if not ms:
         return "—"
     for size, words in ((3_600_000, gettext("h")), (60_000, gettext("min")), (1000, gettext("s"))):
