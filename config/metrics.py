@@ -1,4 +1,4 @@
-"""What processes count for Prometheus. Off, and free of charge, without METRICS_PORT.
+"""Prometheus metrics of every process. Off, at no cost, without METRICS_PORT.
 
 Every process writes to a file of its own under METRICS_DIR; `manage.py run_metrics` adds them up.
 What the database knows is not counted here but read from it at the scrape.
@@ -22,13 +22,13 @@ def is_on() -> bool:
 
 @cache
 def library() -> Any:
-    """prometheus_client, told before its import that there are many processes.
+    """prometheus_client, imported in multiprocess mode.
 
     A pid alone would not do for the name of a process's file: each container has a pid 7.
     """
     settings.METRICS_DIR.mkdir(mode=0o700, parents=True, exist_ok=True)
     os.environ["PROMETHEUS_MULTIPROC_DIR"] = str(settings.METRICS_DIR)
-    import prometheus_client  # noqa: PLC0415 - it reads the environment when it is imported
+    import prometheus_client  # noqa: PLC0415 - it reads the environment on import
     from prometheus_client import values  # noqa: PLC0415
 
     host = socket.gethostname()
@@ -46,7 +46,7 @@ def _api() -> Any:
 
 @cache
 def _api_child(call: str, status: int) -> Any:
-    """Looked up once: the library's own look-up would cost as much as the counting."""
+    """Cached: the library's own lookup costs as much as the counting."""
     return _api().labels(call, status)
 
 

@@ -1,4 +1,4 @@
-"""What the beat asks for and how often. A round that comes late is dropped: the next does it."""
+"""The Celery beat schedule. A late run expires: the next one does its work."""
 
 from typing import Any
 

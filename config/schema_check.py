@@ -1,4 +1,4 @@
-"""Whether the database has the tables this code was written for."""
+"""Whether every migration of this code is applied."""
 
 from functools import cache
 

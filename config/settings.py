@@ -39,7 +39,7 @@ VAR_DIR = Path(env.str("VAR_DIR", str(ROOT / "var")))
 PUBLIC_URL = env.str("PUBLIC_URL", "http://127.0.0.1:8000").rstrip("/")
 SHORT_URL = env.str("SHORT_URL", PUBLIC_URL).rstrip("/")
 SIMULATOR_URL = env.str("SIMULATOR_URL", "")
-TERMS_URL = web_address("TERMS_URL")  # these stand on every page and letter, if they are set
+TERMS_URL = web_address("TERMS_URL")  # on every page and e-mail, if set
 PRIVACY_URL = web_address("PRIVACY_URL")
 SUPPORT_URL = web_address("SUPPORT_URL")
 SUPPORT_EMAIL = env.str("SUPPORT_EMAIL", "")
@@ -58,7 +58,7 @@ def _secret(name: str, minimum: int) -> str:
 SECRET_KEY = _secret("SECRET_KEY", 50)
 SECRET_KEY_FALLBACKS: list[str] = env.list("SECRET_KEY_FALLBACKS", [])
 OTP_KEYS = keyring(env.str("OTP_KEYS", ""))  # apart from SECRET_KEY, so each rotates alone
-# Signing secrets of webhooks are derived from these, which therefore have to last.
+# Webhook signing secrets are derived from these keys, so they must be kept.
 _LASTING = "" if PRODUCTION else f"1:{sha256(SECRET_KEY.encode()).hexdigest()}"
 WEBHOOK_KEYS = keyring(env.str("WEBHOOK_KEYS", _LASTING), "WEBHOOK_KEYS")
 _FACTORS = "" if PRODUCTION else f"1:{sha256(b'mfa' + SECRET_KEY.encode()).hexdigest()}"
@@ -88,7 +88,7 @@ INSTALLED_APPS = [
     "allauth",
     "allauth.account",
     "allauth.mfa",
-    "desk.apps.DeskConfig",  # after what it replaces a page of
+    "desk.apps.DeskConfig",  # after the apps whose templates it overrides
     "django_htmx",
     "django_structlog",
     "csp",
@@ -98,7 +98,7 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
-    "config.server.middleware.SkipPageMiddleware",  # machine paths go straight to the last line
+    "config.server.middleware.SkipPageMiddleware",  # API paths skip to the last line
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "config.server.middleware.RequestLog",
@@ -121,7 +121,7 @@ MIDDLEWARE = [
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 ROOT_URLCONF = "config.urls"
 WSGI_APPLICATION = "config.wsgi.application"
-APPEND_SLASH = False  # a POST is never redirected; the URLconf tolerates one slash itself
+APPEND_SLASH = False  # a POST is never redirected; URL patterns allow a slash
 
 TEMPLATES = [
     {
@@ -140,13 +140,13 @@ TEMPLATES = [
     },
 ]
 
-# --- Celery: mail, sweeps and the delivery loop's host; never the truth ------------------------
+# --- Celery: mail, sweeps, the delivery loop's process; PostgreSQL holds the truth --------------
 
 CELERY_BROKER_URL = env.str("CELERY_BROKER_URL", REDIS_URL)
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_ACKS_LATE = False
-CELERY_TASK_REJECT_ON_WORKER_LOST = False  # it loops: the sweeps recover instead
-CELERY_WORKER_POOL = "threads"  # the delivery loop lives beside its tasks, in one process
+CELERY_TASK_REJECT_ON_WORKER_LOST = False  # a lost task would repeat for ever; sweeps recover
+CELERY_WORKER_POOL = "threads"  # the delivery loop shares the process with the tasks
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
@@ -154,19 +154,19 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {"visibility_timeout": 900}
 CELERY_TIMEZONE = "UTC"
 CELERY_BEAT_SCHEDULE = SCHEDULE
 
-# --- What is promised ------------------------------------------------------------------------
+# --- Prices, limits and deadlines ------------------------------------------------------------
 
 PRICES = {
     "whatsapp": at_least(1, "PRICE_WHATSAPP", 1),
     "telegram": at_least(1, "PRICE_TELEGRAM", 1),
     "sms": at_least(1, "PRICE_SMS", 16),
 }
-# Tokens of a company for a day, and for an hour and country, where its past asks for no more.
+# Minimum token budgets of a company: per day, and per hour and country.
 BUDGET_DAY = at_least(1, "BUDGET_DAY", 3200)
 BUDGET_COUNTRY_HOUR = at_least(1, "BUDGET_COUNTRY_HOUR", 800)
-BUDGET_USUAL = (3, 28)  # times the busiest of so many days
-BUDGET_WARNING = 80  # per cent of a budget after which its owners get a letter
-BUDGET_MOST = 1_000_000_000  # tokens an owner may set
+BUDGET_USUAL = (3, 28)  # (factor, days): factor × the busiest of the last days
+BUDGET_WARNING = 80  # per cent of a budget at which owners get an e-mail
+BUDGET_MOST = 1_000_000_000  # largest budget an owner may set, in tokens
 AUTO_APPROVE_COMPANIES = env.bool("AUTO_APPROVE_COMPANIES", False)
 
 CURRENCY = env.str("CURRENCY", "RUB")  # of prices per token; a package names its own
@@ -181,14 +181,14 @@ OPEN_ORDERS = 50  # per company, waiting for payment
 CODE_LIFETIME = at_least(60, "CODE_LIFETIME", 300)  # seconds
 CODE_ATTEMPTS = 5
 RESEND_MARGIN = 60  # a live code with less left than this is superseded, not resent
-HOLD_DEADLINE = {  # seconds until an unproved delivery is given up, and is free
+HOLD_DEADLINE = {  # seconds until a hold without proof of delivery is released
     "code": at_least(60, "HOLD_DEADLINE_CODE", 600),
     "link": at_least(60, "HOLD_DEADLINE_LINK", 86_400),
 }
 if HOLD_DEADLINE["code"] < CODE_LIFETIME:
     raise ImproperlyConfigured("HOLD_DEADLINE_CODE must be CODE_LIFETIME or more")
-FALLBACK_PATIENCE = {"code": 30, "link": 120}  # seconds for a proof before the next channel
-PATIENCE_RANGE = (10, 600)  # what a company may set in their place
+FALLBACK_PATIENCE = {"code": 30, "link": 120}  # seconds to wait for proof before the next channel
+PATIENCE_RANGE = (10, 600)  # range a company may set
 LEASE = env.int("LEASE", 30)  # seconds a worker may hold an attempt without an outcome
 SEND_WAIT = env.float("SEND_WAIT", 8.0)  # seconds a send waits for its first outcome
 SEND_WAITERS = env.int("SEND_WAITERS", 48)  # per process; a slow vendor must leave room to verify
@@ -198,53 +198,53 @@ if sum(PROVIDER_TIMEOUT) + 5 >= LEASE:
 DELIVERY_THREADS = env.int("DELIVERY_THREADS", 32)
 MAX_SMS_SEGMENTS = 3
 LINK_BLOCKLIST: list[str] = env.list("LINK_BLOCKLIST", [])  # hosts no link may lead to
-LINK_MISSES = (at_least(1, "LINK_MISSES", 30), 600)  # of links that are not: (count, seconds)
+LINK_MISSES = (at_least(1, "LINK_MISSES", 30), 600)  # requests for unknown links: (count, seconds)
 
 COOL_DOWN = 60  # seconds between codes to one phone of one company
 CODE_LIMITS = [(5, 600), (10, 3600), (20, 86_400)]  # sends per company and phone: (count, seconds)
 LINK_LIMITS = [(5, 600), (20, 86_400)]
-# What a company may set for itself in their place: a cool-down from … to …, counts up to ….
+# A company may set its own: a cool-down in this range, counts up to these.
 COOL_DOWN_RANGE = (at_least(1, "COOL_DOWN_LEAST", 30), 3600)
 MOST_CODES = (10, 20, 20)
 MOST_LINKS = (10, 20)
-# Per phone, whoever sends, codes and links apart: so many at once, and as many a day, evenly; the
-# reserve is for each company's first sends in 24 hours, when others have emptied the pool.
+# Per phone over all companies, codes and links apart: a burst size, refilled evenly over a day. The
+# reserve serves each company's first sends in 24 hours when others have emptied the pool.
 PHONE_POOL, PHONE_RESERVE = (20, 86_400), (10, 86_400)
 RESERVED_SENDS = 2
-PLACES_BACK = (3, 600)  # how often a refused send gives its place back
+PLACES_BACK = (3, 600)  # how often a refused send is not counted
 FAILED_ATTEMPTS = [(10, 3600), (20, 86_400)]  # wrong codes per company and phone
-REFUSED_VERIFIES = (10, 600)  # with nothing left to judge
+REFUSED_VERIFIES = (10, 600)  # verify calls without a live code
 API_RATE = (env.int("API_RATE", 1000), 10)  # requests per key: (count, seconds)
-TEST_QUOTAS = {  # what all test keys of a company make in a day
+TEST_QUOTAS = {  # per company and day, all test keys together
     "links": at_least(1, "TEST_LINKS_A_DAY", 3000),
     "messages": at_least(1, "TEST_MESSAGES_A_DAY", 3000),
 }
 API_BODY = 65_536  # bytes
-DATA_UPLOAD_MAX_MEMORY_SIZE = 4 * 2**20  # vendors send receipts in batches; the API has its own
-BODY_TIMEOUT = env.float("BODY_TIMEOUT", 10.0)  # seconds for a request's body, from its headers on
-BODIES = at_least(1, "BODIES", 1000)  # being received at once, per process
+DATA_UPLOAD_MAX_MEMORY_SIZE = 4 * 2**20  # vendors batch receipts; the API has its own limit
+BODY_TIMEOUT = env.float("BODY_TIMEOUT", 10.0)  # seconds from the headers to the end of the body
+BODIES = at_least(1, "BODIES", 1000)  # received at once, per process
 BODIES_PER_SENDER = at_least(1, "BODIES_PER_SENDER", 100)  # a key; without one, an address
-BODY_MEMORY = at_least(2**23, "BODY_MEMORY", 2**26)  # bytes of them, per process
-UNREAD_TIMEOUT = env.float("UNREAD_TIMEOUT", 60.0)  # seconds for a client to take of an answer
+BODY_MEMORY = at_least(2**23, "BODY_MEMORY", 2**26)  # bytes of unfinished bodies, per process
+UNREAD_TIMEOUT = env.float("UNREAD_TIMEOUT", 60.0)  # seconds without reading the response
 PHONE_RETENTION, RAW_RETENTION = 90, 30  # days
 COUNTRY_HEADER = env.str("COUNTRY_HEADER", "")  # as in request.META: HTTP_CF_IPCOUNTRY, say
-COUNTRY_DATABASE = env.str("COUNTRY_DATABASE", "")  # a file of MaxMind's format (.mmdb)
+COUNTRY_DATABASE = env.str("COUNTRY_DATABASE", "")  # a MaxMind .mmdb file
 
-# --- Webhooks and letters ----------------------------------------------------------------------
+# --- Webhooks ----------------------------------------------------------------------------------
 
 WEBHOOK_THREADS = env.int("WEBHOOK_THREADS", 32)  # calls at once, per worker
 WEBHOOK_CONNECT = 3.0  # seconds to connect to an endpoint
 WEBHOOK_TIMEOUT = 10.0  # seconds for the whole call
-WEBHOOK_LEASE = 60  # seconds after which a call that nobody told of is made again
-WEBHOOKS_TO_LOOPBACK = not PRODUCTION  # a developer's own receiver, by plain http as well
+WEBHOOK_LEASE = 60  # seconds until a call without a recorded outcome is repeated
+WEBHOOKS_TO_LOOPBACK = not PRODUCTION  # a developer's local receiver, over plain http too
 MAX_ENDPOINTS = 10  # per company and mode
 
 # --- Providers -----------------------------------------------------------------------------------
 
 _VENDORS = (WHATSAPP, TELEGRAM_GATEWAY, TELEGRAM_BOT, TWILIO, SMSC)
-_FURTHER = (one for named in FURTHER_ACCOUNTS.values() for one in named.values())
+_FURTHER = (account for named in FURTHER_ACCOUNTS.values() for account in named.values())
 PROVIDER_ACCOUNTS = [*_VENDORS, *_FURTHER]
-BREAKER_LONGEST = env.int("BREAKER_LONGEST", 3600)  # seconds an account at fault is left alone
+BREAKER_LONGEST = env.int("BREAKER_LONGEST", 3600)  # longest seconds that a breaker stays open
 
 TELEGRAM_BOT_ASSUME_CONTACT = env.bool("TELEGRAM_BOT_ASSUME_CONTACT", False)
 
@@ -268,9 +268,9 @@ ACCOUNT_FORMS = {
 ACCOUNT_ADAPTER = "accounts.sign_in.adapter.AccountAdapter"
 ACCOUNT_RATE_LIMITS = RATE_LIMITS
 ACCOUNT_REAUTHENTICATION_REQUIRED = True
-ACCOUNT_REAUTHENTICATION_TIMEOUT = 300  # seconds a proof is good for; signing in is none
+ACCOUNT_REAUTHENTICATION_TIMEOUT = 300  # seconds; signing in does not count as one
 ACCOUNT_LOGOUT_ON_PASSWORD_CHANGE = True
-ACCOUNT_EMAIL_NOTIFICATIONS = True  # of every change to an account, to its owner
+ACCOUNT_EMAIL_NOTIFICATIONS = True  # to its owner, about every account change
 ACCOUNT_DEFAULT_HTTP_PROTOCOL = "https" if PRODUCTION else "http"
 LOGIN_URL = "account_login"
 LOGIN_REDIRECT_URL = "overview"
@@ -279,7 +279,7 @@ MFA_FORMS = FACTOR_FORMS
 MFA_ADAPTER = "accounts.sign_in.mfa.MFAAdapter"
 MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
 MFA_PASSKEY_LOGIN_ENABLED = True
-MFA_WEBAUTHN_ALLOW_INSECURE_ORIGIN = not PRODUCTION  # plain http on a developer's machine
+MFA_WEBAUTHN_ALLOW_INSECURE_ORIGIN = not PRODUCTION  # plain http in development
 MFA_TOTP_ISSUER = "Kvitok"
 
 EMAIL_BACKEND = env.str(
@@ -294,12 +294,12 @@ EMAIL_PORT = env.int("EMAIL_PORT", 25)
 EMAIL_HOST_USER = env.str("EMAIL_HOST_USER", "")
 EMAIL_HOST_PASSWORD = env.str("EMAIL_HOST_PASSWORD", "")
 EMAIL_USE_TLS = env.bool("EMAIL_USE_TLS", False)
-EMAIL_TIMEOUT = 10  # seconds; a mail server that hangs holds one task and no page
+EMAIL_TIMEOUT = 10  # seconds; a hanging mail server blocks one task, no page
 DEFAULT_FROM_EMAIL = env.str("DEFAULT_FROM_EMAIL", "Kvitok <no-reply@localhost>")
 
 # --- The operator's desk ------------------------------------------------------------------------
 
-OPERATOR_MFA = env.bool("OPERATOR_MFA", True)  # the admin opens with a second factor only
+OPERATOR_MFA = env.bool("OPERATOR_MFA", True)  # the admin requires a second factor
 METRICS_PORT: int | None = int(env.str("METRICS_PORT", "") or 0) or None
 METRICS_HOST = env.str("METRICS_HOST", "127.0.0.1")
 METRICS_DIR = Path(env.str("METRICS_DIR", str(VAR_DIR / "metrics")))
@@ -310,7 +310,7 @@ LANGUAGE_CODE = "ru"
 LANGUAGES = [("ru", "Русский"), ("en", "English")]
 LOCALE_PATHS = [ROOT / "locale"]
 TIME_ZONE = env.str("TIME_ZONE", "Europe/Moscow")
-OPERATOR_COUNTRY = env.str("OPERATOR_COUNTRY", "RU")  # whose national phones the desk reads
+OPERATOR_COUNTRY = env.str("OPERATOR_COUNTRY", "RU")  # for national phone numbers in the admin
 USE_TZ = True
 STATIC_URL = "/static/"
 STATIC_ROOT = Path(env.str("STATIC_ROOT", str(ROOT / "staticfiles")))

@@ -1,4 +1,4 @@
-"""PostgreSQL and Redis: where they are, and how long we wait for them."""
+"""Connections and timeouts of PostgreSQL and Redis."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ except EnvError as error:
         "which bring their own servers"
     ) from None
 
-# A database that vanished without a word is noticed within seconds, not by TCP's own hours.
+# TCP keepalive notices a vanished database within seconds; the system default is hours.
 _NETWORK = {
     "connect_timeout": 3,
     "keepalives": 1,
@@ -31,9 +31,9 @@ DATABASES["default"] |= {
     "OPTIONS": _NETWORK
     | DATABASES["default"].get("OPTIONS", {})
     | {
-        # 64 request threads share 8 connections: each holds one for a millisecond or two.
+        # 64 request threads share 8 connections: each uses one for 1–2 ms.
         "pool": {"min_size": 1, "max_size": env.int("DATABASE_POOL", 8), "timeout": 5},
-        # Django leaves both off; together they are worth a fifth of the throughput.
+        # Django's default is off for both; together they give a fifth of the throughput.
         "server_side_binding": True,
         "prepare_threshold": 2,
         "options": f"-c lock_timeout=3000 -c statement_timeout={_STATEMENT_TIMEOUT}"
@@ -41,13 +41,13 @@ DATABASES["default"] |= {
     },
 }
 
-REDIS_TIMEOUT = env.float("REDIS_TIMEOUT", 0.05)  # a limiter that is late is worse than none
+REDIS_TIMEOUT = env.float("REDIS_TIMEOUT", 0.05)  # a slow limiter is worse than none
 _CACHE: dict[str, Any] = {
     "LOCATION": REDIS_URL,
     "OPTIONS": {"socket_timeout": REDIS_TIMEOUT, "socket_connect_timeout": REDIS_TIMEOUT},
 }
 CACHES = {
-    "default": {"BACKEND": "config.cache.PostgresCache"},  # allauth counts log-ins in it
+    "default": {"BACKEND": "config.cache.PostgresCache"},  # allauth counts log-ins here
     "rate": _CACHE
     | {"BACKEND": "django.core.cache.backends.redis.RedisCache", "KEY_PREFIX": "rate"},
 }

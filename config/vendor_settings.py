@@ -1,7 +1,7 @@
-"""Our accounts with vendors, from the environment: one without a token is not configured.
+"""Vendor accounts from the environment; an account without a token is not configured.
 
-`TWILIO_…` is a vendor's first account. `TWILIO_ACCOUNTS=kz,uz` names further ones, each read from
-variables of its own: `TWILIO_KZ_…`, `TWILIO_UZ_…`.
+`TWILIO_…` is a vendor's first account. `TWILIO_ACCOUNTS=kz,uz` names further ones, each with its
+own variables: `TWILIO_KZ_…`, `TWILIO_UZ_…`.
 """
 
 import re
@@ -18,13 +18,13 @@ ACCOUNT_NAME = re.compile(r"[a-z][a-z0-9]{0,11}")
 
 class VariableReader(Protocol):
     def name(self, variable: str, /) -> str:
-        """What the variable is called for this account."""
+        """The variable's name for this account."""
 
     def str(self, variable: str, default: str, /) -> str: ...
 
 
 class _FirstAccount:
-    """The vendor's first account, whose variables have no name in them."""
+    """The vendor's first account: variables without an account name."""
 
     def name(self, variable: str, /) -> str:
         return variable
@@ -35,7 +35,7 @@ class _FirstAccount:
 
 
 class _FurtherAccount(_FirstAccount):
-    """Reads `TWILIO_KZ_TOKEN` when asked for `TWILIO_TOKEN`."""
+    """Reads `TWILIO_KZ_TOKEN` for `TWILIO_TOKEN`."""
 
     def __init__(self, vendor: str, account: str) -> None:
         self._first, self._own = f"{vendor}_", f"{vendor}_{account.upper()}_"
@@ -137,7 +137,7 @@ def _smsc(env: VariableReader) -> Options:
 
 
 def _smpp(env: VariableReader) -> Options:
-    """An account is one lasting connection, and so a process: `manage.py run_smpp --account`."""
+    """An account is one long-lived connection in its own process: `manage.py run_smpp`."""
     options = {
         "host": env.str("SMPP_HOST", ""),
         "port": _integer(env, "SMPP_PORT", 2775),
@@ -191,7 +191,7 @@ TELEGRAM_BOT = _telegram_bot(_FIRST)
 TWILIO = _twilio(_FIRST)
 SMSC = _smsc(_FIRST)
 SMPP = _smpp(_FIRST)
-# Not of the bot: a person shares their contact with one bot, and no other may write to them.
+# Not of the bot: a person shares a contact with one bot, and no other bot can write to them.
 FURTHER_ACCOUNTS = {
     "WHATSAPP": _further_accounts("WHATSAPP", _whatsapp),
     "TELEGRAM_GATEWAY": _further_accounts("TELEGRAM_GATEWAY", _telegram_gateway),

@@ -63,7 +63,7 @@ def new_secrets() -> dict[str, str]:
 
 
 def stored_secrets(path: Path) -> dict[str, str]:
-    """The secrets kept in a file, made at the first run and completed at later ones."""
+    """The secrets in a file, generated at the first run; later runs add new ones."""
     known = _read(path)
     if missing := _SECRETS.keys() - known:
         known |= {name: _SECRETS[name]() for name in missing}
@@ -74,7 +74,7 @@ def stored_secrets(path: Path) -> dict[str, str]:
 def accounts(
     simulator_url: str, secrets: Mapping[str, str], environ: Mapping[str, str]
 ) -> dict[str, str]:
-    """Simulated accounts with every provider of which `environ` names no credential."""
+    """Simulated accounts with every provider that has no credentials in `environ`."""
     found: dict[str, str] = {}
     unplayed = set(_SMS.values()) - {_SMS[_chosen_sms(environ)]}
     for provider, fixed in _ACCOUNTS.items():
@@ -97,7 +97,7 @@ def _chosen_sms(environ: Mapping[str, str]) -> str:
 def environment(
     environ: Mapping[str, str], *, var: Path, host: str, port: int, simulator_port: int
 ) -> dict[str, str]:
-    """The whole environment of `make run`'s processes, the stores' addresses excepted."""
+    """The environment of `make run`'s processes, except for the stores' addresses."""
     known = stored_secrets(var / "secrets.json")
     set_by_user = {name: value for name, value in environ.items() if value}
     defaults = {
@@ -105,8 +105,8 @@ def environment(
         "SIMULATOR_URL": f"http://127.0.0.1:{simulator_port}",
         "TELEGRAM_BOT_ASSUME_CONTACT": "1",
         "AUTO_APPROVE_COMPANIES": "1",
-        "BREAKER_LONGEST": "30",  # faults are tried out here: nobody waits an hour for the next try
-        "OPERATOR_MFA": "0",  # the demo's login opens the admin at once
+        "BREAKER_LONGEST": "30",  # short, to try out faults
+        "OPERATOR_MFA": "0",  # the demo login opens the admin without a second factor
         "SECRET_KEY": known["SECRET_KEY"],
         "OTP_KEYS": known["OTP_KEYS"],
         "WEBHOOK_KEYS": known["WEBHOOK_KEYS"],
@@ -126,7 +126,7 @@ def environment(
 
 
 def simulated_smpp(environ: Mapping[str, str], secrets: Mapping[str, str]) -> dict[str, str]:
-    """An account with the simulator's message centre, where one is asked for by its port."""
+    """An account with the simulator's message centre, if its port is set."""
     port = environ.get("SIMULATOR_SMPP_PORT", "")
     if not port:
         return {}
@@ -141,20 +141,20 @@ def simulated_smpp(environ: Mapping[str, str], secrets: Mapping[str, str]) -> di
 
 
 def publish(made: Mapping[str, str], environ: Mapping[str, str], *, var: Path) -> None:
-    """Keep what `environ` lacks, so that `manage.py` in another terminal means this service."""
+    """Store what `environ` lacks, so `manage.py` in another terminal uses this service."""
     ours = {name: value for name, value in made.items() if environ.get(name) != value}
     _write(var / _RUNNING_FILE, ours)
 
 
 def load_running() -> None:
-    """For `manage.py`: the service that `make run` started, unless the shell names another."""
+    """For `manage.py`: use the service that `make run` started, unless the shell names another."""
     if not any(is_set(os.environ, name) for name in ("DATABASE_URL", "SECRET_KEY")):
         var = Path(os.environ.get("VAR_DIR") or CHECKOUT / "var")
         os.environ.update(_read(var / _RUNNING_FILE))
 
 
 def reachable(host: str) -> str:
-    """The address at which this machine finds a server that listens on `host`."""
+    """The address for local clients of a server that listens on `host`."""
     return {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, f"[{host}]" if ":" in host else host)  # noqa: S104
 
 
@@ -176,7 +176,7 @@ def _read(path: Path) -> dict[str, str]:
 
 
 def _write(path: Path, known: Mapping[str, str]) -> None:
-    # Renamed into place, so that a crash leaves either the old file or the new one.
+    # Renamed into place: a crash leaves either the old file or the new one.
     new = path.with_suffix(".new")
     new.unlink(missing_ok=True)
     descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)

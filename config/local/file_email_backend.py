@@ -1,4 +1,4 @@
-"""Letters as files, in development: Django's own backend, but for the user alone."""
+"""E-mails as files in development: Django's backend, with private files."""
 
 from pathlib import Path
 from typing import Any
@@ -9,7 +9,7 @@ from config.local.private_files import make_folder_private
 
 
 class EmailBackend(filebased.EmailBackend):
-    """Whoever may read a letter may set a new password by it."""
+    """An e-mail can reset a password, so its file is private."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

@@ -1,4 +1,4 @@
-"""What must be so before `make run` starts anything; each refusal says what to do about it."""
+"""Checks before `make run` starts anything; each error says what to do."""
 
 import errno
 import shutil
@@ -12,7 +12,7 @@ _FREE_SPACE = 200 * 1024 * 1024  # bytes; a new database takes 40 MB of it
 
 
 def refuse_production(environ: Mapping[str, str]) -> None:
-    """Production under any spelling: `prod` must not become a development run."""
+    """Refuse production in any spelling: `prod` must not become a development run."""
     name = environ.get("ENVIRONMENT", "").strip()
     if name not in {"", "development", "test"}:
         raise StartError(
@@ -22,7 +22,7 @@ def refuse_production(environ: Mapping[str, str]) -> None:
 
 
 def number(environ: Mapping[str, str], name: str, default: int) -> int:
-    """The port that a variable names."""
+    """The port in this variable."""
     text = environ.get(name) or str(default)
     if not (text.isascii() and text.isdigit() and 0 < int(text) < 65_536):
         raise StartError(f"{name}={text} is not a port: give a number from 1 to 65535")
@@ -30,7 +30,7 @@ def number(environ: Mapping[str, str], name: str, default: int) -> int:
 
 
 def check_port(name: str, host: str, port: int) -> None:
-    """Raise StartError unless we could listen there.
+    """Raises StartError unless the port is free.
 
     Asked without SO_REUSEPORT: with it two servers share a port and split the traffic.
     """
@@ -45,7 +45,7 @@ def check_port(name: str, host: str, port: int) -> None:
 
 
 def make_writable(directory: Path) -> None:
-    """Create the directory and prove that files can be written there."""
+    """Create the directory and test that it is writable."""
     probe = directory / ".probe"
     try:
         directory.mkdir(parents=True, exist_ok=True)

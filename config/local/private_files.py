@@ -1,4 +1,4 @@
-"""Files of a development run are for its user alone: they hold letters, codes, phones and keys."""
+"""Restricts a development run's files to its user: they hold e-mails, codes, phones and keys."""
 
 from pathlib import Path
 
@@ -7,7 +7,7 @@ FILES = ("*.json", "*.sqlite3*", "beat-schedule*", "lock")
 
 
 def make_private(var: Path) -> None:
-    """Below `var` what a run writes, also what an earlier one left open to others."""
+    """Restrict what a run writes below `var`, including files of earlier runs."""
     for name in FOLDERS:
         make_folder_private(var / name)
     for pattern in FILES:
@@ -23,5 +23,5 @@ def make_folder_private(folder: Path) -> None:
 
 
 def _remove_access(path: Path) -> None:
-    if not path.is_symlink():  # whose target may be anything
+    if not path.is_symlink():  # its target may be any file
         path.chmod(0o700 if path.is_dir() else 0o600)

@@ -1,4 +1,4 @@
-"""The tests' side of the carrier simulator: phones to look into, faults to set."""
+"""A client of the carrier simulator: reads phones, sets faults."""
 
 from typing import Any
 
@@ -10,23 +10,23 @@ class Carrier:
         self.url = url
 
     def phones(self) -> list[dict[str, Any]]:
-        """Every phone that was written to, with the number of its messages."""
+        """Every phone that got messages, with their number."""
         found: list[dict[str, Any]] = requests.get(f"{self.url}/phones", timeout=10).json()
         return found
 
     def messages(self, phone: str) -> list[dict[str, Any]]:
-        """What reached a phone, the newest first."""
+        """Messages on a phone, newest first."""
         answer = requests.get(f"{self.url}/phones/{phone}/messages", timeout=10)
         found: list[dict[str, Any]] = answer.json()
         return found
 
     def message(self, phone: str) -> dict[str, Any]:
-        """The only message that reached a phone."""
+        """The only message on a phone."""
         (only,) = self.messages(phone)
         return only
 
     def code(self, phone: str) -> str:
-        """What the person reads off the newest message."""
+        """The code in the newest message."""
         code: str = self.messages(phone)[0]["code"]
         return code
 
@@ -38,7 +38,7 @@ class Carrier:
         requests.delete(f"{self.url}/faults", timeout=10).raise_for_status()
 
     def act_on_bot(self, phone: str, action: str) -> None:
-        """What the person does to the bot: share, unshare, block, unblock, start or stop."""
+        """An action of the person: share, unshare, block, unblock, start or stop."""
         url = f"{self.url}/phones/{phone}/contact"
         requests.post(url, json={"action": action}, timeout=10).raise_for_status()
 
@@ -47,6 +47,6 @@ class Carrier:
         url = f"{self.url}/messages/{self.messages(phone)[0]['id']}/reply"
         requests.post(url, json={"text": text}, timeout=10).raise_for_status()
 
-    def send_account_alert(self, told: dict[str, object]) -> None:
-        """WhatsApp speaks of the account rather than of a message."""
-        requests.post(f"{self.url}/alerts", json=told, timeout=10).raise_for_status()
+    def send_account_alert(self, alert: dict[str, object]) -> None:
+        """Have WhatsApp send a webhook about the account, not about a message."""
+        requests.post(f"{self.url}/alerts", json=alert, timeout=10).raise_for_status()

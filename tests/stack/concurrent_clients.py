@@ -1,4 +1,4 @@
-"""Clients that come one after another, and what each was answered."""
+"""Concurrent API clients, and the responses they got."""
 
 import threading
 import time
@@ -28,7 +28,7 @@ class Call:
 
 
 class ConcurrentClients:
-    """While entered, each client sends a code, enters it, shortens a link and follows it."""
+    """Inside the block, each client loops: send a code, verify it, shorten and follow a link."""
 
     def __init__(self, stack: Stack, sender: Sender) -> None:
         self.answers: list[Call] = []
@@ -50,7 +50,7 @@ class ConcurrentClients:
 
     @property
     def failures(self) -> list[object]:
-        """Answers other than they should be, and why clients went away early."""
+        """Unexpected responses, and the errors that ended clients."""
         wrong = [one for one in self.answers if one.status != EXPECTED[one.call]]
         return [*wrong, *self._errors]
 
@@ -88,7 +88,7 @@ class ConcurrentClients:
         return answer
 
     def _read(self, phone: str) -> str:
-        """The code, as soon as it is on the phone."""
+        """Wait for the code on the phone."""
         deadline = time.monotonic() + PATIENCE
         while not (found := self._stack.carrier.messages(phone)):
             assert time.monotonic() < deadline, f"nothing came to {phone}"

@@ -50,7 +50,7 @@ def running_stack(
 
 @pytest.fixture
 def stack(running_stack: Stack) -> Iterator[Stack]:
-    """Everything up and well-behaved; afterwards the books agree and no program complained."""
+    """Everything running without faults; afterwards the ledger reconciles and no log has errors."""
     yield running_stack
     running_stack.carrier.clear_faults()
     ProviderAccount.objects.all().delete()  # what was throttled here is left alone nowhere else

@@ -1,4 +1,4 @@
-"""A Celery worker that dies, as by a power cut, the first time it gets to the step DIE_AT."""
+"""A Celery worker that kills itself the first time it reaches the step DIE_AT."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""A process that stands still: it takes what it is sent, and does nothing."""
+"""Pauses a process: its sockets accept data, and it does nothing."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""The service's programs as processes of the tests' own, to be killed and started at will."""
+"""The service's programs as processes that tests start and kill."""
 
 import re
 import signal
@@ -23,7 +23,7 @@ PATIENCE = 60.0  # seconds: how long a start may take on a busy machine
 def wait_until(
     true: Callable[[], bool], seconds: float = 15.0, *, instead: Callable[[], object] = str
 ) -> None:
-    """Wait for what must come about; an AssertionError that says what there is when it does not."""
+    """Wait for a condition; on timeout an AssertionError shows `instead`."""
     deadline = time.monotonic() + seconds
     while not true():
         assert time.monotonic() < deadline, f"did not happen in time {instead()}"
@@ -44,7 +44,7 @@ def answers(url: str) -> bool:
 
 
 class Program:
-    """One process and what it forks; `url` or `words` in its log say that it is up."""
+    """A process and its children; ready when `url` responds or `words` are in its log."""
 
     def __init__(
         self,
@@ -71,7 +71,7 @@ class Program:
         return self.process
 
     def launch(self, *, command: Sequence[str] = (), **environ: str) -> None:
-        """Start without waiting; `command` and `environ` differ for this life only."""
+        """Start without waiting; `command` and `environ` apply to this start only."""
         self.said = self.log.stat().st_size if self.log.exists() else 0
         self.process = spawn(
             [sys.executable, *(command or self.command)],
@@ -96,7 +96,7 @@ class Program:
         signal_group(self.running, signal.SIGTERM)
 
     def wait_stopped(self, seconds: float = 20.0) -> int:
-        """Its exit code once it is gone, with whatever it had forked."""
+        """Wait for its exit, kill its children, return its exit code."""
         try:
             return self.running.wait(seconds)
         finally:
@@ -112,7 +112,7 @@ class Program:
         return self.log.read_bytes()[self.said :].decode(errors="replace")
 
     def new_errors(self) -> list[str]:
-        """Errors it logged since this was last asked, Django's lines on a 502 of ours excepted."""
+        """Errors logged since the last call, except Django's lines about our 502."""
         lines = self.log.read_bytes()[self.heard :].splitlines(keepends=True)
         self.heard += sum(map(len, lines))
         return [line.decode() for line in lines if _is_error(line)]

@@ -1,4 +1,4 @@
-"""What programs hold of the system: threads and descriptors, their own and their children's."""
+"""Threads and file descriptors of programs, children included."""
 
 import time
 from collections.abc import Iterable, Iterator, Sequence
@@ -15,11 +15,11 @@ class ResourceUsage:
     files: int
 
     def __or__(self, other: "ResourceUsage") -> "ResourceUsage":
-        """The larger in each."""
+        """The maximum of each figure."""
         return ResourceUsage(max(self.threads, other.threads), max(self.files, other.files))
 
     def __and__(self, other: "ResourceUsage") -> "ResourceUsage":
-        """The smaller in each."""
+        """The minimum of each figure."""
         return ResourceUsage(min(self.threads, other.threads), min(self.files, other.files))
 
     def exceeds(self, other: "ResourceUsage", *, threads: int, files: int) -> bool:
@@ -28,13 +28,13 @@ class ResourceUsage:
 
 
 def usage_of(programs: Iterable[Program]) -> ResourceUsage:
-    """Of all of them together."""
+    """The total of all programs."""
     pids = [pid for program in programs for pid in _tree(program.running.pid)]
     return ResourceUsage(_count(pids, "task"), _count(pids, "fd"))
 
 
 def usage_range(programs: Sequence[Program], seconds: float) -> tuple[ResourceUsage, ResourceUsage]:
-    """Watch for so long: what they held at least, when those who called had gone, and at most."""
+    """The least and the most used while watching for so many seconds."""
     least = most = usage_of(programs)
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:

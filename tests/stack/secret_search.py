@@ -1,4 +1,4 @@
-"""Where a secret could have ended up, as bytes to be searched."""
+"""Collects every place a secret could have leaked to, as bytes to search."""
 
 import re
 import socket
@@ -19,7 +19,7 @@ def secret_pattern(secret: str) -> re.Pattern[bytes]:
 
 
 def _base64(word: bytes) -> list[bytes]:
-    """What it leaves there at each of three alignments, without what its neighbours change."""
+    """Its base64 at each of three alignments, without characters that depend on neighbours."""
     found = []
     for before in range(3):
         encoded = b64encode(b"\0" * before + word).rstrip(b"=")
@@ -64,7 +64,7 @@ def _value(client: "redis.Redis", key: bytes) -> object:
 
 
 class RedisMonitor:
-    """All that is said to Redis, Celery's messages and published signals included."""
+    """Records every command sent to Redis, with Celery's messages and published signals."""
 
     def __init__(self, path: Path) -> None:
         self.captured = bytearray()

@@ -1,4 +1,4 @@
-"""Clients that begin a request and never come to its end, from many addresses."""
+"""Clients that start requests and never finish them, from many addresses."""
 
 import socket
 import threading
@@ -13,7 +13,7 @@ KINDS = ("part of the headers", "headers", "half of the body", "chunks")
 
 
 class SlowClient:
-    """One connection, opened anew whenever the server ends it."""
+    """One connection, reopened whenever the server closes it."""
 
     def __init__(self, server: tuple[str, int], address: str, kind: str, headers: str) -> None:
         self._server = server
@@ -23,7 +23,7 @@ class SlowClient:
         self._open()
 
     def send_more(self) -> None:
-        """A byte more, or another connection."""
+        """Send one more byte, or reconnect."""
         try:
             if self._drips:
                 self._socket.send(b"1\r\nx\r\n")
@@ -48,7 +48,7 @@ class SlowClient:
 
 
 class SlowClients:
-    """So many of them at once while the block lasts: every kind at every target in turn."""
+    """Runs so many slow clients inside the block: every kind at every target in turn."""
 
     def __init__(self, url: str, targets: Sequence[str], many: int) -> None:
         place = urlsplit(url)

@@ -1,4 +1,4 @@
-"""Everything of `make run`, run for tests: the stores, web, worker, beat and the simulator."""
+"""All of `make run` for tests: the stores, web, worker, beat and the simulator."""
 
 import os
 import signal
@@ -47,7 +47,7 @@ SIMULATOR = ("-m", "tools.simulator")
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of all that was sent to one phone, once nothing of it is open."""
+    """The final result of all messages to one phone."""
 
     states: list[str]
     charged: int
@@ -92,7 +92,7 @@ class Stack:
             program.wait_stopped()
 
     def start_worker_that_dies_at(self, step: str) -> None:
-        """Have a worker that is killed when it gets to this step (`failing_worker`)."""
+        """Run a worker that kills itself at this step (`failing_worker`)."""
         self.worker.kill()
         self.worker.launch(command=_worker("tests.stack.failing_worker"), DIE_AT=step)
         self.worker.wait_ready()
@@ -106,7 +106,7 @@ class Stack:
         drop_connections()
 
     def recover(self) -> None:
-        """Restart what died, as a supervisor does; then wait until sends are told outcomes."""
+        """Restart exited programs; then wait until sends get outcomes again."""
         for program in self.programs:
             if program.running.poll() is not None:
                 program.kill()
@@ -117,7 +117,7 @@ class Stack:
         )
 
     def phone(self) -> str:
-        """One that nothing was sent to yet."""
+        """A phone without messages."""
         return f"+7926{next(self._numbers):07d}"
 
     def phones(self, many: int) -> list[str]:
@@ -135,7 +135,7 @@ class Stack:
         return Message.objects.get(phone=phone).state
 
     def ending(self, phone: str) -> Outcome:
-        """Wait until nothing to this phone is open, then tell what became of it."""
+        """Wait until every message to this phone is final, then return the result."""
         sent = Message.objects.filter(phone=phone)
         tried = Attempt.objects.filter(message__phone=phone)
         wait_until(
@@ -152,11 +152,11 @@ class Stack:
         return [self.ending(phone) for phone in phones]
 
     def new_errors(self) -> list[str]:
-        """Errors that our programs logged since this was last asked."""
+        """Errors that the programs logged since the last call."""
         return [line for program in self.programs for line in program.new_errors()]
 
     def all_logs(self) -> bytes:
-        """What every process said since the start."""
+        """The logs of every process."""
         logs = [program.log for program in self.programs]
         return b"\n".join(log.read_bytes() for log in [*logs, self.postgres.log, self.redis.log])
 
@@ -204,7 +204,7 @@ def _beat(schedule: Path) -> list[str]:
 
 
 def drop_connections() -> None:
-    """Close this process's own: they lead to a server or to a database that is gone."""
+    """Close this process's connections: they lead to a dead server or a dropped database."""
     ours = connections["default"]
     assert isinstance(ours, DatabaseWrapper)
     ours.close()
@@ -212,7 +212,7 @@ def drop_connections() -> None:
 
 
 def expire(rows: models.QuerySet[models.Model], column: str) -> None:
-    """Let this time of the rows have passed a moment ago."""
+    """Move a time column of these rows into the past."""
     assert rows.update(**{column: timezone.now() - timedelta(seconds=1)})
 
 

@@ -1,4 +1,4 @@
-"""WhatsApp and Telegram as their vendors clear_faults, from the phone to the balance."""
+"""WhatsApp and Telegram behave, from the phone to the balance."""
 
 import pytest
 

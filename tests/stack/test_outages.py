@@ -1,4 +1,4 @@
-"""Stores that die, come back empty or stand still: the database says what is due, Redis hints."""
+"""Stores that are killed, lose data or hang: PostgreSQL is the truth, Redis is a hint."""
 
 import time
 from collections.abc import Iterator
@@ -31,7 +31,7 @@ EXTRA_THREADS = 5  # threads that come with need: of Celery's pool, of libraries
 
 @pytest.fixture(autouse=True)
 def recovery(stack: Stack) -> Iterator[None]:
-    """The next test finds everything as it was; of a lost store anybody may complain."""
+    """Recover for the next test; errors about a lost store are allowed."""
     yield
     stack.carrier.clear_faults()
     stack.recover()
@@ -40,7 +40,7 @@ def recovery(stack: Stack) -> Iterator[None]:
 
 @pytest.fixture
 def unlimited_sender(stack: Stack) -> Sender:
-    """A company that may ask as often as it likes."""
+    """A company without an effective rate limit."""
     return stack.sender(api_rate=1_000_000)
 
 
@@ -116,9 +116,9 @@ def test_paused_redis_fails_no_request_and_leaks_nothing(
 
 
 def _usage_at_full_load(stack: Stack, sender: Sender, threads: ThreadPoolExecutor) -> ResourceUsage:
-    """What web, worker and beat hold once each has had as much to do as it can do at once.
+    """The resources of web, worker and beat after each was fully loaded.
 
-    Their pools of threads and connections grow with need, and that is no leak.
+    Pools of threads and connections grow on demand, which is not a leak.
     """
     with ConcurrentClients(stack, sender):
         pass  # each client comes once
@@ -148,7 +148,7 @@ def _measured_programs(stack: Stack) -> list[Program]:
 def _waiting_sends(
     stack: Stack, sender: Sender, threads: ThreadPoolExecutor
 ) -> list["Future[requests.Response]"]:
-    """As many as may wait, each for a vendor who takes his time."""
+    """As many sends as may wait, each for a slow vendor."""
     phones = stack.phones(SEND_WAITERS)
     for phone in phones:
         stack.carrier.set_fault(phone=phone, latency_ms=1500)
@@ -158,7 +158,7 @@ def _waiting_sends(
 
 
 def _wait_for_notifications(stack: Stack, crowd: ConcurrentClients) -> None:
-    """Web hears of outcomes, the worker of what is due, and so senders are told."""
+    """Wait until web gets outcomes, the worker gets nudges and sends are answered again."""
     back_at = time.monotonic()
     with redis.Redis.from_url(stack.redis.url) as client:
         wait_until(
@@ -180,10 +180,9 @@ def _assert_nothing_lost(stack: Stack, sender: Sender, crowd: ConcurrentClients)
 
 
 def _assert_no_leak(before: ResourceUsage, during: ResourceUsage, after: ResourceUsage) -> None:
-    """An outage costs nothing but the clients' own connections, and leaves nothing behind.
+    """An outage uses only the clients' own connections and leaks nothing.
 
-    How many connections a pool has depends on how many asked in the same moment: up to one for
-    each thread.
+    The size of a connection pool depends on concurrency: up to one per thread.
     """
     assert not during.exceeds(before, threads=EXTRA_THREADS, files=4 * CLIENTS), (before, during)
     assert not after.exceeds(before, threads=EXTRA_THREADS, files=WEB_THREADS), (before, after)
@@ -210,7 +209,7 @@ def test_postgres_killed_under_load_loses_and_repeats_nothing(
 
 
 def _send_until_accepted(sender: Sender, phones: list[str]) -> list[int]:
-    """Every status on the way: a client repeats with the same key until it is told 200."""
+    """Every status received: a client repeats with the same key until it gets 200."""
     seen = []
     for phone in phones:
         while True:
@@ -223,7 +222,7 @@ def _send_until_accepted(sender: Sender, phones: list[str]) -> list[int]:
 
 
 def _send_code_or_link(sender: Sender, phone: str) -> requests.Response:
-    """A code, whose receipt could make good what we forgot; or a link, which has no receipt."""
+    """A code, which a receipt could recover; or a Telegram link, which has no receipt."""
     if int(phone) % 2:
         return sender.send_code(phone, idempotency_key=phone)
     link = {"phone": phone, "url": "https://example.com/", "channel": "telegram"}
@@ -231,7 +230,7 @@ def _send_code_or_link(sender: Sender, phone: str) -> requests.Response:
 
 
 def _expire_unknown(phones: list[str]) -> None:
-    """Age what the killed server left unknown, once everything else is final."""
+    """Age messages in an unknown state, once all others are final."""
     sent = Message.objects.filter(phone__in=phones, state__in=OPEN)
     claimed = Attempt.objects.filter(message__in=sent, state="submitting")
     time.sleep(1)

@@ -1,4 +1,4 @@
-"""People who follow short links one after another, each by a referrer that nobody else has."""
+"""Visitors who follow short links, each with a unique referrer."""
 
 import threading
 import time
@@ -13,7 +13,7 @@ BROWSER = "Mozilla/5.0 (Linux; Android 15) AppleWebKit/537.36 Chrome/142.0 Mobil
 
 
 class LinkVisitors:
-    """While entered, they come until `limit` of them were answered, and wait for a higher one."""
+    """Inside the block, visits until `limit` were answered, then waits for a higher limit."""
 
     def __init__(self, url: str, slugs: Sequence[str]) -> None:
         self._address = urlsplit(url).netloc

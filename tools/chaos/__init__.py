@@ -1,7 +1,7 @@
-"""`make chaos`: everything killed at random under load, and then the books are looked at.
+"""`make chaos`: kills programs and stores at random under load, then checks the invariants.
 
-One seed decides what is ordered, what is killed and when, and which call meets which fault; only
-the interleaving is the machine's own. A company's backend keeps its orders as a client should,
-vendors misbehave, networks too, and afterwards what the database says is held against what
-reached the phones (the simulator's log) and what the backend was told (its journal).
+One seed decides which requests are sent, what is killed and when, and which call meets which
+fault; only the interleaving varies. A company's backend journals its requests as a client should,
+and vendors and networks fail. Afterwards the database is compared with what reached the phones
+(the simulator's log) and with the responses that the backend got (its journal).
 """

@@ -1,4 +1,4 @@
-"""A company's backend: it persists an order, sends it, and repeats it until it is answered."""
+"""A company's backend: it persists a request, sends it, and repeats it until it is answered."""
 
 import random
 import threading

@@ -1,4 +1,4 @@
-"""The companies that send: made before the load, by way of the service's own models."""
+"""Creates the sending companies before the load, with the service's own models."""
 
 from collections.abc import Sequence
 

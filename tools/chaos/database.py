@@ -1,4 +1,4 @@
-"""Questions to the database while it is being killed: an answer, or none."""
+"""Queries to a database that may be killed at any time: a result, or None."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -41,7 +41,7 @@ WHERE (state IN ('queued', 'sent') OR is_owed) AND deadline > now()
 
 
 class DatabaseProbe:
-    """One connection, made again whenever the server has been away."""
+    """One connection, reopened after the server was down."""
 
     def __init__(self, url: str) -> None:
         self._url = url
@@ -52,7 +52,7 @@ class DatabaseProbe:
         return int(rows[0][0]) if rows else None
 
     def change(self, statement: str) -> None:
-        """Over a new connection, for the one we have may lead to a server that was killed."""
+        """Uses a new connection: the current one may lead to a killed server."""
         self.close()
         self._connected().execute(statement)
 

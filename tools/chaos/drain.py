@@ -1,4 +1,4 @@
-"""After the load: until nothing is open, by waiting or by letting time have passed."""
+"""Drains open messages after the load, by waiting or by ageing their rows."""
 
 import sqlite3
 import time
@@ -10,7 +10,7 @@ from tools.chaos.fault_injector import FaultInjector
 from tools.chaos.stack import Stack
 
 POLL_INTERVAL = 0.2
-RECEIPT_TIMEOUT = 12.0  # seconds until vendors have told what they had to tell
+RECEIPT_TIMEOUT = 12.0  # seconds for vendors to send their receipts
 ENDED_WITHIN = 5.0  # seconds past its deadline in which a message must end
 POLL_ROUNDS, POLL_ROUND = 2, 3.5
 PENDING_RECEIPTS = "SELECT count(*) FROM messages WHERE pending <> ''"
@@ -23,11 +23,11 @@ class Drain:
         self._seen: int | None = None
 
     def wait(self, hold_deadline: float) -> None:
-        """Until the last deadline is past: repeats that come late may make new messages yet."""
+        """Wait until the last deadline is past: late repeats may still create messages."""
         self._run(database.IN_TIME, 2 * hold_deadline)
 
     def hurry(self) -> None:
-        """Receipts and polls get their time; what is open then has its deadline behind it."""
+        """Wait for receipts and polls, then age the deadlines of messages still open."""
         self._conductor.run(self._is_told, RECEIPT_TIMEOUT)
         self._run(database.UNDER_WAY, RECEIPT_TIMEOUT)
         for _ in range(POLL_ROUNDS):
@@ -38,7 +38,7 @@ class Drain:
         self._run(database.OPEN, ENDED_WITHIN)
 
     def _run(self, query: str, seconds: float) -> None:
-        """Until a count is zero."""
+        """Wait until a count is zero."""
         self._seen = None
         self._conductor.run(lambda: self._look(query) == 0, seconds)
 

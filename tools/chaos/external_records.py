@@ -1,7 +1,7 @@
-"""What others know, laid beside the database: the phones' side and the backend's side as tables.
+"""Loads the phones' and the backend's records into tables beside the service's own.
 
 `phone_message` is the simulator's log, `client_order`, `client_call` and `client_entry` are the
-backend's journal. They are temporary, so that every invariant can be one query.
+backend's journal. The tables are temporary; with them each invariant is one query.
 """
 
 import json
@@ -89,7 +89,7 @@ FROM entries
 
 
 def load_records(simulator_log: Path, journal: Path) -> None:
-    """Fill the tables on Django's connection, which must be the one they are asked on."""
+    """Fill the tables on Django's connection; temporary tables exist on that connection only."""
     phones = [_phone_message(row) for row in _rows(simulator_log, _PHONES)]
     calls = [
         (*row[:3], parse_id("msg", row[3]), row[4], bool(row[5]), *row[6:])
@@ -131,7 +131,7 @@ def match(cursor: CursorWrapper) -> None:
 
 
 def _with_codes(attempts: list[tuple[Any, ...]]) -> list[tuple[object, ...]]:
-    """Each with its code, and which of the attempts at that code on that phone it was."""
+    """Adds to each attempt its code and its number among attempts with that code and phone."""
     found: list[tuple[object, ...]] = []
     seen = Counter[tuple[str, str]]()
     for attempt_id, message_id, phone, verification_id, key_id, length in attempts:

@@ -1,6 +1,6 @@
-"""Kills what the plan says when it says so, and starts again what is dead, as a supervisor does.
+"""Injects the planned faults on time and restarts exited programs, as a supervisor does.
 
-All of it on the main thread, because the kernel ties a child to the thread that forked it.
+Everything runs on the main thread, because the kernel ties a child to the thread that forked it.
 """
 
 import heapq
@@ -21,9 +21,9 @@ from tools.chaos.plan import Disruption, PlannedFault, Target
 from tools.chaos.stack import Stack
 
 TICK = 0.02
-RETRY_AFTER = 0.2  # seconds until a planned_fault that met nobody is tried again
-AIM_TIMEOUT = 1.5  # seconds that an aimed planned_fault waits for its moment
-RESTART_AFTER = 0.5  # seconds until a program that died by itself is started again
+RETRY_AFTER = 0.2  # seconds until a fault without a target is retried
+AIM_TIMEOUT = 1.5  # seconds that an aimed fault waits for a vendor call
+RESTART_AFTER = 0.5  # seconds until a program that exited by itself is restarted
 LONGEST_STOP = 25.0
 
 
@@ -58,7 +58,7 @@ class FaultInjector:
         self.at(time.monotonic() + seconds, action)
 
     def run(self, until: Callable[[], bool], seconds: float) -> bool:
-        """Do what is due and tend the programs; whether `until` came true in time."""
+        """Run due actions and supervise programs; returns whether `until` came true in time."""
         deadline = time.monotonic() + seconds
         while not until():
             if time.monotonic() > deadline:
@@ -70,7 +70,7 @@ class FaultInjector:
         return True
 
     def retire(self, program: Program) -> None:
-        """One that is not needed any more: asked to stop, and not started again."""
+        """Stop a program that is no longer needed, and do not restart it."""
         if not self._is_up(program):
             self.after(RETRY_AFTER, partial(self.retire, program))
             return
@@ -78,12 +78,12 @@ class FaultInjector:
         program.terminate()
 
     def count_deadlocks(self) -> None:
-        """To be called before the server dies, which forgets them, and at the end."""
+        """Call before a kill, which resets the counter, and at the end."""
         self.deadlocks += self._database.number(DEADLOCKS) or 0
 
     @property
     def is_quiet(self) -> bool:
-        """Whether nothing is dead, stopped or about to be struck."""
+        """Whether everything runs and no fault is pending."""
         busy = [self._stopping, self._zombies, self._down, self._planned, self._leaving]
         return not self.faults_left and not any(busy)
 
@@ -94,7 +94,7 @@ class FaultInjector:
         self.faults_left -= 1
 
     def _do(self, planned_fault: PlannedFault) -> bool:
-        """Whether there was somebody to strike."""
+        """Returns whether there was a target."""
         match planned_fault.what:
             case Target.POSTGRES:
                 self.count_deadlocks()
@@ -145,7 +145,7 @@ class FaultInjector:
         return program not in busy and program.running.poll() is None and program.is_ready()
 
     def _aim(self) -> None:
-        """Until vendors are being called: that is when a death is worst."""
+        """Wait until a vendor call is in progress, the worst moment for a kill."""
         deadline = time.monotonic() + AIM_TIMEOUT
         while time.monotonic() < deadline:
             if self._database.number(CALLS_UNDER_WAY):
@@ -172,7 +172,7 @@ class FaultInjector:
         self._down.discard(server)
 
     def _kill_web_child(self, planned_fault: PlannedFault) -> bool:
-        """The master starts it again by itself."""
+        """Kill one web process; the master restarts it."""
         if not self._is_up(self.stack.web):
             return False
         found = self.stack.web_processes()

@@ -1,4 +1,4 @@
-"""Whole HTTP/1.1 messages off a stream, as bytes to be passed on, cut or kept back."""
+"""Reads whole HTTP/1.1 messages from a stream, as bytes to forward, truncate or hold."""
 
 import asyncio
 import re
@@ -10,7 +10,7 @@ _EMPTY = {204, 304}
 
 
 async def read_message(reader: asyncio.StreamReader) -> bytes:
-    """A request or an answer; empty when the peer closed instead of beginning one."""
+    """A request or a response; empty when the peer closed the connection first."""
     try:
         head = await reader.readuntil(b"\r\n\r\n")
     except asyncio.IncompleteReadError:

@@ -1,7 +1,6 @@
-"""What must be true after every run, whatever was killed: each promise is one query.
+"""The invariants that must hold after every run, whatever was killed: one query each.
 
-A query returns what breaks its promise, nothing where it is kept. I1 to I8 are the numbers that
-the design gives them.
+A query returns the violations. I1 to I8 are the numbers used in the design.
 """
 
 from dataclasses import dataclass

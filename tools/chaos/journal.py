@@ -1,7 +1,7 @@
-"""What the company's backend keeps: each order before it is sent, each answer when it came.
+"""The journal of the company's backend: each request before it is sent, each response.
 
 A durable file, as TigerBeetle and Stripe ask of their clients: the key of a request is on disk
-before the request leaves, so that a repeat after any crash is the same request.
+before the request is sent, so a repeat after any crash is the same request.
 """
 
 import sqlite3
@@ -31,7 +31,7 @@ PRAGMAS = "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;"
 
 
 class Journal:
-    """Used by many threads, one at a time."""
+    """Thread-safe."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -44,7 +44,7 @@ class Journal:
             self._db.close()
 
     def order(self, *, key: str, company_id: int, path: str, phone: str) -> None:
-        """On disk when this returns."""
+        """Durable when this returns."""
         self._keep("INSERT INTO orders VALUES (?,?,?,?,?)", key, company_id, path, phone)
 
     def call(

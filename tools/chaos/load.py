@@ -1,4 +1,4 @@
-"""The load and what befalls the service under it, from the first order until all is settled."""
+"""Runs the load and the planned faults, from the first request until all is settled."""
 
 import threading
 import time
@@ -19,12 +19,12 @@ from tools.chaos.stack import Stack
 
 THREADS = 96
 PROGRESS = 5.0  # seconds between two lines
-VENDORS_TAKE = 60  # ms to answer a send, so that some are under way at any moment
-RECOVERY = 240.0  # seconds after the last order until all is answered, on a busy machine too
+VENDORS_TAKE = 60  # ms to answer a send, so some calls are always in progress
+RECOVERY = 240.0  # seconds from the last request to the last response, on a busy machine
 
 
 class RunFailedError(Exception):
-    """The run itself failed; what the service did is not known."""
+    """The run itself failed, so it says nothing about the service."""
 
 
 class Load:

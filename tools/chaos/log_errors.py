@@ -1,4 +1,4 @@
-"""What the service's programs logged as errors, by kind; and which kinds a kill explains."""
+"""Counts errors in the programs' logs by kind, and tells which kinds a kill explains."""
 
 import json
 import re
@@ -22,7 +22,7 @@ _STORE_UNAVAILABLE = {"OperationalError", "InterfaceError", "PoolTimeout"}
 
 
 def logged_errors(logs: Iterable[Path]) -> tuple[Counter[str], Counter[str]]:
-    """`program: event (cause)` → how often: those that a kill explains, and all others."""
+    """`program: event (cause)` → count: those that a kill explains, and all others."""
     explained: Counter[str] = Counter()
     others: Counter[str] = Counter()
     for log in logs:
@@ -61,14 +61,14 @@ def _structured(said: dict[str, object]) -> tuple[str, str, bool]:
 
 
 def _traceback(lines: list[str]) -> Iterator[tuple[str, str, bool]]:
-    """Raw text between structured lines: of interest only where it holds tracebacks."""
+    """Raw text between structured lines; only tracebacks count."""
     text = "\n".join(lines)
     for part in text.split("Traceback (most recent call last):")[1:]:
         yield "traceback", _cause(part) or "no exception", bool(_EXPECTED_AFTER_KILL.search(part))
 
 
 def _short(event: str) -> str:
-    """Without what differs from one time to the next."""
+    """Drops the parts that vary between occurrences."""
     return re.sub(r"\[.*?\]|\d+|/\S+|: Error.*", "", event.partition("\n")[0])[:60].strip()
 
 

@@ -1,4 +1,4 @@
-"""Those who hold the phones: they read a code when it comes and type it in, right or wrong."""
+"""Simulated phone users: they read a code when it arrives and enter it, right or wrong."""
 
 import json
 import sqlite3
@@ -15,7 +15,7 @@ import requests
 from tools.chaos.client import Backend
 from tools.chaos.plan import PlannedRequest, UserBehaviour
 
-POLL_INTERVAL = 0.02  # seconds between two looks at what came
+POLL_INTERVAL = 0.02  # seconds
 ARRIVED = "SELECT id, phone, code, extra FROM messages WHERE id > ? ORDER BY id"
 
 
@@ -28,7 +28,7 @@ class Arrival:
 
 
 class PhoneUsers:
-    """Reads the simulator's log as it grows, on a thread of its own."""
+    """Follows the simulator's log on a separate thread."""
 
     def __init__(
         self, backend: Backend, orders: Sequence[PlannedRequest], log: Path, carrier: str
@@ -89,7 +89,7 @@ class PhoneUsers:
         self._type(order, code, "right-1", is_right=True)
 
     def _type(self, order: PlannedRequest, code: str, name: str, *, is_right: bool) -> None:
-        """One entry, repeated until it is judged; under a key a repeat is the same entry."""
+        """One entry, repeated until it gets a verdict; its Idempotency-Key makes repeats safe."""
         backend = self._backend
         account, attempt = backend.accounts[order.company], f"{order.key}-{name}"
         key, tries = attempt if order.keyed else "", 0

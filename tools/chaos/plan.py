@@ -1,6 +1,6 @@
-"""What will be ordered, what will be killed and when: all of it drawn from the seed.
+"""The plan of a run: requests, kills and their times, all drawn from the seed.
 
-Times are seconds from the beginning of the load.
+Times are seconds from the start of the load.
 """
 
 import random
@@ -26,7 +26,7 @@ class Options:
 
 @dataclass(frozen=True)
 class Speed:
-    """How long things last. The short form ages what it cannot wait for."""
+    """Durations. The short form ages rows instead of waiting."""
 
     code_lifetime: int
     hold_deadline: int
@@ -56,7 +56,7 @@ SHORT = Speed(
 
 
 class UserBehaviour(StrEnum):
-    """What the one who reads a code does with it."""
+    """How a user enters a code."""
 
     RIGHT = "right"
     WRONG_FIRST = "wrong_first"
@@ -76,14 +76,14 @@ class Target(StrEnum):
 
 
 class Disruption(StrEnum):
-    """What a process suffers beside being killed."""
+    """What happens to a process other than a kill."""
 
     ZOMBIE = "worker stopped past its lease"
     TERM_WORKER = "worker asked to stop"
     TERM_WEB = "web asked to stop"
 
 
-# In this order for as many kills as are wanted: six of them meet everything but the beat.
+# Repeated for as many kills as requested; the first six cover everything but beat.
 KILL_ORDER = (
     Target.POSTGRES,
     Target.WORKER,
@@ -132,7 +132,7 @@ class PlannedRequest:
 
 @dataclass(frozen=True)
 class PlannedFault:
-    """One thing that befalls a process; `share` picks among several, `pause` is till it is back."""
+    """One fault of a process; `share` picks among several, `pause` is till it is back."""
 
     at: float
     what: Target | Disruption

@@ -1,7 +1,7 @@
-"""A proxy between two that speak HTTP, doing to their requests what networks do.
+"""An HTTP proxy that injects network faults.
 
-`python -m tools.chaos.proxy CONFIG` runs the lines that a JSON file names and keeps counting, in
-another file, what it did. What happens to a request is drawn from the seed, request by request.
+`python -m tools.chaos.proxy CONFIG` runs the routes of a JSON file and writes its counters to
+another file. The fault of each request is drawn from the seed.
 """
 
 import asyncio
@@ -102,7 +102,7 @@ class Proxy:
     async def _pass_on(
         self, request: bytes, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> bool:
-        """Whether the connection is good for another request."""
+        """Returns whether the connection can be reused."""
         fault, share = self._draw(), self._random.random()
         if fault is not None:
             self.counts.faults[fault] += 1

@@ -1,4 +1,4 @@
-"""What a run was made of and what it proved, as a table and as JSON."""
+"""The report of a run, as a table and as JSON."""
 
 import json
 from collections import Counter

@@ -1,4 +1,4 @@
-"""One run: start everything, load it, hit it, let it settle, stop it, judge it."""
+"""One run: start everything, apply load and faults, drain, stop, check the invariants."""
 
 import logging
 import os
@@ -41,7 +41,7 @@ def run(options: Options, say: Say) -> Report:
 
 @contextmanager
 def _kept(place: Path, servers: Servers, say: Say) -> Iterator[threading.Event]:
-    """No process is left behind; data and logs are, unless the event is cleared."""
+    """Leaves no process behind; keeps data and logs unless the event is cleared."""
     keep = threading.Event()
     keep.set()
     try:

@@ -1,4 +1,4 @@
-"""Work to be done at its time by one of many threads."""
+"""Runs work at a given time on a pool of threads."""
 
 import heapq
 import threading
@@ -26,7 +26,7 @@ class Scheduler:
         return self._open == 0
 
     def at(self, moment: float, work: Callable[[], Any]) -> None:
-        """Have it done at this time of the monotonic clock, or as soon as a thread is free."""
+        """Schedule for this monotonic time, or as soon as a thread is free."""
         with self._changed:
             self._open += 1
             heapq.heappush(self._due, (moment, next(self._numbers), work))
@@ -36,7 +36,7 @@ class Scheduler:
         self.at(time.monotonic(), work)
 
     def close(self) -> None:
-        """Forget what is not due yet and wait for what is being done."""
+        """Drop work that is not due and wait for running work."""
         with self._changed:
             self._closing = True
             self._changed.notify()

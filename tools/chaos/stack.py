@@ -1,4 +1,4 @@
-"""The service as it runs in production, each program a process to be killed."""
+"""The service as in production, each program a process that can be killed."""
 
 import json
 import os
@@ -20,7 +20,7 @@ from tests.stack.programs import Program, children
 from tools.chaos.plan import Options, Speed, speed_of
 from tools.chaos.proxy import HOST, Fault, Route
 
-MARK = "KVITOK_CHAOS"  # in the environment of every process: whose it is
+MARK = "KVITOK_CHAOS"  # in the environment of every process: marks its owner
 _PORTS = range(20_000, 32_000)  # below those that outgoing connections are given
 _NAMES = re.compile(r"^#?\s?([A-Z][A-Z0-9_]*)=", re.MULTILINE)
 
@@ -90,7 +90,7 @@ class Stack:
         self.web.url = f"{url(self.ports.web)}/livez"
 
     def __iter__(self) -> Iterator[Program]:
-        """In the order in which they are best stopped."""
+        """In stopping order."""
         yield from (self.beat, self.worker, self.second_worker, self.web)
         yield from (self.simulator, self.proxy)
 
@@ -109,7 +109,7 @@ class Stack:
             program.wait_ready()
 
     def stop(self) -> dict[str, int]:
-        """Ask everybody to end; their exit codes."""
+        """Stop every program; returns exit codes."""
         alive = [program for program in self if program.process is not None]
         for program in alive:
             program.terminate()
@@ -120,7 +120,7 @@ class Stack:
             program.kill()
 
     def web_processes(self) -> list[int]:
-        """Those that answer requests: the master's children but for its resource tracker."""
+        """The pids that serve requests: the master's children without its resource tracker."""
         own = children(self.web.running.pid)
         return [pid for pid in own if b"resource_tracker" not in _command(pid)]
 
@@ -165,7 +165,7 @@ def _owned(servers: Servers) -> tuple[Postgres, Redis]:
 
 
 def _environment(servers: Servers, ports: Ports, place: Path, speed: Speed) -> dict[str, str]:
-    """Nothing that the shell says about the service has a say here."""
+    """Ignores the shell's settings of the service."""
     example = (ROOT / ".env.example").read_text(encoding="utf-8")
     foreign = set(_NAMES.findall(example)) | {"PYTHONDONTWRITEBYTECODE"}
     inherited = {name: value for name, value in os.environ.items() if name not in foreign}
@@ -194,7 +194,7 @@ def _environment(servers: Servers, ports: Ports, place: Path, speed: Speed) -> d
 
 
 def _bytecode() -> dict[str, str]:
-    """Some dozens of starts must not each compile everything anew."""
+    """Shares a bytecode cache, so dozens of starts do not recompile everything."""
     is_unwanted = sys.dont_write_bytecode  # beside the sources, that is
     return {"PYTHONPYCACHEPREFIX": str(ROOT / "var/chaos/bytecode")} if is_unwanted else {}
 

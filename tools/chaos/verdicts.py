@@ -1,4 +1,4 @@
-"""Asks every invariant, and says what was found."""
+"""Checks every invariant and reports violations."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -8,12 +8,12 @@ from django.db import connection
 from channels import reconciliation
 from tools.chaos.invariants import CHECKS, PROVABLE, STORY, UNCHARGED, Check
 
-UNCHARGED_SHARE = 0.001  # of the messages, among those whose delivery could have been proved
+UNCHARGED_SHARE = 0.001  # of messages whose delivery could have been proved
 
 
 @dataclass
 class Finding:
-    """One promise and what broke it."""
+    """One invariant and its violations."""
 
     check: str
     promise: str
@@ -42,14 +42,14 @@ def violations(check: Check) -> list[str]:
 
 
 def uncharged() -> dict[str, str]:
-    """Message → why it is free."""
+    """Message → why it was not charged."""
     with connection.cursor() as cursor:
         cursor.execute(UNCHARGED)
         return dict(cursor.fetchall())
 
 
 def provable_stories(found: dict[str, str]) -> list[str]:
-    """The stories of the free deliveries that could have been proved."""
+    """Timelines of uncharged deliveries that could have been proved."""
     return [f"{message} {_story(message)}" for message, why in found.items() if why == PROVABLE]
 
 
