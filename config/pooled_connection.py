@@ -1,4 +1,4 @@
-"""The database's connection, for those in front of Django: no request's end gives theirs back."""
+"""A database connection for code outside Django's request cycle, returned to the pool after use."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

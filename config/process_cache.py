@@ -1,5 +1,5 @@
-"""A few rows that every process knows: read again every few seconds, by one thread while others
-go on with what they have. Without the database what is known stays in force.
+"""A small table cached in every process: one thread reads it again every few seconds while others
+use the cached value. The cached value stays in force while the database is away.
 """
 
 import os
@@ -42,21 +42,21 @@ class ProcessCache(Generic[T]):
         self._expires_at = float("-inf")
 
     def keep_fresh(self) -> None:
-        """From now on it is read beside the requests, which never wait for it."""
+        """Starts a thread that refreshes the value, so that no request waits for a read."""
         threading.Thread(target=self._refresh_forever, name=self._name, daemon=True).start()
 
     def _refresh_forever(self) -> None:
         while True:
             try:
                 self._value = self._read_from_database()
-            except Exception as error:  # the edge of a thread, which has to live on
+            except Exception as error:  # the edge of a thread, which must not end
                 log.warning("not_read", what=self._name, error=type(error).__name__)
             self._expires_at = float("inf")
             time.sleep(REFRESH_INTERVAL)
 
     def _refresh(self) -> None:
-        # Nobody waits for another's read: that one might wait for a connection held here. Before
-        # the first read of a process each reads for itself.
+        # No thread waits for another's read, which might wait for a connection held here. Until the
+        # first read of a process each thread reads for itself.
         is_first = self._expires_at == float("-inf")
         has_lock = self._read_lock.acquire(blocking=False)
         if not (has_lock or is_first):

@@ -1,10 +1,10 @@
-"""Clicks on short links: gathered in the process, handed to Redis a batch at a time.
+"""Buffers clicks on short links in the process, and flushes them to a Redis stream in batches.
 
-A click is handed over within a quarter of a second or, when the process is killed, not at all:
-nothing about counting may slow a redirect or fail it. No address of the visitor is kept.
+A click reaches Redis within a quarter of a second or, when the process is killed, not at all:
+counting must never slow a redirect or fail it. The visitor's address is not kept.
 
 An entry of the stream is `id` and `batch`, JSON of rows: link id in hexadecimal, kind, Unix ms,
-referring host, device, country. Whoever counts them drops an `id` seen before.
+referring host, device, country. Consumers ignore an `id` that they have seen.
 """
 
 import os
@@ -41,14 +41,14 @@ BufferedClick = tuple[
 
 
 class ClickBuffer:
-    """What was clicked in this process and is not in Redis yet."""
+    """Clicks in this process that are not in Redis yet."""
 
     def __init__(self, capacity: int = CAPACITY) -> None:
         self._capacity = capacity
         self.reset()
 
     def reset(self) -> None:
-        """A forked child inherits clicks that its parent counts, and none of its threads."""
+        """A forked child inherits clicks that its parent flushes, and no thread."""
         self._clicks: deque[BufferedClick] = deque(maxlen=self._capacity)
         self._entry: dict[Any, Any] | None = None
         self._flushing = threading.Lock()
@@ -58,11 +58,11 @@ class ClickBuffer:
         self._reported_at = 0.0
 
     def add(self, link_id: str, environ: Mapping[str, Any]) -> None:
-        """Never raises: the visitor is led on, whatever becomes of the count."""
+        """Never raises: the visitor is redirected even when the click cannot be counted."""
         try:
             self._add(link_id, environ)
         except Exception:
-            if not self._dropped:  # once in a while, not once for every visitor
+            if not self._dropped:  # once a report, not once a visitor
                 log.exception("click_not_noted")
             self._dropped += 1
 
@@ -70,7 +70,7 @@ class ClickBuffer:
         if not self._is_started:
             self._start()
         if len(self._clicks) == self._capacity:
-            self._dropped += 1  # the deque lets its oldest go
+            self._dropped += 1  # the deque drops its oldest
         self._clicks.append(
             (
                 link_id,
@@ -83,15 +83,14 @@ class ClickBuffer:
         )
 
     def flush(self) -> bool:
-        """Hands over what is there; False when Redis would not take it."""
+        """Writes all clicks to the stream; returns False when Redis fails."""
         with self._flushing:
-            # Not until it is empty: under load that would be an entry for every few clicks.
+            # A fixed number of entries: flushing until empty would write tiny entries under load.
             entries = -(-len(self._clicks) // BATCH_SIZE) + (self._entry is not None)
-            return all(self._hand_over() for _ in range(entries))
+            return all(self._write_entry() for _ in range(entries))
 
-    def _hand_over(self) -> bool:
-        # Kept as it is until Redis says yes: one that was written but not answered comes again
-        # under the same id.
+    def _write_entry(self) -> bool:
+        # Kept until Redis confirms it: an entry written without a reply is sent again with its id.
         self._entry = self._entry or self._next_entry()
         try:
             blocking_redis_client().xadd(STREAM, self._entry, maxlen=STREAM_LENGTH)

@@ -1,8 +1,8 @@
-"""Counts clicks: from the stream into PostgreSQL, each entry once however often it is read.
+"""Counts clicks from the stream in PostgreSQL, each entry once however often it is delivered.
 
-A group of the stream's own reads what processes handed over. Rows, the counts of their links and
-the entry's id are one commit; the entry is acknowledged after it, so that a counter that dies is
-followed by one that reads the entry again and finds its id.
+Click rows, the counts of their links and the entry's id are one commit, and the entry is
+acknowledged after it. When the counter dies in between, the next one reads the entry again and
+finds its id.
 """
 
 import time
@@ -25,12 +25,11 @@ from links.clicks.stream_entries import Batch, Click
 log = structlog.get_logger(__name__)
 
 CONSUMER = Consumer("counts", "counter")
-COUNT_LOCK = 0x6B766C6B  # the advisory lock of whoever counts
+COUNT_LOCK = 0x6B766C6B  # an advisory lock
 BATCH_RETENTION = timedelta(days=7)
-TRIM_AFTER = 60.0  # seconds; what everybody has read is of no use to anybody
-MAX_CLICK_AGE = timedelta(
-    days=2
-)  # clocks differ, and Redis may have been away; what is older counts now
+TRIM_AFTER = 60.0  # seconds that entries read by every group stay
+# An older click, by a wrong clock or after an outage of Redis, counts as now.
+MAX_CLICK_AGE = timedelta(days=2)
 
 ClickRow = tuple[UUID, datetime, str, str, str, str]  # link, at, kind, referrer, device, country
 
@@ -41,16 +40,17 @@ SELECT unnest(%s::uuid[]), now() ON CONFLICT DO NOTHING RETURNING id
 
 # Links are locked in one order, and each is written once for all of its clicks.
 COUNT = """
-WITH said AS (
+WITH received AS (
   SELECT * FROM unnest(%(links)s::uuid[], %(times)s::timestamptz[], %(kinds)s::text[],
                        %(referrers)s::text[], %(devices)s::text[], %(countries)s::text[])
     AS n(link_id, at, kind, referrer, device, country)),
-known AS (
-  SELECT id FROM links_link WHERE id IN (SELECT link_id FROM said) ORDER BY id FOR NO KEY UPDATE),
+locked AS (
+  SELECT id FROM links_link WHERE id IN (SELECT link_id FROM received)
+  ORDER BY id FOR NO KEY UPDATE),
 stored AS (
   INSERT INTO links_click (link_id, at, kind, referrer, device, country)
   SELECT s.link_id, s.at, s.kind, s.referrer, s.device, s.country
-  FROM said s JOIN known ON known.id = s.link_id
+  FROM received s JOIN locked ON locked.id = s.link_id
   RETURNING link_id, at, kind),
 days AS (
   INSERT INTO links_clickday AS d (link_id, day, clicks, previews, scanners)
@@ -87,7 +87,7 @@ def count(batches: list[Batch]) -> None:
     rows_of = {UUID(hex=batch.id): list(map(_row, batch.clicks)) for batch in batches}
     partitions.ensure(*{partitions.month_of(row[1]) for rows in rows_of.values() for row in rows})
     with transaction.atomic(), connection.cursor() as cursor:
-        # One at a time: two counters would write the same links in each other's way.
+        # One counter at a time: two would block each other on the same links.
         cursor.execute("SELECT pg_advisory_xact_lock(%s)", [COUNT_LOCK])
         cursor.execute(INSERT_BATCHES, [list(rows_of)])
         new = [batch_id for (batch_id,) in cursor.fetchall()]
@@ -99,7 +99,7 @@ def count(batches: list[Batch]) -> None:
 def _params(rows: list[ClickRow]) -> dict[str, Any]:
     names = ("links", "times", "kinds", "referrers", "devices", "countries")
     columns = zip(*rows, strict=True)
-    params: dict[str, Any] = {name: list(one) for name, one in zip(names, columns, strict=True)}
+    params: dict[str, Any] = dict(zip(names, map(list, columns), strict=True))
     return params | {"zone": settings.TIME_ZONE}
 
 
@@ -112,7 +112,7 @@ def _row(click: Click) -> ClickRow:
 
 
 def _trim() -> None:
-    """What every group has done with, and what is older than TRIM_AFTER, Redis need not keep."""
+    """Trims entries that every group has acknowledged and that are older than TRIM_AFTER."""
     try:
         _trim_to(blocking_redis_client().xinfo_groups(STREAM))
     except (RedisError, OSError) as error:
@@ -127,7 +127,7 @@ def _trim_to(groups: Any) -> None:
 
 
 def delete_old_batches(limit: int) -> int:
-    """The ids of entries that no stream can bring again."""
+    """Deletes ids of entries that the stream cannot deliver again."""
     with connection.cursor() as cursor:
         cursor.execute(
             "DELETE FROM links_clickbatch WHERE id IN (SELECT id FROM links_clickbatch"

@@ -1,5 +1,5 @@
-"""A person's click proves that the message with the link arrived, and calls off what would have
-followed it by other channels.
+"""A person's click proves that the message with the link arrived, and cancels its fallback to
+other channels.
 """
 
 from uuid import UUID
@@ -30,7 +30,7 @@ def _prove_batches(batches: list[Batch]) -> None:
             first.setdefault(link_id, min(times) / 1000)  # the stream is in order
     try:
         prove(first)
-    except (IntegrityError, DataError):  # one that the database refuses must hold up no other
+    except (IntegrityError, DataError):  # a click that the database rejects must not block others
         log.exception("clicks_prove_nothing")
         for link_id, at in first.items():
             _prove_one(link_id, at)
@@ -44,12 +44,12 @@ def _prove_one(link_id: UUID, at: float) -> None:
 
 
 def prove(first_clicks: dict[UUID, float]) -> None:
-    """Link → Unix seconds; whatever is said of one link again changes nothing."""
+    """Takes link → Unix seconds; a link that was clicked before changes nothing."""
     if not first_clicks:
         return
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(sql.RECORD_FIRST_CLICKS, [list(first_clicks), list(first_clicks.values())])
-        # Of a code's several messages one is proved, whichever was opened.
+        # Of the messages of a code one is proved, whichever was opened.
         used = {subject_id: message_id for message_id, subject_id in cursor.fetchall()}
         messages = (
             delivery_proof.prove(cursor, list(used.items()), DeliveryProof.CLICK) if used else []

@@ -1,4 +1,4 @@
-"""The country of an address, by a database of the operator's own. The address is kept nowhere."""
+"""The country of an address, from a database of the operator's own. No address is stored."""
 
 from functools import cache
 from importlib import import_module
@@ -11,7 +11,7 @@ log = structlog.get_logger(__name__)
 
 
 def country(address: str) -> str:
-    """Two letters; empty where the database, or whoever is asked for, is not known."""
+    """Two letters; empty without a database or for an unknown address."""
     database = _database(settings.COUNTRY_DATABASE)
     if database is None:
         return ""
@@ -28,7 +28,7 @@ def _database(path: str) -> Any:
     if not path:
         return None
     try:
-        return import_module("maxminddb").open_database(path)  # needed by nobody else
-    except Exception:  # not there, no library, or a file that is damaged in whatever way
+        return import_module("maxminddb").open_database(path)  # an optional dependency
+    except Exception:  # no file, no library, or a damaged file
         log.exception("no_country_database", path=path)
         return None

@@ -1,4 +1,4 @@
-"""The months that clicks are kept in: made before they are needed, dropped when they are old."""
+"""Monthly partitions of clicks: created before they are needed, dropped when they are old."""
 
 from datetime import UTC, date, datetime, timedelta
 
@@ -6,7 +6,7 @@ from django.conf import settings
 from django.db import connection, transaction
 from django.utils import timezone
 
-CREATE_LOCK = 0x6B766C70  # an advisory lock: IF NOT EXISTS alone lets two makers collide
+CREATE_LOCK = 0x6B766C70  # an advisory lock: IF NOT EXISTS alone lets two sessions collide
 _CREATE = """
 CREATE TABLE IF NOT EXISTS links_click_{year}_{month:02} PARTITION OF links_click
 FOR VALUES FROM ('{first}') TO ('{next}')
@@ -21,9 +21,9 @@ def month_of(at: datetime) -> date:
 
 
 def ensure(*months: date) -> None:
-    """Have a table for each of these months; asked once a process."""
+    """Creates the partitions of these months; checked once a process."""
     for month in set(months) - _created:
-        is_kept = not connection.in_atomic_block  # what is rolled back was not made
+        is_kept = not connection.in_atomic_block  # a rollback drops the table
         with transaction.atomic(), connection.cursor() as cursor:
             cursor.execute("SELECT pg_advisory_xact_lock(%s)", [CREATE_LOCK])
             cursor.execute(
@@ -44,7 +44,7 @@ def ensure_upcoming() -> None:
 
 
 def drop_old() -> int:
-    """Drop the months whose last click is older than RAW_RETENTION days; how many there were."""
+    """Drops the months whose last click is older than RAW_RETENTION days; returns their number."""
     oldest = timezone.now() - timedelta(days=settings.RAW_RETENTION)
     with connection.cursor() as cursor:
         cursor.execute(_MONTHS)
@@ -57,7 +57,7 @@ def drop_old() -> int:
 
 
 def rotate(_limit: int) -> int:
-    """The hourly round: months to come made, those gone dropped."""
+    """Hourly: creates upcoming partitions and drops old ones."""
     ensure_upcoming()
     return drop_old()
 

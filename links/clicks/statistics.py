@@ -1,7 +1,7 @@
-"""How often a link was followed, by whom as far as headers tell, and when.
+"""Click statistics of a link: by day, by hour, and by referrer, device and country.
 
-Days come from counts that are kept for ever; hours and what visitors came with come from the
-clicks themselves, which are kept RAW_RETENTION days.
+Days come from counts that are kept for ever; the rest comes from the clicks themselves, which are
+kept RAW_RETENTION days.
 """
 
 from collections.abc import Sequence

@@ -1,11 +1,12 @@
-"""The stream of clicks, read by groups that know nothing of one another.
+"""The stream of clicks, read by independent consumer groups.
 
-An entry is done with once it is acknowledged; what a reader died with comes first the next time.
+A consumer acknowledges an entry after its commit; entries that a dead consumer left unacknowledged
+come first.
 
-A transaction gets so many clicks, or one entry. What PostgreSQL refuses comes again by halves. An
-entry refused by itself is laid aside, under a name of its own in the group, so that the others go
-on; it is tried now and then, and given up in the end, for nothing is trimmed while it waits. Of
-either the log has an error.
+A transaction gets MAX_CLICKS at most, or one entry. A chunk that PostgreSQL rejects is retried by
+halves. An entry rejected by itself is dead-lettered: another consumer of the group claims it, so
+that it blocks no other. It is retried now and then, and dropped after MAX_TRIES, because the stream
+is not trimmed while it waits. Both are logged as errors.
 """
 
 import time
@@ -25,9 +26,9 @@ from links.clicks.stream_entries import Batch, Entry, read_batches
 log = structlog.get_logger(__name__)
 
 READ_COUNT = 100  # read at once
-MAX_CLICKS = 5_000  # in one transaction: a tenth of what a statement has the time for
-RETRY_PAUSE = 300.0  # seconds between tries of an entry that was laid aside
-MAX_TRIES = 13  # of an entry by itself: an hour of them
+MAX_CLICKS = 5_000  # in one transaction: a tenth of what the statement timeout allows
+RETRY_PAUSE = 300.0  # seconds between tries of a dead-lettered entry
+MAX_TRIES = 13  # of a dead-lettered entry: an hour
 
 Handler = Callable[[list[Batch]], None]
 
@@ -41,10 +42,10 @@ class Consumer:
     max_tries: int = MAX_TRIES
 
     def consume(self, handle: Handler) -> int:
-        """Returns how many entries were read; none without Redis, nor if one was refused."""
+        """Returns how many entries were read; 0 without Redis, or when one was rejected."""
         try:
             entries = self.read("0") or self.read(">")
-            # A refusal ends the round: if PostgreSQL refuses whatever it is told, one is enough.
+            # A rejection ends the round, in case PostgreSQL rejects everything.
             is_done = all(self._process(chunk, handle) for chunk in self._chunks(entries))
             self._retry_dead_letters(handle)
         except (RedisError, OSError) as error:
@@ -76,7 +77,7 @@ class Consumer:
             yield chunk
 
     def _process(self, entries: list[Entry], handle: Handler) -> bool:
-        """False: there is one among them that is refused by itself; those after it are left."""
+        """Returns False when one entry is rejected by itself; those after it stay unread."""
         if self._handle(entries, handle):
             return True
         if len(entries) == 1:
@@ -107,17 +108,17 @@ class Consumer:
         self._log_error("clicks_laid_aside", entry)
 
     def _retry_dead_letters(self, handle: Handler) -> None:
-        """Each by itself, for as long as PostgreSQL takes them."""
+        """One by one, until PostgreSQL rejects one."""
         pause = int(self.retry_pause * 1000)
         waiting: Any = blocking_redis_client().xpending_range(
             STREAM, self.group, "-", "+", READ_COUNT, self._dead_letter_consumer, idle=pause
         )
-        for one in waiting:
-            entry_id, tries = one["message_id"], one["times_delivered"] + 1
+        for pending in waiting:
+            entry_id, tries = pending["message_id"], pending["times_delivered"] + 1
             claimed: Any = blocking_redis_client().xclaim(
                 STREAM, self.group, self._dead_letter_consumer, pause, [entry_id], retrycount=tries
             )
-            # Nothing: another has claimed it. Without fields: it was trimmed.
+            # Empty when another consumer has claimed it; without fields when it was trimmed.
             if claimed and not self._handle([entry := (entry_id, claimed[0][1] or {})], handle):
                 if tries >= self.max_tries:
                     self._drop(entry)
@@ -132,21 +133,19 @@ class Consumer:
 
 
 def _clicks(entry: Entry) -> int:
-    """How many there are at most: each is a list in a list, not worth parsing to be counted."""
+    """An upper bound, without parsing: each click is a list inside a list."""
     return (entry[1] or {}).get(b"batch", b"[").count(b"[") - 1
 
 
 def _is_rejection(error: DatabaseError) -> bool:
-    """Whether PostgreSQL takes offence at what it was told. For another's lock, or for a server
-    that is away, everything waits as it is.
-    """
+    """Whether PostgreSQL rejects the data itself; a lock or a missing server is no rejection."""
     own = (QueryCanceled, OutOfMemory, ProgramLimitExceeded)
     return isinstance(error, DataError | IntegrityError) or isinstance(error.__cause__, own)
 
 
 def lag_seconds() -> float | None:
-    """For how many seconds the oldest entry has waited for one of its readers; 0.0: there is none.
-    None when Redis cannot tell.
+    """Seconds that the oldest entry has waited for its slowest group; 0.0 when none waits, None
+    without Redis.
     """
     try:
         groups: Any = redis_client().xinfo_groups(STREAM)
@@ -159,7 +158,7 @@ def lag_seconds() -> float | None:
 
 
 def _oldest(group: Any) -> bytes | None:
-    """The first entry that this group, or nobody, has done with."""
+    """The first entry that this group has not acknowledged, or that no group has read."""
     if group and group["pending"]:
         pending: Any = redis_client().xpending(STREAM, group["name"])
         if first := pending["min"]:
@@ -170,5 +169,5 @@ def _oldest(group: Any) -> bytes | None:
 
 
 def entry_ms(entry_id: bytes) -> int:
-    """Unix time of an entry's making, by Redis' clock."""
+    """When Redis added the entry, in Unix ms by its clock."""
     return int(entry_id.partition(b"-")[0])

@@ -1,8 +1,8 @@
-"""Tells companies of people's clicks: `link.clicked`, one event for a link in a batch of clicks.
+"""Appends `link.clicked` events of people's clicks: one for each link in a batch.
 
-The stream of clicks is read by a group of its own, so that whoever else counts them is not in
-the way. An entry is done with once its events are committed; one read twice says the same under
-the same keys, and so nothing new.
+It reads the stream in a group of its own, so that it and the counter do not wait for each other. An
+entry is acknowledged after its events are committed; one read twice yields events with the same
+keys, which are ignored.
 """
 
 from typing import Any
@@ -23,8 +23,8 @@ CONSUMER = Consumer("callbacks", "teller")
 # Event, link, batch, key, clicks in the batch, the last one's Unix seconds.
 EventRow = tuple[UUID, UUID, UUID, str, int, float]
 
-# `clicks` is the link's total. Whoever counts reads the stream apart: what it has not counted yet
-# comes on top of the count.
+# `clicks` is the link's total. The counter reads the stream separately: batches that it has not
+# counted yet are added to the count.
 _CLICKED = f"""
 SELECT n.event_id AS id, l.company_id, l.mode, 'link.clicked' AS kind, n.key,
   jsonb_build_object(

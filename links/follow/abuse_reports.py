@@ -1,4 +1,4 @@
-"""What visitors say of links that harm: kept for the operator, with nothing about the visitor."""
+"""Visitors' reports of harmful links, for the operator; nothing about the visitor is stored."""
 
 from uuid import UUID
 
@@ -13,7 +13,7 @@ from accounts.client_ip import client_network
 from links.models import Report
 
 REPORT_LIMIT = (5, 3600)  # by one visitor: (count, seconds)
-MAX_PENDING_PER_LINK = 20  # of one link; the operator needs no more to look at it
+MAX_PENDING_PER_LINK = 20  # more would tell the operator nothing new
 
 
 class ReportForm(forms.Form):
@@ -26,7 +26,7 @@ class ReportForm(forms.Form):
         required=False,
         widget=forms.Textarea({"rows": 3}),
     )
-    website = forms.CharField(required=False)  # people do not see it; who fills it is a machine
+    website = forms.CharField(required=False)  # a honeypot that people do not see
 
     @property
     def is_by_bot(self) -> bool:
@@ -34,7 +34,7 @@ class ReportForm(forms.Form):
 
 
 def seconds_to_wait(ip: str) -> int:
-    """Seconds until this visitor may report again; counts the report when it is 0."""
+    """Seconds until this visitor may report again; 0 counts the report."""
     visitor = client_network(ip)
     if not visitor:
         return 0
@@ -43,7 +43,7 @@ def seconds_to_wait(ip: str) -> int:
             Window(f"report:{atomic_limits.hashed(visitor)}", *REPORT_LIMIT)
         )
     except LimiterDownError:
-        return 0  # the number of those that wait is limited anyway
+        return 0  # MAX_PENDING_PER_LINK still limits them
     return 0 if place.verdict == atomic_limits.GRANTED else place.wait
 
 

@@ -1,4 +1,4 @@
-"""What a process needs to know of a link, as PostgreSQL tells it and as Redis keeps it."""
+"""The fields of a link that a redirect needs, read from PostgreSQL and cached in Redis."""
 
 import time
 from collections.abc import Sequence
@@ -13,12 +13,12 @@ from links.addresses.utm_settings import CHANNEL_PLACEHOLDER
 from links.addresses.utm_tags import add_tags
 from links.models import Link
 
-LIVE_TTL = 86_400.0  # seconds a live link lives in Redis
-SHORT_TTL = 30.0  # seconds for what is not there, leads nowhere, or may soon lead elsewhere
+LIVE_TTL = 86_400.0  # seconds that Redis keeps a live link
+SHORT_TTL = 30.0  # seconds for a link that is missing, dead, or may soon change its target
 
-# Retired rows are history. With another case in the slug only an alias may answer. A message is
-# looked at only for a target that names its channel. Two names, as many as there can be: an array
-# of unknown length PostgreSQL would plan for anew each time.
+# Retired rows never resolve. A slug in another case matches aliases alone. A message is joined only
+# for a target that names its channel. There are always two keys: PostgreSQL would plan an array of
+# unknown length anew each time.
 SELECT = """
     SELECT l.key, l.is_alias, l.id, l.url, l.expires_at,
       l.disabled_at IS NOT NULL OR l.used_at IS NOT NULL,
@@ -31,7 +31,7 @@ SELECT = """
 
 class NoTarget(Enum):
     GONE = "gone"
-    ONCE_GONE = "once_gone"  # the same of a link that opens once
+    ONCE_GONE = "once_gone"  # of a one-time link
     UNKNOWN = "unknown"
 
 
@@ -39,7 +39,7 @@ GONE, ONE_TIME_GONE, NOT_FOUND = NoTarget.GONE, NoTarget.ONCE_GONE, NoTarget.UNK
 
 
 class ExpiredTarget(NamedTuple):
-    """No longer valid, but its owner has somewhere else to lead."""
+    """The link has expired, and its owner redirects visitors elsewhere."""
 
     url: str
     is_once: bool
@@ -53,7 +53,7 @@ class LinkTarget(NamedTuple):
     link_id: str  # in hexadecimal
     expires_at: float | None = None  # Unix seconds
     company_id: int = 0
-    batch: str = ""  # as in what is stopped
+    batch: str = ""  # as `batch_key` has it
     is_once: bool = False
     expired_url: str = ""
 
@@ -68,12 +68,12 @@ Resolution = LinkTarget | ExpiredTarget | NoTarget
 
 
 class CachedRow(NamedTuple):
-    """In the order in which Redis holds it: another order or meaning needs another prefix."""
+    """Stored in Redis in this order: another order or meaning needs another key prefix."""
 
     is_alias: bool
     link_id: str
     expires_at: float | None
-    url: str  # with its marks; empty: leads nowhere, whatever the time
+    url: str  # with its UTM tags; empty for a dead link
     company_id: int
     batch: str
     is_once: bool
@@ -94,18 +94,18 @@ class CachedRow(NamedTuple):
         )
 
     def ttl(self) -> float:
-        """Seconds that Redis may keep it from now."""
+        """Seconds that Redis may keep the row from now."""
         left = LIVE_TTL if self.expires_at is None else self.expires_at - time.time()
         return min(self.max_ttl, left) if left > 0 else SHORT_TTL
 
 
 def batch_key(company_id: int, batch_id: UUID | None) -> str:
-    """A batch as what is stopped names it: never one that is another company's."""
+    """The batch among the stops, with its company: a stop never matches another company's batch."""
     return f"{company_id}/{batch_id.hex}" if batch_id else ""
 
 
 def from_sql(fields: Sequence[Any]) -> CachedRow:
-    """Of a row of `SELECT`, without its key."""
+    """Takes a row of `SELECT` without its key."""
     (is_alias, link_id, url, expires_at, is_dead, company, batch, utm, expired_url, once, channel
      ) = fields  # fmt: skip
     return CachedRow(
@@ -117,12 +117,12 @@ def from_sql(fields: Sequence[Any]) -> CachedRow:
         batch_key(company, batch),
         once,
         expired_url,
-        SHORT_TTL if is_dead or channel else LIVE_TTL,  # a message may yet go on by another channel
+        SHORT_TTL if is_dead or channel else LIVE_TTL,  # the channel may yet change
     )
 
 
 def from_link(link: Link) -> CachedRow | None:
-    """None when only the database can tell: by which channel its message goes."""
+    """Returns None when only the database knows the channel that the message goes by."""
     if link.message_id and CHANNEL_PLACEHOLDER in link.utm:
         return None
     is_dead = link.disabled_at is not None or link.used_at is not None

@@ -1,6 +1,6 @@
-"""What a page's form must bring back: proof that the page of that very link was fetched lately.
+"""Nonces of visitors' forms: proof that the page of the same link was fetched lately.
 
-No cookie is needed, and a page of somebody else's cannot know it without asking for ours.
+They need no cookie, and another site cannot know one without fetching our page.
 """
 
 from collections.abc import Mapping
@@ -29,11 +29,11 @@ def is_valid(link_id: str, nonce: str | None) -> bool:
 
 
 def posted_form(environ: Mapping[str, Any]) -> QueryDict:
-    """What was posted; nothing of what is too long, has no length or is no form of ours."""
-    sort = environ.get("CONTENT_TYPE", "").partition(";")[0].strip().lower()
+    """The posted form; empty when it is too long, malformed or has no length."""
+    content_type = environ.get("CONTENT_TYPE", "").partition(";")[0].strip().lower()
     length = environ.get("CONTENT_LENGTH") or ""
     is_read = (
-        sort == "application/x-www-form-urlencoded"
+        content_type == "application/x-www-form-urlencoded"
         and length.isdecimal()
         and int(length) <= MAX_FORM_BYTES
     )

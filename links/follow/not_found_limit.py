@@ -1,9 +1,9 @@
-"""How often a visitor may ask for links that are not there: whoever guesses slugs is told 429.
+"""Limits how often a visitor may request links that do not exist: guessing slugs ends in 429.
 
-What leads somewhere is never counted or limited: a carrier's customers share one address. Misses
-are counted in the process and told to Redis together, once a second; before a visitor is refused
-Redis is asked for the sum. So a miss asks nobody, and until the next second each process may let
-another budget pass. Nothing is limited while Redis is away.
+Links that exist are never counted or limited, since a carrier's customers share one address. Each
+process counts misses and flushes them to Redis once a second; before it refuses a visitor it asks
+Redis for the sum of all processes. So a miss needs no round trip, and until the next flush each
+process may let another budget pass. Nothing is limited while Redis is away.
 """
 
 import os
@@ -22,12 +22,12 @@ from config.redis_client import redis_client
 
 FLUSH_INTERVAL = 1.0  # seconds
 REDIS_BACKOFF = 1.0
-MAX_VISITORS = 50_000  # known to a process at once
+MAX_VISITORS = 50_000  # counted in a process at once
 
 
 @dataclass(slots=True)
 class _Count:
-    until: float  # by this process's steady clock; then its visitor is forgotten
+    until: float  # by the steady clock of this process; then the visitor is forgotten
     unsent: int = 0
     total: int = 0  # all processes' misses, when Redis was last asked
     is_confirmed: bool = False  # `total` is above the limit
@@ -38,7 +38,7 @@ class MissCounter:
         self.reset()
 
     def reset(self) -> None:
-        """A forked child inherits no thread, and counts of its parent's that the parent tells."""
+        """A forked child inherits no thread, and counts that its parent flushes."""
         self._counts: dict[str, _Count] = {}
         self._lock = threading.Lock()
         self._flushing = threading.Lock()
@@ -46,7 +46,7 @@ class MissCounter:
         self._off_until = 0.0
 
     def count_miss(self, environ: Mapping[str, Any]) -> int:
-        """Count one; seconds to wait when it is one too many, or 0."""
+        """Counts a miss; returns the seconds to wait when the visitor is over the limit, else 0."""
         visitor = client_network(client_ip(environ))
         if not visitor:
             return 0
@@ -84,24 +84,24 @@ class MissCounter:
             now = time.monotonic()
             with self._lock:
                 counts = self._counts.items()
-                self._counts = {key: one for key, one in counts if one.until > now}
-                unsent = [key for key, one in self._counts.items() if one.unsent]
+                self._counts = {key: count for key, count in counts if count.until > now}
+                unsent = [key for key, count in self._counts.items() if count.unsent]
             if unsent and now >= self._off_until:
                 self.flush(unsent)
 
     def flush(self, keys: list[str]) -> bool:
-        """Adds what is unsent to Redis, and learns the sums; False when it is away."""
+        """Adds unsent counts to Redis and reads the sums; returns False when Redis is away."""
         with self._flushing:
             with self._lock:
                 known = {key: count for key in keys if (count := self._counts.get(key))}
-                told = {key: count.unsent for key, count in known.items()}
+                sent = {key: count.unsent for key, count in known.items()}
                 for count in known.values():
                     count.total, count.unsent = count.total + count.unsent, 0
             try:
-                sums = self._add(told)
+                sums = self._add(sent)
             except (RedisError, OSError):
                 self._off_until = time.monotonic() + REDIS_BACKOFF
-                self._take_back(known, told)
+                self._restore(known, sent)
                 return False
             limit, now = settings.LINK_MISSES[0], time.monotonic()
             for count, (total, left) in zip(known.values(), sums, strict=True):
@@ -109,15 +109,15 @@ class MissCounter:
                 count.is_confirmed = total > limit
             return True
 
-    def _take_back(self, known: dict[str, _Count], told: dict[str, int]) -> None:
+    def _restore(self, known: dict[str, _Count], sent: dict[str, int]) -> None:
         with self._lock:
             for key, count in known.items():
-                count.total, count.unsent = count.total - told[key], count.unsent + told[key]
+                count.total, count.unsent = count.total - sent[key], count.unsent + sent[key]
 
-    def _add(self, told: dict[str, int]) -> list[tuple[int, int]]:
-        """For each key all misses of the window, and the milliseconds that are left of it."""
+    def _add(self, sent: dict[str, int]) -> list[tuple[int, int]]:
+        """Returns each key's misses in all processes, and the milliseconds left of its window."""
         with redis_client().pipeline(transaction=False) as pipe:
-            for key, number in told.items():
+            for key, number in sent.items():
                 pipe.set(key, 0, px=settings.LINK_MISSES[1] * 1000, nx=True)
                 pipe.incrby(key, number)
                 pipe.pttl(key)

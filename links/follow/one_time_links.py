@@ -1,7 +1,7 @@
-"""Links that open once: whoever asks sees a page, and only its button opens the link.
+"""One-time links: a visitor sees a page first, and only its button opens the link.
 
 Messengers, mail scanners and browsers fetch links before people do, and none of them posts a form.
-What is cached never opens such a link: the database is asked each time.
+No cache opens a one-time link: the database decides each time.
 """
 
 from urllib.parse import urlsplit
@@ -32,7 +32,7 @@ _LIVE = """
 """
 _SELECT_TARGET = f"SELECT l.url FROM links_link l WHERE {_LIVE}"  # noqa: S608 - of constants
 
-# Of any number at once, one is told the target.
+# Of concurrent visitors, one gets the target.
 _OPEN = f"""
 UPDATE links_link l SET used_at = now() WHERE {_LIVE}
 RETURNING l.url, l.utm, (SELECT channel FROM channels_message m WHERE m.id = l.message_id)
@@ -55,7 +55,7 @@ def show_button(found: LinkTarget, visit: Visit) -> VisitorResponse:
 
 def open_link(found: LinkTarget, visit: Visit) -> VisitorResponse:
     if not form_nonces.is_valid(found.link_id, form_nonces.posted_form(visit.environ).get("nonce")):
-        return _page("403 Forbidden", found, visit)  # the button has to be pressed anew
+        return _page("403 Forbidden", found, visit)  # the button must be pressed again
     row = _fetch(_OPEN, found)
     if row is None:
         return error_page(ONE_TIME_GONE, visit)
@@ -80,12 +80,12 @@ def _page(status: str, found: LinkTarget, visit: Visit) -> VisitorResponse:
         "host": unicode_host(found.url),
         "nonce": form_nonces.issue(found.link_id),
     }
-    # No form-action: Chrome and Safari hold it against the redirect that follows the form, too.
+    # No form-action: Chrome and Safari apply it to the redirect after the form, too.
     return html_page(status, "links/once.html", context, visit, NO_FRAMING)
 
 
 def unicode_host(url: str) -> str:
-    """As people write it, Cyrillic and all."""
+    """The host as people write it, in Unicode."""
     host = urlsplit(url).hostname or ""
     try:
         return host.encode("ascii").decode("idna")

@@ -1,4 +1,4 @@
-"""The page behind `<slug>+`: what a link is, before anybody follows it, and a form to report it."""
+"""The preview page at `<slug>+`: it describes the link, and has a form to report it."""
 
 from uuid import UUID
 
@@ -62,7 +62,7 @@ def _show(
     context = {
         "link": link,
         "host": unicode_host(found.url),
-        # The rest of an address that opens once may be what it keeps.
+        # The URL of a one-time link may itself be the secret.
         "target": "" if found.is_once else found.url,
         "form": form or ReportForm(),
         "nonce": form_nonces.issue(found.link_id),

@@ -1,4 +1,4 @@
-"""The answer to who follows a short link: in front of Django for speed, and behind it as a view."""
+"""Redirects short links: as WSGI middleware in front of Django for speed, and as a view in it."""
 
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
@@ -41,7 +41,7 @@ READ_METHODS, FORM_METHODS = "GET, HEAD", "GET, HEAD, POST"
 
 
 def respond(text: str, environ: Mapping[str, Any], host_id: int | None = None) -> VisitorResponse:
-    """What a WSGI environ, or Django's `request.META`, is told; a click is counted on the way."""
+    """Responds to a WSGI environ, or to Django's `request.META`, and counts the click."""
     try:
         if environ["REQUEST_METHOD"] == "GET" and "+" not in text and "%" not in text:
             outcome = resolve(text, host_id)
@@ -51,13 +51,13 @@ def respond(text: str, environ: Mapping[str, Any], host_id: int | None = None) -
                     "302 Found", [("Location", outcome.url), *EMPTY_BODY_HEADERS]
                 )
         return _respond_in_full(text, Visit(environ, host_id))
-    except Exception:  # the edge of a process: whatever it is, the visitor may come back
+    except Exception:  # the edge of a process: the visitor may retry after any error
         log.exception("redirect_failed")
         return unavailable(Visit(environ, host_id))
 
 
 def _respond_in_full(text: str, visit: Visit) -> VisitorResponse:
-    """Whatever is not the plain case."""
+    """Every case but a plain redirect."""
     about = slugs.preview_slug(text)
     slug = text if about is None else about
     outcome = resolve(slug, visit.host_id)
@@ -86,7 +86,7 @@ def _respond_to_read(outcome: Resolution, visit: Visit) -> VisitorResponse:
 
 
 def _respond_to_write(outcome: Resolution, visit: Visit) -> VisitorResponse:
-    """Any other method: links that open once know POST."""
+    """Any other method: only one-time links accept POST."""
     is_once = outcome is ONE_TIME_GONE if isinstance(outcome, NoTarget) else outcome.is_once
     if not is_once or visit.method != "POST":
         return method_not_allowed(FORM_METHODS if is_once else READ_METHODS)
@@ -98,12 +98,11 @@ def _respond_to_write(outcome: Resolution, visit: Visit) -> VisitorResponse:
 
 
 class RedirectMiddleware:
-    """A WSGI application that answers for short links and leaves the rest to another.
+    """WSGI middleware that serves short links, and passes other requests to the application.
 
-    Hosts that are there for short links alone, our own or companies', are answered for whatever
-    the path. On a host that is shared a path of one segment is taken if a link can be called so and
-    no route of the URLconf begins with it. Any other host is Django's to refuse: it may be a
-    company's that this process has not heard of yet.
+    On a host that serves short links alone, ours or a company's, it serves every path. On a shared
+    host it serves a path of one segment that can be a slug and begins no route of the URLconf. Any
+    other host goes to Django, which refuses it: a company may have added it a moment ago.
     """
 
     def __init__(self, application: WSGIApplication) -> None:
@@ -131,7 +130,7 @@ class RedirectMiddleware:
 
 
 def company_host_id(header: str) -> int | None:
-    """Whose host it is that a request names, with whatever port; None: nobody's but ours."""
+    """The id of the company host that a request names, on any port; None for every other host."""
     found = short_hosts.find(header.partition(":")[0].lower().removesuffix("."))
     return found.id if found else None
 
@@ -143,7 +142,7 @@ def _is_link_path(text: str) -> bool:
 
 
 def _is_allowed(header: str) -> bool:
-    """Whether Django would answer on this host: the service's own, or one that it goes by."""
+    """Whether Django serves this host: that of short links, or one of ALLOWED_HOSTS."""
     if normalize_host(header) == normalize_host(urlsplit(settings.SHORT_URL).netloc):
         return True
     return validate_host(split_domain_port(header)[0], settings.ALLOWED_HOSTS)

@@ -1,8 +1,8 @@
-"""What Redis holds of links: each function is one round trip, and raises what the client does.
+"""Links cached in Redis. Each function is one round trip, and raises what the client raises.
 
-Under a key is what is known of the row with exactly that key: the row, `null` when there is none,
-or, for a while after a change, an empty value, so that neither a reader nor a maker that is slower
-than the change can bring the old row back.
+A key holds the row with exactly that key, `null` when there is none, or, for a while after a
+change, an empty value: a reader or creator that is slower than the change cannot store the old row
+again.
 """
 
 from collections.abc import Collection, Mapping
@@ -15,11 +15,11 @@ from links.follow import cached_row
 from links.follow.cached_row import CachedRow
 from links.models import Link
 
-INVALIDATED_TTL = 60  # seconds Redis keeps nothing of a changed link
+INVALIDATED_TTL = 60  # seconds that a changed link stays out of Redis
 
-# KEYS: of new links. ARGV: the row of each, empty where only the database can tell it, and its ms.
-# Whatever else is held of a key, such as the dead row whose name was handed on, gives way to an
-# empty value; an empty value stays. Answers how many keys were asked for too early.
+# KEYS: of new links. ARGV: the row of each, empty where only the database knows it, and its TTL in
+# ms. Any other value of a key, such as the dead row whose alias was reassigned, becomes empty; an
+# empty value stays. Returns how many keys were requested before their links existed.
 _STORE_NEW = f"""
 local early = 0
 for i, key in ipairs(KEYS) do
@@ -36,13 +36,13 @@ return early
 
 
 def read(keys: Collection[str]) -> dict[str, CachedRow | None]:
-    """What is known, of these keys alone."""
+    """The cached rows among these keys."""
     values: Any = redis_client().mget(map(cached_row.redis_key, keys))
     return {key: cached_row.unpack(value) for key, value in zip(keys, values, strict=True) if value}
 
 
 def store(known: Mapping[str, CachedRow | None]) -> None:
-    """What the database said; nothing that is there is overwritten."""
+    """Stores rows read from the database; overwrites nothing."""
     with redis_client().pipeline(transaction=False) as pipe:
         for key, row in known.items():
             pipe.set(
@@ -52,7 +52,7 @@ def store(known: Mapping[str, CachedRow | None]) -> None:
 
 
 def store_new(links: Collection[Link]) -> bool:
-    """Of new links; whether somebody asked for one of them before it was there."""
+    """Stores new links; returns whether one of them was requested before it existed."""
     words: list[bytes | int] = []
     for row in map(cached_row.from_link, links):
         words += [cached_row.pack(row) if row else b"", cached_row.ttl_ms(row)]

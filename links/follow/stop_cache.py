@@ -1,8 +1,8 @@
-"""Which companies' and batches' links are stopped, as far as this process knows.
+"""The companies and batches whose links are stopped, cached in this process.
 
-The table is the truth. A process reads it before its first answer, again whenever it is told of a
-change, and about once a second besides (`links.follow.resolution`): whoever made the change may
-have died before telling, and a reading may have failed.
+The table is the source of truth. A process reads it before its first response, after each change
+that it hears of, and about once a second besides (`links.follow.change_feed`): the process that
+made a change may have died before publishing it, and a read may have failed.
 """
 
 import threading
@@ -34,11 +34,11 @@ class StopCache:
         self._read_lock = threading.Lock()
 
     def ensure_loaded(self) -> None:
-        """Before the first answer; raises when nobody can tell."""
+        """Call before the first response; raises when no store can be read."""
         if self._is_read:
             return
         if not self._read_lock.acquire(timeout=FIRST_READ_TIMEOUT):
-            raise TimeoutError("nobody says which links are stopped")
+            raise TimeoutError("no store tells which links are stopped")
         try:
             if not self._is_read:
                 self._read_first()
@@ -57,11 +57,11 @@ class StopCache:
             log.warning("stops_read_from_copy")
 
     def refresh(self) -> None:
-        """What is known stays when the database is away. Readers queue: the last one knows best."""
+        """Keeps the old stops while the database is away. Reads queue: the last is the newest."""
         with self._read_lock:
             try:
                 self._read()
-            except Exception as error:  # the edge of a thread, which has to live on
+            except Exception as error:  # the edge of a thread, which must not end
                 log.warning("stops_not_read", error=type(error).__name__)
 
     def _read(self) -> None:

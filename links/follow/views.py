@@ -1,4 +1,4 @@
-"""The redirect as a Django view, for whoever runs without the callable in front."""
+"""The redirect as a Django view, for servers without the middleware in front."""
 
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.csrf import csrf_exempt
@@ -6,7 +6,7 @@ from django.views.decorators.csrf import csrf_exempt
 from links.follow.redirect import company_host_id, respond
 
 
-@csrf_exempt  # forms of links bring back a nonce; any other POST is owed its 405
+@csrf_exempt  # forms of links carry a nonce; any other POST gets 405
 def follow(request: HttpRequest, slug: str) -> HttpResponse:
     host_id = company_host_id(request.META.get("HTTP_HOST", ""))
     status, headers, body = respond(slug, request.META, host_id)

@@ -1,4 +1,4 @@
-"""What a visitor is told besides where a link leads: small pages, all of them without a store."""
+"""Responses to visitors of links: redirects, and small pages that need no database."""
 
 from collections.abc import Mapping
 from functools import cache
@@ -56,7 +56,7 @@ class VisitorResponse(NamedTuple):
 
 
 class Visit(NamedTuple):
-    """Who asks, and under which host: our own unless there is an id."""
+    """A visitor's request, and the id of the company host it came to; None for ours."""
 
     environ: Mapping[str, Any]
     host_id: int | None
@@ -70,8 +70,8 @@ class Visit(NamedTuple):
         return _language(self.environ.get("HTTP_ACCEPT_LANGUAGE", ""))
 
     @property
-    def is_apart(self) -> bool:
-        """Every path is a slug there, so that the stylesheet is elsewhere."""
+    def is_short_host(self) -> bool:
+        """On such a host every path is a slug, so the stylesheet is served from another."""
         return self.host_id is not None or dedicated_short_host() is not None
 
 
@@ -84,14 +84,14 @@ def method_not_allowed(allowed: str) -> VisitorResponse:
 
 
 def error_page(outcome: NoTarget | str, visit: Visit, *headers: tuple[str, str]) -> VisitorResponse:
-    """A page that is the same for everybody."""
-    body = _error_page_html(outcome, visit.language, visit.is_apart)
+    """A page without anything of the link."""
+    body = _error_page_html(outcome, visit.language, visit.is_short_host)
     return _page(
         _STATUSES[outcome],
         body,
         visit,
         _HTML,
-        _content_security_policy(visit.is_apart, ""),
+        _content_security_policy(visit.is_short_host, ""),
         *headers,
     )
 
@@ -99,9 +99,9 @@ def error_page(outcome: NoTarget | str, visit: Visit, *headers: tuple[str, str])
 def html_page(
     status: str, template: str, context: dict[str, Any], visit: Visit, policy: str
 ) -> VisitorResponse:
-    known = {"language": visit.language, "stylesheet": _stylesheet(visit.is_apart)}
+    known = {"language": visit.language, "stylesheet": _stylesheet(visit.is_short_host)}
     body = render_to_string(template, known | context).encode()
-    return _page(status, body, visit, _HTML, _content_security_policy(visit.is_apart, policy))
+    return _page(status, body, visit, _HTML, _content_security_policy(visit.is_short_host, policy))
 
 
 def unavailable(visit: Visit) -> VisitorResponse:
@@ -125,8 +125,8 @@ def _language(accepted: str) -> str:
 
 
 @cache
-def _error_page_html(outcome: NoTarget | str, language: str, is_apart: bool) -> bytes:
-    """In the visitor's language first, and below in the other: an SMS knows no language."""
+def _error_page_html(outcome: NoTarget | str, language: str, is_short_host: bool) -> bytes:
+    """In the visitor's language first, then in the other: the link may be in an SMS of either."""
     other = "en" if language == "ru" else "ru"
     words = {
         "language": language,
@@ -134,19 +134,19 @@ def _error_page_html(outcome: NoTarget | str, language: str, is_apart: bool) -> 
         "status": _STATUSES[outcome][:3],
         "words": _WORDS[outcome, language],
         "other_words": _WORDS[outcome, other],
-        "stylesheet": _stylesheet(is_apart),
+        "stylesheet": _stylesheet(is_short_host),
     }
     return render_to_string("links/dead.html", words).encode()
 
 
-def _stylesheet(is_apart: bool) -> str:
+def _stylesheet(is_short_host: bool) -> str:
     path = static("links.css")
-    return urljoin(settings.PUBLIC_URL, path) if is_apart else path
+    return urljoin(settings.PUBLIC_URL, path) if is_short_host else path
 
 
 @cache
-def _content_security_policy(is_apart: bool, more: str) -> tuple[str, str]:
-    source = settings.PUBLIC_URL if is_apart else "'self'"
+def _content_security_policy(is_short_host: bool, more: str) -> tuple[str, str]:
+    source = settings.PUBLIC_URL if is_short_host else "'self'"
     return "Content-Security-Policy", f"default-src 'none'; style-src {source}{more}"
 
 

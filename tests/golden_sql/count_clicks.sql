@@ -1,19 +1,19 @@
-WITH said AS (
+WITH received AS (
   SELECT *
   FROM unnest(%(links)s::uuid[], %(times)s::timestamptz[], %(kinds)s::text[], %(referrers)s::text[],
     %(devices)s::text[], %(countries)s::text[]) AS n(link_id, at, kind, referrer, device, country)),
-known AS (
+locked AS (
   SELECT id
   FROM links_link
   WHERE id IN (
     SELECT link_id
-    FROM said)
+    FROM received)
   ORDER BY id FOR NO KEY UPDATE),
 stored AS (
   INSERT INTO links_click (link_id, at, kind, referrer, device, country)
   SELECT s.link_id, s.at, s.kind, s.referrer, s.device, s.country
-  FROM said s
-  JOIN known ON known.id = s.link_id
+  FROM received s
+  JOIN locked ON locked.id = s.link_id
   RETURNING link_id, at, kind),
 days AS (
   INSERT INTO links_clickday AS d (link_id, day, clicks, previews, scanners)
