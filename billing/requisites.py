@@ -80,7 +80,7 @@ def missing_fields(*, country: str, legal_name: str, inn: str, kpp: str) -> dict
     if not country:
         errors["country"] = _("Choose the country: it appears on the invoice.")
     if not legal_name:
-        errors["legal_name"] = _("An invoice is made out to a legal name.")
+        errors["legal_name"] = _("An invoice needs a legal name.")
     if country == "RU" and not inn:
         errors["inn"] = _("An invoice in Russia needs the buyer's INN.")
     if country == "RU" and len(inn) == 10 and not kpp:

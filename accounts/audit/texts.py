@@ -72,7 +72,7 @@ ACTION_LABELS: dict[str, str | Promise] = {
     "address.removed": _("removed an e-mail address"),
     "factor.added": _("added a second factor"),
     "factor.removed": _("removed a second factor"),
-    "recovery_codes.generated": _("made new recovery codes"),
+    "recovery_codes.generated": _("created new recovery codes"),
     "recovery_codes.viewed": _("looked at the recovery codes"),
     "trial.sent": _("sent a trial message"),
     "account.changed": _("changed a provider account"),

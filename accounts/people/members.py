@@ -52,7 +52,7 @@ def invite(
     )
     if company.invitations.filter(sent_at__gt=a_day_ago).count() >= most:
         raise ValidationError(
-            _("%(n)d invitations were sent in a day, and that is the most: try tomorrow."),
+            _("%(n)d invitations were sent in a day, which is the maximum. Try again tomorrow."),
             code="too_many",
             params={"n": most},
         )

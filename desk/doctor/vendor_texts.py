@@ -89,8 +89,8 @@ CURES: dict[tuple[str, str], Text] = {
         "Subscribe to these fields: the app, WhatsApp, Configuration, Webhook fields, Manage."
     ),
     ("telegram_gateway", "balance"): _(
-        "See the balance at gateway.telegram.org and add funds. Telegram tells it only after a "
-        "paid message; when it runs low, the operators get a letter."
+        "See the balance at gateway.telegram.org and add funds. Telegram reports it only "
+        "after a paid message; when it runs low, operators get an e-mail."
     ),
     ("telegram_bot", "secret"): _(
         "Set TELEGRAM_BOT_SECRET and give it to setWebhook: without it no update is believed."

@@ -96,7 +96,7 @@ def _whatsapp(name: str) -> Guide:
             Step(
                 "Graph API → subscribed_apps",
                 _(
-                    "Subscribe the app to the WhatsApp account: without it no receipt comes, even "
+                    "Subscribe the app to the WhatsApp account: otherwise no receipts arrive, even "
                     "though the webhook is set."
                 ),
                 copies=(Snippet(_("Subscribe the app"), subscribe),),
@@ -162,7 +162,7 @@ def _telegram_bot(name: str) -> Guide:
         (
             Step(
                 "@BotFather → /newbot",
-                _("Make the bot; its name without @ goes into the settings as well."),
+                _("Create the bot; its name without @ goes into the settings too."),
                 ("TELEGRAM_BOT_TOKEN", "TELEGRAM_BOT_USERNAME"),
             ),
             Step(
@@ -172,8 +172,8 @@ def _telegram_bot(name: str) -> Guide:
             Step(
                 "Bot API → setWebhook",
                 _(
-                    "Make up a secret of 1 to 256 letters, digits, _ and -, and give it to "
-                    "Telegram with the address, once."
+                    "Choose a secret of 1 to 256 letters, digits, _ and -, and give it to Telegram "
+                    "once, with the address."
                 ),
                 ("TELEGRAM_BOT_SECRET",),
                 (Snippet(ADDRESS, registry.hook_url(name)), Snippet(_("Set the webhook"), command)),
@@ -272,14 +272,14 @@ def _smpp(_name: str) -> Guide:
             Step(
                 "SMPP",
                 _(
-                    "Ask as well how many messages may be unanswered at once, and what alphabet "
+                    "Also ask how many messages may be unanswered at once, and which alphabet "
                     "data_coding 0 means. The operator's guide lists the other questions."
                 ),
                 ("SMPP_WINDOW", "SMPP_ALPHABET"),
             ),
             Step(
                 "manage.py run_smpp",
-                _("Start its process. There is no address to set: receipts come by the bind."),
+                _("Start its process. There is no address to set: receipts arrive over the bind."),
             ),
         ),
     )

@@ -122,7 +122,10 @@ class LinkForm(TargetForm):
         label=_("Custom name (optional)"),
         max_length=64,
         required=False,
-        help_text=_("3–64 Latin letters, digits, hyphens, underscores. Empty: a short random one."),
+        help_text=_(
+            "3–64 Latin letters, digits, hyphens or underscores. Leave empty for a short "
+            "random name."
+        ),
         widget=forms.TextInput(attrs={"spellcheck": "false", "autocomplete": "off"}),
     )
     lifetime = forms.ChoiceField(label=_("Lifetime"), choices=LIFETIMES, required=False)
@@ -130,7 +133,7 @@ class LinkForm(TargetForm):
     is_once = forms.BooleanField(
         label=_("Opens once"),
         required=False,
-        help_text=_("The visitor confirms with a button; after that the link leads nowhere."),
+        help_text=_("The visitor confirms with a button; after that the link no longer works."),
     )
     expired_url = expired_url_field()
     has_tags = _tags_field()

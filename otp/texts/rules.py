@@ -94,8 +94,8 @@ def _normalised_for_search(body: str) -> str:
 def _addresses(body: str) -> Iterator[str]:
     if match := _ADDRESS.search(_normalised_for_search(body)):
         yield _(
-            "An address is not allowed: “%(text)s”. The link goes where {link} stands; after a "
-            "full stop put a space."
+            "An address is not allowed: “%(text)s”. The link goes where {link} is. Put a "
+            "space after a full stop."
         ) % {"text": match[0]}
 
 
