@@ -1,4 +1,4 @@
-"""The one normaliser of phones: what can be sent to in one spelling can be verified in any."""
+"""Normalises phones to E.164, so that a code sent to one spelling verifies under any other."""
 
 import re
 from functools import lru_cache
@@ -12,10 +12,10 @@ _ALLOWED = re.compile(r"\+?[0-9 ().\-\u00a0\u2011]{5,40}", re.ASCII)
 _PUNCTUATION = re.compile(r"[^0-9+]")
 PREMIUM = {PhoneNumberType.PREMIUM_RATE, PhoneNumberType.SHARED_COST}
 SATELLITE = (870, 881, 882, 883, 878, 979)  # country codes of satellite and global networks
-# How ten digits of a number in the +7 plan begin, as people there type it without the 8.
+# Prefixes of a ten-digit number in the +7 plan, typed without the leading 8.
 MOBILE_PREFIXES_OF_SEVEN = {"RU": ("9",), "KZ": ("9", "70", "74", "77")}
-MIN_DIGITS_WITHOUT_PLUS = 11  # digits of a number that is merely possible, not valid
-MAX_LENGTH = 16  # a plus and the fifteen digits of E.164; some plans claim more
+MIN_DIGITS_WITHOUT_PLUS = 11  # of a number that is possible but not valid
+MAX_LENGTH = 16  # a plus and the fifteen digits of E.164; some plans allow more
 
 NOT_A_PHONE: Words = (
     "Укажите номер с плюсом и кодом страны, например +79161234567",
@@ -32,7 +32,7 @@ def normalise(phone: str, country: str) -> str:
     """E.164 with its plus; raises `invalid_phone`. `country` is the company's (ISO 3166).
 
     After a plus or 00 a number need only be *possible*: numbering plans change faster than the
-    library's metadata. Without one, `_read_without_plus` says how the digits are read.
+    library's metadata. Without one, see `_read_without_plus`.
     """
     text = phone.strip()
     if not _ALLOWED.fullmatch(text):
@@ -41,14 +41,14 @@ def normalise(phone: str, country: str) -> str:
     number = _read(bare, country)
     if number is None or not _is_possible(number):
         raise _refusal(NOT_A_PHONE)
-    normal = _e164(number)
-    if len(normal) > MAX_LENGTH:
+    e164 = _e164(number)
+    if len(e164) > MAX_LENGTH:
         raise _refusal(NOT_A_PHONE)
-    if normal[1:] != bare.removeprefix("+") and _parsed(normal) != number:
-        raise _refusal(NOT_A_PHONE)  # a row of zeros, which would lose one at each reading
+    if e164[1:] != bare.removeprefix("+") and _parsed(e164) != number:
+        raise _refusal(NOT_A_PHONE)  # leading zeros, of which each parse drops one
     if number.country_code in SATELLITE or phonenumbers.number_type(number) in PREMIUM:
         raise _refusal(SATELLITE_OR_PREMIUM)
-    return normal  # not the digits as typed: +44 (0)20… and +44 20… are one number
+    return e164  # not the digits as typed: +44 (0)20… and +44 20… are one number
 
 
 def e164_or_none(phone: str, country: str) -> str | None:
@@ -60,13 +60,17 @@ def e164_or_none(phone: str, country: str) -> str | None:
 
 @lru_cache(maxsize=20_000)
 def country_of(phone: str) -> str:
-    """ISO 3166 code of an E.164 number's country: of its calling code's main country when today's
-    plan does not know the number; empty when no country owns the code.
+    """The ISO 3166 code of an E.164 number's country.
+
+    The main country of the calling code if the library does not know the number; empty if the code
+    belongs to no country.
     """
     number = phonenumbers.parse(phone)
-    found = phonenumbers.region_code_for_number(number) or ""
+    region = phonenumbers.region_code_for_number(number) or ""
     main = phonenumbers.region_code_for_country_code(number.country_code or 0)
-    countries = (one for one in (found, main) if one.isalpha() and one != "ZZ")  # 001: nobody's
+    countries = (
+        code for code in (region, main) if code.isalpha() and code != "ZZ"
+    )  # 001: no country
     return next(countries, "")
 
 
@@ -79,8 +83,9 @@ def _read(bare: str, country: str) -> PhoneNumber | None:
 
 
 def with_country_code_seven(digits: str, country: str) -> str | None:
-    """National digits of Russia or Kazakhstan, or the first few of them, with the 7 in front; None
-    when they are none. People there write 8 916 123-45-67, or leave the 8 out.
+    """National digits of Russia or Kazakhstan, whole or a prefix, with the 7 in front; else None.
+
+    People there write 8 916 123-45-67, or omit the 8.
     """
     if country not in MOBILE_PREFIXES_OF_SEVEN:
         return None
@@ -92,14 +97,14 @@ def with_country_code_seven(digits: str, country: str) -> str | None:
 
 
 def _read_without_plus(digits: str, country: str) -> PhoneNumber | None:
-    """As the +7 plan writes numbers at home; else a valid international number, else a valid
-    national one of the country, else a possible international one that is long enough.
+    """Tries a national number of the +7 plan, a valid international number, a valid national number
+    of the country, and last a possible international number that is long enough.
 
-    Ten digits that begin with 9 are a mobile in Russia before they are a number in India.
+    So ten digits that begin with 9 are a Russian mobile rather than an Indian number.
     """
-    at_home = with_country_code_seven(digits, country)
-    if at_home is not None and len(at_home) == 11:
-        return _parsed(f"+{at_home}")
+    national_seven = with_country_code_seven(digits, country)
+    if national_seven is not None and len(national_seven) == 11:
+        return _parsed(f"+{national_seven}")
     international = _parsed(f"+{digits}")
     if international is not None and phonenumbers.is_valid_number(international):
         return international

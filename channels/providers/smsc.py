@@ -1,4 +1,4 @@
-"""SMSC (smsc.ru, smsc.kz and the houses that resell it): SMS.
+"""SMSC (smsc.ru, smsc.kz and the companies that resell it): SMS.
 
 https://smsc.ru/api/http/
 """
@@ -31,7 +31,7 @@ _MAX_ID = 2**31 - 1
 _MAX_VALIDITY = 24 * 60  # minutes
 _REPEATED, _NOT_FOUND = 9, 3
 _REPEAT_WINDOW = 60.0  # seconds
-_DENIED = 6  # "for its text or its sender's name", which of the two the words seldom say
+_DENIED = 6  # "for its text or its sender's name"; the text seldom says which
 _OF_SENDER, _OF_TEXT = re.compile(r"sender|отправител", re.I), re.compile(r"\btext|текст", re.I)
 _SENDER_CACHE_SECONDS = 300.0  # seconds
 _NO_MONEY = "24"
@@ -41,7 +41,7 @@ _VERDICTS: dict[int, http.Verdict] = {
     4: http.ACCOUNT_THROTTLED,
     **dict.fromkeys((7, 8), http.UNREACHABLE),
 }
-# -2, "stopped", is left out: it may still be let go.
+# -2, "stopped", is left out: it may still be resumed.
 _STATES = {
     "0": ReceiptState.SENT,
     "1": ReceiptState.DELIVERED,
@@ -51,7 +51,7 @@ _STATES = {
     **dict.fromkeys(("20", "22", "25"), ReceiptState.UNREACHABLE),
     **dict.fromkeys(("23", "24"), ReceiptState.FAILED),
 }
-# What only an answer says, never a report: waiting to be sent, and unknown.
+# Only a poll returns these, never a report: waiting to be sent, and unknown.
 _POLL_STATES = _STATES | {"-1": ReceiptState.SENT, "-3": ReceiptState.NOT_FOUND}
 
 
@@ -94,12 +94,12 @@ class Smsc(http.HttpProvider):
                 valid=_validity(message.ttl),
             ),
         )
-        taken = http.text(answer.data.get("id"))
-        if answer.status >= 300 or taken is None or "error_code" in answer.data:
-            raise self._denial(answer) or _refusal(answer, message.n)
-        return Accepted(_provider_id(message.phone, taken))
+        message_number = http.text(answer.data.get("id"))
+        if answer.status >= 300 or message_number is None or "error_code" in answer.data:
+            raise self._denied_error(answer) or _refusal(answer, message.n)
+        return Accepted(_provider_id(message.phone, message_number))
 
-    def _denial(self, answer: http.VendorResponse) -> SendError | None:
+    def _denied_error(self, answer: http.VendorResponse) -> SendError | None:
         """Code 6: a refused sender is the account's fault, a refused text this message's."""
         code, detail = answer.data.get("error_code"), answer.data.get("error")
         if code != _DENIED:
@@ -107,11 +107,11 @@ class Smsc(http.HttpProvider):
         words = http.text(detail) or ""
         is_of_sender = bool(_OF_SENDER.search(words))
         if is_of_sender == bool(_OF_TEXT.search(words)):  # both, or neither
-            is_of_sender = self._lacks_sender()
+            is_of_sender = self._is_sender_unapproved()
         return answer.error(http.ACCOUNT_REFUSED if is_of_sender else http.REFUSED, code, detail)
 
-    def _lacks_sender(self) -> bool:
-        """Whether SMSC, asked now and then, leaves our sender out of those it has approved."""
+    def _is_sender_unapproved(self) -> bool:
+        """Whether SMSC lists our sender as not approved; the answer is cached."""
         if not self._sender:
             return False
         if time.monotonic() - self._sender_asked_at >= _SENDER_CACHE_SECONDS:
@@ -149,8 +149,8 @@ class Smsc(http.HttpProvider):
         if answer.status >= 300 or "balance" not in answer.data:
             raise _refusal(answer, 1)
         balance = http.text(answer.data["balance"]) or ""
-        told = f"{balance} {http.text(answer.data.get('currency')) or ''}".strip()
-        yield Check("balance", http.is_positive(balance), told)
+        detail = f"{balance} {http.text(answer.data.get('currency')) or ''}".strip()
+        yield Check("balance", http.is_positive(balance), detail)
 
     def _approval(self) -> Iterator[Check]:
         if not self._sender:
@@ -160,29 +160,29 @@ class Smsc(http.HttpProvider):
         yield Check("sender", name in self.approved_senders(), name)
 
     def receipts(self, call: WebhookRequest) -> list[Receipt]:
-        # Nothing but these three is signed, so nothing else is looked at.
+        # Only these three fields are signed, so no other is read.
         number, phone, word = self._verified(call.body)
         if word not in _STATES:
             return []
         return [_receipt(_provider_id(phone, number), word)]
 
     def _verified(self, body: bytes) -> tuple[str, str, str]:
-        # Names of senders and incoming texts come in any charset, and are not read.
+        # Sender names and incoming texts come in any charset and are not read.
         pairs = parse_qsl(body.decode("latin-1"), keep_blank_values=True, encoding="latin-1")
-        found = dict(pairs)
-        if len(found) != len(pairs):
+        fields = dict(pairs)
+        if len(fields) != len(pairs):
             raise InvalidSignatureError("a form field is given twice")
-        number, phone, word = (found.get(name, "") for name in ("id", "phone", "status"))
+        number, phone, word = (fields.get(name, "") for name in ("id", "phone", "status"))
         signed = f"{number}:{phone}:{word}:{self._secret}".encode()
         expected = {
             "md5": hashlib.md5(signed, usedforsecurity=False).hexdigest(),
             "sha1": hashlib.sha1(signed, usedforsecurity=False).hexdigest(),
         }
-        # The handler's address asks for one or both; none of those given may be wrong.
-        given = found.keys() & expected.keys()
+        # The handler's URL asks for one or both; each one given must match.
+        given = fields.keys() & expected.keys()
         if not (self._secret and given):
             raise InvalidSignatureError("there is no signature")
-        if not all(http.constant_time_equal(found[name], expected[name]) for name in given):
+        if not all(http.constant_time_equal(fields[name], expected[name]) for name in given):
             raise InvalidSignatureError("the signature does not match")
         return number, phone, word
 
@@ -196,7 +196,7 @@ class Smsc(http.HttpProvider):
     def poll(self, provider_id: str) -> Receipt | None:
         phone, _, number = provider_id.rpartition(":")
         status = self._poll("/sys/status.php", self._form(phone=phone, id=number))
-        # Of one message that it does not know SMSC says error 3; among several, status -3.
+        # For one unknown message SMSC returns error 3; among several, status -3.
         is_unknown = status.get("error_code") == _NOT_FOUND
         word = "-3" if is_unknown else http.text(status.get("status"))
         if word not in _POLL_STATES:
@@ -214,7 +214,7 @@ def _refusal(answer: http.VendorResponse, n: int) -> SendError:
     if code == _REPEATED and n > 1:
         # "The same request within a minute": an earlier try of this message may be that request.
         return answer.error(http.AMBIGUOUS, code, detail)
-    if code == _REPEATED:  # a resend of the same code, say: this message waits, no other
+    if code == _REPEATED:  # a resend of the same code, say: only this message waits
         return answer.error(http.THROTTLED, code, detail, retry_after=_REPEAT_WINDOW)
     if code in _VERDICTS:
         return answer.error(_VERDICTS[code], code, detail)
@@ -235,7 +235,7 @@ def _receipt(provider_id: str, word: str, at: object = None) -> Receipt:
 
 
 def _numeric_id(message_id: str) -> str:
-    """SMSC knows a message by a phone and a number of 31 bits that its sender may choose."""
+    """SMSC identifies a message by its phone and a 31-bit number that the sender may choose."""
     digest = hashlib.sha256(message_id.encode()).digest()
     return str(int.from_bytes(digest[:8]) % _MAX_ID + 1)
 
@@ -245,6 +245,6 @@ def _provider_id(phone: str, number: str) -> str:
 
 
 def _validity(seconds: int) -> str:
-    """Hours and minutes, of which SMSC takes 00:01 to 24:00."""
+    """Hours and minutes; SMSC accepts 00:01 to 24:00."""
     minutes = min(max(seconds // 60, 1), _MAX_VALIDITY)
     return f"{minutes // 60:02}:{minutes % 60:02}"

@@ -25,21 +25,23 @@ from channels.providers.base import (
     WebhookRequest,
 )
 
-# What counts as delivered where nothing is ever receipted: Telegram's taking it, the person's
-# opening the link or entering the code, or the code alone.
+# What proves delivery, as Telegram sends no receipts: its acceptance; a click on the link or the
+# entered code; or the entered code alone.
 DeliveredOn = Literal["accept", "click", "never"]
 
 _OPEN = {"ru": "Открыть", "en": "Open"}
 _SHARE = {"ru": "Поделиться номером", "en": "Share my number"}
-_START_PARAMETER = (
-    "contact"  # of the link; whatever stands there, the bot only asks for the contact
-)
+_START_PARAMETER = "contact"  # of the t.me link; any value makes the bot ask for the contact
 _UPDATES = ("message", "my_chat_member")  # shared contacts and commands; blocks of the bot
-_CHAT_GONE = ("chat not found", "user not found", "peer_id_invalid")  # said with a 400, not a 403
+_CHAT_GONE = (
+    "chat not found",
+    "user not found",
+    "peer_id_invalid",
+)  # these come with a 400, not a 403
 
 
 class BotText(StrEnum):
-    """What the bot says to a person of its own accord."""
+    """A text that the bot sends to a person outside of messages."""
 
     SHARE = "share"
     READY = "ready"
@@ -72,7 +74,7 @@ class ContactShared:
 @dataclass(frozen=True, slots=True)
 class BotBlocked:
     chat_id: int
-    blocked: bool  # False: the person let the bot back in
+    blocked: bool  # False: the person unblocked the bot
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +121,7 @@ class TelegramBot(http.HttpProvider):
 
     @property
     def contact_url(self) -> str:
-        """Where a person lets the bot write to them; empty when its name is not known."""
+        """The link where a person starts the bot; empty without a configured username."""
         return f"https://t.me/{self._username}?start={_START_PARAMETER}" if self._username else ""
 
     def send(self, message: Outgoing) -> Accepted:
@@ -143,8 +145,8 @@ class TelegramBot(http.HttpProvider):
             raise _refusal(answer)
         name = http.text(http.mapping(answer.data.get("result")).get("username")) or ""
         if self._username and name.lower() != self._username.lower():
-            told = f"Telegram calls the bot @{name}, the settings @{self._username}"
-            raise RefusedError("username", told, account=True)
+            detail = f"Telegram calls the bot @{name}, the settings @{self._username}"
+            raise RefusedError("username", detail, account=True)
 
     def more_checks(self, wanted: AccountRequirements) -> list[Check]:
         return [
@@ -159,19 +161,23 @@ class TelegramBot(http.HttpProvider):
         info = http.mapping(answer.data.get("result"))
         address = http.text(info.get("url")) or ""
         yield Check("webhook_address", address == hook_url, address)
-        # Empty or absent: all but a few kinds, and these two are not among the few.
-        told = info.get("allowed_updates") or _UPDATES
-        missing = [name for name in _UPDATES if name not in told]
+        # If empty or absent, Telegram sends all kinds but a few, which exclude neither of these.
+        allowed = info.get("allowed_updates") or _UPDATES
+        missing = [name for name in _UPDATES if name not in allowed]
         yield Check("webhook_fields", not missing, ", ".join(missing))
-        trouble = http.redact(info.get("last_error_message"), self._token)
+        last_error = http.redact(info.get("last_error_message"), self._token)
         pending = http.number(info.get("pending_update_count")) or 0
-        yield Check("webhook_calls", not (trouble and pending), trouble)
+        yield Check("webhook_calls", not (last_error and pending), last_error)
 
     def answer(self, chat_id: int, locale: str, word: BotText) -> None:
-        """Say something to a person who turned to the bot; the button shares their number."""
+        """Replies to a person who wrote to the bot; SHARE adds a button to share the number."""
         button = {"text": _SHARE[locale], "request_contact": True}
-        asking = {"keyboard": [[button]], "one_time_keyboard": True, "resize_keyboard": True}
-        keyboard = asking if word is BotText.SHARE else {"remove_keyboard": True}
+        contact_keyboard = {
+            "keyboard": [[button]],
+            "one_time_keyboard": True,
+            "resize_keyboard": True,
+        }
+        keyboard = contact_keyboard if word is BotText.SHARE else {"remove_keyboard": True}
         text = _BOT_TEXTS[word][locale]
         self._deliver({"chat_id": chat_id, "text": text, "reply_markup": keyboard})
 
@@ -180,24 +186,24 @@ class TelegramBot(http.HttpProvider):
         if answer.data.get("ok") is not True:
             raise _refusal(answer)
         message_id = http.text(http.mapping(answer.data.get("result")).get("message_id"))
-        # Telegram counts messages from one in every chat, and an account may get another bot.
+        # Telegram numbers messages per chat, and an account may get another bot.
         return Accepted(message_id and f"{self._bot_id}:{payload['chat_id']}:{message_id}")
 
     def updates(self, call: WebhookRequest) -> list[Update]:
-        """What a person did to our chat with them; raises InvalidSignatureError."""
+        """What a person did in their chat with our bot; raises InvalidSignatureError."""
         secret = self._secret_token
         http.require_signature(call, "X-Telegram-Bot-Api-Secret-Token", secret, secret=secret)
         update = http.parse(call.body)
-        said = _message_update(http.mapping(update.get("message")))
-        moved = _membership_update(http.mapping(update.get("my_chat_member")))
-        return [change for change in (said, moved) if change]
+        from_message = _message_update(http.mapping(update.get("message")))
+        from_membership = _membership_update(http.mapping(update.get("my_chat_member")))
+        return [change for change in (from_message, from_membership) if change]
 
 
 def _refusal(answer: http.VendorResponse) -> SendError:
     code, detail = answer.data.get("error_code"), str(answer.data.get("description"))
     if answer.data.get("ok") is not False or not isinstance(code, int):
         return answer.undocumented_error()
-    if code == 429:  # Telegram counts for the whole bot
+    if code == 429:  # the limit is the whole bot's
         wait = http.number(http.mapping(answer.data.get("parameters")).get("retry_after"))
         return answer.error(http.ACCOUNT_THROTTLED, code, detail, retry_after=wait)
     if code == 403 or (code == 400 and any(gone in detail.lower() for gone in _CHAT_GONE)):
@@ -220,7 +226,7 @@ def _message_update(message: http.Json) -> Update | None:
         return None
     if "contact" in message:
         return _contact_shared(message, chat_id, sender)
-    # A link's parameter follows the word, and means nothing: the contact alone says who it is.
+    # Ignores the link's parameter after the command: only the contact identifies the person.
     word = (http.text(message.get("text")) or "").partition(" ")[0].partition("@")[0].lower()
     command = _COMMANDS.get(word)
     return command(chat_id, _locale(sender)) if command else None
@@ -232,7 +238,7 @@ def _locale(sender: http.Json) -> str:
 
 
 def _contact_shared(message: http.Json, chat_id: int, sender: http.Json) -> ContactShared | None:
-    # Someone else's card, or an old one of their own passed on, does not prove the number theirs.
+    # Another person's card, or a forwarded one of their own, does not prove the number.
     contact = http.mapping(message.get("contact"))
     own = isinstance(sender.get("id"), int) and contact.get("user_id") == sender["id"]
     phone = "".join(filter("0123456789".__contains__, http.text(contact.get("phone_number")) or ""))

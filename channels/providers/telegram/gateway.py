@@ -103,20 +103,20 @@ class TelegramGateway(http.HttpProvider):
         return [receipt] if receipt else []
 
     def check(self) -> None:
-        # Every call that can succeed costs money or needs a message: a number of none proves that
-        # the token was taken.
-        asked = orjson.dumps({"request_id": "0"})
-        answer = self._query("/checkVerificationStatus", asked)
+        # Every call that succeeds costs money or needs a message; an unknown request id proves that
+        # the token is valid.
+        query = orjson.dumps({"request_id": "0"})
+        answer = self._query("/checkVerificationStatus", query)
         if answer.data.get("ok") is not True and answer.data.get("error") != "REQUEST_ID_INVALID":
             raise _refusal(answer)
 
     def more_checks(self, wanted: AccountRequirements) -> list[Check]:
-        # Only an answer to a paid send tells the balance; `send` warns when it runs low.
+        # Only the response to a paid send holds the balance; `send` warns when it is low.
         return [Check("balance", None)]
 
     def poll(self, provider_id: str) -> Receipt | None:
-        asked = orjson.dumps({"request_id": provider_id})
-        return _receipt(http.mapping(self._poll("/checkVerificationStatus", asked).get("result")))
+        query = orjson.dumps({"request_id": provider_id})
+        return _receipt(http.mapping(self._poll("/checkVerificationStatus", query).get("result")))
 
 
 def _refusal(answer: http.VendorResponse) -> SendError:
@@ -134,7 +134,7 @@ def _refusal(answer: http.VendorResponse) -> SendError:
 
 
 def _low_balance_alert(balance: object) -> AccountAlert | None:
-    """Of what is left after a send; said of steps, so that not every send says something new."""
+    """A warning at a few steps of the balance, so that not every send makes a new alert."""
     if isinstance(balance, bool) or not isinstance(balance, int | float):
         return None
     step = next((step for step in _LOW_BALANCES if balance < step), None)

@@ -9,16 +9,16 @@ from urllib.parse import quote
 from channels.providers import http
 from channels.providers.base import AccountRequirements, Check, SendError
 
-Look = Callable[..., http.VendorResponse]
+Query = Callable[..., http.VendorResponse]
 Refusal = Callable[[http.VendorResponse], SendError]
 SENDER_LISTS = ("PhoneNumbers", "ShortCodes", "AlphaSenders")
 
 
 class Checks:
-    """`url` is that of the REST API; other parts of Twilio have hosts of their own beside it."""
+    """`url` is the REST API's; other Twilio APIs have sibling hosts."""
 
-    def __init__(self, url: str, account: str, look: Look, refusal: Refusal) -> None:
-        self._url, self._account, self._query, self._refusal = url, account, look, refusal
+    def __init__(self, url: str, account: str, query: Query, refusal: Refusal) -> None:
+        self._url, self._account, self._query, self._refusal = url, account, query, refusal
 
     def of(self, sender: str, *, is_service: bool, wanted: AccountRequirements) -> Iterator[Check]:
         yield from http.run_check("trial", self._trial)
@@ -44,8 +44,8 @@ class Checks:
     def _balance(self) -> Iterator[Check]:
         money = self._get(f"{self._account}/Balance.json")
         balance = http.text(money.get("balance")) or ""
-        told = f"{balance} {http.text(money.get('currency')) or ''}".strip()
-        yield Check("balance", http.is_positive(balance), told)
+        detail = f"{balance} {http.text(money.get('currency')) or ''}".strip()
+        yield Check("balance", http.is_positive(balance), detail)
 
     def _service(self, sid: str) -> Iterator[Check]:
         """A messaging service without a sender in its pool sends nothing (21703)."""
@@ -55,27 +55,27 @@ class Checks:
             key = {"PhoneNumbers": "phone_numbers", "ShortCodes": "short_codes"}.get(
                 name, "alpha_senders"
             )
-            if found := http.objects(listed.get(key)):
-                yield Check("service", True, f"{name}: {len(found)}")
+            if senders := http.objects(listed.get(key)):
+                yield Check("service", True, f"{name}: {len(senders)}")
                 return
         yield Check("service", False)
 
     def _sender(self, sender: str) -> Iterator[Check]:
-        if not sender.startswith("+"):  # a name or a short code: Twilio lists neither here
+        if not sender.startswith("+"):  # a name or a short code: this list has neither
             yield Check("sender", None if sender else False, sender)
             return
         path = f"{self._account}/IncomingPhoneNumbers.json?PhoneNumber={quote(sender, safe='')}"
-        found = [
-            one
-            for one in http.objects(self._get(path).get("incoming_phone_numbers"))
-            if one.get("phone_number") == sender
+        numbers = [
+            row
+            for row in http.objects(self._get(path).get("incoming_phone_numbers"))
+            if row.get("phone_number") == sender
         ]
-        can_send = any(http.mapping(one.get("capabilities")).get("sms") is True for one in found)
+        can_send = any(http.mapping(row.get("capabilities")).get("sms") is True for row in numbers)
         yield Check("sender", can_send, sender)
 
     def _countries(self, countries: tuple[str, ...]) -> Iterator[Check]:
         path = f"/v1/Messaging/GeoPermissions?CountryCode={quote(','.join(countries))}"
         listed = http.objects(self._get(path, "accounts").get("permissions"))
-        enabled = {one.get("country_code") for one in listed if one.get("enabled") is True}
+        enabled = {row.get("country_code") for row in listed if row.get("enabled") is True}
         missing = [country for country in countries if country not in enabled]
         yield Check("countries", not missing, ", ".join(missing or countries))

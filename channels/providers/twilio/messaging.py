@@ -36,7 +36,7 @@ _VERDICTS: dict[int, http.Verdict] = {
     **dict.fromkeys((21211, 21610, 21614, 21635), http.UNREACHABLE),
     **dict.fromkeys((30004, 30005, 30006), http.UNREACHABLE),
     **dict.fromkeys((20003, 20404, 21606, 21608, 30002), http.ACCOUNT_REFUSED),
-    **dict.fromkeys((21212, 21659, 21703), http.ACCOUNT_REFUSED),  # the sender, or none
+    **dict.fromkeys((21212, 21659, 21703), http.ACCOUNT_REFUSED),  # the sender, or no sender
     # The country is not switched on, the sender cannot reach it, or is not registered there.
     **dict.fromkeys((21408, 21612, 30034), http.DESTINATION_REFUSED),
     **dict.fromkeys((21617, 30007), http.REFUSED),
@@ -101,7 +101,7 @@ class Twilio(http.HttpProvider):
         return Accepted(provider_id)
 
     def _callback(self, ref: str) -> str:
-        # Twilio echoes nothing of ours but this URL, and its report may overtake our commit.
+        # Twilio echoes only this URL of ours, and its report may overtake our commit.
         separator = "&" if urlsplit(self._callback_url).query else "?"
         return f"{self._callback_url}{separator}{urlencode({'ref': ref})}"
 
@@ -115,8 +115,8 @@ class Twilio(http.HttpProvider):
 
     def more_checks(self, wanted: AccountRequirements) -> list[Check]:
         ((kind, sender),) = self._sender.items()
-        asked = Checks(self._url, self._account, self._query, _refusal)
-        return list(asked.of(sender, is_service=kind == "MessagingServiceSid", wanted=wanted))
+        checks = Checks(self._url, self._account, self._query, _refusal)
+        return list(checks.of(sender, is_service=kind == "MessagingServiceSid", wanted=wanted))
 
     def receipts(self, call: WebhookRequest) -> list[Receipt]:
         form = self._verified(call)
@@ -144,7 +144,7 @@ class Twilio(http.HttpProvider):
         return [Reply(phone, form.get("OptOutType") or form["Body"])]
 
     def alerts(self, call: WebhookRequest) -> list[AccountAlert]:
-        # Twilio takes most messages first, and says afterwards that the account may not send them.
+        # Twilio accepts most messages first and reports later that the account may not send them.
         return [alert for one in self.receipts(call) if (alert := self.alert_of(one))]
 
     def alert_of(self, receipt: Receipt) -> AccountAlert | None:
@@ -153,8 +153,8 @@ class Twilio(http.HttpProvider):
         if not (is_failed and is_account and issubclass(kind, RefusedError)):
             return None
         is_local = issubclass(kind, DestinationRefusedError)
-        told = AlertKind.WARNING if is_local else AlertKind.REFUSED
-        return AccountAlert(receipt.error_code or "", receipt.error_detail, told)
+        alert_kind = AlertKind.WARNING if is_local else AlertKind.REFUSED
+        return AccountAlert(receipt.error_code or "", receipt.error_detail, alert_kind)
 
     def _verified(self, call: WebhookRequest) -> dict[str, str]:
         form = http.parse_form(call.body)
@@ -201,9 +201,9 @@ def _state(word: str, code: str | None) -> ReceiptState:
 
 
 def _url_variants(url: str) -> set[str]:
-    """Twilio signs the URL with its port or without, whichever way it was given."""
+    """Twilio signs the URL with or without its port, however the URL was set."""
     parts = urlsplit(url)
     host = re.sub(r":\d+$", "", parts.netloc)
     port = parts.port or (443 if parts.scheme == "https" else 80)
-    spelled = (parts._replace(netloc=netloc).geturl() for netloc in (host, f"{host}:{port}"))
-    return {url, *spelled}
+    variants = (parts._replace(netloc=netloc).geturl() for netloc in (host, f"{host}:{port}"))
+    return {url, *variants}

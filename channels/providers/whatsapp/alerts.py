@@ -1,4 +1,4 @@
-"""What Meta's webhook says of our account: its state, its quality, its templates.
+"""Alerts in Meta's webhook about our account: its state, quality and templates.
 
 https://developers.facebook.com/documentation/business-messaging/whatsapp/webhooks/reference
 """
@@ -14,12 +14,12 @@ from channels.providers.base import (
 )
 from channels.providers.whatsapp.errors import error_detail, verdict
 
-# Events of `account_update` after which Meta takes nothing from us, or soon will not. Its other
-# events (terms signed, prices, partners of somebody else) ask nothing of the operator.
+# Events of `account_update` after which Meta accepts nothing from us, or soon will not. Its other
+# events (signed terms, prices, other companies' partners) need no action by the operator.
 _ACCOUNT_EVENTS = {
     "ACCOUNT_DELETED": AlertKind.REFUSED,
     "ACCOUNT_OFFBOARDED": AlertKind.REFUSED,
-    "ACCOUNT_RESTRICTION": AlertKind.WARNING,  # unless it forbids what we do: `_account`
+    "ACCOUNT_RESTRICTION": AlertKind.WARNING,  # REFUSED if it forbids sending: `_account`
     "ACCOUNT_VIOLATION": AlertKind.WARNING,
     "DISABLED_UPDATE": AlertKind.REFUSED,
     "PARTNER_APP_UNINSTALLED": AlertKind.WARNING,
@@ -29,7 +29,7 @@ _SENDING_FORBIDDEN = "RESTRICTED_BIZ_INITIATED_MESSAGING"
 _BANS = {"SCHEDULE_FOR_DISABLE": AlertKind.WARNING, "REINSTATE": None}
 # `phone_number_quality_update`: the number loses its limit next, or has lost it.
 _QUALITY_EVENTS = {"FLAGGED", "DOWNGRADE", "RED", "YELLOW"}
-# `message_template_status_update`: it carries nothing, soon will not, or can no longer be edited.
+# `message_template_status_update`: the template is out of use, soon will be, or is locked.
 _TEMPLATE_EVENTS = {
     *("PAUSED", "DISABLED", "REJECTED", "FLAGGED", "LOCKED", "LIMIT_EXCEEDED"),
     *("ARCHIVED", "DELETED", "PENDING_DELETION"),
@@ -37,7 +37,7 @@ _TEMPLATE_EVENTS = {
 
 
 def alerts_of(field: str, value: http.Json) -> list[AccountAlert]:
-    """Of one change of the webhook: its `field` and its `value`."""
+    """The alerts of one change in the webhook."""
     alert = _FIELDS.get(field, _nothing)(value)
     return ([alert] if alert else []) + _errors(value)
 
@@ -51,7 +51,7 @@ def _account(value: http.Json) -> AccountAlert | None:
     kind: AlertKind | None = _ACCOUNT_EVENTS.get(event)
     ban = _upper(http.mapping(value.get("ban_info")), "waba_ban_state")
     restrictions = [
-        _upper(one, "restriction_type") for one in http.objects(value.get("restriction_info"))
+        _upper(row, "restriction_type") for row in http.objects(value.get("restriction_info"))
     ]
     if event == "DISABLED_UPDATE":
         kind = _BANS.get(ban, kind)
@@ -66,11 +66,11 @@ def _account(value: http.Json) -> AccountAlert | None:
 def _number_quality(value: http.Json) -> AccountAlert | None:
     event = _upper(value, "event")
     quality = _upper(value, "quality_rating") or _upper(value, "new_quality_score")
-    said = next((one for one in (event, quality) if one in _QUALITY_EVENTS), None)
-    if said is None:
+    level = next((value for value in (event, quality) if value in _QUALITY_EVENTS), None)
+    if level is None:
         return None
     limit = _upper(value, "max_daily_conversations_per_business") or _upper(value, "current_limit")
-    return _alert(f"quality_{said}", AlertKind.WARNING, limit)
+    return _alert(f"quality_{level}", AlertKind.WARNING, limit)
 
 
 def _template_status(value: http.Json) -> AccountAlert | None:
@@ -89,7 +89,7 @@ def _template_quality(value: http.Json) -> AccountAlert | None:
 
 
 def _template_category(value: http.Json) -> AccountAlert | None:
-    """Done, or announced a day ahead; either way it changes the price and the limits."""
+    """A category changed, or announced a day ahead; it changes the price and the limits."""
     new, announced = _upper(value, "new_category"), _upper(value, "correct_category")
     if not (new or announced):
         return None
@@ -104,16 +104,16 @@ def _review(value: http.Json) -> AccountAlert | None:
     return _alert(f"review_{decision}", AlertKind.WARNING) if is_bad else None
 
 
-def _advice(value: http.Json) -> AccountAlert | None:
-    said = http.mapping(value.get("alert_info"))
-    if _upper(said, "alert_severity") not in {"CRITICAL", "WARNING"}:
+def _account_alert(value: http.Json) -> AccountAlert | None:
+    info = http.mapping(value.get("alert_info"))
+    if _upper(info, "alert_severity") not in {"CRITICAL", "WARNING"}:
         return None
-    return _alert(_upper(said, "alert_type"), AlertKind.WARNING, _text(said, "alert_description"))
+    return _alert(_upper(info, "alert_type"), AlertKind.WARNING, _text(info, "alert_description"))
 
 
 _FIELDS: dict[str, Callable[[http.Json], AccountAlert | None]] = {
     "account_update": _account,
-    "account_alerts": _advice,
+    "account_alerts": _account_alert,
     "account_review_update": _review,
     "phone_number_quality_update": _number_quality,
     "message_template_status_update": _template_status,
@@ -123,7 +123,7 @@ _FIELDS: dict[str, Callable[[http.Json], AccountAlert | None]] = {
 
 
 def _errors(value: http.Json) -> list[AccountAlert]:
-    # Meta may take a message and fail it afterwards for the account's sake.
+    # Meta may accept a message and fail it later through the account's fault.
     of_messages = [
         error
         for status in http.objects(value.get("statuses"))

@@ -1,4 +1,4 @@
-"""What a fresh WhatsApp account may lack: asked of the Graph API, which is changed by none of it.
+"""Checks what a fresh WhatsApp account may lack, by read-only calls of the Graph API.
 
 https://developers.facebook.com/documentation/business-messaging/whatsapp/get-started
 """
@@ -14,7 +14,7 @@ NUMBER_FIELDS = (
     "id,display_phone_number,status,platform_type,quality_rating,code_verification_status,"
     "name_status"
 )
-# Without the first there is neither a receipt nor a STOP; by the others Meta warns of the account.
+# The first brings receipts and STOP replies; by the others Meta warns about the account.
 WEBHOOK_FIELDS = (
     "messages",
     "account_update",
@@ -27,17 +27,17 @@ WEBHOOK_FIELDS = (
 )
 _BAD_NAMES = {"DECLINED", "EXPIRED", "NONE"}
 
-Look = Callable[..., http.VendorResponse]
+Query = Callable[..., http.VendorResponse]
 Refusal = Callable[[http.VendorResponse], SendError]
 
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """The account's settings that are looked at."""
+    """The settings of the account that the checks compare."""
 
     version: str
     number: str
-    business_account: str  # the WABA's id; without it its parts cannot be asked about
+    business_account: str  # the WABA's id; without it its templates and apps cannot be read
     app_secret: str
     verify_token: str
     templates: Collection[str]
@@ -45,29 +45,29 @@ class Account:
 
 
 def checks(
-    account: Account, look: Look, refusal: Refusal, wanted: AccountRequirements
+    account: Account, query: Query, refusal: Refusal, wanted: AccountRequirements
 ) -> Iterator[Check]:
-    ask = _GraphClient(account, look, refusal)
-    yield from http.run_check("number", lambda: _number(ask))
+    graph = _GraphClient(account, query, refusal)
+    yield from http.run_check("number", lambda: _number(graph))
     yield Check("app_secret", bool(account.app_secret))
     yield Check("verify_token", bool(account.verify_token))
     if account.business_account:
-        yield from http.run_check("subscribed_app", lambda: _subscribed(ask))
-        yield from http.run_check("templates", lambda: _templates(ask))
+        yield from http.run_check("subscribed_app", lambda: _subscribed(graph))
+        yield from http.run_check("templates", lambda: _templates(graph))
     else:
         yield Check("business_account", None)
-    yield from http.run_check("webhook", lambda: _webhook(ask, wanted.hook_url))
+    yield from http.run_check("webhook", lambda: _webhook(graph, wanted.hook_url))
 
 
 @dataclass(frozen=True, slots=True)
 class _GraphClient:
     account: Account
-    look: Look
+    query: Query
     refusal: Refusal
 
     def get(self, path: str, authorization: str = "") -> http.Json:
         path = f"/{quote(self.account.version)}/{path}"
-        answer = self.look(path, authorization=authorization)
+        answer = self.query(path, authorization=authorization)
         if answer.status >= 300 or not answer.data:
             raise self.refusal(answer)
         return answer.data
@@ -76,8 +76,8 @@ class _GraphClient:
         return http.text(self.get("app?fields=id").get("id")) or ""
 
 
-def _number(ask: _GraphClient) -> Iterator[Check]:
-    number = ask.get(f"{quote(ask.account.number)}?fields={NUMBER_FIELDS}")
+def _number(graph: _GraphClient) -> Iterator[Check]:
+    number = graph.get(f"{quote(graph.account.number)}?fields={NUMBER_FIELDS}")
     status, platform = _word(number, "status"), _word(number, "platform_type")
     is_registered = status in {"", "CONNECTED"} and platform in {"", "CLOUD_API"}
     yield Check("number_registered", is_registered, " ".join(filter(None, (status, platform))))
@@ -89,43 +89,45 @@ def _number(ask: _GraphClient) -> Iterator[Check]:
     yield Check("display_name", name not in _BAD_NAMES, name)
 
 
-def _subscribed(ask: _GraphClient) -> Iterator[Check]:
-    listed = ask.get(f"{quote(ask.account.business_account)}/subscribed_apps").get("data")
-    known = [http.mapping(one.get("whatsapp_business_api_data")) for one in http.objects(listed)]
-    ours = ask.app_id()
-    names = ", ".join(filter(None, (http.text(one.get("name")) for one in known)))
-    is_there = ours in {http.text(one.get("id")) for one in known}
-    yield Check("subscribed_app", is_there, http.redact(names))
+def _subscribed(graph: _GraphClient) -> Iterator[Check]:
+    listed = graph.get(f"{quote(graph.account.business_account)}/subscribed_apps").get("data")
+    apps = [http.mapping(row.get("whatsapp_business_api_data")) for row in http.objects(listed)]
+    own_id = graph.app_id()
+    names = ", ".join(filter(None, (http.text(app.get("name")) for app in apps)))
+    is_subscribed = own_id in {http.text(app.get("id")) for app in apps}
+    yield Check("subscribed_app", is_subscribed, http.redact(names))
 
 
-def _templates(ask: _GraphClient) -> Iterator[Check]:
-    """Each of the account's templates in each of its languages."""
-    for name in ask.account.templates:
-        path = f"{quote(ask.account.business_account)}/message_templates"
+def _templates(graph: _GraphClient) -> Iterator[Check]:
+    """Checks each template in each language."""
+    for name in graph.account.templates:
+        path = f"{quote(graph.account.business_account)}/message_templates"
         query = f"name={quote(name)}&fields=name,language,status&limit=100"
-        found = {
+        statuses = {
             _text(row, "language"): _word(row, "status")
-            for row in http.objects(ask.get(f"{path}?{query}").get("data"))
-            if row.get("name") == name  # Meta finds names that merely contain it
+            for row in http.objects(graph.get(f"{path}?{query}").get("data"))
+            if row.get("name") == name  # Meta also returns names that contain it
         }
-        for language in sorted(set(ask.account.languages)):
-            status = found.get(language, "")
-            told = " ".join(filter(None, (name, language, status)))
-            yield Check("template", status == "APPROVED", told)
+        for language in sorted(set(graph.account.languages)):
+            status = statuses.get(language, "")
+            detail = " ".join(filter(None, (name, language, status)))
+            yield Check("template", status == "APPROVED", detail)
 
 
-def _webhook(ask: _GraphClient, hook_url: str) -> Iterator[Check]:
-    if not ask.account.app_secret:
+def _webhook(graph: _GraphClient, hook_url: str) -> Iterator[Check]:
+    if not graph.account.app_secret:
         return
-    ours = ask.app_id()
-    token = f"Bearer {ours}|{ask.account.app_secret}"
-    known = http.objects(ask.get(f"{quote(ours)}/subscriptions", token).get("data"))
-    of_whatsapp = [one for one in known if one.get("object") == "whatsapp_business_account"]
-    one = http.first(of_whatsapp)
-    address = _text(one, "callback_url")
-    yield Check("webhook_address", one.get("active") is True and address == hook_url, address)
-    told = {_text(field, "name") for field in http.objects(one.get("fields"))}
-    missing = [name for name in WEBHOOK_FIELDS if name not in told]
+    app_id = graph.app_id()
+    token = f"Bearer {app_id}|{graph.account.app_secret}"
+    subscriptions = http.objects(graph.get(f"{quote(app_id)}/subscriptions", token).get("data"))
+    of_whatsapp = [row for row in subscriptions if row.get("object") == "whatsapp_business_account"]
+    subscription = http.first(of_whatsapp)
+    address = _text(subscription, "callback_url")
+    yield Check(
+        "webhook_address", subscription.get("active") is True and address == hook_url, address
+    )
+    fields = {_text(field, "name") for field in http.objects(subscription.get("fields"))}
+    missing = [name for name in WEBHOOK_FIELDS if name not in fields]
     yield Check("webhook_fields", not missing, ", ".join(missing))
 
 

@@ -39,7 +39,7 @@ _STATES = {
 }
 _PHONE = re.compile(r"[1-9][0-9]{6,14}")
 _USER_ID = re.compile(r"[A-Z]{2}\.[A-Za-z0-9.]{1,140}")  # BSUID: the country, a dot, 128 at most
-# `message_status` of what Meta took and may yet drop; then `failed` with 132015 comes.
+# `message_status` of a message that Meta accepted and may still drop with `failed` and 132015.
 _RESERVATIONS = ("held_for_quality_assessment", "paused")
 LANGUAGES = {"ru": "ru", "en": "en_US"}  # our locale → Meta's code of the template's language
 
@@ -85,7 +85,7 @@ class WhatsAppCloud(http.HttpProvider):
             [name for name in self._templates.values() if name],
             languages.values(),
         )
-        # A template the operator has not made carries nothing.
+        # A content without a template is not supported.
         contents = frozenset(content for content, name in self._templates.items() if name)
         self.capabilities = Capabilities(contents, receipts=True)
 
@@ -104,10 +104,12 @@ class WhatsAppCloud(http.HttpProvider):
             },
         }
         answer = self._post(self._path, orjson.dumps(payload))
-        taken = http.first(answer.data.get("messages"))
-        if provider_id := http.text(taken.get("id")):
+        accepted = http.first(answer.data.get("messages"))
+        if provider_id := http.text(accepted.get("id")):
             template = self._templates[message.content]
-            return Accepted(provider_id, _reservation_alert(taken.get("message_status"), template))
+            return Accepted(
+                provider_id, _reservation_alert(accepted.get("message_status"), template)
+            )
         raise _refusal(answer)
 
     def check(self) -> None:
@@ -120,11 +122,11 @@ class WhatsAppCloud(http.HttpProvider):
 
     def handshake(self, query: Mapping[str, str]) -> str | None:
         given, mode = query.get("hub.verify_token", ""), query.get("hub.mode")
-        known = bool(self._verify_token) and http.constant_time_equal(given, self._verify_token)
-        return query.get("hub.challenge") if known and mode == "subscribe" else None
+        is_known = bool(self._verify_token) and http.constant_time_equal(given, self._verify_token)
+        return query.get("hub.challenge") if is_known and mode == "subscribe" else None
 
     def receipts(self, call: WebhookRequest) -> list[Receipt]:
-        # Statuses are matched by id and `biz_opaque_callback_data`: the phone may be left out.
+        # Matches by id and `biz_opaque_callback_data`: the phone may be absent.
         return [
             _receipt(status, word)
             for _field, value in self._changes(call)
@@ -183,22 +185,22 @@ def _texts(values: list[str]) -> list[http.Json]:
 
 
 def _reply(message: http.Json) -> Reply | None:
-    """From a phone, or from a business-scoped user id when the person hides the phone."""
+    """A reply from a phone, or from a business-scoped user id if the person hides the phone."""
     phone = http.text(message.get("from")) or ""
-    known = f"+{phone}" if _PHONE.fullmatch(phone) else ""
-    user_id, said = _user_id(message.get("from_user_id")), _reply_text(message)
-    return Reply(known, said, user_id) if said and (known or user_id) else None
+    e164 = f"+{phone}" if _PHONE.fullmatch(phone) else ""
+    user_id, reply = _user_id(message.get("from_user_id")), _reply_text(message)
+    return Reply(e164, reply, user_id) if reply and (e164 or user_id) else None
 
 
 def _user_id(value: object) -> str:
-    found = http.text(value) or ""
-    return found if _USER_ID.fullmatch(found) else ""
+    user_id = http.text(value) or ""
+    return user_id if _USER_ID.fullmatch(user_id) else ""
 
 
 def _reply_text(message: http.Json) -> str | None:
-    """The words of a person's message, typed or on a button of ours."""
-    written, pressed = http.mapping(message.get("text")), http.mapping(message.get("button"))
-    return http.text(written.get("body")) or http.text(pressed.get("text"))
+    """The text of a person's message, typed or from a quick-reply button."""
+    typed, button = http.mapping(message.get("text")), http.mapping(message.get("button"))
+    return http.text(typed.get("body")) or http.text(button.get("text"))
 
 
 def _refusal(answer: http.VendorResponse) -> SendError:
@@ -206,15 +208,15 @@ def _refusal(answer: http.VendorResponse) -> SendError:
     code = error.get("code")
     if not isinstance(code, int):
         return answer.undocumented_error()
-    told = error_detail(error)
+    detail = error_detail(error)
     if code not in VERDICTS and answer.status >= 500:
-        return answer.undocumented_error(code, told)
-    return answer.error(VERDICTS.get(code, http.TRANSIENT), code, told)
+        return answer.undocumented_error(code, detail)
+    return answer.error(VERDICTS.get(code, http.TRANSIENT), code, detail)
 
 
 def _reservation_alert(word: object, template: str) -> AccountAlert | None:
-    told = http.text(word)
-    return AccountAlert(told, template, AlertKind.TEMPLATE) if told in _RESERVATIONS else None
+    status = http.text(word)
+    return AccountAlert(status, template, AlertKind.TEMPLATE) if status in _RESERVATIONS else None
 
 
 def _receipt(status: http.Json, word: str) -> Receipt:

@@ -1,11 +1,11 @@
-"""What Meta's error codes mean, in answers, in statuses and out of band.
+"""The verdicts on Meta's error codes, in responses, statuses and webhook errors.
 
 https://developers.facebook.com/documentation/business-messaging/whatsapp/support/error-codes
 """
 
 from channels.providers import http
 
-# By error.code alone: the HTTP status of one and the same code has changed over the years.
+# By error.code alone: the HTTP status of a code has changed over the years.
 VERDICTS: dict[int, http.Verdict] = {
     **dict.fromkeys((131021, 131026, 131049, 131050, 130472), http.UNREACHABLE),
     **dict.fromkeys((33, 100, 131008, 131009, 131030, 131047), http.REFUSED),
