@@ -1,4 +1,4 @@
-"""Several accounts of one vendor, and rows that say what the operator set for them."""
+"""Several accounts of one vendor, and the operator's settings for them."""
 
 from datetime import timedelta
 
@@ -14,7 +14,7 @@ LONG = timedelta(minutes=5)
 
 
 def name_accounts(settings: Settings, *names: str, vendor: str = "TWILIO") -> None:
-    """Further accounts of a vendor, each with credentials of its own."""
+    """Configures further accounts of a vendor, each with its own credentials."""
     first = getattr(settings, vendor)
 
     def own(name: str) -> dict[str, object]:
@@ -25,19 +25,21 @@ def name_accounts(settings: Settings, *names: str, vendor: str = "TWILIO") -> No
     registry.clear_caches()
 
 
-def set_up(name: str, **fields: object) -> ProviderAccount:
+def create_account(name: str, **fields: object) -> ProviderAccount:
     fields.setdefault("position", registry.position(name))
     return ProviderAccount.objects.create(name=name, **fields)
 
 
-def opened(name: str, *, left: timedelta = LONG, **fields: object) -> ProviderAccount:
-    """Its breaker is open; half-open when no time is left."""
+def open_breaker(name: str, *, left: timedelta = LONG, **fields: object) -> ProviderAccount:
+    """An account with an open breaker; half-open if no time is left."""
     now = timezone.now()
-    return set_up(name, opened_at=now - LONG, open_until=now + left, trips=1, reason="x", **fields)
+    return create_account(
+        name, opened_at=now - LONG, open_until=now + left, trips=1, reason="x", **fields
+    )
 
 
-def half_open(name: str, **fields: object) -> ProviderAccount:
-    return opened(name, left=-timedelta(seconds=1), **fields)
+def half_open_breaker(name: str, **fields: object) -> ProviderAccount:
+    return open_breaker(name, left=-timedelta(seconds=1), **fields)
 
 
 def sms(phone: str = "+79161234567", **fields: object) -> Message:

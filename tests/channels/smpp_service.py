@@ -87,7 +87,7 @@ def attempts(state: str) -> int:
     return Attempt.objects.filter(state=state).count()
 
 
-def settled(seconds: float = 40.0) -> None:
+def wait_until_settled(seconds: float = 40.0) -> None:
     """Nothing is open but what nobody knows the fate of."""
     open_ones = Message.objects.filter(state__in=OPEN)
     waiting = open_ones.exclude(attempts__state="ambiguous")

@@ -21,7 +21,7 @@ from channels.lifecycle.state_machine import Event, EventKind
 from channels.models import Attempt, Message
 from channels.outcomes import apply
 from tests.api.clients import Api
-from tests.channels.lives import accepted, send
+from tests.channels.message_stages import accepted, send
 from tests.factories import CompanyFactory, OrderFactory, TransferFactory
 
 pytestmark = pytest.mark.django_db(transaction=True)

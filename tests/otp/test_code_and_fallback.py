@@ -12,17 +12,17 @@ from channels.models import Attempt, Message
 from otp import settlement
 from tests.api.clients import Api
 from tests.api.races import at_once
-from tests.channels.chains import (
-    falls_back,
+from tests.channels.fallback_stages import (
+    apply_event,
+    enable_fallback,
+    event_applier,
+    fallen_back,
     handed_over,
-    hear,
-    hearing,
-    moved,
-    silent,
+    past_patience,
     transfers,
     turns,
 )
-from tests.channels.lives import PHONE, accepted, claim, send
+from tests.channels.message_stages import PHONE, accepted, claim, send
 from tests.otp.aging import age_rows
 from tests.otp.test_settlement import resend, verify
 
@@ -33,7 +33,7 @@ MOVED = [("hold", 1, ""), ("release", 1, "patience"), ("hold", 16, "")]
 
 @pytest.fixture(autouse=True)
 def _chain(api: Api, transactional_db: None) -> Iterator[None]:
-    falls_back(api.company, "whatsapp", "sms")
+    enable_fallback(api.company, "whatsapp", "sms")
     yield
     assert list(reconciliation.breaches()) == []
 
@@ -56,7 +56,7 @@ def test_code_entered_in_time_sends_no_sms(api: Api) -> None:
 
 
 def test_code_calls_off_an_sms_that_nobody_has_and_is_free(api: Api) -> None:
-    first = moved(api)
+    first = fallen_back(api)
     verify(api)
 
     settlement.settle_verified()
@@ -80,7 +80,7 @@ def test_code_proves_an_sms_that_the_vendor_has(api: Api) -> None:
 
 def test_code_proves_nothing_of_what_is_owed(api: Api) -> None:
     first, _second = handed_over(api)
-    hear(first, EventKind.DELIVERED)
+    apply_event(first, EventKind.DELIVERED)
     verify(api)
 
     settlement.settle_verified()
@@ -90,7 +90,7 @@ def test_code_proves_nothing_of_what_is_owed(api: Api) -> None:
 
 
 def test_code_ends_the_chains_of_its_other_messages(api: Api) -> None:
-    first = silent(api).message
+    first = past_patience(api).message
     age_rows(seconds=31)
     second = message_by_the_chain(api)
     Message.objects.filter(pk=first.pk).update(fallback_at=None, chain=[])
@@ -110,12 +110,14 @@ def message_by_the_chain(api: Api) -> Message:
     """The same code once more, in the vendor's hands."""
     message = send(api)
     claim()
-    hear(Attempt.objects.get(message=message), EventKind.ACCEPTED, provider_id=str(message.pk))
+    apply_event(
+        Attempt.objects.get(message=message), EventKind.ACCEPTED, provider_id=str(message.pk)
+    )
     return message
 
 
 def test_code_calls_off_the_next_step_of_its_other_messages(api: Api) -> None:
-    pending = moved(api).message
+    pending = fallen_back(api).message
     Message.objects.filter(pk=pending.pk).update(due_at=None)  # kept from the claim below
     by_sms = resend(api, "sms")
     Message.objects.filter(pk=pending.pk).update(due_at=pending.created_at)
@@ -145,10 +147,12 @@ def test_code_leaves_the_first_try_of_another_message_to_be_made(api: Api) -> No
 
 @pytest.mark.parametrize("round_number", range(3))
 def test_code_and_sweep_at_once_agree(api: Api, round_number: int) -> None:
-    attempt = silent(api)
+    attempt = past_patience(api)
     verify(api)
 
-    at_once([sweeps.fall_back, settlement.settle_verified, hearing(attempt, EventKind.READ)] * 2)
+    at_once(
+        [sweeps.fall_back, settlement.settle_verified, event_applier(attempt, EventKind.READ)] * 2
+    )
 
     assert state(attempt.message) == ("delivered", "whatsapp", False)
     is_charged = transfers(attempt.message)[-1][0] == "capture"

@@ -14,7 +14,7 @@ from otp import settlement
 from otp.models import Verification
 from tests.api.blocking import behind_us
 from tests.api.clients import Api
-from tests.channels.lives import accepted
+from tests.channels.message_stages import accepted
 from tests.factories import VerificationFactory
 from tests.otp.aging import age_rows, forget_limits
 from tests.otp.sent_codes import code_of, verification_of

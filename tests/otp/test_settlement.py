@@ -12,7 +12,7 @@ from otp import settlement
 from otp.models import Verification
 from tests.api.clients import Api
 from tests.api.races import at_once
-from tests.channels.lives import PHONE, accepted, claim, message_of, submitted
+from tests.channels.message_stages import PHONE, accepted, claim, message_of, submitted
 from tests.otp.aging import age_rows
 from tests.otp.sent_codes import code_of, wrong_code
 

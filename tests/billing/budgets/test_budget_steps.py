@@ -14,7 +14,7 @@ from channels.models import Message, Turn
 from channels.outcomes import apply
 from tests.api.clients import Api
 from tests.billing.budgets.test_budgets import PHONE, held, set_budget, used
-from tests.channels.lives import submitted
+from tests.channels.message_stages import submitted
 from tests.factories import MessageFactory
 
 pytestmark = pytest.mark.django_db

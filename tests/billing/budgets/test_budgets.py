@@ -21,7 +21,7 @@ from channels.models import Message
 from channels.outcomes import apply
 from tests.api.clients import Answer, Api, ClientOf
 from tests.api.races import at_once
-from tests.channels.lives import submitted
+from tests.channels.message_stages import submitted
 from tests.factories import CompanyFactory, LinkFactory
 
 pytestmark = pytest.mark.django_db

@@ -24,7 +24,7 @@ from channels.lifecycle.state_machine import Event, EventKind
 from channels.outcomes import apply
 from tests.api.clients import Api, ClientOf
 from tests.api.races import at_once
-from tests.channels.lives import accepted, submitted
+from tests.channels.message_stages import accepted, submitted
 from tests.factories import CompanyFactory, TransferFactory, UserFactory
 
 pytestmark = pytest.mark.django_db

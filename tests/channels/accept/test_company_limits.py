@@ -8,7 +8,7 @@ from channels.lifecycle.state_machine import Event, EventKind
 from channels.models import Message
 from channels.outcomes.apply import apply
 from tests.api.clients import Api
-from tests.channels.lives import submitted
+from tests.channels.message_stages import submitted
 from tests.factories import MemberFactory
 
 PHONE = "+79161234567"

@@ -14,8 +14,16 @@ from channels.deliver import claims
 from channels.models import Attempt, Contact, Message, ProviderAccount
 from tests.api.blocking import behind_us
 from tests.api.races import at_once
-from tests.channels.accounts import KZ, UZ, half_open, name_accounts, opened, set_up, sms
-from tests.channels.lives import claim
+from tests.channels.accounts import (
+    KZ,
+    UZ,
+    create_account,
+    half_open_breaker,
+    name_accounts,
+    open_breaker,
+    sms,
+)
+from tests.channels.message_stages import claim
 from tests.factories import AttemptFactory, MessageFactory
 
 ALMATY, MOSCOW = "+77011234567", "+79161234567"
@@ -41,16 +49,16 @@ def test_without_rows_the_first_account_of_the_environment_is_taken() -> None:
 
 
 def test_accounts_follow_the_operators_order() -> None:
-    set_up("twilio", position=7)
-    set_up(KZ, position=5)
-    set_up(UZ, position=6)
+    create_account("twilio", position=7)
+    create_account(KZ, position=5)
+    create_account(UZ, position=6)
 
     assert carrier() == KZ
 
 
 def test_longest_phone_prefix_beats_the_operators_order() -> None:
-    set_up(KZ, prefixes=["+7"])
-    set_up(UZ, prefixes=["+7701", "+998"])
+    create_account(KZ, prefixes=["+7"])
+    create_account(UZ, prefixes=["+7701", "+998"])
 
     assert carrier(phone=MOSCOW) == KZ
     assert carrier(phone=ALMATY) == UZ
@@ -59,7 +67,7 @@ def test_longest_phone_prefix_beats_the_operators_order() -> None:
 
 def test_message_without_a_matching_account_stays_due() -> None:
     for name in ("twilio", KZ, UZ):
-        set_up(name, prefixes=["+998"])
+        create_account(name, prefixes=["+998"])
 
     assert carrier(phone=MOSCOW) is None
     assert Message.objects.get().due_at is not None
@@ -67,8 +75,8 @@ def test_message_without_a_matching_account_stays_due() -> None:
 
 
 def test_accounts_in_one_position_share_messages_by_weight() -> None:
-    set_up("twilio", position=1, weight=1)
-    set_up(KZ, position=1, weight=3)
+    create_account("twilio", position=1, weight=1)
+    create_account(KZ, position=1, weight=3)
     company = sms().company
     MessageFactory.create_batch(1999, company=company, channel="sms")
 
@@ -82,16 +90,16 @@ def test_accounts_in_one_position_share_messages_by_weight() -> None:
 @pytest.mark.parametrize("how", ["disabled", "open"])
 def test_unusable_account_is_skipped(how: str) -> None:
     if how == "open":
-        opened("twilio")
+        open_breaker("twilio")
     else:
-        set_up("twilio", is_enabled=False)
+        create_account("twilio", is_enabled=False)
 
     assert carrier() == KZ
 
 
 def test_message_waits_while_every_breaker_is_open() -> None:
     for name in ("twilio", KZ, UZ):
-        opened(name)
+        open_breaker(name)
 
     assert carrier() is None
     ProviderAccount.objects.filter(name=UZ).update(open_until=None)
@@ -99,7 +107,7 @@ def test_message_waits_while_every_breaker_is_open() -> None:
 
 
 def test_half_open_account_is_probed_by_one_message() -> None:
-    half_open("twilio")
+    half_open_breaker("twilio")
     sms(), sms()
 
     (probe,) = claim(100)
@@ -111,7 +119,7 @@ def test_half_open_account_is_probed_by_one_message() -> None:
 
 def test_probe_without_a_result_is_repeated(settings: Settings) -> None:
     now = timezone.now()
-    half_open("twilio", probed_at=now - timedelta(seconds=settings.LEASE - 5))
+    half_open_breaker("twilio", probed_at=now - timedelta(seconds=settings.LEASE - 5))
     assert carrier() == KZ
 
     ProviderAccount.objects.update(probed_at=now - timedelta(seconds=settings.LEASE + 5))
@@ -120,7 +128,7 @@ def test_probe_without_a_result_is_repeated(settings: Settings) -> None:
 
 @pytest.mark.django_db(transaction=True)
 def test_two_workers_send_one_probe() -> None:
-    half_open("twilio")
+    half_open_breaker("twilio")
     for _ in range(8):
         sms()
 
@@ -132,7 +140,7 @@ def test_two_workers_send_one_probe() -> None:
 
 @pytest.mark.django_db(transaction=True)
 def test_worker_waits_for_the_probe_of_another() -> None:
-    half_open("twilio")
+    half_open_breaker("twilio")
     sms(), sms()
 
     with ThreadPoolExecutor(1) as pool:
@@ -145,7 +153,7 @@ def test_worker_waits_for_the_probe_of_another() -> None:
 
 
 def test_messages_over_the_rate_use_another_account() -> None:
-    set_up("twilio", max_per_second=30)
+    create_account("twilio", max_per_second=30)
     for _ in range(6):
         sms()
 
@@ -156,9 +164,9 @@ def test_messages_over_the_rate_use_another_account() -> None:
 
 @pytest.mark.parametrize(("passed", "many"), [(0, 0), (50, 4), (100, 8), (10_000, 8)])
 def test_rate_allowance_refills_with_time(passed: int, many: int) -> None:
-    set_up("twilio", max_per_second=80)
+    create_account("twilio", max_per_second=80)
     for name in (KZ, UZ):
-        set_up(name, is_enabled=False)
+        create_account(name, is_enabled=False)
     for _ in range(20):
         sms()
     assert len(claim(100)) == 8
@@ -173,9 +181,9 @@ def test_rate_allowance_refills_with_time(passed: int, many: int) -> None:
 
 @pytest.mark.django_db(transaction=True)
 def test_two_workers_share_one_rate() -> None:
-    set_up("twilio", max_per_second=40)
+    create_account("twilio", max_per_second=40)
     for name in (KZ, UZ):
-        set_up(name, is_enabled=False)
+        create_account(name, is_enabled=False)
     for _ in range(20):
         sms()
 
@@ -186,9 +194,9 @@ def test_two_workers_share_one_rate() -> None:
 
 
 def test_rate_limit_delays_no_other_channel() -> None:
-    set_up("twilio", max_per_second=10, prefixes=[])
+    create_account("twilio", max_per_second=10, prefixes=[])
     for name in (KZ, UZ):
-        set_up(name, is_enabled=False)
+        create_account(name, is_enabled=False)
     sms(), sms()
     MessageFactory.create()
 
@@ -216,7 +224,7 @@ def test_retry_follows_the_order_once_all_accounts_failed() -> None:
 
 def test_only_account_has_no_alternative() -> None:
     for name in (KZ, UZ):
-        opened(name)
+        open_breaker(name)
     sms()
 
     (claimed,) = claim(100)
@@ -239,7 +247,7 @@ def test_bot_carries_codes_to_its_contacts_only(
     if has_contact:
         Contact.objects.create(phone=MOSCOW, chat_id=7)
     if not is_gateway_open:
-        opened("telegram_gateway")
+        open_breaker("telegram_gateway")
     MessageFactory.create(channel="telegram", phone=MOSCOW)
 
     found = [(one.provider, one.has_contact_account, one.chat_id) for one in claim(100)]
@@ -249,7 +257,7 @@ def test_bot_carries_codes_to_its_contacts_only(
 
 def test_contact_that_blocked_the_bot_is_ignored() -> None:
     Contact.objects.create(phone=MOSCOW, chat_id=7, blocked_at=timezone.now())
-    opened("telegram_gateway")
+    open_breaker("telegram_gateway")
     MessageFactory.create(channel="telegram", phone=MOSCOW)
 
     assert carriers() == []
@@ -275,7 +283,7 @@ def test_account_that_reported_unreachable_is_not_retried() -> None:
 
 def test_message_waits_while_its_untried_account_is_paused() -> None:
     Contact.objects.create(phone=MOSCOW, chat_id=7)
-    opened("telegram_bot")
+    open_breaker("telegram_bot")
     message = MessageFactory.create(channel="telegram", phone=MOSCOW, tries=1)
     AttemptFactory.create(
         message=message, provider="telegram_gateway", state="failed", error_class="unreachable"

@@ -18,7 +18,7 @@ from channels.recipients import telegram_contacts
 from channels.vendor_accounts import registry
 from otp import settlement
 from tests.api.clients import Api
-from tests.channels.lives import PHONE, claim
+from tests.channels.message_stages import PHONE, claim
 from tests.channels.providers.vendors import payload
 from tests.otp.sent_codes import code_of
 

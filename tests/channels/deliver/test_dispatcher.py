@@ -23,7 +23,7 @@ from channels.outcomes import apply
 from links.models import Link
 from tests.api.clients import Answer, Api
 from tests.api.races import at_once
-from tests.channels.lives import PHONE, claim, send
+from tests.channels.message_stages import PHONE, claim, send
 from tests.otp.sent_codes import code_of
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -22,7 +22,7 @@ from channels.deliver.dispatcher import Dispatcher
 from channels.models import Attempt, Message, Receipt
 from channels.vendor_accounts import registry
 from tests.api.clients import Api
-from tests.channels.lives import message_of
+from tests.channels.message_stages import message_of
 from tests.stack.programs import wait_until
 from tests.tools.simulator.peers import ACCOUNT, Simulator, get
 

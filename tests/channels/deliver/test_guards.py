@@ -25,7 +25,7 @@ from config.ids import uuid7
 from tests.api.blocking import apart, behind_us, waiting
 from tests.api.clients import Api
 from tests.api.races import at_once
-from tests.channels.lives import PHONE, accepted, claim, send, submitted
+from tests.channels.message_stages import PHONE, accepted, claim, send, submitted
 from tests.factories import AttemptFactory, MessageFactory
 from tests.otp.aging import forget_limits
 from tests.stack.programs import wait_until

@@ -20,7 +20,7 @@ from channels.providers.hosted_provider import HostedProvider
 from channels.vendor_accounts import availability, registry
 from config.redis_client import redis_client
 from tests.api.clients import Api
-from tests.channels.lives import PHONE, send
+from tests.channels.message_stages import PHONE, send
 from tests.channels.providers.centre import Centre
 from tests.stack.programs import wait_until
 

@@ -26,7 +26,7 @@ from channels.outcomes import apply, receipts
 from channels.vendor_accounts import registry
 from tests.api.clients import Api
 from tests.api.races import at_once
-from tests.channels.lives import PHONE, claim, send, submitted
+from tests.channels.message_stages import PHONE, claim, send, submitted
 from tests.otp.aging import age_rows
 
 pytestmark = pytest.mark.django_db

@@ -25,7 +25,7 @@ from config.env import ROOT
 from config.local.embedded import Servers
 from tests.api.clients import Api, ClientOf
 from tests.channels import smpp_service
-from tests.channels.smpp_service import OPEN, RUN, Service, attempts, settled, states
+from tests.channels.smpp_service import OPEN, RUN, Service, attempts, states, wait_until_settled
 from tests.factories import CompanyFactory
 from tests.stack.programs import free_port, wait_until
 
@@ -113,7 +113,7 @@ def test_thousand_messages_survive_throttling_and_two_restarts(
         service.centre.kill()
         service.centre.start()
     send_with_throttling(service, sender, numbers[800:])
-    settled()
+    wait_until_settled()
     unknown = attempts("ambiguous")
     give_up()
 
@@ -198,7 +198,7 @@ def test_killed_process_sends_nothing_twice(service: Service, sender: Api) -> No
     service.process.kill()
     end_leases()
     service.process.start()
-    settled()
+    wait_until_settled()
     unknown = attempts("ambiguous")
     give_up()
 
@@ -222,7 +222,7 @@ def test_stopped_process_finishes_its_calls(service: Service, sender: Api) -> No
     assert Attempt.objects.count() < many
     service.carrier.clear_faults()
     service.process.start()
-    settled()
+    wait_until_settled()
     assert states() == {"delivered": many}
 
 
@@ -252,7 +252,7 @@ def test_long_message_is_delivered_once_every_part_is(service: Service, sender: 
     answer = sender.post(
         "/links/send", {"phone": "+79260000000", "url": url, "text": text, "channel": "sms"}
     )
-    settled()
+    wait_until_settled()
 
     assert states() == {"delivered": 1}
     (attempt,) = Attempt.objects.all()

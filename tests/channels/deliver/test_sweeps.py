@@ -23,7 +23,7 @@ from channels.outcomes import apply
 from channels.vendor_accounts import registry
 from tests.api.clients import Api
 from tests.api.races import at_once
-from tests.channels.lives import accepted, claim, send, submitted
+from tests.channels.message_stages import accepted, claim, send, submitted
 from tests.factories import (
     AttemptFactory,
     ReceiptFactory,

@@ -23,7 +23,7 @@ from channels.models import BlockedPhone, Contact
 from channels.outcomes import apply
 from channels.recipients import telegram_contacts
 from tests.api.clients import Api
-from tests.channels.lives import PHONE, claim
+from tests.channels.message_stages import PHONE, claim
 from tests.channels.providers.vendors import body_of, payload
 
 pytestmark = pytest.mark.django_db

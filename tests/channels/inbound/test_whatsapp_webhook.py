@@ -15,7 +15,7 @@ from billing.wallet import ledger
 from channels.models import Attempt, Message, Receipt
 from channels.outcomes import receipts
 from tests.api.clients import Api
-from tests.channels.lives import accepted
+from tests.channels.message_stages import accepted
 from tests.channels.providers.vendors import payload
 
 pytestmark = pytest.mark.django_db

@@ -15,18 +15,18 @@ from channels.lifecycle.state_machine import Event, EventKind
 from channels.models import Attempt, Message
 from channels.outcomes import apply
 from tests.api.clients import Api, ClientOf
-from tests.channels.chains import (
+from tests.channels.fallback_stages import (
     URL,
-    falls_back,
+    apply_event,
+    enable_fallback,
+    fallen_back,
     handed_over,
-    hear,
-    moved,
-    silent,
+    past_patience,
     transfers,
     tries,
     turns,
 )
-from tests.channels.lives import PHONE, accepted, claim, send, submitted
+from tests.channels.message_stages import PHONE, accepted, claim, send, submitted
 from tests.factories import CompanyFactory, EndpointFactory
 from tests.otp.aging import age_rows
 
@@ -44,7 +44,7 @@ def _clean_books(transactional_db: None) -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def _chain(api: Api, transactional_db: None) -> None:
-    falls_back(api.company, "whatsapp", "sms")
+    enable_fallback(api.company, "whatsapp", "sms")
 
 
 def patience(message: Message) -> int:
@@ -86,9 +86,9 @@ def test_company_without_a_chain_stores_no_fallback(client_of: ClientOf) -> None
 
 
 def test_patience_depends_on_kind_and_company(api: Api) -> None:
-    falls_back(api.company, "whatsapp", "sms", patience_whatsapp=45)
+    enable_fallback(api.company, "whatsapp", "sms", patience_whatsapp=45)
     code = send(api)
-    falls_back(api.company, "telegram", "sms", default_channel="telegram")
+    enable_fallback(api.company, "telegram", "sms", default_channel="telegram")
     api.post("/links/send", {"phone": PHONE, "url": URL})
     link = Message.objects.get(kind="link")
 
@@ -117,15 +117,15 @@ def test_expired_patience_falls_back_to_sms(api: Api) -> None:
     assert ledger.balance(api.company.pk) == (984, 16)
     (claimed,) = claim()
     assert claimed.provider == "twilio"
-    hear(Attempt.objects.get(n=2), EventKind.DELIVERED)
+    apply_event(Attempt.objects.get(n=2), EventKind.DELIVERED)
     message.refresh_from_db()
     assert (message.state, message.channel, message.price) == ("delivered", "sms", 16)
     assert ledger.balance(api.company.pk) == (984, 0)
 
 
 def test_each_step_has_its_own_patience(api: Api) -> None:
-    falls_back(api.company, "whatsapp", "telegram", "sms", patience_telegram=20)
-    message = silent(api).message
+    enable_fallback(api.company, "whatsapp", "telegram", "sms", patience_telegram=20)
+    message = past_patience(api).message
     sweeps.fall_back()
     message.refresh_from_db()
     assert message.fallback_at is not None
@@ -145,7 +145,7 @@ def test_each_step_has_its_own_patience(api: Api) -> None:
 def test_patience_expires_in_any_attempt_state(api: Api, how: str) -> None:
     message = send(api) if how == "never claimed" else submitted(api).message
     if how == "outcome unknown":
-        hear(message.attempts.get(), EventKind.AMBIGUOUS)
+        apply_event(message.attempts.get(), EventKind.AMBIGUOUS)
     age_rows(seconds=31)
 
     sweeps.fall_back()
@@ -154,7 +154,7 @@ def test_patience_expires_in_any_attempt_state(api: Api, how: str) -> None:
     assert (message.state, message.channel, transfers(message)) == ("queued", "sms", MOVED)
     assert tries(message) == ([] if how == "never claimed" else [("whatsapp", "expired")])
     assert [one.provider for one in claim()] == ["twilio"]
-    hear(message.attempts.latest("n"), EventKind.DELIVERED)
+    apply_event(message.attempts.latest("n"), EventKind.DELIVERED)
     assert ledger.balance(api.company.pk) == (984, 0)
 
 
@@ -170,7 +170,7 @@ def test_late_event_after_the_patience_changes_nothing(api: Api) -> None:
         EventKind.EXPIRED,
         EventKind.GIVEN_UP,
     ):
-        hear(attempt, what, provider_id="wamid.7")
+        apply_event(attempt, what, provider_id="wamid.7")
 
     message = attempt.message
     message.refresh_from_db()
@@ -196,9 +196,9 @@ def test_message_near_its_end_does_not_fall_back(api: Api) -> None:
 
 
 def test_late_delivery_cancels_an_unclaimed_sms(api: Api) -> None:
-    first = moved(api)
+    first = fallen_back(api)
 
-    hear(first, EventKind.DELIVERED)
+    apply_event(first, EventKind.DELIVERED)
 
     message = first.message
     message.refresh_from_db()
@@ -221,14 +221,14 @@ def test_late_delivery_keeps_an_sms_that_the_vendor_has(
 ) -> None:
     first, second = handed_over(api)
 
-    hear(first, EventKind.DELIVERED)
+    apply_event(first, EventKind.DELIVERED)
 
     message = first.message
     message.refresh_from_db()
     assert (message.state, message.is_owed, transfers(message)) == ("delivered", True, MOVED)
     assert ledger.balance(api.company.pk) == (984, 16)
     assert list(reconciliation.breaches()) == []
-    hear(second, what)
+    apply_event(second, what)
     message.refresh_from_db()
     assert (message.state, message.is_owed) == ("delivered", False)
     assert transfers(message) == [*MOVED, money]
@@ -237,7 +237,7 @@ def test_late_delivery_keeps_an_sms_that_the_vendor_has(
 
 def test_owed_hold_is_released_at_the_deadline(api: Api) -> None:
     first, second = handed_over(api)
-    hear(first, EventKind.DELIVERED)
+    apply_event(first, EventKind.DELIVERED)
     age_rows(seconds=600)
 
     sweeps.sweep()
@@ -246,7 +246,7 @@ def test_owed_hold_is_released_at_the_deadline(api: Api) -> None:
     message.refresh_from_db()
     assert (message.state, message.is_owed) == ("delivered", False)
     assert tries(message) == [("whatsapp", "delivered"), ("sms", "expired")]
-    hear(second, EventKind.DELIVERED)
+    apply_event(second, EventKind.DELIVERED)
     assert transfers(message) == [*MOVED, ("release", 16, "expired")]
     assert ledger.balance(api.company.pk) == (1000, 0)
 
@@ -262,7 +262,7 @@ def test_two_deliveries_charge_the_open_hold_once(api: Api) -> None:
 
 def test_fallback_without_tokens_keeps_the_first_attempt(api: Api) -> None:
     ledger.withdraw(company=api.company, amount=985, reason="test")
-    attempt = silent(api)
+    attempt = past_patience(api)
     assert ledger.balance(api.company.pk) == (14, 1)
 
     sweeps.sweep()
@@ -273,14 +273,14 @@ def test_fallback_without_tokens_keeps_the_first_attempt(api: Api) -> None:
     assert (message.state, message.channel, message.price) == ("sent", "whatsapp", 1)
     assert (message.fallback_at, turns(message)) == (None, [("tokens", "sms")])
     assert ledger.balance(api.company.pk) == (14, 1)
-    hear(attempt, EventKind.DELIVERED)
+    apply_event(attempt, EventKind.DELIVERED)
     assert transfers(message) == [("hold", 1, ""), ("capture", 1, "receipt")]
     assert ledger.balance(api.company.pk) == (14, 0)
 
 
 def test_released_hold_counts_towards_the_new_one(api: Api) -> None:
     ledger.withdraw(company=api.company, amount=984, reason="test")
-    silent(api)
+    past_patience(api)
     assert ledger.balance(api.company.pk) == (15, 1)
 
     sweeps.fall_back()
@@ -305,7 +305,7 @@ def test_as_many_messages_fall_back_as_the_balance_pays_for(api: Api) -> None:
 def test_cheaper_fallback_is_paid_first(api: Api) -> None:
     ledger.withdraw(company=api.company, amount=998, reason="test")
     dear = accepted(api, "+79161234560").message
-    falls_back(api.company, "whatsapp", "telegram")
+    enable_fallback(api.company, "whatsapp", "telegram")
     cheap = accepted(api, "+79161234561").message
     age_rows(seconds=31)
 
@@ -316,7 +316,7 @@ def test_cheaper_fallback_is_paid_first(api: Api) -> None:
 
 
 def test_step_over_the_cost_cap_is_skipped(api: Api) -> None:
-    falls_back(api.company, "whatsapp", "sms", "telegram", fallback_max_cost=15)
+    enable_fallback(api.company, "whatsapp", "sms", "telegram", fallback_max_cost=15)
 
     assert [step["channel"] for step in send(api).chain] == ["telegram"]
 
@@ -325,7 +325,7 @@ def test_webhook_events_have_the_final_channel_and_cost(api: Api) -> None:
     EndpointFactory.create(company=api.company)
     _first, second = handed_over(api)
 
-    hear(second, EventKind.DELIVERED)
+    apply_event(second, EventKind.DELIVERED)
 
     told = Told.objects.get(kind="message.delivered").data
     assert (told["channel"], told["cost"], told["segments"]) == ("sms", 16, 1)

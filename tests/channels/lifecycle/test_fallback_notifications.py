@@ -10,14 +10,20 @@ from channels.lifecycle.steps import FallbackReason
 from channels.models import Message
 from channels.vendor_accounts.error_texts import TURNS
 from tests.api.clients import Api
-from tests.channels.chains import falls_back, handed_over, hear, moved, silent
+from tests.channels.fallback_stages import (
+    apply_event,
+    enable_fallback,
+    fallen_back,
+    handed_over,
+    past_patience,
+)
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @pytest.fixture(autouse=True)
 def _chain(api: Api) -> None:
-    falls_back(api.company, "whatsapp", "sms")
+    enable_fallback(api.company, "whatsapp", "sms")
 
 
 def told(message: Message) -> list[str]:
@@ -30,8 +36,8 @@ def test_every_fallback_reason_has_a_text() -> None:
 
 def test_timeline_shows_a_fallback(api: Api) -> None:
     first, second = handed_over(api)
-    hear(first, EventKind.DELIVERED)
-    hear(second, EventKind.DELIVERED)
+    apply_event(first, EventKind.DELIVERED)
+    apply_event(second, EventKind.DELIVERED)
 
     assert told(first.message) == [
         "Принято к отправке",
@@ -50,7 +56,7 @@ def test_timeline_shows_a_fallback(api: Api) -> None:
 
 def test_timeline_shows_why_the_chain_ended(api: Api) -> None:
     ledger.withdraw(company=api.company, amount=990, reason="test")
-    message = silent(api).message
+    message = past_patience(api).message
 
     sweeps.fall_back()
 
@@ -58,8 +64,8 @@ def test_timeline_shows_why_the_chain_ended(api: Api) -> None:
 
 
 def test_api_shows_attempts_and_turns(api: Api) -> None:
-    first = moved(api)
-    hear(first, EventKind.DELIVERED)
+    first = fallen_back(api)
+    apply_event(first, EventKind.DELIVERED)
 
     body = api.get(f"/messages/{first.message.public_id}").body
 

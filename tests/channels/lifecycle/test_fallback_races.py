@@ -19,15 +19,15 @@ from channels.outcomes import apply
 from tests.api.blocking import behind_us, waiting
 from tests.api.clients import Api, ClientOf
 from tests.api.races import at_once
-from tests.channels.chains import (
-    falls_back,
-    hearing,
-    moved,
-    silent,
+from tests.channels.fallback_stages import (
+    enable_fallback,
+    event_applier,
+    fallen_back,
+    past_patience,
     transfers,
     tries,
 )
-from tests.channels.lives import accepted, claim, send
+from tests.channels.message_stages import accepted, claim, send
 from tests.factories import CompanyFactory
 from tests.otp.aging import age_rows
 
@@ -45,7 +45,7 @@ def _clean_books(transactional_db: None) -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def _chain(api: Api, transactional_db: None) -> None:
-    falls_back(api.company, "whatsapp", "sms")
+    enable_fallback(api.company, "whatsapp", "sms")
 
 
 def test_concurrent_sweeps_fall_back_once(api: Api) -> None:
@@ -61,9 +61,12 @@ def test_concurrent_sweeps_fall_back_once(api: Api) -> None:
 
 @pytest.mark.parametrize("round_number", range(3))
 def test_concurrent_receipt_and_sweep_agree(api: Api, round_number: int) -> None:
-    attempt = silent(api)
+    attempt = past_patience(api)
 
-    several: list[Callable[[], object]] = [sweeps.fall_back, hearing(attempt, EventKind.DELIVERED)]
+    several: list[Callable[[], object]] = [
+        sweeps.fall_back,
+        event_applier(attempt, EventKind.DELIVERED),
+    ]
     at_once(several * 3)
 
     message = attempt.message
@@ -94,7 +97,7 @@ def test_fallback_skips_a_message_being_claimed(api: Api) -> None:
 
 
 def test_kill_during_a_fallback_rolls_back(api: Api) -> None:
-    attempt = silent(api)
+    attempt = past_patience(api)
 
     with ThreadPoolExecutor(1) as pool:
         with transaction.atomic():
@@ -112,7 +115,7 @@ def test_kill_during_a_fallback_rolls_back(api: Api) -> None:
 
 
 def test_worker_killed_during_the_sms_call_leaves_it_ambiguous(api: Api) -> None:
-    first = moved(api)
+    first = fallen_back(api)
     claim()  # and no word of it: the worker is dead
     age_rows(seconds=30)
     Attempt.objects.filter(n=2).update(lease_until=timezone.now() - timedelta(seconds=1))
@@ -134,7 +137,7 @@ def test_groups_of_several_companies_do_not_deadlock(
 ) -> None:
     apis = [api, *(client_of(CompanyFactory.create()) for _ in range(3))]
     for one in apis[1:]:
-        falls_back(one.company, "whatsapp", "sms")
+        enable_fallback(one.company, "whatsapp", "sms")
         ledger.grant(company=one.company, amount=1000, reason="test")
     several = [accepted(one, f"+7916123456{n}") for n, one in enumerate(apis)]
     again = [accepted(one, f"+7916123457{n}") for n, one in enumerate(apis)]

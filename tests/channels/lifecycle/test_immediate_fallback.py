@@ -11,9 +11,9 @@ from channels import reconciliation
 from channels.deliver.dispatcher import Dispatcher
 from channels.models import Message
 from tests.api.clients import Api
-from tests.channels.chains import URL, falls_back, transfers, tries, turns
 from tests.channels.deliver.test_dispatcher import NOT_ON_WHATSAPP, WHATSAPP, taken
-from tests.channels.lives import PHONE
+from tests.channels.fallback_stages import URL, enable_fallback, transfers, tries, turns
+from tests.channels.message_stages import PHONE
 from tests.otp.test_test_keys import number
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -32,7 +32,7 @@ def wire(transactional_db: None) -> Iterator[responses.RequestsMock]:
 
 @pytest.fixture
 def falling_api(dispatcher: Dispatcher, api: Api) -> Api:
-    falls_back(api.company, "whatsapp", "sms")
+    enable_fallback(api.company, "whatsapp", "sms")
     return api
 
 
@@ -143,7 +143,7 @@ def test_text_too_long_for_sms_has_no_sms_fallback(
 def test_chain_decides_where_no_channel_is_the_default(
     wire: responses.RequestsMock, falling_api: Api
 ) -> None:
-    falls_back(falling_api.company, "sms", "whatsapp")
+    enable_fallback(falling_api.company, "sms", "whatsapp")
     wire.post(TWILIO, json=TAKEN_BY_TWILIO, status=201)
 
     assert falling_api.post("/otp/send", {"phone": PHONE}).body["channel"] == "sms"
@@ -151,7 +151,7 @@ def test_chain_decides_where_no_channel_is_the_default(
 
 
 def test_test_keys_follow_the_chain_and_pay_nothing(dispatcher: Dispatcher, test_api: Api) -> None:
-    falls_back(test_api.company, "telegram", "sms", default_channel="telegram")
+    enable_fallback(test_api.company, "telegram", "sms", default_channel="telegram")
 
     answer = test_api.post("/otp/send", {"phone": number("0009")})
 
@@ -164,13 +164,13 @@ def test_test_keys_follow_the_chain_and_pay_nothing(dispatcher: Dispatcher, test
 def test_scripted_number_falls_back_where_nothing_follows(
     dispatcher: Dispatcher, test_api: Api
 ) -> None:
-    falls_back(test_api.company, "telegram", "sms", default_channel="sms")
+    enable_fallback(test_api.company, "telegram", "sms", default_channel="sms")
 
     assert test_api.post("/otp/send", {"phone": number("0009")}).body["channel"] == "whatsapp"
 
 
 def test_whole_chain_of_a_test_key_is_unreachable(dispatcher: Dispatcher, test_api: Api) -> None:
-    falls_back(test_api.company, "whatsapp", "telegram", "sms")
+    enable_fallback(test_api.company, "whatsapp", "telegram", "sms")
 
     answer = test_api.post("/otp/send", {"phone": number("0003")})
 

@@ -23,7 +23,7 @@ from channels.outcomes import apply
 from config.redis_client import blocking_redis_client
 from tests.api.clients import Api, ClientOf
 from tests.api.races import at_once
-from tests.channels.lives import accepted, send, submitted
+from tests.channels.message_stages import accepted, send, submitted
 from tests.factories import CompanyFactory
 
 AT = datetime(2026, 1, 31, 10, 0, tzinfo=UTC)

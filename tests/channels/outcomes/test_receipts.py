@@ -19,7 +19,7 @@ from channels.outcomes import receipts
 from channels.providers import base
 from channels.providers.base import ReceiptState
 from tests.api.clients import Api
-from tests.channels.lives import accepted, submitted
+from tests.channels.message_stages import accepted, submitted
 from tests.factories import AttemptFactory, ReceiptFactory
 
 pytestmark = pytest.mark.django_db

@@ -14,7 +14,7 @@ from channels.providers import base, hosted_provider
 from channels.providers.base import ReceiptState
 from tests.api.clients import Api
 from tests.api.races import at_once
-from tests.channels.lives import submitted
+from tests.channels.message_stages import submitted
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -14,7 +14,7 @@ from channels.outcomes import apply
 from config.ids import parse_id
 from otp import settlement
 from tests.api.clients import Api, ClientOf
-from tests.channels.lives import PHONE, accepted, send, submitted
+from tests.channels.message_stages import PHONE, accepted, send, submitted
 from tests.factories import AttemptFactory, CompanyFactory, EndpointFactory, MessageFactory
 from tests.otp.sent_codes import code_of
 

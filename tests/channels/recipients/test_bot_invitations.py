@@ -19,7 +19,7 @@ from channels.vendor_accounts import registry
 from config.errors import Error
 from tests.api.clients import Api
 from tests.api_docs.test_truth import strict
-from tests.channels.lives import PHONE
+from tests.channels.message_stages import PHONE
 from tests.channels.providers.vendors import payload
 from tests.factories import AttemptFactory, MemberFactory, MessageFactory
 

@@ -13,7 +13,7 @@ from channels.models import BlockedPhone, KnownRecipient, Message, ProviderAlert
 from channels.providers.base import Recipient, Reply, WebhookRequest
 from channels.recipients import opt_out, vendor_user_ids
 from tests.api.clients import Api
-from tests.channels.lives import claim, send
+from tests.channels.message_stages import claim, send
 from tests.channels.providers.vendors import meta_call, payload, twilio, twilio_call, whatsapp
 
 pytestmark = pytest.mark.django_db

@@ -11,7 +11,7 @@ from channels.models import Message, ProviderAccount
 from channels.providers.base import Channel, Content
 from channels.vendor_accounts import availability
 from tests.api.clients import Api
-from tests.channels.accounts import KZ, name_accounts, opened, set_up
+from tests.channels.accounts import KZ, create_account, name_accounts, open_breaker
 
 pytestmark = pytest.mark.django_db
 PHONE = "+79161234567"
@@ -29,9 +29,9 @@ def told(api: Api, **fields: object) -> tuple[int, str | None, str]:
 @pytest.mark.parametrize("how", ["open", "disabled"])
 def test_named_channel_without_an_account_is_unavailable(api: Api, how: str) -> None:
     if how == "open":
-        opened("whatsapp_cloud")
+        open_breaker("whatsapp_cloud")
     else:
-        set_up("whatsapp_cloud", is_enabled=False)
+        create_account("whatsapp_cloud", is_enabled=False)
     availability.refresh()
 
     assert told(api, channel="whatsapp")[:2] == (422, "channel_unavailable")
@@ -41,25 +41,25 @@ def test_named_channel_without_an_account_is_unavailable(api: Api, how: str) -> 
 
 def test_another_account_is_enough(api: Api, settings: Settings) -> None:
     name_accounts(settings, "kz")
-    opened("twilio")
+    open_breaker("twilio")
     availability.refresh()
     assert told(api, channel="sms") == (200, None, "sms")
 
-    set_up(KZ, is_enabled=False)
+    create_account(KZ, is_enabled=False)
     availability.refresh()
     assert not availability.has_account(Channel.SMS, Content.CODE, "live")
 
 
 @pytest.mark.parametrize("left", [timedelta(seconds=5), timedelta(seconds=-5)])
 def test_pause_that_is_nearly_over_is_waited_out(api: Api, left: timedelta) -> None:
-    opened("twilio", left=left)
+    open_breaker("twilio", left=left)
     availability.refresh()
 
     assert told(api, channel="sms") == (200, None, "sms")
 
 
 def test_phone_that_no_account_takes_is_told_at_once(api: Api) -> None:
-    set_up("twilio", prefixes=["+7701", "+998"])
+    create_account("twilio", prefixes=["+7701", "+998"])
     availability.refresh()
 
     assert told(api, channel="sms")[:2] == (422, "channel_unavailable")
@@ -68,14 +68,14 @@ def test_phone_that_no_account_takes_is_told_at_once(api: Api) -> None:
 
 
 def test_test_keys_know_nothing_of_it(test_api: Api) -> None:
-    opened("whatsapp_cloud")
+    open_breaker("whatsapp_cloud")
     availability.refresh()
 
     assert told(test_api, channel="whatsapp") == (200, None, "whatsapp")
 
 
 def test_channels_say_whether_they_are_available(api: Api) -> None:
-    opened("twilio")
+    open_breaker("twilio")
     availability.refresh()
 
     told = {one["channel"]: one for one in api.get("/channels").body["data"]}
@@ -97,7 +97,7 @@ def test_nothing_is_asked_in_a_request(api: Api) -> None:
 
 def test_who_claims_asks_now_and_then() -> None:
     assert not availability.is_any_limited()
-    set_up("twilio", max_per_second=5)
+    create_account("twilio", max_per_second=5)
     assert not availability.is_any_limited()
 
     availability.reset()

@@ -18,8 +18,14 @@ from channels.models import Attempt, Contact, Message, ProviderAccount, Provider
 from channels.vendor_accounts import breaker_state, registry
 from channels.vendor_accounts.circuit_breaker import Call, Cause, Close, Release, Trip
 from tests.api.clients import Api
-from tests.channels.accounts import KZ, half_open, name_accounts, opened, set_up
-from tests.channels.lives import PHONE
+from tests.channels.accounts import (
+    KZ,
+    create_account,
+    half_open_breaker,
+    name_accounts,
+    open_breaker,
+)
+from tests.channels.message_stages import PHONE
 from tests.channels.providers.vendors import twilio_call
 from tests.factories import UserFactory
 from tests.stack.programs import wait_until
@@ -60,7 +66,7 @@ def test_calls_under_way_open_it_no_further() -> None:
 
 
 def test_failed_probe_opens_it_again() -> None:
-    half_open("twilio", probed_at=timezone.now())
+    half_open_breaker("twilio", probed_at=timezone.now())
 
     breaker_state.write(trip(trips=1, pause=600))
 
@@ -70,7 +76,7 @@ def test_failed_probe_opens_it_again() -> None:
 
 
 def test_probe_closes_it() -> None:
-    half_open("twilio", probed_at=timezone.now())
+    half_open_breaker("twilio", probed_at=timezone.now())
 
     breaker_state.write(Close(Call("twilio", 1)))
 
@@ -80,7 +86,7 @@ def test_probe_closes_it() -> None:
 
 
 def test_probe_that_was_not_made_is_free_again() -> None:
-    half_open("twilio", probed_at=timezone.now())
+    half_open_breaker("twilio", probed_at=timezone.now())
 
     breaker_state.write(Release(Call("twilio", 1)))
 
@@ -128,7 +134,7 @@ def test_letter_names_the_account_that_carries_on(settings: Settings) -> None:
 @pytest.mark.parametrize("fields", [{"is_enabled": False}, {"open_until": timezone.now()}])
 def test_letter_names_no_account_that_is_off(settings: Settings, fields: dict[str, object]) -> None:
     name_accounts(settings, "kz")
-    set_up(KZ, **fields)
+    create_account(KZ, **fields)
 
     assert ALONE in letter_about("twilio")
 
@@ -136,7 +142,7 @@ def test_letter_names_no_account_that_is_off(settings: Settings, fields: dict[st
 @pytest.mark.parametrize("name", ["telegram_gateway", "telegram_bot", "twilio"])
 def test_letter_says_when_another_carries_only_a_part(settings: Settings, name: str) -> None:
     name_accounts(settings, "kz")
-    set_up(KZ, prefixes=["+7701"])
+    create_account(KZ, prefixes=["+7701"])
 
     text = letter_about(name)
 
@@ -202,7 +208,7 @@ def test_next_message_does_not_try_the_account_at_fault(
     wire: responses.RequestsMock, dispatcher: Dispatcher, api: Api, settings: Settings
 ) -> None:
     name_accounts(settings, "kz")
-    opened("twilio")
+    open_breaker("twilio")
     wire.post(address("ACkz", settings), json=TAKEN, status=201)
 
     answer = api.post("/otp/send", {"phone": PHONE, "channel": "sms"})
@@ -343,7 +349,7 @@ def test_bot_is_tried_before_telegram_counts_as_unreachable(
 def test_probe_that_is_taken_closes_the_breaker(
     wire: responses.RequestsMock, dispatcher: Dispatcher, api: Api, settings: Settings
 ) -> None:
-    half_open("twilio")
+    half_open_breaker("twilio")
     wire.post(address(settings.TWILIO["account_sid"], settings), json=TAKEN, status=201)
 
     answer = api.post("/otp/send", {"phone": PHONE, "channel": "sms"})

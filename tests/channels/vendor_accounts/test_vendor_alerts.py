@@ -21,7 +21,7 @@ from channels.models import ProviderAccount, ProviderAlert, Receipt
 from channels.providers.base import AccountAlert, AlertKind
 from channels.vendor_accounts import error_texts, vendor_alerts
 from tests.api.clients import Api
-from tests.channels.lives import claim, send
+from tests.channels.message_stages import claim, send
 from tests.channels.providers.vendors import PAYLOADS, meta_call, payload, whatsapp
 from tests.desk.operators import make_operator, sign_in
 from tests.factories import UserFactory

@@ -11,7 +11,7 @@ from pytest_django import Settings
 from accounts.models import AuditEvent, User
 from channels.models import ProviderAccount
 from desk.metrics.prometheus import DatabaseCollector
-from tests.channels.accounts import KZ, name_accounts, opened, set_up
+from tests.channels.accounts import KZ, create_account, name_accounts, open_breaker
 from tests.desk.operators import make_operator, sign_in
 from tests.factories import AttemptFactory
 
@@ -61,7 +61,7 @@ def test_first_look_makes_the_rows_as_the_accounts_work_without(
 
 
 def test_open_breaker_is_shown_with_its_reason(client: Client, operator: User) -> None:
-    opened("twilio")
+    open_breaker("twilio")
     ProviderAccount.objects.update(reason="20003: Authenticate")
 
     assert "open: nothing is sent" in shown(client)
@@ -80,7 +80,7 @@ def test_calls_of_the_last_minutes_are_counted(client: Client, operator: User) -
 
 
 def test_breaker_is_closed_by_hand(client: Client, operator: User) -> None:
-    opened("twilio")
+    open_breaker("twilio")
 
     assert act(client, "breaker-close") == 302
 
@@ -89,7 +89,7 @@ def test_breaker_is_closed_by_hand(client: Client, operator: User) -> None:
 
 
 def test_account_is_switched_off_and_on(client: Client, operator: User) -> None:
-    set_up("twilio")
+    create_account("twilio")
 
     act(client, "account-switch", is_enabled="0")
     act(client, "account-switch", is_enabled="0")
@@ -108,7 +108,7 @@ def save(client: Client, one: ProviderAccount, **fields: str) -> str:
 
 
 def test_what_is_changed_is_kept_and_audited(client: Client, operator: User) -> None:
-    one = opened("twilio", position=30)
+    one = open_breaker("twilio", position=30)
 
     save(client, one, prefixes="+7701,+998", max_per_second="80", weight="3")
 
@@ -126,7 +126,7 @@ def test_what_is_changed_is_kept_and_audited(client: Client, operator: User) -> 
 def test_what_makes_no_sense_is_refused(
     client: Client, operator: User, wrong: dict[str, str]
 ) -> None:
-    one = set_up("twilio", position=30)
+    one = create_account("twilio", position=30)
 
     save(client, one, **wrong)
 
@@ -136,7 +136,7 @@ def test_what_makes_no_sense_is_refused(
 
 
 def test_helper_may_look_only(client: Client) -> None:
-    set_up("twilio")
+    create_account("twilio")
     helper = make_operator()
     User.objects.filter(pk=helper.pk).update(is_superuser=False)
     sign_in(client, helper, "password", "mfa")
@@ -152,8 +152,8 @@ def test_unknown_account_is_not_there(client: Client, operator: User) -> None:
 
 @pytest.mark.django_db(transaction=True)
 def test_breakers_are_told_to_prometheus() -> None:
-    opened("twilio")
-    opened("telegram_bot", left=timedelta(seconds=-1))
+    open_breaker("twilio")
+    open_breaker("telegram_bot", left=timedelta(seconds=-1))
 
     found = {one.name: one for one in DatabaseCollector().collect()}
 

@@ -17,7 +17,7 @@ from channels.models import Heartbeat
 from channels.vendor_accounts import registry
 from desk.doctor import vendor_texts
 from desk.vendors import setup_guide
-from tests.channels.accounts import KZ, name_accounts, set_up
+from tests.channels.accounts import KZ, create_account, name_accounts
 from tests.desk.operators import make_operator, sign_in
 from tests.factories import CompanyFactory
 from tests.tools.simulator.test_accounts import TOPICS
@@ -209,8 +209,8 @@ def test_message_to_ones_own_phone_needs_the_first_account_of_its_channel(
     assert trial not in shown(client, KZ)
     assert "put it first in the order" in shown(client, KZ)
 
-    set_up(KZ, position=0)
-    set_up("twilio", position=90)
+    create_account(KZ, position=0)
+    create_account("twilio", position=90)
 
     assert trial in shown(client, KZ)
 

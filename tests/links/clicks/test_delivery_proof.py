@@ -23,8 +23,8 @@ from links.clicks.buffer import STREAM
 from links.models import Link
 from tests.api.clients import Api
 from tests.api.races import at_once
-from tests.channels.chains import URL, falls_back, hear, transfers, turns
-from tests.channels.lives import PHONE, claim
+from tests.channels.fallback_stages import URL, apply_event, enable_fallback, transfers, turns
+from tests.channels.message_stages import PHONE, claim
 from tests.factories import LinkFactory
 from tests.otp.aging import age_rows, forget_limits
 
@@ -35,7 +35,7 @@ MOVED = [("hold", 1, ""), ("release", 1, "patience"), ("hold", 16, "")]
 
 @pytest.fixture(autouse=True)
 def _chain(api: Api, transactional_db: None) -> Iterator[None]:
-    falls_back(api.company, "whatsapp", "sms")
+    enable_fallback(api.company, "whatsapp", "sms")
     delivery_proof.prove_clicks()  # makes the group
     yield
     blocking_redis_client().delete(STREAM)
@@ -47,7 +47,7 @@ def sent(api: Api, path: str = "/links/send", **fields: object) -> Message:
     assert api.post(path, {"phone": PHONE} | fields).status == 200
     claim()
     attempt = Attempt.objects.select_related("message").latest("started_at")
-    hear(attempt, EventKind.ACCEPTED, provider_id=f"vendor-{attempt.pk}")
+    apply_event(attempt, EventKind.ACCEPTED, provider_id=f"vendor-{attempt.pk}")
     return attempt.message
 
 

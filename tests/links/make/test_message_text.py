@@ -5,7 +5,7 @@ import pytest
 from channels.deliver.dispatcher import outgoing
 from links.make.message_text import beside_button
 from tests.api.clients import Api
-from tests.channels.lives import claim
+from tests.channels.message_stages import claim
 
 URL = "https://kvi.to/x7Kq2Mbd"
 

@@ -11,7 +11,7 @@ from accounts.models import Company, User
 from otp.models import CodeText
 from otp.texts import own_texts
 from tests.api.clients import Api
-from tests.channels.lives import send
+from tests.channels.message_stages import send
 from tests.factories import CodeTextFactory, UserFactory
 from tests.otp.sent_codes import code_of
 from tests.otp.texts.test_sent_texts import PHONE, handed_over

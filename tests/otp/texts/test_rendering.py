@@ -11,7 +11,7 @@ from channels.lifecycle.state_machine import EventKind
 from config.ids import uuid7
 from otp.texts import rendering
 from tests.api.clients import Api
-from tests.channels.lives import claim, send
+from tests.channels.message_stages import claim, send
 
 URL = "https://example.com/"
 NEW_KEYS = {"new": b"x" * 32}

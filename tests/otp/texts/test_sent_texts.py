@@ -11,7 +11,7 @@ from channels.models import Message
 from links.models import Link
 from otp.models import Autofill, CodeText
 from tests.api.clients import Api
-from tests.channels.lives import claim, send
+from tests.channels.message_stages import claim, send
 from tests.factories import CodeTextFactory
 from tests.otp.aging import age_rows
 from tests.otp.sent_codes import code_of

@@ -1,4 +1,4 @@
-"""Messages brought to a point of their life by the code that brings them there."""
+"""Messages at a stage of their lifecycle, reached through the production code."""
 
 from datetime import timedelta
 from uuid import uuid4
@@ -18,7 +18,7 @@ A_MINUTE = timedelta(minutes=1)
 
 
 def send(api: Api, phone: str = PHONE, **fields: object) -> Message:
-    """Accepted, its tokens held, waiting for a worker."""
+    """A queued message whose tokens are held."""
     return message_of(api.post("/otp/send", {"phone": phone} | fields))
 
 
@@ -29,14 +29,14 @@ def message_of(answer: Answer) -> Message:
 
 
 def submitted(api: Api, phone: str = PHONE, **fields: object) -> Attempt:
-    """Claimed by a worker that is calling the vendor."""
+    """An attempt whose call to the vendor is under way."""
     message = send(api, phone, **fields)
     claim()
     return Attempt.objects.get(message=message)
 
 
 def accepted(api: Api, phone: str = PHONE, **fields: object) -> Attempt:
-    """Taken by the vendor, who gave it an id."""
+    """An attempt that the vendor accepted and gave an id."""
     attempt = submitted(api, phone, **fields)
     apply.apply([Event(attempt.id, EventKind.ACCEPTED, provider_id=f"vendor-{uuid4()}")])
     attempt.refresh_from_db()
@@ -44,8 +44,8 @@ def accepted(api: Api, phone: str = PHONE, **fields: object) -> Attempt:
 
 
 def claim(limit: int = 32) -> list[claims.ClaimedMessage]:
-    """What is due by now: within one test all of it is younger than its transaction. By a worker
-    that has just looked at the accounts.
+    """Claims as a worker with fresh account settings. Ages the messages first: those of a test
+    are not older than its transaction.
     """
     Message.objects.filter(due_at__isnull=False).update(due_at=F("created_at") - A_MINUTE)
     availability.reset()

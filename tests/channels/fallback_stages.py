@@ -1,4 +1,4 @@
-"""Companies that fall back, and what their books say of a message."""
+"""Companies with a fallback chain, messages at a stage of it, and their ledger entries."""
 
 from collections.abc import Callable
 from functools import partial
@@ -12,13 +12,13 @@ from channels.lifecycle.state_machine import Event, EventKind
 from channels.models import Attempt, Message
 from channels.outcomes import apply
 from tests.api.clients import Api
-from tests.channels.lives import PHONE, accepted, claim
+from tests.channels.message_stages import PHONE, accepted, claim
 from tests.otp.aging import age_rows
 
 URL = "https://example.com/"
 
 
-def falls_back(company: Company, *chain: str, **fields: int | str) -> None:
+def enable_fallback(company: Company, *chain: str, **fields: int | str) -> None:
     Company.objects.filter(pk=company.pk).update(
         falls_back=True, fallback_chain=list(chain), **fields
     )
@@ -26,7 +26,7 @@ def falls_back(company: Company, *chain: str, **fields: int | str) -> None:
 
 
 def transfers(message: Message) -> list[tuple[str, int, str]]:
-    """(kind, amount, why) in their order."""
+    """(kind, amount, proof or reason) in their order."""
     rows = Transfer.objects.filter(message_id=message.pk).order_by("id")
     return [(row.kind, row.amount, row.proof or row.reason) for row in rows]
 
@@ -39,33 +39,33 @@ def tries(message: Message) -> list[tuple[str, str]]:
     return list(message.attempts.order_by("n").values_list("channel", "state"))
 
 
-def silent(api: Api, phone: str = PHONE, **fields: object) -> Attempt:
-    """Accepted by the vendor of the first channel, and no word of it since: patience is over."""
+def past_patience(api: Api, phone: str = PHONE, **fields: object) -> Attempt:
+    """Accepted by the vendor of the first channel, without a receipt until patience ends."""
     attempt = accepted(api, phone, **fields)
     age_rows(seconds=31)
     return attempt
 
 
-def moved(api: Api, phone: str = PHONE) -> Attempt:
-    """The first try, closed; the next channel is due."""
-    attempt = silent(api, phone)
+def fallen_back(api: Api, phone: str = PHONE) -> Attempt:
+    """The first attempt, expired; the next channel is due."""
+    attempt = past_patience(api, phone)
     assert sweeps.fall_back() == 1
     attempt.refresh_from_db()
     return attempt
 
 
 def handed_over(api: Api) -> tuple[Attempt, Attempt]:
-    """The first try, closed, and the second in the next vendor's hands."""
-    first = moved(api)
+    """The first attempt, expired, and the second, accepted by the next vendor."""
+    first = fallen_back(api)
     claim()
     second = Attempt.objects.get(message=first.message, n=2)
-    hear(second, EventKind.ACCEPTED, provider_id=f"vendor-{uuid4()}")
+    apply_event(second, EventKind.ACCEPTED, provider_id=f"vendor-{uuid4()}")
     return first, second
 
 
-def hearing(attempt: Attempt, what: EventKind) -> Callable[[], object]:
-    return partial(hear, attempt, what)
+def event_applier(attempt: Attempt, kind: EventKind) -> Callable[[], object]:
+    return partial(apply_event, attempt, kind)
 
 
-def hear(attempt: Attempt, what: EventKind, **fields: str) -> None:
-    apply.apply([Event(attempt.id, what, **fields)])  # type: ignore[arg-type]
+def apply_event(attempt: Attempt, kind: EventKind, **fields: str) -> None:
+    apply.apply([Event(attempt.id, kind, **fields)])  # type: ignore[arg-type]
