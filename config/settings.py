@@ -88,7 +88,7 @@ INSTALLED_APPS = [
     "allauth",
     "allauth.account",
     "allauth.mfa",
-    "desk.apps.DeskConfig",  # after the apps whose templates it overrides
+    "desk.apps.DeskConfig",  # after the apps whose admin pages it replaces
     "django_htmx",
     "django_structlog",
     "csp",
@@ -211,7 +211,7 @@ MOST_LINKS = (10, 20)
 # reserve serves each company's first sends in 24 hours when others have emptied the pool.
 PHONE_POOL, PHONE_RESERVE = (20, 86_400), (10, 86_400)
 RESERVED_SENDS = 2
-PLACES_BACK = (3, 600)  # how often a refused send is not counted
+PLACES_BACK = (3, 600)  # refused sends whose slot in the limit is returned: (count, seconds)
 FAILED_ATTEMPTS = [(10, 3600), (20, 86_400)]  # wrong codes per company and phone
 REFUSED_VERIFIES = (10, 600)  # verify calls without a live code
 API_RATE = (env.int("API_RATE", 1000), 10)  # requests per key: (count, seconds)

@@ -1,4 +1,4 @@
-"""What every test may lean on: a fresh process, clients of the API, the delivery loop."""
+"""Fixtures for every test: reset process state, API clients, the delivery loop."""
 
 import logging
 import threading

@@ -1,13 +1,13 @@
-"""Empties the database after a test that committed: only what has rows, which is little.
+"""Empties the database after a test that committed: only the tables that have rows.
 
-Django's own way truncates every table and then makes all permissions anew, after each such test.
+Django truncates every table and recreates all permissions after each such test.
 """
 
 from functools import cache
 
 from django.db import connection
 
-# What migrations write, and no test changes.
+# Written by migrations, changed by no test.
 KEPT = {"django_migrations", "django_content_type", "auth_permission"}
 
 
@@ -16,7 +16,7 @@ def empty_database() -> None:
         cursor.execute(_non_empty_tables_query())
         used = [name for (name,) in cursor.fetchall()]
         if used:
-            # Neither foreign keys nor the ledger's own trigger have a say in it.
+            # Disables foreign keys and the ledger's trigger.
             deletes = "".join(f'DELETE FROM "{name}";' for name in used)  # noqa: S608
             cursor.execute(f"SET session_replication_role = replica; {deletes}")
             cursor.execute("SET session_replication_role = DEFAULT")
@@ -24,7 +24,7 @@ def empty_database() -> None:
 
 @cache
 def _non_empty_tables_query() -> str:
-    """The names of the tables with rows, in one question; asked the same way each time."""
+    """One query for the names of the tables with rows."""
     with connection.cursor() as cursor:
         names = set(connection.introspection.table_names(cursor)) - KEPT
     return " UNION ALL ".join(

@@ -1,7 +1,7 @@
 """pytest plugin: real stores and a test account for every run, before the settings are read.
 
-Under pytest-xdist each worker has stores of its own, because tests empty Redis and kill servers;
-the process that only hands tests out has none.
+Under pytest-xdist each worker has its own stores, because tests empty Redis and kill servers;
+the controller has none.
 """
 
 import os
@@ -55,7 +55,7 @@ def _start_servers(config: pytest.Config) -> None:
 
 
 class FileScheduling(LoadFileScheduling):
-    """A worker takes a whole file, or the whole of tests/stack: its processes are started once."""
+    """A worker takes a whole file, or all of tests/stack, whose processes start once."""
 
     def _split_scope(self, nodeid: str) -> str:
         return "tests/stack" if _is_stack_test(nodeid) else str(super()._split_scope(nodeid))
@@ -67,7 +67,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> FileScheduli
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What takes longest begins first."""
+    """The slowest tests start first."""
     items.sort(key=lambda item: not _is_stack_test(item.nodeid))
 
 

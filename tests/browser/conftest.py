@@ -1,4 +1,4 @@
-"""Real Chromium, the system's own: nothing is downloaded."""
+"""Browser tests in the system's own Chromium; nothing is downloaded."""
 
 import os
 import shutil

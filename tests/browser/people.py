@@ -1,4 +1,4 @@
-"""Those who look at pages: a visitor, a member, one with every second factor, one halfway in."""
+"""Sessions for page tests: a visitor, a member, a user with every second factor, a half sign-in."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""A person with a browser: from sign-up to a key, a setting and a message that arrives."""
+"""The cabinet in a browser: from sign-up to a key, a setting and a delivered message."""
 
 import pytest
 from django.utils import timezone

@@ -1,4 +1,4 @@
-"""An operator with a browser: through the second factor to an approval, a phone, a trial."""
+"""The operator's desk in a browser: second factor, approval, phone search, test message."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""The documentation in a browser: read on a phone, by keyboard, without scripts, and tried out."""
+"""The documentation in a browser: on a phone, by keyboard, without scripts, and tried out."""
 
 import re
 

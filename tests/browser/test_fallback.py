@@ -1,4 +1,4 @@
-"""The chain of channels, set by hand, and what a message's page then tells of it."""
+"""Fallback channels in a browser: set by hand, and shown on the page of a message."""
 
 import pytest
 from playwright.sync_api import Page, expect

@@ -1,4 +1,4 @@
-"""Stopping links in a browser: a batch, all of a company's; and the settings of links."""
+"""Disabling links in a browser: a batch, all of a company; and the link settings."""
 
 from uuid import UUID
 

@@ -1,4 +1,4 @@
-"""Short links in a browser: made, copied, printed, changed, switched off and on, found, counted."""
+"""Short links in a browser: create, copy, print, edit, disable, enable, search, count."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""A person with a browser buys tokens: by the sandbox, and by an invoice that is confirmed."""
+"""Buying tokens in a browser: by the sandbox, and by an invoice that is confirmed."""
 
 from decimal import Decimal
 

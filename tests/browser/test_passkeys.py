@@ -1,4 +1,4 @@
-"""A passkey, by Chromium's virtual authenticator: added, used at the door, refused, removed."""
+"""Passkeys with Chromium's virtual authenticator: add, sign in, refuse, remove."""
 
 import pytest
 from allauth.account.models import EmailAddress

@@ -1,4 +1,4 @@
-"""Sessions, ended by their buttons, and the question that dangerous acts ask first."""
+"""Sessions in a browser: ended by buttons, and re-authentication before sensitive actions."""
 
 import pytest
 from playwright.sync_api import Browser, Page, expect

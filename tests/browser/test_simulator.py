@@ -1,4 +1,4 @@
-"""The page of phones: messages appear by themselves, buttons do what they say."""
+"""The simulator's phones page: messages appear live, buttons work."""
 
 from collections.abc import Iterator
 from itertools import count

@@ -1,4 +1,4 @@
-"""A developer words the codes: typed, seen as on a phone, saved, changed, deleted; autofill."""
+"""Message texts in a browser: write, preview, save, edit, delete; autofill."""
 
 from collections.abc import Iterator
 

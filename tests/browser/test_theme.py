@@ -1,4 +1,4 @@
-"""The theme: light, dark or the system's, by keyboard as well, kept for the next visit."""
+"""The theme: light, dark or the system's, by keyboard too, kept for the next visit."""
 
 import pytest
 from playwright.sync_api import Page, expect

@@ -1,4 +1,4 @@
-"""Small pages behind short links in a browser: opened once, looked into, reported."""
+"""Interstitial pages of short links in a browser: one-time, preview, report."""
 
 from urllib.parse import urlsplit
 

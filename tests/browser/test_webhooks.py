@@ -1,4 +1,4 @@
-"""A developer sets webhooks up: address, secret, a real receiver that breaks and is mended."""
+"""Webhooks in a browser: address, secret, a real receiver that fails and recovers."""
 
 from collections.abc import Iterator
 

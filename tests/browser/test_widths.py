@@ -1,4 +1,4 @@
-"""The cabinet and the desk from 320 px up: nothing scrolls sideways, no action is out of reach."""
+"""The cabinet and the desk from 320 px up: no horizontal scrolling, every action reachable."""
 
 from collections.abc import Iterator
 from typing import Any

@@ -1,4 +1,4 @@
-"""Lists without JavaScript: filtered, turned and opened by plain links and forms."""
+"""Lists without JavaScript: filtered, paged and opened by plain links and forms."""
 
 import re
 from collections.abc import Iterator

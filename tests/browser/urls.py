@@ -1,4 +1,4 @@
-"""The service's routes, and one where every error page can be looked at."""
+"""The service's routes, and one that shows every error page."""
 
 from django.core.exceptions import BadRequest, PermissionDenied
 from django.db import OperationalError

@@ -1,5 +1,5 @@
-"""Takes our guards away one at a time, each in a copy of the checkout, and runs the checks that
-must notice: `python -m tests.mutants [NAME …]`.
+"""Removes guards one at a time, each in a copy of the checkout, and runs the checks that
+must fail: `python -m tests.mutants [NAME …]`.
 
 Exit code 1 when a mutant survives; 2 when a patch or a check is broken, so that nothing is known.
 """

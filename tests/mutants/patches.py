@@ -1,12 +1,12 @@
-"""What a mutant is: a guard of ours taken away, by a patch whose hunks are found by their text.
+"""A mutant removes one guard, by a patch whose hunks are matched by their text.
 
 A patch is what `git diff` writes, below two kinds of header line:
 
     Guard: what the guard promises
     Caught-by: tests/folder/test_module.py::test_name (may come more than once)
 
-Line numbers are not looked at: the lines a hunk shows must be in its file exactly once. So a
-patch outlives whatever changes elsewhere in the file, and needs no program to be applied.
+Line numbers are ignored: the lines of a hunk must be in its file exactly once. So a patch
+survives changes elsewhere in the file.
 """
 
 from collections.abc import Iterator, Sequence

@@ -1,4 +1,4 @@
-"""`python -m tools.bench`: start everything, measure the rows asked for, tell."""
+"""`python -m tools.bench`: start everything, measure the requested rows, report."""
 
 import argparse
 import json

@@ -1,4 +1,4 @@
-"""From an empty database to the rows asked for."""
+"""Runs the requested rows, starting from an empty database."""
 
 import argparse
 import time

@@ -1,1 +1,1 @@
-"""Runs the programs of docs/examples against a service and judges what came of it."""
+"""Runs the programs of docs/examples against a service and checks their effects."""

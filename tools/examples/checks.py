@@ -1,4 +1,4 @@
-"""What each example must have done. A trial raises FailedError when not."""
+"""What each example must do. A check raises FailedError otherwise."""
 
 import os
 import re

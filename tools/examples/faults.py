@@ -1,4 +1,4 @@
-"""A bad network in front of the service: a silence, a proxy's own 502, an outage, then peace."""
+"""A proxy with network faults in front of the service: a hang, a 502, an outage, recovery."""
 
 import http.client
 import select

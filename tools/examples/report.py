@@ -1,4 +1,4 @@
-"""Outcomes as a table for people, and as JSON."""
+"""Results as a table and as JSON."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""The JSON API: which phone got what, how a phone stands with the bot, faults."""
+"""The JSON API: messages by phone, a phone's contact with the bot, faults."""
 
 import json
 from functools import partial

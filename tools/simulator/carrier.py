@@ -1,4 +1,4 @@
-"""What happens to a well-formed send: the faults have their say, the log keeps it, receipts go."""
+"""Handles a well-formed send: applies faults, logs the message, schedules receipts."""
 
 import asyncio
 import socket

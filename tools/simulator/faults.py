@@ -1,4 +1,4 @@
-"""Misbehaviour on demand: which sends it touches and what it does to them."""
+"""Faults on demand: which sends they match and what they do."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field

@@ -1,4 +1,4 @@
-"""What a fresh account lacks: switched on by its word, and each vendor's account answers so."""
+"""Simulates an account whose setup is incomplete, one missing part by its name."""
 
 LACKS = (
     "registration",  # of the number

@@ -1,4 +1,4 @@
-"""Telling the service what became of its messages, until it says that it knows."""
+"""Sends receipts to the service until it acknowledges them."""
 
 import asyncio
 import time

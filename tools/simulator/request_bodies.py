@@ -1,4 +1,4 @@
-"""Reading what a client sent, whichever of the vendors' encodings it chose."""
+"""Reads request bodies in any of the vendors' encodings."""
 
 import json
 from typing import Any

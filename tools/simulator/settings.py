@@ -1,4 +1,4 @@
-"""What the simulator reads from the environment: the same account the service is given."""
+"""The simulator's settings, from the same environment as the service."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""How each vendor signs what it sends to a webhook."""
+"""The vendors' webhook signatures."""
 
 import base64
 import hashlib

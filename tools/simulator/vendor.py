@@ -1,4 +1,4 @@
-"""What every vendor here does: take a send, refuse one as it would, word its receipts."""
+"""The interface of a simulated vendor: accept a send, refuse one, format receipts."""
 
 import json
 import string

@@ -1,4 +1,4 @@
-"""What went over the wire lately: calls of the vendors' APIs, receipts, and what was answered."""
+"""The latest exchanges: calls to the vendors' APIs, receipts, and the responses."""
 
 import re
 import time

@@ -1,4 +1,4 @@
-"""The redirect's floor: the server's hello, which says what a short link says, without Django."""
+"""The redirect's floor: a WSGI application that returns the same redirect without Django."""
 
 from collections.abc import Iterable
 from wsgiref.types import StartResponse, WSGIEnvironment

@@ -1,4 +1,4 @@
-"""Parameters for the product's own statements, made without the work that leads up to them."""
+"""Parameters for the product's own statements, built without the work before them."""
 
 import os
 from secrets import token_urlsafe

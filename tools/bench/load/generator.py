@@ -1,4 +1,4 @@
-"""The load: a closed loop of keep-alive connections, by `wrk` or, where there is none, our own."""
+"""The load generator: a closed loop of keep-alive connections, by `wrk` or in Python."""
 
 import json
 import shutil

@@ -1,4 +1,4 @@
-"""The arithmetic of the report."""
+"""Percentiles, medians and ratios."""
 
 from collections.abc import Iterable, Sequence
 from math import ceil

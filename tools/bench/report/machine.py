@@ -1,4 +1,4 @@
-"""What it was measured on."""
+"""Describes the machine of the measurement."""
 
 import os
 import platform

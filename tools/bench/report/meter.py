@@ -1,4 +1,4 @@
-"""What an interval cost: CPU by group of processes, the disk, and what others took meanwhile."""
+"""Measures an interval: CPU by group of processes, disk, and CPU used by others."""
 
 from dataclasses import dataclass
 from typing import Any

@@ -1,4 +1,4 @@
-"""What our processes and the whole machine spent, as Linux keeps it in /proc."""
+"""CPU time of processes and of the whole machine, from Linux's /proc."""
 
 import os
 import time

@@ -1,4 +1,4 @@
-"""What was measured: intervals, and the rows they make up."""
+"""Results: intervals, and the rows they make up."""
 
 from dataclasses import asdict, dataclass, field
 from typing import Any

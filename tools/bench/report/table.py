@@ -1,4 +1,4 @@
-"""The results as a table for people."""
+"""Formats the results as a table."""
 
 from collections.abc import Iterable, Mapping
 

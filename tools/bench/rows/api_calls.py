@@ -1,4 +1,4 @@
-"""The calls that are measured as a closed loop, most of them beside a floor."""
+"""The API calls measured as a closed loop, most of them beside a floor."""
 
 import time
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""The whole path: a flood accepted, handed over, receipted and charged, to the last message."""
+"""A flood of sends from acceptance to delivery, receipt and charge."""
 
 import subprocess
 import sys

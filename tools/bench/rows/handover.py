@@ -1,4 +1,4 @@
-"""From accepted to handed over, on an idle service: one send at a time."""
+"""Time from acceptance to the vendor call on an idle service, one send at a time."""
 
 import sqlite3
 import time

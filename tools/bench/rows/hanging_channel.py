@@ -1,4 +1,4 @@
-"""Sends by one channel while the account of another hangs, and what its breaker does meanwhile."""
+"""Sends by one channel while the account of another hangs, and its breaker's state."""
 
 import time
 from dataclasses import replace

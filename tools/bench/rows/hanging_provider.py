@@ -1,4 +1,4 @@
-"""Verify while a provider hangs and as many sends wait for it as may."""
+"""Verify calls while a provider hangs and the maximum of sends wait for it."""
 
 import selectors
 import time

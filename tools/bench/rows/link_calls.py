@@ -1,4 +1,4 @@
-"""Short links in number: followed for the first time, asked for in vain, counted, made at once."""
+"""Many short links: first visits, unknown slugs, click counting, bulk creation."""
 
 import time
 from collections.abc import Sequence

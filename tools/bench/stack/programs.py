@@ -1,4 +1,4 @@
-"""The programs that are measured, started with the words that `make run` uses."""
+"""Starts the measured programs with the same command lines as `make run`."""
 
 import http.client
 import signal

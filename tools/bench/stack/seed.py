@@ -1,4 +1,4 @@
-"""What the rows are measured on: companies with keys and tokens, phones, verifications."""
+"""Seed data of the rows: companies with keys and tokens, phones, verifications."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

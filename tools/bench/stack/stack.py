@@ -1,4 +1,4 @@
-"""The whole service and its floors as processes of ours, as each row needs them."""
+"""Runs the service and its floors as child processes, as each row needs them."""
 
 import os
 import time

@@ -1,4 +1,4 @@
-"""A message that a vendor took, and what is still to be told about it."""
+"""A message that a vendor accepted, and its pending receipts."""
 
 import time
 from dataclasses import dataclass, field

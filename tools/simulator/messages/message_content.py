@@ -1,4 +1,4 @@
-"""What a person would pick out of a message: its links and its code."""
+"""Extracts links and codes from a message text."""
 
 import re
 from collections.abc import Iterable

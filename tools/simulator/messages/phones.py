@@ -1,4 +1,4 @@
-"""The phones that were ever written to, and how each stands with the bot."""
+"""The phones that got messages, and the bot contact of each."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""The control page: how each vendor treats each phone, and what went over the wire."""
+"""The control page: faults per vendor and phone, and the wire log."""
 
 import html
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""The page and its API show codes to whoever asks, so only this machine's own browser may ask."""
+"""Restricts the pages and their API, which show codes, to this machine's browser."""
 
 from collections.abc import Awaitable, Callable
 from urllib.parse import urlsplit

@@ -1,4 +1,4 @@
-"""The pages' words, Russian first."""
+"""The pages' texts, Russian first."""
 
 from collections.abc import Mapping
 

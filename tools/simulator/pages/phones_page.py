@@ -1,4 +1,4 @@
-"""The web page: phones with their messages, and the faults that are set."""
+"""The phones page: phones with their messages, and active faults."""
 
 import html
 import time

@@ -1,4 +1,4 @@
-"""SMPP 3.4 as the message centre's side reads and writes it."""
+"""SMPP 3.4 PDUs, as the message centre reads and writes them."""
 
 import struct
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""One client of the message centre, from its bind to its end."""
+"""One client session of the message centre, from bind to close."""
 
 import asyncio
 import socket

@@ -1,4 +1,4 @@
-"""What a phone shows of the octets of a submit_sm, and which parts belong together."""
+"""Decodes the text of a submit_sm, and joins the parts of long messages."""
 
 from collections import OrderedDict
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What people do to the bot, in the updates that Telegram makes of it."""
+"""What people do to the bot, as Telegram's updates."""
 
 import json
 import time

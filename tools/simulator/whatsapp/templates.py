@@ -1,4 +1,4 @@
-"""The templates that the demo account has approved, and what Meta checks when one is filled."""
+"""The approved templates of the demo account, and Meta's checks of their parameters."""
 
 import re
 from dataclasses import dataclass
