@@ -315,31 +315,34 @@ def test_rate_limit_headers_and_limit(api: Api, client_of: ClientOf) -> None:
 
 
 def test_order_of_checks(api: Api) -> None:
-    """What is wrong first is what is told, however much else is wrong as well."""
+    """Of several errors the first check in order is reported."""
     api.post("/otp/verify", {"phone": PHONE, "code": "1234"}, Idempotency_Key="k")
     huge, form = b"{" * 65_537, "text/plain"
     nobody = Api(api.company, None)
     spoiled = {"phone": "1", "code": "x", "purpose": ""}
 
-    def told(answer: Answer) -> str:
+    def code_of_error(answer: Answer) -> str:
         return answer.code
 
-    assert told(nobody.call("BREW", "/otp/x", huge, form)) == "not_found"
-    assert told(nobody.call("BREW", "/otp/verify", huge, form)) == "method_not_allowed"
-    assert told(nobody.call("POST", "/otp/verify", huge, form)) == "invalid_api_key"
-    assert told(api.call("POST", "/otp/verify", huge, form)) == "invalid_input"
-    assert told(api.call("POST", "/otp/verify", b"{", form)) == "unsupported_media_type"
-    assert told(api.call("POST", "/otp/verify", b"{")) == "invalid_input"
+    assert code_of_error(nobody.call("BREW", "/otp/x", huge, form)) == "not_found"
+    assert code_of_error(nobody.call("BREW", "/otp/verify", huge, form)) == "method_not_allowed"
+    assert code_of_error(nobody.call("POST", "/otp/verify", huge, form)) == "invalid_api_key"
+    assert code_of_error(api.call("POST", "/otp/verify", huge, form)) == "invalid_input"
+    assert code_of_error(api.call("POST", "/otp/verify", b"{", form)) == "unsupported_media_type"
+    assert code_of_error(api.call("POST", "/otp/verify", b"{")) == "invalid_input"
     assert list(api.post("/otp/verify", spoiled).body["errors"]) == ["purpose", "code"]
-    assert told(api.post("/otp/verify", spoiled | {"purpose": "p", "code": "1234"})) == (
+    assert code_of_error(api.post("/otp/verify", spoiled | {"purpose": "p", "code": "1234"})) == (
         "invalid_phone"
     )
-    assert told(api.post("/otp/verify", {"phone": PHONE}, Idempotency_Key="k")) == "invalid_input"
+    assert (
+        code_of_error(api.post("/otp/verify", {"phone": PHONE}, Idempotency_Key="k"))
+        == "invalid_input"
+    )
     api.company.api_rate = 1
     api.company.save()
     api_keys.clear_cache()
     api.get("/balance")
-    assert told(api.call("POST", "/otp/verify", huge, form)) == "rate_limited"
+    assert code_of_error(api.call("POST", "/otp/verify", huge, form)) == "rate_limited"
 
 
 def test_refusals_have_rate_limit_headers(api: Api) -> None:

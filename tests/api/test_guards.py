@@ -1,4 +1,4 @@
-"""An Idempotency-Key and its effect, asked alone: the limits would keep most twins apart."""
+"""An Idempotency-Key and its effect without the limits, which stop most duplicates earlier."""
 
 import hashlib
 from concurrent.futures import ThreadPoolExecutor
@@ -28,14 +28,14 @@ CALLS: dict[str, dict[str, Any]] = {
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("path", CALLS)
 def test_key_and_effect_are_one_commit(api: Api, path: str) -> None:
-    """A twin that has not committed yet is not seen by the look-up, only by the index."""
+    """The look-up misses an uncommitted duplicate; only the unique index sees it."""
     canonical = orjson.dumps(CALLS[path], option=orjson.OPT_SORT_KEYS)
     digest = hashlib.sha256(canonical).digest()
-    twin = idempotency.IdempotencyKey(api.company.pk, "live", path, "k", digest)
+    duplicate = idempotency.IdempotencyKey(api.company.pk, "live", path, "k", digest)
 
     with ThreadPoolExecutor(1) as pool:
         with transaction.atomic():
-            idempotency.insert(twin)
+            idempotency.insert(duplicate)
             late = behind_us(pool, lambda: api.post(path, CALLS[path], Idempotency_Key="k"))
         answer = late.result()
 

@@ -1,4 +1,4 @@
-"""Who is let in, and how everyone else is told so."""
+"""Authentication by API key."""
 
 from collections.abc import Callable
 from datetime import timedelta

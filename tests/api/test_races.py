@@ -34,11 +34,13 @@ SENDS: dict[str, dict[str, Any]] = {
 }
 
 
-def twins(api: Api, path: str, payload: dict[str, Any], count: int = 20) -> list[Answer]:
+def parallel_duplicates(
+    api: Api, path: str, payload: dict[str, Any], count: int = 20
+) -> list[Answer]:
     return at_once([lambda: api.post(path, payload, Idempotency_Key="k")] * count)
 
 
-def check_twins(answers: list[Answer]) -> None:
+def check_duplicates(answers: list[Answer]) -> None:
     """All that succeeded say the same bytes, the others that it is still running."""
     assert {answer.status for answer in answers} <= {200, 409}
     assert len({answer.raw for answer in answers if answer.status == 200}) == 1
@@ -50,9 +52,9 @@ def check_twins(answers: list[Answer]) -> None:
 @pytest.mark.parametrize("round_number", ROUNDS)
 @pytest.mark.parametrize("path", SENDS)
 def test_parallel_sends_with_one_key_send_once(api: Api, path: str, round_number: int) -> None:
-    answers = twins(api, path, SENDS[path])
+    answers = parallel_duplicates(api, path, SENDS[path])
 
-    check_twins(answers)
+    check_duplicates(answers)
     assert Message.objects.count() == Link.objects.count() == 1
     assert Transfer.objects.filter(kind="hold").count() == IdempotentRequest.objects.count() == 1
     assert ledger.balance(api.company.pk) == (999, 1)
@@ -64,7 +66,7 @@ def test_parallel_sends_with_one_key_send_once(api: Api, path: str, round_number
 
 @pytest.mark.parametrize("path", SENDS)
 def test_parallel_test_sends_with_one_key_send_once(test_api: Api, path: str) -> None:
-    check_twins(twins(test_api, path, SENDS[path]))
+    check_duplicates(parallel_duplicates(test_api, path, SENDS[path]))
 
     assert Message.objects.count() == 1
 
@@ -74,9 +76,9 @@ def test_parallel_sends_with_one_key_during_delivery(
     dispatcher: Dispatcher, test_api: Api, path: str
 ) -> None:
     """One waits for the outcome, and another may see it first: they must not disagree."""
-    answers = twins(test_api, path, SENDS[path], 8)
+    answers = parallel_duplicates(test_api, path, SENDS[path], 8)
 
-    check_twins(answers)
+    check_duplicates(answers)
     after = test_api.post(path, SENDS[path], Idempotency_Key="k")
     assert {after.raw} == {answer.raw for answer in answers if answer.status == 200}
     assert Message.objects.count() == 1
@@ -92,13 +94,13 @@ def test_slow_request_returns_the_response_of_its_faster_duplicate(
     def call() -> Answer:
         return api.post(path, SENDS[path], Idempotency_Key="k")
 
-    def twin() -> Answer:
+    def duplicate() -> Answer:
         while not Message.objects.exists():
             time.sleep(0.01)
         Message.objects.update(state="sent")
         return call()
 
-    slow, quick = at_once([call, twin])
+    slow, quick = at_once([call, duplicate])
 
     assert (slow.status, slow.body["status"]) == (200, "sent")
     assert slow.raw == quick.raw
@@ -110,8 +112,8 @@ def test_parallel_sends_with_one_key_count_once_towards_limits(api: Api, path: s
     for number in range(4):
         api.post("/links/send", {"phone": PHONE, "url": URL}, Idempotency_Key=str(number))
 
-    answers = twins(api, "/links/send", {"phone": PHONE, "url": URL, "text": path})
-    check_twins(answers)
+    answers = parallel_duplicates(api, "/links/send", {"phone": PHONE, "url": URL, "text": path})
+    check_duplicates(answers)
 
     assert Message.objects.count() == 5
     refused = api.post("/links/send", {"phone": PHONE, "url": URL})
@@ -122,7 +124,7 @@ def test_parallel_sends_with_one_key_count_once_towards_limits(api: Api, path: s
 def test_parallel_sends_with_one_key_without_redis(
     api: Api, no_redis: None, round_number: int
 ) -> None:
-    check_twins(twins(api, "/otp/send", SENDS["/otp/send"]))
+    check_duplicates(parallel_duplicates(api, "/otp/send", SENDS["/otp/send"]))
 
     assert Message.objects.count() == 1
     assert ledger.balance(api.company.pk) == (999, 1)
@@ -135,7 +137,7 @@ def test_parallel_shortens_with_one_key_create_one_link(
 ) -> None:
     payload = {"url": URL, "alias": alias, "expires_in": 600}
 
-    check_twins(twins(api, "/links/shorten", payload))
+    check_duplicates(parallel_duplicates(api, "/links/shorten", payload))
 
     assert Link.objects.count() == IdempotentRequest.objects.count() == 1
 
@@ -146,9 +148,9 @@ def test_parallel_checks_of_a_right_code_with_one_key_succeed_once(
 ) -> None:
     api.post("/otp/send", {"phone": PHONE})
 
-    answers = twins(api, "/otp/verify", {"phone": PHONE, "code": code_of(PHONE)})
+    answers = parallel_duplicates(api, "/otp/verify", {"phone": PHONE, "code": code_of(PHONE)})
 
-    check_twins(answers)
+    check_duplicates(answers)
     assert Verification.objects.get().attempts == 1
 
 
@@ -158,7 +160,7 @@ def test_parallel_checks_of_a_wrong_code_with_one_key_spend_one_attempt(
 ) -> None:
     api.post("/otp/send", {"phone": PHONE})
 
-    answers = twins(api, "/otp/verify", {"phone": PHONE, "code": wrong_code(PHONE)})
+    answers = parallel_duplicates(api, "/otp/verify", {"phone": PHONE, "code": wrong_code(PHONE)})
 
     assert {answer.code for answer in answers} <= {"code_invalid", "request_in_progress"}
     assert len({answer.raw for answer in answers if answer.status == 422}) == 1

@@ -1,4 +1,4 @@
-"""POST /top-up and GET /top-up: what a client's backend orders and what it is told."""
+"""POST /top-up and GET /top-up: orders by API and their responses."""
 
 from datetime import datetime
 from functools import partial

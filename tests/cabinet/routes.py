@@ -205,7 +205,7 @@ NO_PAGE = {
     "mfa_login_webauthn",  # JSON for the script of the sign-in page
     "account_set_password",  # for people without a password, of whom there are none
     "account_confirm_login_code",  # codes by e-mail are off
-    "invoice-file",  # a PDF for whoever has the link: tests/billing
+    "invoice-file",  # a PDF for anybody with the link: tests/billing
     "follow",  # the redirect: tests/links
 }
 TABLES: list[set[str]] = [set(CABINET), PERSON, GUARDED, VISITOR, DOCS, HALFWAY, NO_PAGE]

@@ -1,4 +1,4 @@
-"""What each role is told to do first, and that a copied command is whole or plainly is not."""
+"""The first steps shown to each role, and complete commands for copying."""
 
 import re
 

@@ -78,7 +78,7 @@ def page(cookie: str, path: str, language: str) -> str:
 
 
 def spoken(path: str, language: str) -> str:
-    """An invoice to a Russian company is a Russian paper, whoever reads it."""
+    """An invoice to a Russian company is a Russian document, whatever language the reader uses."""
     return "ru" if path.startswith("/invoices/") else language
 
 

@@ -141,12 +141,12 @@ def test_company_that_waits_for_approval_lengthens_none(client: Client, owner: M
 
     client.post(path, {"url": link.url, "lifetime": ""})
     refused = {"url": link.url, "lifetime": "keep", "expired_url": "https://example.com/late"}
-    told = client.post(path, refused, follow=True)
+    response = client.post(path, refused, follow=True)
 
     link.refresh_from_db()
     assert link.expires_at == link.created_at + timedelta(hours=1)
     assert link.expired_url == ""
-    assert "когда компанию подтвердят" in told.content.decode()
+    assert "когда компанию подтвердят" in response.content.decode()
 
 
 def test_link_is_switched_off_and_on(client: Client, owner: Member) -> None:

@@ -108,11 +108,11 @@ def test_unreachable_receipt_is_shown_as_a_failure(owner: Member) -> None:
     )
 
     with translation.override("en"):
-        (told,) = [step for step in timeline(attempt.message) if step.tone]
-        words = (str(told.title), str(told.detail))
+        (step,) = [step for step in timeline(attempt.message) if step.tone]
+        words = (str(step.title), str(step.detail))
 
     assert words == ("Not delivered", "This person cannot be reached by this channel.")
-    assert (told.tone, told.code) == ("danger", "new")
+    assert (step.tone, step.code) == ("danger", "new")
 
 
 def test_no_clear_answer_is_a_warning(owner: Member) -> None:
@@ -269,10 +269,10 @@ def test_exhausted_and_expired_codes_are_mentioned(owner: Member) -> None:
     message = MessageFactory.create(company=owner.company, subject_id=code.id)
 
     with translation.override("en"):
-        told = {str(step.title): str(step.detail) for step in timeline(message)}
+        details = {str(step.title): str(step.detail) for step in timeline(message)}
 
-    assert told["5 wrong codes entered"] == "No attempts are left: send a new code."
-    assert "The code expired without being entered" in told
+    assert details["5 wrong codes entered"] == "No attempts are left: send a new code."
+    assert "The code expired without being entered" in details
 
 
 @pytest.mark.parametrize(("role", "is_shown"), [("developer", True), ("accountant", False)])

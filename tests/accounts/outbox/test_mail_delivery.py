@@ -96,14 +96,14 @@ def test_busy_server_is_tried_again_later() -> None:
     with mail_server(b"451 busy", b"250 ok") as port, smtp(port):
         first = mail_delivery.deliver()
         letter.refresh_from_db()
-        told, left = letter.error, letter.text
+        error, left = letter.error, letter.text
         wait = letter.due_at - timezone.now() if letter.due_at else None
         make_due()
         second = mail_delivery.deliver()
 
     letter.refresh_from_db()
     assert (first, second) == (0, 1)
-    assert told.startswith("SMTP")
+    assert error.startswith("SMTP")
     assert left == "Token 42\n"
     assert wait is not None
     assert timedelta(seconds=2) < wait < timedelta(seconds=16)

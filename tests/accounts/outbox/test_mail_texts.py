@@ -127,7 +127,7 @@ def _budget(_company: Company) -> dict[str, Any]:
     return {"use": use, "url": f"{HERE}/cabinet/settings/budgets"}
 
 
-# What each letter of ours is told; a letter without a row fails.
+# The context of each of our letters; a letter without a row fails.
 OURS: dict[str, Callable[[Company], dict[str, Any]]] = {
     "endpoint_disabled": _endpoint,
     "invitation": _invitation,
@@ -143,8 +143,8 @@ OURS: dict[str, Callable[[Company], dict[str, Any]]] = {
 
 
 def of_ours(name: str, company: Company, language: str) -> Letter:
-    told = OURS[name](company) | {"company": company}
-    post(template=name, to="anna@example.com", language=language, context=told)
+    context = OURS[name](company) | {"company": company}
+    post(template=name, to="anna@example.com", language=language, context=context)
     letter = Mail.objects.get()
     return Letter(letter.subject, letter.text, letter.html)
 

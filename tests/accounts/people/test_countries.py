@@ -34,13 +34,13 @@ def test_country_is_guessed_by_the_languages_of_the_browser(
     assert countries.guess(rf.get("/", headers={"accept-language": spoken})) == guessed
 
 
-@pytest.mark.parametrize(("told", "guessed"), [("kz", "KZ"), ("XX", "RU"), ("", "RU")])
+@pytest.mark.parametrize(("header", "guessed"), [("kz", "KZ"), ("XX", "RU"), ("", "RU")])
 def test_country_header_of_the_proxy_takes_precedence(
-    rf: RequestFactory, settings: Settings, told: str, guessed: str
+    rf: RequestFactory, settings: Settings, header: str, guessed: str
 ) -> None:
     settings.COUNTRY_HEADER = "HTTP_CF_IPCOUNTRY"
 
-    request = rf.get("/", headers={"accept-language": "ru", "cf-ipcountry": told})
+    request = rf.get("/", headers={"accept-language": "ru", "cf-ipcountry": header})
 
     assert countries.guess(request) == guessed
 

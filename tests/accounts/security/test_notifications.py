@@ -1,4 +1,4 @@
-"""Who is told by letter of what changes the way in."""
+"""Letters about security changes and their recipients."""
 
 import pytest
 from allauth.account.models import EmailConfirmationHMAC

@@ -1,4 +1,4 @@
-"""A customer's server: keeps what it is sent and answers as it is told."""
+"""A customer's webhook receiver that records calls and answers as configured."""
 
 import socket
 import ssl

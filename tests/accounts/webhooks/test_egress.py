@@ -277,7 +277,7 @@ def test_connection_uses_the_checked_address(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     with listening() as receiver:
-        # Whoever asked the name servers again would be sent to a port where nobody listens.
+        # A second DNS query would lead to a closed port.
         names(monkeypatch, ["127.0.0.1"], ["127.1.2.3"])
         answer = outcome(receiver.url.replace("127.0.0.1", HOST))
 
