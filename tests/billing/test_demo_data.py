@@ -44,7 +44,7 @@ def test_demo_is_made_once(demo: Path) -> None:
     assert Company.objects.count() == 2
 
 
-def test_requisites_look_right_and_are_plainly_of_nobody(demo: Path) -> None:
+def test_requisites_are_valid_and_evidently_fictional(demo: Path) -> None:
     seller, order = Seller.objects.get(), Order.objects.invoices().earliest("created_at")
 
     assert is_inn(seller.inn)

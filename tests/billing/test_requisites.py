@@ -66,7 +66,7 @@ def test_invoice_is_issued_once_its_requisites_are_there(
         ({"country": "DE", "legal_name": ""}, ["legal_name"]),
     ],
 )
-def test_what_is_missing_is_named_and_nothing_is_issued(
+def test_missing_requisites_are_named_and_no_invoice_is_issued(
     client: Client, member: Member, changes: dict[str, str], at_fault: list[str]
 ) -> None:
     answer = save(client, **changes)
@@ -192,7 +192,7 @@ def test_only_packages_in_the_currency_of_the_country_are_shown(
         ("98054000039", False),
     ],
 )
-def test_bin_is_judged_by_its_control_digit(text: str, is_right: bool) -> None:
+def test_bin_is_validated_by_its_control_digit(text: str, is_right: bool) -> None:
     assert is_bin(text) is is_right
 
 

@@ -38,7 +38,7 @@ def test_phone_blocked_in_any_spelling_is_sent_no_code(
 
 
 @pytest.mark.parametrize("typed", ["abc", "123", "+7916", "911", ""])
-def test_what_is_no_phone_is_refused_with_how_to_write_it(
+def test_invalid_phone_is_refused_with_the_expected_format(
     client: Client, operator: User, typed: str
 ) -> None:
     page = client.post(ADD, {"phone": typed, "reason": ""})

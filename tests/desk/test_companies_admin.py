@@ -40,7 +40,7 @@ def furnish(company: Company) -> None:
     MessageFactory.create(company=company, state="failed", mode="test")
 
 
-def test_list_says_how_a_company_fares(client: Client, operator: User) -> None:
+def test_list_shows_a_company_s_figures(client: Client, operator: User) -> None:
     company = CompanyFactory.create()
     furnish(company)
 
@@ -89,7 +89,7 @@ def test_action_asks_before_anything_changes(
     assert asked.redirect_chain[-1][0] == status_url(status, company).replace(",", "%2C")
 
 
-def test_approval_is_recorded_and_told_to_the_owner(client: Client, operator: User) -> None:
+def test_approval_is_audited_and_mailed_to_the_owner(client: Client, operator: User) -> None:
     member = MemberFactory.create(company__status="pending", user__language="ru")
     MemberFactory.create(company=member.company, role="viewer")
 
@@ -120,7 +120,7 @@ def test_suspension_wants_a_reason(client: Client, operator: User) -> None:
     assert "жалобы на рассылку" in Mail.objects.get().text
 
 
-def test_twice_approved_is_told_once(client: Client, operator: User) -> None:
+def test_second_approval_mails_nothing(client: Client, operator: User) -> None:
     member = MemberFactory.create(company__status="pending")
     for _ in range(2):
         client.post(status_url("approved", member.company), {"reason": ""})

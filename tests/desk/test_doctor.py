@@ -54,7 +54,7 @@ def crosses(found: dict[str, dict[str, Any]]) -> set[str]:
     return {name for name, one in found.items() if not one["ok"]}
 
 
-def test_with_nothing_there_everything_has_a_cross_and_a_cure() -> None:
+def test_without_services_every_check_fails_with_a_cure() -> None:
     code, found, said = run(
         EMAIL_BACKEND="django.core.mail.backends.smtp.EmailBackend", EMAIL_PORT="1"
     )
@@ -71,7 +71,7 @@ def test_with_nothing_there_everything_has_a_cross_and_a_cure() -> None:
     assert GOOD["SECRET_KEY"] not in said
 
 
-def test_production_is_judged_more_severely(tmp_path: Path) -> None:
+def test_production_is_checked_more_strictly(tmp_path: Path) -> None:
     production = SAFE | {"PUBLIC_URL": "https://127.0.0.1:1", "STATIC_ROOT": str(tmp_path)}
     _, found, _ = run(**production)
     assert "collectstatic" in found["static files"]["cure"]
@@ -82,7 +82,7 @@ def test_production_is_judged_more_severely(tmp_path: Path) -> None:
     assert found["static files"]["ok"]
 
 
-def test_command_speaks_to_people_too() -> None:
+def test_command_prints_readable_text() -> None:
     env = GOOD | {"LOG_LEVEL": "CRITICAL", "PUBLIC_URL": NOWHERE}
     command = [sys.executable, "-W", "ignore", "manage.py", "doctor"]
     done = subprocess.run(command, cwd=ROOT, env=env, text=True, capture_output=True, check=False)
@@ -93,7 +93,7 @@ def test_command_speaks_to_people_too() -> None:
     assert "need attention" in done.stdout
 
 
-def test_debug_is_a_cross(settings: Settings) -> None:
+def test_debug_fails_the_check(settings: Settings) -> None:
     assert stores.settings_are_sound().ok
     settings.DEBUG = True
 
@@ -101,7 +101,7 @@ def test_debug_is_a_cross(settings: Settings) -> None:
 
 
 @pytest.mark.django_db
-def test_old_postgres_is_a_cross(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_old_postgres_fails_the_check(monkeypatch: pytest.MonkeyPatch) -> None:
     assert stores.database().ok
     monkeypatch.setattr(stores, "MIN_POSTGRES", 99)
 
@@ -117,7 +117,7 @@ def test_missing_migration_is_named() -> None:
 
 
 @pytest.mark.django_db
-def test_clock_that_differs_is_a_cross() -> None:
+def test_clock_that_differs_fails_the_check() -> None:
     assert stores.clock().ok
 
     with time_machine.travel(timezone.now() + timedelta(seconds=30)):
@@ -136,7 +136,7 @@ def redis_settings() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("redis_settings")
-def test_redis_that_evicts_is_a_cross() -> None:
+def test_redis_that_evicts_fails_the_check() -> None:
     assert stores.redis().ok
     redis_client().config_set("maxmemory-policy", "noeviction")
     assert stores.redis_memory().ok
@@ -147,7 +147,7 @@ def test_redis_that_evicts_is_a_cross() -> None:
 
 
 @pytest.mark.usefixtures("redis_settings")
-def test_redis_that_forgets_is_a_cross_in_production(settings: Settings) -> None:
+def test_redis_that_forgets_fails_the_check_in_production(settings: Settings) -> None:
     redis_client().config_set("appendonly", "no")
     assert stores.redis_persistence().ok
     settings.ENVIRONMENT = "production"
@@ -158,7 +158,7 @@ def test_redis_that_forgets_is_a_cross_in_production(settings: Settings) -> None
 
 
 @pytest.mark.usefixtures("no_redis")
-def test_redis_away_is_a_cross() -> None:
+def test_redis_away_fails_the_check() -> None:
     found = [stores.redis(), stores.redis_memory(), stores.redis_persistence()]
 
     assert [one.ok for one in found] == [False] * 3
@@ -169,7 +169,7 @@ def test_broker_brings_a_message_back_and_leaves_no_queue() -> None:
     assert not list(redis_client().scan_iter("*doctor*"))
 
 
-def test_broker_away_is_a_cross(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_broker_away_fails_the_check(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(current_app.conf, "broker_write_url", "redis://127.0.0.1:1")
 
     assert "CELERY_BROKER_URL" in processes.broker().cure
@@ -180,7 +180,7 @@ def test_broker_away_is_a_cross(monkeypatch: pytest.MonkeyPatch) -> None:
     ("kind", "check"),
     [("web", processes.web), ("delivery", processes.worker), ("beat", processes.beat)],
 )
-def test_process_that_is_silent_is_a_cross(kind: str, check: Any) -> None:
+def test_process_that_is_silent_fails_the_check(kind: str, check: Any) -> None:
     assert check().detail == "never heard of"
     row = Heartbeat.objects.create(process=kind, kind=kind, at=timezone.now())
     assert check().ok
@@ -192,7 +192,7 @@ def test_process_that_is_silent_is_a_cross(kind: str, check: Any) -> None:
 
 
 @pytest.mark.django_db
-def test_smpp_account_is_judged_by_what_its_process_says(settings: Settings) -> None:
+def test_smpp_account_is_checked_by_its_process_heartbeat(settings: Settings) -> None:
     assert processes.binds() == []
     settings.SMPP = settings.SMPP | {"host": "127.0.0.1", "source": "Kvitok"}
     registry.clear_caches()
@@ -212,7 +212,7 @@ def test_smpp_account_is_judged_by_what_its_process_says(settings: Settings) -> 
 
 
 @pytest.mark.django_db(transaction=True)
-def test_breach_of_the_books_is_a_cross() -> None:
+def test_breach_of_the_books_fails_the_check() -> None:
     assert money.ledger().ok
     wallet = WalletFactory.create(held=5)
 
@@ -223,7 +223,7 @@ def test_breach_of_the_books_is_a_cross() -> None:
 
 
 @pytest.mark.django_db
-def test_queue_that_stands_is_a_cross() -> None:
+def test_queue_that_stands_fails_the_check() -> None:
     MessageFactory.create()
     assert money.queue().ok
     MessageFactory.create(due_at=timezone.now() - timedelta(minutes=5))
@@ -231,7 +231,7 @@ def test_queue_that_stands_is_a_cross() -> None:
     assert money.queue().detail.startswith("due: 1, the oldest for 300 s")
 
 
-def test_clicks_that_nobody_counts_are_a_cross() -> None:
+def test_clicks_that_nobody_counts_fail_the_check() -> None:
     redis_client().delete(STREAM)
     assert money.clicks().ok
     redis_client().xadd(STREAM, {"id": "a"}, id=f"{int(time.time() - 90) * 1000}-0")
@@ -244,12 +244,12 @@ def test_clicks_that_nobody_counts_are_a_cross() -> None:
 
 
 @pytest.mark.usefixtures("no_redis")
-def test_clicks_without_redis_are_a_cross() -> None:
+def test_clicks_without_redis_fail_the_check() -> None:
     assert not money.clicks().ok
 
 
 @pytest.mark.django_db
-def test_letters_that_wait_are_a_cross() -> None:
+def test_letters_that_wait_fail_the_check() -> None:
     assert money.outboxes().ok
     with connection.cursor() as cursor:
         cursor.execute(
@@ -261,7 +261,7 @@ def test_letters_that_wait_are_a_cross() -> None:
 
 
 @pytest.mark.django_db
-def test_operator_without_a_second_factor_is_a_cross(settings: Settings) -> None:
+def test_operator_without_a_second_factor_fails_the_check(settings: Settings) -> None:
     settings.OPERATOR_MFA = True
     make_operator()
     assert money.operators().ok
@@ -281,7 +281,7 @@ def test_mail_server(settings: Settings) -> None:
     assert "EMAIL_HOST" in public_access.mail_server().cure
 
 
-def test_mail_server_that_refuses_the_password_is_a_cross(settings: Settings) -> None:
+def test_mail_server_that_refuses_the_password_fails_the_check(settings: Settings) -> None:
     settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
     settings.EMAIL_HOST, settings.EMAIL_HOST_USER = "127.0.0.1", "kvitok"
     settings.EMAIL_HOST_PASSWORD = "wr0ng"
@@ -294,7 +294,7 @@ def test_mail_server_that_refuses_the_password_is_a_cross(settings: Settings) ->
 
 
 @pytest.mark.django_db(transaction=True)
-def test_addresses_that_lead_to_us(live_server: LiveServer, settings: Settings) -> None:
+def test_our_own_addresses_pass(live_server: LiveServer, settings: Settings) -> None:
     settings.PUBLIC_URL = settings.SHORT_URL = live_server.url
 
     assert [
@@ -305,7 +305,7 @@ def test_addresses_that_lead_to_us(live_server: LiveServer, settings: Settings) 
 
 
 @pytest.mark.parametrize("status", [200, 404, 502])
-def test_addresses_that_lead_elsewhere_are_crosses(settings: Settings, status: int) -> None:
+def test_addresses_of_another_site_fail_the_check(settings: Settings, status: int) -> None:
     with site(status) as url:
         settings.PUBLIC_URL = settings.SHORT_URL = url
         found = public_access.public_url(), public_access.proxies(), public_access.short_host()
@@ -313,7 +313,7 @@ def test_addresses_that_lead_elsewhere_are_crosses(settings: Settings, status: i
     assert [one.ok for one in found] == [status == 200, False, False]
 
 
-def test_addresses_that_lead_nowhere_are_crosses(settings: Settings) -> None:
+def test_unreachable_addresses_fail_the_check(settings: Settings) -> None:
     settings.PUBLIC_URL = settings.SHORT_URL = NOWHERE
 
     found = [public_access.public_url(), public_access.proxies(), public_access.short_host()]
@@ -346,7 +346,7 @@ def test_proxies_are_counted(
     assert found.ok == (words == "")
 
 
-def test_misspelt_header_that_is_believed_is_a_cross(settings: Settings) -> None:
+def test_misspelt_header_that_is_believed_fails_the_check(settings: Settings) -> None:
     settings.TRUSTED_PROXY_COUNT = 1
 
     found = public_access._judge_proxies(
@@ -357,7 +357,7 @@ def test_misspelt_header_that_is_believed_is_a_cross(settings: Settings) -> None
     assert "python -m config.web_server" in found.cure
 
 
-def test_check_that_breaks_silences_no_other() -> None:
+def test_crashing_check_hides_no_other() -> None:
     def breaks() -> Finding:
         raise RuntimeError("no")
 
@@ -366,7 +366,9 @@ def test_check_that_breaks_silences_no_other() -> None:
     assert (found.ok, found.detail) == (False, "could not be checked: RuntimeError")
 
 
-def test_translations_that_are_not_compiled_are_a_cross(settings: Settings, tmp_path: Path) -> None:
+def test_translations_that_are_not_compiled_fail_the_check(
+    settings: Settings, tmp_path: Path
+) -> None:
     settings.LOCALE_PATHS = [tmp_path]
     source = tmp_path / "ru" / "LC_MESSAGES" / "django.po"
     source.parent.mkdir(parents=True)

@@ -15,7 +15,7 @@ from desk.doctor.finding import Finding
 from tests.factories import CompanyFactory
 
 
-def test_no_provider_is_a_cross(settings: Settings) -> None:
+def test_no_provider_fails_the_check(settings: Settings) -> None:
     for name in ("WHATSAPP", "TELEGRAM_GATEWAY", "TELEGRAM_BOT"):
         setattr(settings, name, getattr(settings, name) | {"token": ""})
     settings.TWILIO = settings.TWILIO | {"auth_token": ""}
@@ -25,7 +25,7 @@ def test_no_provider_is_a_cross(settings: Settings) -> None:
 
 
 @pytest.mark.django_db
-def test_provider_that_refuses_its_token_is_a_cross(settings: Settings) -> None:
+def test_provider_that_refuses_its_token_fails_the_check(settings: Settings) -> None:
     with responses.RequestsMock() as wire:
         wire.get(f"{settings.TWILIO['api_url']}/2010-04-01/Accounts/"
                  f"{settings.TWILIO['account_sid']}.json",
@@ -41,7 +41,7 @@ TWILIO = "/2010-04-01/Accounts"
 
 
 @pytest.mark.django_db
-def test_what_a_fresh_account_lacks_is_a_cross_with_its_cure(settings: Settings) -> None:
+def test_missing_setup_of_an_account_fails_with_its_cure(settings: Settings) -> None:
     CompanyFactory.create(country="KZ")
     CompanyFactory.create(country="RU", status="pending")
     url, sid = settings.TWILIO["api_url"], settings.TWILIO["account_sid"]
@@ -67,7 +67,7 @@ def test_what_a_fresh_account_lacks_is_a_cross_with_its_cure(settings: Settings)
 
 
 @pytest.mark.django_db
-def test_balance_that_is_not_told_is_known_from_a_warning(settings: Settings) -> None:
+def test_unknown_balance_is_taken_from_the_last_alert(settings: Settings) -> None:
     settings.FURTHER_ACCOUNTS = {}
     url = f"{settings.TELEGRAM_GATEWAY['api_url']}/checkVerificationStatus"
     name = "Telegram Gateway: the balance"
@@ -86,7 +86,7 @@ def test_balance_that_is_not_told_is_known_from_a_warning(settings: Settings) ->
 
 
 @pytest.mark.django_db
-def test_provider_that_is_away_is_a_cross() -> None:
+def test_provider_that_is_away_fails_the_check() -> None:
     found = _providers()
 
     assert {one.cure for one in found} == {vendors.VENDOR_AWAY_CURE}
@@ -98,7 +98,7 @@ def _providers() -> list[Finding]:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_vendors_are_asked_without_the_database_and_no_connection_is_kept(
+def test_vendors_are_checked_without_the_database_and_leak_no_connection(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     kept: list[bool] = []

@@ -36,7 +36,7 @@ def add_host(client: Client, name: str) -> Any:
     ("typed", "kept"),
     [("GO.Brand.example.", "go.brand.example"), ("сайт.рф", "xn--80aswg.xn--p1ai")],
 )
-def test_host_is_kept_in_ascii_and_known_at_once(client: Client, typed: str, kept: str) -> None:
+def test_host_is_stored_in_ascii_and_usable_at_once(client: Client, typed: str, kept: str) -> None:
     short_hosts.find(kept)
 
     assert add_host(client, typed).status_code == 302
@@ -82,7 +82,7 @@ def test_host_with_links_stays(client: Client) -> None:
     assert ShortHost.objects.filter(pk=host.pk).exists()
 
 
-def test_host_without_links_goes_and_is_nobody_s_usual_one(client: Client) -> None:
+def test_host_without_links_is_deleted_and_no_longer_a_default(client: Client) -> None:
     company = CompanyFactory.create(link_host=HOST)
     host = ShortHost.objects.create(host=HOST, company=company)
 

@@ -62,7 +62,7 @@ def test_new_rows_move_no_page(client: Client) -> None:
     assert after == before
 
 
-def test_equal_times_are_told_apart_by_their_keys(client: Client) -> None:
+def test_equal_times_are_ordered_by_key(client: Client) -> None:
     at = timezone.now()
     made = AttemptFactory.create_batch(60)
     for one in made:
@@ -156,7 +156,7 @@ def test_attempts_are_found_by_phone(client: Client) -> None:
 
 
 @pytest.mark.parametrize("nothing", ["msg_", "req_zzz", "нет", "'; --", "+", "+7 000"])
-def test_what_is_not_there_is_not_found(client: Client, nothing: str) -> None:
+def test_unknown_search_terms_find_nothing(client: Client, nothing: str) -> None:
     MessageFactory.create()
 
     assert rows(client, q=nothing) == []
@@ -167,7 +167,7 @@ def attempt_of(receipt: Receipt) -> Attempt:
     return receipt.attempt
 
 
-def test_message_tells_its_whole_story_and_no_code(client: Client) -> None:
+def test_message_page_shows_the_timeline_and_no_code(client: Client) -> None:
     raw = b'{"statuses": [{"id": "wamid.1", "code": "482915", "status": "delivered"}]}'
     receipt = ReceiptFactory.create(raw=raw, word="delivered")
     message = attempt_of(receipt).message
@@ -193,7 +193,7 @@ def test_receipts_of_a_form_are_legible(client: Client) -> None:
     assert "482915" not in page
 
 
-def test_story_of_three_attempts_takes_no_more_questions_than_of_one(
+def test_timeline_of_three_attempts_takes_as_many_queries_as_of_one(
     client: Client, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
     message = attempt_of(ReceiptFactory.create()).message

@@ -58,7 +58,7 @@ def page(port: int) -> dict[str, float]:
     return {name: float(value) for name, _, value in lines}
 
 
-def test_what_processes_counted_is_added_up_and_served_on_a_port_of_its_own(
+def test_counters_of_all_processes_are_summed_and_served_on_their_own_port(
     tmp_path: Path,
 ) -> None:
     port = free_port()
@@ -150,7 +150,7 @@ def test_gauges_are_what_the_database_says() -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_clicks_that_nobody_has_counted_are_told_by_their_age() -> None:
+def test_age_of_uncounted_clicks_is_exported() -> None:
     redis_client().delete(STREAM)
     none = gauges()["kvitok_clicks_oldest_seconds"]
     redis_client().xadd(STREAM, {"id": "a"}, id=f"{int(time.time() - 90) * 1000}-0")
@@ -178,7 +178,7 @@ def redis_away(settings: Settings) -> Iterator[None]:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_bind_is_told_by_its_process_while_it_lives() -> None:
+def test_bind_is_exported_while_its_process_is_alive() -> None:
     facts = {"in_flight": 3, "bound": 1, "unanswered": 3, "window": 10}
     now = timezone.now()
     beat = Heartbeat.objects.create(process="smpp a", kind="smpp", at=now, facts=facts)

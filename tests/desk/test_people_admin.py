@@ -56,7 +56,7 @@ def test_people_are_looked_at_without_one(client: Client, operator: User) -> Non
     assert client.get(path).status_code == 200
 
 
-def test_changes_are_audited_and_told(client: Client, operator: User) -> None:
+def test_changes_are_audited_and_mailed(client: Client, operator: User) -> None:
     person = make_person()
     sign_in(client, operator, "mfa")
 
@@ -68,7 +68,7 @@ def test_changes_are_audited_and_told(client: Client, operator: User) -> None:
     assert letters_to(person.email) == ["Оператор изменил вашу учётную запись"]
 
 
-def test_new_owner_is_told(client: Client, operator: User) -> None:
+def test_new_owner_is_mailed(client: Client, operator: User) -> None:
     person = make_person()
     sign_in(client, operator, "mfa")
 

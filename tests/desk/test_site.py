@@ -83,7 +83,7 @@ def test_with_a_password_alone_every_address_asks_for_the_second_factor(client: 
     assert opened == []
 
 
-def test_posts_are_kept_out_as_well(client: Client) -> None:
+def test_posts_without_a_second_factor_are_refused(client: Client) -> None:
     sign_in(client, make_operator(), "password")
 
     answers = {client.post(one).status_code for one in addresses()}
@@ -122,7 +122,7 @@ def test_code_of_the_second_factor_opens_the_page_that_was_asked_for(client: Cli
 @pytest.mark.parametrize(
     "then", ["https://evil.example/", "//evil.example/", "javascript:alert(1)"]
 )
-def test_door_leads_to_no_stranger(client: Client, then: str) -> None:
+def test_sign_in_redirects_to_no_foreign_host(client: Client, then: str) -> None:
     sign_in(client, make_operator(), "password", "mfa")
 
     answer = client.get(reverse("admin:login"), {"next": then})

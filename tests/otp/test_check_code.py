@@ -58,7 +58,7 @@ def test_phone_is_answered_as_it_was_understood(api: Api, spelling: str) -> None
     assert [sent.body["phone"], answer.body["phone"]] == [PHONE, PHONE]
 
 
-def test_five_wrong_codes_are_judged(api: Api, code: str, wrong: str) -> None:
+def test_five_wrong_codes_are_checked(api: Api, code: str, wrong: str) -> None:
     answers = [check(api, wrong) for _ in range(5)]
 
     assert [answer.code for answer in answers] == ["code_invalid"] * 5
@@ -87,7 +87,7 @@ def test_right_code_on_the_fifth_try(api: Api, code: str, wrong: str) -> None:
 
 
 @pytest.mark.parametrize("guesses", ["1234", "12345678", "0000", "00000000"])
-def test_code_of_another_length_is_judged(api: Api, code: str, guesses: str) -> None:
+def test_code_of_another_length_spends_an_attempt(api: Api, code: str, guesses: str) -> None:
     answer = check(api, guesses)
 
     assert (answer.code, answer.body["attempts_left"]) == ("code_invalid", 4)
@@ -160,7 +160,9 @@ def test_phone_that_was_never_written_to(api: Api, db: None) -> None:
     assert both(api, "123456", "654321") == {(422, "code_not_found")}
 
 
-def test_code_opens_no_other_door(api: Api, test_api: Api, client_of: ClientOf, code: str) -> None:
+def test_code_is_bound_to_company_mode_phone_and_purpose(
+    api: Api, test_api: Api, client_of: ClientOf, code: str
+) -> None:
     stranger = client_of(CompanyFactory.create())
 
     refused = [
@@ -177,7 +179,7 @@ def test_code_opens_no_other_door(api: Api, test_api: Api, client_of: ClientOf, 
 
 
 @pytest.mark.parametrize("field", ["company", "mode", "phone", "purpose"])
-def test_row_moved_to_another_door_does_not_open_it(
+def test_row_moved_to_another_company_or_phone_fails_its_mac(
     api: Api, test_api: Api, client_of: ClientOf, code: str, field: str
 ) -> None:
     """What is stored is bound by its MAC: whoever can write rows still cannot forge one."""
@@ -220,7 +222,7 @@ def test_too_many_refusals_do_not_shut_out_a_live_code(api: Api) -> None:
     assert check(api, code_of(PHONE)).status == 200
 
 
-def test_judged_guesses_are_not_counted_as_refused(api: Api, code: str, wrong: str) -> None:
+def test_checked_codes_do_not_count_as_refused(api: Api, code: str, wrong: str) -> None:
     for _ in range(5):
         check(api, wrong)
     for _ in range(20):

@@ -23,7 +23,7 @@ def seeded(company: Company, **options: object) -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_books_agree_with_a_made_up_past(company: Company) -> None:
+def test_books_agree_with_demo_history(company: Company) -> None:
     before = ledger.balance(company.pk)
 
     seeded(company, messages=500, days=10)
@@ -46,7 +46,7 @@ def test_figures_show_it(company: Company) -> None:
     assert list(found.days.values())[-1].total() == 0  # today is left to the living
 
 
-def test_same_call_makes_the_same_past(company: Company) -> None:
+def test_same_call_makes_the_same_history(company: Company) -> None:
     demo_history.seed(company=company, mode="test", messages=60, days=3)
     first = list(Message.objects.order_by("id").values("id", "phone", "state", "created_at"))
     Message.objects.all().delete()
@@ -59,14 +59,14 @@ def test_same_call_makes_the_same_past(company: Company) -> None:
     assert {row["created_at"] < timezone.now() for row in again} == {True}
 
 
-def test_past_is_made_once(company: Company) -> None:
+def test_demo_history_is_made_once(company: Company) -> None:
     seeded(company, messages=10, days=1)
 
     with pytest.raises(CommandError):
         seeded(company, messages=10, days=1)
 
 
-def test_production_has_no_made_up_past(company: Company, settings: Settings) -> None:
+def test_production_refuses_demo_history(company: Company, settings: Settings) -> None:
     settings.PRODUCTION = True
 
     with pytest.raises(CommandError):
@@ -81,7 +81,7 @@ def test_company_must_be_there(db: None) -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_demo_has_a_past_and_its_tokens(settings: Settings, tmp_path: Path) -> None:
+def test_demo_company_has_history_and_its_tokens(settings: Settings, tmp_path: Path) -> None:
     settings.VAR_DIR = tmp_path
 
     call_command("seed_demo", stdout=StringIO())

@@ -121,7 +121,7 @@ def test_wrong_code_with_attempts_left_ends_nothing(api: Api) -> None:
     assert states() == ["active"]
 
 
-def test_end_that_was_not_committed_is_made_up_for(api: Api) -> None:
+def test_uncommitted_settlement_is_repeated(api: Api) -> None:
     send(api)
     verify(api, code_of(PHONE))
     with transaction.atomic():
@@ -134,7 +134,7 @@ def test_end_that_was_not_committed_is_made_up_for(api: Api) -> None:
     assert states() == ["disabled"]
 
 
-def test_settlers_at_once_end_it_once(api: Api) -> None:
+def test_parallel_settlements_end_a_link_once(api: Api) -> None:
     send(api)
     verify(api, code_of(PHONE))
 
@@ -143,7 +143,7 @@ def test_settlers_at_once_end_it_once(api: Api) -> None:
     assert states() == ["disabled"]
 
 
-def test_nothing_to_settle_is_one_question(
+def test_nothing_to_settle_takes_one_query(
     api: Api, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
     settlement.settle_verified()
@@ -160,7 +160,7 @@ def test_other_ends_are_refused(api: Api, until: object) -> None:
     assert not Message.objects.exists()
 
 
-def test_what_is_over_early_is_found_by_an_index(api: Api) -> None:
+def test_codes_ended_early_are_found_by_an_index(api: Api) -> None:
     with connection.cursor() as cursor:
         cursor.execute("SET enable_seqscan = off")
         cursor.execute(f"EXPLAIN {sql.HAS_UNSETTLED}")

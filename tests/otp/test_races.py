@@ -47,7 +47,7 @@ def test_of_fifty_right_codes_one_is_taken(api: Api, round_number: int) -> None:
 
 
 @pytest.mark.parametrize("round_number", ROUNDS)
-def test_of_fifty_wrong_codes_five_are_judged(api: Api, round_number: int) -> None:
+def test_of_fifty_wrong_codes_five_are_checked(api: Api, round_number: int) -> None:
     phone = phone_of(round_number)
     api.post("/otp/send", {"phone": phone})
 

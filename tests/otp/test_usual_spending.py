@@ -70,7 +70,7 @@ def test_thrice_the_busiest_day_and_hour_of_the_last_four_weeks(company: Company
     assert company.budgets == {"": [None, 1050], "RU": [None, 900], "KZ": [None, 150]}
 
 
-def test_what_nobody_proved_raises_no_budget(company: Company) -> None:
+def test_unproved_messages_raise_no_budget(company: Company) -> None:
     spent(company, 500, is_entered=False)
     spent(company, 500, mode="test")
     spent(company, 500, kind="link")

@@ -56,13 +56,13 @@ class TestGroupOfSteps:
             )
         )
 
-    def test_country_s_refused_steps_take_no_tokens(self, company: Company) -> None:
+    def test_steps_refused_by_country_take_no_tokens(self, company: Company) -> None:
         set_budget(company, KZ=0)
 
         assert self.steps(company, *["KZ"] * 7, "RU") == [OVER] * 7 + [PAID]
         assert used(company) == (16, {"RU": 16})
 
-    def test_country_s_refused_steps_take_no_room_of_the_day(self, company: Company) -> None:
+    def test_steps_refused_by_country_use_no_daily_budget(self, company: Company) -> None:
         set_budget(company, KZ=0, day=16)
 
         assert self.steps(company, *["KZ"] * 7, "RU") == [OVER] * 7 + [PAID]
@@ -72,7 +72,7 @@ class TestGroupOfSteps:
 
         assert Counter(self.steps(company, *["RU"] * 9)) == {PAID: 2, OVER: 7}
 
-    def test_as_many_as_each_bound_lets_pass(self, company: Company) -> None:
+    def test_each_limit_lets_as_many_pass_as_fit(self, company: Company) -> None:
         set_budget(company, KZ=32)
 
         moved = self.steps(company, *["KZ"] * 4, *["RU"] * 5)
@@ -113,7 +113,7 @@ class TestFallback:
         assert Turn.objects.get().why == "budget"
         assert used(api.company) == (0, {"RU": 0})
 
-    def test_cheaper_step_gives_its_room_back(self, api: Api) -> None:
+    def test_cheaper_step_refunds_the_budgets(self, api: Api) -> None:
         message = self.go_on(api)
         assert used(api.company) == (16, {"RU": 16})
 
@@ -122,7 +122,7 @@ class TestFallback:
         assert used(api.company) == (1, {"RU": 1})
         assert held(api.company) == 1
 
-    def test_cheaper_step_gives_no_room_of_another_day_back(self, api: Api) -> None:
+    def test_cheaper_step_refunds_nothing_of_another_day(self, api: Api) -> None:
         message = self.go_on(api)
         with transaction.atomic(), connection.cursor() as cursor:
             cursor.execute("SET LOCAL session_replication_role = replica")  # rows are immutable

@@ -61,7 +61,7 @@ def held(company: Company) -> int:
 
 @pytest.mark.usefixtures("store")
 @pytest.mark.parametrize("path", ["/otp/send", "/links/send"])
-def test_day_s_budget_refuses_by_name(api: Api, path: str) -> None:
+def test_daily_budget_refuses_and_is_named(api: Api, path: str) -> None:
     set_budget(api.company, day=2)
     assert [send(api, n, path).status for n in range(2)] == [200, 200]
 
@@ -82,7 +82,7 @@ def test_day_s_budget_refuses_by_name(api: Api, path: str) -> None:
 
 @pytest.mark.usefixtures("store")
 @pytest.mark.parametrize("path", ["/otp/send", "/links/send"])
-def test_hour_s_budget_is_of_a_country(api: Api, path: str) -> None:
+def test_hourly_budget_is_per_country(api: Api, path: str) -> None:
     Company.objects.update(all_countries=True)
     set_budget(api.company, SO=16)
     numbers = [f"+25261234560{n}" for n in range(3)]
@@ -101,7 +101,7 @@ def test_hour_s_budget_is_of_a_country(api: Api, path: str) -> None:
     assert used(api.company) == (17, {"SO": 16, "RU": 1})
 
 
-def test_refused_send_leaves_its_place_and_no_trace(api: Api) -> None:
+def test_refused_send_frees_its_place_and_writes_nothing(api: Api) -> None:
     set_budget(api.company, day=0)
     for _ in range(8):
         assert send(api).body["limit"]["kind"] == "budget_day"
@@ -142,7 +142,7 @@ def test_budget_below_one_message_s_price_names_no_time(
     assert words in refused.body["message"]
 
 
-def test_lack_of_tokens_is_told_before_a_budget(client_of: ClientOf) -> None:
+def test_insufficient_tokens_are_reported_before_a_budget(client_of: ClientOf) -> None:
     api = client_of(CompanyFactory.create())
     set_budget(api.company, day=0)
 
@@ -167,7 +167,7 @@ def test_test_keys_use_no_budget(test_api: Api) -> None:
         ({"RU": 0, "*": 9}, {}, (3200, 0)),
     ],
 )
-def test_what_holds_is_what_was_set_else_what_was_usual(
+def test_set_budget_wins_over_the_usual_one(
     company: Company, own: dict[str, int], usual: dict[str, int], tokens: tuple[int, int]
 ) -> None:
     for country in {*own, *usual}:
@@ -186,7 +186,7 @@ def test_what_holds_is_what_was_set_else_what_was_usual(
     assert {use.country: use.tokens for use in uses[1:]} == {"RU": tokens[1]}
 
 
-def test_day_and_hour_that_are_over_count_no_more(api: Api) -> None:
+def test_past_day_and_hour_do_not_count(api: Api) -> None:
     set_budget(api.company, day=2, RU=2)
     yesterday = timezone.localdate() - timedelta(days=1)
     hour = timezone.now().replace(minute=0, second=0, microsecond=0) - timedelta(hours=1)
@@ -208,7 +208,7 @@ def test_statement_that_waited_past_midnight_counts_in_the_new_day(api: Api) -> 
     assert (wallet.hour, wallet.hour_tokens) == (hour, {"RU": 6})
 
 
-def test_released_tokens_give_their_room_back(api: Api) -> None:
+def test_released_tokens_refund_the_budgets(api: Api) -> None:
     set_budget(api.company, day=1, RU=1)
     attempt = submitted(api, PHONE)
     assert send(api).code == "send_limit"
@@ -219,7 +219,7 @@ def test_released_tokens_give_their_room_back(api: Api) -> None:
     assert send(api).status == 200
 
 
-def test_tokens_held_before_give_back_no_room_of_today(api: Api) -> None:
+def test_tokens_held_yesterday_refund_nothing_today(api: Api) -> None:
     set_budget(api.company, day=1)
     attempt = submitted(api, PHONE)
     with transaction.atomic(), connection.cursor() as cursor:
@@ -240,7 +240,7 @@ def test_captured_tokens_stay_counted(api: Api) -> None:
     assert Transfer.objects.filter(kind="capture").count() == 1
 
 
-def test_second_release_gives_back_nothing(api: Api) -> None:
+def test_second_release_refunds_nothing(api: Api) -> None:
     submitted(api, PHONE)
     attempt = submitted(api, "+79161234568")
     apply.apply([Event(attempt.id, EventKind.REFUSED, code="test")])
@@ -300,7 +300,7 @@ def test_change_is_audited(company: Company) -> None:
 class TestRaces:
     @pytest.mark.parametrize("budget", [{"day": 5}, {"RU": 5}])
     @pytest.mark.parametrize("path", ["/otp/send", "/links/send"])
-    def test_of_twenty_at_once_as_many_as_the_budget_pays_for(
+    def test_parallel_sends_never_exceed_the_budget(
         self, api: Api, path: str, budget: dict[str, int]
     ) -> None:
         set_budget(api.company, **budget)

@@ -64,7 +64,7 @@ def test_next_period_has_its_own_letter(owner: Member) -> None:
     assert budget_mail.sweep() == 1
 
 
-def test_yesterday_s_use_is_told_to_nobody(owner: Member) -> None:
+def test_yesterday_s_usage_is_not_mailed(owner: Member) -> None:
     use(owner, 100)
     Wallet.objects.update(day=timezone.localdate() - timedelta(days=1))
 

@@ -64,7 +64,7 @@ def test_companies_are_locked_before_their_budgets(company: Company) -> None:
     assert published(company) == {"": [7, 600], "RU": [5, 600]}
 
 
-def test_set_and_learn_at_once_agree(company: Company) -> None:
+def test_parallel_set_and_update_of_usual_agree(company: Company) -> None:
     for n in range(10):
         spent(company, 100 + n)
         own = {"RU": n, "KZ": n}
@@ -79,7 +79,7 @@ def test_set_and_learn_at_once_agree(company: Company) -> None:
         assert published(company)["KZ"] == [n, None]
 
 
-def test_what_keys_are_read_with_is_mended(company: Company) -> None:
+def test_published_budgets_are_corrected(company: Company) -> None:
     budgets.set_own(company=company, tokens={"KZ": 0}, user=None)
     Company.objects.filter(pk=company.pk).update(budgets={})
     stranger = CompanyFactory.create(budgets={"RU": [9, None]})
@@ -90,7 +90,7 @@ def test_what_keys_are_read_with_is_mended(company: Company) -> None:
     assert published(stranger) == {}
 
 
-def test_companies_are_learnt_in_slices(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_usual_budgets_are_updated_in_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(budgets, "COMPANY_BATCH", 2)
     companies = [CompanyFactory.create() for _ in range(5)]
     for company in companies:

@@ -88,7 +88,7 @@ def test_vat_is_inside_the_amount(rate: str | None, part: str | None) -> None:
         ("", False),
     ],
 )
-def test_inn_is_judged_by_its_control_digits(text: str, is_right: bool) -> None:
+def test_inn_is_validated_by_its_control_digits(text: str, is_right: bool) -> None:
     assert is_inn(text) is is_right
 
 

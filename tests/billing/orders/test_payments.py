@@ -54,7 +54,7 @@ def test_payment_credits_the_order(payer: Company) -> None:
     assert problems() == [""]
 
 
-def test_payment_is_told_again_and_again(payer: Company) -> None:
+def test_repeated_webhook_credits_once(payer: Company) -> None:
     order = place_order(payer)
 
     statuses = [post_webhook(payment_event(order)) for _ in range(3)]
@@ -149,7 +149,7 @@ def test_declined_payment_ends_the_order(payer: Company) -> None:
         ),
     ],
 )
-def test_notice_of_a_stranger_is_refused(
+def test_forged_or_malformed_webhook_is_refused(
     payer: Company, body: bytes | None, signature: str | None, status: int
 ) -> None:
     order = place_order(payer)
@@ -203,7 +203,7 @@ SCRIPT: list[Callable[[Order], object]] = [
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_any_story_credits_once_if_the_money_came(payer: Company, seed: int) -> None:
+def test_any_sequence_of_events_credits_once_if_paid(payer: Company, seed: int) -> None:
     story = random.Random(seed).choices(range(len(SCRIPT)), k=8)  # noqa: S311
     order = place_order(payer)
     Order.objects.filter(pk=order.pk).update(expires_at=timezone.now() - timedelta(hours=1))

@@ -106,7 +106,7 @@ def test_grant_and_withdraw(poor: Company) -> None:
     check_books()
 
 
-def test_grant_under_a_key_happens_once(poor: Company) -> None:
+def test_grant_with_a_key_happens_once(poor: Company) -> None:
     ledger.grant(company=poor, amount=10, reason="invoice 7", key="invoice:7")
 
     with pytest.raises(IntegrityError), transaction.atomic():
@@ -202,7 +202,7 @@ def test_message_is_captured_once_whatever_its_holds(poor: Company) -> None:
     assert Transfer.objects.filter(kind="capture").count() == 1
 
 
-def test_group_of_companies_is_settled_apart() -> None:
+def test_companies_in_one_group_are_settled_separately() -> None:
     companies = [CompanyFactory.create() for _ in range(3)]
     for company in companies:
         ledger.grant(company=company, amount=10, reason="gift")
@@ -237,7 +237,7 @@ def test_hold_that_was_never_opened_cannot_be_settled(poor: Company) -> None:
     assert balance(poor) == (5, 0)
 
 
-def test_free_message_leaves_no_line(poor: Company) -> None:
+def test_free_message_writes_no_transfer(poor: Company) -> None:
     settle(Settlement(poor.pk, uuid4(), 1, 0, TransferKind.CAPTURE, DeliveryProof.RECEIPT))
 
     assert not Transfer.objects.exists()
@@ -291,7 +291,7 @@ def test_balance_call(api: Api, test_api: Api, client_of: ClientOf) -> None:
     }
 
 
-def test_story_of_a_month(api: Api) -> None:
+def test_books_balance_over_a_month(api: Api) -> None:
     company = api.company
     by_code = [accepted(api, f"+7916123456{n}") for n in range(4)]
     by_sms = [accepted(api, f"+7916123457{n}", channel="sms") for n in range(3)]
@@ -315,7 +315,7 @@ def test_story_of_a_month(api: Api) -> None:
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("round_number", range(3))
-def test_everything_at_once(api: Api, round_number: int) -> None:
+def test_parallel_operations_keep_the_books(api: Api, round_number: int) -> None:
     attempts = [accepted(api, f"+7916123456{n}") for n in range(6)]
 
     calls: list[Callable[[], object]] = [
@@ -385,7 +385,7 @@ class Books(RuleBasedStateMachine):
         check_books()
 
 
-def test_books_in_any_order(db: None) -> None:
+def test_books_balance_in_any_order(db: None) -> None:
     run_state_machine_as_test(
         Books, settings=settings(max_examples=15, stateful_step_count=15, deadline=None)
     )

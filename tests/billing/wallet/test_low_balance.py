@@ -56,7 +56,7 @@ def test_threshold_is_a_hundred_unless_set(owner: Member, tokens: int, told: int
     assert (low_balance.sweep(), letters()) == (told, told)
 
 
-def test_told_once_until_there_is_enough_again(owner: Member) -> None:
+def test_notified_once_until_the_balance_recovers(owner: Member) -> None:
     story = [(99, 1), (50, 1), (99, 1), (100, 1), (109, 1), (99, 1), (110, 1), (99, 2), (99, 2)]
 
     for tokens, told in story:
@@ -66,7 +66,7 @@ def test_told_once_until_there_is_enough_again(owner: Member) -> None:
         assert (tokens, letters()) == (tokens, told)
 
 
-def test_zero_means_do_not_tell(owner: Member) -> None:
+def test_zero_threshold_never_notifies(owner: Member) -> None:
     set_threshold(owner, 0)
     has(owner.company, 1)
     has(owner.company, 0)
@@ -74,7 +74,7 @@ def test_zero_means_do_not_tell(owner: Member) -> None:
     assert (low_balance.sweep(), letters()) == (0, 0)
 
 
-def test_higher_threshold_tells_and_a_lower_one_arms_again(owner: Member) -> None:
+def test_higher_threshold_notifies_and_a_lower_one_rearms(owner: Member) -> None:
     has(owner.company, 500)
     assert low_balance.sweep() == 0
 
@@ -86,7 +86,7 @@ def test_higher_threshold_tells_and_a_lower_one_arms_again(owner: Member) -> Non
     assert low_balance.sweep() == 1
 
 
-def test_lower_threshold_is_told_of_too(owner: Member) -> None:
+def test_lower_threshold_notifies_too(owner: Member) -> None:
     has(owner.company, 105)
     set_threshold(owner, 1000)
     assert low_balance.sweep() == 1
@@ -97,11 +97,11 @@ def test_lower_threshold_is_told_of_too(owner: Member) -> None:
     assert low_balance.sweep() == 1
 
 
-def test_company_that_never_had_tokens_is_not_told(owner: Member) -> None:
+def test_company_that_never_had_tokens_is_not_notified(owner: Member) -> None:
     assert (low_balance.sweep(), letters()) == (0, 0)
 
 
-def test_suspended_company_is_not_told(owner: Member) -> None:
+def test_suspended_company_is_not_notified(owner: Member) -> None:
     has(owner.company, 1)
     Company.objects.update(status=Company.Status.SUSPENDED)
 
@@ -120,7 +120,7 @@ def test_letter_and_mark_are_one(owner: Member) -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_sweeps_at_once_tell_once(owner: Member) -> None:
+def test_parallel_sweeps_notify_once(owner: Member) -> None:
     has(owner.company, 1)
 
     told = at_once([low_balance.sweep] * 8)

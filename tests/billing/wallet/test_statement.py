@@ -94,7 +94,7 @@ FILTERS: list[tuple[str, Callable[[Transfer], bool]]] = [
 
 
 @pytest.mark.parametrize(("query", "fits"), FILTERS, ids=[query for query, _ in FILTERS])
-def test_every_line_shows_what_it_left(
+def test_every_line_shows_the_balance_after_it(
     client: Client,
     history: list[tuple[Transfer, int]],
     query: str,
@@ -128,7 +128,7 @@ def download(client: Client, query: str = "") -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(text[1:]), delimiter=";"))
 
 
-def test_real_money_ends_at_the_wallet(client: Client, member: Member) -> None:
+def test_statement_lists_grants_top_ups_and_withdrawals(client: Client, member: Member) -> None:
     company = member.company
     ledger.grant(company=company, amount=50, reason="подарок")
     order = place_order(company)
@@ -169,7 +169,7 @@ def test_queries_are_as_many_for_a_page_as_for_a_line(
 
 
 @pytest.mark.parametrize("cursor", ["junk", "MjAyNi0xMS0yMHx4", "%00", "MjAyNi0wNS0wMXw5"])
-def test_strange_cursor_shows_the_first_page(
+def test_invalid_cursor_shows_the_first_page(
     client: Client, history: list[tuple[Transfer, int]], cursor: str
 ) -> None:
     response = client.get(f"{reverse('balance-statement')}?cursor={cursor}")
@@ -179,7 +179,7 @@ def test_strange_cursor_shows_the_first_page(
 
 @pytest.mark.parametrize("name", ["date_from", "date_to"])
 @pytest.mark.parametrize("day", ["0001-01-01", "9998-12-31", "9999-12-31"])
-def test_farthest_days_are_days_too(
+def test_extreme_dates_are_accepted(
     client: Client, history: list[tuple[Transfer, int]], name: str, day: str
 ) -> None:
     query = f"kind=all&{name}={day}"
@@ -223,7 +223,7 @@ def test_english_file_has_commas(client: Client, member: Member) -> None:
     assert lines[1].lower().endswith(',"granted",1,1,1,"","gift"')
 
 
-def test_file_is_read_as_it_is_written(member: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_export_streams_in_batches(member: Member, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(statement, "CHUNK", 2)
     for amount in range(1, 6):
         ledger.grant(company=member.company, amount=amount, reason="")
@@ -237,7 +237,7 @@ def test_file_is_read_as_it_is_written(member: Member, monkeypatch: pytest.Monke
 
 
 @pytest.mark.django_db(transaction=True)
-def test_reader_of_a_file_holds_no_connection(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_slow_download_holds_no_connection(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(statement, "CHUNK", 2)
     company = CompanyFactory.create()
     for amount in range(1, 6):

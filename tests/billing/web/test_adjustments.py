@@ -120,7 +120,7 @@ def test_form_pressed_twice_moves_tokens_once(
     assert payer.audit.filter(action="wallet.adjusted").count() == 1
 
 
-def test_taking_all_twice_is_told_as_done(client: Client, payer: Company) -> None:
+def test_withdrawing_everything_twice_moves_tokens_once(client: Client, payer: Company) -> None:
     ledger.grant(company=payer, amount=100, reason="test")
     once = uuid4()
 

@@ -36,7 +36,7 @@ def own(member: Member) -> dict[str, int | None]:
     return dict(Budget.objects.filter(company=member.company).values_list("country", "own"))
 
 
-def test_page_shows_what_is_used(client: Client, owner: Member, client_of: ClientOf) -> None:
+def test_page_shows_budget_usage(client: Client, owner: Member, client_of: ClientOf) -> None:
     budgets.set_own(company=owner.company, tokens={"": 40, "RU": 20}, user=None)
     client_of(owner.company).post("/otp/send", {"phone": "+79161234567"})
 

@@ -43,7 +43,7 @@ def body(response: Any) -> str:
     return " ".join(response.content.decode().replace("\u00a0", " ").split())
 
 
-def test_balance_says_what_it_is_enough_for(client: Client, member: Member) -> None:
+def test_balance_shows_how_many_messages_it_pays_for(client: Client, member: Member) -> None:
     WalletFactory.create(company=member.company, available=1000, held=17)
 
     response = client.get(reverse("balance"))
@@ -53,7 +53,7 @@ def test_balance_says_what_it_is_enough_for(client: Client, member: Member) -> N
     assert not response.context["is_low"]
 
 
-def test_low_balance_is_seen(client: Client, member: Member) -> None:
+def test_low_balance_is_shown(client: Client, member: Member) -> None:
     WalletFactory.create(company=member.company, available=99)
 
     assert client.get(reverse("balance")).context["is_low"]
@@ -91,7 +91,7 @@ def test_number_of_tokens_as_people_write_it(client: Client, member: Member, tex
         ({"package": "start", "gateway": "bitcoin"}, "gateway"),
     ],
 )
-def test_order_that_cannot_be_is_explained(
+def test_impossible_order_is_explained(
     client: Client, member: Member, fields: dict[str, str], at_fault: str
 ) -> None:
     response = buy(client, **fields)
@@ -118,13 +118,13 @@ def test_too_many_unpaid_orders_are_explained(
         ("", "от 100"),
     ],
 )
-def test_quote_follows_what_is_typed(
+def test_quote_follows_the_typed_number(
     client: Client, member: Member, typed: str, shown: str
 ) -> None:
     assert body(client.get(reverse("balance-quote"), {"tokens": typed})) == shown
 
 
-def test_nothing_for_sale_is_said(client: Client, db: None) -> None:
+def test_page_says_when_nothing_is_for_sale(client: Client, db: None) -> None:
     client.force_login(MemberFactory.create().user)
 
     assert "оператор сервиса ещё не задал цены" in body(client.get(reverse("balance")))
@@ -156,7 +156,7 @@ REQUISITES = {
 }
 
 
-def test_requisites_are_kept(client: Client, member: Member) -> None:
+def test_requisites_are_saved(client: Client, member: Member) -> None:
     response = client.post(reverse("balance-profile"), REQUISITES)
 
     profile = billing_profiles.for_company(member.company)
@@ -201,7 +201,7 @@ def test_cancel_asks_and_cancels(client: Client, member: Member) -> None:
     assert "завершено" in body(client.get(address))
 
 
-def test_page_asks_again_while_the_order_is_open(client: Client, member: Member) -> None:
+def test_page_polls_while_the_order_is_open(client: Client, member: Member) -> None:
     order = place_order(member.company)
     address = reverse("balance-order-status", args=[order.public_id])
 
@@ -252,7 +252,7 @@ OUTCOMES: dict[str, tuple[str, int, list[str]]] = {
 
 @pytest.mark.usefixtures("wire")
 @pytest.mark.parametrize("outcome", OUTCOMES)
-def test_sandbox_plays_what_is_chosen(client: Client, member: Member, outcome: str) -> None:
+def test_sandbox_runs_the_chosen_scenario(client: Client, member: Member, outcome: str) -> None:
     order = place_order(member.company)
 
     response = client.post(order.payment_url, {"outcome": outcome})
@@ -276,7 +276,7 @@ def test_sandbox_leads_back_to_the_shop(client: Client, member: Member) -> None:
     assert 'href="https://shop.example/back"' in client.get(order.payment_url).content.decode()
 
 
-def test_sandbox_says_when_it_cannot_tell_us(client: Client, member: Member) -> None:
+def test_sandbox_reports_an_undelivered_webhook(client: Client, member: Member) -> None:
     order = place_order(member.company)
 
     with responses.RequestsMock() as mock:
@@ -286,7 +286,7 @@ def test_sandbox_says_when_it_cannot_tell_us(client: Client, member: Member) -> 
     assert "Уведомление не дошло" in body(response)
 
 
-def test_sandbox_that_is_off_is_not_there(client: Client, member: Member, settings: Any) -> None:
+def test_disabled_sandbox_answers_404(client: Client, member: Member, settings: Any) -> None:
     order = OrderFactory.create(company=member.company)
     address = reverse("sandbox-gateway", args=[order.payment_id])
     unknown = reverse("sandbox-gateway", args=["sandbox-x"])

@@ -107,7 +107,7 @@ def save(client: Client, one: ProviderAccount, **fields: str) -> str:
     return str(client.post(url, data | fields, follow=True).content.decode())
 
 
-def test_what_is_changed_is_kept_and_audited(client: Client, operator: User) -> None:
+def test_changes_are_saved_and_audited(client: Client, operator: User) -> None:
     one = open_breaker("twilio", position=30)
 
     save(client, one, prefixes="+7701,+998", max_per_second="80", weight="3")
@@ -151,7 +151,7 @@ def test_unknown_account_is_not_there(client: Client, operator: User) -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_breakers_are_told_to_prometheus() -> None:
+def test_breakers_are_exported_to_prometheus() -> None:
     open_breaker("twilio")
     open_breaker("telegram_bot", left=timedelta(seconds=-1))
 

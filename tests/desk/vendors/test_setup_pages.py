@@ -152,7 +152,7 @@ def test_dead_token_is_the_only_thing_that_is_said(client: Client, settings: Set
 
 
 @pytest.mark.usefixtures("operator")
-def test_bind_is_told_by_its_own_process(client: Client, settings: Settings) -> None:
+def test_bind_is_reported_by_its_own_process(client: Client, settings: Settings) -> None:
     settings.SMPP = settings.SMPP | {"host": "127.0.0.1", "source": "Kvitok"}
     registry.clear_caches()
     facts = {"bound": 1, "unanswered": 0, "window": 10}
@@ -183,7 +183,7 @@ def test_test_is_protected_against_forged_posts() -> None:
 
 
 @pytest.mark.parametrize("method", ["get", "post"])
-def test_strangers_are_led_to_the_door(client: Client, method: str) -> None:
+def test_anonymous_visitors_are_redirected_to_sign_in(client: Client, method: str) -> None:
     page = "vendor" if method == "get" else "vendor-test"
 
     answer = getattr(client, method)(reverse(f"admin:{page}", args=["twilio"]))

@@ -105,12 +105,12 @@ def test_company_of_the_same_name_with_people_is_not_the_services_own(
 
 
 @pytest.mark.parametrize("phone", ["123", "не номер"])
-def test_wrong_phone_is_told(client: Client, operator: User, phone: str) -> None:
+def test_invalid_phone_is_reported(client: Client, operator: User, phone: str) -> None:
     assert "Неверный номер телефона" in send(client, phone=phone)
     assert not Company.objects.exists()
 
 
-def test_blocked_phone_is_told(client: Client, operator: User) -> None:
+def test_blocked_phone_is_reported(client: Client, operator: User) -> None:
     BlockedPhone.objects.create(phone="+79161234567")
 
     assert "Получатель недоступен" in send(client)

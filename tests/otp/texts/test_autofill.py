@@ -21,13 +21,13 @@ def test_host_has_one_spelling(typed: str, host: str) -> None:
      "10.0.0.1", "-a.example.com", "example..com", "a" * 64 + ".com", "@example.com",
      "example.com #1", "{code}.com", f"{'a.' * 130}com", "ab\ufffd.com"],
 )  # fmt: skip
-def test_what_is_no_site_is_refused(typed: str) -> None:
+def test_invalid_host_is_refused(typed: str) -> None:
     with pytest.raises(ValidationError):
         autofill.check_host(typed)
 
 
 @pytest.mark.parametrize("typed", ["FA+9qCX9VS", "FA+9qCX9VSu=", "FA-9qCX9VSu", "ФA+9qCX9VSu", ""])
-def test_what_is_no_hash_is_refused(typed: str) -> None:
+def test_invalid_app_hash_is_refused(typed: str) -> None:
     autofill.check_hash("FA+9qCX9VSu")
 
     with pytest.raises(ValidationError):

@@ -56,7 +56,7 @@ BAD = {
 
 
 @pytest.mark.parametrize("body", GOOD)
-def test_text_is_let_in(body: str) -> None:
+def test_valid_text_is_accepted(body: str) -> None:
     rules.check(body)
 
 
@@ -68,14 +68,14 @@ def test_text_is_refused_and_says_why(body: str, words: str) -> None:
     assert words in " ".join(refused.value.messages)
 
 
-def test_all_faults_are_told_at_once() -> None:
+def test_all_faults_are_reported_together() -> None:
     with pytest.raises(ValidationError) as refused:
         rules.check("{cod} http://x 12345")
 
     assert len(refused.value.messages) == 4
 
 
-def test_text_is_tidied() -> None:
+def test_text_is_normalised() -> None:
     assert rules.normalise_text(" a\u00a0b \r\nи\u0306\u2003\n\n") == "a b\nй"
 
 
@@ -113,7 +113,7 @@ def is_let_in(body: str) -> bool:
 @given(WRITTEN.map(rules.normalise_text), st.text(max_size=30), st.booleans())
 @example("{code}\n{link}", "{code}", True)
 @example("a\n{link}\n{code}", "", False)
-def test_code_is_neither_lost_nor_said_twice(body: str, brand: str, has_link: bool) -> None:
+def test_code_is_in_every_message_exactly_once(body: str, brand: str, has_link: bool) -> None:
     if not is_let_in(body) or "482915" in brand:
         return
 
