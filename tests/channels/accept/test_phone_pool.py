@@ -103,7 +103,7 @@ class TestBothStores:
 
         assert post(client_of(company)).status == 200
 
-    def test_who_had_the_first_ones_waits_for_one_place(self) -> None:
+    def test_company_past_its_reserve_waits_for_one_refill(self) -> None:
         first, _second = empty_pool()
 
         refusal = refused(first)
@@ -111,7 +111,7 @@ class TestBothStores:
         assert refusal["limit"] == {"kind": "phone_all_companies"}
         assert 0 < int(str(refusal["retry_after"])) <= PLACE
 
-    def test_links_hold_no_code_up(self, api: Api) -> None:
+    def test_links_do_not_delay_codes(self, api: Api) -> None:
         empty_pool("link")
         for _ in range(5):
             sent_to_phone(CompanyFactory.create(), 2, "link")
@@ -124,7 +124,7 @@ class TestBothStores:
         assert link.headers["Retry-After"] == str(link.body["retry_after"])
         assert post(api).status == 200
 
-    def test_reserve_ends_as_well(self, api: Api) -> None:
+    def test_reserve_is_exhausted_too(self, api: Api) -> None:
         empty_pool()
         for _ in range(5):
             sent_to_phone(CompanyFactory.create(), 2)
@@ -134,7 +134,7 @@ class TestBothStores:
         assert (answer.status, answer.code) == (429, "send_limit")
         assert answer.body["retry_after"] <= PLACE
 
-    def test_limit_above_the_most_counts_as_the_most(self, company: Company) -> None:
+    def test_company_limit_is_capped(self, company: Company) -> None:
         Company.objects.filter(pk=company.pk).update(**MOST)
         sent_to_phone(company, 20)
 
@@ -159,7 +159,7 @@ def by(company: str) -> list[Window]:
     return [Window(f"w:{company}:{uuid4()}", 100, 86_400)]
 
 
-def test_wait_is_until_the_next_place_comes_back() -> None:
+def test_wait_is_the_time_to_the_next_refill() -> None:
     pool, own = a_pool(firsts=0), by("a")
     for _ in range(4):
         assert acquire(own, pool=pool).verdict == GRANTED
@@ -177,7 +177,7 @@ def pass_time(bucket: Bucket, seconds: int) -> None:
     redis_client().set(bucket.key, full_at - seconds * 1000 - 20, px=40_000)
 
 
-def test_reserve_is_for_the_first_sends_of_each() -> None:
+def test_reserve_serves_first_sends_of_each_company() -> None:
     pool, first, second, third = a_pool(), by("a"), by("b"), by("c")
     for _ in range(4):
         acquire(first, pool=pool)
@@ -188,7 +188,7 @@ def test_reserve_is_for_the_first_sends_of_each() -> None:
     assert acquire(by("d"), pool=pool).verdict == POOL_EMPTY
 
 
-def test_of_parallel_takes_the_pool_and_its_reserve_are_granted() -> None:
+def test_parallel_sends_get_exactly_the_pool_and_the_reserve() -> None:
     pool = a_pool(places=7, reserve=5)
     greedy = by("a")
 
@@ -199,7 +199,7 @@ def test_of_parallel_takes_the_pool_and_its_reserve_are_granted() -> None:
     assert Counter(place.verdict for place in others) == {GRANTED: 5, POOL_EMPTY: 15}
 
 
-def test_place_goes_back_to_where_it_was_taken_from(company: Company) -> None:
+def test_release_refills_the_bucket_it_was_taken_from(company: Company) -> None:
     empty_pool()
     send = send_limits.Send(uuid4(), company.pk, "live", "code", PHONE)
     with send_limits.acquire(send):
@@ -217,7 +217,7 @@ def test_place_goes_back_to_where_it_was_taken_from(company: Company) -> None:
     assert redis_client().get(pool.shared.key) != shared
 
 
-def test_refused_message_gives_its_place_in_the_pool_back(api: Api) -> None:
+def test_refused_message_is_released_to_the_pool(api: Api) -> None:
     assert post(api, "link").status == 200
     message = Message.objects.get()
     pool = send_limits._pool(message)
@@ -231,14 +231,14 @@ def test_refused_message_gives_its_place_in_the_pool_back(api: Api) -> None:
     assert redis_client().get(pool.shared.key) is None
 
 
-def test_no_form_takes_more_than_leaves_something_to_others(company: Company) -> None:
+def test_forms_refuse_limits_above_the_cap(company: Company) -> None:
     company.codes_per_day = 30
     form = SettingsForm(instance=company)
 
     assert form.fields["codes_per_day"].help_text == "От 1 до 20. Пусто: 20."
 
 
-def test_wait_that_is_told_counts_the_pool_and_takes_nothing() -> None:
+def test_wait_counts_the_pool_and_takes_nothing() -> None:
     pool, first, second = a_pool(), by("a"), by("b")
 
     def told(windows: list[Window]) -> int:
@@ -259,7 +259,7 @@ def test_wait_that_is_told_counts_the_pool_and_takes_nothing() -> None:
 
 
 @pytest.mark.usefixtures("store")
-def test_company_is_told_to_wait_as_long_as_the_pool_refuses_it() -> None:
+def test_retry_after_matches_the_pool() -> None:
     first, _second = empty_pool()
     own = CompanyLimits(30, 30, 30, first.codes_per_day, 30, first.links_per_day)
     send = send_limits.Send(uuid4(), first.pk, "live", "code", PHONE, own)

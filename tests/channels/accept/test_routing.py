@@ -63,14 +63,16 @@ def test_order_of_a_company(default: str, order: list[str]) -> None:
         (["whatsapp", "telegram_gateway", "telegram_bot"], "sms"),
     ],
 )
-def test_first_channel_that_is_configured(settings: Settings, off: list[str], channel: str) -> None:
+def test_first_configured_channel_is_chosen(
+    settings: Settings, off: list[str], channel: str
+) -> None:
     turn_off(settings, *off)
 
     assert chosen() == channel
 
 
 @pytest.mark.parametrize("content", Content)
-def test_no_channel_at_all(settings: Settings, content: Content) -> None:
+def test_no_configured_channel_is_refused(settings: Settings, content: Content) -> None:
     turn_off(settings, *OFF)
 
     with pytest.raises(DomainError) as refused:
@@ -79,7 +81,7 @@ def test_no_channel_at_all(settings: Settings, content: Content) -> None:
     assert refused.value.error is Error.CHANNEL_UNAVAILABLE
 
 
-def test_default_that_cannot_carry_a_link_is_passed_over(settings: Settings) -> None:
+def test_default_that_cannot_carry_a_link_is_skipped(settings: Settings) -> None:
     code_only(settings)
 
     assert chosen("whatsapp", Content.CODE) == "whatsapp"
@@ -122,7 +124,7 @@ def test_test_keys_have_every_channel_whatever_is_configured(
 
 
 @pytest.mark.parametrize("named", [None, "sms"])
-def test_send_goes_by_the_channel_it_says(api: Api, named: str | None) -> None:
+def test_send_uses_the_reported_channel(api: Api, named: str | None) -> None:
     Company.objects.update(default_channel="telegram")
 
     answer = api.post("/otp/send", {"phone": PHONE, "channel": named})
@@ -212,7 +214,7 @@ def test_own_country_is_where_the_company_is(api: Api) -> None:
     assert api.post("/otp/send", {"phone": "+77012345678"}).status == 200
 
 
-def test_test_keys_are_held_by_no_country(test_api: Api) -> None:
+def test_test_keys_ignore_allowed_countries(test_api: Api) -> None:
     assert test_api.post("/otp/send", {"phone": "+252612345678"}).status == 200
 
 
@@ -226,7 +228,7 @@ def test_consecutive_numbers_of_an_unused_country_are_refused_at_the_first(api: 
     assert not Message.objects.exists()
 
 
-def test_blocked_phone_is_reached_by_nobody(api: Api, test_api: Api) -> None:
+def test_blocked_phone_gets_no_message(api: Api, test_api: Api) -> None:
     BlockedPhone.objects.create(phone=PHONE, reason="STOP")
 
     for client in (api, test_api):

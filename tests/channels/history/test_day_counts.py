@@ -109,7 +109,7 @@ def test_counting_again_changes_nothing(company: Company) -> None:
     assert counted() == first
 
 
-def test_change_of_today_leaves_no_mark(company: Company) -> None:
+def test_change_of_today_marks_no_stale_day(company: Company) -> None:
     attempt = AttemptFactory.create(
         message=MessageFactory.create(company=company, mode="test", price=0, state="sent")
     )
@@ -133,7 +133,7 @@ def test_day_is_counted_when_nothing_can_begin_in_it(company: Company) -> None:
     assert late == timezone.localdate() - timedelta(days=1)
 
 
-def test_worker_that_was_away_is_made_up_for(company: Company) -> None:
+def test_missed_days_are_counted_later(company: Company) -> None:
     for ago in range(20):
         sent(company, ago)
     count_days()
@@ -157,7 +157,7 @@ def test_median_is_right_to_two_digits(company: Company, took: list[float], medi
     assert figures_of(company).medians == live == {"": median, "whatsapp": median}
 
 
-def test_clock_of_a_vendor_that_is_behind_counts_as_at_once(company: Company) -> None:
+def test_delivery_before_creation_counts_as_instant(company: Company) -> None:
     sent(company, 0, took=-2)
 
     assert figures_of(company).median == 1

@@ -84,7 +84,7 @@ def bot_url() -> str:
         (["contact_own_2026-09.json", "stopped_2026-11.json", "contact_own_2026-09.json"], True),
     ],
 )
-def test_person_lets_the_bot_write_or_not(told: list[str], may_be_written_to: bool) -> None:
+def test_updates_allow_or_block_the_bot(told: list[str], may_be_written_to: bool) -> None:
     assert {tell(update(name)) for name in told} == {200}
 
     assert standing() == [(SHARED, CHAT, may_be_written_to)]
@@ -98,7 +98,7 @@ def test_stranger_leaves_no_contact(name: str) -> None:
     assert standing() == []
 
 
-def test_stranger_to_us_is_refused() -> None:
+def test_unsigned_update_is_refused() -> None:
     assert tell(update("contact_own_2026-09.json"), "somebody else") == 403
     assert standing() == []
 
@@ -156,7 +156,7 @@ def link_by_bot(api: Api) -> claims.ClaimedMessage:
         ("accepted_2026-09.json", 200, True),
     ],
 )
-def test_whom_telegram_refuses_is_not_written_to_again(
+def test_contact_that_telegram_refused_is_blocked(
     api: Api, file: str, status: int, may_be_written_to: bool
 ) -> None:
     shared()
@@ -192,7 +192,7 @@ def test_other_channels_refusals_do_not_touch_the_contact(api: Api) -> None:
 
 
 @pytest.mark.parametrize("assumed", [True, False])
-def test_who_said_stop_gets_nothing(api: Api, settings: SettingsFixture, assumed: bool) -> None:
+def test_stopped_contact_gets_nothing(api: Api, settings: SettingsFixture, assumed: bool) -> None:
     settings.TELEGRAM_BOT_ASSUME_CONTACT = assumed
     shared()
     telegram_contacts.stop(CHAT)
@@ -202,7 +202,7 @@ def test_who_said_stop_gets_nothing(api: Api, settings: SettingsFixture, assumed
     assert (event.kind, event.code) == (EventKind.UNREACHABLE, "no_contact")
 
 
-def test_stop_by_sms_is_the_carriers_to_keep(api: Api) -> None:
+def test_stop_by_sms_keeps_the_telegram_contact(api: Api) -> None:
     account = settings.TWILIO
     url = f"{account['api_url']}/2010-04-01/Accounts/{account['account_sid']}/Messages.json"
     api.post("/otp/send", {"phone": PHONE, "channel": "sms"})
@@ -215,7 +215,7 @@ def test_stop_by_sms_is_the_carriers_to_keep(api: Api) -> None:
     assert not BlockedPhone.objects.exists()  # START would never be heard of here
 
 
-def test_stop_concerns_the_bot_alone(api: Api) -> None:
+def test_bot_stop_affects_only_the_bot(api: Api) -> None:
     shared()
     telegram_contacts.stop(CHAT)
 

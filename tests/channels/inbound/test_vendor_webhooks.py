@@ -45,13 +45,13 @@ def test_a_receipt_is_stored_before_it_is_answered() -> None:
 
 
 @pytest.mark.django_db
-def test_a_bad_signature_is_refused_and_nothing_kept() -> None:
+def test_bad_signature_is_refused_and_nothing_stored() -> None:
     assert tell(secret="somebody else's").status_code == 403
     assert not Receipt.objects.exists()
 
 
 @pytest.mark.django_db(transaction=True)
-def test_without_the_database_a_vendor_is_told_to_try_again() -> None:
+def test_without_the_database_the_webhook_answers_503() -> None:
     is_locked, is_done = threading.Event(), threading.Event()
 
     def hold_the_table() -> None:
@@ -77,7 +77,7 @@ def test_without_the_database_a_vendor_is_told_to_try_again() -> None:
     assert tell().status_code == 200
 
 
-def test_nobody_is_at_home_where_no_account_is_configured(settings: Settings) -> None:
+def test_webhook_of_an_unconfigured_account_is_404(settings: Settings) -> None:
     settings.TWILIO = settings.TWILIO | {"auth_token": ""}
     registry.clear_caches()
 
@@ -85,7 +85,7 @@ def test_nobody_is_at_home_where_no_account_is_configured(settings: Settings) ->
         assert Client().post(f"/hooks/{hook}").status_code == 404
 
 
-def test_only_whatsapp_shakes_hands(settings: Settings) -> None:
+def test_only_whatsapp_answers_get(settings: Settings) -> None:
     told = {"hub.mode": "subscribe", "hub.challenge": "42"}
     token = {"hub.verify_token": settings.WHATSAPP["verify_token"]}
 
@@ -95,7 +95,7 @@ def test_only_whatsapp_shakes_hands(settings: Settings) -> None:
 
 
 @pytest.mark.django_db
-def test_each_account_is_called_at_an_address_of_its_own(settings: Settings) -> None:
+def test_each_account_has_its_own_webhook_url(settings: Settings) -> None:
     name_accounts(settings, "kz", vendor="WHATSAPP")
     settings.FURTHER_ACCOUNTS["WHATSAPP"]["kz"]["app_secret"] = "kz's own"
     registry.clear_caches()
@@ -120,7 +120,7 @@ def test_receipt_of_one_account_moves_no_attempt_of_another(settings: Settings) 
 
 
 @pytest.mark.parametrize("name", ["twilio", "twilio:kz", "telegram_gateway"])
-def test_sends_name_the_address_of_their_account(settings: Settings, name: str) -> None:
+def test_sends_name_their_accounts_webhook_url(settings: Settings, name: str) -> None:
     name_accounts(settings, "kz")
     path = name.replace("_", "-").replace(":", "/")
 
@@ -128,7 +128,7 @@ def test_sends_name_the_address_of_their_account(settings: Settings, name: str) 
     assert registry.live_providers()[name].name == name
 
 
-def test_handshake_is_whatsapps_alone() -> None:
+def test_only_whatsapp_has_a_handshake() -> None:
     query = {"hub.mode": "subscribe", "hub.verify_token": "wrong", "hub.challenge": "1"}
 
     assert Client().get("/hooks/whatsapp", query).status_code == 403

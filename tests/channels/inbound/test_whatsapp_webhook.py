@@ -29,7 +29,7 @@ def tell(body: bytes) -> int:
     return Client().post("/hooks/whatsapp", body, "application/json", headers=headers).status_code
 
 
-def test_meta_is_answered_with_its_challenge() -> None:
+def test_meta_get_is_answered_with_its_challenge() -> None:
     token = settings.WHATSAPP["verify_token"]
 
     answer = Client().get("/hooks/whatsapp", CHALLENGE | {"hub.verify_token": token})
@@ -39,7 +39,7 @@ def test_meta_is_answered_with_its_challenge() -> None:
 
 
 @pytest.mark.parametrize("token", ["", "another"])
-def test_stranger_gets_no_challenge(token: str) -> None:
+def test_wrong_verify_token_is_refused(token: str) -> None:
     answer = Client().get("/hooks/whatsapp", CHALLENGE | {"hub.verify_token": token})
 
     assert (answer.status_code, answer.content) == (403, b"")
@@ -74,7 +74,7 @@ def test_read_alone_and_without_a_phone_is_a_delivery(api: Api, ref: bool, wamid
     assert ledger.balance(api.company.pk) == (999, 0)
 
 
-def test_somebody_elses_statuses_move_nothing(api: Api) -> None:
+def test_foreign_statuses_change_nothing(api: Api) -> None:
     attempt = accepted(api, channel="whatsapp")
 
     assert tell(statuses(attempt, ref=False, wamid=False)) == 200

@@ -103,7 +103,7 @@ def test_account_that_is_refused(question: Question, wire: Wire) -> None:
     assert (error.code, error.account) == (question.code, True)
 
 
-def test_vendor_that_is_away(question: Question, wire: Wire) -> None:
+def test_unreachable_vendor_fails_the_check(question: Question, wire: Wire) -> None:
     wire.add(question.method, question.url, body=requests.ConnectTimeout("no"))
 
     assert isinstance(refusal(question), TransientError)
@@ -137,7 +137,7 @@ def test_no_secret_in_a_check_whatever_the_vendor_quotes(question: Question, wir
 
 
 @pytest.mark.parametrize("body", [b"", b"<html>", b"[]", b"{}"])
-def test_answer_of_somebody_else_is_no_proof(question: Question, wire: Wire, body: bytes) -> None:
+def test_unexpected_response_fails_the_check(question: Question, wire: Wire, body: bytes) -> None:
     wire.add(question.method, question.url, body=body, status=200)
 
     refusal(question)
@@ -169,5 +169,5 @@ def test_twilios_account_that_is_suspended(wire: Wire) -> None:
     assert str(refusal(question)) == "account_status: suspended"
 
 
-def test_what_is_played_within_always_works() -> None:
+def test_scripted_provider_passes_its_check() -> None:
     ScriptedProvider(Channel.SMS).check()

@@ -36,7 +36,7 @@ def test_has_a_title_for_people(name: str) -> None:
     assert error_texts.provider_title(name) != name
 
 
-def test_is_played_by_the_simulator(name: str) -> None:
+def test_has_a_simulator(name: str) -> None:
     assert name in PROVIDERS
     assert all(f"provider_{name}" in words for words in LANGUAGES.values())
     assert name in {vendor.name for vendor in sends.ALL}

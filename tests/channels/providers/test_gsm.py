@@ -80,7 +80,7 @@ def test_every_place_of_the_alphabet_reads_back() -> None:
 
 @settings(deadline=None, max_examples=200)
 @given(TEXTS)
-def test_what_is_sent_reads_as_it_was_written(text: str) -> None:
+def test_encoded_text_decodes_unchanged(text: str) -> None:
     found = split(text)
 
     parts = [encode(piece, found.alphabet) for piece in found.pieces]
@@ -105,7 +105,7 @@ def test_a_part_fits_and_could_not_have_held_the_next_character(text: str) -> No
 
 @settings(deadline=None, max_examples=100)
 @given(TEXTS)
-def test_price_and_parts_are_one_truth(text: str) -> None:
+def test_price_and_parts_agree(text: str) -> None:
     found = split(text)
 
     counted = sms_segments.count(text)

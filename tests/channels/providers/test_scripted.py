@@ -25,7 +25,7 @@ def scripted(last4: str, channel: Channel = Channel.SMS) -> str:
 
 
 @pytest.mark.parametrize("channel", list(Channel))
-def test_plays_any_channel_and_carries_anything(channel: Channel) -> None:
+def test_supports_every_channel_and_content(channel: Channel) -> None:
     provider = ScriptedProvider(channel)
 
     assert provider.channel is channel
@@ -73,7 +73,7 @@ def test_0007_is_never_delivered() -> None:
         assert ScriptedProvider(Channel.SMS).poll(provider_id) is None
 
 
-def test_everyone_else_has_it_at_once() -> None:
+def test_other_numbers_are_delivered_at_once() -> None:
     receipt = ScriptedProvider(Channel.SMS).poll(scripted("4567"))
 
     assert receipt is not None
@@ -98,6 +98,6 @@ def test_a_reference_may_hold_dashes() -> None:
     assert receipt.ref == "a-b-c"
 
 
-def test_nobody_calls_back_about_a_test() -> None:
+def test_scripted_provider_has_no_webhook() -> None:
     with pytest.raises(InvalidSignatureError):
         ScriptedProvider(Channel.SMS).receipts(WebhookRequest("", {}, b"{}"))

@@ -54,7 +54,7 @@ def _bot(settings: Settings) -> None:
         ),
     ],
 )
-def test_sender_is_told_what_the_person_must_do(
+def test_unreachable_error_invites_the_person_to_the_bot(
     api: Api, dispatcher: Dispatcher, language: str, words: str
 ) -> None:
     answer = api.post("/links/send", LINK, Accept_Language=language)
@@ -75,7 +75,7 @@ def test_answer_is_as_it_is_written_down(api: Api, dispatcher: Dispatcher, langu
     jsonschema.validate(answer.body, strict(error_schema(language)))
 
 
-def test_repeated_call_is_told_the_same(api: Api, dispatcher: Dispatcher) -> None:
+def test_repeated_call_gets_the_same_error(api: Api, dispatcher: Dispatcher) -> None:
     first, again = (api.post("/links/send", LINK, Idempotency_Key="k") for _ in range(2))
 
     assert again.headers["Idempotent-Replayed"] == "true"

@@ -33,7 +33,7 @@ def is_blocked(phone: str = PHONE) -> bool:
     "text",
     ["STOP", " stop.\n", "Stop!", "«СТОП»", "Отписаться", "UNSUBSCRIBE", "StopAll", "stop\0"],
 )
-def test_words_that_stop(text: str) -> None:
+def test_stop_words_block_the_phone(text: str) -> None:
     hear(text)
 
     assert BlockedPhone.objects.get().said_stop
@@ -43,13 +43,13 @@ def test_words_that_stop(text: str) -> None:
 @pytest.mark.parametrize(
     "text", ["", "stop it, please?", "не стоп", "START", "хватит", "s t o p", "123456", "stop" * 99]
 )
-def test_anything_else_stops_nothing(text: str) -> None:
+def test_other_replies_block_nothing(text: str) -> None:
     hear(text)
 
     assert not is_blocked()
 
 
-def test_who_said_stop_is_sent_nothing_until_they_say_start(api: Api) -> None:
+def test_stop_blocks_sends_until_start(api: Api) -> None:
     hear("STOP")
     hear("STOP")
     refused = [
@@ -63,7 +63,7 @@ def test_who_said_stop_is_sent_nothing_until_they_say_start(api: Api) -> None:
     assert api.post("/otp/send", {"phone": PHONE}).status == 200
 
 
-def test_start_does_not_lift_what_the_operator_has_set() -> None:
+def test_start_keeps_a_block_by_the_operator() -> None:
     BlockedPhone.objects.create(phone=PHONE, reason="a complaint")
 
     hear("STOP")
@@ -91,7 +91,7 @@ def test_reply_by_whatsapp_may_have_a_user_id_in_place_of_the_phone() -> None:
 @pytest.mark.parametrize(
     "sender", ["1" * 500, "0", "", "+1", "16315551234x", "１６３１５５５１２３４"]
 )
-def test_sender_that_is_no_phone_has_said_nothing(sender: str) -> None:
+def test_reply_without_a_phone_is_ignored(sender: str) -> None:
     body = payload("whatsapp_cloud", "message_stop_2026-11.json").decode()
 
     replies = whatsapp().replies(meta_call(body.replace("16315551234", sender).encode()))
@@ -114,7 +114,7 @@ def test_a_receipt_is_no_reply() -> None:
     assert twilio().replies(twilio_call(payload("twilio", "status_delivered_2026-09.form"))) == []
 
 
-def test_both_vendors_calls_are_heeded_and_a_stranger_is_not() -> None:
+def test_signed_replies_of_both_vendors_are_applied() -> None:
     meta = meta_call(
         payload("whatsapp_cloud", "message_stop_2026-11.json"), settings.WHATSAPP["app_secret"]
     )
@@ -155,9 +155,7 @@ def tell_meta(file: str, ref: str = "att-1") -> int:
 @pytest.mark.parametrize(
     "receipt", ["status_delivered_to_user_id_2026-11.json", "status_without_phone_2026-11.json"]
 )
-def test_stop_of_a_person_who_hides_the_phone_blocks_the_phone_we_sent_to(
-    api: Api, receipt: str
-) -> None:
+def test_stop_by_user_id_blocks_the_phone_we_sent_to(api: Api, receipt: str) -> None:
     send(api, channel="whatsapp")
     (claimed,) = claim()
     assert tell_meta(receipt, str(claimed.attempt_id)) == 200
@@ -168,7 +166,7 @@ def test_stop_of_a_person_who_hides_the_phone_blocks_the_phone_we_sent_to(
     assert not ProviderAlert.objects.exists()
 
 
-def test_start_of_a_person_who_hides_the_phone_lifts_it(api: Api) -> None:
+def test_start_by_user_id_unblocks_the_phone(api: Api) -> None:
     send(api, channel="whatsapp")
     (claimed,) = claim()
     vendor_user_ids.remember("whatsapp_cloud", [Recipient(USER_ID, str(claimed.attempt_id))])
@@ -190,7 +188,7 @@ def test_phone_that_whatsapp_spells_otherwise_is_blocked_in_both_spellings(api: 
     assert is_blocked(claimed.phone)
 
 
-def test_stop_of_somebody_unknown_is_told_to_the_operator() -> None:
+def test_stop_of_an_unknown_user_id_alerts_the_operator() -> None:
     assert tell_meta("message_stop_without_phone_2026-11.json") == 200
 
     assert not BlockedPhone.objects.exists()
@@ -199,7 +197,7 @@ def test_stop_of_somebody_unknown_is_told_to_the_operator() -> None:
     ]
 
 
-def test_forgotten_phone_is_not_blocked_by_its_prefix(api: Api) -> None:
+def test_anonymised_phone_is_not_blocked_by_its_prefix(api: Api) -> None:
     send(api, channel="whatsapp")
     (claimed,) = claim()
     vendor_user_ids.remember("whatsapp_cloud", [Recipient(USER_ID, str(claimed.attempt_id))])
@@ -225,7 +223,7 @@ def test_a_person_is_known_by_the_latest_message_of_another_day(api: Api) -> Non
     assert KnownRecipient.objects.get().attempt_id == second
 
 
-def test_people_are_forgotten_with_their_phones() -> None:
+def test_user_ids_are_purged_with_their_phones() -> None:
     vendor_user_ids.remember("whatsapp_cloud", [Recipient(USER_ID, str(uuid4()))])
     KnownRecipient.objects.update(seen_at=timezone.now() - timedelta(days=91))
 

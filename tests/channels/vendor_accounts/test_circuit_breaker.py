@@ -44,26 +44,26 @@ def trip(breakers: Breakers, call: Call, happened: Event, now: float = 0.0) -> T
 ELSEWHERE = event(EventKind.REFUSED, is_destination_fault=True, code="21408")
 
 
-def test_one_odd_destination_shuts_nobody_out(breakers: Breakers) -> None:
+def test_one_refused_destination_keeps_the_breaker_closed(breakers: Breakers) -> None:
     assert breakers.record(ONE, ELSEWHERE, 0.0) is None
     assert isinstance(breakers.record(PROBE, ELSEWHERE, 0.0), Close)
 
 
-def test_account_that_may_send_to_hardly_any_destination_is_left_alone(breakers: Breakers) -> None:
+def test_many_refused_destinations_open_the_breaker(breakers: Breakers) -> None:
     changes = [breakers.record(ONE, ELSEWHERE, 0.0) for _ in range(MIN_CALLS)]
 
     assert changes[:-1] == [None] * (MIN_CALLS - 1)
     assert isinstance(changes[-1], Trip)
 
 
-def test_refused_account_is_left_alone_at_once_and_for_long(breakers: Breakers) -> None:
+def test_refused_account_opens_the_breaker_at_once(breakers: Breakers) -> None:
     change = trip(breakers, ONE, REFUSED)
 
     assert (change.cause, change.reason) == (Cause.REFUSED, "20003: Authenticate")
     assert 300 <= change.pause <= 300 * (1 + JITTER)
 
 
-def test_throttled_account_is_left_alone_as_long_as_it_asked(breakers: Breakers) -> None:
+def test_throttled_account_pauses_for_retry_after(breakers: Breakers) -> None:
     change = trip(breakers, ONE, THROTTLED)
 
     assert change.cause is Cause.THROTTLED
@@ -81,11 +81,11 @@ def test_throttled_account_is_left_alone_as_long_as_it_asked(breakers: Breakers)
         TAKEN,
     ],
 )
-def test_one_message_that_fails_is_no_reason(breakers: Breakers, happened: Event) -> None:
+def test_one_failed_message_keeps_the_breaker_closed(breakers: Breakers, happened: Event) -> None:
     assert breakers.record(ONE, happened, 0.0) is None
 
 
-def test_half_of_twenty_calls_that_fail_open_it(breakers: Breakers) -> None:
+def test_half_of_twenty_failed_calls_open_the_breaker(breakers: Breakers) -> None:
     for n in range(10):
         assert breakers.record(ONE, TAKEN, n) is None
         assert n == 9 or breakers.record(ONE, LOST, n) is None
@@ -106,19 +106,19 @@ def test_fewer_than_twenty_calls_do_not(breakers: Breakers) -> None:
     assert [breakers.record(ONE, LOST, 0.0) for _ in range(19)] == [None] * 19
 
 
-def test_what_is_long_past_does_not_count(breakers: Breakers) -> None:
+def test_calls_outside_the_window_do_not_count(breakers: Breakers) -> None:
     for n in range(40):
         assert breakers.record(ONE, LOST, n * (WINDOW / 10)) is None
 
 
-def test_accounts_are_counted_apart(breakers: Breakers) -> None:
+def test_accounts_are_counted_separately(breakers: Breakers) -> None:
     for _ in range(19):
         breakers.record(ONE, LOST, 0.0)
 
     assert breakers.record(Call("twilio:kz"), LOST, 0.0) is None
 
 
-def test_call_that_was_not_made_counts_for_nothing(breakers: Breakers) -> None:
+def test_call_that_was_not_made_does_not_count(breakers: Breakers) -> None:
     late = Event(uuid4(), EventKind.RETRY, code="late")
 
     assert [breakers.record(ONE, late, 0.0) for _ in range(40)] == [None] * 40
@@ -127,29 +127,29 @@ def test_call_that_was_not_made_counts_for_nothing(breakers: Breakers) -> None:
 @pytest.mark.parametrize(
     "happened", [TAKEN, event(EventKind.UNREACHABLE), event(EventKind.REFUSED)]
 )
-def test_probe_that_the_account_survived_closes_it(breakers: Breakers, happened: Event) -> None:
+def test_successful_probe_closes_the_breaker(breakers: Breakers, happened: Event) -> None:
     assert breakers.record(PROBE, happened, 0.0) == Close(PROBE)
 
 
 @pytest.mark.parametrize("happened", [LOST, event(EventKind.RETRY)])
-def test_failed_probe_opens_it_for_longer(breakers: Breakers, happened: Event) -> None:
+def test_failed_probe_reopens_the_breaker_for_longer(breakers: Breakers, happened: Event) -> None:
     change = trip(breakers, PROBE, happened)
 
     assert change.cause is Cause.ERRORS
     assert 20 <= change.pause <= 20 * (1 + JITTER)
 
 
-def test_probe_that_was_not_made_leaves_its_place_to_another(breakers: Breakers) -> None:
+def test_probe_that_was_not_sent_is_released(breakers: Breakers) -> None:
     assert breakers.record(PROBE, Event(uuid4(), EventKind.RETRY), 0.0) == Release(PROBE)
 
 
-def test_pause_does_not_grow_without_end(breakers: Breakers) -> None:
+def test_pause_is_bounded(breakers: Breakers) -> None:
     change = trip(breakers, Call("twilio", trips=1000), REFUSED)
 
     assert LONGEST <= change.pause <= LONGEST * (1 + JITTER)
 
 
-def test_closed_breaker_begins_to_count_anew(breakers: Breakers) -> None:
+def test_closed_breaker_resets_its_counts(breakers: Breakers) -> None:
     for _ in range(19):
         breakers.record(ONE, LOST, 0.0)
     breakers.record(PROBE, TAKEN, 0.0)

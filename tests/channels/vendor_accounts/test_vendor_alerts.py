@@ -48,7 +48,7 @@ def kept() -> list[tuple[str, str, str, int]]:
     return [(row.provider, row.code, row.kind, row.times) for row in rows]
 
 
-def test_word_on_the_account_is_kept_beside_receipts() -> None:
+def test_account_alert_is_stored_beside_receipts() -> None:
     assert tell_of(payload("whatsapp_cloud", "out_of_band_error_2026-09.json")) == 200
     assert tell_of(payload("whatsapp_cloud", "template_paused_2026-11.json")) == 200
 
@@ -68,7 +68,7 @@ def test_word_on_the_account_is_kept_beside_receipts() -> None:
         (AlertKind.WARNING, False),
     ],
 )
-def test_account_at_fault_is_left_alone(kind: AlertKind, is_shut: bool) -> None:
+def test_alert_of_a_refused_account_opens_the_breaker(kind: AlertKind, is_shut: bool) -> None:
     vendor_alerts.record("whatsapp_cloud", AccountAlert("131031", "Account locked", kind))
 
     opened = ProviderAccount.objects.filter(name="whatsapp_cloud", open_until__gt=timezone.now())
@@ -78,7 +78,7 @@ def test_account_at_fault_is_left_alone(kind: AlertKind, is_shut: bool) -> None:
 @pytest.mark.parametrize(
     ("kind", "letters"), [(AlertKind.WARNING, 1), (AlertKind.TEMPLATE, 1), (AlertKind.THROTTLED, 0)]
 )
-def test_operators_get_a_letter_about_a_warning_once_a_day(kind: AlertKind, letters: int) -> None:
+def test_operators_get_one_mail_a_day_per_warning(kind: AlertKind, letters: int) -> None:
     UserFactory.create(is_staff=True, language="en")
 
     for _ in range(2):
@@ -89,7 +89,7 @@ def test_operators_get_a_letter_about_a_warning_once_a_day(kind: AlertKind, lett
     assert all("its limit may be lowered" in letter.text for letter in Mail.objects.all())
 
 
-def test_the_same_word_of_another_day_brings_another_letter() -> None:
+def test_repeated_warning_of_another_day_is_mailed_again() -> None:
     UserFactory.create(is_staff=True, language="en")
     flagged = AccountAlert("quality_flagged", "TIER_2K", AlertKind.WARNING)
 
@@ -100,7 +100,7 @@ def test_the_same_word_of_another_day_brings_another_letter() -> None:
     assert Mail.objects.count() == 2
 
 
-def test_thousand_refusals_of_one_kind_are_one_statement(
+def test_thousand_equal_alerts_are_one_statement(
     django_assert_num_queries: DjangoAssertNumQueries,
 ) -> None:
     UserFactory.create(is_staff=True, language="en")
@@ -116,7 +116,7 @@ def test_thousand_refusals_of_one_kind_are_one_statement(
     assert Mail.objects.count() == 1
 
 
-def test_every_alert_of_whatsapp_has_words_of_its_own() -> None:
+def test_every_whatsapp_alert_has_its_own_text() -> None:
     files = (PAYLOADS / "whatsapp_cloud").glob("*_2026-11.json")
     said = {
         alert.code
@@ -131,14 +131,14 @@ def test_every_alert_of_whatsapp_has_words_of_its_own() -> None:
     } == set()
 
 
-def test_unsigned_word_is_not_kept() -> None:
+def test_unsigned_alert_is_not_stored() -> None:
     body = payload("whatsapp_cloud", "out_of_band_error_2026-09.json")
 
     assert tell_of(body, "another secret") == 403
     assert kept() == []
 
 
-def test_the_same_words_again_are_counted() -> None:
+def test_repeated_alert_increments_its_count() -> None:
     for alert in (TOO_FAST, TOO_FAST, PAUSED):
         vendor_alerts.record("whatsapp_cloud", alert)
 
@@ -148,14 +148,14 @@ def test_the_same_words_again_are_counted() -> None:
     ]
 
 
-def test_words_may_be_long() -> None:
+def test_long_alert_text_is_truncated() -> None:
     vendor_alerts.record("whatsapp_cloud", AccountAlert("c" * 99, "d" * 999, AlertKind.REFUSED))
 
     row = ProviderAlert.objects.get()
     assert (len(row.code), len(row.detail)) == (60, 300)
 
 
-def test_reservation_of_a_send_is_noted_by_the_loop(api: Api) -> None:
+def test_reservation_of_a_send_is_recorded_by_the_dispatcher(api: Api) -> None:
     held = payload("whatsapp_cloud", "accepted_held_2026-11.json")
     number = settings.WHATSAPP["phone_number_id"]
     base = f"{settings.WHATSAPP['api_url']}/{settings.WHATSAPP['version']}/{number}"
@@ -171,7 +171,7 @@ def test_reservation_of_a_send_is_noted_by_the_loop(api: Api) -> None:
     assert kept() == [("whatsapp_cloud", "held_for_quality_assessment", "template", 1)]
 
 
-def test_alerts_are_forgotten_after_a_month() -> None:
+def test_alerts_are_purged_after_a_month() -> None:
     vendor_alerts.record("whatsapp_cloud", TOO_FAST)
     vendor_alerts.record("whatsapp_cloud", PAUSED)
     ProviderAlert.objects.filter(code="130429").update(at=timezone.now() - timedelta(days=31))
@@ -193,7 +193,7 @@ def test_operator_sees_them(client: Client) -> None:
     assert "Locked" in page
 
 
-def test_nothing_is_shown_where_nothing_was_said(client: Client) -> None:
+def test_desk_shows_no_section_without_alerts(client: Client) -> None:
     sign_in(client, make_operator(), "password", "mfa")
 
     assert "говорил о счёте" not in client.get(reverse("admin:providers")).content.decode()

@@ -29,7 +29,7 @@ from tests.channels.providers.vendors import message
 from tests.stack.programs import free_port, wait_until
 
 
-def test_throttled_account_takes_a_rest_and_comes_back(centre: Centre, kept: Kept) -> None:
+def test_throttled_account_pauses_and_resumes(centre: Centre, kept: Kept) -> None:
     centre.judge = answering(0x58)
     opened = threading.Semaphore(0)
     one = account(centre.port)
@@ -46,7 +46,7 @@ def test_throttled_account_takes_a_rest_and_comes_back(centre: Centre, kept: Kep
     one.stop()
 
 
-def test_broken_connection_leaves_unknown_what_was_written(kept: Kept) -> None:
+def test_broken_connection_makes_written_requests_ambiguous(kept: Kept) -> None:
     deaf = Deaf(hangs_up=True)
     one = account(deaf.port, timeout=(5.0, 20.0))
     one.start(store=kept, on_open=lambda: None)
@@ -70,7 +70,7 @@ def test_without_a_bind_nothing_was_written(kept: Kept) -> None:
     one.stop()
 
 
-def test_no_more_is_under_way_than_the_window_has_room_for(centre: Centre, bound: Bound) -> None:
+def test_window_bounds_unanswered_requests(centre: Centre, bound: Bound) -> None:
     centre.judge = keep_silent
     one = bound(window=3, timeout=(5.0, 20.0))
     with ThreadPoolExecutor(6) as pool:
@@ -87,7 +87,7 @@ def test_no_more_is_under_way_than_the_window_has_room_for(centre: Centre, bound
     assert accepted == {f"m{number}" for number in range(6)}
 
 
-def test_centre_that_unbinds_is_bound_to_again(centre: Centre, bound: Bound) -> None:
+def test_bind_reconnects_after_an_unbind(centre: Centre, bound: Bound) -> None:
     one = bound()
 
     centre.leave()
@@ -96,7 +96,7 @@ def test_centre_that_unbinds_is_bound_to_again(centre: Centre, bound: Bound) -> 
     assert one.send(message()).provider_id == "m00001"
 
 
-def test_centre_that_never_answers_keeps_nobody_from_going(kept: Kept) -> None:
+def test_silent_centre_does_not_delay_stop(kept: Kept) -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         one = account(silent.getsockname()[1], timeout=(300.0, 300.0))
         one.start(store=kept, on_open=lambda: None)
@@ -108,7 +108,7 @@ def test_centre_that_never_answers_keeps_nobody_from_going(kept: Kept) -> None:
     assert not one.is_open
 
 
-def test_dead_line_is_noticed_and_left(kept: Kept) -> None:
+def test_dead_connection_is_detected_and_closed(kept: Kept) -> None:
     """A centre that accepts, lets in, and then says nothing any more."""
     deaf = Deaf()
     one = account(deaf.port, enquire=0.05)
@@ -165,7 +165,7 @@ class Deaf:
         self._loop.close()
 
 
-def test_receipt_by_data_sm_is_taken_and_answered(kept: Kept) -> None:
+def test_receipt_by_data_sm_is_stored_and_acknowledged(kept: Kept) -> None:
     addresses = b"\0" + b"\1\1998901234567\0" + b"\5\0Kvitok\0" + b"\4\0\0"
     said = b"\x00\x1e\x00\x03AF\0" + b"\x04\x27\x00\x01\x02"  # its id, and that it is delivered
     length = 16 + len(addresses + said)
@@ -182,7 +182,7 @@ def test_receipt_by_data_sm_is_taken_and_answered(kept: Kept) -> None:
     deaf.close()
 
 
-def test_second_host_is_bound_to_when_the_first_is_away(
+def test_bind_fails_over_to_the_second_host(
     centre: Centre, kept: Kept, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.WARNING, bind.logger.name)
@@ -196,7 +196,7 @@ def test_second_host_is_bound_to_when_the_first_is_away(
     one.stop()
 
 
-def test_certificate_is_believed_by_the_accounts_own_authority(kept: Kept, tmp_path: Path) -> None:
+def test_certificate_is_verified_by_the_accounts_ca(kept: Kept, tmp_path: Path) -> None:
     context, roots = server_context(tmp_path, "localhost")
     deaf = Deaf(tls=context)
     trusting, other = (
@@ -213,7 +213,7 @@ def test_certificate_is_believed_by_the_accounts_own_authority(kept: Kept, tmp_p
     deaf.close()
 
 
-def test_tls_believes_no_certificate_of_another_host(
+def test_tls_refuses_a_certificate_of_another_host(
     kept: Kept, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.WARNING, bind.logger.name)

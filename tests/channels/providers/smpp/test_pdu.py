@@ -68,7 +68,7 @@ def test_refusal_without_a_body() -> None:
         (octets(SUBMIT_RESP, b"m1\0\x00\x1e\x00\xff"), True),
     ],
 )
-def test_nonsense_is_refused_by_its_number(made: bytes, *, is_response: bool) -> None:
+def test_malformed_pdu_is_nacked_by_its_sequence(made: bytes, *, is_response: bool) -> None:
     with pytest.raises(MalformedError) as caught:
         pdu.decode(made)
 
@@ -77,7 +77,7 @@ def test_nonsense_is_refused_by_its_number(made: bytes, *, is_response: bool) ->
 
 @settings(deadline=None, max_examples=300)
 @given(st.sampled_from([DELIVER, SUBMIT_RESP, 0x15, 0x80000000, 0x103]), st.binary(max_size=120))
-def test_whatever_comes_is_read_or_refused(command: int, body: bytes) -> None:
+def test_arbitrary_pdu_is_parsed_or_refused(command: int, body: bytes) -> None:
     try:
         sequence = pdu.decode(octets(command, body)).sequence
     except MalformedError as error:

@@ -35,7 +35,7 @@ MESSAGE_PAYLOAD = 0x0424
 LONG = "Ваш код: 482915. Никому его не сообщайте. " * 3
 
 
-def test_message_is_taken_under_the_centres_id(centre: Centre, bound: Bound) -> None:
+def test_message_is_accepted_under_the_centres_id(centre: Centre, bound: Bound) -> None:
     accepted = bound().send(message(text="Your code: 482915", ttl=300))
 
     (sent,) = centre.submitted
@@ -56,7 +56,7 @@ def test_message_is_taken_under_the_centres_id(centre: Centre, bound: Bound) -> 
         ({"source": "Kvitok", "source_npi": 9}, ("Kvitok", 5, 9)),
     ],
 )
-def test_sender_is_written_as_what_it_is(
+def test_source_address_type_is_detected(
     centre: Centre,
     bound: Bound,
     settings: dict[str, Any],
@@ -68,9 +68,7 @@ def test_sender_is_written_as_what_it_is(
     assert (sent.source_addr, sent.source_addr_ton, sent.source_addr_npi) == expected
 
 
-def test_long_text_goes_in_parts_that_a_phone_joins(
-    centre: Centre, bound: Bound, kept: Kept
-) -> None:
+def test_long_text_is_sent_in_concatenated_parts(centre: Centre, bound: Bound, kept: Kept) -> None:
     accepted = bound().send(message(text=LONG, ref="att-7"))
 
     sent = centre.submitted
@@ -87,7 +85,7 @@ def test_long_text_goes_in_parts_that_a_phone_joins(
     ]  # fmt: skip
 
 
-def test_two_long_messages_are_not_taken_for_one(centre: Centre, bound: Bound) -> None:
+def test_long_messages_have_distinct_references(centre: Centre, bound: Bound) -> None:
     one = bound()
 
     one.send(message(text=LONG))
@@ -97,7 +95,7 @@ def test_two_long_messages_are_not_taken_for_one(centre: Centre, bound: Bound) -
     assert first != second
 
 
-def test_long_text_may_go_whole(centre: Centre, bound: Bound, kept: Kept) -> None:
+def test_long_text_may_use_message_payload(centre: Centre, bound: Bound, kept: Kept) -> None:
     accepted = bound(long="payload").send(message(text=LONG))
 
     (sent,) = centre.submitted
@@ -136,7 +134,7 @@ def test_account_says_what_its_default_alphabet_is(
         (0x61, RefusedError, "ESME_RINVSCHED", False),
     ],
 )
-def test_status_says_what_became_of_it(
+def test_status_maps_to_its_error(
     centre: Centre,
     bound: Bound,
     status: int,
@@ -152,7 +150,7 @@ def test_status_says_what_became_of_it(
     assert (type(error), error.code, error.account) == (kind, code, is_account)
 
 
-def test_vendor_may_mean_something_else_by_a_status(centre: Centre, bound: Bound) -> None:
+def test_account_overrides_a_status(centre: Centre, bound: Bound) -> None:
     centre.judge = answering(0x45, 0x61)
     one = bound(statuses={"0x45": "unreachable", "97": "account"})
 
@@ -160,7 +158,7 @@ def test_vendor_may_mean_something_else_by_a_status(centre: Centre, bound: Bound
     assert refused(one).account
 
 
-def test_no_answer_leaves_it_unknown(centre: Centre, bound: Bound) -> None:
+def test_missing_response_is_ambiguous(centre: Centre, bound: Bound) -> None:
     centre.judge = keep_silent
 
     error = refused(bound(timeout=(0.1, 0.2)))
@@ -168,7 +166,7 @@ def test_no_answer_leaves_it_unknown(centre: Centre, bound: Bound) -> None:
     assert (type(error), error.code) == (AmbiguousError, "no_answer")
 
 
-def test_late_answer_still_tells_the_id(centre: Centre, bound: Bound, kept: Kept) -> None:
+def test_late_response_still_stores_the_id(centre: Centre, bound: Bound, kept: Kept) -> None:
     centre.judge = keep_silent
     refused(bound(timeout=(0.1, 0.2)), message(ref="att-9"))
 
@@ -177,7 +175,7 @@ def test_late_answer_still_tells_the_id(centre: Centre, bound: Bound, kept: Kept
     assert kept.first() == Receipt("m77", "att-9", ReceiptState.SENT, "submit_sm_resp")
 
 
-def test_late_refusal_still_ends_it(centre: Centre, bound: Bound, kept: Kept) -> None:
+def test_late_refusal_still_fails_the_message(centre: Centre, bound: Bound, kept: Kept) -> None:
     centre.judge = keep_silent
     refused(bound(timeout=(0.1, 0.2)), message(ref="att-9"))
 
@@ -189,7 +187,7 @@ def test_late_refusal_still_ends_it(centre: Centre, bound: Bound, kept: Kept) ->
     )  # fmt: skip
 
 
-def test_refusal_after_a_part_was_taken_is_never_begun_anew(centre: Centre, bound: Bound) -> None:
+def test_refusal_after_an_accepted_part_is_ambiguous(centre: Centre, bound: Bound) -> None:
     centre.judge = answering(0, 0x61)
 
     error = refused(bound(), message(text=LONG))
@@ -214,7 +212,7 @@ def test_throttled_rest_of_a_message_is_tried_again_at_once(centre: Centre, boun
     assert accepted == Accepted("m00001+m00004")
 
 
-def test_receipt_is_answered_once_it_is_kept(centre: Centre, bound: Bound, kept: Kept) -> None:
+def test_receipt_is_acknowledged_once_stored(centre: Centre, bound: Bound, kept: Kept) -> None:
     bound()
     kept.fails = 1
 
@@ -227,7 +225,7 @@ def test_receipt_is_answered_once_it_is_kept(centre: Centre, bound: Bound, kept:
     ]
 
 
-def test_beginning_of_the_message_is_not_kept(centre: Centre, bound: Bound, kept: Kept) -> None:
+def test_message_excerpt_is_not_stored(centre: Centre, bound: Bound, kept: Kept) -> None:
     bound()
 
     centre.deliver("id:m1 sub:001 dlvrd:001 stat:DELIVRD err:000 Text:482915 is your code")
@@ -237,7 +235,7 @@ def test_beginning_of_the_message_is_not_kept(centre: Centre, bound: Bound, kept
     assert b"482915" not in raw
 
 
-def test_message_from_a_phone_is_handed_in_as_words(
+def test_message_from_a_phone_is_stored_as_a_reply(
     centre: Centre, bound: Bound, kept: Kept
 ) -> None:
     bound()
@@ -247,7 +245,7 @@ def test_message_from_a_phone_is_handed_in_as_words(
     assert kept.reports == [(Reply("+998901234567", "id:m1 stat:DELIVRD"), b"")]
 
 
-def test_note_of_a_part_is_kept_however_often_the_store_fails(bound: Bound, kept: Kept) -> None:
+def test_part_is_stored_after_repeated_failures(bound: Bound, kept: Kept) -> None:
     kept.fails = 1
 
     bound().send(message(text=LONG))

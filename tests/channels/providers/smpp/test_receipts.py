@@ -68,7 +68,7 @@ def test_line_of_text(line: str, expected: tuple[str, str, str | None] | None) -
         (8, ReceiptState.FAILED),
     ],
 )
-def test_optional_parameters_say_it_without_a_text(state: int, meaning: ReceiptState) -> None:
+def test_optional_parameters_suffice_without_text(state: int, meaning: ReceiptState) -> None:
     tlvs = {ID: b"m1\0", STATE: bytes([state]), ERROR: b"\x03\x00\x12"}
 
     found = receipt(deliver(tlvs=tlvs), SAME)
@@ -77,7 +77,7 @@ def test_optional_parameters_say_it_without_a_text(state: int, meaning: ReceiptS
     assert (found.provider_id, found.state, found.error_code) == ("m1", meaning, "18")
 
 
-def test_optional_parameters_count_more_than_the_text() -> None:
+def test_optional_parameters_override_the_text() -> None:
     tlvs = {ID: b"m1", STATE: b"\x02"}  # an id without its NUL
 
     assert told(deliver("id:m2 stat:UNDELIV err:000", tlvs=tlvs)) == ("m1", "DELIVRD", None)
@@ -109,7 +109,7 @@ def test_receipts_final_and_intermediate(esm_class: int) -> None:
         ("decimal-hex", "175", "00af"),
     ],
 )
-def test_one_id_in_two_spellings(setting: str, answered: str, receipted: str) -> None:
+def test_id_formats_match_response_and_receipt(setting: str, answered: str, receipted: str) -> None:
     spelling = ID_FORMATS[setting]
 
     assert spelling.from_receipt(receipted) == (spelling.from_response(answered),)
@@ -129,7 +129,7 @@ def test_one_id_in_two_spellings(setting: str, answered: str, receipted: str) ->
         ("0", "00"),
     ],
 )
-def test_spelling_of_an_id_is_recognised_by_itself(answered: str, receipted: str) -> None:
+def test_auto_format_recognises_an_id(answered: str, receipted: str) -> None:
     spelling = ID_FORMATS["auto"]
 
     assert spelling.from_response(answered) in spelling.from_receipt(receipted)
@@ -159,7 +159,7 @@ def test_receipt_without_its_esm_class_is_known_by_what_no_phone_can_send() -> N
 @pytest.mark.parametrize(
     "line", ["id:7 stat:DELIVRD", "sub:001 stat:DELIVRD", "STOP", "id: my id is 7 and stat: fine"]
 )
-def test_what_a_person_may_write_is_no_receipt(line: str) -> None:
+def test_incomplete_line_is_no_receipt(line: str) -> None:
     assert receipt(deliver(line, esm_class=0), SAME) is None
 
 
@@ -208,7 +208,7 @@ def test_receipt_that_a_person_may_have_written_needs_the_phone_it_came_from() -
     st.integers(0, 255),
     st.dictionaries(st.sampled_from([ID, STATE, ERROR, PAYLOAD]), st.binary(max_size=70)),
 )
-def test_whatever_comes_breaks_nothing(
+def test_arbitrary_input_never_raises(
     octets: bytes, esm_class: int, tlvs: dict[int, bytes]
 ) -> None:
     one = deliver(octets.decode("latin-1"), esm_class, tlvs)
@@ -233,7 +233,7 @@ def test_whatever_comes_breaks_nothing(
         ({"short_message": b"\x04", "data_coding": 8}, Reply("+79161234567", "\ufffd")),
     ],
 )  # fmt: skip
-def test_what_a_person_wrote_back(fields: dict[str, object], said: Reply | None) -> None:
+def test_reply_is_read(fields: dict[str, object], said: Reply | None) -> None:
     known = {"source_addr": b"79161234567\0", "source_addr_ton": 1} | PLAIN
 
     assert reply(Pdu("deliver_sm", 0, 1, is_response=False, fields=known | fields, tlvs={})) == said

@@ -78,7 +78,7 @@ def test_validity_is_written_as_the_centre_wants_it(validity: str, pattern: str)
         ("statuses", {"0x45": "nonsense"}),
     ],
 )
-def test_setting_that_no_bind_could_carry_is_refused(setting: str, value: object) -> None:
+def test_oversized_setting_is_refused(setting: str, value: object) -> None:
     with pytest.raises(ValueError, match=f"SMPP_{setting.upper()}") as caught:
         account(2775, **{setting: value})
 

@@ -145,7 +145,7 @@ def test_reads_telegrams_errors(
         (502, "Bad Gateway", AmbiguousError),
     ],
 )
-def test_judges_by_code_and_words(
+def test_errors_are_classified_by_code_and_text(
     wire: responses.RequestsMock, code: int, words: str, kind: type[SendError]
 ) -> None:
     body = orjson.dumps({"ok": False, "error_code": code, "description": words})

@@ -43,7 +43,7 @@ def told(field: str, value: Mapping[str, object]) -> list[AccountAlert]:
         ("category_changed", ("template_category", "short_link ru MARKETING", TEMPLATE)),
     ],
 )  # fmt: skip
-def test_word_on_the_account_becomes_an_alert(file: str, alert: tuple[str, str, AlertKind]) -> None:
+def test_account_event_becomes_an_alert(file: str, alert: tuple[str, str, AlertKind]) -> None:
     assert read(file) == [AccountAlert(*alert)]
 
 

@@ -111,7 +111,7 @@ def test_statuses_come_without_a_phone_out_of_order_and_twice() -> None:
         ("status_failed_2026-09.json", []),
     ],
 )
-def test_what_is_said_of_the_account_is_no_receipt(file: str, alerts: list[AccountAlert]) -> None:
+def test_account_errors_are_alerts_not_receipts(file: str, alerts: list[AccountAlert]) -> None:
     call = meta_call(payload("whatsapp_cloud", file))
 
     assert whatsapp().alerts(call) == alerts
@@ -126,7 +126,7 @@ def test_what_is_said_of_the_account_is_no_receipt(file: str, alerts: list[Accou
         *((code, AlertKind.THROTTLED) for code in (None, "words", 1.5)),
     ],
 )
-def test_word_on_the_account_lasts_or_passes(code: object, kind: AlertKind) -> None:
+def test_account_error_has_its_alert_kind(code: object, kind: AlertKind) -> None:
     told = orjson.loads(payload("whatsapp_cloud", "out_of_band_error_2026-09.json"))
     told["entry"][0]["changes"][0]["value"]["errors"] = [{"code": code, "title": "Words 1234567"}]
 
@@ -155,7 +155,7 @@ def test_message_that_failed_for_the_accounts_sake(code: int, kinds: list[AlertK
     assert [receipt.word for receipt in whatsapp().receipts(call)] == ["failed"]
 
 
-def test_word_on_the_account_has_to_be_signed() -> None:
+def test_unsigned_account_alert_is_refused() -> None:
     call = meta_call(payload("whatsapp_cloud", "out_of_band_error_2026-09.json"), "another secret")
 
     with pytest.raises(InvalidSignatureError):
@@ -194,7 +194,7 @@ def test_answers_the_handshake_with_its_challenge() -> None:
     "change",
     [{"hub.verify_token": "wrong"}, {"hub.verify_token": ""}, {"hub.mode": "unsubscribe"}],
 )
-def test_answers_no_stranger(change: dict[str, str]) -> None:
+def test_wrong_handshake_is_refused(change: dict[str, str]) -> None:
     assert whatsapp().handshake(HANDSHAKE | change) is None
 
 
