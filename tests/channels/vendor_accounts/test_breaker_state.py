@@ -109,7 +109,7 @@ def test_operators_are_told_once_an_hour() -> None:
     assert "20003: Authenticate" in letter.text
 
 
-ALONE = "No other account can stand in"
+ALONE = "No other account can take over"
 
 
 def letter_about(name: str) -> str:
@@ -127,7 +127,7 @@ def test_letter_names_the_account_that_carries_on(settings: Settings) -> None:
 
     text = letter_about("twilio")
 
-    assert "Meanwhile its messages go by Twilio · kz." in text
+    assert "Meanwhile its messages go through Twilio · kz." in text
     assert ALONE not in text
 
 
@@ -146,7 +146,7 @@ def test_letter_says_when_another_carries_only_a_part(settings: Settings, name: 
 
     text = letter_about(name)
 
-    assert "takes what it can of its messages" in text
+    assert "takes over the messages it can" in text
     assert ALONE not in text
 
 
