@@ -7,7 +7,7 @@ class LinksConfig(AppConfig):
     verbose_name = _("Short links")
 
     def ready(self) -> None:
-        """Tells the channels how a link is worded, and when it was opened."""
+        """Registers how messages with links are rendered, and when they were opened."""
         from channels import extensions  # noqa: PLC0415 - models are not loaded before this
         from links.clicks import counting, partitions  # noqa: PLC0415
         from links.make import message_text  # noqa: PLC0415

@@ -1,4 +1,4 @@
-"""Celery's part: hints and housekeeping."""
+"""Celery tasks that read the stream of clicks."""
 
 from celery import shared_task
 

@@ -77,7 +77,9 @@ class _CodeAcceptance(sending.Acceptance[CodeSendRequest]):
     def _fallback_steps(self) -> list[Step]:
         steps = super()._fallback_steps()
         if self.request.link:
-            self.link = self.request.link.sent_by({self.channel, *(step.channel for step in steps)})
+            self.link = self.request.link.for_channels(
+                {self.channel, *(step.channel for step in steps)}
+            )
         return steps
 
     def is_retryable(self, constraint: str) -> bool:

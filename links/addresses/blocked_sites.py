@@ -1,4 +1,4 @@
-"""Sites that the operator lets no link lead to, with all that is under them."""
+"""Sites, with their subdomains, that the operator forbids as targets."""
 
 from django.conf import settings
 from django.db.backends.utils import CursorWrapper
@@ -18,5 +18,5 @@ invalidate_cache = _blocked.invalidate
 
 
 def is_blocked(domains: set[str]) -> bool:
-    """`domains`: a host and every domain that it lies under."""
+    """`domains`: a host and all its parent domains."""
     return not (domains.isdisjoint(_blocked.get()) and domains.isdisjoint(settings.LINK_BLOCKLIST))

@@ -1,4 +1,4 @@
-"""Hosts of companies' own that short links may be under."""
+"""Companies' own hosts of short links."""
 
 from collections.abc import Mapping
 from functools import cache
@@ -28,7 +28,7 @@ invalidate_cache, keep_fresh = _hosts.invalidate, _hosts.keep_fresh
 
 
 def find(host: str) -> Host | None:
-    """A host of some company's own, by its name in lower case without a port."""
+    """Finds a company's host by its name in lower case, without a port."""
     return _hosts.get().get(host)
 
 
@@ -37,28 +37,28 @@ def of_company(company_id: int) -> list[Host]:
 
 
 def base_url(host_id: int | None) -> str:
-    """What a slug is put after; the service's own host unless there is another."""
+    """The URL before the slash and the slug."""
     if host_id is None:
         return str(settings.SHORT_URL)
     found = _by_id(host_id)
-    if found is None:  # added a moment ago: a host that has links is never taken away
+    if found is None:  # added a moment ago: a host with links is never deleted
         invalidate_cache()
         found = _by_id(host_id)
     return f"{scheme()}{found.host}" if found else str(settings.SHORT_URL)
 
 
 def scheme() -> str:
-    """Of every short link: `https://`, or `http://` where the service itself has no other."""
+    """`https://`, or `http://` when SHORT_URL has it."""
     return f"{urlsplit(settings.SHORT_URL).scheme}://"
 
 
 def key(host_id: int | None, slug: str) -> str:
-    """What a slug is looked up by under this host; no slug has a slash in it."""
+    """The lookup key of a slug under this host; no slug contains a slash."""
     return slug if host_id is None else f"{host_id}/{slug}"
 
 
 def keys(slug: str, company_id: int | None = None) -> list[str]:
-    """Every key that this may be, under our own host and under those of a company, or of all."""
+    """Every key that the slug may have, under our host and those of a company, or of all."""
     known = _hosts.get().values() if company_id is None else of_company(company_id)
     names = dict.fromkeys((slug, slug.lower()))
     return [key(one, name) for one in (None, *(host.id for host in known)) for name in names]

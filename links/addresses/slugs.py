@@ -1,4 +1,4 @@
-"""What may follow the slash: generated slugs, and aliases that people choose."""
+"""Slugs of short links: generated ones, and aliases that people choose."""
 
 import re
 import secrets
@@ -17,7 +17,7 @@ from links.addresses import reserved_names
 # No vowels, so no accidental words; none of 0 O 1 l I, so it survives being read aloud.
 ALPHABET = "23456789bcdfghjkmnpqrstvwxyzBCDFGHJKLMNPQRSTVWXYZ"
 
-MAX_PATH_LENGTH = 256  # characters; what is longer is nobody's link with something glued to it
+MAX_PATH_LENGTH = 256  # characters; a longer path is no slug with punctuation appended
 
 _ALIAS = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{1,62}[A-Za-z0-9]")
 _CODE = re.compile(r"[0-9]{4,8}")
@@ -69,7 +69,7 @@ def generate(length: int) -> str:
 
 
 def check_alias(alias: object) -> str:
-    """The key that an alias is looked up by; the alias itself is kept as typed."""
+    """Returns the lookup key of a valid alias; the alias itself is stored as typed."""
     if not isinstance(alias, str) or not _ALIAS.fullmatch(alias):
         raise invalid_input(alias=_SHAPE_WORDS)
     if _CODE.fullmatch(alias):
@@ -80,10 +80,10 @@ def check_alias(alias: object) -> str:
 
 
 def repair(text: str) -> str | None:
-    """The slug meant by what was followed; None when no link can be called anything like it.
+    """Recovers the slug from a mistyped path; None when it cannot be one.
 
-    Messengers and people glue the next full stop, bracket or quote to a link, and some editors
-    put invisible characters into it.
+    Messengers and people append the next full stop, bracket or quote to a link, and some editors
+    insert invisible characters.
     """
     if _ALIAS.fullmatch(text):
         return text
@@ -97,7 +97,7 @@ def repair(text: str) -> str | None:
 
 
 def preview_slug(text: str) -> str | None:
-    """The slug in `<slug>+`, by which people ask what a link is; None when nobody asked that."""
+    """The slug in `<slug>+`, the path of the preview page; None for any other path."""
     if len(text) > MAX_PATH_LENGTH:
         return None
     visible = _visible(text)
@@ -120,12 +120,12 @@ def _decoded(text: str) -> str:
 
 
 def is_reserved(segment: str) -> bool:
-    """Whether the service itself answers there: a link of that name would never be seen."""
+    """Whether the service has a route there, which hides a link of that name."""
     return segment.lower() in _reserved(settings.ROOT_URLCONF)
 
 
 def is_reserved_alias(alias: str) -> bool:
-    """Whether people would take it for a page of the service."""
+    """Whether people would mistake it for a page of the service."""
     return reserved_names.is_reserved(alias, _reserved(settings.ROOT_URLCONF))
 
 

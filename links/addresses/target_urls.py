@@ -1,4 +1,4 @@
-"""Where a short link may lead: one strict reading of a URL, so that no two parsers disagree.
+"""Checks the target of a short link, strictly, so that no two URL parsers disagree about it.
 
 Allowed on purpose: the reserved names `.test`, `.example` and `.invalid`, which lead nowhere and
 serve documentation and tests. Refused: names that a private network answers.
@@ -242,13 +242,13 @@ def _refusal_reason(host: str, allowed: frozenset[str]) -> Words | None:
 
 
 def _reason_never_allowed(host: str, domains: set[str]) -> Words | None:
-    """Why no link of anybody may lead to this host, whoever has it."""
+    """Why no link may lead to this host, whatever the company's settings."""
     if _NUMBER.fullmatch(host.rpartition(".")[2]):
         return _IP
     return _PRIVATE if "." not in host or not _LOCAL.isdisjoint(domains) else None
 
 
 def _domains(host: str) -> set[str]:
-    """`a.b.c` → `a.b.c`, `b.c`, `c`: the host and every domain that it lies under."""
+    """`a.b.c` → `a.b.c`, `b.c`, `c`: the host and all its parent domains."""
     labels = host.split(".")
     return {".".join(labels[start:]) for start in range(len(labels))}

@@ -1,4 +1,4 @@
-"""Many links in one request: a result for each, and no query for each."""
+"""Makes many links in one request: a result for each, without a query for each."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -24,21 +24,23 @@ Result = Link | DomainError
 
 
 def shorten_many(*, owner: Owner, wanted: Sequence[NewLink], batch_id: UUID) -> list[Result]:
-    """In the order asked for; a name that is taken is that item's error alone."""
+    """Results in the order of `wanted`; an alias that is taken fails its own item alone."""
     with transaction.atomic():
         if owner.mode == Mode.TEST:
             test_quotas.consume(owner.company_id, "links", len(wanted))
-        found = _reuse(owner, wanted, batch_id)
+        results = _reuse(owner, wanted, batch_id)
         retire_aliases(owner, [link.params()["slug_key"] for link in wanted if link.alias])
         for left in reversed(range(MAX_TRIES)):
-            open_items = [n for n in range(len(wanted)) if n not in found]
+            open_items = [n for n in range(len(wanted)) if n not in results]
             if not open_items:
                 break
-            found |= _insert(owner, {n: wanted[n] for n in open_items}, batch_id, is_last=not left)
-    aliases = [one for one in found.values() if isinstance(one, Link) and one.is_alias]
+            results |= _insert(
+                owner, {n: wanted[n] for n in open_items}, batch_id, is_last=not left
+            )
+    aliases = [link for link in results.values() if isinstance(link, Link) and link.is_alias]
     if aliases:
         transaction.on_commit(lambda: resolution.cache_new(*aliases))
-    return [found[n] for n in range(len(wanted))]
+    return [results[n] for n in range(len(wanted))]
 
 
 def _reuse(owner: Owner, wanted: Sequence[NewLink], batch_id: UUID) -> dict[int, Result]:
@@ -52,19 +54,19 @@ def _reuse(owner: Owner, wanted: Sequence[NewLink], batch_id: UUID) -> dict[int,
 def _insert(
     owner: Owner, wanted: Mapping[int, NewLink], batch_id: UUID, *, is_last: bool
 ) -> dict[int, Result]:
-    """What was made, and what cannot be; a drawn slug that is taken is left for another draw."""
+    """Links made and items refused; a generated slug that is taken is left for the next try."""
     own: dict[str, Any] = {"company_id": owner.company_id, "mode": owner.mode, "batch_id": batch_id}
     params = {n: one.params() | own for n, one in wanted.items()}
     columns = {name: [one[name] for one in params.values()] for name in sql.INSERT_MANY_COLUMNS}
     with connection.cursor() as cursor:
         cursor.execute(sql.INSERT_MANY, own | columns)
         expiries: dict[UUID, datetime | None] = dict(cursor.fetchall())
-    found: dict[int, Result] = {}
+    results: dict[int, Result] = {}
     for n, one in params.items():
         if one["link_id"] in expiries:
-            found[n] = link_from_params(one, expiries[one["link_id"]])
+            results[n] = link_from_params(one, expiries[one["link_id"]])
         elif one["is_alias"]:
-            found[n] = DomainError(Error.ALIAS_TAKEN)
+            results[n] = DomainError(Error.ALIAS_TAKEN)
         elif is_last:
             raise DomainError(Error.UNAVAILABLE, retry_after=1)
-    return found
+    return results

@@ -28,7 +28,7 @@ from links.models import Link
 
 
 def shorten(*, owner: Owner, link: NewLink) -> Link:
-    """Make a short link, or find an equal one if that will do; raises `alias_taken`."""
+    """Makes a short link, or reuses an equal one when allowed; raises `alias_taken`."""
     if owner.mode == Mode.TEST:
         test_quotas.consume(owner.company_id, "links")
     if link.is_reused:
@@ -44,14 +44,14 @@ def shorten(*, owner: Owner, link: NewLink) -> Link:
             if link.alias:
                 raise DomainError(Error.ALIAS_TAKEN) from None
         else:
-            if link.alias:  # somebody may have asked for it before, and been told 404
+            if link.alias:  # somebody may have got a 404 for it before
                 transaction.on_commit(partial(resolution.cache_new, made))
             return made
     raise AssertionError("the last try returns or raises")
 
 
 def _insert(owner: Owner, params: Mapping[str, Any]) -> Link:
-    # A savepoint where a transaction is open: a slug that is taken must not break it.
+    # A savepoint, so that a slug that is taken does not break an open transaction.
     needs_block = params["is_alias"] or connection.in_atomic_block
     with transaction.atomic() if needs_block else nullcontext():
         if params["is_alias"]:
@@ -83,21 +83,21 @@ class SentLink:
 
 
 def send_link(*, sender: Sender, order: LinkSendRequest) -> SentLink:
-    """Shorten and send in one commit; refuses before anything is spent."""
+    """Shortens and sends in one commit; refuses before anything is charged."""
     acceptance = _Acceptance(sender, order)
     outcome = sending.send(acceptance)
     return SentLink(outcome, acceptance.short_url, acceptance.segments)
 
 
 class _Acceptance(sending.Acceptance[LinkSendRequest]):
-    """Tried again when its slug was taken; an alias that is taken is a refusal."""
+    """Tries again when a generated slug is taken; an alias that is taken is refused."""
 
     kind = "link"
     short_url = ""
 
     def _fallback_steps(self) -> list[Step]:
         steps = super()._fallback_steps()
-        self.link = self.request.link.sent_by({self.channel, *(one.channel for one in steps)})
+        self.link = self.request.link.for_channels({self.channel, *(one.channel for one in steps)})
         return steps
 
     def count_segments(self) -> int:
@@ -126,7 +126,7 @@ class _Acceptance(sending.Acceptance[LinkSendRequest]):
         with transaction.atomic():  # a refusal brings the retired alias back
             retire_aliases(principal, [params["slug_key"]])
             self._read(sending.first_row(statement, params))
-        # Somebody may have asked for it too early and been told that it is not there.
+        # Somebody may have requested the alias before, and got a 404.
         resolution.invalidate_after_commit(link_from_params(params, None))
         return None
 
@@ -153,5 +153,5 @@ class _Acceptance(sending.Acceptance[LinkSendRequest]):
 
 
 def sent_link(message: Message) -> SentLink:
-    """What the sender of this message is told, read from the database."""
+    """The result of a send whose message exists, read from the database."""
     return SentLink(SendOutcome.of(message), message.params["short_url"], message.segments)

@@ -1,4 +1,4 @@
-"""The words that a link goes out in."""
+"""The text of a message that carries a link."""
 
 import re
 from collections.abc import Mapping
@@ -16,15 +16,15 @@ _JOINTS = r"\s:;,.!–—()-"
 
 
 def with_link(text: str, url: str) -> str:
-    """Every whole-word `:link` replaced; where there is none, the link comes last."""
+    """Replaces every whole-word `:link`; without one, the link comes last."""
     replaced, count = PLACEHOLDER.subn(lambda _found: url, text)
     return replaced if count else f"{text} {url}"
 
 
 def beside_button(text: str, url: str, *, locale: str, brand: str) -> str:
-    """The same for WhatsApp, whose template has the link on a button: not said twice.
+    """The text for WhatsApp, whose template has the link on a button, so the text omits it.
 
-    A link inside a sentence stays, for the sentence makes no sense without it.
+    A link inside a sentence stays, because the sentence makes no sense without it.
     """
     if text == with_link(TEXTS[locale], url):
         text = ""
@@ -35,7 +35,7 @@ def beside_button(text: str, url: str, *, locale: str, brand: str) -> str:
 
 
 def render(*, subject_id: UUID, params: Mapping[str, Any], locale: str, channel: str) -> Rendered:
-    """The message of a link: its text was settled when it was accepted."""
+    """Renders the message of a link; its text was fixed when it was accepted."""
     text, url = params["text"], params["short_url"]
     if channel == "whatsapp":
         text = beside_button(text, url, locale=locale, brand=params.get("brand", ""))

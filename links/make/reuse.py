@@ -1,4 +1,4 @@
-"""Links for requests that an equal live link will do for as well."""
+"""Finds an equal live link for a request with `reuse`, or makes one."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -14,14 +14,14 @@ _IS_LIVE = """
 (l.disabled_at IS NULL AND (l.expires_at IS NULL OR l.expires_at > now())
  AND NOT EXISTS (SELECT FROM links_stop s
                  WHERE s.company_id = l.company_id AND s.batch_id = l.batch_id))"""
-# That there is a key is said again for the planner, who takes the partial index only then.
+# IS NOT NULL is redundant, but the planner uses the partial index only with it.
 _EQUAL = """
 l.company_id = %(company_id)s AND l.mode = %(mode)s::text
 AND l.reuse_key = ANY(%(reuse_key)s::uuid[]) AND l.reuse_key IS NOT NULL"""
 
-# What is there and lives is found; what died gives its key up, in one order, and new ones are made
-# of the rest. The unique index decides between two that come at once, and the later one is given
-# the row of the earlier, which its own snapshot could not show.
+# Live links are found; dead ones give up their keys, locked in one order; new links are made for
+# the rest. The unique index decides between concurrent requests; ON CONFLICT returns the earlier
+# row to the later request, whose snapshot does not show it.
 _FIND_OR_CREATE = f"""
 WITH found AS (
   SELECT l.reuse_key, l.id, l.slug, l.key, l.expires_at
@@ -66,7 +66,7 @@ _RETURNED = ("link_id", "slug", "slug_key", "expires_at")
 def find_or_create(
     *, owner: Owner, wanted: Sequence[NewLink], batch_id: UUID | None = None
 ) -> list[Link]:
-    """In the order asked for; equal ones in the list are one link."""
+    """Links in the order of `wanted`; equal items share one link."""
     own: dict[str, Any] = {"company_id": owner.company_id, "mode": owner.mode, "batch_id": batch_id}
     keys = [one.reuse_key() for one in wanted]
     distinct = dict(zip(keys, wanted, strict=True))
@@ -76,7 +76,7 @@ def find_or_create(
         try:
             with transaction.atomic():
                 rows = _execute(own, list(asked.values()))
-        except IntegrityError as error:  # a slug that was drawn is taken
+        except IntegrityError as error:  # a generated slug is taken
             if acceptance.violated_constraint(error) != "link_key_once" or not left:
                 raise
         else:

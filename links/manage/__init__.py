@@ -1,1 +1,1 @@
-"""Links once they are made: changed, stopped, released, blocked."""
+"""Managing links: changing, stopping, releasing and blocking them."""

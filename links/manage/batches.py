@@ -1,4 +1,4 @@
-"""Links made in one request, taken together."""
+"""Batches: the links made in one request."""
 
 from dataclasses import dataclass
 from datetime import datetime

@@ -18,8 +18,8 @@ PAGE_SIZE = 20_000  # rows
 
 
 def links_to(host: str) -> QuerySet[Link]:
-    """Links that lead to this site or to one under it, now or once they have expired, those that
-    are disabled too unless only the operator can enable them; their targets are normalised.
+    """Links whose target or expired URL is on this site or a subdomain, unless barred or retired;
+    stored targets are normalised.
     """
     site = rf"^https?://([^/?#]*\.)?{re.escape(host)}([:/?#]|$)"
     leads_there = Q(url__regex=site) | Q(expired_url__regex=site)
@@ -31,13 +31,13 @@ def count_links_to(host: str) -> int:
 
 
 def disable_links_to(host: str, *, user: User | None, ip: str | None = None) -> int:
-    """Part after part, each told of at once; returns how many were barred."""
+    """Disables page after page, each in its own commit; returns how many links were disabled."""
     ids = [list(links.values_list("pk", flat=True)) for links in _pages(links_to(host))]
     return sum(_disable(some, host, user=user, ip=ip) for some in ids if some)
 
 
 def _pages(links: QuerySet[Link]) -> Iterator[QuerySet[Link]]:
-    """Of the whole table, which no index searches by target: no statement reads more at once."""
+    """Pages over the whole table, because no index covers targets; a statement reads one page."""
     last: UUID | None = None
     while True:
         rest = Link.objects.filter(pk__gt=last) if last else Link.objects.all()

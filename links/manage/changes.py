@@ -1,4 +1,4 @@
-"""What becomes of links once they are made: shown, changed, switched off and on again."""
+"""Changes to existing links: target, lifetime, tags, enabling and disabling."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -39,23 +39,23 @@ BARRED = (
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """None: as it is. `lifetime` is in seconds from now, `is_endless` for ever; while a
-    company waits for approval, PENDING_LIFETIME from when the link was made at most.
+    """None leaves a field as it is. `lifetime` is in seconds from now; `is_endless` means for ever.
+    While a company is pending, a link lives PENDING_LIFETIME at most.
     """
 
     url: str | None = None
     lifetime: int | None = None
     is_endless: bool = False
     is_enabled: bool | None = None
-    by_operator: bool = False  # then nobody else switches it on again
+    by_operator: bool = False  # then only the operator can enable it again
     expired_url: str | None = None
     utm: str | None = None
 
 
 @transaction.atomic
 def change(*, link: Link, wanted: Change, user: User | None = None, ip: str | None = None) -> Link:
-    """The link as it is then; raises `alias_taken` when its name was handed on meanwhile, and
-    `url_not_allowed` when it is to be enabled and a site that it may lead to is blocked.
+    """Returns the changed link; raises `alias_taken` when its alias was reassigned meanwhile, and
+    `url_not_allowed` when enabling a link to a blocked site.
     """
     link = Link.objects.select_for_update(of=("self",)).select_related("company").get(pk=link.pk)
     if link.retired_at is not None:
@@ -73,13 +73,13 @@ def change(*, link: Link, wanted: Change, user: User | None = None, ip: str | No
         link.save(update_fields=fields)
         action = "link.disabled" if wanted.is_enabled is False else "link.changed"
         record(action, link, company=link.company, user=user, ip=ip)
-    # When nothing changes too: whoever asks again may not have been answered the first time.
+    # Without a change, too: this may be the retry of a request that died before it invalidated.
     transaction.on_commit(partial(resolution.invalidate_after_commit, link))
     return link
 
 
 def _reason_not_to_enable(link: Link) -> Words | None:
-    """Why enabling it would open nothing."""
+    """The reason why enabling the link would not open it."""
     if link.is_barred:
         return BARRED
     if link.used_at is not None:
@@ -102,7 +102,7 @@ def _apply(link: Link, wanted: Change) -> list[str]:
     changed = [name for name, was in zip(names, before, strict=True) if was != getattr(link, name)]
     if link.reuse_key is None or set(changed) <= {"disabled_at", "is_barred"}:
         return changed
-    link.reuse_key = None  # it is no longer what was asked for
+    link.reuse_key = None  # it no longer equals the request
     return [*changed, "reuse_key"]
 
 
@@ -115,8 +115,8 @@ def _expiry(link: Link, lifetime: int | None) -> datetime | None:
 
 
 def disable_with_codes(cursor: CursorWrapper, verification_ids: Sequence[UUID]) -> None:
-    """Links that were to live as long as these codes, which are over, in the caller's
-    transaction. Call it before messages are locked.
+    """Disables the links of codes that are over, in the caller's transaction. Call it before
+    messages are locked.
     """
     cursor.execute(sql.DISABLE_WITH_CODES, [list(verification_ids)])
     dead = [Link(id=link_id, slug=key, key=key) for link_id, key in cursor.fetchall()]

@@ -1,7 +1,7 @@
-"""Stopping all links of a company or of a batch at once, and letting them lead on again.
+"""Stops all links of a company or of a batch at once, and releases them again.
 
-Every process knows within a second (`links.follow.resolution`). No link is changed: what expired
-or was disabled meanwhile stays so.
+Every process knows within a second (`links.follow.change_feed`). No link's row changes: a link that
+expired or was disabled meanwhile stays so.
 """
 
 from uuid import UUID
@@ -31,7 +31,7 @@ def stop(
     ip: str | None = None,
     by_operator: bool = False,
 ) -> bool:
-    """None: all of the company's. False when they are stopped already."""
+    """Without a batch, stops all the company's links. Returns False when already stopped."""
     _lock_company(company)
     row, is_new = Stop.objects.get_or_create(company=company, batch_id=batch_id)
     if by_operator and not row.is_operators:
@@ -50,8 +50,8 @@ def release(
     ip: str | None = None,
     by_operator: bool = False,
 ) -> bool:
-    """False when they are not stopped. A stop of the company outlasts that of its batch, and what
-    the operator stopped nobody else releases: `forbidden`.
+    """Returns False when nothing is stopped. A stop of the company survives the release of a batch.
+    Raises `forbidden` for a stop by the operator.
     """
     _lock_company(company)
     stops = Stop.objects.filter(company=company, batch_id=batch_id)
@@ -64,10 +64,10 @@ def release(
 
 
 def _lock_company(company: Company) -> None:
-    """One at a time for a company, whether or not a stop is there to be locked.
+    """Serialises stops and releases of a company, with or without a stop to lock.
 
-    Processes are told when nothing changes, too: whoever asks again may have died the first time
-    between the commit and the telling.
+    The change is published even when nothing changed: this may be the retry of a request that died
+    between its commit and publishing.
     """
     Company.objects.select_for_update(no_key=True).get(pk=company.pk)
     transaction.on_commit(resolution.publish_stop_change)

@@ -1,4 +1,4 @@
-"""What became of the link that a message carried, for the message's page."""
+"""Timeline entries of the link that a message carried."""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -10,7 +10,7 @@ from channels.extensions import TimelineEntry
 from channels.models import Message
 from links.models import Link
 
-# For as long as clicks themselves are kept.
+# Available for as long as clicks are kept.
 _BOT_VISITS = """
 SELECT kind = 'scanner', min(at), count(*) FROM links_click
 WHERE link_id = %s AND kind <> 'person' GROUP BY 1
@@ -18,7 +18,7 @@ WHERE link_id = %s AND kind <> 'person' GROUP BY 1
 
 
 def entries(message: Message) -> Iterator[TimelineEntry]:
-    """Of a link, or of a code that came with one: who opened it, people and machines apart."""
+    """Who opened the message's link, people and bots separately."""
     link_id = message.params.get("link") or message.subject_id
     link = Link.objects.filter(pk=link_id, message_id=message.pk).first()
     if link is None:
@@ -29,7 +29,7 @@ def entries(message: Message) -> Iterator[TimelineEntry]:
 
 
 def opened_at(message: Message) -> datetime | None:
-    """When its person first opened the link that it carried, if it did."""
+    """When a person first opened the message's link, if any."""
     link_id = message.params.get("link") or (message.kind == "link" and message.subject_id)
     if not link_id:
         return None

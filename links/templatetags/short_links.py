@@ -1,4 +1,4 @@
-"""Pieces about short links for pages of other rooms."""
+"""Template tags that show short links on other apps' pages."""
 
 from typing import Any
 
