@@ -78,7 +78,7 @@ class ProviderAccount(models.Model):
 
 
 class ProviderAlert(models.Model):
-    """What a vendor said of our account rather than of a message; `alerts.note` writes it."""
+    """A vendor's alert about our account, not about a message; `vendor_alerts` writes it."""
 
     provider = models.CharField(_("provider"), max_length=40)
     code = models.CharField(_("provider's code"), max_length=60)

@@ -97,7 +97,7 @@ def test_first_event_of_an_attempt(
     [(EventKind.UNREACHABLE, "recipient_unreachable"), (EventKind.REFUSED, "delivery_failed"),
      (EventKind.EXPIRED, "delivery_failed"), (EventKind.GIVEN_UP, "")],
 )  # fmt: skip
-def test_why_it_ended(what: EventKind, error: str) -> None:
+def test_message_error_follows_the_event(what: EventKind, error: str) -> None:
     one, its = message(), attempt()
 
     happen(what, one, its, code="131026", detail="x" * 400)
@@ -119,7 +119,7 @@ def test_late_delivery_wins_and_charges_nothing(state: str, what: EventKind) -> 
 
 @pytest.mark.parametrize("state", ["failed", "expired", "delivered"])
 @pytest.mark.parametrize("what", sorted(set(EventKind) - {EventKind.DELIVERED, EventKind.READ}))
-def test_what_is_over_stays_over(state: str, what: EventKind) -> None:
+def test_final_state_ignores_later_events(state: str, what: EventKind) -> None:
     one, its = message(state=state), attempt(state=state)
 
     happen(what, one, its)
@@ -131,7 +131,7 @@ FAULTS = [EventKind.REFUSED, EventKind.UNREACHABLE, EventKind.RETRY]
 
 
 @pytest.mark.parametrize("what", FAULTS)
-def test_message_that_another_account_can_carry_is_due_there_at_once(what: EventKind) -> None:
+def test_rerouted_message_is_due_at_once(what: EventKind) -> None:
     one, its = message(), attempt()
 
     happen(what, one, its, can_reroute=True, code="20003", retry_after=60.0)
@@ -145,7 +145,7 @@ def test_message_that_another_account_can_carry_is_due_there_at_once(what: Event
     "fields",
     [{"time_left": MIN_TIME_LEFT}, {"tries": MAX_TRIES}, {"tries": 2}, {"state": "delivered"}],
 )
-def test_message_that_is_beyond_another_try_goes_nowhere(
+def test_message_beyond_another_try_is_not_rerouted(
     what: EventKind, fields: dict[str, object]
 ) -> None:
     its = attempt(n=MAX_TRIES if fields.get("tries") == MAX_TRIES else 1)
@@ -157,7 +157,7 @@ def test_message_that_is_beyond_another_try_goes_nowhere(
     assert (moved.state, moved.due_in is None) == (stayed.state, stayed.due_in is None)
 
 
-def test_what_was_taken_is_not_given_to_another_account() -> None:
+def test_accepted_message_is_not_rerouted() -> None:
     one, its = message(state="sent"), attempt(state="sent")
 
     happen(EventKind.REFUSED, one, its, can_reroute=True)
@@ -182,7 +182,7 @@ def test_proof_by_hand_over_and_by_an_entered_code() -> None:
         assert kinds(one) == [(TransferKind.CAPTURE, proof, "")]
 
 
-def test_provider_id_is_learned_once() -> None:
+def test_first_provider_id_is_kept() -> None:
     one, its = message(), attempt()
 
     happen(EventKind.AMBIGUOUS, one, its, provider_id="a")
@@ -191,7 +191,7 @@ def test_provider_id_is_learned_once() -> None:
     assert its.provider_id == "a"
 
 
-def test_retry_waits_with_jitter_and_no_less_than_was_asked() -> None:
+def test_retry_delay_has_jitter_and_respects_retry_after() -> None:
     waits = []
     for _ in range(50):
         one = message(time_left=3000.0)
@@ -213,7 +213,7 @@ def test_retry_waits_with_jitter_and_no_less_than_was_asked() -> None:
         ({"time_left": 80.0}, 60.0),
     ],
 )
-def test_retry_that_makes_no_sense_is_a_failure(
+def test_retry_without_tries_or_time_left_fails(
     fields: dict[str, float], retry_after: float | None
 ) -> None:
     one = message(**fields)
@@ -224,7 +224,7 @@ def test_retry_that_makes_no_sense_is_a_failure(
     assert kinds(one) == [(TransferKind.RELEASE, "", "failed")]
 
 
-def test_give_up_of_a_message_that_is_over_changes_nothing() -> None:
+def test_give_up_ignores_final_messages() -> None:
     one = message(state="delivered")
 
     give_up(one)
@@ -235,7 +235,7 @@ def test_give_up_of_a_message_that_is_over_changes_nothing() -> None:
 @pytest.mark.parametrize(
     ("polls", "wait"), [(0, 20.0), (1, 40.0), (2, 80.0), (3, 120.0), (9, 120.0)]
 )
-def test_polls_grow_rarer(polls: int, wait: float) -> None:
+def test_poll_delay_grows(polls: int, wait: float) -> None:
     one, its = message(state="sent"), attempt(state="sent", polls=polls)
 
     happen(EventKind.NO_NEWS, one, its)

@@ -54,7 +54,7 @@ def test_acceptance(api: Api) -> None:
     assert ledger.balance(api.company.pk) == (999, 1)
 
 
-def test_what_is_accepted_and_delivered_at_once_is_not_asked_about(api: Api) -> None:
+def test_message_delivered_at_once_is_not_polled(api: Api) -> None:
     attempt = submitted(api)
 
     apply.apply(
@@ -94,7 +94,7 @@ def test_delivery_charges(api: Api) -> None:
     [(EventKind.UNREACHABLE, "failed", "failed"), (EventKind.REFUSED, "failed", "failed"),
      (EventKind.EXPIRED, "expired", "expired"), (EventKind.GIVEN_UP, "expired", "expired")],
 )  # fmt: skip
-def test_failure_gives_the_tokens_back(api: Api, what: EventKind, state: str, reason: str) -> None:
+def test_failure_releases_the_tokens(api: Api, what: EventKind, state: str, reason: str) -> None:
     attempt = accepted(api)
 
     apply.apply([Event(attempt.id, what, code="E1", detail="why")])
@@ -107,7 +107,7 @@ def test_failure_gives_the_tokens_back(api: Api, what: EventKind, state: str, re
 
 
 @pytest.mark.parametrize("what", [EventKind.EXPIRED, EventKind.REFUSED])
-def test_late_delivery_is_told_and_free(api: Api, what: EventKind) -> None:
+def test_late_delivery_is_published_without_a_charge(api: Api, what: EventKind) -> None:
     attempt = accepted(api)
     sent_before(AT)
     apply.apply([Event(attempt.id, what)])
@@ -122,7 +122,7 @@ def test_late_delivery_is_told_and_free(api: Api, what: EventKind) -> None:
 
 @pytest.mark.parametrize("hours", [-1, 1])
 @pytest.mark.parametrize("is_sent", [True, False])
-def test_times_are_in_order_whatever_the_vendors_clock_says(
+def test_times_stay_in_order_with_a_wrong_vendor_clock(
     api: Api, hours: int, *, is_sent: bool
 ) -> None:
     attempt = accepted(api)
@@ -192,12 +192,12 @@ def test_events_of_one_attempt_in_one_group(api: Api) -> None:
     assert Attempt.objects.get().provider_id == "wamid.1"
 
 
-def test_unknown_attempt_is_no_matter(api: Api) -> None:
+def test_event_of_an_unknown_attempt_is_ignored(api: Api) -> None:
     assert apply.apply([Event(uuid4(), EventKind.DELIVERED)]) == []
     assert apply.apply([]) == []
 
 
-def test_refused_group_leaves_nothing(api: Api) -> None:
+def test_failed_group_is_rolled_back(api: Api) -> None:
     first, second = accepted(api), submitted(api, "+79161234568")
 
     with pytest.raises(IntegrityError):
@@ -212,7 +212,7 @@ def test_refused_group_leaves_nothing(api: Api) -> None:
     assert ledger.balance(api.company.pk) == (998, 2)
 
 
-def test_retry_is_due_again_and_holds_on(api: Api) -> None:
+def test_retry_is_due_again_under_the_same_hold(api: Api) -> None:
     attempt = submitted(api)
 
     apply.apply([Event(attempt.id, EventKind.RETRY, code="timeout", retry_after=5.0)])
@@ -224,7 +224,7 @@ def test_retry_is_due_again_and_holds_on(api: Api) -> None:
     assert ledger.balance(api.company.pk) == (999, 1)
 
 
-def test_message_nobody_took_is_given_up(api: Api) -> None:
+def test_unclaimed_message_is_given_up(api: Api) -> None:
     message = send(api)
 
     apply.give_up([message.id])
@@ -257,7 +257,7 @@ def told(signals: Any) -> list[tuple[str, str, str, str, int]]:
     return [tuple(signal) for signal in orjson.loads(message["data"])] if message else []
 
 
-def test_senders_are_told_in_one_message(api: Api, signals: Any) -> None:
+def test_outcomes_of_a_group_are_published_once(api: Api, signals: Any) -> None:
     first, second = accepted(api), accepted(api, "+79161234568")
     while told(signals):
         pass
@@ -273,7 +273,7 @@ def test_senders_are_told_in_one_message(api: Api, signals: Any) -> None:
     assert told(signals) == []
 
 
-def test_nobody_is_told_of_nothing(api: Api, signals: Any) -> None:
+def test_empty_group_publishes_nothing(api: Api, signals: Any) -> None:
     attempt = accepted(api)
     while told(signals):
         pass
@@ -307,7 +307,7 @@ def test_contradicting_events_settle_once(api: Api, round_number: int) -> None:
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("round_number", range(3))
-def test_groups_that_cross_do_not_deadlock(api: Api, round_number: int) -> None:
+def test_overlapping_groups_do_not_deadlock(api: Api, round_number: int) -> None:
     attempts = [accepted(api, f"+7916123456{n}").id for n in range(8)]
 
     def all_of(ids: list[UUID], what: EventKind) -> Any:

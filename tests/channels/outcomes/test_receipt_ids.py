@@ -68,7 +68,7 @@ def test_receipt_finds_its_message(answered: str, receipted: str) -> None:
     assert set(states().values()) == {"delivered"}
 
 
-def test_of_two_readings_the_one_to_the_receipts_phone_counts() -> None:
+def test_phone_decides_between_two_spellings_of_an_id() -> None:
     taken("10", "+79160000010")  # hexadecimal 10 is decimal 16
     taken("16", "+79160000016")
 
@@ -77,7 +77,7 @@ def test_of_two_readings_the_one_to_the_receipts_phone_counts() -> None:
     assert states() == {"+79160000010": "delivered", "+79160000016": "sent"}
 
 
-def test_receipt_without_a_phone_of_ours_goes_by_its_id_alone() -> None:
+def test_receipt_without_a_known_phone_matches_by_id() -> None:
     taken("AF")
 
     hear("175", "")
@@ -85,7 +85,7 @@ def test_receipt_without_a_phone_of_ours_goes_by_its_id_alone() -> None:
     assert set(states().values()) == {"delivered"}
 
 
-def test_receipt_that_overtook_the_commit_of_its_id_is_matched_when_that_is_there() -> None:
+def test_receipt_before_the_commit_of_its_id_is_matched_later() -> None:
     hear("175")
     assert states() == {}
 
@@ -95,7 +95,7 @@ def test_receipt_that_overtook_the_commit_of_its_id_is_matched_when_that_is_ther
     assert set(states().values()) == {"delivered"}
 
 
-def test_another_reading_of_an_id_to_another_phone_is_no_match() -> None:
+def test_other_spelling_for_another_phone_does_not_match() -> None:
     taken("1000", "+79160000010")
 
     hear("4096", "+79160000016")  # 4096 is hexadecimal 1000
@@ -103,7 +103,7 @@ def test_another_reading_of_an_id_to_another_phone_is_no_match() -> None:
     assert states() == {"+79160000010": "sent"}
 
 
-def test_phone_in_national_spelling_is_the_same_phone() -> None:
+def test_phone_in_national_format_matches() -> None:
     taken("10", "+79160000010")
     taken("16", "+79160000016")
 
@@ -114,9 +114,7 @@ def test_phone_in_national_spelling_is_the_same_phone() -> None:
 
 @pytest.mark.parametrize("state", [ReceiptState.DELIVERED, ReceiptState.UNREACHABLE])
 @pytest.mark.parametrize("phone", ["+79990000000", "", "BANK"])
-def test_what_a_person_may_have_written_moves_no_message_of_another(
-    phone: str, state: ReceiptState
-) -> None:
+def test_reply_text_changes_no_message_of_another_phone(phone: str, state: ReceiptState) -> None:
     attempt = taken("1234567")
 
     hear("1234567", phone, state=state, needs_phone=True)

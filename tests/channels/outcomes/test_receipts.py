@@ -97,7 +97,7 @@ def test_receipts_in_any_order(
     assert not Receipt.objects.filter(due_at__isnull=False).exists()
 
 
-def test_receipt_by_our_own_reference_teaches_the_vendor_s_id(api: Api) -> None:
+def test_receipt_by_our_reference_stores_the_vendors_id(api: Api) -> None:
     attempt = submitted(api)
     hear(attempt, "sent", ref=attempt.id, provider_id="wamid.9")
 
@@ -107,7 +107,7 @@ def test_receipt_by_our_own_reference_teaches_the_vendor_s_id(api: Api) -> None:
     assert (attempt.state, attempt.provider_id) == ("sent", "wamid.9")
 
 
-def test_receipt_that_came_before_our_commit_waits_for_it(api: Api) -> None:
+def test_receipt_before_our_commit_is_matched_later(api: Api) -> None:
     attempt = submitted(api)
     receipt = hear(attempt, provider_id="wamid.9")
     apply_stored()
@@ -123,7 +123,7 @@ def test_receipt_that_came_before_our_commit_waits_for_it(api: Api) -> None:
     assert states(attempt) == ("delivered", "delivered")
 
 
-def test_receipt_nobody_knows_is_kept_as_a_record(db: None) -> None:
+def test_unmatched_receipt_is_kept_after_the_timeout(db: None) -> None:
     stranger = AttemptFactory.build(provider_id="wamid.unknown")
     receipt = hear(stranger, ref=uuid4())
     Receipt.objects.update(
@@ -137,7 +137,7 @@ def test_receipt_nobody_knows_is_kept_as_a_record(db: None) -> None:
 
 
 @pytest.mark.parametrize("by", ["ref", "provider_id"])
-def test_receipt_of_another_provider_moves_nothing(api: Api, by: str) -> None:
+def test_receipt_of_another_provider_changes_nothing(api: Api, by: str) -> None:
     attempt = accepted(api)
     ids: dict[str, Any] = {"ref": attempt.id, "provider_id": ""} if by == "ref" else {}
     hear(attempt, provider="twilio", **ids)
@@ -173,7 +173,7 @@ def test_receipt_that_says_unreachable_ends_the_message_so(api: Api) -> None:
     assert ledger.balance(api.company.pk) == (1000, 0)
 
 
-def test_many_receipts_are_applied_in_groups(api: Api) -> None:
+def test_receipts_are_applied_in_batches(api: Api) -> None:
     attempt = accepted(api)
     for _ in range(receipts.BATCH_SIZE + 5):
         hear(attempt, "sent")
@@ -187,7 +187,7 @@ def test_many_receipts_are_applied_in_groups(api: Api) -> None:
     assert states(last) == ("delivered", "delivered")
 
 
-def test_receipt_the_database_refuses_holds_up_no_other(api: Api) -> None:
+def test_receipt_the_database_rejects_delays_no_other(api: Api) -> None:
     known, unknown = accepted(api), submitted(api, "+79161234568")
     long_ago = timezone.now() - timedelta(hours=1)
     poison = hear(unknown, "sent", ref=unknown.id, provider_id=known.provider_id, due_at=long_ago)
@@ -222,11 +222,11 @@ def test_repeated_receipt_is_stored_once() -> None:
     "fields",
     [{"provider_id": "wamid.2"}, {"ref": str(uuid4())}, {"word": "read"}, {"at": None}],
 )
-def test_receipt_that_says_something_else_is_another(fields: dict[str, Any]) -> None:
+def test_receipt_with_other_content_is_no_repeat(fields: dict[str, Any]) -> None:
     assert [store(), store(**fields)] == [1, 1]
 
 
-def test_whatever_a_vendor_writes_fits() -> None:
+def test_oversized_vendor_values_fit() -> None:
     long = "ж" * 5000
 
     assert store(provider_id=long, word=long, error_code=long, error_detail=long, ref=long) == 1

@@ -54,7 +54,7 @@ def states(attempt: Attempt) -> tuple[str, str]:
     return attempt.state, attempt.message.state
 
 
-def test_delivered_with_the_last_part(api: Api) -> None:
+def test_message_is_delivered_with_its_last_part(api: Api) -> None:
     attempt = taken(api)
 
     told(attempt, "p3")
@@ -68,7 +68,7 @@ def test_delivered_with_the_last_part(api: Api) -> None:
     assert Receipt.objects.filter(attempt=attempt, applied_at__isnull=False).count() == 3
 
 
-def test_one_part_twice_is_not_two(api: Api) -> None:
+def test_repeated_part_counts_once(api: Api) -> None:
     attempt = taken(api, 2, 2)
 
     told(attempt, "p1")
@@ -84,7 +84,7 @@ def test_one_part_twice_is_not_two(api: Api) -> None:
     ("state", "ended"),
     [(ReceiptState.UNREACHABLE, "failed"), (ReceiptState.EXPIRED, "expired")],
 )
-def test_one_part_fails_the_whole(api: Api, state: ReceiptState, ended: str) -> None:
+def test_failed_part_fails_the_message(api: Api, state: ReceiptState, ended: str) -> None:
     attempt = taken(api)
 
     told(attempt, "p1")
@@ -94,7 +94,7 @@ def test_one_part_fails_the_whole(api: Api, state: ReceiptState, ended: str) -> 
     assert ledger.balance(api.company.pk) == (1000, 0)
 
 
-def test_all_of_it_after_all_is_delivered_and_free(api: Api) -> None:
+def test_late_delivery_of_all_parts_is_not_charged(api: Api) -> None:
     attempt = taken(api, 2, 2)
     told(attempt, "p1", ReceiptState.EXPIRED)
 
@@ -105,7 +105,7 @@ def test_all_of_it_after_all_is_delivered_and_free(api: Api) -> None:
     assert ledger.balance(api.company.pk) == (1000, 0)
 
 
-def test_begun_and_not_finished_stays_unknown(api: Api) -> None:
+def test_partly_submitted_message_stays_ambiguous(api: Api) -> None:
     attempt = taken(api, total=3, known=2)
 
     told(attempt, "p1", ReceiptState.SENT)
@@ -117,7 +117,7 @@ def test_begun_and_not_finished_stays_unknown(api: Api) -> None:
     assert attempt.provider_id is None  # or a receipt for that part would speak for all
 
 
-def test_id_that_came_late_completes_it(api: Api) -> None:
+def test_late_part_id_completes_the_message(api: Api) -> None:
     attempt = taken(api, total=2, known=1)
     told(attempt, "p1")
 
@@ -127,7 +127,7 @@ def test_id_that_came_late_completes_it(api: Api) -> None:
     assert states(attempt) == ("delivered", "delivered")
 
 
-def test_receipt_that_overtakes_the_note_is_matched_later(api: Api) -> None:
+def test_receipt_before_its_part_is_matched_later(api: Api) -> None:
     attempt = submitted(api, channel="sms")
     told(attempt, "p1")
     note(attempt, range(1, 3), 2)
@@ -141,7 +141,7 @@ def test_receipt_that_overtakes_the_note_is_matched_later(api: Api) -> None:
     assert states(attempt) == ("delivered", "delivered")
 
 
-def test_notes_may_be_repeated_and_must_be_ones_own(api: Api) -> None:
+def test_parts_are_stored_once_and_for_own_attempts_only(api: Api) -> None:
     attempt = taken(api)
 
     note(attempt, range(1, 4), 3)
@@ -152,7 +152,7 @@ def test_notes_may_be_repeated_and_must_be_ones_own(api: Api) -> None:
 
 
 @pytest.mark.parametrize("_round", range(3))
-def test_two_last_parts_reported_at_once(api: Api, _round: int) -> None:
+def test_two_last_parts_at_once_deliver_the_message(api: Api, _round: int) -> None:
     attempt = taken(api, 2, 2)
     for number in (1, 2):
         said = base.Receipt(f"p{number}", None, ReceiptState.DELIVERED, "DELIVRD")
@@ -164,7 +164,7 @@ def test_two_last_parts_reported_at_once(api: Api, _round: int) -> None:
     assert states(attempt) == ("delivered", "delivered")
 
 
-def test_notes_are_purged_with_what_is_raw(api: Api) -> None:
+def test_parts_are_purged_with_raw_receipts(api: Api) -> None:
     attempt = taken(api)
     Attempt.objects.update(started_at=timezone.now() - timedelta(days=31))
 

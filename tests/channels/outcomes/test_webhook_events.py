@@ -30,7 +30,7 @@ def told() -> list[str]:
     return list(Event.objects.order_by("created_at", "id").values_list("kind", flat=True))
 
 
-def test_handed_over_and_delivered_are_told(api: Api) -> None:
+def test_sent_and_delivered_emit_events(api: Api) -> None:
     attempt = accepted(api, **LINK)
     apply.apply([Happening(attempt.id, EventKind.DELIVERED)])
 
@@ -70,7 +70,7 @@ def _text(at: datetime | None) -> str:
         (EventKind.GIVEN_UP, "message.expired", None),
     ],
 )
-def test_refusal_and_silence_are_told(
+def test_failure_and_expiry_emit_events(
     api: Api, what: EventKind, kind: str, error: str | None
 ) -> None:
     attempt = submitted(api)
@@ -81,7 +81,7 @@ def test_refusal_and_silence_are_told(
     assert (event.kind, event.data["error"]) == (kind, error)
 
 
-def test_message_nobody_took_is_told_of(api: Api) -> None:
+def test_unclaimed_message_emits_an_event_on_expiry(api: Api) -> None:
     message = send(api)
 
     apply.give_up([message.id])
@@ -89,7 +89,7 @@ def test_message_nobody_took_is_told_of(api: Api) -> None:
     assert told() == ["message.expired"]
 
 
-def test_repeats_and_readings_tell_nothing_new(api: Api) -> None:
+def test_repeats_and_read_receipts_emit_no_event(api: Api) -> None:
     attempt = accepted(api)
     delivered = Happening(attempt.id, EventKind.DELIVERED)
     apply.apply([delivered])
@@ -99,7 +99,7 @@ def test_repeats_and_readings_tell_nothing_new(api: Api) -> None:
     assert len(told()) == 2
 
 
-def test_old_states_are_no_news_to_a_new_endpoint(company: Company) -> None:
+def test_new_endpoint_gets_no_events_of_old_states(company: Company) -> None:
     message = MessageFactory.create(company=company, state="delivered")
     attempt = AttemptFactory.create(message=message, state="delivered")
 
@@ -110,7 +110,7 @@ def test_old_states_are_no_news_to_a_new_endpoint(company: Company) -> None:
     assert told() == []
 
 
-def test_late_proof_is_told_after_the_failure(api: Api) -> None:
+def test_late_proof_emits_an_event_after_the_failure(api: Api) -> None:
     attempt = submitted(api)
     apply.apply([Happening(attempt.id, EventKind.REFUSED)])
     apply.apply([Happening(attempt.id, EventKind.DELIVERED)])
@@ -130,7 +130,7 @@ def test_no_event_holds_the_code(api: Api) -> None:
     assert not [text for text in kept if f"'{code}'" in text]
 
 
-def test_right_code_is_told_when_it_settles(api: Api) -> None:
+def test_entered_code_emits_an_event_when_it_settles(api: Api) -> None:
     accepted(api)
     answer = api.post("/otp/verify", {"phone": PHONE, "code": code_of(PHONE), "purpose": None})
     verified = answer.body
@@ -151,7 +151,7 @@ def test_right_code_is_told_when_it_settles(api: Api) -> None:
     assert datetime.fromisoformat(event.data["verified_at"]) == event.at
 
 
-def test_test_keys_tell_test_endpoints(company: Company, client_of: ClientOf) -> None:
+def test_test_messages_notify_test_endpoints(company: Company, client_of: ClientOf) -> None:
     EndpointFactory.create(company=company, mode=Mode.TEST)
 
     accepted(client_of(company, Mode.TEST))
@@ -161,7 +161,7 @@ def test_test_keys_tell_test_endpoints(company: Company, client_of: ClientOf) ->
     assert event.deliveries.get().endpoint.mode == "test"
 
 
-def test_group_tells_each_company_of_its_own(api: Api, company: Company) -> None:
+def test_group_notifies_each_company_of_its_own_messages(api: Api, company: Company) -> None:
     attempts = [
         AttemptFactory.create(message__company=one, message__tries=1, state="submitting")
         for one in [company, company, CompanyFactory.create()]
@@ -174,7 +174,7 @@ def test_group_tells_each_company_of_its_own(api: Api, company: Company) -> None
 
 
 @pytest.mark.parametrize(("endpoints", "statements"), [(0, 4), (1, 5), (3, 5)])
-def test_telling_costs_one_statement_where_somebody_listens(
+def test_events_cost_one_statement_if_an_endpoint_subscribes(
     api: Api,
     company: Company,
     endpoints: int,
