@@ -20,6 +20,26 @@ from config.local.processes import StartError
 _SERVERS = pytest.StashKey[Servers]()
 # Set in a developer's shell, these would let tests depend on it.
 _NOWHERE = {"DATABASE_URL": "postgresql:///none", "REDIS_URL": "redis://127.0.0.1:1"}
+# Processes, a browser, many combinations: `make test ARGS="-m 'not slow'"` leaves these out.
+SLOW = (
+    "tests/browser/",
+    "tests/stack/",
+    "tests/tools/",
+    "tests/config/local/",
+    "tests/config/test_production_checks.py",
+    "tests/config/test_settings.py",
+    "tests/config/test_vendor_settings.py",
+    "tests/accounts/sign_in/test_throttle.py",
+    "tests/accounts/webhooks/",
+    "tests/api_docs/pages/",
+    "tests/cabinet/test_access.py",
+    "tests/cabinet/test_languages.py",
+    "tests/channels/deliver/test_fault_matrix.py",
+    "tests/channels/deliver/test_hosting.py",
+    "tests/channels/deliver/test_run_smpp.py",
+    "tests/channels/test_reconciliation.py",
+    "tests/desk/",
+)
 _FOREIGN = ("PUBLIC_URL", "SHORT_URL", "DEBUG", "SENTRY_DSN", "EMAIL_BACKEND")
 
 
@@ -67,7 +87,10 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> FileScheduli
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The slowest tests start first."""
+    """Mark the slow tests, and start with those that take longest."""
+    for item in items:
+        if item.nodeid.startswith(SLOW):
+            item.add_marker(pytest.mark.slow)
     items.sort(key=lambda item: not _is_stack_test(item.nodeid))
 
 

@@ -58,7 +58,8 @@ def _is_test(name: str) -> bool:
 
 
 def test_no_file_is_too_long() -> None:
-    lengths = {path: len(path.read_text(encoding="utf-8").splitlines()) for path in project_files()}
+    written = [path for path in project_files() if "migrations" not in path.parts]
+    lengths = {path: len(path.read_text(encoding="utf-8").splitlines()) for path in written}
 
     assert len(lengths) > 100
     assert {str(path): length for path, length in lengths.items() if length > LONGEST_FILE} == {}
