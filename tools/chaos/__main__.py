@@ -37,7 +37,7 @@ def main(arguments: Sequence[str]) -> int:
     except Exception:  # the process's edge: what the service did is not known
         _say(f"chaos: the run could not be made\n{traceback.format_exc()}")
         return NOT_MADE
-    report.save(given.json or ROOT / "chaos/results" / f"{seed}.json")
+    report.save(given.json or ROOT / "tools/chaos/results" / f"{seed}.json")
     for line in report.lines():
         _say(line)
     return KEPT if report.is_clean else BROKEN

@@ -30,7 +30,7 @@ class ReceiptSender:
         self._vendors = vendors
         self._wire = wire
         self._jobs: dict[int, asyncio.Task[None]] = {}
-        self._errands: set[asyncio.Task[None]] = set()
+        self._single_calls: set[asyncio.Task[None]] = set()
 
     async def running(self, _app: web.Application) -> AsyncIterator[None]:
         await self.open()
@@ -48,7 +48,7 @@ class ReceiptSender:
             self.start(message, max(0.0, message.extra.get("due", 0) - now))
 
     async def close(self) -> None:
-        tasks = [*self._jobs.values(), *self._errands]
+        tasks = [*self._jobs.values(), *self._single_calls]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
@@ -80,8 +80,8 @@ class ReceiptSender:
     def run(self, posts: Iterable[MakePost], provider: str, phone: str) -> None:
         """Calls that belong to no message, one after the other."""
         task = asyncio.create_task(self._run(list(posts), provider, phone))
-        self._errands.add(task)
-        task.add_done_callback(self._errands.discard)
+        self._single_calls.add(task)
+        task.add_done_callback(self._single_calls.discard)
 
     async def _run(self, posts: list[MakePost], provider: str, phone: str) -> None:
         for make in posts:
