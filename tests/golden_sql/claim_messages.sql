@@ -1,9 +1,9 @@
 WITH route AS MATERIALIZED (
   SELECT w.mode, w.channel, w.content, w.provider, w.needs_contact, w.is_sole, w.is_ours,
     COALESCE(a.position, w.position) AS position, COALESCE(a.weight, 1) AS weight, a.prefixes,
-    NULL::int AS room, NULL::int AS trips
-  FROM json_to_recordset(%(ways)s::json) AS w(mode text, channel text, content text, provider text,
-    needs_contact bool, is_sole bool, is_ours bool, position int)
+    NULL::int AS allowance, NULL::int AS trips
+  FROM json_to_recordset(%(routes)s::json) AS w(mode text, channel text, content text, provider
+    text, needs_contact bool, is_sole bool, is_ours bool, position int)
   LEFT
   JOIN channels_provideraccount a ON a.name = w.provider
   WHERE a.id IS NULL OR false OR (a.is_enabled AND a.open_until IS NULL AND a.max_per_second IS
@@ -13,9 +13,9 @@ due AS (
   FROM channels_message m
   CROSS
   JOIN LATERAL (
-    SELECT r.provider, r.needs_contact, r.room, r.trips, r.is_ours, count(*) FILTER (WHERE fit.rank
-      = 0) OVER () > 1 AS elsewhere, count(*) FILTER (WHERE r.needs_contact AND fit.rank = 0) OVER
-      () > r.needs_contact::int AS by_contact
+    SELECT r.provider, r.needs_contact, r.allowance, r.trips, r.is_ours, count(*) FILTER (WHERE
+      fit.rank = 0) OVER () > 1 AS has_other_account, count(*) FILTER (WHERE r.needs_contact AND
+      fit.rank = 0) OVER () > r.needs_contact::int AS has_contact_account
     FROM route r
     CROSS
     JOIN LATERAL (
@@ -46,7 +46,8 @@ claimed AS (
   SET due_at = NULL, tries = m.tries + 1
   FROM picked p
   WHERE m.id = p.id
-  RETURNING m.*, p.provider, p.needs_contact, p.room, p.trips, p.elsewhere, p.by_contact),
+  RETURNING m.*, p.provider, p.needs_contact, p.allowance, p.trips, p.has_other_account,
+    p.has_contact_account),
 intent AS (
   INSERT INTO channels_attempt (id, message_id, n, hold, price, channel, provider, state,
     lease_until)
@@ -57,7 +58,7 @@ intent AS (
 SELECT intent.id, c.tries, c.kind, c.content, c.phone, c.subject_id, c.params, c.locale, c.mode,
   c.provider, EXTRACT(epoch
   FROM c.useful_until - now())::int, CASE WHEN k.blocked_at IS NULL THEN k.chat_id ELSE 0 END, c.id,
-    c.room IS NOT NULL, c.trips, c.elsewhere, c.by_contact
+    c.allowance IS NOT NULL, c.trips, c.has_other_account, c.has_contact_account
 FROM claimed c
 JOIN intent ON intent.message_id = c.id
 LEFT

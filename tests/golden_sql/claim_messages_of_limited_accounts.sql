@@ -2,7 +2,7 @@ WITH counted AS MATERIALIZED (
   SELECT name, CASE WHEN open_until IS NOT NULL THEN trips END AS trips, LEAST( CASE WHEN open_until
     IS NOT NULL THEN 1 END, CASE WHEN max_per_second IS NOT NULL THEN floor(1e-6 + max_per_second *
     (GREATEST(0.1, 1.0 / max_per_second) - GREATEST(0, EXTRACT(epoch
-            FROM COALESCE(tat, now()) - now())))) END) AS room
+            FROM COALESCE(tat, now()) - now())))) END) AS allowance
   FROM channels_provideraccount
   WHERE is_enabled AND (open_until IS NOT NULL OR max_per_second IS NOT NULL) AND (open_until IS
     NULL OR (open_until <= now() AND ( probed_at IS NULL OR probed_at < now() - make_interval(secs
@@ -16,9 +16,9 @@ WITH counted AS MATERIALIZED (
 route AS MATERIALIZED (
   SELECT w.mode, w.channel, w.content, w.provider, w.needs_contact, w.is_sole, w.is_ours,
     COALESCE(a.position, w.position) AS position, COALESCE(a.weight, 1) AS weight, a.prefixes,
-    u.room, u.trips
-  FROM json_to_recordset(%(ways)s::json) AS w(mode text, channel text, content text, provider text,
-    needs_contact bool, is_sole bool, is_ours bool, position int)
+    u.allowance, u.trips
+  FROM json_to_recordset(%(routes)s::json) AS w(mode text, channel text, content text, provider
+    text, needs_contact bool, is_sole bool, is_ours bool, position int)
   LEFT
   JOIN channels_provideraccount a ON a.name = w.provider
   LEFT
@@ -30,9 +30,9 @@ due AS (
   FROM channels_message m
   CROSS
   JOIN LATERAL (
-    SELECT r.provider, r.needs_contact, r.room, r.trips, r.is_ours, count(*) FILTER (WHERE fit.rank
-      = 0) OVER () > 1 AS elsewhere, count(*) FILTER (WHERE r.needs_contact AND fit.rank = 0) OVER
-      () > r.needs_contact::int AS by_contact
+    SELECT r.provider, r.needs_contact, r.allowance, r.trips, r.is_ours, count(*) FILTER (WHERE
+      fit.rank = 0) OVER () > 1 AS has_other_account, count(*) FILTER (WHERE r.needs_contact AND
+      fit.rank = 0) OVER () > r.needs_contact::int AS has_contact_account
     FROM route r
     CROSS
     JOIN LATERAL (
@@ -59,9 +59,9 @@ picked AS (
   SELECT *
   FROM (
     SELECT due.*, row_number() OVER (PARTITION BY provider
-      ORDER BY priority, due_at) AS place
+      ORDER BY priority, due_at) AS row_number
     FROM due) p
-  WHERE room IS NULL OR place <= room),
+  WHERE allowance IS NULL OR row_number <= allowance),
 used AS (
   UPDATE channels_provideraccount a
   SET tat = GREATEST(a.tat, now()) + make_interval(secs => t.n::float / a.max_per_second), probed_at
@@ -69,7 +69,7 @@ used AS (
   FROM (
     SELECT provider, count(*) AS n
     FROM picked
-    WHERE room IS NOT NULL
+    WHERE allowance IS NOT NULL
     GROUP BY 1) t
   WHERE a.name = t.provider),
 claimed AS (
@@ -77,7 +77,8 @@ claimed AS (
   SET due_at = NULL, tries = m.tries + 1
   FROM picked p
   WHERE m.id = p.id
-  RETURNING m.*, p.provider, p.needs_contact, p.room, p.trips, p.elsewhere, p.by_contact),
+  RETURNING m.*, p.provider, p.needs_contact, p.allowance, p.trips, p.has_other_account,
+    p.has_contact_account),
 intent AS (
   INSERT INTO channels_attempt (id, message_id, n, hold, price, channel, provider, state,
     lease_until)
@@ -88,7 +89,7 @@ intent AS (
 SELECT intent.id, c.tries, c.kind, c.content, c.phone, c.subject_id, c.params, c.locale, c.mode,
   c.provider, EXTRACT(epoch
   FROM c.useful_until - now())::int, CASE WHEN k.blocked_at IS NULL THEN k.chat_id ELSE 0 END, c.id,
-    c.room IS NOT NULL, c.trips, c.elsewhere, c.by_contact
+    c.allowance IS NOT NULL, c.trips, c.has_other_account, c.has_contact_account
 FROM claimed c
 JOIN intent ON intent.message_id = c.id
 LEFT
