@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from django.conf import settings as django_settings
 from django.test import TransactionTestCase, override_settings
+from django.utils import translation
 
 import accounts.api.atomic_limits
 from accounts.api.rate_limit import key_rate_limiter
@@ -88,6 +89,7 @@ def _fresh_process() -> Iterator[None]:
 
 
 def _reset_process_state() -> None:
+    translation.deactivate()  # the test client leaves its last request's language behind
     api_keys.clear_cache()
     registry.clear_caches()
     availability.reset()
