@@ -101,9 +101,8 @@ def _money(values: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _vendors(values: Mapping[str, Any]) -> Iterator[str]:
-    if any(
-        not account["api_url"].startswith("https://") for account in values["PROVIDER_ACCOUNTS"]
-    ):
+    accounts = values["HTTP_PROVIDER_ACCOUNTS"]
+    if not all(account["api_url"].startswith("https://") for account in accounts):
         yield "providers' API URLs must be https in production"
     if values["TELEGRAM_BOT_ASSUME_CONTACT"] or values["SIMULATOR_URL"]:
         yield "TELEGRAM_BOT_ASSUME_CONTACT and SIMULATOR_URL belong to development: unset them"

@@ -242,8 +242,13 @@ MAX_ENDPOINTS = 10  # per company and mode
 # --- Providers -----------------------------------------------------------------------------------
 
 _VENDORS = (WHATSAPP, TELEGRAM_GATEWAY, TELEGRAM_BOT, TWILIO, SMSC)
-_FURTHER = (account for named in FURTHER_ACCOUNTS.values() for account in named.values())
-PROVIDER_ACCOUNTS = [*_VENDORS, *_FURTHER]
+_FURTHER = (
+    account
+    for vendor, named in FURTHER_ACCOUNTS.items()
+    for account in named.values()
+    if vendor != "SMPP"  # has a host and TLS, and no URL
+)
+HTTP_PROVIDER_ACCOUNTS = [*_VENDORS, *_FURTHER]
 BREAKER_LONGEST = env.int("BREAKER_LONGEST", 3600)  # longest seconds that a breaker stays open
 
 TELEGRAM_BOT_ASSUME_CONTACT = env.bool("TELEGRAM_BOT_ASSUME_CONTACT", False)

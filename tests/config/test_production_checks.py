@@ -43,7 +43,7 @@ ORDINARY = {
     "EMAIL_BACKEND": "django.core.mail.backends.smtp.EmailBackend",
     "PAYMENT_GATEWAYS": ["invoice"],
     "OPERATOR_MFA": True,
-    "PROVIDER_ACCOUNTS": [{"api_url": "https://vendor.example"}],
+    "HTTP_PROVIDER_ACCOUNTS": [{"api_url": "https://vendor.example"}],
     "TELEGRAM_BOT_ASSUME_CONTACT": False,
     "SIMULATOR_URL": "",
     "METRICS_HOST": "127.0.0.1",
@@ -105,7 +105,11 @@ def test_ordinary_production_has_no_problems() -> None:
         ("EMAIL_BACKEND", NOWHERE, "EMAIL_BACKEND sends no letters"),
         ("PAYMENT_GATEWAYS", ["sandbox"], "sandbox takes no money"),
         ("OPERATOR_MFA", False, "OPERATOR_MFA cannot be off in production"),
-        ("PROVIDER_ACCOUNTS", [{"api_url": "http://v.example"}], "providers' API URLs must be"),
+        (
+            "HTTP_PROVIDER_ACCOUNTS",
+            [{"api_url": "http://v.example"}],
+            "providers' API URLs must be",
+        ),
         ("TELEGRAM_BOT_ASSUME_CONTACT", True, "belong to development"),
         ("SIMULATOR_URL", "http://127.0.0.1:8001", "belong to development"),
         ("METRICS_HOST", "93.184.215.14", "METRICS_HOST is an address of the internet"),
@@ -173,6 +177,25 @@ def test_unknown_environment_does_not_start(name: str) -> None:
 
 def test_safe_production_starts() -> None:
     assert start(**SAFE).stderr == ""
+
+
+def test_production_starts_with_further_accounts_of_every_kind() -> None:
+    names = {
+        "HOST": "smpp.example",
+        "SYSTEM_ID": "kvitok",
+        "PASSWORD": "tRw82kfL",
+        "SOURCE": "KVITOK",
+    }
+    smpp = {
+        f"SMPP_{prefix}{name}": value for prefix in ("", "KZ_") for name, value in names.items()
+    }
+    twilio = {
+        "TWILIO_ACCOUNTS": "uz",
+        "TWILIO_UZ_ACCOUNT_SID": "AC1",
+        "TWILIO_UZ_AUTH_TOKEN": "x1y2",
+    }
+
+    assert start(**SAFE, **smpp, **twilio, SMPP_ACCOUNTS="kz").stderr == ""
 
 
 @pytest.mark.parametrize(
