@@ -22,7 +22,7 @@ from channels.models import Attempt, Message
 from channels.outcomes import apply
 from tests.api.clients import Api
 from tests.channels.message_stages import accepted, send
-from tests.factories import CompanyFactory, OrderFactory, TransferFactory
+from tests.factories import CompanyFactory, MessageFactory, OrderFactory, TransferFactory
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -295,8 +295,15 @@ def said(queries: CaptureQueriesContext) -> list[str]:
     return [query["sql"] for query in queries.captured_queries]
 
 
-def test_recent_messages_are_found_by_an_index(db: None) -> None:
+def test_recent_messages_are_found_by_an_index(company: Company) -> None:
+    start = timezone.now() - timedelta(days=30)
+    days = [start + timedelta(hours=2 * n) for n in range(360)]
+    Message.objects.bulk_create(
+        MessageFactory.build(company=company, phone=f"+7916{n:07d}", created_at=at)
+        for n, at in enumerate(days)
+    )
     with connection.cursor() as cursor:
+        cursor.execute("ANALYZE channels_message")  # else the plan depends on the tests before
         cursor.execute("SET enable_seqscan = off")
         statement = (
             f"EXPLAIN SELECT 1 FROM channels_message m WHERE {reconciliation.RECENT_MESSAGES}"  # noqa: S608
