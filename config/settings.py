@@ -78,7 +78,7 @@ INSTALLED_APPS = [
     "otp",
     "links",
     "api_docs",
-    "desk.apps.DeskAdminConfig",
+    "operator_admin.apps.OperatorAdminSiteConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
@@ -88,7 +88,7 @@ INSTALLED_APPS = [
     "allauth",
     "allauth.account",
     "allauth.mfa",
-    "desk.apps.DeskConfig",  # after the apps whose admin pages it replaces
+    "operator_admin.apps.OperatorAdminConfig",  # after the apps whose admin pages it replaces
     "django_htmx",
     "django_structlog",
     "csp",

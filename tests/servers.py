@@ -38,7 +38,7 @@ SLOW = (
     "tests/channels/deliver/test_hosting.py",
     "tests/channels/deliver/test_run_smpp.py",
     "tests/channels/test_reconciliation.py",
-    "tests/desk/",
+    "tests/operator_admin/",
 )
 _FOREIGN = ("PUBLIC_URL", "SHORT_URL", "DEBUG", "SENTRY_DSN", "EMAIL_BACKEND")
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-PACKAGES = "accounts|api_docs|billing|channels|config|desk|links|otp|tools"
+PACKAGES = "accounts|api_docs|billing|channels|config|links|operator_admin|otp|tools"
 PAGES = sorted(path for path in (ROOT / "docs").rglob("*.md") if "examples" not in path.parts)
 _NAME = re.compile(rf"`((?:{PACKAGES})(?:\.\w+)+)`")
 _FILE = re.compile(rf"`((?:{PACKAGES}|tests|deploy|docs)/[\w/.-]+)`")

@@ -48,7 +48,7 @@ NOTICES = {
             "times. That session was ended."
         ),
     ),
-    "desk.changed": Notice(
+    "operator_admin.changed": Notice(
         _("Your account was changed by the operator"),
         _("The operator of the service changed your account, its address or its second factor."),
     ),
@@ -88,9 +88,9 @@ def post_change(
     _post(kind, user, params, ip=ip, device=device, to=to or primary_address(user))
 
 
-def post_desk_change(user: User) -> None:
+def post_admin_change(user: User) -> None:
     """Notify a user of an operator's change, without the operator's address."""
-    _post("desk.changed", user, {}, ip=None, device="", to=primary_address(user))
+    _post("operator_admin.changed", user, {}, ip=None, device="", to=primary_address(user))
 
 
 def post_company_change(

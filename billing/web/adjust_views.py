@@ -19,8 +19,8 @@ from django.utils.translation import gettext_lazy, ngettext
 from accounts.audit.events import record
 from accounts.cabinet.number_fields import GroupedIntegerField, grouped
 from accounts.client_ip import client_ip
+from accounts.model_admin.admin import operator
 from accounts.models import Company
-from accounts.operator.admin import operator
 from billing.models import Transfer
 from billing.wallet import ledger
 

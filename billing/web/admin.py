@@ -15,8 +15,8 @@ from django.utils.translation import gettext_lazy, ngettext
 from accounts.audit.events import record
 from accounts.cabinet.number_fields import GroupedDecimalField, GroupedIntegerField
 from accounts.client_ip import client_ip
-from accounts.operator.admin import ModelAdmin, ReadOnlyAdmin, ReadOnlyInline, operator
-from accounts.operator.change_list import NumberedChangeList
+from accounts.model_admin.admin import ModelAdmin, ReadOnlyAdmin, ReadOnlyInline, operator
+from accounts.model_admin.change_list import NumberedChangeList
 from billing.budgets import budgets
 from billing.models import (
     BillingProfile,

@@ -15,7 +15,7 @@ from django.utils.translation import gettext_lazy
 
 from accounts.cabinet.number_fields import GroupedDecimalField
 from accounts.client_ip import client_ip
-from accounts.operator.admin import operator
+from accounts.model_admin.admin import operator
 from billing.models import Order, Payment
 from billing.orders import orders, payments
 

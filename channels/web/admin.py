@@ -10,8 +10,8 @@ from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext_lazy as _
 
-from accounts.operator.admin import ModelAdmin, ReadOnlyAdmin, ReadOnlyInline
-from accounts.operator.change_list import SinceFilter, since_filter
+from accounts.model_admin.admin import ModelAdmin, ReadOnlyAdmin, ReadOnlyInline
+from accounts.model_admin.change_list import SinceFilter, since_filter
 from billing.models import Transfer
 from channels.history import search
 from channels.history.redaction import redact
@@ -69,7 +69,7 @@ class MessageAdmin(ReadOnlyAdmin):
     search_help_text = search.HELP
     ordering = ("-pk",)
     inlines = (AttemptInline,)
-    change_form_template = "desk/message.html"
+    change_form_template = "operator_admin/message.html"
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Message], search_term: str

@@ -15,9 +15,9 @@ from django.utils.translation import ngettext
 
 from accounts.audit.events import record
 from accounts.client_ip import client_ip
+from accounts.model_admin.admin import ReadOnlyAdmin, operator
+from accounts.model_admin.change_list import SinceFilter
 from accounts.models import Company, User
-from accounts.operator.admin import ReadOnlyAdmin, operator
-from accounts.operator.change_list import SinceFilter
 from config.errors import DomainError
 from links.addresses import short_hosts, slugs
 from links.follow import resolution

@@ -13,8 +13,8 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
 from accounts.client_ip import client_ip
+from accounts.model_admin.admin import ModelAdmin, operator
 from accounts.models import Company
-from accounts.operator.admin import ModelAdmin, operator
 from links.addresses import blocked_sites, short_hosts, target_urls
 from links.manage import blocked_site_links
 from links.models import BlockedHost, Link, ShortHost

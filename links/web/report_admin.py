@@ -9,8 +9,8 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
 from accounts.client_ip import client_ip
-from accounts.operator.admin import ReadOnlyAdmin, operator
-from accounts.operator.change_list import NumberedChangeList
+from accounts.model_admin.admin import ReadOnlyAdmin, operator
+from accounts.model_admin.change_list import NumberedChangeList
 from config.ids import public_id
 from links.follow import abuse_reports
 from links.manage import changes, stopping

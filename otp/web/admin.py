@@ -4,8 +4,8 @@ from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
 
-from accounts.operator.admin import ReadOnlyAdmin
-from accounts.operator.change_list import SinceFilter
+from accounts.model_admin.admin import ReadOnlyAdmin
+from accounts.model_admin.change_list import SinceFilter
 from channels.history import search
 from otp.models import CodeText, Verification
 

@@ -27,8 +27,8 @@ from tests.cabinet.routes import (
     Kind,
     address,
 )
-from tests.desk.operators import SECRET, code_now
 from tests.factories import PASSWORD, MemberFactory
+from tests.operator_admin.operators import SECRET, code_now
 
 ONLY_POST = {"company-switch"}
 WITHOUT_COMPANY = {"company-create"}

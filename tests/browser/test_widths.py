@@ -12,8 +12,8 @@ from pytest_django.live_server_helper import LiveServer
 from accounts.models import Company
 from tests.browser.people import owner_of, session_cookie
 from tests.cabinet.pages import furnish
-from tests.desk.operators import make_operator, sign_in
 from tests.factories import ApiKeyFactory, CompanyFactory, LinkFactory, MemberFactory
+from tests.operator_admin.operators import make_operator, sign_in
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

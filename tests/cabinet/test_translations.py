@@ -11,7 +11,7 @@ from django.utils.translation.template import templatize
 
 ROOT = Path(__file__).resolve().parents[2]
 CATALOGUE = ROOT / "locale/ru/LC_MESSAGES/django.po"
-APPS = ["accounts", "billing", "channels", "links", "otp", "desk", "api_docs"]
+APPS = ["accounts", "billing", "channels", "links", "otp", "operator_admin", "api_docs"]
 CALLS = {"_", "gettext", "gettext_lazy", "ngettext", "ngettext_lazy"}
 IN_TEMPLATE = re.compile(r"""\bn?gettext\(u?('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")""")
 KEYWORD = re.compile(r'(msgctxt|msgid_plural|msgid|msgstr(?:\[\d\])?) (".*")')

@@ -21,8 +21,8 @@ from tests.accounts.security.people import (
     make_person,
     signed_in,
 )
-from tests.desk.operators import code_now
 from tests.factories import PASSWORD
+from tests.operator_admin.operators import code_now
 
 pytestmark = pytest.mark.django_db
 

@@ -13,8 +13,8 @@ from pytest_django import Settings
 from accounts.models import Mail
 from accounts.outbox import mail
 from config.env import web_address
-from desk.doctor import stores
 from links.follow import visitor_pages
+from operator_admin.doctor import stores
 from tests.factories import LinkFactory, MemberFactory
 
 pytestmark = pytest.mark.django_db

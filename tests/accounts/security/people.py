@@ -8,8 +8,8 @@ from django.test import Client
 from django.urls import reverse
 
 from accounts.models import Mail, User
-from tests.desk.operators import SECRET, code_now
 from tests.factories import PASSWORD, MemberFactory
+from tests.operator_admin.operators import SECRET, code_now
 
 FIREFOX = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"
 

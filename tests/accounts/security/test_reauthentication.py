@@ -26,8 +26,8 @@ from tests.accounts.security.people import (
     signed_in,
 )
 from tests.browser.people import add_second_factors
-from tests.desk.operators import code_now
 from tests.factories import ApiKeyFactory, EndpointFactory, MemberFactory
+from tests.operator_admin.operators import code_now
 
 pytestmark = pytest.mark.django_db
 

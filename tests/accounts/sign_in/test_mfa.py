@@ -16,8 +16,8 @@ from pytest_django import Settings
 
 from accounts.models import User
 from accounts.sign_in import mfa
-from tests.desk.operators import code_now
 from tests.factories import PASSWORD, UserFactory
+from tests.operator_admin.operators import code_now
 
 pytestmark = pytest.mark.django_db
 OLD, NEW = b"k8sFq2" * 8, b"mW4x0Z" * 8

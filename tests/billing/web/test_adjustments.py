@@ -14,8 +14,8 @@ from pytest_django import Settings
 from accounts.models import Company, User
 from billing.models import Transfer
 from billing.wallet import ledger
-from tests.desk.operators import make_operator, sign_in
 from tests.factories import CompanyFactory, MemberFactory, UserFactory
+from tests.operator_admin.operators import make_operator, sign_in
 
 pytestmark = pytest.mark.django_db
 ADDRESS = "/admin/billing/wallet/adjust/"

@@ -12,8 +12,8 @@ from billing.budgets import budgets
 from billing.models import Budget
 from billing.wallet import ledger
 from tests.api.clients import ClientOf
-from tests.desk.operators import make_operator, sign_in
 from tests.factories import MemberFactory
+from tests.operator_admin.operators import make_operator, sign_in
 from tests.reauthentication import mark_reauthenticated
 
 pytestmark = pytest.mark.django_db

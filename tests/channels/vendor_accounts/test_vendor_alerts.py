@@ -23,8 +23,8 @@ from channels.vendor_accounts import error_texts, vendor_alerts
 from tests.api.clients import Api
 from tests.channels.message_stages import claim, send
 from tests.channels.providers.vendors import PAYLOADS, meta_call, payload, whatsapp
-from tests.desk.operators import make_operator, sign_in
 from tests.factories import UserFactory
+from tests.operator_admin.operators import make_operator, sign_in
 
 pytestmark = pytest.mark.django_db
 TOO_FAST = AccountAlert("130429", "Too many messages", AlertKind.THROTTLED)

@@ -12,8 +12,8 @@ from links.manage import blocked_site_links, changes, stopping
 from links.manage.changes import Change
 from links.models import BlockedHost, Link, Stop
 from tests.api.clients import Answer, Api
-from tests.desk.operators import make_operator, sign_in
 from tests.factories import LinkFactory, MemberFactory
+from tests.operator_admin.operators import make_operator, sign_in
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -15,8 +15,8 @@ from links.follow import resolution
 from links.follow.resolution import GONE, LinkTarget
 from links.manage import stopping
 from links.models import Link, Report, Stop
-from tests.desk.operators import make_operator, sign_in
 from tests.factories import LinkFactory
+from tests.operator_admin.operators import make_operator, sign_in
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -1,0 +1,200 @@
+"""The operator's admin of users, members, keys and audit events, and its base classes.
+
+Companies are in `operator_admin.companies_admin`, which needs the apps above this one.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+from django.contrib import admin, messages
+from django.contrib.auth.admin import UserAdmin as DjangoUserAdmin
+from django.contrib.auth.forms import AdminUserCreationForm, UserChangeForm
+from django.db.models import Model, QuerySet
+from django.http import HttpRequest
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import ngettext
+
+from accounts.audit import texts
+from accounts.client_ip import client_ip
+from accounts.model_admin.audited_admin import AuditedAdmin
+from accounts.model_admin.change_list import KeysetChangeList, UncountedChangeList, since_filter
+from accounts.model_admin.permission_names import TranslatedPermissions
+from accounts.models import ApiKey, AuditEvent, IdempotentRequest, Member, User
+from accounts.people import companies
+
+if TYPE_CHECKING:
+    Base = admin.ModelAdmin[Any]
+    InlineBase = admin.TabularInline[Any, Any]
+    UserBase = DjangoUserAdmin[Any]
+else:  # generic in the stubs alone
+    Base, InlineBase, UserBase = admin.ModelAdmin, admin.TabularInline, DjangoUserAdmin
+
+
+class ModelAdmin(Base):
+    list_per_page = 50
+    sortable_by = ()  # another order would read the whole table
+    show_facets = admin.ShowFacets.NEVER  # and so would counting per filter
+
+    changelist: type[UncountedChangeList] = KeysetChangeList
+
+    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[UncountedChangeList]:
+        return self.changelist
+
+
+class ReadOnlyMixin:
+    """History: nobody adds, changes or deletes rows by hand."""
+
+    def has_add_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        return False
+
+
+class ReadOnlyAdmin(ReadOnlyMixin, ModelAdmin):
+    pass
+
+
+class ReadOnlyInline(ReadOnlyMixin, InlineBase):
+    extra = 0
+    can_delete = False
+    show_change_link = True
+
+
+PRIVILEGE_FIELDS = ("is_staff", "is_superuser", "groups", "user_permissions")
+
+
+@admin.register(User)
+class UserAdmin(AuditedAdmin, TranslatedPermissions, ModelAdmin, UserBase):
+    list_display = ("email", "name", "language", "is_staff", "is_active", "date_joined")
+    list_filter = ("is_staff", "is_active", "language")
+    search_fields = ("email__istartswith", "name")
+    ordering = ("-date_joined",)
+    form = UserChangeForm
+    add_form = AdminUserCreationForm
+    fieldsets = (
+        (None, {"fields": ("email", "password", "name", "language")}),
+        (
+            _("Permissions"),
+            {"fields": ("is_active", "is_staff", "is_superuser", "groups", "user_permissions")},
+        ),
+        (_("Important dates"), {"fields": ("last_login", "date_joined")}),
+    )
+    add_fieldsets = (
+        (
+            None,
+            {
+                "classes": ("wide",),
+                "fields": ("email", "usable_password", "password1", "password2"),
+            },
+        ),
+    )
+    readonly_fields = ("last_login", "date_joined")
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[Any, ...]:
+        """Only superusers grant privileges: permission to change users is not enough."""
+        fields = tuple(super().get_readonly_fields(request, obj))
+        is_allowed = isinstance(request.user, User) and request.user.is_superuser
+        return fields if is_allowed else (*fields, *PRIVILEGE_FIELDS)
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return super().has_change_permission(request, obj) and may_change_user(request, obj)
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return super().has_delete_permission(request, obj) and may_change_user(request, obj)
+
+
+def may_change_user(request: HttpRequest, person: User | None) -> bool:
+    """Only superusers may change superusers."""
+    is_administrator = isinstance(request.user, User) and request.user.is_superuser
+    return is_administrator or person is None or not person.is_superuser
+
+
+@admin.register(Member)
+class MemberAdmin(AuditedAdmin, ModelAdmin):
+    list_display = ("user", "company", "role", "created_at")
+    list_filter = ("role",)
+    list_select_related = ("user", "company")
+    search_fields = ("user__email__istartswith", "company__name__istartswith")
+    autocomplete_fields = ("user", "company")
+    ordering = ("-created_at",)
+
+
+@admin.register(ApiKey)
+class ApiKeyAdmin(ReadOnlyAdmin):
+    list_display = (
+        "__str__",
+        "name",
+        "company",
+        "mode",
+        "last_used_at",
+        "expires_at",
+        "revoked_at",
+    )
+    list_filter = ("mode", ("revoked_at", admin.EmptyFieldListFilter))
+    list_select_related = ("company",)
+    search_fields = ("prefix__startswith", "=last4", "company__name__istartswith")
+    exclude = ("digest",)
+    actions = ("revoke",)
+
+    @admin.display(boolean=True, description=_("active"))
+    def is_active(self, key: ApiKey) -> bool:
+        return key.is_active
+
+    @admin.action(description=_("Revoke"), permissions=["revoke"])
+    def revoke(self, request: HttpRequest, keys: QuerySet[ApiKey]) -> None:
+        active = list(keys.active().select_related("company"))  # type: ignore[attr-defined]
+        for key in active:
+            companies.revoke_api_key(key=key, user=operator(request), ip=_ip(request))
+        text = ngettext("%(n)d key revoked.", "%(n)d keys revoked.", len(active))
+        self.message_user(request, text % {"n": len(active)}, messages.SUCCESS)
+
+    def has_revoke_permission(self, request: HttpRequest) -> bool:
+        return request.user.has_perm("accounts.change_apikey")
+
+
+@admin.register(AuditEvent)
+class AuditEventAdmin(ReadOnlyAdmin):
+    list_display = ("created_at", "company", "actor", "user", "what", "on_what", "ip")
+    fields = ("created_at", "company", "actor", "user", "what", "on_what", "ip")
+    list_filter = (since_filter("created_at"),)
+    list_select_related = ("company", "user")
+    search_fields = (
+        "action__startswith",
+        "=company__id",
+        "company__name__istartswith",
+        "user__email__istartswith",
+        "actor__istartswith",
+        "=ip",
+    )
+    search_help_text = _("Action, company's name or number, user's e-mail, IP address")
+    ordering = ("-id",)
+
+    @admin.display(description=_("action"))
+    def what(self, event: AuditEvent) -> str:
+        return f"{texts.label(event.action)} ({event.action})"
+
+    @admin.display(description=_("subject"))
+    def on_what(self, event: AuditEvent) -> str:
+        return texts.subject(event)
+
+
+@admin.register(IdempotentRequest)
+class IdempotentRequestAdmin(ReadOnlyAdmin):
+    list_display = ("created_at", "company", "mode", "path", "key", "status")
+    list_filter = ("mode", since_filter("created_at"))
+    list_select_related = ("company",)
+    search_fields = ("key__startswith", "=company__id")
+    exclude = ("request_hash",)
+    ordering = ("-created_at",)
+
+
+def operator(request: HttpRequest) -> User:
+    assert isinstance(request.user, User)  # noqa: S101 - the admin lets nobody else in
+    return request.user
+
+
+def _ip(request: HttpRequest) -> str:
+    return client_ip(request.META)

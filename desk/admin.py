@@ -1,6 +1,0 @@
-"""What the admin's autodiscovery looks for; the lists and pages register themselves."""
-
-from desk import companies_admin, people_admin, views
-from desk.vendors import account_admin, setup_pages
-
-__all__ = ["account_admin", "companies_admin", "people_admin", "setup_pages", "views"]

@@ -1,0 +1,20 @@
+from django.apps import AppConfig
+from django.contrib.admin import site
+from django.contrib.admin.apps import SimpleAdminConfig
+from django.utils.module_loading import autodiscover_modules
+
+
+class OperatorAdminConfig(AppConfig):
+    name = "operator_admin"
+
+
+class OperatorAdminSiteConfig(SimpleAdminConfig):
+    """Django's admin, on a site of ours."""
+
+    default = False
+    default_site = "operator_admin.site.OperatorAdminSite"
+
+    def ready(self) -> None:
+        super().ready()
+        for module in ("admin", "web.admin", "model_admin.admin"):
+            autodiscover_modules(module, register_to=site)

@@ -1,0 +1,221 @@
+"""Companies at the desk: their figures, approval and suspension."""
+
+from typing import TYPE_CHECKING, Any
+
+from django import forms
+from django.conf import settings
+from django.contrib import admin, messages
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.template.response import TemplateResponse
+from django.urls import URLPattern, path, reverse
+from django.utils.html import format_html
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import ngettext
+
+from accounts.cabinet.number_fields import grouped
+from accounts.client_ip import client_ip
+from accounts.model_admin.admin import InlineBase, ModelAdmin, operator
+from accounts.model_admin.audited_admin import AuditedAdmin, mail_about_new_owners
+from accounts.model_admin.change_list import KeysetChangeList
+from accounts.models import Company, Member
+from accounts.people import companies as company_service
+from accounts.people.countries import CountryField
+from accounts.security import reauthentication
+from links.manage import stopping
+from operator_admin.metrics import figures
+
+Status = Company.Status
+TITLES = {
+    Status.APPROVED: _("Approve: live keys start to work"),
+    Status.SUSPENDED: _("Suspend: every key is refused"),
+}
+
+
+class StatusForm(forms.Form):
+    """The reason of a status change, which the owner's letter quotes."""
+
+    reason = forms.CharField(
+        label=_("Reason"),
+        max_length=150,
+        help_text=_("Goes into the audit log and the e-mail to the owner."),
+        widget=forms.Textarea(attrs={"rows": 3, "class": "vLargeTextField"}),
+    )
+
+    def __init__(self, *args: Any, status: Status, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["reason"].required = status is Status.SUSPENDED
+
+
+class MemberInline(InlineBase):
+    model = Member
+    extra = 0
+    autocomplete_fields = ("user",)
+
+
+class CompanyList(KeysetChangeList):
+    def get_results(self, request: HttpRequest) -> None:
+        super().get_results(request)
+        days = figures.companies([company.pk for company in self.result_list])
+        for company in self.result_list:
+            company.day = days[company.pk]
+
+
+if TYPE_CHECKING:
+
+    class Listed(Company):
+        day: figures.CompanyDay
+
+        class Meta:
+            proxy = True
+
+
+@admin.register(Company)
+class CompanyAdmin(AuditedAdmin, ModelAdmin):
+    list_display = (
+        "name",
+        "status_word",
+        "balance",
+        "last_send",
+        "sends",
+        "delivered",
+        "members",
+        "created_at",
+    )
+    list_filter = ("status",)
+    search_fields = ("name__istartswith", "=id", "members__user__email__istartswith")
+    search_help_text = _("Name, number, or a member's e-mail address")
+    ordering = ("-created_at",)
+    readonly_fields = ("status", "created_at")
+    inlines = (MemberInline,)
+    actions = ("approve", "suspend", "stop_links", "release_links")
+    change_form_template = "operator_admin/company.html"
+
+    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[KeysetChangeList]:
+        return CompanyList
+
+    def save_formset(self, request: HttpRequest, form: Any, formset: Any, change: Any) -> None:
+        super().save_formset(request, form, formset, change)
+        changed = [member for member, _fields in formset.changed_objects]
+        mail_about_new_owners(request, [*formset.new_objects, *changed])
+
+    def formfield_for_dbfield(self, db_field: Any, request: Any, **kwargs: Any) -> Any:
+        if db_field.name == "country":
+            return CountryField(label=db_field.verbose_name, initial=db_field.default)
+        return super().formfield_for_dbfield(db_field, request, **kwargs)
+
+    def has_delete_permission(self, request: HttpRequest, obj: Company | None = None) -> bool:
+        return False  # its books and messages must stay
+
+    @admin.display(description=_("status"))
+    def status_word(self, company: Company) -> str:
+        return format_html(
+            '<span class="admin-state is-{}">{}</span>',
+            company.status,
+            company.get_status_display(),
+        )
+
+    @admin.display(description=_("tokens: free + held"))
+    def balance(self, company: "Listed") -> str:
+        day = company.day
+        if day.available is None or day.held is None:
+            return "—"
+        return f"{grouped(day.available)} + {grouped(day.held)}"
+
+    @admin.display(description=_("last send"), empty_value="—")
+    def last_send(self, company: "Listed") -> Any:
+        return company.day.last_send
+
+    @admin.display(description=_("sends in 24 h"))
+    def sends(self, company: "Listed") -> str:
+        return grouped(company.day.sends) + ("+" if company.day.is_capped else "")
+
+    @admin.display(description=_("delivered"))
+    def delivered(self, company: "Listed") -> str:
+        return "—" if company.day.share is None else f"{company.day.share} %"
+
+    @admin.display(description=_("members"))
+    def members(self, company: "Listed") -> int:
+        return company.day.members
+
+    @admin.action(description=TITLES[Status.APPROVED], permissions=["change"])
+    def approve(self, request: HttpRequest, companies: QuerySet[Company]) -> HttpResponse:
+        return _redirect_to_status(companies, Status.APPROVED)
+
+    @admin.action(description=TITLES[Status.SUSPENDED], permissions=["change"])
+    def suspend(self, request: HttpRequest, companies: QuerySet[Company]) -> HttpResponse:
+        return _redirect_to_status(companies, Status.SUSPENDED)
+
+    @admin.action(description=_("Stop all links of these companies"), permissions=["change"])
+    def stop_links(self, request: HttpRequest, companies: QuerySet[Company]) -> None:
+        user, ip = operator(request), client_ip(request.META)
+        count = sum(
+            stopping.stop(company=company, user=user, ip=ip, by_operator=True)
+            for company in companies
+        )
+        _report_changed(request, count)
+
+    @admin.action(description=_("Release the links of these companies"), permissions=["change"])
+    def release_links(self, request: HttpRequest, companies: QuerySet[Company]) -> None:
+        user, ip = operator(request), client_ip(request.META)
+        count = sum(
+            stopping.release(company=company, user=user, ip=ip, by_operator=True)
+            for company in companies
+        )
+        _report_changed(request, count)
+
+    def get_urls(self) -> list[URLPattern]:
+        view = self.admin_site.admin_view(self.status_view)
+        return [path("status/<str:status>/", view, name="company-status"), *super().get_urls()]
+
+    def status_view(self, request: HttpRequest, status: str) -> HttpResponse:
+        """Asks for a reason and a confirmation, then changes the companies' status."""
+        wanted = Status(status) if status in TITLES else Status.SUSPENDED
+        companies = list(_requested_companies(request).exclude(status=wanted))
+        if not self.has_change_permission(request) or not companies:
+            messages.info(request, _("No company to change: already done."))
+            return HttpResponseRedirect(reverse("admin:accounts_company_changelist"))
+        if settings.OPERATOR_MFA:
+            reauthentication.require(request)
+        form = StatusForm(request.POST or None, status=wanted)
+        if form.is_valid():
+            return self._change(request, companies, wanted, form.cleaned_data["reason"])
+        context = {
+            **self.admin_site.each_context(request),
+            "title": TITLES[wanted],
+            "companies": companies,
+            "status": wanted,
+            "form": form,
+            "opts": self.opts,
+        }
+        return TemplateResponse(request, "operator_admin/company_status.html", context)
+
+    def _change(
+        self, request: HttpRequest, companies: list[Company], status: Status, reason: str
+    ) -> HttpResponse:
+        for company in companies:
+            company_service.change_status(
+                company=company,
+                status=status,
+                user=operator(request),
+                reason=reason,
+                ip=client_ip(request.META),
+            )
+        _report_changed(request, len(companies))
+        return HttpResponseRedirect(reverse("admin:accounts_company_changelist"))
+
+
+def _report_changed(request: HttpRequest, count: int) -> None:
+    text = ngettext("%(n)d company changed.", "%(n)d companies changed.", count)
+    messages.success(request, text % {"n": count})
+
+
+def _redirect_to_status(companies: QuerySet[Company], status: Status) -> HttpResponse:
+    ids = ",".join(str(pk) for pk in companies.values_list("pk", flat=True))
+    return HttpResponseRedirect(f"{reverse('admin:company-status', args=[status])}?ids={ids}")
+
+
+def _requested_companies(request: HttpRequest) -> QuerySet[Company]:
+    named = request.GET.get("ids", "").split(",")
+    ids = [int(one) for one in named if one.isdecimal() and len(one) <= 18]
+    return Company.objects.filter(pk__in=ids[:100]).order_by("name")

@@ -1,0 +1,74 @@
+"""Diagnoses the service: runs every check; a failed one says what to do about it."""
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+from operator_admin.doctor import money, processes, public_access, stores, vendors
+from operator_admin.doctor.finding import Finding, failed
+
+Check = Callable[[], Finding | list[Finding]]
+
+LOCAL_CHECKS: list[Check] = [
+    stores.settings_are_sound,
+    stores.legal_addresses,
+    stores.redis,
+    stores.redis_memory,
+    stores.redis_persistence,
+    money.clicks,
+    processes.broker,
+    processes.static_files,
+    processes.translations,
+]
+DATABASE_CHECKS: list[Check] = [
+    stores.migrations,
+    stores.database_role,
+    stores.clock,
+    processes.web,
+    processes.worker,
+    processes.beat,
+    processes.binds,
+    money.ledger,
+    money.queue,
+    money.outboxes,
+    money.operators,
+]
+NETWORK_CHECKS: list[Check] = [
+    public_access.mail_server,
+    public_access.public_url,
+    public_access.proxies,
+    public_access.short_host,
+    vendors.providers,
+]
+
+
+def run_checks() -> Iterator[Finding]:
+    """Runs network checks in parallel; waits for an unreachable database only once."""
+    with ThreadPoolExecutor(len(NETWORK_CHECKS), thread_name_prefix="doctor") as pool:
+        futures = [pool.submit(_run, check) for check in NETWORK_CHECKS]
+        (database,) = _run(stores.database)
+        yield database
+        for check in DATABASE_CHECKS:
+            yield from _run(check) if database.ok else [_skipped(check)]
+        for check in LOCAL_CHECKS:
+            yield from _run(check)
+        for future in futures:
+            yield from future.result()
+
+
+def _skipped(check: Check) -> Finding:
+    return failed(_name(check), "not known without the database", "Mend `database` first.")
+
+
+def _name(check: Check) -> str:
+    return check.__name__.replace("_", " ")
+
+
+def _run(check: Check) -> list[Finding]:
+    try:
+        result = check()
+    except Exception as error:  # the check's edge: a crash must not hide the other checks
+        return [failed(_name(check), f"could not be checked: {type(error).__name__}", CRASH_CURE)]
+    return result if isinstance(result, list) else [result]
+
+
+CRASH_CURE = "Mend what is above it first; if it stays, see the log and report it."

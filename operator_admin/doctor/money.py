@@ -1,0 +1,69 @@
+"""Checks of the books, the queues and the operators."""
+
+from allauth.mfa.models import Authenticator
+from django.conf import settings
+
+from accounts.models import User
+from channels import reconciliation
+from links.clicks import stream
+from operator_admin.doctor.finding import Finding, failed, verdict
+from operator_admin.metrics import figures
+
+LATE_QUEUE, LATE_OUTBOX, LATE_CLICKS = 30.0, 300.0, 60.0  # seconds
+CLICKS_CURE = (
+    "See `redis`, `beat` and `worker`: a worker counts each second what the beat asks for."
+)
+
+
+def ledger() -> Finding:
+    """Checks the last two hours and everything open; `reconcile` checks all of it."""
+    breaches = list(reconciliation.breaches(recent=True))
+    detail = "; ".join(f"{breach.check}: {breach.subject}" for breach in breaches[:3])
+    if len(breaches) > 3:
+        detail += f"; and {len(breaches) - 3} more"
+    cure = (
+        "Run: python manage.py reconcile for the whole list. Do not mend rows by hand: see "
+        "“The books disagree” in docs/operations.md."
+    )
+    return verdict("ledger", detail or "no breach in what is recent", cure, ok=not breaches)
+
+
+def queue() -> Finding:
+    now = figures.queue()
+    age = now.oldest_due or 0.0
+    detail = f"due: {now.due}, the oldest for {age:.0f} s; of unknown outcome: {now.ambiguous}"
+    cure = (
+        "See `worker` and the providers. With both in order there are more messages than provider "
+        "threads: add a worker."
+    )
+    return verdict("queue", detail, cure, ok=age < LATE_QUEUE)
+
+
+def outboxes() -> Finding:
+    now = figures.queue()
+    age = max(now.oldest_webhook or 0.0, now.oldest_letter or 0.0)
+    detail = f"webhooks due: {now.webhooks}, letters due: {now.letters}, the oldest for {age:.0f} s"
+    cure = "See `worker`, `broker` and `mail`: a worker delivers both."
+    return verdict("outboxes", detail, cure, ok=age < LATE_OUTBOX)
+
+
+def clicks() -> Finding:
+    age = stream.lag_seconds()
+    if age is None:
+        return failed(
+            "clicks", "Redis, which holds those to be counted, does not answer", CLICKS_CURE
+        )
+    return verdict(
+        "clicks", f"the oldest uncounted for {age:.0f} s", CLICKS_CURE, ok=age < LATE_CLICKS
+    )
+
+
+def operators() -> Finding:
+    staff = User.objects.filter(is_staff=True, is_active=True)
+    types = [Authenticator.Type.TOTP, Authenticator.Type.WEBAUTHN]
+    without_factor = staff.exclude(authenticator__type__in=types).count()
+    detail = f"operators: {staff.count()}, without a second factor: {without_factor}"
+    cure = "Have them open /admin/ and set it up; nothing else opens to them until they do."
+    if not settings.OPERATOR_MFA:
+        detail += "; not asked for here"
+    return verdict("operators", detail, cure, ok=not without_factor or not settings.OPERATOR_MFA)

@@ -1,0 +1,119 @@
+"""Checks of the background processes, the broker and the static files."""
+
+import json
+import uuid
+from queue import Empty
+
+from celery import current_app
+from django.conf import settings
+from django.contrib.staticfiles import finders
+from django.contrib.staticfiles.storage import ManifestFilesMixin
+from kombu.exceptions import OperationalError
+
+from channels.vendor_accounts import error_texts, registry
+from operator_admin.doctor.finding import Finding, failed, passed, verdict
+from operator_admin.metrics import figures
+
+TIMEOUT = 3  # seconds
+
+
+def broker() -> Finding:
+    """Sends a message through a queue of its own and reads it back."""
+    name, token = f"doctor.{uuid.uuid4().hex}", uuid.uuid4().hex
+    options = {"auto_delete": True, "durable": False, "expires": 60}
+    cure = (
+        "Start the broker, or mend CELERY_BROKER_URL (by default it is REDIS_URL). Messages go out "
+        "without it; letters and webhooks wait."
+    )
+    try:
+        with current_app.connection_for_write(connect_timeout=TIMEOUT) as connection:
+            connection.ensure_connection(max_retries=1, timeout=TIMEOUT)
+            with connection.SimpleQueue(name, queue_opts=options) as queue:
+                queue.put(token)
+                message = queue.get(timeout=TIMEOUT)
+                message.ack()
+                is_back = message.payload == token
+                queue.queue.delete()
+    except (OperationalError, OSError, Empty) as error:
+        return failed("broker", type(error).__name__, cure)
+    return verdict("broker", "a message went out and came back", cure, ok=is_back)
+
+
+def web() -> Finding:
+    cure = "Start the web process (systemctl start kvitok-web) and read its log."
+    return _heartbeat("web", "web", cure)
+
+
+def worker() -> Finding:
+    cure = (
+        "Start a worker (systemctl start kvitok-worker). If it runs, its delivery loop is stuck: "
+        "look for `dispatch_failed` in its log, and restart it; nothing is lost."
+    )
+    return _heartbeat("delivery", "worker", cure)
+
+
+def beat() -> Finding:
+    cure = (
+        "Start the beat (systemctl start kvitok-beat): exactly one. If it runs, its ticks do not "
+        "arrive: see `broker` and `worker`."
+    )
+    return _heartbeat("beat", "beat", cure)
+
+
+def _heartbeat(kind: str, name: str, cure: str) -> Finding:
+    ages = [beat.age for beat in figures.heartbeats() if beat.kind == kind]
+    alive = [age for age in ages if age <= figures.ALIVE_SECONDS]
+    if alive:
+        return passed(name, f"{len(alive)} alive, heard of {min(alive):.0f} s ago")
+    detail = f"last heard of {min(ages):.0f} s ago" if ages else "never heard of"
+    return failed(name, detail, cure)
+
+
+def binds() -> list[Finding]:
+    """Accounts that run in processes of their own, as their heartbeats report."""
+    beats = figures.heartbeats()
+    return [
+        _bind(name, [beat for beat in beats if beat.kind == name])
+        for name in registry.hosted_providers()
+    ]
+
+
+def _bind(name: str, beats: list[figures.Heartbeat]) -> Finding:
+    title = error_texts.PROVIDERS[name]
+    alive = [beat for beat in beats if beat.age <= figures.ALIVE_SECONDS]
+    unit = "kvitok-" + name.replace(":", "@")
+    if not alive:
+        cure = f"Start its process (systemctl start {unit}); its messages wait meanwhile."
+        return failed(title, "its process was not heard of", cure)
+    facts = alive[0].facts
+    cure = (
+        f"Read the log of {unit}: it says why the centre lets nobody in. Compare SMPP_HOST, "
+        "SMPP_PORT, SMPP_TLS, SMPP_SYSTEM_ID and SMPP_PASSWORD with what the vendor gave you."
+    )
+    detail = f"bound, {facts.get('unanswered', 0)} of {facts.get('window', 0)} under way"
+    is_bound = bool(facts.get("bound"))
+    return verdict(title, detail if is_bound else "not bound", cure, ok=is_bound)
+
+
+def translations() -> Finding:
+    sources = list(settings.LOCALE_PATHS[0].glob("*/LC_MESSAGES/django.po"))
+    missing = [path.parts[-3] for path in sources if not path.with_suffix(".mo").exists()]
+    cure = "Run: pybabel compile -d locale -D django, and restart every process."
+    detail = f"not compiled: {', '.join(missing)}" if missing else f"{len(sources)} compiled"
+    return verdict("translations", detail, cure, ok=not missing)
+
+
+def static_files() -> Finding:
+    """Production reads the storage's manifest; elsewhere the finders serve the files."""
+    wanted = "favicon.svg"
+    cure = "Run: python manage.py collectstatic --noinput, and restart the web process."
+    if settings.WHITENOISE_USE_FINDERS:
+        is_found = finders.find(wanted) is not None
+        return verdict("static files", "served from their sources", cure, ok=is_found)
+    path = settings.STATIC_ROOT / ManifestFilesMixin.manifest_name
+    try:
+        paths = json.loads(path.read_text(encoding="utf-8"))["paths"]
+    except (OSError, ValueError, KeyError):
+        return failed("static files", f"no manifest in {settings.STATIC_ROOT}", cure)
+    detail = f"{len(paths)} collected"
+    return verdict("static files", detail, cure, ok=wanted in paths)

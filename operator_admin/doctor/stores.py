@@ -1,0 +1,130 @@
+"""Checks of the settings, PostgreSQL and Redis."""
+
+import time
+from typing import Any
+
+import redis as redis_library
+from django.conf import settings
+from django.core import checks
+from django.db import Error as DatabaseError
+from django.db import connection
+from psycopg_pool import PoolTimeout
+
+from config.redis_client import redis_client
+from config.schema_check import unapplied_migrations
+from operator_admin import database_role as roles
+from operator_admin.doctor.finding import Finding, failed, passed, verdict
+
+MIN_POSTGRES, MIN_REDIS = 15, (6, 2)
+MAX_CLOCK_SKEW = 2.0  # seconds
+DATABASE_CURE = (
+    "Start PostgreSQL, or mend DATABASE_URL; `psql \"$DATABASE_URL\" -c 'select 1'` tells."
+)
+REDIS_CURE = "Start Redis, or mend REDIS_URL. Meanwhile sends answer `queued` and work by the tick."
+
+
+def settings_are_sound() -> Finding:
+    """Runs Django's deployment checks; config/production_checks.py does the rest at start."""
+    issues = checks.run_checks(include_deployment_checks=settings.PRODUCTION)
+    warnings = [
+        f"{issue.id}: {issue.msg}"
+        for issue in issues
+        if issue.is_serious(checks.WARNING) and not issue.is_silenced()
+    ]
+    if settings.DEBUG:
+        warnings.append("DEBUG is on")
+    detail = "; ".join(warnings) or f"{settings.ENVIRONMENT}, no warnings"
+    cure = "Mend the variables named (see .env.example) and restart every process."
+    return verdict("settings", detail, cure, ok=not warnings)
+
+
+def legal_addresses() -> Finding:
+    """Terms, privacy policy and support contact; production requires them."""
+    values = {
+        "TERMS_URL": settings.TERMS_URL,
+        "PRIVACY_URL": settings.PRIVACY_URL,
+        "SUPPORT_EMAIL or SUPPORT_URL": settings.SUPPORT_EMAIL or settings.SUPPORT_URL,
+    }
+    absent = [name for name, value in values.items() if not value]
+    detail = f"not set: {', '.join(absent)}" if absent else "terms, privacy, support"
+    cure = "Set them (see .env.example): they stand on every page and in every letter."
+    return verdict("legal_addresses", detail, cure, ok=not absent or not settings.PRODUCTION)
+
+
+def database() -> Finding:
+    try:
+        with connection.cursor() as cursor:
+            cursor.execute("SHOW server_version_num")
+            version = int(cursor.fetchone()[0]) // 10_000
+    except (DatabaseError, PoolTimeout) as error:
+        return failed("database", type(error).__name__, DATABASE_CURE)
+    cure = f"Upgrade to PostgreSQL {MIN_POSTGRES} or newer: pg_dump, then restore there."
+    return verdict("database", f"PostgreSQL {version}", cure, ok=version >= MIN_POSTGRES)
+
+
+def migrations() -> Finding:
+    missing = unapplied_migrations()
+    detail = ", ".join(missing[:5]) or "all applied"
+    return verdict("migrations", detail, "Run: python manage.py migrate", ok=not missing)
+
+
+def database_role() -> Finding:
+    """A role that owns a table can drop the triggers that make it append-only."""
+    powers = roles.powers()
+    if not settings.PRODUCTION:
+        return passed("database role", "not asked for here")
+    detail = "; ".join(powers) or "cannot rewrite the audit or the books"
+    cure = "Run the application with a role of its own: see “Two roles” in docs/operations.md."
+    return verdict("database role", detail, cure, ok=not powers)
+
+
+def clock() -> Finding:
+    before = time.time()
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT EXTRACT(epoch FROM clock_timestamp())::float")
+        theirs = float(cursor.fetchone()[0])
+    skew = theirs - (before + time.time()) / 2
+    cure = "Run a time service (chrony, systemd-timesyncd) on this machine and the database's."
+    detail = f"the database's differs by {skew:+.1f} s"
+    return verdict("clock", detail, cure, ok=abs(skew) < MAX_CLOCK_SKEW)
+
+
+def redis() -> Finding:
+    try:
+        version = str(_info("server")["redis_version"])
+    except redis_library.RedisError as error:
+        return failed("redis", type(error).__name__, REDIS_CURE)
+    parts = tuple(int(part) for part in version.split(".")[:2])
+    cure = "Upgrade Redis to 6.2 or newer."
+    return verdict("redis", f"Redis {version}", cure, ok=parts >= MIN_REDIS)
+
+
+def redis_memory() -> Finding:
+    """Eviction silently drops rate limits and the broker's tasks."""
+    try:
+        memory, stats = _info("memory"), _info("stats")
+    except redis_library.RedisError as error:
+        return failed("redis memory", type(error).__name__, REDIS_CURE)
+    policy, limit = memory["maxmemory_policy"], int(memory["maxmemory"])
+    evicted = int(stats["evicted_keys"])
+    is_safe = policy == "noeviction" or (limit == 0 and not evicted)
+    cure = "Set `maxmemory-policy noeviction` in redis.conf (CONFIG SET does it at once)."
+    return verdict("redis memory", f"{policy}, {evicted} keys evicted", cure, ok=is_safe)
+
+
+def redis_persistence() -> Finding:
+    """No message depends on it, but the last day's limits and the broker's tasks do."""
+    try:
+        info = _info("persistence")
+    except redis_library.RedisError as error:
+        return failed("redis persistence", type(error).__name__, REDIS_CURE)
+    if settings.ENVIRONMENT != "production":
+        return passed("redis persistence", "not needed here")
+    is_on = bool(int(info["aof_enabled"]))
+    detail = "append-only file" if is_on else "no append-only file: a restart forgets the limits"
+    return verdict("redis persistence", detail, "Set `appendonly yes` in redis.conf.", ok=is_on)
+
+
+def _info(section: str) -> dict[str, Any]:
+    info: Any = redis_client().info(section)
+    return dict(info)

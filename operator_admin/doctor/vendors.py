@@ -1,0 +1,120 @@
+"""Checks each account's setup with its vendor, without sending a message."""
+
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from datetime import timedelta
+
+from django.db import DatabaseError, connection
+from django.utils import timezone, translation
+from psycopg_pool import PoolTimeout
+
+from accounts.models import Company
+from channels.models import ProviderAlert
+from channels.providers.base import AccountRequirements, Check, Provider
+from channels.vendor_accounts import error_texts, registry
+from operator_admin.doctor import vendor_texts
+from operator_admin.doctor.finding import Finding, failed, passed
+
+NO_PROVIDER_CURE = (
+    "Set the credentials of at least one provider: see “Connecting the vendors” in the docs."
+)
+CREDENTIALS_CURE = (
+    "Compare the account's variables with the vendor's console, then restart every process."
+)
+VENDOR_AWAY_CURE = (
+    "The vendor did not answer: see its status page, and that this machine may reach it."
+)
+MAX_COUNTRIES = 30
+ALERT_WINDOW = timedelta(days=1)
+
+
+def providers() -> list[Finding]:
+    """Checks live accounts; `processes.binds` checks those with processes of their own."""
+    live, hosted = registry.live_providers(), registry.hosted_providers()
+    if not live:
+        return [failed("providers", "none is configured: nothing can be sent", NO_PROVIDER_CURE)]
+    accounts = {name: provider for name, provider in live.items() if name not in hosted}
+    with translation.override("en"):
+        checks_by_name = check_accounts(accounts)
+        return [
+            finding
+            for name, checks in checks_by_name.items()
+            for finding in _findings(name, checks)
+        ]
+
+
+def check_accounts(accounts: Mapping[str, Provider]) -> dict[str, list[Check]]:
+    """Returns the checks of each account by name; queries the vendors in parallel."""
+    expected = _load_expected()
+    wanted = {
+        name: AccountRequirements(registry.hook_url(name), expected.countries) for name in accounts
+    }
+    with ThreadPoolExecutor(max(1, len(accounts)), thread_name_prefix="vendor") as pool:
+        futures = {
+            name: pool.submit(provider.checks, wanted[name]) for name, provider in accounts.items()
+        }
+        return {
+            name: _with_balance_alert(future.result(), expected.low_balances.get(name))
+            for name, future in futures.items()
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class _Expected:
+    """What the database knows about the accounts; optional, so checks run without it."""
+
+    countries: tuple[str, ...] = ()  # of the companies, where their messages go
+    low_balances: Mapping[str, ProviderAlert] = field(default_factory=dict)
+
+
+def _load_expected() -> _Expected:
+    try:
+        approved = Company.objects.filter(status=Company.Status.APPROVED).exclude(country="")
+        countries = approved.order_by("country").values_list("country", flat=True).distinct()
+        since = timezone.now() - ALERT_WINDOW
+        low = ProviderAlert.objects.filter(code="balance_low", at__gte=since).order_by("at")
+        return _Expected(tuple(countries[:MAX_COUNTRIES]), {alert.provider: alert for alert in low})
+    except (DatabaseError, PoolTimeout):
+        return _Expected()
+    finally:
+        # The doctor calls this on a short-lived thread, which would leak its connection.
+        if not connection.in_atomic_block:
+            connection.close()
+
+
+def _with_balance_alert(checks: list[Check], low: ProviderAlert | None) -> list[Check]:
+    """Fills an unknown balance from the last low-balance alert of a send."""
+    if low is None:
+        return checks
+    alerted = Check("balance", False, f"{low.detail}, {low.at:%d.%m %H:%M} UTC")
+    return [alerted if (check.topic, check.ok) == ("balance", None) else check for check in checks]
+
+
+def _findings(name: str, checks: list[Check]) -> list[Finding]:
+    title = str(error_texts.provider_title(name))
+    first, *others = checks
+    if not first.ok:
+        return [
+            failed(
+                title, first.detail, VENDOR_AWAY_CURE if first.topic == "away" else CREDENTIALS_CURE
+            )
+        ]
+    unknown = [str(vendor_texts.title(check)) for check in others if check.ok is None]
+    detail = "the account works"
+    if unknown:
+        detail += f"; the vendor does not tell: {', '.join(unknown)}"
+    missing = [
+        failed(
+            f"{title}: {vendor_texts.title(check)}",
+            check.detail or "missing",
+            _cure(name, check),
+        )
+        for check in others
+        if check.ok is False
+    ]
+    return [passed(title, detail), *missing]
+
+
+def _cure(name: str, check: Check) -> str:
+    return str(vendor_texts.cure(name, check))

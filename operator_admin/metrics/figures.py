@@ -1,0 +1,272 @@
+"""Figures for the operator's pages, read from the database now."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+import orjson
+from django.db import connection
+from django.utils import timezone
+
+from accounts.models import Company
+from billing.models import Order, Payment
+from channels.accept.routing import CHANNEL_NAMES
+from channels.models import Message, ProviderAlert
+from channels.vendor_accounts import error_texts, registry
+from config.ids import first_id_at
+from links.follow import abuse_reports
+from operator_admin.metrics import sql
+
+ALIVE_SECONDS = 20.0  # four heartbeats
+ALERT_LIMIT = 50  # newest, across all accounts
+MAX_COUNTED = 10_000  # messages per company and day, in a list of companies
+
+
+def percent(delivered: int, final: int) -> float | None:
+    """The percentage of the final ones that were delivered."""
+    return round(100 * delivered / final, 1) if final else None
+
+
+@dataclass(frozen=True, slots=True)
+class ChannelDay:
+    channel: str
+    sends: int
+    delivered: int
+    final: int
+    median: float | None  # seconds until delivered
+
+    @property
+    def title(self) -> str:
+        return str(Message.ChannelName(self.channel).label)
+
+    @property
+    def share(self) -> float | None:
+        return percent(self.delivered, self.final)
+
+
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """Ages are in seconds."""
+
+    due: int
+    oldest_due: float | None
+    retrying: int
+    open_messages: int
+    held: int
+    leases: int
+    overdue_leases: int
+    ambiguous: int
+    parked_receipts: int
+    oldest_parked: float | None
+    webhooks: int
+    oldest_webhook: float | None
+    letters: int
+    oldest_letter: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Heartbeat:
+    kind: str
+    process: str
+    age: float  # seconds
+    facts: dict[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Today:
+    since: datetime
+    channels: list[ChannelDay]
+    queue: Queue
+    pending: int
+    unpaid: int  # invoices
+    payments_to_review: int
+    open_breakers: list[str]  # titles of the accounts
+    reports: int  # unhandled abuse reports on links
+
+    @property
+    def sends(self) -> int:
+        return sum(day.sends for day in self.channels)
+
+    @property
+    def share(self) -> float | None:
+        return percent(sum(c.delivered for c in self.channels), sum(c.final for c in self.channels))
+
+
+def today() -> Today:
+    since = timezone.localtime().replace(hour=0, minute=0, second=0, microsecond=0)
+    return Today(
+        since,
+        sends(since),
+        queue(),
+        _pending_companies(),
+        _unpaid_invoices(),
+        _payments_to_review(),
+        _accounts_with_open_breaker(),
+        abuse_reports.count_pending(),
+    )
+
+
+def _accounts_with_open_breaker() -> list[str]:
+    live = registry.live_providers()
+    return [
+        str(error_texts.provider_title(name))
+        for name, state in account_states().items()
+        if name in live and state.breaker != "closed"
+    ]
+
+
+def _pending_companies() -> int:
+    return Company.objects.filter(status=Company.Status.PENDING).count()
+
+
+def _unpaid_invoices() -> int:
+    return Order.objects.filter(state=Order.State.PENDING, invoice_number__isnull=False).count()
+
+
+def _payments_to_review() -> int:
+    return Payment.objects.needs_review().count()
+
+
+def sends(since: datetime) -> list[ChannelDay]:
+    rows = _rows(sql.SENDS, {"since": first_id_at(since)})
+    return [ChannelDay(*row) for row in rows]
+
+
+def queue() -> Queue:
+    (row,) = _rows(sql.QUEUE)
+    return Queue(*row)
+
+
+def heartbeats() -> list[Heartbeat]:
+    rows = _rows(sql.HEARTBEATS)
+    return [Heartbeat(kind, name, age, orjson.loads(facts)) for kind, name, age, facts in rows]
+
+
+@dataclass(frozen=True, slots=True)
+class CompanyDay:
+    available: int | None
+    held: int | None
+    last_send: datetime | None
+    sends: int
+    delivered: int
+    final: int
+    members: int
+
+    @property
+    def share(self) -> float | None:
+        return percent(self.delivered, self.final)
+
+    @property
+    def is_capped(self) -> bool:
+        return self.sends >= MAX_COUNTED
+
+
+def companies(ids: Sequence[int]) -> dict[int, CompanyDay]:
+    rows = _rows(sql.COMPANIES, {"ids": list(ids), "most": MAX_COUNTED})
+    return {company_id: CompanyDay(*rest) for company_id, *rest in rows}
+
+
+@dataclass(frozen=True, slots=True)
+class AccountState:
+    """An account's settings by the operator, and its breaker."""
+
+    id: int
+    is_enabled: bool
+    position: int
+    weight: int
+    prefixes: list[str]
+    max_per_second: int | None
+    reason: str
+    opened_at: datetime | None
+    trips: int
+    breaker: str  # closed, half-open or open
+    opens_in: float | None  # seconds until half-open
+
+
+def account_states() -> dict[str, AccountState]:
+    return {name: AccountState(*rest) for name, *rest in _rows(sql.ACCOUNTS)}
+
+
+@dataclass(slots=True)
+class Account:
+    """An account with a provider, configured or not."""
+
+    name: str
+    title: str
+    provider: Any = None
+    standing: AccountState | None = None
+    recent: int = 0  # calls of the last minutes
+    recent_failures: int = 0
+    routes: list[registry.Route] = field(default_factory=list)
+    last_success: datetime | None = None
+    last_hour: int = 0
+    open_attempts: int = 0
+    errors: list[tuple[str, str, int]] = field(
+        default_factory=list
+    )  # error class, vendor's code, count
+    alerts: list[ProviderAlert] = field(default_factory=list)
+    process: Heartbeat | None = None  # of a hosted account, if it is alive
+
+    @property
+    def is_hosted(self) -> bool:
+        return self.name in registry.hosted_providers()
+
+    @property
+    def channel(self) -> str:
+        return CHANNEL_NAMES[self.provider.channel][1] if self.provider else ""
+
+    @property
+    def failures(self) -> int:
+        return sum(count for *_, count in self.errors)
+
+    @property
+    def failure_share(self) -> float | None:
+        return percent(self.failures, self.last_hour)
+
+
+def accounts() -> list[Account]:
+    live, states = registry.live_providers(), account_states()
+    accounts_by_name = {
+        name: Account(name, str(error_texts.provider_title(name)), live.get(name), states.get(name))
+        for name in dict.fromkeys([*live, *error_texts.PROVIDERS])
+    }
+    for name, calls, failures in _rows(sql.RECENT):
+        if name in accounts_by_name:
+            accounts_by_name[name].recent, accounts_by_name[name].recent_failures = calls, failures
+    for route in registry.routes():
+        if route.mode == "live":
+            accounts_by_name[route.provider].routes.append(route)
+    _add_attempt_counts(accounts_by_name, live)
+    for alert in ProviderAlert.objects.order_by("-at")[:ALERT_LIMIT]:
+        if alert.provider in accounts_by_name:
+            accounts_by_name[alert.provider].alerts.append(alert)
+    for beat in heartbeats():
+        if beat.kind in registry.hosted_providers() and beat.age <= ALIVE_SECONDS:
+            accounts_by_name[beat.kind].process = beat
+    return sorted(accounts_by_name.values(), key=_sort_key)
+
+
+def _add_attempt_counts(accounts_by_name: dict[str, Account], live: Iterable[str]) -> None:
+    for name, last_success, last_hour in _rows(sql.PROVIDERS, {"names": list(live)}):
+        accounts_by_name[name].last_success, accounts_by_name[name].last_hour = (
+            last_success,
+            last_hour,
+        )
+    for name, count in _rows(sql.OPEN_ATTEMPTS):
+        if name in accounts_by_name:
+            accounts_by_name[name].open_attempts = count
+    for name, kind, code, count in _rows(sql.ERRORS):
+        if name in accounts_by_name:
+            accounts_by_name[name].errors.append((kind, code, count))
+
+
+def _sort_key(account: Account) -> tuple[bool, int]:
+    position = account.standing.position if account.standing else 0
+    return account.provider is None, position
+
+
+def _rows(statement: str, params: dict[str, Any] | None = None) -> list[tuple[Any, ...]]:
+    with connection.cursor() as cursor:
+        cursor.execute(statement, params)
+        return list(cursor.fetchall())

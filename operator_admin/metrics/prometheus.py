@@ -1,0 +1,121 @@
+"""Prometheus metrics: the processes' counters, and gauges read from the database."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import structlog
+from django.db import Error as DatabaseError
+from django.db import connection
+from prometheus_client import CollectorRegistry
+from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.multiprocess import MultiProcessCollector
+from psycopg_pool import PoolTimeout
+
+from channels.vendor_accounts.registry import live_providers
+from links.clicks import stream
+from operator_admin.metrics import figures
+
+log = structlog.get_logger(__name__)
+
+QUEUE = {
+    "kvitok_queue_due": ("due", "Messages due now"),
+    "kvitok_queue_oldest_seconds": ("oldest_due", "Age of the message due for the longest time"),
+    "kvitok_queue_retrying": ("retrying", "Messages that will be tried again later"),
+    "kvitok_open_messages": ("open_messages", "Messages without an end"),
+    "kvitok_open_holds_tokens": ("held", "Tokens held for open messages"),
+    "kvitok_open_leases": ("leases", "Provider calls under way"),
+    "kvitok_overdue_leases": ("overdue_leases", "Attempts whose lease ran out"),
+    "kvitok_ambiguous_attempts": ("ambiguous", "Attempts of unknown outcome, message open"),
+    "kvitok_callbacks_due": ("webhooks", "Webhooks due now"),
+    "kvitok_callbacks_oldest_seconds": ("oldest_webhook", "Age of the oldest webhook due"),
+    "kvitok_letters_due": ("letters", "Letters due now"),
+    "kvitok_letters_oldest_seconds": ("oldest_letter", "Age of the oldest letter due"),
+    "kvitok_parked_receipts": ("parked_receipts", "Receipts that match no attempt yet"),
+}
+
+
+BREAKERS = ("closed", "half-open", "open")
+
+
+class DatabaseCollector:
+    """Collected at each scrape; without the database it only reports that."""
+
+    def collect(self) -> Iterator[GaugeMetricFamily]:
+        try:
+            queue, beats = figures.queue(), figures.heartbeats()
+            states = figures.account_states()
+        except (DatabaseError, PoolTimeout) as error:
+            log.warning("scrape_without_database", error=type(error).__name__)
+            yield GaugeMetricFamily("kvitok_database_up", "PostgreSQL answers", 0)
+            return
+        finally:
+            connection.close()
+        yield GaugeMetricFamily("kvitok_database_up", "PostgreSQL answers", 1)
+        for name, (field, help_text) in QUEUE.items():
+            yield GaugeMetricFamily(name, help_text, getattr(queue, field) or 0)
+        yield from _process_gauges(beats)
+        yield _breaker_gauge(states)
+        yield from _click_gauges()
+
+
+def _click_gauges() -> Iterator[GaugeMetricFamily]:
+    """Yields nothing if Redis does not answer."""
+    if (age := stream.lag_seconds()) is not None:
+        help_text = "Age of the oldest clicks that are not counted, told or proved by yet"
+        yield GaugeMetricFamily("kvitok_clicks_oldest_seconds", help_text, age)
+
+
+def _process_gauges(beats: list[figures.Heartbeat]) -> Iterator[GaugeMetricFamily]:
+    youngest: dict[str, float] = {}
+    for beat in beats:
+        youngest[beat.kind] = min(beat.age, youngest.get(beat.kind, beat.age))
+    age = GaugeMetricFamily(
+        "kvitok_heartbeat_age_seconds", "Since a process of this kind was heard of", labels=["kind"]
+    )
+    for kind, seconds in youngest.items():
+        age.add_metric([kind], seconds)
+    yield age
+    yield from _bind_gauges(
+        [one for one in beats if "bound" in one.facts and one.age < figures.ALIVE_SECONDS]
+    )
+    web = [one.facts for one in beats if one.kind == "web" and one.age < figures.ALIVE_SECONDS]
+    waiters = sum(facts.get("waiters", 0) for facts in web)
+    listening = [facts["listening"] for facts in web if "listening" in facts]
+    yield GaugeMetricFamily("kvitok_waiters", "Sends that wait for their outcome", waiters)
+    yield GaugeMetricFamily(
+        "kvitok_listeners_down", "Web processes that hear no outcomes", listening.count(0)
+    )
+
+
+BINDS = {
+    "kvitok_smpp_bound": ("bound", "Whether the account's bind stands"),
+    "kvitok_smpp_window_used": ("unanswered", "Requests the message centre has not answered yet"),
+    "kvitok_smpp_window": ("window", "Messages that may be under way at once"),
+}
+
+
+def _bind_gauges(beats: list[figures.Heartbeat]) -> Iterator[GaugeMetricFamily]:
+    for name, (fact, help_text) in BINDS.items():
+        gauge = GaugeMetricFamily(name, help_text, labels=["account"])
+        for one in beats:
+            gauge.add_metric([one.kind], one.facts.get(fact, 0))
+        yield gauge
+
+
+def _breaker_gauge(states: dict[str, figures.AccountState]) -> GaugeMetricFamily:
+    """The breaker of every configured account; one without a row has never failed."""
+    state = GaugeMetricFamily(
+        "kvitok_breaker_state", "Of an account: 0 closed, 1 half-open, 2 open", labels=["provider"]
+    )
+    for name in live_providers():
+        breaker = states[name].breaker if name in states else "closed"
+        state.add_metric([name], BREAKERS.index(breaker))
+    return state
+
+
+def collector_registry() -> CollectorRegistry:
+    collectors: Any = CollectorRegistry()
+    add: Any = MultiProcessCollector  # not typed
+    add(collectors)
+    collectors.register(DatabaseCollector())
+    return collectors  # type: ignore[no-any-return]

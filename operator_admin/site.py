@@ -1,0 +1,114 @@
+"""The operator's desk: Django's admin behind a second factor, with pages that answer questions."""
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+from urllib.parse import urlencode
+
+from allauth.account.adapter import get_adapter
+from django.conf import settings
+from django.contrib import admin
+from django.contrib.auth import REDIRECT_FIELD_NAME
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import redirect, resolve_url
+from django.template.response import TemplateResponse
+from django.urls import URLPattern, URLResolver, path, reverse
+from django.utils.http import url_has_allowed_host_and_scheme
+from django.utils.translation import gettext_lazy as _
+
+from accounts.models import User
+from operator_admin import second_factor
+from operator_admin.metrics import figures
+
+APP_ORDER = ["channels", "accounts", "billing", "links", "otp"]  # order on the index page
+View = Callable[..., HttpResponse]
+_pages: list[tuple[str, str, View]] = []
+
+
+def page(route: str, name: str) -> Callable[[View], View]:
+    """Registers a view as `admin:<name>`, for everyone who may open the admin."""
+
+    def register(view: View) -> View:
+        _pages.append((route, name, view))
+        return view
+
+    return register
+
+
+class OperatorAdminSite(admin.AdminSite):
+    site_header = site_title = "Kvitok"
+    index_title = _("Today")
+    index_template = "operator_admin/today.html"
+    enable_nav_sidebar = False  # the menu has the daily pages, the index all others
+
+    def has_permission(self, request: HttpRequest) -> bool:
+        user = request.user
+        if not isinstance(user, User) or not super().has_permission(request):
+            return False
+        return second_factor.is_verified(request, user)
+
+    def login(
+        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        then, user = _redirect_target(request), request.user
+        if not isinstance(user, User):
+            login_url = resolve_url(settings.LOGIN_URL)
+            return HttpResponseRedirect(f"{login_url}?{urlencode({REDIRECT_FIELD_NAME: then})}")
+        if not super().has_permission(request):
+            raise PermissionDenied
+        if not second_factor.is_verified(request, user):
+            return second_factor.redirect_to_factor(request, user, then)
+        return HttpResponseRedirect(then)
+
+    def password_change(  # type: ignore[override]  # leads elsewhere
+        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        """Redirects to the page that re-authenticates, audits the change and mails about it."""
+        return redirect("account_change_password")
+
+    def logout(  # type: ignore[override]  # shows no page of its own
+        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        if request.method == "POST":
+            get_adapter(request).logout(
+                request
+            )  # audits, and clears the session's re-authentication
+        return redirect(settings.LOGOUT_REDIRECT_URL)
+
+    def admin_view(self, view: Any, cacheable: bool = False) -> Any:
+        @wraps(view)
+        def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+            if settings.OPERATOR_MFA:
+                second_factor.require_reauthentication(request)
+            response: HttpResponse = view(request, *args, **kwargs)
+            return response
+
+        return super().admin_view(guarded, cacheable)
+
+    def index(
+        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
+    ) -> TemplateResponse:
+        return super().index(request, {"today": figures.today(), **(extra_context or {})})
+
+    def get_app_list(
+        self, request: HttpRequest, app_label: str | None = None
+    ) -> list[dict[str, Any]]:
+        apps: list[dict[str, Any]] = super().get_app_list(request, app_label)
+        return sorted(apps, key=_app_position)
+
+    def get_urls(self) -> list[URLPattern | URLResolver]:
+        own = [path(route, self.admin_view(view), name=name) for route, name, view in _pages]
+        return [*own, *super().get_urls()]
+
+
+def _app_position(app: dict[str, Any]) -> int:
+    return APP_ORDER.index(app["app_label"]) if app["app_label"] in APP_ORDER else len(APP_ORDER)
+
+
+def _redirect_target(request: HttpRequest) -> str:
+    then = request.GET.get(REDIRECT_FIELD_NAME, "")
+    is_ours = url_has_allowed_host_and_scheme(
+        then, {request.get_host()}, require_https=request.is_secure()
+    )
+    return then if is_ours else reverse("admin:index")

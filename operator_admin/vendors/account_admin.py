@@ -1,0 +1,105 @@
+"""The desk's page of provider accounts: their state, switches, order and breakers."""
+
+from typing import Any
+
+from django.contrib import admin, messages
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.template.response import TemplateResponse
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from django.views.decorators.http import require_POST
+
+from accounts.audit import events
+from accounts.client_ip import client_ip
+from accounts.model_admin.admin import ModelAdmin, operator
+from channels.models import ProviderAccount
+from channels.vendor_accounts import breaker_state, registry
+from operator_admin.metrics import figures
+from operator_admin.site import page
+
+CHANGE = "channels.change_provideraccount"
+SWITCH_ACTIONS = {True: "account.enabled", False: "account.disabled"}
+
+
+@admin.register(ProviderAccount)
+class ProviderAccountAdmin(ModelAdmin):
+    list_display = ("name", "is_enabled", "position", "weight", "prefixes", "max_per_second")
+    ordering = ("-position",)
+    fields = ("name", "is_enabled", "position", "weight", "prefixes", "max_per_second")
+    readonly_fields = ("name",)
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False  # accounts come from the environment
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    def save_model(
+        self, request: HttpRequest, obj: ProviderAccount, form: Any, change: Any
+    ) -> None:
+        # Saves changed fields only: a worker may be writing the others.
+        obj.save(update_fields=form.changed_data)
+        if form.changed_data:
+            _record(request, "account.changed", f"{obj.name}: {', '.join(form.changed_data)}")
+
+
+@page("providers/", "providers")
+def providers(request: HttpRequest) -> HttpResponse:
+    _make_rows()
+    context = {
+        **admin.site.each_context(request),
+        "title": gettext_lazy("Providers"),
+        "accounts": figures.accounts(),
+        "can_try": request.user.has_perm("billing.add_transfer"),
+        "can_change": request.user.has_perm(CHANGE),
+    }
+    return TemplateResponse(request, "operator_admin/providers.html", context)
+
+
+def _make_rows() -> None:
+    """Inserts missing rows with the defaults, so the page can edit them."""
+    ProviderAccount.objects.bulk_create(
+        [
+            ProviderAccount(name=name, position=registry.position(name))
+            for name in registry.live_providers()
+        ],
+        ignore_conflicts=True,
+    )
+
+
+@page("providers/<str:name>/close/", "breaker-close")
+@require_POST
+def close_breaker(request: HttpRequest, name: str) -> HttpResponse:
+    account = _account(request, name)
+    if breaker_state.close(account.name):
+        _record(request, "breaker.closed", account.name)
+    messages.success(request, _("The breaker is closed: the account is sent messages again."))
+    return HttpResponseRedirect(reverse("admin:providers"))
+
+
+@page("providers/<str:name>/switch/", "account-switch")
+@require_POST
+def switch(request: HttpRequest, name: str) -> HttpResponse:
+    account = _account(request, name)
+    is_enabled = request.POST.get("is_enabled") == "1"
+    if ProviderAccount.objects.filter(pk=account.pk, is_enabled=not is_enabled).update(
+        is_enabled=is_enabled
+    ):
+        _record(request, SWITCH_ACTIONS[is_enabled], account.name)
+    return HttpResponseRedirect(reverse("admin:providers"))
+
+
+def _account(request: HttpRequest, name: str) -> ProviderAccount:
+    if not request.user.has_perm(CHANGE):
+        raise PermissionDenied
+    account = ProviderAccount.objects.filter(name=name).first()
+    if account is None:
+        raise Http404
+    return account
+
+
+def _record(request: HttpRequest, action: str, subject: str) -> None:
+    user, ip = operator(request), client_ip(request.META)
+    events.record(action, subject, company=None, user=user, ip=ip)

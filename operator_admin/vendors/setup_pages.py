@@ -1,0 +1,126 @@
+"""The desk's page of each vendor account: setup steps and a connection test."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from django.conf import settings
+from django.contrib import admin
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
+from django.views.decorators.http import require_POST
+
+from accounts.audit import events
+from accounts.client_ip import client_ip
+from accounts.model_admin.admin import operator
+from channels.providers.base import Check
+from channels.vendor_accounts import error_texts, registry
+from operator_admin.doctor import processes, vendor_texts, vendors
+from operator_admin.site import page
+from operator_admin.vendors import trial_message
+from operator_admin.vendors.account_admin import CHANGE
+from operator_admin.vendors.setup_guide import Snippet, Step, Text, guide
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """A check in words; `ok` is None if the vendor does not say."""
+
+    title: Text
+    ok: bool | None
+    detail: str
+    cure: Text
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    name: str
+    is_set: bool
+
+
+@dataclass(frozen=True, slots=True)
+class StepView:
+    where: str
+    what: Text
+    variables: list[Variable]
+    copies: list[tuple[str, Snippet]]  # (HTML id, snippet)
+
+
+@page("providers/<str:name>/", "vendor")
+def show(request: HttpRequest, name: str) -> HttpResponse:
+    return _page(request, name)
+
+
+@page("providers/<str:name>/test/", "vendor-test")
+@require_POST
+def test_connection(request: HttpRequest, name: str) -> HttpResponse:
+    """Queries the vendor; sends and changes nothing."""
+    if not request.user.has_perm(CHANGE):
+        raise PermissionDenied
+    provider = registry.live_providers().get(name)
+    if provider is None:
+        raise Http404
+    if name in registry.hosted_providers():
+        results = [_bind_result(name)]
+    else:
+        results = [_result(name, check) for check in vendors.check_accounts({name: provider})[name]]
+    user, ip = operator(request), client_ip(request.META)
+    events.record("account.tested", name, company=None, user=user, ip=ip)
+    return _page(request, name, results)
+
+
+def _page(request: HttpRequest, name: str, results: list[Result] | None = None) -> HttpResponse:
+    if not _is_known(name):
+        raise Http404
+    setup = guide(name)
+    context = {
+        **admin.site.each_context(request),
+        "title": error_texts.provider_title(name),
+        "name": name,
+        "console": setup.console,
+        "steps": list(_step_views(name, setup.steps)),
+        "is_configured": name in registry.live_providers(),
+        "results": results,
+        "missing": sum(result.ok is False for result in results or []),
+        "can_test": request.user.has_perm(CHANGE),
+        "can_try": request.user.has_perm("billing.add_transfer"),
+        "trial": trial_message.trial_for(name) if name in registry.live_providers() else None,
+    }
+    return TemplateResponse(request, "operator_admin/vendor.html", context)
+
+
+def _is_known(name: str) -> bool:
+    return name in registry.VENDORS or name in registry.live_providers()
+
+
+def _step_views(name: str, steps: tuple[Step, ...]) -> Iterator[StepView]:
+    for n, step in enumerate(steps, start=1):
+        copies = [(f"copy-{n}-{m}", one) for m, one in enumerate(step.copies, start=1)]
+        variables = [_variable(name, one) for one in step.variables]
+        yield StepView(step.where, step.what, variables, copies)
+
+
+# Variables that differ from the provider's option names.
+_OPTIONS = {"TWILIO_FROM": "sender", "TELEGRAM_BOT_SECRET": "secret_token"}
+
+
+def _variable(name: str, variable: str) -> Variable:
+    """The variable of this account: for `twilio:kz`, TWILIO_FROM is TWILIO_KZ_FROM."""
+    vendor, _, account = name.partition(":")
+    setting = registry.VENDORS[vendor].setting
+    rest = variable.removeprefix(f"{setting}_")
+    option = _OPTIONS.get(variable, rest.lower())
+    if account:
+        options = settings.FURTHER_ACCOUNTS.get(setting, {}).get(account, {})
+        return Variable(f"{setting}_{account.upper()}_{rest}", bool(options.get(option)))
+    return Variable(variable, bool(getattr(settings, setting).get(option)))
+
+
+def _result(name: str, check: Check) -> Result:
+    cure = "" if check.ok else vendor_texts.cure(name, check)
+    return Result(vendor_texts.title(check), check.ok, check.detail, cure)
+
+
+def _bind_result(name: str) -> Result:
+    bind = dict(zip(registry.hosted_providers(), processes.binds(), strict=True))[name]
+    return Result(vendor_texts.TITLES["bind"], bind.ok, bind.detail, bind.cure)

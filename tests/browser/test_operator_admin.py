@@ -1,0 +1,226 @@
+"""The operator's desk in a browser: second factor, approval, phone search, test message."""
+
+from collections.abc import Iterator
+
+import pytest
+import responses
+from django.core.cache import cache
+from playwright.sync_api import Browser, Page, expect
+from pytest_django import Settings
+from pytest_django.live_server_helper import LiveServer
+
+from accounts.models import Mail
+from billing.wallet import ledger
+from channels.deliver.dispatcher import Dispatcher
+from channels.models import Message
+from tests.browser.test_accessibility import AXE, RULES, RUN_AXE, THEMES, Theme
+from tests.factories import PASSWORD, CompanyFactory, MemberFactory, MessageFactory
+from tests.operator_admin.operators import code_now, make_operator
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture(autouse=True)
+def second_factor(settings: Settings) -> None:
+    settings.OPERATOR_MFA = True
+
+
+@pytest.fixture
+def vendor(settings: Settings) -> Iterator[None]:
+    twilio = settings.TWILIO
+    url = f"{twilio['api_url']}/2010-04-01/Accounts/{twilio['account_sid']}/Messages.json"
+    with responses.RequestsMock(assert_all_requests_are_fired=False) as wire:
+        wire.post(url, json={"sid": "SM1", "status": "queued"}, status=201)
+        yield
+
+
+@pytest.fixture
+def account(settings: Settings) -> Iterator[None]:
+    """With Twilio, a trial one."""
+    twilio = settings.TWILIO
+    url = f"{twilio['api_url']}/2010-04-01/Accounts/{twilio['account_sid']}"
+    ours = {"phone_number": twilio["sender"], "capabilities": {"sms": True}}
+    sid = twilio["account_sid"]
+    with responses.RequestsMock(assert_all_requests_are_fired=False) as wire:
+        wire.get(f"{url}.json", json={"sid": sid, "status": "active", "type": "Trial"})
+        wire.get(f"{url}/Balance.json", json={"balance": "15.50", "currency": "USD"})
+        wire.get(f"{url}/IncomingPhoneNumbers.json", json={"incoming_phone_numbers": [ours]})
+        yield
+
+
+def enter(page: Page, live_server: LiveServer) -> None:
+    operator = make_operator()
+    page.goto(f"{live_server.url}/admin/")
+    page.get_by_label("Адрес электронной почты").fill(operator.email)
+    page.get_by_label("Пароль", exact=True).fill(PASSWORD)
+    page.locator("main form button[type=submit]").click()
+    page.locator("input[name=code]").fill(code_now())
+    page.locator("main form button[type=submit]").first.click()
+    expect(page.get_by_role("heading", name="Сегодня")).to_be_visible()
+
+
+def prove(page: Page) -> None:
+    """The second factor once more; a code works once, so the last one must be forgotten."""
+    cache.clear()
+    page.locator("input[name=code]").fill(code_now())
+    page.locator("main form button[type=submit]").first.click()
+
+
+def test_company_is_approved_after_the_factor_is_asked_for_again(
+    page: Page, live_server: LiveServer
+) -> None:
+    member = MemberFactory.create(company__status="pending", company__name="Ромашка")
+    enter(page, live_server)
+
+    page.get_by_role("link", name="Компании на одобрение").click()
+    page.get_by_role("link", name="Ромашка").click()
+    page.get_by_role("link", name="Одобрить").click()
+    prove(page)
+    page.get_by_label("Причина").fill("договор подписан")
+    page.get_by_role("button", name="Одобрить").click()
+
+    expect(page.get_by_text("Изменена 1 компания")).to_be_visible()
+    member.company.refresh_from_db()
+    assert member.company.status == "approved"
+    assert Mail.objects.filter(to=member.user.email, template="company_approved").exists()
+
+
+def test_message_is_found_by_a_phone_as_it_was_dictated(
+    page: Page, live_server: LiveServer
+) -> None:
+    message = MessageFactory.create(phone="+79161234567")
+    MessageFactory.create(phone="+79261234567")
+    enter(page, live_server)
+
+    page.get_by_role("navigation", name="Рабочее место").get_by_role(
+        "link", name="Сообщения"
+    ).click()
+    page.locator("#searchbar").fill("8 (916) 123-45-67")
+    page.get_by_role("button", name="Найти").click()
+    page.locator("#result_list tbody th a").click()
+
+    expect(page.get_by_role("heading", name="Что произошло")).to_be_visible()
+    expect(page.get_by_text(message.public_id).first).to_be_visible()
+
+
+@pytest.mark.usefixtures("vendor")
+def test_test_message_is_sent_and_its_status_shown(
+    page: Page, live_server: LiveServer, dispatcher: Dispatcher
+) -> None:
+    enter(page, live_server)
+
+    page.get_by_role("link", name="Провайдеры").click()
+    page.locator("section", has_text="Twilio").get_by_role(
+        "link", name="Отправить проверочное сообщение"
+    ).click()
+    page.get_by_label("Ваш телефон").fill("8 916 123-45-67")
+    page.get_by_role("button", name="Отправить").click()
+
+    expect(page.get_by_text("Отправлено. Ниже видно")).to_be_visible()
+    assert Message.objects.get().phone == "+79161234567"
+
+
+@pytest.mark.usefixtures("account")
+def test_vendors_page_copies_tests_and_leads_to_a_trial(
+    page: Page, live_server: LiveServer, settings: Settings
+) -> None:
+    enter(page, live_server)
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+
+    page.get_by_role("link", name="Провайдеры").click()
+    page.locator("section", has_text="Twilio").get_by_role(
+        "link", name="Настройка и проверка"
+    ).click()
+    expect(page.get_by_role("heading", name="Что и где заполнить")).to_be_visible()
+    page.get_by_role("button", name="Копировать").first.click()
+    expect(page.get_by_role("button", name="Скопировано")).to_be_visible()
+    copied = page.evaluate("navigator.clipboard.readText()")
+    page.get_by_role("button", name="Проверить подключение").click()
+
+    expect(page.get_by_text("аккаунт не пробный")).to_be_visible()
+    expect(page.get_by_text("Переведите аккаунт на платный: пробный").first).to_be_visible()
+    assert copied == f"{settings.PUBLIC_URL}/hooks/twilio"
+    page.get_by_role("link", name="Отправить на мой телефон").click()
+    expect(page.get_by_label("Ваш телефон")).to_be_visible()
+
+
+@pytest.mark.parametrize("theme", THEMES)
+@pytest.mark.usefixtures("account")
+def test_vendors_page_breaks_no_rule_of_accessibility(
+    page: Page, live_server: LiveServer, theme: Theme
+) -> None:
+    page.emulate_media(color_scheme=theme)
+    enter(page, live_server)
+
+    page.goto(f"{live_server.url}/admin/providers/twilio/")
+    page.get_by_role("button", name="Проверить подключение").click()
+    expect(page.get_by_text("аккаунт не пробный")).to_be_visible()
+
+    page.evaluate(AXE)
+    assert page.evaluate(RUN_AXE, [RULES, False]) == []
+
+
+@pytest.mark.parametrize("name", ["whatsapp_cloud", "telegram_bot", "twilio", "smsc"])
+@pytest.mark.usefixtures("account")
+def test_vendors_page_fits_a_phone(page: Page, live_server: LiveServer, name: str) -> None:
+    enter(page, live_server)
+    page.set_viewport_size({"width": 360, "height": 740})
+
+    page.goto(f"{live_server.url}/admin/providers/{name}/")
+    if name == "twilio":
+        page.get_by_role("button", name="Проверить подключение").click()
+
+    expect(page.get_by_role("heading", name="Что и где заполнить")).to_be_visible()
+    assert page.evaluate("document.documentElement.scrollWidth") == 360
+
+
+def test_vendors_page_works_without_javascript(
+    page: Page, browser: Browser, live_server: LiveServer, account: None
+) -> None:
+    enter(page, live_server)
+    context = browser.new_context(
+        java_script_enabled=False, storage_state=page.context.storage_state(), locale="ru-RU"
+    )
+    plain = context.new_page()
+
+    plain.goto(f"{live_server.url}/admin/providers/twilio/")
+    expect(plain.get_by_role("button", name="Копировать")).to_have_count(0)
+    plain.get_by_role("button", name="Проверить подключение").click()
+
+    expect(plain.get_by_text("аккаунт не пробный")).to_be_visible()
+    context.close()
+
+
+def test_operator_without_a_second_factor_sets_it_up_first(
+    page: Page, live_server: LiveServer
+) -> None:
+    operator = make_operator(has_factor=False)
+    page.goto(f"{live_server.url}/admin/channels/message/")
+    page.get_by_label("Адрес электронной почты").fill(operator.email)
+    page.get_by_label("Пароль", exact=True).fill(PASSWORD)
+    page.locator("main form button[type=submit]").click()
+
+    expect(page.get_by_text("Админка открывается только со вторым фактором").first).to_be_visible()
+
+
+def test_tokens_are_given_to_a_company_found_by_its_name(
+    page: Page, live_server: LiveServer
+) -> None:
+    company = CompanyFactory.create(name="Ромашка")
+    enter(page, live_server)
+
+    page.goto(f"{live_server.url}/admin/billing/wallet/adjust/")
+    prove(page)
+    page.get_by_label("Компания: часть").fill("ромаш")
+    page.get_by_role("button", name="Найти").click()
+    page.get_by_role("link", name="Ромашка").click()
+    page.get_by_label("Токенов").fill("1 900")
+    page.get_by_label("Причина").fill("по договору")
+    page.get_by_role("button", name="Проверить и продолжить").click()
+    expect(page.get_by_text("Станет доступно")).to_be_visible()
+    assert ledger.balance(company.pk) == (0, 0)
+    page.get_by_role("button", name="Начислить токены").dblclick()
+
+    # The page of the first click, which the second cuts short, may have taken the notice along.
+    expect(page.get_by_role("heading", name="1900 + 0")).to_be_visible()
+    assert ledger.balance(company.pk) == (1900, 0)

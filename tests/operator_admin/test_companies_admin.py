@@ -1,0 +1,165 @@
+"""Companies at the desk: how they fare, their approval and suspension."""
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+from pytest_django import DjangoAssertNumQueries, Settings
+
+from accounts.models import Company, Mail, User
+from tests.factories import (
+    CompanyFactory,
+    MemberFactory,
+    MessageFactory,
+    WalletFactory,
+)
+from tests.operator_admin.operators import make_operator, sign_in
+
+pytestmark = pytest.mark.django_db
+LIST = "admin:accounts_company_changelist"
+
+
+@pytest.fixture
+def operator(client: Client) -> User:
+    user = make_operator()
+    sign_in(client, user, "password", "mfa")
+    return user
+
+
+def status_url(status: str, *companies: Company) -> str:
+    ids = ",".join(str(one.pk) for one in companies)
+    return f"{reverse('admin:company-status', args=[status])}?ids={ids}"
+
+
+def furnish(company: Company) -> None:
+    MemberFactory.create(company=company)
+    WalletFactory.create(company=company, available=1_234_567, held=16)
+    now = timezone.now()
+    for state in ("delivered", "delivered", "failed", "queued"):
+        MessageFactory.create(company=company, state=state, finished_at=now)
+    MessageFactory.create(company=company, state="failed", mode="test")
+
+
+def test_list_shows_a_company_s_figures(client: Client, operator: User) -> None:
+    company = CompanyFactory.create()
+    furnish(company)
+
+    (row,) = client.get(reverse(LIST)).context["cl"].result_list
+
+    assert (row.day.available, row.day.held, row.day.members) == (1_234_567, 16, 1)
+    assert (row.day.sends, row.day.delivered, row.day.final) == (4, 2, 3)
+    assert row.day.share == 66.7
+    assert row.day.last_send is not None
+
+
+def test_company_that_never_sent_is_listed_too(client: Client, operator: User) -> None:
+    CompanyFactory.create(name="Новая")
+
+    page = client.get(reverse(LIST)).content.decode()
+
+    assert "Новая" in page
+
+
+def test_list_asks_the_same_whatever_its_length(
+    client: Client, operator: User, django_assert_max_num_queries: DjangoAssertNumQueries
+) -> None:
+    furnish(CompanyFactory.create())
+    with django_assert_max_num_queries(15) as short:
+        client.get(reverse(LIST))
+    for company in CompanyFactory.create_batch(4):
+        furnish(company)
+
+    with django_assert_max_num_queries(len(short)):
+        client.get(reverse(LIST))
+
+
+@pytest.mark.parametrize(("action", "status"), [("approve", "approved"), ("suspend", "suspended")])
+def test_action_asks_before_anything_changes(
+    client: Client, operator: User, action: str, status: str
+) -> None:
+    company = CompanyFactory.create(status="pending")
+
+    asked = client.post(
+        reverse(LIST), {"action": action, "_selected_action": [company.pk]}, follow=True
+    )
+
+    company.refresh_from_db()
+    assert company.status == "pending"
+    assert asked.context["companies"] == [company]
+    assert asked.redirect_chain[-1][0] == status_url(status, company).replace(",", "%2C")
+
+
+def test_approval_is_audited_and_mailed_to_the_owner(client: Client, operator: User) -> None:
+    member = MemberFactory.create(company__status="pending", user__language="ru")
+    MemberFactory.create(company=member.company, role="viewer")
+
+    client.post(status_url("approved", member.company), {"reason": "договор подписан"})
+
+    member.company.refresh_from_db()
+    assert member.company.status == "approved"
+    (event,) = member.company.audit.all()
+    assert (event.action, event.user) == ("company.approved", operator)
+    assert event.subject.endswith(": договор подписан")
+    (letter,) = Mail.objects.all()
+    assert (letter.to, letter.template) == (member.user.email, "company_approved")
+    assert "договор подписан" in letter.text
+    assert "договор подписан" in letter.html
+
+
+def test_suspension_wants_a_reason(client: Client, operator: User) -> None:
+    member = MemberFactory.create()
+
+    bare = client.post(status_url("suspended", member.company), {"reason": " "})
+    member.company.refresh_from_db()
+    assert (member.company.status, bare.status_code) == ("approved", 200)
+    assert bare.context["form"].errors["reason"]
+
+    client.post(status_url("suspended", member.company), {"reason": "жалобы на рассылку"})
+    member.company.refresh_from_db()
+    assert member.company.status == "suspended"
+    assert "жалобы на рассылку" in Mail.objects.get().text
+
+
+def test_second_approval_mails_nothing(client: Client, operator: User) -> None:
+    member = MemberFactory.create(company__status="pending")
+    for _ in range(2):
+        client.post(status_url("approved", member.company), {"reason": ""})
+
+    assert Mail.objects.count() == 1
+    assert member.company.audit.count() == 1
+
+
+def test_status_changes_only_after_a_recent_sign_in(client: Client, settings: Settings) -> None:
+    settings.OPERATOR_MFA = True
+    sign_in(client, make_operator(), "password", "mfa", age=3600)
+    company = CompanyFactory.create(status="pending")
+
+    answer = client.post(status_url("approved", company), {"reason": ""})
+
+    company.refresh_from_db()
+    assert company.status == "pending"
+    assert answer.headers["Location"].startswith(reverse("mfa_reauthenticate"))
+
+
+def test_operator_without_the_right_changes_nothing(client: Client) -> None:
+    client.force_login(make_staff())
+    company = CompanyFactory.create(status="pending")
+
+    client.post(status_url("approved", company), {"reason": ""})
+
+    company.refresh_from_db()
+    assert company.status == "pending"
+
+
+def make_staff() -> User:
+    user = make_operator()
+    user.is_superuser = False
+    user.save()
+    return user
+
+
+@pytest.mark.parametrize("ids", ["²", "9" * 30, "%00"])
+def test_unreadable_numbers_of_companies_name_none(
+    client: Client, operator: User, ids: str
+) -> None:
+    assert client.get(status_url("suspended") + ids).status_code < 500

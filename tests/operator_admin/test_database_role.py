@@ -1,0 +1,113 @@
+"""The application with a role that does not own its tables: it works, and rewrites nothing."""
+
+from collections.abc import Iterator
+from io import StringIO
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.db import ProgrammingError, connection, transaction
+from pytest_django import Settings
+
+from accounts.audit.events import record
+from accounts.models import AuditEvent
+from billing.wallet import ledger
+from links.clicks import partitions
+from operator_admin import database_role
+from operator_admin.doctor import stores
+from tests.factories import CompanyFactory, UserFactory
+
+pytestmark = pytest.mark.django_db
+
+ROLE = "kvitok-app"  # wants quoting
+
+
+@pytest.fixture
+def application() -> Iterator[None]:
+    """As its role; like all that a test does, the role is rolled back."""
+    with connection.cursor() as cursor:
+        cursor.execute(f'CREATE ROLE "{ROLE}"')
+        call_command("grant_privileges", ROLE, stdout=StringIO())
+        connection.check_constraints()
+        cursor.execute(f'SET LOCAL ROLE "{ROLE}"')
+        yield
+        cursor.execute("RESET ROLE")
+
+
+@pytest.mark.parametrize("table", database_role.APPEND_ONLY)
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE {} SET id = id",
+        "DELETE FROM {}",
+        "TRUNCATE {}",
+        "DROP TABLE {} CASCADE",
+        "ALTER TABLE {} DISABLE TRIGGER ALL",
+        "DROP TRIGGER {}_immutable ON {}",
+        "ALTER TABLE {} OWNER TO CURRENT_USER",
+    ],
+)
+def test_application_cannot_rewrite(application: None, table: str, statement: str) -> None:
+    with (
+        pytest.raises(ProgrammingError, match=r"permission denied|must be owner"),
+        transaction.atomic(),
+        connection.cursor() as cursor,
+    ):
+        cursor.execute(statement.format(table, table))
+
+
+def test_application_cannot_switch_triggers_off(application: None) -> None:
+    with (
+        pytest.raises(ProgrammingError, match="permission denied"),
+        transaction.atomic(),
+        connection.cursor() as cursor,
+    ):
+        cursor.execute("SET session_replication_role = replica")
+
+
+def test_application_works(application: None) -> None:
+    company, user = CompanyFactory.create(), UserFactory.create()
+    ledger.grant(company=company, amount=5, reason="gift")
+    record("settings.changed", "brand", company=company, user=user)
+    user.delete()
+    partitions._created.clear()
+    partitions.ensure_upcoming()
+    partitions.drop_old()
+
+    assert AuditEvent.objects.filter(action="settings.changed").count() == 1
+
+
+def test_grants_are_given_again_without_harm(db: None) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(f'CREATE ROLE "{ROLE}"')
+        for _ in range(2):
+            call_command("grant_privileges", ROLE, stdout=StringIO())
+        cursor.execute(f'SET LOCAL ROLE "{ROLE}"')
+
+    assert database_role.powers() == []
+
+
+def test_unknown_role_is_refused_with_words() -> None:
+    with pytest.raises(CommandError, match="CREATE ROLE nobody"):
+        call_command("grant_privileges", "nobody")
+
+
+def test_doctor_says_so_of_a_role_that_could(settings: Settings) -> None:
+    assert stores.database_role().ok  # development
+
+    settings.PRODUCTION = True
+    finding = stores.database_role()
+
+    assert (finding.ok, finding.detail) == (False, "it is a superuser")
+    assert "Two roles" in finding.cure
+
+
+def test_doctor_says_so_of_an_owner(settings: Settings, application: None) -> None:
+    settings.PRODUCTION = True
+    assert stores.database_role().ok
+
+    with connection.cursor() as cursor:
+        cursor.execute("RESET ROLE")
+        cursor.execute(f'ALTER TABLE accounts_auditevent OWNER TO "{ROLE}"')
+        cursor.execute(f'SET LOCAL ROLE "{ROLE}"')
+
+    assert stores.database_role().detail == "it owns accounts_auditevent"

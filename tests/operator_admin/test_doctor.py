@@ -1,0 +1,379 @@
+"""Each check is made to fail for real, and each cross says what to do."""
+
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+import time_machine
+from celery import current_app
+from django.db import connection
+from django.db.migrations.recorder import MigrationRecorder
+from django.utils import timezone
+from pytest_django import Settings
+from pytest_django.live_server_helper import LiveServer
+
+from channels.models import Heartbeat
+from channels.vendor_accounts import registry
+from config.env import ROOT
+from config.redis_client import redis_client
+from links.clicks.buffer import STREAM
+from operator_admin import doctor
+from operator_admin.doctor import money, processes, public_access, stores, vendors
+from operator_admin.doctor.finding import Finding
+from tests.config.test_production_checks import SAFE
+from tests.config.test_settings import GOOD, SECRET
+from tests.factories import MessageFactory, WalletFactory
+from tests.operator_admin.local_servers import proxy, site, smtp_server
+from tests.operator_admin.operators import make_operator
+
+NOWHERE = "http://127.0.0.1:1"
+
+
+def run(**changes: str) -> tuple[int, dict[str, dict[str, Any]], str]:
+    """`manage.py doctor --json` in an environment of its own."""
+    env = GOOD | {"LOG_LEVEL": "CRITICAL", "PUBLIC_URL": NOWHERE} | changes
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "manage.py", "doctor", "--json"],
+        cwd=ROOT,
+        env=env,
+        text=True,
+        capture_output=True,
+        check=False,
+    )
+    found = {one["name"]: one for one in json.loads(done.stdout or "[]")}
+    return done.returncode, found, done.stdout + done.stderr
+
+
+def crosses(found: dict[str, dict[str, Any]]) -> set[str]:
+    return {name for name, one in found.items() if not one["ok"]}
+
+
+def test_without_services_every_check_fails_with_a_cure() -> None:
+    code, found, said = run(
+        EMAIL_BACKEND="django.core.mail.backends.smtp.EmailBackend", EMAIL_PORT="1"
+    )
+
+    assert code == 1
+    assert crosses(found) == {
+        "database", "migrations", "database role", "clock", "redis", "redis memory",
+        "redis persistence", "clicks",
+        "broker", "web", "worker", "beat", "binds", "ledger", "queue", "outboxes", "operators",
+        "mail", "public URL", "proxies", "short host", "providers",
+    }  # fmt: skip
+    assert all(found[name]["cure"] for name in crosses(found))
+    assert SECRET not in said
+    assert GOOD["SECRET_KEY"] not in said
+
+
+def test_production_is_checked_more_strictly(tmp_path: Path) -> None:
+    production = SAFE | {"PUBLIC_URL": "https://127.0.0.1:1", "STATIC_ROOT": str(tmp_path)}
+    _, found, _ = run(**production)
+    assert "collectstatic" in found["static files"]["cure"]
+
+    manifest = {"paths": {"favicon.svg": "favicon.1.svg"}, "version": "1.1", "hash": ""}
+    (tmp_path / "staticfiles.json").write_text(json.dumps(manifest), encoding="utf-8")
+    _, found, _ = run(**production)
+    assert found["static files"]["ok"]
+
+
+def test_command_prints_readable_text() -> None:
+    env = GOOD | {"LOG_LEVEL": "CRITICAL", "PUBLIC_URL": NOWHERE}
+    command = [sys.executable, "-W", "ignore", "manage.py", "doctor"]
+    done = subprocess.run(command, cwd=ROOT, env=env, text=True, capture_output=True, check=False)
+
+    assert done.returncode == 1
+    assert "✗ database" in done.stdout
+    assert "→ Start PostgreSQL" in done.stdout
+    assert "need attention" in done.stdout
+
+
+def test_debug_fails_the_check(settings: Settings) -> None:
+    assert stores.settings_are_sound().ok
+    settings.DEBUG = True
+
+    assert "DEBUG is on" in stores.settings_are_sound().detail
+
+
+@pytest.mark.django_db
+def test_old_postgres_fails_the_check(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert stores.database().ok
+    monkeypatch.setattr(stores, "MIN_POSTGRES", 99)
+
+    assert "Upgrade to PostgreSQL 99" in stores.database().cure
+
+
+@pytest.mark.django_db
+def test_missing_migration_is_named() -> None:
+    assert stores.migrations().ok
+    MigrationRecorder.Migration.objects.filter(app="otp", name="0001_squashed").delete()
+
+    assert stores.migrations().detail == "otp.0001_squashed"
+
+
+@pytest.mark.django_db
+def test_clock_that_differs_fails_the_check() -> None:
+    assert stores.clock().ok
+
+    with time_machine.travel(timezone.now() + timedelta(seconds=30)):
+        assert stores.clock().detail == "the database's differs by -30.0 s"
+
+
+@pytest.fixture
+def redis_settings() -> Iterator[None]:
+    client = redis_client()
+    names = ("maxmemory-policy", "maxmemory", "appendonly")
+    before: Any = [client.config_get(name) for name in names]
+    yield
+    for one in before:
+        for name, value in one.items():
+            client.config_set(name, value)
+
+
+@pytest.mark.usefixtures("redis_settings")
+def test_redis_that_evicts_fails_the_check() -> None:
+    assert stores.redis().ok
+    redis_client().config_set("maxmemory-policy", "noeviction")
+    assert stores.redis_memory().ok
+    redis_client().config_set("maxmemory", 10**9)
+    redis_client().config_set("maxmemory-policy", "allkeys-lru")
+
+    assert "noeviction" in stores.redis_memory().cure
+
+
+@pytest.mark.usefixtures("redis_settings")
+def test_redis_that_forgets_fails_the_check_in_production(settings: Settings) -> None:
+    redis_client().config_set("appendonly", "no")
+    assert stores.redis_persistence().ok
+    settings.ENVIRONMENT = "production"
+    assert "appendonly yes" in stores.redis_persistence().cure
+    redis_client().config_set("appendonly", "yes")
+
+    assert stores.redis_persistence().ok
+
+
+@pytest.mark.usefixtures("no_redis")
+def test_redis_away_fails_the_check() -> None:
+    found = [stores.redis(), stores.redis_memory(), stores.redis_persistence()]
+
+    assert [one.ok for one in found] == [False] * 3
+
+
+def test_broker_brings_a_message_back_and_leaves_no_queue() -> None:
+    assert processes.broker() == Finding("broker", True, "a message went out and came back")
+    assert not list(redis_client().scan_iter("*doctor*"))
+
+
+def test_broker_away_fails_the_check(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(current_app.conf, "broker_write_url", "redis://127.0.0.1:1")
+
+    assert "CELERY_BROKER_URL" in processes.broker().cure
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("kind", "check"),
+    [("web", processes.web), ("delivery", processes.worker), ("beat", processes.beat)],
+)
+def test_process_that_is_silent_fails_the_check(kind: str, check: Any) -> None:
+    assert check().detail == "never heard of"
+    row = Heartbeat.objects.create(process=kind, kind=kind, at=timezone.now())
+    assert check().ok
+    row.at -= timedelta(seconds=90)
+    row.save()
+
+    assert check().detail.startswith("last heard of 90 s")
+    assert "systemctl start" in check().cure
+
+
+@pytest.mark.django_db
+def test_smpp_account_is_checked_by_its_process_heartbeat(settings: Settings) -> None:
+    assert processes.binds() == []
+    settings.SMPP = settings.SMPP | {"host": "127.0.0.1", "source": "Kvitok"}
+    registry.clear_caches()
+    assert [one.detail for one in processes.binds()] == ["its process was not heard of"]
+    facts = {"bound": 0, "unanswered": 0, "window": 10}
+    row = Heartbeat.objects.create(process="smpp", kind="smpp", at=timezone.now(), facts=facts)
+
+    (unbound,) = processes.binds()
+    row.facts = {"bound": 1, "unanswered": 3, "window": 10}
+    row.save()
+    (bound,) = processes.binds()
+
+    assert (unbound.ok, unbound.detail) == (False, "not bound")
+    assert "SMPP_SYSTEM_ID" in unbound.cure
+    assert (bound.ok, bound.detail) == (True, "bound, 3 of 10 under way")
+    assert "SMPP" not in [one.name for one in vendors.providers()]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_breach_of_the_books_fails_the_check() -> None:
+    assert money.ledger().ok
+    wallet = WalletFactory.create(held=5)
+
+    found = money.ledger()
+
+    assert found.detail == f"held differs from the open holds: company {wallet.company_id}"
+    assert "reconcile" in found.cure
+
+
+@pytest.mark.django_db
+def test_queue_that_stands_fails_the_check() -> None:
+    MessageFactory.create()
+    assert money.queue().ok
+    MessageFactory.create(due_at=timezone.now() - timedelta(minutes=5))
+
+    assert money.queue().detail.startswith("due: 1, the oldest for 300 s")
+
+
+def test_clicks_that_nobody_counts_fail_the_check() -> None:
+    redis_client().delete(STREAM)
+    assert money.clicks().ok
+    redis_client().xadd(STREAM, {"id": "a"}, id=f"{int(time.time() - 90) * 1000}-0")
+
+    found = money.clicks()
+
+    redis_client().delete(STREAM)
+    assert (found.ok, found.detail[:24]) == (False, "the oldest uncounted for")
+    assert "worker" in found.cure
+
+
+@pytest.mark.usefixtures("no_redis")
+def test_clicks_without_redis_fail_the_check() -> None:
+    assert not money.clicks().ok
+
+
+@pytest.mark.django_db
+def test_letters_that_wait_fail_the_check() -> None:
+    assert money.outboxes().ok
+    with connection.cursor() as cursor:
+        cursor.execute(
+            'INSERT INTO accounts_mail (id, template, "to", subject, text, html, due_at)'
+            " VALUES (gen_random_uuid(), 'x', 'a@b.c', 's', 't', '', now() - interval '1 hour')"
+        )
+
+    assert "letters due: 1, the oldest for 3600 s" in money.outboxes().detail
+
+
+@pytest.mark.django_db
+def test_operator_without_a_second_factor_fails_the_check(settings: Settings) -> None:
+    settings.OPERATOR_MFA = True
+    make_operator()
+    assert money.operators().ok
+    make_operator(has_factor=False)
+
+    assert money.operators().detail == "operators: 2, without a second factor: 1"
+    assert not money.operators().ok
+
+
+def test_mail_server(settings: Settings) -> None:
+    settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
+    settings.EMAIL_HOST = "127.0.0.1"
+    with smtp_server() as port:
+        settings.EMAIL_PORT = port
+        assert public_access.mail_server().ok
+
+    assert "EMAIL_HOST" in public_access.mail_server().cure
+
+
+def test_mail_server_that_refuses_the_password_fails_the_check(settings: Settings) -> None:
+    settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
+    settings.EMAIL_HOST, settings.EMAIL_HOST_USER = "127.0.0.1", "kvitok"
+    settings.EMAIL_HOST_PASSWORD = "wr0ng"
+    with smtp_server() as port:
+        settings.EMAIL_PORT = port
+        found = public_access.mail_server()
+
+    assert not found.ok
+    assert "wr0ng" not in found.detail
+
+
+@pytest.mark.django_db(transaction=True)
+def test_our_own_addresses_pass(live_server: LiveServer, settings: Settings) -> None:
+    settings.PUBLIC_URL = settings.SHORT_URL = live_server.url
+
+    assert [
+        public_access.public_url().ok,
+        public_access.proxies().ok,
+        public_access.short_host().ok,
+    ] == [True] * 3
+
+
+@pytest.mark.parametrize("status", [200, 404, 502])
+def test_addresses_of_another_site_fail_the_check(settings: Settings, status: int) -> None:
+    with site(status) as url:
+        settings.PUBLIC_URL = settings.SHORT_URL = url
+        found = public_access.public_url(), public_access.proxies(), public_access.short_host()
+
+    assert [one.ok for one in found] == [status == 200, False, False]
+
+
+def test_unreachable_addresses_fail_the_check(settings: Settings) -> None:
+    settings.PUBLIC_URL = settings.SHORT_URL = NOWHERE
+
+    found = [public_access.public_url(), public_access.proxies(), public_access.short_host()]
+
+    assert [one.ok for one in found] == [False] * 3
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize(
+    ("proxies", "trusted", "words"),
+    [
+        (0, 0, ""),
+        (1, 1, ""),
+        (2, 2, ""),
+        (0, 1, "Lower TRUSTED_PROXY_COUNT"),
+        (1, 2, "Lower TRUSTED_PROXY_COUNT"),
+        (1, 0, "Set TRUSTED_PROXY_COUNT=1"),
+        (2, 1, "Set TRUSTED_PROXY_COUNT=2"),
+    ],
+)
+def test_proxies_are_counted(
+    live_server: LiveServer, settings: Settings, proxies: int, trusted: int, words: str
+) -> None:
+    settings.TRUSTED_PROXY_COUNT = trusted
+    with proxy(live_server.url, proxies) as url:
+        settings.PUBLIC_URL = url
+        found = public_access.proxies()
+
+    assert found.cure.startswith(words)
+    assert found.ok == (words == "")
+
+
+def test_misspelt_header_that_is_believed_fails_the_check(settings: Settings) -> None:
+    settings.TRUSTED_PROXY_COUNT = 1
+
+    found = public_access._judge_proxies(
+        {"client_ip": public_access.UNDERSCORE_IP, "forwarded": 1, "secure": True}
+    )
+
+    assert (found.ok, found.detail) == (False, "X_Forwarded_For was believed")
+    assert "python -m config.web_server" in found.cure
+
+
+def test_crashing_check_hides_no_other() -> None:
+    def breaks() -> Finding:
+        raise RuntimeError("no")
+
+    (found,) = doctor._run(breaks)
+
+    assert (found.ok, found.detail) == (False, "could not be checked: RuntimeError")
+
+
+def test_translations_that_are_not_compiled_fail_the_check(
+    settings: Settings, tmp_path: Path
+) -> None:
+    settings.LOCALE_PATHS = [tmp_path]
+    source = tmp_path / "ru" / "LC_MESSAGES" / "django.po"
+    source.parent.mkdir(parents=True)
+    source.touch()
+    assert "pybabel compile" in processes.translations().cure
+
+    source.with_suffix(".mo").touch()
+    assert processes.translations().ok

@@ -1,0 +1,119 @@
+"""What the doctor says of each vendor's account."""
+
+import threading
+
+import pytest
+import responses
+from django.db import connection
+from pytest_django import Settings
+
+from channels.providers.base import AccountAlert, AlertKind
+from channels.vendor_accounts import registry, vendor_alerts
+from operator_admin import doctor
+from operator_admin.doctor import vendors
+from operator_admin.doctor.finding import Finding
+from tests.factories import CompanyFactory
+
+
+def test_no_provider_fails_the_check(settings: Settings) -> None:
+    for name in ("WHATSAPP", "TELEGRAM_GATEWAY", "TELEGRAM_BOT"):
+        setattr(settings, name, getattr(settings, name) | {"token": ""})
+    settings.TWILIO = settings.TWILIO | {"auth_token": ""}
+    registry.clear_caches()
+
+    assert [one.name for one in doctor._run(vendors.providers)] == ["providers"]
+
+
+@pytest.mark.django_db
+def test_provider_that_refuses_its_token_fails_the_check(settings: Settings) -> None:
+    with responses.RequestsMock() as wire:
+        wire.get(f"{settings.TWILIO['api_url']}/2010-04-01/Accounts/"
+                 f"{settings.TWILIO['account_sid']}.json",
+                 json={"code": 20003, "message": "Authenticate"}, status=401)  # fmt: skip
+        (found,) = [one for one in _providers() if one.name == "Twilio"]
+
+    assert not found.ok
+    assert found.detail == "20003: Authenticate"
+    assert found.cure == vendors.CREDENTIALS_CURE
+
+
+TWILIO = "/2010-04-01/Accounts"
+
+
+@pytest.mark.django_db
+def test_missing_setup_of_an_account_fails_with_its_cure(settings: Settings) -> None:
+    CompanyFactory.create(country="KZ")
+    CompanyFactory.create(country="RU", status="pending")
+    url, sid = settings.TWILIO["api_url"], settings.TWILIO["account_sid"]
+    account = f"{url}{TWILIO}/{sid}"
+    with responses.RequestsMock(assert_all_requests_are_fired=False) as wire:
+        wire.get(f"{account}.json", json={"sid": sid, "status": "active", "type": "Trial"})
+        wire.get(f"{account}/Balance.json", json={"balance": "3.10", "currency": "USD"})
+        wire.get(f"{account}/IncomingPhoneNumbers.json", json={"incoming_phone_numbers": []})
+        forbidden = {"permissions": [{"country_code": "KZ", "enabled": False}]}
+        wire.get(f"{url}/v1/Messaging/GeoPermissions", json=forbidden)
+        found = {one.name: one for one in _providers() if one.name.startswith("Twilio")}
+
+        asked = [url for call in wire.calls if "GeoPermissions" in (url := str(call.request.url))]
+
+    assert [one.ok for one in found.values()] == [True, False, False, False]
+    assert set(found) == {
+        "Twilio", "Twilio: the account is not a trial one", "Twilio: the sender",
+        "Twilio: the countries it may send to",
+    }  # fmt: skip
+    geo = found["Twilio: the countries it may send to"]
+    assert (geo.detail, "Geo permissions" in geo.cure) == ("KZ", True)
+    assert asked == [f"{settings.TWILIO['api_url']}/v1/Messaging/GeoPermissions?CountryCode=KZ"]
+
+
+@pytest.mark.django_db
+def test_unknown_balance_is_taken_from_the_last_alert(settings: Settings) -> None:
+    settings.FURTHER_ACCOUNTS = {}
+    url = f"{settings.TELEGRAM_GATEWAY['api_url']}/checkVerificationStatus"
+    name = "Telegram Gateway: the balance"
+    with responses.RequestsMock(assert_all_requests_are_fired=False) as wire:
+        wire.post(url, json={"ok": False, "error": "REQUEST_ID_INVALID"})
+        before = {one.name: one for one in _providers()}
+        vendor_alerts.record(
+            "telegram_gateway", AccountAlert("balance_low", "< 5", AlertKind.WARNING)
+        )
+        after = {one.name: one for one in _providers()}
+
+    assert name not in before
+    assert "does not tell: the balance" in before["Telegram Gateway"].detail
+    assert after[name].detail.startswith("< 5, ")
+    assert "gateway.telegram.org" in after[name].cure
+
+
+@pytest.mark.django_db
+def test_provider_that_is_away_fails_the_check() -> None:
+    found = _providers()
+
+    assert {one.cure for one in found} == {vendors.VENDOR_AWAY_CURE}
+
+
+def _providers() -> list[Finding]:
+    """Nobody listens where the tests' accounts point."""
+    return vendors.providers()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_vendors_are_checked_without_the_database_and_leak_no_connection(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    kept: list[bool] = []
+
+    def ask() -> None:
+        vendors.providers()
+        kept.append(connection.connection is not None)
+
+    thread = threading.Thread(target=ask)
+    thread.start()
+    thread.join()
+    monkeypatch.setattr(vendors, "Company", None)
+    monkeypatch.setattr(vendors, "DatabaseError", AttributeError)
+
+    found = vendors.providers()
+
+    assert kept == [False]
+    assert {one.cure for one in found} == {vendors.VENDOR_AWAY_CURE}

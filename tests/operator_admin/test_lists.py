@@ -1,0 +1,217 @@
+"""The operator's lists: page by page after a key, and found by whatever is at hand."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+from pytest_django import DjangoAssertNumQueries
+
+from accounts.models import User
+from billing.models import Transfer
+from channels.models import Attempt, Message, Receipt
+from config.ids import request_id, uuid7
+from tests.factories import (
+    AttemptFactory,
+    CodeTextFactory,
+    MessageFactory,
+    ReceiptFactory,
+    TransferFactory,
+)
+from tests.operator_admin.operators import make_operator, sign_in
+
+pytestmark = pytest.mark.django_db
+MESSAGES = "admin:channels_message_changelist"
+
+
+@pytest.fixture(autouse=True)
+def operator(client: Client) -> User:
+    user = make_operator()
+    sign_in(client, user, "password", "mfa")
+    return user
+
+
+def rows(client: Client, **query: Any) -> list[Any]:
+    changes: Any = client.get(reverse(MESSAGES), query).context["cl"]
+    return list(changes.result_list)
+
+
+def test_pages_follow_one_another_without_gap_or_repeat(client: Client) -> None:
+    made = [one.pk for one in MessageFactory.create_batch(120)]
+    seen, query = [], ""
+    for _ in range(3):
+        changes: Any = client.get(reverse(MESSAGES) + query).context["cl"]
+        seen += [row.pk for row in changes.result_list]
+        query = changes.older_url()
+
+    assert seen == sorted(made, reverse=True)
+    assert changes.older is None
+
+
+def test_new_rows_move_no_page(client: Client) -> None:
+    MessageFactory.create_batch(60)
+    first: Any = client.get(reverse(MESSAGES)).context["cl"]
+    query = first.older_url()
+    before = [row.pk for row in client.get(reverse(MESSAGES) + query).context["cl"].result_list]
+
+    MessageFactory.create_batch(5)
+
+    after = [row.pk for row in client.get(reverse(MESSAGES) + query).context["cl"].result_list]
+    assert after == before
+
+
+def test_equal_times_are_ordered_by_key(client: Client) -> None:
+    at = timezone.now()
+    made = AttemptFactory.create_batch(60)
+    for one in made:
+        one.started_at = at
+        one.save()
+    address = reverse("admin:channels_attempt_changelist")
+    first: Any = client.get(address).context["cl"]
+    second: Any = client.get(address + first.older_url()).context["cl"]
+
+    seen = [row.pk for row in [*first.result_list, *second.result_list]]
+    assert sorted(seen) == sorted(one.pk for one in made)
+
+
+@pytest.mark.parametrize("after", ["x", "1", "0192f0c1-0000-7000-8000-000000000000"])
+def test_key_of_no_row_is_the_first_page(client: Client, after: str) -> None:
+    message = MessageFactory.create()
+
+    assert rows(client, after=after) == [message]
+
+
+def test_nothing_is_counted(client: Client, django_assert_num_queries: Any) -> None:
+    MessageFactory.create_batch(3)
+
+    with django_assert_num_queries(5) as asked:  # session, user, rows, seller; it was seen
+        client.get(reverse(MESSAGES))
+
+    assert [one["sql"] for one in asked.captured_queries if "COUNT(" in one["sql"].upper()] == []
+
+
+def test_since_finds_the_young_by_their_keys(client: Client) -> None:
+    young = MessageFactory.create()
+    old = MessageFactory.create()
+    at = timezone.now() - timedelta(hours=2)
+    shift = (int(at.timestamp() * 1000) << 80) | (old.pk.int & ((1 << 80) - 1))
+    Message.objects.filter(pk=old.pk).update(id=uuid7().__class__(int=shift), created_at=at)
+
+    assert [row.pk for row in rows(client, since="hour")] == [young.pk]
+    assert len(rows(client, since="day")) == 2
+
+
+@pytest.mark.parametrize(
+    "typed",
+    ["+79161234567", "8 (916) 123-45-67", "89161234567", "7 916 123 45 67", "0079161234567",
+     "+7916", "7 916 12", "79161234", "9161234567", "916123", "8 916 123", "9161234"],
+)  # fmt: skip
+def test_phone_is_found_in_any_spelling(client: Client, typed: str) -> None:
+    wanted = MessageFactory.create(phone="+79161234567")
+    MessageFactory.create(phone="+79171234567")
+    MessageFactory.create(phone="+79151234567")
+
+    assert rows(client, q=typed) == [wanted]
+
+
+def test_beginning_of_nines_is_found(client: Client) -> None:
+    wanted = MessageFactory.create(phone="+99999123456")
+    MessageFactory.create(phone="+79161234567")
+
+    assert rows(client, q="+999") == [wanted]
+
+
+def test_message_is_found_by_every_id_it_is_known_by(client: Client) -> None:
+    told = request_id()
+    attempt = AttemptFactory.create(message__request_id=told, provider_id="SM0123456789")
+    MessageFactory.create()
+    message = attempt.message
+    known_by = [
+        message.public_id,
+        str(message.pk),
+        message.subject_id.hex,
+        told,
+        "SM0123456789",
+        str(attempt.pk),
+    ]
+
+    assert [rows(client, q=one) for one in known_by] == [[message]] * len(known_by)
+
+
+def test_vendors_number_is_found_though_it_looks_like_a_phone(client: Client) -> None:
+    attempt = AttemptFactory.create(provider="telegram_gateway", provider_id="123456789012")
+
+    assert rows(client, q="123456789012") == [attempt.message]
+
+
+def test_attempts_are_found_by_phone(client: Client) -> None:
+    attempt = AttemptFactory.create(message__phone="+79161234567")
+    AttemptFactory.create(message__phone="+79171234567")
+
+    found: Any = client.get(reverse("admin:channels_attempt_changelist"), {"q": "89161234567"})
+
+    assert list(found.context["cl"].result_list) == [attempt]
+
+
+@pytest.mark.parametrize("nothing", ["msg_", "req_zzz", "нет", "'; --", "+", "+7 000"])
+def test_unknown_search_terms_find_nothing(client: Client, nothing: str) -> None:
+    MessageFactory.create()
+
+    assert rows(client, q=nothing) == []
+
+
+def attempt_of(receipt: Receipt) -> Attempt:
+    assert receipt.attempt is not None
+    return receipt.attempt
+
+
+def test_message_page_shows_the_timeline_and_no_code(client: Client) -> None:
+    raw = b'{"statuses": [{"id": "wamid.1", "code": "482915", "status": "delivered"}]}'
+    receipt = ReceiptFactory.create(raw=raw, word="delivered")
+    message = attempt_of(receipt).message
+    transfer = TransferFactory.create(
+        company=message.company, message_id=message.pk, kind="hold", amount=1
+    )
+
+    page = client.get(reverse("admin:channels_message_change", args=[message.pk])).content.decode()
+
+    assert "wamid.1" in page
+    assert "••••" in page
+    assert "482915" not in page
+    assert str(Transfer.Kind.HOLD.label) in page
+    assert reverse("admin:billing_transfer_change", args=[transfer.pk]) in page
+
+
+def test_receipts_of_a_form_are_legible(client: Client) -> None:
+    receipt = ReceiptFactory.create(raw=b"MessageSid=SM1&MessageStatus=delivered&Body=Code+482915")
+
+    page = client.get(reverse("admin:channels_receipt_change", args=[receipt.pk])).content.decode()
+
+    assert "MessageStatus = delivered" in page
+    assert "482915" not in page
+
+
+def test_timeline_of_three_attempts_takes_as_many_queries_as_of_one(
+    client: Client, django_assert_max_num_queries: DjangoAssertNumQueries
+) -> None:
+    message = attempt_of(ReceiptFactory.create()).message
+    address = reverse("admin:channels_message_change", args=[message.pk])
+    with django_assert_max_num_queries(25) as short:
+        client.get(address)
+    for n in (2, 3):
+        ReceiptFactory.create(attempt=AttemptFactory.create(message=message, n=n, state="failed"))
+
+    with django_assert_max_num_queries(len(short)):
+        client.get(address)
+
+
+def test_operator_reads_what_companies_write(client: Client) -> None:
+    text = CodeTextFactory.create(body="{code} — особый")
+    address = reverse("admin:otp_codetext_changelist")
+
+    body = client.get(address, {"q": "особый"}).content.decode()
+    empty = client.get(address, {"q": "обычный"}).content.decode()
+
+    assert (text.body in body, text.body in empty) == (True, False)

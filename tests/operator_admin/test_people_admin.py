@@ -1,0 +1,192 @@
+"""What operators do to people: after a fresh proof, audited, and told to them."""
+
+import pytest
+from allauth.account.models import EmailAddress
+from allauth.mfa.models import Authenticator
+from django.contrib.auth.models import Group, Permission
+from django.test import Client
+from django.urls import reverse
+from pytest_django import Settings
+
+from accounts.models import AuditEvent, Member, User, UserSession
+from tests.accounts.security.people import add_app, letters_to, make_person, signed_in
+from tests.factories import PASSWORD, CompanyFactory, UserFactory
+from tests.operator_admin.operators import make_operator, sign_in
+
+pytestmark = pytest.mark.django_db
+
+THIEF = "thief@example.net"
+NEW = "another long passphrase 7"
+
+
+@pytest.fixture
+def operator(client: Client, settings: Settings) -> User:
+    """Signed in with the second factor an hour ago."""
+    settings.OPERATOR_MFA = True
+    user = make_operator()
+    sign_in(client, user, "mfa", age=3600)
+    return user
+
+
+def add_address(client: Client, user: User) -> int:
+    form = {"user": user.pk, "email": THIEF, "verified": "on", "primary": ""}
+    return client.post(reverse("admin:account_emailaddress_add"), form).status_code
+
+
+def add_owner(client: Client, user: User) -> None:
+    form = {"company": CompanyFactory.create().pk, "user": user.pk, "role": "owner"}
+    client.post(reverse("admin:accounts_member_add"), form)
+
+
+def test_people_are_changed_only_after_a_fresh_proof(client: Client, operator: User) -> None:
+    person = UserFactory.create()
+
+    add_address(client, person)
+    add_owner(client, person)
+    opened = client.get(reverse("admin:auth_user_password_change", args=[person.pk]))
+
+    assert not EmailAddress.objects.filter(email=THIEF).exists()
+    assert not Member.objects.filter(user=person).exists()
+    assert opened.headers["Location"].startswith(reverse("mfa_reauthenticate"))
+
+
+def test_people_are_looked_at_without_one(client: Client, operator: User) -> None:
+    path = reverse("admin:accounts_user_change", args=[UserFactory.create().pk])
+
+    assert client.get(path).status_code == 200
+
+
+def test_changes_are_audited_and_mailed(client: Client, operator: User) -> None:
+    person = make_person()
+    sign_in(client, operator, "mfa")
+
+    add_address(client, person)
+
+    assert EmailAddress.objects.get(email=THIEF).user == person
+    event = AuditEvent.objects.get(action="operator_admin.added")
+    assert (event.user, THIEF in event.subject) == (operator, True)
+    assert letters_to(person.email) == ["Оператор изменил вашу учётную запись"]
+
+
+def test_new_owner_is_mailed(client: Client, operator: User) -> None:
+    person = make_person()
+    sign_in(client, operator, "mfa")
+
+    add_owner(client, person)
+
+    assert letters_to(person.email) == ["У компании новый владелец"]
+
+
+def test_factor_that_an_operator_resets_ends_the_sessions(client: Client, operator: User) -> None:
+    person = make_person()
+    theirs = signed_in(person)
+    add_app(person)
+    sign_in(client, operator, "mfa")
+    factor = Authenticator.objects.get(user=person)
+
+    client.post(reverse("admin:mfa_authenticator_delete", args=[factor.pk]), {"post": "yes"})
+
+    assert theirs.get(reverse("overview")).status_code == 302
+    assert letters_to(person.email) == ["Оператор изменил вашу учётную запись"]
+
+
+@pytest.fixture
+def assistant(client: Client, settings: Settings) -> User:
+    """Not an administrator, with every permission on addresses and groups."""
+    settings.OPERATOR_MFA = True
+    user = make_operator()
+    User.objects.filter(pk=user.pk).update(is_superuser=False)
+    user = User.objects.get(pk=user.pk)
+    kinds = ["emailaddress", "group"]
+    user.user_permissions.set(Permission.objects.filter(content_type__model__in=kinds))
+    sign_in(client, user, "mfa")
+    return user
+
+
+def test_addresses_of_administrators_are_theirs(client: Client, assistant: User) -> None:
+    boss = make_person(user__is_superuser=True)
+    address = EmailAddress.objects.get(user=boss)
+    change = reverse("admin:account_emailaddress_change", args=[address.pk])
+    delete = reverse("admin:account_emailaddress_delete", args=[address.pk])
+    form = {"user": boss.pk, "email": THIEF, "verified": "on", "primary": "on"}
+
+    statuses = [
+        client.post(change, form).status_code,
+        client.post(delete, {"post": "yes"}).status_code,
+    ]
+    refused = client.post(reverse("admin:account_emailaddress_add"), form)
+
+    assert statuses == [403, 403]
+    assert "user" in refused.context["adminform"].form.errors
+    assert [one.email for one in EmailAddress.objects.filter(user=boss)] == [boss.email]
+
+
+def test_address_is_not_moved_to_an_administrator(client: Client, assistant: User) -> None:
+    boss, own = make_person(user__is_superuser=True), make_person("own@example.com")
+    address = EmailAddress.objects.get(user=own)
+    path = reverse("admin:account_emailaddress_change", args=[address.pk])
+    form = {"email": own.email, "verified": "on", "primary": ""}
+
+    client.post(path, form | {"user": boss.pk})
+    moved = EmailAddress.objects.get(pk=address.pk).user
+    answer = client.post(path, form | {"user": own.pk})
+
+    assert (moved, answer.status_code) == (own, 302)
+
+
+def test_addresses_have_no_actions_for_many(client: Client, operator: User) -> None:
+    person = make_person()
+    EmailAddress.objects.filter(user=person).update(verified=False)
+    sign_in(client, operator, "mfa")
+    addresses = EmailAddress.objects.filter(user=person)
+
+    form = {"action": "make_verified", "_selected_action": [one.pk for one in addresses]}
+    client.post(reverse("admin:account_emailaddress_changelist"), form)
+
+    assert not addresses.get().verified
+
+
+def test_groups_are_changed_by_administrators_alone(client: Client, assistant: User) -> None:
+    group = Group.objects.create(name="Support")
+    assistant.groups.add(group)
+    everything = [one.pk for one in Permission.objects.all()]
+    path = reverse("admin:auth_group_change", args=[group.pk])
+
+    changed = client.post(path, {"name": "Support", "permissions": everything})
+    added = client.post(reverse("admin:auth_group_add"), {"name": "Other"})
+    deleted = client.post(reverse("admin:auth_group_delete", args=[group.pk]), {"post": "yes"})
+
+    assert [one.status_code for one in (changed, added, deleted)] == [403] * 3
+    assert (group.permissions.count(), Group.objects.count()) == (0, 1)
+
+
+def test_changes_of_groups_are_audited(client: Client, operator: User) -> None:
+    sign_in(client, operator, "mfa")
+
+    client.post(reverse("admin:auth_group_add"), {"name": "Support"})
+
+    event = AuditEvent.objects.get(action="operator_admin.added")
+    assert (event.user, "Support" in event.subject) == (operator, True)
+
+
+def test_own_password_is_changed_where_a_proof_is_asked(client: Client, operator: User) -> None:
+    form = {"old_password": PASSWORD, "new_password1": NEW, "new_password2": NEW}
+
+    answer = client.post(reverse("admin:password_change"), form)
+
+    operator.refresh_from_db()
+    assert answer.headers["Location"] == reverse("account_change_password")
+    assert operator.check_password(PASSWORD)
+
+
+def test_signing_out_at_the_desk_is_recorded(client: Client, operator: User) -> None:
+    client.get(reverse("admin:index"))
+    assert UserSession.objects.filter(user=operator).exists()
+
+    client.get(reverse("admin:logout"))
+    stayed = "_auth_user_id" in client.session
+    client.post(reverse("admin:logout"))
+
+    assert (stayed, "_auth_user_id" in client.session) == (True, False)
+    assert list(AuditEvent.objects.values_list("action", "user")) == [("logout", operator.pk)]
+    assert not UserSession.objects.filter(user=operator).exists()

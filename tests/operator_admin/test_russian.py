@@ -1,0 +1,100 @@
+"""The desk in Russian: no label, column, filter, choice or action is left in English."""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from django.apps import apps
+from django.contrib import admin
+from django.contrib.admin.utils import flatten_fieldsets, label_for_field
+from django.contrib.auth.models import Permission
+from django.core.exceptions import FieldDoesNotExist
+from django.test import RequestFactory
+from django.utils import translation
+
+from accounts.model_admin.permission_names import PermissionsField
+from tests.operator_admin.operators import make_operator
+
+pytestmark = pytest.mark.django_db
+
+CYRILLIC = re.compile("[а-яё]", re.IGNORECASE)
+NAMES = {"ID", "e-mail", "WhatsApp", "Telegram", "SMS", "English"}  # the same in every language
+NAMES |= {"WhatsApp Cloud API", "Telegram Gateway", "Telegram Bot", "SMPP", "Twilio", "SMSC"}
+SITE = sorted(admin.site._registry.items(), key=lambda pair: pair[0]._meta.label)
+
+
+@pytest.fixture(autouse=True)
+def russian() -> Iterator[None]:
+    with translation.override("ru"):
+        yield
+
+
+@pytest.fixture
+def request_of_operator(rf: RequestFactory) -> Any:
+    request = rf.get("/")
+    request.user = make_operator()
+    return request
+
+
+def is_untranslated(text: object) -> bool:
+    return bool(str(text)) and str(text) not in NAMES and not CYRILLIC.search(str(text))
+
+
+def of_fields(model: Any, options: Any, names: Any) -> Iterator[object]:
+    for name in names:
+        yield label_for_field(name, model, options)
+        try:
+            field = model._meta.get_field(name)
+        except FieldDoesNotExist:
+            continue
+        yield getattr(field, "help_text", "")  # the other end of a relation has none
+        yield from (words for _value, words in getattr(field, "flatchoices", ()))
+
+
+def of_filters(options: Any, request: Any) -> Iterator[object]:
+    changes = options.get_changelist_instance(request)
+    for spec in changes.filter_specs:
+        yield spec.title
+        yield from (choice["display"] for choice in spec.choices(changes))
+
+
+def words_of(model: Any, options: Any, request: Any) -> Iterator[object]:
+    yield apps.get_app_config(model._meta.app_label).verbose_name
+    yield from (model._meta.verbose_name, model._meta.verbose_name_plural)
+    yield options.search_help_text or ""
+    yield from of_fields(model, options, options.get_list_display(request))
+    for groups in (options.get_fieldsets(request), getattr(options, "add_fieldsets", ())):
+        yield from (title or "" for title, _fields in groups)
+        names = [name for name in flatten_fieldsets(groups) if "password" not in name]
+        yield from of_fields(model, options, names)
+    for inline in options.get_inline_instances(request):
+        yield inline.model._meta.verbose_name_plural
+        names = flatten_fieldsets(inline.get_fieldsets(request))
+        yield from of_fields(inline.model, inline, names)
+    yield from (words for _view, _name, words in options.get_actions(request).values())
+    yield from of_filters(options, request)
+
+
+@pytest.mark.parametrize(("model", "options"), SITE, ids=[one._meta.label for one, _ in SITE])
+def test_every_label_of_the_desk_is_russian(
+    model: Any, options: Any, request_of_operator: Any
+) -> None:
+    found = list(words_of(model, options, request_of_operator))
+
+    assert len(found) > 5
+    assert [str(one) for one in found if is_untranslated(one)] == []
+
+
+def test_permissions_are_named_in_russian() -> None:
+    field = PermissionsField(Permission.objects.all())
+    shown = {model for model, _options in SITE}
+
+    labels = [
+        field.label_from_instance(one)
+        for one in Permission.objects.select_related("content_type")
+        if one.content_type.model_class() in shown
+    ]
+
+    assert "Деньги · Пополнения · смотреть" in labels
+    assert [one for one in labels if any(is_untranslated(part) for part in one.split(" · "))] == []

@@ -1,0 +1,232 @@
+"""The desk opens to operators with a second factor, and to nobody else by any address."""
+
+from typing import Any
+
+import pytest
+from django.contrib import admin
+from django.contrib.auth.models import Permission
+from django.test import Client
+from django.urls import NoReverseMatch, URLPattern, URLResolver, reverse
+from pytest_django import DjangoAssertNumQueries, Settings
+
+from accounts.models import AuditEvent, User
+from billing.models import Payment
+from tests.config.test_settings import start
+from tests.factories import (
+    MemberFactory,
+    MessageFactory,
+    OrderFactory,
+    UserFactory,
+)
+from tests.operator_admin.operators import code_now, make_operator, sign_in
+
+pytestmark = pytest.mark.django_db
+OPEN_TO_ALL = {"login", "logout", "password_change_done"}  # the first two lead elsewhere
+
+
+@pytest.fixture(autouse=True)
+def second_factor(settings: Settings) -> None:
+    settings.OPERATOR_MFA = True
+
+
+def addresses() -> list[str]:
+    """Every address of the admin, with something in the place of its arguments."""
+    found = []
+    for pattern in _flat(admin.site.get_urls()):
+        for kwargs in ({}, {"object_id": "1"}, {"name": "twilio"}, {"status": "approved"}):
+            try:
+                found.append(reverse(f"admin:{pattern.name}", kwargs=kwargs))
+            except NoReverseMatch:
+                continue
+            break
+    return sorted(set(found))
+
+
+def _flat(patterns: list[Any]) -> list[URLPattern]:
+    flat: list[URLPattern] = []
+    for one in patterns:
+        flat += _flat(one.url_patterns) if isinstance(one, URLResolver) else [one]
+    return [one for one in flat if one.name and one.name not in OPEN_TO_ALL]
+
+
+def reached(client: Client, address: str) -> list[str]:
+    return [url for url, _status in client.get(address, follow=True).redirect_chain]
+
+
+def test_there_are_many_addresses() -> None:
+    assert len(addresses()) > 60
+    assert {reverse(f"admin:{name}") for name in ("index", "queue", "providers", "system")} <= set(
+        addresses()
+    )
+
+
+def test_without_a_second_factor_every_address_leads_to_setting_one_up(client: Client) -> None:
+    sign_in(client, make_operator(has_factor=False), "password")
+
+    opened = [
+        one for one in addresses() if reverse("mfa_activate_totp") not in reached(client, one)
+    ]
+
+    assert opened == []
+
+
+def test_with_a_password_alone_every_address_asks_for_the_second_factor(client: Client) -> None:
+    sign_in(client, make_operator(), "password")
+    wanted = reverse("mfa_reauthenticate")
+
+    opened = [
+        one
+        for one in addresses()
+        if not any(url.startswith(wanted) for url in reached(client, one))
+    ]
+
+    assert opened == []
+
+
+def test_posts_without_a_second_factor_are_refused(client: Client) -> None:
+    sign_in(client, make_operator(), "password")
+
+    answers = {client.post(one).status_code for one in addresses()}
+
+    assert answers == {302}
+    assert AuditEvent.objects.count() == 0
+
+
+def test_member_who_is_no_operator_is_kept_out(client: Client) -> None:
+    sign_in(client, MemberFactory.create().user, "password", "mfa")
+
+    assert client.get(reverse("admin:index"), follow=True).status_code == 403
+
+
+def test_session_of_a_second_factor_that_is_gone_opens_nothing(client: Client) -> None:
+    user = make_operator()
+    sign_in(client, user, "password", "mfa")
+    assert client.get(reverse("admin:index")).status_code == 200
+
+    user.authenticator_set.all().delete()
+
+    assert client.get(reverse("admin:index")).status_code == 302
+
+
+def test_code_of_the_second_factor_opens_the_page_that_was_asked_for(client: Client) -> None:
+    sign_in(client, make_operator(), "password")
+    asked = client.get(reverse("admin:queue"), follow=True)
+    door, _status = asked.redirect_chain[-1]
+
+    answer = client.post(door, {"code": code_now()})
+
+    assert answer.headers["Location"] == reverse("admin:queue")
+    assert client.get(reverse("admin:queue")).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "then", ["https://evil.example/", "//evil.example/", "javascript:alert(1)"]
+)
+def test_sign_in_redirects_to_no_foreign_host(client: Client, then: str) -> None:
+    sign_in(client, make_operator(), "password", "mfa")
+
+    answer = client.get(reverse("admin:login"), {"next": then})
+
+    assert answer.headers["Location"] == reverse("admin:index")
+
+
+def test_operators_page_of_second_factors_shows_no_secret(client: Client) -> None:
+    user = make_operator()
+    sign_in(client, user, "password", "mfa")
+    factor = user.authenticator_set.get()
+
+    page = client.get(reverse("admin:mfa_authenticator_change", args=[factor.pk])).content.decode()
+
+    assert user.email in page
+    assert factor.data["secret"] not in page
+
+
+def test_lost_second_factor_is_reset_on_the_record(client: Client) -> None:
+    user, locked_out = make_operator(), make_operator()
+    sign_in(client, user, "password", "mfa")
+    factor = locked_out.authenticator_set.get()
+
+    client.post(reverse("admin:mfa_authenticator_delete", args=[factor.pk]), {"post": "yes"})
+
+    assert not locked_out.authenticator_set.exists()
+    event = AuditEvent.objects.get()
+    assert (event.action, event.user) == ("factor.reset", user)
+    assert event.subject.startswith(locked_out.email)
+
+
+def test_production_cannot_do_without_it() -> None:
+    refused = start(
+        OPERATOR_MFA="0",
+        ENVIRONMENT="production",
+        PUBLIC_URL="https://x.example",
+        WEBHOOK_KEYS=f"1:{'x' * 32}",
+    )
+
+    assert "OPERATOR_MFA cannot be off in production" in refused.stderr
+
+
+@pytest.mark.parametrize("name", ["index", "queue", "providers"])
+def test_pages_ask_the_same_of_one_message_and_of_many(
+    client: Client, name: str, django_assert_max_num_queries: DjangoAssertNumQueries
+) -> None:
+    sign_in(client, make_operator(), "password", "mfa")
+    MessageFactory.create()
+    with django_assert_max_num_queries(30) as few:
+        client.get(reverse(f"admin:{name}"))
+    MessageFactory.create_batch(5)
+
+    with django_assert_max_num_queries(len(few)):
+        client.get(reverse(f"admin:{name}"))
+
+
+def test_today_counts_unpaid_invoices_and_payments_to_look_at(client: Client) -> None:
+    sign_in(client, make_operator(), "password", "mfa")
+    OrderFactory.create(gateway="invoice", invoice_year=2026, invoice_number=1)
+    OrderFactory.create()  # waits for a card, of which no operator knows anything
+    Payment.objects.create(
+        gateway="sandbox", payment_id="1", amount=1, currency="RUB", problem="wrong_amount"
+    )
+
+    today = client.get(reverse("admin:index")).context["today"]
+
+    assert (today.unpaid, today.payments_to_review) == (1, 1)
+
+
+def helper_with(*permissions: str) -> User:
+    """An operator who is no administrator."""
+    user = make_operator()
+    User.objects.filter(pk=user.pk).update(is_superuser=False)
+    codenames = [one.partition(".")[2] for one in permissions]
+    user.user_permissions.set(Permission.objects.filter(codename__in=codenames))
+    return User.objects.get(pk=user.pk)
+
+
+def test_administrators_factor_is_reset_by_administrators_alone(client: Client) -> None:
+    administrator = make_operator()
+    helper = helper_with("mfa.view_authenticator", "mfa.delete_authenticator")
+    sign_in(client, helper, "password", "mfa")
+    factor, own = administrator.authenticator_set.get(), helper.authenticator_set.get()
+    delete = "admin:mfa_authenticator_delete"
+
+    refused = client.post(reverse(delete, args=[factor.pk]), {"post": "yes"})
+    allowed = client.post(reverse(delete, args=[own.pk]), {"post": "yes"})
+
+    assert (refused.status_code, allowed.status_code) == (403, 302)
+    assert administrator.authenticator_set.exists()
+
+
+def test_helper_makes_nobody_an_administrator(client: Client) -> None:
+    helper = helper_with("accounts.view_user", "accounts.change_user")
+    person, administrator = UserFactory.create(), make_operator()
+    sign_in(client, helper, "password", "mfa")
+    change = "admin:accounts_user_change"
+    fields = {"email": person.email, "name": "Anna", "language": "ru", "is_active": "on"}
+
+    changed = client.post(
+        reverse(change, args=[person.pk]), fields | {"is_staff": "on", "is_superuser": "on"}
+    )
+    refused = client.post(reverse(change, args=[administrator.pk]), fields)
+
+    person.refresh_from_db()
+    assert (changed.status_code, refused.status_code) == (302, 403)
+    assert (person.name, person.is_staff, person.is_superuser) == ("Anna", False, False)

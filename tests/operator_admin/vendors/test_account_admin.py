@@ -1,0 +1,162 @@
+"""The operator's page of accounts: what it shows, and what is done there."""
+
+from datetime import timedelta
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+from pytest_django import Settings
+
+from accounts.models import AuditEvent, User
+from channels.models import ProviderAccount
+from operator_admin.metrics.prometheus import DatabaseCollector
+from tests.channels.accounts import KZ, create_account, name_accounts, open_breaker
+from tests.factories import AttemptFactory
+from tests.operator_admin.operators import make_operator, sign_in
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def operator(client: Client) -> User:
+    user = make_operator()
+    User.objects.filter(pk=user.pk).update(language="en")
+    sign_in(client, user, "password", "mfa")
+    return user
+
+
+@pytest.fixture
+def page(client: Client, operator: User) -> str:
+    return shown(client)
+
+
+def shown(client: Client, name: str = "providers") -> str:
+    answer = client.get(reverse(f"admin:{name}"), headers={"Accept-Language": "en"})
+    assert answer.status_code == 200
+    return str(answer.content.decode())
+
+
+def act(client: Client, name: str, account: str = "twilio", **data: str) -> int:
+    return int(client.post(reverse(f"admin:{name}", args=[account]), data).status_code)
+
+
+def audited() -> list[tuple[str, str]]:
+    return list(AuditEvent.objects.order_by("id").values_list("action", "subject"))
+
+
+def test_first_look_makes_the_rows_as_the_accounts_work_without(
+    client: Client, operator: User, settings: Settings
+) -> None:
+    name_accounts(settings, "kz")
+
+    text = shown(client)
+
+    rows = ProviderAccount.objects.order_by("position")
+    assert [one.name for one in rows] == [
+        "whatsapp_cloud", "telegram_gateway", "telegram_bot", "twilio", KZ,
+    ]  # fmt: skip
+    assert {(one.is_enabled, one.weight, tuple(one.prefixes)) for one in rows} == {(True, 1, ())}
+    assert "Twilio · kz" in text
+
+
+def test_open_breaker_is_shown_with_its_reason(client: Client, operator: User) -> None:
+    open_breaker("twilio")
+    ProviderAccount.objects.update(reason="20003: Authenticate")
+
+    assert "open: nothing is sent" in shown(client)
+    assert "20003: Authenticate" in shown(client)
+    assert "Twilio: the breaker is open" in shown(client, "index")
+
+
+def test_calls_of_the_last_minutes_are_counted(client: Client, operator: User) -> None:
+    AttemptFactory.create_batch(2, provider="twilio")
+    AttemptFactory.create(provider="twilio", state="failed", error_class="refused")
+    old = AttemptFactory.create(provider="twilio")
+    old.started_at = timezone.now() - timedelta(minutes=6)
+    old.save()
+
+    assert "3, failed: 1" in shown(client)
+
+
+def test_breaker_is_closed_by_hand(client: Client, operator: User) -> None:
+    open_breaker("twilio")
+
+    assert act(client, "breaker-close") == 302
+
+    assert ProviderAccount.objects.get().open_until is None
+    assert audited() == [("breaker.closed", "twilio")]
+
+
+def test_account_is_switched_off_and_on(client: Client, operator: User) -> None:
+    create_account("twilio")
+
+    act(client, "account-switch", is_enabled="0")
+    act(client, "account-switch", is_enabled="0")
+    assert not ProviderAccount.objects.get().is_enabled
+    act(client, "account-switch", is_enabled="1")
+
+    assert ProviderAccount.objects.get().is_enabled
+    assert audited() == [("account.disabled", "twilio"), ("account.enabled", "twilio")]
+
+
+def save(client: Client, one: ProviderAccount, **fields: str) -> str:
+    data = {"is_enabled": "on", "position": "30", "weight": "1", "prefixes": "",
+            "max_per_second": ""}  # fmt: skip
+    url = reverse("admin:channels_provideraccount_change", args=[one.pk])
+    return str(client.post(url, data | fields, follow=True).content.decode())
+
+
+def test_changes_are_saved_and_audited(client: Client, operator: User) -> None:
+    one = open_breaker("twilio", position=30)
+
+    save(client, one, prefixes="+7701,+998", max_per_second="80", weight="3")
+
+    one.refresh_from_db()
+    assert (one.prefixes, one.max_per_second, one.weight) == (["+7701", "+998"], 80, 3)
+    assert one.open_until is not None
+    assert audited() == [("account.changed", "twilio: weight, prefixes, max_per_second")]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"prefixes": "7701"}, {"prefixes": "+0"}, {"weight": "0"}, {"max_per_second": "0"},
+     {"position": "-1"}],
+)  # fmt: skip
+def test_what_makes_no_sense_is_refused(
+    client: Client, operator: User, wrong: dict[str, str]
+) -> None:
+    one = create_account("twilio", position=30)
+
+    save(client, one, **wrong)
+
+    one.refresh_from_db()
+    assert (one.prefixes, one.max_per_second, one.weight, one.position) == ([], None, 1, 30)
+    assert audited() == []
+
+
+def test_helper_may_look_only(client: Client) -> None:
+    create_account("twilio")
+    helper = make_operator()
+    User.objects.filter(pk=helper.pk).update(is_superuser=False)
+    sign_in(client, helper, "password", "mfa")
+
+    assert "account-switch" not in shown(client)
+    assert act(client, "account-switch", is_enabled="0") == 403
+    assert act(client, "breaker-close") == 403
+
+
+def test_unknown_account_is_not_there(client: Client, operator: User) -> None:
+    assert act(client, "breaker-close", "nobody") == 404
+
+
+@pytest.mark.django_db(transaction=True)
+def test_breakers_are_exported_to_prometheus() -> None:
+    open_breaker("twilio")
+    open_breaker("telegram_bot", left=timedelta(seconds=-1))
+
+    found = {one.name: one for one in DatabaseCollector().collect()}
+
+    assert {
+        sample.labels["provider"]: sample.value for sample in found["kvitok_breaker_state"].samples
+    } == {"whatsapp_cloud": 0, "telegram_gateway": 0, "telegram_bot": 1, "twilio": 2}

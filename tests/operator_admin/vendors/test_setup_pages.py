@@ -1,0 +1,232 @@
+"""The desk's page of each vendor: what to fill in where, and whether the account works."""
+
+import re
+from html import unescape
+
+import pytest
+import responses
+from django.conf import settings as django_settings
+from django.contrib.auth.models import Permission
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+from pytest_django import Settings
+
+from accounts.models import AuditEvent, User
+from channels.models import Heartbeat
+from channels.vendor_accounts import registry
+from operator_admin.doctor import vendor_texts
+from operator_admin.vendors import setup_guide
+from tests.channels.accounts import KZ, create_account, name_accounts
+from tests.factories import CompanyFactory
+from tests.operator_admin.operators import make_operator, sign_in
+from tests.tools.simulator.test_accounts import TOPICS
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def operator(client: Client) -> User:
+    user = make_operator()
+    User.objects.filter(pk=user.pk).update(language="en")
+    sign_in(client, user, "password", "mfa")
+    return user
+
+
+def shown(client: Client, name: str) -> str:
+    answer = client.get(reverse("admin:vendor", args=[name]), headers={"Accept-Language": "en"})
+    assert answer.status_code == 200
+    return unescape(answer.content.decode())
+
+
+def ask(client: Client, name: str) -> tuple[int, str]:
+    url = reverse("admin:vendor-test", args=[name])
+    answer = client.post(url, headers={"Accept-Language": "en"})
+    return answer.status_code, unescape(answer.content.decode())
+
+
+def states(page: str) -> list[str]:
+    return re.findall(r'<li class="is-(\w+)">', page)
+
+
+@pytest.mark.usefixtures("operator")
+@pytest.mark.parametrize("name", list(registry.VENDORS))
+def test_every_vendor_has_a_page_with_its_settings_and_address(client: Client, name: str) -> None:
+    page = shown(client, name)
+
+    guide = setup_guide.guide(name)
+    variables = {one for step in guide.steps for one in step.variables}
+    assert len(guide.steps) >= 3
+    assert variables
+    assert all(f"<code>{one}</code>" in page for one in variables)
+    assert all(step.where in page for step in guide.steps)
+    if registry.VENDORS[name].hook:
+        assert f"{django_settings.PUBLIC_URL}/hooks/{registry.VENDORS[name].hook}" in page
+
+
+@pytest.mark.parametrize("name", list(registry.VENDORS))
+def test_every_variable_of_a_guide_is_read_by_the_service(name: str) -> None:
+    example = (django_settings.BASE_DIR / ".env.example").read_text(encoding="utf-8")
+    variables = [one for step in setup_guide.guide(name).steps for one in step.variables]
+
+    assert [one for one in variables if not re.search(rf"^#? ?{one}=", example, re.M)] == []
+
+
+@pytest.mark.usefixtures("operator")
+def test_page_names_the_variables_and_the_address_of_its_very_account(
+    client: Client, settings: Settings
+) -> None:
+    name_accounts(settings, "kz")
+
+    page = shown(client, KZ)
+
+    assert "<code>TWILIO_KZ_AUTH_TOKEN</code>" in page
+    assert f"{settings.PUBLIC_URL}/hooks/twilio/kz<" in page
+
+
+@pytest.mark.usefixtures("operator")
+def test_page_tells_which_variables_are_set_and_no_secret(
+    client: Client, settings: Settings
+) -> None:
+    settings.TWILIO = settings.TWILIO | {"auth_token": "s3cret-token", "sender": ""}
+    registry.clear_caches()
+
+    page = shown(client, "twilio")
+
+    assert re.search(r"TWILIO_AUTH_TOKEN</code>\s*<span[^>]*>✓ set", page)
+    assert re.search(r"TWILIO_FROM</code>\s*<span[^>]*>not set", page)
+    assert "s3cret-token" not in page
+
+
+@pytest.mark.usefixtures("operator")
+def test_vendor_that_is_not_configured_has_its_guide_and_nothing_to_test(client: Client) -> None:
+    page = shown(client, "smsc")
+
+    assert "not configured yet" in page
+    assert "Test connection" not in page
+    assert ask(client, "smsc")[0] == 404
+
+
+@pytest.mark.usefixtures("operator")
+@pytest.mark.parametrize("name", ["nobody", "twilio:nobody", "test_sms"])
+def test_unknown_account_has_no_page(client: Client, name: str) -> None:
+    assert client.get(reverse("admin:vendor", args=[name])).status_code == 404
+
+
+@pytest.mark.usefixtures("operator")
+def test_connection_is_tested_and_audited(client: Client, settings: Settings) -> None:
+    CompanyFactory.create(country="KZ")
+    url, sid = settings.TWILIO["api_url"], settings.TWILIO["account_sid"]
+    account = f"{url}/2010-04-01/Accounts/{sid}"
+    ours = {"phone_number": settings.TWILIO["sender"], "capabilities": {"sms": True}}
+    with responses.RequestsMock() as wire:
+        wire.get(f"{account}.json", json={"sid": sid, "status": "active", "type": "Full"})
+        wire.get(f"{account}/Balance.json", json={"balance": "3.10", "currency": "USD"})
+        wire.get(f"{account}/IncomingPhoneNumbers.json", json={"incoming_phone_numbers": [ours]})
+        refused = {"permissions": [{"country_code": "KZ", "enabled": False}]}
+        wire.get(f"{url}/v1/Messaging/GeoPermissions", json=refused)
+        status, page = ask(client, "twilio")
+
+    assert status == 200
+    assert states(page) == ["good", "good", "good", "good", "bad"]
+    assert "1 thing needs attention" in page
+    assert "Geo permissions. Without it Twilio refuses" in page
+    event = AuditEvent.objects.get(action="account.tested")
+    assert event.subject == "twilio"
+
+
+@pytest.mark.usefixtures("operator")
+def test_dead_token_is_the_only_thing_that_is_said(client: Client, settings: Settings) -> None:
+    url, sid = settings.TWILIO["api_url"], settings.TWILIO["account_sid"]
+    with responses.RequestsMock() as wire:
+        wire.get(
+            f"{url}/2010-04-01/Accounts/{sid}.json",
+            json={"code": 20003, "message": f"Authenticate {settings.TWILIO['auth_token']}"},
+            status=401,
+        )
+        _, page = ask(client, "twilio")
+
+    assert states(page) == ["bad"]
+    assert settings.TWILIO["auth_token"] not in page
+    assert "Compare the account's variables" in page
+
+
+@pytest.mark.usefixtures("operator")
+def test_bind_is_reported_by_its_own_process(client: Client, settings: Settings) -> None:
+    settings.SMPP = settings.SMPP | {"host": "127.0.0.1", "source": "Kvitok"}
+    registry.clear_caches()
+    facts = {"bound": 1, "unanswered": 0, "window": 10}
+    Heartbeat.objects.create(process="smpp", kind="smpp", at=timezone.now(), facts=facts)
+
+    assert states(ask(client, "smpp")[1]) == ["good"]
+
+
+def test_test_needs_the_right_to_change_accounts_and_a_post(client: Client) -> None:
+    reader = make_operator()
+    User.objects.filter(pk=reader.pk).update(is_superuser=False)
+    reader.user_permissions.add(*Permission.objects.filter(codename="view_provideraccount"))
+    sign_in(client, reader, "password", "mfa")
+    url = reverse("admin:vendor-test", args=["twilio"])
+
+    assert client.post(url).status_code == 403
+    assert client.get(url).status_code == 405
+    assert "vendor-test" not in shown(client, "twilio")
+    assert url not in shown(client, "twilio")
+    assert not AuditEvent.objects.filter(action="account.tested").exists()
+
+
+def test_test_is_protected_against_forged_posts() -> None:
+    strict = Client(enforce_csrf_checks=True)
+    sign_in(strict, make_operator(), "password", "mfa")
+
+    assert strict.post(reverse("admin:vendor-test", args=["twilio"])).status_code == 403
+
+
+@pytest.mark.parametrize("method", ["get", "post"])
+def test_anonymous_visitors_are_redirected_to_sign_in(client: Client, method: str) -> None:
+    page = "vendor" if method == "get" else "vendor-test"
+
+    answer = getattr(client, method)(reverse(f"admin:{page}", args=["twilio"]))
+
+    assert answer.status_code == 302
+
+
+@pytest.mark.usefixtures("operator")
+def test_list_of_providers_leads_to_each_page(client: Client) -> None:
+    page = client.get(reverse("admin:providers")).content.decode()
+
+    assert all(
+        f'href="{reverse("admin:vendor", args=[name])}"' in page for name in registry.VENDORS
+    )
+
+
+@pytest.mark.usefixtures("operator")
+def test_message_to_ones_own_phone_needs_the_first_account_of_its_channel(
+    client: Client, settings: Settings
+) -> None:
+    name_accounts(settings, "kz")
+    trial = reverse("admin:trial", args=[KZ])
+    assert trial not in shown(client, KZ)
+    assert "put it first in the order" in shown(client, KZ)
+
+    create_account(KZ, position=0)
+    create_account("twilio", position=90)
+
+    assert trial in shown(client, KZ)
+
+
+def test_every_topic_of_a_check_has_words_and_a_cure() -> None:
+    vendors = {
+        "whatsapp": "whatsapp_cloud",
+        "bot": "telegram_bot",
+        "gateway": "telegram_gateway",
+        "service": "twilio",
+    }
+    topics = {
+        (vendors.get(vendor, vendor), topic)
+        for vendor, some in TOPICS.items()
+        for topic in some
+        if topic != "account"
+    }
+    assert {topic for _, topic in topics} <= vendor_texts.TITLES.keys()
+    assert topics - vendor_texts.CURES.keys() == set()

@@ -1,0 +1,158 @@
+"""A trial message takes everybody's path, and the ledger shows who paid for it."""
+
+from collections.abc import Iterator
+
+import pytest
+import responses
+from django.conf import settings
+from django.test import Client
+from django.urls import reverse
+
+from accounts.models import Company, User
+from billing.models import Transfer
+from billing.wallet import ledger
+from channels.deliver.dispatcher import Dispatcher
+from channels.models import Attempt, BlockedPhone, Message
+from channels.reconciliation import breaches
+from channels.vendor_accounts import registry
+from operator_admin.vendors.trial_message import COMPANY, trial_for
+from tests.channels.providers.vendors import body_of
+from tests.factories import MemberFactory
+from tests.operator_admin.operators import make_operator, sign_in
+from tests.stack.programs import wait_until
+
+pytestmark = pytest.mark.django_db(transaction=True)
+MESSAGES = (
+    f"{settings.TWILIO['api_url']}/2010-04-01/Accounts/{settings.TWILIO['account_sid']}"
+    "/Messages.json"
+)
+SENT = {"sid": "SM00000000000000000000000000000001", "status": "queued"}
+
+
+@pytest.fixture
+def operator(client: Client) -> User:
+    user = make_operator()
+    sign_in(client, user, "password", "mfa")
+    return user
+
+
+@pytest.fixture
+def vendor() -> Iterator[responses.RequestsMock]:
+    with responses.RequestsMock(assert_all_requests_are_fired=False) as wire:
+        wire.post(MESSAGES, json=SENT, status=201)
+        yield wire
+
+
+def send(client: Client, provider: str = "twilio", phone: str = "8 916 123-45-67") -> str:
+    data = {"phone": phone, "locale": "ru"}
+    answer = client.post(reverse("admin:trial", args=[provider]), data, follow=True)
+    return str(answer.content.decode())
+
+
+def test_trial_is_a_message_like_others(
+    client: Client, operator: User, dispatcher: Dispatcher, vendor: responses.RequestsMock
+) -> None:
+    page = send(client)
+
+    message = Message.objects.get()
+    assert (message.company.name, message.phone, message.mode) == (COMPANY, "+79161234567", "live")
+    assert message.public_id in page
+    assert Attempt.objects.get().provider_id == "SM00000000000000000000000000000001"
+    (call,) = vendor.calls
+    assert "To=%2B79161234567" in body_of(call.request).decode()
+
+
+def test_its_tokens_are_granted_and_held_in_the_open(
+    client: Client, operator: User, dispatcher: Dispatcher, vendor: responses.RequestsMock
+) -> None:
+    send(client)
+
+    company = Company.objects.get(name=COMPANY)
+    kinds = Transfer.objects.filter(company=company).order_by("id")
+    assert [(one.kind, one.amount, one.created_by) for one in kinds] == [
+        ("grant", 16, operator),
+        ("hold", 16, None),
+    ]
+    assert ledger.balance(company.pk) == (0, 16)
+    assert list(breaches()) == []
+    assert [one.action for one in company.audit.order_by("id")] == [
+        "company.created",
+        "trial.sent",
+    ]
+    assert company.audit.get(action="trial.sent").subject == "twilio +7916•••4567"
+
+
+def test_second_trial_waits_for_the_cool_down_and_grants_no_more(
+    client: Client, operator: User, dispatcher: Dispatcher, vendor: responses.RequestsMock
+) -> None:
+    send(client)
+
+    page = send(client)
+
+    assert "Код уже отправлен" in page
+    assert Message.objects.count() == 1
+
+
+def test_company_of_the_same_name_with_people_is_not_the_services_own(
+    client: Client, operator: User, dispatcher: Dispatcher, vendor: responses.RequestsMock
+) -> None:
+    stranger = MemberFactory.create(company__name=COMPANY).company
+
+    send(client)
+
+    assert Message.objects.get().company != stranger
+    assert ledger.balance(stranger.pk) == (0, 0)
+
+
+@pytest.mark.parametrize("phone", ["123", "не номер"])
+def test_invalid_phone_is_reported(client: Client, operator: User, phone: str) -> None:
+    assert "Неверный номер телефона" in send(client, phone=phone)
+    assert not Company.objects.exists()
+
+
+def test_blocked_phone_is_reported(client: Client, operator: User) -> None:
+    BlockedPhone.objects.create(phone="+79161234567")
+
+    assert "Получатель недоступен" in send(client)
+    assert not Message.objects.exists()
+
+
+def test_vendors_refusal_leads_to_the_message(
+    client: Client, operator: User, dispatcher: Dispatcher, vendor: responses.RequestsMock
+) -> None:
+    vendor.reset()
+    refused = {"code": 21211, "message": "Invalid 'To' Phone Number"}
+    vendor.post(MESSAGES, json=refused, status=400)
+
+    send(client)
+
+    wait_until(lambda: Message.objects.get().state == "failed")
+    message = Message.objects.get()
+    page = client.get(reverse("admin:channels_message_change", args=[message.pk])).content.decode()
+    assert "Получатель недоступен" in page
+    assert "21211" in page
+
+
+def test_what_each_provider_is_tried_with() -> None:
+    tried = {name: trial_for(name) for name in registry.live_providers()}
+
+    assert {name: one and one.content.value for name, one in tried.items()} == {
+        "whatsapp_cloud": "code",
+        "telegram_gateway": "code",
+        "telegram_bot": "code_with_link",
+        "twilio": "code",
+    }
+    assert trial_for("nobody") is None
+
+
+def test_provider_that_is_not_configured_has_no_trial(client: Client, operator: User) -> None:
+    assert client.get(reverse("admin:trial", args=["nobody"])).status_code == 404
+
+
+def test_operator_who_may_not_move_money_sends_no_trial(client: Client) -> None:
+    user = make_operator()
+    user.is_superuser = False
+    user.save()
+    sign_in(client, user, "password", "mfa")
+
+    assert client.get(reverse("admin:trial", args=["twilio"])).status_code == 403
