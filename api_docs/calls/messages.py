@@ -31,7 +31,8 @@ from api_docs.calls.shapes import (
 )
 from channels.lifecycle.steps import FallbackReason
 from channels.models import Attempt, Message
-from channels.providers.base import Content, ReceiptState
+from channels.providers.base import Content
+from channels.providers.inbound import ReceiptState
 from channels.web.api import WORDS
 from config.errors import Error
 

@@ -28,8 +28,6 @@ from channels.deliver.heartbeats import HeartbeatWriter
 from channels.lifecycle.state_machine import Event, EventKind
 from channels.outcomes import apply, receipts
 from channels.providers.base import (
-    AccountAlert,
-    AlertKind,
     AmbiguousError,
     Content,
     DestinationRefusedError,
@@ -41,6 +39,7 @@ from channels.providers.base import (
     UnreachableError,
 )
 from channels.providers.hosted_provider import HostedProvider
+from channels.providers.inbound import AccountAlert, AlertKind
 from channels.recipients import telegram_contacts
 from channels.vendor_accounts import availability, breaker_state, registry, vendor_alerts
 from channels.vendor_accounts.circuit_breaker import Breakers, Call, Change

@@ -5,7 +5,7 @@ from functools import partial
 from django.core.cache import cache
 from django.db import transaction
 
-from channels.providers.base import InvalidSignatureError, WebhookRequest
+from channels.providers.inbound import InvalidSignatureError, WebhookRequest
 from channels.providers.telegram.bot import (
     BotBlocked,
     BotText,

@@ -14,7 +14,8 @@ from django.views.decorators.http import require_http_methods
 from accounts.api.base_view import DATABASE_UNAVAILABLE, as_domain_error
 from channels.inbound import telegram_updates
 from channels.outcomes import receipts
-from channels.providers.base import InvalidSignatureError, Provider, WebhookRequest
+from channels.providers.base import Provider
+from channels.providers.inbound import InvalidSignatureError, WebhookRequest
 from channels.recipients import opt_out
 from channels.vendor_accounts import registry, vendor_alerts
 

@@ -83,7 +83,7 @@ class ProviderAlert(models.Model):
     provider = models.CharField(_("provider"), max_length=40)
     code = models.CharField(_("provider's code"), max_length=60)
     detail = models.CharField(_("the provider's wording"), max_length=300, blank=True)
-    kind = models.CharField(max_length=9)  # providers.base.AlertKind
+    kind = models.CharField(max_length=9)  # providers.inbound.AlertKind
     first_at = models.DateTimeField(_("first said"), db_default=Now())
     at = models.DateTimeField(_("last said"), db_default=Now())
     times = models.PositiveIntegerField(_("times"), default=1, db_default=1)

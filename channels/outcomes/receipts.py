@@ -21,8 +21,8 @@ from channels.accept import nudge
 from channels.lifecycle.state_machine import Event, EventKind
 from channels.outcomes import apply, sms_parts
 from channels.phone_numbers import e164_or_none
-from channels.providers.base import Receipt, ReceiptState, Recipient, Reply, WebhookRequest
-from channels.providers.hosted_provider import Part, Report
+from channels.providers.hosted_provider import Report
+from channels.providers.inbound import Part, Receipt, ReceiptState, Recipient, Reply, WebhookRequest
 from channels.recipients import opt_out, vendor_user_ids
 from channels.vendor_accounts import registry
 

@@ -13,7 +13,7 @@ from django.db.backends.utils import CursorWrapper
 
 from channels import sql
 from channels.lifecycle.state_machine import Event, EventKind
-from channels.providers.hosted_provider import Part
+from channels.providers.inbound import Part
 
 PartEvent = tuple[Event, int | None]  # with the id of the part it reports on
 

@@ -1,4 +1,4 @@
-"""The provider interface and its value types: messages, acceptances, errors, delivery receipts.
+"""The provider interface and the value types of a send: messages, acceptances, errors.
 
 Providers know nothing of the database, settings or money. They translate one vendor's terms into
 those below; `channels.deliver.dispatcher` decides what follows.
@@ -7,9 +7,17 @@ those below; `channels.deliver.dispatcher` decides what follows.
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
 from enum import StrEnum
 from typing import ClassVar
+
+from channels.providers.inbound import (
+    AccountAlert,
+    InvalidSignatureError,
+    Receipt,
+    Recipient,
+    Reply,
+    WebhookRequest,
+)
 
 
 class Channel(StrEnum):
@@ -24,16 +32,6 @@ class Content(StrEnum):
     CODE = "code"
     CODE_WITH_LINK = "code_with_link"
     LINK = "link"
-
-
-class ReceiptState(StrEnum):
-    SENT = "sent"
-    DELIVERED = "delivered"
-    READ = "read"
-    FAILED = "failed"
-    UNREACHABLE = "unreachable"  # failed because this person cannot be reached
-    EXPIRED = "expired"
-    NOT_FOUND = "not_found"  # polled after an ambiguous outcome: the vendor never got it
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,24 +60,6 @@ class Outgoing:
     chat_id: int | None = None  # the person's chat with our bot, where `needs_contact`
     n: int = 1  # the number of the attempt
     message_id: str = ""  # our id, the same for every attempt
-
-
-class AlertKind(StrEnum):
-    REFUSED = "refused"  # lasts until the operator fixes the account
-    THROTTLED = "throttled"  # passes by itself
-    TEMPLATE = "template"  # affects one template only
-    WARNING = (
-        "warning"  # the account still works, except for some destinations or until it gets worse
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class AccountAlert:
-    """A vendor's message about our account rather than about a message; for the operator."""
-
-    code: str
-    detail: str
-    kind: AlertKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,56 +136,6 @@ class ThrottledError(TransientError):
 
 class AmbiguousError(SendError):
     """The request was sent but got no usable response: the phone may have the message."""
-
-
-class InvalidSignatureError(Exception):
-    """The signature of a webhook does not match."""
-
-
-@dataclass(frozen=True, slots=True)
-class Receipt:
-    """A delivery receipt, matched by the vendor's id or by our `ref`."""
-
-    provider_id: str | None
-    ref: str | None
-    state: ReceiptState
-    word: str  # the vendor's own word for the state
-    at: datetime | None = None
-    error_code: str | None = None
-    error_detail: str = ""
-    # For vendors that write ids in receipts otherwise than at acceptance: other candidates for
-    # `provider_id`, and the recipient's phone, which selects the right one.
-    alternatives: tuple[str, ...] = ()
-    phone: str = ""  # as the vendor writes it
-    needs_phone: bool = (
-        False  # a phone could have forged it: it counts only for messages to that phone
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class Reply:
-    """A message that a person sent back to us."""
-
-    phone: str  # with a plus if certainly E.164; empty if the vendor hides it
-    text: str
-    user_id: str = ""  # the vendor's id of the person, if any
-
-
-@dataclass(frozen=True, slots=True)
-class Recipient:
-    """The vendor's id of a person who received our message."""
-
-    user_id: str
-    ref: str  # our attempt id
-
-
-@dataclass(frozen=True, slots=True)
-class WebhookRequest:
-    """A vendor's HTTP request to our webhook. `url` is the public one, which signatures cover."""
-
-    url: str
-    headers: Mapping[str, str]
-    body: bytes
 
 
 class Provider(ABC):

@@ -5,23 +5,9 @@ Any process may read its capabilities; only its own process may call it.
 
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 
-from channels.providers.base import Provider, Receipt, Reply
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """A part of a concatenated message, which the vendor accepted under its own id.
-
-    Receipts then refer to parts, and the message is delivered when all of them are.
-    """
-
-    ref: str  # our attempt id
-    number: int  # from 1
-    total: int
-    provider_id: str
-
+from channels.providers.base import Provider
+from channels.providers.inbound import Part, Receipt, Reply
 
 Report = tuple[Receipt | Part | Reply, bytes]  # with the raw payload
 StoreReports = Callable[[Sequence[Report]], None]  # stores all of them, or raises and stores none

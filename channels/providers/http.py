@@ -27,7 +27,6 @@ from channels.providers.base import (
     AmbiguousError,
     Check,
     DestinationRefusedError,
-    InvalidSignatureError,
     Outgoing,
     Provider,
     RefusedError,
@@ -35,8 +34,8 @@ from channels.providers.base import (
     ThrottledError,
     TransientError,
     UnreachableError,
-    WebhookRequest,
 )
+from channels.providers.inbound import InvalidSignatureError, WebhookRequest
 
 Json = dict[str, Any]
 Verdict = tuple[type[SendError], bool]  # the error for the message; whether the account is at fault

@@ -10,12 +10,11 @@ from channels.providers.base import (
     Content,
     Outgoing,
     Provider,
-    Receipt,
-    ReceiptState,
     RefusedError,
     ThrottledError,
     UnreachableError,
 )
+from channels.providers.inbound import Receipt, ReceiptState
 
 UNREACHABLE, LATE, NEVER, REFUSED, FALLS_BACK = "0003", "0006", "0007", "0008", "0009"
 QUEUED = "0010"

@@ -12,18 +12,20 @@ from urllib.parse import parse_qsl, urlencode
 from channels.providers import http
 from channels.providers.base import (
     Accepted,
-    AccountAlert,
     AccountRequirements,
-    AlertKind,
     Capabilities,
     Channel,
     Check,
     Content,
-    InvalidSignatureError,
     Outgoing,
+    SendError,
+)
+from channels.providers.inbound import (
+    AccountAlert,
+    AlertKind,
+    InvalidSignatureError,
     Receipt,
     ReceiptState,
-    SendError,
     WebhookRequest,
 )
 

@@ -9,7 +9,7 @@ from django.conf import settings
 
 from channels.models import BlockedPhone
 from channels.phone_numbers import e164_or_none
-from channels.providers.base import AccountAlert, AlertKind, Reply
+from channels.providers.inbound import AccountAlert, AlertKind, Reply
 from channels.recipients import vendor_user_ids
 from channels.vendor_accounts import error_texts, vendor_alerts
 

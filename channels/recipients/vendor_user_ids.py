@@ -8,7 +8,7 @@ from uuid import UUID
 
 from django.db import connection
 
-from channels.providers.base import Recipient
+from channels.providers.inbound import Recipient
 from channels.vendor_accounts.registry import vendor_of
 
 # At most one write a day per person.

@@ -13,7 +13,7 @@ from django.db import connection, transaction
 from django.urls import reverse
 from django.utils import timezone
 
-from channels.providers.base import AccountAlert, AlertKind
+from channels.providers.inbound import AccountAlert, AlertKind
 from channels.vendor_accounts import (
     breaker_state,
     circuit_breaker,

@@ -7,7 +7,7 @@ import responses
 from django.db import connection
 from pytest_django import Settings
 
-from channels.providers.base import AccountAlert, AlertKind
+from channels.providers.inbound import AccountAlert, AlertKind
 from channels.vendor_accounts import registry, vendor_alerts
 from operator_admin import doctor
 from operator_admin.doctor import vendors

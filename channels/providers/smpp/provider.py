@@ -19,14 +19,13 @@ from channels.providers.base import (
     Channel,
     Content,
     Outgoing,
-    Receipt,
-    ReceiptState,
     SendError,
     ThrottledError,
     TransientError,
     UnreachableError,
 )
-from channels.providers.hosted_provider import HostedProvider, Part, StoreReports
+from channels.providers.hosted_provider import HostedProvider, StoreReports
+from channels.providers.inbound import Part, Receipt, ReceiptState
 from channels.providers.smpp import command_status, receipts
 from channels.providers.smpp.bind import Bind, NotBoundError, Peer
 from channels.providers.smpp.message_ids import ID_FORMATS

@@ -9,7 +9,7 @@ import re
 
 from smpplib import consts
 
-from channels.providers.base import Receipt, ReceiptState, Reply
+from channels.providers.inbound import Receipt, ReceiptState, Reply
 from channels.providers.smpp.message_ids import IdFormat
 from channels.providers.smpp.pdu import Pdu
 

@@ -22,8 +22,8 @@ from channels.providers.base import (
     RefusedError,
     SendError,
     UnreachableError,
-    WebhookRequest,
 )
+from channels.providers.inbound import WebhookRequest
 
 # What proves delivery, as Telegram sends no receipts: its acceptance; a click on the link or the
 # entered code; or the entered code alone.

@@ -11,18 +11,20 @@ import orjson
 from channels.providers import http
 from channels.providers.base import (
     Accepted,
-    AccountAlert,
     AccountRequirements,
-    AlertKind,
     Capabilities,
     Channel,
     Check,
     Content,
-    InvalidSignatureError,
     Outgoing,
+    SendError,
+)
+from channels.providers.inbound import (
+    AccountAlert,
+    AlertKind,
+    InvalidSignatureError,
     Receipt,
     ReceiptState,
-    SendError,
     WebhookRequest,
 )
 

@@ -11,20 +11,22 @@ from urllib.parse import parse_qs, quote, urlencode, urlsplit
 from channels.providers import http
 from channels.providers.base import (
     Accepted,
-    AccountAlert,
     AccountRequirements,
-    AlertKind,
     Capabilities,
     Channel,
     Check,
     Content,
     DestinationRefusedError,
     Outgoing,
+    RefusedError,
+    SendError,
+)
+from channels.providers.inbound import (
+    AccountAlert,
+    AlertKind,
     Receipt,
     ReceiptState,
-    RefusedError,
     Reply,
-    SendError,
     WebhookRequest,
 )
 from channels.providers.twilio.checks import Checks

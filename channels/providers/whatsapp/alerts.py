@@ -6,12 +6,8 @@ https://developers.facebook.com/documentation/business-messaging/whatsapp/webhoo
 from collections.abc import Callable
 
 from channels.providers import http
-from channels.providers.base import (
-    AccountAlert,
-    AlertKind,
-    DestinationRefusedError,
-    RefusedError,
-)
+from channels.providers.base import DestinationRefusedError, RefusedError
+from channels.providers.inbound import AccountAlert, AlertKind
 from channels.providers.whatsapp.errors import error_detail, verdict
 
 # Events of `account_update` after which Meta accepts nothing from us, or soon will not. Its other

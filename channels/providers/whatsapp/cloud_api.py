@@ -12,19 +12,21 @@ import orjson
 from channels.providers import http
 from channels.providers.base import (
     Accepted,
-    AccountAlert,
     AccountRequirements,
-    AlertKind,
     Capabilities,
     Channel,
     Check,
     Content,
     Outgoing,
+    SendError,
+)
+from channels.providers.inbound import (
+    AccountAlert,
+    AlertKind,
     Receipt,
     ReceiptState,
     Recipient,
     Reply,
-    SendError,
     WebhookRequest,
 )
 from channels.providers.whatsapp.alerts import alerts_of

@@ -18,7 +18,7 @@ from pytest_django import Settings
 
 from channels.models import BlockedPhone, Contact, KnownRecipient
 from channels.outcomes import receipts
-from channels.providers.base import InvalidSignatureError, WebhookRequest
+from channels.providers.inbound import InvalidSignatureError, WebhookRequest
 from channels.vendor_accounts import registry
 from tests.channels.providers import vendors
 

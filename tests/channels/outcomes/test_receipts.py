@@ -16,8 +16,8 @@ from django.utils import timezone
 from billing.wallet import ledger
 from channels.models import Attempt, Message, Receipt
 from channels.outcomes import receipts
-from channels.providers import base
-from channels.providers.base import ReceiptState
+from channels.providers import inbound
+from channels.providers.inbound import ReceiptState
 from tests.api.clients import Api
 from tests.channels.message_stages import accepted, submitted
 from tests.factories import AttemptFactory, ReceiptFactory
@@ -210,7 +210,7 @@ def store(**fields: Any) -> int:
         "at": AT,
     }
     with connection.cursor() as cursor:
-        return receipts._store(cursor, "whatsapp_cloud", base.Receipt(**said | fields), b"{}")
+        return receipts._store(cursor, "whatsapp_cloud", inbound.Receipt(**said | fields), b"{}")
 
 
 def test_repeated_receipt_is_stored_once() -> None:

@@ -10,8 +10,8 @@ from channels import retention
 from channels.lifecycle.state_machine import Event, EventKind
 from channels.models import Attempt, Message, Part, Receipt
 from channels.outcomes import apply, receipts
-from channels.providers import base, hosted_provider
-from channels.providers.base import ReceiptState
+from channels.providers import inbound
+from channels.providers.inbound import ReceiptState
 from tests.api.clients import Api
 from tests.api.races import at_once
 from tests.channels.message_stages import submitted
@@ -37,14 +37,12 @@ def taken(api: Api, total: int = 3, known: int = 3) -> Attempt:
 
 
 def note(attempt: Attempt, numbers: range, total: int) -> None:
-    parts = [
-        hosted_provider.Part(str(attempt.id), number, total, f"p{number}") for number in numbers
-    ]
+    parts = [inbound.Part(str(attempt.id), number, total, f"p{number}") for number in numbers]
     receipts.store(attempt.provider, [(part, b"") for part in parts])
 
 
 def told(attempt: Attempt, provider_id: str, state: ReceiptState = ReceiptState.DELIVERED) -> None:
-    said = base.Receipt(provider_id, None, state, WORDS[state])
+    said = inbound.Receipt(provider_id, None, state, WORDS[state])
     receipts.store(attempt.provider, [(said, b"")])
     receipts.apply_stored()
 
@@ -72,7 +70,7 @@ def test_repeated_part_counts_once(api: Api) -> None:
     attempt = taken(api, 2, 2)
 
     told(attempt, "p1")
-    said = base.Receipt("p1", None, ReceiptState.READ, "READ")
+    said = inbound.Receipt("p1", None, ReceiptState.READ, "READ")
     receipts.store(attempt.provider, [(said, b"")])
     receipts.apply_stored()
     told(attempt, "p1")
@@ -145,7 +143,7 @@ def test_parts_are_stored_once_and_for_own_attempts_only(api: Api) -> None:
     attempt = taken(api)
 
     note(attempt, range(1, 4), 3)
-    strange = hosted_provider.Part(str(attempt.id), 1, 3, "x1")
+    strange = inbound.Part(str(attempt.id), 1, 3, "x1")
     receipts.store("smpp", [(strange, b"")])
 
     assert Part.objects.count() == 3
@@ -155,7 +153,7 @@ def test_parts_are_stored_once_and_for_own_attempts_only(api: Api) -> None:
 def test_two_last_parts_at_once_deliver_the_message(api: Api, _round: int) -> None:
     attempt = taken(api, 2, 2)
     for number in (1, 2):
-        said = base.Receipt(f"p{number}", None, ReceiptState.DELIVERED, "DELIVRD")
+        said = inbound.Receipt(f"p{number}", None, ReceiptState.DELIVERED, "DELIVRD")
         receipts.store(attempt.provider, [(said, b"")])
     ids = list(Receipt.objects.values_list("id", flat=True))
 

@@ -16,12 +16,12 @@ from hypothesis import strategies as st
 from channels.providers.base import (
     AmbiguousError,
     Content,
-    InvalidSignatureError,
     RefusedError,
     SendError,
     ThrottledError,
     TransientError,
 )
+from channels.providers.inbound import InvalidSignatureError
 from tests.channels.providers.vendors import (
     CODE,
     PHONE,

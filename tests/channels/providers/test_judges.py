@@ -12,7 +12,8 @@ from pywa.types.templates import BodyText, CopyCodeOTPButton, TemplateLanguage, 
 from pywa.utils import webhook_updates_validator
 from twilio.request_validator import RequestValidator
 
-from channels.providers.base import InvalidSignatureError, Outgoing, WebhookRequest
+from channels.providers.base import Outgoing
+from channels.providers.inbound import InvalidSignatureError, WebhookRequest
 from tests.channels.providers.vendors import (
     CODE,
     META_SECRET,

@@ -3,15 +3,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 import time_machine
 
-from channels.providers.base import (
-    Channel,
-    Content,
-    InvalidSignatureError,
-    ReceiptState,
-    RefusedError,
-    UnreachableError,
-    WebhookRequest,
-)
+from channels.providers.base import Channel, Content, RefusedError, UnreachableError
+from channels.providers.inbound import InvalidSignatureError, ReceiptState, WebhookRequest
 from channels.providers.scripted import ScriptedProvider
 from tests.channels.providers.vendors import message
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 import pytest
 import time_machine
 
-from channels.providers.base import InvalidSignatureError, WebhookRequest
 from channels.providers.http import HttpProvider
+from channels.providers.inbound import InvalidSignatureError, WebhookRequest
 from tests.channels.providers import vendors
 
 HOOK = "https://kvitok.example.com/hooks/vendor"

@@ -8,16 +8,13 @@ import responses
 from channels.providers.base import (
     Accepted,
     AmbiguousError,
-    InvalidSignatureError,
     Outgoing,
-    Receipt,
-    ReceiptState,
     RefusedError,
     SendError,
     ThrottledError,
     UnreachableError,
-    WebhookRequest,
 )
+from channels.providers.inbound import InvalidSignatureError, Receipt, ReceiptState, WebhookRequest
 from tests.channels.providers.vendors import (
     SMSC_PASSWORD,
     VENDORS,

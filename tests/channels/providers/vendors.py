@@ -12,8 +12,9 @@ from urllib.parse import parse_qs, parse_qsl, urlencode
 
 import requests
 
-from channels.providers.base import Content, Outgoing, WebhookRequest
+from channels.providers.base import Content, Outgoing
 from channels.providers.http import HttpProvider
+from channels.providers.inbound import WebhookRequest
 from channels.providers.smsc import Smsc
 from channels.providers.telegram.bot import TelegramBot
 from channels.providers.telegram.gateway import TelegramGateway

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from channels import retention
 from channels.models import BlockedPhone, KnownRecipient, Message, ProviderAlert
-from channels.providers.base import Recipient, Reply, WebhookRequest
+from channels.providers.inbound import Recipient, Reply, WebhookRequest
 from channels.recipients import opt_out, vendor_user_ids
 from tests.api.clients import Api
 from tests.channels.message_stages import claim, send

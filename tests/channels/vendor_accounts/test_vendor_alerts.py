@@ -18,7 +18,7 @@ from accounts.models import Mail
 from channels import retention
 from channels.deliver import dispatcher
 from channels.models import ProviderAccount, ProviderAlert, Receipt
-from channels.providers.base import AccountAlert, AlertKind
+from channels.providers.inbound import AccountAlert, AlertKind
 from channels.vendor_accounts import error_texts, vendor_alerts
 from tests.api.clients import Api
 from tests.channels.message_stages import claim, send

@@ -7,17 +7,14 @@ import pytest
 from channels.providers.base import (
     Accepted,
     AmbiguousError,
-    Receipt,
-    ReceiptState,
     RefusedError,
-    Reply,
     SendError,
     ThrottledError,
     TransientError,
     UnreachableError,
 )
 from channels.providers.gsm import Alphabet
-from channels.providers.hosted_provider import Part
+from channels.providers.inbound import Part, Receipt, ReceiptState, Reply
 from tests.channels.providers.centre import (
     Bound,
     Centre,

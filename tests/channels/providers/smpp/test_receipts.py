@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from channels.providers.base import Receipt, ReceiptState, Reply
+from channels.providers.inbound import Receipt, ReceiptState, Reply
 from channels.providers.smpp.message_ids import ID_FORMATS
 from channels.providers.smpp.pdu import Pdu
 from channels.providers.smpp.receipts import raw, receipt, reply

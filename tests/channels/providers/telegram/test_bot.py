@@ -8,13 +8,13 @@ import telegram
 from channels.providers.base import (
     Accepted,
     AmbiguousError,
-    InvalidSignatureError,
     Outgoing,
     RefusedError,
     SendError,
     ThrottledError,
     UnreachableError,
 )
+from channels.providers.inbound import InvalidSignatureError
 from channels.providers.telegram.bot import (
     BotBlocked,
     BotText,

@@ -8,17 +8,19 @@ import time_machine
 
 from channels.providers.base import (
     Accepted,
-    AlertKind,
     AmbiguousError,
-    InvalidSignatureError,
     Outgoing,
-    Receipt,
-    ReceiptState,
     RefusedError,
     SendError,
     ThrottledError,
     TransientError,
     UnreachableError,
+)
+from channels.providers.inbound import (
+    AlertKind,
+    InvalidSignatureError,
+    Receipt,
+    ReceiptState,
     WebhookRequest,
 )
 from tests.channels.providers.vendors import (

@@ -11,18 +11,20 @@ from twilio.rest import Client
 
 from channels.providers.base import (
     Accepted,
-    AlertKind,
     AmbiguousError,
     DestinationRefusedError,
-    InvalidSignatureError,
     Outgoing,
-    Receipt,
-    ReceiptState,
     RefusedError,
     SendError,
     ThrottledError,
     TransientError,
     UnreachableError,
+)
+from channels.providers.inbound import (
+    AlertKind,
+    InvalidSignatureError,
+    Receipt,
+    ReceiptState,
     WebhookRequest,
 )
 from tests.channels.providers.vendors import (

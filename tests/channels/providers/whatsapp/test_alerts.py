@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import orjson
 import pytest
 
-from channels.providers.base import AccountAlert, AlertKind
+from channels.providers.inbound import AccountAlert, AlertKind
 from tests.channels.providers.vendors import meta_call, payload, whatsapp
 
 REFUSED, WARNING, TEMPLATE = AlertKind.REFUSED, AlertKind.WARNING, AlertKind.TEMPLATE

@@ -6,8 +6,6 @@ import responses
 
 from channels.providers.base import (
     Accepted,
-    AccountAlert,
-    AlertKind,
     AmbiguousError,
     Content,
     DestinationRefusedError,
@@ -18,6 +16,7 @@ from channels.providers.base import (
     TransientError,
     UnreachableError,
 )
+from channels.providers.inbound import AccountAlert, AlertKind
 from tests.channels.providers.vendors import (
     VENDORS,
     body_of,

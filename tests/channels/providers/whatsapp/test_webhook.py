@@ -6,7 +6,7 @@ import orjson
 import pytest
 from pywa.utils import webhook_updates_validator
 
-from channels.providers.base import (
+from channels.providers.inbound import (
     AccountAlert,
     AlertKind,
     InvalidSignatureError,

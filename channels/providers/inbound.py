@@ -1,0 +1,97 @@
+"""What vendors tell us: delivery receipts, people's replies, alerts about our accounts."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+
+class InvalidSignatureError(Exception):
+    """The signature of a webhook does not match."""
+
+
+@dataclass(frozen=True, slots=True)
+class WebhookRequest:
+    """A vendor's HTTP request to our webhook. `url` is the public one, which signatures cover."""
+
+    url: str
+    headers: Mapping[str, str]
+    body: bytes
+
+
+class ReceiptState(StrEnum):
+    SENT = "sent"
+    DELIVERED = "delivered"
+    READ = "read"
+    FAILED = "failed"
+    UNREACHABLE = "unreachable"  # failed because this person cannot be reached
+    EXPIRED = "expired"
+    NOT_FOUND = "not_found"  # polled after an ambiguous outcome: the vendor never got it
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """A delivery receipt, matched by the vendor's id or by our `ref`."""
+
+    provider_id: str | None
+    ref: str | None
+    state: ReceiptState
+    word: str  # the vendor's own word for the state
+    at: datetime | None = None
+    error_code: str | None = None
+    error_detail: str = ""
+    # For vendors that write ids in receipts otherwise than at acceptance: other candidates for
+    # `provider_id`, and the recipient's phone, which selects the right one.
+    alternatives: tuple[str, ...] = ()
+    phone: str = ""  # as the vendor writes it
+    needs_phone: bool = (
+        False  # a phone could have forged it: it counts only for messages to that phone
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of a concatenated message, which the vendor accepted under its own id.
+
+    Receipts then refer to parts, and the message is delivered when all of them are.
+    """
+
+    ref: str  # our attempt id
+    number: int  # from 1
+    total: int
+    provider_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Recipient:
+    """The vendor's id of a person who received our message."""
+
+    user_id: str
+    ref: str  # our attempt id
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """A message that a person sent back to us."""
+
+    phone: str  # with a plus if certainly E.164; empty if the vendor hides it
+    text: str
+    user_id: str = ""  # the vendor's id of the person, if any
+
+
+class AlertKind(StrEnum):
+    REFUSED = "refused"  # lasts until the operator fixes the account
+    THROTTLED = "throttled"  # passes by itself
+    TEMPLATE = "template"  # affects one template only
+    WARNING = (
+        "warning"  # the account still works, except for some destinations or until it gets worse
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class AccountAlert:
+    """A vendor's message about our account rather than about a message; for the operator."""
+
+    code: str
+    detail: str
+    kind: AlertKind
