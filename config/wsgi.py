@@ -16,9 +16,9 @@ from django.conf import settings  # noqa: E402 - Django comes first
 
 from accounts.api.admission import admit, refuse  # noqa: E402
 from accounts.keys import api_keys  # noqa: E402
-from channels.accept import outcome_waiting  # noqa: E402
 from channels.deliver import heartbeats  # noqa: E402
 from channels.vendor_accounts import availability  # noqa: E402
+from channels.waiting import outcome_signals  # noqa: E402
 from config.celery import cap_publishing  # noqa: E402
 from config.server.gateway import Gateway  # noqa: E402
 from config.server.https import TransportSecurity  # noqa: E402
@@ -30,7 +30,7 @@ cap_publishing()
 api_keys.start_refresh_thread()
 availability.start_refreshing()
 short_hosts.keep_fresh()
-heartbeats.start_heartbeat("web", outcome_waiting.facts)
+heartbeats.start_heartbeat("web", outcome_signals.facts)
 application = TransportSecurity(RedirectMiddleware(django_application), refuse)
 bounds = BodyLimits(
     deadline=settings.BODY_TIMEOUT,

@@ -10,7 +10,7 @@ class OtpConfig(AppConfig):
         """Registers how `channels` renders, explains, settles, counts and anonymises codes, and
         how `accounts` loads a company's own texts.
         """
-        from accounts.keys import own_texts  # noqa: PLC0415 - models are not loaded before this
+        from accounts.keys import company_texts  # noqa: PLC0415 - models are not loaded before this
         from channels import extensions  # noqa: PLC0415
         from otp import (  # noqa: PLC0415
             code_counts,
@@ -19,10 +19,9 @@ class OtpConfig(AppConfig):
             sql,
             timeline,
         )
-        from otp.texts import own_texts as company_texts  # noqa: PLC0415
-        from otp.texts import rendering  # noqa: PLC0415
+        from otp.texts import own_texts, rendering  # noqa: PLC0415
 
-        own_texts.register_column(own_texts.TextsColumn(sql.OWN_TEXTS, company_texts.parse))
+        company_texts.register_column(company_texts.TextsColumn(sql.OWN_TEXTS, own_texts.parse))
         extensions.register_renderer("code", rendering.render)
         extensions.register_timeline("code", timeline.entries)
         extensions.register_settler(settlement.settle_verified)

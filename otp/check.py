@@ -8,7 +8,8 @@ from uuid import UUID
 from django.db import connection, transaction
 
 from accounts.keys.api_keys import Principal
-from channels.accept import nudge, test_numbers
+from channels import wakeups
+from channels.routing import test_numbers
 from config.errors import DomainError, Error
 from otp import codes, guess_cap, sql
 
@@ -45,5 +46,5 @@ def check_code(*, principal: Principal, phone: str, purpose: str, code: str) -> 
     verification_id, verified_at, attempts_left = row
     if verified_at is None:
         raise DomainError(Error.CODE_INVALID, attempts_left=attempts_left)
-    transaction.on_commit(nudge.wake)
+    transaction.on_commit(wakeups.wake_workers)
     return Verified(verification_id, verified_at)

@@ -10,11 +10,11 @@ from django.utils import timezone
 
 from accounts.keys.api_keys import Principal
 from channels.accept import acceptance as sending
-from channels.accept import sms_segments, test_numbers
 from channels.accept.acceptance import Sender, SendOutcome
 from channels.lifecycle.steps import Step
 from channels.models import Message
 from channels.providers.base import Channel, Content
+from channels.routing import sms_segments, test_numbers
 from config.errors import DomainError, Error
 from config.ids import uuid7
 from links.make.new_link import NewLink

@@ -15,9 +15,10 @@ from accounts.api.rate_limit import key_rate_limiter
 from accounts.keys import api_keys
 from accounts.models import Company, Mode
 from billing.wallet import ledger
-from channels.accept import nudge, outcome_waiting
+from channels import wakeups
 from channels.deliver.dispatcher import Dispatcher
 from channels.vendor_accounts import availability, registry
+from channels.waiting import outcome_signals
 from config.local import bootstrap
 from config.redis_client import redis_client
 from links.addresses import blocked_sites, short_hosts
@@ -109,7 +110,7 @@ def reset_redis_state() -> None:
 
 @pytest.fixture
 def no_redis() -> Iterator[None]:
-    """Redis answers nobody: not the limiters, not the nudge, not the signals."""
+    """Redis answers nobody: not the limiters, not the wake-ups, not the signals."""
     nowhere = "unix:///nowhere/redis.sock"
     with override_settings(REDIS_URL=nowhere, CACHES=_caches(LOCATION=nowhere)):
         reset_redis_state()
@@ -121,11 +122,11 @@ def no_redis() -> Iterator[None]:
 def queued_at_once() -> Iterator[None]:
     """Every place to wait for an outcome is taken, so sends are answered `queued` at once."""
     taken = 0
-    while outcome_waiting._slots.acquire(blocking=False):
+    while outcome_signals._slots.acquire(blocking=False):
         taken += 1
     yield
     for _ in range(taken):
-        outcome_waiting._slots.release()
+        outcome_signals._slots.release()
 
 
 @pytest.fixture
@@ -136,7 +137,7 @@ def dispatcher(transactional_db: None) -> Iterator[Dispatcher]:
     thread.start()
     yield one
     one.stop()
-    nudge.push()  # so that its listener sees the end now rather than in a second
+    wakeups.wake_now()  # so that its listener sees the end now rather than in a second
     thread.join(10)
     for listener in threading.enumerate():
         if listener.name == "wake-listener":

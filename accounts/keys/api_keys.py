@@ -15,7 +15,7 @@ import orjson
 import structlog
 from django.db import connection
 
-from accounts.keys.own_texts import NO_TEXTS, CompanyTexts, column_sql, texts_of
+from accounts.keys.company_texts import NO_TEXTS, CompanyTexts, column_sql, texts_of
 from accounts.models import Company
 
 log = structlog.get_logger(__name__)

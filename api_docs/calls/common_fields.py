@@ -1,8 +1,8 @@
 """Fields that several calls share."""
 
 from api_docs.calls.shapes import Field, boolean, choice, identifier, integer, nullable, text, time
-from channels.accept.request_fields import CHANNELS, LOCALES
 from channels.models import Message
+from channels.web.request_fields import CHANNELS, LOCALES
 from links.addresses.target_urls import MAX_LENGTH as URL_LENGTH
 from links.web.request_fields import FIVE_YEARS, MINUTE
 

@@ -1,6 +1,6 @@
 """What a person reads, worded for the pages by what words the messages."""
 
-from accounts.keys.own_texts import NO_TEXTS, CompanyTexts
+from accounts.keys.company_texts import NO_TEXTS, CompanyTexts
 from channels.providers.base import Channel
 from links.make.new_link import short_url
 from otp.texts import rendering

@@ -16,7 +16,7 @@ from api_docs.pages.page_list import Page
 from api_docs.schema import webhook_examples
 from api_docs.schema.error_advice import ADVICE
 from api_docs.schema.schema import language, refusal_example
-from channels.accept import test_numbers
+from channels.routing import test_numbers
 from config.errors import Error
 from otp.texts import rendering
 

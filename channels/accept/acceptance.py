@@ -22,12 +22,15 @@ from accounts.api.idempotency import IdempotencyKey
 from accounts.keys.api_keys import Principal
 from billing.budgets import budgets
 from billing.wallet import ledger
-from channels.accept import nudge, outcome_waiting, routing, send_limits, test_numbers
+from channels import wakeups
+from channels.accept import send_limits
 from channels.lifecycle.steps import Step
 from channels.models import Message
 from channels.phone_numbers import country_of
 from channels.providers.base import Channel, Content
 from channels.recipients import bot_invitations
+from channels.routing import channel_choice, test_numbers
+from channels.waiting import outcome_signals
 from config.errors import AfterEffectError, DomainError, Error
 from config.ids import public_id, uuid7
 
@@ -115,7 +118,7 @@ class Acceptance(ABC, Generic[RequestT]):
         check_country(principal, request.phone)
         self.sender, self.request = sender, request
         self.message_id = uuid7()
-        self.channel = routing.choose_channel(
+        self.channel = channel_choice.choose_channel(
             named=request.channel,
             default=principal.default_channel,
             content=request.content,
@@ -138,9 +141,9 @@ class Acceptance(ABC, Generic[RequestT]):
             Step(
                 channel.value,
                 price(channel, principal.mode),
-                routing.patience(fallback, channel, self.kind),
+                channel_choice.patience(fallback, channel, self.kind),
             )
-            for channel in routing.fallback_channels(
+            for channel in channel_choice.fallback_channels(
                 self.channel, fallback, request.content, principal.mode
             )
         ]
@@ -216,7 +219,7 @@ class Acceptance(ABC, Generic[RequestT]):
         """Seconds the first channel has to prove delivery; None without a fallback."""
         if not self.chain:
             return None
-        return routing.patience(self.sender.principal.fallback, self.channel, self.kind)
+        return channel_choice.patience(self.sender.principal.fallback, self.channel, self.kind)
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,18 +277,18 @@ def _take_quota(principal: Principal, content: Content) -> None:
 
 def accept_and_wait(
     *, send: send_limits.Send, mark: str, accept: Callable[[], None], waits: bool
-) -> outcome_waiting.Signal | None:
+) -> outcome_signals.Signal | None:
     """Counts the send against the limits, accepts it and waits for the first outcome.
 
     `accept` is one commit; if it raises, nothing was written. The database connection is closed
     before the wait, so that it serves others.
     """
-    with outcome_waiting.waiter(send.id) if waits else nullcontext() as waiter:
+    with outcome_signals.waiter(send.id) if waits else nullcontext() as waiter:
         with send_limits.acquire(send, mark=mark):
             accept()
-        nudge.wake()
+        wakeups.wake_workers()
         if waiter is None:
-            return outcome_waiting.Signal(send.id, "queued", "", "")
+            return outcome_signals.Signal(send.id, "queued", "", "")
         connection.close()
         return waiter.wait(settings.SEND_WAIT)
 
@@ -309,7 +312,7 @@ def violated_constraint(error: IntegrityError) -> str:
 
 
 def first_outcome(
-    message_id: UUID, signal: outcome_waiting.Signal | None
+    message_id: UUID, signal: outcome_signals.Signal | None
 ) -> tuple[str, str, str, int | None]:
     """(state, channel, error, cost); read from the database without a signal: it may be lost."""
     if signal is not None:

@@ -21,8 +21,7 @@ from django.conf import settings
 from django.db import DataError, IntegrityError, connection
 
 from billing.wallet.ledger import DeliveryProof
-from channels import extensions
-from channels.accept import nudge
+from channels import extensions, wakeups
 from channels.deliver.claims import ClaimedMessage, claim
 from channels.deliver.heartbeats import HeartbeatWriter
 from channels.lifecycle.state_machine import Event, EventKind
@@ -48,7 +47,7 @@ from config.redis_client import blocking_redis_client
 
 log = structlog.get_logger(__name__)
 
-TICK = 1.0  # seconds between database polls without a nudge
+TICK = 1.0  # seconds between database polls without a wake-up
 RATE_LIMITED_TICK, RATE_LIMITED_FOR = (
     0.1,
     2.0,
@@ -74,7 +73,7 @@ class Dispatcher:
         self.threads = hosted.window if hosted else settings.DELIVERY_THREADS
         self.share = self.threads if hosted else MAX_THREADS_PER_PROVIDER
         self.pool = ThreadPoolExecutor(self.threads, thread_name_prefix="provider")
-        self.inbox: SimpleQueue[Event | None] = SimpleQueue()  # None: a nudge
+        self.inbox: SimpleQueue[Event | None] = SimpleQueue()  # None: a wake-up
         self.pending_events: list[Event] = []
         self.in_flight: Counter[str] = Counter()  # calls under way, by provider
         self.calls: dict[UUID, Call] = {}  # by attempt
@@ -86,7 +85,7 @@ class Dispatcher:
         self.heartbeat = HeartbeatWriter(hosted.name if hosted else "delivery")
 
     def run(self) -> None:
-        """Runs until `stop`. Dispatches at once, then after each outcome, nudge or idle second."""
+        """Dispatches until `stop`: at once, then after each outcome, wake-up or idle second."""
         threading.Thread(target=self._listen, name="wake-listener", daemon=True).start()
         while not self.stopping.is_set():
             with self.lock:
@@ -204,12 +203,12 @@ class Dispatcher:
             self.breaker_changes.append(change)
 
     def _listen(self) -> None:
-        """Forwards nudges to the inbox, so that the loop waits on one queue."""
-        wake = nudge.key(self.hosted.name if self.hosted else "")
+        """Forwards wake-ups to the inbox, so that the loop waits on one queue."""
+        wake_list = wakeups.key(self.hosted.name if self.hosted else "")
         while not self.stopping.is_set():
             try:
-                if blocking_redis_client().blpop([wake], timeout=1):
-                    blocking_redis_client().delete(wake)
+                if blocking_redis_client().blpop([wake_list], timeout=1):
+                    blocking_redis_client().delete(wake_list)
                     self.inbox.put(None)
             except redis.RedisError:
                 time.sleep(TICK)

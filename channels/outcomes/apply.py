@@ -17,13 +17,14 @@ from django.db.backends.utils import CursorWrapper
 
 from accounts.outbox import events as outbox
 from billing.wallet import ledger
-from channels import sql
-from channels.accept import nudge, outcome_waiting, send_limits
+from channels import sql, wakeups
+from channels.accept import send_limits
 from channels.lifecycle import fallback_chain
 from channels.lifecycle.state_machine import AttemptState, Event, MessageState
 from channels.lifecycle.state_machine import apply as apply_event
 from channels.lifecycle.state_machine import give_up as give_up_message
 from channels.lifecycle.steps import FallbackReason, Step
+from channels.waiting import outcome_signals
 from config import metrics
 from config.ids import uuid7
 
@@ -89,16 +90,16 @@ def announce(messages: Sequence[MessageState]) -> None:
         message for message in messages if not (message.has_switched_channel or message.is_rerouted)
     ]
     if settled:
-        outcome_waiting.publish(
+        outcome_signals.publish(
             [
-                outcome_waiting.Signal(
+                outcome_signals.Signal(
                     message.id, message.state, message.channel, message.error, message.price
                 )
                 for message in settled
             ]
         )
     if len(settled) < len(messages):
-        nudge.wake()
+        wakeups.wake_workers()
 
 
 def _apply(cursor: CursorWrapper, events: Sequence[Event]) -> list[MessageState]:

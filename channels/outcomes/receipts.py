@@ -16,8 +16,7 @@ from django.db import DataError, IntegrityError, connection, transaction
 from django.db.backends.utils import CursorWrapper
 
 from billing.wallet.ledger import DeliveryProof
-from channels import sql
-from channels.accept import nudge
+from channels import sql, wakeups
 from channels.lifecycle.state_machine import Event, EventKind
 from channels.outcomes import apply, sms_parts
 from channels.phone_numbers import e164_or_none
@@ -72,7 +71,7 @@ def store(provider: str, reports: Sequence[Report], recipients: Sequence[Recipie
         if new and recipients:
             vendor_user_ids.remember(provider, recipients)
     if new:
-        nudge.wake()
+        wakeups.wake_workers()
     return new
 
 

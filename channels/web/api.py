@@ -13,10 +13,10 @@ from accounts.api.base_view import ApiResponse, ApiView
 from accounts.api.query_params import PAGING, PERIOD, time_of
 from accounts.models import Scope
 from channels import extensions, phone_numbers
-from channels.accept.routing import CHANNEL_NAMES
 from channels.history import test_phone
 from channels.models import Attempt, Message, MessageQuerySet, Receipt, Turn
 from channels.providers.base import Channel, Content
+from channels.routing.channel_choice import CHANNEL_NAMES
 from channels.vendor_accounts import availability, registry
 from config.errors import DomainError, Error, invalid_input
 from config.ids import parse_id

@@ -7,9 +7,9 @@ from django.utils.translation import get_language
 
 from accounts.models import Mode
 from accounts.people.roles import CabinetRequest, can_read_keys, member_required
-from channels.accept import test_numbers
 from channels.history import messages
 from channels.history import test_phone as test_phone_history
+from channels.routing import test_numbers
 from channels.web.forms import PhoneFilter
 
 

@@ -12,11 +12,11 @@ from django.db import IntegrityError, connection, transaction
 from accounts.api import test_quotas
 from accounts.models import Mode
 from channels.accept import acceptance as sending
-from channels.accept import sms_segments
 from channels.accept.acceptance import Sender, SendOutcome
 from channels.lifecycle.steps import Step
 from channels.models import Message
 from channels.providers.base import Content
+from channels.routing import sms_segments
 from config.errors import DomainError, Error, invalid_input
 from links import sql
 from links.follow import resolution

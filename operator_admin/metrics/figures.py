@@ -11,8 +11,8 @@ from django.utils import timezone
 
 from accounts.models import Company
 from billing.models import Order, Payment
-from channels.accept.routing import CHANNEL_NAMES
 from channels.models import Message, ProviderAlert
+from channels.routing.channel_choice import CHANNEL_NAMES
 from channels.vendor_accounts import error_texts, registry
 from config.ids import first_id_at
 from links.follow import abuse_reports

@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 
 from accounts.audit.events import record
 from accounts.keys import api_keys
-from accounts.keys.own_texts import CompanyTexts, texts_of
+from accounts.keys.company_texts import CompanyTexts, texts_of
 from accounts.models import Company, User
 from otp import sql
 from otp.models import Autofill, CodeText

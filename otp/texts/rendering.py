@@ -7,7 +7,7 @@ from uuid import UUID
 
 from django.conf import settings
 
-from accounts.keys.own_texts import NO_TEXTS, CompanyTexts
+from accounts.keys.company_texts import NO_TEXTS, CompanyTexts
 from accounts.names import brand_names
 from channels.extensions import NotRenderableError, Rendered
 from channels.providers.base import Channel

@@ -13,7 +13,7 @@ from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext as _
 
-from channels.accept import sms_segments
+from channels.routing import sms_segments
 from links.make.new_link import SLUG_LENGTH_IN_MESSAGES, short_url
 from otp.texts.rendering import BRAND_UNITS, VARIABLES, compose, fill, max_minutes
 

@@ -9,9 +9,9 @@ from accounts.api.idempotent_view import IdempotentView
 from accounts.api.request_fields import Fields
 from accounts.models import Scope
 from channels.accept.acceptance import Sender
-from channels.accept.request_fields import channel_field, locale_field, phone_field
 from channels.accept.send_limits import cool_down
 from channels.models import Message
+from channels.web.request_fields import channel_field, locale_field, phone_field
 from channels.web.send_view import SendView
 from config.ids import public_id
 from links.web.request_fields import link_for_code

@@ -10,13 +10,13 @@ from typing import Any
 from django.http import HttpResponse
 from django.shortcuts import render
 
-from accounts.keys.own_texts import CompanyTexts
+from accounts.keys.company_texts import CompanyTexts
 from accounts.models import Company
 from accounts.people.roles import CabinetRequest, can_read_settings, member_required
-from channels.accept import sms_segments
 from channels.accept.acceptance import price
-from channels.accept.routing import CHANNEL_NAMES
 from channels.providers.base import Channel, Content
+from channels.routing import sms_segments
+from channels.routing.channel_choice import CHANNEL_NAMES
 from channels.vendor_accounts import registry
 from links.addresses import short_hosts
 from links.make.new_link import SLUG_LENGTH_IN_MESSAGES, short_url

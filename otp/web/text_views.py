@@ -9,7 +9,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
 
 from accounts.client_ip import client_ip
-from accounts.keys.own_texts import CompanyTexts
+from accounts.keys.company_texts import CompanyTexts
 from accounts.people.roles import (
     CabinetRequest,
     can_change_settings,

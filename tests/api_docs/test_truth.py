@@ -19,8 +19,8 @@ from api_docs.schema import webhook_examples
 from api_docs.schema.error_advice import ADVICE
 from api_docs.schema.schema import error_schema, refusal_example
 from billing.models import Package, Tariff
-from channels.accept import test_numbers
 from channels.deliver.dispatcher import Dispatcher
+from channels.routing import test_numbers
 from config.errors import Error
 from tests.api.clients import Answer, Api
 from tests.factories import EndpointFactory

@@ -13,14 +13,14 @@ django.setup()
 
 from accounts.webhooks import dispatcher as webhook_dispatcher  # noqa: E402 - Django comes first
 from accounts.webhooks.http_call import CallOutcome  # noqa: E402
-from channels.accept import outcome_waiting  # noqa: E402
 from channels.deliver import claims, dispatcher  # noqa: E402
 from channels.lifecycle.state_machine import Event, EventKind, MessageState  # noqa: E402
 from channels.outcomes import apply as outcomes  # noqa: E402
+from channels.waiting import outcome_signals  # noqa: E402
 
 __all__ = ["app"]
 
-apply, publish = outcomes.apply, outcome_waiting.publish
+apply, publish = outcomes.apply, outcome_signals.publish
 
 
 def kill_self() -> NoReturn:
@@ -38,7 +38,7 @@ def kill_self_on_accepted(events: Sequence[Event]) -> list[MessageState]:
     return apply(events)
 
 
-def kill_self_on_sent_signal(signals: Sequence[outcome_waiting.Signal]) -> None:
+def kill_self_on_sent_signal(signals: Sequence[outcome_signals.Signal]) -> None:
     if any(one.state == "sent" for one in signals):
         kill_self()
     publish(signals)
@@ -56,4 +56,4 @@ match os.environ["DIE_AT"]:
     case "webhook":
         webhook_dispatcher.record = kill_self_before_record
     case "signal":
-        outcome_waiting.publish = kill_self_on_sent_signal
+        outcome_signals.publish = kill_self_on_sent_signal

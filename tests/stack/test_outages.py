@@ -12,8 +12,8 @@ import requests
 from django.db import transaction
 
 from billing.models import Wallet
-from channels.accept.outcome_waiting import PUBSUB_CHANNEL
 from channels.models import Attempt, Message
+from channels.waiting.outcome_signals import PUBSUB_CHANNEL
 from tests.stack import resource_usage
 from tests.stack.concurrent_clients import CLIENTS, ConcurrentClients
 from tests.stack.paused_process import paused
@@ -158,7 +158,7 @@ def _waiting_sends(
 
 
 def _wait_for_notifications(stack: Stack, crowd: ConcurrentClients) -> None:
-    """Wait until web gets outcomes, the worker gets nudges and sends are answered again."""
+    """Wait until web gets outcomes, the worker gets wake-ups and sends are answered again."""
     back_at = time.monotonic()
     with redis.Redis.from_url(stack.redis.url) as client:
         wait_until(
@@ -168,7 +168,7 @@ def _wait_for_notifications(stack: Stack, crowd: ConcurrentClients) -> None:
 
 
 def _listener_counts(client: "redis.Redis") -> tuple[int, int]:
-    """(subscriptions of web to outcomes, workers that block on the nudge)"""
+    """(subscriptions of web to outcomes, workers that block on wake-ups)"""
     ((_, subscribed),) = client.pubsub_numsub(PUBSUB_CHANNEL)
     return subscribed, sum(one["cmd"] == "blpop" for one in client.client_list())
 

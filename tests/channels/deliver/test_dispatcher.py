@@ -13,13 +13,13 @@ from django.conf import settings as django_settings
 from pytest_django import Settings
 
 from billing.wallet import ledger
-from channels.accept import outcome_waiting
 from channels.deliver import claims
 from channels.deliver import dispatcher as delivery
 from channels.deliver.dispatcher import Dispatcher
 from channels.lifecycle.state_machine import Event, EventKind
 from channels.models import Attempt, Message
 from channels.outcomes import apply
+from channels.waiting import outcome_signals
 from links.models import Link
 from tests.api.clients import Answer, Api
 from tests.api.races import at_once
@@ -164,10 +164,10 @@ def _until(wanted: Callable[[], bool], seconds: float = 5) -> None:
 
 def free_places() -> int:
     taken = 0
-    while outcome_waiting._slots.acquire(blocking=False):
+    while outcome_signals._slots.acquire(blocking=False):
         taken += 1
     for _ in range(taken):
-        outcome_waiting._slots.release()
+        outcome_signals._slots.release()
     return taken
 
 
@@ -190,7 +190,7 @@ def test_response_is_queued_when_no_worker_runs(
     assert time.monotonic() - started >= 0.1
     assert (answer.status, answer.body["status"]) == (200, "queued")
     assert free_places() == before
-    assert outcome_waiting._waiters == {}
+    assert outcome_signals._waiters == {}
 
 
 def test_waiter_reads_the_row_after_a_lost_signal(
@@ -215,24 +215,24 @@ def test_waiter_reads_the_row_after_a_lost_signal(
 
 def test_waiter_receives_signals_of_its_message_only() -> None:
     mine, other = uuid4(), uuid4()
-    with outcome_waiting.waiter(mine) as waiter:
+    with outcome_signals.waiter(mine) as waiter:
         assert waiter is not None
-        outcome_waiting.publish([outcome_waiting.Signal(other, "failed", "sms", "")])
+        outcome_signals.publish([outcome_signals.Signal(other, "failed", "sms", "")])
         assert waiter.wait(0.1) is None
 
-        outcome_waiting.publish(
+        outcome_signals.publish(
             [
-                outcome_waiting.Signal(other, "sent", "sms", ""),
-                outcome_waiting.Signal(mine, "sent", "sms", ""),
+                outcome_signals.Signal(other, "sent", "sms", ""),
+                outcome_signals.Signal(mine, "sent", "sms", ""),
             ]
         )
 
-        assert waiter.wait(2) == outcome_waiting.Signal(mine, "sent", "sms", "")
+        assert waiter.wait(2) == outcome_signals.Signal(mine, "sent", "sms", "")
 
 
 @pytest.mark.usefixtures("queued_at_once")
 def test_sends_beyond_the_waiter_limit_do_not_wait() -> None:
-    with outcome_waiting.waiter(uuid4()) as waiter:
+    with outcome_signals.waiter(uuid4()) as waiter:
         assert waiter is None
 
 

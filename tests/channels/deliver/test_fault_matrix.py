@@ -16,7 +16,7 @@ from pytest_django import Settings
 from pytest_django.live_server_helper import LiveServer
 
 from billing.wallet import ledger
-from channels.accept import nudge
+from channels import wakeups
 from channels.deliver import sweeps
 from channels.deliver.dispatcher import Dispatcher
 from channels.models import Attempt, Message, Receipt
@@ -179,7 +179,7 @@ class Life:
         wait_until(mine.exists)
         lead_to(self.settings, self.simulator.url)
         mine.update(due_at=_past())
-        nudge.push()
+        wakeups.wake_now()
 
     def ask(self) -> None:
         wait_until(lambda: all(one["state"] == "delivered" for one in self.copies()))

@@ -9,7 +9,6 @@ from django.db import DatabaseError, IntegrityError, connection, transaction
 from pytest_django import Settings
 
 from billing.wallet import ledger
-from channels.accept import outcome_waiting as waiting_sends
 from channels.accept import send_limits
 from channels.deliver import claims
 from channels.deliver import dispatcher as delivery
@@ -20,6 +19,7 @@ from channels.outcomes import apply
 from channels.providers.base import Accepted, Channel, Outgoing
 from channels.providers.scripted import ScriptedProvider
 from channels.vendor_accounts import registry
+from channels.waiting import outcome_signals as waiting_sends
 from config.errors import DomainError, Error
 from config.ids import uuid7
 from tests.api.blocking import apart, behind_us, waiting

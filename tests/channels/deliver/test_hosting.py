@@ -10,7 +10,7 @@ from django.db import connection
 from django.utils import timezone
 from pytest_django import Settings
 
-from channels.accept import nudge
+from channels import wakeups
 from channels.deliver import hosting
 from channels.deliver.dispatcher import Dispatcher
 from channels.deliver.hosting import AccountLock, AccountTakenError
@@ -53,7 +53,7 @@ def hosted(account: HostedProvider, centre: Centre) -> Iterator[Dispatcher]:
     thread.start()
     yield one
     one.stop()
-    nudge.push()
+    wakeups.wake_now()
     thread.join(10)
     account.stop()
 
@@ -131,17 +131,17 @@ def test_claims_are_bounded_by_the_window(hosted: Dispatcher, centre: Centre, ap
     wait_until(lambda: Message.objects.filter(state="sent").count() == 5)
 
 
-def test_nudge_reaches_workers_and_the_hosting_process(account: HostedProvider) -> None:
-    nudge.push()
+def test_wake_up_reaches_workers_and_the_hosting_process(account: HostedProvider) -> None:
+    wakeups.wake_now()
 
     assert redis_client().llen("wake") == redis_client().llen("wake:smpp") == 1
 
 
 def test_unread_wake_lists_stay_short(account: HostedProvider) -> None:
     for _ in range(40):
-        nudge.push()
+        wakeups.wake_now()
 
-    assert redis_client().llen("wake:smpp") <= nudge.MAX_ENTRIES
+    assert redis_client().llen("wake:smpp") <= wakeups.MAX_ENTRIES
 
 
 def test_account_lock_admits_one_process() -> None:

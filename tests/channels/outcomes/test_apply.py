@@ -16,10 +16,10 @@ from pytest_django import DjangoAssertNumQueries
 from billing.models import Transfer
 from billing.wallet import ledger
 from billing.wallet.ledger import DeliveryProof
-from channels.accept import outcome_waiting
 from channels.lifecycle.state_machine import Event, EventKind
 from channels.models import Attempt, Message
 from channels.outcomes import apply
+from channels.waiting import outcome_signals
 from config.redis_client import blocking_redis_client
 from tests.api.clients import Api, ClientOf
 from tests.api.races import at_once
@@ -247,7 +247,7 @@ def test_message_with_an_open_attempt_is_not_given_up(api: Api) -> None:
 def signals() -> Iterator[Any]:
     redis: Any = blocking_redis_client()
     with redis.pubsub(ignore_subscribe_messages=True) as subscription:
-        subscription.subscribe(outcome_waiting.PUBSUB_CHANNEL)
+        subscription.subscribe(outcome_signals.PUBSUB_CHANNEL)
         subscription.get_message(timeout=1)
         yield subscription
 

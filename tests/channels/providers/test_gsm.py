@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from channels.accept import sms_segments
 from channels.providers.gsm import Alphabet, alphabet_of, encode, header, split
+from channels.routing import sms_segments
 
 # 3GPP TS 23.038 §6.2.1, row by row as the standard prints it.
 TABLE = [

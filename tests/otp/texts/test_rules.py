@@ -7,8 +7,8 @@ from django.utils.translation import override
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from channels.accept import sms_segments
-from channels.accept.sms_segments import non_gsm_characters
+from channels.routing import sms_segments
+from channels.routing.sms_segments import non_gsm_characters
 from links.make.new_link import short_url
 from otp.texts import rendering, rules
 

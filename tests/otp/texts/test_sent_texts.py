@@ -5,9 +5,9 @@ from pytest_django import DjangoAssertNumQueries
 
 from accounts.keys import api_keys
 from accounts.models import Company
-from channels.accept.sms_segments import count
 from channels.deliver import dispatcher
 from channels.models import Message
+from channels.routing.sms_segments import count
 from links.models import Link
 from otp.models import Autofill, CodeText
 from tests.api.clients import Api

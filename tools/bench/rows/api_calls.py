@@ -54,7 +54,7 @@ def _floor_guess(account: Account, guess: seed.Guess) -> str:
 
 
 class Send(Call):
-    """Accepted and nudged; nobody waits, nobody delivers."""
+    """Accepted, and workers woken; nobody waits, nobody delivers."""
 
     name, title = "send", "POST /otp/send, no wait"
     least: ClassVar[float | None] = 0.5

@@ -8,10 +8,10 @@ from typing import Any
 from django.conf import settings
 
 from accounts.keys.api_keys import Fallback, Principal
-from channels.accept import routing
 from channels.phone_numbers import country_of
 from channels.providers import scripted
 from channels.providers.base import Channel
+from channels.routing import channel_choice
 from config.errors import DomainError, Error, Words
 
 REFUSED_AT_ONCE = {
@@ -118,9 +118,11 @@ def fallback(
     own = principal.fallback if named is None else None
     if not is_scripted(principal, phone, scripted.FALLS_BACK):
         return own
-    if own and routing.channels_after(channel, own):
+    if own and channel_choice.channels_after(channel, own):
         return own
     others = [
-        other for other in routing.channel_order(principal.default_channel) if other is not channel
+        other
+        for other in channel_choice.channel_order(principal.default_channel)
+        if other is not channel
     ]
     return Fallback((channel.value, others[0].value))

@@ -12,27 +12,25 @@ from config.redis_client import call
 
 log = structlog.get_logger(__name__)
 
-WAKE = "wake"  # the list workers block on
-MAX_ENTRIES, TRIMMED_TO = (
-    16,
-    8,
-)  # entries: each wakes one worker, and a worker takes whatever is due
+_LIST = "wake"  # the list workers block on
+# Entries of the list: each wakes one worker, and a worker takes whatever is due.
+MAX_ENTRIES, TRIMMED_TO = 16, 8
 
 
 def key(account: str = "") -> str:
     """The Redis list of the workers, or of the process that hosts this account."""
-    return f"{WAKE}:{account}" if account else WAKE
+    return f"{_LIST}:{account}" if account else _LIST
 
 
-def push() -> bool:
+def wake_now() -> bool:
     try:
         for account in ("", *registry.hosted_providers()):
             if call("LPUSH", key(account), 1) > MAX_ENTRIES:
                 call("LTRIM", key(account), 0, TRIMMED_TO - 1)
     except redis.RedisError as error:
-        log.warning("nudge_lost", error=type(error).__name__)
+        log.warning("wakeup_lost", error=type(error).__name__)
         return False
     return True
 
 
-wake = CoalescingThread("nudger", push).trigger  # call after the commit
+wake_workers = CoalescingThread("waker", wake_now).trigger  # call after the commit

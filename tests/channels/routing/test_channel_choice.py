@@ -4,9 +4,9 @@ import pytest
 from pytest_django import Settings
 
 from accounts.models import Company
-from channels.accept import routing
 from channels.models import BlockedPhone, Message
 from channels.providers.base import Channel, Content
+from channels.routing import channel_choice
 from channels.vendor_accounts import registry
 from config.errors import DomainError, Error
 from tests.api.clients import Api
@@ -36,7 +36,9 @@ def code_only(settings: Settings) -> None:
 
 def chosen(default: str = "", content: Content = Content.CODE, named: str | None = None) -> str:
     return str(
-        routing.choose_channel(named=named, default=default, content=content, mode="live").value
+        channel_choice.choose_channel(
+            named=named, default=default, content=content, mode="live"
+        ).value
     )
 
 
@@ -50,7 +52,7 @@ def chosen(default: str = "", content: Content = Content.CODE, named: str | None
     ],
 )
 def test_order_of_a_company(default: str, order: list[str]) -> None:
-    assert [channel.value for channel in routing.channel_order(default)] == order
+    assert [channel.value for channel in channel_choice.channel_order(default)] == order
     assert chosen(default) == order[0]
 
 

@@ -1,0 +1,1 @@
+"""Sends that wait for their first outcome."""
