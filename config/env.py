@@ -14,7 +14,16 @@ ROOT = Path(__file__).resolve().parent.parent
 env = FileAwareEnv(strip_whitespace=True)
 
 # Former names of variables. Ignored, they would leave a default or an empty key ring.
-RENAMED = {"CALLBACK_KEYS": "WEBHOOK_KEYS", "CALLBACK_THREADS": "WEBHOOK_THREADS"}
+RENAMED = {
+    "BODIES": "MAX_BODIES",
+    "BODIES_PER_SENDER": "MAX_BODIES_PER_SENDER",
+    "BODY_MEMORY": "MAX_BODY_MEMORY",
+    "BREAKER_LONGEST": "MAX_BREAKER_PAUSE",
+    "CALLBACK_KEYS": "WEBHOOK_KEYS",
+    "CALLBACK_THREADS": "WEBHOOK_THREADS",
+    "COOL_DOWN_LEAST": "MIN_COOL_DOWN",
+    "LINK_MISSES": "LINK_MISS_LIMIT",
+}
 
 
 def refuse_former_names(environ: Mapping[str, str] = os.environ) -> None:

@@ -166,7 +166,7 @@ BUDGET_DAY = at_least(1, "BUDGET_DAY", 3200)
 BUDGET_COUNTRY_HOUR = at_least(1, "BUDGET_COUNTRY_HOUR", 800)
 BUDGET_USUAL = (3, 28)  # (factor, days): factor × the busiest of the last days
 BUDGET_WARNING = 80  # per cent of a budget at which owners get an e-mail
-BUDGET_MOST = 1_000_000_000  # largest budget an owner may set, in tokens
+MAX_BUDGET = 1_000_000_000  # largest budget an owner may set, in tokens
 AUTO_APPROVE_COMPANIES = env.bool("AUTO_APPROVE_COMPANIES", False)
 
 CURRENCY = env.str("CURRENCY", "RUB")  # of prices per token; a package names its own
@@ -175,8 +175,8 @@ PAYMENT_GATEWAYS: list[str] = env.list(
 )
 if unknown := set(PAYMENT_GATEWAYS) - {"invoice", "sandbox"}:
     raise ImproperlyConfigured(f"PAYMENT_GATEWAYS: no such gateway: {', '.join(sorted(unknown))}")
-TOP_UP_TOKENS = 100_000_000  # at most, in one order
-OPEN_ORDERS = 50  # per company, waiting for payment
+MAX_TOP_UP_TOKENS = 100_000_000  # in one order
+MAX_OPEN_ORDERS = 50  # per company, waiting for payment
 
 CODE_LIFETIME = at_least(60, "CODE_LIFETIME", 300)  # seconds
 CODE_ATTEMPTS = 5
@@ -198,33 +198,34 @@ if sum(PROVIDER_TIMEOUT) + 5 >= LEASE:
 DELIVERY_THREADS = env.int("DELIVERY_THREADS", 32)
 MAX_SMS_SEGMENTS = 3
 LINK_BLOCKLIST: list[str] = env.list("LINK_BLOCKLIST", [])  # hosts no link may lead to
-LINK_MISSES = (at_least(1, "LINK_MISSES", 30), 600)  # requests for unknown links: (count, seconds)
+# Requests for unknown links, per visitor: (count, seconds).
+LINK_MISS_LIMIT = (at_least(1, "LINK_MISS_LIMIT", 30), 600)
 
 COOL_DOWN = 60  # seconds between codes to one phone of one company
 CODE_LIMITS = [(5, 600), (10, 3600), (20, 86_400)]  # sends per company and phone: (count, seconds)
 LINK_LIMITS = [(5, 600), (20, 86_400)]
-# A company may set its own: a cool-down in this range, counts up to these.
-COOL_DOWN_RANGE = (at_least(1, "COOL_DOWN_LEAST", 30), 3600)
-MOST_CODES = (10, 20, 20)
-MOST_LINKS = (10, 20)
+# A company may set its own: a cool-down in this range, counts of the windows up to these.
+COOL_DOWN_RANGE = (at_least(1, "MIN_COOL_DOWN", 30), 3600)
+MAX_CODE_LIMITS = (10, 20, 20)
+MAX_LINK_LIMITS = (10, 20)
 # Per phone over all companies, codes and links apart: a burst size, refilled evenly over a day. The
 # reserve serves each company's first sends in 24 hours when others have emptied the pool.
 PHONE_POOL, PHONE_RESERVE = (20, 86_400), (10, 86_400)
 RESERVED_SENDS = 2
-PLACES_BACK = (3, 600)  # refused sends whose slot in the limit is returned: (count, seconds)
-FAILED_ATTEMPTS = [(10, 3600), (20, 86_400)]  # wrong codes per company and phone
-REFUSED_VERIFIES = (10, 600)  # verify calls without a live code
+RELEASE_LIMIT = (3, 600)  # refused sends that free their slot, per phone: (count, seconds)
+WRONG_CODE_LIMITS = [(10, 3600), (20, 86_400)]  # wrong codes per company and phone
+REFUSED_VERIFY_LIMIT = (10, 600)  # verify calls without a live code
 API_RATE = (env.int("API_RATE", 1000), 10)  # requests per key: (count, seconds)
 TEST_QUOTAS = {  # per company and day, all test keys together
     "links": at_least(1, "TEST_LINKS_A_DAY", 3000),
     "messages": at_least(1, "TEST_MESSAGES_A_DAY", 3000),
 }
-API_BODY = 65_536  # bytes
+MAX_API_BODY = 65_536  # bytes
 DATA_UPLOAD_MAX_MEMORY_SIZE = 4 * 2**20  # vendors batch receipts; the API has its own limit
 BODY_TIMEOUT = env.float("BODY_TIMEOUT", 10.0)  # seconds from the headers to the end of the body
-BODIES = at_least(1, "BODIES", 1000)  # received at once, per process
-BODIES_PER_SENDER = at_least(1, "BODIES_PER_SENDER", 100)  # a key; without one, an address
-BODY_MEMORY = at_least(2**23, "BODY_MEMORY", 2**26)  # bytes of unfinished bodies, per process
+MAX_BODIES = at_least(1, "MAX_BODIES", 1000)  # received at once, per process
+MAX_BODIES_PER_SENDER = at_least(1, "MAX_BODIES_PER_SENDER", 100)  # a key; without one, an address
+MAX_BODY_MEMORY = at_least(2**23, "MAX_BODY_MEMORY", 2**26)  # bytes of them, per process
 UNREAD_TIMEOUT = env.float("UNREAD_TIMEOUT", 60.0)  # seconds without reading the response
 PHONE_RETENTION, RAW_RETENTION = 90, 30  # days
 COUNTRY_HEADER = env.str("COUNTRY_HEADER", "")  # as in request.META: HTTP_CF_IPCOUNTRY, say
@@ -249,7 +250,7 @@ _FURTHER = (
     if vendor != "SMPP"  # has a host and TLS, and no URL
 )
 HTTP_PROVIDER_ACCOUNTS = [*_VENDORS, *_FURTHER]
-BREAKER_LONGEST = env.int("BREAKER_LONGEST", 3600)  # longest seconds that a breaker stays open
+MAX_BREAKER_PAUSE = env.int("MAX_BREAKER_PAUSE", 3600)  # seconds that a breaker stays open
 
 TELEGRAM_BOT_ASSUME_CONTACT = env.bool("TELEGRAM_BOT_ASSUME_CONTACT", False)
 

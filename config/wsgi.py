@@ -34,9 +34,9 @@ heartbeats.start_heartbeat("web", outcome_signals.facts)
 application = TransportSecurity(RedirectMiddleware(django_application), refuse)
 bounds = BodyLimits(
     deadline=settings.BODY_TIMEOUT,
-    most=settings.BODIES,
-    most_per_sender=settings.BODIES_PER_SENDER,
-    memory=settings.BODY_MEMORY,
+    max_bodies=settings.MAX_BODIES,
+    max_per_sender=settings.MAX_BODIES_PER_SENDER,
+    memory=settings.MAX_BODY_MEMORY,
     unread=settings.UNREAD_TIMEOUT,
 )
 gateway = Gateway(application, admit=admit, refuse=refuse, bounds=bounds)

@@ -18,7 +18,7 @@ MINUTES_FROM = 120  # a wait of so many seconds or more is written in minutes
 
 def cap_params() -> dict[str, int]:
     """SQL parameters of the cap on wrong codes at one phone, across codes and purposes."""
-    (hourly, _), (daily, _) = settings.FAILED_ATTEMPTS
+    (hourly, _), (daily, _) = settings.WRONG_CODE_LIMITS
     return {"failed_hour": hourly, "failed_day": daily}
 
 
@@ -29,7 +29,7 @@ def check_refusal(
     is_used, is_expired, is_exhausted = state or (False, False, False)
     if is_exhausted and not is_used and not is_expired:
         return _attempts_exhausted(principal, phone)
-    limit, seconds = settings.REFUSED_VERIFIES
+    limit, seconds = settings.REFUSED_VERIFY_LIMIT
     phone_key = counters.hashed(phone)
     window = counters.Window(
         f"refused:{principal.company_id}:{principal.mode}:{phone_key}", limit, seconds

@@ -64,7 +64,7 @@ class ApiView(APIView):
     throttle_classes = []
     http_method_names = ["get", "head", "post", "put", "patch", "delete"]
     scope: ClassVar[Scope | None] = None
-    largest_body: ClassVar[int] = settings.API_BODY
+    largest_body: ClassVar[int] = settings.MAX_API_BODY
     # Allowed query parameters of a list; others are refused. None: the view reads no query.
     parameters: ClassVar[tuple[str, ...] | None] = None
 

@@ -28,8 +28,8 @@ PATIENCE = (*fallback_forms.PATIENCE, "fallback_max_cost")
 def bounds() -> dict[str, tuple[int, int, int]]:
     """Limit → (minimum, maximum, the service's default): what a company may choose."""
     least, most = settings.COOL_DOWN_RANGE
-    codes = zip(CODES, settings.MOST_CODES, settings.CODE_LIMITS, strict=True)
-    links = zip(LINKS, settings.MOST_LINKS, settings.LINK_LIMITS, strict=True)
+    codes = zip(CODES, settings.MAX_CODE_LIMITS, settings.CODE_LIMITS, strict=True)
+    links = zip(LINKS, settings.MAX_LINK_LIMITS, settings.LINK_LIMITS, strict=True)
     return {
         "cool_down": (least, most, settings.COOL_DOWN),
         **{name: (1, most, own) for name, most, (own, _seconds) in (*codes, *links)},

@@ -145,7 +145,7 @@ CREATE_TOP_UP = Call(
     body=(
         Field(
             "tokens",
-            nullable(integer(1, settings.TOP_UP_TOKENS)),
+            nullable(integer(1, settings.MAX_TOP_UP_TOKENS)),
             (
                 "Сколько токенов купить; меньше `min_tokens` не продаётся.",
                 "How many tokens to buy; fewer than `min_tokens` are not sold.",
@@ -227,7 +227,7 @@ OPTIONS_OF_TOP_UP = Call(
             "max_tokens",
             integer(1),
             ("Сколько самое большее.", "The most."),
-            settings.TOP_UP_TOKENS,
+            settings.MAX_TOP_UP_TOKENS,
         ),
         CURRENCY,
         Field(

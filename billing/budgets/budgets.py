@@ -284,5 +284,5 @@ def _audit_value(tokens: int | None) -> str:
 
 def lift_budgets(company: Company) -> None:
     """Sets the largest budgets, for demos and benchmarks."""
-    largest = settings.BUDGET_MOST
+    largest = settings.MAX_BUDGET
     set_own(company=company, tokens={Budget.DAY: largest, Budget.ANY: largest}, user=None)

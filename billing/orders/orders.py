@@ -83,7 +83,7 @@ def place(
 
 
 def _write(order: Order, gateway: Gateway, actor: Actor) -> None:
-    if Order.objects.of(order.company_id).open().count() >= settings.OPEN_ORDERS:
+    if Order.objects.of(order.company_id).open().count() >= settings.MAX_OPEN_ORDERS:
         raise DomainError(Error.INVALID_INPUT, message=TOO_MANY_UNPAID)
     seller = Seller.objects.first()
     order.vat_rate = seller.vat_rate if seller else None

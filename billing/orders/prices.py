@@ -28,7 +28,7 @@ def quote_package(code: str) -> Quote | None:
 
 def quote_tokens(tokens: int) -> Quote | None:
     """Returns None if that many are not sold: see `min_tokens`."""
-    step = Tariff.objects.step_for(tokens) if 0 < tokens <= settings.TOP_UP_TOKENS else None
+    step = Tariff.objects.step_for(tokens) if 0 < tokens <= settings.MAX_TOP_UP_TOKENS else None
     if step is None:
         return None
     amount = step.amount(tokens)

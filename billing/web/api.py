@@ -146,7 +146,7 @@ class TopUpOptions(ApiView):
                 "message": OPTIONS[self.language],
                 "packages": packages,
                 "min_tokens": prices.min_tokens(),
-                "max_tokens": settings.TOP_UP_TOKENS,
+                "max_tokens": settings.MAX_TOP_UP_TOKENS,
                 "currency": settings.CURRENCY,
                 "gateways": [gateway.name for gateway in registry.available()],
             }
@@ -211,7 +211,7 @@ class TopUpRequest:
 def _parse_request(payload: dict[str, Any]) -> TopUpRequest:
     fields = Fields(payload)
     top_up = TopUpRequest(
-        tokens=fields.integer("tokens", least=1, most=settings.TOP_UP_TOKENS),
+        tokens=fields.integer("tokens", least=1, most=settings.MAX_TOP_UP_TOKENS),
         package=fields.text("package", longest=40),
         gateway=fields.choice("gateway", settings.PAYMENT_GATEWAYS),
         return_url=_return_url(fields),
@@ -226,7 +226,7 @@ def _parse_request(payload: dict[str, Any]) -> TopUpRequest:
 
 
 def _tokens_error() -> dict[str, Words]:
-    least, most = prices.min_tokens(), settings.TOP_UP_TOKENS
+    least, most = prices.min_tokens(), settings.MAX_TOP_UP_TOKENS
     if least is None:
         return {"tokens": NOT_SOLD}
     return {"tokens": (f"От {least} до {most}", f"Between {least} and {most}")}

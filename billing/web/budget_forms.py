@@ -20,7 +20,7 @@ class TokensField(GroupedIntegerField):
     """Empty means the usual budget."""
 
     def __init__(self, **kwargs: Any) -> None:
-        super().__init__(required=False, min_value=0, max_value=settings.BUDGET_MOST, **kwargs)
+        super().__init__(required=False, min_value=0, max_value=settings.MAX_BUDGET, **kwargs)
 
 
 class BudgetForm(forms.Form):

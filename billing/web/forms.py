@@ -59,7 +59,7 @@ class TopUpForm(forms.Form):
         quote = prices.quote_tokens(data["tokens"] or 0)
         if quote is None:
             message = _("A whole number from %(least)d to %(most)d.")
-            limits = {"least": self.min_tokens or 1, "most": settings.TOP_UP_TOKENS}
+            limits = {"least": self.min_tokens or 1, "most": settings.MAX_TOP_UP_TOKENS}
             self.add_error("tokens", ValidationError(message, params=limits))
         return quote
 
@@ -95,7 +95,7 @@ class AlertForm(forms.Form):
     low_balance = GroupedIntegerField(
         label=_("Low-balance alert below"),
         min_value=0,
-        max_value=settings.TOP_UP_TOKENS,
+        max_value=settings.MAX_TOP_UP_TOKENS,
         help_text=_(
             "Owners and accountants get one e-mail each time the balance drops below this. 0 "
             "turns it off."

@@ -106,7 +106,7 @@ def release(send: CountedMessage) -> None:
 
     Only a few times, or the limits would not hold for numbers that no channel reaches.
     """
-    count, seconds = settings.PLACES_BACK
+    count, seconds = settings.RELEASE_LIMIT
     atomic_limits.release(
         _windows(send),
         cool_down=_cool_down_key(send),
@@ -169,7 +169,7 @@ def _company_limits(kind: str, own: CompanyLimits) -> list[tuple[int, int]]:
     standard = settings.CODE_LIMITS if is_code else settings.LINK_LIMITS
     if own is NO_LIMITS:
         return standard
-    caps = settings.MOST_CODES if is_code else settings.MOST_LINKS
+    caps = settings.MAX_CODE_LIMITS if is_code else settings.MAX_LINK_LIMITS
     counts = own[1:4] if is_code else own[4:]
     return [
         (min(own_count or count, cap), seconds)

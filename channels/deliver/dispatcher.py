@@ -77,7 +77,7 @@ class Dispatcher:
         self.pending_events: list[Event] = []
         self.in_flight: Counter[str] = Counter()  # calls under way, by provider
         self.calls: dict[UUID, Call] = {}  # by attempt
-        self.breakers = Breakers(settings.BREAKER_LONGEST)
+        self.breakers = Breakers(settings.MAX_BREAKER_PAUSE)
         self.breaker_changes: list[Change] = []  # to be written
         self.rate_limited_until = 0.0
         self.lock = threading.Lock()

@@ -26,7 +26,7 @@ REFUSED_AT_ONCE = {
 RETRY_AFTER = {  # seconds: the shortest window of each limit
     Error.RESEND_TOO_SOON: settings.COOL_DOWN,
     Error.SEND_LIMIT: settings.CODE_LIMITS[0][1],
-    Error.TOO_MANY_ATTEMPTS: settings.FAILED_ATTEMPTS[0][1],
+    Error.TOO_MANY_ATTEMPTS: settings.WRONG_CODE_LIMITS[0][1],
 }
 EXTRA_FIELDS: dict[Error, dict[str, Any]] = {  # added to code and message, as for a live key
     Error.INSUFFICIENT_TOKENS: {"required": 1, "available": 0},

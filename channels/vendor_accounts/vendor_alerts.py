@@ -48,7 +48,9 @@ def record(provider: str, alert: AccountAlert, times: int = 1) -> None:
         return
     text = f"{alert.code}: {alert.detail}" if alert.detail else alert.code
     if alert.kind is AlertKind.REFUSED:
-        breaker_state.write(circuit_breaker.trip_on_alert(provider, text, settings.BREAKER_LONGEST))
+        breaker_state.write(
+            circuit_breaker.trip_on_alert(provider, text, settings.MAX_BREAKER_PAUSE)
+        )
     elif alert.kind in {AlertKind.WARNING, AlertKind.TEMPLATE} and _is_first_today(earlier):
         _mail_warning(provider, alert, text)
 

@@ -14,8 +14,8 @@ class BodyLimits:
     """Per process; times in seconds, sizes in bytes."""
 
     deadline: float  # from the headers to the end of the body
-    most: int  # bodies at once
-    most_per_sender: int
+    max_bodies: int  # at once
+    max_per_sender: int
     memory: int  # received so far, all bodies together
     slow: float = 1.0  # a body older than this may be evicted for a new one
     unread: float = 60.0  # for a client that reads nothing of its response
@@ -57,9 +57,9 @@ class BufferedBodies:
         with self._lock:
             of_sender = self._senders.get(body.sender, OrderedDict[BufferedBody, None]())
             victim = None
-            if len(of_sender) >= self._bounds.most_per_sender:
+            if len(of_sender) >= self._bounds.max_per_sender:
                 victim = self._slowest(of_sender)
-            elif len(self._all) >= self._bounds.most:
+            elif len(self._all) >= self._bounds.max_bodies:
                 victim = self._slowest(self._all)
             else:
                 self._insert(body)

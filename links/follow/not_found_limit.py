@@ -51,7 +51,7 @@ class MissCounter:
         if not visitor:
             return 0
         key = f"misses:{hashed(visitor)}"
-        limit, seconds = settings.LINK_MISSES
+        limit, seconds = settings.LINK_MISS_LIMIT
         now = time.monotonic()
         with self._lock:
             count = self._counts.get(key)
@@ -103,7 +103,7 @@ class MissCounter:
                 self._off_until = time.monotonic() + REDIS_BACKOFF
                 self._restore(known, sent)
                 return False
-            limit, now = settings.LINK_MISSES[0], time.monotonic()
+            limit, now = settings.LINK_MISS_LIMIT[0], time.monotonic()
             for count, (total, left) in zip(known.values(), sums, strict=True):
                 count.total, count.until = total, now + left / 1000
                 count.is_confirmed = total > limit
@@ -118,7 +118,7 @@ class MissCounter:
         """Returns each key's misses in all processes, and the milliseconds left of its window."""
         with redis_client().pipeline(transaction=False) as pipe:
             for key, number in sent.items():
-                pipe.set(key, 0, px=settings.LINK_MISSES[1] * 1000, nx=True)
+                pipe.set(key, 0, px=settings.LINK_MISS_LIMIT[1] * 1000, nx=True)
                 pipe.incrby(key, number)
                 pipe.pttl(key)
             answers: list[Any] = pipe.execute()

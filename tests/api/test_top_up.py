@@ -155,7 +155,7 @@ def test_without_any_way_to_pay(api: Api) -> None:
     assert (answer.status, answer.code) == (503, "unavailable")
 
 
-@override_settings(OPEN_ORDERS=1)
+@override_settings(MAX_OPEN_ORDERS=1)
 def test_too_many_unpaid_ones(api: Api) -> None:
     api.post("/top-up", {"tokens": 150})
 

@@ -15,7 +15,7 @@ from config.web_server import Server
 
 DEADLINE = 1.5
 BOUNDS = BodyLimits(
-    deadline=DEADLINE, most=40, most_per_sender=20, memory=2**22, slow=0.3, unread=2
+    deadline=DEADLINE, max_bodies=40, max_per_sender=20, memory=2**22, slow=0.3, unread=2
 )
 LONG = 8 * 2**20  # bytes
 

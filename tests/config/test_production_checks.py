@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 
-from config.env import ROOT
+from config.env import RENAMED, ROOT, refuse_former_names
 from config.production_checks import problems, require_safe, validate_environment
 from config.secret_strength import weakness
 from tests.config.test_settings import GOOD, start
@@ -235,6 +235,12 @@ def test_production_refuses_webhook_keys_under_their_former_name(old: str) -> No
     new = old.replace("CALLBACK", "WEBHOOK")
     assert f"{old} is called {new} now: rename it" in refused.stderr.strip().splitlines()[-1]
     assert SAFE["WEBHOOK_KEYS"] not in refused.stderr
+
+
+@pytest.mark.parametrize("old", RENAMED)
+def test_production_names_the_new_variable_for_each_former_one(old: str) -> None:
+    with pytest.raises(ImproperlyConfigured, match=f"^{old} is called {RENAMED[old]} now"):
+        refuse_former_names({old: "8"})
 
 
 def test_former_names_beside_the_new_ones_are_accepted() -> None:

@@ -208,7 +208,7 @@ def _short_intervals(speed: Speed) -> dict[str, str]:
         "SEND_WAIT": str(speed.send_wait),
         "PROVIDER_CONNECT": str(speed.connect),
         "PROVIDER_READ": str(speed.read),
-        "BREAKER_LONGEST": "2",
+        "MAX_BREAKER_PAUSE": "2",
     }
 
 

@@ -143,7 +143,7 @@ def test_invoices_at_once_leave_no_gap(company: Company) -> None:
     assert sorted(order.invoice_number or 0 for order in made) == list(range(1, 21))
 
 
-@override_settings(OPEN_ORDERS=2)
+@override_settings(MAX_OPEN_ORDERS=2)
 def test_there_is_an_end_to_unpaid_orders(company: Company) -> None:
     place_order(company)
     place_order(company)

@@ -103,7 +103,7 @@ def test_impossible_order_is_explained(
 def test_too_many_unpaid_orders_are_explained(
     client: Client, member: Member, settings: Any
 ) -> None:
-    settings.OPEN_ORDERS = 0
+    settings.MAX_OPEN_ORDERS = 0
 
     assert "Слишком много неоплаченных пополнений" in body(buy(client, package="start"))
 

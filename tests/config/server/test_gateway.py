@@ -192,7 +192,7 @@ def test_body_that_ends_early_does_not_reach_the_application(ask: Ask, said: str
 
 
 def test_senders_slow_body_is_evicted_for_its_next(ask: Ask) -> None:
-    slow = [ask(body_of(9, "c")) for _ in range(BOUNDS.most_per_sender)]
+    slow = [ask(body_of(9, "c")) for _ in range(BOUNDS.max_per_sender)]
     time.sleep(BOUNDS.slow + 0.1)
 
     assert ask(body_of(2, "c") + "ok").json()["body"] == "ok"
@@ -200,14 +200,14 @@ def test_senders_slow_body_is_evicted_for_its_next(ask: Ask) -> None:
 
 
 def test_one_sender_cannot_use_all_slots(ask: Ask) -> None:
-    slow = [ask(body_of(9, "d")) for _ in range(BOUNDS.most_per_sender)]
+    slow = [ask(body_of(9, "d")) for _ in range(BOUNDS.max_per_sender)]
     time.sleep(0.05)
 
     refused = ask(body_of(2, "d") + "o").status()
     other = ask(body_of(2, "e") + "ok").json()["body"]
 
     assert (refused, other) == (503, "ok")
-    assert len(slow) == BOUNDS.most_per_sender
+    assert len(slow) == BOUNDS.max_per_sender
 
 
 def test_stopping_process_refuses_slow_bodies(tmp_path: Path) -> None:

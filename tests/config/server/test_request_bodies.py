@@ -13,7 +13,7 @@ class Clock:
 
 
 def bodies(**bounds: float) -> tuple[BufferedBodies, Clock]:
-    given = {"deadline": 10.0, "most": 3, "most_per_sender": 2, "memory": 100} | bounds
+    given = {"deadline": 10.0, "max_bodies": 3, "max_per_sender": 2, "memory": 100} | bounds
     clock = Clock()
     return BufferedBodies(BodyLimits(**given), clock), clock  # type: ignore[arg-type]
 
@@ -115,7 +115,7 @@ def test_late_bodies_are_removed_once() -> None:
 
 
 def test_body_is_removed_by_one_of_two_threads() -> None:
-    several, clock = bodies(most=1000, most_per_sender=1000)
+    several, clock = bodies(max_bodies=1000, max_per_sender=1000)
     taken: list[BufferedBody] = []
     barrier = Barrier(2)
     many = [body("a") for _ in range(500)]

@@ -19,7 +19,7 @@ VISIT = {"REMOTE_ADDR": "203.0.113.7"}
 
 @pytest.fixture(autouse=True)
 def limit(settings: Settings) -> int:
-    settings.LINK_MISSES = (5, 600)
+    settings.LINK_MISS_LIMIT = (5, 600)
     return 5
 
 

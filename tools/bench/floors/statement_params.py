@@ -18,7 +18,7 @@ _MAC = bytes(32)
 def params(company_id: int, key_id: int, phone: str) -> dict[str, Any]:
     """For `SEND`: a code by WhatsApp, whose code nobody works out."""
     message_id = uuid7()
-    (failed_hour, _), (failed_day, _) = settings.FAILED_ATTEMPTS
+    (failed_hour, _), (failed_day, _) = settings.WRONG_CODE_LIMITS
     return {
         "message_id": message_id,
         "company_id": company_id,

@@ -30,8 +30,8 @@ def verify(request: HttpRequest) -> HttpResponse:
             "phone": asked["phone"],
             "purpose": "verification",
             "macs": [bytes.fromhex(asked["mac"])],
-            "failed_hour": settings.FAILED_ATTEMPTS[0][0],
-            "failed_day": settings.FAILED_ATTEMPTS[1][0],
+            "failed_hour": settings.WRONG_CODE_LIMITS[0][0],
+            "failed_day": settings.WRONG_CODE_LIMITS[1][0],
         },
     )
     if row is None:
