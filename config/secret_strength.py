@@ -4,7 +4,7 @@ import re
 from itertools import pairwise
 
 SAMPLE = 256  # characters to inspect; longer secrets repeat trigrams by chance
-LEAST_CHARACTERS = 10  # distinct ones; 32 random hexadecimal digits have 14 on average
+MIN_DISTINCT_CHARACTERS = 10  # 32 random hexadecimal digits have 14 on average
 _PLACEHOLDERS = re.compile(
     r"change|secret|passw|example|insecure|placeholder|kvitok|default|qwerty|s3cret|your[-_ ]",
     re.IGNORECASE,
@@ -16,8 +16,8 @@ def weakness(secret: str) -> str:
     text = secret[:SAMPLE]
     if word := _PLACEHOLDERS.search(text):
         return f"contains the word '{word[0].lower()}'"
-    if len(set(text)) < LEAST_CHARACTERS:
-        return f"has fewer than {LEAST_CHARACTERS} different characters"
+    if len(set(text)) < MIN_DISTINCT_CHARACTERS:
+        return f"has fewer than {MIN_DISTINCT_CHARACTERS} different characters"
     kinds = (str.islower, str.isupper, str.isdigit)
     if sum(sum(map(is_kind, text)) > 1 for is_kind in kinds) < 2:
         return "has no mix of letters and digits"

@@ -13,7 +13,7 @@ from django.db.models import Q, QuerySet
 
 from config.errors import DomainError, invalid_input
 
-PAGE, LARGEST = 50, 200
+PAGE, MAX_PAGE = 50, 200
 NEWEST_FIRST = ("-created_at", "-id")
 _NUMBER = re.compile(r"[0-9]{1,3}")
 
@@ -26,8 +26,8 @@ class Page:
 
 def limit_of(query: Mapping[str, str]) -> int:
     text = query.get("limit", str(PAGE))
-    if not (_NUMBER.fullmatch(text) and 1 <= int(text) <= LARGEST):
-        raise invalid_input(limit=(f"От 1 до {LARGEST}", f"Between 1 and {LARGEST}"))
+    if not (_NUMBER.fullmatch(text) and 1 <= int(text) <= MAX_PAGE):
+        raise invalid_input(limit=(f"От 1 до {MAX_PAGE}", f"Between 1 and {MAX_PAGE}"))
     return int(text)
 
 

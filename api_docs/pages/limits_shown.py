@@ -53,7 +53,7 @@ def numbers() -> dict[str, Any]:
         "misses": settings.LINK_MISS_LIMIT,
         "phone_retention": settings.PHONE_RETENTION * 86_400,
         "page": pagination.PAGE,
-        "largest_page": pagination.LARGEST,
+        "largest_page": pagination.MAX_PAGE,
         "active_keys": companies.MAX_ACTIVE_KEYS,
         "revoke": int(api_keys.CACHE_SECONDS),
         "idempotency_key": idempotency.MAX_LENGTH,

@@ -13,9 +13,9 @@ from api_docs.pages.articles import article
 from api_docs.pages.html_tree import Element
 from api_docs.pages.page_list import PAGES, Page
 
-MOST = 30
+MAX_RESULTS = 30
 AROUND = 90  # characters shown on either side of what was found
-LONGEST_QUERY = 100
+MAX_QUERY_LENGTH = 100
 _WORD = re.compile(r"[\w.-]+")
 _TITLED = {"h2", "h3"}
 
@@ -40,12 +40,12 @@ class Found:
 
 def search(query: str, language: str) -> list[Found]:
     """The best sections that have every word of the query, or a form of it."""
-    stems = [stem(word) for word in _WORD.findall(folded(query[:LONGEST_QUERY]))]
+    stems = [stem(word) for word in _WORD.findall(folded(query[:MAX_QUERY_LENGTH]))]
     if not stems:
         return []
     scored = [(score(one, stems, language), one) for one in sections(language)]
     best = sorted((one for one in scored if one[0]), key=lambda one: -one[0])
-    return [Found(section, excerpt(section, stems)) for _score, section in best[:MOST]]
+    return [Found(section, excerpt(section, stems)) for _score, section in best[:MAX_RESULTS]]
 
 
 @cache

@@ -7,7 +7,7 @@ from django.db.models import Q
 from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 
-MOST_PREFIXES = 200
+MAX_PREFIXES = 200
 PREFIX = r"^\+[1-9][0-9]{0,14}$"
 
 
@@ -39,7 +39,7 @@ class ProviderAccount(models.Model):
             validators=[RegexValidator(PREFIX, _("A plus and digits, such as +7701."))],
         ),
         verbose_name=_("phones"),
-        size=MOST_PREFIXES,
+        size=MAX_PREFIXES,
         default=list,
         db_default=[],
         blank=True,

@@ -21,7 +21,7 @@ from pathlib import Path
 from config.local.checkout import SHARED_DIRECTORIES, digest, is_owned_by_root
 from config.local.processes import Account, StartError
 
-_LONGEST_SOCKET_PATH = 103  # bytes: what macOS takes; Linux takes four more
+_MAX_SOCKET_PATH = 103  # bytes: what macOS takes; Linux takes four more
 _USERS = ("nobody", "daemon", "postgres")
 _UNUSED = shutil.ignore_patterns("include", "pkgconfig", "*.a", "ecpg", "libecpg*", "libpgtypes*")
 
@@ -97,7 +97,7 @@ def temporary_directory(account: Account | None) -> Path:
 def socket_directory(directory: Path, account: Account | None) -> Path:
     """`directory`, or a short path instead when socket paths in it would be too long."""
     longest = os.fsencode(directory / ".s.PGSQL.5432.lock")
-    if len(longest) <= _LONGEST_SOCKET_PATH and b"," not in longest:
+    if len(longest) <= _MAX_SOCKET_PATH and b"," not in longest:
         return directory
     runtime = Path(os.environ.get("XDG_RUNTIME_DIR", ""))
     ours = account is None and runtime.is_absolute() and len(str(runtime)) < 60

@@ -17,7 +17,7 @@ from channels.routing import sms_segments
 from links.make.new_link import SLUG_LENGTH_IN_MESSAGES, short_url
 from otp.texts.rendering import BRAND_UNITS, VARIABLES, compose, fill, max_minutes
 
-LONGEST_CODE = 8
+MAX_CODE_LENGTH = 8
 _BRACED = re.compile(r"\{([^{}\n]*)\}")
 # Also rejects a digit separated by one mark only, and a combining mark on the last digit.
 _CODE_ALONE = re.compile(
@@ -127,7 +127,7 @@ def max_segments(body: str, tail: Sequence[str]) -> int:
     """SMS segments of a text with the longest brand, code and link."""
     text = fill(
         compose(body, has_link=True, tail=tail),
-        code="0" * LONGEST_CODE,
+        code="0" * MAX_CODE_LENGTH,
         brand="Ж" * BRAND_UNITS,
         minutes=max_minutes(),
         link=short_url("0" * SLUG_LENGTH_IN_MESSAGES),

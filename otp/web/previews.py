@@ -24,7 +24,7 @@ from otp.texts import autofill, own_texts, rendering, rules
 from otp.web.api import DEFAULT_PURPOSE
 
 SAMPLE_DIGITS = "12345678"
-LONGEST_BRAND = 30
+MAX_BRAND_LENGTH = 30
 SAMPLE_SLUG = "x7Kq2MbdR9"[:SLUG_LENGTH_IN_MESSAGES]
 _CYRILLIC = re.compile("[\u0400-\u04ff]")
 
@@ -135,7 +135,7 @@ def _render_sample(company: Company, template: str) -> str:
     return rendering.fill(
         template,
         code=SAMPLE_DIGITS[: company.code_length],
-        brand=company.brand or company.name[:LONGEST_BRAND],
+        brand=company.brand or company.name[:MAX_BRAND_LENGTH],
         minutes=None,
         link=short_url(SAMPLE_SLUG, short_hosts.find(company.link_host)),
     )
@@ -158,7 +158,7 @@ def preview(chosen: Mapping[str, Any], *, company: Company) -> dict[str, str]:
     language = chosen["language"] if chosen.get("language") in rendering.TEXTS else "ru"
     draft = Company(
         name=company.name,
-        brand=str(chosen.get("brand") or "").strip()[:LONGEST_BRAND],
+        brand=str(chosen.get("brand") or "").strip()[:MAX_BRAND_LENGTH],
         code_length=int(length) if length in {"4", "5", "6", "7", "8"} else 6,
     )
     shown, _with_link = current_samples(draft, own_texts.of_company(company), language)
