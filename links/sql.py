@@ -1,18 +1,52 @@
 """Statements that make links, on their own or inside a send."""
 
+from collections.abc import Mapping, Sequence
 from functools import cache
+from typing import Any
 
 from accounts.api import idempotency
 from billing.wallet import ledger
 from channels import sql as channels_sql
 
-_INSERT = """
-INSERT INTO links_link (id, company_id, mode, slug, key, is_alias, url, expires_at, message_id,
-                        host_id, utm, expired_url, is_once, dies_with_code)
-SELECT %(link_id)s, company_id, %(mode)s::text, %(slug)s::text, %(slug_key)s::text,
-       %(is_alias)s::bool, %(url)s::text, {expires_at}, {message}, %(host_id)s::bigint,
-       %(utm)s::text, %(expired_url)s::text, %(is_once)s::bool, %(dies_with_code)s::bool
-FROM {source}"""
+# What a new link has of its own; every INSERT below writes these columns. The parameter of each is
+# named after it: `link_url`.
+COLUMNS = {
+    "id": "uuid",
+    "batch_id": "uuid",
+    "slug": "text",
+    "key": "text",
+    "host_id": "bigint",
+    "is_alias": "bool",
+    "url": "text",
+    "utm": "text",
+    "expired_url": "text",
+    "is_once": "bool",
+    "dies_with_code": "bool",
+    "reuse_key": "uuid",
+}
+_NAMES = ", ".join(COLUMNS)
+
+
+def params(row: Mapping[str, Any], lifetime: int | None) -> dict[str, Any]:
+    """Of the statements that make one link, from its columns; `lifetime` in seconds or None."""
+    own = {f"link_{name}": row[name] for name in COLUMNS}
+    return own | {"company_id": row["company_id"], "mode": row["mode"], "link_lifetime": lifetime}
+
+
+def params_of_many(
+    rows: Sequence[Mapping[str, Any]], lifetimes: Sequence[int | None]
+) -> dict[str, Any]:
+    """Of the statements that make several links of one owner."""
+    arrays: dict[str, Any] = {f"link_{name}": [row[name] for row in rows] for name in COLUMNS}
+    own = {"company_id": rows[0]["company_id"], "mode": rows[0]["mode"]}
+    return arrays | own | {"link_lifetime": lifetimes}
+
+
+_INSERT = f"""
+INSERT INTO links_link (company_id, mode, message_id, expires_at, {_NAMES})
+SELECT company_id, %(mode)s::text, {{message}}, {{expires_at}},
+       {", ".join(f"%(link_{name})s::{kind}" for name, kind in COLUMNS.items())}
+FROM {{source}}"""  # noqa: S608
 _EXPIRES_AT = "now() + make_interval(secs => %(link_lifetime)s::float)"
 
 # Fragments of the statement that accepts a send with a link; in the second one the link dies with
@@ -45,31 +79,19 @@ WITH payer AS (SELECT %(company_id)s::bigint AS company_id)
 {_INSERT.format(message="NULL::uuid", expires_at=_EXPIRES_AT, source="payer")} RETURNING expires_at
 """
 
+# A fragment; `n` are the links in the order given.
+INSERT_FROM_ARRAYS = f"""
+INSERT INTO links_link (company_id, mode, expires_at, {_NAMES})
+SELECT %(company_id)s, %(mode)s::text, now() + make_interval(secs => n.lifetime),
+       {", ".join(f"n.{name}" for name in COLUMNS)}
+FROM unnest({", ".join(f"%(link_{name})s::{kind}[]" for name, kind in COLUMNS.items())},
+            %(link_lifetime)s::float[])
+  WITH ORDINALITY AS n({_NAMES}, lifetime, position)"""  # noqa: S608
+
 # Ordered by key to lock in one order, and so that the first of two equal aliases in a batch wins.
-INSERT_MANY = """
-INSERT INTO links_link (id, company_id, mode, slug, key, is_alias, url, expires_at, host_id, utm,
-                        expired_url, is_once, batch_id)
-SELECT n.id, %(company_id)s, %(mode)s::text, n.slug, n.key, n.is_alias, n.url,
-  now() + make_interval(secs => n.lifetime), n.host_id, n.utm, n.expired_url, n.is_once,
-  %(batch_id)s::uuid
-FROM unnest(%(link_id)s::uuid[], %(slug)s::text[], %(slug_key)s::text[], %(is_alias)s::bool[],
-            %(url)s::text[], %(link_lifetime)s::float[], %(host_id)s::bigint[], %(utm)s::text[],
-            %(expired_url)s::text[], %(is_once)s::bool[]) WITH ORDINALITY
-  AS n(id, slug, key, is_alias, url, lifetime, host_id, utm, expired_url, is_once, position)
+INSERT_MANY = f"""{INSERT_FROM_ARRAYS}
 ORDER BY n.key, n.position ON CONFLICT DO NOTHING RETURNING id, expires_at
 """
-INSERT_MANY_COLUMNS = (
-    "link_id",
-    "slug",
-    "slug_key",
-    "is_alias",
-    "url",
-    "link_lifetime",
-    "host_id",
-    "utm",
-    "expired_url",
-    "is_once",
-)
 
 # One statement, one commit: nothing is written unless the wallet paid.
 _SEND = """

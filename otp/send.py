@@ -17,7 +17,8 @@ from channels.providers.base import Channel, Content
 from channels.routing import sms_segments, test_numbers
 from config.errors import DomainError, Error
 from config.ids import uuid7
-from links.make.new_link import NewLink
+from links import sql as links_sql
+from links.make.new_link import NewLink, short_url
 from otp import codes, guess_cap, sql
 from otp.models import Verification
 from otp.texts import rendering
@@ -110,12 +111,15 @@ class _CodeAcceptance(sending.Acceptance[CodeSendRequest]):
     def _params(self) -> dict[str, Any]:
         order, principal = self.request, self.sender.principal
         params = self.params() | _verification_params(principal, order)
+        link: dict[str, str] = {}
         if self.link:
-            params |= self.link.params()
-            self.short_url = params["short_url"]
+            made = self.link.row(principal)
+            params |= links_sql.params(made, self.link.lifetime)
+            self.short_url = short_url(made["slug"], self.link.host)
+            link = {"short_url": self.short_url, "link": made["id"].hex}
         # A message with a fallback chain keeps its text for every channel.
         channels = list(Channel) if self.chain else [self.channel]
-        params["params"] = _renderer_params(principal, order, channels, params if self.link else {})
+        params["params"] = _renderer_params(principal, order, channels, link)
         return params
 
     def count_segments(self) -> int:
@@ -170,7 +174,7 @@ def _verification_params(principal: Principal, order: CodeSendRequest) -> dict[s
 
 
 def _renderer_params(
-    principal: Principal, order: CodeSendRequest, channels: list[Channel], link: Mapping[str, Any]
+    principal: Principal, order: CodeSendRequest, channels: list[Channel], link: Mapping[str, str]
 ) -> dict[str, Any]:
     params: dict[str, Any] = {"brand": principal.brand}
     texts = rendering.snapshot(
@@ -182,9 +186,7 @@ def _renderer_params(
     )
     if texts:
         params["texts"] = texts
-    if not link:
-        return params
-    return params | {"short_url": link["short_url"], "link": link["link_id"].hex}
+    return {**params, **link}
 
 
 def sent_code(message: Message) -> SentCode:

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any
 from uuid import UUID
 
 from django.db import connection, transaction
@@ -14,7 +13,7 @@ from links import sql
 from links.follow import resolution
 from links.make import reuse
 from links.make.aliases import retire_aliases
-from links.make.new_link import MAX_TRIES, NewLink, Owner, link_from_params
+from links.make.new_link import MAX_TRIES, NewLink, Owner
 from links.models import Link
 
 MAX_LINKS = 1000
@@ -29,7 +28,7 @@ def shorten_many(*, owner: Owner, wanted: Sequence[NewLink], batch_id: UUID) -> 
         if owner.mode == Mode.TEST:
             test_quotas.consume(owner.company_id, "links", len(wanted))
         results = _reuse(owner, wanted, batch_id)
-        retire_aliases(owner, [link.params()["slug_key"] for link in wanted if link.alias])
+        retire_aliases(owner, [one.row(owner)["key"] for one in wanted if one.alias])
         for left in reversed(range(MAX_TRIES)):
             open_items = [n for n in range(len(wanted)) if n not in results]
             if not open_items:
@@ -55,17 +54,16 @@ def _insert(
     owner: Owner, wanted: Mapping[int, NewLink], batch_id: UUID, *, is_last: bool
 ) -> dict[int, Result]:
     """Links made and items refused; a generated slug that is taken is left for the next try."""
-    own: dict[str, Any] = {"company_id": owner.company_id, "mode": owner.mode, "batch_id": batch_id}
-    params = {n: one.params() | own for n, one in wanted.items()}
-    columns = {name: [one[name] for one in params.values()] for name in sql.INSERT_MANY_COLUMNS}
+    rows = {n: one.row(owner, batch_id=batch_id) for n, one in wanted.items()}
+    lifetimes = [one.lifetime for one in wanted.values()]
     with connection.cursor() as cursor:
-        cursor.execute(sql.INSERT_MANY, own | columns)
+        cursor.execute(sql.INSERT_MANY, sql.params_of_many(list(rows.values()), lifetimes))
         expiries: dict[UUID, datetime | None] = dict(cursor.fetchall())
     results: dict[int, Result] = {}
-    for n, one in params.items():
-        if one["link_id"] in expiries:
-            results[n] = link_from_params(one, expiries[one["link_id"]])
-        elif one["is_alias"]:
+    for n, row in rows.items():
+        if row["id"] in expiries:
+            results[n] = Link(**row, expires_at=expiries[row["id"]])
+        elif row["is_alias"]:
             results[n] = DomainError(Error.ALIAS_TAKEN)
         elif is_last:
             raise DomainError(Error.UNAVAILABLE, retry_after=1)

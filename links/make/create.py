@@ -23,7 +23,7 @@ from links.follow import resolution
 from links.make import reuse
 from links.make.aliases import retire_aliases
 from links.make.message_text import TEXTS, with_link
-from links.make.new_link import MAX_TRIES, NewLink, Owner, link_from_params
+from links.make.new_link import MAX_TRIES, NewLink, Owner, short_url
 from links.models import Link
 
 
@@ -35,9 +35,8 @@ def shorten(*, owner: Owner, link: NewLink) -> Link:
         (found,) = reuse.find_or_create(owner=owner, wanted=[link])
         return found
     for left in reversed(range(MAX_TRIES)):
-        params = link.params() | {"company_id": owner.company_id, "mode": owner.mode}
         try:
-            made = _insert(owner, params)
+            made = _insert(owner, link)
         except IntegrityError as error:
             if sending.violated_constraint(error) != "link_key_once" or not left:
                 raise
@@ -50,14 +49,15 @@ def shorten(*, owner: Owner, link: NewLink) -> Link:
     raise AssertionError("the last try returns or raises")
 
 
-def _insert(owner: Owner, params: Mapping[str, Any]) -> Link:
+def _insert(owner: Owner, wanted: NewLink) -> Link:
+    row = wanted.row(owner)
     # A savepoint, so that a slug that is taken does not break an open transaction.
-    needs_block = params["is_alias"] or connection.in_atomic_block
+    needs_block = row["is_alias"] or connection.in_atomic_block
     with transaction.atomic() if needs_block else nullcontext():
-        if params["is_alias"]:
-            retire_aliases(owner, [params["slug_key"]])
-        (expires_at,) = sending.first_row(sql.SHORTEN, params)
-    return link_from_params(params, expires_at)
+        if row["is_alias"]:
+            retire_aliases(owner, [row["key"]])
+        (expires_at,) = sending.first_row(sql.SHORTEN, sql.params(row, wanted.lifetime))
+    return Link(**row, expires_at=expires_at)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,16 +118,18 @@ class _Acceptance(sending.Acceptance[LinkSendRequest]):
         return constraint == "link_key_once"
 
     def execute(self) -> None:
-        principal, params = self.sender.principal, self._params()
+        principal = self.sender.principal
+        link = self.link.row(principal)
+        params = self._params(link)
         has_key = self.sender.idempotency_key is not None
         statement = sql.send(is_test=principal.is_test, has_key=has_key)
-        if not params["is_alias"]:
+        if not link["is_alias"]:
             return self._read(sending.first_row(statement, params))
         with transaction.atomic():  # a refusal brings the retired alias back
-            retire_aliases(principal, [params["slug_key"]])
+            retire_aliases(principal, [link["key"]])
             self._read(sending.first_row(statement, params))
         # Somebody may have requested the alias before, and got a 404.
-        resolution.invalidate_after_commit(link_from_params(params, None))
+        resolution.invalidate_after_commit(Link(**link))
         return None
 
     def _text(self, url: str) -> str:
@@ -141,9 +143,9 @@ class _Acceptance(sending.Acceptance[LinkSendRequest]):
             raise DomainError(Error.RECIPIENT_UNREACHABLE)
         raise sending.payment_refusal(self.sender.principal, self.channel, self.request.phone)
 
-    def _params(self) -> dict[str, Any]:
-        params = self.params() | self.link.params()
-        self.short_url = params["short_url"]
+    def _params(self, link: Mapping[str, Any]) -> dict[str, Any]:
+        params = self.params() | sql.params(link, self.link.lifetime)
+        self.short_url = short_url(link["slug"], self.link.host)
         params["params"] = {
             "text": self._text(self.short_url),
             "short_url": self.short_url,

@@ -1,13 +1,15 @@
 """Finds an equal live link for a request with `reuse`, or makes one."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from datetime import datetime
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from django.db import IntegrityError, connection, transaction
 
 from channels.accept import acceptance
-from links.make.new_link import MAX_TRIES, NewLink, Owner, link_from_params
+from links import sql
+from links.make.new_link import MAX_TRIES, NewLink, Owner
 from links.models import Link
 
 _IS_LIVE = """
@@ -17,7 +19,7 @@ _IS_LIVE = """
 # IS NOT NULL is redundant, but the planner uses the partial index only with it.
 _EQUAL = """
 l.company_id = %(company_id)s AND l.mode = %(mode)s::text
-AND l.reuse_key = ANY(%(reuse_key)s::uuid[]) AND l.reuse_key IS NOT NULL"""
+AND l.reuse_key = ANY(%(link_reuse_key)s::uuid[]) AND l.reuse_key IS NOT NULL"""
 
 # Live links are found; dead ones give up their keys, locked in one order; new links are made for
 # the rest. The unique index decides between concurrent requests; ON CONFLICT returns the earlier
@@ -30,16 +32,7 @@ dead AS (
   UPDATE links_link SET reuse_key = NULL WHERE id IN (
     SELECT l.id FROM links_link l WHERE {_EQUAL} AND NOT {_IS_LIVE} ORDER BY l.id FOR UPDATE)
   RETURNING id),
-made AS (
-  INSERT INTO links_link (id, company_id, mode, slug, key, is_alias, url, expires_at, host_id, utm,
-                          expired_url, batch_id, reuse_key)
-  SELECT n.id, %(company_id)s, %(mode)s::text, n.slug, n.key, false, n.url,
-    now() + make_interval(secs => n.lifetime), n.host_id, n.utm, n.expired_url,
-    %(batch_id)s::uuid, n.reuse_key
-  FROM unnest(%(link_id)s::uuid[], %(slug)s::text[], %(slug_key)s::text[], %(url)s::text[],
-              %(link_lifetime)s::float[], %(host_id)s::bigint[], %(utm)s::text[],
-              %(expired_url)s::text[], %(reuse_key)s::uuid[])
-    AS n(id, slug, key, url, lifetime, host_id, utm, expired_url, reuse_key),
+made AS ({sql.INSERT_FROM_ARRAYS},
     (SELECT count(*) FROM dead) AS first  -- read, so that it happens before
   WHERE NOT EXISTS (SELECT FROM found WHERE found.reuse_key = n.reuse_key)
   ORDER BY n.reuse_key
@@ -49,51 +42,43 @@ made AS (
 SELECT * FROM found UNION ALL SELECT * FROM made
 """  # noqa: S608
 
-_COLUMNS = (
-    "link_id",
-    "slug",
-    "slug_key",
-    "url",
-    "link_lifetime",
-    "host_id",
-    "utm",
-    "expired_url",
-    "reuse_key",
-)
-_RETURNED = ("link_id", "slug", "slug_key", "expires_at")
+
+class _Found(NamedTuple):
+    """A row of the statement."""
+
+    reuse_key: UUID
+    id: UUID
+    slug: str
+    key: str
+    expires_at: datetime | None
 
 
 def find_or_create(
     *, owner: Owner, wanted: Sequence[NewLink], batch_id: UUID | None = None
 ) -> list[Link]:
-    """Links in the order of `wanted`; equal items share one link."""
-    own: dict[str, Any] = {"company_id": owner.company_id, "mode": owner.mode, "batch_id": batch_id}
-    keys = [one.reuse_key() for one in wanted]
-    distinct = dict(zip(keys, wanted, strict=True))
-    first = {key: n for n, key in reversed(list(enumerate(keys)))}
+    """Links in the order of `wanted`, which all have `is_reused`; equal items share one link."""
     for left in reversed(range(MAX_TRIES)):
-        asked = {key: one.params() | own | {"reuse_key": key} for key, one in distinct.items()}
+        rows = [one.row(owner, batch_id=batch_id) for one in wanted]
+        first = {row["reuse_key"]: n for n, row in reversed(list(enumerate(rows)))}.values()
+        params = sql.params_of_many([rows[n] for n in first], [wanted[n].lifetime for n in first])
         try:
             with transaction.atomic():
-                rows = _execute(own, list(asked.values()))
+                found = _execute(params)
         except IntegrityError as error:  # a generated slug is taken
             if acceptance.violated_constraint(error) != "link_key_once" or not left:
                 raise
         else:
-            return [
-                _link(asked[key], rows[key], is_first=first[key] == n) for n, key in enumerate(keys)
-            ]
+            return [_link(row, found[row["reuse_key"]]) for row in rows]
     raise AssertionError("the last try returns or raises")
 
 
-def _execute(own: dict[str, Any], asked: Sequence[Mapping[str, Any]]) -> dict[UUID, dict[str, Any]]:
-    columns = {name: [one[name] for one in asked] for name in _COLUMNS}
+def _execute(params: Mapping[str, Any]) -> dict[UUID, _Found]:
     with connection.cursor() as cursor:
-        cursor.execute(_FIND_OR_CREATE, own | columns)
-        return {key: dict(zip(_RETURNED, rest, strict=True)) for key, *rest in cursor}
+        cursor.execute(_FIND_OR_CREATE, params)
+        return {row.reuse_key: row for row in map(_Found._make, cursor)}
 
 
-def _link(asked: Mapping[str, Any], row: Mapping[str, Any], *, is_first: bool) -> Link:
-    link = link_from_params({**asked, **row}, row["expires_at"])
-    link.was_there = row["link_id"] != asked["link_id"] or not is_first
+def _link(row: Mapping[str, Any], found: _Found) -> Link:
+    link = Link(**{**row, **found._asdict()})
+    link.was_there = found.id != row["id"]
     return link

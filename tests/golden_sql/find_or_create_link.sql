@@ -2,7 +2,7 @@ WITH found AS (
   SELECT l.reuse_key, l.id, l.slug, l.key, l.expires_at
   FROM links_link l
   WHERE l.company_id = %(company_id)s AND l.mode = %(mode)s::text AND l.reuse_key =
-    ANY(%(reuse_key)s::uuid[]) AND l.reuse_key IS NOT NULL AND (l.disabled_at IS NULL AND
+    ANY(%(link_reuse_key)s::uuid[]) AND l.reuse_key IS NOT NULL AND (l.disabled_at IS NULL AND
     (l.expires_at IS NULL OR l.expires_at > now()) AND NOT EXISTS (
       SELECT
       FROM links_stop s
@@ -14,7 +14,7 @@ dead AS (
     SELECT l.id
     FROM links_link l
     WHERE l.company_id = %(company_id)s AND l.mode = %(mode)s::text AND l.reuse_key =
-      ANY(%(reuse_key)s::uuid[]) AND l.reuse_key IS NOT NULL AND NOT (l.disabled_at IS NULL AND
+      ANY(%(link_reuse_key)s::uuid[]) AND l.reuse_key IS NOT NULL AND NOT (l.disabled_at IS NULL AND
       (l.expires_at IS NULL OR l.expires_at > now()) AND NOT EXISTS (
         SELECT
         FROM links_stop s
@@ -22,15 +22,17 @@ dead AS (
     ORDER BY l.id FOR UPDATE)
   RETURNING id),
 made AS (
-  INSERT INTO links_link (id, company_id, mode, slug, key, is_alias, url, expires_at, host_id, utm,
-    expired_url, batch_id, reuse_key)
-  SELECT n.id, %(company_id)s, %(mode)s::text, n.slug, n.key, false, n.url, now() +
-    make_interval(secs => n.lifetime), n.host_id, n.utm, n.expired_url, %(batch_id)s::uuid,
-    n.reuse_key
-  FROM unnest(%(link_id)s::uuid[], %(slug)s::text[], %(slug_key)s::text[], %(url)s::text[],
-    %(link_lifetime)s::float[], %(host_id)s::bigint[], %(utm)s::text[], %(expired_url)s::text[],
-    %(reuse_key)s::uuid[]) AS n(id, slug, key, url, lifetime, host_id, utm, expired_url, reuse_key),
-    (
+  INSERT INTO links_link (company_id, mode, expires_at, id, batch_id, slug, key, host_id, is_alias,
+    url, utm, expired_url, is_once, dies_with_code, reuse_key)
+  SELECT %(company_id)s, %(mode)s::text, now() + make_interval(secs => n.lifetime), n.id,
+    n.batch_id, n.slug, n.key, n.host_id, n.is_alias, n.url, n.utm, n.expired_url, n.is_once,
+    n.dies_with_code, n.reuse_key
+  FROM unnest(%(link_id)s::uuid[], %(link_batch_id)s::uuid[], %(link_slug)s::text[],
+    %(link_key)s::text[], %(link_host_id)s::bigint[], %(link_is_alias)s::bool[],
+    %(link_url)s::text[], %(link_utm)s::text[], %(link_expired_url)s::text[],
+    %(link_is_once)s::bool[], %(link_dies_with_code)s::bool[], %(link_reuse_key)s::uuid[],
+    %(link_lifetime)s::float[]) WITH ORDINALITY AS n(id, batch_id, slug, key, host_id, is_alias,
+    url, utm, expired_url, is_once, dies_with_code, reuse_key, lifetime, position), (
     SELECT count(*)
     FROM dead) AS first
   WHERE NOT EXISTS (

@@ -84,12 +84,13 @@ hold AS (
   SELECT company_id, 'hold', %(price)s, %(hold_key)s::text, %(message_id)s, '', ''
   FROM payer),
 link AS (
-  INSERT INTO links_link (id, company_id, mode, slug, key, is_alias, url, expires_at, message_id,
-    host_id, utm, expired_url, is_once, dies_with_code)
-  SELECT %(link_id)s, company_id, %(mode)s::text, %(slug)s::text, %(slug_key)s::text,
-    %(is_alias)s::bool, %(url)s::text, now() + make_interval(secs => %(link_lifetime)s::float),
-    %(message_id)s::uuid, %(host_id)s::bigint, %(utm)s::text, %(expired_url)s::text,
-    %(is_once)s::bool, %(dies_with_code)s::bool
+  INSERT INTO links_link (company_id, mode, message_id, expires_at, id, batch_id, slug, key,
+    host_id, is_alias, url, utm, expired_url, is_once, dies_with_code, reuse_key)
+  SELECT company_id, %(mode)s::text, %(message_id)s::uuid, now() + make_interval(secs =>
+    %(link_lifetime)s::float), %(link_id)s::uuid, %(link_batch_id)s::uuid, %(link_slug)s::text,
+    %(link_key)s::text, %(link_host_id)s::bigint, %(link_is_alias)s::bool, %(link_url)s::text,
+    %(link_utm)s::text, %(link_expired_url)s::text, %(link_is_once)s::bool,
+    %(link_dies_with_code)s::bool, %(link_reuse_key)s::uuid
   FROM payer),
 idempotency_key AS (
   INSERT INTO accounts_idempotentrequest (company_id, mode, path, key, request_hash, subject_id)

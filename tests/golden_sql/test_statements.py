@@ -31,6 +31,7 @@ STATEMENTS = {
     "explain_refused_code": otp_sql.REFUSAL_STATE,
     "settle_verified_codes": otp_sql.SETTLE_VERIFIED,
     "shorten_link": links_sql.SHORTEN,
+    "shorten_links": links_sql.INSERT_MANY,
     "find_or_create_link": reuse._FIND_OR_CREATE,
     "send_link": links_sql.send(is_test=False, has_key=False),
     "count_clicks": counting.COUNT,

@@ -9,10 +9,13 @@ from django.conf import settings
 from billing.budgets import budgets
 from billing.wallet import ledger
 from config.ids import uuid7
+from links import sql as links_sql
+from links.models import Link
 from otp import sql
 
 SEND = sql.send(is_test=False, has_link=False, has_key=False)
 _MAC = bytes(32)
+_LINK = {name: getattr(Link(), name) for name in links_sql.COLUMNS}
 
 
 def params(company_id: int, key_id: int, phone: str) -> dict[str, Any]:
@@ -57,18 +60,5 @@ def params(company_id: int, key_id: int, phone: str) -> dict[str, Any]:
 def link(company_id: int, url: str) -> dict[str, Any]:
     """For `links.sql.SHORTEN`."""
     slug = token_urlsafe(6)
-    return {
-        "link_id": uuid7(),
-        "company_id": company_id,
-        "mode": "live",
-        "slug": slug,
-        "slug_key": slug,
-        "is_alias": False,
-        "url": url,
-        "link_lifetime": None,
-        "host_id": None,
-        "utm": "",
-        "expired_url": "",
-        "is_once": False,
-        "dies_with_code": False,
-    }
+    own = {"id": uuid7(), "company_id": company_id, "mode": "live", "slug": slug, "key": slug}
+    return links_sql.params(_LINK | own | {"url": url}, lifetime=None)

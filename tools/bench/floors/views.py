@@ -76,9 +76,9 @@ def shorten(request: HttpRequest) -> HttpResponse:
 def _shortened(params: dict[str, Any]) -> dict[str, Any]:
     return {
         "id": public_id("lnk", params["link_id"]),
-        "short_url": f"{settings.SHORT_URL}/{params['slug']}",
-        "slug": params["slug"],
-        "url": params["url"],
+        "short_url": f"{settings.SHORT_URL}/{params['link_slug']}",
+        "slug": params["link_slug"],
+        "url": params["link_url"],
         "expires_at": None,
         "expires_in": None,
         "reused": False,
@@ -88,7 +88,7 @@ def _shortened(params: dict[str, Any]) -> dict[str, Any]:
 def bulk(request: HttpRequest) -> HttpResponse:
     asked = orjson.loads(request.body)
     made = [statement_params.link(asked["company_id"], one["url"]) for one in asked["links"]]
-    columns = ([one[name] for one in made] for name in ("link_id", "slug", "url"))
+    columns = ([one[name] for one in made] for name in ("link_id", "link_slug", "link_url"))
     with connection.cursor() as cursor:
         cursor.execute(INSERT_MANY, [asked["company_id"], *columns])
     data = [{"success": True, **_shortened(one)} for one in made]
