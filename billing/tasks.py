@@ -12,11 +12,11 @@ def expire_orders() -> None:
     orders.expire()
 
 
-@shared_task(name="billing.tell_low_balances")
-def tell_low_balances() -> None:
+@shared_task(name="billing.send_low_balance_alerts")
+def send_low_balance_alerts() -> None:
     low_balance.sweep()
 
 
-@shared_task(name="billing.tell_budgets")
-def tell_budgets() -> None:
+@shared_task(name="billing.send_budget_alerts")
+def send_budget_alerts() -> None:
     mail.sweep()

@@ -53,12 +53,12 @@ def check_ledger(*, recent: bool = False) -> None:
 
 
 @shared_task(
-    name="channels.answer_person",
+    name="channels.send_telegram_reply",
     autoretry_for=(TransientError,),
     max_retries=3,
     retry_backoff=True,
 )
-def answer_person(chat_id: int, locale: str, word: str) -> None:
+def send_telegram_reply(chat_id: int, locale: str, word: str) -> None:
     """Sends the bot's reply to /start, a shared contact or /stop."""
     bot = registry.live_providers().get("telegram_bot")
     if isinstance(bot, TelegramBot):
@@ -67,4 +67,4 @@ def answer_person(chat_id: int, locale: str, word: str) -> None:
         except TransientError:
             raise
         except SendError as error:
-            log.info("person_not_answered", code=error.code)
+            log.info("telegram_reply_not_sent", code=error.code)

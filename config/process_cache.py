@@ -50,7 +50,7 @@ class ProcessCache(Generic[T]):
             try:
                 self._value = self._read_from_database()
             except Exception as error:  # the edge of a thread, which must not end
-                log.warning("not_read", what=self._name, error=type(error).__name__)
+                log.warning("cache_not_refreshed", cache=self._name, error=type(error).__name__)
             self._expires_at = float("inf")
             time.sleep(REFRESH_INTERVAL)
 
@@ -66,7 +66,7 @@ class ProcessCache(Generic[T]):
             self._value = self._read_from_database()
         except DatabaseError as error:
             ttl = RETRY_DELAY
-            log.warning("not_read", what=self._name, error=type(error).__name__)
+            log.warning("cache_not_refreshed", cache=self._name, error=type(error).__name__)
         finally:
             self._expires_at = time.monotonic() + ttl
             if has_lock:

@@ -303,7 +303,7 @@ EMAIL_USE_TLS = env.bool("EMAIL_USE_TLS", False)
 EMAIL_TIMEOUT = 10  # seconds; a hanging mail server blocks one task, no page
 DEFAULT_FROM_EMAIL = env.str("DEFAULT_FROM_EMAIL", "Kvitok <no-reply@localhost>")
 
-# --- The operator's desk ------------------------------------------------------------------------
+# --- The operator's admin -----------------------------------------------------------------------
 
 OPERATOR_MFA = env.bool("OPERATOR_MFA", True)  # the admin requires a second factor
 METRICS_PORT: int | None = int(env.str("METRICS_PORT", "") or 0) or None

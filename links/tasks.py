@@ -6,8 +6,8 @@ from links.clicks import counting, delivery_proof, webhooks
 from links.clicks.stream import READ_COUNT
 
 
-@shared_task(name="links.tell_clicks")
-def tell_clicks() -> None:
+@shared_task(name="links.append_click_events")
+def append_click_events() -> None:
     while webhooks.append_click_events() == READ_COUNT:
         pass
 

@@ -1,4 +1,4 @@
-"""Companies at the desk: their figures, approval and suspension."""
+"""Admin of companies: their figures, approval and suspension."""
 
 from typing import TYPE_CHECKING, Any
 

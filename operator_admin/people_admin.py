@@ -1,4 +1,4 @@
-"""Second factors at the desk: operators reset them for lost phones and see no secret."""
+"""Admin of second factors: operators reset them for lost phones and see no secret."""
 
 from typing import Any
 

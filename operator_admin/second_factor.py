@@ -1,4 +1,4 @@
-"""The desk requires a second factor."""
+"""The admin requires a second factor."""
 
 from urllib.parse import urlencode
 

@@ -1,4 +1,4 @@
-"""The operator's desk: Django's admin behind a second factor, with pages that answer questions."""
+"""The `AdminSite`: behind a second factor, with pages of its own beside those of the models."""
 
 from collections.abc import Callable
 from functools import wraps

@@ -1,4 +1,4 @@
-"""The desk's own pages: the queue, trial messages, the state of the system."""
+"""The admin's own pages: the queue, trial messages, the state of the system."""
 
 from uuid import UUID
 

@@ -202,7 +202,7 @@ def _run(source: str, keys: Sequence[str], args: Sequence[str | int]) -> list[in
     except redis.RedisError as error:
         with _lock:
             _down_until = time.monotonic() + BACK_OFF
-        log.warning("limiter_down", error=type(error).__name__)
+        log.warning("send_limiter_unavailable", error=type(error).__name__)
         raise LimiterDownError from error
 
 
@@ -254,7 +254,7 @@ def release(
     try:
         _run(_RELEASE, [*keys, *(window.key for window in windows)], args)
     except LimiterDownError:
-        log.warning("limit_not_released")
+        log.warning("send_limit_not_released")
 
 
 def _pool_keys(pool: Pool | None, holder: str) -> list[str]:

@@ -110,7 +110,7 @@ class KeyRateLimiter:
             )
         except redis.RedisError as error:
             self._off_until = time.monotonic() + BACK_OFF
-            log.warning("rate_limit_off", error=type(error).__name__)
+            log.warning("rate_limiter_unavailable", error=type(error).__name__)
             return None
         return usage
 

@@ -24,17 +24,17 @@ class AuditedAdmin(Base):
     """Audits in addition to Django's own history, whose rows are mutable."""
 
     def log_addition(self, request: HttpRequest, obj: Model, message: Any) -> Any:
-        record(request, "operator_admin.added", obj)
+        record(request, "admin.added", obj)
         return super().log_addition(request, obj, message)
 
     def log_change(self, request: HttpRequest, obj: Model, message: Any) -> Any:
         if message:  # something differs
-            record(request, "operator_admin.changed", obj)
+            record(request, "admin.changed", obj)
         return super().log_change(request, obj, message)
 
     def log_deletions(self, request: HttpRequest, queryset: QuerySet[Any]) -> Any:
         for one in queryset:
-            record(request, "operator_admin.deleted", one)
+            record(request, "admin.deleted", one)
         return super().log_deletions(request, queryset)
 
 
@@ -46,7 +46,7 @@ def record(request: HttpRequest, action: str, obj: Model) -> None:
     events.record(action, subject, company=company, user=operator, ip=address_of(request))
     for person in _affected_users(obj):
         notifications.post_admin_change(person)
-    if isinstance(obj, Member) and action != "operator_admin.deleted":
+    if isinstance(obj, Member) and action != "admin.deleted":
         mail_about_new_owners(request, [obj])
 
 

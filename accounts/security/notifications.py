@@ -48,7 +48,7 @@ NOTICES = {
             "times. That session was ended."
         ),
     ),
-    "operator_admin.changed": Notice(
+    "admin.changed": Notice(
         _("Your account was changed by the operator"),
         _("The operator of the service changed your account, its address or its second factor."),
     ),
@@ -90,7 +90,7 @@ def post_change(
 
 def post_admin_change(user: User) -> None:
     """Notify a user of an operator's change, without the operator's address."""
-    _post("operator_admin.changed", user, {}, ip=None, device="", to=primary_address(user))
+    _post("admin.changed", user, {}, ip=None, device="", to=primary_address(user))
 
 
 def post_company_change(

@@ -66,7 +66,7 @@ def adjust(request: HttpRequest, admin: Admin) -> HttpResponse:
     if not request.user.has_perm("billing.change_wallet"):
         raise PermissionDenied
     if settings.OPERATOR_MFA:
-        raise_if_reauthentication_required(request, app="desk")
+        raise_if_reauthentication_required(request, app="operator_admin")
     company = _selected_company(request)
     if company is None:
         return _render(request, admin, "search", _search(request))

@@ -1,4 +1,4 @@
-"""The operator's desk for money. Orders are confirmed here; only the ledger moves tokens."""
+"""Admin of orders, payments and wallets. It confirms orders; only the ledger moves tokens."""
 
 import re
 from typing import Any, ClassVar

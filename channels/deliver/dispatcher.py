@@ -145,7 +145,7 @@ class Dispatcher:
             telegram_contacts.mark_refused(group)
         except (IntegrityError, DataError):
             if len(group) == 1:  # the row rejects it: the lease expires, the deadline decides
-                log.exception("outcome_not_written", attempt=str(group[0].attempt_id))
+                log.exception("outcome_not_saved", attempt=str(group[0].attempt_id))
                 return
             for event in group:
                 self._write([event])
@@ -244,7 +244,7 @@ def hand_over(claimed: ClaimedMessage, start_before: float) -> Event:
     try:
         message = outgoing(claimed)
     except Exception:
-        log.exception("not_rendered", attempt=str(claimed.attempt_id), kind=claimed.kind)
+        log.exception("message_not_rendered", attempt=str(claimed.attempt_id), kind=claimed.kind)
         return Event(claimed.attempt_id, EventKind.REFUSED, code="internal", detail="not rendered")
     if time.monotonic() > start_before:
         # This process was suspended: a sweep may have expired the lease already.
@@ -336,7 +336,12 @@ _EVENT_KINDS: list[tuple[type[SendError], EventKind]] = [
 
 
 def _failure_event(claimed: ClaimedMessage, error: SendError) -> Event:
-    log.info("not_accepted", provider=claimed.provider, kind=type(error).__name__, code=error.code)
+    log.info(
+        "provider_send_failed",
+        provider=claimed.provider,
+        kind=type(error).__name__,
+        code=error.code,
+    )
     is_destination_fault = isinstance(error, DestinationRefusedError)
     if is_destination_fault:
         warning = AccountAlert(error.code, error.detail, AlertKind.WARNING)

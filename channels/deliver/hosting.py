@@ -85,7 +85,7 @@ class AccountLock:
             try:
                 self._check()
             except psycopg.Error as error:  # PostgreSQL is down: nobody can take the lock
-                log.warning("lock_not_seen", error=type(error).__name__)
+                log.warning("account_lock_not_checked", error=type(error).__name__)
                 self._drop()
             except AccountTakenError:
                 self.is_lost = True

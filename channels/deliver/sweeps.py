@@ -121,7 +121,7 @@ def _apply_ambiguous(events: list[Event]) -> None:
     try:
         apply.apply(events)
     except IntegrityError:  # our provider id is taken: a poll would return another message
-        log.exception("leases_not_named")
+        log.exception("expired_leases_without_provider_id")
         apply.apply([replace(event, provider_id=None, poll_in=None) for event in events])
 
 

@@ -16,7 +16,7 @@ from channels.providers.telegram.bot import (
     Update,
 )
 from channels.recipients import telegram_contacts
-from channels.tasks import answer_person
+from channels.tasks import send_telegram_reply
 from channels.vendor_accounts import registry
 
 REPLY_COOLDOWN = 10  # seconds between equal replies to one chat
@@ -55,7 +55,7 @@ def _reply(chat_id: int, locale: str, text: BotText) -> None:
     """At most one per cool-down: Telegram would throttle the bot for everybody."""
     if not _is_first(chat_id, text):
         return
-    transaction.on_commit(partial(answer_person.delay, chat_id, locale, text.value))
+    transaction.on_commit(partial(send_telegram_reply.delay, chat_id, locale, text.value))
 
 
 def _is_first(chat_id: int, text: BotText) -> bool:

@@ -41,7 +41,7 @@ def _as_http_status(hook: WebhookView) -> WebhookView:
         try:
             return hook(request, **path)
         except InvalidSignatureError:
-            log.warning("hook_refused", path=request.path)
+            log.warning("vendor_webhook_refused", path=request.path)
             return HttpResponseForbidden()
         except DATABASE_UNAVAILABLE as error:
             return HttpResponse(status=as_domain_error(error).error.status)

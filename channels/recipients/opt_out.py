@@ -64,6 +64,6 @@ def _phones(provider: str, reply: Reply) -> set[str]:
     """The phone as the vendor writes it and as we sent to it, which may differ."""
     reported = e164_or_none(reply.phone, settings.OPERATOR_COUNTRY) if reply.phone else None
     if reply.phone and reported is None:  # a short code, an e-mail gateway, a forged number
-        log.warning("sender_is_no_phone", provider=provider)
+        log.warning("opt_out_sender_not_a_phone", provider=provider)
     sent_to = vendor_user_ids.phone_of(provider, reply.user_id) if reply.user_id else ""
     return set(filter(None, (reported, sent_to)))

@@ -1,4 +1,4 @@
-"""Vendors' alerts about our accounts: stored for the operator's desk, and acted upon.
+"""Vendors' alerts about our accounts: stored for the admin's page, and acted upon.
 
 An alert that the account is at fault opens its circuit breaker.
 """

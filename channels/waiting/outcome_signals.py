@@ -86,7 +86,7 @@ def publish(signals: Sequence[Signal]) -> None:
     try:
         redis_client().publish(PUBSUB_CHANNEL, orjson.dumps(payload))
     except redis.RedisError as error:
-        log.warning("signal_lost", error=type(error).__name__, messages=len(signals))
+        log.warning("outcome_signal_lost", error=type(error).__name__, messages=len(signals))
 
 
 def _is_listening() -> bool:

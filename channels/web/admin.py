@@ -1,4 +1,4 @@
-"""The operator's desk: messages, attempts, receipts, contacts and blocked phones."""
+"""Admin of messages, attempts, receipts, contacts and blocked phones."""
 
 from typing import TYPE_CHECKING, Any
 

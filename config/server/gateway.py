@@ -186,7 +186,7 @@ class Gateway:
         refused, self._refused = self._refused, Counter()
         if refused:
             senders = [sender for sender, _ in refused.most_common(5)]
-            log.warning("bodies_refused", count=refused.total(), senders=senders)
+            log.warning("request_bodies_refused", count=refused.total(), senders=senders)
 
 
 class UnreceivedBody:

@@ -63,7 +63,7 @@ class ClickBuffer:
             self._add(link_id, environ)
         except Exception:
             if not self._dropped:  # once a report, not once a visitor
-                log.exception("click_not_noted")
+                log.exception("click_not_buffered")
             self._dropped += 1
 
     def _add(self, link_id: str, environ: Mapping[str, Any]) -> None:

@@ -116,7 +116,7 @@ def _trim() -> None:
     try:
         _trim_to(blocking_redis_client().xinfo_groups(STREAM))
     except (RedisError, OSError) as error:
-        log.warning("clicks_not_trimmed", error=type(error).__name__)
+        log.warning("click_stream_not_trimmed", error=type(error).__name__)
 
 
 def _trim_to(groups: Any) -> None:

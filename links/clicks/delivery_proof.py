@@ -31,7 +31,7 @@ def _prove_batches(batches: list[Batch]) -> None:
     try:
         prove(first)
     except (IntegrityError, DataError):  # a click that the database rejects must not block others
-        log.exception("clicks_prove_nothing")
+        log.exception("clicks_not_proved")
         for link_id, at in first.items():
             _prove_one(link_id, at)
 
@@ -40,7 +40,7 @@ def _prove_one(link_id: UUID, at: float) -> None:
     try:
         prove({link_id: at})
     except (IntegrityError, DataError):
-        log.exception("click_proves_nothing", link=str(link_id))
+        log.exception("click_not_proved", link=str(link_id))
 
 
 def prove(first_clicks: dict[UUID, float]) -> None:

@@ -30,5 +30,5 @@ def _database(path: str) -> Any:
     try:
         return import_module("maxminddb").open_database(path)  # an optional dependency
     except Exception:  # no file, no library, or a damaged file
-        log.exception("no_country_database", path=path)
+        log.exception("geoip_database_not_opened", path=path)
         return None

@@ -92,7 +92,7 @@ class Consumer:
         except DatabaseError as error:
             if not _is_rejection(error):
                 raise
-            log.warning("clicks_refused", group=self.group, entries=len(entries), error=str(error))
+            log.warning("clicks_rejected", group=self.group, entries=len(entries), error=str(error))
             return False
         blocking_redis_client().xack(STREAM, self.group, *(entry_id for entry_id, _ in entries))
         return True
@@ -105,7 +105,7 @@ class Consumer:
         blocking_redis_client().xclaim(
             STREAM, self.group, self._dead_letter_consumer, 0, [entry[0]], retrycount=1
         )
-        self._log_error("clicks_laid_aside", entry)
+        self._log_error("clicks_dead_lettered", entry)
 
     def _retry_dead_letters(self, handle: Handler) -> None:
         """One by one, until PostgreSQL rejects one."""
@@ -126,7 +126,7 @@ class Consumer:
 
     def _drop(self, entry: Entry) -> None:
         blocking_redis_client().xack(STREAM, self.group, entry[0])
-        self._log_error("clicks_given_up", entry)
+        self._log_error("clicks_dropped_after_retries", entry)
 
     def _log_error(self, event: str, entry: Entry) -> None:
         log.error(event, group=self.group, entry=entry[0].decode(), clicks=_clicks(entry))

@@ -63,7 +63,7 @@ def _parse(entry: Entry) -> Batch | None:
         ]
         return Batch(UUID(hex=fields[b"id"].decode()).hex, clicks) if fields else None
     except (ValueError, LookupError, TypeError, AttributeError):
-        log.exception("clicks_not_understood", entry=entry_id.decode())
+        log.exception("click_entry_malformed", entry=entry_id.decode())
         return None
 
 

@@ -54,7 +54,7 @@ class StopCache:
                 raise
             assert isinstance(copy, bytes)  # noqa: S101 - the client decodes nothing
             self.stopped, self._is_read = _unpacked(copy), True
-            log.warning("stops_read_from_copy")
+            log.warning("stopped_links_read_from_redis")
 
     def refresh(self) -> None:
         """Keeps the old stops while the database is away. Reads queue: the last is the newest."""
@@ -62,7 +62,7 @@ class StopCache:
             try:
                 self._read()
             except Exception as error:  # the edge of a thread, which must not end
-                log.warning("stops_not_read", error=type(error).__name__)
+                log.warning("stopped_links_not_read", error=type(error).__name__)
 
     def _read(self) -> None:
         with pooled_connection(), connection.cursor() as cursor:
@@ -76,7 +76,7 @@ class StopCache:
         try:
             redis_client().set(REDIS_COPY, " ".join(map(str, self.stopped)))
         except (RedisError, OSError) as error:
-            log.debug("stops_not_copied", error=type(error).__name__)
+            log.debug("stopped_links_not_copied_to_redis", error=type(error).__name__)
 
 
 def _unpacked(copy: bytes) -> frozenset[int | str]:

@@ -1,6 +1,4 @@
-"""The operator's desk: short links, to look at; a harmful one is disabled here, or stopped with all
-that went out with it.
-"""
+"""Admin of short links: read-only, but for actions that disable a link or stop its whole batch."""
 
 from typing import Any
 from uuid import UUID

@@ -1,4 +1,4 @@
-"""The operator's desk: hosts of companies' own, and sites that no link may lead to."""
+"""Admin of companies' own hosts, and of sites that no link may lead to."""
 
 from typing import TYPE_CHECKING, Any
 

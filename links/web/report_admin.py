@@ -1,4 +1,4 @@
-"""The operator's desk: links that visitors report, and what is stopped because of them."""
+"""Admin of links that visitors report, and of what is stopped because of them."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The desk's queries of large tables, each with what keeps it fast."""
+"""The admin's and metrics' queries of large tables, each with what keeps it fast."""
 
 # By channel since a time: a range of the primary key, which is ordered by time.
 SENDS = """

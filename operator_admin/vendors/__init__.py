@@ -1,1 +1,1 @@
-"""The desk's pages about vendors' accounts."""
+"""The admin's pages about vendors' accounts."""

@@ -1,4 +1,4 @@
-"""The desk's page of provider accounts: their state, switches, order and breakers."""
+"""The admin's page of provider accounts: their state, switches, order and breakers."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The desk's page of each vendor account: setup steps and a connection test."""
+"""The admin's page of each vendor account: setup steps and a connection test."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

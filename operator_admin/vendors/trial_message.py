@@ -88,7 +88,7 @@ def send_trial(*, trial: TrialMessage, phone: str, locale: str, user: User, ip: 
 
 @transaction.atomic
 def _company(user: User) -> Company:
-    """The service's own company; it has no members, so only the desk sends for it."""
+    """The service's own company; it has no members, so only the admin sends for it."""
     found = Company.objects.filter(name=COMPANY, members=None).order_by("pk").first()
     if found is None:
         found = Company.objects.create(name=COMPANY, brand="Kvitok", status=Company.Status.APPROVED)

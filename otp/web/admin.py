@@ -1,4 +1,4 @@
-"""The operator's desk: read-only pages of verifications and of companies' texts, never codes."""
+"""Admin: read-only pages of verifications and of companies' texts, never codes."""
 
 from django.contrib import admin
 from django.db.models import QuerySet

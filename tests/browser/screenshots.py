@@ -20,7 +20,7 @@ from tests.browser.conftest import CHROMIUM
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "docs/screenshots"
 THEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
-DESK, PHONE = (1280, 800), (360, 740)
+DESKTOP, PHONE = (1280, 800), (360, 740)
 TEST_CODES = [
     ("+79990000000", "whatsapp"),
     ("+79990000010", "telegram"),
@@ -28,15 +28,15 @@ TEST_CODES = [
 ]
 LARGEST_FILE = 200_000  # bytes
 PageView = tuple[str, str, tuple[int, int]]
-OPEN_PAGES: list[PageView] = [("home", "/", DESK), ("docs", "/docs/send-code", DESK)]
+OPEN_PAGES: list[PageView] = [("home", "/", DESKTOP), ("docs", "/docs/send-code", DESKTOP)]
 PAGES: list[PageView] = [
-    ("overview", "/cabinet/", DESK),
+    ("overview", "/cabinet/", DESKTOP),
     ("overview-phone", "/cabinet/", PHONE),
-    ("messages", "/cabinet/messages", DESK),
-    ("message", "main tbody tr a", DESK),  # the first of the list
-    ("test-phone", "/cabinet/test-phone", DESK),
-    ("balance", "/cabinet/balance", DESK),
-    ("keys", "/cabinet/keys", DESK),
+    ("messages", "/cabinet/messages", DESKTOP),
+    ("message", "main tbody tr a", DESKTOP),  # the first of the list
+    ("test-phone", "/cabinet/test-phone", DESKTOP),
+    ("balance", "/cabinet/balance", DESKTOP),
+    ("keys", "/cabinet/keys", DESKTOP),
 ]
 
 

@@ -1,4 +1,4 @@
-"""The operator's desk in a browser: second factor, approval, phone search, test message."""
+"""The operator's admin in a browser: second factor, approval, phone search, test message."""
 
 from collections.abc import Iterator
 

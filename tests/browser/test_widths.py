@@ -1,4 +1,4 @@
-"""The cabinet and the desk from 320 px up: no horizontal scrolling, every action reachable."""
+"""The cabinet and the admin from 320 px up: no horizontal scrolling, every action reachable."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -101,7 +101,7 @@ def test_cabinet_fits_with_letters_twice_as_large(at_work: Page, company: Compan
     assert found == []
 
 
-DESK = (
+ADMIN_PAGES = (
     *("index", "queue", "providers", "system", "channels_message_changelist"),
     *("channels_attempt_changelist", "accounts_company_changelist", "accounts_member_changelist"),
     *("accounts_apikey_changelist", "accounts_auditevent_changelist", "links_link_changelist"),
@@ -117,7 +117,7 @@ DESK = (
 
 
 @pytest.fixture
-def at_the_desk(browser: Browser, live_server: LiveServer, company: Company) -> Iterator[Page]:
+def admin_page(browser: Browser, live_server: LiveServer, company: Company) -> Iterator[Page]:
     client = Client()
     sign_in(client, make_operator(), "password", "mfa")
     context = browser.new_context(base_url=live_server.url, locale="ru-RU")
@@ -127,9 +127,9 @@ def at_the_desk(browser: Browser, live_server: LiveServer, company: Company) -> 
     context.close()
 
 
-def test_desk_fits_every_width(at_the_desk: Page, company: Company) -> None:
+def test_admin_fits_every_width(admin_page: Page, company: Company) -> None:
     message = company.messages.filter(state="delivered")[0]
-    paths = [reverse(f"admin:{name}") for name in DESK]
+    paths = [reverse(f"admin:{name}") for name in ADMIN_PAGES]
     paths += [
         reverse("admin:channels_message_change", args=[message.pk]),
         reverse("admin:accounts_company_change", args=[company.pk]),
@@ -138,6 +138,6 @@ def test_desk_fits_every_width(at_the_desk: Page, company: Company) -> None:
         reverse("admin:billing_wallet_adjust") + f"?company={company.pk}",
     ]
 
-    found = [one for path in paths for one in faults(at_the_desk, path)]
+    found = [one for path in paths for one in faults(admin_page, path)]
 
     assert found == []

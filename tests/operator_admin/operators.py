@@ -1,4 +1,4 @@
-"""People who work at the desk, with or without a second factor."""
+"""Operators, with or without a second factor."""
 
 import time
 

@@ -1,4 +1,4 @@
-"""Companies at the desk: how they fare, their approval and suspension."""
+"""Admin of companies: figures, approval and suspension."""
 
 import pytest
 from django.test import Client

@@ -63,7 +63,7 @@ def test_changes_are_audited_and_mailed(client: Client, operator: User) -> None:
     add_address(client, person)
 
     assert EmailAddress.objects.get(email=THIEF).user == person
-    event = AuditEvent.objects.get(action="operator_admin.added")
+    event = AuditEvent.objects.get(action="admin.added")
     assert (event.user, THIEF in event.subject) == (operator, True)
     assert letters_to(person.email) == ["Оператор изменил вашу учётную запись"]
 
@@ -165,7 +165,7 @@ def test_changes_of_groups_are_audited(client: Client, operator: User) -> None:
 
     client.post(reverse("admin:auth_group_add"), {"name": "Support"})
 
-    event = AuditEvent.objects.get(action="operator_admin.added")
+    event = AuditEvent.objects.get(action="admin.added")
     assert (event.user, "Support" in event.subject) == (operator, True)
 
 
@@ -179,7 +179,7 @@ def test_own_password_is_changed_where_a_proof_is_asked(client: Client, operator
     assert operator.check_password(PASSWORD)
 
 
-def test_signing_out_at_the_desk_is_recorded(client: Client, operator: User) -> None:
+def test_signing_out_of_the_admin_is_audited(client: Client, operator: User) -> None:
     client.get(reverse("admin:index"))
     assert UserSession.objects.filter(user=operator).exists()
 

@@ -1,4 +1,4 @@
-"""The desk in Russian: no label, column, filter, choice or action is left in English."""
+"""The admin in Russian: no label, column, filter, choice or action is left in English."""
 
 import re
 from collections.abc import Iterator
@@ -77,9 +77,7 @@ def words_of(model: Any, options: Any, request: Any) -> Iterator[object]:
 
 
 @pytest.mark.parametrize(("model", "options"), SITE, ids=[one._meta.label for one, _ in SITE])
-def test_every_label_of_the_desk_is_russian(
-    model: Any, options: Any, request_of_operator: Any
-) -> None:
+def test_every_admin_label_is_russian(model: Any, options: Any, request_of_operator: Any) -> None:
     found = list(words_of(model, options, request_of_operator))
 
     assert len(found) > 5

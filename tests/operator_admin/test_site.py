@@ -1,4 +1,4 @@
-"""The desk opens to operators with a second factor, and to nobody else by any address."""
+"""The admin opens to operators with a second factor, and to nobody else by any address."""
 
 from typing import Any
 

@@ -6,7 +6,7 @@ from django.db import transaction
 from accounts.models import Company, Event, Mail, Member
 from billing.models import BillingProfile
 from billing.orders import billing_profiles
-from billing.tasks import tell_low_balances
+from billing.tasks import send_low_balance_alerts
 from billing.wallet import ledger, low_balance
 from tests.api.races import at_once
 from tests.factories import CompanyFactory, EndpointFactory, MemberFactory
@@ -40,7 +40,7 @@ def set_threshold(owner: Member, tokens: int) -> None:
 def test_letter_says_how_many_are_left(owner: Member) -> None:
     has(owner.company, 99)
 
-    tell_low_balances()
+    send_low_balance_alerts()
 
     letter = Mail.objects.get()
     assert letter.to == owner.user.email

@@ -1,4 +1,4 @@
-"""The operator's desk: transfers confirmed, payments looked at, tokens given for a reason."""
+"""Admin: operators confirm bank transfers, review payments and grant tokens with a reason."""
 
 from decimal import Decimal
 from typing import Any

@@ -104,7 +104,7 @@ def test_developer_reads_and_changes_nothing(client: Client, owner: Member) -> N
     assert post(client, day="1").status_code == 403
 
 
-def test_operator_raises_a_budget_at_the_desk(client: Client, owner: Member) -> None:
+def test_operator_raises_a_budget_in_the_admin(client: Client, owner: Member) -> None:
     operator = make_operator()
     sign_in(client, operator, "password", "mfa")
     budgets.set_own(company=owner.company, tokens={"": 5}, user=None)

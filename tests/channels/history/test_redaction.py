@@ -1,4 +1,4 @@
-"""No code that a vendor echoes is read at the desk, however it stands in the text."""
+"""The admin redacts codes that a vendor echoes, in whatever form the text has them."""
 
 import json
 

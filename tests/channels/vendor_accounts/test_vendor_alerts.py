@@ -193,7 +193,7 @@ def test_operator_sees_them(client: Client) -> None:
     assert "Locked" in page
 
 
-def test_desk_shows_no_section_without_alerts(client: Client) -> None:
+def test_admin_shows_no_section_without_alerts(client: Client) -> None:
     sign_in(client, make_operator(), "password", "mfa")
 
     assert "говорил о счёте" not in client.get(reverse("admin:providers")).content.decode()

@@ -138,7 +138,7 @@ def test_rejected_entry_blocks_no_other(link: Link) -> None:
     assert (counted(link), counted(poison), pending()) == (3 * BATCH, 0, 1)
     assert [line for line in lines if line["log_level"] == "error"] == [
         {
-            "event": "clicks_laid_aside",
+            "event": "clicks_dead_lettered",
             "log_level": "error",
             "group": "counts",
             "entry": entry.decode(),
@@ -166,7 +166,7 @@ def test_entry_is_dropped_with_an_error_after_its_last_try(link: Link) -> None:
         left = [CONSUMER.consume(handle) or pending() for _ in range(CONSUMER.max_tries)]
 
     errors = [line["event"] for line in lines if line["log_level"] == "error"]
-    assert errors == ["clicks_laid_aside", "clicks_given_up"]
+    assert errors == ["clicks_dead_lettered", "clicks_dropped_after_retries"]
     assert (lines[-1]["entry"], lines[-1]["clicks"]) == (entry.decode(), BATCH)
     assert left == [1, 0, 0]
     assert counted(link) == 0

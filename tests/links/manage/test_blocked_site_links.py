@@ -24,14 +24,14 @@ def link(company: Company) -> Link:
 
 
 @pytest.fixture
-def desk(client: Client) -> Client:
+def operator(client: Client) -> Client:
     sign_in(client, make_operator(), "password", "mfa")
     return client
 
 
-def act(desk: Client, action: str, link: Link) -> None:
+def act(operator: Client, action: str, link: Link) -> None:
     page = reverse("admin:links_link_changelist")
-    assert desk.post(page, {"action": action, "_selected_action": [link.pk]}).status_code == 302
+    assert operator.post(page, {"action": action, "_selected_action": [link.pk]}).status_code == 302
 
 
 def enable(api: Api, link: Link) -> Answer:
@@ -44,11 +44,11 @@ def is_on(link: Link) -> bool:
 
 @pytest.mark.parametrize("was_off", [False, True])
 def test_company_cannot_enable_a_link_the_operator_disabled(
-    api: Api, desk: Client, link: Link, was_off: bool
+    api: Api, operator: Client, link: Link, was_off: bool
 ) -> None:
     if was_off:
         api.call("DELETE", f"/links/{link.public_id}")
-    act(desk, "disable", link)
+    act(operator, "disable", link)
 
     answer = enable(api, link)
 
@@ -58,22 +58,22 @@ def test_company_cannot_enable_a_link_the_operator_disabled(
     assert api.call("DELETE", f"/links/{link.public_id}").status == 200
 
 
-def test_operator_can_enable_a_barred_link(api: Api, desk: Client, link: Link) -> None:
-    act(desk, "disable", link)
+def test_operator_can_enable_a_barred_link(api: Api, operator: Client, link: Link) -> None:
+    act(operator, "disable", link)
 
-    act(desk, "enable", link)
+    act(operator, "enable", link)
 
     assert is_on(link)
     api.call("DELETE", f"/links/{link.public_id}")
     assert enable(api, link).body["state"] == "active"
 
 
-def test_link_to_a_blocked_site_cannot_be_enabled(api: Api, desk: Client, link: Link) -> None:
+def test_link_to_a_blocked_site_cannot_be_enabled(api: Api, operator: Client, link: Link) -> None:
     BlockedHost.objects.create(host="example.com")
     blocked_sites.invalidate_cache()
     assert blocked_site_links.disable_links_to("example.com", user=None) == 1
 
-    act(desk, "enable", link)
+    act(operator, "enable", link)
 
     assert not is_on(link)
     assert Link.objects.get(pk=link.pk).is_barred
@@ -185,13 +185,13 @@ def test_used_one_time_link_cannot_be_enabled(api: Api, company: Company) -> Non
 
 
 def test_aliases_given_before_their_names_were_reserved_are_listed(
-    api: Api, desk: Client, company: Company
+    api: Api, operator: Client, company: Company
 ) -> None:
     for slug in ("s1gn-in", "Kvitok-Sale", "summer"):
         LinkFactory.create(company=company, slug=slug, is_alias=True)
     LinkFactory.create(company=company, slug="billing")  # drawn, as it were
 
-    page = desk.get(reverse("admin:links_link_changelist"), {"name": "reserved"})
+    page = operator.get(reverse("admin:links_link_changelist"), {"name": "reserved"})
 
     listed = {link.slug for link in page.context["cl"].result_list}
     assert listed == {"s1gn-in", "Kvitok-Sale"}

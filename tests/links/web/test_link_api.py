@@ -28,15 +28,15 @@ def plan(links: QuerySet[Link]) -> str:
     return links.explain()
 
 
-def by_desk(slug: str) -> QuerySet[Link]:
+def admin_search(slug: str) -> QuerySet[Link]:
     request = RequestFactory().get("/")
-    desk = LinkAdmin(Link, admin.site)
-    return desk.get_search_results(request, Link.objects.all(), slug)[0]
+    link_admin = LinkAdmin(Link, admin.site)
+    return link_admin.get_search_results(request, Link.objects.all(), slug)[0]
 
 
 def test_names_are_found_by_their_index(company: Company) -> None:
     assert "link_key_once" in plan(Link.objects.filter(with_slug("sale", company.pk)))
-    assert "link_key_once" in plan(by_desk("https://go.example/sale"))
+    assert "link_key_once" in plan(admin_search("https://go.example/sale"))
 
 
 def test_reassigned_alias_belongs_to_its_new_owner(api: Api) -> None:
@@ -47,7 +47,7 @@ def test_reassigned_alias_belongs_to_its_new_owner(api: Api) -> None:
     found = api.get("/links", {"slug": "SALE"}).body["data"]
 
     assert [one["id"] for one in found] == [link.public_id]
-    assert list(by_desk("sale")) == [link]
+    assert list(admin_search("sale")) == [link]
 
 
 @pytest.mark.parametrize("slug", ["\0", "sale\0", "a\nb"])

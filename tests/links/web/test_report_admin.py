@@ -1,4 +1,4 @@
-"""The desk on links that harm: what is reported, what is stopped, and what is done about it."""
+"""Admin of reported links: the list of reports, and the actions that stop links."""
 
 from datetime import timedelta
 from typing import Any

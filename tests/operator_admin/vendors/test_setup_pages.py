@@ -1,4 +1,4 @@
-"""The desk's page of each vendor: what to fill in where, and whether the account works."""
+"""The admin's page of each vendor: what to fill in where, and whether the account works."""
 
 import re
 from html import unescape

@@ -106,7 +106,7 @@ def test_errors_that_a_kill_explains_are_told_from_others(tmp_path: Path) -> Non
                 "logger": "django.request",
             }
         ),
-        json.dumps({"event": "not_rendered", "level": "error", "exception": bug}),
+        json.dumps({"event": "message_not_rendered", "level": "error", "exception": bug}),
         json.dumps({"event": "api_request", "level": "info", "status": 200}),
         "Traceback (most recent call last):",
         '  File "x.py", line 1, in f',
@@ -119,7 +119,7 @@ def test_errors_that_a_kill_explains_are_told_from_others(tmp_path: Path) -> Non
 
     assert explained.total() == 3
     assert others == {
-        "worker: not_rendered (KeyError: 'code')": 1,
+        "worker: message_not_rendered (KeyError: 'code')": 1,
         "worker: traceback (ValueError: no)": 1,
     }
     assert len(check_logs(others).subjects) == 2
