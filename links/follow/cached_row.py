@@ -1,10 +1,9 @@
 """The fields of a link that a redirect needs, read from PostgreSQL and cached in Redis."""
 
 import time
-from collections.abc import Sequence
 from datetime import datetime
 from enum import Enum
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from uuid import UUID
 
 import orjson
@@ -20,13 +19,30 @@ SHORT_TTL = 30.0  # seconds for a link that is missing, dead, or may soon change
 # for a target that names its channel. There are always two keys: PostgreSQL would plan an array of
 # unknown length anew each time.
 SELECT = """
-    SELECT l.key, l.is_alias, l.id, l.url, l.expires_at,
-      l.disabled_at IS NOT NULL OR l.used_at IS NOT NULL,
+    SELECT l.key, l.is_alias, l.id, l.url, l.expires_at, l.disabled_at, l.used_at,
       l.company_id, l.batch_id, l.utm, l.expired_url, l.is_once, m.channel
     FROM links_link l LEFT JOIN channels_message m
       ON m.id = l.message_id AND position('{channel}' IN l.utm) > 0
     WHERE l.key IN (%s, %s) AND l.retired_at IS NULL
 """
+
+
+class SelectedLink(NamedTuple):
+    """A row of `SELECT`."""
+
+    key: str
+    is_alias: bool
+    id: UUID
+    url: str
+    expires_at: datetime | None
+    disabled_at: datetime | None
+    used_at: datetime | None
+    company_id: int
+    batch_id: UUID | None
+    utm: str
+    expired_url: str
+    is_once: bool
+    channel: str | None
 
 
 class NoTarget(Enum):
@@ -49,10 +65,12 @@ class ExpiredTarget(NamedTuple):
 
 
 class LinkTarget(NamedTuple):
-    url: str
+    """Stored in Redis in this order: another order or meaning needs another key prefix."""
+
     link_id: str  # in hexadecimal
-    expires_at: float | None = None  # Unix seconds
-    company_id: int = 0
+    expires_at: float | None  # Unix seconds
+    url: str  # with its UTM tags; empty for a dead link
+    company_id: int
     batch: str = ""  # as `batch_key` has it
     is_once: bool = False
     expired_url: str = ""
@@ -68,34 +86,17 @@ Resolution = LinkTarget | ExpiredTarget | NoTarget
 
 
 class CachedRow(NamedTuple):
-    """Stored in Redis in this order: another order or meaning needs another key prefix."""
-
     is_alias: bool
-    link_id: str
-    expires_at: float | None
-    url: str  # with its UTM tags; empty for a dead link
-    company_id: int
-    batch: str
-    is_once: bool
-    expired_url: str
+    target: LinkTarget
     max_ttl: float  # seconds
 
     def resolution(self) -> Resolution:
-        if not self.url:
-            return ONE_TIME_GONE if self.is_once else GONE
-        return LinkTarget(
-            self.url,
-            self.link_id,
-            self.expires_at,
-            self.company_id,
-            self.batch,
-            self.is_once,
-            self.expired_url,
-        )
+        return self.target if self.target.url else self.target.gone()
 
     def ttl(self) -> float:
         """Seconds that Redis may keep the row from now."""
-        left = LIVE_TTL if self.expires_at is None else self.expires_at - time.time()
+        expires_at = self.target.expires_at
+        left = LIVE_TTL if expires_at is None else expires_at - time.time()
         return min(self.max_ttl, left) if left > 0 else SHORT_TTL
 
 
@@ -104,43 +105,30 @@ def batch_key(company_id: int, batch_id: UUID | None) -> str:
     return f"{company_id}/{batch_id.hex}" if batch_id else ""
 
 
-def from_sql(fields: Sequence[Any]) -> CachedRow:
-    """Takes a row of `SELECT` without its key."""
-    (is_alias, link_id, url, expires_at, is_dead, company, batch, utm, expired_url, once, channel
-     ) = fields  # fmt: skip
-    return CachedRow(
-        is_alias,
-        link_id.hex,
-        _seconds(expires_at),
-        "" if is_dead else add_tags(url, utm, channel or "link"),
-        company,
-        batch_key(company, batch),
-        once,
-        expired_url,
-        SHORT_TTL if is_dead or channel else LIVE_TTL,  # the channel may yet change
-    )
+def from_sql(link: SelectedLink) -> CachedRow:
+    return _cached(link, link.channel)
 
 
 def from_link(link: Link) -> CachedRow | None:
     """Returns None when only the database knows the channel that the message goes by."""
     if link.message_id and CHANNEL_PLACEHOLDER in link.utm:
         return None
+    return _cached(link, None)
+
+
+def _cached(link: SelectedLink | Link, channel: str | None) -> CachedRow:
     is_dead = link.disabled_at is not None or link.used_at is not None
-    return from_sql(
-        (
-            link.is_alias,
-            link.id,
-            link.url,
-            link.expires_at,
-            is_dead,
-            link.company_id,
-            link.batch_id,
-            link.utm,
-            link.expired_url,
-            link.is_once,
-            None,
-        )
+    target = LinkTarget(
+        link_id=link.id.hex,
+        expires_at=_seconds(link.expires_at),
+        url="" if is_dead else add_tags(link.url, link.utm, channel or "link"),
+        company_id=link.company_id,
+        batch=batch_key(link.company_id, link.batch_id),
+        is_once=link.is_once,
+        expired_url=link.expired_url,
     )
+    # The channel may yet change.
+    return CachedRow(link.is_alias, target, SHORT_TTL if is_dead or channel else LIVE_TTL)
 
 
 def _seconds(at: datetime | None) -> float | None:
@@ -152,12 +140,15 @@ def redis_key(key: str) -> str:
 
 
 def pack(row: CachedRow | None) -> bytes:
-    return orjson.dumps(tuple(row) if row else None)
+    return orjson.dumps((row.is_alias, *row.target, row.max_ttl) if row else None)
 
 
 def unpack(value: bytes) -> CachedRow | None:
     fields = orjson.loads(value)
-    return CachedRow(*fields) if fields else None
+    if not fields:
+        return None
+    is_alias, *target, max_ttl = fields
+    return CachedRow(is_alias, LinkTarget(*target), max_ttl)
 
 
 def ttl_ms(row: CachedRow | None) -> int:

@@ -10,10 +10,11 @@ from collections.abc import Collection, Mapping
 from django.db import connection
 from redis.exceptions import RedisError
 
+from config.named_rows import fetch_all
 from config.pooled_connection import pooled_connection
 from links.addresses import short_hosts
 from links.follow import cached_row, change_feed, redis_cache
-from links.follow.cached_row import CachedRow
+from links.follow.cached_row import CachedRow, SelectedLink
 from links.models import Link
 
 REDIS_BACKOFF = 1.0  # seconds
@@ -56,9 +57,10 @@ class LinkStore:
         try:
             with pooled_connection(), connection.cursor() as cursor:
                 cursor.execute(cached_row.SELECT, [keys[0], keys[-1]])
-                rows = {key: cached_row.from_sql(fields) for key, *fields in cursor.fetchall()}
+                found = fetch_all(cursor, SelectedLink)
         finally:
             self._sql_readers.release()
+        rows = {link.key: cached_row.from_sql(link) for link in found}
         return {key: rows.get(key) for key in keys}
 
     def _write_redis(self, rows: Mapping[str, CachedRow | None]) -> None:

@@ -8,6 +8,7 @@ from uuid import UUID
 from django.db import IntegrityError, connection, transaction
 
 from channels.accept import acceptance
+from config.named_rows import fetch_all
 from links import sql
 from links.make.new_link import MAX_TRIES, NewLink, Owner
 from links.models import Link
@@ -75,7 +76,7 @@ def find_or_create(
 def _execute(params: Mapping[str, Any]) -> dict[UUID, _Found]:
     with connection.cursor() as cursor:
         cursor.execute(_FIND_OR_CREATE, params)
-        return {row.reuse_key: row for row in map(_Found._make, cursor)}
+        return {row.reuse_key: row for row in fetch_all(cursor, _Found)}
 
 
 def _link(row: Mapping[str, Any], found: _Found) -> Link:

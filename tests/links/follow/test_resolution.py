@@ -35,7 +35,7 @@ def test_cache_ttls_are_at_most_a_second() -> None:
 def test_second_hit_needs_no_query(django_assert_num_queries: DjangoAssertNumQueries) -> None:
     link = LinkFactory.create()
     resolver = Resolver()
-    expected = LinkTarget(link.url, link.id.hex, company_id=link.company_id)
+    expected = LinkTarget(link.id.hex, None, link.url, link.company_id)
     resolver.resolve("nobody-1")  # the first answer of a process asks what is stopped, too
 
     with django_assert_num_queries(1):
@@ -55,7 +55,7 @@ def test_other_processes_read_from_redis(
         assert [Resolver().resolve(slug) for slug in asked] == told
 
     assert alias.expires_at is not None
-    live = LinkTarget(alias.url, alias.id.hex, alias.expires_at.timestamp(), alias.company_id)
+    live = LinkTarget(alias.id.hex, alias.expires_at.timestamp(), alias.url, alias.company_id)
     assert told == [live, live, live, NOT_FOUND]
 
 
@@ -96,7 +96,7 @@ def test_new_link_needs_no_sql(django_assert_num_queries: DjangoAssertNumQueries
     with django_assert_num_queries(0):
         told = [Resolver().resolve(link.slug) for link in links]
 
-    assert told == [LinkTarget(link.url, link.id.hex, company_id=link.company_id) for link in links]
+    assert told == [LinkTarget(link.id.hex, None, link.url, link.company_id) for link in links]
 
 
 def test_new_link_replaces_a_cached_404() -> None:

@@ -1,0 +1,23 @@
+"""Rows of raw SQL, whose columns have names."""
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from django.db.backends.utils import CursorWrapper
+
+Row = TypeVar("Row")
+
+
+def fetch_all(cursor: CursorWrapper, kind: Callable[..., Row]) -> list[Row]:
+    """Makes a `kind` of each row: its arguments have the names of the columns."""
+    names = [column.name for column in cursor.description or ()]
+    return [kind(**dict(zip(names, row, strict=True))) for row in cursor.fetchall()]
+
+
+def fetch_one(cursor: CursorWrapper, kind: Callable[..., Row]) -> Row | None:
+    """The same of the first row, if there is one."""
+    row = cursor.fetchone()
+    if row is None:
+        return None
+    names = [column.name for column in cursor.description or ()]
+    return kind(**dict(zip(names, row, strict=True)))
