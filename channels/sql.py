@@ -254,8 +254,8 @@ INSERT INTO channels_staleday (company_id, mode, day)
 SELECT DISTINCT company_id, mode, day FROM changed WHERE day < (now() AT TIME ZONE %s)::date
 """
 
-INSERT_TURNS = """
-INSERT INTO channels_turn (message_id, why, channel)
+INSERT_FALLBACK_EVENTS = """
+INSERT INTO channels_fallbackevent (message_id, reason, channel)
 SELECT * FROM unnest(%s::uuid[], %s::text[], %s::text[])
 """
 

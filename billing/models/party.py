@@ -68,7 +68,9 @@ class BillingProfile(models.Model):
     low_balance = models.PositiveBigIntegerField(
         _("low-balance alert below"), default=DEFAULT_THRESHOLD
     )
-    told_at = models.DateTimeField(_("low-balance alert sent"), null=True, blank=True)
+    low_balance_notified_at = models.DateTimeField(
+        _("low-balance alert sent"), null=True, blank=True
+    )
 
     class Meta:
         verbose_name = _("billing profile")

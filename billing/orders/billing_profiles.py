@@ -30,8 +30,8 @@ def change(
     for name in changed:
         setattr(stored, name, changes[name])
     if "low_balance" in changed:
-        stored.told_at = None  # the letter was about another threshold
-    stored.save(update_fields=[*changed, "told_at"])
+        stored.low_balance_notified_at = None  # the letter was about another threshold
+    stored.save(update_fields=[*changed, "low_balance_notified_at"])
     record("billing.changed", ", ".join(changed), company=company, user=user, ip=ip)
     invoices.update_open_invoices(company)
     return changed

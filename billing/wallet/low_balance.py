@@ -27,10 +27,10 @@ def sweep() -> int:
 def rearm() -> int:
     """Re-arms the notification of companies whose balance has recovered."""
     return (
-        BillingProfile.objects.exclude(told_at=None)
+        BillingProfile.objects.exclude(low_balance_notified_at=None)
         .annotate(enough=F("low_balance") * REARM_TENTHS / 10)
         .filter(Q(company__wallet__available__gte=F("enough")) | Q(low_balance=0))
-        .update(told_at=None)
+        .update(low_balance_notified_at=None)
     )
 
 
@@ -42,7 +42,7 @@ def _companies_below_threshold() -> list[int]:
     )
     rows = (
         Wallet.objects.annotate(threshold=threshold)
-        .filter(available__lt=F("threshold"), company__billingprofile__told_at=None)
+        .filter(available__lt=F("threshold"), company__billingprofile__low_balance_notified_at=None)
         .exclude(company__status=Company.Status.SUSPENDED)
     )
     return list(rows.order_by("company_id").values_list("company_id", flat=True)[:BATCH])
@@ -54,14 +54,14 @@ def _notify(company_id: int) -> bool:
     BillingProfile.objects.get_or_create(company_id=company_id)
     profile = BillingProfile.objects.select_for_update(of=("self",)).get(company_id=company_id)
     available = Wallet.objects.values_list("available", flat=True).get(company_id=company_id)
-    if profile.told_at is not None or available >= profile.low_balance:
+    if profile.low_balance_notified_at is not None or available >= profile.low_balance:
         return False
-    profile.told_at = timezone.now()
-    profile.save(update_fields=["told_at"])
+    profile.low_balance_notified_at = timezone.now()
+    profile.save(update_fields=["low_balance_notified_at"])
     notifications.notify_low_balance(
         Company.objects.get(pk=company_id),
         available=available,
         threshold=profile.low_balance,
-        at=profile.told_at,
+        at=profile.low_balance_notified_at,
     )
     return True

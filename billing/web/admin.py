@@ -162,7 +162,15 @@ class SellerAdmin(AuditedChangesAdmin):
 
 @admin.register(BillingProfile)
 class BillingProfileAdmin(ReadOnlyAdmin):
-    list_display = ("company", "legal_name", "country", "inn", "email", "low_balance", "told_at")
+    list_display = (
+        "company",
+        "legal_name",
+        "country",
+        "inn",
+        "email",
+        "low_balance",
+        "low_balance_notified_at",
+    )
     list_select_related = ("company",)
     search_fields = ("company__name__istartswith", "legal_name__icontains", "inn__startswith")
     ordering = ("-company_id",)

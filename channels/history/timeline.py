@@ -14,7 +14,7 @@ from accounts.models import Delivery, EventKind
 from billing.models import Transfer
 from channels import extensions
 from channels.lifecycle.steps import FallbackReason
-from channels.models import Attempt, Message, Receipt, Turn
+from channels.models import Attempt, FallbackEvent, Message, Receipt
 from channels.vendor_accounts import error_texts
 
 Text = str | Promise
@@ -52,7 +52,7 @@ def timeline(message: Message, *, with_webhooks: bool = True) -> list[Step]:
     steps = [Step(message.created_at, _("Accepted for sending"))]
     for attempt in message.attempts.prefetch_related("receipts").order_by("n"):
         steps += _of_attempt(attempt)
-    steps += map(_of_turn, message.turns.order_by("id"))
+    steps += map(_of_fallback_event, message.fallback_events.order_by("id"))
     steps += map(_of_transfer, Transfer.objects.of_message(message.id))
     steps += (Step(*astuple(entry)) for entry in extensions.timeline_entries(message))
     if with_webhooks:
@@ -108,9 +108,9 @@ def _of_receipt(receipt: Receipt) -> Step:
     )
 
 
-def _of_turn(turn: Turn) -> Step:
-    title, tone, detail = error_texts.TURNS[FallbackReason(turn.why)]
-    return Step(turn.at, title % {"channel": turn.get_channel_display()}, tone, detail)
+def _of_fallback_event(event: FallbackEvent) -> Step:
+    title, tone, detail = error_texts.FALLBACK_EVENT_TEXTS[FallbackReason(event.reason)]
+    return Step(event.at, title % {"channel": event.get_channel_display()}, tone, detail)
 
 
 def _of_transfer(transfer: Transfer) -> Step:

@@ -42,7 +42,7 @@ def accept_fallback(message: MessageState, request: FallbackRequest) -> None:
     The message keeps its state: `sent` never returns to `queued`.
     """
     step, *message.chain = message.chain
-    message.turns.append((request.reason, step.channel))
+    message.fallback_events.append((request.reason, step.channel))
     for attempt in message.attempts:
         if attempt.state in OPEN_ATTEMPT:
             attempt.state = "expired"
@@ -61,7 +61,7 @@ def reject_fallback(
     if request.reason is FallbackReason.PATIENCE:
         _end_chain(message, reason)
     else:
-        message.turns.append((reason, message.chain[0].channel))
+        message.fallback_events.append((reason, message.chain[0].channel))
         finish(message, request.state, request.error)
 
 
@@ -70,7 +70,7 @@ def cancel_fallback(message: MessageState, reason: FallbackReason) -> None:
     if message.state not in OPEN_MESSAGE:
         return
     if message.hold > 1 and message.due_in is not None and message.open_attempt is None:
-        message.turns.append((reason, message.channel))
+        message.fallback_events.append((reason, message.channel))
         message.chain = []
         finish(message, "expired", "", reason=reason.value)
     elif message.chain:
@@ -78,6 +78,6 @@ def cancel_fallback(message: MessageState, reason: FallbackReason) -> None:
 
 
 def _end_chain(message: MessageState, reason: FallbackReason) -> None:
-    message.turns.append((reason, message.chain[0].channel))
+    message.fallback_events.append((reason, message.chain[0].channel))
     message.chain = []
     message.changed = True

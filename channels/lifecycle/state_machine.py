@@ -104,7 +104,7 @@ class MessageState:
     fallback_in: float | None = None  # patience of the channel it has just switched to
     has_switched_channel: bool = False
     # decisions for the timeline, each with the channel it concerns
-    turns: list[tuple[FallbackReason, str]] = field(default_factory=list)
+    fallback_events: list[tuple[FallbackReason, str]] = field(default_factory=list)
     at: datetime | None = None
     read_at: datetime | None = None
     is_read: bool = False
@@ -174,9 +174,11 @@ def _deliver_late(message: MessageState, attempt: AttemptState, proof: DeliveryP
     """
     if message.open_attempt:
         message.is_owed = True
-        message.turns.append((FallbackReason.OWED, message.channel))
+        message.fallback_events.append((FallbackReason.OWED, message.channel))
         return
-    message.turns.append((_CANCEL_REASONS.get(proof, FallbackReason.LATE), message.channel))
+    message.fallback_events.append(
+        (_CANCEL_REASONS.get(proof, FallbackReason.LATE), message.channel)
+    )
     message.settle(TransferKind.RELEASE, reason="late proof")
     message.channel, message.price = attempt.channel or message.channel, attempt.price
 

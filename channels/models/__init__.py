@@ -2,7 +2,7 @@
 
 from channels.models.day_counts import CountedDay, DayCount, DayTotal, StaleDay
 from channels.models.heartbeats import Heartbeat
-from channels.models.messages import Attempt, Message, MessageQuerySet, Turn
+from channels.models.messages import Attempt, FallbackEvent, Message, MessageQuerySet
 from channels.models.provider_accounts import ProviderAccount, ProviderAlert
 from channels.models.receipts import Part, Receipt
 from channels.models.recipients import BlockedPhone, Contact, KnownRecipient
@@ -14,6 +14,7 @@ __all__ = [
     "CountedDay",
     "DayCount",
     "DayTotal",
+    "FallbackEvent",
     "Heartbeat",
     "KnownRecipient",
     "Message",
@@ -23,5 +24,4 @@ __all__ = [
     "ProviderAlert",
     "Receipt",
     "StaleDay",
-    "Turn",
 ]

@@ -201,17 +201,17 @@ class Attempt(models.Model):
         return f"{self.channel} {self.n}"
 
 
-class Turn(models.Model):
+class FallbackEvent(models.Model):
     """One decision of a message's fallback chain about a channel: a line of its timeline."""
 
-    message = models.ForeignKey(Message, models.CASCADE, related_name="turns")
-    why = models.CharField(max_length=12)  # steps.FallbackReason
+    message = models.ForeignKey(Message, models.CASCADE, related_name="fallback_events")
+    reason = models.CharField(max_length=12)  # a `state_machine.FallbackReason`
     channel = models.CharField(_("channel"), max_length=8, choices=Message.ChannelName.choices)
     at = models.DateTimeField(_("time"), db_default=Now())
 
     class Meta:
-        verbose_name = _("turn of a message")
-        verbose_name_plural = _("turns of messages")
+        verbose_name = _("fallback event")
+        verbose_name_plural = _("fallback events")
 
     def __str__(self) -> str:
-        return f"{self.why} {self.channel}"
+        return f"{self.reason} {self.channel}"

@@ -214,12 +214,12 @@ def _write_messages(cursor: CursorWrapper, messages: Sequence[MessageState]) -> 
     if rows:
         zone = settings.TIME_ZONE
         cursor.execute(sql.UPDATE_MESSAGES, [*_transpose(rows), zone, zone])
-        _insert_turns(
+        _insert_fallback_events(
             cursor,
             [
                 (message.id, reason.value, channel)
                 for message in changed
-                for reason, channel in message.turns
+                for reason, channel in message.fallback_events
             ],
         )
         _append_webhook_events(
@@ -236,9 +236,11 @@ def _write_messages(cursor: CursorWrapper, messages: Sequence[MessageState]) -> 
     return changed
 
 
-def _insert_turns(cursor: CursorWrapper, turns: list[tuple[UUID, str, str]]) -> None:
-    if turns:
-        cursor.execute(sql.INSERT_TURNS, _transpose(turns))
+def _insert_fallback_events(
+    cursor: CursorWrapper, fallback_events: list[tuple[UUID, str, str]]
+) -> None:
+    if fallback_events:
+        cursor.execute(sql.INSERT_FALLBACK_EVENTS, _transpose(fallback_events))
 
 
 def _append_webhook_events(cursor: CursorWrapper, message_ids: list[UUID]) -> None:

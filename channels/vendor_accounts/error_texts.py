@@ -146,7 +146,7 @@ FAILURES_BY_CLASS: dict[str, Text] = {
 
 # Decision of the fallback chain → title, tone, detail.
 _CHARGED_ONCE = _("One delivery is charged, whatever else arrives.")
-TURNS: dict[FallbackReason, tuple[Text, str, Text]] = {
+FALLBACK_EVENT_TEXTS: dict[FallbackReason, tuple[Text, str, Text]] = {
     FallbackReason.PATIENCE: (_("No proof in time: trying %(channel)s"), "warning", _CHARGED_ONCE),
     FallbackReason.REFUSED: (_("Not delivered: trying %(channel)s"), "", ""),
     FallbackReason.TOKENS: (

@@ -14,7 +14,7 @@ from accounts.api.query_params import PAGING, PERIOD, time_of
 from accounts.models import Scope
 from channels import extensions, phone_numbers
 from channels.history import test_phone
-from channels.models import Attempt, Message, MessageQuerySet, Receipt, Turn
+from channels.models import Attempt, FallbackEvent, Message, MessageQuerySet, Receipt
 from channels.providers.base import Channel, Content
 from channels.routing.channel_choice import CHANNEL_NAMES
 from channels.vendor_accounts import availability, registry
@@ -65,7 +65,8 @@ class MessageDetail(ApiView):
             _own_messages(self)
             .filter(pk=message_id)
             .prefetch_related(
-                Prefetch("attempts", attempts), Prefetch("turns", Turn.objects.order_by("id"))
+                Prefetch("attempts", attempts),
+                Prefetch("fallback_events", FallbackEvent.objects.order_by("id")),
             )
             .first()
         )
@@ -78,7 +79,7 @@ class MessageDetail(ApiView):
                 **summary(message),
                 "timeline": [_attempt(attempt) for attempt in message.attempts.all()],
                 "opened_at": extensions.opened_at(message),
-                "fallback": [_turn(turn) for turn in message.turns.all()],
+                "fallback": [_fallback_event(event) for event in message.fallback_events.all()],
             }
         )
 
@@ -192,8 +193,8 @@ def _attempt(attempt: Attempt) -> dict[str, Any]:
     }
 
 
-def _turn(turn: Turn) -> dict[str, Any]:
-    return {"event": turn.why, "channel": turn.channel, "at": turn.at}
+def _fallback_event(event: FallbackEvent) -> dict[str, Any]:
+    return {"event": event.reason, "channel": event.channel, "at": event.at}
 
 
 def _channel(channel: Channel, mode: str) -> dict[str, Any]:

@@ -4,7 +4,7 @@ import pytest
 from playwright.sync_api import Page, expect
 from pytest_django.live_server_helper import LiveServer
 
-from channels.models import Message, Turn
+from channels.models import FallbackEvent, Message
 from tests.browser.test_cabinet import sign_in
 from tests.factories import AttemptFactory, MessageFactory
 
@@ -37,7 +37,7 @@ def test_message_shows_why_it_fell_back(page: Page, live_server: LiveServer) -> 
         company=company, channel="sms", state="sent", price=16, hold=2, tries=2
     )
     AttemptFactory.create(message=message, channel="whatsapp", state="expired")
-    Turn.objects.create(message=message, why="patience", channel="sms")
+    FallbackEvent.objects.create(message=message, reason="patience", channel="sms")
 
     page.goto(f"{live_server.url}/cabinet/messages/{message.public_id}")
 

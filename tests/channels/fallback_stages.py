@@ -31,8 +31,8 @@ def transfers(message: Message) -> list[tuple[str, int, str]]:
     return [(row.kind, row.amount, row.proof or row.reason) for row in rows]
 
 
-def turns(message: Message) -> list[tuple[str, str]]:
-    return list(message.turns.order_by("id").values_list("why", "channel"))
+def fallback_events(message: Message) -> list[tuple[str, str]]:
+    return list(message.fallback_events.order_by("id").values_list("reason", "channel"))
 
 
 def tries(message: Message) -> list[tuple[str, str]]:

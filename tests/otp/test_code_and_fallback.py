@@ -16,11 +16,11 @@ from tests.channels.fallback_stages import (
     apply_event,
     enable_fallback,
     event_applier,
+    fallback_events,
     fallen_back,
     handed_over,
     past_patience,
     transfers,
-    turns,
 )
 from tests.channels.message_stages import PHONE, accepted, claim, send
 from tests.otp.aging import age_rows
@@ -63,7 +63,7 @@ def test_right_code_cancels_an_unsent_sms_and_charges_nothing_for_it(api: Api) -
 
     assert (state(first.message), claim()) == (("delivered", "whatsapp", False), [])
     assert transfers(first.message) == [*MOVED, ("release", 16, "late proof")]
-    assert turns(first.message) == [("patience", "sms"), ("code_entered", "sms")]
+    assert fallback_events(first.message) == [("patience", "sms"), ("code_entered", "sms")]
     assert ledger.balance(api.company.pk) == (1000, 0)
 
 

@@ -144,8 +144,8 @@ CHECKS = (
           AND NOT EXISTS (SELECT 1 FROM phone_message p WHERE p.message_id = m.id AND p.has_arrived)
           AND NOT EXISTS (SELECT 1 FROM billing_transfer t
                           WHERE t.message_id = m.id AND t.proof = 'code_entered')
-          AND NOT EXISTS (SELECT 1 FROM channels_turn n
-                          WHERE n.message_id = m.id AND n.why = 'code_entered')
+          AND NOT EXISTS (SELECT 1 FROM channels_fallbackevent n
+                          WHERE n.message_id = m.id AND n.reason = 'code_entered')
         UNION ALL
         SELECT DISTINCT 'message ' || m.id FROM channels_message m
         JOIN channels_attempt a ON a.message_id = m.id
@@ -222,8 +222,8 @@ CHECKS = (
         WHERE a.hold > 1 AND NOT a.channel = ANY(c.fallback_chain)
         UNION ALL
         SELECT 'message ' || m.id FROM channels_message m WHERE m.hold <> 1 + (
-          SELECT count(*) FROM channels_turn n
-          WHERE n.message_id = m.id AND n.why IN ('patience', 'refused'))""",
+          SELECT count(*) FROM channels_fallbackevent n
+          WHERE n.message_id = m.id AND n.reason IN ('patience', 'refused'))""",
     ),
     Check(
         "fallback settled",

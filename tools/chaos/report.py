@@ -42,7 +42,7 @@ FACTS = {
         SELECT state, count(*) FROM channels_attempt WHERE error_class = 'ambiguous' GROUP BY 1""",
     "receipts": """
         SELECT provider || ' ' || state, count(*) FROM channels_receipt GROUP BY 1""",
-    "fallback, by what was decided": "SELECT why, count(*) FROM channels_turn GROUP BY 1",
+    "fallback events, by reason": "SELECT reason, count(*) FROM channels_fallbackevent GROUP BY 1",
     "captures, by proof": """
         SELECT proof, count(*) FROM billing_transfer WHERE kind = 'capture' GROUP BY 1""",
     "longest time without an answer, seconds": """

@@ -10,7 +10,7 @@ from django.db import connection, transaction
 from accounts.models import Company
 from billing.wallet import ledger
 from channels.lifecycle.state_machine import Event, EventKind
-from channels.models import Message, Turn
+from channels.models import FallbackEvent, Message
 from channels.outcomes import apply
 from tests.api.clients import Api
 from tests.billing.budgets.test_budgets import PHONE, held, set_budget, used
@@ -110,7 +110,7 @@ class TestFallback:
         message = self.go_on(api)
 
         assert (message.state, message.channel, held(api.company)) == ("failed", "whatsapp", 0)
-        assert Turn.objects.get().why == "budget"
+        assert FallbackEvent.objects.get().reason == "budget"
         assert used(api.company) == (0, {"RU": 0})
 
     def test_cheaper_step_refunds_the_budgets(self, api: Api) -> None:
@@ -137,4 +137,4 @@ class TestFallback:
 
         self.go_on(api)
 
-        assert Turn.objects.get().why == "tokens"
+        assert FallbackEvent.objects.get().reason == "tokens"

@@ -115,7 +115,10 @@ def test_letter_and_mark_are_one(owner: Member) -> None:
         low_balance.sweep()
         transaction.set_rollback(True)
 
-    assert (letters(), BillingProfile.objects.exclude(told_at=None).count()) == (0, 0)
+    assert (letters(), BillingProfile.objects.exclude(low_balance_notified_at=None).count()) == (
+        0,
+        0,
+    )
     assert low_balance.sweep() == 1
 
 

@@ -19,12 +19,12 @@ from tests.channels.fallback_stages import (
     URL,
     apply_event,
     enable_fallback,
+    fallback_events,
     fallen_back,
     handed_over,
     past_patience,
     transfers,
     tries,
-    turns,
 )
 from tests.channels.message_stages import PHONE, accepted, claim, send, submitted
 from tests.factories import CompanyFactory, EndpointFactory
@@ -109,7 +109,7 @@ def test_expired_patience_falls_back_to_sms(api: Api) -> None:
     message.refresh_from_db()
     assert (message.state, message.channel, message.price, message.hold) == ("sent", "sms", 16, 2)
     assert (message.chain, message.fallback_at) == ([], None)
-    assert (tries(message), turns(message)) == (
+    assert (tries(message), fallback_events(message)) == (
         [("whatsapp", "expired")],
         [("patience", "sms")],
     )
@@ -191,7 +191,11 @@ def test_message_near_its_end_does_not_fall_back(api: Api) -> None:
 
     message = attempt.message
     message.refresh_from_db()
-    assert (message.channel, message.chain, turns(message)) == ("whatsapp", [], [("time", "sms")])
+    assert (message.channel, message.chain, fallback_events(message)) == (
+        "whatsapp",
+        [],
+        [("time", "sms")],
+    )
     assert ledger.balance(api.company.pk) == (999, 1)
 
 
@@ -205,7 +209,7 @@ def test_late_delivery_cancels_an_unclaimed_sms(api: Api) -> None:
     assert (message.state, message.channel, message.price) == ("delivered", "whatsapp", 1)
     assert (message.due_at, claim(), message.is_owed) == (None, [], False)
     assert transfers(message) == [*MOVED, ("release", 16, "late proof")]
-    assert turns(message) == [("patience", "sms"), ("late", "sms")]
+    assert fallback_events(message) == [("patience", "sms"), ("late", "sms")]
     assert ledger.balance(api.company.pk) == (1000, 0)
 
 
@@ -271,7 +275,7 @@ def test_fallback_without_tokens_keeps_the_first_attempt(api: Api) -> None:
     message = attempt.message
     message.refresh_from_db()
     assert (message.state, message.channel, message.price) == ("sent", "whatsapp", 1)
-    assert (message.fallback_at, turns(message)) == (None, [("tokens", "sms")])
+    assert (message.fallback_at, fallback_events(message)) == (None, [("tokens", "sms")])
     assert ledger.balance(api.company.pk) == (14, 1)
     apply_event(attempt, EventKind.DELIVERED)
     assert transfers(message) == [("hold", 1, ""), ("capture", 1, "receipt")]
@@ -311,7 +315,10 @@ def test_cheaper_fallback_is_paid_first(api: Api) -> None:
 
     sweeps.fall_back()
 
-    assert (turns(dear), turns(cheap)) == ([("tokens", "sms")], [("patience", "telegram")])
+    assert (fallback_events(dear), fallback_events(cheap)) == (
+        [("tokens", "sms")],
+        [("patience", "telegram")],
+    )
     assert ledger.balance(api.company.pk) == (0, 2)
 
 

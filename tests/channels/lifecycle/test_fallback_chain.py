@@ -36,7 +36,7 @@ def moved(
     its = attempt(channel="whatsapp", price=1, state=state)
     one = message(state="sent", chain=[SMS], attempts=[its])
     fallback_chain.accept_fallback(one, FallbackRequest(why))
-    one.turns, one.changed, its.changed = [], False, False
+    one.fallback_events, one.changed, its.changed = [], False, False
     return one, its
 
 
@@ -92,7 +92,7 @@ def test_accepted_fallback_switches_the_channel() -> None:
 
     assert (one.state, one.channel, one.price, one.hold) == ("queued", "sms", 16, 2)
     assert (one.due_in, one.fallback_in, one.chain) == (0.0, 20.0, [])
-    assert (one.turns, its.state) == ([(FallbackReason.REFUSED, "sms")], "failed")
+    assert (one.fallback_events, its.state) == ([(FallbackReason.REFUSED, "sms")], "failed")
 
 
 @pytest.mark.parametrize("state", ["submitting", "ambiguous", "sent"])
@@ -130,7 +130,7 @@ def test_patience_near_the_end_ends_the_chain() -> None:
 
     fallback_chain.expire_patience(one)
 
-    assert (one.fallback_request, one.chain, one.turns) == (
+    assert (one.fallback_request, one.chain, one.fallback_events) == (
         None,
         [],
         [(FallbackReason.TIME, "sms")],
@@ -145,7 +145,7 @@ def test_rejected_fallback_after_patience_keeps_the_attempt() -> None:
     fallback_chain.reject_fallback(one, FallbackRequest(FallbackReason.PATIENCE))
 
     assert (one.state, its.state, one.settlements) == ("sent", "sent", [])
-    assert (one.chain, one.turns) == ([], [(FallbackReason.TOKENS, "sms")])
+    assert (one.chain, one.fallback_events) == ([], [(FallbackReason.TOKENS, "sms")])
 
 
 @pytest.mark.parametrize(
@@ -163,7 +163,7 @@ def test_rejected_fallback_after_a_refusal_ends_the_message(what: EventKind, err
         error,
         [(TransferKind.RELEASE, "", "failed")],
     )
-    assert one.turns == [(FallbackReason.TOKENS, "sms")]
+    assert one.fallback_events == [(FallbackReason.TOKENS, "sms")]
 
 
 @pytest.mark.parametrize(
@@ -234,7 +234,7 @@ def test_late_proof_cancels_the_next_attempt_without_a_charge(
 
     assert (one.state, one.channel, one.price, one.due_in) == ("delivered", "whatsapp", 1, None)
     assert [(s.kind, s.hold, s.amount) for s in one.settlements] == [(TransferKind.RELEASE, 2, 16)]
-    assert (one.turns, one.is_owed) == ([(why, "sms")], False)
+    assert (one.fallback_events, one.is_owed) == ([(why, "sms")], False)
 
 
 @pytest.mark.parametrize("state", ["submitting", "ambiguous", "sent"])
@@ -244,7 +244,11 @@ def test_late_proof_keeps_an_attempt_that_a_vendor_has(state: str) -> None:
     happen(EventKind.DELIVERED, one, first)
 
     assert (one.state, one.is_owed, one.settlements) == ("delivered", True, [])
-    assert (one.channel, one.price, one.turns) == ("sms", 16, [(FallbackReason.OWED, "sms")])
+    assert (one.channel, one.price, one.fallback_events) == (
+        "sms",
+        16,
+        [(FallbackReason.OWED, "sms")],
+    )
 
 
 @pytest.mark.parametrize(
@@ -323,7 +327,7 @@ def test_cancelled_fallback_ends_the_chain_but_not_the_message(
 
     fallback_chain.cancel_fallback(one, FallbackReason.CODE_ENTERED)
 
-    assert (one.chain, one.turns) == ([], [(FallbackReason.CODE_ENTERED, "sms")])
+    assert (one.chain, one.fallback_events) == ([], [(FallbackReason.CODE_ENTERED, "sms")])
     assert (one.state in {"queued", "sent"}, one.due_in, one.settlements) == (True, due_in, [])
 
 
@@ -332,7 +336,11 @@ def test_cancelled_fallback_ends_an_unclaimed_step() -> None:
 
     fallback_chain.cancel_fallback(one, FallbackReason.CLICK)
 
-    assert (one.state, one.due_in, one.turns) == ("expired", None, [(FallbackReason.CLICK, "sms")])
+    assert (one.state, one.due_in, one.fallback_events) == (
+        "expired",
+        None,
+        [(FallbackReason.CLICK, "sms")],
+    )
     assert kinds(one) == [(TransferKind.RELEASE, "", "click")]
 
 
@@ -342,7 +350,7 @@ def test_cancelled_fallback_keeps_open_attempts_and_final_messages() -> None:
 
     for one in (with_vendor, over):
         fallback_chain.cancel_fallback(one, FallbackReason.CODE_ENTERED)
-        assert (one.changed, one.turns, one.settlements) == (False, [], [])
+        assert (one.changed, one.fallback_events, one.settlements) == (False, [], [])
 
 
 def test_expiry_after_a_fallback_releases_the_current_hold() -> None:

@@ -8,7 +8,7 @@ from channels.history.timeline import timeline
 from channels.lifecycle.state_machine import EventKind
 from channels.lifecycle.steps import FallbackReason
 from channels.models import Message
-from channels.vendor_accounts.error_texts import TURNS
+from channels.vendor_accounts.error_texts import FALLBACK_EVENT_TEXTS
 from tests.api.clients import Api
 from tests.channels.fallback_stages import (
     apply_event,
@@ -31,7 +31,7 @@ def told(message: Message) -> list[str]:
 
 
 def test_every_fallback_reason_has_a_text() -> None:
-    assert set(TURNS) == set(FallbackReason)
+    assert set(FALLBACK_EVENT_TEXTS) == set(FallbackReason)
 
 
 def test_timeline_shows_a_fallback(api: Api) -> None:

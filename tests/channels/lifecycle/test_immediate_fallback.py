@@ -12,7 +12,7 @@ from channels.deliver.dispatcher import Dispatcher
 from channels.models import Message
 from tests.api.clients import Api
 from tests.channels.deliver.test_dispatcher import NOT_ON_WHATSAPP, WHATSAPP, taken
-from tests.channels.fallback_stages import URL, enable_fallback, transfers, tries, turns
+from tests.channels.fallback_stages import URL, enable_fallback, fallback_events, transfers, tries
 from tests.channels.message_stages import PHONE
 from tests.otp.test_test_keys import number
 
@@ -55,7 +55,7 @@ def test_refusal_by_whatsapp_falls_back_to_sms_in_the_request(
     assert (message.state, message.channel, message.price) == ("sent", "sms", 16)
     assert tries(message) == [("whatsapp", "failed"), ("sms", "sent")]
     assert transfers(message) == [("hold", 1, ""), ("release", 1, "refused"), ("hold", 16, "")]
-    assert turns(message) == [("refused", "sms")]
+    assert fallback_events(message) == [("refused", "sms")]
     assert ledger.balance(falling_api.company.pk) == (984, 16)
 
 
@@ -110,7 +110,7 @@ def test_fallback_without_tokens_ends_with_the_first_error(
     )
     message = Message.objects.get()
     assert transfers(message) == [("hold", 1, ""), ("release", 1, "failed")]
-    assert turns(message) == [("tokens", "sms")]
+    assert fallback_events(message) == [("tokens", "sms")]
     assert ledger.balance(falling_api.company.pk) == (15, 0)
 
 

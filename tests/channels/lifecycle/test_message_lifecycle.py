@@ -103,7 +103,12 @@ class Life(RuleBasedStateMachine):
             self.available += each.amount if each.kind is TransferKind.RELEASE else 0
         self.history.append(one.state)
         self.message = replace(
-            one, changed=False, fallback_request=None, fallback_in=None, turns=[], settlements=[]
+            one,
+            changed=False,
+            fallback_request=None,
+            fallback_in=None,
+            fallback_events=[],
+            settlements=[],
         )
 
     def decide(self) -> None:

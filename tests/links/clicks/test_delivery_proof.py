@@ -23,7 +23,13 @@ from links.clicks.buffer import STREAM
 from links.models import Link
 from tests.api.clients import Api
 from tests.api.races import at_once
-from tests.channels.fallback_stages import URL, apply_event, enable_fallback, transfers, turns
+from tests.channels.fallback_stages import (
+    URL,
+    apply_event,
+    enable_fallback,
+    fallback_events,
+    transfers,
+)
 from tests.channels.message_stages import PHONE, claim
 from tests.factories import LinkFactory
 from tests.otp.aging import age_rows, forget_limits
@@ -134,7 +140,7 @@ def test_click_cancels_an_unsent_sms(api: Api) -> None:
 
     assert (state(message), claim()) == (("delivered", "whatsapp"), [])
     assert transfers(message) == [*MOVED, ("release", 16, "late proof")]
-    assert turns(message) == [("patience", "sms"), ("click", "sms")]
+    assert fallback_events(message) == [("patience", "sms"), ("click", "sms")]
     assert ledger.balance(api.company.pk) == (1000, 0)
 
 
@@ -161,7 +167,7 @@ def test_link_beside_a_code_proves_its_own_message(api: Api) -> None:
     delivery_proof.prove_clicks()
 
     assert (state(dear)[0], state(cheap)[0]) == ("delivered", "sent")
-    assert (cheap.chain, turns(cheap)) == ([], [("click", "sms")])
+    assert (cheap.chain, fallback_events(cheap)) == ([], [("click", "sms")])
     assert ledger.balance(api.company.pk) == (983, 1)
     click(cheap)
     delivery_proof.prove_clicks()
