@@ -4,9 +4,10 @@ import re
 from functools import lru_cache
 
 import phonenumbers
+from django.utils.translation import gettext_lazy as _
 from phonenumbers import PhoneNumber, PhoneNumberFormat, PhoneNumberType, ValidationResult
 
-from config.errors import DomainError, Error, Words
+from config.errors import DomainError, Error, StrOrPromise
 
 _ALLOWED = re.compile(r"\+?[0-9 ().\-\u00a0\u2011]{5,40}", re.ASCII)
 _PUNCTUATION = re.compile(r"[^0-9+]")
@@ -17,14 +18,8 @@ MOBILE_PREFIXES_OF_SEVEN = {"RU": ("9",), "KZ": ("9", "70", "74", "77")}
 MIN_DIGITS_WITHOUT_PLUS = 11  # of a number that is possible but not valid
 MAX_LENGTH = 16  # a plus and the fifteen digits of E.164; some plans allow more
 
-NOT_A_PHONE: Words = (
-    "Укажите номер с плюсом и кодом страны, например +79161234567",
-    "Give the number with a plus and its country code, +79161234567 for example",
-)
-SATELLITE_OR_PREMIUM: Words = (
-    "На спутниковые и платные номера отправка не разрешена",
-    "Sending to satellite and premium numbers is not allowed",
-)
+NOT_A_PHONE = _("Give the number with a plus and its country code, +79161234567 for example")
+SATELLITE_OR_PREMIUM = _("Sending to satellite and premium numbers is not allowed")
 
 
 @lru_cache(maxsize=20_000)
@@ -130,5 +125,5 @@ def _e164(number: PhoneNumber) -> str:
     return phonenumbers.format_number(number, PhoneNumberFormat.E164)
 
 
-def _refusal(words: Words) -> DomainError:
+def _refusal(words: StrOrPromise) -> DomainError:
     return DomainError(Error.INVALID_PHONE, errors={"phone": [words]})

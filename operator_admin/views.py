@@ -73,10 +73,10 @@ def _send(
             ip=client_ip(request.META),
         )
     except AfterEffectError as refused:
-        messages.error(request, refused.error.words(request.LANGUAGE_CODE))
+        messages.error(request, str(refused.error.message))
         return _to_message(parse_id("msg", refused.extra["id"]))
     except DomainError as refused:
-        form.add_error(None, refused.error.words(request.LANGUAGE_CODE))
+        form.add_error(None, str(refused.error.message))
         return None
     messages.success(request, _("Sent. See the result below."))
     return _to_message(message_id)

@@ -5,11 +5,13 @@ from typing import Any
 
 from django.conf import settings
 from django.db import connection
+from django.utils.text import format_lazy
+from django.utils.translation import gettext_lazy as _
 
 from accounts.api import atomic_limits as counters
 from accounts.keys.api_keys import Principal
 from channels.accept import send_limits
-from config.errors import DomainError, Error, Words
+from config.errors import DomainError, Error, StrOrPromise
 from config.ids import uuid7
 from otp import sql
 
@@ -48,9 +50,8 @@ def check_refusal(
 def send_refusal(principal: Principal, phone: str) -> DomainError:
     """Refuses a send when the cap would reject even the right new code."""
     wait = max(1, _seconds_until_allowed(principal, phone))
-    words = (
-        f"Слишком много неверных кодов. Новый можно запросить через {_duration(wait, 'ru')}",
-        f"Too many wrong codes. Ask for a new one in {_duration(wait, 'en')}",
+    words = format_lazy(
+        _("Too many wrong codes. Ask for a new one in {wait}"), wait=_duration(wait)
     )
     return DomainError(Error.TOO_MANY_ATTEMPTS, message=words, retry_after=wait)
 
@@ -66,17 +67,19 @@ def _attempts_exhausted(principal: Principal, phone: str) -> DomainError:
     )
 
 
-def _attempts_exhausted_message(wait: int) -> Words:
-    russian = "Попытки закончились, этот код больше не подойдёт. Запросите новый код"
-    english = "No attempts are left: this code no longer works. Ask for a new one"
+def _attempts_exhausted_message(wait: int) -> StrOrPromise:
     if wait == 0:
-        return russian, english
-    return f"{russian} через {_duration(wait, 'ru')}", f"{english} in {_duration(wait, 'en')}"
+        return _("No attempts are left: this code no longer works. Ask for a new one")
+    return format_lazy(
+        _("No attempts are left: this code no longer works. Ask for a new one in {wait}"),
+        wait=_duration(wait),
+    )
 
 
-def _duration(seconds: int, language: str) -> str:
-    second, minute = ("с", "мин") if language == "ru" else ("s", "min")
-    return f"{seconds} {second}" if seconds < MINUTES_FROM else f"{ceil(seconds / 60)} {minute}"
+def _duration(seconds: int) -> StrOrPromise:
+    if seconds < MINUTES_FROM:
+        return format_lazy(_("{seconds} s"), seconds=seconds)
+    return format_lazy(_("{minutes} min"), minutes=ceil(seconds / 60))
 
 
 def _seconds_until_allowed(principal: Principal, phone: str) -> int:

@@ -6,6 +6,7 @@ from typing import Any
 import orjson
 from django.conf import settings
 from django.db import connection
+from django.utils import translation
 
 from accounts.api.base_view import DATABASE_UNAVAILABLE, identify, language_of
 from accounts.client_ip import client_ip, client_network
@@ -46,9 +47,9 @@ def refuse(environ: Mapping[str, Any], error: Error) -> Refusal:
         headers.append(("Retry-After", str(retry_after)))
     if environ["PATH_INFO"].startswith("/api/"):
         request_id = ids.request_id()
-        language = language_of(environ.get("HTTP_ACCEPT_LANGUAGE", ""))
         refusal = DomainError(error, retry_after=retry_after)
-        body = orjson.dumps(refusal.body(language=language, request_id=request_id))
+        with translation.override(language_of(environ.get("HTTP_ACCEPT_LANGUAGE", ""))):
+            body = orjson.dumps(refusal.body(request_id=request_id))
         headers += [("Content-Type", "application/json"), ("X-Request-Id", request_id)]
     else:
         body = _PLAIN_TEXT[error]

@@ -12,6 +12,10 @@ from django.conf import settings
 from django.core.exceptions import SuspiciousOperation
 from django.db import InterfaceError, OperationalError, connection
 from django.http import Http404, HttpRequest, HttpResponse, UnreadablePostError
+from django.utils import translation
+from django.utils.functional import Promise
+from django.utils.text import format_lazy
+from django.utils.translation import gettext_lazy as _
 from rest_framework.exceptions import APIException, MethodNotAllowed
 from rest_framework.request import Request
 from rest_framework.views import APIView
@@ -23,7 +27,7 @@ from accounts.keys import api_keys
 from accounts.keys.api_keys import Principal
 from accounts.models import Company, Scope
 from config import ids, metrics
-from config.errors import DomainError, Error, Words
+from config.errors import DomainError, Error, StrOrPromise
 
 log = structlog.get_logger(__name__)
 
@@ -32,9 +36,20 @@ class ApiResponse(HttpResponse):
     """JSON from a mapping, or from stored text that is replayed as it is."""
 
     def __init__(self, body: Mapping[str, Any] | str, status: int = 200) -> None:
-        text = body if isinstance(body, str) else orjson.dumps(body, option=orjson.OPT_UTC_Z)
+        text = (
+            body
+            if isinstance(body, str)
+            else orjson.dumps(body, default=_text, option=orjson.OPT_UTC_Z)
+        )
         super().__init__(text, status=status, content_type="application/json")
         self["Content-Length"] = str(len(self.content))  # without it the server sends chunks
+
+
+def _text(value: object) -> str:
+    """What orjson cannot write: a lazy text, in the active language."""
+    if isinstance(value, Promise):
+        return str(value)
+    raise TypeError
 
 
 @lru_cache(maxsize=1000)
@@ -70,13 +85,16 @@ class ApiView(APIView):
 
     principal: Principal
     request_id: str
-    language: str
     rate: Usage | None = None
+
+    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        language = language_of(request.META.get("HTTP_ACCEPT_LANGUAGE", ""))
+        with translation.override(language):
+            return super().dispatch(request, *args, **kwargs)  # type: ignore[return-value]
 
     def initialize_request(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Request:
         self.started = time.perf_counter()
         self.request_id = ids.request_id()
-        self.language = language_of(request.META.get("HTTP_ACCEPT_LANGUAGE", ""))
         structlog.contextvars.bind_contextvars(request_id=self.request_id)
         return Request(request)
 
@@ -161,23 +179,17 @@ def identify(meta: Mapping[str, Any], scope: Scope | None = None) -> Principal:
     return principal
 
 
-NO_SCOPE = ("У ключа нет права на это действие", "This key has no scope for that")
-WRONG_IP = ("Запросы с этого IP-адреса не разрешены", "Requests from this IP are not allowed")
-SUSPENDED = ("Работа компании приостановлена", "The company is suspended")
-NOT_APPROVED = (
-    "Боевые ключи заработают после одобрения компании; тестовые работают уже сейчас",
-    "Live keys work once the company is approved; test keys work now",
-)
-NOT_JSON = ("Тело запроса — не JSON", "The request body is not valid JSON")
-NOT_AN_OBJECT = (
-    "Тело запроса должно быть объектом JSON",
-    "The request body must be a JSON object",
-)
+NO_SCOPE = _("This key has no scope for that")
+WRONG_IP = _("Requests from this IP are not allowed")
+SUSPENDED = _("The company is suspended")
+NOT_APPROVED = _("Live keys work once the company is approved; test keys work now")
+NOT_JSON = _("The request body is not valid JSON")
+NOT_AN_OBJECT = _("The request body must be a JSON object")
 
 
-def too_large(most: int) -> Words:
+def too_large(most: int) -> StrOrPromise:
     size = most // 1024
-    return f"Тело запроса больше {size} КБ", f"The request body is larger than {size} KB"
+    return format_lazy(_("The request body is larger than {size} KB"), size=size)
 
 
 def exception_handler(error: Exception, context: Mapping[str, Any]) -> HttpResponse:
@@ -186,9 +198,7 @@ def exception_handler(error: Exception, context: Mapping[str, Any]) -> HttpRespo
     refusal = as_domain_error(error)
     if refusal.error is Error.INTERNAL_ERROR:
         log.error("api_crash", exc_info=error)
-    response = ApiResponse(
-        refusal.body(language=view.language, request_id=view.request_id), refusal.error.status
-    )
+    response = ApiResponse(refusal.body(request_id=view.request_id), refusal.error.status)
     if refusal.retry_after is not None:
         response["Retry-After"] = str(refusal.retry_after)
     if refusal.error is Error.INVALID_API_KEY:

@@ -11,6 +11,7 @@ from uuid import UUID
 
 import orjson
 from django.db import connection
+from django.utils.translation import gettext_lazy as _
 
 from accounts.keys.api_keys import Principal
 from config.errors import DomainError, Error, invalid_input
@@ -85,10 +86,7 @@ def parse(
     if key is None:
         return None
     if not (0 < len(key) <= MAX_LENGTH and key.isascii() and key.isprintable()):
-        words = (
-            "От 1 до 255 печатных символов ASCII",
-            "1 to 255 printable ASCII characters",
-        )
+        words = _("1 to 255 printable ASCII characters")
         raise invalid_input(**{"Idempotency-Key": words})
     try:
         canonical = orjson.dumps(payload, option=orjson.OPT_SORT_KEYS)

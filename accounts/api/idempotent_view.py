@@ -115,4 +115,4 @@ class IdempotentView(ApiView):
         return None if body is None else (200, body)
 
     def _body(self, error: DomainError) -> dict[str, Any]:
-        return error.body(language=self.language, request_id=self.request_id)
+        return error.body(request_id=self.request_id)

@@ -10,6 +10,8 @@ from typing import Any
 
 from django.core.exceptions import ValidationError
 from django.db.models import Q, QuerySet
+from django.utils.text import format_lazy
+from django.utils.translation import gettext_lazy as _
 
 from config.errors import DomainError, invalid_input
 
@@ -27,7 +29,7 @@ class Page:
 def limit_of(query: Mapping[str, str]) -> int:
     text = query.get("limit", str(PAGE))
     if not (_NUMBER.fullmatch(text) and 1 <= int(text) <= MAX_PAGE):
-        raise invalid_input(limit=(f"От 1 до {MAX_PAGE}", f"Between 1 and {MAX_PAGE}"))
+        raise invalid_input(limit=format_lazy(_("Between 1 and {max}"), max=MAX_PAGE))
     return int(text)
 
 
@@ -80,15 +82,10 @@ def encode(row: Any) -> str:
 def _decode(cursor: str, id_of: Callable[[str], Any]) -> tuple[datetime, Any]:
     try:
         text = base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)).decode()
-        created_at, _, row_id = text.partition("|")
+        created_at, _separator, row_id = text.partition("|")
         return _aware(datetime.fromisoformat(created_at)), id_of(row_id)
     except (ValueError, ValidationError, binascii.Error):
-        raise invalid_input(
-            cursor=(
-                "Возьмите next_cursor из предыдущей страницы",
-                "Take next_cursor from the previous page",
-            )
-        ) from None
+        raise invalid_input(cursor=_("Take next_cursor from the previous page")) from None
 
 
 def _aware(moment: datetime) -> datetime:

@@ -5,8 +5,10 @@ from datetime import UTC, datetime
 from difflib import get_close_matches
 
 from django.utils.dateparse import parse_date, parse_datetime
+from django.utils.text import format_lazy
+from django.utils.translation import gettext_lazy as _
 
-from config.errors import DomainError, Error, Words, invalid_input
+from config.errors import DomainError, Error, StrOrPromise, invalid_input
 
 PAGING = ("limit", "cursor")
 PERIOD = ("from", "to")
@@ -23,14 +25,14 @@ def check_names(query: Mapping[str, str], known: Collection[str]) -> None:
         raise DomainError(Error.INVALID_INPUT, errors=errors)
 
 
-def _unknown_parameter(name: str, known: Collection[str]) -> Words:
+def _unknown_parameter(name: str, known: Collection[str]) -> StrOrPromise:
     if not known:
-        return "У этого списка нет параметров", "This list has no parameters"
+        return _("This list has no parameters")
     near = get_close_matches(name, known, n=1)
     if near:
-        return f"Нет такого параметра; может быть, {near[0]}?", f"Unknown; did you mean {near[0]}?"
-    words = ", ".join(known)
-    return f"Нет такого параметра; есть: {words}", f"Unknown; there are: {words}"
+        return format_lazy(_("Unknown; did you mean {name}?"), name=near[0])
+    names = ", ".join(known)
+    return format_lazy(_("Unknown; there are: {names}"), names=names)
 
 
 def time_of(name: str, text: str) -> datetime:
@@ -43,12 +45,5 @@ def time_of(name: str, text: str) -> datetime:
     if moment is None and day is not None:
         moment = datetime(day.year, day.month, day.day, tzinfo=UTC)
     if moment is None:
-        raise invalid_input(
-            **{
-                name: (
-                    "Время в формате ISO 8601, например 2026-01-31T10:00:00Z",
-                    "A time in ISO 8601, 2026-01-31T10:00:00Z for example",
-                )
-            }
-        )
+        raise invalid_input(**{name: _("A time in ISO 8601, 2026-01-31T10:00:00Z for example")})
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)

@@ -7,16 +7,16 @@ from collections.abc import Mapping
 from typing import Any
 from unicodedata import category
 
-from config.errors import DomainError, Error, Words
+from django.utils.text import format_lazy
+from django.utils.translation import gettext_lazy as _
 
-REQUIRED: Words = ("Обязательное поле", "This field is required")
-NOT_TEXT: Words = ("Должна быть строка", "Must be a string")
-NOT_BOOLEAN: Words = ("Должно быть true или false", "Must be true or false")
-NOT_INTEGER: Words = ("Должно быть целое число", "Must be an integer")
-UNPRINTABLE: Words = (
-    "Только печатные символы, без переводов строки",
-    "Printable characters only, no line breaks",
-)
+from config.errors import DomainError, Error, StrOrPromise
+
+REQUIRED = _("This field is required")
+NOT_TEXT = _("Must be a string")
+NOT_BOOLEAN = _("Must be true or false")
+NOT_INTEGER = _("Must be an integer")
+UNPRINTABLE = _("Printable characters only, no line breaks")
 _CONTROLS = {"Cc", "Cs", "Zl", "Zp"}
 
 
@@ -25,9 +25,9 @@ class Fields:
 
     def __init__(self, payload: Mapping[str, Any]) -> None:
         self.payload = payload
-        self.errors: dict[str, list[Words]] = {}
+        self.errors: dict[str, list[StrOrPromise]] = {}
 
-    def fault(self, name: str, words: Words) -> None:
+    def fault(self, name: str, words: StrOrPromise) -> None:
         self.errors.setdefault(name, []).append(words)
 
     def text(
@@ -45,7 +45,7 @@ class Fields:
             self.fault(name, REQUIRED)
             return None
         if len(value) > longest:
-            self.fault(name, (f"Не длиннее {longest} символов", f"At most {longest} characters"))
+            self.fault(name, format_lazy(_("At most {max} characters"), max=longest))
             return None
         if not _is_clean(value, multiline=multiline):
             self.fault(name, UNPRINTABLE)
@@ -60,7 +60,7 @@ class Fields:
             self.fault(name, NOT_INTEGER)
             return None
         if not least <= value <= most:
-            self.fault(name, (f"От {least} до {most}", f"Between {least} and {most}"))
+            self.fault(name, format_lazy(_("Between {min} and {max}"), min=least, max=most))
             return None
         return value
 
@@ -74,8 +74,8 @@ class Fields:
     def choice(self, name: str, allowed: list[str]) -> str | None:
         value = self.text(name)
         if value is not None and value not in allowed:
-            words = ", ".join(allowed)
-            self.fault(name, (f"Допустимо: {words}", f"Allowed: {words}"))
+            choices = ", ".join(allowed)
+            self.fault(name, format_lazy(_("Allowed: {choices}"), choices=choices))
             return None
         return value
 

@@ -9,6 +9,8 @@ from datetime import datetime, timedelta
 from django.conf import settings
 from django.db import connection
 from django.utils import timezone
+from django.utils.text import format_lazy
+from django.utils.translation import gettext_lazy as _
 
 from config.errors import DomainError, Error
 
@@ -18,9 +20,9 @@ SELECT %(key)s, to_jsonb(%(count)s::int), %(end)s WHERE %(count)s::int <= %(most
 ON CONFLICT (key) DO UPDATE SET value = to_jsonb(used.value::int + %(count)s::int)
 WHERE used.value::int + %(count)s::int <= %(most)s
 """
-_WORDS = {
-    "links": ("ссылок", "links"),
-    "messages": ("сообщений", "messages"),
+_USED_UP = {
+    "links": _("A company's test keys make at most {max} links a day"),
+    "messages": _("A company's test keys make at most {max} messages a day"),
 }
 
 
@@ -39,12 +41,8 @@ def consume(company_id: int, what: str, count: int = 1) -> None:
         cursor.execute(_TAKE, params)
         if cursor.rowcount:
             return
-    russian, english = _WORDS[what]
     raise DomainError(
         Error.RATE_LIMITED,
-        message=(
-            f"Тестовые ключи компании создают не больше {most} {russian} в сутки",
-            f"A company's test keys make at most {most} {english} a day",
-        ),
+        message=format_lazy(_USED_UP[what], max=most),
         retry_after=max(1, int((end - now).total_seconds()) + 1),
     )

@@ -4,6 +4,7 @@ from typing import Any
 
 import orjson
 from django.http import HttpResponse
+from django.utils.translation import gettext_lazy as _
 from rest_framework.request import Request
 
 from accounts.api.base_view import ApiResponse
@@ -16,29 +17,17 @@ from config.errors import DomainError, Error, invalid_input
 from config.ids import parse_id
 
 WORDS = {
-    "list": {"ru": "Адреса для вебхуков", "en": "Webhook endpoints"},
-    "one": {"ru": "Адрес для вебхуков", "en": "Webhook endpoint"},
-    "created": {
-        "ru": "Адрес добавлен. Сохраните secret: он показан один раз",
-        "en": "The endpoint was added. Keep the secret: it is shown once",
-    },
-    "changed": {"ru": "Изменения сохранены", "en": "The changes were saved"},
-    "deleted": {"ru": "Адрес удалён", "en": "The endpoint was deleted"},
-    "rotated": {
-        "ru": "Новый секрет готов, старый подписывает ещё сутки",
-        "en": "The new secret is ready; the old one signs for a day more",
-    },
-    "example": {"ru": "Пример отправляется", "en": "An example is on its way"},
+    "list": _("Webhook endpoints"),
+    "one": _("Webhook endpoint"),
+    "created": _("The endpoint was added. Keep the secret: it is shown once"),
+    "changed": _("The changes were saved"),
+    "deleted": _("The endpoint was deleted"),
+    "rotated": _("The new secret is ready; the old one signs for a day more"),
+    "example": _("An example is on its way"),
 }
-ENDPOINT_DISABLED = (
-    "Адрес выключен: включите его, передав enabled: true",
-    "The endpoint is off: switch it on by enabled: true",
-)
-CONFLICTING_KINDS = (
-    "В type и event разные события: оставьте одно",
-    "type and event name different events: give one",
-)
-NOT_BOOLEAN = ("Должно быть true или false", "Must be true or false")
+ENDPOINT_DISABLED = _("The endpoint is off: switch it on by enabled: true")
+CONFLICTING_KINDS = _("type and event name different events: give one")
+NOT_BOOLEAN = _("Must be true or false")
 
 
 class _View(IdempotentView):
@@ -53,7 +42,7 @@ class _View(IdempotentView):
         return found
 
     def answer(self, words: str, body: dict[str, Any]) -> dict[str, Any]:
-        return {"success": True, "message": WORDS[words][self.language], **body}
+        return {"success": True, "message": WORDS[words], **body}
 
     def with_secret(self, response: HttpResponse) -> HttpResponse:
         """Adds the secret, which is derived again and never stored with an idempotent response."""

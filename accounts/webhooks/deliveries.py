@@ -6,6 +6,8 @@ from typing import Any
 from django.db import connection, transaction
 from django.db.models import OuterRef, QuerySet, Subquery
 from django.utils import timezone
+from django.utils.text import format_lazy
+from django.utils.translation import gettext_lazy as _
 
 from accounts.audit.events import record
 from accounts.models import (
@@ -19,16 +21,15 @@ from accounts.models import (
 )
 from accounts.outbox import events
 from accounts.webhooks import sql
-from config.errors import DomainError, Error, Words
+from config.errors import DomainError, Error
 from config.ids import public_id, uuid7
 
 State = Delivery.State
 REPLAYED_AT_ONCE = 1000
 BATCH, BATCHES = 1000, 20  # deliveries cancelled per statement, statements per run
 EXAMPLE, EXAMPLES_A_MINUTE = "example:", 20
-TOO_MANY_EXAMPLES: Words = (
-    f"До {EXAMPLES_A_MINUTE} примеров в минуту на один адрес, попробуйте чуть позже",
-    f"Up to {EXAMPLES_A_MINUTE} examples a minute to one endpoint; try a little later",
+TOO_MANY_EXAMPLES = format_lazy(
+    _("Up to {max} examples a minute to one endpoint; try a little later"), max=EXAMPLES_A_MINUTE
 )
 EXAMPLE_PHONE = "+79990000000"
 
@@ -39,7 +40,7 @@ def cancel_undeliverable() -> int:
     Works in small batches, because a backlog may be of any size.
     """
     total = 0
-    for _ in range(BATCHES):
+    for _batch in range(BATCHES):
         with connection.cursor() as cursor:
             cursor.execute(sql.CANCEL_UNDELIVERABLE, [BATCH])
             total += cursor.rowcount

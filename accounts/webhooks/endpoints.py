@@ -8,39 +8,33 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.text import format_lazy
+from django.utils.translation import gettext_lazy as _
 
 from accounts.audit.events import record
 from accounts.models import Company, Endpoint, EventKind, Member, User
 from accounts.outbox import mail
 from accounts.webhooks import egress, signing
-from config.errors import DomainError, Error, Words, invalid_input
+from config.errors import DomainError, Error, StrOrPromise, invalid_input
 
 OLD_SECRET_LIFETIME = timedelta(hours=24)  # how long the old secret signs beside the new one
 NOTIFIED_ROLES = (Member.Role.OWNER, Member.Role.DEVELOPER)
 DESCRIPTION_LENGTH = 120
 
-WRONG_KINDS: Words = (
-    "Список событий, хотя бы одно: " + ", ".join(EventKind.values),
-    "A list of events, at least one: " + ", ".join(EventKind.values),
+WRONG_KINDS = format_lazy(
+    _("A list of events, at least one: {kinds}"), kinds=", ".join(EventKind.values)
 )
-WRONG_URL: dict[str, Words] = {
-    "url": ("Это не адрес, который можно вызвать", "This is not a URL that can be called"),
-    "scheme": ("Адрес должен начинаться с https://", "The URL must begin with https://"),
-    "port": ("Порт должен быть 443 или 8443", "The port must be 443 or 8443"),
-    "address": (
-        "Адрес ведёт в частную сеть, а нужен доступный из интернета",
-        "The URL leads into a private network; it must be reachable from the internet",
-    ),
+WRONG_URL: dict[str, StrOrPromise] = {
+    "url": _("This is not a URL that can be called"),
+    "scheme": _("The URL must begin with https://"),
+    "port": _("The port must be 443 or 8443"),
+    "address": _("The URL leads into a private network; it must be reachable from the internet"),
 }
-TOO_MANY_ENDPOINTS: Words = (
-    f"У компании может быть до {settings.MAX_ENDPOINTS} адресов: удалите один из них",
-    f"A company has up to {settings.MAX_ENDPOINTS} endpoints: delete one first",
+TOO_MANY_ENDPOINTS = format_lazy(
+    _("A company has up to {max} endpoints: delete one first"), max=settings.MAX_ENDPOINTS
 )
 
-URL_TAKEN: Words = (
-    "Этот адрес уже добавлен: измените его или удалите",
-    "This URL is an endpoint already: change that one or delete it",
-)
+URL_TAKEN = _("This URL is an endpoint already: change that one or delete it")
 
 
 def check_url(url: str) -> str:

@@ -6,7 +6,6 @@ from django import forms
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext_lazy as _
 
-from accounts.cabinet.forms import interface_language
 from accounts.models import EventKind, Mode
 from accounts.webhooks import egress, endpoints
 from config.errors import DomainError
@@ -70,7 +69,7 @@ def field_of(error: DomainError) -> str | None:
 
 def message_of(error: DomainError) -> str:
     """The error in the interface language: messages of fields, else its own."""
-    body = error.body(language=interface_language(), request_id="")
+    body = error.body(request_id="")
     fields = body.get("errors")
     return (
         " ".join(text for texts in fields.values() for text in texts)

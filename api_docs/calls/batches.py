@@ -1,5 +1,8 @@
 """Many links made at once, and what can be done with them together, written down."""
 
+from django.utils.text import format_lazy
+from django.utils.translation import gettext_lazy as _
+
 from accounts.models import Scope
 from api_docs.calls.common_fields import EXPIRES_AT, EXPIRES_IN
 from api_docs.calls.link_fields import (
@@ -12,14 +15,9 @@ from api_docs.calls.link_fields import (
     TARGET,
 )
 from api_docs.calls.shapes import Call, Field, Shape, array, boolean, identifier, nullable, text
-from config.errors import Error, Words
+from config.errors import Error
 from links.make import bulk
 from links.web.link_api import WORDS
-
-
-def _words(name: str) -> Words:
-    return WORDS[name]["ru"], WORDS[name]["en"]
-
 
 _MADE = {
     "success": True,
@@ -33,19 +31,17 @@ _MADE = {
 }
 
 
-def _results(language: str) -> list[dict[str, object]]:
-    refused = {
-        "success": False,
-        "code": Error.ALIAS_TAKEN.code,
-        "message": Error.ALIAS_TAKEN.words(language),
-    }
-    return [_MADE, refused]
+_REFUSED = {
+    "success": False,
+    "code": Error.ALIAS_TAKEN.code,
+    "message": Error.ALIAS_TAKEN.message,
+}
 
 
 RESULT = Shape(
     "LinkResult",
     (
-        Field("success", boolean(), ("Создана ли эта.", "Whether this one was made."), True),
+        Field("success", boolean(), _("Whether this one was made."), True),
         *(
             one.optional()
             for one in (LINK_ID, SHORTENED_URL, SLUG, TARGET, EXPIRES_AT, EXPIRES_IN, REUSED)
@@ -53,16 +49,14 @@ RESULT = Shape(
         Field(
             "code",
             text(),
-            ("Код ошибки, если не создана.", "The error code, if it was not made."),
+            _("The error code, if it was not made."),
             required=False,
         ),
-        Field(
-            "message", text(), ("Что не так, словами.", "What is wrong, in words."), required=False
-        ),
+        Field("message", text(), _("What is wrong, in words."), required=False),
         Field(
             "errors",
             {"type": "object", "additionalProperties": array(text())},
-            ("Поле → что с ним не так.", "Field → what is wrong with it."),
+            _("Field → what is wrong with it."),
             required=False,
         ),
     ),
@@ -71,24 +65,19 @@ BULK = Call(
     "POST",
     "/links/bulk",
     "shortenLinks",
-    ("Сократить много ссылок", "Shorten many links"),
-    (
-        "Делает короткие ссылки пачкой. У каждой свой результат: ошибка в одной не мешает другим. "
-        "Токены не списываются.",
+    _("Shorten many links"),
+    _(
         "Makes short links in one request. Each has a result of its own: a fault in one does not "
-        "hinder the others. It costs no tokens.",
+        "hinder the others. It costs no tokens."
     ),
     Scope.LINKS,
     page="links",
-    message=("Ссылок создано: 1 из 2", "Links made: 1 of 2"),
+    message=_("Links made: 1 of 2"),
     body=(
         Field(
             "links",
             array() | {"minItems": 1, "maxItems": bulk.MAX_LINKS},
-            (
-                f"Что сократить: от 1 до {bulk.MAX_LINKS}.",
-                f"What to shorten: 1 to {bulk.MAX_LINKS}.",
-            ),
+            format_lazy(_("What to shorten: 1 to {max}."), max=bulk.MAX_LINKS),
             [{"url": TARGET.example}, {"url": TARGET.example, "alias": "sale"}],
             fields=NEW_LINK,
         ),
@@ -97,38 +86,33 @@ BULK = Call(
         Field(
             "batch",
             nullable(identifier("bat")),
-            (
-                "Пакет созданных ссылок; `null`, если новых нет.",
-                "The batch of what was made; `null` when nothing new was.",
-            ),
+            _("The batch of what was made; `null` when nothing new was."),
             BATCH_ID,
         ),
         Field(
             "data",
             array(),
-            ("Результаты в порядке запроса.", "A result for each, in the order asked for."),
-            (_results("ru"), _results("en")),
+            _("A result for each, in the order asked for."),
+            [_MADE, _REFUSED],
             fields=RESULT,
         ),
     ),
     refusals=(Error.INVALID_INPUT,),
 )
 
-BATCH = Field("batch", identifier("bat"), ("Пакет.", "The batch."), BATCH_ID)
+BATCH = Field("batch", identifier("bat"), _("The batch."), BATCH_ID)
 STOP = Call(
     "DELETE",
     "/batches/{id}",
     "stopBatch",
-    ("Остановить пакет ссылок", "Stop a batch of links"),
-    (
-        "Через секунду ни одна ссылка пакета не открывается: все отвечают 410. Сами ссылки не "
-        "меняются.",
+    _("Stop a batch of links"),
+    _(
         "Within a second no link of the batch opens: all answer 410. The links themselves stay as "
-        "they are.",
+        "they are."
     ),
     Scope.LINKS,
     page="links",
-    message=_words("stopped"),
+    message=WORDS["stopped"],
     answer=(BATCH,),
     refusals=(Error.NOT_FOUND,),
 )
@@ -136,14 +120,11 @@ RELEASE = Call(
     "POST",
     "/batches/{id}/release",
     "releaseBatch",
-    ("Снова открыть пакет", "Release a batch of links"),
-    (
-        "Ссылки пакета снова открываются, кроме выключенных поодиночке и истёкших.",
-        "The links of the batch open again, but for those disabled one by one or expired.",
-    ),
+    _("Release a batch of links"),
+    _("The links of the batch open again, but for those disabled one by one or expired."),
     Scope.LINKS,
     page="links",
-    message=_words("released"),
+    message=WORDS["released"],
     answer=(BATCH,),
     refusals=(Error.NOT_FOUND,),
 )

@@ -1,6 +1,8 @@
 """POST /otp/send and POST /otp/verify, written down."""
 
 from django.conf import settings
+from django.utils.text import format_lazy
+from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Scope
 from api_docs.calls.common_fields import (
@@ -26,11 +28,12 @@ from otp.web.api import DEFAULT_PURPOSE, PURPOSE_LENGTH, VERIFIED
 PURPOSE = Field(
     "purpose",
     nullable(text(minLength=1, maxLength=PURPOSE_LENGTH)),
-    (
-        f"Зачем нужен код: `login`, `payment` и так далее. По умолчанию `{DEFAULT_PURPOSE}`. "
-        "Код одного назначения не подойдёт к другому.",
-        f"What the code is for: `login`, `payment` and so on; `{DEFAULT_PURPOSE}` by default. "
-        "A code of one purpose does not open another.",
+    format_lazy(
+        _(
+            "What the code is for: `login`, `payment` and so on; `{default}` by default. "
+            "A code of one purpose does not open another."
+        ),
+        default=DEFAULT_PURPOSE,
     ),
     required=False,
 )
@@ -51,17 +54,11 @@ SEND_CODE = Call(
     "POST",
     "/otp/send",
     "sendCode",
-    ("Отправить код", "Send a code"),
-    (
-        "Придумывает одноразовый код и отправляет его на номер.",
-        "Makes a one-time code and sends it to the number.",
-    ),
+    _("Send a code"),
+    _("Makes a one-time code and sends it to the number."),
     Scope.OTP,
     page="send-code",
-    message=(
-        status_text("code", "whatsapp", "sent", "ru"),
-        status_text("code", "whatsapp", "sent", "en"),
-    ),
+    message=status_text("code", "whatsapp", "sent"),
     body=(
         PHONE,
         PURPOSE,
@@ -70,19 +67,13 @@ SEND_CODE = Call(
         Field(
             "link",
             nullable(text(format="uri", maxLength=URL_LENGTH)),
-            (
-                "Ссылка, которую нужно сократить и отправить вместе с кодом.",
-                "A URL to shorten and to send along with the code.",
-            ),
+            _("A URL to shorten and to send along with the code."),
             required=False,
         ),
         Field(
             "link_expires_in",
             nullable(integer(MINUTE, MONTH)),
-            (
-                "Через сколько секунд эта ссылка перестанет открываться.",
-                "After how many seconds that link stops working.",
-            ),
+            _("After how many seconds that link stops working."),
             required=False,
         ),
         LINK_UNTIL,
@@ -97,37 +88,25 @@ SEND_CODE = Call(
         Field(
             "expires_in",
             integer(0),
-            (
-                "Сколько секунд ещё действует код.",
-                "For how many more seconds the code is good.",
-            ),
+            _("For how many more seconds the code is good."),
             settings.CODE_LIFETIME,
         ),
         Field(
             "resend_in",
             integer(0),
-            (
-                "Через сколько секунд можно попросить код ещё раз.",
-                "In how many seconds the code may be asked for again.",
-            ),
+            _("In how many seconds the code may be asked for again."),
             settings.COOL_DOWN,
         ),
         Field(
             "attempts_left",
             integer(0),
-            (
-                "Сколько попыток ввода осталось у этого кода.",
-                "How many guesses this code has left.",
-            ),
+            _("How many guesses this code has left."),
             settings.CODE_ATTEMPTS,
         ),
         Field(
             "short_url",
             SHORT_URL.schema,
-            (
-                "Короткая ссылка; только если в запросе был `link`.",
-                "The short link; only if the request had a `link`.",
-            ),
+            _("The short link; only if the request had a `link`."),
             required=False,
         ),
     ),
@@ -137,13 +116,13 @@ SEND_CODE = Call(
 VERIFICATION_ID = Field(
     "id",
     identifier("otp"),
-    ("Идентификатор проверки.", "The verification's id."),
+    _("The verification's id."),
     "otp_0192f0c1a6d97c1d8e2f3a4b5c6d7e8f",
 )
 VERIFIED_AT = Field(
     "verified_at",
     time(),
-    ("Когда код подошёл, UTC.", "When the code was accepted, UTC."),
+    _("When the code was accepted, UTC."),
     "2026-11-20T10:15:30.482915Z",
 )
 VERIFICATION = Shape("Verification", (VERIFICATION_ID, UNDERSTOOD_PHONE, VERIFIED_AT))
@@ -151,23 +130,17 @@ VERIFY_CODE = Call(
     "POST",
     "/otp/verify",
     "verifyCode",
-    ("Проверить код", "Verify a code"),
-    (
-        "Проверяет код, который ввёл пользователь. Верный код срабатывает один раз.",
-        "Checks the code a user typed in. A right code works once.",
-    ),
+    _("Verify a code"),
+    _("Checks the code a user typed in. A right code works once."),
     Scope.OTP,
     page="verify-code",
-    message=(VERIFIED["ru"], VERIFIED["en"]),
+    message=VERIFIED,
     body=(
         PHONE,
         Field(
             "code",
             text(pattern="^[0-9]{4,8}$"),
-            (
-                "Код строкой: у числа пропали бы нули в начале.",
-                "The code as a string: a number would lose its leading zeros.",
-            ),
+            _("The code as a string: a number would lose its leading zeros."),
             "482915",
         ),
         PURPOSE,

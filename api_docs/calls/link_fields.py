@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+from django.utils.translation import gettext_lazy as _
+
 from api_docs.calls.common_fields import ALIAS, EXPIRES_AT, LINK_LIFETIME, SHORT_URL, TEST, URL
 from api_docs.calls.shapes import (
     Field,
@@ -14,6 +16,7 @@ from api_docs.calls.shapes import (
     text,
     time,
 )
+from config.errors import StrOrPromise
 from links.addresses.target_urls import MAX_LENGTH as URL_LENGTH
 from links.web.link_api import STATES
 from links.web.request_fields import UNTIL
@@ -24,16 +27,14 @@ UNTIL_NAMES = choice(UNTIL, "LinkUntil")
 LINK_ID = Field(
     "id",
     identifier("lnk"),
-    ("Идентификатор ссылки.", "The link's id."),
+    _("The link's id."),
     "lnk_0192f0c1a6da7e2f9a3b4c5d6e7f8091",
 )
-SLUG = Field(
-    "slug", text(), ("Имя ссылки: то, что после `/`.", "What follows the slash."), "bcdfghjk"
-)
+SLUG = Field("slug", text(), _("What follows the slash."), "bcdfghjk")
 TARGET = Field(
     "url",
     text(format="uri"),
-    ("Куда она ведёт.", "Where it leads."),
+    _("Where it leads."),
     "https://shop.example/orders/1024",
 )
 SHORTENED_URL = replace(SHORT_URL, example="https://kvitok.example/bcdfghjk")
@@ -41,61 +42,48 @@ SHORTENED_URL = replace(SHORT_URL, example="https://kvitok.example/bcdfghjk")
 HOST = Field(
     "host",
     nullable(text(format="hostname", maxLength=253)),
-    (
-        "Домен ссылки: один из доменов компании или домен сервиса. По умолчанию — из настроек "
-        "компании.",
+    _(
         "The link's host: one of the company's own, or the service's. By default the company's "
-        "setting.",
+        "setting."
     ),
     required=False,
 )
 TAGS = Field(
     "utm",
     nullable(boolean()),
-    (
-        "`false` — не добавлять к адресу метки из настроек компании.",
-        "`false`: leave the company's tags out of the target.",
-    ),
+    _("`false`: leave the company's tags out of the target."),
     required=False,
 )
 EXPIRED_URL = Field(
     "expired_url",
     nullable(text(maxLength=URL_LENGTH)),
-    (
-        "Куда вести, когда срок выйдет. По умолчанию — из настроек компании; пустая строка — "
-        "никуда.",
+    _(
         "Where to lead once it has expired. By default the company's setting; an empty string: "
-        "nowhere.",
+        "nowhere."
     ),
     required=False,
 )
 ONCE = Field(
     "once",
     nullable(boolean()),
-    (
-        "`true` — открывается один раз: посетитель подтверждает переход кнопкой.",
-        "`true`: opens once, when the visitor presses a button.",
-    ),
+    _("`true`: opens once, when the visitor presses a button."),
     required=False,
 )
 REUSE = Field(
     "reuse",
     nullable(boolean()),
-    (
-        "`true` — если такая же ссылка уже есть и работает, вернуть её. Не вместе с `alias` и "
-        "`once`.",
+    _(
         "`true`: answer with an equal link if one is there and works. Not together with `alias` or "
-        "`once`.",
+        "`once`."
     ),
     required=False,
 )
 LINK_UNTIL = Field(
     "link_until",
     nullable(UNTIL_NAMES),
-    (
-        "`code` — ссылка живёт не дольше кода: закрывается, когда код введён, заменён или истёк.",
+    _(
         "`code`: the link lives no longer than the code: it closes once the code is entered, "
-        "replaced or expired.",
+        "replaced or expired."
     ),
     required=False,
 )
@@ -105,55 +93,47 @@ NEW_LINK = Shape("NewLink", (URL, ALIAS, LINK_LIFETIME, *OPTIONS, REUSE))
 REUSED = Field(
     "reused",
     boolean(),
-    (
-        "`true`, если это ссылка, которая уже была: на запрос с `reuse`.",
-        "`true` when this link was there already: of a request with `reuse`.",
-    ),
+    _("`true` when this link was there already: of a request with `reuse`."),
     False,
 )
 BATCH_ID = "bat_0192f0c1a6db7f3a8b4c5d6e7f809102"
 
 
-def moment(name: str, russian: str, english: str, example: str | None = None) -> Field:
-    return Field(name, nullable(time()), (russian, english), example)
+def moment(name: str, words: StrOrPromise, example: str | None = None) -> Field:
+    return Field(name, nullable(time()), words, example)
 
 
-def _count(name: str, russian: str, english: str, example: int) -> Field:
-    return Field(name, integer(0), (russian, english), example)
+def _count(name: str, words: StrOrPromise, example: int) -> Field:
+    return Field(name, integer(0), words, example)
 
 
 COUNTS = (
-    _count("clicks", "Переходы людей.", "Clicks by people.", 42),
+    _count("clicks", _("Clicks by people."), 42),
     _count(
         "previews",
-        "Запросы мессенджеров и браузеров заранее: предпросмотр, предзагрузка.",
-        "Fetches ahead of a person: messengers' previews, browsers' prefetching.",
+        _("Fetches ahead of a person: messengers' previews, browsers' prefetching."),
         7,
     ),
-    _count("scanners", "Роботы, антивирусы, скрипты.", "Robots, virus scanners, scripts.", 3),
+    _count("scanners", _("Robots, virus scanners, scripts."), 3),
 )
 CLICK_TIMES = (
     moment(
         "first_click_at",
-        "Первый переход человека.",
-        "A person's first click.",
+        _("A person's first click."),
         "2026-11-20T10:17:40.512Z",
     ),
     moment(
         "last_click_at",
-        "Последний переход человека.",
-        "A person's last click.",
+        _("A person's last click."),
         "2026-11-20T18:02:05.004Z",
     ),
 )
 STATE = Field(
     "state",
     STATE_NAMES,
-    (
-        "Работает, истекла, выключена (сама или вместе с пакетом) или уже открыта, если была "
-        "одноразовой.",
+    _(
         "It works, it has expired, it was disabled (alone or with its batch), or it has been "
-        "opened, if it opens once.",
+        "opened, if it opens once."
     ),
     "active",
 )
@@ -165,41 +145,39 @@ LINK = Shape(
         SLUG,
         TARGET,
         EXPIRES_AT,
-        Field(
-            "alias", nullable(text()), ("Имя, если его задали вы.", "Your own name for it."), None
-        ),
+        Field("alias", nullable(text()), _("Your own name for it."), None),
         STATE,
         TEST,
         Field(
             "created_at",
             time(),
-            ("Когда создана.", "When it was made."),
+            _("When it was made."),
             "2026-11-20T10:15:12.044Z",
         ),
         Field(
             "utm",
             nullable(text()),
-            ("Метки, которые добавятся к адресу.", "The tags that are added to the target."),
+            _("The tags that are added to the target."),
             "utm_source=shop&utm_medium={channel}",
         ),
         Field(
             "expired_url",
             nullable(text(format="uri")),
-            ("Куда ведёт, когда срок вышел.", "Where it leads once it has expired."),
+            _("Where it leads once it has expired."),
             None,
         ),
-        Field("once", boolean(), ("Открывается один раз.", "Whether it opens once."), False),
-        moment("used_at", "Когда открыта одноразовая.", "When the one that opens once was opened."),
+        Field("once", boolean(), _("Whether it opens once."), False),
+        moment("used_at", _("When the one that opens once was opened.")),
         Field(
             "until",
             nullable(UNTIL_NAMES),
-            ("`code` — живёт не дольше своего кода.", "`code`: lives no longer than its code."),
+            _("`code`: lives no longer than its code."),
             None,
         ),
         Field(
             "batch",
             nullable(identifier("bat")),
-            ("Пакет, в котором создана.", "The batch it was made in."),
+            _("The batch it was made in."),
             None,
         ),
         *COUNTS,
@@ -209,23 +187,13 @@ LINK = Shape(
 NEW_URL = replace(URL, schema=nullable(URL.schema), required=False)
 NEW_LIFETIME = replace(
     LINK_LIFETIME,
-    words=(
-        "Через сколько секунд от этого запроса она перестанет открываться; и та, срок которой "
-        "вышел, снова заработает.",
-        "After how many seconds from now it stops working; one that has expired works again.",
-    ),
+    words=_("After how many seconds from now it stops working; one that has expired works again."),
 )
 NEW_TAGS = replace(
     TAGS,
-    words=(
-        "`true` — добавлять метки из настроек компании, какие они сейчас; `false` — не добавлять.",
-        "`true`: add the company's tags as they are now; `false`: add none.",
-    ),
+    words=_("`true`: add the company's tags as they are now; `false`: add none."),
 )
 NEW_EXPIRED_URL = replace(
     EXPIRED_URL,
-    words=(
-        "Куда вести, когда срок выйдет; пустая строка — никуда.",
-        "Where to lead once it has expired; an empty string: nowhere.",
-    ),
+    words=_("Where to lead once it has expired; an empty string: nowhere."),
 )

@@ -1,5 +1,7 @@
 """POST /links/shorten and POST /links/send, written down."""
 
+from django.utils.translation import gettext_lazy as _
+
 from accounts.models import Scope
 from api_docs.calls.codes import SENT_REFUSALS
 from api_docs.calls.common_fields import (
@@ -38,14 +40,11 @@ SHORTEN = Call(
     "POST",
     "/links/shorten",
     "shortenLink",
-    ("Сократить ссылку", "Shorten a link"),
-    (
-        "Делает короткую ссылку. Токены не списываются.",
-        "Makes a short link. It costs no tokens.",
-    ),
+    _("Shorten a link"),
+    _("Makes a short link. It costs no tokens."),
     Scope.LINKS,
     page="shorten",
-    message=(SHORTENED["ru"], SHORTENED["en"]),
+    message=SHORTENED,
     body=NEW_LINK,
     answer=(
         LINK_ID,
@@ -63,28 +62,20 @@ SEND_LINK = Call(
     "POST",
     "/links/send",
     "sendLink",
-    ("Отправить ссылку", "Send a link"),
-    (
-        "Сокращает ссылку и отправляет её на номер вместе с вашим текстом.",
-        "Shortens a URL and sends it to the number with your text.",
-    ),
+    _("Send a link"),
+    _("Shortens a URL and sends it to the number with your text."),
     Scope.LINKS,
     page="send-link",
-    message=(
-        status_text("link", "whatsapp", "sent", "ru"),
-        status_text("link", "whatsapp", "sent", "en"),
-    ),
+    message=status_text("link", "whatsapp", "sent"),
     body=(
         PHONE,
         URL,
         Field(
             "text",
             nullable(text(maxLength=TEXT_LENGTH)),
-            (
-                "Текст сообщения. Каждое отдельное слово `:link` заменится короткой ссылкой; "
-                "если его нет, ссылка встанет в конец.",
+            _(
                 "The text of the message. Every whole word `:link` becomes the short link; without "
-                "one the link goes to the end.",
+                "one the link goes to the end."
             ),
             required=False,
         ),
@@ -105,10 +96,7 @@ SEND_LINK = Call(
         Field(
             "segments",
             integer(1),
-            (
-                "Сколько частей в SMS; только у SMS.",
-                "How many segments the SMS has; with SMS only.",
-            ),
+            _("How many segments the SMS has; with SMS only."),
             required=False,
         ),
     ),

@@ -1,5 +1,8 @@
 """Links once they are made, written down."""
 
+from django.utils.text import format_lazy
+from django.utils.translation import gettext_lazy as _
+
 from accounts.models import Scope
 from api_docs.calls.common_fields import CURSOR, HAS_MORE, LIMIT, NEXT_CURSOR
 from api_docs.calls.link_fields import (
@@ -25,55 +28,48 @@ from api_docs.calls.shapes import (
     time,
     time_or_day,
 )
-from config.errors import Error, Words
+from config.errors import Error, StrOrPromise
 from links.clicks import statistics
 from links.web.link_api import INTERVALS, WORDS
 
 INTERVAL_NAMES = choice(INTERVALS, "StatsInterval")
 
 
-def _words(name: str) -> Words:
-    return WORDS[name]["ru"], WORDS[name]["en"]
-
-
 LIST = Call(
     "GET",
     "/links",
     "listLinks",
-    ("Ссылки", "Links"),
-    (
-        "Ссылки компании в режиме ключа, новые первыми.",
-        "The company's links in the key's mode, newest first.",
-    ),
+    _("Links"),
+    _("The company's links in the key's mode, newest first."),
     Scope.LINKS,
     page="links",
-    message=_words("list"),
+    message=WORDS["list"],
     query=(
-        Field("state", STATE_NAMES, ("Состояние.", "The state."), required=False),
-        Field("slug", text(), ("Имя ссылки.", "The slug or alias."), required=False),
+        Field("state", STATE_NAMES, _("The state."), required=False),
+        Field("slug", text(), _("The slug or alias."), required=False),
         Field(
             "batch",
             text(),
-            ("Пакет, в котором созданы.", "The batch they were made in."),
+            _("The batch they were made in."),
             required=False,
         ),
         Field(
             "from",
             time_or_day(),
-            ("Созданы не раньше, ISO 8601.", "Made then or later, ISO 8601."),
+            _("Made then or later, ISO 8601."),
             required=False,
         ),
         Field(
             "to",
             time_or_day(),
-            ("Созданы раньше, ISO 8601.", "Made before then, ISO 8601."),
+            _("Made before then, ISO 8601."),
             required=False,
         ),
         LIMIT,
         CURSOR,
     ),
     answer=(
-        Field("data", array(), ("Ссылки.", "Links."), fields=LINK),
+        Field("data", array(), _("Links."), fields=LINK),
         HAS_MORE,
         NEXT_CURSOR,
     ),
@@ -83,11 +79,11 @@ GET = Call(
     "GET",
     "/links/{id}",
     "getLink",
-    ("Одна ссылка", "One link"),
-    ("Ссылка, её состояние и сколько раз её открыли.", "A link, its state and its clicks."),
+    _("One link"),
+    _("A link, its state and its clicks."),
     Scope.LINKS,
     page="links",
-    message=_words("one"),
+    message=WORDS["one"],
     answer=LINK,
     refusals=(Error.NOT_FOUND,),
 )
@@ -95,32 +91,27 @@ CHANGE = Call(
     "PATCH",
     "/links/{id}",
     "changeLink",
-    ("Изменить ссылку", "Change a link"),
-    (
-        "Меняет то, что передано; остальное остаётся как было. Короткая ссылка та же, новое "
-        "действует в течение секунды.",
+    _("Change a link"),
+    _(
         "Changes what is given; the rest stays as it was. The short link is the same, the change "
-        "holds within a second.",
+        "holds within a second."
     ),
     Scope.LINKS,
     page="links",
-    message=_words("changed"),
+    message=WORDS["changed"],
     body=(
         NEW_URL,
         NEW_LIFETIME,
         Field(
             "never_expires",
             nullable(boolean()),
-            (
-                "`true` — бессрочная; вместе с `expires_in` не передаётся.",
-                "`true`: for ever; not together with `expires_in`.",
-            ),
+            _("`true`: for ever; not together with `expires_in`."),
             required=False,
         ),
         Field(
             "enabled",
             nullable(boolean()),
-            ("Выключить или снова включить.", "Disables it, or enables it again."),
+            _("Disables it, or enables it again."),
             required=False,
         ),
         NEW_EXPIRED_URL,
@@ -138,15 +129,11 @@ DISABLE = Call(
     "DELETE",
     "/links/{id}",
     "disableLink",
-    ("Выключить ссылку", "Disable a link"),
-    (
-        "Через секунду ссылка отвечает 410. Статистика остаётся; включить снова можно через "
-        "`PATCH`.",
-        "Within a second the link answers 410. Its counts stay; `PATCH` enables it again.",
-    ),
+    _("Disable a link"),
+    _("Within a second the link answers 410. Its counts stay; `PATCH` enables it again."),
     Scope.LINKS,
     page="links",
-    message=_words("disabled"),
+    message=WORDS["disabled"],
     answer=LINK,
     refusals=(Error.NOT_FOUND,),
 )
@@ -157,7 +144,7 @@ POINT = Shape(
         Field(
             "at",
             time(),
-            ("Начало дня или часа.", "When the day or the hour begins."),
+            _("When the day or the hour begins."),
             "2026-11-19T21:00:00Z",
         ),
         *COUNTS,
@@ -165,15 +152,15 @@ POINT = Shape(
 )
 
 
-def _breakdown(name: str, russian: str, english: str, example: str) -> Field:
+def _breakdown(name: str, words: StrOrPromise, example: str) -> Field:
     rows = Shape(
         "ClickBreakdown",
         (
-            Field("name", nullable(text()), ("`null` — неизвестно.", "`null`: unknown."), example),
+            Field("name", nullable(text()), _("`null`: unknown."), example),
             COUNTS[0],
         ),
     )
-    return Field(name, array(), (russian, english), fields=rows)
+    return Field(name, array(), words, fields=rows)
 
 
 LINK_STATS = Shape(
@@ -182,24 +169,22 @@ LINK_STATS = Shape(
         LINK_ID,
         *COUNTS,
         *CLICK_TIMES,
-        Field("interval", INTERVAL_NAMES, ("Шаг.", "The step."), "day"),
+        Field("interval", INTERVAL_NAMES, _("The step."), "day"),
         Field(
             "series",
             array(),
-            ("По порядку, пустые дни и часы тоже.", "In order, empty steps as well."),
+            _("In order, empty steps as well."),
             fields=POINT,
         ),
         _breakdown(
             "referrers",
-            "С каких сайтов пришли люди: десять самых частых.",
-            "The sites people came from, the ten most frequent.",
+            _("The sites people came from, the ten most frequent."),
             "shop.example",
         ),
-        _breakdown("devices", "На каких устройствах.", "By the device's system.", "android"),
+        _breakdown("devices", _("By the device's system."), "android"),
         _breakdown(
             "countries",
-            "Из каких стран, двумя буквами.",
-            "From which countries, two letters each.",
+            _("From which countries, two letters each."),
             "KZ",
         ),
     ),
@@ -208,39 +193,35 @@ STATS = Call(
     "GET",
     "/links/{id}/stats",
     "getLinkStats",
-    ("Переходы по ссылке", "Clicks on a link"),
-    (
-        "Сколько раз ссылку открыли по дням или часам, и с чем приходили люди.",
-        "How often the link was followed by day or by hour, and what people came with.",
-    ),
+    _("Clicks on a link"),
+    _("How often the link was followed by day or by hour, and what people came with."),
     Scope.LINKS,
     page="links",
-    message=_words("stats"),
+    message=WORDS["stats"],
     query=(
         Field(
             "interval",
             INTERVAL_NAMES,
-            (
-                f"Шаг. По дням — до {statistics.MAX_DAYS} дней, по умолчанию 30; по часам — до "
-                f"{statistics.MAX_HOURS // 24} дней, по умолчанию 48 часов.",
-                f"The step. By day up to {statistics.MAX_DAYS} days, 30 by default; by hour up to "
-                f"{statistics.MAX_HOURS // 24} days, 48 hours by default.",
+            format_lazy(
+                _(
+                    "The step. By day up to {days} days, 30 by default; by hour up to "
+                    "{hourly_days} days, 48 hours by default."
+                ),
+                days=statistics.MAX_DAYS,
+                hourly_days=statistics.MAX_HOURS // 24,
             ),
             required=False,
         ),
         Field(
             "from",
             time_or_day(),
-            ("С какого времени, ISO 8601.", "Since when, ISO 8601."),
+            _("Since when, ISO 8601."),
             required=False,
         ),
         Field(
             "to",
             time_or_day(),
-            (
-                "До какого, ISO 8601; по умолчанию до сейчас.",
-                "Until when, ISO 8601; now by default.",
-            ),
+            _("Until when, ISO 8601; now by default."),
             required=False,
         ),
     ),

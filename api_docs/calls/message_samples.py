@@ -1,5 +1,8 @@
 """What a person reads, worded for the pages by what words the messages."""
 
+from django.utils.functional import lazy
+from django.utils.translation import get_language
+
 from accounts.keys.company_texts import NO_TEXTS, CompanyTexts
 from channels.providers.base import Channel
 from links.make.new_link import short_url
@@ -20,6 +23,10 @@ AUTOFILL = CompanyTexts({}, "shop.example", "FA+9qCX9VSu")
 def standard(language: str) -> str:
     """A code in our own words."""
     return _worded(language, NO_TEXTS, body=None, link=None)
+
+
+# An example of the schema and the pages, in the language of each.
+STANDARD = lazy(lambda: standard(get_language()), str)()
 
 
 def own(language: str) -> str:

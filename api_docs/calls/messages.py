@@ -1,5 +1,8 @@
 """GET /messages, /messages/{id}, /test/messages and /channels, written down."""
 
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
+
 from accounts.models import Scope
 from api_docs.calls import message_samples
 from api_docs.calls.common_fields import (
@@ -34,38 +37,33 @@ from channels.models import Attempt, Message
 from channels.providers.base import Content
 from channels.providers.inbound import ReceiptState
 from channels.web.api import WORDS
-from config.errors import Error
+from config.errors import Error, StrOrPromise
 
 RECEIPT_STATUSES = [one.value for one in ReceiptState if one is not ReceiptState.UNREACHABLE]
 
 KIND = Field(
     "kind",
     choice(list(Message.Kind.values), "MessageKind"),
-    ("Что отправлено: код или ссылка.", "What was sent: a code or a link."),
+    _("What was sent: a code or a link."),
     "code",
 )
 NUMBER = Field(
     "phone",
     text(pattern=r"^\+[0-9]+\*?$"),
-    (
-        "Номер получателя, E.164. У старых сообщений — только начало и `*`.",
-        "The recipient's number, E.164. Of an old message its beginning and `*` alone.",
-    ),
+    _("The recipient's number, E.164. Of an old message its beginning and `*` alone."),
     "+79990000000",
 )
 LINK = Field(
     "short_url",
     nullable(text(format="uri")),
-    ("Короткая ссылка, если она была в сообщении.", "The short link, if the message had one."),
+    _("The short link, if the message had one."),
     None,
 )
-CREATED = Field(
-    "created_at", time(), ("Когда принят запрос.", "When it was accepted."), "2026-11-20T10:15:12Z"
-)
+CREATED = Field("created_at", time(), _("When it was accepted."), "2026-11-20T10:15:12Z")
 
 
-def _moment(name: str, russian: str, english: str, example: str | None) -> Field:
-    return Field(name, nullable(time()), (russian, english), example)
+def _moment(name: str, words: StrOrPromise, example: str | None) -> Field:
+    return Field(name, nullable(time()), words, example)
 
 
 MESSAGE = Shape(
@@ -79,35 +77,29 @@ MESSAGE = Shape(
         Field(
             "error",
             nullable(text()),
-            ("Код ошибки, если не доставлено.", "The error code, if it was not delivered."),
+            _("The error code, if it was not delivered."),
             None,
         ),
         Field(
             "cost",
             integer(0),
-            ("Цена доставки в токенах.", "The price of the delivery in tokens."),
+            _("The price of the delivery in tokens."),
             1,
         ),
         Field(
             "segments",
             nullable(integer(1)),
-            ("Частей в SMS; `null` у других каналов.", "SMS segments; `null` on other channels."),
+            _("SMS segments; `null` on other channels."),
             None,
         ),
         LINK,
         TEST,
         REQUEST_ID,
         CREATED,
-        _moment(
-            "sent_at", "Когда передано в канал.", "When it was handed over.", "2026-11-20T10:15:13Z"
-        ),
-        _moment(
-            "delivered_at", "Когда доставлено.", "When it was delivered.", "2026-11-20T10:15:14Z"
-        ),
-        _moment("read_at", "Когда прочитано.", "When it was read.", None),
-        _moment(
-            "finished_at", "Когда всё закончилось.", "When it was over.", "2026-11-20T10:15:14Z"
-        ),
+        _moment("sent_at", _("When it was handed over."), "2026-11-20T10:15:13Z"),
+        _moment("delivered_at", _("When it was delivered."), "2026-11-20T10:15:14Z"),
+        _moment("read_at", _("When it was read."), None),
+        _moment("finished_at", _("When it was over."), "2026-11-20T10:15:14Z"),
     ),
 )
 
@@ -117,26 +109,26 @@ RECEIPT = Shape(
         Field(
             "status",
             choice(RECEIPT_STATUSES, "ReceiptStatus"),
-            ("Что сообщил провайдер, в наших словах.", "What the provider reported, in our words."),
+            _("What the provider reported, in our words."),
             "delivered",
         ),
         Field(
             "provider_status",
             text(),
-            ("Слово самого провайдера.", "The provider's own word."),
+            _("The provider's own word."),
             "delivered",
         ),
         Field(
             "error_code",
             nullable(text()),
-            ("Код ошибки провайдера.", "The provider's error code."),
+            _("The provider's error code."),
             None,
         ),
-        _moment("at", "Когда это было у провайдера.", "When it was so.", "2026-11-20T10:15:14Z"),
+        _moment("at", _("When it was so."), "2026-11-20T10:15:14Z"),
         Field(
             "received_at",
             time(),
-            ("Когда отчёт пришёл к нам.", "When we were told."),
+            _("When we were told."),
             "2026-11-20T10:15:14Z",
         ),
     ),
@@ -149,35 +141,33 @@ ATTEMPT = Shape(
         Field(
             "provider",
             text(),
-            ("Через какого провайдера.", "The provider it went through."),
+            _("The provider it went through."),
             "whatsapp_cloud",
         ),
         Field(
             "status",
             choice(list(Attempt.State.values), "AttemptStatus"),
-            ("Чем кончилась попытка.", "What became of the attempt."),
+            _("What became of the attempt."),
             "delivered",
         ),
         Field(
             "error_code",
             nullable(text()),
-            (
-                "Код ошибки провайдера; `patience`, если доставку ждали и перешли к другому "
-                "каналу.",
+            _(
                 "The provider's error code; `patience` where the wait was over and another channel "
-                "was tried.",
+                "was tried."
             ),
             None,
         ),
-        Field("started_at", time(), ("Начало попытки.", "When it began."), "2026-11-20T10:15:12Z"),
+        Field("started_at", time(), _("When it began."), "2026-11-20T10:15:12Z"),
+        _moment("accepted_at", _("When it was taken."), "2026-11-20T10:15:13Z"),
         _moment(
-            "accepted_at", "Когда провайдер принял.", "When it was taken.", "2026-11-20T10:15:13Z"
+            "finished_at", pgettext_lazy("attempt", "When it was over."), "2026-11-20T10:15:14Z"
         ),
-        _moment("finished_at", "Когда закончилась.", "When it was over.", "2026-11-20T10:15:14Z"),
         Field(
             "receipts",
             array(),
-            ("Отчёты провайдера по порядку.", "The provider's receipts, in order."),
+            _("The provider's receipts, in order."),
             fields=RECEIPT,
         ),
     ),
@@ -189,23 +179,16 @@ TURN = Shape(
         Field(
             "event",
             choice(list(FallbackReason), "FallbackEvent"),
-            (
-                "Перешли к каналу: `patience` — прежний не подтвердил доставку вовремя, `refused` "
-                "— не доставил. Не стали: `tokens` — не хватило токенов, `time` — слишком поздно. "
-                "Отменили: `late` — прежний всё-таки доставил, `code_entered` — код введён, "
-                "`click` — ссылку открыли. `owed` — прежний доставил, но канал уже принял "
-                "сообщение.",
+            _(
                 "Went on to the channel: `patience`, the last one proved no delivery in time; "
                 "`refused`, it did not deliver. Did not: `tokens`, there were too few; `time`, too "
                 "late. Called it off: `late`, the last one delivered after all; `code_entered`; "
-                "`click`. `owed`: the last one delivered, but the channel had the message already.",
+                "`click`. `owed`: the last one delivered, but the channel had the message already."
             ),
             "refused",
         ),
-        Field(
-            "channel", CHANNEL_NAMES, ("О каком канале речь.", "The channel in question."), "sms"
-        ),
-        Field("at", time(), ("Когда.", "When."), "2026-11-20T10:15:13Z"),
+        Field("channel", CHANNEL_NAMES, _("The channel in question."), "sms"),
+        Field("at", time(), _("When."), "2026-11-20T10:15:13Z"),
     ),
 )
 
@@ -215,22 +198,18 @@ MESSAGE_DETAILS = Shape(
         Field(
             "timeline",
             array(),
-            ("Попытки доставки по порядку.", "The attempts to deliver it, in order."),
+            _("The attempts to deliver it, in order."),
             fields=ATTEMPT,
         ),
         _moment(
             "opened_at",
-            "Когда человек впервые открыл ссылку из сообщения; предпросмотр и сканеры не в счёт.",
-            "When the person first opened the link in it; previews and scanners do not count.",
+            _("When the person first opened the link in it; previews and scanners do not count."),
             None,
         ),
         Field(
             "fallback",
             array(),
-            (
-                "Что решено о запасных каналах; пусто, если о них речи не было.",
-                "What was decided of further channels; empty where there was nothing to decide.",
-            ),
+            _("What was decided of further channels; empty where there was nothing to decide."),
             fields=TURN,
         ),
     ),
@@ -248,10 +227,10 @@ TEST_MESSAGE = Shape(
         Field(
             "text",
             nullable(text()),
-            ("Текст сообщения.", "The text of the message."),
-            (message_samples.standard("ru"), message_samples.standard("en")),
+            _("The text of the message."),
+            message_samples.STANDARD,
         ),
-        Field("code", nullable(text()), ("Сам код.", "The code itself."), "482915"),
+        Field("code", nullable(text()), _("The code itself."), "482915"),
         LINK,
         CREATED,
     ),
@@ -260,19 +239,19 @@ TEST_MESSAGE = Shape(
 CHANNEL = Shape(
     "ChannelInfo",
     (
-        Field("channel", CHANNEL_NAMES, ("Канал.", "The channel."), "whatsapp"),
-        Field("name", text(), ("Название для людей.", "Its name for people."), "WhatsApp"),
+        Field("channel", CHANNEL_NAMES, _("The channel."), "whatsapp"),
+        Field("name", text(), _("Its name for people."), "WhatsApp"),
         Field(
             "price",
             integer(1),
-            ("Токенов за доставленное сообщение.", "Tokens per delivered message."),
+            _("Tokens per delivered message."),
             1,
         ),
-        Field("available", boolean(), ("Доступен ли.", "Whether it can be used."), True),
+        Field("available", boolean(), _("Whether it can be used."), True),
         Field(
             "capabilities",
             array(choice([one.value for one in Content], "Capability")),
-            ("Что он может передать.", "What it can carry."),
+            _("What it can carry."),
             [one.value for one in Content],
         ),
     ),
@@ -282,27 +261,27 @@ FILTERS = (
     Field(
         "phone",
         text(),
-        ("Номер в любом написании.", "The number, in any spelling."),
+        _("The number, in any spelling."),
         required=False,
     ),
-    Field("channel", CHANNEL_NAMES, ("Канал.", "The channel."), required=False),
+    Field("channel", CHANNEL_NAMES, _("The channel."), required=False),
     Field(
         "status",
         MESSAGE_STATUSES,
-        ("Статус.", "The status."),
+        _("The status."),
         required=False,
     ),
-    Field("kind", KIND.schema, ("Код или ссылка.", "A code or a link."), required=False),
+    Field("kind", KIND.schema, _("A code or a link."), required=False),
     Field(
         "from",
         time_or_day(),
-        ("С какого момента, ISO 8601, включительно.", "From when, ISO 8601, inclusive."),
+        _("From when, ISO 8601, inclusive."),
         required=False,
     ),
     Field(
         "to",
         time_or_day(),
-        ("До какого момента, ISO 8601, не включая.", "Until when, ISO 8601, exclusive."),
+        _("Until when, ISO 8601, exclusive."),
         required=False,
     ),
     LIMIT,
@@ -312,22 +291,17 @@ LISTED = (Error.INVALID_INPUT, Error.INVALID_PHONE)
 
 
 def _rows(fields: Fields) -> Field:
-    return Field(
-        "data", array(), ("Записи, новые первыми.", "The rows, newest first."), fields=fields
-    )
+    return Field("data", array(), _("The rows, newest first."), fields=fields)
 
 
 LIST_MESSAGES = Call(
     "GET",
     "/messages",
     "listMessages",
-    ("История сообщений", "Message history"),
-    (
-        "Сообщения компании в режиме ключа: боевой ключ видит боевые, тестовый — тестовые.",
-        "The company's messages in the key's mode: a live key sees live ones, a test key its own.",
-    ),
+    _("Message history"),
+    _("The company's messages in the key's mode: a live key sees live ones, a test key its own."),
     Scope.MESSAGES,
-    message=(WORDS["messages"]["ru"], WORDS["messages"]["en"]),
+    message=WORDS["messages"],
     query=FILTERS,
     answer=(_rows(MESSAGE), HAS_MORE, NEXT_CURSOR),
     refusals=LISTED,
@@ -337,13 +311,10 @@ GET_MESSAGE = Call(
     "GET",
     "/messages/{id}",
     "getMessage",
-    ("Одно сообщение", "One message"),
-    (
-        "Сообщение и всё, что с ним было: попытки и отчёты провайдеров.",
-        "A message and all that happened to it: attempts and the providers' receipts.",
-    ),
+    _("One message"),
+    _("A message and all that happened to it: attempts and the providers' receipts."),
     Scope.MESSAGES,
-    message=(WORDS["message"]["ru"], WORDS["message"]["en"]),
+    message=WORDS["message"],
     answer=MESSAGE_DETAILS,
     refusals=(Error.NOT_FOUND,),
 )
@@ -352,14 +323,11 @@ TEST_MESSAGES = Call(
     "GET",
     "/test/messages",
     "listTestMessages",
-    ("Что пришло бы на телефон", "What the phone would have shown"),
-    (
-        "Тексты сообщений тестовых ключей, вместе с кодами. Только для тестовых ключей.",
-        "The texts of test keys' messages, codes included. For test keys only.",
-    ),
+    _("What the phone would have shown"),
+    _("The texts of test keys' messages, codes included. For test keys only."),
     Scope.MESSAGES,
     page="test-mode",
-    message=(WORDS["test"]["ru"], WORDS["test"]["en"]),
+    message=WORDS["test"],
     query=FILTERS,
     answer=(
         _rows(TEST_MESSAGE),
@@ -373,18 +341,15 @@ LIST_CHANNELS = Call(
     "GET",
     "/channels",
     "listChannels",
-    ("Каналы", "Channels"),
-    (
-        "Цена каждого канала, что он умеет и доступен ли сейчас.",
-        "The price of each channel, what it can carry and whether it is available now.",
-    ),
+    _("Channels"),
+    _("The price of each channel, what it can carry and whether it is available now."),
     None,
-    message=(WORDS["channels"]["ru"], WORDS["channels"]["en"]),
+    message=WORDS["channels"],
     answer=(
         Field(
             "data",
             array(),
-            ("Все каналы.", "Every channel."),
+            _("Every channel."),
             fields=CHANNEL,
         ),
     ),

@@ -1,6 +1,8 @@
 """GET /balance and /top-up, written down."""
 
 from django.conf import settings
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
 from accounts.models import Scope
 from api_docs.calls.common_fields import CURSOR, HAS_MORE, LIMIT, NEXT_CURSOR
@@ -24,18 +26,15 @@ GET_BALANCE = Call(
     "GET",
     "/balance",
     "getBalance",
-    ("Баланс", "Balance"),
-    (
-        "Сколько токенов можно потратить и сколько отложено под сообщения в пути.",
-        "How many tokens can be spent, and how many are held for messages under way.",
-    ),
+    _("Balance"),
+    _("How many tokens can be spent, and how many are held for messages under way."),
     Scope.BALANCE,
-    message=(BALANCE["ru"], BALANCE["en"]),
+    message=BALANCE,
     answer=Shape(
         "Balance",
         (
-            Field("available", integer(0), ("Можно потратить.", "Can be spent."), 985),
-            Field("held", integer(0), ("Отложено.", "Set aside."), 1),
+            Field("available", integer(0), _("Can be spent."), 985),
+            Field("held", integer(0), _("Set aside."), 1),
         ),
     ),
 )
@@ -43,13 +42,11 @@ GET_BALANCE = Call(
 AMOUNT = Field(
     "amount",
     text(pattern=r"^\d+\.\d{2}$"),
-    ("Сумма к оплате, десятичной строкой.", "The amount to pay, as a decimal string."),
+    _("The amount to pay, as a decimal string."),
     "1900.00",
 )
-CURRENCY = Field(
-    "currency", text(pattern="^[A-Z]{3}$"), ("Валюта.", "The currency."), settings.CURRENCY
-)
-TOKENS = Field("tokens", integer(1), ("Сколько токенов.", "How many tokens."), 1000)
+CURRENCY = Field("currency", text(pattern="^[A-Z]{3}$"), _("The currency."), settings.CURRENCY)
+TOKENS = Field("tokens", integer(1), _("How many tokens."), 1000)
 
 ORDER = Shape(
     "TopUp",
@@ -57,54 +54,55 @@ ORDER = Shape(
         Field(
             "id",
             identifier("top"),
-            ("Идентификатор пополнения.", "The top-up's id."),
+            _("The top-up's id."),
             "top_0192f0c1a6de7c6d9e7f809102132435",
         ),
         Field(
             "status",
             choice(list(Order.State.values), "TopUpStatus"),
-            (
-                "`created` — готовится, `pending` — ждёт оплаты, `paid` — токены зачислены, "
-                "`canceled` — отменено, `expired` — не оплачено вовремя.",
+            _(
                 "`created`: being prepared, `pending`: waits for payment, `paid`: the tokens are "
-                "there, `canceled`, `expired`: not paid in time.",
+                "there, `canceled`, `expired`: not paid in time."
             ),
             "pending",
         ),
         Field(
             "payment_url",
             nullable(text(format="uri")),
-            ("Куда направить плательщика.", "Where to send whoever pays."),
+            _("Where to send whoever pays."),
             "https://pay.example/p/4711",
         ),
         TOKENS,
         Field(
             "package",
             nullable(text()),
-            ("Пакет, если выбран он.", "The package, if one was."),
+            _("The package, if one was."),
             None,
         ),
         AMOUNT,
         CURRENCY,
-        Field("gateway", text(), ("Способ оплаты.", "The way to pay."), "invoice"),
-        Field("invoice", nullable(text()), ("Номер счёта.", "The invoice's number."), "2026-17"),
+        Field("gateway", text(), _("The way to pay."), "invoice"),
+        Field("invoice", nullable(text()), _("The invoice's number."), "2026-17"),
         Field(
-            "created_at", time(), ("Когда создано.", "When it was made."), "2026-11-20T10:00:00Z"
+            "created_at",
+            time(),
+            pgettext_lazy("top-up", "When it was made."),
+            "2026-11-20T10:00:00Z",
         ),
         Field(
             "expires_at",
             nullable(time()),
-            ("До какого времени можно оплатить.", "Until when it can be paid."),
+            _("Until when it can be paid."),
             "2026-11-27T10:00:00Z",
         ),
-        Field("paid_at", nullable(time()), ("Когда оплачено.", "When it was paid."), None),
+        Field("paid_at", nullable(time()), _("When it was paid."), None),
     ),
 )
 
 PACKAGE = Shape(
     "TokenPackage",
     (
-        Field("package", text(), ("Код пакета.", "The package's code."), "start"),
+        Field("package", text(), _("The package's code."), "start"),
         TOKENS,
         AMOUNT,
         CURRENCY,
@@ -115,13 +113,13 @@ LIST_TOP_UPS = Call(
     "GET",
     "/top-up",
     "listTopUps",
-    ("Пополнения", "Top-ups"),
-    ("Пополнения компании. Нужен боевой ключ.", "The company's top-ups. A live key is needed."),
+    _("Top-ups"),
+    _("The company's top-ups. A live key is needed."),
     Scope.TOP_UP,
-    message=(LIST["ru"], LIST["en"]),
+    message=LIST,
     query=(LIMIT, CURSOR),
     answer=(
-        Field("data", array(), ("Пополнения, новые первыми.", "Newest first."), fields=ORDER),
+        Field("data", array(), pgettext_lazy("top-ups", "Newest first."), fields=ORDER),
         HAS_MORE,
         NEXT_CURSOR,
     ),
@@ -131,50 +129,38 @@ CREATE_TOP_UP = Call(
     "POST",
     "/top-up",
     "createTopUp",
-    ("Пополнить баланс", "Top up"),
-    (
-        "Создаёт пополнение и даёт ссылку на оплату. Укажите `tokens` или `package`. "
-        "Для счёта реквизиты компании должны быть заполнены в кабинете: иначе 422, и ответ "
-        "называет страницу. Нужен боевой ключ.",
+    pgettext_lazy("API call", "Top up"),
+    _(
         "Makes a top-up and gives the link to pay it. Give `tokens` or `package`. "
         "An invoice needs the company's requisites, filled in in the cabinet: without them 422, "
-        "and the answer names the page. A live key is needed.",
+        "and the answer names the page. A live key is needed."
     ),
     Scope.TOP_UP,
-    message=(PLACED["ru"], PLACED["en"]),
+    message=PLACED,
     body=(
         Field(
             "tokens",
             nullable(integer(1, settings.MAX_TOP_UP_TOKENS)),
-            (
-                "Сколько токенов купить; меньше `min_tokens` не продаётся.",
-                "How many tokens to buy; fewer than `min_tokens` are not sold.",
-            ),
+            _("How many tokens to buy; fewer than `min_tokens` are not sold."),
             1000,
             required=False,
         ),
         Field(
             "package",
             nullable(text(maxLength=40)),
-            ("Пакет из `GET /top-up/options`.", "A package of `GET /top-up/options`."),
+            _("A package of `GET /top-up/options`."),
             required=False,
         ),
         Field(
             "gateway",
             nullable(text()),
-            (
-                "Способ оплаты из `GET /top-up/options`. По умолчанию первый.",
-                "A way to pay of `GET /top-up/options`; the first by default.",
-            ),
+            _("A way to pay of `GET /top-up/options`; the first by default."),
             required=False,
         ),
         Field(
             "return_url",
             nullable(text(format="uri", maxLength=500)),
-            (
-                "Куда вернуть плательщика после оплаты.",
-                "Where to bring whoever paid back to.",
-            ),
+            _("Where to bring whoever paid back to."),
             required=False,
         ),
     ),
@@ -186,11 +172,8 @@ GET_TOP_UP = Call(
     "GET",
     "/top-up/{id}",
     "getTopUp",
-    ("Одно пополнение", "One top-up"),
-    (
-        "Что с пополнением сейчас. Об оплате сообщит и событие `top_up.paid`.",
-        "What has become of it. The event `top_up.paid` tells of the payment too.",
-    ),
+    _("One top-up"),
+    _("What has become of it. The event `top_up.paid` tells of the payment too."),
     Scope.TOP_UP,
     message=STATES[Order.State.PENDING],
     answer=ORDER,
@@ -200,40 +183,34 @@ OPTIONS_OF_TOP_UP = Call(
     "GET",
     "/top-up/options",
     "getTopUpOptions",
-    ("Пакеты и способы оплаты", "Packages and ways to pay"),
-    (
-        "Что можно купить и как заплатить. Отвечает и тестовому ключу.",
-        "What can be bought and how to pay. A test key may ask too.",
-    ),
+    _("Packages and ways to pay"),
+    _("What can be bought and how to pay. A test key may ask too."),
     Scope.TOP_UP,
-    message=(OPTIONS["ru"], OPTIONS["en"]),
+    message=OPTIONS,
     answer=(
         Field(
             "packages",
             array(),
-            ("Пакеты.", "The packages."),
+            _("The packages."),
             fields=PACKAGE,
         ),
         Field(
             "min_tokens",
             nullable(integer(1)),
-            (
-                "Сколько токенов можно купить самое меньшее; `null` — только пакетами.",
-                "The fewest tokens one can buy; `null`: packages only.",
-            ),
+            _("The fewest tokens one can buy; `null`: packages only."),
             100,
         ),
         Field(
             "max_tokens",
             integer(1),
-            ("Сколько самое большее.", "The most."),
+            _("The most."),
             settings.MAX_TOP_UP_TOKENS,
         ),
         CURRENCY,
         Field(
             "gateways",
             array(text()),
-            ("Способы оплаты.", "The ways to pay."),
+            _("The ways to pay."),
             list(settings.PAYMENT_GATEWAYS),
         ),
     ),

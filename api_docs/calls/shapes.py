@@ -8,19 +8,21 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
+from django.utils.functional import Promise
+
 from accounts.models import Scope
-from config.errors import Error, Words
+from config.errors import Error, StrOrPromise
 
 Schema = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A field of a request, a query or an answer. `example` may be Words."""
+    """A field of a request, a query or an answer. `example` may hold lazy texts."""
 
     name: str
     schema: Schema
-    words: Words
+    words: StrOrPromise
     example: Any = None
     required: bool = True  # in a request: must be given; in an answer: is always there
     fields: "Fields" = ()  # of an object, or of the objects of an array
@@ -55,11 +57,11 @@ class Call:
     method: str
     path: str  # follows /api/v1
     name: str  # the operation's id, and the anchor of the page of all calls
-    title: Words
-    purpose: Words
+    title: StrOrPromise
+    purpose: StrOrPromise
     scope: Scope | None
     answer: Fields
-    message: Words  # what the success says
+    message: StrOrPromise  # what the success says
     body: Fields = ()
     one_of: tuple[str, ...] = ()  # of these fields of the body exactly one must be given
     query: tuple[Field, ...] = ()
@@ -95,9 +97,9 @@ class Call:
     def request_example(self) -> dict[str, Any]:
         return {field.name: field.example for field in self.body if field.example is not None}
 
-    def answer_example(self, language: str) -> dict[str, Any]:
-        body = {"success": True, "message": worded(self.message, language)}
-        return body | example_of(self.answer, language)
+    def answer_example(self) -> dict[str, Any]:
+        body = {"success": True, "message": str(self.message)}
+        return body | example_of(self.answer)
 
 
 ALWAYS = (
@@ -110,40 +112,45 @@ ALWAYS = (
 WITH_BODY = frozenset({"POST", "PUT", "PATCH"})
 
 
-def worded(words: Any, language: str) -> Any:
-    """The text of `Words` in a language; anything else as it is."""
-    if isinstance(words, tuple) and len(words) == 2:
-        return words[1 if language == "en" else 0]
-    return words
+def rendered(value: Any) -> Any:
+    """The value with its lazy texts, also those inside, in the active language."""
+    match value:
+        case Promise():
+            return str(value)
+        case dict():
+            return {name: rendered(one) for name, one in value.items()}
+        case list():
+            return [rendered(one) for one in value]
+    return value
 
 
-def example_of(fields: Fields, language: str) -> dict[str, Any]:
+def example_of(fields: Fields) -> dict[str, Any]:
     """What is always there, and of the rest what has an example."""
     return {
-        field.name: _example(field, language)
+        field.name: _example(field)
         for field in fields
         if field.required or field.example is not None or field.fields
     }
 
 
-def _example(field: Field, language: str) -> Any:
+def _example(field: Field) -> Any:
     if field.fields and field.example is None:
-        one = example_of(field.fields, language)
+        one = example_of(field.fields)
         return [one] if field.schema["type"] == "array" else one
-    return worded(field.example, language)
+    return rendered(field.example)
 
 
-def schema_of(field: Field, language: str) -> Schema:
+def schema_of(field: Field) -> Schema:
     """The field's schema with its description, whole: nested objects stand in it."""
-    schema = published(field.schema) | {"description": worded(field.words, language)}
+    schema = published(field.schema) | {"description": str(field.words)}
     if not field.fields:
         return schema
-    inner = object_of(field.fields, language)
+    inner = object_of(field.fields)
     return schema | ({"items": inner} if is_array(schema) else inner)
 
 
-def object_of(fields: Fields, language: str) -> Schema:
-    return object_with({one.name: schema_of(one, language) for one in fields}, fields)
+def object_of(fields: Fields) -> Schema:
+    return object_with({one.name: schema_of(one) for one in fields}, fields)
 
 
 def object_with(properties: dict[str, Schema], fields: Fields) -> Schema:

@@ -2,6 +2,9 @@
 
 from dataclasses import replace
 
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
+
 from accounts.models import Endpoint, EventKind, Scope
 from accounts.webhooks.api import WORDS
 from accounts.webhooks.egress import MAX_URL_LENGTH
@@ -19,7 +22,7 @@ from api_docs.calls.shapes import (
     text,
     time,
 )
-from config.errors import Error, Words
+from config.errors import Error, StrOrPromise
 
 KINDS = list(EventKind.values)
 EVENT_TYPES = choice(KINDS, "EventType")
@@ -28,99 +31,80 @@ ID = "whk_0192f0c1a6db7f3a8b4c5d6e7f809102"
 URL = Field(
     "url",
     text(format="uri", minLength=1, maxLength=MAX_URL_LENGTH),
-    (
-        "Адрес вашего сервера: `https://`, порт 443 или 8443, доступен из интернета.",
-        "Your server's address: `https://`, port 443 or 8443, reachable from the internet.",
-    ),
+    _("Your server's address: `https://`, port 443 or 8443, reachable from the internet."),
     "https://shop.example/kvitok",
 )
 EVENTS = Field(
     "events",
     nullable(array(EVENT_TYPES) | {"minItems": 1}),
-    ("О чём сообщать. По умолчанию обо всём.", "What to tell of; everything by default."),
+    _("What to tell of; everything by default."),
     ["message.delivered", "message.failed"],
     required=False,
 )
 DESCRIPTION = Field(
     "description",
     nullable(text(maxLength=DESCRIPTION_LENGTH)),
-    ("Заметка для себя.", "A note for yourself."),
+    _("A note for yourself."),
     required=False,
 )
 ENABLED = Field(
     "enabled",
     nullable(boolean()),
-    ("Включить или выключить.", "Switches it on or off."),
+    _("Switches it on or off."),
     required=False,
 )
 SECRET = Field(
     "secret",
     text(pattern="^whsec_[A-Za-z0-9+/=]+$"),
-    (
-        "Секрет подписи. Показывается только здесь: сохраните его.",
-        "The signing secret. It is shown only here: keep it.",
-    ),
+    _("The signing secret. It is shown only here: keep it."),
     "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
 )
 
 
-def _moment(name: str, russian: str, english: str) -> Field:
-    return Field(name, nullable(time()), (russian, english), None)
+def _moment(name: str, words: StrOrPromise) -> Field:
+    return Field(name, nullable(time()), words, None)
 
 
-ENDPOINT_ID = Field("id", identifier("whk"), ("Идентификатор адреса.", "The endpoint's id."), ID)
+ENDPOINT_ID = Field("id", identifier("whk"), _("The endpoint's id."), ID)
 ENDPOINT = Shape(
     "WebhookEndpoint",
     (
         ENDPOINT_ID,
-        Field("url", text(format="uri"), ("Адрес.", "The address."), URL.example),
-        Field(
-            "events", array(EVENT_TYPES), ("О чём сообщать.", "What it is told of."), EVENTS.example
-        ),
-        Field("description", nullable(text()), ("Ваша заметка.", "Your note."), None),
-        Field("enabled", boolean(), ("Включён ли.", "Whether it is on."), True),
+        Field("url", text(format="uri"), _("The address."), URL.example),
+        Field("events", array(EVENT_TYPES), _("What it is told of."), EVENTS.example),
+        Field("description", nullable(text()), _("Your note."), None),
+        Field("enabled", boolean(), _("Whether it is on."), True),
         Field(
             "disabled_reason",
             nullable(choice(list(Endpoint.Reason.values), "DisabledReason")),
-            (
-                "Почему выключен: вручную, получатель ответил 410 или сутки не принимал.",
-                "Why it is off: by hand, the receiver answered 410, or took nothing for a day.",
-            ),
+            _("Why it is off: by hand, the receiver answered 410, or took nothing for a day."),
             None,
         ),
-        Field("test", boolean(), ("Для тестового ли ключа.", "Whether it is a test key's."), False),
-        Field(
-            "created_at", time(), ("Когда добавлен.", "When it was added."), "2026-11-20T10:00:00Z"
-        ),
-        _moment("last_success_at", "Когда последний раз принял.", "When it last accepted one."),
-        _moment("failing_since", "С какого времени не принимает.", "Since when it accepts none."),
+        Field("test", boolean(), _("Whether it is a test key's."), False),
+        Field("created_at", time(), _("When it was added."), "2026-11-20T10:00:00Z"),
+        _moment("last_success_at", _("When it last accepted one.")),
+        _moment("failing_since", _("Since when it accepts none.")),
         _moment(
             "old_secret_until",
-            "До какого времени подписывает и прежний секрет.",
-            "Until when the last secret signs as well.",
+            _("Until when the last secret signs as well."),
         ),
     ),
 )
 ENDPOINT_WITH_SECRET = Shape("WebhookEndpointWithSecret", (SECRET,), base=ENDPOINT)
 
 
-def _words(name: str) -> Words:
-    return WORDS[name]["ru"], WORDS[name]["en"]
-
-
 LIST = Call(
     "GET",
     "/webhooks",
     "listWebhooks",
-    ("Адреса для вебхуков", "Webhook endpoints"),
-    (
-        "Адреса компании в режиме ключа, все на одной странице.",
-        "The company's endpoints in the key's mode, all on one page.",
-    ),
+    _("Webhook endpoints"),
+    _("The company's endpoints in the key's mode, all on one page."),
     Scope.WEBHOOKS,
-    message=_words("list"),
+    message=WORDS["list"],
     answer=(
-        Field("data", array(), ("Адреса, новые первыми.", "Newest first."), fields=ENDPOINT),
+        Field(
+            "data", array(), pgettext_lazy("webhook endpoints", "Newest first."), fields=ENDPOINT
+        ),
         HAS_MORE,
         NEXT_CURSOR,
     ),
@@ -129,13 +113,10 @@ CREATE = Call(
     "POST",
     "/webhooks",
     "createWebhook",
-    ("Добавить адрес", "Add an endpoint"),
-    (
-        "Добавляет адрес, на который будут приходить события, и выдаёт секрет подписи.",
-        "Adds an address that events are sent to, and gives its signing secret.",
-    ),
+    _("Add an endpoint"),
+    _("Adds an address that events are sent to, and gives its signing secret."),
     Scope.WEBHOOKS,
-    message=_words("created"),
+    message=WORDS["created"],
     body=(URL, EVENTS, DESCRIPTION),
     answer=ENDPOINT_WITH_SECRET,
     refusals=(Error.INVALID_INPUT,),
@@ -144,10 +125,10 @@ GET = Call(
     "GET",
     "/webhooks/{id}",
     "getWebhook",
-    ("Один адрес", "One endpoint"),
-    ("Адрес и как он отвечает.", "An endpoint, and how it is doing."),
+    _("One endpoint"),
+    _("An endpoint, and how it is doing."),
     Scope.WEBHOOKS,
-    message=_words("one"),
+    message=WORDS["one"],
     answer=ENDPOINT,
     refusals=(Error.NOT_FOUND,),
 )
@@ -155,13 +136,10 @@ CHANGE = Call(
     "PATCH",
     "/webhooks/{id}",
     "changeWebhook",
-    ("Изменить адрес", "Change an endpoint"),
-    (
-        "Меняет то, что передано; остальное остаётся как было.",
-        "Changes what is given; the rest stays as it was.",
-    ),
+    _("Change an endpoint"),
+    _("Changes what is given; the rest stays as it was."),
     Scope.WEBHOOKS,
-    message=_words("changed"),
+    message=WORDS["changed"],
     body=(replace(URL, schema=nullable(URL.schema), required=False), EVENTS, DESCRIPTION, ENABLED),
     answer=ENDPOINT,
     refusals=(Error.INVALID_INPUT, Error.NOT_FOUND),
@@ -170,13 +148,10 @@ DELETE = Call(
     "DELETE",
     "/webhooks/{id}",
     "deleteWebhook",
-    ("Удалить адрес", "Delete an endpoint"),
-    (
-        "Больше событий на него не приходит.",
-        "It gets no more events.",
-    ),
+    _("Delete an endpoint"),
+    _("It gets no more events."),
     Scope.WEBHOOKS,
-    message=_words("deleted"),
+    message=WORDS["deleted"],
     answer=(ENDPOINT_ID,),
     refusals=(Error.NOT_FOUND,),
 )
@@ -184,13 +159,10 @@ ROTATE = Call(
     "POST",
     "/webhooks/{id}/rotate",
     "rotateWebhook",
-    ("Сменить секрет", "Rotate the secret"),
-    (
-        "Выдаёт новый секрет; прежний подписывает вместе с ним ещё сутки.",
-        "Gives a new secret; the last one signs beside it for another day.",
-    ),
+    _("Rotate the secret"),
+    _("Gives a new secret; the last one signs beside it for another day."),
     Scope.WEBHOOKS,
-    message=_words("rotated"),
+    message=WORDS["rotated"],
     answer=ENDPOINT_WITH_SECRET,
     refusals=(Error.NOT_FOUND,),
 )
@@ -198,27 +170,21 @@ TEST = Call(
     "POST",
     "/webhooks/{id}/test",
     "testWebhook",
-    ("Прислать пример", "Send an example"),
-    (
-        "Присылает пример события, подписанный как настоящее, с `example: true`.",
-        "Sends an example of an event, signed like a real one, with `example: true`.",
-    ),
+    pgettext_lazy("API call", "Send an example"),
+    _("Sends an example of an event, signed like a real one, with `example: true`."),
     Scope.WEBHOOKS,
-    message=_words("example"),
+    message=WORDS["example"],
     body=(
         Field(
             "type",
             nullable(EVENT_TYPES),
-            (
-                "Какое событие. По умолчанию первое из тех, что заказаны.",
-                "Which event; by default the first one the endpoint asked for.",
-            ),
+            _("Which event; by default the first one the endpoint asked for."),
             required=False,
         ),
         Field(
             "event",
             nullable(EVENT_TYPES),
-            ("То же, что `type`.", "The same as `type`."),
+            _("The same as `type`."),
             required=False,
         ),
     ),
@@ -226,20 +192,17 @@ TEST = Call(
         Field(
             "id",
             identifier("dlv"),
-            ("Идентификатор доставки.", "The delivery's id."),
+            _("The delivery's id."),
             "dlv_0192f0c1a6dc7a4b9c5d6e7f80910213",
         ),
         Field(
             "event_id",
             identifier("evt"),
-            (
-                "Идентификатор события, он же `webhook-id`.",
-                "The event's id, which is `webhook-id`.",
-            ),
+            _("The event's id, which is `webhook-id`."),
             "evt_0192f0c1a6dd7b5c8d6e7f8091021324",
         ),
-        Field("type", EVENT_TYPES, ("Что это за событие.", "Which event it is."), KINDS[0]),
-        Field("event", EVENT_TYPES, ("То же, что `type`.", "The same as `type`."), KINDS[0]),
+        Field("type", EVENT_TYPES, _("Which event it is."), KINDS[0]),
+        Field("event", EVENT_TYPES, _("The same as `type`."), KINDS[0]),
     ),
     refusals=(Error.INVALID_INPUT, Error.NOT_FOUND),
 )

@@ -64,8 +64,8 @@ def _key(request: HttpRequest, fresh_key: str) -> dict[str, Any]:
 def quickstart(request: HttpRequest) -> dict[str, Any]:
     with_test_key = {"cost": 0, "test": True, "resend_in": 0}
     return {
-        "sent": SEND_CODE.answer_example(language()) | with_test_key,
-        "verified": VERIFY_CODE.answer_example(language()),
+        "sent": SEND_CODE.answer_example() | with_test_key,
+        "verified": VERIFY_CODE.answer_example(),
     }
 
 
@@ -77,18 +77,18 @@ def test_key(member: Member | None) -> ApiKey | None:
 
 
 def wrong_code(request: HttpRequest) -> dict[str, Any]:
-    return {"refused": refusal_example(Error.CODE_INVALID, language())}
+    return {"refused": refusal_example(Error.CODE_INVALID)}
 
 
 def bad_url(request: HttpRequest) -> dict[str, Any]:
-    return {"refused": refusal_example(Error.URL_NOT_ALLOWED, language())}
+    return {"refused": refusal_example(Error.URL_NOT_ALLOWED)}
 
 
 def errors(request: HttpRequest) -> dict[str, Any]:
     callers = {error: [call for call in CALLS if error in call.own_errors] for error in Error}
     return {
         "errors": [(error, ADVICE.get(error), callers[error]) for error in Error],
-        "example": refusal_example(Error.INVALID_INPUT, language()),
+        "example": refusal_example(Error.INVALID_INPUT),
     }
 
 

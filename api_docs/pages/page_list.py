@@ -3,16 +3,18 @@
 from dataclasses import dataclass
 
 from django.urls import reverse
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
 from api_docs.calls import CALLS
 from api_docs.calls.shapes import Call
-from config.errors import Words
+from config.errors import StrOrPromise
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
     slug: str
-    title: Words
+    title: StrOrPromise
 
     @property
     def url(self) -> str:
@@ -27,36 +29,36 @@ class Page:
 
 
 FIRST = "quickstart"
-SECTIONS: tuple[tuple[Words, tuple[Page, ...]], ...] = (
+SECTIONS: tuple[tuple[StrOrPromise, tuple[Page, ...]], ...] = (
     (
-        ("Начало", "Start"),
+        pgettext_lazy("documentation", "Start"),
         (
-            Page(FIRST, ("Быстрый старт", "Quickstart")),
-            Page("test-mode", ("Тестовый режим", "Test mode")),
-            Page("examples", ("Примеры кода", "Code examples")),
+            Page(FIRST, _("Quickstart")),
+            Page("test-mode", _("Test mode")),
+            Page("examples", _("Code examples")),
         ),
     ),
     (
-        ("Вызовы", "Calls"),
+        _("Calls"),
         (
-            Page("send-code", ("Отправить код", "Send a code")),
-            Page("verify-code", ("Проверить код", "Verify a code")),
-            Page("shorten", ("Сократить ссылку", "Shorten a link")),
-            Page("send-link", ("Отправить ссылку", "Send a link")),
-            Page("calls", ("Все вызовы", "All calls")),
+            Page("send-code", _("Send a code")),
+            Page("verify-code", _("Verify a code")),
+            Page("shorten", _("Shorten a link")),
+            Page("send-link", _("Send a link")),
+            Page("calls", _("All calls")),
         ),
     ),
     (
-        ("Как это устроено", "How it works"),
+        _("How it works"),
         (
-            Page("errors", ("Ошибки", "Errors")),
-            Page("statuses", ("Статусы и списания", "Statuses and charges")),
-            Page("limits", ("Лимиты", "Limits")),
-            Page("links", ("Короткие ссылки", "Short links")),
-            Page("texts", ("Тексты и автозаполнение", "Texts and autofill")),
-            Page("idempotency", ("Повторы без дублей", "Safe retries")),
-            Page("webhooks", ("Вебхуки", "Webhooks")),
-            Page("changelog", ("История изменений", "Changelog")),
+            Page("errors", _("Errors")),
+            Page("statuses", _("Statuses and charges")),
+            Page("limits", _("Limits")),
+            Page("links", _("Short links")),
+            Page("texts", _("Texts and autofill")),
+            Page("idempotency", _("Safe retries")),
+            Page("webhooks", _("Webhooks")),
+            Page("changelog", _("Changelog")),
         ),
     ),
 )

@@ -8,7 +8,6 @@ from functools import cache
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
 
-from api_docs.calls.shapes import worded
 from api_docs.pages.articles import article
 from api_docs.pages.html_tree import Element
 from api_docs.pages.page_list import PAGES, Page
@@ -54,7 +53,7 @@ def sections(language: str) -> tuple[Section, ...]:
 
 
 def _sections(page: Page, language: str) -> Iterator[Section]:
-    current = Section(page, "", worded(page.title, language))
+    current = Section(page, "", str(page.title))
     for element in _parts(article(page, language, "curl")):
         if element.tag == "h1":
             continue
@@ -99,7 +98,7 @@ def stem(word: str) -> str:
 def score(section: Section, stems: Sequence[str], language: str) -> int:
     """0 when a word of the query is nowhere in the section, its title or its page's."""
     title, text = folded(section.title), folded(section.text)
-    page = folded(worded(section.page.title, language))
+    page = folded(str(section.page.title))
     total = 0
     for one in stems:
         begins = re.compile(rf"(?<!\w){re.escape(one)}")

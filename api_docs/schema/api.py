@@ -22,7 +22,7 @@ class OpenApi(ApiView):
 
     def get(self, request: Request) -> HttpResponse:
         asked = request.query_params.get("lang")
-        return ApiResponse(document(asked if asked in {"ru", "en"} else self.language))
+        return ApiResponse(document(asked if asked in {"ru", "en"} else translation.get_language()))
 
 
 @cache

@@ -11,15 +11,13 @@ from api_docs.calls.shapes import (
     is_array,
     object_with,
     published,
-    worded,
 )
 
 
 class Components:
     """Builds schemas that refer to components, and keeps the components they refer to."""
 
-    def __init__(self, language: str) -> None:
-        self.language = language
+    def __init__(self) -> None:
         self.schemas: dict[str, Schema] = {}
 
     def add(self, name: str, schema: Schema) -> Schema:
@@ -41,7 +39,7 @@ class Components:
         if field.fields:
             inner = self.object_of(field.fields)
             schema = schema | {"items": inner} if is_array(schema) else inner
-        return schema | {"description": worded(field.words, self.language)}
+        return schema | {"description": str(field.words)}
 
     def value_of(self, schema: Schema) -> Schema:
         if "items" in schema:

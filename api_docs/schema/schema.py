@@ -8,7 +8,9 @@ from collections.abc import Callable
 from typing import Any
 
 from django.conf import settings
+from django.utils.text import format_lazy
 from django.utils.translation import get_language
+from django.utils.translation import gettext_lazy as _
 from drf_spectacular.drainage import warn
 from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.plumbing import ComponentRegistry
@@ -16,59 +18,50 @@ from drf_spectacular.plumbing import ComponentRegistry
 from accounts.models import Scope
 from api_docs.calls import BY_ROUTE, CALLS
 from api_docs.calls.common_fields import REQUEST_ID
-from api_docs.calls.shapes import Call, Field, Schema, example_of, object_of, worded
+from api_docs.calls.shapes import Call, Field, Schema, example_of, object_of
 from api_docs.schema import headers, webhooks
 from api_docs.schema.components import Components, reference
 from api_docs.schema.error_advice import ADVICE
 from api_docs.schema.webhook_payloads import PAYLOADS
-from config.errors import Error, Words
+from config.errors import Error, StrOrPromise
 
 PREFIX = "/api/v1"
 Endpoint = tuple[str, str, str, Callable[..., Any]]
 
-TAGS: dict[str, tuple[Words, Words]] = {  # by a call's scope, in the order Swagger UI shows them
+TAGS: dict[
+    str, tuple[StrOrPromise, StrOrPromise]
+] = {  # by a call's scope, in the order Swagger UI shows them
     "otp": (
-        ("Коды", "Codes"),
-        ("Отправить одноразовый код и проверить его.", "Send a one-time code and verify it."),
+        _("Codes"),
+        _("Send a one-time code and verify it."),
     ),
     "links": (
-        ("Ссылки", "Links"),
-        ("Короткие ссылки: создать, отправить, сосчитать переходы.", "Make, send, count clicks."),
+        _("Links"),
+        _("Make, send, count clicks."),
     ),
     "messages": (
-        ("История", "History"),
-        ("Что отправлено и что с этим стало.", "What was sent and what became of it."),
+        _("History"),
+        _("What was sent and what became of it."),
     ),
-    "": (("Каналы", "Channels"), ("Цены и возможности каналов.", "Prices and capabilities.")),
-    "balance": (("Баланс", "Balance"), ("Сколько токенов есть.", "The tokens there are.")),
-    "top_up": (("Пополнение", "Top-up"), ("Купить токены.", "Buy tokens.")),
+    "": (_("Channels"), _("Prices and capabilities.")),
+    "balance": (_("Balance"), _("The tokens there are.")),
+    "top_up": (_("Top-up"), _("Buy tokens.")),
     "webhooks": (
-        ("Вебхуки", "Webhooks"),
-        ("Адреса, на которые приходят события, и сами события.", "Endpoints, and their events."),
+        _("Webhooks"),
+        _("Endpoints, and their events."),
     ),
 }
-DESCRIPTION = (
-    "Одноразовые коды и короткие ссылки в WhatsApp, Telegram и SMS. Списывается только "
-    "доставленное.\n\nКаждый ответ — JSON с полями `success` и `message`. Неизвестные поля запроса "
-    "не мешают, в ответах могут появляться новые поля.",
+DESCRIPTION = _(
     "One-time codes and short links by WhatsApp, Telegram and SMS. Only what was delivered is "
     "charged.\n\nEvery answer is JSON with `success` and `message`. Unknown request fields are "
-    "ignored, new answer fields may appear.",
+    "ignored, new answer fields may appear."
 )
-KEY_WORDS = (
-    "API-ключ из кабинета: `kv_test_…` или `kv_live_…`.",
-    "An API key from the cabinet: `kv_test_…` or `kv_live_…`.",
-)
-IDEMPOTENCY_WORDS = (
-    "Своё имя этого действия, до 255 символов ASCII. Повтор с тем же ключом в течение 24 часов "
-    "вернёт тот же ответ и ничего не сделает второй раз.",
+KEY_WORDS = _("An API key from the cabinet: `kv_test_…` or `kv_live_…`.")
+IDEMPOTENCY_WORDS = _(
     "Your own name for this action, up to 255 ASCII characters. A repeat with the same key within "
-    "24 hours returns the same answer and does nothing twice.",
+    "24 hours returns the same answer and does nothing twice."
 )
-LANGUAGE_WORDS = (
-    "Язык поля `message`: русский, если не указан `en`.",
-    "The language of `message`: Russian unless `en` is asked for.",
-)
+LANGUAGE_WORDS = _("The language of `message`: Russian unless `en` is asked for.")
 
 
 def language() -> str:
@@ -97,98 +90,96 @@ class CallSchema(AutoSchema):
         if call is None:
             warn(f"{method} {path} is not described in api_docs.calls")
             return None
-        return operation(call, language())
+        return operation(call)
 
 
-def operation(call: Call, language: str) -> dict[str, Any]:
+def operation(call: Call) -> dict[str, Any]:
     made = {
         "operationId": call.name,
-        "summary": worded(call.title, language),
-        "description": worded(call.purpose, language),
-        "tags": [tag(call.scope, language)],
+        "summary": str(call.title),
+        "description": str(call.purpose),
+        "tags": [tag(call.scope)],
         "security": [{"apiKey": []}],
         "externalDocs": {"url": f"{settings.PUBLIC_URL}/docs/{call.page}"},
-        "parameters": parameters(call, language),
-        "responses": responses(call, language),
+        "parameters": parameters(call),
+        "responses": responses(call),
     }
     if call.has_body:
-        made["requestBody"] = request_body(call, language)
+        made["requestBody"] = request_body(call)
     return made
 
 
-def tag(scope: Scope | None, language: str) -> str:
+def tag(scope: Scope | None) -> str:
     title, _words = TAGS[scope.value if scope else ""]
-    return title[1 if language == "en" else 0]
+    return str(title)
 
 
-def parameters(call: Call, language: str) -> list[Schema]:
+def parameters(call: Call) -> list[Schema]:
     names = [part[1:-1] for part in call.path.split("/") if part.startswith("{")]
     found = [
         {"name": name, "in": "path", "required": True, "schema": {"type": "string", "minLength": 1}}
         for name in names
     ]
-    found += [_in_query(field, language) for field in call.query]
-    found.append(_header("Accept-Language", LANGUAGE_WORDS, language, {"type": "string"}))
+    found += [_in_query(field) for field in call.query]
+    found.append(_header("Accept-Language", LANGUAGE_WORDS, {"type": "string"}))
     if call.method == "POST":
         limits = {"type": "string", "minLength": 1, "maxLength": 255}
-        found.append(_header("Idempotency-Key", IDEMPOTENCY_WORDS, language, limits))
+        found.append(_header("Idempotency-Key", IDEMPOTENCY_WORDS, limits))
     return found
 
 
-def _in_query(field: Field, language: str) -> Schema:
-    schema = Components(language).value_of(field.schema)
-    words = worded(field.words, language)
+def _in_query(field: Field) -> Schema:
+    schema = Components().value_of(field.schema)
+    words = str(field.words)
     return {"name": field.name, "in": "query", "description": words, "schema": schema}
 
 
-def _header(name: str, words: tuple[str, str], language: str, schema: Schema) -> Schema:
+def _header(name: str, words: StrOrPromise, schema: Schema) -> Schema:
     return {
         "name": name,
         "in": "header",
-        "description": worded(words, language),
+        "description": str(words),
         "schema": schema,
     }
 
 
-def request_body(call: Call, language: str) -> Schema:
-    media: Schema = {"schema": Components(language).request(call)}
+def request_body(call: Call) -> Schema:
+    media: Schema = {"schema": Components().request(call)}
     if call.body:
         media["example"] = call.request_example()
     is_required = bool(call.one_of) or any(field.required for field in call.body)
     return {"required": is_required, "content": {"application/json": media}}
 
 
-def responses(call: Call, language: str) -> dict[str, Schema]:
+def responses(call: Call) -> dict[str, Schema]:
     by_status: dict[str, list[Error]] = {}
     for error in call.errors:
         by_status.setdefault(str(error.status.value), []).append(error)
-    refused = {status: _refused(call, errors, language) for status, errors in by_status.items()}
-    return {"200": _answered(call, language)} | refused
+    refused = {status: _refused(call, errors) for status, errors in by_status.items()}
+    return {"200": _answered(call)} | refused
 
 
-def _answered(call: Call, language: str) -> Schema:
+def _answered(call: Call) -> Schema:
     return {
-        "description": worded(call.message, language),
+        "description": str(call.message),
         "headers": headers.of_success(call),
         "content": {
             "application/json": {
-                "schema": Components(language).answer(call),
-                "example": call.answer_example(language),
+                "schema": Components().answer(call),
+                "example": call.answer_example(),
             }
         },
     }
 
 
-def _refused(call: Call, errors: list[Error], language: str) -> Schema:
+def _refused(call: Call, errors: list[Error]) -> Schema:
     return {
         "description": " · ".join(error.code for error in errors),
         "headers": headers.of_refusals(call, errors),
         "content": {
             "application/json": {
                 "schema": reference("Error"),
-                "examples": {
-                    error.code: {"value": refusal_example(error, language)} for error in errors
-                },
+                "examples": {error.code: {"value": refusal_example(error)} for error in errors},
             }
         },
     }
@@ -198,54 +189,48 @@ EXTRAS = (
     Field(
         "errors",
         {"type": "object", "additionalProperties": {"type": "array", "items": {"type": "string"}}},
-        ("Поле → что с ним не так.", "Field → what is wrong with it."),
+        _("Field → what is wrong with it."),
         {"phone": ["…"]},
     ),
     Field(
         "retry_after",
         {"type": "integer", "minimum": 1},
-        ("Через сколько секунд повторить.", "Seconds to wait before a repeat."),
+        _("Seconds to wait before a repeat."),
         42,
     ),
     Field(
         "limit",
         {"type": "object"},
-        ("Какой предел достигнут.", "Which limit is reached."),
+        _("Which limit is reached."),
         fields=(
             Field(
                 "kind",
                 {"type": "string"},
-                (
-                    "`phone` — предел компании на этот номер, `phone_all_companies` — предел "
-                    "номера для всех компаний вместе, `budget_day` — бюджет компании на день, "
-                    "`budget_country_hour` — на час для страны.",
+                _(
                     "`phone`: the company's limit for this number, `phone_all_companies`: that of "
                     "the number for all companies together, `budget_day`: the company's budget "
-                    "for a day, `budget_country_hour`: that for an hour and country.",
+                    "for a day, `budget_country_hour`: that for an hour and country."
                 ),
                 "budget_country_hour",
             ),
             Field(
                 "country",
                 {"type": "string"},
-                ("Страна бюджета.", "The budget's country."),
+                _("The budget's country."),
                 "SO",
                 required=False,
             ),
             Field(
                 "tokens",
                 {"type": "integer", "minimum": 0},
-                ("Токенов в бюджете.", "The tokens of the budget."),
+                _("The tokens of the budget."),
                 800,
                 required=False,
             ),
             Field(
                 "resets_at",
                 {"type": "string", "format": "date-time"},
-                (
-                    "Когда бюджет начнётся заново; нет, если он меньше цены одного сообщения.",
-                    "When the budget begins anew; absent where it is below one message's price.",
-                ),
+                _("When the budget begins anew; absent where it is below one message's price."),
                 "2026-11-22T15:00:00Z",
                 required=False,
             ),
@@ -254,75 +239,67 @@ EXTRAS = (
     Field(
         "country",
         {"type": "string"},
-        ("Страна номера, ISO 3166.", "The number's country, ISO 3166."),
+        _("The number's country, ISO 3166."),
         "SO",
     ),
     Field(
         "required",
         {"type": "integer"},
-        ("Сколько токенов нужно.", "Tokens the send needs."),
+        _("Tokens the send needs."),
         16,
     ),
     Field(
         "available",
         {"type": "integer"},
-        ("Сколько токенов есть.", "Tokens there are."),
+        _("Tokens there are."),
         3,
     ),
     Field(
         "attempts_left",
         {"type": "integer", "minimum": 0},
-        ("Сколько попыток осталось.", "Attempts that remain."),
+        _("Attempts that remain."),
         4,
     ),
     Field(
         "id",
         {"type": "string"},
-        ("Сообщение, которое не доставлено.", "The message that was not delivered."),
+        _("The message that was not delivered."),
         "msg_0192f0c1a6d87b3e9c4f5a6b7c8d9e0f",
     ),
     Field(
         "channel",
         {"type": "string"},
-        ("Канал, которым его отправляли.", "The channel it was sent by."),
+        _("The channel it was sent by."),
         "telegram",
     ),
     Field(
         "action_url",
         {"type": "string", "format": "uri"},
-        (
-            "Что открыть человеку, чтобы ему можно было писать.",
-            "What the person has to open, so that they can be written to.",
-        ),
+        _("What the person has to open, so that they can be written to."),
         "https://t.me/kvitok_bot?start=contact",
     ),
 )
 KNOWN_CODES = [error.code for error in Error]
 _KNOWN = ", ".join(f"`{code}`" for code in KNOWN_CODES)
 _FAULTS = {
-    Error.INVALID_INPUT: {"phone": [("Обязательное поле", "This field is required")]},
+    Error.INVALID_INPUT: {"phone": [_("This field is required")]},
     Error.URL_NOT_ALLOWED: {
-        "url": [
-            (
-                "Ссылки на IP-адрес не принимаются, укажите имя сайта",
-                "A URL with an IP address is not accepted; use a host name",
-            )
-        ]
+        "url": [_("A URL with an IP address is not accepted; use a host name")]
     },
 }
 
 
-def refusal_example(error: Error, language: str) -> dict[str, Any]:
+def refusal_example(error: Error) -> dict[str, Any]:
     extra = ADVICE[error].extra if error in ADVICE else ()
     body: dict[str, Any] = {
         "success": False,
         "code": error.code,
-        "message": error.words(language),
+        "message": str(error.message),
     }
-    body |= example_of(tuple(one for one in EXTRAS if one.name in extra), language)
+    body |= example_of(tuple(one for one in EXTRAS if one.name in extra))
     if "errors" in extra:
         faults = _FAULTS[error]
-        body["errors"] = {name: [worded(w, language) for w in ws] for name, ws in faults.items()}
+        body["errors"] = {name: [str(one) for one in texts] for name, texts in faults.items()}
     return body | {"request_id": REQUEST_ID.example}
 
 
@@ -330,34 +307,32 @@ def add_components(result: Schema, **_: Any) -> Schema:
     """A postprocessing hook: the envelope, the events, the key and the address, in the reader's
     language.
     """
-    chosen = language()
-    result["info"]["description"] = worded(DESCRIPTION, chosen)
+    result["info"]["description"] = str(DESCRIPTION)
     result["info"]["contact"] = {"name": "Kvitok", "url": f"{settings.PUBLIC_URL}/docs"}
     result["tags"] = [
-        {"name": worded(title, chosen), "description": worded(words, chosen)}
-        for title, words in TAGS.values()
+        {"name": str(title), "description": str(words)} for title, words in TAGS.values()
     ]
     result["servers"] = [{"url": settings.PUBLIC_URL + PREFIX}]
-    result["webhooks"] = webhooks.posts(chosen, tag(Scope.WEBHOOKS, chosen))
+    result["webhooks"] = webhooks.posts(tag(Scope.WEBHOOKS))
     result["components"] = {
-        "schemas": schemas(chosen),
-        "headers": headers.components(chosen),
+        "schemas": schemas(),
+        "headers": headers.components(),
         "securitySchemes": {
             "apiKey": {
                 "type": "http",
                 "scheme": "bearer",
-                "description": worded(KEY_WORDS, chosen),
+                "description": str(KEY_WORDS),
             }
         },
     }
     return result
 
 
-def schemas(language: str) -> dict[str, Schema]:
+def schemas() -> dict[str, Schema]:
     """Every component there is: of the calls, of the events, and the envelope."""
-    found = Components(language)
-    found.add("Envelope", success_schema(language))
-    found.add("Error", error_schema(language))
+    found = Components()
+    found.add("Envelope", success_schema())
+    found.add("Error", error_schema())
     for call in CALLS:
         for field in call.query:
             found.value_of(field.schema)
@@ -369,30 +344,30 @@ def schemas(language: str) -> dict[str, Schema]:
     return found.schemas
 
 
-def success_schema(language: str) -> Schema:
-    return _envelope({"type": "boolean", "const": True}, (), language)
+def success_schema() -> Schema:
+    return _envelope({"type": "boolean", "const": True}, ())
 
 
-def error_schema(language: str) -> Schema:
+def error_schema() -> Schema:
     code = Field(
         "code",
         {"type": "string", "pattern": "^[a-z][a-z_]*$", "x-extensible-enum": KNOWN_CODES},
-        (
-            f"Код ошибки: по нему и решайте. Сейчас это {_KNOWN}. Появятся и новые: незнакомый код "
-            "толкуйте по статусу ответа.",
-            f"The error code: decide by it. Today it is one of {_KNOWN}. New ones will come: treat "
-            "an unknown code by the status of the answer.",
+        format_lazy(
+            _(
+                "The error code: decide by it. Today it is one of {codes}. New ones will come: "
+                "treat an unknown code by the status of the answer."
+            ),
+            codes=_KNOWN,
         ),
     )
-    request_id = Field("request_id", REQUEST_ID.schema, ("Номер запроса.", "The request's id."))
+    request_id = Field("request_id", REQUEST_ID.schema, _("The request's id."))
     extras = tuple(field.optional() for field in EXTRAS)
-    return _envelope({"type": "boolean", "const": False}, (code, request_id, *extras), language)
+    return _envelope({"type": "boolean", "const": False}, (code, request_id, *extras))
 
 
-def _envelope(success: Schema, fields: tuple[Field, ...], language: str) -> Schema:
-    words = ("Получилось ли.", "Whether it worked.")
-    message = ("Что произошло, для человека.", "What happened, for a person.")
+def _envelope(success: Schema, fields: tuple[Field, ...]) -> Schema:
+    words = _("Whether it worked.")
+    message = _("What happened, for a person.")
     return object_of(
-        (Field("success", success, words), Field("message", {"type": "string"}, message), *fields),
-        language,
+        (Field("success", success, words), Field("message", {"type": "string"}, message), *fields)
     )

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass, replace
 
+from django.utils.translation import gettext_lazy as _
+
 from accounts.models import EventKind
 from api_docs.calls.codes import PURPOSE, VERIFICATION_ID, VERIFIED_AT
 from api_docs.calls.common_fields import TEST
@@ -9,15 +11,12 @@ from api_docs.calls.link_fields import LINK_ID, SHORTENED_URL, TARGET
 from api_docs.calls.messages import MESSAGE, NUMBER
 from api_docs.calls.money import ORDER
 from api_docs.calls.shapes import Field, Fields, Shape, boolean, identifier, integer, text, time
-from config.errors import Words
+from config.errors import StrOrPromise
 
 IS_EXAMPLE = Field(
     "example",
     boolean(),
-    (
-        "`true` у примера, которого просили; у настоящих событий поля нет.",
-        "`true` in an example that was asked for; real events have no such field.",
-    ),
+    _("`true` in an example that was asked for; real events have no such field."),
     required=False,
 )
 
@@ -30,8 +29,8 @@ def _chosen(fields: Fields, *names: str) -> list[Field]:
     return [field for field in fields if field.name in names]
 
 
-def _count(name: str, russian: str, english: str) -> Field:
-    return Field(name, integer(0), (russian, english))
+def _count(name: str, words: StrOrPromise) -> Field:
+    return Field(name, integer(0), words)
 
 
 MESSAGE_DATA = _data(
@@ -51,20 +50,18 @@ CLICK_DATA = _data(
     TARGET,
     _count(
         "clicks",
-        "Переходы людей всего, как в `GET /links/{id}`.",
-        "Clicks by people in all, as in `GET /links/{id}`.",
+        _("Clicks by people in all, as in `GET /links/{id}`."),
     ),
     _count(
         "new_clicks",
-        "Сколько из них новых: о которых говорит это событие.",
-        "How many of them are new: those that this event tells of.",
+        _("How many of them are new: those that this event tells of."),
     ),
-    Field("clicked_at", time(), ("Последний из них.", "The last of them.")),
+    Field("clicked_at", time(), _("The last of them.")),
 )
 BALANCE_DATA = _data(
     "BalanceEventData",
-    _count("available", "Сколько токенов осталось.", "The tokens that are left."),
-    _count("threshold", "Порог из настроек.", "The threshold of the settings."),
+    _count("available", _("The tokens that are left.")),
+    _count("threshold", _("The threshold of the settings.")),
 )
 TOP_UP_DATA = _data(
     "TopUpEventData",
@@ -77,20 +74,14 @@ EVENT = Shape(
         Field(
             "id",
             identifier("evt"),
-            (
-                "Идентификатор события, он же в заголовке `webhook-id`. Повторы его не меняют.",
-                "The event's id, also in the header `webhook-id`. Retries do not change it.",
-            ),
+            _("The event's id, also in the header `webhook-id`. Retries do not change it."),
         ),
         Field(
             "type",
             text(),
-            (
-                "Что случилось. Новые типы будут появляться.",
-                "What happened. New types will come.",
-            ),
+            _("What happened. New types will come."),
         ),
-        Field("timestamp", time(), ("Когда это случилось.", "When it happened.")),
+        Field("timestamp", time(), _("When it happened.")),
     ),
 )
 
@@ -109,14 +100,14 @@ class Payload:
         return Shape(
             self.name,
             (
-                Field("type", text(enum=kinds), ("Что случилось.", "What happened.")),
+                Field("type", text(enum=kinds), _("What happened.")),
                 Field("data", {"type": "object"}, ABOUT_WHAT, fields=self.data),
             ),
             base=EVENT,
         )
 
 
-ABOUT_WHAT: Words = ("С чем это случилось.", "What it happened to.")
+ABOUT_WHAT = _("What it happened to.")
 PAYLOADS = (
     Payload(
         "MessageEvent",

@@ -12,18 +12,18 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext
 
-from api_docs.calls.shapes import Call, Field, worded
+from api_docs.calls.shapes import Call, Field
 from api_docs.calls.value_texts import duration, kind, tokens, windows
 from api_docs.pages import samples
-from config.errors import Error
+from config.errors import Error, StrOrPromise
 
 register = template.Library()
 
 
 @register.filter
-def said(words: Any, language: str) -> SafeString:
-    """Words in the page's language."""
-    return coded(str(worded(words, language)))
+def said(words: StrOrPromise) -> SafeString:
+    """A text in the page's language, its code marked."""
+    return coded(str(words))
 
 
 @register.filter
@@ -94,26 +94,26 @@ def _setup(context: Context, anchor: str, names: Sequence[str]) -> dict[str, Any
 
 @register.inclusion_tag("docs/parts/fields.html", takes_context=True)
 def fields(context: Context, several: Sequence[Field], direction: str = "answer") -> dict[str, Any]:
-    rows = [row for field in several for row in _rows(field, "", context["lang"])]
+    rows = [row for field in several for row in _rows(field, "")]
     return {"rows": rows, "is_request": direction == "request"}
 
 
-def _rows(field: Field, above: str, language: str) -> list[dict[str, Any]]:
+def _rows(field: Field, above: str) -> list[dict[str, Any]]:
     name = above + field.name
     row = {
         "name": name,
         "kind": kind(field.schema, is_nested=bool(field.fields)),
         "required": field.required,
-        "words": said(field.words, language),
+        "words": said(field.words),
     }
     mark = "[]." if field.schema.get("type") == "array" else "."
-    below = [row for inner in field.fields for row in _rows(inner, name + mark, language)]
+    below = [row for inner in field.fields for row in _rows(inner, name + mark)]
     return [row, *below]
 
 
-@register.inclusion_tag("docs/parts/refusals.html", takes_context=True)
-def refusals(context: Context, errors: Sequence[Error]) -> dict[str, Any]:
-    return {"errors": errors, "lang": context["lang"]}
+@register.inclusion_tag("docs/parts/refusals.html")
+def refusals(errors: Sequence[Error]) -> dict[str, Any]:
+    return {"errors": errors}
 
 
 @register.inclusion_tag("docs/parts/code.html")
@@ -124,7 +124,7 @@ def as_json(body: Mapping[str, Any], anchor: str) -> dict[str, Any]:
 
 @register.simple_tag(takes_context=True)
 def answer_of(context: Context, call: Call) -> dict[str, Any]:
-    return call.answer_example(context["lang"])
+    return call.answer_example()
 
 
 @register.tag

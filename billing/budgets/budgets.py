@@ -8,6 +8,8 @@ from typing import Any
 
 from django.conf import settings
 from django.db import connection, transaction
+from django.utils.text import format_lazy
+from django.utils.translation import gettext_lazy as _
 
 from accounts.audit.events import record
 from accounts.keys.api_keys import Budgets
@@ -15,7 +17,7 @@ from accounts.models import Company, User
 from accounts.people.companies import evict_keys
 from billing.budgets import sql
 from billing.models import Budget
-from config.errors import DomainError, Error, Words
+from config.errors import DomainError, Error, StrOrPromise
 
 NO_BUDGET = (None, None)
 UNKNOWN = Budget.UNKNOWN
@@ -103,17 +105,17 @@ def _used_up(use: BudgetUsage, now: datetime) -> DomainError:
 def _below_price(use: BudgetUsage, price: int) -> DomainError:
     """Names no time: waiting does not help."""
     period = (
-        (f"час для страны {use.country}", f"an hour in {use.country}")
-        if use.country
-        else ("день", "the day")
+        format_lazy(_("an hour in {country}"), country=use.country) if use.country else _("the day")
     )
-    words = (
-        f"Бюджет компании на {period[0]} меньше цены одного сообщения: токенов в бюджете — "
-        f"{use.tokens}, цена — {price}. Ждать бесполезно: поднимите его в кабинете, "
-        "«Настройки» → «Бюджеты»",
-        f"The company's budget for {period[1]} is below the price of one message: {use.tokens} "
-        f"tokens, the price is {price}. Waiting will not help: raise it in the cabinet, "
-        "Settings → Budgets",
+    words = format_lazy(
+        _(
+            "The company's budget for {period} is below the price of one message: {tokens} tokens, "
+            "the price is {price}. Waiting will not help: raise it in the cabinet, Settings → "
+            "Budgets"
+        ),
+        period=period,
+        tokens=use.tokens,
+        price=price,
     )
     return DomainError(Error.SEND_LIMIT, message=words, limit=_limit(use))
 
@@ -124,19 +126,22 @@ def _limit(use: BudgetUsage) -> dict[str, str | int]:
     return {"kind": kind, **country, "tokens": use.tokens}
 
 
-def _used_up_message(use: BudgetUsage) -> Words:
+def _used_up_message(use: BudgetUsage) -> StrOrPromise:
     if use.country:
-        return (
-            f"Исчерпан бюджет компании на час для страны {use.country}: {use.tokens} токенов. "
-            "Поднять его можно в кабинете, «Настройки» → «Бюджеты»",
-            f"The company's budget for an hour in {use.country} is used up: {use.tokens} tokens. "
-            "Raise it in the cabinet, Settings → Budgets",
+        return format_lazy(
+            _(
+                "The company's budget for an hour in {country} is used up: {tokens} tokens. "
+                "Raise it in the cabinet, Settings → Budgets"
+            ),
+            country=use.country,
+            tokens=use.tokens,
         )
-    return (
-        f"Исчерпан бюджет компании на день: {use.tokens} токенов. "
-        "Поднять его можно в кабинете, «Настройки» → «Бюджеты»",
-        f"The company's budget for the day is used up: {use.tokens} tokens. "
-        "Raise it in the cabinet, Settings → Budgets",
+    return format_lazy(
+        _(
+            "The company's budget for the day is used up: {tokens} tokens. Raise it in the "
+            "cabinet, Settings → Budgets"
+        ),
+        tokens=use.tokens,
     )
 
 

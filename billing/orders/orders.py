@@ -6,6 +6,8 @@ from django.conf import settings
 from django.db import transaction
 from django.urls import reverse
 from django.utils import timezone, translation
+from django.utils.text import format_lazy
+from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
 from accounts.api import idempotency
@@ -17,16 +19,10 @@ from billing.gateways.base import Gateway, GatewayError, PaymentRequest
 from billing.models import InvoiceCounter, Order, Seller
 from billing.orders import billing_profiles, invoices
 from billing.orders.prices import Quote
-from config.errors import DomainError, Error, Words
+from config.errors import DomainError, Error
 
-TOO_MANY_UNPAID: Words = (
-    "Слишком много неоплаченных пополнений: оплатите или отмените прежние",
-    "Too many unpaid top-ups: pay or cancel the earlier ones",
-)
-REQUISITES_NEEDED: Words = (
-    "Для счёта нужны реквизиты покупателя, заполните их: {url}",
-    "An invoice needs the buyer's requisites, fill them in: {url}",
-)
+TOO_MANY_UNPAID = _("Too many unpaid top-ups: pay or cancel the earlier ones")
+REQUISITES_NEEDED = _("An invoice needs the buyer's requisites, fill them in: {url}")
 
 
 class RequisitesNeededError(DomainError):
@@ -34,9 +30,8 @@ class RequisitesNeededError(DomainError):
 
     def __init__(self) -> None:
         url = f"{settings.PUBLIC_URL}{reverse('balance-profile')}"
-        russian, english = (words.format(url=url) for words in REQUISITES_NEEDED)
-        words = (russian, english)
-        super().__init__(Error.INVALID_INPUT, message=words, errors={"gateway": [words]})
+        text = format_lazy(REQUISITES_NEEDED, url=url)
+        super().__init__(Error.INVALID_INPUT, message=text, errors={"gateway": [text]})
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,8 @@ from uuid import UUID
 
 from django.conf import settings
 from django.http import HttpResponse
+from django.utils.text import format_lazy
+from django.utils.translation import gettext_lazy as _
 from rest_framework.request import Request
 
 from accounts.api.base_view import ApiResponse, ApiView
@@ -23,33 +25,27 @@ from billing.models import Order, Package
 from billing.orders import orders, prices
 from billing.orders.prices import Quote
 from billing.wallet import ledger
-from config.errors import DomainError, Error, Words, invalid_input
+from config.errors import DomainError, Error, StrOrPromise, invalid_input
 from config.ids import parse_id
 
-BALANCE = {"ru": "Баланс токенов", "en": "Token balance"}
-PLACED = {"ru": "Пополнение ждёт оплаты", "en": "The top-up is waiting for payment"}
-OPTIONS = {"ru": "Пакеты и способы оплаты", "en": "Packages and ways to pay"}
-LIST = {"ru": "Пополнения", "en": "Top-ups"}
-STATES: dict[str, Words] = {
-    Order.State.CREATED: ("Пополнение готовится", "The top-up is being prepared"),
-    Order.State.PENDING: (PLACED["ru"], PLACED["en"]),
-    Order.State.PAID: ("Пополнение оплачено", "The top-up is paid"),
-    Order.State.CANCELED: ("Пополнение отменено", "The top-up is canceled"),
-    Order.State.EXPIRED: ("Срок оплаты прошёл", "The time to pay is over"),
+BALANCE = _("Token balance")
+PLACED = _("The top-up is waiting for payment")
+OPTIONS = _("Packages and ways to pay")
+LIST = _("Top-ups")
+STATES: dict[str, StrOrPromise] = {
+    Order.State.CREATED: _("The top-up is being prepared"),
+    Order.State.PENDING: PLACED,
+    Order.State.PAID: _("The top-up is paid"),
+    Order.State.CANCELED: _("The top-up is canceled"),
+    Order.State.EXPIRED: _("The time to pay is over"),
 }
-NOT_IN_TEST: Words = (
-    "Тестовые ключи не тратят токенов и не пополняют баланс: вызовите с боевым ключом",
-    "Test keys spend no tokens and buy none: call with a live key",
-)
-ONE_OF_TWO: Words = ("Укажите tokens или package", "Give tokens or package")
-NOT_BOTH: Words = ("Укажите что-то одно: tokens или package", "Give either tokens or package")
-NO_PACKAGE: Words = ("Такого пакета нет, см. GET /top-up/options", "No such package")
-NOT_SOLD: Words = ("Столько токенов не продаётся, возьмите пакет", "Not sold: take a package")
-NO_GATEWAY: Words = (
-    "Так сейчас оплатить нельзя, см. GET /top-up/options",
-    "Not offered now, see GET /top-up/options",
-)
-NOT_A_URL: Words = ("Адрес http или https", "An http or https URL")
+NOT_IN_TEST = _("Test keys spend no tokens and buy none: call with a live key")
+ONE_OF_TWO = _("Give tokens or package")
+NOT_BOTH = _("Give either tokens or package")
+NO_PACKAGE = _("No such package")
+NOT_SOLD = _("Not sold: take a package")
+NO_GATEWAY = _("Not offered now, see GET /top-up/options")
+NOT_A_URL = _("An http or https URL")
 
 
 class Balance(ApiView):
@@ -60,7 +56,7 @@ class Balance(ApiView):
         return ApiResponse(
             {
                 "success": True,
-                "message": BALANCE[self.language],
+                "message": BALANCE,
                 "available": available,
                 "held": held,
             }
@@ -77,9 +73,7 @@ class TopUpView(IdempotentView):
         return principal
 
     def answer_of(self, order: Order) -> dict[str, Any]:
-        words = STATES[order.state]
-        message = words[1] if self.language == "en" else words[0]
-        return {"success": True, "message": message} | order_body(order)
+        return {"success": True, "message": STATES[order.state]} | order_body(order)
 
 
 class TopUps(TopUpView):
@@ -91,7 +85,7 @@ class TopUps(TopUpView):
         return ApiResponse(
             {
                 "success": True,
-                "message": LIST[self.language],
+                "message": LIST,
                 "data": [order_body(order) for order in page.rows],
                 "has_more": page.next_cursor is not None,
                 "next_cursor": page.next_cursor,
@@ -143,7 +137,7 @@ class TopUpOptions(ApiView):
         return ApiResponse(
             {
                 "success": True,
-                "message": OPTIONS[self.language],
+                "message": OPTIONS,
                 "packages": packages,
                 "min_tokens": prices.min_tokens(),
                 "max_tokens": settings.MAX_TOP_UP_TOKENS,
@@ -225,11 +219,11 @@ def _parse_request(payload: dict[str, Any]) -> TopUpRequest:
     return top_up
 
 
-def _tokens_error() -> dict[str, Words]:
+def _tokens_error() -> dict[str, StrOrPromise]:
     least, most = prices.min_tokens(), settings.MAX_TOP_UP_TOKENS
     if least is None:
         return {"tokens": NOT_SOLD}
-    return {"tokens": (f"От {least} до {most}", f"Between {least} and {most}")}
+    return {"tokens": format_lazy(_("Between {min} and {max}"), min=least, max=most)}
 
 
 def _return_url(fields: Fields) -> str:

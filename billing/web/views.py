@@ -209,4 +209,4 @@ def _place_order(request: CabinetRequest, form: TopUpForm) -> Order | None:
 
 
 def _error_text(error: DomainError) -> str:
-    return str(error.body(language=(get_language() or "ru")[:2], request_id="")["message"])
+    return str(error.body(request_id="")["message"])

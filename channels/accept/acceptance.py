@@ -16,6 +16,8 @@ import orjson
 import psycopg
 from django.conf import settings
 from django.db import IntegrityError, connection
+from django.utils.text import format_lazy
+from django.utils.translation import gettext_lazy as _
 
 from accounts.api import test_quotas
 from accounts.api.idempotency import IdempotencyKey
@@ -75,11 +77,12 @@ def check_country(principal: Principal, phone: str) -> None:
         name = country or phone[:4]
         raise DomainError(
             Error.COUNTRY_NOT_ALLOWED,
-            message=(
-                f"Отправка в эту страну ({name}) не включена: добавьте её в кабинете, "
-                "«Настройки» → «Разрешённые страны»",
-                f"Sending to this country ({name}) is not switched on: add it in the cabinet, "
-                "Settings → Allowed countries",
+            message=format_lazy(
+                _(
+                    "Sending to this country ({name}) is not switched on: add it in the cabinet, "
+                    "Settings → Allowed countries"
+                ),
+                name=name,
             ),
             country=country,
         )

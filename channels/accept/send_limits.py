@@ -17,6 +17,7 @@ from uuid import UUID
 
 from django.conf import settings
 from django.db import IntegrityError, InterfaceError, OperationalError, connection
+from django.utils.translation import gettext_lazy as _
 from psycopg import errors
 
 from accounts.api import atomic_limits
@@ -24,12 +25,9 @@ from accounts.api.atomic_limits import Bucket, LimiterDownError, LimitVerdict, P
 from accounts.keys.api_keys import NO_LIMITS, CompanyLimits
 from channels.accept import phone_pool
 from channels.accept.phone_pool import Draw
-from config.errors import DomainError, Error, Words
+from config.errors import DomainError, Error
 
-SHARED_POOL_EMPTY: Words = (
-    "На этот номер приходит слишком много сообщений от разных отправителей",
-    "This number gets too many messages from various senders",
-)
+SHARED_POOL_EMPTY = _("This number gets too many messages from various senders")
 
 
 class CountedMessage(Protocol):

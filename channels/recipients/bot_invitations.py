@@ -4,16 +4,16 @@ from typing import Any
 from uuid import UUID
 
 import segno
+from django.utils.text import format_lazy
+from django.utils.translation import gettext_lazy as _
 
 from channels.models import Attempt
 from channels.providers.telegram.bot import TelegramBot
 from channels.vendor_accounts import registry
 
-MESSAGE = (
-    "Получатель не разрешил боту писать ему в Telegram. Попросите его открыть {url} и поделиться "
-    "номером, потом отправьте снова",
+MESSAGE = _(
     "The recipient has not let the bot write to them on Telegram. Have them open {url} and share "
-    "their number, then send again",
+    "their number, then send again"
 )
 
 
@@ -33,8 +33,7 @@ def error_fields(message_id: UUID) -> dict[str, Any]:
     url = url_if_unreachable(message_id)
     if not url:
         return {}
-    russian, english = (text.format(url=url) for text in MESSAGE)
-    return {"message": (russian, english), "action_url": url}
+    return {"message": format_lazy(MESSAGE, url=url), "action_url": url}
 
 
 def qr_code(url: str) -> str:

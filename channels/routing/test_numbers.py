@@ -6,13 +6,15 @@
 from typing import Any
 
 from django.conf import settings
+from django.utils.text import format_lazy
+from django.utils.translation import gettext_lazy as _
 
 from accounts.keys.api_keys import Fallback, Principal
 from channels.phone_numbers import country_of
 from channels.providers import scripted
 from channels.providers.base import Channel
 from channels.routing import channel_choice
-from config.errors import DomainError, Error, Words
+from config.errors import DomainError, Error, StrOrPromise
 
 REFUSED_AT_ONCE = {
     "0001": Error.INVALID_PHONE,
@@ -37,55 +39,48 @@ QUEUED = scripted.QUEUED
 NO_MORE_GUESSES = "0012"
 
 # For people: what the last four digits script, and the error they answer with, if any.
-OUTCOMES: dict[str, tuple[Words, Error | None]] = {
-    "0000": (("доставлено сразу", "delivered at once"), None),
-    "0001": (("неверный номер", "an invalid number"), Error.INVALID_PHONE),
-    "0002": (("не хватает токенов", "too few tokens"), Error.INSUFFICIENT_TOKENS),
+OUTCOMES: dict[str, tuple[StrOrPromise, Error | None]] = {
+    "0000": (_("delivered at once"), None),
+    "0001": (_("an invalid number"), Error.INVALID_PHONE),
+    "0002": (_("too few tokens"), Error.INSUFFICIENT_TOKENS),
     scripted.UNREACHABLE: (
-        ("получателя нет в канале", "the recipient is not on the channel"),
+        _("the recipient is not on the channel"),
         Error.RECIPIENT_UNREACHABLE,
     ),
     EXPIRED_CODE: (
-        ("доставлено, но код уже истёк", "delivered, but the code has already expired"),
+        _("delivered, but the code has already expired"),
         None,
     ),
-    "0005": (("отправлять ещё рано", "too soon to send again"), Error.RESEND_TOO_SOON),
+    "0005": (_("too soon to send again"), Error.RESEND_TOO_SOON),
     scripted.LATE: (
-        (
-            f"доставлено через {scripted.LATE_SECONDS} секунд",
-            f"delivered after {scripted.LATE_SECONDS} seconds",
-        ),
+        format_lazy(_("delivered after {seconds} seconds"), seconds=scripted.LATE_SECONDS),
         None,
     ),
     scripted.NEVER: (
-        ("не доставлено: выйдет время", "never delivered: it expires"),
+        _("never delivered: it expires"),
         None,
     ),
     scripted.REFUSED: (
-        ("канал отказался доставлять", "the channel refuses"),
+        _("the channel refuses"),
         Error.DELIVERY_FAILED,
     ),
     scripted.FALLS_BACK: (
-        ("ушло следующим каналом", "falls back to the next channel"),
+        _("falls back to the next channel"),
         None,
     ),
     QUEUED: (
-        (
-            f"ждёт в очереди {scripted.QUEUED_SECONDS} секунд, затем доставлено",
-            f"stays queued for {scripted.QUEUED_SECONDS} seconds, then delivered",
+        format_lazy(
+            _("stays queued for {seconds} seconds, then delivered"), seconds=scripted.QUEUED_SECONDS
         ),
         None,
     ),
-    "0011": (("исчерпан лимит отправок", "the sending limit is reached"), Error.SEND_LIMIT),
+    "0011": (_("the sending limit is reached"), Error.SEND_LIMIT),
     NO_MORE_GUESSES: (
-        (
-            "слишком много попыток, и при отправке, и при проверке",
-            "too many attempts, of a send and of a verify alike",
-        ),
+        _("too many attempts, of a send and of a verify alike"),
         Error.TOO_MANY_ATTEMPTS,
     ),
-    "0013": (("канал недоступен", "the channel is not available"), Error.CHANNEL_UNAVAILABLE),
-    "0014": (("страна не разрешена", "the country is not allowed"), Error.COUNTRY_NOT_ALLOWED),
+    "0013": (_("the channel is not available"), Error.CHANNEL_UNAVAILABLE),
+    "0014": (_("the country is not allowed"), Error.COUNTRY_NOT_ALLOWED),
 }
 
 

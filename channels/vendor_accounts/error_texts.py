@@ -1,7 +1,6 @@
 """Texts for vendors' error codes and our own, for readers who are no engineers."""
 
 from django.utils.functional import Promise
-from django.utils.translation import get_language
 from django.utils.translation import gettext_lazy as _
 
 from channels.lifecycle.steps import FallbackReason
@@ -324,7 +323,7 @@ def receipt_failure_text(receipt: Receipt) -> Text:
 def api_error_text(code: str) -> str:
     """The text that the API gives for an error code of ours; the code itself if unknown."""
     error = {error.code: error for error in Error}.get(code)
-    return error.words(get_language() or "ru") if error else code
+    return str(error.message) if error else code
 
 
 def advice_text(message: Message) -> Text:

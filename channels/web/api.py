@@ -6,6 +6,8 @@ from typing import Any
 from django.conf import settings
 from django.db.models import Prefetch
 from django.http import HttpResponse
+from django.utils.text import format_lazy
+from django.utils.translation import gettext_lazy as _
 from rest_framework.request import Request
 
 from accounts.api import pagination
@@ -22,13 +24,13 @@ from config.errors import DomainError, Error, invalid_input
 from config.ids import parse_id
 
 WORDS = {
-    "messages": {"ru": "История сообщений", "en": "Message history"},
-    "message": {"ru": "Сообщение", "en": "Message"},
-    "channels": {"ru": "Каналы", "en": "Channels"},
-    "test": {"ru": "Сообщения тестовых ключей", "en": "Messages of test keys"},
+    "messages": _("Message history"),
+    "message": _("Message"),
+    "channels": _("Channels"),
+    "test": _("Messages of test keys"),
 }
 FILTERS = ("phone", "channel", "status", "kind", *PERIOD, *PAGING)
-TEST_KEYS_ONLY = ("Только для тестовых ключей", "For test keys only")
+TEST_KEYS_ONLY = _("For test keys only")
 
 
 class Messages(ApiView):
@@ -43,7 +45,7 @@ class Messages(ApiView):
         return ApiResponse(
             {
                 "success": True,
-                "message": WORDS["messages"][self.language],
+                "message": WORDS["messages"],
                 "data": [summary(message) for message in page.rows],
                 "has_more": page.next_cursor is not None,
                 "next_cursor": page.next_cursor,
@@ -75,7 +77,7 @@ class MessageDetail(ApiView):
         return ApiResponse(
             {
                 "success": True,
-                "message": WORDS["message"][self.language],
+                "message": WORDS["message"],
                 **summary(message),
                 "timeline": [_attempt(attempt) for attempt in message.attempts.all()],
                 "opened_at": extensions.opened_at(message),
@@ -91,7 +93,7 @@ class Channels(ApiView):
         return ApiResponse(
             {
                 "success": True,
-                "message": WORDS["channels"][self.language],
+                "message": WORDS["channels"],
                 "data": [_channel(channel, self.principal.mode) for channel in Channel],
             }
         )
@@ -114,7 +116,7 @@ class TestMessages(ApiView):
         return ApiResponse(
             {
                 "success": True,
-                "message": WORDS["test"][self.language],
+                "message": WORDS["test"],
                 "data": [_as_on_phone(message) for message in page.rows],
                 "has_more": page.next_cursor is not None,
                 "next_cursor": page.next_cursor,
@@ -140,7 +142,7 @@ def filter_messages(
         value = query.get(name)
         if value and value not in allowed:
             choices = ", ".join(allowed)
-            raise invalid_input(**{name: (f"Допустимо: {choices}", f"Allowed: {choices}")})
+            raise invalid_input(**{name: format_lazy(_("Allowed: {choices}"), choices=choices)})
         if value:
             messages = messages.filter(**{field: value})
     if query.get("from"):

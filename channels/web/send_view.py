@@ -48,7 +48,7 @@ class SendView(IdempotentView):
     def answer(self, outcome: SendOutcome, **more: Any) -> dict[str, Any]:
         return {
             "success": True,
-            "message": status_text(self.kind, outcome.channel, outcome.state, self.language),
+            "message": status_text(self.kind, outcome.channel, outcome.state),
             "id": public_id("msg", outcome.message_id),
             "phone": outcome.phone,
             "channel": outcome.channel,

@@ -10,6 +10,7 @@ from urllib.parse import unquote
 from django.conf import settings
 from django.urls import URLPattern, URLResolver, get_resolver
 from django.urls.resolvers import RegexPattern
+from django.utils.translation import gettext_lazy as _
 
 from config.errors import invalid_input
 from links.addresses import reserved_names
@@ -48,20 +49,12 @@ _STATIC_WORDS = frozenset(
     }
 )
 
-_SHAPE_WORDS = (
-    "3–64 символа: латинские буквы, цифры, дефис и подчёркивание; "
-    "первый и последний — буква или цифра",
+_SHAPE_WORDS = _(
     "3–64 characters: Latin letters, digits, hyphens and underscores; "
-    "the first and the last one a letter or a digit",
+    "the first and the last one a letter or a digit"
 )
-_CODE_WORDS = (
-    "Имя из 4–8 цифр можно принять за код, добавьте букву",
-    "A name of 4–8 digits reads as a code; add a letter",
-)
-_RESERVED_WORDS = (
-    "Это имя занято самим сервисом, выберите другое",
-    "The service keeps this name for itself; choose another",
-)
+_CODE_WORDS = _("A name of 4–8 digits reads as a code; add a letter")
+_RESERVED_WORDS = _("The service keeps this name for itself; choose another")
 
 
 def generate(length: int) -> str:

@@ -10,8 +10,10 @@ from collections.abc import Iterable
 from urllib.parse import quote, urlsplit
 
 import idna
+from django.utils.text import format_lazy
+from django.utils.translation import gettext_lazy as _
 
-from config.errors import DomainError, Error, Words, invalid_input
+from config.errors import DomainError, Error, StrOrPromise, invalid_input
 from links.addresses import blocked_sites, short_hosts
 
 MAX_LENGTH = 2048
@@ -52,52 +54,22 @@ _WORD_SCRIPTS = (
 # Cyrillic letters that pass for Latin ones: a whole label of them under a Latin ending is bait.
 _LOOKALIKES = frozenset("асԁеһіјӏорԛѕԝхуъьҽпгѵѡ")
 
-_NOT_TEXT: Words = ("Укажите ссылку строкой", "Give the URL as a string")
-_TOO_LONG: Words = (
-    f"Ссылка длиннее {MAX_LENGTH} символов",
-    f"The URL is longer than {MAX_LENGTH} characters",
-)
-_UNSEEN_INSIDE: Words = (
-    "В ссылке есть пробел, обратная черта или невидимый символ",
-    "The URL contains a space, a backslash or an invisible character",
-)
-_NOT_URL: Words = (
-    "Укажите полную ссылку, начиная с http:// или https://",
-    "Give a full URL that begins with http:// or https://",
-)
-_USERINFO: Words = (
-    "Имя и пароль в ссылке не допускаются",
-    "A user name or password in the URL is not accepted",
-)
-_BAD_PORT: Words = ("Порт должен быть от 1 до 65535", "The port must be from 1 to 65535")
-_BAD_HOST: Words = ("Неверное имя сайта в ссылке", "The host name in the URL is not valid")
+_NOT_TEXT = _("Give the URL as a string")
+_TOO_LONG = format_lazy(_("The URL is longer than {max} characters"), max=MAX_LENGTH)
+_UNSEEN_INSIDE = _("The URL contains a space, a backslash or an invisible character")
+_NOT_URL = _("Give a full URL that begins with http:// or https://")
+_USERINFO = _("A user name or password in the URL is not accepted")
+_BAD_PORT = _("The port must be from 1 to 65535")
+_BAD_HOST = _("The host name in the URL is not valid")
 
-_IP: Words = (
-    "Ссылки на IP-адрес не принимаются, укажите имя сайта",
-    "A URL with an IP address is not accepted; use a host name",
-)
-_PRIVATE: Words = (
-    "Ссылка ведёт на локальный адрес, которого нет в интернете",
-    "The URL leads to a local address that is not on the internet",
-)
-_OWN: Words = (
-    "Ссылка ведёт на сам сервис коротких ссылок",
-    "The URL leads back to this service",
-)
-_SHORTENED: Words = (
-    "Ссылка уже сокращена другим сервисом, укажите исходную",
-    "The URL is already shortened by another service; give the original one",
-)
-_DECEPTIVE: Words = (
-    "Имя сайта составлено из похожих букв разных алфавитов",
-    "The host name imitates another with look-alike letters",
-)
-_BLOCKED: Words = ("Ссылки на этот сайт запрещены", "Links to this site are blocked")
-_NOT_LISTED: Words = (
-    "В настройках компании этого сайта нет среди разрешённых",
-    "The company's settings do not list this site among those that links may lead to",
-)
-_NOT_SITE: Words = ("Укажите сайт: example.com", "Give a site: example.com")
+_IP = _("A URL with an IP address is not accepted; use a host name")
+_PRIVATE = _("The URL leads to a local address that is not on the internet")
+_OWN = _("The URL leads back to this service")
+_SHORTENED = _("The URL is already shortened by another service; give the original one")
+_DECEPTIVE = _("The host name imitates another with look-alike letters")
+_BLOCKED = _("Links to this site are blocked")
+_NOT_LISTED = _("The company's settings do not list this site among those that links may lead to")
+_NOT_SITE = _("Give a site: example.com")
 
 
 def check_target(url: object, field: str = "url", *, allowed: Iterable[str] = ()) -> str:
@@ -126,7 +98,7 @@ def check_site(name: object, field: str = "host") -> str:
     try:
         host = _host(str(name).strip().removeprefix("*."))
     except _InvalidError as invalid:
-        words = _NOT_SITE if invalid.words == _BAD_HOST else invalid.words
+        words = _NOT_SITE if invalid.words is _BAD_HOST else invalid.words
         raise invalid_input(**{field: words}) from None
     if reason := _reason_never_allowed(host, _domains(host)):
         raise invalid_input(**{field: reason})
@@ -144,8 +116,8 @@ def check_still_allowed(*urls: str) -> None:
 
 
 class _InvalidError(Exception):
-    def __init__(self, words: Words) -> None:
-        super().__init__(words[1])
+    def __init__(self, words: StrOrPromise) -> None:
+        super().__init__(words)
         self.words = words
 
 
@@ -228,7 +200,7 @@ def _is_deceptive(word: str, ending: str) -> bool:
     return ending.isascii() and _LOOKALIKES.issuperset(letters)
 
 
-def _refusal_reason(host: str, allowed: frozenset[str]) -> Words | None:
+def _refusal_reason(host: str, allowed: frozenset[str]) -> StrOrPromise | None:
     domains = _domains(host)
     if reason := _reason_never_allowed(host, domains):
         return reason
@@ -241,7 +213,7 @@ def _refusal_reason(host: str, allowed: frozenset[str]) -> Words | None:
     return None if _SHORTENERS.isdisjoint(domains) else _SHORTENED
 
 
-def _reason_never_allowed(host: str, domains: set[str]) -> Words | None:
+def _reason_never_allowed(host: str, domains: set[str]) -> StrOrPromise | None:
     """Why no link may lead to this host, whatever the company's settings."""
     if _NUMBER.fullmatch(host.rpartition(".")[2]):
         return _IP

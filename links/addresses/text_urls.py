@@ -12,8 +12,10 @@ from importlib.resources import files
 from urllib.parse import urlsplit
 
 import idna
+from django.utils.text import format_lazy
+from django.utils.translation import gettext_lazy as _
 
-from config.errors import DomainError, Error, Words
+from config.errors import DomainError, Error, StrOrPromise
 from links.addresses import target_urls
 
 _SCHEME = re.compile(r"(?<![^\W_])([A-Za-z][A-Za-z0-9+.-]*):(?:/|\\){2}")
@@ -43,22 +45,19 @@ def check(text: str, *, target: str, allowed: Iterable[str]) -> None:
     home = _site(urlsplit(target).hostname or "")
     for address in _addresses(_plain(text)):
         if reason := _refusal_reason(address, home, listed):
-            words = (
-                f"В тексте адрес {address}. {reason[0]}",
-                f"The text has {address}. {reason[1]}",
+            words = format_lazy(
+                _("The text has {address}. {reason}"), address=address, reason=reason
             )
             raise DomainError(Error.URL_NOT_ALLOWED, message=words, errors={"text": [words]})
 
 
-_OTHER_SITE: Words = (
-    "Кроме короткой ссылки в тексте могут быть адреса её сайта и сайтов, которые разрешены в "
-    "настройках компании. Если это не адрес, поставьте после точки пробел",
+_OTHER_SITE = _(
     "Beside the short link a text may have addresses of its site and of those that the company's "
-    "settings list. If this is no address, put a space after the full stop",
+    "settings list. If this is no address, put a space after the full stop"
 )
 
 
-def _refusal_reason(address: str, home: str, listed: frozenset[str]) -> Words | None:
+def _refusal_reason(address: str, home: str, listed: frozenset[str]) -> StrOrPromise | None:
     try:
         host = target_urls.host_of(address, allowed=listed)
     except DomainError as refused:

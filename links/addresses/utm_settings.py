@@ -3,7 +3,10 @@
 import re
 from urllib.parse import quote
 
-from config.errors import Words, invalid_input
+from django.utils.text import format_lazy
+from django.utils.translation import gettext_lazy as _
+
+from config.errors import StrOrPromise, invalid_input
 
 MAX_LENGTH = 300
 CHANNEL_PLACEHOLDER = "{channel}"
@@ -12,19 +15,12 @@ _KEY = re.compile(r"[a-z0-9_]+")
 _STRAY_PERCENT = re.compile(r"%(?![0-9A-Fa-f]{2})")
 _SAFE = "-._~%:,+{}"
 
-_PAIRS: Words = (
-    "Пары ключ=значение через &; в ключах строчные латинские буквы, цифры и подчёркивание",
-    "Pairs of key=value joined by &; keys of lower-case Latin letters, digits and underscores",
+_PAIRS = _(
+    "Pairs of key=value joined by &; keys of lower-case Latin letters, digits and underscores"
 )
-_TWICE: Words = ("Каждый ключ — один раз", "Each key once")
-_PLACEHOLDER: Words = (
-    "Из подстановок есть только {channel}",
-    "The only placeholder is {channel}",
-)
-_TOO_LONG: Words = (
-    f"Не длиннее {MAX_LENGTH} символов",
-    f"At most {MAX_LENGTH} characters",
-)
+_TWICE = _("Each key once")
+_PLACEHOLDER = _("The only placeholder is {channel}")
+_TOO_LONG = format_lazy(_("At most {max} characters"), max=MAX_LENGTH)
 
 
 def check_tags(text: str, field: str = "utm") -> str:
@@ -35,7 +31,7 @@ def check_tags(text: str, field: str = "utm") -> str:
     return tags
 
 
-def _read(text: str) -> tuple[Words | None, str]:
+def _read(text: str) -> tuple[StrOrPromise | None, str]:
     if not text:
         return None, ""
     pairs = [one.partition("=") for one in text.split("&")]

@@ -8,6 +8,8 @@ from typing import Any
 
 from django.conf import settings
 from django.db import IntegrityError, connection, transaction
+from django.utils.text import format_lazy
+from django.utils.translation import gettext_lazy as _
 
 from accounts.api import test_quotas
 from accounts.models import Mode
@@ -106,9 +108,10 @@ class _Acceptance(sending.Acceptance[LinkSendRequest]):
     def too_long(self) -> DomainError:
         most = settings.MAX_SMS_SEGMENTS
         return invalid_input(
-            text=(
-                f"Сообщение занимает {self.segments} SMS, можно не больше {most}",
-                f"The message takes {self.segments} SMS; at most {most} are allowed",
+            text=format_lazy(
+                _("The message takes {segments} SMS; at most {max} are allowed"),
+                segments=self.segments,
+                max=most,
             )
         )
 

@@ -9,6 +9,7 @@ from uuid import UUID
 import orjson
 from django.conf import settings
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
 from channels.providers.base import Channel
 from config.errors import invalid_input
@@ -21,9 +22,8 @@ SLUG_LENGTH, SLUG_LENGTH_IN_MESSAGES = 8, 10
 MAX_TRIES = 5
 # A company may make links before its approval; those must neither look trusted nor last.
 PENDING_LIFETIME = 3600  # seconds
-HOST_NOT_IN_WHATSAPP = (
-    "В WhatsApp ссылки открываются только с домена сервиса: назовите другой канал или уберите host",
-    "By WhatsApp links are under the service's own host: name another channel or leave host out",
+HOST_NOT_IN_WHATSAPP = _(
+    "By WhatsApp links are under the service's own host: name another channel or leave host out"
 )
 
 

@@ -9,32 +9,21 @@ from uuid import UUID
 from django.db import transaction
 from django.db.backends.utils import CursorWrapper
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
 from accounts.audit.events import record
 from accounts.models import Company, User
-from config.errors import DomainError, Error, Words
+from config.errors import DomainError, Error, StrOrPromise
 from links import sql
 from links.addresses import target_urls
 from links.follow import resolution
 from links.make.new_link import PENDING_LIFETIME
 from links.models import Link
 
-USED = (
-    "Эта ссылка открывается один раз, и её уже открыли; создайте новую",
-    "This link opens once, and somebody opened it; make a new one",
-)
-STOPPED = (
-    "Эта ссылка остановлена вместе с пакетом или со всеми ссылками компании; откройте их все",
-    "This link is stopped with its batch or with all links of the company; release those",
-)
-NO_EXPIRED_URL_YET = (
-    "expired_url заработает, когда компанию подтвердят",
-    "expired_url works once the company is approved",
-)
-BARRED = (
-    "Эту ссылку выключил оператор сервиса; включить её может только он",
-    "The operator of the service disabled this link, and only they can enable it",
-)
+USED = _("This link opens once, and somebody opened it; make a new one")
+STOPPED = _("This link is stopped with its batch or with all links of the company; release those")
+NO_EXPIRED_URL_YET = _("expired_url works once the company is approved")
+BARRED = _("The operator of the service disabled this link, and only they can enable it")
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +67,7 @@ def change(*, link: Link, wanted: Change, user: User | None = None, ip: str | No
     return link
 
 
-def _reason_not_to_enable(link: Link) -> Words | None:
+def _reason_not_to_enable(link: Link) -> StrOrPromise | None:
     """The reason why enabling the link would not open it."""
     if link.is_barred:
         return BARRED

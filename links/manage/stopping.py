@@ -7,6 +7,7 @@ expired or was disabled meanwhile stays so.
 from uuid import UUID
 
 from django.db import transaction
+from django.utils.translation import gettext_lazy as _
 
 from accounts.audit.events import record
 from accounts.models import Company, User
@@ -15,10 +16,7 @@ from config.ids import public_id
 from links.follow import resolution
 from links.models import Stop
 
-BY_OPERATOR = (
-    "Эти ссылки остановил оператор сервиса; открыть их снова может только он",
-    "The operator of the service stopped these links, and only they can release them",
-)
+BY_OPERATOR = _("The operator of the service stopped these links, and only they can release them")
 STOPPED, RELEASED = "links.stopped", "links.released"
 
 

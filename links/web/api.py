@@ -3,6 +3,7 @@
 from typing import Any
 
 from django.http import HttpResponse
+from django.utils.translation import gettext_lazy as _
 from rest_framework.request import Request
 
 from accounts.api.idempotent_view import IdempotentView
@@ -19,7 +20,7 @@ from links.make.new_link import SLUG_LENGTH_IN_MESSAGES
 from links.models import Link
 from links.web.request_fields import TEXT_LENGTH, new_link, reusable_link
 
-SHORTENED = {"ru": "Ссылка сокращена", "en": "The link was shortened"}
+SHORTENED = _("The link was shortened")
 
 
 class Shorten(IdempotentView):
@@ -41,7 +42,7 @@ class Shorten(IdempotentView):
     def body(self, link: Link, seconds_left: int | None) -> dict[str, Any]:
         return {
             "success": True,
-            "message": SHORTENED[self.language],
+            "message": SHORTENED,
             "id": link.public_id,
             "short_url": link.short_url,
             "slug": link.slug,

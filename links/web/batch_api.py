@@ -3,11 +3,13 @@
 from typing import Any
 
 from django.http import HttpResponse
+from django.utils.text import format_lazy
+from django.utils.translation import gettext_lazy as _
 from rest_framework.request import Request
 
 from accounts.api.request_fields import Fields
 from accounts.client_ip import client_ip
-from config.errors import DomainError, Error, invalid_input
+from config.errors import DomainError, Error, StrOrPromise, invalid_input
 from config.ids import public_id, uuid7
 from links.make import bulk
 from links.make.new_link import NewLink
@@ -17,11 +19,8 @@ from links.web import request_fields
 from links.web.link_api import LinkView, address_body
 
 BULK_BODY = 2_500_000  # bytes: a thousand of the longest URLs
-NOT_LINKS = (
-    f"Список от 1 до {bulk.MAX_LINKS} объектов с полем url",
-    f"A list of 1 to {bulk.MAX_LINKS} objects with a url",
-)
-NOT_AN_OBJECT = ("Должен быть объект с полем url", "Must be an object with a url")
+NOT_LINKS = format_lazy(_("A list of 1 to {max} objects with a url"), max=bulk.MAX_LINKS)
+NOT_AN_OBJECT = _("Must be an object with a url")
 
 
 class BulkLinks(LinkView):
@@ -64,17 +63,13 @@ class BulkLinks(LinkView):
             reused = {"expires_in": wanted.seconds_left(made), "reused": made.was_there}
             return {"success": True, **address_body(made), **reused}
         assert isinstance(made, DomainError)  # noqa: S101 - what was refused was not made
-        body = made.body(language=self.language, request_id=self.request_id)
+        body = made.body(request_id=self.request_id)
         del body["request_id"]  # that of the whole request
         return body
 
-    def _message(self, data: list[dict[str, Any]]) -> str:
+    def _message(self, data: list[dict[str, Any]]) -> StrOrPromise:
         made = sum(one["success"] for one in data)
-        words = {
-            "ru": f"Ссылок создано: {made} из {len(data)}",
-            "en": f"Links made: {made} of {len(data)}",
-        }
-        return words[self.language]
+        return format_lazy(_("Links made: {made} of {total}"), made=made, total=len(data))
 
 
 class Batch(LinkView):

@@ -8,8 +8,8 @@ from urllib.parse import urlsplit
 from django import forms
 from django.conf import settings
 from django.core.exceptions import ValidationError
-from django.utils.translation import get_language, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
 from accounts.keys.api_keys import link_rules
 from accounts.models import Company, Mode
@@ -228,6 +228,6 @@ def validated(check: Callable[[str], str], value: str) -> str:
 
 def error_messages(refused: DomainError) -> list[str]:
     """What the API would say of the field, in the language of the page."""
-    body = refused.body(language=get_language() or "ru", request_id="")
+    body = refused.body(request_id="")
     errors: dict[str, list[str]] = body.get("errors", {})
     return [words for several in errors.values() for words in several] or [body["message"]]

@@ -7,6 +7,8 @@ from typing import Any
 from django.db.models import Q, QuerySet
 from django.http import HttpResponse
 from django.utils import timezone
+from django.utils.text import format_lazy
+from django.utils.translation import gettext_lazy as _
 from rest_framework.request import Request
 
 from accounts.api import pagination
@@ -25,16 +27,13 @@ from links.models import Link, LinkQuerySet
 from links.web import request_fields
 
 WORDS = {
-    "list": {"ru": "Короткие ссылки", "en": "Short links"},
-    "one": {"ru": "Короткая ссылка", "en": "Short link"},
-    "changed": {"ru": "Изменения сохранены", "en": "The changes were saved"},
-    "disabled": {"ru": "Ссылка отключена", "en": "The link was disabled"},
-    "stopped": {
-        "ru": "Ссылки остановлены: ни одна из них не открывается",
-        "en": "The links are stopped: none of them opens",
-    },
-    "released": {"ru": "Ссылки снова открываются", "en": "The links open again"},
-    "stats": {"ru": "Переходы по ссылке", "en": "Clicks on the link"},
+    "list": _("Short links"),
+    "one": _("Short link"),
+    "changed": _("The changes were saved"),
+    "disabled": _("The link was disabled"),
+    "stopped": _("The links are stopped: none of them opens"),
+    "released": _("The links open again"),
+    "stats": _("Clicks on the link"),
 }
 STATES = ("active", "expired", "disabled", "used")
 INTERVALS = ("day", "hour")
@@ -55,7 +54,7 @@ class LinkView(IdempotentView):
         return found
 
     def answer(self, words: str, body: dict[str, Any]) -> ApiResponse:
-        return ApiResponse({"success": True, "message": WORDS[words][self.language], **body})
+        return ApiResponse({"success": True, "message": WORDS[words], **body})
 
 
 class Links(LinkView):
@@ -101,8 +100,8 @@ class LinkStats(LinkView):
         link, query = self.link(public_id), request.query_params
         interval = query.get("interval", "day")
         if interval not in INTERVALS:
-            words = ", ".join(INTERVALS)
-            raise invalid_input(interval=(f"Допустимо: {words}", f"Allowed: {words}"))
+            choices = ", ".join(INTERVALS)
+            raise invalid_input(interval=format_lazy(_("Allowed: {choices}"), choices=choices))
         start, end = _period(query, interval)
         if interval == "hour":
             points = statistics.by_hour(link, start, end)
@@ -154,8 +153,8 @@ def in_state(state: str) -> Q:
         "disabled": ~is_on,
     }
     if state not in states:
-        words = ", ".join(STATES)
-        raise invalid_input(state=(f"Допустимо: {words}", f"Allowed: {words}"))
+        choices = ", ".join(STATES)
+        raise invalid_input(state=format_lazy(_("Allowed: {choices}"), choices=choices))
     return states[state]
 
 
@@ -170,11 +169,11 @@ def _period(query: Mapping[str, str], interval: str) -> tuple[datetime, datetime
         else timedelta(days=statistics.MAX_DAYS)
     )
     if start > end:
-        words = ("Начало позже конца", "It begins after it ends")
+        words = _("It begins after it ends")
         raise invalid_input(**{"from": words})
     if end - start > longest:
         days = longest.days
-        words = (f"От начала до конца — не больше {days} дней", f"At most {days} days in all")
+        words = format_lazy(_("At most {days} days in all"), days=days)
         raise invalid_input(**{"from": words})
     return (statistics.hour_of(start) if interval == "hour" else start), end
 
@@ -185,7 +184,7 @@ def _moment(query: Mapping[str, str], name: str) -> datetime | None:
         return None
     moment = time_of(name, query[name])
     if not MINYEAR < moment.year < MAXYEAR:
-        raise invalid_input(**{name: ("Год слишком далёкий", "The year is too far away")})
+        raise invalid_input(**{name: _("The year is too far away")})
     return moment.astimezone(UTC)
 
 

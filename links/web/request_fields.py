@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+from django.utils.translation import gettext_lazy as _
+
 from accounts.api.request_fields import Fields
 from accounts.keys.api_keys import Principal
 from accounts.models import Company
@@ -13,28 +15,13 @@ from links.manage.changes import NO_EXPIRED_URL_YET, Change
 
 MINUTE, MONTH, FIVE_YEARS = 60, 2_592_000, 157_680_000
 TEXT_LENGTH = 500
-NO_ALIAS_YET = (
-    "Свои имена ссылок заработают, когда компанию подтвердят",
-    "Aliases work once the company is approved",
-)
-NOT_BOTH = (
-    "Укажите либо expires_in, либо never_expires",
-    "Give either expires_in or never_expires",
-)
+NO_ALIAS_YET = _("Aliases work once the company is approved")
+NOT_BOTH = _("Give either expires_in or never_expires")
 
 
-NOT_OWN_HOST = (
-    "Такого домена коротких ссылок у компании нет",
-    "The company has no such host of short links",
-)
-NO_REUSE_OF_ALIAS = (
-    "Ссылка со своим именем всегда новая: уберите reuse или alias",
-    "A link with an alias is always a new one: leave out reuse or alias",
-)
-NO_REUSE_OF_ONCE = (
-    "Одноразовая ссылка всегда новая: уберите reuse или once",
-    "A link that opens once is always a new one: leave out reuse or once",
-)
+NOT_OWN_HOST = _("The company has no such host of short links")
+NO_REUSE_OF_ALIAS = _("A link with an alias is always a new one: leave out reuse or alias")
+NO_REUSE_OF_ONCE = _("A link that opens once is always a new one: leave out reuse or once")
 UNTIL = ["code"]
 
 

@@ -3,6 +3,7 @@
 from typing import Any
 
 from django.http import HttpResponse
+from django.utils.translation import gettext_lazy as _
 from rest_framework.request import Request
 
 from accounts.api.idempotent_view import IdempotentView
@@ -76,7 +77,7 @@ class CheckCode(IdempotentView):
             )
             return {
                 "success": True,
-                "message": VERIFIED[self.language],
+                "message": VERIFIED,
                 "id": public_id("otp", verified.id),
                 "phone": phone_e164,
                 "verified_at": verified.verified_at,
@@ -85,13 +86,13 @@ class CheckCode(IdempotentView):
         return self.once_atomic(self.idempotency_key(request, payload), effect)
 
 
-VERIFIED = {"ru": "Номер подтверждён", "en": "The number is verified"}
+VERIFIED = _("The number is verified")
 
 
 def _purpose(fields: Fields) -> str:
     purpose = fields.text("purpose", longest=PURPOSE_LENGTH)
     if purpose == "":
-        fields.fault("purpose", ("От 1 до 64 символов", "1 to 64 characters"))
+        fields.fault("purpose", _("1 to 64 characters"))
     return purpose or DEFAULT_PURPOSE
 
 
@@ -99,5 +100,5 @@ def _code(fields: Fields) -> str:
     """Four to eight ASCII digits, as a string: a number would lose its leading zeros."""
     code = fields.text("code", required=True, longest=64) or ""
     if code and not (code.isascii() and code.isdigit() and 4 <= len(code) <= 8):
-        fields.fault("code", ("Строка из 4–8 цифр", "A string of 4 to 8 digits"))
+        fields.fault("code", _("A string of 4 to 8 digits"))
     return code

@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from django.utils import timezone
+from django.utils import timezone, translation
 from pytest_django import Settings
 
 from accounts.models import ApiKey, Company, IdempotentRequest
@@ -62,7 +62,8 @@ class Refusal:
 
     def body(self, language: str, request_id: str) -> dict[str, Any]:
         index = ["ru", "en"].index(language)
-        message = self.words[index] if self.words else self.error.words(language)
+        with translation.override(language):
+            message = self.words[index] if self.words else str(self.error.message)
         body = {"success": False, "code": self.error.code, "message": message, **self.extra}
         if self.errors:
             body["errors"] = {name: [words[index]] for name, words in self.errors.items()}

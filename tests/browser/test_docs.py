@@ -47,7 +47,7 @@ def test_pages_are_turned_from_first_to_last(page: Page, live_server: LiveServer
 
     for one in PAGES[1:]:
         page.locator('a[rel="next"]').click()
-        expect(page.get_by_role("heading", name=one.title[0], level=1)).to_be_visible()
+        expect(page.get_by_role("heading", name=str(one.title), level=1)).to_be_visible()
 
     expect(page.locator('a[rel="next"]')).to_have_count(0)
 

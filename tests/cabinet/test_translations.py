@@ -11,9 +11,21 @@ from django.utils.translation.template import templatize
 
 ROOT = Path(__file__).resolve().parents[2]
 CATALOGUE = ROOT / "locale/ru/LC_MESSAGES/django.po"
-APPS = ["accounts", "billing", "channels", "links", "otp", "operator_admin", "api_docs"]
-CALLS = {"_", "gettext", "gettext_lazy", "ngettext", "ngettext_lazy"}
+APPS = ["config", "accounts", "billing", "channels", "links", "otp", "operator_admin", "api_docs"]
+# The position of the msgid among the arguments.
+CALLS = dict.fromkeys(["_", "gettext", "gettext_lazy", "ngettext", "ngettext_lazy"], 0)
+CALLS |= dict.fromkeys(["pgettext", "pgettext_lazy", "npgettext", "npgettext_lazy"], 1)
+# Texts sent to phones, in the language of the message: data, not gettext.
+MESSAGE_TEXTS = {
+    "api_docs/calls/message_samples.py",
+    "channels/providers/telegram/bot.py",
+    "links/make/message_text.py",
+    "otp/texts/rendering.py",
+}
+CYRILLIC = re.compile("[а-яё]", re.IGNORECASE)
+LATIN = re.compile("[a-z]{3}", re.IGNORECASE)  # more than a language's code
 IN_TEMPLATE = re.compile(r"""\bn?gettext\(u?('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")""")
+IN_BRACES = re.compile(r"\{\w+\}")
 KEYWORD = re.compile(r'(msgctxt|msgid_plural|msgid|msgstr(?:\[\d\])?) (".*")')
 
 Entry = dict[str, str]
@@ -32,6 +44,10 @@ def entries() -> Iterator[Entry]:
                 entry[key] += ast.literal_eval(line)
         if "msgid" in entry:
             yield entry
+
+
+def key_of(entry: Entry) -> str:
+    return f"{entry['msgctxt']}\x04{entry['msgid']}" if "msgctxt" in entry else entry["msgid"]
 
 
 WRITTEN = [entry for entry in entries() if entry["msgid"]]
@@ -62,13 +78,21 @@ def test_placeholders_survive_the_translation(mark: str) -> None:
             assert set(re.findall(mark, text)) == set(re.findall(mark, entry["msgid"]))
 
 
+def test_names_in_braces_survive_the_translation() -> None:
+    formats = [entry for entry in WRITTEN if "brace-format" in entry.get("comments", "")]
+
+    assert formats
+    for entry in formats:
+        assert set(IN_BRACES.findall(entry["msgstr"])) == set(IN_BRACES.findall(entry["msgid"]))
+
+
 def test_compiled_catalogue_equals_its_source() -> None:
     with CATALOGUE.with_suffix(".mo").open("rb") as file:
         compiled = gettext.GNUTranslations(file)._catalog  # type: ignore[attr-defined]
 
     written: dict[object, str] = {}
     for entry in WRITTEN:
-        name = f"{entry['msgctxt']}\x04{entry['msgid']}" if "msgctxt" in entry else entry["msgid"]
+        name = key_of(entry)
         if "msgid_plural" in entry:
             written |= {(name, n): text for n, text in enumerate(texts(entry))}
         else:
@@ -77,6 +101,7 @@ def test_compiled_catalogue_equals_its_source() -> None:
 
 
 def strings_of(path: Path) -> Iterator[str]:
+    """The text of each message, after its context if it has one, as the catalogue keys them."""
     source = path.read_text(encoding="utf-8")
     if path.suffix != ".py":
         found = IN_TEMPLATE.findall(templatize(source))
@@ -84,9 +109,19 @@ def strings_of(path: Path) -> Iterator[str]:
         return
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in CALLS:
-            first = node.args[0] if node.args else None
-            if isinstance(first, ast.Constant) and isinstance(first.value, str):
-                yield first.value
+            known = [literal(one) for one in node.args[: CALLS[node.func.id] + 1]]
+            if all(known):
+                yield "\x04".join(known)
+
+
+def literal(node: ast.AST) -> str:
+    """What a string in the source says, placeholders of an f-string left out."""
+    if isinstance(node, ast.JoinedStr):
+        return "".join(literal(one) for one in node.values)
+    if isinstance(node, ast.BinOp):
+        return literal(node.left) + literal(node.right)
+    is_text = isinstance(node, ast.Constant) and isinstance(node.value, str)
+    return node.value if is_text else ""  # type: ignore[attr-defined]
 
 
 def sources() -> Iterator[Path]:
@@ -97,7 +132,7 @@ def sources() -> Iterator[Path]:
 
 
 def test_every_string_in_the_code_is_in_the_catalogue() -> None:
-    known = {entry["msgid"] for entry in WRITTEN}
+    known = {key_of(entry) for entry in WRITTEN}
 
     missing = {
         f"{path.relative_to(ROOT)}: {text}"
@@ -107,3 +142,37 @@ def test_every_string_in_the_code_is_in_the_catalogue() -> None:
     }
 
     assert missing == set()
+
+
+def test_no_text_stands_beside_its_translation() -> None:
+    """Pairs of a Russian and an English text would be a second mechanism beside gettext."""
+    product = {path.relative_to(ROOT).as_posix(): path for path in sources()}
+
+    pairs = {
+        f"{name}:{line}"
+        for name, path in product.items()
+        if path.suffix == ".py" and name not in MESSAGE_TEXTS
+        for line in pairs_in(path)
+    }
+
+    assert pairs == set()
+
+
+def pairs_in(path: Path) -> Iterator[int]:
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        match node:
+            case ast.Tuple(elts=[_, _] as texts) | ast.Dict(values=[_, _] as texts):
+                russian = [bool(CYRILLIC.search(literal(text))) for text in texts]
+                english = [bool(LATIN.search(literal(text))) for text in texts]
+                if any(russian) and not all(russian) and any(english):
+                    yield node.lineno
+
+
+@pytest.mark.parametrize(
+    "source", ["('да', 'yes')", "{'ru': 'да', 'en': 'yes'}", "(f'да {n}', 'y' + 'es')"]
+)
+def test_pair_of_languages_is_noticed(source: str, tmp_path: Path) -> None:
+    module = tmp_path / "module.py"
+    module.write_text(source, encoding="utf-8")
+
+    assert list(pairs_in(module))

@@ -147,7 +147,7 @@ def refused(company: Company, kind: str = "code") -> dict[str, object]:
     send = send_limits.Send(uuid4(), company.pk, "live", kind, PHONE, own)
     with pytest.raises(DomainError) as caught, send_limits.acquire(send):
         pass
-    return caught.value.body(language="en", request_id="r")
+    return caught.value.body(request_id="r")
 
 
 def a_pool(places: int = 4, reserve: int = 2, firsts: int = 1) -> Pool:
