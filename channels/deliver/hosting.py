@@ -2,7 +2,7 @@
 
 import signal
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from zlib import crc32
@@ -12,8 +12,8 @@ import structlog
 from django.db import connection
 
 from channels.deliver.dispatcher import Dispatcher
-from channels.outcomes import receipts
-from channels.providers.hosted_provider import HostedProvider, Report
+from channels.providers.hosted_provider import HostedProvider
+from channels.providers.inbound import InboundEvents
 
 log = structlog.get_logger(__name__)
 
@@ -22,6 +22,8 @@ LOCK_CLASS_ID = (
 )
 LOCK_CHECK_INTERVAL = 5.0  # seconds between checks that the lock is still ours
 
+HandleEvents = Callable[[str, Sequence[InboundEvents]], None]
+
 _TRY_LOCK = "SELECT pg_try_advisory_lock(%s, %s)"
 
 
@@ -29,8 +31,10 @@ class AccountTakenError(Exception):
     """Another process hosts this account."""
 
 
-def host(provider: HostedProvider) -> None:
+def host(provider: HostedProvider, *, handle: HandleEvents) -> None:
     """Run until SIGTERM or SIGINT, then stop claiming, finish the calls under way, and unbind.
+
+    `handle` is given the account's name and whatever comes in.
 
     Raises AccountTakenError when another process hosts the account, or took it over while
     PostgreSQL was away.
@@ -40,17 +44,17 @@ def host(provider: HostedProvider) -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: dispatcher.stop())
     with lock.held(dispatcher.stop):
-        provider.start(store=partial(_store_reports, provider.name), on_open=dispatcher.wake)
+        provider.start(store=partial(_handle, handle, provider.name), on_open=dispatcher.wake)
         try:
             dispatcher.run()
         finally:
             provider.stop()
 
 
-def _store_reports(account: str, reports: list[Report]) -> None:
+def _handle(handle: HandleEvents, account: str, batch: Sequence[InboundEvents]) -> None:
     """Runs on a thread of the provider, which returns its connection to the pool each time."""
     try:
-        receipts.store(account, reports)
+        handle(account, batch)
     finally:
         connection.close()
 

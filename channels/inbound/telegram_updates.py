@@ -5,33 +5,15 @@ from functools import partial
 from django.core.cache import cache
 from django.db import transaction
 
-from channels.providers.inbound import InvalidSignatureError, WebhookRequest
-from channels.providers.telegram.bot import (
-    BotBlocked,
-    BotText,
-    ContactShared,
-    Started,
-    Stopped,
-    TelegramBot,
-    Update,
-)
+from channels.providers.inbound import BotBlocked, BotUpdate, ContactShared, Started, Stopped
+from channels.providers.telegram.bot import BotText
 from channels.recipients import telegram_contacts
 from channels.tasks import send_telegram_reply
-from channels.vendor_accounts import registry
 
 REPLY_COOLDOWN = 10  # seconds between equal replies to one chat
 
 
-def receive(call: WebhookRequest) -> None:
-    """Raises InvalidSignatureError."""
-    bot = registry.live_providers().get("telegram_bot")
-    if not isinstance(bot, TelegramBot):
-        raise InvalidSignatureError("no bot is configured")
-    for update in bot.updates(call):
-        _apply(update)
-
-
-def _apply(update: Update) -> None:
+def apply(update: BotUpdate) -> None:
     match update:
         case ContactShared(phone, chat_id, locale):
             telegram_contacts.share(phone=phone, chat_id=chat_id)

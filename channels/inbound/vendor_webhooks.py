@@ -1,4 +1,4 @@
-"""The view of all vendors' webhooks: verify the raw bytes, store, answer 200.
+"""The view of all vendors' webhooks: the provider verifies and reads the call, we store and answer.
 
 A worker applies the stored receipts later.
 """
@@ -12,20 +12,11 @@ from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods
 
 from accounts.api.base_view import DATABASE_UNAVAILABLE, as_domain_error
-from channels.inbound import telegram_updates
-from channels.outcomes import receipts
-from channels.providers.base import Provider
+from channels.inbound import event_handling
 from channels.providers.inbound import InvalidSignatureError, WebhookRequest
-from channels.recipients import opt_out
-from channels.vendor_accounts import registry, vendor_alerts
+from channels.vendor_accounts import registry
 
 log = structlog.get_logger(__name__)
-
-
-def _inbound(request: HttpRequest, provider: str) -> WebhookRequest:
-    query = request.META.get("QUERY_STRING", "")
-    url = registry.hook_url(provider) + (f"?{query}" if query else "")
-    return WebhookRequest(url=url, headers=request.headers, body=request.body)
 
 
 WebhookView = Callable[..., HttpResponse]
@@ -58,26 +49,16 @@ def vendor_webhook(request: HttpRequest, hook: str, account: str = "") -> HttpRe
     if name is None:
         return HttpResponse(status=404)
     provider = registry.live_providers()[name]
-    if request.method == "GET":
-        return _handshake(request, provider)
-    call = _inbound(request, name)
-    if provider.has_updates:
-        telegram_updates.receive(call)
-        return HttpResponse()
-    new = receipts.receive(name, call)
-    for reply in provider.replies(call):
-        opt_out.apply_reply(name, reply)
-    if not new and provider.receipts(call):
-        return HttpResponse()  # a repeat: its alerts have been recorded
-    for alert in dict.fromkeys(provider.alerts(call)):
-        vendor_alerts.record(name, alert)
+    if request.method == "GET" and not provider.has_handshake:
+        return HttpResponseNotAllowed(["POST"])
+    events = provider.read(_call(request, name))
+    if events.handshake is not None:
+        return HttpResponse(events.handshake, content_type="text/plain")
+    event_handling.handle(name, [events])
     return HttpResponse()
 
 
-def _handshake(request: HttpRequest, provider: Provider) -> HttpResponse:
-    if not provider.has_handshake:
-        return HttpResponseNotAllowed(["POST"])
-    challenge = provider.handshake(request.GET.dict())
-    if challenge is None:
-        return HttpResponseForbidden()
-    return HttpResponse(challenge, content_type="text/plain")
+def _call(request: HttpRequest, provider: str) -> WebhookRequest:
+    query = request.META.get("QUERY_STRING", "")
+    url = registry.hook_url(provider) + (f"?{query}" if query else "")
+    return WebhookRequest(url, request.headers, request.body, request.method or "")

@@ -1,11 +1,11 @@
-"""Delivery receipts: verified and stored while the vendor waits, applied by a worker.
+"""Delivery receipts: stored while the vendor waits, applied by a worker.
 
 They come twice, late, out of order and before our own commit. A digest of the content recognises
 a repeat. A receipt for an unknown attempt is parked and matched again later.
 """
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import NamedTuple
 from uuid import UUID
@@ -20,9 +20,8 @@ from channels import sql, wakeups
 from channels.lifecycle.state_machine import Event, EventKind
 from channels.outcomes import apply, sms_parts
 from channels.phone_numbers import e164_or_none
-from channels.providers.hosted_provider import Report
-from channels.providers.inbound import Part, Receipt, ReceiptState, Recipient, Reply, WebhookRequest
-from channels.recipients import opt_out, vendor_user_ids
+from channels.providers.inbound import InboundEvents, Receipt, ReceiptState
+from channels.recipients import vendor_user_ids
 from channels.vendor_accounts import registry
 
 log = structlog.get_logger(__name__)
@@ -43,36 +42,34 @@ EVENT_KINDS = {
 }
 
 
-def receive(provider: str, call: WebhookRequest) -> int:
-    """Verifies and stores a call; returns the number of new receipts.
+def store(provider: str, batch: Sequence[InboundEvents]) -> int:
+    """Stores receipts and parts in one commit, in their order; returns the number of new receipts.
 
-    Raises InvalidSignatureError.
+    Safe to repeat.
     """
-    vendor = registry.live_providers()[provider]
-    receipts = vendor.receipts(call)
-    # Only the first receipt of a large batch keeps the body: a thousand copies would be too much.
-    is_short = len(receipts) * len(call.body) <= MAX_RAW_BYTES
-    raw = [call.body if is_short or not n else b"" for n in range(len(receipts))]
-    return store(provider, list(zip(receipts, raw, strict=True)), vendor.recipients(call))
-
-
-def store(provider: str, reports: Sequence[Report], recipients: Sequence[Recipient] = ()) -> int:
-    """Stores reports in one commit, in their order; returns the number of new receipts."""
+    if not any(events.receipts or events.parts for events in batch):
+        return 0
+    recipients = [recipient for events in batch for recipient in events.recipients]
     with transaction.atomic(), connection.cursor() as cursor:
         new = 0
-        for report, raw in reports:
-            if isinstance(report, Part):
-                sms_parts.store(cursor, provider, report)
-            elif isinstance(report, Reply):
-                opt_out.apply_reply(provider, report)
-            else:
-                new += _store(cursor, provider, report, raw)
+        for events in batch:
+            for part in events.parts:
+                sms_parts.store(cursor, provider, part)
+            for receipt, raw in _with_raw(events):
+                new += _store(cursor, provider, receipt, raw)
         # Last, and in a fixed order, so that concurrent calls do not deadlock.
         if new and recipients:
             vendor_user_ids.remember(provider, recipients)
     if new:
         wakeups.wake_workers()
     return new
+
+
+def _with_raw(events: InboundEvents) -> Iterator[tuple[Receipt, bytes]]:
+    # Only the first receipt of a large batch keeps the body: a thousand copies would be too much.
+    is_short = len(events.receipts) * len(events.raw) <= MAX_RAW_BYTES
+    for number, receipt in enumerate(events.receipts):
+        yield receipt, events.raw if is_short or not number else b""
 
 
 def _store(cursor: CursorWrapper, provider: str, receipt: Receipt, raw: bytes) -> int:

@@ -5,17 +5,15 @@ those below; `channels.deliver.dispatcher` decides what follows.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import ClassVar
 
 from channels.providers.inbound import (
     AccountAlert,
+    InboundEvents,
     InvalidSignatureError,
     Receipt,
-    Recipient,
-    Reply,
     WebhookRequest,
 )
 
@@ -145,7 +143,6 @@ class Provider(ABC):
     channel: Channel
     capabilities: Capabilities
     has_handshake: ClassVar[bool] = False  # the vendor verifies our webhook's URL by a GET
-    has_updates: ClassVar[bool] = False  # its webhook reports what people do in a chat with our bot
 
     @abstractmethod
     def send(self, message: Outgoing) -> Accepted:
@@ -162,24 +159,13 @@ class Provider(ABC):
         """
         return None
 
-    def receipts(self, call: WebhookRequest) -> list[Receipt]:
-        """Verifies the signature over the raw bytes, then translates the receipts.
+    def read(self, call: WebhookRequest) -> InboundEvents:
+        """Verifies the signature over the raw bytes, once, then translates what the call says.
 
-        Raises InvalidSignatureError. Omits anything else (a chat message, an unknown state).
+        Raises InvalidSignatureError. Skips whatever it does not know, and raises nothing else:
+        the vendor would only repeat the call.
         """
-        raise InvalidSignatureError(f"{self.name} sends no receipts")
-
-    def replies(self, call: WebhookRequest) -> list[Reply]:
-        """People's replies in the same request; raises InvalidSignatureError as well."""
-        return []
-
-    def recipients(self, call: WebhookRequest) -> list[Recipient]:
-        """The recipients of the same request's receipts; raises InvalidSignatureError as well."""
-        return []
-
-    def alerts(self, call: WebhookRequest) -> list[AccountAlert]:
-        """Alerts in the same request; raises InvalidSignatureError as well."""
-        return []
+        raise InvalidSignatureError(f"{self.name} is not called by its vendor")
 
     def alert_of(self, receipt: Receipt) -> AccountAlert | None:
         """The alert that a failed receipt, pushed or polled, implies."""
@@ -207,10 +193,6 @@ class Provider(ABC):
 
         Raises a SendError if it does not work or the vendor does not answer.
         """
-
-    def handshake(self, query: Mapping[str, str]) -> str | None:
-        """The challenge to answer a GET with, or None if the vendor does not know our token."""
-        return None
 
     def poll(self, provider_id: str) -> Receipt | None:
         """Reads a message's status from the vendor; None without news or without an answer."""

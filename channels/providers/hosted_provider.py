@@ -7,10 +7,10 @@ from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 
 from channels.providers.base import Provider
-from channels.providers.inbound import Part, Receipt, Reply
+from channels.providers.inbound import InboundEvents
 
-Report = tuple[Receipt | Part | Reply, bytes]  # with the raw payload
-StoreReports = Callable[[Sequence[Report]], None]  # stores all of them, or raises and stores none
+# Stores all of them, or raises: then all come again, which is harmless.
+StoreEvents = Callable[[Sequence[InboundEvents]], None]
 
 
 class HostedProvider(Provider):
@@ -22,7 +22,7 @@ class HostedProvider(Provider):
         """Whether a message sent now would go out; otherwise it should stay queued."""
 
     @abstractmethod
-    def start(self, *, store: StoreReports, on_open: Callable[[], None]) -> None:
+    def start(self, *, store: StoreEvents, on_open: Callable[[], None]) -> None:
         """Connects and reconnects; calls `on_open` whenever `is_open` becomes true."""
 
     @abstractmethod

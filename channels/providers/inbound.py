@@ -1,6 +1,9 @@
-"""What vendors tell us: delivery receipts, people's replies, alerts about our accounts."""
+"""What vendors tell us: delivery receipts, people's replies, alerts about our accounts.
 
-from collections.abc import Mapping
+`InboundEvents` is all that one call, or one PDU, says.
+"""
+
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -17,6 +20,7 @@ class WebhookRequest:
     url: str
     headers: Mapping[str, str]
     body: bytes
+    method: str = "POST"
 
 
 class ReceiptState(StrEnum):
@@ -95,3 +99,45 @@ class AccountAlert:
     code: str
     detail: str
     kind: AlertKind
+
+
+@dataclass(frozen=True, slots=True)
+class ContactShared:
+    phone: str  # E.164 with its plus
+    chat_id: int
+    locale: str
+
+
+@dataclass(frozen=True, slots=True)
+class BotBlocked:
+    chat_id: int
+    blocked: bool  # False: the person unblocked the bot
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    chat_id: int
+    locale: str
+
+
+@dataclass(frozen=True, slots=True)
+class Stopped:
+    chat_id: int
+    locale: str
+
+
+BotUpdate = ContactShared | BotBlocked | Started | Stopped  # done in a chat with our bot
+
+
+@dataclass(frozen=True, slots=True)
+class InboundEvents:
+    """All that one verified call says, or one PDU; empty where it says nothing to us."""
+
+    raw: bytes  # as received; stored with the receipts, so never with a code in it
+    receipts: Sequence[Receipt] = ()
+    parts: Sequence[Part] = ()
+    recipients: Sequence[Recipient] = ()  # of the receipts
+    replies: Sequence[Reply] = ()
+    bot_updates: Sequence[BotUpdate] = ()
+    alerts: Sequence[AccountAlert] = ()
+    handshake: str | None = None  # the body to answer, where the vendor verifies the URL

@@ -23,6 +23,7 @@ from channels.providers.base import (
 from channels.providers.inbound import (
     AccountAlert,
     AlertKind,
+    InboundEvents,
     InvalidSignatureError,
     Receipt,
     ReceiptState,
@@ -161,12 +162,14 @@ class Smsc(http.HttpProvider):
         name = self._sender["sender"]
         yield Check("sender", name in self.approved_senders(), name)
 
-    def receipts(self, call: WebhookRequest) -> list[Receipt]:
+    def read(self, call: WebhookRequest) -> InboundEvents:
         # Only these three fields are signed, so no other is read.
         number, phone, word = self._verified(call.body)
         if word not in _STATES:
-            return []
-        return [_receipt(_provider_id(phone, number), word)]
+            return InboundEvents(call.body)
+        receipt = _receipt(_provider_id(phone, number), word)
+        alert = self.alert_of(receipt)
+        return InboundEvents(call.body, receipts=[receipt], alerts=[alert] if alert else [])
 
     def _verified(self, body: bytes) -> tuple[str, str, str]:
         # Sender names and incoming texts come in any charset and are not read.
@@ -191,9 +194,6 @@ class Smsc(http.HttpProvider):
     def alert_of(self, receipt: Receipt) -> AccountAlert | None:
         is_empty = receipt.error_code == _NO_MONEY
         return AccountAlert(_NO_MONEY, "no money", AlertKind.REFUSED) if is_empty else None
-
-    def alerts(self, call: WebhookRequest) -> list[AccountAlert]:
-        return [alert for one in self.receipts(call) if (alert := self.alert_of(one))]
 
     def poll(self, provider_id: str) -> Receipt | None:
         phone, _, number = provider_id.rpartition(":")

@@ -5,6 +5,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from channels.deliver import hosting
+from channels.inbound import event_handling
 from channels.vendor_accounts import registry
 
 
@@ -28,6 +29,6 @@ class Command(BaseCommand):
         self.stdout.write(f"{name}: started")
         self.stdout.flush()
         try:
-            hosting.host(provider)
+            hosting.host(provider, handle=event_handling.handle)
         except hosting.AccountTakenError:
             raise CommandError(f"Another process runs the account {name!r}.") from None

@@ -24,8 +24,8 @@ from channels.providers.base import (
     TransientError,
     UnreachableError,
 )
-from channels.providers.hosted_provider import HostedProvider, StoreReports
-from channels.providers.inbound import Part, Receipt, ReceiptState
+from channels.providers.hosted_provider import HostedProvider, StoreEvents
+from channels.providers.inbound import InboundEvents, Part, Receipt, ReceiptState
 from channels.providers.smpp import command_status, receipts
 from channels.providers.smpp.bind import Bind, NotBoundError, Peer
 from channels.providers.smpp.message_ids import ID_FORMATS
@@ -81,7 +81,7 @@ class Smpp(HostedProvider):
         self._paused_until = 0.0
         self._bind: Bind | None = None
 
-    def start(self, *, store: StoreReports, on_open: Callable[[], None]) -> None:
+    def start(self, *, store: StoreEvents, on_open: Callable[[], None]) -> None:
         self._receipts, self._on_open = ReceiptQueue(store), on_open
         self._bind = Bind(
             self._peer,
@@ -185,7 +185,8 @@ class Smpp(HostedProvider):
         ref, number, total = part
         message_id = self._id_format.from_response(receipts.text(answer.fields.get("message_id")))
         if total > 1 and message_id:
-            self._receipts.put((Part(ref, number, total, message_id), b""))
+            accepted = Part(ref, number, total, message_id)
+            self._receipts.put(InboundEvents(b"", parts=[accepted]))
         return message_id
 
     def _handle_late_response(self, part: PartKey, answer: Pdu) -> None:
@@ -195,24 +196,22 @@ class Smpp(HostedProvider):
             message_id = self._accept_part(answer, part)
             if total == 1:
                 receipt = Receipt(message_id or None, ref, ReceiptState.SENT, "submit_sm_resp")
-                self._receipts.put((receipt, b""))
+                self._receipts.put(InboundEvents(b"", receipts=[receipt]))
         elif number == 1:  # the message was not started
             error = command_status.refusal(answer.status, self._statuses)
             is_person = isinstance(error, UnreachableError)
             state = ReceiptState.UNREACHABLE if is_person else ReceiptState.FAILED
             receipt = Receipt(None, ref, state, "submit_sm_resp", None, error.code, error.detail)
-            self._receipts.put((receipt, b""))
+            self._receipts.put(InboundEvents(b"", receipts=[receipt]))
 
     def _deliver(self, session: Session, request: Pdu) -> None:
         """Responds only once the receipt is stored, so that a failure makes the centre retry."""
-        receipt = receipts.receipt(request, self._id_format)
-        reply = None if receipt else receipts.reply(request)
-        report = (receipt, receipts.raw(request)) if receipt else reply and (reply, b"")
-        if not report:
+        events = receipts.read(request, self._id_format)
+        if events is None:
             session.respond(request)
             return
         self._receipts.put(
-            report,
+            events,
             lambda is_stored: session.respond(
                 request, 0 if is_stored else command_status.RETRY_LATER
             ),

@@ -1,35 +1,36 @@
-"""Stores reports in batches and in order, on a thread that may block on the database."""
+"""Stores what came in, in batches and in order, on a thread that may block on the database."""
 
 import asyncio
 import logging
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
-from channels.providers.hosted_provider import Report, StoreReports
+from channels.providers.hosted_provider import StoreEvents
+from channels.providers.inbound import InboundEvents
 
 BATCH_SIZE = 64
 RETRY_DELAY = 1.0  # seconds after a failure: the database is away
 
 Respond = Callable[[bool], None]  # tells the centre whether its receipt was stored
-Item = tuple[Report, Respond | None]
+Item = tuple[InboundEvents, Respond | None]
 
 logger = logging.getLogger(__name__)
 
 
 class ReceiptQueue:
-    """A queue of reports to store.
+    """A queue of events to store.
 
-    A receipt that cannot be stored is refused, so that the centre sends it again; a report of our
-    own is queued again.
+    What the centre sent and cannot be stored is refused, so that it comes again; what we found out
+    ourselves is queued again.
     """
 
-    def __init__(self, store: StoreReports) -> None:
+    def __init__(self, store: StoreEvents) -> None:
         self._store = store
         self._queue: asyncio.Queue[Item] = asyncio.Queue()
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="keep")
 
-    def put(self, report: Report, respond: Respond | None = None) -> None:
-        self._queue.put_nowait((report, respond))
+    def put(self, events: InboundEvents, respond: Respond | None = None) -> None:
+        self._queue.put_nowait((events, respond))
 
     async def run(self) -> None:
         while True:
@@ -48,22 +49,22 @@ class ReceiptQueue:
         return batch
 
     async def _try_to_store(self, batch: list[Item]) -> bool:
-        reports = [report for report, _ in batch]
+        received = [events for events, _ in batch]
         loop = asyncio.get_running_loop()
         try:
-            await loop.run_in_executor(self._thread, self._store, reports)
-        except Exception as error:  # the thread's edge: whatever the error, no report is lost
+            await loop.run_in_executor(self._thread, self._store, received)
+        except Exception as error:  # the thread's edge: whatever the error, nothing is lost
             logger.error("receipts_not_stored: %s", type(error).__name__)  # noqa: TRY400
             is_stored = False
         else:
             is_stored = True
-        for report, respond in batch:
-            self._finish(report, respond, is_stored=is_stored)
+        for events, respond in batch:
+            self._finish(events, respond, is_stored=is_stored)
         return is_stored
 
-    def _finish(self, report: Report, respond: Respond | None, *, is_stored: bool) -> None:
+    def _finish(self, events: InboundEvents, respond: Respond | None, *, is_stored: bool) -> None:
         if respond is not None:
             respond(is_stored)
         elif not is_stored:
-            self.put(report)
+            self.put(events)
         self._queue.task_done()

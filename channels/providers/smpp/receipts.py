@@ -9,7 +9,7 @@ import re
 
 from smpplib import consts
 
-from channels.providers.inbound import Receipt, ReceiptState, Reply
+from channels.providers.inbound import InboundEvents, Receipt, ReceiptState, Reply
 from channels.providers.smpp.message_ids import IdFormat
 from channels.providers.smpp.pdu import Pdu
 
@@ -65,6 +65,15 @@ _OF_A_RECEIPT = {"sub", "dlvrd", "submit date", "submitdate", "done date", "done
 
 def text(octets: bytes | None) -> str:
     return (octets or b"").rstrip(b"\x00").decode("latin-1").strip()
+
+
+def read(deliver: Pdu, id_format: IdFormat) -> InboundEvents | None:
+    """None for what is neither a receipt of a known state nor a person's reply."""
+    if found := receipt(deliver, id_format):
+        return InboundEvents(raw(deliver), receipts=[found])
+    if said := reply(deliver):
+        return InboundEvents(b"", replies=[said])
+    return None
 
 
 def receipt(deliver: Pdu, id_format: IdFormat) -> Receipt | None:

@@ -4,7 +4,6 @@ https://core.telegram.org/bots/api
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal
 
@@ -23,7 +22,15 @@ from channels.providers.base import (
     SendError,
     UnreachableError,
 )
-from channels.providers.inbound import WebhookRequest
+from channels.providers.inbound import (
+    BotBlocked,
+    BotUpdate,
+    ContactShared,
+    InboundEvents,
+    Started,
+    Stopped,
+    WebhookRequest,
+)
 
 # What proves delivery, as Telegram sends no receipts: its acceptance; a click on the link or the
 # entered code; or the entered code alone.
@@ -64,39 +71,12 @@ _BOT_TEXTS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class ContactShared:
-    phone: str  # E.164 with its plus
-    chat_id: int
-    locale: str
-
-
-@dataclass(frozen=True, slots=True)
-class BotBlocked:
-    chat_id: int
-    blocked: bool  # False: the person unblocked the bot
-
-
-@dataclass(frozen=True, slots=True)
-class Started:
-    chat_id: int
-    locale: str
-
-
-@dataclass(frozen=True, slots=True)
-class Stopped:
-    chat_id: int
-    locale: str
-
-
-Update = ContactShared | BotBlocked | Started | Stopped
 _COMMANDS: dict[str, type[Started | Stopped]] = {"/start": Started, "/stop": Stopped}
 
 
 class TelegramBot(http.HttpProvider):
     name = "telegram_bot"
     channel = Channel.TELEGRAM
-    has_updates = True
 
     def __init__(
         self,
@@ -189,14 +169,14 @@ class TelegramBot(http.HttpProvider):
         # Telegram numbers messages per chat, and an account may get another bot.
         return Accepted(message_id and f"{self._bot_id}:{payload['chat_id']}:{message_id}")
 
-    def updates(self, call: WebhookRequest) -> list[Update]:
-        """What a person did in their chat with our bot; raises InvalidSignatureError."""
+    def read(self, call: WebhookRequest) -> InboundEvents:
         secret = self._secret_token
         http.require_signature(call, "X-Telegram-Bot-Api-Secret-Token", secret, secret=secret)
         update = http.parse(call.body)
         from_message = _message_update(http.mapping(update.get("message")))
         from_membership = _membership_update(http.mapping(update.get("my_chat_member")))
-        return [change for change in (from_message, from_membership) if change]
+        updates = [change for change in (from_message, from_membership) if change]
+        return InboundEvents(call.body, bot_updates=updates)
 
 
 def _refusal(answer: http.VendorResponse) -> SendError:
@@ -220,7 +200,7 @@ def _private_chat(event: http.Json) -> int | None:
     return chat["id"] if chat.get("type") == "private" and isinstance(chat.get("id"), int) else None
 
 
-def _message_update(message: http.Json) -> Update | None:
+def _message_update(message: http.Json) -> BotUpdate | None:
     chat_id, sender = _private_chat(message), http.mapping(message.get("from"))
     if chat_id is None:
         return None

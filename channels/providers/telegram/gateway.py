@@ -22,6 +22,7 @@ from channels.providers.base import (
 from channels.providers.inbound import (
     AccountAlert,
     AlertKind,
+    InboundEvents,
     InvalidSignatureError,
     Receipt,
     ReceiptState,
@@ -94,7 +95,7 @@ class TelegramGateway(http.HttpProvider):
             http.text(result.get("request_id")), _low_balance_alert(result.get("remaining_balance"))
         )
 
-    def receipts(self, call: WebhookRequest) -> list[Receipt]:
+    def read(self, call: WebhookRequest) -> InboundEvents:
         stamp = http.header(call, "X-Request-Timestamp")
         expected = http.sha256_hmac(self._key, stamp.encode(errors="replace") + b"\n" + call.body)
         http.require_signature(call, "X-Request-Signature", expected, secret=self._token)
@@ -102,7 +103,7 @@ class TelegramGateway(http.HttpProvider):
         if signed_at is None or abs(time.time() - signed_at) > _MAX_CLOCK_SKEW:
             raise InvalidSignatureError("X-Request-Timestamp is too far from now")
         receipt = _receipt(http.parse(call.body))
-        return [receipt] if receipt else []
+        return InboundEvents(call.body, receipts=[receipt] if receipt else [])
 
     def check(self) -> None:
         # Every call that succeeds costs money or needs a message; an unknown request id proves that

@@ -24,6 +24,7 @@ from channels.providers.base import (
 from channels.providers.inbound import (
     AccountAlert,
     AlertKind,
+    InboundEvents,
     Receipt,
     ReceiptState,
     Reply,
@@ -120,34 +121,19 @@ class Twilio(http.HttpProvider):
         checks = Checks(self._url, self._account, self._query, _refusal)
         return list(checks.of(sender, is_service=kind == "MessagingServiceSid", wanted=wanted))
 
-    def receipts(self, call: WebhookRequest) -> list[Receipt]:
+    def read(self, call: WebhookRequest) -> InboundEvents:
         form = self._verified(call)
-        word = form.get("MessageStatus", "")
-        if word not in _STATES:
-            return []
-        code = form.get("ErrorCode") or None
-        return [
-            Receipt(
-                provider_id=form.get("MessageSid") or None,
-                ref=parse_qs(urlsplit(call.url).query).get("ref", [None])[0],
-                state=_state(word, code),
-                word=word,
-                error_code=code,
-            )
-        ]
-
-    def replies(self, call: WebhookRequest) -> list[Reply]:
-        """Where "a message comes in" is set to the address of the receipts."""
-        form = self._verified(call)
-        phone = form.get("From", "")
-        if "MessageStatus" in form or "Body" not in form or not _PHONE.fullmatch(phone):
-            return []
-        # Twilio names the wish itself where its own opt-out is switched on, in any language.
-        return [Reply(phone, form.get("OptOutType") or form["Body"])]
-
-    def alerts(self, call: WebhookRequest) -> list[AccountAlert]:
-        # Twilio accepts most messages first and reports later that the account may not send them.
-        return [alert for one in self.receipts(call) if (alert := self.alert_of(one))]
+        receipt = _status(form, call.url)
+        alert = self.alert_of(receipt) if receipt else None
+        reply = _reply(form)
+        return InboundEvents(
+            call.body,
+            receipts=[receipt] if receipt else [],
+            replies=[reply] if reply else [],
+            # Twilio accepts most messages first and reports later that the account may not
+            # send them.
+            alerts=[alert] if alert else [],
+        )
 
     def alert_of(self, receipt: Receipt) -> AccountAlert | None:
         kind, is_account = _VERDICTS.get(http.number(receipt.error_code) or 0, http.REFUSED)
@@ -193,6 +179,29 @@ def _refusal(answer: http.VendorResponse) -> SendError:
     if code in _VERDICTS:
         return answer.error(_VERDICTS[code], code, detail)
     return answer.undocumented_error(code, detail)
+
+
+def _status(form: dict[str, str], url: str) -> Receipt | None:
+    word = form.get("MessageStatus", "")
+    if word not in _STATES:
+        return None
+    code = form.get("ErrorCode") or None
+    return Receipt(
+        provider_id=form.get("MessageSid") or None,
+        ref=parse_qs(urlsplit(url).query).get("ref", [None])[0],
+        state=_state(word, code),
+        word=word,
+        error_code=code,
+    )
+
+
+def _reply(form: dict[str, str]) -> Reply | None:
+    """Where "a message comes in" is set to the address of the receipts."""
+    phone = form.get("From", "")
+    if "MessageStatus" in form or "Body" not in form or not _PHONE.fullmatch(phone):
+        return None
+    # Twilio names the wish itself where its own opt-out is switched on, in any language.
+    return Reply(phone, form.get("OptOutType") or form["Body"])
 
 
 def _state(word: str, code: str | None) -> ReceiptState:

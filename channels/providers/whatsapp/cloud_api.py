@@ -5,7 +5,7 @@ https://developers.facebook.com/documentation/business-messaging/whatsapp/
 
 import re
 from collections.abc import Mapping
-from urllib.parse import quote, urlsplit
+from urllib.parse import parse_qsl, quote, urlsplit
 
 import orjson
 
@@ -23,6 +23,8 @@ from channels.providers.base import (
 from channels.providers.inbound import (
     AccountAlert,
     AlertKind,
+    InboundEvents,
+    InvalidSignatureError,
     Receipt,
     ReceiptState,
     Recipient,
@@ -39,11 +41,15 @@ _STATES = {
     "read": ReceiptState.READ,  # `delivered` may never come before it
     "failed": ReceiptState.FAILED,
 }
+_ARRIVED = {ReceiptState.DELIVERED, ReceiptState.READ}
 _PHONE = re.compile(r"[1-9][0-9]{6,14}")
 _USER_ID = re.compile(r"[A-Z]{2}\.[A-Za-z0-9.]{1,140}")  # BSUID: the country, a dot, 128 at most
 # `message_status` of a message that Meta accepted and may still drop with `failed` and 132015.
 _RESERVATIONS = ("held_for_quality_assessment", "paused")
 LANGUAGES = {"ru": "ru", "en": "en_US"}  # our locale → Meta's code of the template's language
+
+
+Change = tuple[str, http.Json]  # field, value
 
 
 class WhatsAppCloud(http.HttpProvider):
@@ -122,43 +128,30 @@ class WhatsAppCloud(http.HttpProvider):
     def more_checks(self, wanted: AccountRequirements) -> list[Check]:
         return list(checks(self._account, self._query, _refusal, wanted))
 
-    def handshake(self, query: Mapping[str, str]) -> str | None:
+    def read(self, call: WebhookRequest) -> InboundEvents:
+        if call.method == "GET":
+            return InboundEvents(call.body, handshake=self._challenge(call.url))
+        changes = self._verified(call)
+        statuses = _rows(changes, "statuses")
+        return InboundEvents(
+            call.body,
+            # Matches by id and `biz_opaque_callback_data`: the phone may be absent.
+            receipts=[receipt for status in statuses if (receipt := _receipt(status))],
+            recipients=[recipient for status in statuses if (recipient := _recipient(status))],
+            replies=[reply for message in _rows(changes, "messages") if (reply := _reply(message))],
+            alerts=[alert for field, value in changes for alert in alerts_of(field, value)],
+        )
+
+    def _challenge(self, url: str) -> str:
+        query = dict(parse_qsl(urlsplit(url).query, keep_blank_values=True))
         given, mode = query.get("hub.verify_token", ""), query.get("hub.mode")
         is_known = bool(self._verify_token) and http.constant_time_equal(given, self._verify_token)
-        return query.get("hub.challenge") if is_known and mode == "subscribe" else None
+        if not is_known or mode != "subscribe" or "hub.challenge" not in query:
+            raise InvalidSignatureError("hub.verify_token does not match")
+        return query["hub.challenge"]
 
-    def receipts(self, call: WebhookRequest) -> list[Receipt]:
-        # Matches by id and `biz_opaque_callback_data`: the phone may be absent.
-        return [
-            _receipt(status, word)
-            for _field, value in self._changes(call)
-            for status in http.objects(value.get("statuses"))
-            if (word := http.text(status.get("status"))) in _STATES
-        ]
-
-    def replies(self, call: WebhookRequest) -> list[Reply]:
-        return [
-            reply
-            for _field, value in self._changes(call)
-            for message in http.objects(value.get("messages"))
-            if (reply := _reply(message))
-        ]
-
-    def recipients(self, call: WebhookRequest) -> list[Recipient]:
-        return [
-            Recipient(user_id, ref)
-            for _field, value in self._changes(call)
-            for status in http.objects(value.get("statuses"))
-            if http.text(status.get("status")) in {"delivered", "read"}
-            if (user_id := _user_id(status.get("recipient_user_id")))
-            if (ref := http.text(status.get("biz_opaque_callback_data")))
-        ]
-
-    def alerts(self, call: WebhookRequest) -> list[AccountAlert]:
-        return [alert for field, value in self._changes(call) for alert in alerts_of(field, value)]
-
-    def _changes(self, call: WebhookRequest) -> list[tuple[str, http.Json]]:
-        """The signed body's changes, of all its entries: (field, value)."""
+    def _verified(self, call: WebhookRequest) -> list[Change]:
+        """The signed body's changes, of all its entries."""
         expected = "sha256=" + http.sha256_hmac(self._app_secret.encode(), call.body)
         http.require_signature(call, "X-Hub-Signature-256", expected, secret=self._app_secret)
         return [
@@ -184,6 +177,18 @@ def _components(message: Outgoing) -> list[http.Json]:
 def _texts(values: list[str]) -> list[http.Json]:
     # Meta refuses a parameter with a newline, a tab or more than four spaces in a row.
     return [{"type": "text", "text": " ".join(value.split())} for value in values]
+
+
+def _rows(changes: list[Change], name: str) -> list[http.Json]:
+    return [row for _field, value in changes for row in http.objects(value.get(name))]
+
+
+def _recipient(status: http.Json) -> Recipient | None:
+    if _STATES.get(http.text(status.get("status")) or "") not in _ARRIVED:
+        return None
+    user_id = _user_id(status.get("recipient_user_id"))
+    ref = http.text(status.get("biz_opaque_callback_data"))
+    return Recipient(user_id, ref) if user_id and ref else None
 
 
 def _reply(message: http.Json) -> Reply | None:
@@ -221,7 +226,10 @@ def _reservation_alert(word: object, template: str) -> AccountAlert | None:
     return AccountAlert(status, template, AlertKind.TEMPLATE) if status in _RESERVATIONS else None
 
 
-def _receipt(status: http.Json, word: str) -> Receipt:
+def _receipt(status: http.Json) -> Receipt | None:
+    word = http.text(status.get("status"))
+    if word not in _STATES:
+        return None
     error = http.first(status.get("errors"))
     code = http.text(error.get("code"))
     return Receipt(

@@ -14,8 +14,8 @@ from channels import wakeups
 from channels.deliver import hosting
 from channels.deliver.dispatcher import Dispatcher
 from channels.deliver.hosting import AccountLock, AccountTakenError
+from channels.inbound import event_handling
 from channels.models import Attempt, Heartbeat, Message
-from channels.outcomes import receipts
 from channels.providers.hosted_provider import HostedProvider
 from channels.vendor_accounts import availability, registry
 from config.redis_client import redis_client
@@ -47,7 +47,7 @@ def account(centre: Centre, settings: Settings) -> HostedProvider:
 def hosted(account: HostedProvider, centre: Centre) -> Iterator[Dispatcher]:
     """The dispatcher of its process, on a thread, with a bind."""
     one = Dispatcher(account)
-    account.start(store=lambda reports: _store(account.name, reports), on_open=one.wake)
+    account.start(store=lambda batch: _handle(account.name, batch), on_open=one.wake)
     wait_until(lambda: centre.esme is not None and account.is_open)
     thread = threading.Thread(target=one.run, name="delivery")
     thread.start()
@@ -58,9 +58,9 @@ def hosted(account: HostedProvider, centre: Centre) -> Iterator[Dispatcher]:
     account.stop()
 
 
-def _store(name: str, told: Any) -> None:
+def _handle(name: str, told: Any) -> None:
     try:
-        receipts.store(name, told)
+        event_handling.handle(name, told)
     finally:
         connection.close()
 

@@ -134,18 +134,15 @@ def smsc_account(settings: Settings) -> None:
 
 @pytest.mark.parametrize("vendor", CALLS)
 def test_every_field_of_a_call_may_hold_anything(vendor: str) -> None:
-    provider: Any = registry.live_providers()[vendor]
-    readers = ["updates"] if vendor == "telegram_bot" else ["receipts", "replies", "alerts"]
-    readers += ["recipients"] if hasattr(provider, "recipients") else []
+    provider = registry.live_providers()[vendor]
 
     for told in said(vendor):
         for path in paths(told):
             for hostile in VALUES:
                 body = body_of(vendor, replaced(told, path, hostile))
                 inbound = CALLS[vendor][2](body)
-                for reader in readers:
-                    with suppress(InvalidSignatureError):
-                        getattr(provider, reader)(inbound)
+                with suppress(InvalidSignatureError):
+                    provider.read(inbound)
 
 
 @pytest.mark.parametrize("vendor", CALLS)

@@ -10,7 +10,7 @@ import pytest
 from django.conf import settings as configured
 from django.db import connection, transaction
 from django.test import Client
-from pytest_django import Settings
+from pytest_django import DjangoAssertNumQueries, Settings
 
 from channels.models import Receipt
 from channels.outcomes import receipts
@@ -48,6 +48,32 @@ def test_a_receipt_is_stored_before_it_is_answered() -> None:
 def test_bad_signature_is_refused_and_nothing_stored() -> None:
     assert tell(secret="somebody else's").status_code == 403
     assert not Receipt.objects.exists()
+
+
+@pytest.mark.django_db
+def test_signature_is_checked_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    compared: list[bool] = []
+    compare = hmac.compare_digest
+
+    def count(given: bytes, expected: bytes) -> bool:
+        compared.append(compare(given, expected))
+        return compared[-1]
+
+    monkeypatch.setattr(hmac, "compare_digest", count)
+
+    assert [tell().status_code, tell().status_code] == [200, 200]  # new, and a repeat
+    assert compared == [True, True]
+
+
+def test_call_that_says_nothing_needs_no_database() -> None:
+    assert tell(b'{"object": "whatsapp_business_account", "entry": []}').status_code == 200
+
+
+@pytest.mark.django_db
+def test_receipt_takes_one_statement(django_assert_num_queries: DjangoAssertNumQueries) -> None:
+    for _ in range(2):  # new, and a repeat
+        with django_assert_num_queries(3):  # a savepoint, the insert, its end
+            assert tell().status_code == 200
 
 
 @pytest.mark.django_db(transaction=True)

@@ -8,7 +8,7 @@ from django.utils import timezone
 from channels.models import Attempt, Message
 from channels.models import Receipt as StoredReceipt
 from channels.outcomes import receipts
-from channels.providers.inbound import Receipt, ReceiptState
+from channels.providers.inbound import InboundEvents, Receipt, ReceiptState
 from channels.providers.smpp.message_ids import ID_FORMATS
 from tests.channels.outcomes.test_receipts import apply_stored
 from tests.factories import AttemptFactory
@@ -43,7 +43,7 @@ def hear(
         phone=phone,
         needs_phone=needs_phone,
     )
-    receipts.store("smpp", [(said, b"")])
+    receipts.store("smpp", [InboundEvents(b"", receipts=[said])])
     due_again()
 
 

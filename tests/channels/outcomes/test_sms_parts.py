@@ -38,12 +38,12 @@ def taken(api: Api, total: int = 3, known: int = 3) -> Attempt:
 
 def note(attempt: Attempt, numbers: range, total: int) -> None:
     parts = [inbound.Part(str(attempt.id), number, total, f"p{number}") for number in numbers]
-    receipts.store(attempt.provider, [(part, b"") for part in parts])
+    receipts.store(attempt.provider, [inbound.InboundEvents(b"", parts=parts)])
 
 
 def told(attempt: Attempt, provider_id: str, state: ReceiptState = ReceiptState.DELIVERED) -> None:
     said = inbound.Receipt(provider_id, None, state, WORDS[state])
-    receipts.store(attempt.provider, [(said, b"")])
+    receipts.store(attempt.provider, [inbound.InboundEvents(b"", receipts=[said])])
     receipts.apply_stored()
 
 
@@ -71,7 +71,7 @@ def test_repeated_part_counts_once(api: Api) -> None:
 
     told(attempt, "p1")
     said = inbound.Receipt("p1", None, ReceiptState.READ, "READ")
-    receipts.store(attempt.provider, [(said, b"")])
+    receipts.store(attempt.provider, [inbound.InboundEvents(b"", receipts=[said])])
     receipts.apply_stored()
     told(attempt, "p1")
 
@@ -144,7 +144,7 @@ def test_parts_are_stored_once_and_for_own_attempts_only(api: Api) -> None:
 
     note(attempt, range(1, 4), 3)
     strange = inbound.Part(str(attempt.id), 1, 3, "x1")
-    receipts.store("smpp", [(strange, b"")])
+    receipts.store("smpp", [inbound.InboundEvents(b"", parts=[strange])])
 
     assert Part.objects.count() == 3
 
@@ -154,7 +154,7 @@ def test_two_last_parts_at_once_deliver_the_message(api: Api, _round: int) -> No
     attempt = taken(api, 2, 2)
     for number in (1, 2):
         said = inbound.Receipt(f"p{number}", None, ReceiptState.DELIVERED, "DELIVRD")
-        receipts.store(attempt.provider, [(said, b"")])
+        receipts.store(attempt.provider, [inbound.InboundEvents(b"", receipts=[said])])
     ids = list(Receipt.objects.values_list("id", flat=True))
 
     at_once([lambda one=one: receipts._apply_batch(1, only=one) for one in ids])  # type: ignore[misc]

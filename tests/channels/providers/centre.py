@@ -10,7 +10,7 @@ import pytest
 import smpp34
 
 from channels.providers.base import Outgoing, SendError
-from channels.providers.hosted_provider import Report
+from channels.providers.inbound import InboundEvents, Part, Receipt
 from channels.providers.smpp.provider import Smpp
 from tests.channels.providers.vendors import message
 from tests.stack.programs import free_port, wait_until
@@ -103,18 +103,26 @@ class Kept:
     """What an account handed in; `fails` of the next hand-ins raise."""
 
     def __init__(self) -> None:
-        self.reports: list[Report] = []
+        self.events: list[InboundEvents] = []
         self.fails = 0
 
-    def __call__(self, reports: Sequence[Report]) -> None:
+    def __call__(self, batch: Sequence[InboundEvents]) -> None:
         if self.fails:
             self.fails -= 1
             raise OSError
-        self.reports.extend(reports)
+        self.events.extend(batch)
 
-    def first(self) -> Any:
-        wait_until(lambda: bool(self.reports))
-        return self.reports[0][0]
+    @property
+    def receipts(self) -> list[Receipt]:
+        return [receipt for one in self.events for receipt in one.receipts]
+
+    @property
+    def parts(self) -> list[Part]:
+        return [part for one in self.events for part in one.parts]
+
+    def first(self) -> Receipt:
+        wait_until(lambda: bool(self.receipts))
+        return self.receipts[0]
 
 
 def account(port: int, **changes: Any) -> Smpp:

@@ -99,7 +99,7 @@ def test_pywa_believes_the_calls_that_we_believe(file: str) -> None:
     signature = call.headers["X-Hub-Signature-256"]
 
     assert webhook_updates_validator(META_SECRET, body, signature)
-    assert isinstance(whatsapp().receipts(call), list)
+    assert isinstance(whatsapp().read(call).receipts, list)
 
 
 @pytest.mark.parametrize("file", META)
@@ -112,7 +112,7 @@ def test_pywa_refuses_a_flipped_byte_as_we_do(file: str) -> None:
         flipped = body[:index] + bytes([body[index] ^ 1]) + body[index + 1 :]
         assert not webhook_updates_validator(META_SECRET, flipped, signature)
         with pytest.raises(InvalidSignatureError):
-            whatsapp().receipts(WebhookRequest(call.url, call.headers, flipped))
+            whatsapp().read(WebhookRequest(call.url, call.headers, flipped))
 
 
 def twilio_believes(call: WebhookRequest, form: dict[str, str]) -> bool:
@@ -135,5 +135,5 @@ def test_twilios_own_validator_agrees(url: str, word: str) -> None:
     form = {"MessageSid": "SM1", "MessageStatus": word, "To": "+15005550006"}
 
     assert twilio_believes(call, form)
-    assert [receipt.word for receipt in twilio().receipts(call)] == [word]
+    assert [receipt.word for receipt in twilio().read(call).receipts] == [word]
     assert not twilio_believes(call, form | {"To": "+15005550007"})

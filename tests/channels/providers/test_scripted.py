@@ -93,4 +93,4 @@ def test_a_reference_may_hold_dashes() -> None:
 
 def test_scripted_provider_has_no_webhook() -> None:
     with pytest.raises(InvalidSignatureError):
-        ScriptedProvider(Channel.SMS).receipts(WebhookRequest("", {}, b"{}"))
+        ScriptedProvider(Channel.SMS).read(WebhookRequest("", {}, b"{}"))

@@ -76,7 +76,7 @@ def vector(request: pytest.FixtureRequest) -> Vector:
 
 @time_machine.travel(1714000000, tick=False)
 def test_published_signature_is_believed(vector: Vector) -> None:
-    assert len(vector.account().receipts(vector.call)) == vector.receipts
+    assert len(vector.account().read(vector.call).receipts) == vector.receipts
 
 
 @time_machine.travel(1714000000, tick=False)
@@ -86,4 +86,4 @@ def test_published_signature_of_other_bytes_is_refused(vector: Vector) -> None:
     for index, byte in enumerate(body):
         flipped = body[:index] + bytes([byte ^ 1]) + body[index + 1 :]
         with pytest.raises(InvalidSignatureError):
-            vector.account().receipts(replace(vector.call, body=flipped))
+            vector.account().read(replace(vector.call, body=flipped))

@@ -14,7 +14,7 @@ import requests
 
 from channels.providers.base import Content, Outgoing
 from channels.providers.http import HttpProvider
-from channels.providers.inbound import WebhookRequest
+from channels.providers.inbound import InboundEvents, WebhookRequest
 from channels.providers.smsc import Smsc
 from channels.providers.telegram.bot import TelegramBot
 from channels.providers.telegram.gateway import TelegramGateway
@@ -176,6 +176,12 @@ def smsc_call(body: bytes, secret: str = SMSC_SECRET) -> WebhookRequest:
     )
 
 
+def said(events: InboundEvents) -> list[Any]:
+    """All but the raw bytes."""
+    messages = [*events.receipts, *events.recipients, *events.replies]
+    return [*messages, *events.bot_updates, *events.alerts]
+
+
 def _wrong(signature: str) -> tuple[str, ...]:
     return "", signature[:-1], signature + "0", f"{signature[:-1]}ы", "\udcff"
 
@@ -209,21 +215,11 @@ class Vendor:
     refused: Callable[[str], bytes]  # the vendor's own error body around some words
     call: Callable[..., WebhookRequest]
     secret_setting: str
-    read: Callable[[HttpProvider, WebhookRequest], list[Any]]
     told: bytes  # a genuine body; empty for a vendor that signs nothing
     token_setting: str = "token"
     forged: Callable[[WebhookRequest], Iterator[WebhookRequest]] = _other_headers
     unsigned: Callable[[WebhookRequest], WebhookRequest] = _without_headers
     vouches_for: str = "body"  # or only for the "fields" that are read, or for the "caller"
-
-
-def _receipts(provider: HttpProvider, call: WebhookRequest) -> list[Any]:
-    return [*provider.receipts(call), *provider.replies(call), *provider.alerts(call)]
-
-
-def _updates(provider: HttpProvider, call: WebhookRequest) -> list[Any]:
-    assert isinstance(provider, TelegramBot)
-    return list(provider.updates(call))
 
 
 _TWILIO_BASIC = base64.b64encode(b"AC00000000000000000000000000000001:twilio-secret-token").decode()
@@ -237,7 +233,6 @@ VENDORS = {
         refused=lambda words: f'{{"error":{{"code":100,"message":"{words}"}}}}'.encode(),
         call=meta_call,
         secret_setting="app_secret",
-        read=_receipts,
         told=payload("whatsapp_cloud", "status_delivered_2026-09.json"),
     ),
     "telegram_gateway": Vendor(
@@ -248,7 +243,6 @@ VENDORS = {
         refused=lambda words: f'{{"ok":false,"error":"{words}"}}'.encode(),
         call=gateway_call,
         secret_setting="token",
-        read=_receipts,
         told=payload("telegram_gateway", "report_delivered_2026-09.json"),
     ),
     "telegram_bot": Vendor(
@@ -259,7 +253,6 @@ VENDORS = {
         refused=lambda words: f'{{"ok":false,"error_code":400,"description":"{words}"}}'.encode(),
         call=bot_call,
         secret_setting="secret_token",
-        read=_updates,
         told=payload("telegram_bot", "contact_own_2026-09.json"),
         vouches_for="caller",
     ),
@@ -274,7 +267,6 @@ VENDORS = {
         refused=lambda words: f'{{"code":21617,"message":"{words}","status":400}}'.encode(),
         call=twilio_call,
         secret_setting="auth_token",
-        read=_receipts,
         told=payload("twilio", "status_delivered_2026-09.form"),
         token_setting="auth_token",
     ),
@@ -286,7 +278,6 @@ VENDORS = {
         refused=lambda words: f'{{"error":"{words}","error_code":6}}'.encode(),
         call=smsc_call,
         secret_setting="callback_secret",
-        read=_receipts,
         told=payload("smsc", "report_delivered_2026-09.form"),
         token_setting="password",
         forged=_other_md5,

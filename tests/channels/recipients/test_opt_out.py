@@ -75,17 +75,17 @@ def test_start_keeps_a_block_by_the_operator() -> None:
 def test_replies_by_whatsapp_typed_or_by_a_button() -> None:
     call = meta_call(payload("whatsapp_cloud", "message_stop_2026-11.json"))
 
-    assert whatsapp().replies(call) == [
+    assert whatsapp().read(call).replies == [
         Reply("+16315551234", "Стоп."),
         Reply("+16315551235", "STOP"),
     ]
-    assert whatsapp().receipts(call) == []
+    assert whatsapp().read(call).receipts == []
 
 
 def test_reply_by_whatsapp_may_have_a_user_id_in_place_of_the_phone() -> None:
     call = meta_call(payload("whatsapp_cloud", "message_stop_without_phone_2026-11.json"))
 
-    assert whatsapp().replies(call) == [Reply("", "STOP", "US.13491208655302741918")]
+    assert whatsapp().read(call).replies == [Reply("", "STOP", "US.13491208655302741918")]
 
 
 @pytest.mark.parametrize(
@@ -94,7 +94,7 @@ def test_reply_by_whatsapp_may_have_a_user_id_in_place_of_the_phone() -> None:
 def test_reply_without_a_phone_is_ignored(sender: str) -> None:
     body = payload("whatsapp_cloud", "message_stop_2026-11.json").decode()
 
-    replies = whatsapp().replies(meta_call(body.replace("16315551234", sender).encode()))
+    replies = whatsapp().read(meta_call(body.replace("16315551234", sender).encode())).replies
 
     assert [reply.phone for reply in replies] == ["+16315551235"]
 
@@ -106,12 +106,14 @@ def test_reply_without_a_phone_is_ignored(sender: str) -> None:
 def test_replies_by_twilio(file: str, said: str) -> None:
     call = twilio_call(payload("twilio", file))
 
-    assert twilio().replies(call) == [Reply("+14155552345", said)]
-    assert twilio().receipts(call) == []
+    assert twilio().read(call).replies == [Reply("+14155552345", said)]
+    assert twilio().read(call).receipts == []
 
 
 def test_a_receipt_is_no_reply() -> None:
-    assert twilio().replies(twilio_call(payload("twilio", "status_delivered_2026-09.form"))) == []
+    call = twilio_call(payload("twilio", "status_delivered_2026-09.form"))
+
+    assert not twilio().read(call).replies
 
 
 def test_signed_replies_of_both_vendors_are_applied() -> None:

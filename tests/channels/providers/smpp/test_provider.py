@@ -14,7 +14,7 @@ from channels.providers.base import (
     UnreachableError,
 )
 from channels.providers.gsm import Alphabet
-from channels.providers.inbound import Part, Receipt, ReceiptState, Reply
+from channels.providers.inbound import InboundEvents, Part, Receipt, ReceiptState, Reply
 from tests.channels.providers.centre import (
     Bound,
     Centre,
@@ -76,8 +76,8 @@ def test_long_text_is_sent_in_concatenated_parts(centre: Centre, bound: Bound, k
     assert [tuple(header[4:]) for header in headers] == [(2, 1), (2, 2)]
     assert "".join(read(one.short_message[6:], Alphabet.UCS2) for one in sent) == LONG
     assert accepted == Accepted("m00001+m00002")
-    wait_until(lambda: len(kept.reports) == 2)
-    assert [report for report, _ in kept.reports] == [
+    wait_until(lambda: len(kept.parts) == 2)
+    assert kept.parts == [
         Part("att-7", 1, 2, "m00001"), Part("att-7", 2, 2, "m00002"),
     ]  # fmt: skip
 
@@ -98,7 +98,7 @@ def test_long_text_may_use_message_payload(centre: Centre, bound: Bound, kept: K
     (sent,) = centre.submitted
     payload = {one.tag: one.value for one in sent.tlvs}[MESSAGE_PAYLOAD]
     assert (payload.decode("utf-16-be"), sent.short_message, sent.esm_class) == (LONG, b"", 0)
-    assert (accepted, kept.reports) == (Accepted("m00001"), [])
+    assert (accepted, kept.events) == (Accepted("m00001"), [])
 
 
 @pytest.mark.parametrize(
@@ -217,7 +217,7 @@ def test_receipt_is_acknowledged_once_stored(centre: Centre, bound: Bound, kept:
     taken = centre.deliver("id:m1 stat:DELIVRD err:000 text:482915")
 
     assert (refused_once, taken) == (0x64, 0)
-    assert [report for report, _ in kept.reports] == [
+    assert kept.receipts == [
         Receipt("m1", None, ReceiptState.DELIVERED, "DELIVRD", phone="+998901234567")
     ]
 
@@ -227,9 +227,9 @@ def test_message_excerpt_is_not_stored(centre: Centre, bound: Bound, kept: Kept)
 
     centre.deliver("id:m1 sub:001 dlvrd:001 stat:DELIVRD err:000 Text:482915 is your code")
 
-    ((_, raw),) = kept.reports
-    assert b"stat:DELIVRD" in raw
-    assert b"482915" not in raw
+    (events,) = kept.events
+    assert b"stat:DELIVRD" in events.raw
+    assert b"482915" not in events.raw
 
 
 def test_message_from_a_phone_is_stored_as_a_reply(
@@ -239,7 +239,8 @@ def test_message_from_a_phone_is_stored_as_a_reply(
 
     assert centre.deliver("id:m1 stat:DELIVRD", esm_class=0) == 0
 
-    assert kept.reports == [(Reply("+998901234567", "id:m1 stat:DELIVRD"), b"")]
+    said = Reply("+998901234567", "id:m1 stat:DELIVRD")
+    assert kept.events == [InboundEvents(b"", replies=[said])]
 
 
 def test_part_is_stored_after_repeated_failures(bound: Bound, kept: Kept) -> None:
@@ -247,5 +248,5 @@ def test_part_is_stored_after_repeated_failures(bound: Bound, kept: Kept) -> Non
 
     bound().send(message(text=LONG))
 
-    wait_until(lambda: len(kept.reports) == 2)
-    assert {report.number for report, _ in kept.reports if isinstance(report, Part)} == {1, 2}
+    wait_until(lambda: len(kept.parts) == 2)
+    assert {part.number for part in kept.parts} == {1, 2}

@@ -182,7 +182,7 @@ def test_an_unknown_error_is_transient_unless_the_gateway_broke(
 def test_reads_a_report(file: str, state: ReceiptState, moment: int) -> None:
     call = gateway_call(payload("telegram_gateway", file))
 
-    assert gateway().receipts(call) == [
+    assert gateway().read(call).receipts == [
         Receipt(
             provider_id="187259537046478",
             ref="att-3",
@@ -206,13 +206,13 @@ def test_reads_a_report(file: str, state: ReceiptState, moment: int) -> None:
 def test_every_status_has_its_state(word: str, state: ReceiptState) -> None:
     call = gateway_call(REPORT.replace(b'"delivered"', f'"{word}"'.encode()))
 
-    assert [(r.word, r.state) for r in gateway().receipts(call)] == [(word, state)]
+    assert [(r.word, r.state) for r in gateway().read(call).receipts] == [(word, state)]
 
 
 def test_a_report_without_delivery_is_no_receipt() -> None:
     call = gateway_call(payload("telegram_gateway", "report_verification_2026-09.json"))
 
-    assert gateway().receipts(call) == []
+    assert gateway().read(call).receipts == []
 
 
 def test_agrees_with_the_published_signature() -> None:
@@ -226,7 +226,7 @@ def test_agrees_with_the_published_signature() -> None:
     }
 
     with time_machine.travel(datetime.fromtimestamp(1714000010, UTC), tick=False):
-        read = gateway(token="AAEtesttoken").receipts(WebhookRequest("", headers, body))
+        read = gateway(token="AAEtesttoken").read(WebhookRequest("", headers, body)).receipts
 
     assert [(r.provider_id, r.state) for r in read] == [("1", ReceiptState.DELIVERED)]
 
@@ -236,7 +236,7 @@ def test_a_stale_report_is_refused(age: int) -> None:
     now = datetime(2026, 9, 1, tzinfo=UTC)
 
     with time_machine.travel(now, tick=False), pytest.raises(InvalidSignatureError):
-        gateway().receipts(gateway_call(REPORT, at=now.timestamp() - age))
+        gateway().read(gateway_call(REPORT, at=now.timestamp() - age))
 
 
 @pytest.mark.parametrize("age", [-300, 0, 300])
@@ -244,7 +244,7 @@ def test_a_report_of_the_last_minutes_is_believed(age: int) -> None:
     now = datetime(2026, 9, 1, tzinfo=UTC)
 
     with time_machine.travel(now, tick=False):
-        assert gateway().receipts(gateway_call(REPORT, at=now.timestamp() - age))
+        assert gateway().read(gateway_call(REPORT, at=now.timestamp() - age)).receipts
 
 
 def test_polls_by_request_id(wire: responses.RequestsMock) -> None:

@@ -177,13 +177,13 @@ def test_an_unknown_code_is_judged_by_status(
 def test_reads_a_delivery() -> None:
     receipt = Receipt(SID, "att-1", ReceiptState.DELIVERED, "delivered")
 
-    assert twilio().receipts(twilio_call(DELIVERED)) == [receipt]
+    assert twilio().read(twilio_call(DELIVERED)).receipts == [receipt]
 
 
 def test_reads_why_a_message_was_not_delivered() -> None:
     call = twilio_call(payload("twilio", "status_undelivered_2026-09.form"))
 
-    assert twilio().receipts(call) == [
+    assert twilio().read(call).receipts == [
         Receipt(SID, "att-1", ReceiptState.FAILED, "undelivered", error_code="30034")
     ]
 
@@ -204,7 +204,7 @@ def test_reads_why_a_message_was_not_delivered() -> None:
 def test_every_status_has_its_state(word: str, states: list[ReceiptState]) -> None:
     body = DELIVERED.replace(b"MessageStatus=delivered", f"MessageStatus={word}".encode())
 
-    assert [receipt.state for receipt in twilio().receipts(twilio_call(body))] == states
+    assert [receipt.state for receipt in twilio().read(twilio_call(body)).receipts] == states
 
 
 @pytest.mark.parametrize("word", ["failed", "undelivered", "sent"])
@@ -221,7 +221,7 @@ def test_a_failure_says_whether_the_person_can_be_reached(
     body = f"MessageSid={SID}&MessageStatus={word}&ErrorCode={code}".encode()
     failed = ReceiptState.UNREACHABLE if is_unreachable else ReceiptState.FAILED
 
-    (receipt,) = twilio().receipts(twilio_call(body))
+    (receipt,) = twilio().read(twilio_call(body)).receipts
 
     assert receipt.state is (ReceiptState.SENT if word == "sent" else failed)
 
@@ -241,7 +241,7 @@ def test_a_failure_says_whether_the_account_is_at_fault(
     body = f"MessageSid={SID}&MessageStatus={word}&ErrorCode={code}".encode()
     is_failed = word in {"failed", "undelivered"}
 
-    alerts = twilio().alerts(twilio_call(body))
+    alerts = twilio().read(twilio_call(body)).alerts
 
     expected = [(code, kind)] if is_failed and kind else []
     assert [(alert.code, alert.kind) for alert in alerts] == expected
@@ -249,13 +249,13 @@ def test_a_failure_says_whether_the_account_is_at_fault(
 
 def test_what_is_said_of_the_account_has_to_be_signed() -> None:
     with pytest.raises(InvalidSignatureError):
-        twilio().alerts(twilio_call(DELIVERED, token="another token"))
+        twilio().read(twilio_call(DELIVERED, token="another token"))
 
 
 def test_a_callback_without_our_reference_is_known_by_its_id() -> None:
     call = twilio_call(DELIVERED, url="https://kvitok.example.com/hooks/twilio")
 
-    assert [(r.provider_id, r.ref) for r in twilio().receipts(call)] == [(SID, None)]
+    assert [(r.provider_id, r.ref) for r in twilio().read(call).receipts] == [(SID, None)]
 
 
 VECTOR_URL = "https://mycompany.com/myapp.php?foo=1&bar=2"
@@ -269,9 +269,9 @@ VECTOR_SIGNATURE = "GvWf1cFY/Q7PnoempGyD5oXAezc="
 def test_agrees_with_the_published_signature() -> None:
     call = WebhookRequest(VECTOR_URL, {"X-Twilio-Signature": VECTOR_SIGNATURE}, VECTOR_BODY)
 
-    assert twilio(auth_token="12345").receipts(call) == []
+    assert twilio(auth_token="12345").read(call).receipts == []
     with pytest.raises(InvalidSignatureError):
-        twilio(auth_token="12346").receipts(call)
+        twilio(auth_token="12346").read(call)
 
 
 @pytest.mark.parametrize("given", ["https://h.example.com", "https://h.example.com:443"])
@@ -284,7 +284,7 @@ def test_twilios_validator_agrees_with_or_without_the_port(given: str, signed: s
     call = WebhookRequest(given + path, {"X-Twilio-Signature": signature}, DELIVERED)
 
     assert judge.validate(given + path, params, signature)
-    assert len(twilio().receipts(call)) == 1
+    assert len(twilio().read(call).receipts) == 1
 
 
 @pytest.mark.parametrize("url", ["http://h.example.com", "https://h.example.net"])
@@ -292,18 +292,14 @@ def test_another_scheme_or_host_is_another_url(url: str) -> None:
     signed = twilio_call(DELIVERED, url="https://h.example.com/hooks/twilio?ref=att-1")
 
     with pytest.raises(InvalidSignatureError):
-        twilio().receipts(
-            WebhookRequest(f"{url}/hooks/twilio?ref=att-1", signed.headers, signed.body)
-        )
+        twilio().read(WebhookRequest(f"{url}/hooks/twilio?ref=att-1", signed.headers, signed.body))
 
 
 def test_our_reference_cannot_be_exchanged() -> None:
     call = twilio_call(DELIVERED)
 
     with pytest.raises(InvalidSignatureError):
-        twilio().receipts(
-            WebhookRequest(call.url.replace("att-1", "att-2"), call.headers, call.body)
-        )
+        twilio().read(WebhookRequest(call.url.replace("att-1", "att-2"), call.headers, call.body))
 
 
 @pytest.mark.parametrize(
@@ -311,7 +307,7 @@ def test_our_reference_cannot_be_exchanged() -> None:
 )
 def test_what_is_no_strict_form_is_refused(body: bytes) -> None:
     with pytest.raises(InvalidSignatureError):
-        twilio().receipts(twilio_call(body))
+        twilio().read(twilio_call(body))
 
 
 def test_polls_by_id(wire: responses.RequestsMock) -> None:

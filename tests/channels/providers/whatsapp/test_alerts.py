@@ -1,6 +1,6 @@
 """What Meta says of the account, its number and its templates, in Meta's own bodies."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import orjson
 import pytest
@@ -13,13 +13,13 @@ RESTRICTIONS = "RESTRICTED_BIZ_INITIATED_MESSAGING RESTRICTED_ADD_PHONE_NUMBER_A
 NO_MORE = "Limits cannot be increased yet."
 
 
-def read(file: str) -> list[AccountAlert]:
-    return whatsapp().alerts(meta_call(payload("whatsapp_cloud", f"{file}_2026-11.json")))
+def read(file: str) -> Sequence[AccountAlert]:
+    return whatsapp().read(meta_call(payload("whatsapp_cloud", f"{file}_2026-11.json"))).alerts
 
 
-def told(field: str, value: Mapping[str, object]) -> list[AccountAlert]:
+def told(field: str, value: Mapping[str, object]) -> Sequence[AccountAlert]:
     body = {"entry": [{"id": "102290129340398", "changes": [{"field": field, "value": value}]}]}
-    return whatsapp().alerts(meta_call(orjson.dumps(body)))
+    return whatsapp().read(meta_call(orjson.dumps(body))).alerts
 
 
 @pytest.mark.parametrize(

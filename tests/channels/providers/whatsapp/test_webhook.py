@@ -1,6 +1,8 @@
 """What Meta's webhook says: of messages, of the account, and to whoever asks who we are."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
+from urllib.parse import urlencode
 
 import orjson
 import pytest
@@ -9,6 +11,7 @@ from pywa.utils import webhook_updates_validator
 from channels.providers.inbound import (
     AccountAlert,
     AlertKind,
+    InboundEvents,
     InvalidSignatureError,
     Receipt,
     ReceiptState,
@@ -26,7 +29,7 @@ TOO_FAST = (
 def test_reads_a_delivered_status() -> None:
     call = meta_call(payload("whatsapp_cloud", "status_delivered_2026-09.json"))
 
-    assert whatsapp().receipts(call) == [
+    assert whatsapp().read(call).receipts == [
         Receipt(
             provider_id=WAMID,
             ref="att-1",
@@ -40,7 +43,7 @@ def test_reads_a_delivered_status() -> None:
 def test_reads_why_a_message_failed() -> None:
     call = meta_call(payload("whatsapp_cloud", "status_failed_2026-09.json"))
 
-    assert whatsapp().receipts(call) == [
+    assert whatsapp().read(call).receipts == [
         Receipt(
             provider_id=WAMID,
             ref="att-1",
@@ -67,7 +70,7 @@ def test_a_failure_says_whether_the_person_can_be_reached(
     status = told["entry"][0]["changes"][0]["value"]["statuses"][0]
     status["errors"] = [{"code": code}]
 
-    (receipt,) = whatsapp().receipts(meta_call(orjson.dumps(told)))
+    (receipt,) = whatsapp().read(meta_call(orjson.dumps(told))).receipts
 
     assert (receipt.state, receipt.word) == (state, "failed")
 
@@ -75,7 +78,7 @@ def test_a_failure_says_whether_the_person_can_be_reached(
 def test_reads_all_statuses_of_a_batch_and_nothing_else() -> None:
     call = meta_call(payload("whatsapp_cloud", "batch_2026-09.json"))
 
-    read = [(r.provider_id, r.ref, r.state) for r in whatsapp().receipts(call)]
+    read = [(r.provider_id, r.ref, r.state) for r in whatsapp().read(call).receipts]
 
     assert read == [
         ("wamid.A", "att-1", ReceiptState.SENT),
@@ -87,7 +90,7 @@ def test_reads_all_statuses_of_a_batch_and_nothing_else() -> None:
 def test_statuses_come_without_a_phone_out_of_order_and_twice() -> None:
     call = meta_call(payload("whatsapp_cloud", "status_without_phone_2026-11.json"))
 
-    read = [(r.provider_id, r.ref, r.state) for r in whatsapp().receipts(call)]
+    read = [(r.provider_id, r.ref, r.state) for r in whatsapp().read(call).receipts]
 
     assert read == [
         ("wamid.A", "att-1", ReceiptState.READ),
@@ -114,8 +117,8 @@ def test_statuses_come_without_a_phone_out_of_order_and_twice() -> None:
 def test_account_errors_are_alerts_not_receipts(file: str, alerts: list[AccountAlert]) -> None:
     call = meta_call(payload("whatsapp_cloud", file))
 
-    assert whatsapp().alerts(call) == alerts
-    assert not alerts or whatsapp().receipts(call) == []
+    assert whatsapp().read(call).alerts == alerts
+    assert not alerts or whatsapp().read(call).receipts == []
 
 
 @pytest.mark.parametrize(
@@ -130,7 +133,7 @@ def test_account_error_has_its_alert_kind(code: object, kind: AlertKind) -> None
     told = orjson.loads(payload("whatsapp_cloud", "out_of_band_error_2026-09.json"))
     told["entry"][0]["changes"][0]["value"]["errors"] = [{"code": code, "title": "Words 1234567"}]
 
-    (alert,) = whatsapp().alerts(meta_call(orjson.dumps(told)))
+    (alert,) = whatsapp().read(meta_call(orjson.dumps(told))).alerts
 
     assert (alert.kind, alert.detail) == (kind, "Words ***")
 
@@ -151,15 +154,15 @@ def test_message_that_failed_for_the_accounts_sake(code: int, kinds: list[AlertK
     told["entry"][0]["changes"][0]["value"]["statuses"][0]["errors"] = [{"code": code}]
     call = meta_call(orjson.dumps(told))
 
-    assert [alert.kind for alert in whatsapp().alerts(call)] == kinds
-    assert [receipt.word for receipt in whatsapp().receipts(call)] == ["failed"]
+    assert [alert.kind for alert in whatsapp().read(call).alerts] == kinds
+    assert [receipt.word for receipt in whatsapp().read(call).receipts] == ["failed"]
 
 
 def test_unsigned_account_alert_is_refused() -> None:
     call = meta_call(payload("whatsapp_cloud", "out_of_band_error_2026-09.json"), "another secret")
 
     with pytest.raises(InvalidSignatureError):
-        whatsapp().alerts(call)
+        whatsapp().read(call)
 
 
 def test_agrees_with_the_published_signature() -> None:
@@ -167,7 +170,7 @@ def test_agrees_with_the_published_signature() -> None:
     digest = "02fe0c96d28c59ddb7cf81eff0ca05809b360ba73b63c28210b5906a0a107d1f"
     call = WebhookRequest("", {"x-hub-signature-256": f"sha256={digest}"}, body)
 
-    assert whatsapp(app_secret="app_secret_123").receipts(call) == []
+    assert whatsapp(app_secret="app_secret_123").read(call).receipts == []
     assert webhook_updates_validator("app_secret_123", body, f"sha256={digest}")
 
 
@@ -176,7 +179,7 @@ def test_a_signature_without_its_algorithm_is_refused() -> None:
     bare = call.headers["X-Hub-Signature-256"].removeprefix("sha256=")
 
     with pytest.raises(InvalidSignatureError):
-        whatsapp().receipts(WebhookRequest(call.url, {"X-Hub-Signature-256": bare}, call.body))
+        whatsapp().read(WebhookRequest(call.url, {"X-Hub-Signature-256": bare}, call.body))
 
 
 HANDSHAKE = {
@@ -186,8 +189,13 @@ HANDSHAKE = {
 }
 
 
+def handshake(query: dict[str, str]) -> WebhookRequest:
+    url = f"https://kvitok.example.com/hooks/whatsapp?{urlencode(query)}"
+    return WebhookRequest(url, {}, b"", method="GET")
+
+
 def test_answers_the_handshake_with_its_challenge() -> None:
-    assert whatsapp().handshake(HANDSHAKE) == "1158201444"
+    assert whatsapp().read(handshake(HANDSHAKE)) == InboundEvents(b"", handshake="1158201444")
 
 
 @pytest.mark.parametrize(
@@ -195,8 +203,24 @@ def test_answers_the_handshake_with_its_challenge() -> None:
     [{"hub.verify_token": "wrong"}, {"hub.verify_token": ""}, {"hub.mode": "unsubscribe"}],
 )
 def test_wrong_handshake_is_refused(change: dict[str, str]) -> None:
-    assert whatsapp().handshake(HANDSHAKE | change) is None
+    with pytest.raises(InvalidSignatureError):
+        whatsapp().read(handshake(HANDSHAKE | change))
+
+
+def test_handshake_without_a_challenge_is_refused() -> None:
+    query = {name: value for name, value in HANDSHAKE.items() if name != "hub.challenge"}
+
+    with pytest.raises(InvalidSignatureError):
+        whatsapp().read(handshake(query))
 
 
 def test_without_a_verify_token_there_is_no_handshake() -> None:
-    assert whatsapp(verify_token="").handshake(HANDSHAKE | {"hub.verify_token": ""}) is None
+    with pytest.raises(InvalidSignatureError):
+        whatsapp(verify_token="").read(handshake(HANDSHAKE | {"hub.verify_token": ""}))
+
+
+def test_handshake_does_not_replace_a_signature() -> None:
+    call = replace(handshake(HANDSHAKE), method="POST")
+
+    with pytest.raises(InvalidSignatureError):
+        whatsapp().read(call)
