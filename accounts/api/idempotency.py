@@ -6,7 +6,7 @@ The key's row is inserted in the transaction of the effect, so neither exists wi
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 import orjson
@@ -15,6 +15,7 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.keys.api_keys import Principal
 from config.errors import DomainError, Error, invalid_input
+from config.named_rows import fetch_one
 
 MAX_LENGTH = 255
 
@@ -57,13 +58,24 @@ class MissingResponse:
     subject_id: UUID | None
 
 
+class _Found(NamedTuple):
+    """A row of `_FIND`."""
+
+    request_hash: bytes
+    status: int | None
+    body: str
+    subject_id: UUID | None
+    is_expired: bool
+
+
 INSERT = """
 INSERT INTO accounts_idempotentrequest (company_id, mode, path, key, request_hash, subject_id)
 SELECT company_id, %(mode)s::text, %(idem_path)s::text, %(idem_key)s::text, %(idem_hash)s::bytea,
        %(message_id)s::uuid FROM payer"""
 
 _FIND = """
-SELECT request_hash, status, body, subject_id, created_at < now() - interval '24 hours'
+SELECT request_hash, status, body, subject_id,
+  created_at < now() - interval '24 hours' AS is_expired
 FROM accounts_idempotentrequest WHERE company_id = %s AND mode = %s AND path = %s AND key = %s
 """
 
@@ -105,18 +117,17 @@ def find_response(key: IdempotencyKey) -> StoredResponse | MissingResponse | Non
     where: list[str | int] = [key.company_id, key.mode, key.path, key.key]
     with connection.cursor() as cursor:
         cursor.execute(_FIND, where)
-        row = cursor.fetchone()
-        if row is not None and row[4]:
+        found = fetch_one(cursor, _Found)
+        if found is not None and found.is_expired:
             cursor.execute(_DELETE_EXPIRED, where)
-            row = None
-    if row is None:
+            found = None
+    if found is None:
         return None
-    request_hash, status, body, subject_id, _ = row
-    if bytes(request_hash) != key.request_hash:
+    if bytes(found.request_hash) != key.request_hash:
         raise DomainError(Error.IDEMPOTENCY_MISMATCH)
-    if status is None:
-        return MissingResponse(subject_id)
-    return StoredResponse(status, body)
+    if found.status is None:
+        return MissingResponse(found.subject_id)
+    return StoredResponse(found.status, found.body)
 
 
 def insert(key: IdempotencyKey, subject_id: UUID | None = None) -> None:
@@ -143,5 +154,4 @@ def store_response(key: IdempotencyKey, status: int, body: str) -> StoredRespons
     """
     with connection.cursor() as cursor:
         cursor.execute(_STORE, [status, body, key.company_id, key.mode, key.path, key.key])
-        row = cursor.fetchone()
-    return StoredResponse(*row) if row else StoredResponse(status, body)
+        return fetch_one(cursor, StoredResponse) or StoredResponse(status, body)

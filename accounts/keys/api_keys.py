@@ -17,6 +17,7 @@ from django.db import connection
 
 from accounts.keys.company_texts import NO_TEXTS, CompanyTexts, column_sql, texts_of
 from accounts.models import Company
+from config.named_rows import fetch_all
 
 log = structlog.get_logger(__name__)
 
@@ -141,13 +142,14 @@ WITH used AS (
   UPDATE accounts_apikey SET last_used_at = now()
   WHERE digest = ANY(%(digests)s::bytea[]) AND revoked_at IS NULL
     AND (last_used_at IS NULL OR last_used_at < now() - interval '1 minute'))
-SELECT k.digest, {texts},
-       k.id, k.mode, k.scopes, k.allowed_ips, c.id, c.status, c.country, c.language,
-       left(COALESCE(NULLIF(c.brand, ''), c.name), 30), c.default_channel, c.code_length,
+SELECT k.digest, {texts} AS texts,
+       k.id AS key_id, k.mode, k.scopes, k.allowed_ips,
+       c.id AS company_id, c.status, c.country, c.language,
+       left(COALESCE(NULLIF(c.brand, ''), c.name), 30) AS brand, c.default_channel, c.code_length,
        CASE WHEN c.all_countries THEN '{{}}' WHEN c.allowed_countries = '{{}}' THEN ARRAY[c.country]
-            ELSE c.allowed_countries END, c.default_link_lifetime, c.api_rate,
-       CASE WHEN c.falls_back THEN c.fallback_chain END, c.patience_whatsapp, c.patience_telegram,
-       c.patience_sms, c.fallback_max_cost,
+            ELSE c.allowed_countries END AS allowed_countries, c.default_link_lifetime, c.api_rate,
+       CASE WHEN c.falls_back THEN c.fallback_chain END AS fallback_chain,
+       c.patience_whatsapp, c.patience_telegram, c.patience_sms, c.fallback_max_cost,
        c.budgets, c.link_host, c.link_targets, c.link_utm, c.link_expired_url,
        c.cool_down, c.codes_per_10_min, c.codes_per_hour, c.codes_per_day,
        c.links_per_10_min, c.links_per_day
@@ -211,8 +213,9 @@ def _read(digests: list[bytes]) -> dict[bytes, Principal | None]:
     fresh_until = time.monotonic() + CACHE_SECONDS
     with connection.cursor() as cursor:
         cursor.execute(_READ.format(texts=column_sql()), {"digests": digests})
-        rows = {bytes(row[0]): _principal(texts_of(row[1]), row[2:]) for row in cursor.fetchall()}
-    found = {one: rows.get(one) for one in digests}
+        rows: list[dict[str, Any]] = fetch_all(cursor, dict)
+    principals = {bytes(row["digest"]): _principal(row) for row in rows}
+    found = {one: principals.get(one) for one in digests}
     with _lock:
         if len(_cache) + len(found) > CACHE_SIZE:
             _cache.clear()
@@ -220,35 +223,40 @@ def _read(digests: list[bytes]) -> dict[bytes, Principal | None]:
     return found
 
 
-def _principal(texts: CompanyTexts, row: tuple[Any, ...]) -> Principal:
-    (key_id, mode, scopes, ips, company, status, country, language, brand, channel, length,
-     countries, lifetime, rate, chain, whatsapp, telegram, sms, max_cost,
-     budgets, link_host, targets, utm, expired_url, *own_limits) = row  # fmt: skip
-    patience = {"whatsapp": whatsapp, "telegram": telegram, "sms": sms}
-    own = CompanyLimits(*own_limits)
-    rules = LinkRules(link_host, tuple(targets), utm, expired_url)
+def _principal(row: Mapping[str, Any]) -> Principal:
+    own = CompanyLimits(**{name: row[name] for name in CompanyLimits._fields})
+    rules = LinkRules(
+        host=row["link_host"],
+        targets=tuple(row["link_targets"]),
+        utm=row["link_utm"],
+        expired_url=row["link_expired_url"],
+    )
     return Principal(
-        key_id=key_id,
-        mode=mode,
-        scopes=frozenset(scopes),
-        allowed_ips=tuple(ips),
-        company_id=company,
-        company_status=status,
-        country=country,
-        language=language,
-        brand=brand,
-        default_channel=channel,
-        code_length=length,
-        allowed_countries=frozenset(countries),
-        default_link_lifetime=lifetime,
-        api_rate=rate,
+        key_id=row["key_id"],
+        mode=row["mode"],
+        scopes=frozenset(row["scopes"]),
+        allowed_ips=tuple(row["allowed_ips"]),
+        company_id=row["company_id"],
+        company_status=row["status"],
+        country=row["country"],
+        language=row["language"],
+        brand=row["brand"],
+        default_channel=row["default_channel"],
+        code_length=row["code_length"],
+        allowed_countries=frozenset(row["allowed_countries"]),
+        default_link_lifetime=row["default_link_lifetime"],
+        api_rate=row["api_rate"],
         own_limits=NO_LIMITS if own == NO_LIMITS else own,
-        fallback=Fallback(tuple(chain), _without_unset(patience), max_cost) if chain else None,
-        texts=texts,
+        fallback=_fallback(row),
+        texts=texts_of(row["texts"]),
         link_rules=NO_RULES if rules == NO_RULES else rules,
-        budgets=orjson.loads(budgets),
+        budgets=orjson.loads(row["budgets"]),
     )
 
 
-def _without_unset(own: Mapping[str, int | None]) -> dict[str, int]:
-    return {name: value for name, value in own.items() if value is not None}
+def _fallback(row: Mapping[str, Any]) -> Fallback | None:
+    if not row["fallback_chain"]:
+        return None
+    patience = {name: row[f"patience_{name}"] for name in ("whatsapp", "telegram", "sms")}
+    chosen = {name: seconds for name, seconds in patience.items() if seconds is not None}
+    return Fallback(tuple(row["fallback_chain"]), chosen, row["fallback_max_cost"])

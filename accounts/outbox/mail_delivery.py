@@ -59,8 +59,11 @@ def _deliver() -> int:
 def _claim() -> Mail | None:
     with connection.cursor() as cursor:
         cursor.execute(CLAIM, [LEASE])
-        row = cursor.fetchone()
-    return Mail.objects.get(pk=row[0]) if row else None
+        claimed = cursor.fetchone()
+    if claimed is None:
+        return None
+    (mail_id,) = claimed
+    return Mail.objects.get(pk=mail_id)
 
 
 def _send(letter: Mail) -> bool:

@@ -10,6 +10,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime
 from functools import cache
 from queue import Empty, SimpleQueue
 from typing import Any
@@ -24,6 +25,7 @@ from accounts.models import Endpoint
 from accounts.outbox import events
 from accounts.webhooks import endpoints, http_call, sql
 from accounts.webhooks.http_call import CallOutcome, ClaimedDelivery
+from config.named_rows import fetch_all
 
 log = structlog.get_logger(__name__)
 
@@ -166,7 +168,7 @@ def claim(limit: int, busy: Sequence[ClaimedDelivery] = ()) -> list[ClaimedDeliv
         if not cursor.fetchone()[0]:
             return []
         cursor.execute(sql.CLAIM, params)
-        return [ClaimedDelivery(*row) for row in cursor.fetchall()]
+        return fetch_all(cursor, ClaimedDelivery)
 
 
 def _split(group: list[CallOutcome]) -> list[list[CallOutcome]]:
@@ -190,7 +192,7 @@ def record(outcomes: Sequence[CallOutcome]) -> None:
             [outcome.due_in for outcome in outcomes],
         ]
         cursor.execute(sql.UPDATE_DELIVERIES, [ids, *moves])
-        round_of = {row[1]: row[2] for row in cursor.fetchall()}
+        round_of: dict[UUID, datetime | None] = dict(cursor.fetchall())
         refused = [outcome for outcome in outcomes if not outcome.is_accepted]
         cursor.execute(sql.MARK_FAILING, [[outcome.claimed.endpoint_id for outcome in refused]])
         accepted = [outcome.claimed.endpoint_id for outcome in outcomes if outcome.is_accepted]

@@ -48,9 +48,10 @@ SET due_at = statement_timestamp() + make_interval(secs => %(lease)s), tries = d
   claims = d.claims + 1
 FROM taken, accounts_endpoint e, accounts_event v
 WHERE d.id = taken.id AND e.id = d.endpoint_id AND v.id = d.event_id
-RETURNING d.id, d.claims, d.tries, v.id, v.kind, v.at, v.data, e.id, e.company_id, e.url,
-  e.key_id, e.generation,
+RETURNING d.id AS delivery_id, d.claims, d.tries, v.id AS event_id, v.kind, v.at, v.data,
+  e.id AS endpoint_id, e.company_id, e.url, e.key_id, e.generation,
   CASE WHEN e.previous_until > statement_timestamp() THEN e.previous_key_id ELSE '' END
+    AS previous_key_id
 """  # noqa: S608
 
 # Lock order everywhere: endpoints by id, then their deliveries.
@@ -78,7 +79,7 @@ UPDATE accounts_delivery d SET state = o.state,
 FROM unnest(%s::uuid[], %s::int[], %s::text[], %s::float[]) AS o(id, claims, state, due_in)
 WHERE d.id = o.id AND d.claims = o.claims
   AND (d.due_at IS NOT NULL OR o.state = 'delivered')
-RETURNING d.endpoint_id, d.id, d.round_at
+RETURNING d.id, d.round_at
 """
 
 MARK_FAILING = """

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from math import ceil
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.conf import settings
 from django.db import connection, transaction
@@ -18,6 +18,7 @@ from accounts.people.companies import evict_keys
 from billing.budgets import sql
 from billing.models import Budget
 from config.errors import DomainError, Error, StrOrPromise
+from config.named_rows import fetch_all, fetch_one
 
 NO_BUDGET = (None, None)
 UNKNOWN = Budget.UNKNOWN
@@ -63,11 +64,20 @@ class BudgetUsage:
 
 
 _USAGE_NOW = f"""
-SELECT w.available, {sql.DAY_USED}, {sql.DAY_ENDS},
-  {sql.hour_used("%(country)s::text")}, {sql.HOUR_ENDS}, now()
+SELECT w.available, {sql.DAY_USED} AS day_used, {sql.DAY_ENDS} AS day_ends,
+  {sql.hour_used("%(country)s::text")} AS hour_used, {sql.HOUR_ENDS} AS hour_ends, now() AS now
 FROM billing_wallet w, ({sql.PERIOD}) AS p
 WHERE w.company_id = %(company_id)s
 """  # noqa: S608
+
+
+class _UsageNow(NamedTuple):
+    available: int
+    day_used: int
+    day_ends: datetime
+    hour_used: int
+    hour_ends: datetime
+    now: datetime
 
 
 def refusal(company_id: int, *, budgets: Budgets, country: str, price: int) -> DomainError | None:
@@ -77,19 +87,18 @@ def refusal(company_id: int, *, budgets: Budgets, country: str, price: int) -> D
     values = params(budgets, country)
     with connection.cursor() as cursor:
         cursor.execute(_USAGE_NOW, values | {"company_id": company_id})
-        row = cursor.fetchone()
-    available = row[0] if row else 0
-    if row is None or available < price:
+        found = fetch_one(cursor, _UsageNow)
+    available = found.available if found else 0
+    if found is None or available < price:
         return DomainError(Error.INSUFFICIENT_TOKENS, required=price, available=available)
-    _, day_used, day_ends, hour_used, hour_ends, now = row
-    day = BudgetUsage("", day_used, values["day_budget"], day_ends)
-    hour = BudgetUsage(values["country"], hour_used, values["hour_budget"], hour_ends)
+    day = BudgetUsage("", found.day_used, values["day_budget"], found.day_ends)
+    hour = BudgetUsage(values["country"], found.hour_used, values["hour_budget"], found.hour_ends)
     for use in (day, hour):
         if use.tokens < price:
             return _below_price(use, price)
     for use in (day, hour):
         if use.used + price > use.tokens:
-            return _used_up(use, now)
+            return _used_up(use, found.now)
     return None
 
 
@@ -150,7 +159,7 @@ _USAGE_BY_COUNTRY = f"""
 SELECT c.country, CASE WHEN c.country = '' THEN {sql.DAY_USED}
     ELSE {sql.hour_used("c.country")} END AS used,
   CASE WHEN c.country = '' THEN budget.day ELSE budget.hour END AS tokens,
-  CASE WHEN c.country = '' THEN {sql.DAY_ENDS} ELSE {sql.HOUR_ENDS} END,
+  CASE WHEN c.country = '' THEN {sql.DAY_ENDS} ELSE {sql.HOUR_ENDS} END AS resets_at,
   (SELECT own FROM billing_budget b WHERE b.company_id = %(company_id)s AND b.country = c.country)
 FROM (SELECT '' AS country UNION SELECT unnest(%(countries)s::text[])
       UNION SELECT country FROM billing_budget
@@ -168,10 +177,7 @@ def usage(company_id: int, countries: list[str]) -> list[BudgetUsage]:
     values = {"company_id": company_id, "countries": countries, **sql.floors()}
     with connection.cursor() as cursor:
         cursor.execute(_USAGE_BY_COUNTRY, values)
-        return [
-            BudgetUsage(country=country, used=used, tokens=tokens, resets_at=resets_at, own=own)
-            for country, used, tokens, resets_at, own in cursor.fetchall()
-        ]
+        return fetch_all(cursor, BudgetUsage)
 
 
 def own_for_any_country(company_id: int) -> int | None:

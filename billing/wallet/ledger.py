@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum, auto
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID, uuid4
 
 from django.conf import settings
@@ -20,6 +20,7 @@ from django.db.backends.utils import CursorWrapper
 from accounts.models import Company, User
 from billing.budgets import sql
 from billing.models import Budget, Transfer, Wallet
+from config.named_rows import fetch_all
 
 TransferKind = Transfer.Kind
 DeliveryProof = Transfer.Proof
@@ -227,6 +228,19 @@ SELECT message_id, is_affordable, is_within FROM judged
 """  # noqa: S608
 
 
+class _JudgedMove(NamedTuple):
+    """A row of `_MOVE_HOLDS`."""
+
+    message_id: UUID
+    is_affordable: bool
+    is_within: bool
+
+    def result(self) -> HoldMoveResult:
+        if self.is_affordable and self.is_within:
+            return HoldMoveResult.PAID
+        return HoldMoveResult.OVER_BUDGET if self.is_affordable else HoldMoveResult.TOO_FEW_TOKENS
+
+
 def move_holds(
     cursor: CursorWrapper, moves: Sequence[HoldMove], *, touching: Collection[int] = ()
 ) -> dict[UUID, HoldMoveResult]:
@@ -252,11 +266,7 @@ def move_holds(
         "all_companies": list({*touching, *(move.company_id for move in priced)}),
     }
     cursor.execute(_MOVE_HOLDS, params | sql.floors())
-    for message_id, is_affordable, is_within in cursor.fetchall():
-        is_paid = is_affordable and is_within
-        refused = HoldMoveResult.OVER_BUDGET if is_affordable else HoldMoveResult.TOO_FEW_TOKENS
-        results[message_id] = HoldMoveResult.PAID if is_paid else refused
-    return results
+    return results | {one.message_id: one.result() for one in fetch_all(cursor, _JudgedMove)}
 
 
 @transaction.atomic
@@ -331,13 +341,21 @@ WHERE (%(company_id)s::bigint IS NULL OR w.company_id = %(company_id)s) AND spen
 """
 
 
+class SettledTotals(NamedTuple):
+    """Tokens of one company."""
+
+    company_id: int
+    spent: int
+    returned: int
+
+
 def settled_totals(
     start: datetime, end: datetime, company_id: int | None = None
-) -> list[tuple[int, int, int]]:
-    """(company, tokens spent, tokens returned) of each company that had any, or of one."""
+) -> list[SettledTotals]:
+    """Of each company that had any, or of one."""
     with connection.cursor() as cursor:
         cursor.execute(_SETTLED_TOTALS, {"start": start, "end": end, "company_id": company_id})
-        return [(company, spent, returned) for company, spent, returned in cursor.fetchall()]
+        return fetch_all(cursor, SettledTotals)
 
 
 # For demo data: `rows` selects holds and their settlements, with their own times.

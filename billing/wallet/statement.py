@@ -4,7 +4,7 @@ The balance of a statement is available plus held. Holds and releases move token
 they are left out unless requested.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any, NamedTuple
 from uuid import UUID
@@ -18,6 +18,7 @@ from django.utils.translation import pgettext
 from accounts.models import Company
 from billing.models import Transfer
 from config.ids import public_id
+from config.named_rows import Row, fetch_all
 
 Kind = Transfer.Kind
 INTERNAL_KINDS = (Kind.HOLD, Kind.RELEASE)
@@ -44,9 +45,9 @@ WHERE lines.id = ANY(%(ids)s)
 
 # The balance before the first line, and the last line now: later ones are left out.
 BOUNDS = f"""
-SELECT created_at, id, (
+SELECT created_at AS newest_at, id AS newest, (
   SELECT COALESCE(sum({CHANGE}), 0)::bigint FROM billing_transfer
-  WHERE company_id = %(company)s AND created_at < %(since)s)
+  WHERE company_id = %(company)s AND created_at < %(since)s) AS before
 FROM billing_transfer WHERE company_id = %(company)s
   AND created_at >= %(since)s AND created_at < %(until)s ORDER BY created_at DESC, id DESC LIMIT 1
 """  # noqa: S608
@@ -60,6 +61,14 @@ FROM billing_transfer WHERE company_id = %(company)s AND kind = ANY(%(kinds)s)
 """
 BEGINNING, END = datetime(2000, 1, 1, tzinfo=UTC), datetime(9999, 1, 1, tzinfo=UTC)
 CHUNK = 2000
+
+
+class Bounds(NamedTuple):
+    """The row of `BOUNDS`."""
+
+    newest_at: datetime
+    newest: int
+    before: int
 
 
 class Line(NamedTuple):
@@ -133,9 +142,10 @@ def _lines(company: Company, chosen: Mapping[str, Any]) -> Iterator[tuple[Line, 
     since, until = _period(chosen)
     wanted = set(_kinds(chosen))
     params = {"company": company.pk, "kinds": sorted(wanted | SIGNS.keys()), "since": since}
-    for newest_at, newest, before in _read(BOUNDS, params | {"until": until}):
-        balance = before
-        for line in _lines_until(params | {"newest_at": newest_at, "newest": newest}):
+    for bounds in _read(BOUNDS, params | {"until": until}, Bounds):
+        balance = bounds.before
+        newest = {"newest_at": bounds.newest_at, "newest": bounds.newest}
+        for line in _lines_until(params | newest):
             balance += balance_change(line.kind, line.amount)
             if line.kind in wanted:
                 yield line, balance
@@ -145,21 +155,20 @@ def _lines_until(params: dict[str, Any]) -> Iterator[Line]:
     """Yields lines in batches; gives the connection back in between, as readers may be slow."""
     last_at, last = params["since"], 0
     while True:
-        rows = _read(NEXT_LINES, params | {"last_at": last_at, "last": last, "limit": CHUNK})
+        place = {"last_at": last_at, "last": last, "limit": CHUNK}
+        lines = _read(NEXT_LINES, params | place, Line)
         if not connection.in_atomic_block:
             connection.close()
-        lines = list(map(Line._make, rows))
         yield from lines
         if len(lines) < CHUNK:
             return
         last_at, last = lines[-1].created_at, lines[-1].id
 
 
-def _read(statement: str, params: dict[str, Any]) -> list[tuple[Any, ...]]:
+def _read(statement: str, params: dict[str, Any], kind: Callable[..., Row]) -> list[Row]:
     with connection.cursor() as cursor:
         cursor.execute(statement, params)
-        rows: list[tuple[Any, ...]] = cursor.fetchall()
-    return rows
+        return fetch_all(cursor, kind)
 
 
 def _kinds(chosen: Mapping[str, Any]) -> list[str]:

@@ -131,7 +131,7 @@ def _totals(
         total = total_of(row.company_id, row.mode)
         total.codes, total.verified = row.codes, row.verified
     if mode != "test":
-        for company, spent, returned in ledger.settled_totals(start, end, company_id):
-            total = total_of(company, "live")
-            total.spent, total.returned = spent, returned
+        for settled in ledger.settled_totals(start, end, company_id):
+            total = total_of(settled.company_id, "live")
+            total.spent, total.returned = settled.spent, settled.returned
     return totals.values()

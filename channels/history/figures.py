@@ -179,6 +179,6 @@ def _add_live(period: Period, company: Company, mode: str, start: datetime, end:
         period.codes += row.codes
         period.verified += row.verified
     if mode == Mode.LIVE:
-        for _company, spent, returned in ledger.settled_totals(start, end, company.pk):
-            period.spent += spent
-            period.returned += returned
+        for settled in ledger.settled_totals(start, end, company.pk):
+            period.spent += settled.spent
+            period.returned += settled.returned

@@ -42,6 +42,6 @@ SET due_at = statement_timestamp() + make_interval(secs => %(lease)s), tries = d
   d.claims + 1
 FROM taken, accounts_endpoint e, accounts_event v
 WHERE d.id = taken.id AND e.id = d.endpoint_id AND v.id = d.event_id
-RETURNING d.id, d.claims, d.tries, v.id, v.kind, v.at, v.data, e.id, e.company_id, e.url, e.key_id,
-  e.generation, CASE WHEN e.previous_until > statement_timestamp() THEN e.previous_key_id ELSE ''
-  END
+RETURNING d.id AS delivery_id, d.claims, d.tries, v.id AS event_id, v.kind, v.at, v.data, e.id AS
+  endpoint_id, e.company_id, e.url, e.key_id, e.generation, CASE WHEN e.previous_until >
+  statement_timestamp() THEN e.previous_key_id ELSE '' END AS previous_key_id

@@ -11,11 +11,12 @@ SELECT k.digest, (
     WHERE t.company_id = c.id
     UNION ALL SELECT '', webotp_host, app_hash, ''
     FROM otp_autofill f
-    WHERE f.company_id = c.id) AS own), k.id, k.mode, k.scopes, k.allowed_ips, c.id, c.status,
-      c.country, c.language, left(COALESCE(NULLIF(c.brand, ''), c.name), 30), c.default_channel,
-      c.code_length, CASE WHEN c.all_countries THEN '{}' WHEN c.allowed_countries = '{}' THEN
-      ARRAY[c.country] ELSE c.allowed_countries END, c.default_link_lifetime, c.api_rate, CASE WHEN
-      c.falls_back THEN c.fallback_chain END, c.patience_whatsapp, c.patience_telegram,
+    WHERE f.company_id = c.id) AS own) AS texts, k.id AS key_id, k.mode, k.scopes, k.allowed_ips,
+      c.id AS company_id, c.status, c.country, c.language, left(COALESCE(NULLIF(c.brand, ''),
+      c.name), 30) AS brand, c.default_channel, c.code_length, CASE WHEN c.all_countries THEN '{}'
+      WHEN c.allowed_countries = '{}' THEN ARRAY[c.country] ELSE c.allowed_countries END AS
+      allowed_countries, c.default_link_lifetime, c.api_rate, CASE WHEN c.falls_back THEN
+      c.fallback_chain END AS fallback_chain, c.patience_whatsapp, c.patience_telegram,
       c.patience_sms, c.fallback_max_cost, c.budgets, c.link_host, c.link_targets, c.link_utm,
       c.link_expired_url, c.cool_down, c.codes_per_10_min, c.codes_per_hour, c.codes_per_day,
       c.links_per_10_min, c.links_per_day
