@@ -1,4 +1,4 @@
-"""Events and letters about a company's money, written in the transaction that changes it."""
+"""Events and e-mails about a company's money, written in the transaction that changes it."""
 
 from datetime import datetime
 

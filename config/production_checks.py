@@ -90,7 +90,7 @@ def _mail(values: Mapping[str, Any]) -> Iterator[str]:
     if values["ACCOUNT_EMAIL_VERIFICATION"] != "mandatory":
         yield "ACCOUNT_EMAIL_VERIFICATION must be mandatory: unset it"
     if values["EMAIL_BACKEND"].startswith(_LOCAL_MAIL):
-        yield "EMAIL_BACKEND sends no letters: unset it and set EMAIL_HOST"
+        yield "EMAIL_BACKEND sends no e-mails: unset it and set EMAIL_HOST"
 
 
 def _money(values: Mapping[str, Any]) -> Iterator[str]:

@@ -33,7 +33,7 @@ TITLES = {
 
 
 class StatusForm(forms.Form):
-    """The reason of a status change, which the owner's letter quotes."""
+    """The reason of a status change, which the owner's e-mail quotes."""
 
     reason = forms.CharField(
         label=_("Reason"),

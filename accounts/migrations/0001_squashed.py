@@ -310,8 +310,8 @@ class Migration(migrations.Migration):
                 ('sent_at', models.DateTimeField(null=True, verbose_name='sent')),
             ],
             options={
-                'verbose_name': 'letter',
-                'verbose_name_plural': 'letters',
+                'verbose_name': 'outgoing e-mail',
+                'verbose_name_plural': 'outgoing e-mails',
                 'indexes': [models.Index(condition=models.Q(('due_at__isnull', False)), fields=['due_at'], name='mail_due'), models.Index(fields=['created_at'], name='mail_created')],
             },
         ),

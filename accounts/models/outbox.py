@@ -1,4 +1,4 @@
-"""The outboxes: events for a company's endpoints, and letters to its members.
+"""The outboxes: events for a company's endpoints, and e-mails to its members.
 
 A row is stored in the transaction that causes it, and a worker delivers it. An event is stored
 only when an endpoint subscribes to it.
@@ -242,7 +242,7 @@ class DeliveryAttempt(models.Model):
 
 
 class Mail(models.Model):
-    """A letter. Its text is deleted once sent: it may hold a sign-in or reset link."""
+    """An e-mail. Its text is deleted once sent: it may hold a sign-in or reset link."""
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     template = models.CharField(_("template"), max_length=60)
@@ -258,8 +258,8 @@ class Mail(models.Model):
     sent_at = models.DateTimeField(_("sent"), null=True)
 
     class Meta:
-        verbose_name = _("letter")
-        verbose_name_plural = _("letters")
+        verbose_name = _("outgoing e-mail")
+        verbose_name_plural = _("outgoing e-mails")
         indexes = [
             models.Index(fields=["due_at"], name="mail_due", condition=Q(due_at__isnull=False)),
             models.Index(fields=["created_at"], name="mail_created"),

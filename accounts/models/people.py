@@ -192,7 +192,7 @@ class Company(models.Model):
 
     @property
     def one_line_name(self) -> str:
-        """The name for letters; names stored before validation may hold anything."""
+        """The name for e-mails; names stored before validation may hold anything."""
         return company_names.one_line(self.name)
 
     @property
@@ -261,7 +261,7 @@ class InvitationQuerySet(models.QuerySet["Invitation"]):
 
 
 class Invitation(models.Model):
-    """An invitation to an e-mail address, accepted by the link in the letter."""
+    """An invitation to an e-mail address, accepted by the link in the e-mail."""
 
     LIFETIME = timedelta(days=7)
 

@@ -1,4 +1,4 @@
-"""Validates company names, which letters show to people who did not ask for them."""
+"""Validates company names, which e-mails show to people who did not ask for them."""
 
 import re
 from unicodedata import category, normalize

@@ -1,1 +1,1 @@
-"""Outboxes: events for webhooks and letters, written in the transaction that caused them."""
+"""Outboxes: events for webhooks and e-mails, written in the transaction that caused them."""

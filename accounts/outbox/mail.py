@@ -1,4 +1,4 @@
-"""The mail outbox: a letter is stored in the transaction that causes it."""
+"""The mail outbox: an e-mail is stored in the transaction that causes it."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -44,8 +44,8 @@ def post_to_members(
 def append(
     *, template: str, to: str, subject: str, text: str, html: str = "", key: str | None = None
 ) -> None:
-    """Append a rendered letter."""
-    letter = Mail(
+    """Append a rendered e-mail."""
+    mail = Mail(
         template=template,
         to=to,
         subject=company_names.one_line(subject)[:255],
@@ -54,7 +54,7 @@ def append(
         key=key,
     )
     # Of two parallel inserts with one key, one is ignored.
-    Mail.objects.bulk_create([letter], ignore_conflicts=True)
+    Mail.objects.bulk_create([mail], ignore_conflicts=True)
 
 
 def _render(template: str, part: str, context: Mapping[str, Any]) -> str:

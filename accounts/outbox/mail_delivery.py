@@ -1,4 +1,4 @@
-"""Delivers the mail outbox: claims a letter, sends it outside any transaction, records it."""
+"""Delivers the mail outbox: claims an e-mail, sends it outside any transaction, records it."""
 
 import random
 import threading
@@ -16,11 +16,11 @@ from accounts.models import Mail
 
 log = structlog.get_logger(__name__)
 
-BATCH = 20  # letters in one run
-LEASE = 120  # seconds until an unrecorded letter is sent again
+BATCH = 20  # e-mails in one run
+LEASE = 120  # seconds until an unrecorded e-mail is sent again
 DELAYS = (10, 60, 300, 1800, 7200, 18_000, 36_000)  # seconds between tries
 
-# Delivery is at least once: a crash after sending sends the letter again.
+# Delivery is at least once: a crash after sending sends the e-mail again.
 CLAIM = """
 UPDATE accounts_mail
 SET due_at = statement_timestamp() + make_interval(secs => %s), tries = tries + 1
@@ -34,7 +34,7 @@ _one_run = threading.Lock()  # a hanging mail server blocks one thread per worke
 
 
 def deliver() -> int:
-    """Send a batch of due letters; returns how many the mail server accepted."""
+    """Send a batch of due e-mails; returns how many the mail server accepted."""
     if not _one_run.acquire(blocking=False):
         return 0
     try:
@@ -46,11 +46,11 @@ def deliver() -> int:
 def _deliver() -> int:
     sent = 0
     for _ in range(BATCH):
-        letter = _claim()
-        if letter is None:
+        email = _claim()
+        if email is None:
             break
         try:
-            sent += _send(letter)
+            sent += _send(email)
         except OSError:  # the server is unreachable: do not try the rest
             break
     return sent
@@ -66,31 +66,31 @@ def _claim() -> Mail | None:
     return Mail.objects.get(pk=mail_id)
 
 
-def _send(letter: Mail) -> bool:
-    """Whether the server accepted the letter; raises OSError when it is unreachable."""
+def _send(email: Mail) -> bool:
+    """Whether the server accepted the e-mail; raises OSError when it is unreachable."""
     message = EmailMultiAlternatives(
-        letter.subject, letter.text, to=[letter.to], connection=get_connection()
+        email.subject, email.text, to=[email.to], connection=get_connection()
     )
-    message.extra_headers["Message-ID"] = f"<{letter.pk}@{_host()}>"  # receivers deduplicate by it
-    if letter.html:
-        message.attach_alternative(letter.html, "text/html")
+    message.extra_headers["Message-ID"] = f"<{email.pk}@{_host()}>"  # receivers deduplicate by it
+    if email.html:
+        message.attach_alternative(email.html, "text/html")
     try:
         message.send()
     except (SMTPException, ValueError) as error:
-        _postpone(letter, error)
+        _postpone(email, error)
         return False
     except OSError as error:
-        _postpone(letter, error)
+        _postpone(email, error)
         raise
-    # A sent letter loses its text, which may hold a sign-in or reset link.
-    Mail.objects.filter(pk=letter.pk).update(
+    # A sent e-mail loses its text, which may hold a sign-in or reset link.
+    Mail.objects.filter(pk=email.pk).update(
         sent_at=timezone.now(), due_at=None, text="", html="", error=""
     )
     return True
 
 
 def _is_final(error: Exception) -> bool:
-    """The recipient is unknown or the letter is malformed: retrying does not help."""
+    """The recipient is unknown or the e-mail is malformed: retrying does not help."""
     if isinstance(error, SMTPRecipientsRefused):
         return all(code >= 500 for code, _words in error.recipients.values())
     return isinstance(error, ValueError)
@@ -100,13 +100,13 @@ def _host() -> str:
     return urlsplit(settings.PUBLIC_URL).hostname or "localhost"
 
 
-def _postpone(letter: Mail, error: Exception) -> None:
-    is_last = letter.tries > len(DELAYS) or _is_final(error)
+def _postpone(email: Mail, error: Exception) -> None:
+    is_last = email.tries > len(DELAYS) or _is_final(error)
     changes: dict[str, object] = {"error": f"{type(error).__name__}: {error}"[:200]}
     if is_last:
         changes |= {"due_at": None, "text": "", "html": ""}
     else:
-        wait = random.uniform(0.5, 1.5) * DELAYS[letter.tries - 1]  # noqa: S311 - not a secret
+        wait = random.uniform(0.5, 1.5) * DELAYS[email.tries - 1]  # noqa: S311 - not a secret
         changes["due_at"] = timezone.now() + timedelta(seconds=wait)
-    Mail.objects.filter(pk=letter.pk, sent_at=None).update(**changes)
-    log.warning("mail_not_sent", mail=str(letter.pk), error=type(error).__name__, last=is_last)
+    Mail.objects.filter(pk=email.pk, sent_at=None).update(**changes)
+    log.warning("mail_not_sent", mail=str(email.pk), error=type(error).__name__, last=is_last)

@@ -1,4 +1,4 @@
-"""Purges old events, letters, deleted endpoints, cache entries and sessions.
+"""Purges old events, e-mails, deleted endpoints, cache entries and sessions.
 
 Events hold phones, so they are purged long before messages are anonymised.
 """

@@ -27,7 +27,7 @@ from accounts.security.notifications import post_company_change
 MAX_ACTIVE_KEYS = 5
 MAX_WHILE_ROTATING = 2 * MAX_ACTIVE_KEYS  # every key may overlap with its successor for a day
 PREFIX_LENGTH = 12
-STATUS_LETTERS = {
+STATUS_EMAIL_TEMPLATES = {
     Company.Status.APPROVED: "company_approved",
     Company.Status.SUSPENDED: "company_suspended",
 }
@@ -67,11 +67,11 @@ def change_status(
     company.save(update_fields=["status"])
     subject = f"{company}: {reason}" if reason else company
     record(f"company.{status}", subject, company=company, user=user, ip=ip)
-    if status in STATUS_LETTERS:
+    if status in STATUS_EMAIL_TEMPLATES:
         mail.post_to_members(
             company=company,
             roles=[Member.Role.OWNER],
-            template=STATUS_LETTERS[status],
+            template=STATUS_EMAIL_TEMPLATES[status],
             context={"reason": reason},
         )
     _evict_after_commit(company.api_keys.all())

@@ -21,7 +21,7 @@ MAX_INVITATIONS_UNAPPROVED = 3
 
 
 def token(invitation: Invitation) -> str:
-    """The token in the letter's link. Sending again invalidates earlier links."""
+    """The token in the e-mail's link. Sending again invalidates earlier links."""
     return signing.dumps([invitation.pk, int(invitation.sent_at.timestamp())], salt=SALT)
 
 
@@ -39,12 +39,12 @@ def invitation_of(text: str) -> Invitation | None:
 def invite(
     *, company: Company, email: str, role: str, user: User, ip: str | None = None
 ) -> Invitation:
-    """Create an invitation and send its letter; a pending one for the address is replaced."""
+    """Create an invitation and send its e-mail; a pending one for the address is replaced."""
     _lock(company)
     if company.members.filter(user__email__iexact=email).exists():
         raise ValidationError(_("This person is already a member."), code="member")
     a_day_ago = timezone.now() - timedelta(days=1)
-    # The letter shows a company name that anybody can choose at sign-up: few until approval.
+    # The e-mail shows a company name that anybody can choose at sign-up: few until approval.
     most = (
         MAX_INVITATIONS_A_DAY
         if company.status == Company.Status.APPROVED

@@ -46,7 +46,7 @@ class AccountSecurityMiddleware:
     def __call__(self, request: HttpRequest) -> HttpResponse:
         if not _changes_account(request):
             return self._respond(request)
-        # The change, its letter, its audit event and ended sessions commit together.
+        # The change, its e-mail, its audit event and ended sessions commit together.
         with transaction.atomic():
             response = self._respond(request)
             if response.status_code >= HTTPStatus.INTERNAL_SERVER_ERROR:

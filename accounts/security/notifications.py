@@ -1,4 +1,4 @@
-"""Letters about security changes, to the primary address, in the reader's language."""
+"""E-mails about security changes, to the primary address, in the reader's language."""
 
 from typing import NamedTuple
 

@@ -65,14 +65,14 @@ class AccountAdapter(DefaultAccountAdapter):
             "site_url": settings.PUBLIC_URL,
         }
         own = {name: on_public_url(value) for name, value in context.items()}
-        letter = self.render_mail(template_prefix, email, words | own)
-        parts = letter.alternatives if isinstance(letter, EmailMultiAlternatives) else []
+        rendered = self.render_mail(template_prefix, email, words | own)
+        parts = rendered.alternatives if isinstance(rendered, EmailMultiAlternatives) else []
         html = [str(part) for part, kind in parts if kind == "text/html"]
         mail.append(
             template=template_prefix,
             to=email,
-            subject=str(letter.subject),
-            text=str(letter.body),
+            subject=str(rendered.subject),
+            text=str(rendered.body),
             html="".join(html),
         )
 

@@ -39,8 +39,8 @@ class EnumerationSafeSignupForm(BoundedPasswordsMixin, SignupForm):
         except IntegrityError:
             if not User.objects.filter(email__iexact=self.cleaned_data["email"]).exists():
                 raise
-            # A second click came in between and made the account: it gets the letter. Another one,
-            # that there is an account already, would take its place within the minutes of a letter.
+            # A parallel second click created the account and sent its e-mail. Another one, which
+            # says that the account exists already, would replace it.
             return None, get_adapter().respond_email_verification_sent(request, None)
         return super().try_save(request)
 

@@ -14,7 +14,7 @@ register = template.Library()
 class LegalLink:
     title: str
     url: str
-    shown: str  # what letters in plain text say
+    shown: str  # what e-mails in plain text say
 
 
 def links(language: str | None = None) -> list[LegalLink]:
@@ -37,5 +37,5 @@ def legal_links(language: str | None = None) -> dict[str, object]:
 
 @register.simple_tag
 def legal_lines() -> list[LegalLink]:
-    """For letters, which are laid out by themselves."""
+    """For e-mails, which are laid out by themselves."""
     return links()

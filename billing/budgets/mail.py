@@ -21,7 +21,7 @@ WHERE w.day >= p.today AND w.day_tokens > 0
 
 
 def sweep() -> int:
-    """Returns how many letters were written."""
+    """Returns how many e-mails were written."""
     with connection.cursor() as cursor:
         cursor.execute(_COMPANIES_SPENDING_TODAY, {"time_zone": settings.TIME_ZONE})
         companies = [company_id for (company_id,) in cursor.fetchall()]
@@ -38,7 +38,7 @@ def _nearly_used(company_id: int) -> Iterator[BudgetUsage]:
 
 @transaction.atomic
 def _notify(company_id: int, use: BudgetUsage) -> bool:
-    """The letter's key names budget and period, so only one of parallel sweeps writes it."""
+    """The e-mail's key names budget and period, so only one of parallel sweeps writes it."""
     key = f"budget:{company_id}:{use.country}:{use.resets_at.timestamp():.0f}"
     if Mail.objects.filter(key__startswith=f"{key}:").exists():
         return False

@@ -30,7 +30,7 @@ def change(
     for name in changed:
         setattr(stored, name, changes[name])
     if "low_balance" in changed:
-        stored.low_balance_notified_at = None  # the letter was about another threshold
+        stored.low_balance_notified_at = None  # the e-mail was about another threshold
     stored.save(update_fields=[*changed, "low_balance_notified_at"])
     record("billing.changed", ", ".join(changed), company=company, user=user, ip=ip)
     invoices.update_open_invoices(company)

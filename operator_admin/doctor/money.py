@@ -41,8 +41,8 @@ def queue() -> Finding:
 
 def outboxes() -> Finding:
     now = figures.queue()
-    age = max(now.oldest_webhook or 0.0, now.oldest_letter or 0.0)
-    detail = f"webhooks due: {now.webhooks}, letters due: {now.letters}, the oldest for {age:.0f} s"
+    age = max(now.oldest_webhook or 0.0, now.oldest_email or 0.0)
+    detail = f"webhooks due: {now.webhooks}, e-mails due: {now.emails}, the oldest for {age:.0f} s"
     cure = "See `worker`, `broker` and `mail`: a worker delivers both."
     return verdict("outboxes", detail, cure, ok=age < LATE_OUTBOX)
 

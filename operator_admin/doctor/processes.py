@@ -23,7 +23,7 @@ def broker() -> Finding:
     options = {"auto_delete": True, "durable": False, "expires": 60}
     cure = (
         "Start the broker, or mend CELERY_BROKER_URL (by default it is REDIS_URL). Messages go out "
-        "without it; letters and webhooks wait."
+        "without it; e-mails and webhooks wait."
     )
     try:
         with current_app.connection_for_write(connect_timeout=TIMEOUT) as connection:

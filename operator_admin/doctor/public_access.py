@@ -23,7 +23,7 @@ def mail_server() -> Finding:
     backend = settings.EMAIL_BACKEND.split(".")[-2]
     if backend in {"filebased", "letter_files"}:
         get_connection()  # makes the folder
-        return passed("mail", f"letters are written to {Path(settings.EMAIL_FILE_PATH).name}/")
+        return passed("mail", f"e-mails are written to {Path(settings.EMAIL_FILE_PATH).name}/")
     connection = get_connection(timeout=TIMEOUT)
     try:
         try:

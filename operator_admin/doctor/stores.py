@@ -47,7 +47,7 @@ def legal_addresses() -> Finding:
     }
     absent = [name for name, value in values.items() if not value]
     detail = f"not set: {', '.join(absent)}" if absent else "terms, privacy, support"
-    cure = "Set them (see .env.example): they stand on every page and in every letter."
+    cure = "Set them (see .env.example): they stand on every page and in every e-mail."
     return verdict("legal_addresses", detail, cure, ok=not absent or not settings.PRODUCTION)
 
 

@@ -61,8 +61,8 @@ class Queue:
     oldest_parked: float | None
     webhooks: int
     oldest_webhook: float | None
-    letters: int
-    oldest_letter: float | None
+    emails: int
+    oldest_email: float | None
 
 
 @dataclass(frozen=True, slots=True)

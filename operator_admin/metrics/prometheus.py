@@ -28,8 +28,8 @@ QUEUE = {
     "kvitok_ambiguous_attempts": ("ambiguous", "Attempts of unknown outcome, message open"),
     "kvitok_callbacks_due": ("webhooks", "Webhooks due now"),
     "kvitok_callbacks_oldest_seconds": ("oldest_webhook", "Age of the oldest webhook due"),
-    "kvitok_letters_due": ("letters", "Letters due now"),
-    "kvitok_letters_oldest_seconds": ("oldest_letter", "Age of the oldest letter due"),
+    "kvitok_letters_due": ("emails", "E-mails due now"),
+    "kvitok_letters_oldest_seconds": ("oldest_email", "Age of the oldest e-mail due"),
     "kvitok_parked_receipts": ("parked_receipts", "Receipts that match no attempt yet"),
 }
 

@@ -30,9 +30,9 @@ SELECT
   (SELECT count(*) FROM accounts_delivery WHERE due_at <= now()) AS webhooks,
   (SELECT EXTRACT(epoch FROM now() - min(due_at)) FROM accounts_delivery
    WHERE due_at <= now()) AS oldest_webhook,
-  (SELECT count(*) FROM accounts_mail WHERE due_at <= now()) AS letters,
+  (SELECT count(*) FROM accounts_mail WHERE due_at <= now()) AS emails,
   (SELECT EXTRACT(epoch FROM now() - min(due_at)) FROM accounts_mail
-   WHERE due_at <= now()) AS oldest_letter
+   WHERE due_at <= now()) AS oldest_email
 """
 
 HEARTBEATS = """

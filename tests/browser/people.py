@@ -134,7 +134,7 @@ def _user_without_company() -> User:
 
 
 def _url_arguments(name: str, user: User) -> dict[str, str]:
-    """What a letter's link carries, or an invoice's."""
+    """What an e-mail's link carries, or an invoice's."""
     orders = Order.objects.filter(company__members__user=user)
     if name == "sandbox-gateway":
         return {"payment_id": orders.get(gateway="sandbox", state="pending").payment_id}

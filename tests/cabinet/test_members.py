@@ -20,11 +20,11 @@ EMAIL = "anna@example.com"
 
 
 def invite(client: Client, email: str = EMAIL, role: str = "developer") -> str:
-    """The path of the link in the letter."""
+    """The path of the link in the e-mail."""
     response = client.post(reverse("member-invite"), {"email": email, "role": role})
     assert response.status_code == 302
-    letter = Mail.objects.filter(template="invitation").order_by("-pk")[0]
-    found = re.search(r"http\S+?(/cabinet/join/\S+)", letter.text)
+    mail = Mail.objects.filter(template="invitation").order_by("-pk")[0]
+    found = re.search(r"http\S+?(/cabinet/join/\S+)", mail.text)
     assert found is not None
     return found[1]
 

@@ -100,10 +100,10 @@ def test_approval_is_audited_and_mailed_to_the_owner(client: Client, operator: U
     (event,) = member.company.audit.all()
     assert (event.action, event.user) == ("company.approved", operator)
     assert event.subject.endswith(": договор подписан")
-    (letter,) = Mail.objects.all()
-    assert (letter.to, letter.template) == (member.user.email, "company_approved")
-    assert "договор подписан" in letter.text
-    assert "договор подписан" in letter.html
+    (mail,) = Mail.objects.all()
+    assert (mail.to, mail.template) == (member.user.email, "company_approved")
+    assert "договор подписан" in mail.text
+    assert "договор подписан" in mail.html
 
 
 def test_suspension_wants_a_reason(client: Client, operator: User) -> None:
@@ -120,7 +120,7 @@ def test_suspension_wants_a_reason(client: Client, operator: User) -> None:
     assert "жалобы на рассылку" in Mail.objects.get().text
 
 
-def test_second_approval_mails_nothing(client: Client, operator: User) -> None:
+def test_second_approval_emails_nothing(client: Client, operator: User) -> None:
     member = MemberFactory.create(company__status="pending")
     for _ in range(2):
         client.post(status_url("approved", member.company), {"reason": ""})

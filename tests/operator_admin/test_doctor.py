@@ -249,7 +249,7 @@ def test_clicks_without_redis_fail_the_check() -> None:
 
 
 @pytest.mark.django_db
-def test_letters_that_wait_fail_the_check() -> None:
+def test_emails_that_wait_fail_the_check() -> None:
     assert money.outboxes().ok
     with connection.cursor() as cursor:
         cursor.execute(
@@ -257,7 +257,7 @@ def test_letters_that_wait_fail_the_check() -> None:
             " VALUES (gen_random_uuid(), 'x', 'a@b.c', 's', 't', '', now() - interval '1 hour')"
         )
 
-    assert "letters due: 1, the oldest for 3600 s" in money.outboxes().detail
+    assert "e-mails due: 1, the oldest for 3600 s" in money.outboxes().detail
 
 
 @pytest.mark.django_db
@@ -271,7 +271,7 @@ def test_operator_without_a_second_factor_fails_the_check(settings: Settings) ->
     assert not money.operators().ok
 
 
-def test_mail_server(settings: Settings) -> None:
+def test_email_server(settings: Settings) -> None:
     settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
     settings.EMAIL_HOST = "127.0.0.1"
     with smtp_server() as port:
@@ -281,7 +281,7 @@ def test_mail_server(settings: Settings) -> None:
     assert "EMAIL_HOST" in public_access.mail_server().cure
 
 
-def test_mail_server_that_refuses_the_password_fails_the_check(settings: Settings) -> None:
+def test_email_server_that_refuses_the_password_fails_the_check(settings: Settings) -> None:
     settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
     settings.EMAIL_HOST, settings.EMAIL_HOST_USER = "127.0.0.1", "kvitok"
     settings.EMAIL_HOST_PASSWORD = "wr0ng"

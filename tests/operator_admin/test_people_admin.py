@@ -9,7 +9,7 @@ from django.urls import reverse
 from pytest_django import Settings
 
 from accounts.models import AuditEvent, Member, User, UserSession
-from tests.accounts.security.people import add_app, letters_to, make_person, signed_in
+from tests.accounts.security.people import add_app, emails_to, make_person, signed_in
 from tests.factories import PASSWORD, CompanyFactory, UserFactory
 from tests.operator_admin.operators import make_operator, sign_in
 
@@ -65,7 +65,7 @@ def test_changes_are_audited_and_mailed(client: Client, operator: User) -> None:
     assert EmailAddress.objects.get(email=THIEF).user == person
     event = AuditEvent.objects.get(action="admin.added")
     assert (event.user, THIEF in event.subject) == (operator, True)
-    assert letters_to(person.email) == ["Оператор изменил вашу учётную запись"]
+    assert emails_to(person.email) == ["Оператор изменил вашу учётную запись"]
 
 
 def test_new_owner_is_mailed(client: Client, operator: User) -> None:
@@ -74,7 +74,7 @@ def test_new_owner_is_mailed(client: Client, operator: User) -> None:
 
     add_owner(client, person)
 
-    assert letters_to(person.email) == ["У компании новый владелец"]
+    assert emails_to(person.email) == ["У компании новый владелец"]
 
 
 def test_factor_that_an_operator_resets_ends_the_sessions(client: Client, operator: User) -> None:
@@ -87,7 +87,7 @@ def test_factor_that_an_operator_resets_ends_the_sessions(client: Client, operat
     client.post(reverse("admin:mfa_authenticator_delete", args=[factor.pk]), {"post": "yes"})
 
     assert theirs.get(reverse("overview")).status_code == 302
-    assert letters_to(person.email) == ["Оператор изменил вашу учётную запись"]
+    assert emails_to(person.email) == ["Оператор изменил вашу учётную запись"]
 
 
 @pytest.fixture

@@ -147,7 +147,7 @@ def test_end_of_a_session_is_recorded(user: User) -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_change_rolls_back_when_its_letter_fails(
+def test_change_rolls_back_when_its_email_fails(
     user: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     client = signed_in(user)

@@ -1,4 +1,4 @@
-"""Terms, privacy and support: on every kind of page and in letters, once they are set."""
+"""Terms, privacy and support: on every kind of page and in e-mails, once they are set."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -74,7 +74,7 @@ def test_unset_legal_links_are_omitted(client: Client) -> None:
 
 
 @pytest.mark.usefixtures("legal")
-def test_letters_show_legal_links_in_text_and_html() -> None:
+def test_emails_show_legal_links_in_text_and_html() -> None:
     member = MemberFactory.create()
 
     mail.post_to_members(
@@ -84,10 +84,10 @@ def test_letters_show_legal_links_in_text_and_html() -> None:
         context={"reason": "x"},
     )
 
-    letter = Mail.objects.get()
-    assert [url for url in LINKS if f'href="{url}"' in letter.html] == LINKS
-    assert "Условия использования: https://law.example/terms" in letter.text
-    assert "Поддержка: help@law.example" in letter.text
+    email = Mail.objects.get()
+    assert [url for url in LINKS if f'href="{url}"' in email.html] == LINKS
+    assert "Условия использования: https://law.example/terms" in email.text
+    assert "Поддержка: help@law.example" in email.text
 
 
 def test_support_page_takes_precedence_over_the_address(client: Client, settings: Settings) -> None:

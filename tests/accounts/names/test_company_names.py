@@ -91,25 +91,25 @@ def test_ordinary_company_name_is_accepted(name: str) -> None:
 def test_invitation_carries_no_name_that_a_mail_program_makes_a_link_of(
     client: Client, name: str
 ) -> None:
-    letter = invited_by(client, name)
+    email = invited_by(client, name)
 
-    assert letter.subject == "Kvitok: приглашение в компанию"
-    assert "приглашает вас в свою компанию." in letter.text
-    assert "evil" not in letter.text + letter.html
-    assert name not in letter.text + letter.html
+    assert email.subject == "Kvitok: приглашение в компанию"
+    assert "приглашает вас в свою компанию." in email.text
+    assert "evil" not in email.text + email.html
+    assert name not in email.text + email.html
 
 
 def test_invitation_names_an_ordinary_company_in_its_body_alone(client: Client) -> None:
-    letter = invited_by(client, "Ромашка & Co")
+    email = invited_by(client, "Ромашка & Co")
 
-    assert letter.subject == "Kvitok: приглашение в компанию"
-    assert "в компанию «Ромашка & Co»" in letter.text
-    assert "Ромашка &amp; Co" in letter.html
+    assert email.subject == "Kvitok: приглашение в компанию"
+    assert "в компанию «Ромашка & Co»" in email.text
+    assert "Ромашка &amp; Co" in email.html
 
 
 @pytest.mark.parametrize("name", LEADING)
 @pytest.mark.parametrize("template", ["company_suspended", "company_approved"])
-def test_stored_multiline_name_does_not_break_a_letter(template: str, name: str) -> None:
+def test_stored_multiline_name_does_not_break_an_email(template: str, name: str) -> None:
     company = Company.objects.create(name=name)
     plain = Company.objects.create(name="Daisy")
     for one in (company, plain):

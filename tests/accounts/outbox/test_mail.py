@@ -1,4 +1,4 @@
-"""Letters wait in the outbox, worded in the language of whom they are for."""
+"""E-mails wait in the outbox, worded in the language of whom they are for."""
 
 from typing import Any
 
@@ -30,18 +30,18 @@ def post(context: dict[str, Any], language: str = "ru", key: str | None = None) 
         ("en", "Kvitok: webhooks are switched off", "Hello!"),
     ],
 )
-def test_letter_is_translated(
+def test_email_is_translated(
     context: dict[str, Any], language: str, subject: str, greeting: str
 ) -> None:
     post(context, language)
 
-    letter = Mail.objects.get()
-    assert (letter.to, letter.subject) == ("person@example.com", subject)
-    assert letter.text.startswith(f"{greeting}\n\n")
-    for part in (letter.text, letter.html):
+    email = Mail.objects.get()
+    assert (email.to, email.subject) == ("person@example.com", subject)
+    assert email.text.startswith(f"{greeting}\n\n")
+    for part in (email.text, email.html):
         assert "Ромашка" in part
         assert PAGE in part
-    assert letter.due_at is not None
+    assert email.due_at is not None
 
 
 def test_names_are_escaped_in_html_alone(context: dict[str, Any]) -> None:
@@ -49,13 +49,13 @@ def test_names_are_escaped_in_html_alone(context: dict[str, Any]) -> None:
 
     post(context)
 
-    letter = Mail.objects.get()
-    assert "<b>&Co" in letter.text
-    assert "&lt;b&gt;&amp;Co" in letter.html
-    assert "<b>&Co" not in letter.html
+    email = Mail.objects.get()
+    assert "<b>&Co" in email.text
+    assert "&lt;b&gt;&amp;Co" in email.html
+    assert "<b>&Co" not in email.html
 
 
-def test_letter_key_is_unique(context: dict[str, Any]) -> None:
+def test_email_key_is_unique(context: dict[str, Any]) -> None:
     post(context, key="once")
     post(context, key="once")
     post(context, key="twice")
@@ -70,7 +70,7 @@ def test_letter_key_is_unique(context: dict[str, Any]) -> None:
     ]
 
 
-def test_rolled_back_transaction_leaves_no_letter(context: dict[str, Any]) -> None:
+def test_rolled_back_transaction_leaves_no_email(context: dict[str, Any]) -> None:
     with transaction.atomic():
         post(context)
         transaction.set_rollback(True)
@@ -78,7 +78,7 @@ def test_rolled_back_transaction_leaves_no_letter(context: dict[str, Any]) -> No
     assert not Mail.objects.exists()
 
 
-def test_members_with_a_role_get_letters_in_their_language(
+def test_members_with_a_role_get_emails_in_their_language(
     company: Company, context: dict[str, Any]
 ) -> None:
     owner = MemberFactory.create(company=company)

@@ -1,4 +1,4 @@
-"""Letters leave the outbox: once when all goes well, and at least once whatever happens."""
+"""E-mails leave the outbox: once when all goes well, and at least once whatever happens."""
 
 import socket
 import threading
@@ -30,8 +30,8 @@ def make_due() -> None:
 
 
 @pytest.mark.django_db
-def test_sent_letter_loses_its_text() -> None:
-    letter = post(html="<p>Token 42</p>")
+def test_sent_email_loses_its_text() -> None:
+    email = post(html="<p>Token 42</p>")
 
     assert (mail_delivery.deliver(), mail_delivery.deliver()) == (1, 0)
 
@@ -39,14 +39,14 @@ def test_sent_letter_loses_its_text() -> None:
     assert isinstance(sent, EmailMultiAlternatives)
     assert (sent.to, sent.subject, sent.body) == (["person@example.com"], "Hello", "Token 42\n")
     assert sent.alternatives[0] == ("<p>Token 42</p>", "text/html")
-    letter.refresh_from_db()
-    assert letter.sent_at is not None
-    assert (letter.due_at, letter.text, letter.html) == (None, "", "")
+    email.refresh_from_db()
+    assert email.sent_at is not None
+    assert (email.due_at, email.text, email.html) == (None, "", "")
 
 
 @contextmanager
 def mail_server(*answers: bytes) -> Iterator[int]:
-    """Speaks as much SMTP as a letter takes; `answers` are what it says to each recipient."""
+    """Speaks as much SMTP as an e-mail takes; `answers` are what it says to each recipient."""
     server = socket.create_server(("127.0.0.1", 0))
     left = list(answers)
 
@@ -77,37 +77,37 @@ def _converse(file: object, answer: bytes) -> None:
         file.flush()  # type: ignore[attr-defined]
 
     say(b"220 hello")
-    in_letter = False
+    in_email = False
     for raw in file:  # type: ignore[attr-defined]
-        if in_letter:
-            in_letter = raw.strip() != b"."
-            if in_letter:
+        if in_email:
+            in_email = raw.strip() != b"."
+            if in_email:
                 continue
             say(b"250 taken")
             continue
         verb = raw[:4].upper()
-        in_letter = verb == b"DATA"
+        in_email = verb == b"DATA"
         say(replies.get(verb, b"250 ok"))
 
 
 @pytest.mark.django_db
 def test_busy_server_is_tried_again_later() -> None:
-    letter = post()
+    email = post()
     with mail_server(b"451 busy", b"250 ok") as port, smtp(port):
         first = mail_delivery.deliver()
-        letter.refresh_from_db()
-        error, left = letter.error, letter.text
-        wait = letter.due_at - timezone.now() if letter.due_at else None
+        email.refresh_from_db()
+        error, left = email.error, email.text
+        wait = email.due_at - timezone.now() if email.due_at else None
         make_due()
         second = mail_delivery.deliver()
 
-    letter.refresh_from_db()
+    email.refresh_from_db()
     assert (first, second) == (0, 1)
     assert error.startswith("SMTP")
     assert left == "Token 42\n"
     assert wait is not None
     assert timedelta(seconds=2) < wait < timedelta(seconds=16)
-    assert (letter.tries, letter.error, letter.text) == (2, "", "")
+    assert (email.tries, email.error, email.text) == (2, "", "")
 
 
 def smtp(port: int) -> override_settings:
@@ -116,7 +116,7 @@ def smtp(port: int) -> override_settings:
 
 @pytest.mark.django_db
 def test_unreachable_server_is_retried_for_a_day() -> None:
-    letter = post()
+    email = post()
 
     with smtp(_free_port()):
         for _ in range(len(mail_delivery.DELAYS) + 1):
@@ -124,10 +124,10 @@ def test_unreachable_server_is_retried_for_a_day() -> None:
             mail_delivery.deliver()
     make_due()
 
-    letter.refresh_from_db()
-    assert letter.tries == 8
-    assert (letter.due_at, letter.sent_at, letter.text) == (None, None, "")
-    assert "ConnectionRefusedError" in letter.error
+    email.refresh_from_db()
+    assert email.tries == 8
+    assert (email.due_at, email.sent_at, email.text) == (None, None, "")
+    assert "ConnectionRefusedError" in email.error
     assert sum(mail_delivery.DELAYS) > 12 * 3600
 
 
@@ -143,7 +143,7 @@ def test_unreachable_server_is_tried_once_per_run() -> None:
 
 
 @pytest.mark.django_db
-def test_refused_recipient_does_not_block_other_letters() -> None:
+def test_refused_recipient_does_not_block_other_emails() -> None:
     refused, taken = post("nobody@example.com"), post("person@example.com")
 
     with mail_server(b"550 no such person", b"250 ok") as port, smtp(port):
@@ -156,7 +156,7 @@ def test_refused_recipient_does_not_block_other_letters() -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_parallel_workers_send_each_letter_once() -> None:
+def test_parallel_workers_send_each_email_once() -> None:
     for n in range(30):
         post(f"person{n}@example.com")
 
@@ -165,7 +165,7 @@ def test_parallel_workers_send_each_letter_once() -> None:
         pass
 
     assert len(django_mail.outbox) == 30
-    assert len({letter.to[0] for letter in django_mail.outbox}) == 30
+    assert len({email.to[0] for email in django_mail.outbox}) == 30
 
 
 @pytest.mark.django_db
@@ -179,9 +179,9 @@ def test_one_thread_of_a_worker_delivers_at_a_time() -> None:
 
 
 @pytest.mark.django_db
-def test_claimed_letter_of_a_dead_worker_is_sent_after_its_lease() -> None:
-    letter = post()
-    Mail.objects.filter(pk=letter.pk).update(tries=1, due_at=timezone.now() + timedelta(seconds=60))
+def test_claimed_email_of_a_dead_worker_is_sent_after_its_lease() -> None:
+    email = post()
+    Mail.objects.filter(pk=email.pk).update(tries=1, due_at=timezone.now() + timedelta(seconds=60))
 
     early = mail_delivery.deliver()
     make_due()

@@ -1,4 +1,4 @@
-"""Links in letters lead to PUBLIC_URL, whatever name the request that caused them gave the host."""
+"""Links in e-mails lead to PUBLIC_URL, whatever name the request that caused them gave the host."""
 
 import re
 
@@ -36,20 +36,20 @@ def hostile(owner: User) -> Client:
     return Client(headers=HOSTILE)
 
 
-def links_of(letter: Mail) -> set[str]:
-    return set(re.findall(r"https?://[^\s\"'<>]+", letter.text + letter.html))
+def links_of(mail: Mail) -> set[str]:
+    return set(re.findall(r"https?://[^\s\"'<>]+", mail.text + mail.html))
 
 
-def only_letter(template: str) -> Mail:
+def only_email(template: str) -> Mail:
     return Mail.objects.get(template=template)
 
 
 def expect_links_of_ours(template: str) -> None:
-    letter = only_letter(template)
+    mail = only_email(template)
 
-    assert {link for link in links_of(letter) if not link.startswith(f"{PUBLIC}")} == set()
-    assert any(link.startswith(f"{PUBLIC}/") for link in links_of(letter))
-    assert "evil" not in letter.subject + letter.text + letter.html
+    assert {link for link in links_of(mail) if not link.startswith(f"{PUBLIC}")} == set()
+    assert any(link.startswith(f"{PUBLIC}/") for link in links_of(mail))
+    assert "evil" not in mail.subject + mail.text + mail.html
 
 
 def test_reset_link_uses_public_url_not_host_header(hostile: Client) -> None:
@@ -58,7 +58,7 @@ def test_reset_link_uses_public_url_not_host_header(hostile: Client) -> None:
     expect_links_of_ours("account/email/password_reset_key")
 
 
-def test_letter_to_an_unknown_address_uses_public_url(hostile: Client) -> None:
+def test_email_to_an_unknown_address_uses_public_url(hostile: Client) -> None:
     hostile.post(reverse("account_reset_password"), {"email": STRANGER})
 
     expect_links_of_ours("account/email/unknown_account")
@@ -70,7 +70,7 @@ def test_confirmation_link_uses_public_url(hostile: Client) -> None:
     expect_links_of_ours("account/email/email_confirmation_signup")
 
 
-def test_letter_about_an_existing_account_uses_public_url(hostile: Client) -> None:
+def test_email_about_an_existing_account_uses_public_url(hostile: Client) -> None:
     hostile.post(reverse("account_signup"), SIGN_UP | {"email": OWNER})
 
     expect_links_of_ours("account/email/account_already_exists")
@@ -82,9 +82,9 @@ def test_notice_of_a_new_password_uses_public_url(hostile: Client) -> None:
     new = {"oldpassword": PASSWORD, "password1": SIGN_UP["password1"]}
     hostile.post(reverse("account_change_password"), new | {"password2": new["password1"]})
 
-    letter = only_letter("account/email/password_changed")
-    assert links_of(letter) == {PUBLIC}
-    assert "evil" not in letter.text + letter.html
+    mail = only_email("account/email/password_changed")
+    assert links_of(mail) == {PUBLIC}
+    assert "evil" not in mail.text + mail.html
 
 
 def test_invitation_uses_public_url(hostile: Client) -> None:

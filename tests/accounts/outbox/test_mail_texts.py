@@ -1,4 +1,4 @@
-"""Every letter there is, in both languages: a subject, a text and a page, links that lead here."""
+"""Every e-mail there is, in both languages: a subject, a text and a page, links that lead here."""
 
 import re
 from collections.abc import Callable
@@ -53,7 +53,7 @@ CONTEXT = {
 }
 
 
-class Letter(NamedTuple):
+class MailText(NamedTuple):
     subject: str
     text: str
     html: str
@@ -69,13 +69,13 @@ class Links(HTMLParser):
         self.found += [value or "" for name, value in attrs if name in {"href", "src"}]
 
 
-def of_account(prefix: str) -> Letter:
+def of_account(prefix: str) -> MailText:
     adapter = AccountAdapter(RequestFactory().get("/"))
     with allauth_context.request_context(RequestFactory().get("/")):
         message: Any = adapter.render_mail(
             prefix, "anna@example.com", CONTEXT | {"timestamp": timezone.now(), "site_url": HERE}
         )
-    return Letter(message.subject, message.body, message.alternatives[0][0])
+    return MailText(message.subject, message.body, message.alternatives[0][0])
 
 
 def _endpoint(company: Company) -> dict[str, Any]:
@@ -127,7 +127,7 @@ def _budget(_company: Company) -> dict[str, Any]:
     return {"use": use, "url": f"{HERE}/cabinet/settings/budgets"}
 
 
-# The context of each of our letters; a letter without a row fails.
+# The context of each of our e-mails; an e-mail without a row fails.
 OURS: dict[str, Callable[[Company], dict[str, Any]]] = {
     "endpoint_disabled": _endpoint,
     "invitation": _invitation,
@@ -142,42 +142,42 @@ OURS: dict[str, Callable[[Company], dict[str, Any]]] = {
 }
 
 
-def of_ours(name: str, company: Company, language: str) -> Letter:
+def of_ours(name: str, company: Company, language: str) -> MailText:
     context = OURS[name](company) | {"company": company}
     post(template=name, to="anna@example.com", language=language, context=context)
-    letter = Mail.objects.get()
-    return Letter(letter.subject, letter.text, letter.html)
+    email = Mail.objects.get()
+    return MailText(email.subject, email.text, email.html)
 
 
-def judge(letter: Letter, language: str) -> None:
-    assert letter.subject.startswith("Kvitok: ")
-    assert "\n" not in letter.subject
-    assert f'<html lang="{language}">' in letter.html
-    assert "<b>" not in letter.html
-    links = Links(letter.html).found
+def judge(email: MailText, language: str) -> None:
+    assert email.subject.startswith("Kvitok: ")
+    assert "\n" not in email.subject
+    assert f'<html lang="{language}">' in email.html
+    assert "<b>" not in email.html
+    links = Links(email.html).found
     assert links
     assert [link for link in links if not link.startswith("http")] == []
-    assert all(link in letter.text for link in links)
-    words = letter.subject + letter.text + re.sub(r"<style>.*?</style>", "", letter.html)
+    assert all(link in email.text for link in links)
+    words = email.subject + email.text + re.sub(r"<style>.*?</style>", "", email.html)
     assert bool(re.search(r"[А-Яа-яЁё]", words)) is (language == "ru")
 
 
 @pytest.mark.parametrize("language", ["ru", "en"])
 @pytest.mark.parametrize("prefix", OF_ACCOUNT)
-def test_letter_about_an_account(prefix: str, language: str) -> None:
+def test_email_about_an_account(prefix: str, language: str) -> None:
     with translation.override(language):
         judge(of_account(prefix), language)
 
 
 @pytest.mark.parametrize("language", ["ru", "en"])
 @pytest.mark.parametrize("name", OURS)
-def test_letter_about_a_company(db: None, name: str, language: str) -> None:
+def test_email_about_a_company(db: None, name: str, language: str) -> None:
     company = Company.objects.create(name="Daisy" if language == "en" else "Ромашка")
 
     judge(of_ours(name, company, language), language)
 
 
-def test_every_letter_template_is_checked() -> None:
+def test_every_email_template_is_checked() -> None:
     ours = {path.name.removesuffix(".subject.txt") for path in TEMPLATES.glob("mail/*.subject.txt")}
 
     assert set(OURS) == ours
@@ -196,13 +196,13 @@ def member(client: Client, company: Company) -> Member:
 
 
 def sent(member: Member) -> list[str]:
-    """Subjects of what has gone to the member, from wherever letters wait."""
+    """Subjects of what has gone to the member, from wherever e-mails wait."""
     kept = Mail.objects.filter(to=member.user.email).order_by("created_at")
-    waiting = [letter.subject for letter in kept]
-    return [letter.subject for letter in getattr(outgoing, "outbox", [])] + waiting
+    waiting = [email.subject for email in kept]
+    return [email.subject for email in getattr(outgoing, "outbox", [])] + waiting
 
 
-@pytest.mark.django_db(transaction=True)  # the letter is written after the commit
+@pytest.mark.django_db(transaction=True)  # the e-mail is written after the commit
 def test_authenticator_app_is_reported(client: Client, member: Member) -> None:
     page = client.get(reverse("mfa_activate_totp"))
     secret = page.context["form"].secret
@@ -214,7 +214,7 @@ def test_authenticator_app_is_reported(client: Client, member: Member) -> None:
     assert "Kvitok: Двухэтапный вход включён" in sent(member)
 
 
-def test_forgotten_password_is_asked_for_by_letter(client: Client, member: Member) -> None:
+def test_forgotten_password_is_asked_for_by_email(client: Client, member: Member) -> None:
     client.logout()
 
     client.post(reverse("account_reset_password"), {"email": member.user.email})

@@ -1,4 +1,4 @@
-"""Events and letters go after their time, and what hangs on them with them."""
+"""Events and e-mails go after their time, and what hangs on them with them."""
 
 from datetime import timedelta
 

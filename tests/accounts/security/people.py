@@ -54,7 +54,7 @@ def is_asked(client: Client, name: str, data: Mapping[str, object] | None = None
     return "reauthenticate" in answer.headers.get("Location", "")
 
 
-def letters_to(email: str) -> list[str]:
+def emails_to(email: str) -> list[str]:
     """Their subjects, the oldest first."""
-    letters = Mail.objects.filter(to=email).order_by("created_at")
-    return [one.subject.removeprefix("Kvitok: ") for one in letters]
+    emails = Mail.objects.filter(to=email).order_by("created_at")
+    return [one.subject.removeprefix("Kvitok: ") for one in emails]

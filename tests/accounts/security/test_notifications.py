@@ -1,4 +1,4 @@
-"""Letters about security changes and their recipients."""
+"""E-mails about security changes and their recipients."""
 
 import pytest
 from allauth.account.models import EmailConfirmationHMAC
@@ -11,7 +11,7 @@ from tests.accounts.security.people import (
     add_app,
     confirm,
     confirm_by_code,
-    letters_to,
+    emails_to,
     make_person,
     signed_in,
 )
@@ -42,13 +42,13 @@ def test_primary_address_is_notified_of_added_and_confirmed_addresses(
     key = EmailConfirmationHMAC(user.emailaddress_set.get(email=SECOND)).key
     Client().post(reverse("account_confirm_email", args=[key]))
 
-    assert letters_to(ANNA) == [
+    assert emails_to(ANNA) == [
         "К учётной записи добавлен адрес",
         "Адрес учётной записи подтверждён",
     ]
-    letter = Mail.objects.filter(to=ANNA).order_by("created_at")[0]
-    assert all(text in letter.text for text in (SECOND, "127.0.0.1", "Firefox, Linux"))
-    assert SECOND in letter.html
+    mail = Mail.objects.filter(to=ANNA).order_by("created_at")[0]
+    assert all(text in mail.text for text in (SECOND, "127.0.0.1", "Firefox, Linux"))
+    assert SECOND in mail.html
 
 
 def test_old_and_new_primary_addresses_are_notified_of_the_change(
@@ -58,8 +58,8 @@ def test_old_and_new_primary_addresses_are_notified_of_the_change(
 
     client.post(reverse("account_email"), {"email": SECOND, "action_primary": ""})
 
-    assert len(letters_to(ANNA)) == 1
-    assert letters_to(SECOND) == ["Изменён основной адрес"]
+    assert len(emails_to(ANNA)) == 1
+    assert emails_to(SECOND) == ["Изменён основной адрес"]
 
 
 def test_primary_and_removed_addresses_are_notified_of_the_removal(
@@ -69,8 +69,8 @@ def test_primary_and_removed_addresses_are_notified_of_the_removal(
 
     client.post(reverse("account_email"), {"email": SECOND, "action_remove": ""})
 
-    assert len(letters_to(ANNA)) == 1
-    assert letters_to(SECOND) == ["Из учётной записи удалён адрес"]
+    assert len(emails_to(ANNA)) == 1
+    assert emails_to(SECOND) == ["Из учётной записи удалён адрес"]
 
 
 def test_password_change_sends_a_notification(client: Client) -> None:
@@ -79,7 +79,7 @@ def test_password_change_sends_a_notification(client: Client) -> None:
 
     client.post(reverse("account_change_password"), form)
 
-    assert letters_to(ANNA) == ["Ваш пароль изменён"]
+    assert emails_to(ANNA) == ["Ваш пароль изменён"]
 
 
 @pytest.mark.django_db(transaction=True)
@@ -90,7 +90,7 @@ def test_factor_changes_send_notifications(client: Client, user: User) -> None:
     client.post(reverse("mfa_generate_recovery_codes"))
     client.post(reverse("mfa_deactivate_totp"))
 
-    assert letters_to(ANNA) == [
+    assert emails_to(ANNA) == [
         "Двухэтапный вход включён",
         "Показаны коды восстановления",
         "Новые коды восстановления",
@@ -104,12 +104,12 @@ def test_locked_session_sends_a_notification(user: User) -> None:
     for _ in range(6):
         confirm(client, "wrong")
 
-    assert letters_to(ANNA) == ["Кто-то пытался подтвердить, что он — это вы"]
+    assert emails_to(ANNA) == ["Кто-то пытался подтвердить, что он — это вы"]
 
 
-@pytest.mark.parametrize(("mode", "letters"), [("live", 2), ("test", 0)])
+@pytest.mark.parametrize(("mode", "emails"), [("live", 2), ("test", 0)])
 def test_owners_and_the_creator_are_notified_of_live_keys(
-    user: User, mode: str, letters: int
+    user: User, mode: str, emails: int
 ) -> None:
     company = user.memberships.get().company
     developer = make_person("dev@example.com")
@@ -120,8 +120,8 @@ def test_owners_and_the_creator_are_notified_of_live_keys(
 
     client.post(reverse("key-create"), {"name": "Site", "mode": mode, "scopes": ["otp"]})
 
-    assert Mail.objects.count() == letters
-    assert letters_to(ANNA) == letters_to("dev@example.com")
+    assert Mail.objects.count() == emails
+    assert emails_to(ANNA) == emails_to("dev@example.com")
 
 
 def test_rotation_of_a_live_key_sends_a_notification(client: Client, user: User) -> None:
@@ -129,7 +129,7 @@ def test_rotation_of_a_live_key_sends_a_notification(client: Client, user: User)
 
     client.post(reverse("key-rotate", args=[key.pk]))
 
-    assert letters_to(ANNA) == ["Заменён боевой API-ключ"]
+    assert emails_to(ANNA) == ["Заменён боевой API-ключ"]
 
 
 def test_owners_are_notified_of_a_new_owner(client: Client, user: User) -> None:
@@ -140,12 +140,12 @@ def test_owners_are_notified_of_a_new_owner(client: Client, user: User) -> None:
     client.post(path, {"role": "owner"})
     client.post(path, {"role": "viewer"})
 
-    assert letters_to(ANNA) == [
+    assert emails_to(ANNA) == [
         "Приглашён владелец",
         "У компании новый владелец",
         "У компании стало на одного владельца меньше",
     ]
-    assert letters_to(member.user.email) == letters_to(ANNA)[1:]
+    assert emails_to(member.user.email) == emails_to(ANNA)[1:]
 
 
 def test_notification_is_in_the_readers_language(client: Client, user: User) -> None:
@@ -155,4 +155,4 @@ def test_notification_is_in_the_readers_language(client: Client, user: User) -> 
 
     client.post(reverse("member-invite"), {"email": SECOND, "role": "owner"})
 
-    assert letters_to(ANNA) == ["An owner was invited"]
+    assert emails_to(ANNA) == ["An owner was invited"]

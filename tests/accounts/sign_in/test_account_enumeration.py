@@ -30,7 +30,7 @@ class Work(NamedTuple):
     hashes: int
     writes: list[list[str]]
     reads: int
-    letters: int
+    emails: int
     status: int
     location: str
 
@@ -70,7 +70,7 @@ def work_of(hashes: list[str]) -> Callable[[str, dict[str, str]], Work]:
     def measure(page: str, data: dict[str, str]) -> Work:
         client = Client()
         client.get(reverse(page))
-        letters = Mail.objects.count()
+        emails = Mail.objects.count()
         hashes.clear()
         with CaptureQueriesContext(connection) as queries:
             answer = client.post(reverse(page), data)
@@ -80,7 +80,7 @@ def work_of(hashes: list[str]) -> Callable[[str, dict[str, str]], Work]:
             len(hashes),
             writes,
             sum(one.startswith("SELECT") for one in sql),
-            Mail.objects.count() - letters,
+            Mail.objects.count() - emails,
             answer.status_code,
             answer.headers.get("Location", ""),
         )
@@ -123,7 +123,7 @@ def test_reset_does_the_same_for_known_and_unknown_addresses(work_of: Measure, e
     unknown = work_of("account_reset_password", {"email": UNKNOWN})
 
     expect_same(known, unknown)
-    assert known.letters == 1
+    assert known.emails == 1
 
 
 def test_known_address_keeps_its_account_as_it_was() -> None:

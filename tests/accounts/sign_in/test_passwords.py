@@ -182,7 +182,7 @@ def test_forms_refuse_huge_passwords_before_any_work(judged: list[str], hashed: 
     user = make_person()
     client = signed_in(user)
     confirm(client)
-    user.refresh_from_db()  # the letter's key depends on when they signed in last
+    user.refresh_from_db()  # the e-mail's key depends on when they signed in last
     key = {"uidb36": user_pk_to_url_str(user), "key": default_token_generator.make_token(user)}
     reset = Client()
     opened = reset.get(reverse("account_reset_password_from_key", kwargs=key), follow=True)

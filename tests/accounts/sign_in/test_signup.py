@@ -15,7 +15,7 @@ from tests.factories import PASSWORD, MemberFactory, UserFactory
 pytestmark = pytest.mark.django_db
 
 
-def letters() -> list[EmailMessage]:
+def emails() -> list[EmailMessage]:
     """What has arrived once the outbox is emptied."""
     mail_delivery.deliver()
     return mail.outbox
@@ -59,21 +59,21 @@ def test_sign_up_with_a_known_address_reveals_nothing(client: Client, settings: 
     response = client.post(reverse("account_signup"), NEW)
 
     assert (response.status_code, User.objects.count(), Company.objects.count()) == (302, 1, 0)
-    assert [letter.to for letter in letters()] == [[NEW["email"]]]
+    assert [email.to for email in emails()] == [[NEW["email"]]]
 
 
-def test_letters_are_in_the_language_of_the_page(client: Client) -> None:
+def test_emails_are_in_the_language_of_the_page(client: Client) -> None:
     client.post(reverse("account_signup"), NEW, headers={"accept-language": "ru"})
 
-    (letter,) = letters()
-    assert letter.subject.startswith("Kvitok: ")
-    assert str(letter.body).startswith("Здравствуйте!")
-    assert "example.com" not in str(letter.body).replace(NEW["email"], "")
+    (email,) = emails()
+    assert email.subject.startswith("Kvitok: ")
+    assert str(email.body).startswith("Здравствуйте!")
+    assert "example.com" not in str(email.body).replace(NEW["email"], "")
 
 
 def test_confirmation_link_confirms_the_address(client: Client) -> None:
     client.post(reverse("account_signup"), NEW)
-    found = re.search(rf"{settings.PUBLIC_URL}(/account/confirm-email/\S+)", str(letters()[0].body))
+    found = re.search(rf"{settings.PUBLIC_URL}(/account/confirm-email/\S+)", str(emails()[0].body))
     assert found is not None
 
     page = client.get(found[1])
@@ -125,11 +125,11 @@ def test_log_out_needs_a_post(client: Client) -> None:
     assert "_auth_user_id" not in client.session
 
 
-def test_password_is_reset_by_letter(client: Client) -> None:
+def test_password_is_reset_by_email(client: Client) -> None:
     user = UserFactory.create()
     client.post(reverse("account_reset_password"), {"email": user.email})
     found = re.search(
-        rf"{settings.PUBLIC_URL}(/account/password/reset/key/\S+)", str(letters()[0].body)
+        rf"{settings.PUBLIC_URL}(/account/password/reset/key/\S+)", str(emails()[0].body)
     )
     assert found is not None
 

@@ -191,8 +191,8 @@ def test_password_reset_lifts_the_limit(owner: User) -> None:
     block_everywhere()
     client = Client(REMOTE_ADDR="203.0.113.1")
     client.post(reverse("account_reset_password"), {"email": owner.email})
-    letter = Mail.objects.get(template="account/email/password_reset_key")
-    link = next(word for word in letter.text.split() if "/password/reset/key/" in word)
+    mail = Mail.objects.get(template="account/email/password_reset_key")
+    link = next(word for word in mail.text.split() if "/password/reset/key/" in word)
     form = client.get("/" + link.split("/", 3)[3], follow=True)
     new = {"password1": "an altogether new one", "password2": "an altogether new one"}
     client.post(form.redirect_chain[-1][0], new)
@@ -225,7 +225,7 @@ def test_password_is_asked_again_only_so_often_without_redis(client: Client, own
     assert client.get(reverse("overview")).status_code == 302  # the session is over
 
 
-def test_letters_to_one_address_are_limited(owner: User, settings: Settings) -> None:
+def test_emails_to_one_address_are_limited(owner: User, settings: Settings) -> None:
     settings.ACCOUNT_EMAIL_VERIFICATION = "mandatory"
     data = {
         "email": owner.email,
@@ -239,8 +239,8 @@ def test_letters_to_one_address_are_limited(owner: User, settings: Settings) -> 
         client.post(reverse("account_signup"), data)
         client.post(reverse("account_reset_password"), data)
 
-    letters = Counter(Mail.objects.filter(to=owner.email).values_list("template", flat=True))
-    assert letters == {
+    emails = Counter(Mail.objects.filter(to=owner.email).values_list("template", flat=True))
+    assert emails == {
         "account/email/account_already_exists": 1,
         "account/email/password_reset_key": 10,
     }

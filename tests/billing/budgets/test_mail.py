@@ -31,28 +31,28 @@ def owner() -> Member:
     return member
 
 
-def test_letter_at_four_fifths_to_owners_once(owner: Member) -> None:
+def test_email_at_four_fifths_to_owners_once(owner: Member) -> None:
     use(owner, 79, RU=39)
     assert budget_mail.sweep() == 0
 
     use(owner, 80, RU=39)
     assert [budget_mail.sweep(), budget_mail.sweep()] == [1, 0]
 
-    (letter,) = Mail.objects.all()
-    assert letter.to == owner.user.email
-    assert letter.subject == f"Kvitok: {owner.company} — израсходовано 80 % бюджета"
-    assert "80 из 100 токенов дневного бюджета" in letter.text
-    assert "/cabinet/settings/budgets" in letter.text
+    (email,) = Mail.objects.all()
+    assert email.to == owner.user.email
+    assert email.subject == f"Kvitok: {owner.company} — израсходовано 80 % бюджета"
+    assert "80 из 100 токенов дневного бюджета" in email.text
+    assert "/cabinet/settings/budgets" in email.text
 
 
-def test_each_budget_has_a_letter_of_its_own(owner: Member) -> None:
+def test_each_budget_has_an_email_of_its_own(owner: Member) -> None:
     use(owner, 100, RU=50, KZ=1)
 
     assert budget_mail.sweep() == 2
     assert Mail.objects.filter(text__contains="в стране RU").count() == 1
 
 
-def test_next_period_has_its_own_letter(owner: Member) -> None:
+def test_next_period_has_its_own_email(owner: Member) -> None:
     use(owner, 1, RU=45)
     assert budget_mail.sweep() == 1
     mail = Mail.objects.get()
@@ -72,7 +72,7 @@ def test_yesterday_s_usage_is_not_mailed(owner: Member) -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_sweeps_at_once_write_one_letter(owner: Member) -> None:
+def test_sweeps_at_once_write_one_email(owner: Member) -> None:
     use(owner, 100)
 
     at_once([budget_mail.sweep] * 5)

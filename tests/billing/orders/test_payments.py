@@ -185,10 +185,10 @@ def test_members_who_see_to_money_are_written_to(payer: Company) -> None:
     post_webhook(payment_event(order))
     post_webhook(payment_event(order))
 
-    letters = Mail.objects.filter(template="top_up_paid").order_by("to")
-    assert [letter.to for letter in letters] == ["accountant@example.com", "owner@example.com"]
-    assert letters[0].subject == "Kvitok: 1 000 токенов для компании «Ромашка»"
-    assert "1\u00a0900,00\u00a0₽" in letters[0].text
+    emails = Mail.objects.filter(template="top_up_paid").order_by("to")
+    assert [mail.to for mail in emails] == ["accountant@example.com", "owner@example.com"]
+    assert emails[0].subject == "Kvitok: 1 000 токенов для компании «Ромашка»"
+    assert "1\u00a0900,00\u00a0₽" in emails[0].text
 
 
 SCRIPT: list[Callable[[Order], object]] = [

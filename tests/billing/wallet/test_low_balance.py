@@ -29,7 +29,7 @@ def has(company: Company, tokens: int) -> None:
         ledger.withdraw(company=company, amount=available - tokens, reason="test")
 
 
-def letters() -> int:
+def emails() -> int:
     return Mail.objects.filter(template="balance_low").count()
 
 
@@ -37,15 +37,15 @@ def set_threshold(owner: Member, tokens: int) -> None:
     billing_profiles.change(company=owner.company, user=owner.user, changes={"low_balance": tokens})
 
 
-def test_letter_says_how_many_are_left(owner: Member) -> None:
+def test_email_says_how_many_are_left(owner: Member) -> None:
     has(owner.company, 99)
 
     send_low_balance_alerts()
 
-    letter = Mail.objects.get()
-    assert letter.to == owner.user.email
-    assert letter.subject == "Kvitok: у компании «Ромашка» осталось 99 токенов"
-    assert "/cabinet/balance" in letter.text
+    mail = Mail.objects.get()
+    assert mail.to == owner.user.email
+    assert mail.subject == "Kvitok: у компании «Ромашка» осталось 99 токенов"
+    assert "/cabinet/balance" in mail.text
 
 
 @pytest.mark.parametrize(("tokens", "told"), [(100, 0), (99, 1), (0, 1), (1000, 0)])
@@ -53,7 +53,7 @@ def test_threshold_is_a_hundred_unless_set(owner: Member, tokens: int, told: int
     has(owner.company, 500)
     has(owner.company, tokens)
 
-    assert (low_balance.sweep(), letters()) == (told, told)
+    assert (low_balance.sweep(), emails()) == (told, told)
 
 
 def test_notified_once_until_the_balance_recovers(owner: Member) -> None:
@@ -63,7 +63,7 @@ def test_notified_once_until_the_balance_recovers(owner: Member) -> None:
         has(owner.company, tokens)
         low_balance.sweep()
 
-        assert (tokens, letters()) == (tokens, told)
+        assert (tokens, emails()) == (tokens, told)
 
 
 def test_zero_threshold_never_notifies(owner: Member) -> None:
@@ -71,7 +71,7 @@ def test_zero_threshold_never_notifies(owner: Member) -> None:
     has(owner.company, 1)
     has(owner.company, 0)
 
-    assert (low_balance.sweep(), letters()) == (0, 0)
+    assert (low_balance.sweep(), emails()) == (0, 0)
 
 
 def test_higher_threshold_notifies_and_a_lower_one_rearms(owner: Member) -> None:
@@ -98,7 +98,7 @@ def test_lower_threshold_notifies_too(owner: Member) -> None:
 
 
 def test_company_that_never_had_tokens_is_not_notified(owner: Member) -> None:
-    assert (low_balance.sweep(), letters()) == (0, 0)
+    assert (low_balance.sweep(), emails()) == (0, 0)
 
 
 def test_suspended_company_is_not_notified(owner: Member) -> None:
@@ -108,14 +108,14 @@ def test_suspended_company_is_not_notified(owner: Member) -> None:
     assert low_balance.sweep() == 0
 
 
-def test_letter_and_mark_are_one(owner: Member) -> None:
+def test_email_and_mark_are_one(owner: Member) -> None:
     has(owner.company, 1)
 
     with transaction.atomic():
         low_balance.sweep()
         transaction.set_rollback(True)
 
-    assert (letters(), BillingProfile.objects.exclude(low_balance_notified_at=None).count()) == (
+    assert (emails(), BillingProfile.objects.exclude(low_balance_notified_at=None).count()) == (
         0,
         0,
     )
@@ -128,7 +128,7 @@ def test_parallel_sweeps_notify_once(owner: Member) -> None:
 
     told = at_once([low_balance.sweep] * 8)
 
-    assert (sum(told), letters()) == (1, 1)
+    assert (sum(told), emails()) == (1, 1)
 
 
 def test_endpoint_is_called_back(owner: Member) -> None:

@@ -102,49 +102,49 @@ def test_operators_are_told_once_an_hour() -> None:
         breaker_state.write(trip())
         breaker_state.close("twilio")
 
-    letter = Mail.objects.get()
-    assert letter.to == operator.email
-    assert letter.subject == "Kvitok: Twilio is paused for now"
-    assert "the provider refuses the account" in letter.text
-    assert "20003: Authenticate" in letter.text
+    mail = Mail.objects.get()
+    assert mail.to == operator.email
+    assert mail.subject == "Kvitok: Twilio is paused for now"
+    assert "the provider refuses the account" in mail.text
+    assert "20003: Authenticate" in mail.text
 
 
 ALONE = "No other account can take over"
 
 
-def letter_about(name: str) -> str:
+def email_about(name: str) -> str:
     UserFactory.create(is_staff=True, language="en")
     breaker_state.write(trip(name))
     return Mail.objects.get().text
 
 
-def test_letter_about_the_only_account_promises_no_other() -> None:
-    assert ALONE in letter_about("twilio")
+def test_email_about_the_only_account_promises_no_other() -> None:
+    assert ALONE in email_about("twilio")
 
 
-def test_letter_names_the_account_that_carries_on(settings: Settings) -> None:
+def test_email_names_the_account_that_carries_on(settings: Settings) -> None:
     name_accounts(settings, "kz")
 
-    text = letter_about("twilio")
+    text = email_about("twilio")
 
     assert "Meanwhile its messages go through Twilio · kz." in text
     assert ALONE not in text
 
 
 @pytest.mark.parametrize("fields", [{"is_enabled": False}, {"open_until": timezone.now()}])
-def test_letter_names_no_account_that_is_off(settings: Settings, fields: dict[str, object]) -> None:
+def test_email_names_no_account_that_is_off(settings: Settings, fields: dict[str, object]) -> None:
     name_accounts(settings, "kz")
     create_account(KZ, **fields)
 
-    assert ALONE in letter_about("twilio")
+    assert ALONE in email_about("twilio")
 
 
 @pytest.mark.parametrize("name", ["telegram_gateway", "telegram_bot", "twilio"])
-def test_letter_says_when_another_carries_only_a_part(settings: Settings, name: str) -> None:
+def test_email_says_when_another_carries_only_a_part(settings: Settings, name: str) -> None:
     name_accounts(settings, "kz")
     create_account(KZ, prefixes=["+7701"])
 
-    text = letter_about(name)
+    text = email_about(name)
 
     assert "takes over the messages it can" in text
     assert ALONE not in text

@@ -76,17 +76,17 @@ def test_alert_of_a_refused_account_opens_the_breaker(kind: AlertKind, is_shut: 
 
 
 @pytest.mark.parametrize(
-    ("kind", "letters"), [(AlertKind.WARNING, 1), (AlertKind.TEMPLATE, 1), (AlertKind.THROTTLED, 0)]
+    ("kind", "emails"), [(AlertKind.WARNING, 1), (AlertKind.TEMPLATE, 1), (AlertKind.THROTTLED, 0)]
 )
-def test_operators_get_one_mail_a_day_per_warning(kind: AlertKind, letters: int) -> None:
+def test_operators_get_one_email_a_day_per_warning(kind: AlertKind, emails: int) -> None:
     UserFactory.create(is_staff=True, language="en")
 
     for _ in range(2):
         vendor_alerts.record("whatsapp_cloud", AccountAlert("quality_flagged", "TIER_2K", kind))
 
-    assert Mail.objects.count() == letters
-    assert all("quality_flagged: TIER_2K" in letter.text for letter in Mail.objects.all())
-    assert all("its limit may be lowered" in letter.text for letter in Mail.objects.all())
+    assert Mail.objects.count() == emails
+    assert all("quality_flagged: TIER_2K" in mail.text for mail in Mail.objects.all())
+    assert all("its limit may be lowered" in mail.text for mail in Mail.objects.all())
 
 
 def test_repeated_warning_of_another_day_is_mailed_again() -> None:

@@ -72,19 +72,19 @@ def test_what_is_not_ours_stays_as_it_was(tmp_path: Path) -> None:
     assert mode(tmp_path) == 0o755
 
 
-def test_letters_are_written_for_the_user_alone(tmp_path: Path, settings: Settings) -> None:
+def test_emails_are_written_for_the_user_alone(tmp_path: Path, settings: Settings) -> None:
     settings.EMAIL_FILE_PATH = tmp_path / "mail"
     old = open_to_others(tmp_path / "mail" / "old.log")
 
     connection = get_connection("config.local.file_email_backend.EmailBackend")
     EmailMessage("Subject", "Link", to=["a@example.com"], connection=connection).send()
 
-    letters = list((tmp_path / "mail").iterdir())
-    assert (len(letters), {mode(letter) for letter in letters}) == (2, {0o600})
+    emails = list((tmp_path / "mail").iterdir())
+    assert (len(emails), {mode(email) for email in emails}) == (2, {0o600})
     assert mode(old.parent) == 0o700
 
 
-def test_development_writes_letters_that_way() -> None:
+def test_development_writes_emails_that_way() -> None:
     code = "from config import settings; print(settings.EMAIL_BACKEND)"
 
     said = subprocess.check_output(
