@@ -4,13 +4,6 @@ from celery import shared_task
 
 from accounts.outbox import mail_delivery
 from accounts.webhooks import deliveries
-from accounts.webhooks.dispatcher import webhook_dispatcher
-
-
-@shared_task(name="accounts.deliver_webhooks")
-def deliver_webhooks() -> None:
-    """Runs a dispatcher round unless the worker's own loop is in one."""
-    webhook_dispatcher().tick()
 
 
 @shared_task(name="accounts.cancel_webhooks")

@@ -1,11 +1,9 @@
-"""Celery tasks: hints and housekeeping. The database decides what is due."""
+"""Celery tasks: housekeeping, and replies of the bot. The database decides what is due."""
 
 import structlog
 from celery import shared_task
 
 from channels import reconciliation, retention
-from channels.deliver import sweeps
-from channels.deliver.dispatcher import dispatcher
 from channels.deliver.heartbeats import HeartbeatWriter
 from channels.history import day_counts
 from channels.providers.base import SendError, TransientError
@@ -14,24 +12,12 @@ from channels.vendor_accounts import registry
 from config import metrics
 
 log = structlog.get_logger(__name__)
-beat_heartbeat = HeartbeatWriter("beat", shared=True)
 
 
-@shared_task(name="channels.deliver_due")
-def deliver_due() -> None:
-    """The safety tick: one round of the delivery loop, unless the loop is running one."""
-    dispatcher().tick()
-
-
-@shared_task(name="channels.sweep")
-def sweep() -> None:
-    beat_heartbeat.beat()  # proves the beat, the broker and a worker alive
-    sweeps.sweep_job.run()
-
-
-@shared_task(name="channels.poll")
-def poll() -> None:
-    sweeps.poll_job.run()
+@shared_task(name="channels.write_heartbeat")
+def write_heartbeat() -> None:
+    """Proves the beat, the broker and a worker alive."""
+    HeartbeatWriter("beat", shared=True).beat()
 
 
 @shared_task(name="channels.count_days")

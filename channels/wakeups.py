@@ -1,6 +1,6 @@
 """Wakes the workers when something is due, off the request thread.
 
-Only a hint: a lost one costs a beat tick, because the database says what is due.
+Only a hint: a lost one costs a second, because the database says what is due.
 """
 
 import redis

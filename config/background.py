@@ -1,4 +1,4 @@
-"""Background work after a request: soon, on a separate thread, one run for many triggers."""
+"""Background threads: one runs soon after it was triggered, the other again and again."""
 
 import os
 import threading
@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 
 import structlog
+from django.db import connection
 
 log = structlog.get_logger(__name__)
 
@@ -49,3 +50,29 @@ class CoalescingThread:
         except Exception:  # the thread must survive any failure of one run
             log.exception("background_work_failed", thread=self._name)
             return False
+
+
+class PeriodicThread:
+    """Runs `work` every `interval` seconds on a daemon thread; a slow run delays the next one."""
+
+    def __init__(self, name: str, work: Callable[[], object], interval: float) -> None:
+        self.name = name
+        self._work, self._interval = work, interval
+        self._stopping = threading.Event()
+
+    def start(self) -> None:
+        """Until `stop`, or for the life of the process."""
+        threading.Thread(target=self.run, name=self.name, daemon=True).start()
+
+    def run(self) -> None:
+        next_run_at = time.monotonic()
+        while not self._stopping.wait(next_run_at - time.monotonic()):
+            next_run_at = time.monotonic() + self._interval
+            try:
+                self._work()
+            except Exception as error:  # the thread's edge: the next run may succeed
+                log.warning("periodic_work_failed", thread=self.name, error=type(error).__name__)
+            connection.close()
+
+    def stop(self) -> None:
+        self._stopping.set()

@@ -3,7 +3,7 @@
 import os
 import threading
 import time
-from typing import Any
+from typing import Any, Protocol
 
 from celery import Celery, bootsteps
 from celery.signals import beat_init, setup_logging
@@ -27,34 +27,40 @@ CAPPED = {
 }
 
 
+class Loop(Protocol):
+    def run(self) -> None: ...
+    def stop(self) -> None: ...
+
+
 class DeliveryStep(bootsteps.StartStopStep):
-    """Runs the loops for messages and for webhooks beside the worker's tasks; both stop claiming
-    at the first SIGTERM.
+    """Runs the loops for messages and for webhooks and the sweeps beside the worker's tasks. They
+    need no broker, and stop claiming at the first SIGTERM.
     """
 
     requires = ("celery.worker.components:Pool",)
 
     def start(self, parent: Any) -> None:
         # Imported here: these need Django set up.
-        from accounts.webhooks.dispatcher import webhook_dispatcher  # noqa: PLC0415
-        from channels.deliver.dispatcher import dispatcher  # noqa: PLC0415
-        from channels.deliver.sweeps import poll_job, sweep_job  # noqa: PLC0415
+        from accounts.webhooks.dispatcher import WebhookDispatcher  # noqa: PLC0415
+        from channels.deliver.dispatcher import Dispatcher  # noqa: PLC0415
+        from channels.deliver.sweeps import poll_thread, sweep_thread  # noqa: PLC0415
 
-        self.dispatcher, self.webhook_dispatcher = dispatcher(), webhook_dispatcher()
+        self.loops: dict[str, Loop] = {
+            "delivery": Dispatcher(),
+            "webhooks": WebhookDispatcher(),
+            "sweep": sweep_thread(),
+            "poll": poll_thread(),
+        }
         self.threads = [
-            threading.Thread(target=self.dispatcher.run, name="delivery", daemon=True),
-            threading.Thread(target=self.webhook_dispatcher.run, name="webhooks", daemon=True),
+            threading.Thread(target=loop.run, name=name, daemon=True)
+            for name, loop in self.loops.items()
         ]
         for thread in self.threads:
             thread.start()
-        for job in (sweep_job, poll_job):
-            threading.Thread(
-                target=job.run_when_idle, args=[self.dispatcher.stopping], daemon=True
-            ).start()
 
     def stop(self, parent: Any) -> None:
-        self.dispatcher.stop()
-        self.webhook_dispatcher.stop()
+        for loop in self.loops.values():
+            loop.stop()
         longest_call = max(sum(settings.PROVIDER_TIMEOUT), settings.WEBHOOK_TIMEOUT)
         ends_at = time.monotonic() + longest_call + 2
         for thread in self.threads:

@@ -1,4 +1,7 @@
-"""The Celery beat schedule. A late run expires: the next one does its work."""
+"""The Celery beat schedule. A late run expires: the next one does its work.
+
+Nothing here delivers a message or a webhook or ends a deadline: a worker does that by itself.
+"""
 
 from typing import Any
 
@@ -9,10 +12,7 @@ def _every(seconds: float, task: str, *, expires: int, **kwargs: Any) -> dict[st
 
 
 SCHEDULE = {
-    "deliver-due": _every(1, "channels.deliver_due", expires=5),
-    "sweep": _every(1, "channels.sweep", expires=5),
-    "poll": _every(2, "channels.poll", expires=5),
-    "deliver-webhooks": _every(5, "accounts.deliver_webhooks", expires=5),
+    "write-heartbeat": _every(5, "channels.write_heartbeat", expires=5),
     "cancel-webhooks": _every(5, "accounts.cancel_webhooks", expires=5),
     "deliver-mail": _every(1, "accounts.deliver_mail", expires=5),
     "append-click-events": _every(1, "links.append_click_events", expires=5),

@@ -1,10 +1,12 @@
-"""Sweeps: what becomes due by time alone. Each is a bounded batch, safe in parallel copies."""
+"""Sweeps: what becomes due by time alone. Each is a bounded batch, safe in parallel copies.
 
-import threading
-import time
+Every worker runs them beside its delivery loop: deadlines wait neither for the beat nor the broker.
+"""
+
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -18,13 +20,11 @@ from channels.lifecycle.state_machine import Event, EventKind
 from channels.outcomes import apply, receipts
 from channels.providers.base import SendError
 from channels.vendor_accounts import registry, vendor_alerts
+from config.background import PeriodicThread
 
 log = structlog.get_logger(__name__)
 BATCH = 200
-MAX_IDLE, CHECK_INTERVAL = (
-    2.0,
-    0.5,
-)  # seconds: without a run until the worker runs the job itself; between checks
+SWEEP_INTERVAL, POLL_INTERVAL = 1.0, 2.0  # seconds
 POLL_BATCH, POLL_THREADS = 40, 8  # done within POLL_LEASE even if vendors hang
 POLL_LEASE = 60.0  # seconds
 
@@ -69,25 +69,6 @@ WHERE m.state IN ('queued', 'sent') AND (
       WHERE a.message_id = m.id AND a.state IN ('submitting', 'ambiguous', 'sent'))))
 ORDER BY m.deadline LIMIT %s
 """
-
-
-class PeriodicJob:
-    """A job that the beat schedules. The worker runs it unscheduled when no broker delivers the
-    task: deadlines do not wait for Redis.
-    """
-
-    def __init__(self, job: Callable[[], object]) -> None:
-        self._job, self._ran_at = job, 0.0
-
-    def run(self) -> None:
-        self._ran_at = time.monotonic()
-        _run_each(self._job)
-
-    def run_when_idle(self, stopping: threading.Event) -> None:
-        while not stopping.wait(CHECK_INTERVAL):
-            if time.monotonic() > self._ran_at + MAX_IDLE:
-                self.run()
-                connection.close()
 
 
 def _run_each(*steps: Callable[[], object]) -> None:
@@ -182,5 +163,10 @@ def _rows(statement: str, params: list[int]) -> list[tuple[Any, ...]]:
         return list(cursor.fetchall())
 
 
-# Separate jobs: hanging vendors must not delay a deadline.
-sweep_job, poll_job = PeriodicJob(sweep), PeriodicJob(poll)
+def sweep_thread() -> PeriodicThread:
+    return PeriodicThread("sweep", sweep, SWEEP_INTERVAL)
+
+
+def poll_thread() -> PeriodicThread:
+    """Apart from the sweep: hanging vendors must not delay a deadline."""
+    return PeriodicThread("poll", partial(_run_each, poll), POLL_INTERVAL)

@@ -22,8 +22,8 @@ def broker() -> Finding:
     name, token = f"doctor.{uuid.uuid4().hex}", uuid.uuid4().hex
     options = {"auto_delete": True, "durable": False, "expires": 60}
     cure = (
-        "Start the broker, or mend CELERY_BROKER_URL (by default it is REDIS_URL). Messages go out "
-        "without it; e-mails and webhooks wait."
+        "Start the broker, or mend CELERY_BROKER_URL (by default it is REDIS_URL). Messages "
+        "and webhooks go out without it; e-mails and clicks wait."
     )
     try:
         with current_app.connection_for_write(connect_timeout=TIMEOUT) as connection:

@@ -1,8 +1,12 @@
-"""Background work is coalesced, and survives failures."""
+"""Background work is coalesced or repeated, and survives failures."""
 
 import threading
+import time
 
-from config.background import CoalescingThread
+import pytest
+
+from config.background import CoalescingThread, PeriodicThread
+from tests.stack.programs import wait_until
 
 
 def test_many_triggers_share_few_runs_and_none_is_lost() -> None:
@@ -42,3 +46,31 @@ def test_failed_run_is_followed_by_another() -> None:
     thread.trigger()
 
     assert again.wait(3)
+
+
+@pytest.mark.django_db  # the thread closes its connection
+def test_periodic_thread_keeps_its_interval_and_survives_failures() -> None:
+    runs: list[float] = []
+
+    def work() -> None:
+        runs.append(time.monotonic())
+        raise ValueError("broken")
+
+    thread = PeriodicThread("test", work, 0.05)
+    thread.start()
+    wait_until(lambda: len(runs) >= 3)
+    thread.stop()
+
+    assert runs[2] - runs[0] >= 0.1
+
+
+@pytest.mark.django_db
+def test_stopped_periodic_thread_ends() -> None:
+    thread = PeriodicThread("test", lambda: None, 60.0)
+    runner = threading.Thread(target=thread.run)
+    runner.start()
+
+    thread.stop()
+    runner.join(5)
+
+    assert not runner.is_alive()

@@ -34,7 +34,7 @@ def codes(stack: Stack, tap: secret_search.RedisMonitor) -> list[str]:
         assert sender.verify(phone, code).status_code == 200
     for phone in phones:
         assert stack.ending(phone).states == ["delivered"]
-    wait_until(lambda: b"channels.sweep" in tap.captured)
+    wait_until(lambda: b"channels.write_heartbeat" in tap.captured)
     return found
 
 

@@ -77,7 +77,7 @@ def test_hold_is_released_at_the_deadline(api: Api, settings: Settings, delivere
     by_bot(api, "/links/send", url=LINK)
     Message.objects.update(deadline=F("created_at") - timedelta(seconds=1))
 
-    sweeps.sweep_job.run()
+    sweeps.sweep()
 
     assert (Message.objects.get().state, proofs()) == ("expired", [])
     assert ledger.balance(api.company.pk) == (1000, 0)

@@ -6,7 +6,7 @@ from django.db import connection
 from channels.deliver.dispatcher import Dispatcher
 from channels.deliver.heartbeats import HeartbeatWriter
 from channels.models import Heartbeat as Row
-from channels.tasks import sweep
+from channels.tasks import write_heartbeat
 from tests.stack.programs import wait_until
 
 
@@ -50,7 +50,7 @@ def test_delivery_loop_writes_a_heartbeat(dispatcher: Dispatcher) -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_scheduled_sweep_writes_the_beats_heartbeat() -> None:
-    sweep()
+def test_scheduled_task_writes_the_beats_heartbeat() -> None:
+    write_heartbeat()
 
     assert Row.objects.get().process == "beat"

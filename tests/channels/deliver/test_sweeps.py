@@ -1,6 +1,5 @@
 """What time alone brings about, and what it must not."""
 
-import threading
 import time
 from datetime import timedelta
 from functools import partial
@@ -30,7 +29,6 @@ from tests.factories import (
 )
 from tests.otp.aging import age_rows
 from tests.otp.sent_codes import code_of
-from tests.stack.programs import wait_until
 
 
 def past(**ago: float) -> Any:
@@ -303,35 +301,3 @@ def test_codes_are_claimed_before_links(api: Api) -> None:
     send(api)
 
     assert [claimed.kind for claimed in claiming.claim(1) + claiming.claim(1)] == ["code", "link"]
-
-
-def test_worker_runs_an_overdue_job_unscheduled(monkeypatch: pytest.MonkeyPatch) -> None:
-    runs: list[float] = []
-    stopping = threading.Event()
-    monkeypatch.setattr(sweeps, "MAX_IDLE", 0.2)
-    monkeypatch.setattr(sweeps, "CHECK_INTERVAL", 0.02)
-    job = sweeps.PeriodicJob(lambda: runs.append(time.monotonic()))
-
-    runner = threading.Thread(target=job.run_when_idle, args=[stopping])
-    runner.start()
-    wait_until(lambda: len(runs) >= 2)
-    stopping.set()
-    runner.join()
-
-    assert runs[1] - runs[0] >= 0.2
-
-
-def test_worker_leaves_a_job_that_the_beat_schedules(monkeypatch: pytest.MonkeyPatch) -> None:
-    runs: list[str] = []
-    stopping = threading.Event()
-    monkeypatch.setattr(sweeps, "CHECK_INTERVAL", 0.01)
-    job = sweeps.PeriodicJob(lambda: runs.append(threading.current_thread().name))
-    job.run()
-
-    runner = threading.Thread(target=job.run_when_idle, args=[stopping], name="idle-runner")
-    runner.start()
-    time.sleep(0.2)
-    stopping.set()
-    runner.join()
-
-    assert runs == [threading.current_thread().name]
