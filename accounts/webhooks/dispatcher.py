@@ -1,18 +1,13 @@
 """The webhook dispatcher: claims due deliveries, calls endpoints, records their responses.
 
-One thread owns the database connection; calls run on a thread pool, outside any transaction. A
-claim is committed before its call, so a crash repeats the call instead of losing it: an event is
+A claim is committed before its call, so a crash repeats the call instead of losing it: an event is
 delivered at least once, always with the same id.
 """
 
-import threading
 import time
 from collections import defaultdict
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Sequence
 from datetime import datetime
-from functools import cache
-from queue import Empty, SimpleQueue
 from typing import Any
 from uuid import UUID
 
@@ -26,63 +21,51 @@ from accounts.outbox import events
 from accounts.webhooks import endpoints, http_call, sql
 from accounts.webhooks.http_call import CallOutcome, ClaimedDelivery
 from config.named_rows import fetch_all
+from config.outbox_loop import OutboxLoop, write_in_batches
 
 log = structlog.get_logger(__name__)
 
 POLL_INTERVAL = 0.5  # seconds between polls of the database without a wake-up
-WRITE_BATCH = 64  # at most so many outcomes per commit
 WRITE_RETRY_DELAY = 10.0  # seconds until unwritten outcomes are tried again
 MAX_CALLS_PER_ENDPOINT = 4  # in parallel: a hanging endpoint must not delay others
 MAX_CALLS_PER_COMPANY = 8
 
 
 class WebhookDispatcher:
-    """`run` is the worker's loop; `tick` runs one round for the periodic task."""
+    """Its loop runs in every worker."""
 
     def __init__(self) -> None:
-        self.pool = ThreadPoolExecutor(settings.WEBHOOK_THREADS, thread_name_prefix="webhook")
-        self.inbox: SimpleQueue[CallOutcome] = SimpleQueue()
+        self.loop = OutboxLoop[CallOutcome](
+            "webhooks", settings.WEBHOOK_THREADS, events.new_deliveries
+        )
         self.unwritten: list[CallOutcome] = []
         self.postponed: list[CallOutcome] = []  # postponed until `postponed_until`
         self.postponed_until = 0.0
         self.in_flight: dict[UUID, ClaimedDelivery] = {}  # by delivery
-        self.lock = threading.Lock()
-        self.stopping = threading.Event()
 
     def run(self) -> None:
-        while not self.stopping.is_set():
-            with self.lock:
-                self._run_safely(self.round)
-            events.new_deliveries.wait(POLL_INTERVAL)
-        self._drain()
-
-    def tick(self) -> None:
-        """Run one round unless the loop is in one or stopping."""
-        if self.lock.acquire(blocking=False):
-            try:
-                if not self.stopping.is_set():
-                    self._run_safely(self.round)
-            finally:
-                self.lock.release()
+        self.loop.run(self.round, self._record_all, lambda: POLL_INTERVAL)
 
     def stop(self) -> None:
-        self.stopping.set()
-        events.new_deliveries.set()
+        self.loop.stop()
 
     def round(self) -> None:
-        events.new_deliveries.clear()  # first: later commits cause another round
         self.record()
         self.claim()
 
     def record(self) -> None:
-        self._collect()
+        for outcome in self.loop.returned():
+            self.in_flight.pop(outcome.claimed.delivery_id, None)
+            self.unwritten.append(outcome)
         if time.monotonic() >= self.postponed_until:
             self.unwritten += self.postponed
             self.postponed = []
-        while self.unwritten:
-            group = self.unwritten[:WRITE_BATCH]
-            self._write(group)
-            del self.unwritten[: len(group)]
+        write_in_batches(self.unwritten, self._write)
+
+    def _record_all(self) -> None:
+        """The last time: postponed ones, too."""
+        self.postponed_until = 0.0
+        self.record()
 
     def _write(self, group: list[CallOutcome]) -> None:
         try:
@@ -110,46 +93,11 @@ class WebhookDispatcher:
     def claim(self) -> None:
         """Claim at most one delivery per free thread, so every claim is called at once."""
         free = settings.WEBHOOK_THREADS - len(self.in_flight)
-        if free <= 0 or self.stopping.is_set():
+        if free <= 0 or self.loop.stopping.is_set():
             return
         for claimed in claim(free, list(self.in_flight.values())):
             self.in_flight[claimed.delivery_id] = claimed
-            self.pool.submit(self._call, claimed)
-
-    def _call(self, claimed: ClaimedDelivery) -> None:
-        self.inbox.put(http_call.call(claimed))
-        events.new_deliveries.set()
-
-    def _collect(self) -> None:
-        while True:
-            try:
-                outcome = self.inbox.get_nowait()
-            except Empty:
-                return
-            self.in_flight.pop(outcome.claimed.delivery_id, None)
-            self.unwritten.append(outcome)
-
-    def _run_safely(self, work: Callable[[], None]) -> None:
-        """Keep the loop alive after any exception; unwritten outcomes stay in memory."""
-        try:
-            work()
-        except Exception:
-            log.exception("webhook_dispatcher_failed")
-            connection.close()
-            time.sleep(0.2)
-
-    def _drain(self) -> None:
-        """On SIGTERM: wait for calls in flight, which time out, and record them."""
-        with self.lock:
-            self.pool.shutdown(wait=True, cancel_futures=True)
-            self.postponed_until = 0.0
-            self._run_safely(self.record)
-            connection.close()
-
-
-@cache
-def webhook_dispatcher() -> WebhookDispatcher:
-    return WebhookDispatcher()
+            self.loop.call(http_call.call, claimed)
 
 
 def claim(limit: int, busy: Sequence[ClaimedDelivery] = ()) -> list[ClaimedDelivery]:

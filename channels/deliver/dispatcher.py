@@ -1,24 +1,19 @@
 """The delivery loop: claims due messages, calls providers on threads, records the outcomes.
 
-One thread owns the database connection; provider threads never touch Django. A claim commits the
-attempt before a provider is called, so a crash leaves an attempt with an unknown outcome rather
-than no attempt.
+Provider threads never touch Django. A claim commits the attempt before a provider is called, so a
+crash leaves an attempt with an unknown outcome rather than no attempt.
 """
 
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from functools import cache
-from queue import Empty, SimpleQueue
 from uuid import UUID
 
 import redis
 import structlog
 from django.conf import settings
-from django.db import DataError, IntegrityError, connection
+from django.db import DataError, IntegrityError
 
 from billing.wallet.ledger import DeliveryProof
 from channels import extensions, wakeups
@@ -43,6 +38,7 @@ from channels.recipients import telegram_contacts
 from channels.vendor_accounts import availability, breaker_state, registry, vendor_alerts
 from channels.vendor_accounts.circuit_breaker import Breakers, Call, Change
 from config import metrics
+from config.outbox_loop import OutboxLoop, write_in_batches
 from config.redis_client import blocking_redis_client
 
 log = structlog.get_logger(__name__)
@@ -52,10 +48,8 @@ RATE_LIMITED_TICK, RATE_LIMITED_FOR = (
     0.1,
     2.0,
 )  # seconds: poll interval, and for how long, after a rate limit
-RECORD_BATCH = 64  # outcomes per commit, at most
 CLAIM_BATCH = 32
 MAX_THREADS_PER_PROVIDER = max(1, settings.DELIVERY_THREADS * 3 // 4)  # of all threads
-DRAIN_TRIES = 20
 DEFAULT_THROTTLE_WAIT = 1.0  # seconds, if a throttled account gets no Retry-After
 # A call starts only while all of it fits into the lease, with two seconds to spare.
 LEASE_MARGIN = 2
@@ -65,56 +59,39 @@ FIRST_POLL_DELAY = sum(settings.PROVIDER_TIMEOUT) + LEASE_MARGIN
 
 
 class Dispatcher:
-    """`run` is the worker's loop; `dispatch` is one bounded round, which the beat also runs."""
+    """Its loop runs in every worker, and in each process that hosts an account."""
 
     def __init__(self, hosted: HostedProvider | None = None) -> None:
         """Serves the accounts any process may call, or only the account this process hosts."""
         self.hosted = hosted
         self.threads = hosted.window if hosted else settings.DELIVERY_THREADS
         self.share = self.threads if hosted else MAX_THREADS_PER_PROVIDER
-        self.pool = ThreadPoolExecutor(self.threads, thread_name_prefix="provider")
-        self.inbox: SimpleQueue[Event | None] = SimpleQueue()  # None: a wake-up
+        self.loop = OutboxLoop[Event]("delivery", self.threads)
         self.pending_events: list[Event] = []
         self.in_flight: Counter[str] = Counter()  # calls under way, by provider
         self.calls: dict[UUID, Call] = {}  # by attempt
         self.breakers = Breakers(settings.MAX_BREAKER_PAUSE)
         self.breaker_changes: list[Change] = []  # to be written
         self.rate_limited_until = 0.0
-        self.lock = threading.Lock()
-        self.stopping = threading.Event()
         self.heartbeat = HeartbeatWriter(hosted.name if hosted else "delivery")
 
     def run(self) -> None:
-        """Dispatches until `stop`: at once, then after each outcome, wake-up or idle second."""
         threading.Thread(target=self._listen, name="wake-listener", daemon=True).start()
-        while not self.stopping.is_set():
-            with self.lock:
-                self._run_safely(self._round)
-            self._wait(RATE_LIMITED_TICK if time.monotonic() < self.rate_limited_until else TICK)
-        self._drain()
+        self.loop.run(self._round, self.record, self._pause)
+
+    def stop(self) -> None:
+        self.loop.stop()
+
+    def wake(self) -> None:
+        self.loop.wake()
+
+    def _pause(self) -> float:
+        return RATE_LIMITED_TICK if time.monotonic() < self.rate_limited_until else TICK
 
     def _round(self) -> None:
         self.dispatch()
         facts = self.hosted.facts() if self.hosted else {}
         self.heartbeat.beat({"in_flight": self.in_flight.total(), **facts})
-
-    def tick(self) -> None:
-        """Runs a round for the beat, unless the loop is running one or stopping."""
-        if self.lock.acquire(blocking=False):
-            try:
-                if not self.stopping.is_set():
-                    self._take_all()
-                    self._run_safely(self.dispatch)
-            finally:
-                self.lock.release()
-
-    def stop(self) -> None:
-        self.stopping.set()
-        self.wake()
-
-    def wake(self) -> None:
-        """Starts another round now."""
-        self.inbox.put(None)
 
     def dispatch(self) -> None:
         """Writes outcomes first: they free threads and answer waiting senders.
@@ -125,19 +102,27 @@ class Dispatcher:
         self.claim()
         vendor_alerts.record_queued()
         if receipts.apply_stored():
-            self.inbox.put(None)
+            self.loop.wake()
         for settle in extensions.settlers():
             settle()
 
     def record(self) -> None:
         """Writes breakers first, so that a message due again at once avoids the same account."""
+        for event in self.loop.returned():
+            self._take(event)
         while self.breaker_changes:
             breaker_state.write(self.breaker_changes[0])
             del self.breaker_changes[0]
-        while self.pending_events:
-            group = self.pending_events[:RECORD_BATCH]
-            self._write(group)
-            del self.pending_events[: len(group)]
+        write_in_batches(self.pending_events, self._write)
+
+    def _take(self, event: Event) -> None:
+        call = self.calls.pop(event.attempt_id)
+        self.in_flight[call.provider] -= 1
+        self.pending_events.append(event)
+        if call.provider in registry.live_providers() and (
+            change := self.breakers.record(call, event, time.monotonic())
+        ):
+            self.breaker_changes.append(change)
 
     def _write(self, group: list[Event]) -> None:
         try:
@@ -155,7 +140,7 @@ class Dispatcher:
 
         A slow provider gets no more than its share of the threads.
         """
-        while not self.stopping.is_set() and (self.hosted is None or self.hosted.is_open):
+        while not self.loop.stopping.is_set() and (self.hosted is None or self.hosted.is_open):
             busiest = max(self.in_flight.values(), default=0)
             free = self.threads - self.in_flight.total()
             limit = min(free, CLAIM_BATCH, max(1, self.share - busiest))
@@ -165,78 +150,23 @@ class Dispatcher:
             for message in messages:
                 self.in_flight[message.provider] += 1
                 self.calls[message.attempt_id] = Call(message.provider, message.trips)
-                self.pool.submit(self._hand_over, message, start_before)
+                self.loop.call(hand_over, message, start_before)
             is_rate_limited = any(message.is_counted for message in messages)
             if is_rate_limited:
                 self.rate_limited_until = time.monotonic() + RATE_LIMITED_FOR
             if len(messages) < max(1, limit) and not is_rate_limited:
                 return
 
-    def _hand_over(self, claimed: ClaimedMessage, start_before: float) -> None:
-        self.inbox.put(hand_over(claimed, start_before))
-
-    def _wait(self, seconds: float) -> None:
-        try:
-            event = self.inbox.get(timeout=seconds)
-        except Empty:
-            return
-        with self.lock:
-            self._take(event)
-            self._take_all()
-
-    def _take_all(self) -> None:
-        try:
-            while len(self.pending_events) < RECORD_BATCH:
-                self._take(self.inbox.get_nowait())
-        except Empty:
-            return
-
-    def _take(self, event: Event | None) -> None:
-        if event is None:
-            return
-        call = self.calls.pop(event.attempt_id)
-        self.in_flight[call.provider] -= 1
-        self.pending_events.append(event)
-        if call.provider in registry.live_providers() and (
-            change := self.breakers.record(call, event, time.monotonic())
-        ):
-            self.breaker_changes.append(change)
-
     def _listen(self) -> None:
-        """Forwards wake-ups to the inbox, so that the loop waits on one queue."""
+        """Forwards wake-ups from Redis to the loop."""
         wake_list = wakeups.key(self.hosted.name if self.hosted else "")
-        while not self.stopping.is_set():
+        while not self.loop.stopping.is_set():
             try:
                 if blocking_redis_client().blpop([wake_list], timeout=1):
                     blocking_redis_client().delete(wake_list)
-                    self.inbox.put(None)
+                    self.loop.wake()
             except redis.RedisError:
                 time.sleep(TICK)
-
-    def _run_safely(self, work: Callable[[], None]) -> None:
-        """Keeps the loop running after any error; unwritten outcomes stay queued."""
-        try:
-            work()
-        except Exception:
-            log.exception("dispatch_failed")
-            connection.close()
-            time.sleep(0.2)
-
-    def _drain(self) -> None:
-        """On SIGTERM, waits for calls under way, which time out, and writes their outcomes."""
-        with self.lock:
-            self.pool.shutdown(wait=True)
-            for _ in range(DRAIN_TRIES):
-                self._take_all()
-                self._run_safely(self.record)
-                if not self.pending_events and self.inbox.empty():
-                    break
-            connection.close()
-
-
-@cache
-def dispatcher() -> Dispatcher:
-    return Dispatcher()
 
 
 def hand_over(claimed: ClaimedMessage, start_before: float) -> Event:

@@ -45,8 +45,12 @@ def host(provider: HostedProvider, *, handle: HandleEvents) -> None:
         signal.signal(number, lambda *_: dispatcher.stop())
     with lock.held(dispatcher.stop):
         provider.start(store=partial(_handle, handle, provider.name), on_open=dispatcher.wake)
+        # On a thread of its own: the handler sets the event on which the loop waits, which would
+        # deadlock where it interrupts that wait.
+        loop = threading.Thread(target=dispatcher.run, name="delivery")
         try:
-            dispatcher.run()
+            loop.start()
+            loop.join()
         finally:
             provider.stop()
 

@@ -209,8 +209,8 @@ def test_falls_back_to_the_next_channel(
         message = Message.objects.get()
         if message.state == "delivered":
             break
-        dispatcher.inbox.put(None)
-        dispatcher.stopping.wait(0.02)
+        dispatcher.wake()
+        dispatcher.loop.stopping.wait(0.02)
     assert (message.state, message.channel, message.hold) == ("delivered", fallback, 2)
     attempts = Attempt.objects.order_by("n").values_list("channel", "state")
     assert list(attempts) == [(channel, "failed"), (fallback, "delivered")]

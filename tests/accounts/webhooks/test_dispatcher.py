@@ -280,7 +280,7 @@ def test_unwritable_outcome_does_not_block_others(company: Company) -> None:
     one = WebhookDispatcher()
     for claimed in dispatcher.claim(3):
         status = 99_999 if claimed.delivery_id == made[0].pk else 200
-        one.inbox.put(CallOutcome(claimed, timezone.now(), status=status))
+        one.loop.add(CallOutcome(claimed, timezone.now(), status=status))
 
     one.record()
 
@@ -294,13 +294,13 @@ def test_locked_endpoint_does_not_block_other_calls(company: Company) -> None:
     held, other = DeliveryFactory.create_batch(2, endpoint__company=company)
     one = WebhookDispatcher()
     for claimed in dispatcher.claim(2):
-        one.inbox.put(CallOutcome(claimed, timezone.now(), status=200))
+        one.loop.add(CallOutcome(claimed, timezone.now(), status=200))
     waiting = DeliveryFactory.create(endpoint__url=NOBODY)
 
     with locked(held.endpoint):
         one.round()
     left = [outcome.claimed.delivery_id for outcome in one.postponed]
-    one.pool.shutdown(wait=True)
+    one.loop.pool.shutdown(wait=True)
     one.postponed_until = 0.0
     one.record()
 
@@ -395,6 +395,6 @@ def test_stopped_dispatcher_records_the_calls_under_way(
     receiver.wait(1)
 
     running_dispatcher.stop()
-    running_dispatcher.pool.shutdown(wait=True)
+    running_dispatcher.loop.pool.shutdown(wait=True)
 
     wait_until(lambda: Delivery.objects.get(pk=delivery.pk).state == "delivered")

@@ -109,7 +109,7 @@ def test_vendor_timeout_leaves_the_message_queued_without_a_retry(
 
     answer = api.post("/otp/send", {"phone": PHONE})
     _until(lambda: last_attempt().state == "ambiguous")
-    dispatcher.inbox.put(None)
+    dispatcher.wake()
     time.sleep(0.1)
 
     assert (answer.status, answer.body["status"]) == (200, "queued")
@@ -130,7 +130,7 @@ def test_throttled_message_is_retried_later(
     assert attempt.message.due_at is not None
     wire.upsert(responses.POST, WHATSAPP, json=taken())
     Message.objects.update(due_at=attempt.message.created_at)
-    dispatcher.inbox.put(None)
+    dispatcher.wake()
     _until(lambda: Message.objects.get().state == "sent")
     assert list(Attempt.objects.order_by("n").values_list("n", "state")) == [
         (1, "failed"), (2, "sent"),
@@ -247,28 +247,6 @@ def test_new_worker_delivers_earlier_messages(test_api: Api) -> None:
     thread.join(5)
 
     assert not thread.is_alive()
-
-
-def test_tick_delivers_without_the_loop(test_api: Api) -> None:
-    send(test_api)
-    one = Dispatcher()
-
-    one.tick()
-    _until(lambda: not one.inbox.empty())
-    one.tick()
-
-    assert Message.objects.get().state == "delivered"
-    assert one.in_flight.total() == 0
-
-
-def test_tick_skips_while_the_loop_is_busy(test_api: Api) -> None:
-    send(test_api)
-    one = Dispatcher()
-
-    with one.lock:
-        one.tick()
-
-    assert Attempt.objects.count() == 0
 
 
 def test_claims_are_bounded_by_free_threads(test_api: Api, settings: Settings) -> None:

@@ -67,7 +67,7 @@ def test_attempt_is_committed_before_the_vendor_is_called(
     one = Dispatcher()
 
     one.claim()
-    one.pool.shutdown()
+    one.loop.pool.shutdown()
 
     assert watched.seen == [["submitting"]]
 
@@ -143,7 +143,7 @@ def test_slow_vendor_leaves_threads_to_others(test_api: Api) -> None:
     one.in_flight["test_whatsapp"] = delivery.MAX_THREADS_PER_PROVIDER
 
     one.claim()
-    one.pool.shutdown()
+    one.loop.pool.shutdown()
 
     assert [attempt.provider for attempt in Attempt.objects.all()] == ["test_sms"]
 
@@ -178,7 +178,7 @@ def test_outcome_is_kept_until_it_is_written(api: Api) -> None:
 
     with ThreadPoolExecutor(1) as pool, transaction.atomic():
         Message.objects.select_for_update().get()
-        writing = behind_us(pool, partial(one._run_safely, one.record))
+        writing = behind_us(pool, partial(one.loop.run_safely, one.record))
         _break(waiting())
         writing.result()
     assert states(attempt) == ("submitting", "queued")

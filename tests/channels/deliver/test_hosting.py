@@ -81,7 +81,7 @@ def test_workers_skip_a_bound_account(
     worker.claim()
 
     assert set(Attempt.objects.values_list("provider", flat=True)) == called
-    worker.pool.shutdown(wait=True)
+    worker.loop.pool.shutdown(wait=True)
 
 
 def test_hosting_process_skips_other_accounts(hosted: Dispatcher, centre: Centre, api: Api) -> None:
@@ -110,7 +110,7 @@ def test_messages_wait_while_the_account_is_unbound(account: HostedProvider, api
     send(api, channel="sms")
     one = Dispatcher(account)
 
-    one.tick()
+    one.dispatch()
 
     assert (Attempt.objects.count(), Message.objects.get().state) == (0, "queued")
 

@@ -373,5 +373,5 @@ def test_vendor_whose_answers_stay_away_is_left_alone(
 
 
 def _round(one: Dispatcher) -> bool:
-    one.tick()
+    one.dispatch()
     return False
