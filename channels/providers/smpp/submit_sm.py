@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from enum import StrEnum
 from typing import Any
 
 from channels.providers import gsm
@@ -20,9 +21,26 @@ DEFAULT_ALPHABET, UCS2 = 0, 8  # data_coding
 FINAL_RECEIPT = 1  # registered_delivery: of the final state, good or bad
 MAX_VALIDITY = 30 * 86_400  # seconds: a relative time has no more than 31 days
 
-ALPHABETS = ("gsm", "latin1", "ucs2")
-LONG_MESSAGE_MODES = ("udh", "payload")
-VALIDITY_FORMATS = ("relative", "absolute", "none")
+
+class DefaultAlphabet(StrEnum):
+    """The centre's meaning of data_coding 0."""
+
+    GSM = "gsm"
+    LATIN1 = "latin1"
+    UCS2 = "ucs2"  # everything is sent in UCS-2
+
+
+class LongMessages(StrEnum):
+    UDH = "udh"  # concatenated parts
+    PAYLOAD = "payload"  # the whole text in message_payload
+
+
+class ValidityFormat(StrEnum):
+    """Of validity_period."""
+
+    RELATIVE = "relative"
+    ABSOLUTE = "absolute"
+    NONE = "none"  # not sent
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,9 +52,9 @@ class MessageFormat:
     source_npi: int
     dest_ton: int
     dest_npi: int
-    alphabet: str  # the centre's meaning of data_coding 0
-    long: str  # concatenated parts, or the whole text in message_payload
-    validity: str = "relative"  # the format of validity_period; none: not sent
+    alphabet: str
+    long: str
+    validity: str = ValidityFormat.RELATIVE
 
     def __post_init__(self) -> None:
         """Rejects values that would be silently truncated in the PDU."""
@@ -46,13 +64,13 @@ class MessageFormat:
                 f"SMPP_SOURCE is a name of up to {MAX_NAME_LENGTH} ASCII characters, a number of "
                 f"up to {MAX_NUMBER_DIGITS} digits or a short code"
             )
-        for name, allowed in (
-            ("alphabet", ALPHABETS),
-            ("long", LONG_MESSAGE_MODES),
-            ("validity", VALIDITY_FORMATS),
+        for name, value, allowed in (
+            ("SMPP_ALPHABET", self.alphabet, [*DefaultAlphabet]),
+            ("SMPP_LONG", self.long, [*LongMessages]),
+            ("SMPP_VALIDITY", self.validity, [*ValidityFormat]),
         ):
-            if getattr(self, name) not in allowed:
-                raise ValueError(f"SMPP_{name.upper()} is one of {', '.join(allowed)}")
+            if value not in allowed:
+                raise ValueError(f"{name} is one of {', '.join(allowed)}")
 
     @property
     def _digits(self) -> str:
@@ -86,9 +104,10 @@ class MessageFormat:
         return (NETWORK_SPECIFIC, UNKNOWN) if is_short else (INTERNATIONAL, ISDN)
 
     def _validity(self, seconds: int) -> str:
-        if self.validity == "none":
+        if self.validity == ValidityFormat.NONE:
             return ""
-        return relative_time(seconds) if self.validity == "relative" else absolute_time(seconds)
+        is_relative = self.validity == ValidityFormat.RELATIVE
+        return relative_time(seconds) if is_relative else absolute_time(seconds)
 
     def _bodies(self, text: str, reference: int) -> list[Fields]:
         split = gsm.split(text, self._alphabet(text))
@@ -96,7 +115,7 @@ class MessageFormat:
         total = len(split.pieces)
         if total == 1:
             return [coding | {"short_message": self._octets(text, split.alphabet)}]
-        if self.long == "payload":
+        if self.long == LongMessages.PAYLOAD:
             return [coding | {"message_payload": self._octets(text, split.alphabet)}]
         joined = coding | {"esm_class": UDH_INDICATOR}
         return [
@@ -109,12 +128,13 @@ class MessageFormat:
         ]
 
     def _alphabet(self, text: str) -> Alphabet:
-        if self.alphabet == "ucs2" or (self.alphabet == "latin1" and not _is_latin(text)):
+        is_latin1 = self.alphabet == DefaultAlphabet.LATIN1
+        if self.alphabet == DefaultAlphabet.UCS2 or (is_latin1 and not _is_latin(text)):
             return Alphabet.UCS2
         return gsm.alphabet_of(text)
 
     def _octets(self, piece: str, alphabet: Alphabet) -> bytes:
-        if alphabet is Alphabet.GSM and self.alphabet == "latin1":
+        if alphabet is Alphabet.GSM and self.alphabet == DefaultAlphabet.LATIN1:
             return piece.encode("latin-1")
         return gsm.encode(piece, alphabet)
 
