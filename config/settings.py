@@ -6,7 +6,7 @@ from typing import Any
 
 from django.core.exceptions import ImproperlyConfigured
 
-from config import logs
+from config import logs, vendor_settings
 from config.env import ROOT, at_least, env, keyring, refuse_former_names, web_address
 from config.production_checks import require_safe, validate_environment
 from config.schedule import SCHEDULE
@@ -17,15 +17,6 @@ from config.stores import (
     RATELIMIT_USE_CACHE,  # noqa: F401
     REDIS_TIMEOUT,  # noqa: F401
     REDIS_URL,
-)
-from config.vendor_settings import (
-    FURTHER_ACCOUNTS,
-    SMPP,  # noqa: F401 - read as settings.SMPP
-    SMSC,
-    TELEGRAM_BOT,
-    TELEGRAM_GATEWAY,
-    TWILIO,
-    WHATSAPP,
 )
 
 # --- Where it runs ---------------------------------------------------------------------------
@@ -242,14 +233,14 @@ MAX_ENDPOINTS = 10  # per company and mode
 
 # --- Providers -----------------------------------------------------------------------------------
 
-_VENDORS = (WHATSAPP, TELEGRAM_GATEWAY, TELEGRAM_BOT, TWILIO, SMSC)
-_FURTHER = (
-    account
-    for vendor, named in FURTHER_ACCOUNTS.items()
-    for account in named.values()
-    if vendor != "SMPP"  # has a host and TLS, and no URL
-)
-HTTP_PROVIDER_ACCOUNTS = [*_VENDORS, *_FURTHER]
+WHATSAPP = vendor_settings.ACCOUNTS["WHATSAPP"]
+TELEGRAM_GATEWAY = vendor_settings.ACCOUNTS["TELEGRAM_GATEWAY"]
+TELEGRAM_BOT = vendor_settings.ACCOUNTS["TELEGRAM_BOT"]
+TWILIO = vendor_settings.ACCOUNTS["TWILIO"]
+SMSC = vendor_settings.ACCOUNTS["SMSC"]
+SMPP = vendor_settings.ACCOUNTS["SMPP"]
+FURTHER_ACCOUNTS = vendor_settings.FURTHER_ACCOUNTS
+HTTP_PROVIDER_ACCOUNTS = vendor_settings.HTTP_PROVIDER_ACCOUNTS
 MAX_BREAKER_PAUSE = env.int("MAX_BREAKER_PAUSE", 3600)  # seconds that a breaker stays open
 
 TELEGRAM_BOT_ASSUME_CONTACT = env.bool("TELEGRAM_BOT_ASSUME_CONTACT", False)

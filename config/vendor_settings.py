@@ -183,19 +183,26 @@ def _pairs(text: str) -> dict[str, str]:
     return {name.strip(): value.strip() for name, _, value in pairs}
 
 
-_FIRST = _FirstAccount()
 _YES = {"1", "true", "yes", "on", "y", "t"}
-WHATSAPP = _whatsapp(_FIRST)
-TELEGRAM_GATEWAY = _telegram_gateway(_FIRST)
-TELEGRAM_BOT = _telegram_bot(_FIRST)
-TWILIO = _twilio(_FIRST)
-SMSC = _smsc(_FIRST)
-SMPP = _smpp(_FIRST)
+_READERS: dict[str, Callable[[VariableReader], Options]] = {
+    "WHATSAPP": _whatsapp,
+    "TELEGRAM_GATEWAY": _telegram_gateway,
+    "TELEGRAM_BOT": _telegram_bot,
+    "TWILIO": _twilio,
+    "SMSC": _smsc,
+    "SMPP": _smpp,
+}
+ACCOUNTS = {vendor: read(_FirstAccount()) for vendor, read in _READERS.items()}
 # Not of the bot: a person shares a contact with one bot, and no other bot can write to them.
 FURTHER_ACCOUNTS = {
-    "WHATSAPP": _further_accounts("WHATSAPP", _whatsapp),
-    "TELEGRAM_GATEWAY": _further_accounts("TELEGRAM_GATEWAY", _telegram_gateway),
-    "TWILIO": _further_accounts("TWILIO", _twilio),
-    "SMSC": _further_accounts("SMSC", _smsc),
-    "SMPP": _further_accounts("SMPP", _smpp),
+    vendor: _further_accounts(vendor, read)
+    for vendor, read in _READERS.items()
+    if vendor != "TELEGRAM_BOT"
 }
+# One over SMPP has a host and TLS, and no URL.
+HTTP_PROVIDER_ACCOUNTS = [
+    account
+    for accounts in (ACCOUNTS, *FURTHER_ACCOUNTS.values())
+    for account in accounts.values()
+    if "api_url" in account
+]

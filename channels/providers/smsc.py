@@ -60,6 +60,7 @@ _POLL_STATES = _STATES | {"-1": ReceiptState.SENT, "-3": ReceiptState.NOT_FOUND}
 
 class Smsc(http.HttpProvider):
     name = "smsc"
+    title = "SMSC"
     channel = Channel.SMS
     capabilities = Capabilities(frozenset(Content), receipts=True, pollable=True)
 

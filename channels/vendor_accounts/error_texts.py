@@ -5,19 +5,12 @@ from django.utils.translation import gettext_lazy as _
 
 from channels.lifecycle.steps import FallbackReason
 from channels.models import Attempt, Message, ProviderAlert, Receipt
-from channels.vendor_accounts.registry import vendor_of
+from channels.vendor_accounts.registry import VENDORS, vendor_of
 from config.errors import Error
 
 Text = str | Promise
 
-PROVIDERS = {
-    "whatsapp_cloud": "WhatsApp Cloud API",
-    "telegram_gateway": "Telegram Gateway",
-    "telegram_bot": "Telegram Bot",
-    "smpp": "SMPP",
-    "twilio": "Twilio",
-    "smsc": "SMSC",
-}
+PROVIDERS = {name: vendor.provider_class.title for name, vendor in VENDORS.items()}
 
 # `Attempt.error_class`: what kind of failure a call to a provider was.
 ERROR_CLASSES: dict[str, Text] = {

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
+from typing import cast
 from uuid import UUID
 
 from django.conf import settings
@@ -28,7 +29,7 @@ class Vendor:
     names the webhook's URL.
     """
 
-    make: Callable[..., Provider]
+    provider_class: type[Provider]
     setting: str
     hook: str
     required_option: str = "token"
@@ -83,7 +84,8 @@ def _accounts(name: str, vendor: Vendor) -> Iterator[tuple[str, Mapping[str, str
 
 def _build(name: str, vendor: Vendor, options: Mapping[str, str]) -> Provider:
     callback = {"callback_url": hook_url(name)} if vendor.takes_callback_url else {}
-    provider = vendor.make(**options, **callback, timeout=settings.PROVIDER_TIMEOUT)
+    make = cast(Callable[..., Provider], vendor.provider_class)
+    provider = make(**options, **callback, timeout=settings.PROVIDER_TIMEOUT)
     provider.name = name
     return provider
 

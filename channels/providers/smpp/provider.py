@@ -32,7 +32,14 @@ from channels.providers.smpp.message_ids import ID_FORMATS
 from channels.providers.smpp.pdu import MalformedError, Pdu
 from channels.providers.smpp.receipt_queue import ReceiptQueue
 from channels.providers.smpp.session import LostError, Session
-from channels.providers.smpp.submit_sm import AUTO_DETECT, Fields, MessageFormat
+from channels.providers.smpp.submit_sm import (
+    AUTO_DETECT,
+    DefaultAlphabet,
+    Fields,
+    LongMessages,
+    MessageFormat,
+    ValidityFormat,
+)
 
 MIN_PAUSE, MAX_PAUSE = 0.5, 10.0  # seconds without sends after throttling, with full jitter
 PART_RETRY_DELAY = 0.2  # seconds before the next part of a started message is retried
@@ -42,6 +49,7 @@ PartKey = tuple[str, int, int]  # our attempt id, the part's number, the total
 
 class Smpp(HostedProvider):
     name = "smpp"
+    title = "SMPP"
     channel = Channel.SMS
     capabilities = Capabilities(frozenset(Content), receipts=True)
 
@@ -60,9 +68,9 @@ class Smpp(HostedProvider):
         source_npi: int = AUTO_DETECT,
         dest_ton: int = 1,
         dest_npi: int = 1,
-        alphabet: str = "gsm",
-        long: str = "udh",
-        validity: str = "relative",
+        alphabet: str = DefaultAlphabet.GSM,
+        long: str = LongMessages.UDH,
+        validity: str = ValidityFormat.RELATIVE,
         message_ids: str = "auto",
         statuses: Mapping[str, str] | None = None,
         window: int = 10,

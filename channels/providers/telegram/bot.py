@@ -5,7 +5,6 @@ https://core.telegram.org/bots/api
 
 from collections.abc import Iterator
 from enum import StrEnum
-from typing import Literal
 
 import orjson
 
@@ -32,9 +31,14 @@ from channels.providers.inbound import (
     WebhookRequest,
 )
 
-# What proves delivery, as Telegram sends no receipts: its acceptance; a click on the link or the
-# entered code; or the entered code alone.
-DeliveredOn = Literal["accept", "click", "never"]
+
+class DeliveredOn(StrEnum):
+    """What proves delivery, as Telegram sends no receipts."""
+
+    ACCEPT = "accept"
+    CLICK = "click"  # on the link, or the entered code
+    NEVER = "never"  # the entered code alone
+
 
 _OPEN = {"ru": "Открыть", "en": "Open"}
 _SHARE = {"ru": "Поделиться номером", "en": "Share my number"}
@@ -76,6 +80,7 @@ _COMMANDS: dict[str, type[Started | Stopped]] = {"/start": Started, "/stop": Sto
 
 class TelegramBot(http.HttpProvider):
     name = "telegram_bot"
+    title = "Telegram Bot"
     channel = Channel.TELEGRAM
 
     def __init__(
@@ -85,7 +90,7 @@ class TelegramBot(http.HttpProvider):
         token: str,
         secret_token: str,
         username: str = "",
-        delivered_on: DeliveredOn = "accept",
+        delivered_on: str = DeliveredOn.ACCEPT,
         timeout: http.Timeout = (2.0, 8.0),
     ) -> None:
         super().__init__(api_url=api_url, token=token, timeout=timeout)
@@ -95,8 +100,8 @@ class TelegramBot(http.HttpProvider):
             frozenset(Content),
             receipts=False,
             needs_contact=True,
-            waits_for_person=delivered_on != "accept",
-            clicks_prove=delivered_on != "never",
+            waits_for_person=delivered_on != DeliveredOn.ACCEPT,
+            clicks_prove=delivered_on != DeliveredOn.NEVER,
         )
 
     @property

@@ -66,6 +66,7 @@ _STATES = {
 
 class TelegramGateway(http.HttpProvider):
     name = "telegram_gateway"
+    title = "Telegram Gateway"
     channel = Channel.TELEGRAM
     capabilities = Capabilities(frozenset({Content.CODE}), receipts=True, pollable=True)
 

@@ -60,6 +60,7 @@ _STATES = {
 
 class Twilio(http.HttpProvider):
     name = "twilio"
+    title = "Twilio"
     channel = Channel.SMS
     capabilities = Capabilities(frozenset(Content), receipts=True, pollable=True)
 

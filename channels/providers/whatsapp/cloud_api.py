@@ -54,6 +54,7 @@ Change = tuple[str, http.Json]  # field, value
 
 class WhatsAppCloud(http.HttpProvider):
     name = "whatsapp_cloud"
+    title = "WhatsApp Cloud API"
     channel = Channel.WHATSAPP
     has_handshake = True
 

@@ -3,7 +3,7 @@
 import importlib
 import inspect
 import pkgutil
-from typing import Any, cast
+from typing import Any
 
 from channels import providers
 from channels.providers.base import Provider
@@ -20,7 +20,7 @@ def provider_classes() -> set[type[Provider]]:
     """Of the product: a module or a package in `channels/providers` is enough to be found."""
     for module in pkgutil.walk_packages(providers.__path__, PACKAGE):
         importlib.import_module(module.name)
-    registered = {cast(type[Provider], one.make) for one in registry.VENDORS.values()}
+    registered = {one.provider_class for one in registry.VENDORS.values()}
     root: Any = Provider  # abstract, which mypy lets no variable of this type be
     found = {one for one in _below(root) if one.__module__.startswith(PACKAGE)} | registered
     return {one for one in found if not inspect.isabstract(one)}

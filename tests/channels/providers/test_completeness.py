@@ -3,20 +3,24 @@
 import gc
 import re
 from collections.abc import Iterator
-from typing import cast
+from pathlib import Path
 
 import pytest
 
 from channels.providers.base import Provider
 from channels.providers.twilio.messaging import Twilio
 from channels.vendor_accounts import error_texts, registry
+from operator_admin.vendors import setup_guide
 from tests.channels.deliver.test_fault_matrix import SENDS
+from tests.channels.inbound.test_malformed_webhooks import CALLS
 from tests.channels.providers.finding import http_providers, name_of, provider_classes
 from tests.channels.providers.test_checks import QUESTIONS
-from tests.channels.providers.vendors import PAYLOADS, VENDORS
+from tests.channels.providers.vendors import PAYLOADS, VENDORS, Vendor
 from tests.tools.simulator import sends
 from tools.simulator.faults import PROVIDERS
 from tools.simulator.pages.page_texts import LANGUAGES
+
+ROOT = Path(__file__).resolve().parents[3]
 
 
 @pytest.fixture(params=sorted(http_providers()))
@@ -26,14 +30,19 @@ def name(request: pytest.FixtureRequest) -> str:
 
 
 def test_has_its_line_in_the_registry(name: str) -> None:
-    made = cast(type[Provider], registry.VENDORS[name].make)
+    made = registry.VENDORS[name].provider_class
 
     assert made.name == name
     assert made.__module__.startswith("channels.providers.")
 
 
-def test_has_a_title_for_people(name: str) -> None:
-    assert error_texts.provider_title(name) != name
+def test_has_a_title_a_setup_guide_and_a_page_of_what_it_lacks(name: str) -> None:
+    title = error_texts.provider_title(name)
+    page = (ROOT / "docs" / "vendors.md").read_text(encoding="utf-8")
+
+    assert title != name
+    assert setup_guide.guide(name).steps
+    assert f"\n## {title}\n".lower() in page.lower()
 
 
 def test_has_a_simulator(name: str) -> None:
@@ -45,6 +54,10 @@ def test_has_a_simulator(name: str) -> None:
 def test_is_asked_whether_it_works_and_tried_with_every_fault(name: str) -> None:
     assert name in QUESTIONS
     assert name in SENDS
+
+
+def test_that_calls_us_is_tried_with_hostile_calls(signing: Vendor) -> None:
+    assert signing.account().name in CALLS
 
 
 def test_has_dated_payloads_with_their_source(name: str) -> None:
@@ -108,5 +121,5 @@ def test_every_vendor_of_the_registry_is_found_under_its_name() -> None:
     found = {name_of(one): one for one in provider_classes()}
 
     assert {name: found.get(name) for name in registry.VENDORS} == {
-        name: one.make for name, one in registry.VENDORS.items()
+        name: one.provider_class for name, one in registry.VENDORS.items()
     }
