@@ -7,7 +7,8 @@ import phonenumbers
 from django.utils.translation import gettext_lazy as _
 from phonenumbers import PhoneNumber, PhoneNumberFormat, PhoneNumberType, ValidationResult
 
-from config.errors import DomainError, Error, StrOrPromise
+from config.errors import DomainError, Error
+from config.texts import StrOrPromise
 
 _ALLOWED = re.compile(r"\+?[0-9 ().\-\u00a0\u2011]{5,40}", re.ASCII)
 _PUNCTUATION = re.compile(r"[^0-9+]")

@@ -8,7 +8,7 @@ from typing import Any, Self
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
-StrOrPromise = str | Promise  # a text, or one that gettext renders in the active language
+from config.texts import StrOrPromise
 
 
 class Error(Enum):

@@ -11,8 +11,9 @@ from django.utils.translation import gettext_lazy as _
 from accounts.api import atomic_limits as counters
 from accounts.keys.api_keys import Principal
 from channels.accept import send_limits
-from config.errors import DomainError, Error, StrOrPromise
+from config.errors import DomainError, Error
 from config.ids import uuid7
+from config.texts import StrOrPromise
 from otp import sql
 
 MINUTES_FROM = 120  # a wait of so many seconds or more is written in minutes

@@ -27,7 +27,8 @@ from accounts.keys import api_keys
 from accounts.keys.api_keys import Principal
 from accounts.models import Company, Scope
 from config import ids, metrics
-from config.errors import DomainError, Error, StrOrPromise
+from config.errors import DomainError, Error
+from config.texts import StrOrPromise
 
 log = structlog.get_logger(__name__)
 

@@ -8,7 +8,8 @@ from django.utils.dateparse import parse_date, parse_datetime
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
-from config.errors import DomainError, Error, StrOrPromise, invalid_input
+from config.errors import DomainError, Error, invalid_input
+from config.texts import StrOrPromise
 
 PAGING = ("limit", "cursor")
 PERIOD = ("from", "to")

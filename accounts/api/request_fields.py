@@ -10,7 +10,8 @@ from unicodedata import category
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
-from config.errors import DomainError, Error, StrOrPromise
+from config.errors import DomainError, Error
+from config.texts import StrOrPromise
 
 REQUIRED = _("This field is required")
 NOT_TEXT = _("Must be a string")

@@ -1,11 +1,11 @@
 """Labels of audit events, as the cabinet shows them."""
 
-from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import AuditEvent
+from config.texts import StrOrPromise
 
-ACTION_LABELS: dict[str, str | Promise] = {
+ACTION_LABELS: dict[str, StrOrPromise] = {
     "company.created": _("created the company"),
     "company.approved": _("approved the company"),
     "company.suspended": _("suspended the company"),
@@ -82,7 +82,7 @@ ACTION_LABELS: dict[str, str | Promise] = {
     "breaker.closed": _("closed a breaker"),
 }
 # Recorded field names and the labels of their form fields.
-FIELD_LABELS: dict[str, str | Promise] = {
+FIELD_LABELS: dict[str, StrOrPromise] = {
     "brand": _("Brand in messages"),
     "language": _("Language of messages"),
     "code_length": _("Digits in a code"),
@@ -125,7 +125,7 @@ FIELD_LABELS: dict[str, str | Promise] = {
 FIELD_ACTIONS = {"settings.changed", "billing.changed", "history.exported"}
 
 
-def label(action: str) -> str | Promise:
+def label(action: str) -> StrOrPromise:
     return ACTION_LABELS.get(action, action)
 
 

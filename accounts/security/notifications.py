@@ -5,18 +5,18 @@ from typing import NamedTuple
 from allauth.account.models import EmailAddress
 from django.http import HttpRequest
 from django.utils import timezone, translation
-from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from accounts.client_ip import address_of
 from accounts.models import Company, Member, User
 from accounts.names.device_names import device_name
 from accounts.outbox import mail
+from config.texts import StrOrPromise
 
 
 class Notice(NamedTuple):
-    subject: str | Promise
-    text: str | Promise
+    subject: StrOrPromise
+    text: StrOrPromise
 
 
 # allauth itself notifies about changed passwords and factors and about removed addresses.

@@ -15,7 +15,8 @@ from accounts.audit.events import record
 from accounts.models import Company, Endpoint, EventKind, Member, User
 from accounts.outbox import mail
 from accounts.webhooks import egress, signing
-from config.errors import DomainError, Error, StrOrPromise, invalid_input
+from config.errors import DomainError, Error, invalid_input
+from config.texts import StrOrPromise
 
 OLD_SECRET_LIFETIME = timedelta(hours=24)  # how long the old secret signs beside the new one
 NOTIFIED_ROLES = (Member.Role.OWNER, Member.Role.DEVELOPER)

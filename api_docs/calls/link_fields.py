@@ -16,7 +16,7 @@ from api_docs.calls.shapes import (
     text,
     time,
 )
-from config.errors import StrOrPromise
+from config.texts import StrOrPromise
 from links.addresses.target_urls import MAX_LENGTH as URL_LENGTH
 from links.web.link_api import STATES
 from links.web.request_fields import UNTIL

@@ -28,7 +28,8 @@ from api_docs.calls.shapes import (
     time,
     time_or_day,
 )
-from config.errors import Error, StrOrPromise
+from config.errors import Error
+from config.texts import StrOrPromise
 from links.clicks import statistics
 from links.web.link_api import INTERVALS, WORDS
 

@@ -37,7 +37,8 @@ from channels.models import Attempt, Message
 from channels.providers.base import Content
 from channels.providers.inbound import ReceiptState
 from channels.web.api import WORDS
-from config.errors import Error, StrOrPromise
+from config.errors import Error
+from config.texts import StrOrPromise
 
 RECEIPT_STATUSES = [one.value for one in ReceiptState if one is not ReceiptState.UNREACHABLE]
 

@@ -11,7 +11,8 @@ from typing import Any
 from django.utils.functional import Promise
 
 from accounts.models import Scope
-from config.errors import Error, StrOrPromise
+from config.errors import Error
+from config.texts import StrOrPromise
 
 Schema = dict[str, Any]
 

@@ -22,7 +22,8 @@ from api_docs.calls.shapes import (
     text,
     time,
 )
-from config.errors import Error, StrOrPromise
+from config.errors import Error
+from config.texts import StrOrPromise
 
 KINDS = list(EventKind.values)
 EVENT_TYPES = choice(KINDS, "EventType")

@@ -6,7 +6,7 @@ from itertools import groupby
 
 from django.utils.translation import gettext_lazy as _
 
-from config.errors import StrOrPromise
+from config.texts import StrOrPromise
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from django.utils.translation import pgettext_lazy
 
 from api_docs.calls import CALLS
 from api_docs.calls.shapes import Call
-from config.errors import StrOrPromise
+from config.texts import StrOrPromise
 
 
 @dataclass(frozen=True, slots=True)

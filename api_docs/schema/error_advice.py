@@ -4,7 +4,8 @@ from dataclasses import dataclass
 
 from django.utils.translation import gettext_lazy as _
 
-from config.errors import Error, StrOrPromise
+from config.errors import Error
+from config.texts import StrOrPromise
 
 
 @dataclass(frozen=True, slots=True)

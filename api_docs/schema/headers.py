@@ -7,7 +7,8 @@ from django.utils.translation import gettext_lazy as _
 from api_docs.calls.common_fields import REQUEST_ID
 from api_docs.calls.shapes import Call, Schema, integer, text
 from api_docs.schema.error_advice import ADVICE
-from config.errors import Error, StrOrPromise
+from config.errors import Error
+from config.texts import StrOrPromise
 
 HEADERS: dict[str, tuple[StrOrPromise, Schema, str | int]] = {
     "X-Request-Id": (

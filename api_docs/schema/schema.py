@@ -23,7 +23,8 @@ from api_docs.schema import headers, webhooks
 from api_docs.schema.components import Components, reference
 from api_docs.schema.error_advice import ADVICE
 from api_docs.schema.webhook_payloads import PAYLOADS
-from config.errors import Error, StrOrPromise
+from config.errors import Error
+from config.texts import StrOrPromise
 
 PREFIX = "/api/v1"
 Endpoint = tuple[str, str, str, Callable[..., Any]]

@@ -9,8 +9,8 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.models import EventKind
 from accounts.webhooks import deliveries, http_call, signing
-from config.errors import StrOrPromise
 from config.ids import parse_id
+from config.texts import StrOrPromise
 
 WORDS: dict[EventKind, StrOrPromise] = {
     EventKind.MESSAGE_SENT: _("The channel took the message; there is no receipt yet."),

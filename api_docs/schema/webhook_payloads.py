@@ -11,7 +11,7 @@ from api_docs.calls.link_fields import LINK_ID, SHORTENED_URL, TARGET
 from api_docs.calls.messages import MESSAGE, NUMBER
 from api_docs.calls.money import ORDER
 from api_docs.calls.shapes import Field, Fields, Shape, boolean, identifier, integer, text, time
-from config.errors import StrOrPromise
+from config.texts import StrOrPromise
 
 IS_EXAMPLE = Field(
     "example",

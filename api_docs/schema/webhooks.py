@@ -9,7 +9,7 @@ from api_docs.calls.shapes import Schema, text
 from api_docs.schema import webhook_examples
 from api_docs.schema.components import Components
 from api_docs.schema.webhook_payloads import BY_KIND
-from config.errors import StrOrPromise
+from config.texts import StrOrPromise
 
 HEADERS: tuple[tuple[str, StrOrPromise, Schema], ...] = (
     (

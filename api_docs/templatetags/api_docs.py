@@ -15,7 +15,8 @@ from django.utils.translation import gettext
 from api_docs.calls.shapes import Call, Field
 from api_docs.calls.value_texts import duration, kind, tokens, windows
 from api_docs.pages import samples
-from config.errors import Error, StrOrPromise
+from config.errors import Error
+from config.texts import StrOrPromise
 
 register = template.Library()
 

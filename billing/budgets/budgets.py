@@ -17,8 +17,9 @@ from accounts.models import Company, User
 from accounts.people.companies import evict_keys
 from billing.budgets import sql
 from billing.models import Budget
-from config.errors import DomainError, Error, StrOrPromise
+from config.errors import DomainError, Error
 from config.named_rows import fetch_all, fetch_one
+from config.texts import StrOrPromise
 
 NO_BUDGET = (None, None)
 UNKNOWN = Budget.UNKNOWN

@@ -3,15 +3,15 @@
 from functools import cache
 
 from django.conf import settings
-from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from billing.gateways.bank_invoice import Invoice
 from billing.gateways.base import Gateway
 from billing.gateways.sandbox import Sandbox
 from billing.models import Seller
+from config.texts import StrOrPromise
 
-TITLES: dict[str, str | Promise] = {
+TITLES: dict[str, StrOrPromise] = {
     Invoice.name: _("Bank invoice"),
     Sandbox.name: _("Demo payment"),
 }

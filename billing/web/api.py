@@ -25,8 +25,9 @@ from billing.models import Order, Package
 from billing.orders import orders, prices
 from billing.orders.prices import Quote
 from billing.wallet import ledger
-from config.errors import DomainError, Error, StrOrPromise, invalid_input
+from config.errors import DomainError, Error, invalid_input
 from config.ids import parse_id
+from config.texts import StrOrPromise
 
 BALANCE = _("Token balance")
 PLACED = _("The top-up is waiting for payment")

@@ -5,7 +5,6 @@ from dataclasses import astuple, dataclass, replace
 from datetime import datetime, timedelta
 
 from django.db.models import QuerySet
-from django.utils.functional import Promise
 from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
@@ -16,10 +15,9 @@ from channels import extensions
 from channels.lifecycle.steps import FallbackReason
 from channels.models import Attempt, FallbackEvent, Message, Receipt
 from channels.vendor_accounts import error_texts
+from config.texts import StrOrPromise
 
-Text = str | Promise
-
-RECEIPT_TITLES: dict[str, tuple[Text, str]] = {
+RECEIPT_TITLES: dict[str, tuple[StrOrPromise, str]] = {
     "sent": (gettext_lazy("Forwarded to the phone"), ""),
     "delivered": (gettext_lazy("Delivered to the phone"), "success"),
     "read": (gettext_lazy("Read"), "success"),
@@ -32,15 +30,15 @@ RECEIPT_TITLES: dict[str, tuple[Text, str]] = {
 @dataclass(frozen=True, slots=True)
 class Step:
     at: datetime
-    title: Text
+    title: StrOrPromise
     tone: str = ""  # success, warning, danger; empty: neutral
-    detail: Text = ""
+    detail: StrOrPromise = ""
     code: str = ""  # the vendor's code, for a support request
-    advice: Text = ""  # what to do about it
+    advice: StrOrPromise = ""  # what to do about it
     after: int = 0  # ms since acceptance
 
 
-WEBHOOK_TITLES: dict[str, tuple[Text, str]] = {
+WEBHOOK_TITLES: dict[str, tuple[StrOrPromise, str]] = {
     "pending": (gettext_lazy("Webhook is on its way"), ""),
     "delivered": (gettext_lazy("Webhook accepted"), "success"),
     "failed": (gettext_lazy("Webhook not accepted"), "warning"),

@@ -14,7 +14,8 @@ from channels.phone_numbers import country_of
 from channels.providers import scripted
 from channels.providers.base import Channel
 from channels.routing import channel_choice
-from config.errors import DomainError, Error, StrOrPromise
+from config.errors import DomainError, Error
+from config.texts import StrOrPromise
 
 REFUSED_AT_ONCE = {
     "0001": Error.INVALID_PHONE,

@@ -4,17 +4,17 @@ import structlog
 from django.db import connection, transaction
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from channels.vendor_accounts import error_texts, operator_mail, registry
 from channels.vendor_accounts.circuit_breaker import Cause, Change, Close, Release, Trip
 from channels.vendor_accounts.substitutes import find_substitutes
 from config import metrics
+from config.texts import StrOrPromise
 
 log = structlog.get_logger(__name__)
 
-CAUSES: dict[str, str | Promise] = {
+CAUSES: dict[str, StrOrPromise] = {
     Cause.REFUSED: _("the provider refuses the account"),
     Cause.THROTTLED: _("the provider asks to send more slowly"),
     Cause.ERRORS: _("half of the calls fail"),

@@ -1,19 +1,17 @@
 """Texts for vendors' error codes and our own, for readers who are no engineers."""
 
-from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from channels.lifecycle.steps import FallbackReason
 from channels.models import Attempt, Message, ProviderAlert, Receipt
 from channels.vendor_accounts.registry import VENDORS, vendor_of
 from config.errors import Error
-
-Text = str | Promise
+from config.texts import StrOrPromise
 
 PROVIDERS = {name: vendor.provider_class.title for name, vendor in VENDORS.items()}
 
 # `Attempt.error_class`: what kind of failure a call to a provider was.
-ERROR_CLASSES: dict[str, Text] = {
+ERROR_CLASSES: dict[str, StrOrPromise] = {
     "unreachable": _("not reachable there"),
     "refused": _("refused"),
     "retry": _("not taken, may be later"),
@@ -38,7 +36,7 @@ _NO_ROUTE = _("The operator does not deliver to this number.")
 _LANDLINE = _("A landline, or a number that cannot receive SMS.")
 
 # (provider, its code) → text. Sources: the vendors' error tables.
-FAILURES_BY_CODE: dict[tuple[str, str], Text] = {
+FAILURES_BY_CODE: dict[tuple[str, str], StrOrPromise] = {
     **{
         ("whatsapp_cloud", code): words
         for codes, words in (
@@ -127,7 +125,7 @@ FAILURES_BY_CODE: dict[tuple[str, str], Text] = {
     },
 }
 
-FAILURES_BY_CLASS: dict[str, Text] = {
+FAILURES_BY_CLASS: dict[str, StrOrPromise] = {
     "unreachable": _("This person cannot be reached by this channel."),
     "refused": _("The provider refused the message."),
     "retry": _("Not accepted at that moment. It is retried while there is time."),
@@ -138,7 +136,7 @@ FAILURES_BY_CLASS: dict[str, Text] = {
 
 # Decision of the fallback chain → title, tone, detail.
 _CHARGED_ONCE = _("One delivery is charged, whatever else arrives.")
-FALLBACK_EVENT_TEXTS: dict[FallbackReason, tuple[Text, str, Text]] = {
+FALLBACK_EVENT_TEXTS: dict[FallbackReason, tuple[StrOrPromise, str, StrOrPromise]] = {
     FallbackReason.PATIENCE: (_("No proof in time: trying %(channel)s"), "warning", _CHARGED_ONCE),
     FallbackReason.REFUSED: (_("Not delivered: trying %(channel)s"), "", ""),
     FallbackReason.TOKENS: (
@@ -166,7 +164,7 @@ FALLBACK_EVENT_TEXTS: dict[FallbackReason, tuple[Text, str, Text]] = {
     FallbackReason.CLICK: (_("%(channel)s canceled: the link was opened"), "success", ""),
 }
 
-ALERTS_BY_KIND: dict[str, Text] = {
+ALERTS_BY_KIND: dict[str, StrOrPromise] = {
     "refused": _("It lasts until somebody fixes the account."),
     "throttled": _("It passes by itself."),
     "template": _("It concerns one template; with the others the account goes on."),
@@ -184,7 +182,7 @@ _NO_SENDER = _("The sender (TWILIO_FROM) may not be used for this: choose anothe
 _STOP_UNMATCHED = _(
     "Somebody said STOP, and WhatsApp hides the phone: find the person by the id and block it."
 )
-ALERTS_BY_CODE: dict[tuple[str, str], Text] = {
+ALERTS_BY_CODE: dict[tuple[str, str], StrOrPromise] = {
     **{
         ("whatsapp_cloud", code): words
         for codes, words in (
@@ -221,7 +219,7 @@ ALERTS_BY_CODE: dict[tuple[str, str], Text] = {
     ("smsc", "24"): _("The SMSC balance is used up: top it up."),
 }
 
-REASONS: dict[str, Text] = {
+REASONS: dict[str, StrOrPromise] = {
     "failed": _("not delivered"),
     "expired": _("not delivered in time"),
     "late proof": _("proof came too late"),
@@ -232,7 +230,7 @@ REASONS: dict[str, Text] = {
 }
 
 # Advice by our error or the message's kind, and by the vendor's code where that says more.
-ADVICE: dict[str, Text] = {
+ADVICE: dict[str, StrOrPromise] = {
     "recipient_unreachable": _(
         "Send by another channel. This attempt no longer counts towards the limits, so "
         "you can do it at once. If no channel reaches this person, ask them to check the "
@@ -253,7 +251,7 @@ ADVICE: dict[str, Text] = {
 }
 _WRITE_START = _("To get messages again, the person has to send START to the sender.")
 _OTHER_CHANNEL = _("Send by another channel: this one does not reach the number.")
-ADVICE_BY_CODE: dict[tuple[str, str], Text] = {
+ADVICE_BY_CODE: dict[tuple[str, str], StrOrPromise] = {
     ("twilio", "21610"): _WRITE_START,
     ("twilio", "21614"): _OTHER_CHANNEL,
     ("twilio", "21635"): _OTHER_CHANNEL,
@@ -272,7 +270,7 @@ ADVICE_BY_CODE: dict[tuple[str, str], Text] = {
 }
 
 
-def provider_title(provider: str) -> Text:
+def provider_title(provider: str) -> StrOrPromise:
     """The title of an account: “Twilio”, “Twilio · kz”."""
     if provider.startswith("test_"):
         return _("Test phone")
@@ -281,7 +279,7 @@ def provider_title(provider: str) -> Text:
     return f"{title} · {account}" if account else title
 
 
-def failure_text(provider: str, code: str, error_class: str = "") -> Text:
+def failure_text(provider: str, code: str, error_class: str = "") -> StrOrPromise:
     """By the vendor's code if it is known, else by the class of the failure."""
     return (
         FAILURES_BY_CODE.get((vendor_of(provider), code))
@@ -290,12 +288,12 @@ def failure_text(provider: str, code: str, error_class: str = "") -> Text:
     )
 
 
-def alert_text(alert: ProviderAlert) -> Text:
+def alert_text(alert: ProviderAlert) -> StrOrPromise:
     """What a vendor's alert means to the operator."""
     return alert_text_for(alert.provider, alert.code, alert.kind)
 
 
-def alert_text_for(provider: str, code: str, kind: str) -> Text:
+def alert_text_for(provider: str, code: str, kind: str) -> StrOrPromise:
     vendor = vendor_of(provider)
     return (
         ALERTS_BY_CODE.get((vendor, code))
@@ -304,11 +302,11 @@ def alert_text_for(provider: str, code: str, kind: str) -> Text:
     )
 
 
-def attempt_failure_text(attempt: Attempt) -> Text:
+def attempt_failure_text(attempt: Attempt) -> StrOrPromise:
     return failure_text(attempt.provider, attempt.error_code, attempt.error_class)
 
 
-def receipt_failure_text(receipt: Receipt) -> Text:
+def receipt_failure_text(receipt: Receipt) -> StrOrPromise:
     error_class = "refused" if receipt.state == "failed" else receipt.state
     return failure_text(receipt.provider, receipt.error_code, error_class)
 
@@ -319,7 +317,7 @@ def api_error_text(code: str) -> str:
     return str(error.message) if error else code
 
 
-def advice_text(message: Message) -> Text:
+def advice_text(message: Message) -> StrOrPromise:
     """Advice about a message that was not delivered."""
     last = message.attempts.order_by("-n").first()
     by_code = ADVICE_BY_CODE.get((vendor_of(last.provider), last.error_code)) if last else None

@@ -19,6 +19,7 @@ from channels.history.timeline import timeline
 from channels.models import Attempt, BlockedPhone, Contact, Message, Receipt
 from channels.phone_numbers import e164_or_none
 from channels.vendor_accounts import error_texts
+from config.texts import StrOrPromise
 
 if TYPE_CHECKING:
     BlockedPhoneModelForm = forms.ModelForm[BlockedPhone]
@@ -120,7 +121,7 @@ class AttemptAdmin(ReadOnlyAdmin):
         return search.search_attempts(queryset, search_term), False
 
     @admin.display(description=_("kind of error"), empty_value="—")
-    def kind_of_error(self, attempt: Attempt) -> error_texts.Text | None:
+    def kind_of_error(self, attempt: Attempt) -> StrOrPromise | None:
         return error_texts.ERROR_CLASSES.get(attempt.error_class)
 
 

@@ -6,11 +6,10 @@ from dataclasses import dataclass
 from datetime import date
 from math import log10
 
-from django.utils.functional import Promise
-
 from channels.models import Message
+from config.texts import StrOrPromise
 
-Series = Sequence[tuple[str, str | Promise]]  # (name in the data and the style sheet, label)
+Series = Sequence[tuple[str, StrOrPromise]]  # (name in the data and the style sheet, label)
 
 BAR_WIDTH, STEP, HEIGHT = 7, 10, 100  # viewBox units; the drawing stretches to its container
 ROUND_TOPS = (2, 4, 6, 8, 10, 12, 16, 20, 30, 40, 50, 60, 80, 100)  # tenths of a power of ten
@@ -30,7 +29,7 @@ class Bar:
     left: int
     x: float
     segments: list[Segment]
-    counts: list[tuple[str | Promise, int]]  # for every series
+    counts: list[tuple[StrOrPromise, int]]  # for every series
     total: int
 
 

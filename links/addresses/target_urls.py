@@ -13,7 +13,8 @@ import idna
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
-from config.errors import DomainError, Error, StrOrPromise, invalid_input
+from config.errors import DomainError, Error, invalid_input
+from config.texts import StrOrPromise
 from links.addresses import blocked_sites, short_hosts
 
 MAX_LENGTH = 2048

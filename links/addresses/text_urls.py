@@ -15,7 +15,8 @@ import idna
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
-from config.errors import DomainError, Error, StrOrPromise
+from config.errors import DomainError, Error
+from config.texts import StrOrPromise
 from links.addresses import target_urls
 
 _SCHEME = re.compile(r"(?<![^\W_])([A-Za-z][A-Za-z0-9+.-]*):(?:/|\\){2}")

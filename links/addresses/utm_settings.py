@@ -6,7 +6,8 @@ from urllib.parse import quote
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
-from config.errors import StrOrPromise, invalid_input
+from config.errors import invalid_input
+from config.texts import StrOrPromise
 
 MAX_LENGTH = 300
 CHANNEL_PLACEHOLDER = "{channel}"

@@ -13,7 +13,8 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.audit.events import record
 from accounts.models import Company, User
-from config.errors import DomainError, Error, StrOrPromise
+from config.errors import DomainError, Error
+from config.texts import StrOrPromise
 from links import sql
 from links.addresses import target_urls
 from links.follow import resolution

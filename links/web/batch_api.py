@@ -9,8 +9,9 @@ from rest_framework.request import Request
 
 from accounts.api.request_fields import Fields
 from accounts.client_ip import client_ip
-from config.errors import DomainError, Error, StrOrPromise, invalid_input
+from config.errors import DomainError, Error, invalid_input
 from config.ids import public_id, uuid7
+from config.texts import StrOrPromise
 from links.make import bulk
 from links.make.new_link import NewLink
 from links.manage import batches

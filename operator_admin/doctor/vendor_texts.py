@@ -1,14 +1,12 @@
 """Titles and cures of the checks of vendors' accounts."""
 
-from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from channels.providers.base import Check
 from channels.vendor_accounts.registry import vendor_of
+from config.texts import StrOrPromise
 
-Text = str | Promise
-
-TITLES: dict[str, Text] = {
+TITLES: dict[str, StrOrPromise] = {
     "account": _("the account and its token"),
     "away": _("connection"),
     "bind": _("the bind"),
@@ -40,7 +38,7 @@ _COMPARE = _("Compare the account's variables with the vendor's console, then re
 _RETRY = _("The vendor did not answer. See its status page, and that this machine may reach it.")
 _ASK_AGAIN = _("Test again; if it stays, look at it in the vendor's console.")
 
-CURES: dict[tuple[str, str], Text] = {
+CURES: dict[tuple[str, str], StrOrPromise] = {
     ("whatsapp_cloud", "number_registered"): _(
         "Register the number: WhatsApp Manager, Phone numbers, the number, or POST to "
         "/PHONE_NUMBER_ID/register with its PIN. It must be Connected."
@@ -128,11 +126,11 @@ CURES: dict[tuple[str, str], Text] = {
 }
 
 
-def title(check: Check) -> Text:
+def title(check: Check) -> StrOrPromise:
     return TITLES.get(check.topic, check.topic)
 
 
-def cure(name: str, check: Check) -> Text:
+def cure(name: str, check: Check) -> StrOrPromise:
     """What to do about a check that failed or is unknown."""
     if check.topic in {"account", "away"}:
         return _RETRY if check.topic == "away" else _COMPARE

@@ -1,13 +1,13 @@
 """Template filters for durations, contents, breakers and error classes."""
 
 from django import template
-from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from accounts.cabinet.number_fields import grouped
 from channels.models import ProviderAlert
 from channels.vendor_accounts import error_texts
+from config.texts import StrOrPromise
 
 register = template.Library()
 register.filter("grouped", grouped)
@@ -36,20 +36,20 @@ def span(seconds: float | None) -> str:
 
 
 @register.filter
-def content_word(content: str) -> str | Promise:
+def content_word(content: str) -> StrOrPromise:
     return CONTENTS[str(content)]
 
 
 @register.filter
-def alert_word(alert: ProviderAlert) -> str | Promise:
+def alert_word(alert: ProviderAlert) -> StrOrPromise:
     return error_texts.alert_text(alert)
 
 
 @register.filter
-def breaker_word(state: str) -> str | Promise:
+def breaker_word(state: str) -> StrOrPromise:
     return BREAKERS[state]
 
 
 @register.filter
-def error_word(kind: str) -> str | Promise:
+def error_word(kind: str) -> StrOrPromise:
     return error_texts.ERROR_CLASSES.get(kind, kind)

@@ -7,27 +7,25 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from django.conf import settings
-from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from channels.providers.whatsapp.checks import WEBHOOK_FIELDS
 from channels.vendor_accounts import registry
-
-Text = str | Promise
+from config.texts import StrOrPromise
 
 
 @dataclass(frozen=True, slots=True)
 class Snippet:
     """A text to copy to the vendor as it is."""
 
-    label: Text
+    label: StrOrPromise
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
     where: str  # the vendor's own names of pages, in its language
-    what: Text
+    what: StrOrPromise
     variables: tuple[str, ...] = ()  # of the environment, as the first account has them
     copies: tuple[Snippet, ...] = field(default_factory=tuple)
 

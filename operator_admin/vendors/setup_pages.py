@@ -15,21 +15,22 @@ from accounts.client_ip import client_ip
 from accounts.model_admin.admin import operator
 from channels.providers.base import Check
 from channels.vendor_accounts import error_texts, registry
+from config.texts import StrOrPromise
 from operator_admin.doctor import processes, vendor_texts, vendors
 from operator_admin.site import page
 from operator_admin.vendors import trial_message
 from operator_admin.vendors.account_admin import CHANGE
-from operator_admin.vendors.setup_guide import Snippet, Step, Text, guide
+from operator_admin.vendors.setup_guide import Snippet, Step, guide
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
     """A check in words; `ok` is None if the vendor does not say."""
 
-    title: Text
+    title: StrOrPromise
     ok: bool | None
     detail: str
-    cure: Text
+    cure: StrOrPromise
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +42,7 @@ class Variable:
 @dataclass(frozen=True, slots=True)
 class StepView:
     where: str
-    what: Text
+    what: StrOrPromise
     variables: list[Variable]
     copies: list[tuple[str, Snippet]]  # (HTML id, snippet)
 
