@@ -4,10 +4,16 @@ from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
 from channels.models import Message
-from config.errors import StrOrPromise
+from config.texts import StrOrPromise
 
-CHANNEL_PHRASES = {"whatsapp": _("by WhatsApp"), "telegram": _("by Telegram"), "sms": _("by SMS")}
-SENT_TEXTS = {"code": _("The code was sent {by}"), "link": _("The link was sent {by}")}
+SENT_TEXTS = {
+    ("code", "whatsapp"): _("The code was sent by WhatsApp"),
+    ("code", "telegram"): _("The code was sent by Telegram"),
+    ("code", "sms"): _("The code was sent by SMS"),
+    ("link", "whatsapp"): _("The link was sent by WhatsApp"),
+    ("link", "telegram"): _("The link was sent by Telegram"),
+    ("link", "sms"): _("The link was sent by SMS"),
+}
 QUEUED_TEXTS = {
     "code": _("The code is queued: {channel}"),
     "link": _("The link is queued: {channel}"),
@@ -20,4 +26,4 @@ def status_text(kind: str, channel: str, state: str) -> StrOrPromise:
     """
     if state == Message.State.QUEUED:
         return format_lazy(QUEUED_TEXTS[kind], channel=Message.ChannelName(channel).label)
-    return format_lazy(SENT_TEXTS[kind], by=CHANNEL_PHRASES[channel])
+    return SENT_TEXTS[kind, channel]

@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 from uuid import UUID
 
 from django.db import connection
+from django.utils.translation import gettext_lazy as _
 
 from config.pooled_connection import pooled_connection
 from links.addresses.utm_tags import add_tags
@@ -22,6 +23,7 @@ from links.follow.visitor_pages import (
     error_page,
     html_page,
     redirect_to,
+    texts_in,
 )
 
 _LIVE = """
@@ -38,10 +40,7 @@ UPDATE links_link l SET used_at = now() WHERE {_LIVE}
 RETURNING l.url, l.utm, (SELECT channel FROM channels_message m WHERE m.id = l.message_id)
 """  # noqa: S608 - of constants
 
-_WORDS = {
-    "ru": ("Ссылка открывается один раз", "Она ведёт на сайт", "Открыть"),
-    "en": ("This link opens once", "It leads to", "Open"),
-}
+_TEXTS = (_("This link opens once"), _("It leads to"), _("Open"))
 
 
 def show_button(found: LinkTarget, visit: Visit) -> VisitorResponse:
@@ -75,8 +74,8 @@ def _page(status: str, found: LinkTarget, visit: Visit) -> VisitorResponse:
     other = "en" if visit.language == "ru" else "ru"
     context = {
         "other": other,
-        "words": _WORDS[visit.language],
-        "other_words": _WORDS[other],
+        "words": texts_in(visit.language, _TEXTS),
+        "other_words": texts_in(other, _TEXTS),
         "host": unicode_host(found.url),
         "nonce": form_nonces.issue(found.link_id),
     }

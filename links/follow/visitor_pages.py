@@ -1,6 +1,6 @@
 """Responses to visitors of links: redirects, and small pages that need no database."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import Any, NamedTuple
 from urllib.parse import urljoin, urlsplit
@@ -8,8 +8,12 @@ from urllib.parse import urljoin, urlsplit
 from django.conf import settings
 from django.template.loader import render_to_string
 from django.templatetags.static import static
+from django.utils import translation
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 from django.utils.translation.trans_real import parse_accept_lang_header
 
+from config.texts import StrOrPromise
 from links.follow.cached_row import GONE, NOT_FOUND, ONE_TIME_GONE, NoTarget
 
 COMMON_HEADERS = [
@@ -27,24 +31,17 @@ _STATUSES: dict[NoTarget | str, str] = {
     NOT_FOUND: "404 Not Found",
     TOO_MANY_REQUESTS: "429 Too Many Requests",
 }
-_WORDS: dict[tuple[NoTarget | str, str], tuple[str, str]] = {
-    (GONE, "ru"): ("Ссылка больше не действует", "Попросите отправителя прислать новую."),
-    (GONE, "en"): ("This link no longer works", "Ask whoever sent it for a new one."),
-    (ONE_TIME_GONE, "ru"): (
-        "Ссылка больше не открывается",
-        "Она открывается один раз: её уже открыли, или её срок вышел.",
+_TEXTS: dict[NoTarget | str, tuple[StrOrPromise, ...]] = {  # the title, and what to do
+    GONE: (
+        pgettext_lazy("short link", "This link no longer works"),
+        _("Ask whoever sent it for a new one."),
     ),
-    (ONE_TIME_GONE, "en"): (
-        "This link opens no more",
-        "It opens once, and somebody has opened it, or it has expired.",
+    ONE_TIME_GONE: (
+        _("This link opens no more"),
+        _("It opens once, and somebody has opened it, or it has expired."),
     ),
-    (NOT_FOUND, "ru"): ("Такой ссылки нет", "Проверьте, что адрес скопирован целиком."),
-    (NOT_FOUND, "en"): ("There is no such link", "Check that the whole address was copied."),
-    (TOO_MANY_REQUESTS, "ru"): (
-        "Слишком много попыток",
-        "Попробуйте ещё раз через несколько минут.",
-    ),
-    (TOO_MANY_REQUESTS, "en"): ("Too many attempts", "Try again in a few minutes."),
+    NOT_FOUND: (_("There is no such link"), _("Check that the whole address was copied.")),
+    TOO_MANY_REQUESTS: (_("Too many attempts"), _("Try again in a few minutes.")),
 }
 _UNAVAILABLE = "Сервис временно недоступен. The service is temporarily unavailable.\n".encode()
 
@@ -73,6 +70,11 @@ class Visit(NamedTuple):
     def is_short_host(self) -> bool:
         """On such a host every path is a slug, so the stylesheet is served from another."""
         return self.host_id is not None or dedicated_short_host() is not None
+
+
+def texts_in(language: str, texts: Iterable[StrOrPromise]) -> list[str]:
+    with translation.override(language):
+        return [str(text) for text in texts]
 
 
 def redirect_to(status: str, url: str) -> VisitorResponse:
@@ -120,7 +122,7 @@ def _page(status: str, body: bytes, visit: Visit, *headers: tuple[str, str]) -> 
 
 
 def _language(accepted: str) -> str:
-    codes = (code[:2] for code, _ in parse_accept_lang_header(accepted.lower()))
+    codes = (code[:2] for code, _quality in parse_accept_lang_header(accepted.lower()))
     return next((code for code in codes if code in ("ru", "en")), "ru")
 
 
@@ -132,8 +134,8 @@ def _error_page_html(outcome: NoTarget | str, language: str, is_short_host: bool
         "language": language,
         "other": other,
         "status": _STATUSES[outcome][:3],
-        "words": _WORDS[outcome, language],
-        "other_words": _WORDS[outcome, other],
+        "words": texts_in(language, _TEXTS[outcome]),
+        "other_words": texts_in(other, _TEXTS[outcome]),
         "stylesheet": _stylesheet(is_short_host),
     }
     return render_to_string("links/dead.html", words).encode()

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from django.db import connection, transaction
 from django.test import Client
+from django.utils import translation
 from pytest_django import Settings
 
 from accounts.keys import api_keys
@@ -136,6 +137,14 @@ def test_language_of_messages(api: Api, header: str | None, language: str) -> No
             "en": "Token balance",
         }[language]
     )
+
+
+def test_language_of_a_call_ends_with_it(api: Api) -> None:
+    with translation.override("en"):
+        answer = api.get("/balance")
+        language_after = translation.get_language()
+
+    assert (answer.body["message"], language_after) == ("Баланс токенов", "en")
 
 
 @pytest.mark.parametrize(
